@@ -1,0 +1,28 @@
+# millrace_room(NAME DIR DEPS ... [PROTOS ...]): every source under DIR makes the static library millrace_NAME, every
+# *_test.cc the test binary NAME_test. A new file needs no edit here.
+function(millrace_room name dir)
+  cmake_parse_arguments(ROOM "" "" "DEPS;PROTOS" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${dir}/*.cc")
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+
+  add_library(millrace_${name} STATIC ${sources})
+  target_link_libraries(millrace_${name} PUBLIC millrace_options ${ROOM_DEPS} Threads::Threads)
+  if(ROOM_PROTOS)
+    # Generated code is not held to our warnings.
+    add_library(millrace_${name}_proto STATIC ${ROOM_PROTOS})
+    protobuf_generate(TARGET millrace_${name}_proto LANGUAGE cpp IMPORT_DIRS "${CMAKE_SOURCE_DIR}/src"
+                      PROTOC_OUT_DIR "${CMAKE_BINARY_DIR}/generated")
+    file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/generated")
+    target_include_directories(millrace_${name}_proto SYSTEM PUBLIC "${CMAKE_BINARY_DIR}/generated")
+    target_link_libraries(millrace_${name}_proto PUBLIC protobuf::libprotobuf-lite)
+    target_link_libraries(millrace_${name} PUBLIC millrace_${name}_proto)
+  endif()
+
+  if(tests AND BUILD_TESTING)
+    add_executable(${name}_test ${tests})
+    target_link_libraries(${name}_test PRIVATE millrace_${name} GTest::gtest GTest::gmock GTest::gtest_main rapidcheck)
+    add_test(NAME ${name} COMMAND ${name}_test)
+  endif()
+endfunction()
