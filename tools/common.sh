@@ -1,0 +1,46 @@
+# What every script in this folder needs: the project's root as working directory, and a readable voice.
+# Source it: . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+# shellcheck shell=bash
+
+set -euo pipefail
+script=$(realpath "$0")
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+if [ -t 1 ] && [ -z "${NO_COLOR:-}" ] && [ "${TERM:-dumb}" != dumb ]; then
+  bold=$'\e[1m' dim=$'\e[2m' red=$'\e[31m' green=$'\e[32m' plain=$'\e[0m'
+else
+  bold='' dim='' red='' green='' plain=''
+fi
+
+heading() { printf '\n%s%s%s\n' "$bold" "$*" "$plain"; }
+say() { printf '   %s\n' "$*"; }
+note() { printf '   %s%s%s\n' "$dim" "$*" "$plain"; }
+good() { printf ' %s✓%s %s\n' "$green" "$plain" "$*"; }
+bad() { printf ' %s✗%s %s\n' "$red" "$plain" "$*" >&2; }
+die() {
+  bad "$*"
+  exit 1
+}
+
+# The comment block at the top of the calling script is its help text.
+usage() { sed -n '2,/^[^#]/{s/^# \{0,1\}//p}' "$script"; }
+
+# quietly LOG COMMAND...: runs a command with its output in a file, shown only when it fails.
+quietly() {
+  local log=$1
+  shift
+  if ! "$@" >"$log" 2>&1; then
+    cat "$log" >&2
+    return 1
+  fi
+}
+
+# build PRESET [TARGET...]: configures and builds, incrementally.
+build() {
+  local preset=$1
+  shift
+  mkdir -p "build/$preset"
+  quietly "build/$preset/configure.log" cmake --preset "$preset" ||
+    die "cmake --preset $preset failed (its output is above)"
+  cmake --build --preset "$preset" ${1:+--target "$@"} || die "the $preset build failed"
+}
