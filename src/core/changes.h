@@ -1,0 +1,76 @@
+// Changes: what the projection writes so that the tables are the exact state at `through`. And LoadedState, the way back.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "core/event.h"
+#include "core/job.h"
+#include "core/queue.h"
+
+namespace millrace::core {
+
+// What a shard must not forget besides jobs and queues. One row.
+struct ShardFacts {
+  Time at{};                     // of the last applied batch: the shard's clock never goes back before it
+  Epoch epoch{};
+  std::uint64_t next_token = 1;
+  std::uint64_t next_ord = 1;
+};
+
+struct KeyRow {
+  IdempotencyKey key;
+  JobId job;
+};
+
+// How a lease ended, so that the same ack sent again is answered the same way.
+struct EndedLease {
+  LeaseToken token{};
+  JobId job;
+  AttemptOutcome outcome{};
+  State state{};  // the job's, right after
+};
+
+struct Changes {
+  ShardFacts facts;
+  std::vector<JobId> deleted;  // with their attempts, logs and marks; to be done before `jobs`
+  std::vector<Job> jobs;       // new or changed, whole
+  struct AttemptRow {
+    std::uint64_t ord;
+    Attempt attempt;
+  };
+  struct LogRow {
+    std::uint64_t ord;
+    LogLine line;
+  };
+  struct MarkRow {
+    std::uint64_t ord;
+    Mark mark;
+  };
+  std::vector<AttemptRow> attempts;  // earlier attempts, insert only
+  std::vector<LogRow> logs;          // insert only
+  std::vector<MarkRow> marks;        // insert only
+  std::vector<Queue> queues;         // changed, whole, by name
+  std::vector<KeyRow> keys;          // insert only
+  std::optional<Time> keys_expired_until;
+  std::optional<Time> uniques_released_until;
+  std::vector<EndedLease> ended_leases;  // in order of ending; the store keeps the last kEndedLeasesRemembered
+
+  bool empty() const {
+    return deleted.empty() && jobs.empty() && attempts.empty() && logs.empty() && marks.empty() && queues.empty() &&
+           keys.empty() && !keys_expired_until && !uniques_released_until && ended_leases.empty();
+  }
+};
+
+// A terminal job's unique key that is still held (the holder is in the tables alone).
+struct HeldUnique {
+  SharedBytes queue;
+  SharedBytes key;
+  JobId job;
+  Time until{};
+};
+
+}  // namespace millrace::core

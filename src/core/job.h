@@ -1,0 +1,162 @@
+// The job as a value: what events carry, tables keep and replies show. The machine holds the same facts more tightly.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/ids.h"
+#include "base/time.h"
+
+namespace millrace::core {
+
+enum class State : std::uint8_t {
+  kScheduled,  // run_at is in the future
+  kReady,
+  kRunning,
+  kRetrying,  // failed, waits for its backoff
+  kBlocked,   // waits for other jobs
+  kSucceeded,
+  kDead,
+  kCancelled,
+  kExpired,
+};
+inline constexpr std::size_t kStateCount = 9;
+
+constexpr bool is_terminal(State state) { return state >= State::kSucceeded; }
+// Neither running nor ended: what an operator may still edit.
+constexpr bool is_waiting(State state) { return !is_terminal(state) && state != State::kRunning; }
+std::string_view to_string(State state);
+std::optional<State> parse_state(std::string_view text);
+
+enum class RetryStrategy : std::uint8_t { kExponential, kLinear, kFixed, kList };
+
+struct RetryPolicy {
+  RetryStrategy strategy = RetryStrategy::kExponential;
+  Duration base{};
+  Duration max{};
+  std::uint32_t jitter_ppm = 0;  // the delay is moved by up to this share of itself, either way
+  std::vector<Duration> delays;  // kList only: before attempt 2, 3, ...; the last one repeats
+  friend bool operator==(const RetryPolicy&, const RetryPolicy&) = default;
+};
+// Exponential from 5 s to 5 min, moved by up to a fifth.
+const std::shared_ptr<const RetryPolicy>& default_retry_policy();
+
+enum class OnConflict : std::uint8_t { kReturn, kReject, kReplace };
+
+struct UniqueRule {
+  SharedBytes key;                    // 1 to 255 bytes, within the queue
+  std::optional<Duration> hold_for;   // from submission, also past the job's end
+  OnConflict on_conflict = OnConflict::kReturn;
+  friend bool operator==(const UniqueRule&, const UniqueRule&) = default;
+};
+
+struct JobError {
+  SharedBytes type;
+  SharedBytes message;
+  SharedBytes stack;  // empty: none
+  std::uint64_t fingerprint = 0;  // equal for errors that differ only in numbers, ids and quoted text
+  std::uint32_t attempt = 0;
+  Time at{};
+  friend bool operator==(const JobError&, const JobError&) = default;
+};
+
+struct Progress {
+  std::optional<double> percent;
+  SharedBytes message;     // empty: none
+  SharedBytes checkpoint;  // raw JSON; empty: none
+  friend bool operator==(const Progress&, const Progress&) = default;
+};
+
+// The rarely used parts of a job, one allocation that most jobs do without.
+struct JobExtras {
+  std::optional<UniqueRule> unique;
+  std::vector<SharedBytes> tags;
+  std::vector<std::pair<SharedBytes, SharedBytes>> meta;  // in the order sent
+  SharedBytes traceparent;
+  SharedBytes tracestate;
+  friend bool operator==(const JobExtras&, const JobExtras&) = default;
+};
+
+enum class AttemptOutcome : std::uint8_t {
+  kRunning, kSucceeded, kFailed, kSnoozed, kReleased, kCancelled, kDead, kLeaseExpired, kTimedOut,
+};
+std::string_view to_string(AttemptOutcome outcome);
+
+// One execution. A job carries its latest attempt; earlier ones are rows of their own.
+struct Attempt {
+  std::uint32_t n = 0;        // counts every start, from 1; 0: never started
+  std::uint32_t attempt = 0;  // the job's `attempt` while it ran
+  SharedBytes worker;
+  Time started_at{};
+  std::optional<Time> finished_at;
+  AttemptOutcome outcome = AttemptOutcome::kRunning;
+  std::shared_ptr<const JobError> error;
+  friend bool operator==(const Attempt& a, const Attempt& b);
+};
+
+struct LogLine {
+  std::uint32_t seq = 0;  // within the job, from 1
+  std::uint32_t n = 0;        // of the attempt: every start
+  std::uint32_t attempt = 0;
+  Time at{};
+  std::uint8_t level = 1;  // 0 debug, 1 info, 2 warn, 3 error
+  SharedBytes message;
+};
+
+// A life-cycle event that attempts do not tell: an operator's action, an expiry.
+enum class MarkKind : std::uint8_t { kCancelRequested, kCancelled, kExpired, kRetried, kEdited };
+struct Mark {
+  MarkKind kind{};
+  Time at{};
+  std::uint32_t attempt = 0;
+  SharedBytes reason;
+};
+
+struct Job {
+  JobId id;
+  std::uint64_t ord = 0;  // order of submission within the shard, from 1
+  SharedBytes queue;
+  SharedBytes type;
+  SharedBytes payload;  // raw JSON as sent; empty: not loaded (a null payload is the four bytes)
+  SharedBytes result;   // raw JSON; empty: none
+  State state = State::kReady;
+  std::int16_t priority = 0;
+  std::uint32_t attempt = 0;  // starts that counted
+  std::uint32_t max_attempts = 0;
+  std::uint32_t crashes = 0;
+  std::uint32_t generation = 1;
+  std::uint64_t version = 1;
+  Time created_at{};
+  Time run_at{};  // when it became, or becomes, due
+  std::optional<Time> expires_at;
+  std::optional<Time> finished_at;
+  Attempt latest;
+  std::uint32_t log_lines = 0;  // ever written: the next line's seq - 1
+  // While running:
+  LeaseToken token = kNoToken;
+  std::optional<Time> lease_expires_at;
+  std::optional<Time> deadline;
+  bool cancel_requested = false;
+  SharedBytes cancel_reason;
+
+  Duration lease{};
+  std::optional<Duration> timeout;
+  std::shared_ptr<const RetryPolicy> retry;  // never null
+  std::shared_ptr<const JobError> last_error;
+  std::shared_ptr<const Progress> progress;
+  std::shared_ptr<const JobExtras> extras;  // null: all empty
+
+  // By content, through the pointers.
+  friend bool operator==(const Job& a, const Job& b);
+};
+
+// Until when the job's unique key is held at the least; none: until it ends.
+std::optional<Time> unique_hold_until(const Job& job);
+
+}  // namespace millrace::core

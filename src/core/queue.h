@@ -1,0 +1,63 @@
+// A queue's settings and figures, as values.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "base/bytes.h"
+#include "base/time.h"
+#include "core/job.h"
+#include "core/limits.h"
+
+namespace millrace::core {
+
+// How long a finished job is kept: none is for ever, zero leaves nothing behind.
+struct Retention {
+  std::optional<Duration> succeeded = kDefaultRetention;
+  std::optional<Duration> dead = kDefaultDeadRetention;
+  std::optional<Duration> cancelled = kDefaultRetention;
+  std::optional<Duration> expired = kDefaultRetention;
+
+  // Precondition: is_terminal(state).
+  const std::optional<Duration>& of(State state) const;
+  friend bool operator==(const Retention&, const Retention&) = default;
+};
+
+struct QueueSettings {
+  std::uint32_t max_attempts = kDefaultMaxAttempts;
+  std::optional<std::uint32_t> max_crashes;  // none: the job's max_attempts
+  std::shared_ptr<const RetryPolicy> retry = default_retry_policy();  // never null
+  Duration lease = kDefaultLease;
+  std::optional<std::uint64_t> max_ready;  // none: no bound
+  Retention retention;
+  friend bool operator==(const QueueSettings& a, const QueueSettings& b);
+};
+
+// A partial change; what is absent stays. The inner optionals can be set to "none".
+struct QueuePatch {
+  std::optional<std::uint32_t> max_attempts;
+  std::optional<std::optional<std::uint32_t>> max_crashes;
+  std::shared_ptr<const RetryPolicy> retry;  // null: absent
+  std::optional<Duration> lease;
+  std::optional<std::optional<std::uint64_t>> max_ready;
+  std::optional<std::optional<Duration>> succeeded, dead, cancelled, expired;
+};
+QueueSettings patched(QueueSettings settings, const QueuePatch& patch);
+
+using StateCounts = std::array<std::uint64_t, kStateCount>;
+
+struct Queue {
+  SharedBytes name;
+  QueueSettings settings;
+  bool paused = false;
+  SharedBytes pause_reason;
+  std::uint64_t version = 1;
+  StateCounts counts{};       // exact, finished jobs included while they are kept
+  std::uint64_t created = 0;  // ever
+  std::uint64_t pruned = 0;   // ever; created = sum of counts + pruned
+  std::optional<Time> oldest_ready_at;  // run_at of the job ready longest; derived, not stored
+};
+
+}  // namespace millrace::core
