@@ -1,0 +1,245 @@
+"""Runs the guide: what a reader is told to type is typed here, against a real server.
+
+Each page of docs/guide has a fresh server, an empty directory and one shell, through which its
+blocks go from top to bottom. What a fenced block's first line says decides what is done with it:
+
+    ```sh run               typed; must succeed
+    ```sh run fails         typed; must fail
+    ```sh run background    typed, and left running until the page ends
+    ```text output          what the block above printed; "..." stands for anything
+    ```json output          the same as JSON; "..." is any value, a member "..." any further members
+    ```python file=NAME     written to a file of the page's directory, executable if it begins with #!
+
+Any other block is there to be read.
+"""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+import urllib.request
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BINARY = pathlib.Path(os.environ.get("MILLRACE_BIN", ROOT / "build/release/millrace")).resolve()
+BLOCK_TIMEOUT_S = 60
+
+FENCE = re.compile(r"^```(\S+)[ \t]*([^\n]*)\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
+
+
+class Block:
+    """One fenced block of a page."""
+
+    def __init__(self, page, match):
+        self.language, self.info, self.text = match.group(1), match.group(2).split(), match.group(3)
+        self.where = f"{page.name}:{match.string.count(chr(10), 0, match.start()) + 1}"
+
+    @property
+    def action(self):
+        if self.info[:1] == ["run"]:
+            return " ".join(self.info)
+        if self.info == ["output"]:
+            return "output"
+        if self.info and self.info[0].startswith("file="):
+            return "file"
+        return None
+
+    @property
+    def file_name(self):
+        return self.info[0].removeprefix("file=")
+
+
+def blocks_of(page):
+    return [Block(page, match) for match in FENCE.finditer(page.read_text())]
+
+
+def text_matches(expected, actual):
+    pattern = r".*?".join(re.escape(part) for part in expected.strip().split("..."))
+    return re.fullmatch(pattern, actual.strip(), re.DOTALL) is not None
+
+
+def json_matches(expected, actual):
+    if expected == "...":
+        return True
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        named = {key for key in expected if key != "..."}
+        return (named <= actual.keys() and ("..." in expected or named == actual.keys())
+                and all(json_matches(expected[key], actual[key]) for key in named))
+    if isinstance(expected, list) and isinstance(actual, list):
+        if expected[-1:] == ["..."]:
+            expected = expected[:-1]
+            actual = actual[:len(expected)]
+        return len(expected) == len(actual) and all(map(json_matches, expected, actual))
+    return type(expected) is type(actual) and expected == actual
+
+
+class Shell:
+    """A bash that keeps its variables from one block to the next."""
+
+    MARK = "--end-of-block--"
+
+    def __init__(self, directory, environment):
+        self.directory = directory
+        self.process = subprocess.Popen(
+            ["bash", "--noprofile", "--norc"], cwd=directory, env=environment, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            start_new_session=True)
+        self.send("set -o pipefail -o errtrace; trap 'failed=$?' ERR")
+
+    def send(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
+    def run(self, text):
+        """Returns (status of the last command that failed or 0, what was printed)."""
+        script = self.directory / ".block.sh"
+        script.write_text(text)
+        self.send(f"failed=0; . ./.block.sh; printf '\\n%s %s\\n' {self.MARK} $failed")
+        printed = []
+        timer = threading.Timer(BLOCK_TIMEOUT_S, self.close)
+        timer.start()
+        try:
+            for line in self.process.stdout:
+                if line.startswith(self.MARK):
+                    return int(line.split()[1]), "".join(printed)
+                printed.append(line)
+        finally:
+            timer.cancel()
+        return -1, "".join(printed) + f"\n[the shell ended, or took more than {BLOCK_TIMEOUT_S} s]"
+
+    def background(self, text, number):
+        script = self.directory / f".background-{number}.sh"
+        script.write_text(text)
+        self.send(f"(. ./{script.name}) >.background-{number}.log 2>&1 &")
+
+    def close(self):
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_until_ready(url, server, log):
+    deadline = time.monotonic() + 15
+    while time.monotonic() < deadline and server.poll() is None:
+        try:
+            with urllib.request.urlopen(f"{url}/readyz", timeout=1):
+                return
+        except OSError:
+            time.sleep(0.02)
+    raise AssertionError(f"the server did not become ready:\n{log.read_text()}")
+
+
+class Guide(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="millrace-guide-"))
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+        home = self.directory / "page"
+        home.mkdir()
+        url = f"http://127.0.0.1:{free_port()}"
+        log = self.directory / "server.log"
+        with log.open("w") as output:
+            self.server = subprocess.Popen(
+                [BINARY, "serve", "--listen", url.removeprefix("http://"), "--data", self.directory / "data"],
+                stdout=output, stderr=subprocess.STDOUT, cwd=self.directory)
+        self.addCleanup(self.stop_server)
+        wait_until_ready(url, self.server, log)
+        environment = {**os.environ, "MILLRACE_URL": url, "NO_COLOR": "1",
+                       "PATH": f"{BINARY.parent}:{os.environ['PATH']}"}
+        for name in ("MILLRACE_TOKEN", "MILLRACE_CONFIG", "http_proxy", "https_proxy"):
+            environment.pop(name, None)
+        self.shell = Shell(home, environment)
+        self.addCleanup(self.shell.close)
+        self.home = home
+
+    def stop_server(self):
+        self.server.kill()
+        self.server.wait()
+
+    def check_output(self, block, printed):
+        if block.language == "json":
+            try:
+                actual = json.loads(printed)
+            except json.JSONDecodeError:
+                self.fail(f"{block.where}: expected JSON, the block above printed:\n{printed}")
+            matches = json_matches(json.loads(block.text), actual)
+        else:
+            matches = text_matches(block.text, printed)
+        self.assertTrue(matches, f"{block.where}: expected\n{block.text}\nthe block above printed\n{printed}")
+
+    def run_page(self, page):
+        printed = ""
+        ran = 0
+        for number, block in enumerate(blocks_of(page)):
+            match block.action:
+                case "run" | "run fails" as action:
+                    status, printed = self.shell.run(block.text)
+                    ran += 1
+                    as_told = status == 0 if action == "run" else status > 0
+                    self.assertTrue(as_told, f"{block.where}: status {status}, printed:\n{printed}")
+                case "run background":
+                    self.shell.background(block.text, number)
+                    ran += 1
+                case "file":
+                    target = self.home / block.file_name
+                    target.write_text(block.text)
+                    target.chmod(0o755 if block.text.startswith("#!") else 0o644)
+                case "output":
+                    self.check_output(block, printed)
+                case None:
+                    pass
+                case other:
+                    self.fail(f"{block.where}: no such instruction: {other}")
+        self.assertGreater(ran, 0, f"{page.name} has no block that runs")
+        self.assertIsNone(self.server.poll(), f"{page.name}: the server died on the way")
+
+
+class Matching(unittest.TestCase):
+    """The alarm itself: a guide that lies must be caught."""
+
+    def test_text(self):
+        self.assertTrue(text_matches("id ... done\n", "id 17 done"))
+        self.assertFalse(text_matches("id ... done\n", "id 17 failed"))
+
+    def test_json(self):
+        self.assertTrue(json_matches({"a": "...", "...": "..."}, {"a": 1, "b": 2}))
+        self.assertFalse(json_matches({"a": "..."}, {"a": 1, "b": 2}))
+        self.assertFalse(json_matches({"a": 1, "...": "..."}, {"b": 2}))
+        self.assertFalse(json_matches([1, 2], [1]))
+        self.assertTrue(json_matches([1, "..."], [1, 2, 3]))
+        self.assertFalse(json_matches({"a": 1}, {"a": True}))
+
+
+# The pages in which nothing can be typed.
+READ_ONLY = {"README.md"}
+
+
+def add_page(page):
+    name = "test_" + re.sub(r"\W+", "_", page.stem)
+    setattr(Guide, name, lambda self: self.run_page(page))
+
+
+for guide_page in sorted((ROOT / "docs/guide").glob("*.md")):
+    if guide_page.name not in READ_ONLY:
+        add_page(guide_page)
+
+if __name__ == "__main__":
+    unittest.main()
