@@ -1,0 +1,115 @@
+// What may be asked of a shard from outside, and what comes back. A request is a core command, or one of the few things
+// that the loop itself serves: waiting, workers, the projection's position.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/ids.h"
+#include "base/time.h"
+#include "core/command.h"
+#include "core/reply.h"
+
+namespace millrace::engine {
+
+// What a worker says of itself. Kept in memory while it is seen; not part of the durable state.
+struct WorkerInfo {
+  SharedBytes id;
+  std::string host;
+  std::optional<std::int64_t> pid;
+  std::string sdk;
+  std::string version;
+  std::string labels;  // raw JSON object; empty: none
+};
+
+// A claim that waits up to `wait` for a job. Answered by ClaimReply.
+struct WaitingClaim {
+  core::Claim claim;
+  Duration wait{};
+  WorkerInfo worker;
+};
+
+// All of a worker's round trip. Acks, heartbeats and logs are committed at once, before the claim waits.
+struct Poll {
+  WorkerInfo worker;
+  core::Ack acks;
+  core::Heartbeat heartbeats;
+  core::AppendLogs logs;
+  std::optional<core::Claim> claim;
+  Duration wait{};
+};
+
+// Answers when the job has ended (or was deleted), or after `wait`, with the job as it then is: JobReply.
+struct WatchJob {
+  JobId id;
+  Duration wait{};
+};
+
+// Answers when the tables hold everything that was durable when this was asked.
+struct AwaitProjection {};
+
+// Answers when the journal has a durable row after `after`, or after `wait`.
+struct AwaitEvents {
+  Seq after{};
+  Duration wait{};
+};
+
+struct ListWorkers {};
+
+enum class WorkerState : std::uint8_t { kActive, kQuiet, kStopping };
+struct CommandWorker {  // kQuiet or kStopping
+  SharedBytes worker;
+  WorkerState state{};
+};
+
+using Request = std::variant<core::Command, WaitingClaim, Poll, WatchJob, AwaitProjection, AwaitEvents, ListWorkers,
+                             CommandWorker>;
+
+// --- Answers.
+
+struct WorkerOrder {  // told to a worker in its poll
+  enum class Kind : std::uint8_t { kQuiet, kStop, kCancel };
+  Kind kind{};
+  JobId job;  // kCancel
+  LeaseToken token{};
+};
+
+struct PollReply {
+  core::ItemsReply acks;
+  core::ItemsReply heartbeats;
+  core::ItemsReply logs;
+  core::ClaimReply claim;
+  std::vector<WorkerOrder> orders;
+};
+
+struct WorkerView {
+  WorkerInfo info;
+  WorkerState state{};
+  std::vector<SharedBytes> queues;  // of its last claim
+  std::vector<SharedBytes> types;
+  Time first_seen_at{};
+  Time last_seen_at{};
+  std::vector<core::JobView> running;
+};
+struct WorkersReply {
+  bool found = true;  // false: CommandWorker named nobody
+  std::vector<WorkerView> workers;  // by id
+};
+
+// The shard can't do it now; the caller may come back.
+enum class Unavailable : std::uint8_t {
+  kDraining,    // stopping
+  kStorage,     // the journal can't be written
+  kOverloaded,  // the hard limit on lag or memory
+};
+
+// monostate: AwaitProjection and AwaitEvents are done.
+using Answer = std::variant<std::monostate, core::Reply, PollReply, WorkersReply, Unavailable>;
+
+}  // namespace millrace::engine

@@ -1,0 +1,122 @@
+// The shard loop without its I/O: commands in, rows to append and changes to flush out, answers held back until what they
+// rest on is durable. A driver with threads runs it in the server; the simulator runs the same object step by step.
+//
+// One thread owns it. The driver's cycle, in any order as things happen:
+//   offer()        hand over what came in
+//   step(now)      decide what waits, serve waiters and timers, encode: fills the next row
+//   next_append()  a row to append, if none is in flight -> Journal::append elsewhere -> append_done()
+//   next_flush()   changes to project, if due and none is in flight -> Tables::flush elsewhere -> flush_done()
+//   take_answers() what may leave now
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "core/machine.h"
+#include "engine/gateway.h"
+#include "engine/request.h"
+#include "store/journal.h"
+#include "store/tables.h"
+
+namespace millrace::engine {
+
+struct ShardOptions {
+  core::MachineOptions machine;
+  // New jobs are refused when this many changed jobs wait for the projection; at `hard` everything but reads is.
+  std::size_t max_unprojected = 2'000'000;
+  std::size_t hard_max_unprojected = 4'000'000;
+  // A flush starts when the oldest unprojected change is this old, or at `flush_jobs` changed jobs.
+  Duration flush_after{100};
+  std::size_t flush_jobs = 20'000;
+};
+
+struct Outgoing {
+  ReplyPort* port = nullptr;
+  Delivery delivery;
+};
+
+// A flush for the projection thread: write `changes`, moving the progress from `from` to `to`.
+struct Flush {
+  std::shared_ptr<const core::Changes> changes;
+  Seq from{};
+  store::Progress to;
+};
+
+// What became durable, for statistics, metrics and the event feed: in order, each batch once.
+class DurableObserver {
+ public:
+  virtual ~DurableObserver() = default;
+  virtual void durable(Seq seq, const core::EventBatch& batch) = 0;
+};
+
+class Shard {
+ public:
+  // Recovers from the store: loads the tables, replays the journal after them, checks that it continues without a gap,
+  // and decides the new term's first batch (epoch, grace for live leases since `alive_until`, the last instant that the
+  // former process is known to have lived). `journal` and `tables` are used for reads only.
+  static Result<std::unique_ptr<Shard>> recover(ShardOptions options, store::Store& store, Time now,
+                                                std::optional<Time> alive_until, DurableObserver& observer);
+  ~Shard();
+  Shard(const Shard&) = delete;
+  Shard& operator=(const Shard&) = delete;
+
+  void offer(Request request, ReplyPort& port, Ticket ticket);
+  void cancel(ReplyPort& port, Ticket ticket);
+
+  // Decides what was offered (as much as fits one body) unless a decided row already waits behind one in flight.
+  void step(Time now);
+
+  // The row to append now; the pointer holds until append_done. Null: nothing, or one is in flight.
+  const store::JournalRow* next_append();
+  // kDurable releases answers; kUnknown and kFailed give the same row again from next_append() (the driver paces it);
+  // kFenced and kBroken end the shard: ended() tells.
+  void append_done(const store::AppendResult& result, Time now);
+
+  std::optional<Flush> next_flush(Time now);
+  void flush_done(const Status& status, Time now);
+
+  std::vector<Outgoing> take_answers();
+
+  // When step() has something to do by itself (a timer, a wait that ends, a flush that falls due).
+  std::optional<Time> next_wakeup() const;
+
+  // New work is answered kDraining, waiting claims and watches are answered now. Acks, heartbeats and reads go on.
+  void drain();
+  // Nothing decided waits for its commit, and the projection holds it all.
+  bool idle() const;
+  // Asks for a flush now, whatever its age.
+  void request_flush();
+
+  // Why the shard stopped for good, if it did.
+  const std::optional<std::string>& ended() const;
+
+  struct Figures {
+    core::StateCounts counts{};
+    std::size_t jobs_in_memory = 0;
+    std::size_t live_leases = 0;
+    std::size_t waiting_claims = 0;
+    std::size_t keys = 0;
+    std::size_t unprojected = 0;
+    std::uint64_t payload_bytes = 0;
+    Seq applied{};
+    Seq durable{};
+    Seq projected{};
+    Time projected_at{};  // time of the projected batch
+    Epoch epoch{};
+  };
+  Figures figures() const;
+
+  const core::Machine& machine() const;
+
+ private:
+  class Impl;
+  explicit Shard(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace millrace::engine
