@@ -1,0 +1,84 @@
+// Every bound of the HTTP contract, with its unit in its name. The machine keeps its own copies in
+// core/limits.h; http/ asserts that the two agree, because neither room may see the other.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace millrace::api {
+
+// Names: queue, type, tag. The characters are A-Z a-z 0-9 . _ : / -
+constexpr std::size_t kMaxNameBytes = 128;
+
+// Jobs.
+constexpr std::int64_t kMinPriority = -32'768;
+constexpr std::int64_t kMaxPriority = 32'767;
+constexpr std::int64_t kMaxDelayMs = 10LL * 365 * 86'400'000;  // 10 years
+constexpr std::int64_t kMaxAttempts = 1'000;
+constexpr std::int64_t kMaxCrashes = 1'000;
+constexpr std::int64_t kMinLeaseMs = 1'000;
+constexpr std::int64_t kMaxLeaseMs = 86'400'000;
+constexpr std::size_t kMaxUniqueKeyBytes = 255;
+constexpr std::size_t kMaxIdempotencyKeyBytes = 255;
+constexpr std::size_t kMaxTags = 32;
+constexpr std::size_t kMaxMetaBytes = 8 * 1024;
+constexpr std::size_t kMaxRetryDelays = 100;
+constexpr std::size_t kMaxTracestateBytes = 512;
+constexpr std::size_t kMaxReasonBytes = 1'024;
+
+// What a retry policy leaves out.
+constexpr std::int64_t kDefaultRetryBaseMs = 5'000;
+constexpr std::int64_t kDefaultRetryMaxMs = 300'000;
+constexpr double kDefaultRetryJitter = 0.2;
+
+// Workers. Texts that a worker reports are cut, never refused: an acknowledgement must not fail for
+// a long stack.
+constexpr std::size_t kMaxWorkerTextBytes = 128;  // id, host, sdk, version
+constexpr std::size_t kMaxWorkerLabelsBytes = 8 * 1024;
+constexpr std::size_t kMaxClaimQueues = 100;
+constexpr std::size_t kMaxClaimTypes = 100;
+constexpr std::int64_t kMaxClaimLimit = 1'000;
+constexpr std::int64_t kMaxWaitMs = 60'000;
+constexpr std::size_t kMaxProgressBytes = 64 * 1024;
+constexpr std::size_t kMaxProgressMessageBytes = 1'024;
+constexpr std::size_t kErrorTypeBytes = 128;          // cut
+constexpr std::size_t kErrorMessageBytes = 4 * 1024;  // cut
+constexpr std::size_t kErrorStackBytes = 32 * 1024;   // cut
+constexpr std::size_t kLogLineBytes = 8 * 1024;       // cut
+constexpr std::size_t kMaxLogLinesPerAck = 1'000;
+
+// Calls.
+constexpr std::size_t kMaxBatchItems = 1'000;
+constexpr std::int64_t kMaxListLimit = 1'000;
+constexpr std::int64_t kDefaultListLimit = 50;
+constexpr std::size_t kMaxCursorBytes = 512;
+constexpr std::size_t kMaxListedNames = 100;  // values of one list parameter
+constexpr std::size_t kMaxFieldErrors = 20;
+constexpr std::size_t kMaxQueryBytes = 1'024;
+constexpr std::size_t kMaxQueryTerms = 20;
+constexpr std::size_t kMaxQueryValues = 20;  // alternatives of one term
+
+// Queues.
+constexpr std::int64_t kMaxMaxReady = 1'000'000'000'000;
+
+// Statistics.
+constexpr std::int64_t kMinStatsStepMs = 1'000;
+constexpr std::int64_t kMaxStatsWindowMs = 86'400'000;
+constexpr std::int64_t kMaxStatsSteps = 1'000;
+constexpr std::int64_t kDefaultStatsWindowMs = 3'600'000;
+constexpr std::int64_t kDefaultStatsStepMs = 60'000;
+
+// The deepest nesting that any setting may allow; the checker keeps one bit a level.
+constexpr std::size_t kMaxJsonDepth = 1'024;
+
+// The bounds that an operator sets.
+struct DecodeLimits {
+  std::size_t body_bytes = 16 * 1024 * 1024;
+  std::size_t payload_bytes = 1024 * 1024;  // payload and result, as sent
+  std::size_t json_depth = 64;              // of the whole body; at most kMaxJsonDepth
+};
+
+static_assert(kDefaultStatsWindowMs / kDefaultStatsStepMs <= kMaxStatsSteps);
+static_assert(kDefaultListLimit <= kMaxListLimit);
+
+}  // namespace millrace::api

@@ -1,0 +1,70 @@
+// Events as the API shows them, and the pages they come in.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/problem.h"
+#include "base/ids.h"
+#include "base/time.h"
+
+namespace millrace::api {
+
+enum class EventType : std::uint8_t {
+  kJobSubmitted,
+  kJobStarted,
+  kJobSucceeded,
+  kJobRetrying,
+  kJobSnoozed,
+  kJobReleased,
+  kJobLeaseExpired,
+  kJobTimedOut,
+  kJobDead,
+  kJobExpired,
+  kJobCancelRequested,
+  kJobCancelled,
+  kJobRetried,
+  kJobEdited,
+  kJobDeleted,
+  kQueueUpdated,
+  kQueuePaused,
+  kQueueResumed,
+  kQueuePurged,
+};
+constexpr std::size_t kEventTypes = static_cast<std::size_t>(EventType::kQueuePurged) + 1;
+std::string_view name_of(EventType type);  // "job.submitted"
+std::optional<EventType> parse_event_type(std::string_view name);
+
+// One fact. Views as in job.h; an empty one is null, and so are the members of a job in an event of
+// a queue.
+struct JobEvent {
+  std::string_view id;  // opaque: a position
+  Time at{};
+  EventType type = EventType::kJobSubmitted;
+  std::string_view queue;
+  std::optional<JobId> job_id;
+  std::string_view job_type;
+  std::optional<std::int64_t> attempt;
+  std::string_view worker;
+  std::string_view data = "{}";  // a raw JSON object
+};
+
+// GET /v1/events. An empty cursor is the oldest event that is kept.
+struct EventsQuery {
+  std::string cursor;
+  std::int64_t limit = 0;
+  Duration wait{0};                 // for the next event, when there is none
+  std::vector<EventType> types;     // empty: all
+  std::vector<std::string> queues;  // empty: all
+};
+Decoded<EventsQuery> decode_events_query(std::string_view query_string);
+
+void encode(JsonWriter& json, const JobEvent& event);
+// {"items": [...], "next_cursor": "..."}: the cursor is never null here.
+void encode_event_page(JsonWriter& json, const std::vector<JobEvent>& items,
+                       std::string_view next_cursor);
+
+}  // namespace millrace::api

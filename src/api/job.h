@@ -1,0 +1,156 @@
+// A job as the API shows it: states, policies, attempts, log lines. What comes in is in
+// submission.h and job_calls.h. Outgoing structs hold views: whoever fills one keeps what it points
+// at until it is encoded.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/bounds.h"
+#include "api/event.h"
+#include "base/ids.h"
+#include "base/time.h"
+
+namespace millrace::api {
+
+class JsonWriter;
+
+enum class JobState : std::uint8_t {
+  kScheduled,
+  kReady,
+  kRunning,
+  kRetrying,
+  kBlocked,
+  kSucceeded,
+  kDead,
+  kCancelled,
+  kExpired,
+};
+constexpr std::size_t kJobStates = static_cast<std::size_t>(JobState::kExpired) + 1;
+std::string_view name_of(JobState state);
+std::optional<JobState> parse_job_state(std::string_view name);
+
+enum class RetryStrategy : std::uint8_t { kExponential, kLinear, kFixed, kList };
+std::string_view name_of(RetryStrategy strategy);
+
+struct RetryPolicy {
+  RetryStrategy strategy = RetryStrategy::kExponential;
+  Duration base{kDefaultRetryBaseMs};  // these three: all but kList
+  Duration max{kDefaultRetryMaxMs};
+  double jitter = kDefaultRetryJitter;  // 0 to 1, of the delay
+  std::vector<Duration> delays;         // kList only; never empty there
+
+  friend bool operator==(const RetryPolicy&, const RetryPolicy&) = default;
+};
+
+enum class OnConflict : std::uint8_t { kReturn, kReject, kReplace };
+std::string_view name_of(OnConflict rule);
+
+struct UniqueKey {
+  std::string key;
+  std::optional<Duration> hold;  // `for_ms`, from submission; none: while the job is not terminal
+  OnConflict on_conflict = OnConflict::kReturn;
+
+  friend bool operator==(const UniqueKey&, const UniqueKey&) = default;
+};
+
+// Why an attempt did not succeed.
+struct JobError {
+  std::string_view type;
+  std::string_view message;
+  std::string_view stack;        // empty: null
+  std::string_view fingerprint;  // empty: null
+  std::int64_t attempt = 0;
+  Time at{};
+};
+
+// running, or how the attempt ended.
+enum class AttemptOutcome : std::uint8_t {
+  kRunning,
+  kSucceeded,
+  kFailed,
+  kSnoozed,
+  kReleased,
+  kCancelled,
+  kDead,
+  kLeaseExpired,
+  kTimedOut,
+};
+std::string_view name_of(AttemptOutcome outcome);
+
+struct Attempt {
+  std::int64_t n = 0;        // counts every start, from 1
+  std::int64_t attempt = 0;  // as in the job: less those snoozed or released
+  std::string_view worker;
+  Time started_at{};
+  std::optional<Time> finished_at;
+  AttemptOutcome outcome = AttemptOutcome::kRunning;
+  std::optional<JobError> error;
+};
+
+enum class LogLevel : std::uint8_t { kDebug, kInfo, kWarn, kError };
+std::string_view name_of(LogLevel level);
+
+struct LogLine {
+  std::uint64_t seq = 0;
+  std::int64_t attempt = 0;
+  Time at{};
+  LogLevel level = LogLevel::kInfo;
+  std::string_view message;
+};
+
+struct Job {
+  JobId id;
+  std::string_view queue;
+  std::string_view type;
+  JobState state = JobState::kReady;
+  std::int64_t priority = 0;
+  std::int64_t attempt = 0;
+  std::int64_t max_attempts = 0;
+  std::int64_t crashes = 0;
+  std::uint64_t generation = 0;
+  std::uint64_t version = 0;
+  Time created_at{};
+  Time run_at{};
+  std::optional<Time> expires_at;
+  std::optional<Time> started_at;
+  std::optional<Time> finished_at;
+  std::optional<Time> lease_expires_at;
+  std::string_view worker;  // empty: null
+  bool cancel_requested = false;
+  std::string_view progress;  // raw JSON; empty: null
+  std::optional<JobError> last_error;
+  std::optional<RetryPolicy> retry;
+  std::optional<Duration> lease;
+  std::optional<Duration> timeout;
+  std::optional<UniqueKey> unique;
+  std::vector<std::string_view> tags;
+  std::string_view meta = "{}";  // raw JSON
+  std::string_view traceparent;  // empty: absent
+  // Absent unless asked for; payload and result are raw JSON, an empty result null.
+  std::optional<std::string_view> payload;
+  std::optional<std::string_view> result;
+  std::optional<std::vector<Attempt>> attempts;
+  std::optional<std::vector<LogLine>> logs;
+  std::optional<std::vector<JobEvent>> events;
+};
+
+// What a repeated Idempotency-Key gets when retention has removed the job: {"id", "state":
+// "pruned"}.
+void encode_pruned_job(JsonWriter& json, const JobId& id);
+
+void encode(JsonWriter& json, const Job& job);
+void encode(JsonWriter& json, const Attempt& attempt);
+void encode(JsonWriter& json, const LogLine& line);
+void encode(JsonWriter& json, const JobError& error);
+void encode(JsonWriter& json, const RetryPolicy& policy);
+
+// One entry of `results[]` that was accepted: {"status", "id", "state"}. The state is a text
+// because of "pruned".
+void encode_job_result(JsonWriter& json, int status, const JobId& id, std::string_view state);
+
+}  // namespace millrace::api

@@ -1,0 +1,114 @@
+// What operators and readers ask of jobs: look-ups, lists, cancel, retry, edit, bulk. Views and
+// faults as in submission.h. A body that may be left out (every member optional) may be empty.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "api/bounds.h"
+#include "api/job.h"
+#include "api/list.h"
+#include "api/problem.h"
+#include "api/query.h"
+
+namespace millrace::api {
+
+// Which members a job is answered with beyond the usual ones.
+struct Include {
+  bool payload = false;
+  bool result = false;
+  bool attempts = false;
+  bool logs = false;
+  bool events = false;
+
+  friend bool operator==(const Include&, const Include&) = default;
+};
+
+// The query string of any call that answers with one job: `include` alone.
+Decoded<Include> decode_include_query(std::string_view query_string);
+
+// GET /v1/jobs/{id}
+struct JobQuery {
+  Include include;
+  Duration wait{0};  // above 0: wait for a terminal state (`until=final`)
+};
+Decoded<JobQuery> decode_job_query(std::string_view query_string);
+
+// Jobs that have all of these.
+struct JobFilter {
+  std::vector<JobState> states;  // any of; empty: all
+  std::string queue;             // empty: all, as the next two
+  std::string type;
+  std::string tag;
+  std::optional<Time> created_after;   // exclusive
+  std::optional<Time> created_before;  // exclusive
+  Query query;                         // `q`
+};
+
+// GET /v1/jobs
+struct JobListQuery {
+  JobFilter filter;
+  Page page;
+  Include include;  // payload and result only
+};
+Decoded<JobListQuery> decode_job_list_query(std::string_view query_string);
+
+struct Cancel {
+  std::string reason;
+};
+Decoded<Cancel> decode_cancel(std::string_view body, const DecodeLimits& limits);
+
+struct Retry {
+  std::optional<Time> run_at;  // none: now
+  bool reset_attempts = true;
+};
+Decoded<Retry> decode_retry(std::string_view body, const DecodeLimits& limits);
+
+// PATCH /v1/jobs/{id}: what is absent stays. null is a value for `payload` and a fault for the
+// others.
+struct JobPatch {
+  std::optional<std::int16_t> priority;
+  std::optional<Time> run_at;
+  std::optional<std::string_view> payload;
+  std::optional<int> max_attempts;
+  std::optional<std::vector<std::string>> tags;
+};
+Decoded<JobPatch> decode_job_patch(std::string_view body, const DecodeLimits& limits);
+
+// The header If-Match: a version, in quotes or not.
+Decoded<std::uint64_t> decode_if_match(std::string_view header);
+
+enum class BulkAction : std::uint8_t { kRetry, kCancel, kDelete, kReprioritize };
+
+// POST /v1/jobs/bulk: exactly one of `ids` and `filter`.
+struct Bulk {
+  BulkAction action = BulkAction::kRetry;
+  std::optional<std::int16_t> priority;  // with kReprioritize, and only there
+  std::vector<JobId> ids;                // 1 to kMaxBatchItems
+  std::optional<JobFilter> filter;       // has at least one member
+  bool dry_run = false;
+};
+Decoded<Bulk> decode_bulk(std::string_view body, const DecodeLimits& limits);
+
+struct BulkOutcome {
+  std::int64_t matched = 0;
+  std::int64_t changed = 0;
+  std::int64_t failed = 0;
+  bool more = false;
+  struct Result {
+    JobId id;
+    std::string_view state;
+    std::optional<Problem> refused;
+  };
+  std::optional<std::vector<Result>> results;  // with `ids` only
+};
+void encode(JsonWriter& json, const BulkOutcome& outcome, std::string_view request_id);
+
+// For calls whose body has no members at all (resume, quiet, stop): empty, or an empty object.
+Decoded<std::monostate> decode_nothing(std::string_view body, const DecodeLimits& limits);
+
+}  // namespace millrace::api

@@ -1,0 +1,36 @@
+// The server about itself: GET /v1/meta, and the tokens it knows.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "api/json_writer.h"
+#include "base/time.h"
+
+namespace millrace::api {
+
+struct Meta {
+  std::string_view version;
+  std::string_view commit;
+  std::string_view store;  // "sqlite" or "postgres"
+  std::string_view node;
+  std::int64_t shards = 1;
+  Time started_at{};
+  Time server_time{};
+  std::vector<std::pair<std::string_view, std::int64_t>> limits;  // "payload_bytes" and so on
+};
+void encode(JsonWriter& json, const Meta& meta);
+
+// A token as GET /v1/tokens lists it: never its secret, nor the hash.
+struct TokenInfo {
+  std::string_view name;
+  std::vector<std::string_view> scopes;
+  std::vector<std::string_view> queues;  // globs; empty: all
+  std::optional<Time> expires_at;
+};
+void encode(JsonWriter& json, const TokenInfo& token);
+
+}  // namespace millrace::api

@@ -1,0 +1,89 @@
+// Problems (RFC 9457): what a client is told when its request is refused. Clients switch on `code`,
+// which never changes.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+
+namespace millrace::api {
+
+class JsonWriter;
+
+enum class ProblemCode : std::uint8_t {
+  kInvalidRequest,  // the request is no good HTTP
+  kInvalidJson,
+  kUnauthenticated,
+  kForbidden,
+  kNotFound,
+  kMethodNotAllowed,
+  kRequestTimeout,
+  kDuplicateJob,
+  kLeaseLost,
+  kInvalidState,
+  kGone,
+  kVersionConflict,
+  kPayloadTooLarge,
+  kUriTooLong,
+  kUnsupportedMediaType,
+  kValidationFailed,
+  kIdempotencyMismatch,
+  kAcrossShards,
+  kRateLimited,
+  kQueueFull,
+  kHeadersTooLarge,
+  kInternal,
+  kDraining,
+  kStorageUnavailable,
+  kOverloaded,
+};
+constexpr std::size_t kProblemCodes = static_cast<std::size_t>(ProblemCode::kOverloaded) + 1;
+
+struct ProblemKind {
+  ProblemCode code;
+  int status;
+  std::string_view name;   // the member `code`
+  std::string_view title;  // the member `title`
+};
+const ProblemKind& kind_of(ProblemCode code);
+
+// One fault of a request, and where it stands.
+struct FieldError {
+  enum class Place : std::uint8_t { kPointer, kParameter, kHeader };
+  Place place = Place::kPointer;
+  std::string where;  // a JSON Pointer without '#', the name of a query parameter, or of a header
+  std::string detail;
+
+  friend bool operator==(const FieldError&, const FieldError&) = default;
+};
+
+struct Problem {
+  ProblemCode code = ProblemCode::kInternal;
+  std::string detail;
+  std::vector<FieldError> errors;       // at most kMaxFieldErrors, with kValidationFailed only
+  std::optional<Duration> retry_after;  // sent as Retry-After, rounded up to seconds
+
+  int status() const { return kind_of(code).status; }
+};
+
+template <typename T>
+using Decoded = std::expected<T, Problem>;
+
+inline Problem make_problem(ProblemCode code, std::string detail) {
+  return Problem{code, std::move(detail), {}, std::nullopt};
+}
+// kValidationFailed with one fault.
+Problem make_fault(FieldError::Place place, std::string where, std::string detail);
+
+// The same problem as seen from outside: every pointer gets `prefix` in front ("/jobs/3").
+void prefix_pointers(Problem& problem, std::string_view prefix);
+
+// As application/problem+json. Members: type, title, status, detail, code, request_id, errors?.
+void encode(JsonWriter& json, const Problem& problem, std::string_view request_id);
+
+}  // namespace millrace::api

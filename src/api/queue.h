@@ -1,0 +1,87 @@
+// Queues: their settings in and out, their state, pause and purge.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/job.h"
+#include "api/problem.h"
+
+namespace millrace::api {
+
+// A member that may be absent, null, or a value: three different wishes in a change.
+template <typename T>
+struct Change {
+  bool present = false;
+  std::optional<T> value;  // none, though present: null
+};
+
+struct RetentionChange {
+  Change<Duration> succeeded;  // null: for ever
+  Change<Duration> dead;
+  Change<Duration> cancelled;
+  Change<Duration> expired;
+};
+
+// PUT and PATCH /v1/queues/{name}. PUT: what is absent becomes its default; PATCH: it stays. null
+// is the default, save for `max_ready` (no bound) and retention times (for ever).
+struct QueueSettingsChange {
+  Change<int> max_attempts;
+  Change<int> max_crashes;
+  Change<RetryPolicy> retry;
+  Change<Duration> lease;
+  Change<std::int64_t> max_ready;
+  Change<RetentionChange> retention;  // null: the defaults
+};
+Decoded<QueueSettingsChange> decode_queue_settings(std::string_view body,
+                                                   const DecodeLimits& limits);
+
+struct Pause {
+  std::string reason;
+};
+Decoded<Pause> decode_pause(std::string_view body, const DecodeLimits& limits);
+
+struct Purge {
+  std::vector<JobState> states;  // never empty, never kRunning; left out: the waiting ones
+};
+Decoded<Purge> decode_purge(std::string_view body, const DecodeLimits& limits);
+void encode_purged(JsonWriter& json, std::int64_t deleted);  // {"deleted": n}
+
+struct QueueSettings {
+  std::int64_t max_attempts = 5;
+  std::optional<std::int64_t> max_crashes;  // none: the job's max_attempts
+  RetryPolicy retry;
+  Duration lease{30'000};
+  std::optional<std::int64_t> max_ready;  // none: no bound
+  struct Retention {
+    std::optional<Duration> succeeded{86'400'000};  // none: for ever
+    std::optional<Duration> dead{2'592'000'000};
+    std::optional<Duration> cancelled{86'400'000};
+    std::optional<Duration> expired{86'400'000};
+  } retention;
+};
+void encode(JsonWriter& json, const QueueSettings& settings);
+
+// Views as in job.h.
+struct Queue {
+  std::string_view name;
+  bool paused = false;
+  std::string_view pause_reason;                  // empty: null
+  std::array<std::int64_t, kJobStates> counts{};  // by JobState
+  std::optional<Duration> oldest_ready_age;
+  struct Rates {  // over the last 60 s
+    double submitted_per_s = 0;
+    double started_per_s = 0;
+    double succeeded_per_s = 0;
+    double failed_per_s = 0;
+  } rates;
+  QueueSettings settings;
+  std::uint64_t version = 0;
+};
+void encode(JsonWriter& json, const Queue& queue);
+
+}  // namespace millrace::api

@@ -1,0 +1,87 @@
+// One table of every call: method, path, and the scope it needs. A path that is not here is 404; a
+// path that is, with another method, is 405.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace millrace::api {
+
+enum class Method : std::uint8_t { kGet, kHead, kPost, kPut, kPatch, kDelete, kOther };
+std::string_view name_of(Method method);
+
+// kNone: open to everyone.
+enum class Scope : std::uint8_t { kNone, kSubmit, kWork, kRead, kOperate, kAdmin };
+std::string_view name_of(Scope scope);
+
+enum class RouteId : std::uint8_t {
+  kLivez,
+  kReadyz,
+  kMetrics,
+  kMeta,
+  kOpenApi,
+  kBackup,
+  kListTokens,
+  kSubmitJob,
+  kSubmitBatch,
+  kBulk,
+  kListJobs,
+  kGetJob,
+  kPatchJob,
+  kDeleteJob,
+  kCancelJob,
+  kRetryJob,
+  kListAttempts,
+  kListLogs,
+  kListJobEvents,
+  kCompleteJob,
+  kFailJob,
+  kSnoozeJob,
+  kReleaseJob,
+  kHeartbeatJob,
+  kClaim,
+  kHeartbeat,
+  kAck,
+  kPoll,
+  kListWorkers,
+  kQuietWorker,
+  kStopWorker,
+  kListQueues,
+  kGetQueue,
+  kPutQueue,
+  kPatchQueue,
+  kPauseQueue,
+  kResumeQueue,
+  kPurgeQueue,
+  kStats,
+  kEvents,
+};
+constexpr std::size_t kRouteIds = static_cast<std::size_t>(RouteId::kEvents) + 1;
+
+struct Route {
+  Method method;
+  std::string_view pattern;  // a segment in braces takes any one segment
+  RouteId id;
+  Scope scope;
+};
+
+std::span<const Route> all_routes();
+const Route& route_of(RouteId id);
+
+struct RouteMatch {
+  enum class Result : std::uint8_t { kFound, kNotFound, kMethodNotAllowed };
+  Result result = Result::kNotFound;
+  const Route* route = nullptr;  // kFound
+  std::string parameter;  // kFound: what stood for the segment in braces, percent-decoded, valid
+                          // UTF-8, not empty
+  std::string allow;      // kMethodNotAllowed: the header Allow, "GET, HEAD, POST"
+};
+
+// `path` is the target before any '?', as sent. HEAD finds GET's routes. A literal segment is
+// preferred to one in braces: GET /v1/jobs/batch is 405, not a job called "batch".
+RouteMatch match_route(Method method, std::string_view path);
+
+}  // namespace millrace::api

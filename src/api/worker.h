@@ -1,0 +1,102 @@
+// The workers' calls: claim, heartbeat, ack, poll and the single forms. Views and faults as in
+// submission.h.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/job.h"
+#include "api/submission.h"
+
+namespace millrace::api {
+
+struct WorkerInfo {
+  std::string id;  // 1 to kMaxWorkerTextBytes visible characters
+  std::string host;
+  std::optional<std::int64_t> pid;
+  std::string sdk;
+  std::string version;
+  std::string_view labels = "{}";  // raw JSON: an object of strings
+};
+
+struct Claim {
+  std::vector<std::string> queues;  // at least one, in order of preference, none twice
+  std::optional<std::vector<std::string>> types;  // none: any; never empty
+  std::int64_t limit = 1;
+  Duration wait{0};
+  std::optional<Duration> lease;
+  WorkerInfo worker;
+};
+Decoded<Claim> decode_claim(std::string_view body, const DecodeLimits& limits);
+
+struct Heartbeat {
+  JobId id;
+  LeaseToken token{kNoToken};
+  std::optional<Duration> extend;  // none: the lease's length
+  std::string_view progress;       // a raw JSON object; empty: unchanged
+};
+
+enum class Outcome : std::uint8_t { kSucceeded, kFailed, kSnoozed, kReleased, kCancelled, kDead };
+std::string_view name_of(Outcome outcome);
+
+// An error as a worker reports it: cut to its bounds, U+0000 replaced.
+struct ReportedError {
+  std::string type;
+  std::string message;
+  std::string stack;
+  bool retryable = true;
+};
+
+struct ReportedLog {
+  std::optional<Time> at;  // none: now
+  LogLevel level = LogLevel::kInfo;
+  std::string message;  // cut to its bound, U+0000 replaced
+};
+
+struct Ack {
+  JobId id;
+  LeaseToken token{kNoToken};
+  Outcome outcome = Outcome::kSucceeded;
+  std::string_view result;             // raw JSON, with kSucceeded only; empty: none
+  std::optional<ReportedError> error;  // with kFailed, kCancelled and kDead only
+  std::optional<Duration> delay;       // kSnoozed: always; kFailed: in place of the job's own delay
+  std::vector<ReportedLog> logs;
+  std::vector<JobSubmission> enqueue;  // a fault in one refuses the ack
+};
+
+// A log line on its own, in a poll.
+struct LogItem {
+  JobId id;
+  LeaseToken token{kNoToken};
+  ReportedLog line;
+};
+
+// POST /v1/heartbeat and /v1/ack: {"items": [...]}, 1 to kMaxBatchItems.
+Decoded<std::vector<Item<Heartbeat>>> decode_heartbeats(std::string_view body,
+                                                        const DecodeLimits& limits);
+Decoded<std::vector<Item<Ack>>> decode_acks(std::string_view body, const DecodeLimits& limits);
+
+struct Poll {
+  std::vector<Item<Ack>> acks;
+  std::vector<Item<Heartbeat>> heartbeats;
+  std::vector<Item<LogItem>> logs;
+  std::optional<Claim> claim;  // its worker's id is the path's
+};
+Decoded<Poll> decode_poll(std::string_view body, std::string_view worker_id,
+                          const DecodeLimits& limits);
+
+// The single forms: the id is the path's.
+Decoded<Ack> decode_complete(std::string_view body, const JobId& id, const DecodeLimits& limits);
+Decoded<Ack> decode_fail(std::string_view body, const JobId& id, const DecodeLimits& limits);
+Decoded<Ack> decode_snooze(std::string_view body, const JobId& id, const DecodeLimits& limits);
+Decoded<Ack> decode_release(std::string_view body, const JobId& id, const DecodeLimits& limits);
+Decoded<Heartbeat> decode_heartbeat(std::string_view body, const JobId& id,
+                                    const DecodeLimits& limits);
+
+// Whether `text` can be a worker's id; one in a path that cannot is 404.
+bool is_worker_id(std::string_view text);
+
+}  // namespace millrace::api

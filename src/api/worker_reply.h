@@ -1,0 +1,80 @@
+// What workers are answered, and workers as the API shows them. Views as in job.h.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "api/job.h"
+#include "api/problem.h"
+
+namespace millrace::api {
+
+struct ClaimedJob {
+  JobId id;
+  std::string_view queue;
+  std::string_view type;
+  std::string_view payload = "null";  // raw JSON
+  std::int64_t priority = 0;
+  std::int64_t attempt = 0;
+  std::int64_t max_attempts = 0;
+  LeaseToken token{kNoToken};
+  Time lease_expires_at{};
+  Time created_at{};
+  std::optional<Time> deadline;  // absent: none
+  std::vector<std::string_view> tags;
+  std::string_view meta = "{}";  // raw JSON
+  std::string_view traceparent;  // empty: absent, as the next two
+  std::string_view tracestate;
+  std::string_view progress;  // raw JSON: what the attempt before left behind
+};
+void encode(JsonWriter& json, const ClaimedJob& job);
+
+// {"jobs": [...]}
+void encode_claim_reply(JsonWriter& json, const std::vector<ClaimedJob>& jobs);
+
+// Entries of `results[]`. An accepted ack is encode_job_result() of job.h with status 200.
+void encode_heartbeat_result(JsonWriter& json, const JobId& id, Time expires_at,
+                             bool cancel_requested);
+// {"status", "id"?, "error"}: of any batch call. `id` is absent where the item named none.
+void encode_refused_result(JsonWriter& json, const std::optional<JobId>& id, const Problem& problem,
+                           std::string_view request_id);
+
+struct WorkerCommand {
+  enum class Type : std::uint8_t { kQuiet, kStop, kCancel };
+  Type type = Type::kQuiet;
+  JobId job_id;  // kCancel only, as the token
+  LeaseToken token{kNoToken};
+};
+void encode(JsonWriter& json, const WorkerCommand& command);
+
+enum class WorkerState : std::uint8_t { kActive, kQuiet, kStopping };
+std::string_view name_of(WorkerState state);
+
+// Empty texts are null.
+struct Worker {
+  std::string_view id;
+  std::string_view host;
+  std::optional<std::int64_t> pid;
+  std::string_view sdk;
+  std::string_view version;
+  std::string_view labels = "{}";  // raw JSON
+  std::vector<std::string_view> queues;
+  std::vector<std::string_view> types;
+  WorkerState state = WorkerState::kActive;
+  Time first_seen_at{};
+  Time last_seen_at{};
+  struct Running {
+    JobId id;
+    std::string_view queue;
+    std::string_view type;
+    std::int64_t attempt = 0;
+    Time started_at{};
+    Time lease_expires_at{};
+  };
+  std::vector<Running> running;
+};
+void encode(JsonWriter& json, const Worker& worker);
+
+}  // namespace millrace::api
