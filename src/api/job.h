@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "api/bounds.h"
@@ -56,6 +57,16 @@ struct UniqueKey {
   OnConflict on_conflict = OnConflict::kReturn;
 
   friend bool operator==(const UniqueKey&, const UniqueKey&) = default;
+};
+
+// Strings by name, in the order sent, no name twice: `meta` and `labels`.
+using StringMap = std::vector<std::pair<std::string, std::string>>;
+using StringMapView = std::vector<std::pair<std::string_view, std::string_view>>;
+
+struct Progress {
+  std::optional<double> percent;  // 0 to 100
+  std::string_view message;       // empty: null
+  std::string_view checkpoint;    // raw JSON; empty: null
 };
 
 // Why an attempt did not succeed.
@@ -122,14 +133,14 @@ struct Job {
   std::optional<Time> lease_expires_at;
   std::string_view worker;  // empty: null
   bool cancel_requested = false;
-  std::string_view progress;  // raw JSON; empty: null
+  std::optional<Progress> progress;
   std::optional<JobError> last_error;
   std::optional<RetryPolicy> retry;
   std::optional<Duration> lease;
   std::optional<Duration> timeout;
   std::optional<UniqueKey> unique;
   std::vector<std::string_view> tags;
-  std::string_view meta = "{}";  // raw JSON
+  StringMapView meta;
   std::string_view traceparent;  // empty: absent
   // Absent unless asked for; payload and result are raw JSON, an empty result null.
   std::optional<std::string_view> payload;
@@ -147,7 +158,9 @@ void encode(JsonWriter& json, const Job& job);
 void encode(JsonWriter& json, const Attempt& attempt);
 void encode(JsonWriter& json, const LogLine& line);
 void encode(JsonWriter& json, const JobError& error);
+void encode(JsonWriter& json, const Progress& progress);
 void encode(JsonWriter& json, const RetryPolicy& policy);
+void encode(JsonWriter& json, const StringMapView& map);
 
 // One entry of `results[]` that was accepted: {"status", "id", "state"}. The state is a text
 // because of "pruned".

@@ -44,7 +44,7 @@ struct JobFilter {
   std::string queue;             // empty: all, as the next two
   std::string type;
   std::string tag;
-  std::optional<Time> created_after;   // exclusive
+  std::optional<Time> created_after;   // inclusive
   std::optional<Time> created_before;  // exclusive
   Query query;                         // `q`
 };

@@ -14,8 +14,8 @@ namespace millrace::api {
 
 struct Meta {
   std::string_view version;
-  std::string_view commit;
-  std::string_view store;  // "sqlite" or "postgres"
+  std::string_view commit;  // empty: null
+  std::string_view store;   // "sqlite" or "postgres"
   std::string_view node;
   std::int64_t shards = 1;
   Time started_at{};
@@ -28,7 +28,7 @@ void encode(JsonWriter& json, const Meta& meta);
 struct TokenInfo {
   std::string_view name;
   std::vector<std::string_view> scopes;
-  std::vector<std::string_view> queues;  // globs; empty: all
+  std::vector<std::string_view> queues;  // globs; empty: null, all
   std::optional<Time> expires_at;
 };
 void encode(JsonWriter& json, const TokenInfo& token);

@@ -42,7 +42,7 @@ enum class QueryField : std::uint8_t {
 std::string_view name_of(QueryField field);
 
 enum class QueryOperator : std::uint8_t {
-  kMatches,   // ':' equal; '*' in an unquoted value stands for any characters
+  kMatches,   // ':' equal; a '*' that ends an unquoted name stands for any ending
   kEquals,    // '=' equal, '*' is itself
   kContains,  // '~' has the text in it, upper and lower case alike
   kGreater,
@@ -55,7 +55,7 @@ std::string_view text_of(QueryOperator op);
 // What a value may be compared as stands beside its text, as the field wants it.
 struct QueryValue {
   std::string text;
-  bool wildcard = false;  // kMatches only: the text has '*' that stand for any characters
+  bool wildcard = false;  // kMatches of queue, type, tag: a prefix; its '*' is not in `text`
   std::optional<std::int64_t>
       number;                  // kPriority, kAttempt: always; paths: where the text is an integer
   std::optional<double> real;  // paths: where the text is any JSON number

@@ -32,8 +32,8 @@ struct JobSubmission {
   std::optional<Duration> timeout;
   std::optional<UniqueKey> unique;
   std::vector<std::string> tags;
-  std::string_view meta = "{}";  // raw JSON: an object of strings, no name twice
-  std::string traceparent;       // empty: none
+  StringMap meta;
+  std::string traceparent;  // empty: none
   std::string tracestate;
 };
 

@@ -14,12 +14,12 @@
 namespace millrace::api {
 
 struct WorkerInfo {
-  std::string id;  // 1 to kMaxWorkerTextBytes visible characters
+  std::string id;  // a name
   std::string host;
   std::optional<std::int64_t> pid;
   std::string sdk;
   std::string version;
-  std::string_view labels = "{}";  // raw JSON: an object of strings
+  StringMap labels;
 };
 
 struct Claim {
@@ -32,11 +32,18 @@ struct Claim {
 };
 Decoded<Claim> decode_claim(std::string_view body, const DecodeLimits& limits);
 
+// A checkpoint is opaque, as a payload is.
+struct ReportedProgress {
+  std::optional<double> percent;  // 0 to 100
+  std::string message;
+  std::string_view checkpoint;  // raw JSON; empty: none
+};
+
 struct Heartbeat {
   JobId id;
   LeaseToken token{kNoToken};
-  std::optional<Duration> extend;  // none: the lease's length
-  std::string_view progress;       // a raw JSON object; empty: unchanged
+  std::optional<Duration> extend;            // none: the lease's length
+  std::optional<ReportedProgress> progress;  // none: as it was
 };
 
 enum class Outcome : std::uint8_t { kSucceeded, kFailed, kSnoozed, kReleased, kCancelled, kDead };

@@ -24,10 +24,10 @@ struct ClaimedJob {
   Time created_at{};
   std::optional<Time> deadline;  // absent: none
   std::vector<std::string_view> tags;
-  std::string_view meta = "{}";  // raw JSON
-  std::string_view traceparent;  // empty: absent, as the next two
+  StringMapView meta;
+  std::string_view traceparent;  // empty: absent, as the next
   std::string_view tracestate;
-  std::string_view progress;  // raw JSON: what the attempt before left behind
+  std::optional<Progress> progress;  // what the attempt before left behind
 };
 void encode(JsonWriter& json, const ClaimedJob& job);
 
@@ -59,9 +59,9 @@ struct Worker {
   std::optional<std::int64_t> pid;
   std::string_view sdk;
   std::string_view version;
-  std::string_view labels = "{}";  // raw JSON
+  StringMapView labels;
   std::vector<std::string_view> queues;
-  std::vector<std::string_view> types;
+  std::vector<std::string_view> types;  // empty: null, any
   WorkerState state = WorkerState::kActive;
   Time first_seen_at{};
   Time last_seen_at{};
