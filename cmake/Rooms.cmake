@@ -7,6 +7,10 @@ function(millrace_room name dir)
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
 
+  if(NOT sources)  # a room that so far holds headers only
+    set(sources "${CMAKE_BINARY_DIR}/empty_${name}.cc")
+    file(CONFIGURE OUTPUT "${sources}" CONTENT "namespace millrace {}\n")
+  endif()
   add_library(millrace_${name} STATIC ${sources})
   target_link_libraries(millrace_${name} PUBLIC millrace_options ${ROOM_DEPS} Threads::Threads)
   if(ROOM_PROTOS)
