@@ -46,12 +46,18 @@ struct Changes {
     std::uint64_t ord;
     LogLine line;
   };
+  struct LogTrim {  // an attempt's log has outgrown its bound: its lines below `seq` go
+    std::uint64_t ord;
+    std::uint32_t seq;
+    std::uint32_t n;
+  };
   struct MarkRow {
     std::uint64_t ord;
     Mark mark;
   };
   std::vector<AttemptRow> attempts;  // earlier attempts, insert only
   std::vector<LogRow> logs;          // insert only
+  std::vector<LogTrim> log_trims;        // to be done after `logs`
   std::vector<MarkRow> marks;        // insert only
   std::vector<Queue> queues;         // changed, whole, by name
   std::vector<KeyRow> keys;          // insert only
@@ -60,7 +66,7 @@ struct Changes {
   std::vector<EndedLease> ended_leases;  // in order of ending; the store keeps the last kEndedLeasesRemembered
 
   bool empty() const {
-    return deleted.empty() && jobs.empty() && attempts.empty() && logs.empty() && marks.empty() && queues.empty() &&
+    return deleted.empty() && jobs.empty() && attempts.empty() && logs.empty() && log_trims.empty() && marks.empty() && queues.empty() &&
            keys.empty() && !keys_expired_until && !uniques_released_until && ended_leases.empty();
   }
 };

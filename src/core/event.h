@@ -86,6 +86,7 @@ struct AttemptEnded {
 struct Logged {
   JobId id;
   std::vector<LogLine> lines;
+  std::uint32_t drop_below = 0;  // lines of this attempt with a lower seq go: its log outgrew its bound; 0: none
 };
 
 struct BecameDue {  // scheduled, retrying -> ready

@@ -141,6 +141,7 @@ struct Job {
   // While running:
   LeaseToken token = kNoToken;
   std::optional<Time> lease_expires_at;
+  Duration lease_length{};  // as granted: what a heartbeat extends by
   std::optional<Time> deadline;
   bool cancel_requested = false;
   SharedBytes cancel_reason;

@@ -1,0 +1,37 @@
+#include "core/queue.h"
+
+#include "base/check.h"
+
+namespace millrace::core {
+
+const std::optional<Duration>& Retention::of(State state) const {
+  switch (state) {
+    case State::kSucceeded: return succeeded;
+    case State::kDead: return dead;
+    case State::kCancelled: return cancelled;
+    case State::kExpired: return expired;
+    default: break;
+  }
+  MILLRACE_CHECK(is_terminal(state));
+  return succeeded;
+}
+
+bool operator==(const QueueSettings& a, const QueueSettings& b) {
+  return a.max_attempts == b.max_attempts && a.max_crashes == b.max_crashes && *a.retry == *b.retry &&
+         a.lease == b.lease && a.max_ready == b.max_ready && a.retention == b.retention;
+}
+
+QueueSettings patched(QueueSettings settings, const QueuePatch& patch) {
+  if (patch.max_attempts) settings.max_attempts = *patch.max_attempts;
+  if (patch.max_crashes) settings.max_crashes = *patch.max_crashes;
+  if (patch.retry != nullptr) settings.retry = patch.retry;
+  if (patch.lease) settings.lease = *patch.lease;
+  if (patch.max_ready) settings.max_ready = *patch.max_ready;
+  if (patch.succeeded) settings.retention.succeeded = *patch.succeeded;
+  if (patch.dead) settings.retention.dead = *patch.dead;
+  if (patch.cancelled) settings.retention.cancelled = *patch.cancelled;
+  if (patch.expired) settings.retention.expired = *patch.expired;
+  return settings;
+}
+
+}  // namespace millrace::core
