@@ -17,6 +17,7 @@
 #include "core/job.h"
 #include "core/job_filter.h"
 #include "core/queue.h"
+#include "store/backup.h"
 #include "store/journal.h"
 
 namespace millrace::store {
@@ -111,6 +112,7 @@ struct Store {
   std::string id;  // the same in all its files
   std::unique_ptr<Journal> journal;
   std::unique_ptr<Tables> tables;
+  std::unique_ptr<Backup> backup;  // null where a store can't be copied
 };
 
 }  // namespace millrace::store

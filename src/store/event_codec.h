@@ -1,0 +1,27 @@
+// Event batches as bytes: what a journal row's body holds. events.proto is the format's truth; a
+// body is its canonical form (fields in ascending order, defaults left out), so equal batches give
+// equal bytes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "core/event.h"
+
+namespace millrace::store {
+
+// The format level that a body carries. A reader knows all levels up to its own newest one.
+enum class EventFormat : std::uint32_t { kFirst = 1 };
+inline constexpr EventFormat kNewestEventFormat = EventFormat::kFirst;
+
+// Replaces `out`, whose capacity is kept. Thread-safe.
+void encode_events(const core::EventBatch& batch, std::string& out,
+                   EventFormat format = kNewestEventFormat);
+
+// All or nothing: an unknown level, event, field or enum value fails with a message that says where,
+// and so does anything that encode_events() would not have written. Thread-safe.
+Result<core::EventBatch> decode_events(std::string_view body);
+
+}  // namespace millrace::store

@@ -1,0 +1,26 @@
+// The embedded store: a directory with journal.db and jobs.db, which is this process's alone while
+// it is open. docs/reference/journal-format.md describes the files.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "store/tables.h"
+
+namespace millrace::store {
+
+struct SqliteOptions {
+  std::string directory;  // made where it is missing
+  // For the time budgets of searches. Any thread. Required.
+  std::function<std::chrono::steady_clock::time_point()> clock;
+  Logger log{};
+};
+
+// Opens the store, makes it where there is none, finishes what a crash left unfinished. The error
+// says what is wrong with the directory and names it.
+Result<Store> open_sqlite_store(const SqliteOptions& options);
+
+}  // namespace millrace::store
