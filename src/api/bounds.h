@@ -53,6 +53,7 @@ constexpr std::int64_t kMaxListLimit = 1'000;
 constexpr std::int64_t kDefaultListLimit = 50;
 constexpr std::size_t kMaxCursorBytes = 512;
 constexpr std::size_t kMaxListedNames = 100;  // values of one list parameter
+constexpr std::size_t kMaxPathBytes = 4'096;
 constexpr std::size_t kMaxFieldErrors = 20;
 constexpr std::size_t kMaxQueryBytes = 1'024;
 constexpr std::size_t kMaxQueryTerms = 20;

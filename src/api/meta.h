@@ -1,13 +1,16 @@
-// The server about itself: GET /v1/meta, and the tokens it knows.
+// The server about itself: GET /v1/meta, backups, and the tokens it knows.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "api/bounds.h"
 #include "api/json_writer.h"
+#include "api/problem.h"
 #include "base/time.h"
 
 namespace millrace::api {
@@ -23,6 +26,13 @@ struct Meta {
   std::vector<std::pair<std::string_view, std::int64_t>> limits;  // "payload_bytes" and so on
 };
 void encode(JsonWriter& json, const Meta& meta);
+
+// POST /v1/admin/backup
+struct Backup {
+  std::string path;  // absolute, at most kMaxPathBytes
+};
+Decoded<Backup> decode_backup(std::string_view body, const DecodeLimits& limits);
+void encode_backup_done(JsonWriter& json, std::string_view path, std::uint64_t bytes);
 
 // A token as GET /v1/tokens lists it: never its secret, nor the hash.
 struct TokenInfo {

@@ -56,8 +56,8 @@ std::string_view text_of(QueryOperator op);
 struct QueryValue {
   std::string text;
   bool wildcard = false;  // kMatches of queue, type, tag: a prefix; its '*' is not in `text`
-  std::optional<std::int64_t>
-      number;                  // kPriority, kAttempt: always; paths: where the text is an integer
+  // kPriority, kAttempt: always; paths: where the text is an integer.
+  std::optional<std::int64_t> number;
   std::optional<double> real;  // paths: where the text is any JSON number
   std::optional<Time> time;    // kCreated, kRunAt, kFinished: always
   std::optional<JobId> id;     // kId: always
@@ -69,8 +69,8 @@ struct QueryValue {
 struct QueryTerm {
   bool negated = false;
   QueryField field = QueryField::kId;
-  std::vector<std::string>
-      path;  // kMeta: one key; kPayload, kResult: member names or array indexes, outermost first
+  // kMeta: the key; kPayload, kResult: member names or array indexes, joined by dots.
+  std::string path;
   QueryOperator op = QueryOperator::kMatches;
   std::vector<QueryValue> any_of;  // 1 to kMaxQueryValues; one for the comparisons
 

@@ -1,0 +1,128 @@
+#include "api/routes.h"
+
+#include <algorithm>
+#include <array>
+
+#include "api/text.h"
+#include "base/check.h"
+
+namespace millrace::api {
+namespace {
+
+using enum Method;
+using enum Scope;
+
+// In the order of RouteId; where a literal segment and one in braces both fit, the literal comes
+// first.
+constexpr std::array<Route, kRouteIds> kRoutes = {{
+    {kGet, "/livez", RouteId::kLivez, kNone},
+    {kGet, "/readyz", RouteId::kReadyz, kNone},
+    {kGet, "/metrics", RouteId::kMetrics, kRead},
+    {kGet, "/v1/meta", RouteId::kMeta, kRead},
+    {kGet, "/v1/openapi.json", RouteId::kOpenApi, kRead},
+    {kPost, "/v1/admin/backup", RouteId::kBackup, kAdmin},
+    {kGet, "/v1/tokens", RouteId::kListTokens, kAdmin},
+    {kPost, "/v1/jobs", RouteId::kSubmitJob, kSubmit},
+    {kPost, "/v1/jobs/batch", RouteId::kSubmitBatch, kSubmit},
+    {kPost, "/v1/jobs/bulk", RouteId::kBulk, kOperate},
+    {kGet, "/v1/jobs", RouteId::kListJobs, kRead},
+    {kGet, "/v1/jobs/{id}", RouteId::kGetJob, kRead},
+    {kPatch, "/v1/jobs/{id}", RouteId::kPatchJob, kOperate},
+    {kDelete, "/v1/jobs/{id}", RouteId::kDeleteJob, kOperate},
+    {kPost, "/v1/jobs/{id}/cancel", RouteId::kCancelJob, kOperate},
+    {kPost, "/v1/jobs/{id}/retry", RouteId::kRetryJob, kOperate},
+    {kGet, "/v1/jobs/{id}/attempts", RouteId::kListAttempts, kRead},
+    {kGet, "/v1/jobs/{id}/logs", RouteId::kListLogs, kRead},
+    {kGet, "/v1/jobs/{id}/events", RouteId::kListJobEvents, kRead},
+    {kPost, "/v1/jobs/{id}/complete", RouteId::kCompleteJob, kWork},
+    {kPost, "/v1/jobs/{id}/fail", RouteId::kFailJob, kWork},
+    {kPost, "/v1/jobs/{id}/snooze", RouteId::kSnoozeJob, kWork},
+    {kPost, "/v1/jobs/{id}/release", RouteId::kReleaseJob, kWork},
+    {kPost, "/v1/jobs/{id}/heartbeat", RouteId::kHeartbeatJob, kWork},
+    {kPost, "/v1/claim", RouteId::kClaim, kWork},
+    {kPost, "/v1/heartbeat", RouteId::kHeartbeat, kWork},
+    {kPost, "/v1/ack", RouteId::kAck, kWork},
+    {kPost, "/v1/workers/{id}/poll", RouteId::kPoll, kWork},
+    {kGet, "/v1/workers", RouteId::kListWorkers, kRead},
+    {kPost, "/v1/workers/{id}/quiet", RouteId::kQuietWorker, kOperate},
+    {kPost, "/v1/workers/{id}/stop", RouteId::kStopWorker, kOperate},
+    {kGet, "/v1/queues", RouteId::kListQueues, kRead},
+    {kGet, "/v1/queues/{name}", RouteId::kGetQueue, kRead},
+    {kPut, "/v1/queues/{name}", RouteId::kPutQueue, kOperate},
+    {kPatch, "/v1/queues/{name}", RouteId::kPatchQueue, kOperate},
+    {kPost, "/v1/queues/{name}/pause", RouteId::kPauseQueue, kOperate},
+    {kPost, "/v1/queues/{name}/resume", RouteId::kResumeQueue, kOperate},
+    {kPost, "/v1/queues/{name}/purge", RouteId::kPurgeQueue, kOperate},
+    {kGet, "/v1/stats", RouteId::kStats, kRead},
+    {kGet, "/v1/events", RouteId::kEvents, kRead},
+}};
+
+constexpr bool routes_stand_in_order() {
+  for (std::size_t i = 0; i < kRoutes.size(); ++i) {
+    if (static_cast<std::size_t>(kRoutes[i].id) != i) return false;
+  }
+  return true;
+}
+static_assert(routes_stand_in_order());
+
+// Both begin with '/'. `parameter` is set, still encoded, to what stands for the segment in braces.
+bool fits(std::string_view pattern, std::string_view path, std::string_view& parameter) {
+  const std::size_t brace = pattern.find('{');
+  if (brace == std::string_view::npos) return pattern == path;
+  if (path.substr(0, brace) != pattern.substr(0, brace)) return false;
+  const std::string_view tail = pattern.substr(pattern.find('}') + 1);
+  const std::string_view rest = path.substr(brace);
+  const std::size_t segment_end = std::min(rest.find('/'), rest.size());
+  if (segment_end == 0 || rest.substr(segment_end) != tail) return false;
+  parameter = rest.substr(0, segment_end);
+  return true;
+}
+
+}  // namespace
+
+std::string_view name_of(Method method) {
+  constexpr std::array<std::string_view, 7> kNames = {"GET",   "HEAD",   "POST", "PUT",
+                                                      "PATCH", "DELETE", "other"};
+  return kNames.at(static_cast<std::size_t>(method));
+}
+
+std::string_view name_of(Scope scope) {
+  constexpr std::array<std::string_view, 6> kNames = {"none", "submit",  "work",
+                                                      "read", "operate", "admin"};
+  return kNames.at(static_cast<std::size_t>(scope));
+}
+
+std::span<const Route> all_routes() { return kRoutes; }
+
+const Route& route_of(RouteId id) { return kRoutes.at(static_cast<std::size_t>(id)); }
+
+RouteMatch match_route(Method method, std::string_view path) {
+  RouteMatch match;
+  std::string_view parameter;
+  const auto first = std::ranges::find_if(
+      kRoutes, [&](const Route& route) { return fits(route.pattern, path, parameter); });
+  if (first == kRoutes.end()) return match;
+  if (!parameter.empty()) {
+    std::optional<std::string> decoded = percent_decode(parameter, PlusSign::kItself);
+    if (!decoded) return match;
+    match.parameter = std::move(*decoded);
+  }
+  const Method wanted = method == kHead ? kGet : method;
+  for (const Route& route : kRoutes) {
+    if (route.pattern != first->pattern) continue;
+    if (route.method == wanted) {
+      match.result = RouteMatch::Result::kFound;
+      match.route = &route;
+      match.allow.clear();
+      return match;
+    }
+    if (!match.allow.empty()) match.allow += ", ";
+    match.allow += name_of(route.method);
+    if (route.method == kGet) match.allow += ", HEAD";
+  }
+  match.result = RouteMatch::Result::kMethodNotAllowed;
+  match.parameter.clear();
+  return match;
+}
+
+}  // namespace millrace::api

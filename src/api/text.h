@@ -1,0 +1,31 @@
+// Small rules about text that several parts of the contract share.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace millrace::api {
+
+// 1 to kMaxNameBytes of A-Z a-z 0-9 . _ : / -
+bool is_name(std::string_view text);
+
+// Visible ASCII: '!' to '~'.
+bool is_visible(std::string_view text);
+
+// The longest start of `utf8` of at most `max_bytes` that cuts no character in two.
+std::string_view cut_utf8(std::string_view utf8, std::size_t max_bytes);
+
+enum class PlusSign : std::uint8_t { kItself, kSpace };
+// nullopt: a '%' without two hexadecimal digits, or bytes that are not UTF-8.
+std::optional<std::string> percent_decode(std::string_view text, PlusSign plus);
+
+// The known word that `word` was most likely meant to be; empty if none is near.
+std::string_view nearest(std::string_view word, std::span<const std::string_view> known);
+
+// `text` in single quotes for a message: cut to a bearable length, control characters as '?'.
+std::string quoted(std::string_view text);
+
+}  // namespace millrace::api
