@@ -1,0 +1,115 @@
+// Jobs as the machine holds them: a compact slot each, what few jobs need in an allocation of its own.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/check.h"
+#include "base/ids.h"
+#include "base/time.h"
+#include "core/job.h"
+
+namespace millrace::core {
+
+struct TypeLane;  // ready_index.h
+
+enum class SlotIndex : std::uint32_t {};
+inline constexpr SlotIndex kNoSlot{0xffffffff};
+
+// A job's parts that it has only once it started, ended or was given a limit in time.
+struct Activity {
+  std::optional<Time> expires_at;
+  std::optional<Time> finished_at;
+  std::optional<Duration> timeout;
+  Attempt latest;
+  SharedBytes result;
+  std::shared_ptr<const JobError> last_error;
+  std::shared_ptr<const Progress> progress;
+  SharedBytes cancel_reason;
+  std::uint32_t log_lines = 0;
+  // The live lease; token is kNoToken when there is none.
+  LeaseToken token = kNoToken;
+  Time lease_expires_at{};
+  Duration lease_length{};
+  std::optional<Time> deadline;
+  // Sizes of the running attempt's log lines, to bound them; not part of the durable state.
+  std::deque<std::pair<std::uint32_t, std::uint32_t>> log_sizes;  // (seq, bytes)
+  std::uint64_t log_bytes = 0;
+};
+
+struct JobSlot {
+  JobId id;
+  std::uint64_t ord = 0;  // 0: the slot is free
+  Time created_at{};
+  Time run_at{};
+  SharedBytes payload;
+  TypeLane* lane = nullptr;  // its queue and type
+  std::shared_ptr<const RetryPolicy> retry;
+  std::shared_ptr<const JobExtras> extras;
+  std::unique_ptr<Activity> activity;
+  std::int32_t lease_ms = 0;
+  std::uint32_t version = 1;
+  std::uint32_t generation = 1;
+  std::uint16_t attempt = 0;
+  std::uint16_t max_attempts = 0;
+  std::uint16_t crashes = 0;
+  std::int16_t priority = 0;
+  State state = State::kReady;
+  bool cancel_requested : 1 = false;
+  bool dirty : 1 = false;   // in the list of changes
+  bool stored : 1 = false;  // the tables have, or may have, a row of it
+
+  Activity& active() {
+    if (activity == nullptr) activity = std::make_unique<Activity>();
+    return *activity;
+  }
+  bool started() const { return activity != nullptr && activity->latest.n > 0; }
+  const std::optional<UniqueRule>& unique() const {
+    static const std::optional<UniqueRule> none;
+    return extras == nullptr ? none : extras->unique;
+  }
+};
+static_assert(sizeof(JobSlot) <= 136, "a ready job must stay within 200 bytes with its index entries");
+
+// Slots in pages, so that growing moves nothing and references hold until release().
+class SlotPool {
+ public:
+  SlotIndex acquire() {
+    if (free_.empty()) grow();
+    const SlotIndex index = free_.back();
+    free_.pop_back();
+    return index;
+  }
+  void release(SlotIndex index) {
+    at(index) = JobSlot{};
+    free_.push_back(index);
+  }
+  JobSlot& at(SlotIndex index) {
+    const auto i = static_cast<std::uint32_t>(index);
+    return pages_[i / kPageSlots][i % kPageSlots];
+  }
+  const JobSlot& at(SlotIndex index) const {
+    const auto i = static_cast<std::uint32_t>(index);
+    return pages_[i / kPageSlots][i % kPageSlots];
+  }
+
+ private:
+  static constexpr std::uint32_t kPageSlots = 1024;
+
+  void grow() {
+    const auto first = static_cast<std::uint32_t>(pages_.size()) * kPageSlots;
+    MILLRACE_CHECK(first < static_cast<std::uint32_t>(kNoSlot) - kPageSlots);
+    pages_.push_back(std::make_unique<JobSlot[]>(kPageSlots));
+    for (std::uint32_t i = kPageSlots; i > 0; --i) free_.push_back(SlotIndex{first + i - 1});
+  }
+
+  std::vector<std::unique_ptr<JobSlot[]>> pages_;
+  std::vector<SlotIndex> free_;
+};
+
+}  // namespace millrace::core

@@ -1,0 +1,31 @@
+// A queue as the machine holds it.
+#pragma once
+
+#include <cstdint>
+
+#include "base/bytes.h"
+#include "core/queue.h"
+#include "core/ready_index.h"
+
+namespace millrace::core {
+
+struct QueueEntry {
+  explicit QueueEntry(SharedBytes queue_name) : name(std::move(queue_name)), ready(this) {}
+
+  SharedBytes name;
+  QueueSettings settings;
+  bool paused = false;
+  SharedBytes pause_reason;
+  std::uint64_t version = 1;
+  StateCounts counts{};
+  std::uint64_t created = 0;
+  std::uint64_t pruned = 0;
+  ReadyIndex ready;
+  bool dirty = false;  // in the list of changes
+  bool woken = false;  // in the list of woken queues
+
+  std::uint64_t& count(State state) { return counts[static_cast<std::size_t>(state)]; }
+  std::uint64_t count(State state) const { return counts[static_cast<std::size_t>(state)]; }
+};
+
+}  // namespace millrace::core

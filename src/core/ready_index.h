@@ -1,0 +1,119 @@
+// The ready jobs of a queue, in the order in which they are claimed: priority, then due time, then submission. One lane a
+// type, so that a worker that names its types never scans past the others' jobs.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/btree_set.h"
+#include "absl/container/flat_hash_map.h"
+#include "base/bytes.h"
+#include "base/time.h"
+#include "core/job_slots.h"
+
+namespace millrace::core {
+
+struct QueueEntry;
+
+struct ReadyKey {
+  std::int16_t priority = 0;
+  SlotIndex slot = kNoSlot;
+  Time due{};
+  std::uint64_t ord = 0;  // unique: no tie is left for the slot to break
+
+  friend bool operator<(const ReadyKey& a, const ReadyKey& b) {
+    if (a.priority != b.priority) return a.priority < b.priority;
+    if (a.due != b.due) return a.due < b.due;
+    return a.ord < b.ord;
+  }
+};
+
+// A queue's jobs of one type. Lives as long as a job in memory is of it.
+struct TypeLane {
+  QueueEntry* queue = nullptr;
+  SharedBytes type;
+  std::uint32_t jobs = 0;  // slots that point here
+  absl::btree_set<ReadyKey> ready;
+};
+
+class ReadyIndex {
+ public:
+  explicit ReadyIndex(QueueEntry* queue) : queue_(queue) {}
+  ReadyIndex(const ReadyIndex&) = delete;
+  ReadyIndex& operator=(const ReadyIndex&) = delete;
+
+  // The type's lane, made if there is none; counts one more job in it. Every acquire has its release.
+  TypeLane& acquire_lane(const SharedBytes& type);
+  void release_lane(TypeLane& lane);
+
+  void insert(TypeLane& lane, const ReadyKey& key);
+  void erase(TypeLane& lane, const ReadyKey& key);
+  bool contains(const TypeLane& lane, const ReadyKey& key) const { return lane.ready.contains(key); }
+
+  std::size_t size() const { return size_; }
+  // The earliest due time of all that is ready. Cost: the number of lanes times that of their distinct priorities.
+  std::optional<Time> earliest_due() const;
+
+  // Walks the ready jobs of the named types (empty: all) in claim order until `visit` returns false. The index must not
+  // change meanwhile.
+  template <typename Visit>
+  void walk(const std::vector<SharedBytes>& types, Visit visit) const;
+
+ private:
+  struct Head {
+    ReadyKey key;
+    const TypeLane* lane;
+    friend bool operator<(const Head& a, const Head& b) { return a.key < b.key; }
+  };
+  using Iterator = absl::btree_set<ReadyKey>::const_iterator;
+  struct Cursor {
+    Iterator at, end;
+    friend bool operator<(const Cursor& a, const Cursor& b) { return *b.at < *a.at; }  // a heap of the least
+  };
+
+  QueueEntry* queue_;
+  absl::flat_hash_map<std::string, std::unique_ptr<TypeLane>> lanes_;
+  absl::btree_set<Head> heads_;  // the first of each lane that has any
+  std::size_t size_ = 0;
+};
+
+template <typename Visit>
+void ReadyIndex::walk(const std::vector<SharedBytes>& types, Visit visit) const {
+  std::vector<Cursor> open;
+  auto next_head = heads_.begin();
+  const auto open_lane = [&](const TypeLane& lane) {
+    if (lane.ready.empty()) return;
+    open.push_back({lane.ready.begin(), lane.ready.end()});
+    std::push_heap(open.begin(), open.end());
+  };
+  if (!types.empty()) {
+    next_head = heads_.end();
+    for (const SharedBytes& type : types) {
+      const auto lane = lanes_.find(type.view());
+      if (lane != lanes_.end()) open_lane(*lane->second);
+    }
+  }
+  while (true) {
+    // Lanes are opened only when their first job is the next in line.
+    while (next_head != heads_.end() && (open.empty() || next_head->key < *open.front().at)) {
+      open_lane(*next_head->lane);
+      ++next_head;
+    }
+    if (open.empty()) return;
+    std::pop_heap(open.begin(), open.end());
+    Cursor& least = open.back();
+    if (!visit(*least.at)) return;
+    if (++least.at == least.end) {
+      open.pop_back();
+    } else {
+      std::push_heap(open.begin(), open.end());
+    }
+  }
+}
+
+}  // namespace millrace::core
