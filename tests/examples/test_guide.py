@@ -17,18 +17,17 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import signal
-import socket
 import subprocess
-import tempfile
+import sys
 import threading
-import time
 import unittest
-import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BINARY = pathlib.Path(os.environ.get("MILLRACE_BIN", ROOT / "build/release/millrace")).resolve()
+sys.path.insert(0, str(ROOT / "tests/system"))
+
+import harness  # noqa: E402 (its folder is on the path only now)
+
 BLOCK_TIMEOUT_S = 60
 
 FENCE = re.compile(r"^```(\S+)[ \t]*([^\n]*)\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
@@ -129,50 +128,19 @@ class Shell:
         self.process.stdout.close()
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def wait_until_ready(url, server, log):
-    deadline = time.monotonic() + 15
-    while time.monotonic() < deadline and server.poll() is None:
-        try:
-            with urllib.request.urlopen(f"{url}/readyz", timeout=1):
-                return
-        except OSError:
-            time.sleep(0.02)
-    raise AssertionError(f"the server did not become ready:\n{log.read_text()}")
-
-
 class Guide(unittest.TestCase):
     maxDiff = None
 
     def setUp(self):
-        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="millrace-guide-"))
-        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
-        home = self.directory / "page"
-        home.mkdir()
-        url = f"http://127.0.0.1:{free_port()}"
-        log = self.directory / "server.log"
-        with log.open("w") as output:
-            self.server = subprocess.Popen(
-                [BINARY, "serve", "--listen", url.removeprefix("http://"), "--data", self.directory / "data"],
-                stdout=output, stderr=subprocess.STDOUT, cwd=self.directory)
-        self.addCleanup(self.stop_server)
-        wait_until_ready(url, self.server, log)
-        environment = {**os.environ, "MILLRACE_URL": url, "NO_COLOR": "1",
-                       "PATH": f"{BINARY.parent}:{os.environ['PATH']}"}
-        for name in ("MILLRACE_TOKEN", "MILLRACE_CONFIG", "http_proxy", "https_proxy"):
-            environment.pop(name, None)
-        self.shell = Shell(home, environment)
+        self.server = harness.Server()
+        self.addCleanup(self.server.close)
+        self.server.start()
+        self.home = self.server.home / "page"
+        self.home.mkdir()
+        self.shell = Shell(self.home, harness.environment(
+            MILLRACE_URL=self.server.url, NO_COLOR=1,
+            PATH=f"{pathlib.Path(harness.BINARY).resolve().parent}:{os.environ['PATH']}"))
         self.addCleanup(self.shell.close)
-        self.home = home
-
-    def stop_server(self):
-        self.server.kill()
-        self.server.wait()
 
     def check_output(self, block, printed):
         if block.language == "json":
@@ -209,7 +177,7 @@ class Guide(unittest.TestCase):
                 case other:
                     self.fail(f"{block.where}: no such instruction: {other}")
         self.assertGreater(ran, 0, f"{page.name} has no block that runs")
-        self.assertIsNone(self.server.poll(), f"{page.name}: the server died on the way")
+        self.assertIsNone(self.server.process.poll(), f"{page.name}: the server died on the way")
 
 
 class Matching(unittest.TestCase):

@@ -1,0 +1,152 @@
+"""Compares the reference pages with the binary: what the one has, the other has.
+
+    python3 tests/examples/test_reference.py --write    writes docs/reference/cli.md anew
+
+cli.md is the binary's own help, command by command. The other pages are written by hand and compared
+here: every configuration key with its default, every metric, every error code, every limit.
+"""
+
+import json
+import pathlib
+import re
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/system"))
+
+import harness  # noqa: E402 (its folder is on the path only now)
+
+REFERENCE = ROOT / "docs/reference"
+
+CLI_PREAMBLE = """\
+# Command line
+
+`millrace --help`, and the help of every command. This page is made from them by
+`tests/examples/test_reference.py --write`; a test compares it with the binary.
+
+Exit codes are in [errors](errors.md#exit-codes-of-the-command-line). The server's address comes from `--url` or
+`MILLRACE_URL`, the token from `MILLRACE_TOKEN`. `-o json` prints what the API answered.
+"""
+
+
+def help_of(command):
+    """What `millrace COMMAND --help` prints; it must succeed."""
+    outcome = harness.run(*command, "--help", env=harness.environment(NO_COLOR=1, COLUMNS=80))
+    if outcome.returncode != 0:
+        raise AssertionError(f"millrace {' '.join(command)} --help: {outcome.stderr}")
+    return outcome.stdout.strip()
+
+
+def sub_commands(help_text):
+    """The names under a help text's heading of sub-commands."""
+    names = []
+    inside = False
+    for line in help_text.splitlines():
+        if re.match(r"(?i)(sub-?)?commands:\s*$", line):
+            inside = True
+        elif inside and (match := re.match(r"  ([a-z][\w-]*)(\s|$)", line)):
+            names.append(match.group(1))
+        elif inside and line and not line.startswith(" "):
+            inside = False
+    return names
+
+
+def cli_page():
+    sections = [CLI_PREAMBLE]
+    waiting = [()]
+    while waiting:
+        command = waiting.pop(0)
+        text = help_of(command)
+        sections.append(f"## {' '.join(('millrace',) + command)}\n\n```text\n{text}\n```\n")
+        waiting = [command + (name,) for name in sub_commands(text)] + waiting
+    return "\n".join(sections)
+
+
+def table_rows(page):
+    """The rows of all tables of a page, as lists of cells without their back quotes."""
+    rows = []
+    for line in (REFERENCE / page).read_text().splitlines():
+        if line.startswith("| ") and not line.startswith("| ---"):
+            rows.append([cell.strip() for cell in line.strip("| ").split(" | ")])
+    return rows
+
+
+def named(rows, pattern=r"[\w.]+"):
+    """first cell -> row, for the rows whose first cell is a name in back quotes."""
+    return {match.group(1): row for row in rows
+            if (match := re.fullmatch(f"`({pattern})`", row[0]))}
+
+
+class Reference(unittest.TestCase):
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = harness.Server()
+        cls.addClassCleanup(cls.server.close)
+        cls.server.start()
+
+    def client(self):
+        made = self.server.client()
+        self.addCleanup(made.close)
+        return made
+
+    def test_cli(self):
+        self.assertEqual((REFERENCE / "cli.md").read_text(), cli_page(),
+                         "write it anew: python3 tests/examples/test_reference.py --write")
+
+    def test_configuration(self):
+        shown = harness.run("config", "show", "-o", "json", env=harness.environment(), cwd=self.server.home)
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        actual = {entry["key"]: str(entry["value"]) for entry in json.loads(shown.stdout)}
+        page = (REFERENCE / "configuration.md").read_text().split("## Tokens")[0]
+        documented = dict(re.findall(r"^\| `([\w.]+)` \| `([^`]+)` \|", page, re.MULTILINE))
+        self.assertEqual(documented, actual)
+
+    def test_metrics(self):
+        api = self.client()
+        api.post("/v1/jobs", {"type": "t", "queue": "q"})
+        job = api.post("/v1/claim", {"queues": ["q"], "worker": {"id": "w"}}).json["jobs"][0]
+        item = {"id": job["id"], "token": job["lease"]["token"], "outcome": "succeeded"}
+        api.post("/v1/ack", {"items": [item]})
+        exported = set(re.findall(r"^# TYPE (\w+) ", api.get("/metrics").body.decode(), re.MULTILINE))
+        self.assertEqual(set(named(table_rows("metrics.md"))), exported)
+
+    def test_errors(self):
+        description = self.client().get("/v1/openapi.json").json
+        codes = set(description["components"]["schemas"]["Problem"]["properties"]["code"]["enum"])
+        documented = {name: row[1] for name, row in named(table_rows("errors.md")).items()}
+        self.assertEqual(set(documented), codes)
+        source = (ROOT / "src/api/problem.cc").read_text()
+        for status, code in re.findall(r"\{ProblemCode::\w+,\s*(\d+),\s*\"(\w+)\"", source):
+            self.assertEqual(documented[code], status, code)
+
+    def test_limits(self):
+        """Every limit that the server tells stands on the page, as a number that people write."""
+        page = (REFERENCE / "limits.md").read_text()
+        for name, value in self.client().get("/v1/meta").json["limits"].items():
+            spellings = [f"{value:,}", f"{value}"]
+            for unit, size in (("KiB", 1024), ("MiB", 1024 ** 2)):
+                if value % size == 0:
+                    spellings.append(f"{value // size} {unit}")
+            for unit, size in (("s", 1000), ("hours", 3_600_000), ("days", 86_400_000)):
+                if value % size == 0:
+                    spellings.append(f"{value // size} {unit}")
+            self.assertTrue(any(re.search(rf"(?<![\d,]){re.escape(text)}(?![\d,])", page) for text in spellings),
+                            f"{name} = {value} is not in limits.md")
+
+
+class Parsing(unittest.TestCase):
+    """The alarm itself."""
+
+    def test_sub_commands(self):
+        text = "Usage: x\n\nSubcommands:\n  serve    runs it\n  job      looks\n           at jobs\n\nOptions:\n  -h  help\n"
+        self.assertEqual(sub_commands(text), ["serve", "job"])
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--write"]:
+        (REFERENCE / "cli.md").write_text(cli_page())
+    else:
+        unittest.main()
