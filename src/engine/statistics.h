@@ -1,0 +1,103 @@
+// What happened lately, per queue and type: counts and run times in rings of seconds, tens of
+// seconds and minutes. Fed with durable batches; kept in memory, bounded; saved as a blob now and
+// then so that a restart keeps the history.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "engine/shard.h"
+
+namespace millrace::engine {
+
+inline constexpr std::size_t kMaxStatisticsSeries =
+    128;  // (queue, type) pairs; the rest share kOtherSeries
+inline constexpr std::string_view kOtherSeries = "(other)";
+
+enum class Happening : std::uint8_t { kSubmitted, kStarted, kSucceeded, kFailed, kDead };
+inline constexpr std::size_t kHappenings = 5;
+using HappeningCounts = std::array<std::uint64_t, kHappenings>;
+
+enum class StatsBy : std::uint8_t { kAll, kQueue, kType };
+
+struct StatsQuery {
+  Time now{};
+  Duration window{3'600'000};  // at most 72 h
+  Duration step{
+      60'000};  // rounded up to what is kept for the window: 1 s to 15 min, 10 s to 6 h, else 60 s
+  StatsBy by = StatsBy::kAll;
+  std::function<bool(std::string_view queue)> visible;  // null: all; others are left out
+};
+
+struct StatsPercentiles {  // of each step, in ms; none where nothing ran
+  std::vector<std::optional<std::int64_t>> p50, p95, p99;
+};
+struct StatsGroup {
+  std::string name;  // the queue or type; empty with StatsBy::kAll
+  std::array<std::vector<std::uint64_t>, kHappenings> columns;
+  StatsPercentiles wait;
+  StatsPercentiles run;
+};
+struct StatsReply {
+  Time from{};
+  Duration step{};                 // the one used
+  std::vector<StatsGroup> groups;  // by name; the last step is the running one
+};
+
+struct QueueRates {  // per second, over the last 60 s
+  double submitted = 0, started = 0, succeeded = 0, failed = 0;
+};
+
+// For metrics: ever since the process started.
+inline constexpr std::array<std::int64_t, 14> kLatencyBoundsMs = {
+    1, 5, 10, 25, 50, 100, 250, 500, 1'000, 5'000, 15'000, 60'000, 300'000, 3'600'000};
+struct LatencyTotals {
+  std::array<std::uint64_t, kLatencyBoundsMs.size() + 1>
+      buckets{};  // each alone, not cumulative; the last is the rest
+  std::uint64_t count = 0;
+  std::uint64_t sum_ms = 0;
+};
+struct SeriesTotals {
+  std::string queue;
+  std::string type;
+  HappeningCounts counts{};
+  LatencyTotals wait;
+  LatencyTotals run;
+};
+
+// Thread-safe. Memory: see kMaxStatisticsSeries; a quiet series costs next to nothing.
+class Statistics : public DurableObserver {
+ public:
+  Statistics();
+  ~Statistics() override;
+  Statistics(const Statistics&) = delete;
+  Statistics& operator=(const Statistics&) = delete;
+
+  void durable(Seq seq, const core::EventBatch& batch) override;
+
+  StatsReply query(const StatsQuery& query) const;
+  QueueRates rates(std::string_view queue, Time now) const;
+  std::vector<SeriesTotals> totals() const;
+
+  // The history as bytes, for Tables::put_blob(kStatisticsBlob); restore() takes them back into an
+  // empty object and says up to which row they go. None: not ours or damaged, and nothing was
+  // taken.
+  std::string save() const;
+  std::optional<Seq> restore(std::string_view blob);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+inline constexpr std::string_view kStatisticsBlob = "statistics";
+
+}  // namespace millrace::engine
