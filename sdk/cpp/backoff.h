@@ -1,0 +1,37 @@
+// How long to wait before trying again.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "base/random.h"
+
+namespace millrace::sdk {
+
+// Random within a bound that doubles with every failure, so that many clients of a server that was
+// away do not come back at the same instant.
+class Backoff {
+ public:
+  Backoff(std::chrono::milliseconds first, std::chrono::milliseconds most, std::uint64_t seed)
+      : first_(first), most_(most), bound_(first), random_(seed) {}
+
+  // Between half of the bound and all of it: never at once, so that one who waits alone does not
+  // spin.
+  std::chrono::milliseconds next() {
+    const auto half = bound_.count() / 2;
+    const auto extra = random_.next() % static_cast<std::uint64_t>(bound_.count() - half + 1);
+    bound_ = bound_ * 2 < most_ ? bound_ * 2 : most_;
+    return std::chrono::milliseconds{half + static_cast<std::int64_t>(extra)};
+  }
+
+  // After a success.
+  void reset() { bound_ = first_; }
+
+ private:
+  std::chrono::milliseconds first_;
+  std::chrono::milliseconds most_;
+  std::chrono::milliseconds bound_;
+  Random random_;
+};
+
+}  // namespace millrace::sdk

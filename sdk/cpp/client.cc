@@ -1,0 +1,329 @@
+#include "millrace/client.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <condition_variable>
+#include <cstdlib>
+#include <mutex>
+
+#include "backoff.h"
+#include "base/ids.h"
+#include "base/random.h"
+#include "base/time.h"
+#include "json_encode.h"
+#include "json_reader.h"
+#include "millrace/json.h"
+
+namespace millrace::sdk {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kFirstRetryDelay{100};
+constexpr milliseconds kMaxRetryDelay{5'000};
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+ClientOptions complete(ClientOptions options) {
+  if (options.url.empty()) options.url = environment("MILLRACE_URL");
+  if (options.url.empty()) options.url = kDefaultUrl;
+  if (options.token.empty()) options.token = environment("MILLRACE_TOKEN");
+  return options;
+}
+
+// The system's clock: ids and log lines carry the time at which they were made.
+Time now() { return std::chrono::floor<milliseconds>(std::chrono::system_clock::now()); }
+
+std::string new_job_id(std::string_view queue) {
+  return to_string(
+      make_job_id(now(), queue_bits(queue.empty() ? "default" : queue), system_random()));
+}
+
+std::string job_path(std::string_view id, std::string_view rest = {}) {
+  return fmt::format("/v1/jobs/{}{}", url_encode(id), rest);
+}
+
+std::string queue_path(std::string_view name, std::string_view rest = {}) {
+  return fmt::format("/v1/queues/{}{}", url_encode(name), rest);
+}
+
+// Builds "?a=1&b=2".
+class QueryString {
+ public:
+  void add(std::string_view name, std::string_view value) {
+    if (value.empty()) return;
+    text_ += text_.empty() ? '?' : '&';
+    text_ += fmt::format("{}={}", name, url_encode(value));
+  }
+  void add(std::string_view name, const std::vector<std::string>& values) {
+    add(name, fmt::format("{}", fmt::join(values, ",")));
+  }
+  void add(std::string_view name, const std::optional<Timestamp>& value) {
+    if (value) add(name, format_rfc3339(*value));
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+// Retry-After in seconds; its form as a date is not what Millrace sends.
+std::optional<milliseconds> read_retry_after(const Response& response) {
+  const std::string_view text = response.header("retry-after");
+  int seconds = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (fault != std::errc{} || end != text.data() + text.size() || seconds < 0) return std::nullopt;
+  return std::chrono::seconds{seconds};
+}
+
+void wait(milliseconds delay, const std::stop_token& stop) {
+  std::mutex mutex;
+  std::condition_variable_any changed;
+  std::unique_lock lock(mutex);
+  changed.wait_for(lock, stop, delay, [] { return false; });
+}
+
+template <typename Read>
+auto then(Result<Response> response, Read&& read) -> decltype(read(std::string_view{})) {
+  if (!response) return std::unexpected(std::move(response.error()));
+  return read(response->body);
+}
+
+}  // namespace
+
+std::string describe(const Error& error) {
+  std::string text = error.message;
+  if (error.errors.empty()) return text;
+  std::string faults;
+  for (const FieldError& fault : error.errors) {
+    if (!faults.empty()) faults += "; ";
+    faults += fault.where.empty() ? fault.detail : fault.where + ": " + fault.detail;
+  }
+  return fmt::format("{} ({})", text, faults);
+}
+
+std::string url_encode(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const bool unreserved = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                            (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_' || c == '~';
+    if (unreserved) {
+      out += c;
+    } else {
+      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  return out;
+}
+
+Client::Client(ClientOptions options)
+    : options_(complete(std::move(options))),
+      transport_(make_http_transport(
+          {.url = options_.url, .token = options_.token, .user_agent = options_.user_agent})) {}
+
+Client::Client(ClientOptions options, std::shared_ptr<Transport> transport)
+    : options_(complete(std::move(options))), transport_(std::move(transport)) {}
+
+Result<Response> Client::call(Request request) {
+  if (request.method == "GET" || request.method == "PUT" || request.method == "DELETE") {
+    request.repeatable = true;
+  }
+  return send_repeatedly(request);
+}
+
+Result<Response> Client::send_repeatedly(const Request& request) {
+  Backoff backoff(kFirstRetryDelay, kMaxRetryDelay, system_random());
+  for (int tries_left = request.repeatable ? options_.retries : 0;; --tries_left) {
+    auto response = transport_->send(request);
+    Error error;
+    if (response) {
+      if (response->status < 400) return response;
+      error = read_problem(response->status, response->body);
+      error.retry_after = read_retry_after(*response);
+      if (error.request_id.empty()) error.request_id = response->header("x-request-id");
+    } else {
+      error = std::move(response.error());
+    }
+    if (tries_left <= 0 || !error.is_temporary()) return std::unexpected(std::move(error));
+    wait(std::max(backoff.next(), error.retry_after.value_or(milliseconds{0})), request.stop);
+    if (request.stop.stop_requested()) return std::unexpected(std::move(error));
+  }
+}
+
+Result<Submitted> Client::submit(const NewJob& job) {
+  Request request{.method = "POST", .path = "/v1/jobs", .timeout = options_.timeout};
+  request.repeatable = true;
+  if (!job.idempotency_key.empty()) {
+    request.headers.emplace_back("Idempotency-Key", job.idempotency_key);
+    request.body = encode_job(job);
+  } else if (!job.id.empty()) {
+    request.body = encode_job(job);
+  } else {
+    NewJob with_id = job;
+    with_id.id = new_job_id(job.queue);
+    request.body = encode_job(with_id);
+  }
+  auto response = send_repeatedly(request);
+  if (!response) return std::unexpected(std::move(response.error()));
+  auto read = read_job(response->body);
+  if (!read) return std::unexpected(std::move(read.error()));
+  return Submitted{std::move(*read), response->status == 201};
+}
+
+Result<Batch> Client::submit_batch(std::span<const NewJob> jobs, bool atomic) {
+  std::vector<NewJob> with_ids(jobs.begin(), jobs.end());
+  for (NewJob& job : with_ids) {
+    if (job.id.empty()) job.id = new_job_id(job.queue);
+  }
+  Request request{.method = "POST", .path = "/v1/jobs/batch", .timeout = options_.timeout};
+  request.body = encode_batch(with_ids, atomic);
+  request.repeatable = true;
+  return then(send_repeatedly(request), read_batch);
+}
+
+Result<Job> Client::job(std::string_view id, const GetJob& options) {
+  QueryString query;
+  query.add("include", options.include);
+  if (options.until_final) {
+    query.add("until", "final");
+    query.add("wait_ms", std::to_string(options.wait.count()));
+  }
+  return then(call({.path = job_path(id, query.text()),
+                    .timeout = options_.timeout + options.wait,
+                    .stop = options.stop}),
+              read_job);
+}
+
+Result<Page<Job>> Client::jobs(const JobFilter& filter) {
+  QueryString query;
+  query.add("state", filter.states);
+  query.add("queue", filter.queue);
+  query.add("type", filter.type);
+  query.add("tag", filter.tag);
+  query.add("created_after", filter.created_after);
+  query.add("created_before", filter.created_before);
+  query.add("q", filter.query);
+  query.add("include", filter.include);
+  if (filter.fresh) query.add("fresh", "true");
+  query.add("limit", std::to_string(filter.limit));
+  query.add("cursor", filter.cursor);
+  return then(call({.path = "/v1/jobs" + query.text(), .timeout = options_.timeout}), read_jobs);
+}
+
+Result<std::vector<LogLine>> Client::logs(std::string_view id) {
+  // An attempt's log is bounded, but attempts are many: page by page.
+  std::vector<LogLine> lines;
+  std::string cursor;
+  do {
+    QueryString query;
+    query.add("limit", "1000");
+    query.add("cursor", cursor);
+    auto response =
+        call({.path = job_path(id, "/logs" + query.text()), .timeout = options_.timeout});
+    if (!response) return std::unexpected(std::move(response.error()));
+    auto page = read_logs(response->body);
+    if (!page) return std::unexpected(std::move(page.error()));
+    std::move(page->items.begin(), page->items.end(), std::back_inserter(lines));
+    cursor = std::move(page->next_cursor);
+  } while (!cursor.empty());
+  return lines;
+}
+
+Result<Job> Client::cancel(std::string_view id, std::string_view reason) {
+  std::string body;
+  if (!reason.empty()) body = fmt::format(R"({{"reason":{}}})", json_string(reason));
+  return then(call({.method = "POST",
+                    .path = job_path(id, "/cancel"),
+                    .body = std::move(body),
+                    .timeout = options_.timeout}),
+              read_job);
+}
+
+Result<Job> Client::retry(std::string_view id, const RetryJob& options) {
+  JsonWriter body;
+  body.begin_object();
+  if (options.run_at) body.key("run_at").string(format_rfc3339(*options.run_at));
+  if (!options.reset_attempts) body.key("reset_attempts").boolean(false);
+  body.end_object();
+  return then(call({.method = "POST",
+                    .path = job_path(id, "/retry"),
+                    .body = body.take(),
+                    .timeout = options_.timeout}),
+              read_job);
+}
+
+Result<void> Client::remove(std::string_view id) {
+  auto response = call({.method = "DELETE", .path = job_path(id), .timeout = options_.timeout});
+  if (!response) return std::unexpected(std::move(response.error()));
+  return {};
+}
+
+Result<Page<Queue>> Client::queues(std::string_view cursor) {
+  QueryString query;
+  query.add("limit", "1000");
+  query.add("cursor", cursor);
+  return then(call({.path = "/v1/queues" + query.text(), .timeout = options_.timeout}),
+              read_queues);
+}
+
+Result<Queue> Client::queue(std::string_view name) {
+  return then(call({.path = queue_path(name), .timeout = options_.timeout}), read_queue);
+}
+
+Result<Queue> Client::put_queue(std::string_view name, std::string_view settings) {
+  return then(call({.method = "PUT",
+                    .path = queue_path(name),
+                    .body = std::string(settings),
+                    .timeout = options_.timeout}),
+              read_queue);
+}
+
+Result<Queue> Client::patch_queue(std::string_view name, std::string_view settings) {
+  return then(call({.method = "PATCH",
+                    .path = queue_path(name),
+                    .body = std::string(settings),
+                    .timeout = options_.timeout,
+                    .repeatable = true}),
+              read_queue);
+}
+
+Result<Queue> Client::pause(std::string_view name, std::string_view reason) {
+  std::string body;
+  if (!reason.empty()) body = fmt::format(R"({{"reason":{}}})", json_string(reason));
+  return then(call({.method = "POST",
+                    .path = queue_path(name, "/pause"),
+                    .body = std::move(body),
+                    .timeout = options_.timeout,
+                    .repeatable = true}),
+              read_queue);
+}
+
+Result<Queue> Client::resume(std::string_view name) {
+  return then(call({.method = "POST",
+                    .path = queue_path(name, "/resume"),
+                    .timeout = options_.timeout,
+                    .repeatable = true}),
+              read_queue);
+}
+
+Result<ServerInfo> Client::server_info() {
+  return then(call({.path = "/v1/meta", .timeout = options_.timeout}), read_server_info);
+}
+
+Result<PollAnswer> Client::poll(std::string_view worker_id, const PollRequest& request,
+                                std::stop_token stop) {
+  const Milliseconds wait_time = request.claim ? request.claim->wait : Milliseconds{0};
+  return then(call({.method = "POST",
+                    .path = fmt::format("/v1/workers/{}/poll", url_encode(worker_id)),
+                    .body = encode_poll(worker_id, request),
+                    .timeout = options_.timeout + wait_time,
+                    .stop = std::move(stop)}),
+              read_poll_answer);
+}
+
+}  // namespace millrace::sdk

@@ -1,0 +1,227 @@
+// The transport over libcurl. Every call in flight owns a Connection: a multi handle (for its
+// socket cache, and because its wait can be woken from another thread) with one easy handle. Idle
+// ones wait in a pool.
+#include <curl/curl.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cctype>
+#include <mutex>
+
+#include "base/check.h"
+#include "millrace/transport.h"
+
+namespace millrace::sdk {
+namespace {
+
+constexpr std::size_t kMaxAnswerBytes = std::size_t{256} << 20;
+constexpr int kMaxWaitMs = 10'000;  // of one round of the wait: only a bound, never needed
+
+struct FreeMulti {
+  void operator()(CURLM* multi) const { curl_multi_cleanup(multi); }
+};
+struct FreeEasy {
+  void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
+};
+struct FreeList {
+  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+};
+using HeaderList = std::unique_ptr<curl_slist, FreeList>;
+
+void add_header(HeaderList& list, const std::string& line) {
+  curl_slist* longer = curl_slist_append(list.get(), line.c_str());
+  MILLRACE_CHECK(longer != nullptr);
+  (void)list.release();
+  list.reset(longer);
+}
+
+struct Connection {
+  // The easy handle is detached from the multi handle whenever no call is under way.
+  std::unique_ptr<CURLM, FreeMulti> multi{curl_multi_init()};
+  std::unique_ptr<CURL, FreeEasy> easy{curl_easy_init()};
+};
+
+std::size_t on_body(char* data, std::size_t, std::size_t size, void* context) {
+  auto& response = *static_cast<Response*>(context);
+  if (response.body.size() + size > kMaxAnswerBytes) return 0;
+  response.body.append(data, size);
+  return size;
+}
+
+std::string_view trim(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
+}
+
+std::size_t on_header(char* data, std::size_t, std::size_t size, void* context) {
+  auto& response = *static_cast<Response*>(context);
+  const std::string_view line(data, size);
+  const std::size_t colon = line.find(':');
+  if (colon == std::string_view::npos) {
+    if (line.starts_with("HTTP/")) response.headers.clear();  // after an interim answer, as 100
+    return size;
+  }
+  std::string name(line.substr(0, colon));
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  response.headers.emplace_back(std::move(name), trim(line.substr(colon + 1)));
+  return size;
+}
+
+// Programs that a worker starts must not inherit its connections.
+curl_socket_t open_socket(void*, curlsocktype, curl_sockaddr* address) {
+  return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+bool is_loopback(std::string_view url) {
+  const std::size_t scheme = url.find("://");
+  if (scheme != std::string_view::npos) url.remove_prefix(scheme + 3);
+  return url.starts_with("127.") || url.starts_with("localhost") || url.starts_with("[::1]");
+}
+
+class CurlTransport : public Transport {
+ public:
+  explicit CurlTransport(HttpOptions options) : options_(std::move(options)) {
+    static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
+    MILLRACE_CHECK(started == CURLE_OK);
+    while (options_.url.ends_with('/')) options_.url.pop_back();
+  }
+
+  Result<Response> send(const Request& request) override {
+    Connection connection = take();
+    auto response = send_on(connection, request);
+    // After a failure the connection may be in the middle of an answer.
+    if (response) put_back(std::move(connection));
+    return response;
+  }
+
+ private:
+  Connection take() {
+    const std::lock_guard lock(mutex_);
+    if (idle_.empty()) return {};
+    Connection connection = std::move(idle_.back());
+    idle_.pop_back();
+    return connection;
+  }
+
+  void put_back(Connection connection) {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(connection));
+  }
+
+  Result<Response> send_on(Connection& connection, const Request& request) {
+    MILLRACE_CHECK(connection.multi != nullptr && connection.easy != nullptr);
+    CURL* easy = connection.easy.get();
+    Response response;
+    const HeaderList headers = prepare(easy, request, response);
+    MILLRACE_CHECK(curl_multi_add_handle(connection.multi.get(), easy) == CURLM_OK);
+    const CURLcode code = drive(connection.multi.get(), request.stop);
+    curl_multi_remove_handle(connection.multi.get(), easy);
+    if (code != CURLE_OK) return std::unexpected(failed(code, request));
+    long status = 0;
+    curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+    response.status = static_cast<int>(status);
+    return response;
+  }
+
+  // What is set points into `request`, `response` and the returned list: they must outlive the
+  // call.
+  HeaderList prepare(CURL* easy, const Request& request, Response& response) {
+    curl_easy_reset(easy);
+    HeaderList headers;
+    add_header(headers, "Accept: application/json");
+    add_header(headers, "Expect:");  // no round trip before a large body
+    if (!options_.token.empty()) add_header(headers, "Authorization: Bearer " + options_.token);
+    for (const auto& [name, value] : request.headers) add_header(headers, name + ": " + value);
+    curl_easy_setopt(easy, CURLOPT_URL, (options_.url + request.path).c_str());
+    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request.method.c_str());
+    if (!request.body.empty() || request.method == "POST" || request.method == "PUT") {
+      add_header(headers, "Content-Type: application/json");
+      curl_easy_setopt(easy, CURLOPT_POSTFIELDS, request.body.data());
+      curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
+                       static_cast<curl_off_t>(request.body.size()));
+    }
+    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers.get());
+    curl_easy_setopt(easy, CURLOPT_USERAGENT, options_.user_agent.c_str());
+    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(request.timeout.count()));
+    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
+                     static_cast<long>(options_.connect_timeout.count()));
+    // A proxy for the outside world can't reach this machine's own addresses.
+    if (is_loopback(options_.url)) curl_easy_setopt(easy, CURLOPT_PROXY, "");
+    curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(easy, CURLOPT_WRITEDATA, &response);
+    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(easy, CURLOPT_HEADERDATA, &response);
+    return headers;
+  }
+
+  // Until the answer is complete or `stop` is triggered.
+  static CURLcode drive(CURLM* multi, const std::stop_token& stop) {
+    const std::stop_callback wake(stop, [multi] { curl_multi_wakeup(multi); });
+    for (;;) {
+      int running = 0;
+      if (curl_multi_perform(multi, &running) != CURLM_OK) return CURLE_RECV_ERROR;
+      if (running == 0) break;
+      if (stop.stop_requested()) return CURLE_ABORTED_BY_CALLBACK;
+      curl_multi_poll(multi, nullptr, 0, kMaxWaitMs, nullptr);
+    }
+    int left = 0;
+    const CURLMsg* message = curl_multi_info_read(multi, &left);
+    return message == nullptr ? CURLE_RECV_ERROR : message->data.result;
+  }
+
+  Error failed(CURLcode code, const Request& request) const {
+    Error error;
+    const char* reason = curl_easy_strerror(code);
+    switch (code) {
+      case CURLE_ABORTED_BY_CALLBACK:
+        error.kind = ErrorKind::kInterrupted;
+        error.message = "interrupted";
+        break;
+      case CURLE_URL_MALFORMAT:
+      case CURLE_UNSUPPORTED_PROTOCOL:
+        error.kind = ErrorKind::kBadArgument;
+        error.message = fmt::format("{} is not an http or https address", options_.url);
+        break;
+      case CURLE_WRITE_ERROR:
+        error.kind = ErrorKind::kBadAnswer;
+        error.message = fmt::format("the answer of {} is larger than {} MiB", options_.url,
+                                    kMaxAnswerBytes >> 20);
+        break;
+      case CURLE_OPERATION_TIMEDOUT:
+        error.kind = ErrorKind::kUnreachable;
+        error.message = fmt::format("no answer from {} within {} s", options_.url,
+                                    request.timeout.count() / 1000);
+        break;
+      default:
+        error.kind = ErrorKind::kUnreachable;
+        error.message = fmt::format("cannot reach {}: {}", options_.url, reason);
+    }
+    return error;
+  }
+
+  HttpOptions options_;
+  std::mutex mutex_;
+  std::vector<Connection> idle_;
+};
+
+}  // namespace
+
+std::string_view Response::header(std::string_view name) const {
+  for (const auto& [key, value] : headers) {
+    if (key == name) return value;
+  }
+  return {};
+}
+
+std::unique_ptr<Transport> make_http_transport(HttpOptions options) {
+  return std::make_unique<CurlTransport>(std::move(options));
+}
+
+}  // namespace millrace::sdk

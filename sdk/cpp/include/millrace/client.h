@@ -1,0 +1,97 @@
+// The client: submit jobs, look at them, act on them.
+//
+//   millrace::sdk::Client client({});                       // MILLRACE_URL, MILLRACE_TOKEN
+//   auto submitted = client.submit({.type = "email.send", .payload = R"({"to":"a@b.example"})"});
+//   if (!submitted) std::cerr << describe(submitted.error()) << '\n';
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "millrace/error.h"
+#include "millrace/job.h"
+#include "millrace/lease.h"
+#include "millrace/queue.h"
+#include "millrace/transport.h"
+
+namespace millrace::sdk {
+
+constexpr std::string_view kDefaultUrl = "http://127.0.0.1:7600";
+
+struct ClientOptions {
+  std::string url{};    // empty: MILLRACE_URL, else kDefaultUrl
+  std::string token{};  // empty: MILLRACE_TOKEN, else none
+  std::string user_agent = "millrace-cpp";
+  // How often a call that may be repeated is, when the server is away or busy: after what the
+  // server asks for, else after a random delay that doubles.
+  int retries = 3;
+  Milliseconds timeout{30'000};  // of one try, on top of what a call waits for on purpose
+};
+
+struct GetJob {
+  std::vector<std::string> include{};  // "payload", "result", "attempts", "logs", "events"
+  bool until_final = false;            // wait for the job's end, at most `wait`
+  Milliseconds wait{0};                // at most 60 s
+  std::stop_token stop{};
+};
+
+struct RetryJob {
+  std::optional<Timestamp> run_at{};
+  bool reset_attempts = true;
+};
+
+// Cheap to share: every call may be made from any thread. Nothing is sent before the first call.
+class Client {
+ public:
+  explicit Client(ClientOptions options);
+  Client(ClientOptions options, std::shared_ptr<Transport> transport);
+
+  // Submitting again after a lost answer is safe: a job without id and idempotency key is given an
+  // id first.
+  Result<Submitted> submit(const NewJob& job);
+  // Up to 1,000 jobs. With `atomic`, all or nothing.
+  Result<Batch> submit_batch(std::span<const NewJob> jobs, bool atomic = false);
+
+  Result<Job> job(std::string_view id, const GetJob& options = {});
+  Result<Page<Job>> jobs(const JobFilter& filter);
+  Result<std::vector<LogLine>> logs(std::string_view id);
+  Result<Job> cancel(std::string_view id, std::string_view reason = {});
+  Result<Job> retry(std::string_view id, const RetryJob& options = {});
+  Result<void> remove(std::string_view id);
+
+  Result<Page<Queue>> queues(std::string_view cursor = {});
+  Result<Queue> queue(std::string_view name);
+  // `settings` is a JSON object. Replaces all settings, making the queue if there is none; or
+  // changes those named.
+  Result<Queue> put_queue(std::string_view name, std::string_view settings);
+  Result<Queue> patch_queue(std::string_view name, std::string_view settings);
+  Result<Queue> pause(std::string_view name, std::string_view reason = {});
+  Result<Queue> resume(std::string_view name);
+
+  Result<ServerInfo> server_info();
+
+  // A worker's round trip; see worker.h for the whole of a worker.
+  Result<PollAnswer> poll(std::string_view worker_id, const PollRequest& request,
+                          std::stop_token stop = {});
+
+  // Any other call. A status of 400 and above is an Error.
+  Result<Response> call(Request request);
+
+  const std::string& url() const { return options_.url; }
+
+ private:
+  Result<Response> send_repeatedly(const Request& request);
+
+  ClientOptions options_;
+  std::shared_ptr<Transport> transport_;
+};
+
+// Percent-encodes what must not stand in one segment of a path or in a query value.
+std::string url_encode(std::string_view text);
+
+}  // namespace millrace::sdk

@@ -1,0 +1,157 @@
+// Jobs: what a producer submits and what the server says about them.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "millrace/error.h"
+
+namespace millrace::sdk {
+
+using Milliseconds = std::chrono::milliseconds;
+using Timestamp = std::chrono::sys_time<std::chrono::milliseconds>;  // UTC
+using Meta = std::vector<std::pair<std::string, std::string>>;
+
+// How long to wait before each next attempt. What is left out is the server's default.
+struct RetryPolicy {
+  std::string strategy{};  // "exponential", "linear", "fixed", "list"
+  std::optional<Milliseconds> base{};
+  std::optional<Milliseconds> max{};
+  std::optional<double> jitter{};      // 0 to 1, a share of the delay
+  std::vector<Milliseconds> delays{};  // of "list"
+};
+
+// At most one job of a key within its queue while it is not finished, and for `hold` after
+// submission.
+struct Unique {
+  std::string key{};
+  std::optional<Milliseconds> hold{};
+  std::string on_conflict{};  // "return", "reject", "replace"; empty: return
+};
+
+// A job to submit. Only `type` must be given; empty and unset members are left to the server's
+// defaults.
+struct NewJob {
+  std::string type{};
+  std::string payload = "null";  // raw JSON
+  std::string queue{};
+  std::optional<int> priority{};  // lower runs first
+  std::optional<Timestamp> run_at{};
+  std::optional<Milliseconds> delay{};
+  std::optional<Timestamp> expires_at{};
+  std::optional<Milliseconds> expires_in{};
+  std::optional<int> max_attempts{};
+  std::optional<RetryPolicy> retry{};
+  std::optional<Milliseconds> lease{};
+  std::optional<Milliseconds> timeout{};
+  std::optional<Unique> unique{};
+  std::vector<std::string> tags{};
+  Meta meta{};
+  std::string id{};               // a UUIDv7; Client::submit makes one where it is empty
+  std::string idempotency_key{};  // not in a batch
+  std::string traceparent{};
+};
+
+struct JobError {
+  std::string type{};
+  std::string message{};
+  std::string stack{};
+  int attempt = 0;
+  std::optional<Timestamp> at{};
+};
+
+struct Progress {
+  std::optional<double> percent{};
+  std::string message{};
+};
+
+struct LogLine {
+  std::int64_t seq = 0;
+  int attempt = 0;
+  std::optional<Timestamp> at{};
+  std::string level{};
+  std::string message{};
+};
+
+// A job as the server describes it. Text members are empty, times unset, where the server says
+// null.
+struct Job {
+  std::string id{};
+  std::string queue{};
+  std::string type{};
+  std::string state{};
+  int priority = 0;
+  int attempt = 0;
+  int max_attempts = 0;
+  int crashes = 0;
+  std::int64_t generation = 0;
+  std::int64_t version = 0;
+  std::optional<Timestamp> created_at{};
+  std::optional<Timestamp> run_at{};
+  std::optional<Timestamp> expires_at{};
+  std::optional<Timestamp> started_at{};
+  std::optional<Timestamp> finished_at{};
+  std::optional<Timestamp> lease_expires_at{};
+  std::string worker{};
+  bool cancel_requested = false;
+  std::optional<Progress> progress{};
+  std::optional<JobError> last_error{};
+  std::vector<std::string> tags{};
+  Meta meta{};
+  std::optional<std::string> payload{};  // raw JSON; only where it was asked for
+  std::optional<std::string> result{};
+  std::string json{};  // all of it, as the server sent it
+
+  // succeeded, dead, cancelled, expired, or pruned: removed already, known by its key alone
+  bool is_final() const {
+    return state == "succeeded" || state == "dead" || state == "cancelled" || state == "expired" ||
+           state == "pruned";
+  }
+};
+
+struct Submitted {
+  Job job{};
+  bool is_new =
+      true;  // false: it was there already, by its id, its idempotency key or its unique key
+};
+
+// What became of one job of a batch: `error` where it was refused.
+struct BatchItem {
+  int status = 0;
+  std::string id{};
+  std::string state{};
+  std::optional<Error> error{};
+};
+
+struct Batch {
+  std::vector<BatchItem> items{};  // in the order of the request
+  std::string json{};
+};
+
+// Which jobs to list. Empty members do not filter.
+struct JobFilter {
+  std::vector<std::string> states{};
+  std::string queue{};
+  std::string type{};
+  std::string tag{};
+  std::optional<Timestamp> created_after{};
+  std::optional<Timestamp> created_before{};
+  std::string query{};                 // the expression of `q`: "state:dead error~timeout"
+  std::vector<std::string> include{};  // "payload", "result"
+  bool fresh = false;                  // wait until the list holds everything acknowledged so far
+  int limit = 50;                      // of one page, 1 to 1,000
+  std::string cursor{};                // `next_cursor` of the page before
+};
+
+// One page of a list; an empty `next_cursor` is the end.
+template <typename Item>
+struct Page {
+  std::vector<Item> items{};
+  std::string next_cursor{};
+};
+
+}  // namespace millrace::sdk

@@ -1,0 +1,50 @@
+// Writing JSON, and telling whether a text is JSON. Payloads and results travel as raw JSON text:
+// what is put in comes out byte for byte.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace millrace::sdk {
+
+// Appends values one after the other and sets the commas. It does not check that keys and values
+// alternate; it does make every string valid: bytes that are not UTF-8 become U+FFFD.
+class JsonWriter {
+ public:
+  JsonWriter& begin_object() { return open('{'); }
+  JsonWriter& end_object() { return close('}'); }
+  JsonWriter& begin_array() { return open('['); }
+  JsonWriter& end_array() { return close(']'); }
+
+  JsonWriter& key(std::string_view name);
+  JsonWriter& string(std::string_view value);
+  JsonWriter& integer(std::int64_t value);
+  JsonWriter& number(double value);  // precondition: finite
+  JsonWriter& boolean(bool value);
+  JsonWriter& null() { return raw("null"); }
+  // `json` is one JSON value, put in as it is.
+  JsonWriter& raw(std::string_view json);
+
+  std::size_t size() const { return text_.size(); }
+  const std::string& text() const { return text_; }
+  std::string take() { return std::move(text_); }
+
+ private:
+  JsonWriter& open(char bracket);
+  JsonWriter& close(char bracket);
+  void separate();
+
+  std::string text_;
+  bool needs_comma_ = false;
+};
+
+// `text` as a JSON string with its quotes.
+std::string json_string(std::string_view text);
+
+// Whether `text` is exactly one JSON value (RFC 8259, UTF-8, white space around it allowed) that
+// nests no deeper than `max_depth`.
+bool is_json(std::string_view text, std::size_t max_depth = 60);
+
+}  // namespace millrace::sdk

@@ -1,0 +1,24 @@
+// Reading the server's answers: typed structures out of JSON text. simdjson stays behind this
+// header.
+#pragma once
+
+#include <string_view>
+
+#include "millrace/client.h"
+
+namespace millrace::sdk {
+
+// Members that are not known are passed over; a body that is not what was expected is kBadAnswer.
+Result<Job> read_job(std::string_view json);
+Result<Page<Job>> read_jobs(std::string_view json);
+Result<Batch> read_batch(std::string_view json);
+Result<Page<LogLine>> read_logs(std::string_view json);
+Result<Queue> read_queue(std::string_view json);
+Result<Page<Queue>> read_queues(std::string_view json);
+Result<ServerInfo> read_server_info(std::string_view json);
+Result<PollAnswer> read_poll_answer(std::string_view json);
+
+// The refusal that an answer with a status of 400 and above stands for, problem or not.
+Error read_problem(int status, std::string_view body);
+
+}  // namespace millrace::sdk
