@@ -1,0 +1,84 @@
+// Any bytes as a connection's input: the verdict on a head, and on a chunked body behind it, must not
+// depend on how the bytes were split, and nothing may be read beyond them.
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/check.h"
+#include "http/chunk_decoder.h"
+#include "http/request_guard.h"
+
+namespace {
+
+using millrace::http::ChunkDecoder;
+using millrace::http::HeadLimits;
+using millrace::http::RequestGuard;
+
+constexpr HeadLimits kLimits{.block_bytes = 512, .fields = 8, .target_bytes = 128};
+constexpr std::size_t kMaxBodyBytes = 256;
+
+struct Outcome {
+  RequestGuard::Verdict head{};
+  std::size_t head_size = 0;
+  std::string_view head_fault;
+  ChunkDecoder::Verdict body{};
+  std::string_view body_fault;
+  std::string content;
+  friend bool operator==(const Outcome&, const Outcome&) = default;
+};
+
+// Gives `input` in pieces of `step` bytes, each time from memory of exactly the size given, so that
+// the sanitizer sees a read beyond it.
+Outcome run(std::string_view input, std::size_t step) {
+  Outcome outcome;
+  RequestGuard guard(kLimits);
+  std::size_t given = 0;
+  do {
+    given = std::min(input.size(), given + step);
+    const std::vector<char> received(input.begin(), input.begin() + static_cast<long>(given));
+    outcome.head = guard.advance(std::string_view(received.data(), received.size()));
+    if (outcome.head == RequestGuard::Verdict::kComplete) {
+      outcome.head_size = guard.head_size();
+      MILLRACE_CHECK(!guard.head().target.empty() && guard.head().target[0] == '/');
+      MILLRACE_CHECK(!(guard.head().chunked && guard.head().content_length));
+    }
+  } while (outcome.head == RequestGuard::Verdict::kNeedMore && given < input.size());
+  if (outcome.head == RequestGuard::Verdict::kRefused) outcome.head_fault = guard.fault().detail;
+  if (outcome.head != RequestGuard::Verdict::kComplete) return outcome;
+
+  ChunkDecoder decoder;
+  decoder.reset(kMaxBodyBytes);
+  std::vector<char> body;
+  given = outcome.head_size;
+  do {
+    const std::size_t next = std::min(input.size(), given + step);
+    body.insert(body.end(), input.begin() + static_cast<long>(given),
+                input.begin() + static_cast<long>(next));
+    given = next;
+    std::size_t received = body.size();
+    outcome.body = decoder.advance(body.data(), received);
+    MILLRACE_CHECK(received <= body.size() && decoder.content_size() <= received);
+    MILLRACE_CHECK(decoder.content_size() <= kMaxBodyBytes);
+    body.resize(received);
+  } while (outcome.body == ChunkDecoder::Verdict::kNeedMore && given < input.size());
+  if (outcome.body == ChunkDecoder::Verdict::kRefused) {
+    outcome.body_fault = decoder.fault().detail;
+  } else {
+    outcome.content.assign(body.data(), decoder.content_size());
+  }
+  return outcome;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view input(reinterpret_cast<const char*>(data), size);
+  const Outcome whole = run(input, std::max<std::size_t>(size, 1));
+  MILLRACE_CHECK(run(input, 1) == whole);
+  MILLRACE_CHECK(run(input, 7) == whole);
+  return 0;
+}
