@@ -1,0 +1,8 @@
+#include "base/version.h"
+
+namespace millrace {
+
+std::string_view version() { return MILLRACE_VERSION; }
+std::string_view build_commit() { return MILLRACE_COMMIT; }
+
+}  // namespace millrace
