@@ -34,6 +34,14 @@ struct EndedLease {
   State state{};  // the job's, right after
 };
 
+// A unique key that a job holds past its end, which may be past its retention too.
+struct HeldUnique {
+  SharedBytes queue;
+  SharedBytes key;
+  JobId job;
+  std::optional<Time> until;  // none (in Changes only): held no longer, the row goes
+};
+
 struct Changes {
   ShardFacts facts;
   std::vector<JobId> deleted;  // with their attempts, logs and marks; to be done before `jobs`
@@ -62,21 +70,15 @@ struct Changes {
   std::vector<Queue> queues;         // changed, whole, by name
   std::vector<KeyRow> keys;          // insert only
   std::optional<Time> keys_expired_until;
-  std::optional<Time> uniques_released_until;
+  std::vector<HeldUnique> held_uniques;  // rows by (queue, key), in order: the last of a key stands
+  std::optional<Time> uniques_released_until;  // rows with `until` at or before go, after that
   std::vector<EndedLease> ended_leases;  // in order of ending; the store keeps the last kEndedLeasesRemembered
 
   bool empty() const {
     return deleted.empty() && jobs.empty() && attempts.empty() && logs.empty() && log_trims.empty() && marks.empty() && queues.empty() &&
-           keys.empty() && !keys_expired_until && !uniques_released_until && ended_leases.empty();
+           keys.empty() && !keys_expired_until && held_uniques.empty() &&
+           !uniques_released_until && ended_leases.empty();
   }
-};
-
-// A terminal job's unique key that is still held (the holder is in the tables alone).
-struct HeldUnique {
-  SharedBytes queue;
-  SharedBytes key;
-  JobId job;
-  Time until{};
 };
 
 }  // namespace millrace::core

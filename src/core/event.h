@@ -52,6 +52,7 @@ struct Claimed {
     JobRef job;  // attempt: as it is now
     LeaseToken token{};
     Time expires_at{};
+    Duration length{};  // of the lease as granted: what a heartbeat extends by
     std::optional<Time> deadline;
     Duration waited{};  // since it became due
   };
@@ -114,6 +115,7 @@ struct Cancelled {  // a waiting job
 // By an operator. Whole, since the job may not be in memory where this is replayed.
 struct Retried {
   Job job;
+  State from{};  // the terminal state that it leaves
 };
 
 struct Edited {

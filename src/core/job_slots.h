@@ -16,7 +16,8 @@
 
 namespace millrace::core {
 
-struct TypeLane;  // ready_index.h
+struct TypeLane;      // ready_index.h
+struct WorkerLeases;  // shard_state.h
 
 enum class SlotIndex : std::uint32_t {};
 inline constexpr SlotIndex kNoSlot{0xffffffff};
@@ -37,6 +38,7 @@ struct Activity {
   Time lease_expires_at{};
   Duration lease_length{};
   std::optional<Time> deadline;
+  WorkerLeases* holder = nullptr;
   // Sizes of the running attempt's log lines, to bound them; not part of the durable state.
   std::deque<std::pair<std::uint32_t, std::uint32_t>> log_sizes;  // (seq, bytes)
   std::uint64_t log_bytes = 0;

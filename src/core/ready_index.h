@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/container/btree_set.h"
-#include "absl/container/flat_hash_map.h"
+#include "base/string_map.h"
 #include "base/bytes.h"
 #include "base/time.h"
 #include "core/job_slots.h"
@@ -77,7 +77,7 @@ class ReadyIndex {
   };
 
   QueueEntry* queue_;
-  absl::flat_hash_map<std::string, std::unique_ptr<TypeLane>> lanes_;
+  StringMap<std::unique_ptr<TypeLane>> lanes_;
   absl::btree_set<Head> heads_;  // the first of each lane that has any
   std::size_t size_ = 0;
 };

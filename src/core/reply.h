@@ -21,6 +21,11 @@ struct JobView {
   std::vector<Attempt> attempts;  // earlier ones that memory holds, oldest first; the latest stands in the job
   std::vector<LogLine> logs;
   std::vector<Mark> marks;
+  struct LogTrim {  // of the start `n`, lines below this seq are gone, in the tables too
+    std::uint32_t n;
+    std::uint32_t below;
+  };
+  std::vector<LogTrim> log_trims;
 };
 
 enum class Fate : std::uint8_t {

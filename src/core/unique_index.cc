@@ -20,18 +20,20 @@ void UniqueIndex::forget_release(const std::string& name, const Holder& holder) 
   if (holder.released_at) by_release_.erase({*holder.released_at, name});
 }
 
-void UniqueIndex::take(std::string_view queue, std::string_view key, const JobId& job) {
+bool UniqueIndex::take(std::string_view queue, std::string_view key, const JobId& job) {
   const std::string full = name(queue, key);
   Holder& holder = holders_[full];
   forget_release(full, holder);
+  const bool was_held = holder.released_at.has_value();
   holder = {job, std::nullopt};
+  return was_held;
 }
 
-void UniqueIndex::ended(std::string_view queue, std::string_view key, const JobId& job,
+bool UniqueIndex::ended(std::string_view queue, std::string_view key, const JobId& job,
                         std::optional<Time> hold_until) {
   const std::string full = name(queue, key);
   const auto found = holders_.find(full);
-  if (found == holders_.end() || found->second.job != job) return;
+  if (found == holders_.end() || found->second.job != job) return false;
   forget_release(full, found->second);
   if (hold_until) {
     found->second.released_at = hold_until;
@@ -39,6 +41,7 @@ void UniqueIndex::ended(std::string_view queue, std::string_view key, const JobI
   } else {
     holders_.erase(found);
   }
+  return true;
 }
 
 void UniqueIndex::release(Time until) {

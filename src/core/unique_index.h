@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/container/btree_set.h"
-#include "absl/container/flat_hash_map.h"
+#include "base/string_map.h"
 #include "base/bytes.h"
 #include "base/ids.h"
 #include "base/time.h"
@@ -23,23 +23,23 @@ class UniqueIndex {
 
   // Null: free at `now`.
   const Holder* find(std::string_view queue, std::string_view key, Time now) const;
-  // A live job takes the key, whoever held it.
-  void take(std::string_view queue, std::string_view key, const JobId& job);
-  // The holder has ended; it holds the key until then, or frees it (none). Does nothing if another job holds it.
-  void ended(std::string_view queue, std::string_view key, const JobId& job, std::optional<Time> hold_until);
+  // A live job takes the key, whoever held it. True: an ended job held it until now.
+  bool take(std::string_view queue, std::string_view key, const JobId& job);
+  // The holder has ended; it holds the key until then, or frees it (none). False: another job holds it, or nobody.
+  bool ended(std::string_view queue, std::string_view key, const JobId& job, std::optional<Time> hold_until);
   // Takes out the keys whose hold ends at or before `until`.
   void release(Time until);
 
   std::optional<Time> earliest_release() const;
   std::size_t size() const { return holders_.size(); }
   // "queue \0 key" with its holder, in no order.
-  const absl::flat_hash_map<std::string, Holder>& holders() const { return holders_; }
+  const StringMap<Holder>& holders() const { return holders_; }
 
  private:
   static std::string name(std::string_view queue, std::string_view key);
   void forget_release(const std::string& name, const Holder& holder);
 
-  absl::flat_hash_map<std::string, Holder> holders_;
+  StringMap<Holder> holders_;
   absl::btree_set<std::pair<Time, std::string>> by_release_;
 };
 

@@ -1,0 +1,548 @@
+// What each event does to the state. Nothing else changes it.
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "core/shard_state.h"
+
+namespace millrace::core {
+namespace {
+
+class Applier {
+ public:
+  Applier(ShardState& state, Time at) : state_(state), at_(at) {}
+
+  void operator()(const QueueChanged& event);
+  void operator()(const Submitted& event);
+  void operator()(const Claimed& event);
+  void operator()(const Extended& event);
+  void operator()(const AttemptEnded& event);
+  void operator()(const Logged& event);
+  void operator()(const BecameDue& event);
+  void operator()(const Expired& event);
+  void operator()(const CancelRequested& event);
+  void operator()(const Cancelled& event);
+  void operator()(const Retried& event);
+  void operator()(const Edited& event);
+  void operator()(const Deleted& event);
+  void operator()(const QueuePurged&) {}  // for the log alone: the deletions came before
+  void operator()(const KeysExpired& event);
+  void operator()(const UniquesReleased& event);
+  void operator()(const EpochStarted& event);
+  void operator()(const LeasesExtended& event);
+
+  SlotIndex add(const Job& job);
+  void set_payload(JobSlot& slot, const SharedBytes& payload);
+  void set_result(JobSlot& slot, const SharedBytes& result);
+  void drop(SlotIndex index);
+
+ private:
+  SlotIndex existing(const JobId& id) const {
+    const SlotIndex index = state_.find(id);
+    MILLRACE_CHECK(index != kNoSlot);
+    return index;
+  }
+  void enter(SlotIndex index, JobSlot& slot);
+  void leave(SlotIndex index, JobSlot& slot);
+  void move(SlotIndex index, State to);
+  void end(SlotIndex index, State to, Keep keep);
+  void finish(SlotIndex index, Keep keep);
+  void hold_unique(const JobSlot& slot, const SharedBytes& key, std::optional<Time> until);
+  void forget(SlotIndex index);
+  void mark(const JobSlot& slot, MarkKind kind, const SharedBytes& reason = {});
+  void wake(QueueEntry& queue);
+  void start_lease(SlotIndex index, JobSlot& slot, const Claimed::Item& item, WorkerLeases& holder);
+  void delete_stored(const Deleted::Item& item);
+  WorkerLeases& leases_of(const SharedBytes& worker);
+
+  ShardState& state_;
+  const Time at_;
+};
+
+bool waits_for_time(State state) { return state == State::kScheduled || state == State::kRetrying; }
+
+void Applier::wake(QueueEntry& queue) {
+  if (queue.woken || queue.paused) return;
+  queue.woken = true;
+  state_.woken.push_back(&queue);
+}
+
+WorkerLeases& Applier::leases_of(const SharedBytes& worker) {
+  auto& leases = state_.workers[std::string(worker.view())];
+  if (leases == nullptr) leases = std::make_unique<WorkerLeases>(WorkerLeases{worker, {}});
+  return *leases;
+}
+
+// Into the indexes of its state. The slot's fields are final.
+void Applier::enter(SlotIndex index, JobSlot& slot) {
+  QueueEntry& queue = *slot.lane->queue;
+  ++queue.count(slot.state);
+  state_.changes.note(queue);
+  state_.changes.note(slot, index);
+  if (slot.state == State::kReady) {
+    queue.ready.insert(*slot.lane, ready_key(slot, index));
+    wake(queue);
+  } else if (waits_for_time(slot.state)) {
+    state_.due.insert({slot.run_at, slot.ord, index});
+  } else if (slot.state == State::kRunning) {
+    state_.leases.insert({lease_end(*slot.activity), slot.ord, index});
+    if (slot.activity->holder == nullptr) slot.activity->holder = &leases_of(slot.activity->latest.worker);
+    slot.activity->holder->by_token[to_number(slot.activity->token)] = index;
+  }
+  if (is_waiting(slot.state) && !slot.started() && slot.activity != nullptr && slot.activity->expires_at) {
+    state_.expiry.insert({*slot.activity->expires_at, slot.ord, index});
+  }
+}
+
+// Out of them again, before any field that they are keyed by changes.
+void Applier::leave(SlotIndex index, JobSlot& slot) {
+  QueueEntry& queue = *slot.lane->queue;
+  MILLRACE_CHECK(queue.count(slot.state) > 0);
+  --queue.count(slot.state);
+  if (slot.state == State::kReady) {
+    queue.ready.erase(*slot.lane, ready_key(slot, index));
+  } else if (waits_for_time(slot.state)) {
+    MILLRACE_CHECK(state_.due.erase({slot.run_at, slot.ord, index}) == 1);
+  } else if (slot.state == State::kRunning) {
+    Activity& activity = *slot.activity;
+    MILLRACE_CHECK(state_.leases.erase({lease_end(activity), slot.ord, index}) == 1);
+    WorkerLeases& holder = *activity.holder;
+    MILLRACE_CHECK(holder.by_token.erase(to_number(activity.token)) == 1);
+    if (holder.by_token.empty()) state_.workers.erase(std::string(holder.worker.view()));
+    activity.holder = nullptr;
+  }
+  if (is_waiting(slot.state) && !slot.started() && slot.activity != nullptr && slot.activity->expires_at) {
+    MILLRACE_CHECK(state_.expiry.erase({*slot.activity->expires_at, slot.ord, index}) == 1);
+  }
+}
+
+void Applier::move(SlotIndex index, State to) {
+  JobSlot& slot = state_.slots.at(index);
+  leave(index, slot);
+  slot.state = to;
+  ++slot.version;
+  enter(index, slot);
+}
+
+void Applier::end(SlotIndex index, State to, Keep keep) {
+  state_.slots.at(index).active().finished_at = at_;
+  move(index, to);
+  finish(index, keep);
+}
+
+// The key of a job that ended is held until then, or free (none).
+void Applier::hold_unique(const JobSlot& slot, const SharedBytes& key, std::optional<Time> until) {
+  const SharedBytes& queue = slot.lane->queue->name;
+  if (!state_.uniques.ended(queue.view(), key.view(), slot.id, until)) return;
+  if (until) state_.changes.held_uniques.push_back({queue, key, slot.id, *until});
+}
+
+// The job is in a terminal state.
+void Applier::finish(SlotIndex index, Keep keep) {
+  JobSlot& slot = state_.slots.at(index);
+  state_.endings.push_back({slot.id});
+  if (const auto& unique = slot.unique()) {
+    std::optional<Time> until;
+    if (unique->hold_for) until = add_saturating(slot.created_at, *unique->hold_for);
+    if (until && *until <= at_) until.reset();
+    hold_unique(slot, unique->key, until);
+  }
+  if (keep == Keep::kForgotten) forget(index);
+}
+
+// Gone from every look-up; the slot stays readable until the step is over.
+void Applier::forget(SlotIndex index) {
+  JobSlot& slot = state_.slots.at(index);
+  QueueEntry& queue = *slot.lane->queue;
+  leave(index, slot);
+  ++queue.pruned;
+  state_.changes.note(queue);
+  if (slot.stored) state_.changes.note_deleted(slot.id);
+  state_.by_id.erase(slot.id);
+  state_.buried[slot.id] = index;
+}
+
+void Applier::set_payload(JobSlot& slot, const SharedBytes& payload) {
+  state_.bytes_held += payload.size();
+  state_.bytes_held -= slot.payload.size();
+  slot.payload = payload;
+}
+
+void Applier::set_result(JobSlot& slot, const SharedBytes& result) {
+  if (slot.activity == nullptr && result.empty()) return;
+  state_.bytes_held += result.size();
+  state_.bytes_held -= slot.active().result.size();
+  slot.activity->result = result;
+}
+
+// Takes the slot out of memory. It is in no index but by_id, or not even there.
+void Applier::drop(SlotIndex index) {
+  JobSlot& slot = state_.slots.at(index);
+  set_payload(slot, {});
+  set_result(slot, {});
+  state_.changes.histories.erase(slot.ord);
+  slot.lane->queue->ready.release_lane(*slot.lane);
+  state_.slots.release(index);
+}
+
+void Applier::mark(const JobSlot& slot, MarkKind kind, const SharedBytes& reason) {
+  state_.changes.histories[slot.ord].marks.push_back({kind, at_, slot.attempt, reason});
+}
+
+// A job's slot as the value says, in all indexes and counts.
+SlotIndex Applier::add(const Job& job) {
+  QueueEntry& queue = ensure_queue(state_, job.queue);
+  const SlotIndex index = state_.slots.acquire();
+  JobSlot& slot = state_.slots.at(index);
+  slot.id = job.id;
+  slot.ord = job.ord;
+  slot.created_at = job.created_at;
+  slot.run_at = job.run_at;
+  slot.lane = &queue.ready.acquire_lane(job.type);
+  slot.retry = job.retry;
+  slot.extras = job.extras;
+  slot.lease_ms = static_cast<std::int32_t>(job.lease.count());
+  slot.version = static_cast<std::uint32_t>(job.version);
+  slot.generation = job.generation;
+  slot.attempt = static_cast<std::uint16_t>(job.attempt);
+  slot.max_attempts = static_cast<std::uint16_t>(job.max_attempts);
+  slot.crashes = static_cast<std::uint16_t>(job.crashes);
+  slot.priority = job.priority;
+  slot.state = job.state;
+  slot.cancel_requested = job.cancel_requested;
+  set_payload(slot, job.payload);
+  if (job.expires_at || job.finished_at || job.timeout || job.latest.n > 0 || job.last_error != nullptr ||
+      job.progress != nullptr || !job.cancel_reason.empty() || job.log_lines > 0) {
+    Activity& activity = slot.active();
+    activity.expires_at = job.expires_at;
+    activity.finished_at = job.finished_at;
+    activity.timeout = job.timeout;
+    activity.latest = job.latest;
+    activity.last_error = job.last_error;
+    activity.progress = job.progress;
+    activity.cancel_reason = job.cancel_reason;
+    activity.log_lines = job.log_lines;
+    if (job.state == State::kRunning) {
+      activity.token = job.token;
+      activity.lease_expires_at = job.lease_expires_at.value();
+      activity.lease_length = job.lease_length;
+      activity.deadline = job.deadline;
+    }
+  }
+  set_result(slot, job.result);
+  MILLRACE_CHECK(state_.by_id.emplace(job.id, index).second);
+  if (const auto& unique = slot.unique()) {
+    if (state_.uniques.take(queue.name.view(), unique->key.view(), slot.id)) {
+      state_.changes.held_uniques.push_back({queue.name, unique->key, slot.id, std::nullopt});
+    }
+  }
+  enter(index, slot);
+  return index;
+}
+
+void Applier::operator()(const QueueChanged& event) {
+  QueueEntry& queue = ensure_queue(state_, event.queue);
+  queue.settings = event.settings;
+  if (event.change != QueueChange::kCreated) ++queue.version;
+  if (event.change == QueueChange::kPaused) {
+    queue.paused = true;
+    queue.pause_reason = event.pause_reason;
+  } else if (event.change == QueueChange::kResumed) {
+    queue.paused = false;
+    queue.pause_reason = {};
+    if (queue.ready.size() > 0) wake(queue);
+  }
+  state_.changes.note(queue);
+}
+
+void Applier::operator()(const Submitted& event) {
+  MILLRACE_CHECK(event.job.ord == state_.facts.next_ord);
+  ++state_.facts.next_ord;
+  const SlotIndex index = add(event.job);
+  ++state_.slots.at(index).lane->queue->created;
+  if (event.key) {
+    const KeyRow row{*event.key, event.job.id};
+    state_.keys.insert(row);
+    state_.changes.keys.push_back(row);
+  }
+}
+
+void Applier::start_lease(SlotIndex index, JobSlot& slot, const Claimed::Item& item, WorkerLeases& holder) {
+  Activity& activity = slot.active();
+  if (activity.latest.n > 0) state_.changes.histories[slot.ord].attempts.push_back(activity.latest);
+  ++slot.attempt;
+  Attempt attempt;
+  attempt.n = activity.latest.n + 1;
+  attempt.attempt = slot.attempt;
+  attempt.worker = holder.worker;
+  attempt.started_at = at_;
+  activity.latest = std::move(attempt);
+  activity.token = item.token;
+  activity.lease_expires_at = item.expires_at;
+  activity.lease_length = item.length;
+  activity.deadline = item.deadline;
+  activity.holder = &holder;
+  activity.log_sizes.clear();
+  activity.log_bytes = 0;
+  slot.state = State::kRunning;
+  ++slot.version;
+  enter(index, slot);
+}
+
+void Applier::operator()(const Claimed& event) {
+  MILLRACE_CHECK(!event.items.empty());  // else the worker's entry would stay behind without a lease
+  WorkerLeases& holder = leases_of(event.worker);
+  for (const Claimed::Item& item : event.items) {
+    const SlotIndex index = existing(item.job.id);
+    JobSlot& slot = state_.slots.at(index);
+    MILLRACE_CHECK(slot.state == State::kReady);
+    MILLRACE_CHECK(to_number(item.token) >= state_.facts.next_token);
+    MILLRACE_CHECK(slot.attempt < slot.max_attempts);
+    state_.facts.next_token = to_number(item.token) + 1;
+    leave(index, slot);
+    start_lease(index, slot, item, holder);
+  }
+}
+
+void Applier::operator()(const Extended& event) {
+  for (const Extended::Item& item : event.items) {
+    const SlotIndex index = existing(item.id);
+    JobSlot& slot = state_.slots.at(index);
+    MILLRACE_CHECK(slot.state == State::kRunning);
+    Activity& activity = *slot.activity;
+    MILLRACE_CHECK(item.expires_at >= activity.lease_expires_at);
+    state_.leases.erase({lease_end(activity), slot.ord, index});
+    activity.lease_expires_at = item.expires_at;
+    state_.leases.insert({lease_end(activity), slot.ord, index});
+    if (item.progress != nullptr) activity.progress = item.progress;
+    state_.changes.note(slot, index);
+  }
+}
+
+void Applier::operator()(const AttemptEnded& event) {
+  const SlotIndex index = state_.find_leased(event.job.id, event.token);
+  MILLRACE_CHECK(index != kNoSlot);
+  JobSlot& slot = state_.slots.at(index);
+  leave(index, slot);
+  Activity& activity = *slot.activity;
+  activity.latest.finished_at = at_;
+  activity.latest.outcome = event.outcome;
+  activity.latest.error = event.error;
+  activity.token = kNoToken;
+  activity.deadline.reset();
+  if (event.error != nullptr) activity.last_error = event.error;
+  if (event.crashed) ++slot.crashes;
+  if (!event.counted) --slot.attempt;
+  if (event.run_at) slot.run_at = *event.run_at;
+  slot.cancel_requested = slot.cancel_requested && event.state == State::kCancelled;
+  if (!slot.cancel_requested) activity.cancel_reason = {};
+  if (event.state == State::kSucceeded) set_result(slot, event.result);
+  const EndedLease ended{event.token, event.job.id, event.outcome, event.state};
+  state_.ended_leases.add(ended);
+  state_.changes.ended_leases.push_back(ended);
+
+  slot.state = event.state;
+  ++slot.version;
+  if (is_terminal(event.state)) activity.finished_at = at_;
+  enter(index, slot);
+  if (is_terminal(event.state)) finish(index, event.keep);
+}
+
+void Applier::operator()(const Logged& event) {
+  const SlotIndex index = existing(event.id);
+  JobSlot& slot = state_.slots.at(index);
+  Activity& activity = slot.active();
+  PendingHistory& history = state_.changes.histories[slot.ord];
+  for (const LogLine& line : event.lines) {
+    MILLRACE_CHECK(line.seq == activity.log_lines + 1);
+    activity.log_lines = line.seq;
+    activity.log_sizes.emplace_back(line.seq, static_cast<std::uint32_t>(line.message.size()));
+    activity.log_bytes += line.message.size();
+    history.logs.push_back(line);
+  }
+  while (!activity.log_sizes.empty() && activity.log_sizes.front().first < event.drop_below) {
+    activity.log_bytes -= activity.log_sizes.front().second;
+    activity.log_sizes.pop_front();
+  }
+  if (event.drop_below > 0) history.trims.push_back({slot.ord, event.drop_below, activity.latest.n});
+  state_.changes.note(slot, index);
+}
+
+void Applier::operator()(const BecameDue& event) {
+  for (const JobRef& job : event.jobs) {
+    const SlotIndex index = existing(job.id);
+    MILLRACE_CHECK(waits_for_time(state_.slots.at(index).state) && state_.slots.at(index).run_at <= at_);
+    move(index, State::kReady);
+  }
+}
+
+void Applier::operator()(const Expired& event) {
+  const SlotIndex index = existing(event.job.id);
+  mark(state_.slots.at(index), MarkKind::kExpired);
+  end(index, State::kExpired, event.keep);
+}
+
+void Applier::operator()(const CancelRequested& event) {
+  const SlotIndex index = existing(event.job.id);
+  JobSlot& slot = state_.slots.at(index);
+  MILLRACE_CHECK(slot.state == State::kRunning);
+  slot.cancel_requested = true;
+  slot.activity->cancel_reason = event.reason;
+  ++slot.version;
+  mark(slot, MarkKind::kCancelRequested, event.reason);
+  state_.changes.note(slot, index);
+}
+
+void Applier::operator()(const Cancelled& event) {
+  const SlotIndex index = existing(event.job.id);
+  JobSlot& slot = state_.slots.at(index);
+  mark(slot, MarkKind::kCancelled, event.reason);
+  slot.active().cancel_reason = event.reason;
+  end(index, State::kCancelled, event.keep);
+}
+
+void Applier::operator()(const Retried& event) {
+  QueueEntry& queue = ensure_queue(state_, event.job.queue);
+  SlotIndex index = state_.find(event.job.id);
+  if (index != kNoSlot) {  // ended and not yet projected: the event's record replaces it
+    JobSlot& slot = state_.slots.at(index);
+    MILLRACE_CHECK(is_terminal(slot.state));
+    const bool stored = slot.stored;
+    PendingHistory history = std::move(state_.changes.histories[slot.ord]);
+    const State before = slot.state;
+    leave(index, slot);
+    ++queue.count(before);  // taken back below, as for a job that is not in memory
+    state_.by_id.erase(event.job.id);
+    drop(index);
+    index = add(event.job);
+    state_.slots.at(index).stored = stored;
+    state_.changes.histories[event.job.ord] = std::move(history);
+  } else {
+    index = add(event.job);
+    state_.slots.at(index).stored = true;
+  }
+  MILLRACE_CHECK(queue.count(event.from) > 0);
+  --queue.count(event.from);
+  mark(state_.slots.at(index), MarkKind::kRetried);
+}
+
+void Applier::operator()(const Edited& event) {
+  const SlotIndex index = existing(event.job.id);
+  JobSlot& slot = state_.slots.at(index);
+  MILLRACE_CHECK(is_waiting(slot.state));
+  leave(index, slot);
+  if (event.priority) slot.priority = *event.priority;
+  if (event.run_at) slot.run_at = *event.run_at;
+  if (event.state) slot.state = *event.state;
+  if (!event.payload.empty()) set_payload(slot, event.payload);
+  if (event.max_attempts) slot.max_attempts = static_cast<std::uint16_t>(*event.max_attempts);
+  if (event.tags) {
+    JobExtras extras = slot.extras == nullptr ? JobExtras{} : *slot.extras;
+    extras.tags = *event.tags;
+    slot.extras = std::make_shared<const JobExtras>(std::move(extras));
+  }
+  ++slot.version;
+  mark(slot, MarkKind::kEdited);
+  enter(index, slot);
+}
+
+// A job that only the tables hold.
+void Applier::delete_stored(const Deleted::Item& item) {
+  QueueEntry& queue = ensure_queue(state_, item.job.queue);
+  MILLRACE_CHECK(is_terminal(item.state) && queue.count(item.state) > 0);
+  --queue.count(item.state);
+  ++queue.pruned;
+  state_.changes.note(queue);
+  state_.changes.note_deleted(item.job.id);
+}
+
+void Applier::operator()(const Deleted& event) {
+  for (const Deleted::Item& item : event.items) {
+    if (!item.unique_key.empty() &&
+        state_.uniques.ended(item.job.queue.view(), item.unique_key.view(), item.job.id, std::nullopt)) {
+      state_.changes.held_uniques.push_back({item.job.queue, item.unique_key, item.job.id, std::nullopt});
+    }
+    state_.endings.push_back({item.job.id, true});
+    const SlotIndex index = state_.find(item.job.id);
+    if (index == kNoSlot) {
+      delete_stored(item);
+    } else {
+      MILLRACE_CHECK(state_.slots.at(index).state != State::kRunning);
+      forget(index);
+    }
+  }
+}
+
+void Applier::operator()(const KeysExpired& event) {
+  state_.keys.expire(event.until);
+  state_.changes.keys_expired_until = event.until;
+}
+
+void Applier::operator()(const UniquesReleased& event) {
+  state_.uniques.release(event.until);
+  state_.changes.uniques_released_until = event.until;
+}
+
+void Applier::operator()(const EpochStarted& event) {
+  MILLRACE_CHECK(to_number(event.epoch) > to_number(state_.facts.epoch));
+  MILLRACE_CHECK(event.first_token >= state_.facts.next_token);
+  state_.facts.epoch = event.epoch;
+  state_.facts.next_token = event.first_token;
+}
+
+void Applier::operator()(const LeasesExtended& event) {
+  std::vector<SlotIndex> running;
+  running.reserve(state_.leases.size());
+  for (const TimerKey& timer : state_.leases) running.push_back(timer.slot);
+  state_.leases.clear();
+  for (const SlotIndex index : running) {
+    JobSlot& slot = state_.slots.at(index);
+    Activity& activity = *slot.activity;
+    const Duration by = std::min(event.by, activity.lease_length);
+    activity.lease_expires_at = add_saturating(activity.lease_expires_at, by);
+    // The attempt could not be ended in that time either.
+    if (activity.deadline) activity.deadline = add_saturating(*activity.deadline, by);
+    state_.leases.insert({lease_end(activity), slot.ord, index});
+    state_.changes.note(slot, index);
+  }
+}
+
+}  // namespace
+
+void apply_event(ShardState& state, const Event& event, Time at) {
+  MILLRACE_CHECK(at >= state.facts.at);
+  state.facts.at = at;
+  std::visit(Applier(state, at), event);
+}
+
+QueueEntry& ensure_queue(ShardState& state, const SharedBytes& name) {
+  auto& entry = state.queues[std::string(name.view())];
+  if (entry == nullptr) entry = std::make_unique<QueueEntry>(name);
+  return *entry;
+}
+
+void load_job(ShardState& state, const Job& job) {
+  MILLRACE_CHECK(!is_terminal(job.state));
+  Applier applier(state, state.facts.at);
+  JobSlot& slot = state.slots.at(applier.add(job));
+  --slot.lane->queue->count(slot.state);  // the queue's row has counted it
+  // As the tables have it: nothing to project.
+  slot.stored = true;
+  slot.dirty = false;
+  state.changes.jobs.clear();
+  slot.lane->queue->dirty = false;
+  state.changes.queues.clear();
+}
+
+void free_buried(ShardState& state) {
+  Applier applier(state, state.facts.at);
+  for (const auto& [id, index] : state.buried) applier.drop(index);
+  state.buried.clear();
+}
+
+void evict(ShardState& state, SlotIndex index) {
+  state.by_id.erase(state.slots.at(index).id);
+  Applier(state, state.facts.at).drop(index);
+}
+
+}  // namespace millrace::core

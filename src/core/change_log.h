@@ -1,0 +1,65 @@
+// What changed since the projection last took it. Follows apply(); decides nothing.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "base/ids.h"
+#include "core/changes.h"
+#include "core/job_slots.h"
+#include "core/queue_entry.h"
+
+namespace millrace::core {
+
+// A job's rows beside its own that the tables do not hold yet.
+struct PendingHistory {
+  std::vector<Attempt> attempts;
+  std::vector<LogLine> logs;
+  std::vector<Changes::LogTrim> trims;
+  std::vector<Mark> marks;
+};
+using PendingHistories = absl::flat_hash_map<std::uint64_t, PendingHistory>;  // by ord
+
+struct ChangeLog {
+  std::vector<std::pair<SlotIndex, std::uint64_t>> jobs;  // (slot, ord): a slot may have been freed since
+  std::vector<QueueEntry*> queues;
+  std::vector<JobId> deleted;
+  PendingHistories histories;
+  std::vector<KeyRow> keys;
+  std::optional<Time> keys_expired_until;
+  std::optional<Time> uniques_released_until;
+  std::vector<HeldUnique> held_uniques;
+  std::vector<EndedLease> ended_leases;
+  // Deleted, and the tables may still show them.
+  absl::flat_hash_set<JobId> tombstones;
+
+  // Taken by the projection and not yet stored.
+  struct InFlight {
+    std::vector<std::pair<SlotIndex, std::uint64_t>> ended_jobs;  // to leave memory once stored
+    std::vector<JobId> deleted;
+    PendingHistories histories;
+  };
+  std::optional<InFlight> in_flight;
+
+  void note(JobSlot& slot, SlotIndex index) {
+    if (slot.dirty) return;
+    slot.dirty = true;
+    jobs.emplace_back(index, slot.ord);
+  }
+  void note(QueueEntry& queue) {
+    if (queue.dirty) return;
+    queue.dirty = true;
+    queues.push_back(&queue);
+  }
+  void note_deleted(const JobId& id) {
+    deleted.push_back(id);
+    tombstones.insert(id);
+  }
+};
+
+}  // namespace millrace::core

@@ -1,0 +1,151 @@
+#include "core/shard_state.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace millrace::core {
+
+SlotIndex ShardState::find_leased(const JobId& id, LeaseToken token) const {
+  const SlotIndex index = find(id);
+  if (index == kNoSlot || token == kNoToken) return kNoSlot;
+  const JobSlot& slot = slots.at(index);
+  return slot.state == State::kRunning && slot.activity->token == token ? index : kNoSlot;
+}
+
+ReadyKey ready_key(const JobSlot& slot, SlotIndex index) {
+  return {slot.priority, index, slot.run_at, slot.ord};
+}
+
+Time lease_end(const Activity& activity) {
+  return activity.deadline ? std::min(activity.lease_expires_at, *activity.deadline) : activity.lease_expires_at;
+}
+
+JobRef to_ref(const JobSlot& slot) {
+  return {slot.id, slot.lane->queue->name, slot.lane->type, slot.attempt};
+}
+
+JobRef to_ref(const Job& job) { return {job.id, job.queue, job.type, job.attempt}; }
+
+Job to_job(const JobSlot& slot) {
+  Job job;
+  job.id = slot.id;
+  job.ord = slot.ord;
+  job.queue = slot.lane->queue->name;
+  job.type = slot.lane->type;
+  job.payload = slot.payload;
+  job.state = slot.state;
+  job.priority = slot.priority;
+  job.attempt = slot.attempt;
+  job.max_attempts = slot.max_attempts;
+  job.crashes = slot.crashes;
+  job.generation = slot.generation;
+  job.version = slot.version;
+  job.created_at = slot.created_at;
+  job.run_at = slot.run_at;
+  job.cancel_requested = slot.cancel_requested;
+  job.lease = Duration{slot.lease_ms};
+  job.retry = slot.retry;
+  job.extras = slot.extras;
+  if (slot.activity == nullptr) return job;
+  const Activity& activity = *slot.activity;
+  job.result = activity.result;
+  job.expires_at = activity.expires_at;
+  job.finished_at = activity.finished_at;
+  job.latest = activity.latest;
+  job.log_lines = activity.log_lines;
+  job.cancel_reason = activity.cancel_reason;
+  job.timeout = activity.timeout;
+  job.last_error = activity.last_error;
+  job.progress = activity.progress;
+  if (slot.state == State::kRunning) {
+    job.token = activity.token;
+    job.lease_expires_at = activity.lease_expires_at;
+    job.lease_length = activity.lease_length;
+    job.deadline = activity.deadline;
+  }
+  return job;
+}
+
+std::shared_ptr<const JobView> to_view(const ShardState& state, const JobSlot& slot) {
+  auto view = std::make_shared<JobView>();
+  view->job = to_job(slot);
+  const auto add = [&](const PendingHistories& histories) {
+    const auto found = histories.find(slot.ord);
+    if (found == histories.end()) return;
+    const PendingHistory& history = found->second;
+    view->attempts.insert(view->attempts.end(), history.attempts.begin(), history.attempts.end());
+    view->logs.insert(view->logs.end(), history.logs.begin(), history.logs.end());
+    view->marks.insert(view->marks.end(), history.marks.begin(), history.marks.end());
+    for (const Changes::LogTrim& trim : history.trims) {
+      view->log_trims.push_back({trim.n, trim.seq});
+    }
+  };
+  if (state.changes.in_flight) add(state.changes.in_flight->histories);
+  add(state.changes.histories);
+  for (const JobView::LogTrim& trim : view->log_trims) {
+    std::erase_if(view->logs, [&](const LogLine& line) { return line.n == trim.n && line.seq < trim.below; });
+  }
+  return view;
+}
+
+std::unique_ptr<const Changes> take_changes(ShardState& state) {
+  ChangeLog& log = state.changes;
+  MILLRACE_CHECK(!log.in_flight);
+  MILLRACE_CHECK(state.buried.empty());
+  auto changes = std::make_unique<Changes>();
+  auto& in_flight = log.in_flight.emplace();
+  changes->facts = state.facts;
+
+  changes->jobs.reserve(log.jobs.size());
+  for (const auto& [index, ord] : log.jobs) {
+    JobSlot& slot = state.slots.at(index);
+    if (slot.ord != ord || !slot.dirty) continue;  // deleted since, perhaps reused; or listed twice
+    slot.dirty = false;
+    slot.stored = true;
+    changes->jobs.push_back(to_job(slot));
+    if (is_terminal(slot.state)) in_flight.ended_jobs.emplace_back(index, ord);
+  }
+  std::sort(changes->jobs.begin(), changes->jobs.end(), [](const Job& a, const Job& b) { return a.ord < b.ord; });
+  log.jobs.clear();
+
+  in_flight.histories = std::exchange(log.histories, {});
+  for (const auto& [ord, history] : in_flight.histories) {
+    for (const Attempt& attempt : history.attempts) changes->attempts.push_back({ord, attempt});
+    for (const LogLine& line : history.logs) changes->logs.push_back({ord, line});
+    for (const Mark& mark : history.marks) changes->marks.push_back({ord, mark});
+    changes->log_trims.insert(changes->log_trims.end(), history.trims.begin(), history.trims.end());
+  }
+
+  for (QueueEntry* queue : log.queues) {
+    queue->dirty = false;
+    changes->queues.push_back({queue->name, queue->settings, queue->paused, queue->pause_reason, queue->version,
+                               queue->counts, queue->created, queue->pruned, std::nullopt});
+  }
+  std::sort(changes->queues.begin(), changes->queues.end(),
+            [](const Queue& a, const Queue& b) { return a.name.view() < b.name.view(); });
+  log.queues.clear();
+
+  changes->deleted = std::exchange(log.deleted, {});
+  in_flight.deleted = changes->deleted;
+  changes->keys = std::exchange(log.keys, {});
+  changes->keys_expired_until = std::exchange(log.keys_expired_until, std::nullopt);
+  changes->uniques_released_until = std::exchange(log.uniques_released_until, std::nullopt);
+  changes->held_uniques = std::exchange(log.held_uniques, {});
+  changes->ended_leases = std::exchange(log.ended_leases, {});
+  return changes;
+}
+
+void changes_stored(ShardState& state) {
+  MILLRACE_CHECK(state.changes.in_flight);
+  const ChangeLog::InFlight stored = std::move(*state.changes.in_flight);
+  state.changes.in_flight.reset();
+  for (const auto& [index, ord] : stored.ended_jobs) {
+    const JobSlot& slot = state.slots.at(index);
+    if (slot.ord == ord && !slot.dirty && is_terminal(slot.state)) evict(state, index);
+  }
+  for (const JobId& id : stored.deleted) state.changes.tombstones.erase(id);
+  for (const JobId& id : state.changes.deleted) state.changes.tombstones.insert(id);  // deleted again since
+}
+
+}  // namespace millrace::core

@@ -1,0 +1,110 @@
+// All live state of a shard. apply() alone changes it; what decides reads it through a const reference.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/btree_set.h"
+#include "absl/container/flat_hash_map.h"
+#include "base/ids.h"
+#include "base/string_map.h"
+#include "base/time.h"
+#include "core/change_log.h"
+#include "core/ended_leases.h"
+#include "core/event.h"
+#include "core/job_slots.h"
+#include "core/key_index.h"
+#include "core/machine.h"
+#include "core/queue_entry.h"
+#include "core/unique_index.h"
+
+namespace millrace::core {
+
+struct TimerKey {
+  Time at{};
+  std::uint64_t ord = 0;
+  SlotIndex slot = kNoSlot;
+  friend bool operator<(const TimerKey& a, const TimerKey& b) {
+    return a.at != b.at ? a.at < b.at : a.ord < b.ord;
+  }
+};
+using Timers = absl::btree_set<TimerKey>;
+
+// The running jobs of a worker; there while it has any.
+struct WorkerLeases {
+  SharedBytes worker;
+  absl::btree_map<std::uint64_t, SlotIndex> by_token;
+};
+
+struct ShardState {
+  ShardFacts facts;
+
+  SlotPool slots;
+  absl::flat_hash_map<JobId, SlotIndex> by_id;
+  OrderedStringMap<std::unique_ptr<QueueEntry>> queues;  // never removed; listed by name
+  StringMap<std::unique_ptr<WorkerLeases>> workers;
+
+  Timers due;     // scheduled and retrying jobs, at run_at
+  Timers expiry;  // waiting jobs that never started, at expires_at
+  Timers leases;  // running jobs, at the earlier of lease and deadline
+
+  KeyIndex keys;
+  UniqueIndex uniques;
+  EndedLeases ended_leases;
+
+  ChangeLog changes;
+  std::uint64_t bytes_held = 0;  // payloads and results
+
+  // Within a step:
+  std::vector<QueueEntry*> woken;
+  std::vector<Ending> endings;
+  absl::flat_hash_map<JobId, SlotIndex> buried;  // forgotten on ending, freed by end_step()
+
+  // kNoSlot: not in memory.
+  SlotIndex find(const JobId& id) const {
+    const auto found = by_id.find(id);
+    return found == by_id.end() ? kNoSlot : found->second;
+  }
+  const QueueEntry* find_queue(std::string_view name) const {
+    const auto found = queues.find(name);
+    return found == queues.end() ? nullptr : found->second.get();
+  }
+  // The running job that `token` is the live lease of; kNoSlot: lost.
+  SlotIndex find_leased(const JobId& id, LeaseToken token) const;
+};
+
+// The one way in which state changes.
+void apply_event(ShardState& state, const Event& event, Time at);
+
+// Recovery: a job of the tables, as it stands.
+void load_job(ShardState& state, const Job& job);
+QueueEntry& ensure_queue(ShardState& state, const SharedBytes& name);
+// Frees what was forgotten within the step.
+void free_buried(ShardState& state);
+// A job's slot leaves memory, untouched in the tables.
+void evict(ShardState& state, SlotIndex index);
+
+// A slot as a value, and with what memory holds beside it.
+Job to_job(const JobSlot& slot);
+std::shared_ptr<const JobView> to_view(const ShardState& state, const JobSlot& slot);
+JobRef to_ref(const JobSlot& slot);
+JobRef to_ref(const Job& job);
+
+ReadyKey ready_key(const JobSlot& slot, SlotIndex index);
+// When a lease is over: the earlier of its expiry and the attempt's deadline.
+Time lease_end(const Activity& activity);
+
+// The projection's side: see Machine::take_changes, changes_stored.
+std::unique_ptr<const Changes> take_changes(ShardState& state);
+void changes_stored(ShardState& state);
+
+// Tests: see Machine.
+Fingerprint digest(const ShardState& state);
+void check_invariants(const ShardState& state);
+
+}  // namespace millrace::core
