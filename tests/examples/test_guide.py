@@ -9,6 +9,7 @@ blocks go from top to bottom. What a fenced block's first line says decides what
     ```text output          what the block above printed; "..." stands for anything
     ```json output          the same as JSON; "..." is any value, a member "..." any further members
     ```python file=NAME     written to a file of the page's directory, executable if it begins with #!
+    ```cpp from=PATH        the same text as that file's, from the page's folder
 
 Any other block is there to be read.
 """
@@ -46,13 +47,13 @@ class Block:
             return " ".join(self.info)
         if self.info == ["output"]:
             return "output"
-        if self.info and self.info[0].startswith("file="):
-            return "file"
-        return None
+        if self.info and self.info[0].startswith(("file=", "from=")):
+            return self.info[0].split("=")[0]
+        return " ".join(self.info) or None
 
     @property
     def file_name(self):
-        return self.info[0].removeprefix("file=")
+        return self.info[0].split("=", 1)[1]
 
 
 def blocks_of(page):
@@ -170,6 +171,9 @@ class Guide(unittest.TestCase):
                     target = self.home / block.file_name
                     target.write_text(block.text)
                     target.chmod(0o755 if block.text.startswith("#!") else 0o644)
+                case "from":
+                    source = (page.parent / block.file_name).read_text()
+                    self.assertEqual(source, block.text, f"{block.where} is not {block.file_name}")
                 case "output":
                     self.check_output(block, printed)
                 case None:
