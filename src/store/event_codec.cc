@@ -1,0 +1,118 @@
+#include "store/event_codec.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/check.h"
+#include "store/event_fields.h"
+#include "store/wire_reader.h"
+#include "store/wire_writer.h"
+
+namespace millrace::store {
+namespace {
+
+// Fields of EventBatch.
+constexpr int kFormatField = 1;
+constexpr int kAtField = 2;
+constexpr int kEventsField = 3;
+constexpr int kNamesField = 4;
+constexpr int kPoliciesField = 5;
+
+// An event's field in the `Event` message is 1 + its index in core::Event: the order of the variant
+// is part of the format. By that index, for errors.
+constexpr std::array<std::string_view, std::variant_size_v<core::Event>> kEventNames = {
+    "queue_changed",    "submitted",        "claimed",       "extended",     "attempt_ended",
+    "logged",           "became_due",       "expired",       "cancel_requested",
+    "cancelled",        "retried",          "edited",        "deleted",      "queue_purged",
+    "keys_expired",     "uniques_released", "epoch_started", "leases_extended"};
+
+// One alternative of the `Event` message, as if it were the message.
+struct EventRef {
+  const core::Event& event;
+};
+void describe(WireWriter& wire, const EventRef& reference) {
+  const int field = static_cast<int>(reference.event.index()) + 1;
+  std::visit([&](const auto& alternative) { wire.message(field, alternative); }, reference.event);
+}
+
+template <std::size_t Index>
+void read_alternative(WireReader& wire, core::Event& event) {
+  wire.message(static_cast<int>(Index) + 1, event.emplace<Index>());
+}
+
+template <std::size_t... Index>
+void read_alternative_at(std::size_t index, WireReader& wire, core::Event& event,
+                         std::index_sequence<Index...>) {
+  using Read = void (*)(WireReader&, core::Event&);
+  static constexpr std::array<Read, sizeof...(Index)> kReads = {&read_alternative<Index>...};
+  kReads[index](wire, event);
+}
+
+Status decode_event(std::string_view body, Time at, const SharedPartsReader& shared,
+                    core::Event& event) {
+  WireReader wire(body, at, &shared);
+  const auto index = static_cast<std::size_t>(wire.next_field()) - 1;
+  if (index >= kEventNames.size()) {
+    return failure(wire.next_field() == 0 ? "no event" : fmt::format("unknown event {}", index + 1));
+  }
+  read_alternative_at(index, wire, event, std::make_index_sequence<kEventNames.size()>());
+  wire.expect_end();
+  if (!wire.ok()) return failure(fmt::format("{}: {}", kEventNames[index], wire.problem()));
+  return {};
+}
+
+}  // namespace
+
+void encode_events(const core::EventBatch& batch, std::string& out, EventFormat format) {
+  MILLRACE_CHECK(format == EventFormat::kFirst);
+  SharedPartsWriter shared;
+  WireWriter wire(out, batch.at, &shared);
+  wire.number(kFormatField, format);
+  wire.duration(kAtField, batch.at.time_since_epoch());
+  for (const core::Event& event : batch.events) wire.message(kEventsField, EventRef{event});
+  wire.bytes(kNamesField, shared.names());
+  for (const auto& policy : shared.policies()) wire.message(kPoliciesField, *policy);
+  wire.finish();
+}
+
+Result<core::EventBatch> decode_events(std::string_view body) {
+  WireReader wire(body, Time{});
+  EventFormat format{};
+  Duration at{};
+  wire.number(kFormatField, format);
+  if (wire.ok() && (format == EventFormat{} || format > kNewestEventFormat)) {
+    return failure(fmt::format("events of format {}: this version reads up to {}",
+                               static_cast<std::uint32_t>(format),
+                               static_cast<std::uint32_t>(kNewestEventFormat)));
+  }
+  wire.duration(kAtField, at);
+
+  // What the events refer to stands behind them.
+  std::vector<std::string_view> event_bodies;
+  for (std::string_view event; wire.take_raw(kEventsField, event);) event_bodies.push_back(event);
+  SharedPartsReader shared;
+  wire.bytes(kNamesField, shared.names);
+  std::vector<core::RetryPolicy> policies;
+  wire.message(kPoliciesField, policies);
+  wire.expect_end();
+  if (!wire.ok()) return failure(fmt::format("damaged event batch: {}", wire.problem()));
+  for (core::RetryPolicy& policy : policies) shared.policies.push_back(share(std::move(policy)));
+
+  core::EventBatch batch;
+  batch.at = Time{at};
+  batch.events.reserve(event_bodies.size());
+  for (const std::string_view event_body : event_bodies) {
+    core::Event& event = batch.events.emplace_back();
+    if (const Status read = decode_event(event_body, batch.at, shared, event); !read) {
+      return failure(fmt::format("event {} of {}: {}", batch.events.size(), event_bodies.size(),
+                                 read.error().message));
+    }
+  }
+  return batch;
+}
+
+}  // namespace millrace::store

@@ -1,0 +1,104 @@
+// The fields of the values that events and tables have in common: see wire.h and events.proto.
+#pragma once
+
+#include <utility>
+
+#include "core/job.h"
+#include "core/queue.h"
+#include "store/wire.h"
+
+namespace millrace::store {
+
+inline constexpr auto kLastState = core::State::kExpired;
+inline constexpr auto kLastOutcome = core::AttemptOutcome::kTimedOut;
+
+template <typename Wire, Described<core::RetryPolicy> T>
+void describe(Wire& wire, T& policy) {
+  wire.enumeration(1, policy.strategy, core::RetryStrategy::kList);
+  wire.duration(2, policy.base);
+  wire.duration(3, policy.max);
+  wire.number(4, policy.jitter_ppm);
+  wire.durations(5, policy.delays);
+}
+
+template <typename Wire, Described<core::UniqueRule> T>
+void describe(Wire& wire, T& rule) {
+  wire.bytes(1, rule.key);
+  wire.duration(2, rule.hold_for);
+  wire.enumeration(3, rule.on_conflict, core::OnConflict::kReplace);
+}
+
+template <typename Wire, Described<core::JobError> T>
+void describe(Wire& wire, T& error) {
+  wire.bytes(1, error.type);
+  wire.bytes(2, error.message);
+  wire.bytes(3, error.stack);
+  wire.fixed(4, error.fingerprint);
+  wire.number(5, error.attempt);
+  wire.time(6, error.at);
+}
+
+template <typename Wire, Described<core::Progress> T>
+void describe(Wire& wire, T& progress) {
+  wire.real(1, progress.percent);
+  wire.bytes(2, progress.message);
+  wire.bytes(3, progress.checkpoint);
+}
+
+using MetaEntry = std::pair<SharedBytes, SharedBytes>;
+
+template <typename Wire, Described<MetaEntry> T>
+void describe(Wire& wire, T& entry) {
+  wire.bytes(1, entry.first);
+  wire.bytes(2, entry.second);
+}
+
+template <typename Wire, Described<core::JobExtras> T>
+void describe(Wire& wire, T& extras) {
+  wire.message(1, extras.unique);
+  wire.bytes(2, extras.tags);
+  wire.message(3, extras.meta);
+  wire.bytes(4, extras.traceparent);
+  wire.bytes(5, extras.tracestate);
+}
+
+template <typename Wire, Described<core::Attempt> T>
+void describe(Wire& wire, T& attempt) {
+  wire.number(1, attempt.n);
+  wire.number(2, attempt.attempt);
+  wire.bytes(3, attempt.worker);
+  wire.time(4, attempt.started_at);
+  wire.time(5, attempt.finished_at);
+  wire.enumeration(6, attempt.outcome, kLastOutcome);
+  wire.message(7, attempt.error);
+}
+
+template <typename Wire, Described<core::LogLine> T>
+void describe(Wire& wire, T& line) {
+  wire.number(1, line.seq);
+  wire.number(2, line.n);
+  wire.number(3, line.attempt);
+  wire.time(4, line.at);
+  wire.number(5, line.level);
+  wire.bytes(6, line.message);
+}
+
+template <typename Wire, Described<core::Retention> T>
+void describe(Wire& wire, T& retention) {
+  wire.duration(1, retention.succeeded);
+  wire.duration(2, retention.dead);
+  wire.duration(3, retention.cancelled);
+  wire.duration(4, retention.expired);
+}
+
+template <typename Wire, Described<core::QueueSettings> T>
+void describe(Wire& wire, T& settings) {
+  wire.number(1, settings.max_attempts);
+  wire.number(2, settings.max_crashes);
+  wire.message(3, settings.retry);
+  wire.duration(4, settings.lease);
+  wire.number(5, settings.max_ready);
+  wire.message(6, settings.retention);
+}
+
+}  // namespace millrace::store

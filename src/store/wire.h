@@ -1,0 +1,39 @@
+// The Protocol Buffers wire format, as far as Millrace uses it.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+namespace millrace::store {
+
+enum class WireType : std::uint8_t { kVarint = 0, kFixed64 = 1, kLengthDelimited = 2 };
+
+// What stands before a field's value.
+constexpr std::uint32_t wire_key(int field, WireType type) {
+  return (static_cast<std::uint32_t>(field) << 3) | static_cast<std::uint32_t>(type);
+}
+
+constexpr std::size_t kMaxVarintBytes = 10;
+
+// Small numbers of either sign become small unsigned ones: 0, -1, 1, -2, ...
+constexpr std::uint64_t zigzag(std::int64_t value) {
+  return (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63);
+}
+constexpr std::int64_t unzigzag(std::uint64_t value) {
+  return static_cast<std::int64_t>((value >> 1) ^ (~(value & 1) + 1));
+}
+
+// A message is described once, by a function template describe(wire, value) that names its fields
+// in ascending order; WireWriter and WireReader both run it, so that they can't disagree. `T` is
+// const for the writer:
+//
+//   template <typename Wire, Described<Point> T>
+//   void describe(Wire& wire, T& point) {
+//     wire.number(1, point.x);
+//     wire.number(2, point.y);
+//   }
+template <typename T, typename Value>
+concept Described = std::same_as<std::remove_const_t<T>, Value>;
+
+}  // namespace millrace::store

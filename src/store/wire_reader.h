@@ -1,0 +1,261 @@
+// Reads what WireWriter writes, and nothing else: a field that is unknown, out of order, repeated or
+// of another type ends the reading with an error, and so does a value that does not fit.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <concepts>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/ids.h"
+#include "base/time.h"
+#include "core/job.h"
+#include "store/shared_parts.h"
+#include "store/wire.h"
+
+namespace millrace::store {
+
+// After the first error every read gives the default; ask ok() at the end.
+class WireReader {
+ public:
+  WireReader(std::string_view body, Time base, const SharedPartsReader* shared = nullptr)
+      : position_(body.data()), end_(body.data() + body.size()), base_(base), shared_(shared) {
+    advance();
+  }
+
+  bool ok() const { return problem_ == nullptr; }
+  // Why not: "unknown or misplaced field 9".
+  std::string problem() const;
+  void fail(const char* problem);
+
+  // The field that comes next; 0 at the end.
+  int next_field() const { return static_cast<int>(next_ >> 3); }
+  // All was read: what is left over is an error.
+  void expect_end() {
+    if (next_ != 0) fail("unknown or misplaced field");
+  }
+
+  template <std::unsigned_integral T>
+  void number(int field, T& value) {
+    value = take(field, WireType::kVarint) ? narrow<T>(finish_varint()) : T{0};
+  }
+  template <std::unsigned_integral T>
+  void number(int field, std::optional<T>& value) {
+    value.reset();
+    if (take(field, WireType::kVarint)) value = narrow<T>(finish_varint());
+  }
+  template <typename T>
+    requires std::is_enum_v<T>
+  void number(int field, T& value) {
+    std::uint64_t plain = 0;
+    number(field, plain);
+    value = static_cast<T>(plain);
+  }
+  void flag(int field, bool& value) {
+    std::uint8_t plain = 0;
+    number(field, plain);
+    if (plain > 1) fail("out of range: field");
+    value = plain == 1;
+  }
+  void signed_number(int field, std::int16_t& value) {
+    value = take(field, WireType::kVarint) ? narrow_signed(finish_varint()) : std::int16_t{0};
+  }
+  void signed_number(int field, std::optional<std::int16_t>& value) {
+    value.reset();
+    if (take(field, WireType::kVarint)) value = narrow_signed(finish_varint());
+  }
+  void fixed(int field, std::uint64_t& value) {
+    value = take(field, WireType::kFixed64) ? finish_fixed() : 0;
+  }
+  void real(int field, std::optional<double>& value) {
+    value.reset();
+    if (take(field, WireType::kFixed64)) value = std::bit_cast<double>(finish_fixed());
+  }
+
+  // Every enum has a value; an absent or unknown one is an error.
+  template <typename T>
+    requires std::is_enum_v<T>
+  void enumeration(int field, T& value, T last) {
+    std::optional<T> read;
+    enumeration(field, read, last);
+    if (!read) fail_at(field, "missing field");
+    value = read.value_or(T{});
+  }
+  template <typename T>
+    requires std::is_enum_v<T>
+  void enumeration(int field, std::optional<T>& value, T last) {
+    value.reset();
+    if (!take(field, WireType::kVarint)) return;
+    const std::uint64_t number = finish_varint();
+    if (number == 0 || number > static_cast<std::uint64_t>(last) + 1) {
+      fail_at(field, "unknown value of field");
+    } else {
+      value = static_cast<T>(number - 1);
+    }
+  }
+
+  void time(int field, Time& value) {
+    value = take(field, WireType::kVarint) ? finish_time() : base_;
+  }
+  void time(int field, std::optional<Time>& value) {
+    value.reset();
+    if (take(field, WireType::kVarint)) value = finish_time();
+  }
+  void duration(int field, Duration& value) {
+    std::uint64_t plain = 0;
+    number(field, plain);
+    value = Duration{static_cast<std::int64_t>(plain)};
+  }
+  void duration(int field, std::optional<Duration>& value) {
+    value.reset();
+    if (take(field, WireType::kVarint)) value = Duration{static_cast<std::int64_t>(finish_varint())};
+  }
+  void durations(int field, std::vector<Duration>& values);
+
+  void id(int field, JobId& value) { required_bytes(field, value.bytes); }
+  void fingerprint(int field, Fingerprint& value) { required_bytes(field, value.bytes); }
+  void bytes(int field, SharedBytes& value) {
+    value = take(field, WireType::kLengthDelimited) ? SharedBytes(finish_bytes()) : SharedBytes();
+  }
+  void bytes(int field, std::vector<SharedBytes>& values) {
+    values.clear();
+    while (take(field, WireType::kLengthDelimited)) values.emplace_back(finish_bytes());
+  }
+  void bytes_list(int field, std::optional<std::vector<SharedBytes>>& values);
+  void name(int field, SharedBytes& value);
+  void policy(int field, std::shared_ptr<const core::RetryPolicy>& value);
+
+  template <typename T>
+  void message(int field, T& value) {
+    if (take(field, WireType::kLengthDelimited)) {
+      finish_message(value);
+    } else {
+      fail_at(field, "missing field");
+    }
+  }
+  template <typename T>
+  void message(int field, std::optional<T>& value) {
+    value.reset();
+    if (take(field, WireType::kLengthDelimited)) finish_message(value.emplace());
+  }
+  template <typename T>
+  void message(int field, std::shared_ptr<const T>& value) {
+    value.reset();
+    if (!take(field, WireType::kLengthDelimited)) return;
+    auto made = std::make_shared<T>();
+    finish_message(*made);
+    value = std::move(made);
+  }
+  void message(int field, std::shared_ptr<const core::RetryPolicy>& value);
+  template <typename T>
+  void message(int field, std::vector<T>& values) {
+    values.clear();
+    while (take(field, WireType::kLengthDelimited)) finish_message(values.emplace_back());
+  }
+
+  // For fields that are passed over for now: the value of a length-delimited field.
+  bool take_raw(int field, std::string_view& value) {
+    if (!take(field, WireType::kLengthDelimited)) return false;
+    value = finish_bytes();
+    return true;
+  }
+
+ private:
+  // True: field `field` is next, and the caller reads its value.
+  bool take(int field, WireType type) const { return next_ == wire_key(field, type); }
+  // On to the next field's key.
+  void advance() {
+    next_ = 0;
+    if (position_ != end_) next_ = read_key();
+  }
+  std::uint32_t read_key();
+  void fail_at(int field, const char* problem);
+
+  std::uint64_t read_varint() {
+    if (position_ != end_ && static_cast<std::uint8_t>(*position_) < 0x80) {
+      return static_cast<std::uint8_t>(*position_++);
+    }
+    return read_long_varint();
+  }
+  std::uint64_t read_long_varint();
+  std::string_view read_bytes() {
+    const std::uint64_t size = read_varint();
+    if (size > static_cast<std::uint64_t>(end_ - position_)) {
+      fail("cut short in field");
+      return {};
+    }
+    const std::string_view value(position_, size);
+    position_ += size;
+    return value;
+  }
+
+  std::uint64_t finish_varint() {
+    const std::uint64_t value = read_varint();
+    if (ok()) advance();
+    return value;
+  }
+  std::uint64_t finish_fixed();
+  std::string_view finish_bytes() {
+    const std::string_view value = read_bytes();
+    if (ok()) advance();
+    return value;
+  }
+  Time finish_time() {
+    return time_from_ms(static_cast<std::int64_t>(
+        static_cast<std::uint64_t>(to_ms(base_)) +
+        static_cast<std::uint64_t>(unzigzag(finish_varint()))));
+  }
+  template <typename T>
+  void finish_message(T& value) {
+    const std::string_view body = read_bytes();
+    if (!ok()) return;
+    const char* const outer_end = std::exchange(end_, position_);
+    position_ = body.data();
+    advance();
+    describe(*this, value);
+    if (ok()) expect_end();
+    if (!ok()) return;
+    end_ = outer_end;
+    advance();
+  }
+
+  template <typename T>
+  T narrow(std::uint64_t value) {
+    if (value > std::numeric_limits<T>::max()) fail("out of range: before field");
+    return static_cast<T>(value);
+  }
+  std::int16_t narrow_signed(std::uint64_t value) {
+    const std::int64_t plain = unzigzag(value);
+    if (!std::in_range<std::int16_t>(plain)) fail("out of range: before field");
+    return static_cast<std::int16_t>(plain);
+  }
+  template <std::size_t Size>
+  void required_bytes(int field, std::array<std::uint8_t, Size>& value) {
+    std::string_view read;
+    if (!take_raw(field, read) || read.size() != Size) {
+      fail_at(field, "missing, or of the wrong size: field");
+      return;
+    }
+    std::memcpy(value.data(), read.data(), Size);
+  }
+
+  const char* position_;
+  const char* end_;
+  const Time base_;
+  const SharedPartsReader* const shared_;
+  std::uint32_t next_ = 0;  // the key of the field that comes next; 0: none
+  const char* problem_ = nullptr;
+  int problem_field_ = 0;
+};
+
+}  // namespace millrace::store
