@@ -1,0 +1,95 @@
+// The server's settings, and where each came from: flag over environment over file over default.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "base/time.h"
+
+namespace millrace::server {
+
+// A [[tokens]] table, as `millrace token new` prints it.
+struct TokenEntry {
+  std::string name{};
+  std::string hash{};
+  std::vector<std::string> scopes{};
+  std::vector<std::string> queues{};  // globs; empty: all
+  std::optional<Time> expires_at{};
+};
+
+struct ListenAddress {
+  std::string host;  // an address without brackets
+  std::uint16_t port = 0;
+  bool loopback = false;
+};
+// "127.0.0.1:7600", "[::1]:7600", "localhost:7600"; port 0 is any free one.
+std::optional<ListenAddress> parse_listen(std::string_view text);
+std::string to_string(const ListenAddress& address);
+
+// The defaults stand in the table of keys, not here.
+struct Config {
+  std::string listen;
+  std::string data;
+  Duration drain{};
+  LogLevel log_level{};
+  LogFormat log_format{};
+  std::uint64_t io_threads = 0;  // 0: as many as suit the machine
+
+  std::uint64_t body_bytes = 0;
+  std::uint64_t payload_bytes = 0;
+  std::uint64_t header_block_bytes = 0;
+  std::uint64_t headers = 0;
+  std::uint64_t target_bytes = 0;
+  std::uint64_t json_depth = 0;
+  Duration header_timeout{};
+  Duration idle_timeout{};
+  std::uint64_t connections = 0;
+  Duration idempotency_window{};
+  std::uint64_t max_keys = 0;
+
+  // Of queues that do not say; none: for ever.
+  std::optional<Duration> keep_succeeded, keep_dead, keep_cancelled, keep_expired;
+  // The journal's rows are kept for this long, and up to this size, for whoever reads the events.
+  Duration keep_events{};
+  std::uint64_t keep_events_bytes = 0;
+
+  std::vector<TokenEntry> tokens;
+};
+
+// What the outside says. Values are text, as typed.
+struct ConfigInput {
+  std::vector<std::pair<std::string, std::string>> flags;        // key ("limits.body"), value
+  std::vector<std::pair<std::string, std::string>> environment;  // the variables MILLRACE_*
+  std::optional<std::string> config_flag;                        // --config
+  std::string system_file = "/etc/millrace/millrace.toml";       // read if it is there
+};
+
+// One setting as `config show` prints it.
+struct Setting {
+  std::string key;
+  std::string value;   // as it is understood: "1m" for "60s"
+  std::string source;  // "flag --drain", "environment MILLRACE_DRAIN", "file PATH:3", "default"
+};
+
+struct LoadedConfig {
+  Config config;
+  std::vector<Setting>
+      settings;      // one per key, in the table's order; then the tokens, without their hashes
+  std::string file;  // empty: none was read
+};
+
+// Everything that is wrong, all at once: each a sentence that names the place.
+using ConfigErrors = std::vector<std::string>;
+
+std::expected<LoadedConfig, ConfigErrors> load_config(const ConfigInput& input);
+
+// The variables of this process that start with MILLRACE_.
+std::vector<std::pair<std::string, std::string>> millrace_environment();
+
+}  // namespace millrace::server

@@ -1,0 +1,72 @@
+// The one table of settings: name, type, default, bounds, help. Flags, environment, file, `config
+// show` and their checks are all made from it.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "server/config.h"
+
+namespace millrace::server {
+
+// Where a value goes, which says what it is and what bounds it.
+struct TextSetting {
+  std::string Config::* member;
+};
+struct ListenSetting {
+  std::string Config::* member;
+};
+struct DurationSetting {
+  Duration Config::* member;
+  Duration least, most;
+};
+struct RetentionSetting {  // a duration, or "never"
+  std::optional<Duration> Config::* member;
+};
+struct SizeSetting {
+  std::uint64_t Config::* member;
+  std::uint64_t least, most;
+};
+struct CountSetting {
+  std::uint64_t Config::* member;
+  std::uint64_t least, most;
+};
+struct LogLevelSetting {
+  LogLevel Config::* member;
+};
+struct LogFormatSetting {
+  LogFormat Config::* member;
+};
+using SettingKind = std::variant<TextSetting, ListenSetting, DurationSetting, RetentionSetting,
+                                 SizeSetting, CountSetting, LogLevelSetting, LogFormatSetting>;
+
+struct ConfigKey {
+  std::string_view name;  // "limits.header_block"
+  SettingKind kind;
+  std::string_view default_text;
+  std::string_view help;
+};
+
+std::span<const ConfigKey> config_keys();
+const ConfigKey* find_config_key(std::string_view name);
+
+std::string flag_of(std::string_view key);         // "--limits-header-block"
+std::string environment_of(std::string_view key);  // "MILLRACE_LIMITS_HEADER_BLOCK"
+
+// Reads `text` into the key's member; else says what it must be.
+std::optional<std::string> set_value(const ConfigKey& key, std::string_view text, Config& config);
+// The member's value in its shortest spelling.
+std::string value_text(const ConfigKey& key, const Config& config);
+
+// The nearest of `known` to a name that is none of them; empty when none is near.
+std::string_view nearest_name(std::string_view name, std::span<const std::string> known);
+// "; did you mean X?" or nothing.
+std::string suggestion(std::string_view name, std::span<const std::string> known);
+
+}  // namespace millrace::server
