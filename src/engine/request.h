@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -25,7 +26,7 @@ struct WorkerInfo {
   std::optional<std::int64_t> pid;
   std::string sdk;
   std::string version;
-  std::string labels;  // raw JSON object; empty: none
+  std::vector<std::pair<std::string, std::string>> labels;  // as sent; the engine only keeps them
 };
 
 // A claim that waits up to `wait` for a job. Answered by ClaimReply.

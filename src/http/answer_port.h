@@ -1,0 +1,134 @@
+// An I/O thread's side of the engine: gives out tickets, takes batches of answers from the shard's
+// thread, and resumes the coroutines that wait for them on its own thread.
+#pragma once
+
+#include <coroutine>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "engine/gateway.h"
+
+namespace millrace::http {
+
+class AnswerPort final : public engine::ReplyPort {
+ public:
+  // Someone who waits for an answer; outlives the wait or calls forget().
+  class Waiter {
+   public:
+    virtual ~Waiter() = default;
+    virtual void answered(engine::Answer answer) = 0;
+  };
+
+  // `wake` is called from any thread when there is something to run() after there was nothing.
+  AnswerPort(engine::Gateway& gateway, std::function<void()> wake)
+      : gateway_(gateway), wake_(std::move(wake)) {}
+
+  // --- The I/O thread.
+  engine::Ticket ask(engine::Request request, Waiter& waiter);
+  // The asker has gone: nobody waits on the ticket any more. Jobs that are claimed for it all the
+  // same are given back.
+  void cancel(engine::Ticket ticket);
+  // The waiter is being destroyed.
+  void forget(engine::Ticket ticket);
+  // Hands out what has come.
+  void run();
+
+  // --- Any thread.
+  void deliver(std::span<engine::Delivery> deliveries) override;
+  // Runs `handle` on the I/O thread.
+  void resume(std::coroutine_handle<> handle);
+
+ private:
+  struct Slot {
+    Waiter* waiter = nullptr;
+    std::uint32_t generation = 0;
+  };
+  Waiter* release(engine::Ticket ticket);
+  void give_back(const engine::Answer& answer);
+
+  engine::Gateway& gateway_;
+  const std::function<void()> wake_;
+
+  // A ticket is a slot's number and its generation: a late answer finds its slot reused.
+  std::vector<Slot> slots_;
+  std::vector<std::uint32_t> free_slots_;
+  std::vector<engine::Delivery> running_;
+  std::vector<std::coroutine_handle<>> resuming_;
+
+  std::mutex mutex_;
+  std::vector<engine::Delivery> inbox_;             // guarded by mutex_
+  std::vector<std::coroutine_handle<>> to_resume_;  // guarded by mutex_
+};
+
+// co_await Ask(port, request): the answer. Can be given up from outside: the answer is then
+// Unavailable::kDraining, which nobody is left to see.
+class Ask final : AnswerPort::Waiter {
+ public:
+  Ask(AnswerPort& port, engine::Request request) : port_(port), request_(std::move(request)) {}
+  Ask(const Ask&) = delete;
+  Ask& operator=(const Ask&) = delete;
+  ~Ask() override {
+    if (ticket_) port_.forget(*ticket_);
+  }
+
+  bool await_ready() const { return false; }
+  void await_suspend(std::coroutine_handle<> handle) {
+    handle_ = handle;
+    ticket_ = port_.ask(std::move(request_), *this);
+  }
+  engine::Answer await_resume() { return std::move(*answer_); }
+
+  void give_up() {
+    port_.cancel(*std::exchange(ticket_, std::nullopt));
+    answer_ = engine::Unavailable::kDraining;
+    handle_.resume();
+  }
+  bool waits() const { return ticket_.has_value(); }
+
+ private:
+  void answered(engine::Answer answer) override {
+    ticket_.reset();
+    answer_ = std::move(answer);
+    handle_.resume();
+  }
+
+  AnswerPort& port_;
+  engine::Request request_;
+  std::coroutine_handle<> handle_;
+  std::optional<engine::Ticket> ticket_;
+  std::optional<engine::Answer> answer_;
+};
+
+// co_await AskAll(port, requests): the answers, in order.
+class AskAll {
+ public:
+  AskAll(AnswerPort& port, std::vector<engine::Request> requests);
+  AskAll(const AskAll&) = delete;
+  AskAll& operator=(const AskAll&) = delete;
+  ~AskAll();
+
+  bool await_ready() const { return requests_.empty(); }
+  void await_suspend(std::coroutine_handle<> handle);
+  std::vector<engine::Answer> await_resume() { return std::move(answers_); }
+
+ private:
+  struct One final : AnswerPort::Waiter {
+    AskAll* all = nullptr;
+    std::optional<engine::Ticket> ticket;
+    void answered(engine::Answer answer) override;
+  };
+
+  AnswerPort& port_;
+  std::vector<engine::Request> requests_;
+  std::vector<One> waiters_;
+  std::vector<engine::Answer> answers_;
+  std::size_t missing_ = 0;
+  std::coroutine_handle<> handle_;
+};
+
+}  // namespace millrace::http

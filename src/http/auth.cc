@@ -1,0 +1,185 @@
+#include "http/auth.h"
+
+#include <openssl/crypto.h>
+#include <openssl/sha.h>
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "base/check.h"
+
+namespace millrace::http {
+namespace {
+
+constexpr std::string_view kPrefix = "mlr_";
+constexpr std::string_view kAlgorithm = ":sha256:";
+constexpr std::size_t kIdDigits = 12;
+constexpr std::size_t kSecretDigits = 64;
+constexpr std::size_t kChecksumDigits = 8;
+constexpr std::size_t kTokenBytes =
+    kPrefix.size() + kIdDigits + 1 + kSecretDigits + 1 + kChecksumDigits;
+
+using Digest = std::array<std::uint8_t, 32>;
+
+Digest sha256(std::string_view content) {
+  Digest digest{};
+  SHA256(reinterpret_cast<const unsigned char*>(content.data()), content.size(), digest.data());
+  return digest;
+}
+
+std::string to_hex(std::span<const std::uint8_t> bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const std::uint8_t byte : bytes) {
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text;
+}
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  return -1;
+}
+
+bool is_hex(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return hex_digit(c) >= 0; });
+}
+
+std::string checksum_of(std::string_view token_without_checksum) {
+  return to_hex(sha256(token_without_checksum)).substr(0, kChecksumDigits);
+}
+
+struct TokenParts {
+  std::string_view id;
+  std::string_view secret;
+};
+
+std::optional<TokenParts> take_apart(std::string_view token) {
+  if (token.size() != kTokenBytes || !token.starts_with(kPrefix)) return std::nullopt;
+  const std::string_view id = token.substr(kPrefix.size(), kIdDigits);
+  const std::size_t secret_start = kPrefix.size() + kIdDigits + 1;
+  const std::string_view secret = token.substr(secret_start, kSecretDigits);
+  const std::size_t secret_end = secret_start + kSecretDigits;
+  if (token[secret_start - 1] != '_' || token[secret_end] != '_') return std::nullopt;
+  if (!is_hex(id) || !is_hex(secret)) return std::nullopt;
+  if (checksum_of(token.substr(0, secret_end)) != token.substr(secret_end + 1)) return std::nullopt;
+  return TokenParts{id, secret};
+}
+
+struct HashParts {
+  std::string_view id;
+  Digest digest{};
+};
+
+std::optional<HashParts> take_apart_hash(std::string_view hash) {
+  if (hash.size() != kIdDigits + kAlgorithm.size() + 2 * sizeof(Digest)) return std::nullopt;
+  HashParts parts{hash.substr(0, kIdDigits), {}};
+  const std::string_view digits = hash.substr(kIdDigits + kAlgorithm.size());
+  if (hash.substr(kIdDigits, kAlgorithm.size()) != kAlgorithm) return std::nullopt;
+  if (!is_hex(parts.id) || !is_hex(digits)) return std::nullopt;
+  for (std::size_t i = 0; i < parts.digest.size(); ++i) {
+    parts.digest[i] =
+        static_cast<std::uint8_t>(hex_digit(digits[2 * i]) << 4 | hex_digit(digits[2 * i + 1]));
+  }
+  return parts;
+}
+
+std::uint32_t bit_of(api::Scope scope) { return 1u << static_cast<unsigned>(scope); }
+
+std::optional<std::uint32_t> scope_bit(std::string_view name) {
+  for (const api::Scope scope : {api::Scope::kSubmit, api::Scope::kWork, api::Scope::kRead,
+                                 api::Scope::kOperate, api::Scope::kAdmin}) {
+    if (name == api::name_of(scope)) return bit_of(scope);
+  }
+  return std::nullopt;
+}
+
+bool is_glob(std::string_view glob) { return !glob.empty() && glob.find('*') >= glob.size() - 1; }
+
+bool glob_matches(std::string_view glob, std::string_view queue) {
+  if (!glob.ends_with('*')) return glob == queue;
+  return queue.starts_with(glob.substr(0, glob.size() - 1));
+}
+
+}  // namespace
+
+NewToken make_token(const std::array<std::uint8_t, 32>& secret,
+                    const std::array<std::uint8_t, 6>& id) {
+  const std::string id_text = to_hex(id);
+  const std::string secret_text = to_hex(secret);
+  NewToken made;
+  made.token = std::string(kPrefix) + id_text + "_" + secret_text;
+  made.token += "_" + checksum_of(made.token);
+  made.hash = id_text + std::string(kAlgorithm) + to_hex(sha256(secret_text));
+  return made;
+}
+
+bool Access::allows(api::Scope scope) const {
+  return scope == api::Scope::kNone || (scopes_ & bit_of(scope)) != 0;
+}
+
+bool Access::allows_queue(std::string_view queue) const {
+  const auto& globs = settings_->queues;
+  return globs.empty() || std::ranges::any_of(globs, [queue](const std::string& glob) {
+           return glob_matches(glob, queue);
+         });
+}
+
+Result<TokenBook> TokenBook::make(std::vector<TokenSettings> tokens) {
+  TokenBook book;
+  book.tokens_ = std::move(tokens);
+  for (const TokenSettings& token : book.tokens_) {
+    const std::string name = "token \"" + token.name + "\": ";
+    Entry entry;
+    entry.access.settings_ = &token;
+    const auto hash = take_apart_hash(token.hash);
+    if (!hash) return failure(name + "the hash is not one that `millrace token new` prints");
+    entry.digest = hash->digest;
+    if (token.scopes.empty()) return failure(name + "no scopes: it would allow nothing");
+    for (const std::string& scope : token.scopes) {
+      const auto bit = scope_bit(scope);
+      if (!bit) {
+        return failure(name + "unknown scope \"" + scope +
+                       "\"; there are submit, work, read, operate, admin");
+      }
+      entry.access.scopes_ |= *bit;
+    }
+    for (const std::string& glob : token.queues) {
+      if (!is_glob(glob)) {
+        return failure(name + "queue pattern \"" + glob + "\": '*' may stand at the end only");
+      }
+    }
+    if (!book.by_id_.emplace(hash->id, entry).second) {
+      return failure(name + "another token has the same hash");
+    }
+  }
+  return book;
+}
+
+const Access* TokenBook::authenticate(std::string_view credentials, Time now) const {
+  constexpr std::string_view kScheme = "bearer ";
+  const bool bearer =
+      credentials.size() > kScheme.size() &&
+      std::equal(kScheme.begin(), kScheme.end(), credentials.begin(),
+                 [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? b + ('a' - 'A') : b); });
+  if (!bearer) return nullptr;
+  std::string_view token = credentials.substr(kScheme.size());
+  token.remove_prefix(std::min(token.find_first_not_of(' '), token.size()));
+  const auto parts = take_apart(token);
+  if (!parts) return nullptr;
+
+  const auto found = by_id_.find(std::string(parts->id));
+  const Digest digest = sha256(parts->secret);
+  static constexpr Digest kNobodys{};
+  const Digest& expected = found == by_id_.end() ? kNobodys : found->second.digest;
+  const bool equal = CRYPTO_memcmp(digest.data(), expected.data(), digest.size()) == 0;
+  if (!equal || found == by_id_.end()) return nullptr;
+  const Access& access = found->second.access;
+  if (access.settings_->expires_at && *access.settings_->expires_at <= now) return nullptr;
+  return &access;
+}
+
+}  // namespace millrace::http

@@ -1,0 +1,141 @@
+// A call: one request on its way to its answer. Handlers see this and nothing of sockets.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/bounds.h"
+#include "api/json_writer.h"
+#include "api/problem.h"
+#include "api/routes.h"
+#include "base/random.h"
+#include "core/queue.h"
+#include "engine/event_feed.h"
+#include "engine/reads.h"
+#include "engine/statistics.h"
+#include "http/answer_port.h"
+#include "http/auth.h"
+#include "http/clock.h"
+#include "http/operations.h"
+#include "http/reader_pool.h"
+#include "http/request_guard.h"
+#include "http/task.h"
+
+namespace millrace::http {
+
+// What calls are made of and answered from. One for the server; outlives every call.
+struct Services {
+  const engine::Reads& reads;
+  const engine::EventFeed& feed;
+  const engine::Statistics& statistics;
+  const TokenBook& tokens;
+  Operations& operations;
+  const Clock& clock;
+  ReaderPool& readers;
+
+  api::DecodeLimits limits;
+  HeadLimits head_limits;
+  Duration idempotency_window = core::kDefaultIdempotencyWindow;
+  core::Retention default_retention;  // of queues that do not say
+  std::atomic<bool> draining = false;
+};
+
+enum class MediaType : std::uint8_t { kJson, kProblem, kText };
+
+struct Response {
+  int status = 200;
+  MediaType media_type = MediaType::kJson;
+  std::string body;                      // empty with 204
+  std::optional<std::uint64_t> version;  // ETag
+  bool replayed = false;                 // Idempotent-Replayed
+  std::optional<Duration> retry_after;
+  std::string allow;         // with 405
+  std::string_view problem;  // its code
+  bool must_close = false;   // nothing more is read from this connection
+
+  void clear();
+};
+
+// Makes ids for jobs without one. One per I/O thread.
+class IdMaker {
+ public:
+  explicit IdMaker(std::uint64_t seed) : random_(seed) {}
+  JobId make(Time now, std::string_view queue);
+  std::uint64_t random() { return random_.next(); }
+
+ private:
+  Random random_;
+  std::string last_queue_;  // producers mostly stay with one
+  std::uint16_t last_bits_ = 0;
+};
+
+class Call {
+ public:
+  Call(Services& services, AnswerPort& port, IdMaker& ids)
+      : services(services), port(port), ids(ids) {}
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  // --- The request. Views of the connection's buffer, whole and in place until the answer is made.
+  const RequestHead* head = nullptr;
+  std::string_view body;
+  api::RouteMatch route;
+  const Access* access = nullptr;  // null: no tokens are configured, or the route is open
+  std::string request_id;
+
+  Response response;
+
+  Services& services;
+  AnswerPort& port;
+  IdMaker& ids;
+
+  api::RouteId route_id() const { return route.route->id; }
+  std::string_view query() const { return head->query(); }
+  const std::string& parameter() const { return route.parameter; }  // of the path
+  Time now() const { return services.clock.now(); }
+
+  // --- Who may see what.
+  bool limited() const { return access != nullptr && access->limited(); }
+  bool allows_queue(std::string_view queue) const {
+    return access == nullptr || access->allows_queue(queue);
+  }
+
+  // --- Asking. A wait is given up when the client goes away; other requests run to their end.
+  enum class Patience : std::uint8_t { kCommit, kWait };
+  Task<engine::Answer> ask(engine::Request request, Patience patience = Patience::kCommit);
+  Task<std::vector<engine::Answer>> ask_all(std::vector<engine::Request> requests);
+  // co_await call.blocking(function), the function named before.
+  template <typename Function>
+  Blocking<Function> blocking(Function& function) {
+    return Blocking<Function>(services.readers, port, function);
+  }
+  // The client has gone.
+  void abandon();
+
+  // --- Answering.
+  void refuse(const api::Problem& problem);
+  void refuse(api::ProblemCode code, std::string detail) {
+    refuse(api::make_problem(code, std::move(detail)));
+  }
+  // Makes the problem that stands for an answer that is none of those expected.
+  void refuse(const engine::Answer& answer);
+  void no_content() { response.status = 204; }
+
+ private:
+  Ask* waiting_ = nullptr;
+};
+
+api::Problem problem_of(engine::Unavailable why);
+
+// The reply of kind `T` in an answer, or null.
+template <typename T>
+T* reply_in(engine::Answer& answer) {
+  if (auto* reply = std::get_if<core::Reply>(&answer)) return std::get_if<T>(reply);
+  return nullptr;
+}
+
+}  // namespace millrace::http

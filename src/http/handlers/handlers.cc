@@ -1,0 +1,75 @@
+#include "http/handlers/handlers.h"
+
+#include <array>
+
+#include "http/middlewares.h"
+
+namespace millrace::http {
+namespace {
+
+using api::RouteId;
+using Handler = Task<void> (*)(Call&);
+
+struct Entry {
+  RouteId id;
+  Handler handler;
+};
+
+constexpr std::array<Entry, api::kRouteIds> kHandlers = {{
+    {RouteId::kLivez, livez},
+    {RouteId::kReadyz, readyz},
+    {RouteId::kMetrics, metrics},
+    {RouteId::kMeta, get_meta},
+    {RouteId::kOpenApi, get_openapi},
+    {RouteId::kBackup, backup},
+    {RouteId::kListTokens, list_tokens},
+    {RouteId::kSubmitJob, submit_job},
+    {RouteId::kSubmitBatch, submit_batch},
+    {RouteId::kBulk, bulk_jobs},
+    {RouteId::kListJobs, list_jobs},
+    {RouteId::kGetJob, get_job},
+    {RouteId::kPatchJob, patch_job},
+    {RouteId::kDeleteJob, delete_job},
+    {RouteId::kCancelJob, cancel_job},
+    {RouteId::kRetryJob, retry_job},
+    {RouteId::kListAttempts, list_attempts},
+    {RouteId::kListLogs, list_logs},
+    {RouteId::kListJobEvents, list_job_events},
+    {RouteId::kCompleteJob, finish_job},
+    {RouteId::kFailJob, finish_job},
+    {RouteId::kSnoozeJob, finish_job},
+    {RouteId::kReleaseJob, finish_job},
+    {RouteId::kHeartbeatJob, heartbeat_job},
+    {RouteId::kClaim, claim},
+    {RouteId::kHeartbeat, heartbeat},
+    {RouteId::kAck, ack},
+    {RouteId::kPoll, poll},
+    {RouteId::kListWorkers, list_workers},
+    {RouteId::kQuietWorker, command_worker},
+    {RouteId::kStopWorker, command_worker},
+    {RouteId::kListQueues, list_queues},
+    {RouteId::kGetQueue, get_queue},
+    {RouteId::kPutQueue, set_queue},
+    {RouteId::kPatchQueue, set_queue},
+    {RouteId::kPauseQueue, pause_queue},
+    {RouteId::kResumeQueue, resume_queue},
+    {RouteId::kPurgeQueue, purge_queue},
+    {RouteId::kStats, get_stats},
+    {RouteId::kEvents, list_events},
+}};
+
+constexpr bool handlers_stand_in_order() {
+  for (std::size_t i = 0; i < kHandlers.size(); ++i) {
+    if (static_cast<std::size_t>(kHandlers[i].id) != i) return false;
+  }
+  return true;
+}
+static_assert(handlers_stand_in_order());
+
+}  // namespace
+
+Task<void> handle(Call& call) {
+  return kHandlers[static_cast<std::size_t>(call.route_id())].handler(call);
+}
+
+}  // namespace millrace::http

@@ -1,0 +1,61 @@
+// The handlers: decode, one call of the engine, encode. One file per noun.
+#pragma once
+
+#include "http/call.h"
+
+namespace millrace::http {
+
+// jobs.cc
+Task<void> submit_job(Call& call);
+Task<void> submit_batch(Call& call);
+Task<void> list_jobs(Call& call);
+
+// bulk.cc
+Task<void> bulk_jobs(Call& call);
+Task<void> purge_queue(Call& call);
+
+// job.cc
+Task<void> get_job(Call& call);
+Task<void> patch_job(Call& call);
+Task<void> delete_job(Call& call);
+Task<void> cancel_job(Call& call);
+Task<void> retry_job(Call& call);
+
+// history.cc
+Task<void> list_attempts(Call& call);
+Task<void> list_logs(Call& call);
+Task<void> list_job_events(Call& call);
+
+// lease.cc
+Task<void> claim(Call& call);
+Task<void> heartbeat(Call& call);
+Task<void> ack(Call& call);
+Task<void> poll(Call& call);
+Task<void> finish_job(Call& call);  // complete, fail, snooze, release
+Task<void> heartbeat_job(Call& call);
+
+// worker.cc
+Task<void> list_workers(Call& call);
+Task<void> command_worker(Call& call);  // quiet, stop
+
+// queue.cc
+Task<void> list_queues(Call& call);
+Task<void> get_queue(Call& call);
+Task<void> set_queue(Call& call);  // PUT, PATCH
+Task<void> pause_queue(Call& call);
+Task<void> resume_queue(Call& call);
+
+// insight.cc
+Task<void> get_stats(Call& call);
+Task<void> list_events(Call& call);
+
+// operations.cc
+Task<void> livez(Call& call);
+Task<void> readyz(Call& call);
+Task<void> metrics(Call& call);
+Task<void> get_meta(Call& call);
+Task<void> get_openapi(Call& call);
+Task<void> backup(Call& call);
+Task<void> list_tokens(Call& call);
+
+}  // namespace millrace::http

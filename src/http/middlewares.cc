@@ -1,0 +1,125 @@
+#include "http/middlewares.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+
+#include "api/text.h"
+
+namespace millrace::http {
+namespace {
+
+using api::ProblemCode;
+using Refusal = std::optional<api::Problem>;
+
+constexpr std::size_t kMaxRequestIdBytes = 128;
+
+Refusal refused(ProblemCode code, std::string detail) {
+  return api::make_problem(code, std::move(detail));
+}
+
+Refusal take_request_id(Call& call) {
+  const Field* field = call.head->find("x-request-id");
+  if (field != nullptr && field->value.size() <= kMaxRequestIdBytes &&
+      api::is_visible(field->value) && !field->value.empty()) {
+    call.request_id = field->value;
+    return std::nullopt;
+  }
+  constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuv";
+  call.request_id.assign("r-");
+  std::uint64_t random = call.ids.random();
+  for (int i = 0; i < 12; ++i, random >>= 5) call.request_id += kDigits[random & 31];
+  return std::nullopt;
+}
+
+Refusal find_route(Call& call) {
+  call.route = api::match_route(call.head->method, call.head->path());
+  return std::nullopt;
+}
+
+bool is_open(const Call& call) {
+  return call.services.tokens.empty() ||
+         (call.route.route != nullptr && call.route.route->scope == api::Scope::kNone);
+}
+
+Refusal authenticate(Call& call) {
+  const Field* field = call.head->find("authorization");
+  if (field != nullptr && !call.services.tokens.empty()) {
+    call.access = call.services.tokens.authenticate(field->value, call.now());
+  }
+  if (call.access != nullptr || is_open(call)) return std::nullopt;
+  return refused(ProblemCode::kUnauthenticated,
+                 "send a live token as 'Authorization: Bearer mlr_...'");
+}
+
+Refusal demand_route(Call& call) {
+  using Result = api::RouteMatch::Result;
+  if (call.route.result == Result::kNotFound) {
+    return refused(ProblemCode::kNotFound, "there is nothing at this path");
+  }
+  if (call.route.result == Result::kMethodNotAllowed) {
+    return refused(ProblemCode::kMethodNotAllowed, "allowed here: " + call.route.allow);
+  }
+  return std::nullopt;
+}
+
+Refusal demand_scope(Call& call) {
+  const api::Scope scope = call.route.route->scope;
+  if (is_open(call) || call.access->allows(scope)) return std::nullopt;
+  return refused(ProblemCode::kForbidden,
+                 "the token lacks the scope " + std::string(api::name_of(scope)));
+}
+
+bool is_json(std::string_view content_type) {
+  constexpr std::string_view kJson = "application/json";
+  std::string_view type = content_type.substr(0, content_type.find(';'));
+  while (!type.empty() && (type.back() == ' ' || type.back() == '\t')) type.remove_suffix(1);
+  return std::ranges::equal(type, kJson, [](char a, char b) {
+    return (a >= 'A' && a <= 'Z' ? a + ('a' - 'A') : a) == b;
+  });
+}
+
+Refusal demand_json(Call& call) {
+  const api::Method method = call.route.route->method;
+  if (method == api::Method::kGet || method == api::Method::kDelete) return std::nullopt;
+  const Field* field = call.head->find("content-type");
+  if (field == nullptr || is_json(field->value)) return std::nullopt;
+  return refused(ProblemCode::kUnsupportedMediaType, "Content-Type must be application/json");
+}
+
+Refusal bound_body(Call& call) {
+  const std::size_t limit = call.services.limits.body_bytes;
+  if (call.head->content_length.value_or(0) <= limit) return std::nullopt;
+  return refused(ProblemCode::kPayloadTooLarge,
+                 "the body has at most " + std::to_string(limit) + " bytes");
+}
+
+using Middleware = Refusal (*)(Call&);
+
+constexpr std::array<Middleware, 7> kMiddlewares = {
+    take_request_id,  // first: every answer and every line of the log carries it
+    find_route,       // a look-up that refuses nothing yet: what is open is known from it
+    authenticate,     // before anything that tells a stranger what there is
+    demand_route,     // 404 and 405; a scope can be asked only for a route
+    demand_scope,     // before anything about the request's content
+    demand_json,      // cheap, and from the head alone
+    bound_body,       // last: what is refused above need not be measured
+};
+// The shard itself refuses new work while it drains, since acks, heartbeats and reads go on; the
+// session renders errors and logs, since it also answers what never became a call.
+
+}  // namespace
+
+bool admit(Call& call) {
+  for (const Middleware middleware : kMiddlewares) {
+    if (const Refusal refusal = middleware(call)) {
+      call.refuse(*refusal);
+      if (refusal->code == ProblemCode::kMethodNotAllowed) call.response.allow = call.route.allow;
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace millrace::http

@@ -1,0 +1,16 @@
+// What stands before every handler, as one list; and the table of handlers.
+#pragma once
+
+#include "http/call.h"
+
+namespace millrace::http {
+
+// Runs the list on a call whose head has been read and whose body may still be on its way, so that
+// nobody sends 16 MiB to be refused. Returns true when a handler is to answer; else the call has
+// its answer.
+bool admit(Call& call);
+
+// The handler of the call's route, not yet started.
+Task<void> handle(Call& call);
+
+}  // namespace millrace::http
