@@ -18,8 +18,9 @@ function(millrace_room name dir)
     add_library(millrace_${name}_proto STATIC ${ROOM_PROTOS})
     protobuf_generate(TARGET millrace_${name}_proto LANGUAGE cpp IMPORT_DIRS "${CMAKE_SOURCE_DIR}/src"
                       PROTOC_OUT_DIR "${CMAKE_BINARY_DIR}/generated")
-    file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/generated")
-    target_include_directories(millrace_${name}_proto SYSTEM PUBLIC "${CMAKE_BINARY_DIR}/generated")
+    file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/generated/src")
+    target_include_directories(millrace_${name}_proto SYSTEM PUBLIC
+                               "${CMAKE_BINARY_DIR}/generated" "${CMAKE_BINARY_DIR}/generated/src")
     target_link_libraries(millrace_${name}_proto PUBLIC protobuf::libprotobuf-lite)
     target_link_libraries(millrace_${name} PUBLIC millrace_${name}_proto)
   endif()

@@ -25,10 +25,10 @@ constexpr int kPoliciesField = 5;
 // An event's field in the `Event` message is 1 + its index in core::Event: the order of the variant
 // is part of the format. By that index, for errors.
 constexpr std::array<std::string_view, std::variant_size_v<core::Event>> kEventNames = {
-    "queue_changed",    "submitted",        "claimed",       "extended",     "attempt_ended",
-    "logged",           "became_due",       "expired",       "cancel_requested",
-    "cancelled",        "retried",          "edited",        "deleted",      "queue_purged",
-    "keys_expired",     "uniques_released", "epoch_started", "leases_extended"};
+    "queue_changed",    "submitted",     "claimed",        "extended",         "attempt_ended",
+    "logged",           "became_due",    "expired",        "cancel_requested", "cancelled",
+    "retried",          "edited",        "deleted",        "queue_purged",     "keys_expired",
+    "uniques_released", "epoch_started", "leases_extended"};
 
 // One alternative of the `Event` message, as if it were the message.
 struct EventRef {
@@ -57,7 +57,8 @@ Status decode_event(std::string_view body, Time at, const SharedPartsReader& sha
   WireReader wire(body, at, &shared);
   const auto index = static_cast<std::size_t>(wire.next_field()) - 1;
   if (index >= kEventNames.size()) {
-    return failure(wire.next_field() == 0 ? "no event" : fmt::format("unknown event {}", index + 1));
+    return failure(wire.next_field() == 0 ? "no event"
+                                          : fmt::format("unknown event {}", index + 1));
   }
   read_alternative_at(index, wire, event, std::make_index_sequence<kEventNames.size()>());
   wire.expect_end();

@@ -20,8 +20,8 @@ inline constexpr EventFormat kNewestEventFormat = EventFormat::kFirst;
 void encode_events(const core::EventBatch& batch, std::string& out,
                    EventFormat format = kNewestEventFormat);
 
-// All or nothing: an unknown level, event, field or enum value fails with a message that says where,
-// and so does a field that is missing, repeated or out of order. Thread-safe.
+// All or nothing: an unknown level, event, field or enum value fails with a message that says
+// where, and so does a field that is missing, repeated or out of order. Thread-safe.
 Result<core::EventBatch> decode_events(std::string_view body);
 
 }  // namespace millrace::store

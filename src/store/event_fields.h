@@ -89,8 +89,9 @@ void describe(Wire& wire, T& item) {
   wire.message(1, item.job);
   wire.number(2, item.token);
   wire.time(3, item.expires_at);
-  wire.time(4, item.deadline);
-  wire.duration(5, item.waited);
+  wire.duration(4, item.length);
+  wire.time(5, item.deadline);
+  wire.duration(6, item.waited);
 }
 
 template <typename Wire, Described<core::Claimed> T>

@@ -18,7 +18,8 @@ class SharedPartsWriter {
  public:
   std::uint32_t reference(const SharedBytes& name) {
     if (name.empty()) return 0;
-    // Names are interned by whoever made the events, so that most are met at the same address again.
+    // Names are interned by whoever made the events, so that most are met at the same address
+    // again.
     const void* address = name.view().data();
     Recent& recent = recent_[(reinterpret_cast<std::uintptr_t>(address) >> 4) % recent_.size()];
     if (recent.address != address) recent = {address, find_or_add(name)};

@@ -1,5 +1,5 @@
-// Reads what WireWriter writes, and nothing else: a field that is unknown, out of order, repeated or
-// of another type ends the reading with an error, and so does a value that does not fit.
+// Reads what WireWriter writes, and nothing else: a field that is unknown, out of order, repeated
+// or of another type ends the reading with an error, and so does a value that does not fit.
 #pragma once
 
 #include <array>
@@ -118,7 +118,8 @@ class WireReader {
   }
   void duration(int field, std::optional<Duration>& value) {
     value.reset();
-    if (take(field, WireType::kVarint)) value = Duration{static_cast<std::int64_t>(finish_varint())};
+    if (take(field, WireType::kVarint))
+      value = Duration{static_cast<std::int64_t>(finish_varint())};
   }
   void durations(int field, std::vector<Duration>& values);
 
@@ -211,9 +212,9 @@ class WireReader {
     return value;
   }
   Time finish_time() {
-    return time_from_ms(static_cast<std::int64_t>(
-        static_cast<std::uint64_t>(to_ms(base_)) +
-        static_cast<std::uint64_t>(unzigzag(finish_varint()))));
+    return time_from_ms(
+        static_cast<std::int64_t>(static_cast<std::uint64_t>(to_ms(base_)) +
+                                  static_cast<std::uint64_t>(unzigzag(finish_varint()))));
   }
   template <typename T>
   void finish_message(T& value) {

@@ -1,4 +1,5 @@
-// Writes messages in the Protocol Buffers wire format, in one pass, without an allocation a message.
+// Writes messages in the Protocol Buffers wire format, in one pass, without an allocation a
+// message.
 #pragma once
 
 #include <algorithm>
@@ -154,7 +155,8 @@ class WireWriter {
   }
 
   void ensure(std::size_t size) {
-    if (static_cast<std::size_t>(end_ - position_) < size) [[unlikely]] grow(size);
+    if (static_cast<std::size_t>(end_ - position_) < size) [[unlikely]]
+      grow(size);
   }
   void grow(std::size_t size);
 

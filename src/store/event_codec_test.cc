@@ -1,0 +1,218 @@
+#include "store/event_codec.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include "store/events.pb.h"
+#include "store/testing/arbitrary_event.h"
+#include "store/testing/event_equality.h"
+
+namespace millrace::store {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string encoded(const core::EventBatch& batch) {
+  std::string body;
+  encode_events(batch, body);
+  return body;
+}
+
+std::string error_of(std::string_view body) {
+  const auto read = decode_events(body);
+  return read ? "read without an error" : read.error().message;
+}
+
+TEST(EventCodec, GivesBackEveryMemberOfEveryEvent) {
+  ASSERT_TRUE(rc::check([](std::uint64_t seed) {
+    const core::EventBatch batch = Arbitrary(seed).batch(12);
+    const auto read = decode_events(encoded(batch));
+    RC_ASSERT(read.has_value());
+    RC_ASSERT(read->at == batch.at);
+    RC_ASSERT(same(read->events, batch.events));
+  }));
+}
+
+TEST(EventCodec, EveryAlternativeHoldsUnderManySeeds) {
+  [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+    const auto check = []<std::size_t At>(std::integral_constant<std::size_t, At>) {
+      Arbitrary make(At);
+      for (int round = 0; round < 300; ++round) {
+        const core::EventBatch batch{make.time(), {arbitrary_event<At>(make)}};
+        const auto read = decode_events(encoded(batch));
+        ASSERT_TRUE(read) << read.error().message;
+        ASSERT_TRUE(same(read->events, batch.events)) << "alternative " << At;
+      }
+    };
+    (check(std::integral_constant<std::size_t, Index>()), ...);
+  }(std::make_index_sequence<std::variant_size_v<core::Event>>());
+}
+
+// What protoc's code reads from a body and writes again is the same body: events.proto is the
+// truth.
+TEST(EventCodec, WritesWhatTheProtoSays) {
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    const std::string body = encoded(Arbitrary(seed).batch(6));
+    pb::EventBatch parsed;
+    ASSERT_TRUE(parsed.ParseFromString(body)) << seed;
+    ASSERT_EQ(parsed.SerializeAsString(), body) << seed;
+  }
+}
+
+TEST(EventCodec, ProtoReadsTheSameValues) {
+  core::Submitted event;
+  event.job.queue = SharedBytes("mail");
+  event.job.type = SharedBytes("mail.send");
+  event.job.state = core::State::kExpired;
+  event.job.priority = -7;
+  event.job.lease = Duration{30'000};
+  event.job.created_at = time_from_ms(5'000);
+  event.job.run_at = time_from_ms(4'999);
+  event.job.retry = core::default_retry_policy();
+  pb::EventBatch parsed;
+  ASSERT_TRUE(parsed.ParseFromString(encoded({time_from_ms(5'000), {event}})));
+  EXPECT_EQ(parsed.format(), 1u);
+  EXPECT_EQ(parsed.at(), 5'000);
+  const pb::Job& job = parsed.events(0).submitted().job();
+  EXPECT_EQ(parsed.names(static_cast<int>(job.queue_name()) - 1), "mail");
+  EXPECT_EQ(parsed.names(static_cast<int>(job.type_name()) - 1), "mail.send");
+  EXPECT_EQ(job.state(), pb::STATE_EXPIRED);
+  EXPECT_EQ(job.priority(), -7);
+  EXPECT_EQ(job.lease_ms(), 30'000);
+  EXPECT_EQ(job.created_at(), 0);
+  EXPECT_EQ(job.run_at(), -1);
+  EXPECT_EQ(parsed.retry_policies(static_cast<int>(job.retry()) - 1).base_ms(), 5'000);
+}
+
+TEST(EventCodec, EnumsOfTheProtoAreOneAboveTheCores) {
+  const auto above = [](auto value) { return static_cast<int>(value) + 1; };
+  EXPECT_EQ(pb::STATE_SCHEDULED, above(core::State::kScheduled));
+  EXPECT_EQ(pb::STATE_READY, above(core::State::kReady));
+  EXPECT_EQ(pb::STATE_RUNNING, above(core::State::kRunning));
+  EXPECT_EQ(pb::STATE_RETRYING, above(core::State::kRetrying));
+  EXPECT_EQ(pb::STATE_BLOCKED, above(core::State::kBlocked));
+  EXPECT_EQ(pb::STATE_SUCCEEDED, above(core::State::kSucceeded));
+  EXPECT_EQ(pb::STATE_DEAD, above(core::State::kDead));
+  EXPECT_EQ(pb::STATE_CANCELLED, above(core::State::kCancelled));
+  EXPECT_EQ(pb::STATE_EXPIRED, above(core::State::kExpired));
+  EXPECT_EQ(pb::OUTCOME_RUNNING, above(core::AttemptOutcome::kRunning));
+  EXPECT_EQ(pb::OUTCOME_SUCCEEDED, above(core::AttemptOutcome::kSucceeded));
+  EXPECT_EQ(pb::OUTCOME_FAILED, above(core::AttemptOutcome::kFailed));
+  EXPECT_EQ(pb::OUTCOME_SNOOZED, above(core::AttemptOutcome::kSnoozed));
+  EXPECT_EQ(pb::OUTCOME_RELEASED, above(core::AttemptOutcome::kReleased));
+  EXPECT_EQ(pb::OUTCOME_CANCELLED, above(core::AttemptOutcome::kCancelled));
+  EXPECT_EQ(pb::OUTCOME_DEAD, above(core::AttemptOutcome::kDead));
+  EXPECT_EQ(pb::OUTCOME_LEASE_EXPIRED, above(core::AttemptOutcome::kLeaseExpired));
+  EXPECT_EQ(pb::OUTCOME_TIMED_OUT, above(core::AttemptOutcome::kTimedOut));
+  EXPECT_EQ(pb::STRATEGY_EXPONENTIAL, above(core::RetryStrategy::kExponential));
+  EXPECT_EQ(pb::STRATEGY_LINEAR, above(core::RetryStrategy::kLinear));
+  EXPECT_EQ(pb::STRATEGY_FIXED, above(core::RetryStrategy::kFixed));
+  EXPECT_EQ(pb::STRATEGY_LIST, above(core::RetryStrategy::kList));
+  EXPECT_EQ(pb::ON_CONFLICT_RETURN, above(core::OnConflict::kReturn));
+  EXPECT_EQ(pb::ON_CONFLICT_REJECT, above(core::OnConflict::kReject));
+  EXPECT_EQ(pb::ON_CONFLICT_REPLACE, above(core::OnConflict::kReplace));
+  EXPECT_EQ(pb::KEEP_RETAINED, above(core::Keep::kRetained));
+  EXPECT_EQ(pb::KEEP_FORGOTTEN, above(core::Keep::kForgotten));
+  EXPECT_EQ(pb::CHANGE_CREATED, above(core::QueueChange::kCreated));
+  EXPECT_EQ(pb::CHANGE_UPDATED, above(core::QueueChange::kUpdated));
+  EXPECT_EQ(pb::CHANGE_PAUSED, above(core::QueueChange::kPaused));
+  EXPECT_EQ(pb::CHANGE_RESUMED, above(core::QueueChange::kResumed));
+  EXPECT_EQ(pb::CAUSE_OPERATOR, above(core::DeleteCause::kOperator));
+  EXPECT_EQ(pb::CAUSE_RETENTION, above(core::DeleteCause::kRetention));
+  EXPECT_EQ(pb::CAUSE_PURGE, above(core::DeleteCause::kPurge));
+}
+
+// --- What must not be read
+
+pb::EventBatch expiry_of_keys() {
+  pb::EventBatch batch;
+  batch.set_format(1);
+  batch.add_events()->mutable_keys_expired()->set_until_at(5);
+  return batch;
+}
+
+TEST(EventCodec, ReadsWhatProtocsCodeWrites) {
+  EXPECT_TRUE(decode_events(expiry_of_keys().SerializeAsString()));
+}
+
+TEST(EventCodec, RefusesAnotherFormatLevel) {
+  pb::EventBatch batch = expiry_of_keys();
+  batch.set_format(2);
+  EXPECT_EQ(error_of(batch.SerializeAsString()), "events of format 2: this version reads up to 1");
+  batch.set_format(0);
+  EXPECT_THAT(error_of(batch.SerializeAsString()), HasSubstr("events of format 0"));
+  EXPECT_THAT(error_of(""), HasSubstr("events of format 0"));
+}
+
+// A batch at time 0 of one event.
+std::string batch_of(const std::string& event) {
+  return std::string("\x08\x01\x1a") + static_cast<char>(event.size()) + event;
+}
+
+TEST(EventCodec, RefusesAnUnknownEvent) {
+  EXPECT_TRUE(decode_events(batch_of({'\x7a', '\0'})));  // 15: {}
+  EXPECT_EQ(error_of(batch_of({'\x9a', '\x01', '\0'})), "event 1 of 1: unknown event 19");
+  EXPECT_EQ(error_of(batch_of("")), "event 1 of 1: no event");
+}
+
+TEST(EventCodec, RefusesAnUnknownField) {
+  EXPECT_EQ(error_of(batch_of("\x7a\x02\x48\x01")),  // 15: {9: 1}
+            "event 1 of 1: keys_expired: unknown or misplaced field 9");
+  EXPECT_EQ(error_of(batch_of("\x7a\x04\x08\x01\x08\x01")),  // 15: {1: 1, 1: 1}
+            "event 1 of 1: keys_expired: unknown or misplaced field 1");
+  EXPECT_EQ(error_of("\x08\x01\x48\x01"),  // 1: 1, 9: 1
+            "damaged event batch: unknown or misplaced field 9");
+}
+
+TEST(EventCodec, RefusesAnUnknownOrMissingEnumValue) {
+  pb::EventBatch batch = expiry_of_keys();
+  pb::Deleted& deleted = *batch.mutable_events(0)->mutable_deleted();
+  deleted.set_cause(static_cast<pb::DeleteCause>(4));
+  EXPECT_EQ(error_of(batch.SerializeAsString()), "event 1 of 1: deleted: unknown value of field 1");
+  deleted.clear_cause();
+  EXPECT_EQ(error_of(batch.SerializeAsString()), "event 1 of 1: deleted: missing field 1");
+}
+
+TEST(EventCodec, RefusesAReferenceToNothing) {
+  pb::EventBatch batch = expiry_of_keys();
+  batch.mutable_events(0)->mutable_queue_purged()->set_queue_name(1);
+  EXPECT_EQ(error_of(batch.SerializeAsString()),
+            "event 1 of 1: queue_purged: no such name: field 1");
+}
+
+TEST(EventCodec, RefusesAJobWithoutItsId) {
+  pb::EventBatch batch = expiry_of_keys();
+  batch.mutable_events(0)->mutable_became_due()->add_jobs()->set_id("short");
+  EXPECT_EQ(error_of(batch.SerializeAsString()),
+            "event 1 of 1: became_due: missing, or of the wrong size: field 1");
+}
+
+TEST(EventCodec, EveryCutBodyIsReadOrRefusedNeverWorse) {
+  const std::string body = encoded(Arbitrary(7).batch(12));
+  for (std::size_t size = 0; size < body.size(); ++size) {
+    // A copy of exactly that size, so that the address sanitizer sees a read past its end.
+    const std::vector<char> cut(body.begin(), body.begin() + static_cast<std::ptrdiff_t>(size));
+    const auto read = decode_events({cut.data(), cut.size()});
+    if (read) {
+      EXPECT_EQ(encoded(*read).size(), size);
+    }
+  }
+}
+
+TEST(EventCodec, EveryFlippedBitIsReadOrRefusedNeverWorse) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const std::string body = encoded(Arbitrary(seed).batch(3));
+    for (std::size_t bit = 0; bit < body.size() * 8; ++bit) {
+      std::string flipped = body;
+      flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << (bit % 8)));
+      if (const auto read = decode_events(flipped)) {
+        const auto again = decode_events(encoded(*read));
+        ASSERT_TRUE(again && same(again->events, read->events));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace millrace::store
