@@ -111,6 +111,15 @@ void JsonWriter::time(Time value) {
   out_.append(text, sizeof text);
 }
 
+void JsonWriter::text_or_null(std::string_view name, std::string_view text) {
+  key(name);
+  if (text.empty()) {
+    null();
+  } else {
+    string(text);
+  }
+}
+
 void JsonWriter::raw(std::string_view json) {
   separate();
   out_.append(json);

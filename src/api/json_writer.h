@@ -53,6 +53,7 @@ class JsonWriter {
   void member(std::string_view name, Time value) { key(name), time(value); }
   void member(std::string_view name, Duration value) { key(name), duration(value); }
   void raw_member(std::string_view name, std::string_view json) { key(name), raw(json); }
+  void text_or_null(std::string_view name, std::string_view text);  // empty: null
   // null where there is nothing.
   template <typename T>
   void member(std::string_view name, const std::optional<T>& value) {

@@ -4,6 +4,7 @@
 
 #include "api/bounds.h"
 #include "api/json_writer.h"
+#include "api/text.h"
 #include "base/check.h"
 
 namespace millrace::api {
@@ -66,7 +67,7 @@ const ProblemKind& kind_of(ProblemCode code) { return kKinds.at(static_cast<std:
 Problem make_fault(FieldError::Place place, std::string where, std::string detail) {
   Problem problem;
   problem.code = kValidationFailed;
-  problem.detail = "1 fault";
+  problem.detail = describe_faults(1);
   problem.errors.push_back({place, std::move(where), std::move(detail)});
   return problem;
 }

@@ -1,5 +1,7 @@
 #include "api/text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -98,6 +100,14 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
     }
   }
   return best;
+}
+
+std::string words_rule(std::span<const std::string_view> words) {
+  return fmt::format("must be one of {}", fmt::join(words, ", "));
+}
+
+std::string describe_faults(std::size_t count) {
+  return count == 1 ? "1 fault" : std::to_string(count) + " faults";
 }
 
 std::string quoted(std::string_view text) {

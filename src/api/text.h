@@ -25,6 +25,14 @@ std::optional<std::string> percent_decode(std::string_view text, PlusSign plus);
 // The known word that `word` was most likely meant to be; empty if none is near.
 std::string_view nearest(std::string_view word, std::span<const std::string_view> known);
 
+// What is told of a value that is none of these.
+constexpr std::string_view kNameRule = "must be 1 to 128 characters of A-Z a-z 0-9 . _ : / -";
+constexpr std::string_view kTimeRule = "must be a time such as 2026-03-01T09:30:00Z";
+std::string words_rule(std::span<const std::string_view> words);  // "must be one of a, b, c"
+
+// "1 fault", "3 faults": the detail of a problem that lists them.
+std::string describe_faults(std::size_t count);
+
 // `text` in single quotes for a message: cut to a bearable length, control characters as '?'.
 std::string quoted(std::string_view text);
 

@@ -1,0 +1,31 @@
+// Parts of jobs that several decoders read. Only for the sources of this room.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "api/decode.h"
+#include "api/submission.h"
+
+namespace millrace::api {
+
+bool read_priority(Decode& decode, const Path& path, std::int16_t& out);
+bool read_max_attempts(Decode& decode, const Path& path, int& out);
+bool read_state(Decode& decode, const Path& path, JobState& out);
+bool read_level(Decode& decode, const Path& path, LogLevel& out);
+// A job without defaults, as under `enqueue`.
+void read_job(Decode& decode, const Path& path, JobSubmission& job);
+
+// Items whose faults are their own, with pointers relative to the item. `read(path, value)` reads
+// one.
+template <typename T, typename Read>
+bool read_items(Decode& decode, const Path& path, std::size_t min, std::size_t max,
+                std::vector<Item<T>>& out, Read&& read) {
+  return read_array(decode, path, min, max, [&](const Path&) {
+    Item<T>& item = out.emplace_back();
+    item.fault = decode.faults_of([&] { read(Path{}, item.value); });
+  });
+}
+
+}  // namespace millrace::api
