@@ -11,17 +11,9 @@
 
 #include "base/log.h"
 #include "base/time.h"
+#include "http/auth.h"
 
 namespace millrace::server {
-
-// A [[tokens]] table, as `millrace token new` prints it.
-struct TokenEntry {
-  std::string name{};
-  std::string hash{};
-  std::vector<std::string> scopes{};
-  std::vector<std::string> queues{};  // globs; empty: all
-  std::optional<Time> expires_at{};
-};
 
 struct ListenAddress {
   std::string host;  // an address without brackets
@@ -59,7 +51,7 @@ struct Config {
   Duration keep_events{};
   std::uint64_t keep_events_bytes = 0;
 
-  std::vector<TokenEntry> tokens;
+  std::vector<http::TokenSettings> tokens;  // each valid by itself
 };
 
 // What the outside says. Values are text, as typed.

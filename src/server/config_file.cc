@@ -60,7 +60,7 @@ class Reader {
   }
 
   void read_token(const toml::table& table) {
-    TokenEntry token;
+    http::TokenSettings token;
     for (const auto& [key, node] : table) {
       const std::string_view name = key.str();
       if (name == "name") {
@@ -79,9 +79,9 @@ class Reader {
         fail(node, fmt::format("unknown key tokens.{}{}", name, suggestion(name, kMembers)));
       }
     }
-    for (const std::string& fault : token_faults(token)) fail(table, fault);
-    if (!token.name.empty() &&
-        std::ranges::find(file.tokens, token.name, &TokenEntry::name) != file.tokens.end()) {
+    if (const Status status = check_token(token); !status) fail(table, status.error().message);
+    if (!token.name.empty() && std::ranges::find(file.tokens, token.name,
+                                                 &http::TokenSettings::name) != file.tokens.end()) {
       fail(table, fmt::format("two tokens are named \"{}\"", token.name));
     }
     file.tokens.push_back(std::move(token));

@@ -19,7 +19,7 @@ struct FileValue {
 
 struct ConfigFile {
   std::vector<FileValue> values;  // in order of their lines
-  std::vector<TokenEntry> tokens;
+  std::vector<http::TokenSettings> tokens;
 };
 
 // `path` is for the messages. Which keys exist is not judged here, except within [[tokens]].

@@ -1,37 +1,23 @@
-// API tokens: how they look, what is kept of them, what their tables may say.
-//
-//   mlr_<id, 12>_<secret, 43>_<check, 6>      base62; the secret holds 256 bits, the check catches
-//   a slip in copying
-//
-// The configuration keeps "sha256:<hex>" of the whole text. A secret of 256 bits needs no slow
-// hash.
+// `millrace token new`: a token from the system's randomness, and its lines for the configuration
+// file.
 #pragma once
 
-#include <optional>
 #include <string>
-#include <string_view>
-#include <vector>
 
-#include "base/time.h"
-#include "server/config.h"
+#include "http/auth.h"
 
 namespace millrace::server {
 
-struct NewToken {
-  std::string text;  // shown once, kept nowhere
-  TokenEntry entry;
+struct IssuedToken {
+  std::string text;              // shown once, kept nowhere
+  http::TokenSettings settings;  // `hash` filled in
 };
+IssuedToken issue_token(http::TokenSettings settings);
 
-// From the system's randomness.
-NewToken make_token(TokenEntry entry);
+// A [[tokens]] table.
+std::string token_toml(const http::TokenSettings& settings);
 
-// "sha256:" and 64 hexadecimal digits.
-std::string token_hash(std::string_view text);
-
-// The lines for the configuration file.
-std::string token_toml(const TokenEntry& entry);
-
-// What is wrong with an entry of the file, each a sentence; empty: nothing.
-std::vector<std::string> token_faults(const TokenEntry& entry);
+// What is wrong with a token's settings; an error names the token where it has a name.
+Status check_token(const http::TokenSettings& settings);
 
 }  // namespace millrace::server

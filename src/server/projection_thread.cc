@@ -1,0 +1,99 @@
+#include "server/projection_thread.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace millrace::server {
+namespace {
+
+using std::chrono_literals::operator""ms;
+using std::chrono_literals::operator""s;
+
+constexpr auto kFirstPause = 100ms;
+constexpr auto kLongestPause = 5000ms;
+constexpr auto kSyncInterval = 5s;
+constexpr auto kChoresInterval = 1s;
+
+}  // namespace
+
+ProjectionThread::ProjectionThread(store::Tables& tables, Seq synced, Hooks hooks, Logger log)
+    : tables_(tables),
+      hooks_(std::move(hooks)),
+      log_(std::move(log)),
+      projected_(synced),
+      synced_(synced),
+      thread_([this] { run(); }) {}
+
+ProjectionThread::~ProjectionThread() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+}
+
+void ProjectionThread::flush(engine::Flush flush) {
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_ = std::move(flush);
+  }
+  wake_.notify_one();
+}
+
+void ProjectionThread::run() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    const auto now = Clock::now();
+    if (waiting_ && now >= not_before_) {
+      flush_waiting(lock);
+    } else if (now >= next_chores_) {
+      next_chores_ = now + kChoresInterval;
+      lock.unlock();
+      hooks_.chores();
+      lock.lock();
+    } else if (projected_ > synced_ && now >= next_sync_) {
+      next_sync_ = now + kSyncInterval;
+      lock.unlock();
+      sync();
+      lock.lock();
+    } else {
+      wake_.wait_until(lock, waiting_ ? std::min(not_before_, next_chores_) : next_chores_);
+    }
+  }
+  lock.unlock();
+  if (projected_ > synced_) sync();
+}
+
+void ProjectionThread::flush_waiting(std::unique_lock<std::mutex>& lock) {
+  const engine::Flush flush = *std::exchange(waiting_, std::nullopt);
+  lock.unlock();
+  const auto start = Clock::now();
+  Status status = tables_.flush(*flush.changes, flush.from, flush.to);
+  const auto end = Clock::now();
+  if (status) {
+    if (failures_ > 0) log_.info("the tables can be written again", {{"tries", failures_ + 1}});
+    failures_ = 0;
+    projected_ = flush.to.seq;
+    not_before_ = end;
+  } else {
+    if (failures_++ == 0) {
+      log_.error("the tables can't be written", {{"reason", status.error().message}});
+    }
+    not_before_ = end + std::min(kFirstPause * (1 << std::min(failures_ - 1, 6)), kLongestPause);
+  }
+  hooks_.flushed(std::move(status), flush, end - start);
+  lock.lock();
+}
+
+void ProjectionThread::sync() {
+  const Result<Seq> synced = tables_.sync();
+  if (!synced) {
+    log_.error("the tables can't be synced", {{"reason", synced.error().message}});
+    return;
+  }
+  synced_ = *synced;
+  hooks_.synced(*synced);
+}
+
+}  // namespace millrace::server

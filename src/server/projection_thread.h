@@ -1,0 +1,65 @@
+// The thread that writes the tables: flushes as they come, a sync now and then, and once a second
+// whatever else is regular and may wait for the disk (`chores`).
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "base/log.h"
+#include "engine/shard.h"
+#include "store/tables.h"
+
+namespace millrace::server {
+
+class ProjectionThread {
+ public:
+  // All called on the projection's thread.
+  struct Hooks {
+    std::function<void(Status status, const engine::Flush& flush, std::chrono::nanoseconds took)>
+        flushed;
+    // Everything up to `seq` is synced in the tables.
+    std::function<void(Seq seq)> synced;
+    std::function<void()> chores;
+  };
+
+  ProjectionThread(store::Tables& tables, Seq synced, Hooks hooks, Logger log);
+  // Finishes the flush in hand, syncs, and joins.
+  ~ProjectionThread();
+  ProjectionThread(const ProjectionThread&) = delete;
+  ProjectionThread& operator=(const ProjectionThread&) = delete;
+
+  // At most one at a time. After a failure the next one waits a little, longer each time.
+  void flush(engine::Flush flush);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void run();
+  void flush_waiting(std::unique_lock<std::mutex>& lock);
+  void sync();
+
+  store::Tables& tables_;
+  Hooks hooks_;
+  Logger log_;
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::optional<engine::Flush> waiting_;
+  bool stopping_ = false;
+
+  // The thread's own.
+  Seq projected_{};
+  Seq synced_{};
+  int failures_ = 0;  // in a row
+  Clock::time_point not_before_;
+  Clock::time_point next_sync_;
+  Clock::time_point next_chores_;
+
+  std::thread thread_;  // last: starts when all else stands
+};
+
+}  // namespace millrace::server
