@@ -182,6 +182,15 @@ Decoded<T> decode_body(std::string_view body, const DecodeLimits& limits, EmptyB
   return value;
 }
 
+// A body whose members do not depend on each other.
+template <typename T, std::size_t N>
+Decoded<T> decode_members(std::string_view body, const DecodeLimits& limits, EmptyBody empty,
+                          const Member<T> (&members)[N]) {
+  return decode_body<T>(body, limits, empty, [&](Decode& decode, const Path& path, T& out) {
+    read_object(decode, path, members, out);
+  });
+}
+
 template <typename Read>
 bool read_array(Decode& decode, const Path& path, std::size_t min, std::size_t max, Read&& read) {
   if (decode.cursor.type() != JsonType::kArray)

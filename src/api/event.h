@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/bounds.h"
 #include "api/problem.h"
 #include "base/ids.h"
 #include "base/time.h"
@@ -55,7 +56,7 @@ struct JobEvent {
 // GET /v1/events. An empty cursor is the oldest event that is kept.
 struct EventsQuery {
   std::string cursor;
-  std::int64_t limit = 0;
+  std::int64_t limit = kDefaultListLimit;
   Duration wait{0};                 // for the next event, when there is none
   std::vector<EventType> types;     // empty: all
   std::vector<std::string> queues;  // empty: all

@@ -10,6 +10,9 @@
 
 namespace millrace::api {
 
+// What is told of a member that a later version will take.
+constexpr std::string_view kNotInThisVersion = "is not available in this version";
+
 bool read_priority(Decode& decode, const Path& path, std::int16_t& out);
 bool read_max_attempts(Decode& decode, const Path& path, int& out);
 bool read_state(Decode& decode, const Path& path, JobState& out);

@@ -102,4 +102,14 @@ void encode(JsonWriter& json, const Problem& problem, std::string_view request_i
   json.end_object();
 }
 
+void encode_refused_result(JsonWriter& json, const std::optional<JobId>& id, const Problem& problem,
+                           std::string_view request_id) {
+  json.begin_object();
+  json.member("status", problem.status());
+  if (id) json.member("id", *id);
+  json.key("error");
+  encode(json, problem, request_id);
+  json.end_object();
+}
+
 }  // namespace millrace::api

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/ids.h"
 #include "base/time.h"
 
 namespace millrace::api {
@@ -85,5 +86,10 @@ void prefix_pointers(Problem& problem, std::string_view prefix);
 
 // As application/problem+json. Members: type, title, status, detail, code, request_id, errors?.
 void encode(JsonWriter& json, const Problem& problem, std::string_view request_id);
+
+// {"status", "id"?, "error"}: a refused entry of any batch call. `id` is absent where the item
+// named none.
+void encode_refused_result(JsonWriter& json, const std::optional<JobId>& id, const Problem& problem,
+                           std::string_view request_id);
 
 }  // namespace millrace::api

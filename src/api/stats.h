@@ -13,8 +13,8 @@ namespace millrace::api {
 
 // GET /v1/stats
 struct StatsQuery {
-  Duration window{kDefaultStatsWindowMs};  // a whole number of steps, at most kMaxStatsSteps
-  Duration step{kDefaultStatsStepMs};
+  Duration window{kDefaultStatsWindowMs};  // at most kMaxStatsSteps steps
+  Duration step{kDefaultStatsStepMs};      // left out: what suits the window
   bool by_queue = false;
   bool by_type = false;
 };

@@ -11,10 +11,8 @@
 namespace millrace::api {
 namespace {
 
-constexpr std::string_view kLater = "is not available in this version";
-
 void not_yet(Decode& decode, const Path& path, JobSubmission&) {
-  refuse_value(decode, path, std::string(kLater));
+  refuse_value(decode, path, std::string(kNotInThisVersion));
 }
 
 constexpr std::array<std::string_view, 3> kOnConflict = {"return", "reject", "replace"};

@@ -75,16 +75,6 @@ void encode_heartbeat_result(JsonWriter& json, const JobId& id, Time expires_at,
   json.end_object();
 }
 
-void encode_refused_result(JsonWriter& json, const std::optional<JobId>& id, const Problem& problem,
-                           std::string_view request_id) {
-  json.begin_object();
-  json.member("status", problem.status());
-  if (id) json.member("id", *id);
-  json.key("error");
-  encode(json, problem, request_id);
-  json.end_object();
-}
-
 void encode(JsonWriter& json, const WorkerCommand& command) {
   constexpr std::array<std::string_view, 3> kTypes = {"quiet", "stop", "cancel"};
   json.begin_object();

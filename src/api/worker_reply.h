@@ -34,12 +34,10 @@ void encode(JsonWriter& json, const ClaimedJob& job);
 // {"jobs": [...]}
 void encode_claim_reply(JsonWriter& json, const std::vector<ClaimedJob>& jobs);
 
-// Entries of `results[]`. An accepted ack is encode_job_result() of job.h with status 200.
+// Entries of `results[]`. An accepted ack is encode_job_result() of job.h with status 200; a
+// refusal is encode_refused_result() of problem.h.
 void encode_heartbeat_result(JsonWriter& json, const JobId& id, Time expires_at,
                              bool cancel_requested);
-// {"status", "id"?, "error"}: of any batch call. `id` is absent where the item named none.
-void encode_refused_result(JsonWriter& json, const std::optional<JobId>& id, const Problem& problem,
-                           std::string_view request_id);
 
 struct WorkerCommand {
   enum class Type : std::uint8_t { kQuiet, kStop, kCancel };

@@ -1,0 +1,95 @@
+#include "api/event.h"
+
+#include <algorithm>
+#include <array>
+
+#include "api/bounds.h"
+#include "api/json_writer.h"
+#include "api/list.h"
+#include "api/parameters.h"
+#include "api/text.h"
+
+namespace millrace::api {
+namespace {
+
+constexpr std::array<std::string_view, kEventTypes> kTypes = {
+    "job.submitted",        "job.started",       "job.succeeded", "job.retrying", "job.snoozed",
+    "job.released",         "job.lease_expired", "job.timed_out", "job.dead",     "job.expired",
+    "job.cancel_requested", "job.cancelled",     "job.retried",   "job.edited",   "job.deleted",
+    "queue.updated",        "queue.paused",      "queue.resumed", "queue.purged"};
+
+void read_types(const Argument& argument, EventsQuery& out) {
+  take_list(argument, [&](const Argument& each) {
+    const std::optional<EventType> type = parse_event_type(each.value);
+    if (!type) {
+      const std::string_view meant = nearest(each.value, kTypes);
+      each.fault("unknown event type " + quoted(each.value) +
+                 (meant.empty() ? "" : "; did you mean " + quoted(meant) + "?"));
+    } else if (std::ranges::find(out.types, *type) == out.types.end()) {
+      out.types.push_back(*type);
+    }
+  });
+}
+
+void read_queues(const Argument& argument, EventsQuery& out) {
+  take_list(argument, [&](const Argument& each) {
+    std::string name;
+    if (!take_name(each, name)) return;
+    if (out.queues.size() == kMaxListedNames) {
+      each.fault("has more than " + std::to_string(kMaxListedNames) + " values");
+    } else {
+      out.queues.push_back(std::move(name));
+    }
+  });
+}
+
+constexpr Parameter<EventsQuery> kParameters[] = {
+    {"cursor", [](const Argument& a, EventsQuery& out) { take_cursor(a, out.cursor); }},
+    {"limit",
+     [](const Argument& a, EventsQuery& out) { take_integer(a, 1, kMaxListLimit, out.limit); }},
+    {"wait_ms",
+     [](const Argument& a, EventsQuery& out) { take_duration(a, 0, kMaxWaitMs, out.wait); }},
+    {"types", read_types, Repeated::kTaken},
+    {"queues", read_queues, Repeated::kTaken},
+};
+
+}  // namespace
+
+std::string_view name_of(EventType type) { return kTypes.at(static_cast<std::size_t>(type)); }
+
+std::optional<EventType> parse_event_type(std::string_view name) {
+  const auto found = std::ranges::find(kTypes, name);
+  if (found == kTypes.end()) return std::nullopt;
+  return static_cast<EventType>(found - kTypes.begin());
+}
+
+Decoded<EventsQuery> decode_events_query(std::string_view query_string) {
+  return decode_parameters<EventsQuery>(query_string, kParameters);
+}
+
+void encode(JsonWriter& json, const JobEvent& event) {
+  json.begin_object();
+  json.member("id", event.id);
+  json.member("at", event.at);
+  json.member("type", name_of(event.type));
+  json.text_or_null("queue", event.queue);
+  json.member("job_id", event.job_id);
+  json.text_or_null("job_type", event.job_type);
+  json.member("attempt", event.attempt);
+  json.text_or_null("worker", event.worker);
+  json.raw_member("data", event.data);
+  json.end_object();
+}
+
+void encode_event_page(JsonWriter& json, const std::vector<JobEvent>& items,
+                       std::string_view next_cursor) {
+  json.begin_object();
+  json.key("items");
+  json.begin_array();
+  for (const JobEvent& item : items) encode(json, item);
+  json.end_array();
+  json.member("next_cursor", next_cursor);
+  json.end_object();
+}
+
+}  // namespace millrace::api

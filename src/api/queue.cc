@@ -1,0 +1,178 @@
+#include "api/queue.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "api/job_decode.h"
+#include "api/json_writer.h"
+
+namespace millrace::api {
+namespace {
+
+// null is a value of its own here.
+constexpr NullMember kNull = NullMember::kValue;
+
+template <typename T, typename Read, typename... Bounds>
+void change(Change<T>& out, Read read, Decode& decode, const Path& path, Bounds... bounds) {
+  out.present = true;
+  if (decode.cursor.type() == JsonType::kNull) {
+    decode.cursor.skip();
+  } else {
+    read_into(out.value, read, decode, path, bounds...);
+  }
+}
+
+bool read_max_crashes(Decode& decode, const Path& path, int& out) {
+  std::int64_t value = 0;
+  if (!read_integer(decode, path, 1, kMaxCrashes, value)) return false;
+  out = static_cast<int>(value);
+  return true;
+}
+
+template <Change<Duration> RetentionChange::* kField>
+void read_retention_time(Decode& decode, const Path& path, RetentionChange& out) {
+  change(out.*kField, read_duration, decode, path, 0, kMaxDelayMs);
+}
+
+constexpr Member<RetentionChange> kRetentionMembers[] = {
+    {"succeeded_ms", read_retention_time<&RetentionChange::succeeded>, kNull},
+    {"dead_ms", read_retention_time<&RetentionChange::dead>, kNull},
+    {"cancelled_ms", read_retention_time<&RetentionChange::cancelled>, kNull},
+    {"expired_ms", read_retention_time<&RetentionChange::expired>, kNull},
+};
+
+bool read_retention(Decode& decode, const Path& path, RetentionChange& out) {
+  return read_object(decode, path, kRetentionMembers, out).has_value();
+}
+
+void not_yet(Decode& decode, const Path& path, QueueSettingsChange&) {
+  refuse_value(decode, path, std::string(kNotInThisVersion));
+}
+
+constexpr Member<QueueSettingsChange> kSettingsMembers[] = {
+    {"max_attempts",
+     [](Decode& d, const Path& p, QueueSettingsChange& out) {
+       change(out.max_attempts, read_max_attempts, d, p);
+     },
+     kNull},
+    {"max_crashes",
+     [](Decode& d, const Path& p, QueueSettingsChange& out) {
+       change(out.max_crashes, read_max_crashes, d, p);
+     },
+     kNull},
+    {"retry",
+     [](Decode& d, const Path& p, QueueSettingsChange& out) {
+       change(out.retry, read_retry_policy, d, p);
+     },
+     kNull},
+    {"lease_ms",
+     [](Decode& d, const Path& p, QueueSettingsChange& out) {
+       change(out.lease, read_duration, d, p, kMinLeaseMs, kMaxLeaseMs);
+     },
+     kNull},
+    {"max_ready",
+     [](Decode& d, const Path& p, QueueSettingsChange& out) {
+       change(out.max_ready, read_integer, d, p, 0, kMaxMaxReady);
+     },
+     kNull},
+    {"retention",
+     [](Decode& d, const Path& p, QueueSettingsChange& out) {
+       change(out.retention, read_retention, d, p);
+     },
+     kNull},
+    {"concurrency", not_yet},
+    {"rate", not_yet},
+};
+
+constexpr Member<Pause> kPauseMembers[] = {
+    {"reason",
+     [](Decode& d, const Path& p, Pause& out) { read_text(d, p, 0, kMaxReasonBytes, out.reason); }},
+};
+
+constexpr Member<Purge> kPurgeMembers[] = {
+    {"states",
+     [](Decode& d, const Path& p, Purge& out) {
+       read_array(d, p, 1, kJobStates, [&](const Path& element) {
+         JobState state{};
+         if (!read_state(d, element, state)) return;
+         if (state == JobState::kRunning) return d.fault(element, "running jobs cannot be purged");
+         if (std::ranges::find(out.states, state) == out.states.end()) out.states.push_back(state);
+       });
+     }},
+};
+
+void encode_rates(JsonWriter& json, const Queue::Rates& rates) {
+  json.begin_object();
+  json.member("submitted_per_s", rates.submitted_per_s);
+  json.member("started_per_s", rates.started_per_s);
+  json.member("succeeded_per_s", rates.succeeded_per_s);
+  json.member("failed_per_s", rates.failed_per_s);
+  json.end_object();
+}
+
+}  // namespace
+
+Decoded<QueueSettingsChange> decode_queue_settings(std::string_view body,
+                                                   const DecodeLimits& limits) {
+  return decode_members<QueueSettingsChange>(body, limits, EmptyBody::kEmptyObject,
+                                             kSettingsMembers);
+}
+
+Decoded<Pause> decode_pause(std::string_view body, const DecodeLimits& limits) {
+  return decode_members<Pause>(body, limits, EmptyBody::kEmptyObject, kPauseMembers);
+}
+
+Decoded<Purge> decode_purge(std::string_view body, const DecodeLimits& limits) {
+  auto purge = decode_members<Purge>(body, limits, EmptyBody::kEmptyObject, kPurgeMembers);
+  if (purge && purge->states.empty()) {
+    purge->states = {JobState::kScheduled, JobState::kReady, JobState::kRetrying,
+                     JobState::kBlocked};
+  }
+  return purge;
+}
+
+void encode_purged(JsonWriter& json, std::int64_t deleted) {
+  json.begin_object();
+  json.member("deleted", deleted);
+  json.end_object();
+}
+
+void encode(JsonWriter& json, const QueueSettings& settings) {
+  json.begin_object();
+  json.member("max_attempts", settings.max_attempts);
+  json.member("max_crashes", settings.max_crashes);
+  json.key("retry");
+  encode(json, settings.retry);
+  json.member("lease_ms", settings.lease);
+  json.member("max_ready", settings.max_ready);
+  json.key("retention");
+  json.begin_object();
+  json.member("succeeded_ms", settings.retention.succeeded);
+  json.member("dead_ms", settings.retention.dead);
+  json.member("cancelled_ms", settings.retention.cancelled);
+  json.member("expired_ms", settings.retention.expired);
+  json.end_object();
+  json.end_object();
+}
+
+void encode(JsonWriter& json, const Queue& queue) {
+  json.begin_object();
+  json.member("name", queue.name);
+  json.member("paused", queue.paused);
+  json.text_or_null("pause_reason", queue.pause_reason);
+  json.key("counts");
+  json.begin_object();
+  for (std::size_t state = 0; state < kJobStates; ++state) {
+    json.member(name_of(static_cast<JobState>(state)), queue.counts[state]);
+  }
+  json.end_object();
+  json.member("oldest_ready_age_ms", queue.oldest_ready_age);
+  json.key("rates");
+  encode_rates(json, queue.rates);
+  json.key("settings");
+  encode(json, queue.settings);
+  json.member("version", queue.version);
+  json.end_object();
+}
+
+}  // namespace millrace::api
