@@ -1,0 +1,317 @@
+"""Real servers for the system tests: each runs the binary MILLRACE_BIN on a free loopback port and a directory of its
+own, and is ended by its process id. What it logged is shown when a test fails."""
+import datetime
+import itertools
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import uuid
+
+import client
+
+BINARY = os.environ.get("MILLRACE_BIN", str(pathlib.Path(__file__).parents[2] / "build/release/millrace"))
+START_TIMEOUT_S = 20
+STOP_TIMEOUT_S = 20
+TERMINAL = {"succeeded", "dead", "cancelled", "expired"}
+
+
+def environment(**settings):
+    """This process's environment without what would configure Millrace, and with `settings`."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("MILLRACE_")}
+    env.update({name: str(value) for name, value in settings.items()})
+    return env
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def eventually(condition, timeout_s=10, every_s=0.02, what="the condition"):
+    """Waits for `condition()` to be true and returns its value."""
+    deadline = time.monotonic() + timeout_s
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise AssertionError(f"{what} did not come to hold within {timeout_s} s; last value: {value!r}")
+        time.sleep(every_s)
+
+
+def run(*args, stdin=None, env=None, cwd=None, timeout=30):
+    """Runs the binary to its end. Returns the CompletedProcess, with text streams."""
+    return subprocess.run([BINARY, *map(str, args)], input=stdin, env=env or environment(), cwd=cwd, timeout=timeout,
+                          capture_output=True, text=True, check=False)
+
+
+def uuid7():
+    """A UUIDv7 as a client would make it."""
+    number = int(time.time() * 1000) << 80 | uuid.uuid4().int & (2**80 - 1)
+    number = number & ~(0xF << 76) | 0x7 << 76
+    number = number & ~(0x3 << 62) | 0x2 << 62
+    return str(uuid.UUID(int=number))
+
+
+def seconds(text):
+    """The instant `text` in seconds since the epoch."""
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+
+class Server:
+    """A server process and its data directory, which outlives restarts and goes with `close()`."""
+
+    def __init__(self, *args, config=None, data=None, token=None, env=None):
+        self.home = pathlib.Path(tempfile.mkdtemp(prefix="millrace-test-"))
+        self.data = pathlib.Path(data) if data else self.home / "data"
+        self.host, self.port = "127.0.0.1", free_port()
+        self.args = list(args)
+        self.token = token
+        self.env = env or {}
+        self.process = None
+        self.log_path = self.home / "log"
+        if config is not None:
+            path = self.home / "millrace.toml"
+            path.write_text(config)
+            path.chmod(0o600)
+            self.args += ["--config", str(path)]
+
+    @property
+    def url(self):
+        return f"http://{self.host}:{self.port}"
+
+    @property
+    def log(self):
+        return self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
+
+    def spawn(self):
+        """Starts the process without waiting for anything."""
+        with self.log_path.open("ab") as log:
+            self.process = subprocess.Popen(
+                [BINARY, "serve", "--listen", f"{self.host}:{self.port}", "--data", str(self.data), *self.args],
+                stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=environment(**self.env), cwd=self.home)
+        return self
+
+    def start(self):
+        self.spawn()
+        eventually(self._ready, START_TIMEOUT_S, what=f"readiness of {self.url}")
+        return self
+
+    def _ready(self):
+        if self.process.poll() is not None:
+            raise AssertionError(f"the server exited with {self.process.returncode}:\n{self.log[-4000:]}")
+        try:
+            with client.RawConnection(self.host, self.port, timeout=5) as probe:
+                probe.send(b"GET /readyz HTTP/1.1\r\nHost: test\r\n\r\n")
+                reply = probe.read_reply()
+                return reply is not None and reply.status == 200
+        except OSError:
+            return False
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def wait(self, timeout_s=STOP_TIMEOUT_S):
+        """The exit status: a signal's number, negative, where one ended the process."""
+        return self.process.wait(timeout_s)
+
+    def stop(self):
+        self.signal(signal.SIGTERM)
+        return self.wait()
+
+    def kill(self):
+        self.signal(signal.SIGKILL)
+        self.wait()
+
+    def restart(self, kill=False):
+        if kill:
+            self.kill()
+        else:
+            self.stop()
+        return self.start()
+
+    def close(self):
+        """Ends the process whatever state it is in, and removes its directory."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait(STOP_TIMEOUT_S)
+        shutil.rmtree(self.home, ignore_errors=True)
+
+    def client(self, token=None):
+        return client.Client(self.host, self.port, token or self.token, self.token)
+
+    def connect(self, timeout=10):
+        return client.RawConnection(self.host, self.port, timeout)
+
+    def cli(self, *args, stdin=None, timeout=30, **env):
+        """Runs a command of the binary against this server."""
+        settings = {"MILLRACE_URL": self.url, **({"MILLRACE_TOKEN": self.token} if self.token else {}), **env}
+        return run(*args, stdin=stdin, env=environment(**settings), cwd=self.home, timeout=timeout)
+
+
+class MillraceCase(unittest.TestCase):
+    """Tests with words for what producers, workers and operators do. `api` is a Client, `queue` a name of its own."""
+
+    maxDiff = None
+    _names = itertools.count(1)
+    server = None
+    api = None
+    queue = None
+
+    def setUp(self):
+        self.queue = f"q{next(self._names)}"
+        if self.server:
+            self.use(self.server)
+
+    def use(self, server):
+        """Talks to `server` from here on."""
+        self.server = server
+        self.api = self.new_client(server)
+
+    def new_client(self, server=None, token=None):
+        made = (server or self.server).client(token)
+        self.addCleanup(made.close)
+        return made
+
+    def new_server(self, *args, **settings):
+        """A server for this test alone, not started yet."""
+        made = Server(*args, **settings)
+        self.addCleanup(made.close)
+        return made
+
+    def run(self, result=None):
+        before = len(result.failures) + len(result.errors) if result else 0
+        outcome = super().run(result)
+        if result and len(result.failures) + len(result.errors) > before and self.server and self.server.log:
+            print(f"--- the server's log, its end ({self.id()}):\n{self.server.log[-3000:]}---", file=sys.stderr)
+        return outcome
+
+    # What producers do.
+
+    def submit(self, type="work", **members):
+        """Submits a job to this test's queue and returns it; it must be accepted."""
+        members.setdefault("queue", self.queue)
+        reply = self.api.post("/v1/jobs", {"type": type, **members})
+        self.assertIn(reply.status, (200, 201), reply)
+        return reply.json
+
+    def submit_many(self, count, **members):
+        """Submits `count` jobs whose payload is their number, in order; returns their ids."""
+        ids = []
+        for start in range(0, count, 1000):
+            jobs = [{"type": "work", "queue": self.queue, "payload": number, **members}
+                    for number in range(start, min(start + 1000, count))]
+            reply = self.api.post("/v1/jobs/batch", {"jobs": jobs})
+            self.assertEqual(reply.status, 200, reply)
+            ids += [result["id"] for result in reply.json["results"]]
+        return ids
+
+    # What workers do.
+
+    def claim(self, limit=1, queues=None, api=None, worker="w1", wait_ms=0, **members):
+        """The jobs that a claim gives out, perhaps none."""
+        reply = (api or self.api).post("/v1/claim", {
+            "queues": queues or [self.queue], "limit": limit, "wait_ms": wait_ms,
+            "worker": {"id": worker}, **members})
+        self.assertEqual(reply.status, 200, reply)
+        return reply.json["jobs"]
+
+    def claim_one(self, **members):
+        jobs = self.claim(**members)
+        self.assertEqual(len(jobs), 1)
+        return jobs[0]
+
+    def claim_within(self, wait_ms=5000, **members):
+        """One job, waited for."""
+        return self.claim_one(wait_ms=wait_ms, **members)
+
+    def ack(self, job, outcome="succeeded", **members):
+        """Acks one claimed job; returns its entry of `results`."""
+        item = {"id": job["id"], "token": job["lease"]["token"], "outcome": outcome, **members}
+        reply = self.api.post("/v1/ack", {"items": [item]})
+        self.assertEqual(reply.status, 200, reply)
+        return reply.json["results"][0]
+
+    def finish(self, job, outcome="succeeded", **members):
+        """Acks one claimed job; it must be accepted. Returns the state it is in then."""
+        result = self.ack(job, outcome, **members)
+        self.assertEqual(result["status"], 200, result)
+        return result["state"]
+
+    def fail_attempt(self, job, message="no luck", **members):
+        return self.finish(job, "failed", error={"type": "Oops", "message": message}, **members)
+
+    # What everybody looks at.
+
+    def job(self, job_id, **query):
+        reply = self.api.get(f"/v1/jobs/{job_id}", **query)
+        self.assertEqual(reply.status, 200, reply)
+        return reply.json
+
+    def state(self, job_id):
+        return self.job(job_id)["state"]
+
+    def await_state(self, job_id, state, timeout_s=10):
+        return eventually(lambda: self.state(job_id) == state, timeout_s, what=f"state {state} of job {job_id}")
+
+    def final(self, job_id, wait_ms=10000, **query):
+        """The job once it has come to its end."""
+        job = self.job(job_id, wait_ms=wait_ms, until="final", **query)
+        self.assertIn(job["state"], TERMINAL)
+        return job
+
+    def list_jobs(self, **query):
+        """All jobs of this test's queue that the filters let through, newest first, page by page."""
+        query = {"queue": self.queue, "fresh": "true", "limit": 1000, **query}
+        found = []
+        while True:
+            reply = self.api.get("/v1/jobs", **query)
+            self.assertEqual(reply.status, 200, reply)
+            found += reply.json["items"]
+            if reply.json["next_cursor"] is None:
+                return found
+            query["cursor"] = reply.json["next_cursor"]
+
+    def counts(self, queue=None):
+        """The queue's counts, only those that are not zero."""
+        reply = self.api.get(f"/v1/queues/{queue or self.queue}")
+        self.assertEqual(reply.status, 200, reply)
+        return {state: count for state, count in reply.json["counts"].items() if count}
+
+    def assert_refused(self, reply, status, code, *places):
+        """`reply` is a problem with this status and code, and names exactly these places, in any order."""
+        self.assertEqual((reply.status, reply.code), (status, code), reply)
+        if places:
+            self.assertEqual(sorted(reply.places), sorted(places), reply)
+
+
+class ServerCase(MillraceCase):
+    """Tests that share one server, which must stop cleanly in the end."""
+
+    serve_args = ()
+    serve_config = None
+    serve_token = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server(*cls.serve_args, config=cls.serve_config, token=cls.serve_token)
+        cls.addClassCleanup(cls.server.close)
+        cls.server.start()
+
+    @classmethod
+    def tearDownClass(cls):
+        status = cls.server.stop()
+        if status != 0:
+            raise AssertionError(f"the server stopped with {status}:\n{cls.server.log[-4000:]}")
+
+
+def main():
+    unittest.main(verbosity=2)

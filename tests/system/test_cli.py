@@ -1,0 +1,297 @@
+"""The command line against a live server: what it prints, and what it says by its exit code."""
+import json
+import pathlib
+import signal
+import subprocess
+import time
+
+import harness
+
+NOBODY = "0190a0a0-0000-7000-8000-000000000000"
+
+
+class Commands(harness.ServerCase):
+    def cli(self, *args, code=0, **options):
+        done = self.server.cli(*args, **options)
+        self.assertEqual(done.returncode, code, f"{args}: {done.stdout}{done.stderr}")
+        return done
+
+    def cli_json(self, *args, **options):
+        done = self.cli(*args, "-o", "json", **options)
+        return json.loads(done.stdout)
+
+    def test_enqueue(self):
+        job = self.cli_json("enqueue", "mail", '{"to": "a"}', "-q", self.queue, "--priority", "-3", "--tag", "vip",
+                            "--tag", "eu", "--meta", "k=v", "--max-attempts", "2")
+        stored = self.job(job["id"], include="payload")
+        self.assertEqual((stored["type"], stored["queue"], stored["priority"], stored["max_attempts"]),
+                         ("mail", self.queue, -3, 2))
+        self.assertEqual((stored["payload"], stored["tags"], stored["meta"]), ({"to": "a"}, ["vip", "eu"], {"k": "v"}))
+
+    def test_enqueue_from_standard_input_byte_for_byte(self):
+        raw = '{ "n": 123456789012345678901234567890 , "z":1,"a":2}'
+        job = self.cli_json("enqueue", "t", "-", "-q", self.queue, stdin=raw)
+        self.assertIn(raw.encode(), self.api.get(f"/v1/jobs/{job['id']}", include="payload").body)
+
+    def test_enqueue_prints_the_id_for_people(self):
+        done = self.cli("enqueue", "t", "-q", self.queue)
+        self.assertIn(self.list_jobs()[0]["id"], done.stdout)
+        self.assertEqual(self.list_jobs(include="payload")[0]["payload"], None)
+
+    def test_what_enqueue_refuses(self):
+        self.cli("enqueue", "t", "{no json", "-q", self.queue, code=1)
+        self.cli("enqueue", "no type", "-q", self.queue, code=1)
+        self.cli("enqueue", code=2)
+        self.cli("enqueue", "t", "--colour", code=2)
+        self.cli("enqueue", "t", "--priority", "high", code=2)
+        self.cli("explode", code=2)
+        self.api.put(f"/v1/queues/{self.queue}", {"max_ready": 0})
+        self.cli("enqueue", "t", "-q", self.queue, code=75)
+        self.assertEqual(self.counts(), {})
+
+    def test_help_and_version(self):
+        for args in (["--help"], ["enqueue", "--help"], ["work", "--help"], ["serve", "--help"]):
+            self.assertIn(args[0] if len(args) > 1 else "enqueue", self.cli(*args).stdout)
+        self.assertRegex(self.cli("version").stdout, r"\d+\.\d+\.\d+")
+
+    def test_job_list_has_all_pages(self):
+        self.submit_many(120)
+        self.list_jobs()
+        listed = self.cli_json("job", "list", "-q", self.queue, "--all")
+        items = listed["items"] if isinstance(listed, dict) else listed
+        self.assertEqual(len({job["id"] for job in items}), 120)
+        table = self.cli("job", "list", "-q", self.queue, "--all").stdout
+        self.assertEqual(sum(job["id"] in table for job in items), 120)
+        found = self.cli_json("job", "list", f"queue:{self.queue} payload:7")
+        items = found["items"] if isinstance(found, dict) else found
+        self.assertEqual(len(items), 1)
+        self.cli("job", "list", "colour:red", code=1)
+
+    def test_job_get_retry_cancel_delete(self):
+        job = self.submit(payload={"big": 1}, delay_ms=60000)["id"]
+        self.assertEqual(self.cli_json("job", "get", job)["id"], job)
+        self.assertIn("scheduled", self.cli("job", "get", job).stdout)
+        self.cli("job", "retry", job, code=5)
+        self.cli("job", "cancel", job, "--reason", "no need")
+        self.assertEqual(self.state(job), "cancelled")
+        self.cli("job", "cancel", job, code=5)
+        self.cli("job", "retry", job)
+        self.assertEqual(self.state(job), "ready")
+        self.cli("job", "delete", job)
+        self.cli("job", "get", job, code=3)
+        self.cli("job", "delete", NOBODY, code=3)
+
+    def test_several_ids_of_which_one_is_wrong(self):
+        job = self.submit()["id"]
+        self.cli("job", "cancel", job, NOBODY, code=7)
+        self.assertEqual(self.state(job), "cancelled")
+
+    def test_job_wait(self):
+        good, bad = self.submit()["id"], self.submit()["id"]
+        first, second = self.claim(limit=2)
+        self.finish(first)
+        self.finish(second, "dead", error={"type": "E", "message": "m"})
+        self.cli("job", "wait", good)
+        self.cli("job", "wait", bad, code=8)
+        self.cli("job", "wait", NOBODY, code=3)
+
+    def test_job_logs(self):
+        self.submit()
+        job = self.claim_one()
+        self.finish(job, logs=[{"message": "hello from inside"}, {"message": "evil \u001b[31m escape"}])
+        shown = self.cli("job", "logs", job["id"]).stdout
+        self.assertIn("hello from inside", shown)
+        self.assertNotIn("\u001b", shown)
+
+    def test_queues(self):
+        self.submit_many(3)
+        self.assertIn(self.queue, self.cli("queue", "list").stdout)
+        self.assertEqual(self.cli_json("queue", "get", self.queue)["counts"]["ready"], 3)
+        self.cli("queue", "pause", self.queue, "--reason", "because")
+        self.assertEqual(self.api.get(f"/v1/queues/{self.queue}").json["pause_reason"], "because")
+        self.cli("queue", "resume", self.queue)
+        self.cli("queue", "set", self.queue, "--max-attempts", "9", "--max-ready", "10")
+        settings = self.api.get(f"/v1/queues/{self.queue}").json["settings"]
+        self.assertEqual((settings["max_attempts"], settings["max_ready"]), (9, 10))
+        self.cli("queue", "purge", self.queue, "--yes")
+        self.assertEqual(self.counts(), {})
+        self.cli("queue", "get", "never-used", code=3)
+
+    def test_health(self):
+        self.cli("health")
+        nobody = f"http://127.0.0.1:{harness.free_port()}"
+        self.assertIn(self.server.cli("health", "--url", nobody).returncode, (1, 6))
+        self.assertEqual(self.server.cli("job", "list", "--url", nobody).returncode, 6)
+
+    def test_flags_may_stand_anywhere(self):
+        done = harness.run("job", "list", "-o", "json", "--url", self.server.url)
+        self.assertEqual(done.returncode, 0, done)
+        done = harness.run("--url", self.server.url, "-o", "json", "job", "list")
+        self.assertEqual(done.returncode, 0, done)
+
+    def test_backup_and_verify(self):
+        self.submit()
+        copy = self.server.home / "copy"
+        self.cli("admin", "backup", copy)
+        self.cli("admin", "verify", copy)
+        self.cli("admin", "backup", copy, code=1)
+
+    def test_completion(self):
+        for shell in ("bash", "zsh", "fish"):
+            self.assertIn("enqueue", self.cli("completion", shell).stdout)
+        script = self.cli("completion", "bash").stdout
+        checked = subprocess.run(["bash", "-n"], input=script, text=True, capture_output=True, check=False)
+        self.assertEqual(checked.returncode, 0, checked.stderr)
+
+    def test_token_new(self):
+        made = harness.run("token", "new", "--name", "n", "--scope", "read", "--queue", "mail.*")
+        self.assertEqual(made.returncode, 0, made)
+        self.assertRegex(made.stdout, r"\bmlr_\w+")
+        self.assertIn("sha256:", made.stdout)
+        self.assertEqual(harness.run("token", "new", "--name", "n", "--scope", "everything").returncode, 2)
+
+    def test_bench(self):
+        result = self.cli_json("bench", "roundtrip", "--jobs", "2000", "--producers", "2", "--workers", "2",
+                               "--batch", "100", "--payload", "100", timeout=60)
+        self.assertGreater(result["lifecycles_per_s"], 0)
+        live = [queue["counts"] for queue in self.api.get("/v1/queues", limit=1000).json["items"]
+                if "bench" in queue["name"]]
+        self.assertTrue(live)
+        harness.eventually(lambda: all(not any(queue["counts"].values()) for queue in self.api.get(
+            "/v1/queues", limit=1000).json["items"] if "bench" in queue["name"]), what="nothing left behind")
+
+    def test_top_on_no_terminal_ends_by_itself_or_by_a_signal(self):
+        top = subprocess.Popen([harness.BINARY, "top", "--url", self.server.url], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, env=harness.environment())
+        self.submit()
+        time.sleep(0.5)
+        if top.poll() is None:
+            top.send_signal(signal.SIGINT)
+        out, _ = top.communicate(timeout=5)
+        self.assertIn(top.returncode, (0, 2, 130))
+        self.assertTrue(top.returncode == 2 or b"QUEUE" in out.upper())
+
+
+class WithTokens(harness.MillraceCase):
+    def test_not_allowed(self):
+        from test_auth import new_token
+        token, block = new_token("--name", "r", "--scope", "read")
+        server = self.new_server(config=block, token=token).start()
+        self.assertEqual(server.cli("job", "list").returncode, 0)
+        self.assertEqual(server.cli("enqueue", "t").returncode, 4)
+        self.assertEqual(server.cli("job", "list", MILLRACE_TOKEN="wrong").returncode, 4)
+
+
+class Working(harness.ServerCase):
+    def setUp(self):
+        super().setUp()
+        self.scripts = pathlib.Path(self.server.home) / self.queue
+        self.scripts.mkdir()
+
+    def work(self, script, *args):
+        """Starts `millrace work` on this test's queue, with a shell script as its command."""
+        path = self.scripts / "command"
+        path.write_text("#!/bin/sh\n" + script)
+        path.chmod(0o755)
+        log = (self.scripts / "log").open("wb")
+        worker = subprocess.Popen([harness.BINARY, "work", "-q", self.queue, *args, "--", str(path)],
+                                  stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+                                  env=harness.environment(MILLRACE_URL=self.server.url))
+        log.close()
+
+        def end():
+            if worker.poll() is None:
+                worker.kill()
+                worker.wait()
+        self.addCleanup(end)
+        return worker
+
+    def test_payload_in_result_out(self):
+        self.work('cat\n')
+        for payload in ({"a": [1, "x"]}, "text", 7, None):
+            job = self.submit(payload=payload)
+            end = self.final(job["id"], include="result")
+            self.assertEqual((end["state"], end["result"]), ("succeeded", payload))
+
+    def test_output_that_is_no_json_is_a_string(self):
+        self.work('printf "plain words\\n"')
+        self.assertIn(self.final(self.submit()["id"], include="result")["result"], ("plain words", "plain words\n"))
+
+    def test_its_environment(self):
+        self.work('echo "[\\"$MILLRACE_JOB_ID\\",\\"$MILLRACE_TYPE\\",$MILLRACE_ATTEMPT,$MILLRACE_TOKEN]"')
+        job = self.submit("mail")
+        job_id, kind, attempt, token = self.final(job["id"], include="result")["result"]
+        self.assertEqual((job_id, kind, attempt), (job["id"], "mail", 1))
+        self.assertGreater(token, 0)
+
+    def test_standard_error_is_the_log(self):
+        self.work('echo one >&2; echo two >&2')
+        end = self.final(self.submit()["id"], include="logs")
+        self.assertEqual([line["message"] for line in end["logs"]], ["one", "two"])
+
+    def test_what_exit_codes_mean(self):
+        self.work('read code; echo oops >&2; exit "$code"')
+        retry = {"strategy": "fixed", "base_ms": 0}
+        self.assertEqual(self.final(self.submit(payload=0)["id"])["state"], "succeeded")
+        for code in (75, 1, 42):
+            end = self.final(self.submit(payload=code, max_attempts=2, retry=retry)["id"])
+            self.assertEqual((end["state"], end["attempt"]), ("dead", 2), code)
+            self.assertIn(str(code), end["last_error"]["type"] + end["last_error"]["message"])
+        end = self.final(self.submit(payload=65, max_attempts=5, retry=retry)["id"])
+        self.assertEqual((end["state"], end["attempt"]), ("dead", 1))
+
+    def test_a_command_that_is_killed_has_failed(self):
+        self.work("kill -9 $$")
+        self.assertEqual(self.final(self.submit(max_attempts=1)["id"])["state"], "dead")
+
+    def test_it_heartbeats_while_the_command_runs(self):
+        self.work("sleep 2.5", "--lease", "1s")
+        end = self.final(self.submit()["id"])
+        self.assertEqual((end["state"], end["attempt"], end["crashes"]), ("succeeded", 1, 0))
+
+    def test_several_at_once(self):
+        self.work("sleep 1", "-c", "4")
+        ids = self.submit_many(4)
+        started = time.monotonic()
+        for job_id in ids:
+            self.assertEqual(self.final(job_id)["state"], "succeeded")
+        self.assertLess(time.monotonic() - started, 3)
+
+    def test_a_cancelled_jobs_process_is_told_and_ended(self):
+        self.work('trap "echo told >&2; exit 3" TERM; echo up >&2; while :; do sleep 0.05; done', "--lease", "3s")
+        job = self.submit()["id"]
+        self.await_state(job, "running")
+        time.sleep(0.4)
+        self.api.post(f"/v1/jobs/{job}/cancel")
+        end = self.final(job, include="logs")
+        self.assertEqual(end["state"], "cancelled")
+        self.assertIn("told", [line["message"] for line in end["logs"]])
+
+    def test_sigterm_finishes_what_runs_and_takes_no_more(self):
+        worker = self.work("sleep 1; echo 1")
+        first = self.submit()["id"]
+        self.await_state(first, "running")
+        second = self.submit()["id"]
+        worker.send_signal(signal.SIGTERM)
+        self.assertEqual(worker.wait(10), 0)
+        self.assertEqual((self.state(first), self.state(second)), ("succeeded", "ready"))
+
+    def test_sigterm_breaks_off_the_poll(self):
+        worker = self.work("true")
+        harness.eventually(lambda: any(self.queue in w["queues"] for w in self.api.get("/v1/workers").json["items"]))
+        started = time.monotonic()
+        worker.send_signal(signal.SIGTERM)
+        self.assertEqual(worker.wait(10), 0)
+        self.assertLess(time.monotonic() - started, 2)
+
+    def test_it_outlives_the_servers_restart(self):
+        worker = self.work("cat")
+        self.assertEqual(self.final(self.submit()["id"])["state"], "succeeded")
+        self.server.restart(kill=True)
+        self.use(self.server)
+        self.assertEqual(self.final(self.submit()["id"], wait_ms=15000)["state"], "succeeded")
+        self.assertIsNone(worker.poll())
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,151 @@
+"""The worker's round trip, the commands that come back on it, and the list of workers."""
+import threading
+import time
+
+import harness
+
+
+class Polls(harness.ServerCase):
+    def setUp(self):
+        super().setUp()
+        self.worker = f"worker/{self.queue}"
+
+    def poll(self, api=None, **members):
+        reply = (api or self.api).post(f"/v1/workers/{self.worker.replace('/', '%2F')}/poll", members)
+        self.assertEqual(reply.status, 200, reply)
+        return reply.json
+
+    def claim_part(self, limit=10, wait_ms=0, **members):
+        return {"queues": [self.queue], "limit": limit, "wait_ms": wait_ms, **members}
+
+    def command(self, verb):
+        return self.api.post(f"/v1/workers/{self.worker.replace('/', '%2F')}/{verb}")
+
+    def listed(self):
+        workers = {worker["id"]: worker for worker in self.api.get("/v1/workers", limit=1000).json["items"]}
+        return workers.get(self.worker)
+
+    def test_everything_in_one_round_trip(self):
+        self.submit_many(3)
+        first, second = self.poll(claim=self.claim_part(limit=2))["jobs"]
+        token = {"id": second["id"], "token": second["lease"]["token"]}
+        answer = self.poll(
+            acks=[{"id": first["id"], "token": first["lease"]["token"], "outcome": "succeeded"}],
+            heartbeats=[{**token, "extend_ms": 60000}],
+            logs=[{**token, "message": "half way"}, {**token, "level": "warn", "message": "slowly"}],
+            claim=self.claim_part())
+        self.assertEqual(answer["acks"], [{"status": 200, "id": first["id"], "state": "succeeded"}])
+        self.assertEqual([(b["status"], b["cancel_requested"]) for b in answer["heartbeats"]], [(200, False)])
+        self.assertEqual([log["status"] for log in answer["logs"]], [200, 200])
+        self.assertEqual([job["payload"] for job in answer["jobs"]], [2])
+        self.assertEqual(answer["commands"], [])
+        logs = self.job(second["id"], include="logs")["logs"]
+        self.assertEqual([(line["level"], line["message"]) for line in logs],
+                         [("info", "half way"), ("warn", "slowly")])
+
+    def test_an_empty_poll_answers_at_once(self):
+        empty = {"acks": [], "heartbeats": [], "logs": [], "jobs": [], "commands": []}
+        self.assertEqual(self.poll(), empty)
+        self.assertEqual(self.poll(acks=[], heartbeats=[], logs=[]), empty)
+
+    def test_stale_tokens_are_told_one_by_one(self):
+        self.submit()
+        job = self.claim_one()
+        stale = {"id": job["id"], "token": 1}
+        answer = self.poll(acks=[{**stale, "outcome": "succeeded"}], heartbeats=[stale],
+                           logs=[{**stale, "message": "m"}])
+        for kind in ("acks", "heartbeats", "logs"):
+            self.assertEqual([result["error"]["code"] for result in answer[kind]], ["lease_lost"], kind)
+        self.assertEqual(self.job(job["id"], include="logs")["logs"], [])
+
+    def test_acks_are_committed_before_the_claim_waits(self):
+        job_id = self.submit()["id"]
+        (job,) = self.poll(claim=self.claim_part())["jobs"]
+        waiting = threading.Thread(target=lambda: self.poll(
+            api=self.new_client(), claim=self.claim_part(wait_ms=2000),
+            acks=[{"id": job_id, "token": job["lease"]["token"], "outcome": "succeeded"}]))
+        started = time.monotonic()
+        waiting.start()
+        self.await_state(job_id, "succeeded")
+        self.assertLess(time.monotonic() - started, 1)
+        waiting.join()
+
+    def poll_in_background(self, **members):
+        box = []
+        thread = threading.Thread(target=lambda: box.append(self.poll(api=self.new_client(), **members)))
+        thread.start()
+        time.sleep(0.2)
+        return thread, box
+
+    def test_a_cancellation_ends_the_wait(self):
+        job_id = self.submit()["id"]
+        (job,) = self.poll(claim=self.claim_part())["jobs"]
+        started = time.monotonic()
+        thread, box = self.poll_in_background(claim=self.claim_part(wait_ms=10000))
+        self.api.post(f"/v1/jobs/{job_id}/cancel")
+        thread.join()
+        self.assertLess(time.monotonic() - started, 5)
+        self.assertEqual(box[0]["commands"], [{"type": "cancel", "job_id": job_id, "token": job["lease"]["token"]}])
+
+    def test_a_cancellation_between_polls_is_told_at_the_next(self):
+        job_id = self.submit()["id"]
+        self.poll(claim=self.claim_part())
+        self.api.post(f"/v1/jobs/{job_id}/cancel")
+        self.assertEqual([command["type"] for command in self.poll(claim=self.claim_part(wait_ms=5000))["commands"]],
+                         ["cancel"])
+
+    def test_quiet_is_told_and_ends_the_claims(self):
+        self.poll(claim=self.claim_part())
+        thread, box = self.poll_in_background(claim=self.claim_part(wait_ms=10000))
+        self.assertEqual(self.command("quiet").json["state"], "quiet")
+        thread.join()
+        self.assertEqual(box[0]["commands"], [{"type": "quiet"}])
+        self.submit()
+        self.assertEqual(self.poll(claim=self.claim_part())["jobs"], [])
+        self.assertEqual(self.claim(worker=self.worker), [])
+        self.assertEqual(len(self.claim(worker="another")), 1)
+        self.assertEqual(self.listed()["state"], "quiet")
+
+    def test_stop_is_told(self):
+        self.poll(claim=self.claim_part())
+        self.assertEqual(self.command("stop").json["state"], "stopping")
+        self.assertIn({"type": "stop"}, self.poll()["commands"])
+        self.assertEqual(self.listed()["state"], "stopping")
+
+    def test_nobody_to_tell(self):
+        self.assertEqual(self.command("quiet").status, 404)
+
+    def test_workers_show_who_they_are_and_what_they_run(self):
+        job = self.submit("mail")
+        particulars = {"host": "box7", "pid": 4242, "sdk": "python", "version": "1.2", "labels": {"zone": "a"}}
+        self.poll(claim=self.claim_part(types=["mail"], worker=particulars))
+        worker = self.listed()
+        for member, value in particulars.items():
+            self.assertEqual(worker[member], value)
+        self.assertEqual((worker["queues"], worker["types"], worker["state"]), ([self.queue], ["mail"], "active"))
+        (running,) = worker["running"]
+        self.assertEqual((running["id"], running["type"], running["attempt"]), (job["id"], "mail", 1))
+        self.assertEqual(running["lease_expires_at"], self.job(job["id"])["lease_expires_at"])
+
+    def test_a_finished_job_is_no_longer_running(self):
+        self.submit()
+        (job,) = self.poll(claim=self.claim_part())["jobs"]
+        self.poll(acks=[{"id": job["id"], "token": job["lease"]["token"], "outcome": "succeeded"}])
+        self.assertEqual(self.listed()["running"], [])
+
+    def test_log_lines_have_their_bounds(self):
+        self.submit()
+        (job,) = self.poll(claim=self.claim_part())["jobs"]
+        token = {"id": job["id"], "token": job["lease"]["token"]}
+        self.poll(logs=[{**token, "message": "x" * 9000}])
+        (line,) = self.job(job["id"], include="logs")["logs"]
+        self.assertEqual(len(line["message"]), 8192)
+        self.poll(logs=[{**token, "message": str(n) * 8000} for n in range(10)] * 5)
+        lines = self.job(job["id"], include="logs")["logs"]
+        self.assertLessEqual(sum(len(line["message"]) for line in lines), 256 * 1024)
+        self.assertGreater(len(lines), 25)
+        self.assertEqual(lines[-1]["message"][0], "9", "the oldest go")
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,84 @@
+"""Statistics: columns of what happened, percentiles of waiting and running."""
+import time
+
+import harness
+
+COUNTS = ("submitted", "started", "succeeded", "failed", "dead")
+
+
+class Stats(harness.ServerCase):
+    def stats(self, **query):
+        reply = self.api.get("/v1/stats", **{"window_ms": 60000, "step_ms": 1000, **query})
+        self.assertEqual(reply.status, 200, reply)
+        return reply.json
+
+    def group(self, **wanted):
+        by = next(iter(wanted))
+        groups = [g for g in self.stats(by=by)["groups"] if g[by] == wanted[by]]
+        self.assertEqual(len(groups), 1, groups)
+        return groups[0]
+
+    def test_what_happened_is_counted_by_queue_and_type(self):
+        kind = f"type-{self.queue}"
+        self.submit_many(10, type=kind)
+        jobs = self.claim(limit=6)
+        for job in jobs[:3]:
+            self.finish(job)
+        self.fail_attempt(jobs[3], delay_ms=60000)
+        self.finish(jobs[4], "dead", error={"type": "E", "message": "m"})
+
+        def totals(**wanted):
+            group = self.group(**wanted)
+            return {name: sum(group[name]) for name in COUNTS}
+        expected = {"submitted": 10, "started": 6, "succeeded": 3, "failed": totals(queue=self.queue)["failed"],
+                    "dead": 1}
+        self.assertIn(expected["failed"], (1, 2))  # whether `dead` is a failure too is the server's to say
+        harness.eventually(lambda: totals(queue=self.queue) == expected, 3)
+        self.assertEqual(totals(type=kind), expected)
+
+    def test_columns_are_as_long_as_the_window(self):
+        self.submit()
+        stats = self.stats(window_ms=60000, step_ms=5000)
+        self.assertEqual(stats["step_ms"], 5000)
+        (group,) = stats["groups"]
+        lengths = {len(group[name]) for name in COUNTS}
+        lengths |= {len(column) for name in ("wait_ms", "run_ms") for column in group[name].values()}
+        self.assertEqual(len(lengths), 1)
+        self.assertIn(lengths.pop(), (12, 13))
+        self.assertNotIn("queue", group)
+        self.assertLess(stats["from"], self.api.get("/v1/meta").json["server_time"])
+
+    def test_percentiles_show_waiting_and_running(self):
+        self.submit_many(20)
+        time.sleep(0.4)
+        jobs = self.claim(limit=20)
+        time.sleep(0.2)
+        for job in jobs:
+            self.finish(job)
+        group = self.group(queue=self.queue)
+        for name, least, most in (("wait_ms", 300, 5000), ("run_ms", 150, 5000)):
+            for percentile in ("p50", "p95", "p99"):
+                values = [value for value in group[name][percentile] if value is not None]
+                self.assertTrue(values, (name, group))
+                self.assertTrue(all(least <= value <= most for value in values), (name, percentile, values))
+        self.assertIn(None, group["wait_ms"]["p50"], "null where nothing ran")
+
+    def test_a_restart_does_not_forget(self):
+        self.submit_many(5)
+        self.stats()
+        self.list_jobs()
+        self.server.restart()
+        self.use(self.server)
+        self.assertEqual(sum(self.group(queue=self.queue)["submitted"]), 5)
+
+    def test_what_it_refuses(self):
+        for query, name in (({"by": "colour"}, "by"), ({"window_ms": 0}, "window_ms"),
+                            ({"window_ms": 86_400_001}, "window_ms"), ({"step_ms": 999}, "step_ms"),
+                            ({"window_ms": "1h"}, "window_ms"), ({"window_ms": 86_400_000, "step_ms": 1000}, None),
+                            ({"colour": 1}, "colour")):
+            reply = self.api.get("/v1/stats", **query)
+            self.assert_refused(reply, 422, "validation_failed", *([name] if name else []))
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,294 @@
+"""Stopping and not starting: what is promised on the way out, and what a server refuses to start on."""
+import os
+import shutil
+import signal
+import sqlite3
+import threading
+import time
+
+import harness
+
+
+class Stopping(harness.MillraceCase):
+    def setUp(self):
+        super().setUp()
+        self.use(self.new_server().start())
+
+    def test_sigterm_and_sigint_end_it_with_zero(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            ids = self.submit_many(100)
+            self.server.signal(number)
+            started = time.monotonic()
+            self.assertEqual(self.server.wait(), 0)
+            self.assertLess(time.monotonic() - started, 5)
+            self.use(self.server.start())
+            self.assertEqual(self.job(ids[-1])["state"], "ready")
+
+    def test_waiting_polls_are_answered(self):
+        answers = []
+
+        def waiting(call):
+            answers.append(call(self.new_client()))
+        job = self.submit(queue="elsewhere")
+        calls = [lambda api: api.post("/v1/claim", {"queues": [self.queue], "limit": 1, "wait_ms": 30000,
+                                                    "worker": {"id": "w"}}),
+                 lambda api: api.post("/v1/workers/v/poll", {"claim": {"queues": [self.queue], "wait_ms": 30000}}),
+                 lambda api: api.get(f"/v1/jobs/{job['id']}", wait_ms=30000, until="final")]
+        threads = [threading.Thread(target=waiting, args=(call,)) for call in calls]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.4)
+        started = time.monotonic()
+        self.assertEqual(self.server.stop(), 0)
+        for thread in threads:
+            thread.join()
+        self.assertLess(time.monotonic() - started, 9)
+        self.assertEqual(len(answers), 3)
+        for reply in answers:
+            self.assertIn((reply.status, reply.code), ((200, None), (503, "draining")), reply)
+
+    def test_new_work_is_refused_while_it_drains(self):
+        """A request that is half sent keeps the drain going; what comes meanwhile on open connections is refused."""
+        api = self.new_client()
+        api.get("/livez")
+        body = b'{"type":"late","queue":"late"}'
+        with self.server.connect() as half:
+            half.send(b"POST /v1/jobs HTTP/1.1\r\nHost: t\r\nContent-Length: %d\r\n\r\n" % len(body) + body[:5])
+            time.sleep(0.2)
+            self.server.signal(signal.SIGTERM)
+            time.sleep(0.3)
+            statuses = []
+            try:
+                reply = api.post("/v1/jobs", {"type": "t", "queue": self.queue})
+                statuses.append((reply.status, reply.code))
+                half.send(body[5:])
+                reply = half.read_reply()
+                statuses.append((reply and reply.status, reply and reply.code))
+            except OSError:
+                pass
+            for status in statuses:
+                self.assertIn(status, ((503, "draining"), (201, None), (None, None)))
+            self.assertEqual(self.server.wait(), 0)
+        self.assertTrue(statuses == [] or statuses[0] == (503, "draining"), statuses)
+        self.use(self.server.start())
+        self.assertEqual(self.api.get(f"/v1/queues/{self.queue}").status, 404)
+
+    def test_it_is_not_ready_while_it_drains(self):
+        with self.server.connect() as half, self.server.connect() as probe:
+            half.send(b"POST /v1/jobs HTTP/1.1\r\nHost: t\r\nContent-Length: 100\r\n\r\n{")
+            probe.send(b"GET /livez HTTP/1.1\r\nHost: t\r\n\r\n")
+            self.assertEqual(probe.read_reply().status, 200)
+            self.server.signal(signal.SIGTERM)
+            time.sleep(0.3)
+            try:
+                probe.send(b"GET /readyz HTTP/1.1\r\nHost: t\r\n\r\n")
+                reply = probe.read_reply()
+            except OSError:
+                reply = None
+            self.assertTrue(reply is None or reply.status == 503, reply)
+        self.assertEqual(self.server.wait(), 0)
+
+    def test_a_clean_stop_loses_nothing_under_load(self):
+        accepted, stop = [], threading.Event()
+
+        def producing():
+            api = self.server.client()
+            while not stop.is_set():
+                try:
+                    reply = api.post("/v1/jobs", {"type": "t", "queue": self.queue})
+                except (OSError, harness.client.http.client.HTTPException):
+                    return
+                if reply.status == 201:
+                    accepted.append(reply.json["id"])
+        threads = [threading.Thread(target=producing) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.5)
+        self.assertEqual(self.server.stop(), 0)
+        stop.set()
+        for thread in threads:
+            thread.join()
+        self.use(self.server.start())
+        self.assertGreater(len(accepted), 20)
+        self.assertEqual(set(accepted) - {job["id"] for job in self.list_jobs()}, set())
+
+
+class StoppingSlowly(harness.MillraceCase):
+    def half_sent(self, server):
+        half = server.connect()
+        self.addCleanup(half.close)
+        half.send(b"POST /v1/jobs HTTP/1.1\r\nHost: t\r\nContent-Length: 100\r\n\r\n{")
+        time.sleep(0.2)
+
+    def test_within_the_drain_time(self):
+        server = self.new_server("--drain", "1s").start()
+        self.use(server)
+        self.submit()
+        self.half_sent(server)
+        started = time.monotonic()
+        self.assertEqual(server.stop(), 0)
+        self.assertLess(time.monotonic() - started, 3)
+
+    def test_a_second_signal_ends_it_at_once(self):
+        server = self.new_server("--drain", "60s").start()
+        self.use(server)
+        job = self.submit()
+        self.half_sent(server)
+        server.signal(signal.SIGTERM)
+        time.sleep(0.3)
+        if server.process.poll() is None:
+            started = time.monotonic()
+            server.signal(signal.SIGTERM)
+            server.wait()
+            self.assertLess(time.monotonic() - started, 2)
+        self.use(server.start())
+        self.assertEqual(self.state(job["id"]), "ready")
+
+
+class NotStarting(harness.MillraceCase):
+    def refusal(self, server, *words):
+        """The server refuses to start, soon, with a message of these words."""
+        server.spawn()
+        self.assertNotIn(server.wait(), (0, -signal.SIGABRT, -signal.SIGSEGV), server.log)
+        for word in words:
+            self.assertIn(str(word).lower(), server.log.lower())
+
+    def stopped_server_with_jobs(self):
+        server = self.new_server().start()
+        self.use(server)
+        self.submit_many(300)
+        self.list_jobs()
+        self.assertEqual(server.stop(), 0)
+        return server
+
+    def test_a_directory_in_use_names_who_uses_it(self):
+        first = self.new_server().start()
+        second = self.new_server(data=first.data)
+        self.refusal(second, "use", first.process.pid)
+        self.use(first)
+        self.assertEqual(self.submit()["state"], "ready")
+
+    def test_a_port_in_use_is_named(self):
+        first = self.new_server().start()
+        second = self.new_server()
+        second.port = first.port
+        self.refusal(second, "in use", first.port)
+        self.use(first)
+        self.assertEqual(self.submit()["state"], "ready")
+
+    def test_a_directory_that_cannot_be_written(self):
+        if os.geteuid() == 0:
+            target = "/proc/millrace-data"  # root can write everywhere else
+        else:
+            locked = self.new_server().home / "locked"
+            locked.mkdir(mode=0o500)
+            target = locked / "data"
+        self.refusal(self.new_server(data=target), str(target))
+
+    def test_a_file_in_the_place_of_the_directory(self):
+        server = self.new_server()
+        server.data.write_text("not a directory")
+        self.refusal(server, str(server.data))
+        self.assertEqual(server.data.read_text(), "not a directory")
+
+    def test_foreign_files_are_left_alone(self):
+        server = self.new_server()
+        server.data.mkdir()
+        (server.data / "README").write_text("mine")
+        server.start()
+        self.assertEqual(server.stop(), 0)
+        self.assertEqual((server.data / "README").read_text(), "mine")
+
+    def test_a_journal_that_is_no_database(self):
+        server = self.stopped_server_with_jobs()
+        (server.data / "journal.db").write_bytes(b"this is no database at all" * 1000)
+        self.refusal(server, "journal")
+        self.assertTrue((server.data / "journal.db").read_bytes().startswith(b"this is no"))
+
+    def test_a_journal_that_is_gone_while_the_jobs_are_there(self):
+        server = self.stopped_server_with_jobs()
+        for path in server.data.glob("journal.db*"):
+            path.unlink()
+        self.refusal(server, "journal")
+
+    def test_jobs_that_are_gone_while_the_journal_goes_on(self):
+        server = self.stopped_server_with_jobs()
+        for path in server.data.glob("jobs.db*"):
+            path.unlink()
+        server.spawn()
+        try:
+            status = server.wait(3)
+            self.assertNotEqual(status, 0)
+            self.assertIn("jobs.db", server.log)
+        except harness.subprocess.TimeoutExpired:
+            # The journal still held everything: then nothing may be missing.
+            self.use(server)
+            self.assertEqual(self.counts(), {"ready": 300})
+
+    def test_a_damaged_journal_names_the_place(self):
+        server = self.new_server().start()
+        self.use(server)
+        for _ in range(20):
+            self.submit(payload="canary-canary")
+        server.kill()
+        database = sqlite3.connect(server.data / "journal.db")
+        table, = [name for name, in database.execute("select name from sqlite_master where type = 'table'")
+                  if "body" in [row[1] for row in database.execute(f"pragma table_info({name})")]]
+        seq, body = database.execute(f"select seq, body from {table} order by seq desc limit 1").fetchone()
+        broken = bytearray(body)
+        broken[len(broken) // 2] ^= 1
+        database.execute(f"update {table} set body = ? where seq = ?", (bytes(broken), seq))
+        database.commit()
+        database.close()
+        self.refusal(server, "journal", seq)
+
+    def test_a_journal_with_a_gap(self):
+        server = self.new_server().start()
+        self.use(server)
+        for _ in range(20):
+            self.submit()
+        server.kill()
+        database = sqlite3.connect(server.data / "journal.db")
+        table, = [name for name, in database.execute("select name from sqlite_master where type = 'table'")
+                  if "body" in [row[1] for row in database.execute(f"pragma table_info({name})")]]
+        last, = database.execute(f"select max(seq) from {table}").fetchone()
+        database.execute(f"delete from {table} where seq = ?", (last - 3,))
+        database.commit()
+        database.close()
+        server.spawn()
+        try:
+            self.assertNotEqual(server.wait(3), 0)
+            self.assertIn("journal", server.log)
+        except harness.subprocess.TimeoutExpired:
+            # The row was projected already, so nothing is missing.
+            self.use(server)
+            self.assertEqual(self.counts(), {"ready": 20})
+
+    def test_the_journal_of_another_store(self):
+        one, other = self.stopped_server_with_jobs(), self.stopped_server_with_jobs()
+        for path in one.data.glob("journal.db*"):
+            path.unlink()
+        shutil.copy(other.data / "journal.db", one.data / "journal.db")
+        self.refusal(one, "store")
+
+    def test_a_truncated_journal(self):
+        server = self.stopped_server_with_jobs()
+        path = server.data / "journal.db"
+        os.truncate(path, max(4096, path.stat().st_size // 2 // 4096 * 4096))
+        server.spawn()
+        try:
+            self.assertNotEqual(server.wait(3), 0)
+            self.assertIn("journal", server.log)
+        except harness.subprocess.TimeoutExpired:
+            self.use(server)
+            self.assertEqual(self.counts(), {"ready": 300}, "it started, so nothing may be missing")
+
+    def test_the_data_directory_is_its_owners_alone(self):
+        server = self.new_server().start()
+        self.assertEqual(server.data.stat().st_mode & 0o077, 0)
+        for path in server.data.iterdir():
+            self.assertEqual(path.stat().st_mode & 0o077, 0, path)
+
+
+if __name__ == "__main__":
+    harness.main()
