@@ -43,8 +43,7 @@ Problem parameter_problem(std::vector<FieldError> faults);
 template <typename T>
 Decoded<T> decode_parameters(std::string_view query_string,
                              std::span<const Parameter<T>> parameters,
-                             void (*check)(const T& out,
-                                           std::vector<FieldError>& faults) = nullptr) {
+                             void (*check)(T& out, std::vector<FieldError>& faults) = nullptr) {
   T out{};
   std::vector<FieldError> faults;
   std::vector<std::string_view> known;
