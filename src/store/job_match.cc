@@ -1,0 +1,144 @@
+#include "store/job_match.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "store/json_member.h"
+
+namespace millrace::store {
+namespace {
+
+using core::Comparison;
+using core::Condition;
+using core::Job;
+using core::JobField;
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+bool contains(std::string_view text, std::string_view part) {
+  return std::ranges::search(text, part, {}, lower, lower).begin() != text.end() || part.empty();
+}
+
+template <typename Value>
+bool ordered(Comparison comparison, Value value, Value bound) {
+  switch (comparison) {
+    case Comparison::kEqual:
+      return value == bound;
+    case Comparison::kGreater:
+      return value > bound;
+    case Comparison::kGreaterEqual:
+      return value >= bound;
+    case Comparison::kLess:
+      return value < bound;
+    case Comparison::kLessEqual:
+      return value <= bound;
+    case Comparison::kContains:
+      break;
+  }
+  return false;
+}
+
+// Any of the condition's values.
+bool any_value(const Condition& condition, std::string_view text) {
+  return std::ranges::any_of(condition.values, [&](const std::string& value) {
+    return condition.comparison == Comparison::kContains ? contains(text, value) : text == value;
+  });
+}
+
+bool any_pattern(const Condition& condition, std::string_view text) {
+  if (condition.comparison == Comparison::kContains) return any_value(condition, text);
+  return std::ranges::any_of(
+      condition.values, [&](const std::string& value) { return matches_pattern(value, text); });
+}
+
+bool instant(const Condition& condition, const std::optional<Time>& time) {
+  return time && ordered(condition.comparison, to_ms(*time), condition.number);
+}
+
+bool error_matches(const Condition& condition, const Job& job) {
+  return job.last_error != nullptr && (any_value(condition, job.last_error->type.view()) ||
+                                       any_value(condition, job.last_error->message.view()));
+}
+
+bool tag_matches(const Condition& condition, const Job& job) {
+  return job.extras != nullptr &&
+         std::ranges::any_of(job.extras->tags, [&](const SharedBytes& tag) {
+           return any_pattern(condition, tag.view());
+         });
+}
+
+bool meta_matches(const Condition& condition, const Job& job) {
+  return job.extras != nullptr && std::ranges::any_of(job.extras->meta, [&](const auto& entry) {
+           return entry.first.view() == condition.path && any_value(condition, entry.second.view());
+         });
+}
+
+bool member_matches(const Condition& condition, std::string_view json) {
+  const auto text = json_member_text(json, condition.path);
+  if (!text) return false;
+  if (condition.comparison == Comparison::kEqual || condition.comparison == Comparison::kContains) {
+    return any_value(condition, *text);
+  }
+  double value = 0;
+  const char* const end = text->data() + text->size();
+  const auto read = std::from_chars(text->data(), end, value);
+  return read.ec == std::errc() && read.ptr == end &&
+         ordered(condition.comparison, value, condition.real);
+}
+
+bool matches_plainly(const Condition& condition, const Job& job) {
+  switch (condition.field) {
+    case JobField::kId:
+      return any_value(condition, to_string(job.id));
+    case JobField::kQueue:
+      return any_pattern(condition, job.queue.view());
+    case JobField::kType:
+      return any_pattern(condition, job.type.view());
+    case JobField::kState:
+      return any_value(condition, core::to_string(job.state));
+    case JobField::kTag:
+      return tag_matches(condition, job);
+    case JobField::kWorker:
+      return !job.latest.worker.empty() && any_value(condition, job.latest.worker.view());
+    case JobField::kPriority:
+      return ordered<std::int64_t>(condition.comparison, job.priority, condition.number);
+    case JobField::kAttempt:
+      return ordered<std::int64_t>(condition.comparison, job.attempt, condition.number);
+    case JobField::kCreatedAt:
+      return instant(condition, job.created_at);
+    case JobField::kRunAt:
+      return instant(condition, job.run_at);
+    case JobField::kFinishedAt:
+      return instant(condition, job.finished_at);
+    case JobField::kError:
+      return error_matches(condition, job);
+    case JobField::kMeta:
+      return meta_matches(condition, job);
+    case JobField::kPayload:
+      return member_matches(condition, job.payload.view());
+    case JobField::kResult:
+      return member_matches(condition, job.result.view());
+  }
+  return false;
+}
+
+}  // namespace
+
+bool matches_pattern(std::string_view pattern, std::string_view text) {
+  if (!pattern.ends_with('*')) return text == pattern;
+  return text.starts_with(pattern.substr(0, pattern.size() - 1));
+}
+
+bool matches(const Condition& condition, const Job& job) {
+  return matches_plainly(condition, job) != condition.negated;
+}
+
+bool matches(const core::JobFilter& filter, const Job& job) {
+  return std::ranges::all_of(filter.conditions,
+                             [&](const Condition& condition) { return matches(condition, job); });
+}
+
+bool needs_payload(const Condition& condition) { return condition.field == JobField::kPayload; }
+bool needs_result(const Condition& condition) { return condition.field == JobField::kResult; }
+
+}  // namespace millrace::store

@@ -1,0 +1,27 @@
+// The journal of the memory store.
+#pragma once
+
+#include <map>
+#include <optional>
+
+#include "base/mutex.h"
+#include "store/journal.h"
+
+namespace millrace::store {
+
+class MemoryJournal final : public Journal {
+ public:
+  AppendResult append(const JournalRow& row) override;
+  Status read(Seq from, const std::function<bool(const JournalRow&)>& visit) override;
+  Result<Extent> extent() override;
+  Result<std::uint64_t> trim(Seq below) override;
+
+ private:
+  // The row at `from` or after it; none at the end.
+  std::optional<JournalRow> first_from(Seq from);
+
+  Mutex mutex_;
+  std::map<Seq, JournalRow> rows_ MILLRACE_GUARDED_BY(mutex_);
+};
+
+}  // namespace millrace::store

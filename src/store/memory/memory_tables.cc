@@ -1,0 +1,214 @@
+#include "store/memory/memory_tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/limits.h"
+#include "store/job_match.h"
+
+namespace millrace::store {
+namespace {
+
+core::Job with_columns(core::Job job, Columns columns) {
+  if (!columns.payload) job.payload = SharedBytes();
+  if (!columns.result) job.result = SharedBytes();
+  return job;
+}
+
+}  // namespace
+
+Status MemoryTables::flush(const core::Changes& changes, Seq from, const Progress& to) {
+  const MutexLock lock(mutex_);
+  if (progress_.seq != from) {
+    return failure(fmt::format("the tables stand at row {}, not at {}", to_number(progress_.seq),
+                               to_number(from)));
+  }
+  for (const JobId& id : changes.deleted) delete_job(id);
+  for (const core::Job& job : changes.jobs) upsert_job(job);
+  write_history(changes);
+  for (const core::Queue& queue : changes.queues) {
+    core::Queue& stored =
+        queues_.insert_or_assign(std::string(queue.name.view()), queue).first->second;
+    stored.oldest_ready_at.reset();
+  }
+  write_keys(changes);
+  for (const core::EndedLease& lease : changes.ended_leases) ended_leases_.push_back(lease);
+  while (ended_leases_.size() > core::kEndedLeasesRemembered) ended_leases_.pop_front();
+  progress_ = to;
+  return {};
+}
+
+void MemoryTables::delete_job(const JobId& id) {
+  const auto found = ords_.find(id);
+  if (found == ords_.end()) return;
+  jobs_.erase(found->second);
+  histories_.erase(found->second);
+  ords_.erase(found);
+}
+
+void MemoryTables::upsert_job(const core::Job& job) {
+  ords_[job.id] = job.ord;
+  core::Job& stored = jobs_[job.ord];
+  const SharedBytes payload = job.payload.empty() ? stored.payload : job.payload;
+  stored = job;
+  stored.payload = payload;
+}
+
+void MemoryTables::write_history(const core::Changes& changes) {
+  for (const auto& row : changes.attempts) histories_[row.ord].attempts.push_back(row.attempt);
+  for (const auto& row : changes.logs) histories_[row.ord].logs.push_back(row.line);
+  for (const auto& trim : changes.log_trims) {
+    std::erase_if(histories_[trim.ord].logs, [&](const core::LogLine& line) {
+      return line.n == trim.n && line.seq < trim.seq;
+    });
+  }
+  for (const auto& row : changes.marks) histories_[row.ord].marks.push_back(row.mark);
+}
+
+void MemoryTables::write_keys(const core::Changes& changes) {
+  for (const core::KeyRow& row : changes.keys) {
+    keys_.insert_or_assign({row.key.expires_at, row.key.key}, row);
+  }
+  if (const auto until = changes.keys_expired_until) {
+    std::erase_if(keys_, [&](const auto& entry) { return entry.first.first <= *until; });
+  }
+  for (const core::HeldUnique& unique : changes.held_uniques) {
+    const std::pair key(std::string(unique.queue.view()), std::string(unique.key.view()));
+    if (unique.until) {
+      uniques_.insert_or_assign(key, unique);
+    } else {
+      uniques_.erase(key);
+    }
+  }
+  if (const auto until = changes.uniques_released_until) {
+    std::erase_if(uniques_, [&](const auto& entry) { return *entry.second.until <= *until; });
+  }
+}
+
+Result<Seq> MemoryTables::sync() {
+  const MutexLock lock(mutex_);
+  return progress_.seq;
+}
+
+Status MemoryTables::load(StateVisitor& visitor) {
+  const MutexLock lock(mutex_);
+  visitor.progress(progress_);
+  for (const auto& [name, queue] : queues_) visitor.queue(queue);
+  for (const auto& [ord, job] : jobs_) {
+    if (!core::is_terminal(job.state)) visitor.job(job);
+  }
+  for (const auto& [place, row] : keys_) visitor.key(row);
+  for (const auto& [place, unique] : uniques_) visitor.held_unique(unique);
+  for (const core::EndedLease& lease : ended_leases_) visitor.ended_lease(lease);
+  return {};
+}
+
+Result<Progress> MemoryTables::progress() {
+  const MutexLock lock(mutex_);
+  return progress_;
+}
+
+Result<std::vector<core::Job>> MemoryTables::fetch(const std::vector<JobId>& ids) {
+  const MutexLock lock(mutex_);
+  std::vector<core::Job> found;
+  for (const JobId& id : ids) {
+    if (const auto ord = ords_.find(id); ord != ords_.end()) found.push_back(jobs_.at(ord->second));
+  }
+  return found;
+}
+
+Result<JobHistory> MemoryTables::history(const JobId& id) {
+  const MutexLock lock(mutex_);
+  const auto ord = ords_.find(id);
+  if (ord == ords_.end()) return JobHistory{};
+  const auto found = histories_.find(ord->second);
+  return found == histories_.end() ? JobHistory{} : found->second;
+}
+
+void MemoryTables::scan(const core::JobFilter& filter, std::optional<Ord> after_ord,
+                        const std::function<bool(const core::Job&)>& visit) {
+  auto place = after_ord ? jobs_.lower_bound(*after_ord) : jobs_.end();
+  while (place != jobs_.begin()) {
+    --place;
+    if (matches(filter, place->second) && !visit(place->second)) return;
+  }
+}
+
+Result<JobPage> MemoryTables::list(const JobQuery& query) {
+  const MutexLock lock(mutex_);
+  JobPage page;
+  scan(query.filter, query.after_ord, [&](const core::Job& job) {
+    if (page.jobs.size() == query.limit) {
+      page.next_after_ord = page.jobs.empty() ? job.ord + 1 : page.jobs.back().ord;
+      return false;
+    }
+    page.jobs.push_back(with_columns(job, query.columns));
+    return true;
+  });
+  return page;
+}
+
+Result<Tables::IdPage> MemoryTables::select_ids(const core::JobFilter& filter,
+                                                std::optional<std::uint64_t> after_ord,
+                                                std::uint32_t limit, std::chrono::milliseconds) {
+  const auto page = list({filter, after_ord, limit, {}, {}});
+  IdPage ids;
+  for (const core::Job& job : page->jobs) ids.ids.push_back(job.id);
+  ids.next_after_ord = page->next_after_ord;
+  return ids;
+}
+
+Result<std::uint64_t> MemoryTables::count(const core::JobFilter& filter, std::uint64_t limit,
+                                          std::chrono::milliseconds) {
+  const MutexLock lock(mutex_);
+  std::uint64_t found = 0;
+  if (limit > 0) scan(filter, std::nullopt, [&](const core::Job&) { return ++found < limit; });
+  return found;
+}
+
+std::vector<std::pair<Time, JobId>> MemoryTables::finished(const SharedBytes& queue,
+                                                           core::State state) {
+  std::vector<std::pair<Time, JobId>> found;
+  for (const auto& [ord, job] : jobs_) {
+    if (job.queue == queue && job.state == state && job.finished_at) {
+      found.emplace_back(*job.finished_at, job.id);
+    }
+  }
+  std::ranges::stable_sort(found, {}, &std::pair<Time, JobId>::first);
+  return found;
+}
+
+Result<std::vector<JobId>> MemoryTables::finished_until(const SharedBytes& queue, core::State state,
+                                                        Time until, std::uint32_t limit) {
+  const MutexLock lock(mutex_);
+  std::vector<JobId> ids;
+  for (const auto& [at, id] : finished(queue, state)) {
+    if (at > until || ids.size() == limit) break;
+    ids.push_back(id);
+  }
+  return ids;
+}
+
+Result<std::optional<Time>> MemoryTables::oldest_finished(const SharedBytes& queue,
+                                                          core::State state) {
+  const MutexLock lock(mutex_);
+  const auto found = finished(queue, state);
+  if (found.empty()) return std::nullopt;
+  return found.front().first;
+}
+
+Status MemoryTables::put_blob(const std::string& name, const std::string& content) {
+  const MutexLock lock(mutex_);
+  blobs_[name] = content;
+  return {};
+}
+
+Result<std::optional<std::string>> MemoryTables::get_blob(const std::string& name) {
+  const MutexLock lock(mutex_);
+  const auto found = blobs_.find(name);
+  if (found == blobs_.end()) return std::nullopt;
+  return found->second;
+}
+
+}  // namespace millrace::store

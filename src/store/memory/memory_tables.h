@@ -1,0 +1,64 @@
+// The tables of the memory store.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "base/mutex.h"
+#include "store/tables.h"
+
+namespace millrace::store {
+
+class MemoryTables final : public Tables {
+ public:
+  Status flush(const core::Changes& changes, Seq from, const Progress& to) override;
+  Result<Seq> sync() override;
+
+  Status load(StateVisitor& visitor) override;
+  Result<Progress> progress() override;
+
+  Result<std::vector<core::Job>> fetch(const std::vector<JobId>& ids) override;
+  Result<JobHistory> history(const JobId& id) override;
+  Result<JobPage> list(const JobQuery& query) override;
+  Result<IdPage> select_ids(const core::JobFilter& filter, std::optional<std::uint64_t> after_ord,
+                            std::uint32_t limit, std::chrono::milliseconds budget) override;
+  Result<std::uint64_t> count(const core::JobFilter& filter, std::uint64_t limit,
+                              std::chrono::milliseconds budget) override;
+  Result<std::vector<JobId>> finished_until(const SharedBytes& queue, core::State state, Time until,
+                                            std::uint32_t limit) override;
+  Result<std::optional<Time>> oldest_finished(const SharedBytes& queue, core::State state) override;
+  Status put_blob(const std::string& name, const std::string& content) override;
+  Result<std::optional<std::string>> get_blob(const std::string& name) override;
+
+ private:
+  using Ord = std::uint64_t;
+
+  void delete_job(const JobId& id) MILLRACE_REQUIRES(mutex_);
+  void upsert_job(const core::Job& job) MILLRACE_REQUIRES(mutex_);
+  void write_history(const core::Changes& changes) MILLRACE_REQUIRES(mutex_);
+  void write_keys(const core::Changes& changes) MILLRACE_REQUIRES(mutex_);
+  // Matching jobs, newest first from `after_ord`, until `visit` returns false.
+  void scan(const core::JobFilter& filter, std::optional<Ord> after_ord,
+            const std::function<bool(const core::Job&)>& visit) MILLRACE_REQUIRES(mutex_);
+  // Ended jobs of a queue and state, oldest first.
+  std::vector<std::pair<Time, JobId>> finished(const SharedBytes& queue, core::State state)
+      MILLRACE_REQUIRES(mutex_);
+
+  Mutex mutex_;
+  Progress progress_ MILLRACE_GUARDED_BY(mutex_);
+  std::map<Ord, core::Job> jobs_ MILLRACE_GUARDED_BY(mutex_);
+  std::map<JobId, Ord> ords_ MILLRACE_GUARDED_BY(mutex_);
+  std::map<Ord, JobHistory> histories_ MILLRACE_GUARDED_BY(mutex_);
+  std::map<std::string, core::Queue, std::less<>> queues_ MILLRACE_GUARDED_BY(mutex_);
+  std::map<std::pair<Time, Fingerprint>, core::KeyRow> keys_ MILLRACE_GUARDED_BY(mutex_);
+  std::map<std::pair<std::string, std::string>, core::HeldUnique> uniques_
+      MILLRACE_GUARDED_BY(mutex_);
+  std::deque<core::EndedLease> ended_leases_ MILLRACE_GUARDED_BY(mutex_);
+  std::map<std::string, std::string> blobs_ MILLRACE_GUARDED_BY(mutex_);
+};
+
+}  // namespace millrace::store
