@@ -1,0 +1,322 @@
+#include "server/driver.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "core/limits.h"
+
+namespace millrace::server {
+namespace {
+
+using std::chrono_literals::operator""ms;
+using std::chrono_literals::operator""s;
+using SteadyClock = std::chrono::steady_clock;
+
+// How old the published figures may become while the shard is busy.
+constexpr auto kPublishInterval = 100ms;
+constexpr auto kTrimInterval = 2s;
+// While there are leases the thread wakes this often, so that it knows a wait from a standstill.
+constexpr auto kPulse = 500ms;
+// A timer this late means that the clock ran on while the thread slept (the machine was suspended).
+constexpr auto kLateWakeup = 100ms;
+constexpr std::int64_t kNoWakeup = std::numeric_limits<std::int64_t>::max();
+
+}  // namespace
+
+Result<std::unique_ptr<Driver>> Driver::start(DriverOptions options, Parts parts) {
+  const std::optional<Time> alive_until = LivenessFile(options.liveness_file).read();
+  auto shard = engine::Shard::recover(options.shard, parts.store, parts.time.wall(), alive_until,
+                                      parts.observer);
+  if (!shard) return std::unexpected(std::move(shard.error()));
+  const Time last_journaled = (*shard)->machine().facts().at;
+  const Seq projected = (*shard)->figures().projected;
+  return std::unique_ptr<Driver>(new Driver(std::move(options), std::move(parts), std::move(*shard),
+                                            last_journaled, projected));
+}
+
+Driver::Driver(DriverOptions options, Parts parts, std::unique_ptr<engine::Shard> shard,
+               Time last_journaled, Seq projected)
+    : options_(std::move(options)),
+      parts_(std::move(parts)),
+      clock_(parts_.time, last_journaled),
+      shard_(std::move(shard)),
+      liveness_(options_.liveness_file) {
+  status_.figures = shard_->figures();
+  journal_ = std::make_unique<JournalThread>(
+      *parts_.store.journal,
+      [this](store::AppendResult result, std::chrono::nanoseconds took) {
+        on_append_done(std::move(result), took);
+      },
+      parts_.log);
+  projection_ = std::make_unique<ProjectionThread>(
+      *parts_.store.tables, projected,
+      ProjectionThread::Hooks{
+          .flushed =
+              [this](Status status, const engine::Flush& flush, std::chrono::nanoseconds took) {
+                on_flush_done(std::move(status), flush, took);
+              },
+          .synced =
+              [this](Seq seq) {
+                synced_ = seq;
+                const std::lock_guard lock(status_mutex_);
+                status_.synced = seq;
+              },
+          .chores = [this] { do_chores(); }},
+      parts_.log);
+  thread_ = std::thread([this] { run(); });
+}
+
+Driver::~Driver() {
+  post([](Inbox& inbox) { inbox.stop = true; });
+  thread_.join();
+}
+
+template <typename Change>
+void Driver::post(Change change) {
+  bool wake = false;
+  {
+    const std::lock_guard lock(mutex_);
+    change(inbox_);
+    wake = std::exchange(waiting_, false);
+  }
+  if (wake) wake_.notify_one();
+}
+
+void Driver::submit(engine::Request request, engine::ReplyPort& port, engine::Ticket ticket) {
+  post([&](Inbox& inbox) { inbox.mail.push_back({&port, ticket, std::move(request)}); });
+}
+
+void Driver::cancel(engine::ReplyPort& port, engine::Ticket ticket) {
+  post([&](Inbox& inbox) { inbox.mail.push_back({&port, ticket, std::nullopt}); });
+}
+
+void Driver::drain() {
+  {
+    const std::lock_guard lock(status_mutex_);
+    status_.draining = true;
+  }
+  post([](Inbox& inbox) { inbox.drain = true; });
+}
+
+bool Driver::wait_until_drained(SteadyClock::time_point deadline) {
+  std::unique_lock lock(status_mutex_);
+  return drained_changed_.wait_until(lock, deadline, [this] { return drained_; });
+}
+
+DriverStatus Driver::status() const {
+  DriverStatus status;
+  {
+    const std::lock_guard lock(status_mutex_);
+    status = status_;
+  }
+  status.wall_ahead = clock_.wall_ahead();
+  return status;
+}
+
+// --- The shard's thread.
+
+void Driver::run() {
+  Inbox inbox;
+  slept_at_ = clock_.now();
+  while (true) {
+    const Time now = wake_up();
+    take_in(inbox, now);
+    // A row that was decided while the last one was in flight: the disk need not wait for what
+    // follows.
+    hand_over_row();
+    release_answers();
+    shard_->step(now);
+    hand_over_row();
+    hand_over_flush(now);
+    release_answers();
+    if (shard_->ended() && !ended_) end();
+    publish(false);
+    if (inbox.stop) return;
+    wait_for_work(inbox);
+  }
+}
+
+void Driver::wait_for_work(Inbox& inbox) {
+  inbox.mail.clear();
+  const std::optional<Time> wakeup = shard_->next_wakeup();
+  wakeup_ms_.store(wakeup ? to_ms(*wakeup) : kNoWakeup, std::memory_order_relaxed);
+  slept_at_ = clock_.now();
+  auto until = SteadyClock::time_point::max();
+  if (wakeup) until = SteadyClock::now() + std::max(*wakeup - slept_at_, Duration{0});
+  if (shard_->machine().live_leases() > 0) until = std::min(until, SteadyClock::now() + kPulse);
+  if (unpublished_) until = std::min(until, published_ + kPublishInterval);
+
+  std::unique_lock lock(mutex_);
+  while (inbox_.empty()) {
+    waiting_ = true;
+    if (until == SteadyClock::time_point::max()) {
+      wake_.wait(lock);
+    } else if (wake_.wait_until(lock, until) == std::cv_status::timeout) {
+      break;
+    }
+  }
+  waiting_ = false;
+  // The mail's two buffers change places: neither allocates again once they have grown.
+  std::swap(inbox.mail, inbox_.mail);
+  inbox.appended = std::exchange(inbox_.appended, std::nullopt);
+  inbox.flushed = std::exchange(inbox_.flushed, std::nullopt);
+  inbox.drain = std::exchange(inbox_.drain, false);
+  inbox.look = std::exchange(inbox_.look, false);
+  inbox.stop = inbox_.stop;
+}
+
+void Driver::take_in(Inbox& inbox, Time now) {
+  if (inbox.appended) {
+    row_in_flight_ = false;
+    shard_->append_done(*inbox.appended, now);
+  }
+  if (inbox.flushed) {
+    flush_in_flight_ = false;
+    shard_->flush_done(inbox.flushed->status, now);
+  }
+  if (inbox.drain && !std::exchange(draining_, true)) shard_->drain();
+  for (Mail& mail : inbox.mail) {
+    if (mail.request) {
+      shard_->offer(std::move(*mail.request), *mail.port, mail.ticket);
+      ++requests_since_row_;
+    } else {
+      shard_->cancel(*mail.port, mail.ticket);
+    }
+  }
+  inbox.mail.clear();
+}
+
+void Driver::hand_over_row() {
+  if (row_in_flight_ || shard_->ended()) return;
+  const store::JournalRow* const row = shard_->next_append();
+  if (row == nullptr) return;
+  row_in_flight_ = true;
+  row_bytes_ = row->body.size();
+  row_requests_ = std::exchange(requests_since_row_, 0);
+  journal_->append(row);
+}
+
+void Driver::hand_over_flush(Time now) {
+  if (flush_in_flight_ || shard_->ended()) return;
+  if (draining_) shard_->request_flush();
+  if (auto flush = shard_->next_flush(now)) {
+    flush_in_flight_ = true;
+    projection_->flush(std::move(*flush));
+  }
+}
+
+void Driver::release_answers() {
+  for (engine::Outgoing& answer : shard_->take_answers()) {
+    auto at =
+        std::ranges::find(outgoing_, answer.port, [](const auto& entry) { return entry.first; });
+    if (at == outgoing_.end()) at = outgoing_.insert(at, {answer.port, {}});
+    at->second.push_back(std::move(answer.delivery));
+  }
+  for (auto& [port, deliveries] : outgoing_) {
+    if (!deliveries.empty()) port->deliver(deliveries);
+    deliveries.clear();
+  }
+}
+
+Time Driver::wake_up() {
+  const Duration slept = clock_.now() - slept_at_;
+  // Longer than any wait with leases lasts: nobody could be answered meanwhile.
+  if (slept > core::kStallGrace && shard_->machine().live_leases() > 0) {
+    parts_.log.warn("the process stood still: live leases get as much more time",
+                    {{"ms", slept.count()}});
+    shard_->grant_grace(slept);
+  }
+  const Duration ahead = clock_.wall_ahead();
+  if (ahead > core::kMaxClockLag) {
+    parts_.log.warn("the wall clock is ahead: following it, live leases get as much more time",
+                    {{"ahead_ms", ahead.count()}});
+    clock_.step(ahead);
+    shard_->grant_grace(ahead);
+  }
+  return clock_.now();
+}
+
+void Driver::publish(bool force) {
+  const auto now = SteadyClock::now();
+  const bool drained = draining_ && !row_in_flight_ && !flush_in_flight_ && shard_->idle();
+  if (!force && !drained && now - published_ < kPublishInterval) {
+    unpublished_ = true;
+    return;
+  }
+  unpublished_ = false;
+  published_ = now;
+  const engine::Shard::Figures figures = shard_->figures();
+  const std::lock_guard lock(status_mutex_);
+  status_.figures = figures;
+  if (drained && !std::exchange(drained_, true)) drained_changed_.notify_all();
+}
+
+void Driver::end() {
+  ended_ = true;
+  parts_.log.error("the shard has stopped", {{"reason", *shard_->ended()}});
+  {
+    const std::lock_guard lock(status_mutex_);
+    status_.ended = shard_->ended();
+  }
+  publish(true);
+  parts_.on_ended();
+}
+
+// --- The other threads' reports.
+
+void Driver::on_append_done(store::AppendResult result, std::chrono::nanoseconds took) {
+  const bool durable = result.outcome == store::AppendOutcome::kDurable;
+  if (durable) {
+    parts_.probe.committed(took, row_bytes_, row_requests_);
+  } else {
+    parts_.probe.append_failed(result.outcome);
+  }
+  {
+    const std::lock_guard lock(status_mutex_);
+    status_.journal_failing = !durable;
+  }
+  post([&](Inbox& inbox) { inbox.appended = std::move(result); });
+}
+
+void Driver::on_flush_done(Status status, const engine::Flush& flush,
+                           std::chrono::nanoseconds took) {
+  parts_.probe.flushed(took, flush.changes->jobs.size(), status.has_value());
+  {
+    const std::lock_guard lock(status_mutex_);
+    status_.tables_failing = !status;
+  }
+  post([&](Inbox& inbox) { inbox.flushed = FlushDone{std::move(status)}; });
+}
+
+void Driver::do_chores() {
+  const DriverStatus status = this->status();
+  const Time now = clock_.now();
+  if (status.figures.live_leases > 0 && !status.ended) {
+    if (const Status written = liveness_.write(now); !written) {
+      parts_.log.warn("the liveness stamp can't be written", {{"reason", written.error().message}});
+    }
+  }
+  const bool overslept =
+      to_ms(now) - wakeup_ms_.load(std::memory_order_relaxed) > kLateWakeup.count();
+  if (status.wall_ahead > core::kMaxClockLag || overslept) {
+    post([](Inbox& inbox) { inbox.look = true; });
+  }
+  if (SteadyClock::now() >= next_trim_) {
+    next_trim_ = SteadyClock::now() + kTrimInterval;
+    trim();
+  }
+  parts_.chores(now);
+}
+
+void Driver::trim() {
+  const Result<Seq> below =
+      trim_point(*parts_.store.journal, synced_, clock_.now(), options_.events);
+  if (below) {
+    journal_->trim_below(*below);
+  } else {
+    parts_.log.warn("the journal can't be measured", {{"reason", below.error().message}});
+  }
+}
+
+}  // namespace millrace::server

@@ -1,0 +1,185 @@
+// Runs a shard: gives its loop a thread, the journal and the projection one each, and the time.
+// Requests come in through the Gateway from any thread; answers go out by port, one delivery for
+// each port and commit.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "engine/gateway.h"
+#include "engine/shard.h"
+#include "server/journal_thread.h"
+#include "server/liveness.h"
+#include "server/projection_thread.h"
+#include "server/shard_clock.h"
+#include "server/trim_policy.h"
+#include "store/tables.h"
+
+namespace millrace::server {
+
+// Told what the driver's threads do; for metrics. Each call comes on the thread that did it; must
+// not block.
+class DriverProbe {
+ public:
+  virtual ~DriverProbe() = default;
+  // An append returned durable. `requests`: how many came in since the row before.
+  virtual void committed(std::chrono::nanoseconds took, std::size_t body_bytes,
+                         std::size_t requests) = 0;
+  virtual void append_failed(store::AppendOutcome outcome) = 0;
+  virtual void flushed(std::chrono::nanoseconds took, std::size_t jobs, bool ok) = 0;
+};
+
+struct DriverOptions {
+  engine::ShardOptions shard;
+  std::string liveness_file;
+  EventRetention events;
+};
+
+struct DriverStatus {
+  engine::Shard::Figures figures;
+  Seq synced{};  // in the tables, beyond a power failure
+  bool draining = false;
+  bool journal_failing = false;  // the last append did not succeed
+  bool tables_failing = false;
+  std::optional<std::string> ended;  // the shard has stopped for good
+  Duration wall_ahead{};             // of the shard's time; negative: behind
+};
+
+class Driver final : public engine::Gateway {
+ public:
+  struct Parts {
+    store::Store& store;
+    const TimeSource& time;
+    engine::DurableObserver& observer;  // called on the shard's thread
+    DriverProbe& probe;
+    // Regular work that may block for a read or write of the store; about once a second, on the
+    // projection's thread.
+    std::function<void(Time now)> chores;
+    // The shard has ended for good: the process should. Once, on the shard's thread.
+    std::function<void()> on_ended;
+    Logger log;
+  };
+
+  // Recovers the shard and starts the threads. All of `parts` must outlive the driver.
+  static Result<std::unique_ptr<Driver>> start(DriverOptions options, Parts parts);
+  // Stops at once what goes on; nothing that was answered is lost. No request may come any more.
+  ~Driver() override;
+  Driver(const Driver&) = delete;
+  Driver& operator=(const Driver&) = delete;
+
+  void submit(engine::Request request, engine::ReplyPort& port, engine::Ticket ticket) override;
+  void cancel(engine::ReplyPort& port, engine::Ticket ticket) override;
+
+  // --- Any thread.
+  // New work is refused from now on, waits are answered, everything is committed and projected.
+  void drain();
+  // True: all of that is done.
+  bool wait_until_drained(std::chrono::steady_clock::time_point deadline);
+
+  Time now() const { return clock_.now(); }
+  DriverStatus status() const;
+  // Keeps the journal from being trimmed, for a backup.
+  JournalThread::TrimHold hold_trimming() { return JournalThread::TrimHold(*journal_); }
+
+ private:
+  struct Mail {
+    engine::ReplyPort* port = nullptr;
+    engine::Ticket ticket{};
+    std::optional<engine::Request> request;  // none: the ticket is cancelled
+  };
+  struct FlushDone {
+    Status status;
+  };
+  // What has come for the shard's thread.
+  struct Inbox {
+    std::vector<Mail> mail;
+    std::optional<store::AppendResult> appended;
+    std::optional<FlushDone> flushed;
+    bool drain = false;
+    bool look = false;  // at the clock
+    bool stop = false;
+    bool empty() const { return mail.empty() && !appended && !flushed && !drain && !look && !stop; }
+  };
+
+  Driver(DriverOptions options, Parts parts, std::unique_ptr<engine::Shard> shard,
+         Time last_journaled, Seq projected);
+
+  // --- The shard's thread.
+  void run();
+  void wait_for_work(Inbox& inbox);
+  void take_in(Inbox& inbox, Time now);
+  void hand_over_row();
+  void hand_over_flush(Time now);
+  void release_answers();
+  // The time at waking: gives leases back what a stopped process or a stepped clock took from them.
+  Time wake_up();
+  void publish(bool force);
+  void end();
+
+  // Changes the inbox and wakes the shard's thread.
+  template <typename Change>
+  void post(Change change);
+
+  // --- The other threads' reports.
+  void on_append_done(store::AppendResult result, std::chrono::nanoseconds took);
+  void on_flush_done(Status status, const engine::Flush& flush, std::chrono::nanoseconds took);
+  void do_chores();
+  void trim();
+
+  const DriverOptions options_;
+  Parts parts_;
+  ShardClock clock_;
+  std::unique_ptr<engine::Shard> shard_;  // the shard's thread's alone
+  LivenessFile liveness_;
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  Inbox inbox_;           // guarded by mutex_
+  bool waiting_ = false;  // guarded by mutex_: the shard's thread sleeps
+
+  // What others may know of the shard.
+  mutable std::mutex status_mutex_;
+  std::condition_variable drained_changed_;
+  DriverStatus status_;   // guarded by status_mutex_
+  bool drained_ = false;  // guarded by status_mutex_
+  // When the shard's thread means to wake by itself, so that the chores notice a clock that ran on
+  // meanwhile.
+  std::atomic<std::int64_t> wakeup_ms_{0};
+
+  // The shard's thread's own.
+  std::vector<std::pair<engine::ReplyPort*, std::vector<engine::Delivery>>> outgoing_;
+  bool row_in_flight_ = false;
+  bool flush_in_flight_ = false;
+  bool draining_ = false;
+  bool ended_ = false;
+  std::size_t requests_since_row_ = 0;
+  std::chrono::steady_clock::time_point published_;
+  bool unpublished_ = true;
+  Time slept_at_{};  // when the last wait began
+  // Of the row in flight; read by the journal's thread when it is done.
+  std::size_t row_bytes_ = 0;
+  std::size_t row_requests_ = 0;
+
+  // The projection's thread's own.
+  Seq synced_{};
+  std::chrono::steady_clock::time_point next_trim_;
+
+  // Last, and in this order: they stop before what they use goes.
+  std::unique_ptr<JournalThread> journal_;
+  std::unique_ptr<ProjectionThread> projection_;
+  std::thread thread_;
+};
+
+}  // namespace millrace::server

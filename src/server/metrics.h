@@ -1,0 +1,49 @@
+// The figures of /metrics, in Prometheus' text format. What happens often is counted here as it
+// happens, in atomics; the rest is asked of those who know when somebody looks.
+// docs/reference/metrics.md lists the names.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/time.h"
+#include "engine/observer.h"
+#include "engine/statistics.h"
+#include "http/observer.h"
+#include "server/driver.h"
+
+namespace millrace::server {
+
+// Thread-safe.
+class Metrics final : public engine::DurableObserver, public DriverProbe, public http::Observer {
+ public:
+  Metrics();
+  ~Metrics() override;
+
+  void durable(Seq seq, const core::EventBatch& batch) override;
+
+  void committed(std::chrono::nanoseconds took, std::size_t body_bytes,
+                 std::size_t requests) override;
+  void append_failed(store::AppendOutcome outcome) override;
+  void flushed(std::chrono::nanoseconds took, std::size_t jobs, bool ok) override;
+
+  void answered(const http::RequestRecord& record) override;
+  void connection(Connection what) override;
+
+  // What the others know at the time of asking.
+  struct Sources {
+    std::string version;
+    std::string commit;
+    const engine::Statistics& statistics;
+    DriverStatus status;
+    Time started_at{};
+    Time now{};
+  };
+  std::string text(const Sources& sources) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace millrace::server
