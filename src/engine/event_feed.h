@@ -15,7 +15,7 @@
 #include "base/time.h"
 #include "core/event.h"
 #include "core/reply.h"
-#include "engine/shard.h"
+#include "engine/observer.h"
 #include "store/journal.h"
 
 namespace millrace::engine {

@@ -16,22 +16,24 @@ struct Delivery {
   Answer answer;
 };
 
-// Where answers go; one per I/O thread, so that a batch of answers wakes each thread once. Must outlive every request
-// that names it.
+// Where answers go; one per I/O thread, so that a batch of answers wakes each thread once. Must
+// outlive every request that names it.
 class ReplyPort {
  public:
   virtual ~ReplyPort() = default;
-  // Called on the shard's thread, with all answers of a commit for this port; must not block. Takes the answers.
+  // Called on the shard's thread, with all answers of a commit for this port; must not block. Takes
+  // the answers.
   virtual void deliver(std::span<Delivery> deliveries) = 0;
 };
 
 class Gateway {
  public:
   virtual ~Gateway() = default;
-  // Any thread; never blocks. Exactly one answer comes for every ticket, unless it is cancelled first.
+  // Any thread; never blocks. Exactly one answer comes for every ticket, unless it is cancelled
+  // first.
   virtual void submit(Request request, ReplyPort& port, Ticket ticket) = 0;
-  // The asker has gone (its connection closed): a wait is given up and, if a claim for it was not decided yet, none is.
-  // An answer may still come.
+  // The asker has gone (its connection closed): a wait is given up and, if a claim for it was not
+  // decided yet, none is. An answer may still come.
   virtual void cancel(ReplyPort& port, Ticket ticket) = 0;
 };
 

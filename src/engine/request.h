@@ -1,5 +1,5 @@
-// What may be asked of a shard from outside, and what comes back. A request is a core command, or one of the few things
-// that the loop itself serves: waiting, workers, the projection's position.
+// What may be asked of a shard from outside, and what comes back. A request is a core command, or
+// one of the few things that the loop itself serves: waiting, workers, the projection's position.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,8 @@ struct WaitingClaim {
   WorkerInfo worker;
 };
 
-// All of a worker's round trip. Acks, heartbeats and logs are committed at once, before the claim waits.
+// All of a worker's round trip. Acks, heartbeats and logs are committed at once, before the claim
+// waits.
 struct Poll {
   WorkerInfo worker;
   core::Ack acks;
@@ -46,7 +47,8 @@ struct Poll {
   Duration wait{};
 };
 
-// Answers when the job has ended (or was deleted), or after `wait`, with the job as it then is: JobReply.
+// Answers when the job has ended (or was deleted), or after `wait`, with the job as it then is:
+// JobReply.
 struct WatchJob {
   JobId id;
   Duration wait{};
@@ -69,8 +71,8 @@ struct CommandWorker {  // kQuiet or kStopping
   WorkerState state{};
 };
 
-using Request = std::variant<core::Command, WaitingClaim, Poll, WatchJob, AwaitProjection, AwaitEvents, ListWorkers,
-                             CommandWorker>;
+using Request = std::variant<core::Command, WaitingClaim, Poll, WatchJob, AwaitProjection,
+                             AwaitEvents, ListWorkers, CommandWorker>;
 
 // --- Answers.
 
@@ -99,7 +101,7 @@ struct WorkerView {
   std::vector<core::JobView> running;
 };
 struct WorkersReply {
-  bool found = true;  // false: CommandWorker named nobody
+  bool found = true;                // false: CommandWorker named nobody
   std::vector<WorkerView> workers;  // by id
 };
 

@@ -1,12 +1,13 @@
-// The shard loop without its I/O: commands in, rows to append and changes to flush out, answers held back until what they
-// rest on is durable. A driver with threads runs it in the server; the simulator runs the same object step by step.
+// The shard loop without its I/O: commands in, rows to append and changes to flush out, answers
+// held back until what they rest on is durable. A driver with threads runs it in the server; the
+// simulator runs the same object step by step.
 //
 // One thread owns it. The driver's cycle, in any order as things happen:
 //   offer()        hand over what came in
 //   step(now)      decide what waits, serve waiters and timers, encode: fills the next row
-//   next_append()  a row to append, if none is in flight -> Journal::append elsewhere -> append_done()
-//   next_flush()   changes to project, if due and none is in flight -> Tables::flush elsewhere -> flush_done()
-//   take_answers() what may leave now
+//   next_append()  a row to append, if none is in flight -> Journal::append elsewhere ->
+//   append_done() next_flush()   changes to project, if due and none is in flight -> Tables::flush
+//   elsewhere -> flush_done() take_answers() what may leave now
 #pragma once
 
 #include <cstdint>
@@ -19,6 +20,7 @@
 #include "base/time.h"
 #include "core/machine.h"
 #include "engine/gateway.h"
+#include "engine/observer.h"
 #include "engine/request.h"
 #include "store/journal.h"
 #include "store/tables.h"
@@ -26,10 +28,14 @@
 namespace millrace::engine {
 
 struct ShardOptions {
+  std::uint32_t shard = 0;  // its number: part of each journal row's checksum
   core::MachineOptions machine;
-  // New jobs are refused when this many changed jobs wait for the projection; at `hard` everything but reads is.
+  // New jobs are refused when this many changed jobs wait for the projection; at `hard` everything
+  // but reads is.
   std::size_t max_unprojected = 2'000'000;
   std::size_t hard_max_unprojected = 4'000'000;
+  // New jobs are refused when memory holds more bytes of payloads and results.
+  std::uint64_t max_bytes_held = std::uint64_t{2} << 30;
   // A flush starts when the oldest unprojected change is this old, or at `flush_jobs` changed jobs.
   Duration flush_after{100};
   std::size_t flush_jobs = 20'000;
@@ -47,20 +53,15 @@ struct Flush {
   store::Progress to;
 };
 
-// What became durable, for statistics, metrics and the event feed: in order, each batch once.
-class DurableObserver {
- public:
-  virtual ~DurableObserver() = default;
-  virtual void durable(Seq seq, const core::EventBatch& batch) = 0;
-};
-
 class Shard {
  public:
-  // Recovers from the store: loads the tables, replays the journal after them, checks that it continues without a gap,
-  // and decides the new term's first batch (epoch, grace for live leases since `alive_until`, the last instant that the
-  // former process is known to have lived). `journal` and `tables` are used for reads only.
+  // Recovers from the store: loads the tables, replays the journal after them, checks that it
+  // continues without a gap, and decides the new term's first batch (epoch, grace for live leases
+  // since `alive_until`, the last instant that the former process is known to have lived).
+  // `journal` and `tables` are used for reads only.
   static Result<std::unique_ptr<Shard>> recover(ShardOptions options, store::Store& store, Time now,
-                                                std::optional<Time> alive_until, DurableObserver& observer);
+                                                std::optional<Time> alive_until,
+                                                DurableObserver& observer);
   ~Shard();
   Shard(const Shard&) = delete;
   Shard& operator=(const Shard&) = delete;
@@ -68,13 +69,19 @@ class Shard {
   void offer(Request request, ReplyPort& port, Ticket ticket);
   void cancel(ReplyPort& port, Ticket ticket);
 
-  // Decides what was offered (as much as fits one body) unless a decided row already waits behind one in flight.
+  // Decides what was offered (as much as fits one body) unless a decided row already waits behind
+  // one in flight, or one is in flight and little has been offered: that waits for append_done(),
+  // to be committed together. So step() is due after offer(), after append_done(), after
+  // flush_done() and at next_wakeup().
   void step(Time now);
+  // Nothing could run for `by` (the process was stopped, or the clock is moved ahead by as much):
+  // live leases get it back with the next step.
+  void grant_grace(Duration by);
 
   // The row to append now; the pointer holds until append_done. Null: nothing, or one is in flight.
   const store::JournalRow* next_append();
-  // kDurable releases answers; kUnknown and kFailed give the same row again from next_append() (the driver paces it);
-  // kFenced and kBroken end the shard: ended() tells.
+  // kDurable releases answers; kUnknown and kFailed give the same row again from next_append() (the
+  // driver paces it); kFenced and kBroken end the shard: ended() tells.
   void append_done(const store::AppendResult& result, Time now);
 
   std::optional<Flush> next_flush(Time now);
@@ -85,7 +92,8 @@ class Shard {
   // When step() has something to do by itself (a timer, a wait that ends, a flush that falls due).
   std::optional<Time> next_wakeup() const;
 
-  // New work is answered kDraining, waiting claims and watches are answered now. Acks, heartbeats and reads go on.
+  // New work is answered kDraining, waiting claims and watches are answered now. Acks, heartbeats
+  // and reads go on.
   void drain();
   // Nothing decided waits for its commit, and the projection holds it all.
   bool idle() const;

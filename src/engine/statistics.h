@@ -14,7 +14,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
-#include "engine/shard.h"
+#include "engine/observer.h"
 
 namespace millrace::engine {
 

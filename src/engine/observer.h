@@ -1,0 +1,16 @@
+// Whoever wants to know what became durable: statistics, metrics, the event feed, ...
+#pragma once
+
+#include "base/ids.h"
+#include "core/event.h"
+
+namespace millrace::engine {
+
+// Called on the shard's thread, in order, each batch once; must not block.
+class DurableObserver {
+ public:
+  virtual ~DurableObserver() = default;
+  virtual void durable(Seq seq, const core::EventBatch& batch) = 0;
+};
+
+}  // namespace millrace::engine

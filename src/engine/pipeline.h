@@ -1,0 +1,67 @@
+// The rows between decision and durability: one in flight, at most one sealed behind it. Chains the
+// checksums.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "core/event.h"
+#include "store/journal.h"
+
+namespace millrace::engine {
+
+class Pipeline {
+ public:
+  // Goes on after row `head` of checksum `head_checksum`, which is durable.
+  Pipeline(std::uint32_t shard, Epoch epoch, Seq head, const store::Checksum& head_checksum);
+
+  bool can_seal() const { return sealed_ == nullptr; }
+  // Encodes the next row. Precondition: can_seal().
+  void seal(core::EventBatch batch);
+
+  // The row to hand to the journal, or null; it counts as in flight from then on.
+  const store::JournalRow* next(Time now);
+  // In flight, or given back by a failed append and to be tried again.
+  bool in_flight() const { return appending_ != nullptr; }
+  // Since when the row in flight has been on its way, failed tries included.
+  Time in_flight_since() const { return since_; }
+  // Since when appends have failed; none: the last one did not.
+  std::optional<Time> failing_since() const { return failing_since_; }
+
+  struct Durable {
+    Seq seq{};
+    core::EventBatch batch;
+    Duration took{};
+  };
+  // The row in flight is durable.
+  Durable settle(Time now);
+  // It may be, or is not: the same row comes again.
+  void retry(Time now);
+
+  Seq head() const { return head_; }  // the newest row, durable or not
+  const store::Checksum& head_checksum() const { return head_checksum_; }
+  Seq durable() const { return durable_; }
+  bool empty() const { return appending_ == nullptr && sealed_ == nullptr; }
+
+ private:
+  struct Row {
+    store::JournalRow row;
+    core::EventBatch batch;
+  };
+
+  const std::uint32_t shard_;
+  const Epoch epoch_;
+  Seq head_;
+  store::Checksum head_checksum_;
+  Seq durable_;
+  std::unique_ptr<Row> appending_;  // not movable: the journal thread holds a pointer into it
+  std::unique_ptr<Row> sealed_;
+  bool handed_out_ = false;
+  Time since_{};
+  std::optional<Time> failing_since_;
+};
+
+}  // namespace millrace::engine

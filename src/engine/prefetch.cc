@@ -1,0 +1,33 @@
+#include "engine/prefetch.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/row_budget.h"
+
+namespace millrace::engine {
+
+Result<std::size_t> Prefetch::load(store::Tables& tables, const std::vector<JobId>& ids) {
+  std::size_t settled = 0;
+  std::size_t bytes = 0;
+  while (settled < ids.size() && bytes < kPrefetchBytes) {
+    const std::size_t end = std::min(ids.size(), settled + kPrefetchChunk);
+    const auto first = ids.begin() + static_cast<std::ptrdiff_t>(settled);
+    const auto last = ids.begin() + static_cast<std::ptrdiff_t>(end);
+    Result<std::vector<core::Job>> jobs = tables.fetch({first, last});
+    if (!jobs) return std::unexpected(jobs.error());
+    for (core::Job& job : *jobs) {
+      bytes += row_bytes(job);
+      jobs_.insert_or_assign(job.id, std::move(job));
+    }
+    settled = end;
+  }
+  return settled;
+}
+
+const core::Job* Prefetch::find(const JobId& id) const {
+  const auto found = jobs_.find(id);
+  return found == jobs_.end() ? nullptr : &found->second;
+}
+
+}  // namespace millrace::engine

@@ -1,0 +1,32 @@
+// Jobs that are in the tables alone, read for the commands of one step before any of them is
+// decided. Memory wins over them: the machine asks here only for what it does not hold, and it
+// holds whatever a flush under way has not stored yet.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "base/result.h"
+#include "core/machine.h"
+#include "store/tables.h"
+
+namespace millrace::engine {
+
+// A job may bring a payload and a result of a MiB each.
+inline constexpr std::size_t kPrefetchChunk = 64;
+inline constexpr std::size_t kPrefetchBytes = 32 * 1024 * 1024;
+
+class Prefetch : public core::Prefetched {
+ public:
+  // Reads `ids` chunk by chunk until it holds kPrefetchBytes: says how many of the first ids are
+  // settled.
+  Result<std::size_t> load(store::Tables& tables, const std::vector<JobId>& ids);
+
+  const core::Job* find(const JobId& id) const override;
+
+ private:
+  absl::flat_hash_map<JobId, core::Job> jobs_;
+};
+
+}  // namespace millrace::engine

@@ -1,0 +1,65 @@
+#include "engine/projector.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace millrace::engine {
+namespace {
+
+constexpr Duration kFirstBackoff{100};
+constexpr Duration kMaxBackoff{5'000};
+
+}  // namespace
+
+bool Projector::should_take(Time now, Seq head, std::size_t unprojected) const {
+  if (flush_ || head == projected_.seq) return false;
+  return forced_ || unprojected >= flush_jobs_ ||
+         (oldest_change_ && now - *oldest_change_ >= flush_after_);
+}
+
+void Projector::take(std::unique_ptr<const core::Changes> changes, Seq head,
+                     const store::Checksum& checksum) {
+  MILLRACE_CHECK(!flush_);
+  const store::Progress to{head, checksum, changes->facts};
+  flush_ = Flush{std::move(changes), projected_.seq, to};
+  oldest_change_.reset();
+  forced_ = false;
+}
+
+std::optional<Flush> Projector::hand_out(Seq durable, Time now) {
+  if (!flush_ || handed_out_ || flush_->to.seq > durable || now < retry_at_) return std::nullopt;
+  handed_out_ = true;
+  return flush_;
+}
+
+bool Projector::done(const Status& status, Time now) {
+  MILLRACE_CHECK(handed_out_);
+  handed_out_ = false;
+  if (!status) {
+    if (!failing_since_) failing_since_ = now;
+    backoff_ = std::clamp(backoff_ * 2, kFirstBackoff, kMaxBackoff);
+    retry_at_ = now + backoff_;
+    return false;
+  }
+  projected_ = flush_->to;
+  flush_.reset();
+  failing_since_.reset();
+  backoff_ = {};
+  return true;
+}
+
+std::optional<Time> Projector::next_time(Time now, Seq head, Seq durable,
+                                         std::size_t unprojected) const {
+  if (flush_) {
+    if (handed_out_ || flush_->to.seq > durable) return std::nullopt;
+    return std::max(now, retry_at_);
+  }
+  if (head == projected_.seq) return std::nullopt;
+  if (should_take(now, head, unprojected)) return now;
+  if (oldest_change_) return *oldest_change_ + flush_after_;
+  return std::nullopt;
+}
+
+}  // namespace millrace::engine

@@ -1,0 +1,55 @@
+// When the projection is written: what changed is taken at a batch's end, kept until that batch is
+// durable, handed out once, and again after a failure. At most one flush exists at a time.
+#pragma once
+
+#include <optional>
+
+#include "base/result.h"
+#include "engine/shard.h"
+
+namespace millrace::engine {
+
+class Projector {
+ public:
+  Projector(Duration flush_after, std::size_t flush_jobs, const store::Progress& progress)
+      : flush_after_(flush_after), flush_jobs_(flush_jobs), projected_(progress) {}
+
+  // A row was decided at `now`.
+  void row_decided(Time now) {
+    if (!oldest_change_) oldest_change_ = now;
+  }
+  // The next flush is due at once.
+  void force() { forced_ = true; }
+
+  // Changes should be taken now, up to row `head`.
+  bool should_take(Time now, Seq head, std::size_t unprojected) const;
+  void take(std::unique_ptr<const core::Changes> changes, Seq head,
+            const store::Checksum& checksum);
+
+  // The flush to write now, if it may be.
+  std::optional<Flush> hand_out(Seq durable, Time now);
+  // True: written, the machine may let go of it.
+  bool done(const Status& status, Time now);
+
+  // When should_take() or hand_out() will have something, without anything else happening.
+  std::optional<Time> next_time(Time now, Seq head, Seq durable, std::size_t unprojected) const;
+
+  const store::Progress& projected() const { return projected_; }
+  bool outstanding() const { return flush_.has_value(); }
+  // Since when flushes have failed; none: the last one did not.
+  std::optional<Time> failing_since() const { return failing_since_; }
+
+ private:
+  const Duration flush_after_;
+  const std::size_t flush_jobs_;
+  store::Progress projected_;
+  std::optional<Time> oldest_change_;  // decided, and in no flush yet
+  bool forced_ = false;
+  std::optional<Flush> flush_;
+  bool handed_out_ = false;
+  std::optional<Time> failing_since_;
+  Duration backoff_{};
+  Time retry_at_{};
+};
+
+}  // namespace millrace::engine

@@ -1,0 +1,295 @@
+#include "engine/shard.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "core/limits.h"
+#include "engine/recovery.h"
+#include "engine/shard_impl.h"
+
+namespace millrace::engine {
+namespace {
+
+void keep_earliest(std::optional<Time>& earliest, std::optional<Time> other) {
+  if (other && (!earliest || *other < *earliest)) earliest = other;
+}
+
+Epoch epoch_after(Epoch last, Time now) {
+  const auto seconds = std::max<std::int64_t>(0, to_ms(now) / 1000);
+  return Epoch{std::max(to_number(last) + 1, static_cast<std::uint64_t>(seconds))};
+}
+
+}  // namespace
+
+Shard::Impl::Impl(ShardOptions options, store::Tables& tables, Recovered recovered, Epoch epoch,
+                  Time now, DurableObserver& observer)
+    : options_(std::move(options)),
+      tables_(tables),
+      observer_(observer),
+      epoch_(epoch),
+      machine_(std::move(recovered.machine)),
+      pipeline_(options_.shard, epoch, recovered.head, recovered.head_checksum),
+      projector_(options_.flush_after, options_.flush_jobs, recovered.projected),
+      now_(now),
+      workers_swept_at_(now) {}
+
+void Shard::Impl::begin_term(Duration grace) {
+  if (pipeline_.head() != projector_.projected().seq) projector_.row_decided(now_);
+  const core::Reply queues = [&] {
+    std::vector<core::Event> none;
+    return machine_->decide(core::GetQueues{}, now_, Prefetch{}, core::Admission::kOpen, none);
+  }();
+  for (const core::Queue& queue : std::get<core::QueueReply>(queues).queues) {
+    retention_.restart(queue);
+  }
+  machine_->start_epoch(epoch_, now_, events_);
+  if (grace > core::kStallGrace) machine_->extend_leases(grace, now_, events_);
+  machine_->end_step();
+  seal();
+}
+
+void Shard::Impl::offer(Task task) {
+  if (ended_) {
+    answers_.send(task.asker, Unavailable::kStorage);
+    return;
+  }
+  inbox_.push_back(std::move(task));
+}
+
+void Shard::Impl::cancel(const Asker& asker) {
+  if (waiters_.cancel(asker) || watchers_.cancel(asker)) return;
+  for (auto* waits : {&projection_waits_, &event_waits_}) {
+    if (const auto number = waits->number_of(asker)) {
+      waits->take(*number);
+      return;
+    }
+  }
+  const auto found =
+      std::ranges::find_if(inbox_, [&](const Task& task) { return task.asker == asker; });
+  if (found == inbox_.end()) return;
+  // A command that was sent is carried out; what only its asker gains from is not.
+  if (found->kind == Task::Kind::kPoll && found->claims) {
+    found->commands.pop_back();
+    found->claims = false;
+  } else if (found->kind == Task::Kind::kClaim || found->kind == Task::Kind::kOther) {
+    inbox_.erase(found);
+  }
+}
+
+bool Shard::Impl::may_decide() const {
+  if (!pipeline_.can_seal()) return false;
+  if (!pipeline_.in_flight()) return true;
+  // What ends while the journal stalls must wait for the grace that follows it.
+  return inbox_.size() >= kDecideAheadAt && !pipeline_.failing_since() &&
+         now_ - pipeline_.in_flight_since() <= core::kStallGrace;
+}
+
+std::optional<Time> Shard::Impl::refuses_all_at() const {
+  if (!pipeline_.in_flight()) return std::nullopt;
+  const Time stalled = pipeline_.in_flight_since() + kRefuseAfterStalling;
+  if (!pipeline_.failing_since()) return stalled;
+  return std::min(stalled, *pipeline_.failing_since() + kRefuseAfterFailing);
+}
+
+bool Shard::Impl::refuses_all() const {
+  const std::optional<Time> at = refuses_all_at();
+  return at && now_ >= *at;
+}
+
+void Shard::Impl::refuse_all(Unavailable why) {
+  for (const Task& task : inbox_) answers_.send(task.asker, why);
+  inbox_.clear();
+  for (const ParkingNumber number : waiters_.expired(now_)) {
+    answers_.send(waiters_.take(number).asker, why);
+  }
+  for (const ParkingNumber number : watchers_.expired(now_)) {
+    answers_.send(watchers_.take(number).asker, why);
+  }
+  for (auto* waits : {&projection_waits_, &event_waits_}) {
+    for (const ParkingNumber number : waits->expired(now_)) {
+      answers_.send(waits->take(number).asker, why);
+    }
+  }
+}
+
+std::optional<Time> Shard::Impl::next_deadline() const {
+  std::optional<Time> earliest = waiters_.next_deadline();
+  keep_earliest(earliest, watchers_.next_deadline());
+  keep_earliest(earliest, projection_waits_.next_deadline());
+  keep_earliest(earliest, event_waits_.next_deadline());
+  return earliest;
+}
+
+void Shard::Impl::step(Time now) {
+  move_clock(now);
+  if (ended_) return;
+  if (refuses_all()) {
+    refuse_all(Unavailable::kStorage);
+  } else if (may_decide()) {
+    decide_step();
+  }
+}
+
+void Shard::Impl::append_done(const store::AppendResult& result, Time now) {
+  move_clock(now);
+  switch (result.outcome) {
+    case store::AppendOutcome::kDurable:
+      release_durable();
+      return;
+    case store::AppendOutcome::kUnknown:
+    case store::AppendOutcome::kFailed:
+      pipeline_.retry(now_);
+      return;
+    case store::AppendOutcome::kFenced:
+      end("another leader writes this shard's journal: " + result.message);
+      return;
+    case store::AppendOutcome::kBroken:
+      end("the journal can't be trusted any more: " + result.message);
+      return;
+  }
+}
+
+void Shard::Impl::release_durable() {
+  const Pipeline::Durable durable = pipeline_.settle(now_);
+  if (durable.took > core::kStallGrace) grant_grace(durable.took);
+  observer_.durable(durable.seq, durable.batch);
+  answers_.release(durable.seq);
+  wake_event_waits();
+}
+
+void Shard::Impl::end(std::string why) {
+  ended_ = std::move(why);
+  answers_.replace_held(Unavailable::kStorage);
+  for (const Task& task : inbox_) answers_.send(task.asker, Unavailable::kStorage);
+  inbox_.clear();
+  for (const auto number : waiters_.all()) {
+    answers_.send(waiters_.take(number).asker, Unavailable::kStorage);
+  }
+  for (const auto number : watchers_.all()) {
+    answers_.send(watchers_.take(number).asker, Unavailable::kStorage);
+  }
+  for (auto* waits : {&projection_waits_, &event_waits_}) {
+    for (const auto number : waits->all()) {
+      answers_.send(waits->take(number).asker, Unavailable::kStorage);
+    }
+  }
+}
+
+std::optional<Flush> Shard::Impl::next_flush(Time now) {
+  move_clock(now);
+  if (ended_) return std::nullopt;
+  if (draining_) projector_.force();
+  if (projector_.should_take(now_, pipeline_.head(), machine_->unprojected())) {
+    projector_.take(machine_->take_changes(), pipeline_.head(), pipeline_.head_checksum());
+  }
+  return projector_.hand_out(pipeline_.durable(), now_);
+}
+
+void Shard::Impl::flush_done(const Status& status, Time now) {
+  move_clock(now);
+  if (projector_.done(status, now_)) {
+    machine_->changes_stored();
+  }
+  if (!ended_) wake_projection_waits();
+}
+
+std::optional<Time> Shard::Impl::next_wakeup() const {
+  if (ended_) return std::nullopt;
+  std::optional<Time> earliest =
+      projector_.next_time(now_, pipeline_.head(), pipeline_.durable(), machine_->unprojected());
+  if (!may_decide()) {
+    // append_done() comes first, unless it is too long in coming for those who ask.
+    if (!refuses_all()) {
+      keep_earliest(earliest, refuses_all_at());
+    } else {
+      if (!inbox_.empty()) keep_earliest(earliest, now_);
+      keep_earliest(earliest, next_deadline());
+    }
+    return earliest;
+  }
+  if (!inbox_.empty()) return now_;
+  if (!hard_overloaded()) {
+    if (!woken_.empty()) return now_;
+    keep_earliest(earliest, machine_->next_timer());
+    keep_earliest(earliest, next_sweep());
+  }
+  keep_earliest(earliest, next_deadline());
+  return earliest;
+}
+
+void Shard::Impl::drain() {
+  draining_ = true;
+  for (const auto number : waiters_.all()) end_wait(waiters_.take(number), {});
+  for (const auto number : watchers_.all()) {
+    const Watchers::Entry entry = watchers_.take(number);
+    answer(entry.asker, core::Reply(job_reply(entry.item)));
+  }
+  for (const auto number : event_waits_.all()) {
+    answer(event_waits_.take(number).asker, std::monostate{});
+  }
+  dispatch();
+}
+
+bool Shard::Impl::idle() const {
+  return inbox_.empty() && pipeline_.empty() && projector_.projected().seq == pipeline_.head();
+}
+
+Shard::Figures Shard::Impl::figures() const {
+  return {.counts = machine_->counts(),
+          .jobs_in_memory = machine_->jobs_in_memory(),
+          .live_leases = machine_->live_leases(),
+          .waiting_claims = waiters_.size(),
+          .keys = machine_->keys_held(),
+          .unprojected = machine_->unprojected(),
+          .payload_bytes = machine_->bytes_held(),
+          .applied = pipeline_.head(),
+          .durable = pipeline_.durable(),
+          .projected = projector_.projected().seq,
+          .projected_at = projector_.projected().facts.at,
+          .epoch = epoch_};
+}
+
+// --- The public face.
+
+Shard::Shard(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Shard::~Shard() = default;
+
+Result<std::unique_ptr<Shard>> Shard::recover(ShardOptions options, store::Store& store, Time now,
+                                              std::optional<Time> alive_until,
+                                              DurableObserver& observer) {
+  Result<Recovered> recovered = recover_state(options.shard, options.machine, store);
+  if (!recovered) return std::unexpected(recovered.error());
+  // The shard's clock never goes back, whatever the wall clock says.
+  const Time last = recovered->machine->facts().at;
+  now = std::max(now, last);
+  const Duration gap = now - std::clamp(alive_until.value_or(last), last, now);
+  const Epoch epoch = epoch_after(recovered->last_epoch, now);
+  auto impl = std::make_unique<Impl>(std::move(options), *store.tables, std::move(*recovered),
+                                     epoch, now, observer);
+  impl->begin_term(gap);
+  return std::unique_ptr<Shard>(new Shard(std::move(impl)));
+}
+
+void Shard::offer(Request request, ReplyPort& port, Ticket ticket) {
+  impl_->offer(make_task(std::move(request), {&port, ticket}));
+}
+void Shard::cancel(ReplyPort& port, Ticket ticket) { impl_->cancel({&port, ticket}); }
+void Shard::step(Time now) { impl_->step(now); }
+void Shard::grant_grace(Duration by) { impl_->grant_grace(by); }
+const store::JournalRow* Shard::next_append() { return impl_->next_append(); }
+void Shard::append_done(const store::AppendResult& result, Time now) {
+  impl_->append_done(result, now);
+}
+std::optional<Flush> Shard::next_flush(Time now) { return impl_->next_flush(now); }
+void Shard::flush_done(const Status& status, Time now) { impl_->flush_done(status, now); }
+std::vector<Outgoing> Shard::take_answers() { return impl_->take_answers(); }
+std::optional<Time> Shard::next_wakeup() const { return impl_->next_wakeup(); }
+void Shard::drain() { impl_->drain(); }
+bool Shard::idle() const { return impl_->idle(); }
+void Shard::request_flush() { impl_->request_flush(); }
+const std::optional<std::string>& Shard::ended() const { return impl_->ended(); }
+Shard::Figures Shard::figures() const { return impl_->figures(); }
+const core::Machine& Shard::machine() const { return impl_->machine(); }
+
+}  // namespace millrace::engine

@@ -1,0 +1,173 @@
+// The inside of Shard: shard.cc has its dealings with the outside, shard_step.cc what a step
+// decides, shard_others.cc the requests that are no commands, shard_retention.cc the deletions.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/answers.h"
+#include "engine/pipeline.h"
+#include "engine/prefetch.h"
+#include "engine/projector.h"
+#include "engine/recovery.h"
+#include "engine/retention.h"
+#include "engine/shard.h"
+#include "engine/task.h"
+#include "engine/waiters.h"
+#include "engine/watchers.h"
+#include "engine/workers.h"
+
+namespace millrace::engine {
+
+// While a row is in flight, a step is worth its own row only when this many requests wait for it.
+inline constexpr std::size_t kDecideAheadAt = 64;
+inline constexpr std::size_t kMaxTasksPerStep = 4'096;
+inline constexpr std::size_t kMaxIdsPerPart = 64;
+inline constexpr std::size_t kMaxIdsPerStep = 2'048;
+// Appends that fail for this long, or one that takes this long, turn newcomers away.
+inline constexpr Duration kRefuseAfterFailing{1'000};
+inline constexpr Duration kRefuseAfterStalling{5'000};
+// A wait for the projection ends with a refusal after this.
+inline constexpr Duration kProjectionPatience{5'000};
+// Deletions of one queue and state in one step, and how many of those are in work at a time.
+inline constexpr std::uint32_t kRetentionChunk = 1'000;
+inline constexpr std::size_t kMaxSweeps = 64;
+inline constexpr Duration kSweepRetryPause{1'000};
+inline constexpr std::size_t kMaxTicksPerStep = 8;
+inline constexpr Duration kWorkersSweepPause{60'000};
+
+class Shard::Impl {
+ public:
+  Impl(ShardOptions options, store::Tables& tables, Recovered recovered, Epoch epoch, Time now,
+       DurableObserver& observer);
+
+  // The term's first batch.
+  void begin_term(Duration grace);
+
+  void offer(Task task);
+  void cancel(const Asker& asker);
+  void step(Time now);
+  const store::JournalRow* next_append() { return ended_ ? nullptr : pipeline_.next(now_); }
+  void append_done(const store::AppendResult& result, Time now);
+  std::optional<Flush> next_flush(Time now);
+  void flush_done(const Status& status, Time now);
+  std::vector<Outgoing> take_answers() { return answers_.take(); }
+  std::optional<Time> next_wakeup() const;
+  void drain();
+  bool idle() const;
+  void request_flush() { projector_.force(); }
+  void grant_grace(Duration by) { grace_ = std::max(grace_, by); }
+  const std::optional<std::string>& ended() const { return ended_; }
+  Figures figures() const;
+  const core::Machine& machine() const { return *machine_; }
+
+ private:
+  // A deletion under way: waits until the tables show row `target`, reads, deletes, until nothing
+  // is left.
+  struct Sweep {
+    RetentionCut cut;
+    Seq target{};
+    Time not_before{};
+  };
+  struct Intake {
+    std::vector<Task> tasks;
+    Prefetch prefetched;
+  };
+
+  // shard.cc
+  void end(std::string why);
+  void move_clock(Time now) { now_ = std::max(now_, now); }
+  bool may_decide() const;
+  bool refuses_all() const;  // the journal does not take what is decided
+  std::optional<Time> refuses_all_at() const;
+  void refuse_all(Unavailable why);
+  std::optional<Time> next_deadline() const;  // of all who wait
+  bool hard_overloaded() const { return machine_->unprojected() > options_.hard_max_unprojected; }
+  void release_durable();
+
+  // shard_step.cc
+  void decide_step();
+  void give_grace();
+  void tick();
+  Intake take_tasks();
+  std::optional<Unavailable> refusal_of(const Task& task) const;
+  void fetch_wanted(Intake& intake, const std::vector<JobId>& wanted,
+                    const std::vector<std::size_t>& wanted_until);
+  void put_back(std::vector<Task> tasks);
+  void decide_tasks(Intake intake);
+  bool make_fit(Task& task, const core::Prefetched& prefetched);
+  void decide_task(Task task, const core::Prefetched& prefetched);
+  core::Reply decide(const core::Command& command, const core::Prefetched& prefetched);
+  std::size_t retried_bytes(const Task& task, const core::Prefetched& prefetched) const;
+  void conclude_claim(Task task, core::ClaimReply reply);
+  void conclude_poll(Task task, std::vector<core::Reply> replies);
+  void note_worker(const Task& task);
+  void serve_waiters();
+  bool serve_queue(const SharedBytes& queue);
+  void deliver_cancel_orders();
+  void answer_endings();
+  void end_waits();
+  void measure();
+  bool row_is_full() const;
+  void seal();
+
+  // shard_others.cc
+  void answer(const Asker& asker, Answer answer) { made_.emplace_back(asker, std::move(answer)); }
+  void dispatch();  // what answer() gathered, resting on the newest row
+  void end_wait(Waiters::Entry entry, core::ClaimReply reply);
+  void decide_other(const Task& task);
+  void decide_other(const Asker& asker, const WatchJob& watch);
+  void decide_other(const Asker& asker, const AwaitProjection&);
+  void decide_other(const Asker& asker, const AwaitEvents& wait);
+  void decide_other(const Asker& asker, const ListWorkers&);
+  void decide_other(const Asker& asker, const CommandWorker& command);
+  core::JobReply job_reply(const JobId& id) const;
+  void tell_worker(std::string_view worker);
+  void wake_event_waits();
+  void wake_projection_waits();
+
+  // shard_retention.cc
+  void sweep();
+  bool sweep_once(Sweep& sweep);  // true: it is over
+  std::size_t delete_due(const Sweep& sweep, std::vector<JobId> ids);
+  std::optional<Time> next_sweep() const;
+
+  const ShardOptions options_;
+  store::Tables& tables_;
+  DurableObserver& observer_;
+  const Epoch epoch_;
+
+  std::unique_ptr<core::Machine> machine_;
+  Pipeline pipeline_;
+  Projector projector_;
+  Answers answers_;
+  Waiters waiters_;
+  Watchers watchers_;
+  Workers workers_;
+  Parked<Seq> projection_waits_;  // the row that the tables must show
+  Parked<Seq> event_waits_;       // the row after which one must be durable
+  RetentionPlanner retention_;
+  std::vector<Sweep> sweeps_;
+
+  Time now_;
+  std::deque<Task> inbox_;
+  bool draining_ = false;
+  std::optional<std::string> ended_;
+  Duration grace_{};                    // owed to live leases
+  bool tick_behind_ = true;             // the last tick left something due
+  std::optional<Time> refusing_since_;  // completions too: hard overload
+  std::deque<SharedBytes> woken_;       // queues whose waiters are still to be served
+  Time workers_swept_at_;
+
+  // Of the step under way.
+  std::vector<core::Event> events_;
+  std::size_t measured_ = 0;  // how many of them are in row_bytes_
+  std::size_t row_bytes_ = 0;
+  std::vector<std::pair<Asker, Answer>> made_;
+};
+
+}  // namespace millrace::engine

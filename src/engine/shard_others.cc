@@ -1,0 +1,105 @@
+// Requests that are no commands, and the ends of waits.
+#include <utility>
+
+#include "engine/shard_impl.h"
+
+namespace millrace::engine {
+
+void Shard::Impl::dispatch() {
+  for (auto& [asker, made] : made_) answers_.hold(pipeline_.head(), asker, std::move(made));
+  made_.clear();
+  answers_.release(pipeline_.durable());
+}
+
+void Shard::Impl::end_wait(Waiters::Entry entry, core::ClaimReply reply) {
+  if (!entry.item.poll) return answer(entry.asker, core::Reply(std::move(reply)));
+  PollReply poll = std::move(*entry.item.poll);
+  poll.claim = std::move(reply);
+  poll.orders = workers_.take_orders(entry.item.claim.worker.view());
+  answer(entry.asker, std::move(poll));
+}
+
+void Shard::Impl::decide_other(const Task& task) {
+  std::visit(
+      [&](const auto& request) {
+        if constexpr (requires { decide_other(task.asker, request); }) {
+          decide_other(task.asker, request);
+        }
+      },
+      task.other);
+}
+
+core::JobReply Shard::Impl::job_reply(const JobId& id) const {
+  return {machine_->view(id), machine_->is_tombstone(id)};
+}
+
+void Shard::Impl::decide_other(const Asker& asker, const WatchJob& watch) {
+  core::JobReply reply = job_reply(watch.id);
+  // What is not in memory has ended, or never was.
+  const bool waits = reply.job != nullptr && !core::is_terminal(reply.job->job.state) &&
+                     watch.wait > Duration{} && !draining_;
+  if (!waits) return answer(asker, core::Reply(std::move(reply)));
+  watchers_.park(asker, add_saturating(now_, watch.wait), watch.id);
+}
+
+void Shard::Impl::decide_other(const Asker& asker, const AwaitProjection&) {
+  const Seq target = pipeline_.durable();
+  if (projector_.projected().seq >= target) return answer(asker, std::monostate{});
+  projector_.force();
+  projection_waits_.park(asker, now_ + kProjectionPatience, target);
+}
+
+void Shard::Impl::decide_other(const Asker& asker, const AwaitEvents& wait) {
+  if (pipeline_.durable() > wait.after || wait.wait <= Duration{} || draining_) {
+    return answer(asker, std::monostate{});
+  }
+  event_waits_.park(asker, add_saturating(now_, wait.wait), wait.after);
+}
+
+void Shard::Impl::decide_other(const Asker& asker, const ListWorkers&) {
+  answer(asker, WorkersReply{true, workers_.list(*machine_, now_)});
+}
+
+void Shard::Impl::decide_other(const Asker& asker, const CommandWorker& command) {
+  const std::string_view worker = command.worker.view();
+  if (!workers_.knows(worker)) {
+    // It may be at work since before a restart.
+    const std::vector<core::JobView> running = machine_->running_jobs(command.worker);
+    if (running.empty()) return answer(asker, WorkersReply{false, {}});
+    workers_.introduce(command.worker, running.front().job.latest.started_at);
+  }
+  workers_.set_state(worker, command.state);
+  tell_worker(worker);
+  answer(asker, WorkersReply{true, {workers_.view(worker, *machine_)}});
+}
+
+// Ends the worker's polls that wait; its plain claims, which can't carry orders, get nothing more
+// if it is quiet.
+void Shard::Impl::tell_worker(std::string_view worker) {
+  const bool quiet = workers_.state(worker) != WorkerState::kActive;
+  for (const ParkingNumber number : waiters_.of_worker(worker)) {
+    if (waiters_.at(number).item.poll) {
+      end_wait(waiters_.take(number), {});
+    } else if (quiet) {
+      waiters_.starve(number);
+    }
+  }
+}
+
+void Shard::Impl::wake_event_waits() {
+  for (const auto number : event_waits_.all()) {
+    if (event_waits_.find(number)->item < pipeline_.durable()) {
+      answers_.send(event_waits_.take(number).asker, std::monostate{});
+    }
+  }
+}
+
+void Shard::Impl::wake_projection_waits() {
+  for (const auto number : projection_waits_.all()) {
+    if (projection_waits_.find(number)->item <= projector_.projected().seq) {
+      answers_.send(projection_waits_.take(number).asker, std::monostate{});
+    }
+  }
+}
+
+}  // namespace millrace::engine

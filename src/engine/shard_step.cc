@@ -1,0 +1,326 @@
+// What a step decides.
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "base/check.h"
+#include "core/limits.h"
+#include "engine/row_budget.h"
+#include "engine/shard_impl.h"
+
+namespace millrace::engine {
+
+void Shard::Impl::decide_step() {
+  if (hard_overloaded()) {
+    if (!refusing_since_) refusing_since_ = now_;
+  } else {
+    give_grace();
+    tick();
+    sweep();
+  }
+  decide_tasks(take_tasks());
+  serve_waiters();
+  deliver_cancel_orders();
+  answer_endings();
+  end_waits();
+  machine_->end_step();
+  if (!events_.empty()) seal();
+  dispatch();
+}
+
+// Leases must not end for a stretch in which their holders could not have been heard: a stalled
+// journal, refused completions, a process that was stopped (a timer that is long overdue shows it).
+void Shard::Impl::give_grace() {
+  Duration owed = std::exchange(grace_, Duration{});
+  if (refusing_since_) owed = std::max(owed, now_ - *refusing_since_);
+  refusing_since_.reset();
+  const std::optional<Time> due = machine_->next_timer();
+  if (!tick_behind_ && due) owed = std::max(owed, now_ - *due);
+  if (owed <= core::kStallGrace || machine_->live_leases() == 0) return;
+  machine_->extend_leases(owed, now_, events_);
+  measure();
+}
+
+void Shard::Impl::tick() {
+  const auto due = [this] {
+    const std::optional<Time> timer = machine_->next_timer();
+    return timer && *timer <= now_;
+  };
+  for (std::size_t round = 0; round < kMaxTicksPerStep && due() && !row_is_full(); ++round) {
+    machine_->tick(now_, events_);
+    measure();
+  }
+  tick_behind_ = due();
+  if (now_ - workers_swept_at_ >= kWorkersSweepPause) {
+    workers_swept_at_ = now_;
+    workers_.forget_stale(*machine_, now_);
+  }
+}
+
+std::optional<Unavailable> Shard::Impl::refusal_of(const Task& task) const {
+  if (reads_only(task)) return std::nullopt;
+  if (hard_overloaded()) return Unavailable::kOverloaded;
+  if (draining_ && !finishes_work(task)) return Unavailable::kDraining;
+  return std::nullopt;
+}
+
+Shard::Impl::Intake Shard::Impl::take_tasks() {
+  Intake intake;
+  std::vector<JobId> wanted;
+  std::vector<std::size_t> wanted_until;  // by task
+  std::size_t bytes = 0;
+  while (!inbox_.empty() && intake.tasks.size() < kMaxTasksPerStep &&
+         wanted.size() < kMaxIdsPerStep && bytes < kRowBudgetBytes) {
+    Task task = std::move(inbox_.front());
+    inbox_.pop_front();
+    if (const std::optional<Unavailable> why = refusal_of(task)) {
+      answer(task.asker, *why);
+      continue;
+    }
+    std::optional<Task> part = split_ids(task, kMaxIdsPerPart);
+    if (!part && engine::row_bytes(task) > kRowBudgetBytes)
+      part = split_jobs(task, kRowBudgetBytes);
+    if (part) inbox_.push_front(std::exchange(task, std::move(*part)));
+    for (const core::Command& command : task.commands) machine_->wanted(command, wanted);
+    wanted_until.push_back(wanted.size());
+    bytes += engine::row_bytes(task);
+    intake.tasks.push_back(std::move(task));
+  }
+  if (!wanted.empty()) fetch_wanted(intake, wanted, wanted_until);
+  return intake;
+}
+
+void Shard::Impl::fetch_wanted(Intake& intake, const std::vector<JobId>& wanted,
+                               const std::vector<std::size_t>& wanted_until) {
+  const Result<std::size_t> settled = intake.prefetched.load(tables_, wanted);
+  std::vector<Task> kept;
+  std::vector<Task> later;
+  std::size_t wanted_before = 0;
+  for (std::size_t i = 0; i < intake.tasks.size(); ++i) {
+    Task& task = intake.tasks[i];
+    if (!settled && wanted_until[i] > wanted_before) {
+      answer(task.asker, Unavailable::kStorage);
+    } else if (settled && wanted_until[i] > *settled) {
+      later.push_back(std::move(task));
+    } else {
+      kept.push_back(std::move(task));
+    }
+    wanted_before = wanted_until[i];
+  }
+  intake.tasks = std::move(kept);
+  put_back(std::move(later));
+}
+
+void Shard::Impl::put_back(std::vector<Task> tasks) {
+  inbox_.insert(inbox_.begin(), std::make_move_iterator(tasks.begin()),
+                std::make_move_iterator(tasks.end()));
+}
+
+void Shard::Impl::decide_tasks(Intake intake) {
+  for (auto task = intake.tasks.begin(); task != intake.tasks.end(); ++task) {
+    if (row_is_full()) {
+      put_back({std::make_move_iterator(task), std::make_move_iterator(intake.tasks.end())});
+      return;
+    }
+    if (make_fit(*task, intake.prefetched)) {
+      decide_task(std::move(*task), intake.prefetched);
+      measure();
+    } else {
+      answer(task->asker, Unavailable::kOverloaded);
+    }
+  }
+}
+
+// A part that is still too much for a row is cut again; its rest is for a later step.
+bool Shard::Impl::make_fit(Task& task, const core::Prefetched& prefetched) {
+  std::vector<Task> rests;
+  const auto too_big = [&] {
+    return engine::row_bytes(task) + retried_bytes(task, prefetched) > kMaxCommandBytes;
+  };
+  bool fits = !too_big();
+  for (std::size_t ids = kMaxIdsPerPart / 2; !fits && ids > 0; ids /= 2) {
+    if (std::optional<Task> part = split_ids(task, ids)) {
+      const bool more = task.more;
+      rests.push_back(std::exchange(task, std::move(*part)));
+      rests.back().more = more;
+      fits = !too_big();
+    }
+  }
+  std::ranges::reverse(rests);
+  put_back(std::move(rests));
+  return fits;
+}
+
+std::size_t Shard::Impl::retried_bytes(const Task& task, const core::Prefetched& prefetched) const {
+  if (task.kind != Task::Kind::kCommand) return 0;
+  const auto* retry = std::get_if<core::Retry>(&task.commands.front());
+  if (retry == nullptr) return 0;
+  std::size_t bytes = 0;
+  for (const JobId& id : retry->ids) {
+    if (const auto view = machine_->view(id)) {
+      bytes += engine::row_bytes(view->job);
+    } else if (const core::Job* job = prefetched.find(id)) {
+      bytes += engine::row_bytes(*job);
+    }
+  }
+  return bytes;
+}
+
+core::Reply Shard::Impl::decide(const core::Command& command, const core::Prefetched& prefetched) {
+  const bool full = machine_->unprojected() > options_.max_unprojected ||
+                    machine_->bytes_held() > options_.max_bytes_held;
+  return machine_->decide(command, now_, prefetched,
+                          full ? core::Admission::kClosed : core::Admission::kOpen, events_);
+}
+
+void Shard::Impl::decide_task(Task task, const core::Prefetched& prefetched) {
+  if (task.kind == Task::Kind::kOther) return decide_other(task);
+  note_worker(task);
+  const bool claim_is_empty =
+      task.claims && (draining_ || workers_.state(task.worker.id.view()) != WorkerState::kActive);
+  std::vector<core::Reply> replies;
+  for (const core::Command& command : task.commands) {
+    if (claim_is_empty && std::holds_alternative<core::Claim>(command)) {
+      replies.emplace_back(core::ClaimReply{});
+    } else {
+      replies.push_back(decide(command, prefetched));
+    }
+  }
+  switch (task.kind) {
+    case Task::Kind::kClaim:
+      return conclude_claim(std::move(task), std::get<core::ClaimReply>(std::move(replies[0])));
+    case Task::Kind::kPoll:
+      return conclude_poll(std::move(task), std::move(replies));
+    default:
+      break;
+  }
+  if (task.gather == nullptr) return answer(task.asker, std::move(replies[0]));
+  gather_into(task.gather->reply, std::move(replies[0]));
+  if (!task.more) answer(task.asker, std::move(task.gather->reply));
+}
+
+void Shard::Impl::conclude_claim(Task task, core::ClaimReply reply) {
+  if (!reply.jobs.empty() || task.wait <= Duration{} || draining_) {
+    return answer(task.asker, core::Reply(std::move(reply)));
+  }
+  const ParkingNumber number =
+      waiters_.park(task.asker, add_saturating(now_, task.wait),
+                    std::get<core::Claim>(std::move(task.commands[0])), std::nullopt);
+  if (workers_.state(task.worker.id.view()) != WorkerState::kActive) waiters_.starve(number);
+}
+
+void Shard::Impl::conclude_poll(Task task, std::vector<core::Reply> replies) {
+  const std::string_view worker = task.worker.id.view();
+  PollReply poll;
+  poll.acks = std::get<core::ItemsReply>(std::move(replies[0]));
+  poll.heartbeats = std::get<core::ItemsReply>(std::move(replies[1]));
+  poll.logs = std::get<core::ItemsReply>(std::move(replies[2]));
+  if (task.claims) poll.claim = std::get<core::ClaimReply>(std::move(replies[3]));
+  if (!task.claims || !poll.claim.jobs.empty() || task.wait <= Duration{} || draining_ ||
+      workers_.has_news(worker)) {
+    poll.orders = workers_.take_orders(worker);
+    return answer(task.asker, std::move(poll));
+  }
+  const ParkingNumber number =
+      waiters_.park(task.asker, add_saturating(now_, task.wait),
+                    std::get<core::Claim>(std::move(task.commands[3])), std::move(poll));
+  if (workers_.state(worker) != WorkerState::kActive) waiters_.starve(number);
+}
+
+void Shard::Impl::note_worker(const Task& task) {
+  if (task.kind != Task::Kind::kCommand) {
+    workers_.seen(task.worker, now_);
+    if (task.claims) workers_.claims(std::get<core::Claim>(task.commands.back()));
+    return;
+  }
+  // A heartbeat does not name its worker; its first job does.
+  const auto* heartbeat = std::get_if<core::Heartbeat>(&task.commands.front());
+  if (heartbeat == nullptr || heartbeat->items.empty()) return;
+  const core::HeartbeatItem& item = heartbeat->items.front();
+  const auto view = machine_->view(item.id);
+  if (view != nullptr && view->job.token == item.token) {
+    workers_.alive(view->job.latest.worker.view(), now_);
+  }
+}
+
+void Shard::Impl::serve_waiters() {
+  for (SharedBytes& queue : machine_->take_woken_queues()) woken_.push_back(std::move(queue));
+  if (hard_overloaded()) return;
+  while (!woken_.empty() && serve_queue(woken_.front())) woken_.pop_front();
+}
+
+// False: the row is full, and somebody may be left who could be served.
+bool Shard::Impl::serve_queue(const SharedBytes& queue) {
+  const Prefetch nothing;
+  absl::flat_hash_set<std::string> fruitless;
+  for (auto number = waiters_.next_of(queue.view(), 0); number;
+       number = waiters_.next_of(queue.view(), *number)) {
+    if (row_is_full()) return false;
+    const Waiter& waiter = waiters_.at(*number).item;
+    if (fruitless.contains(waiter.types_key)) continue;
+    auto reply = std::get<core::ClaimReply>(decide(waiter.claim, nothing));
+    measure();
+    if (!reply.jobs.empty()) {
+      end_wait(waiters_.take(*number), std::move(reply));
+    } else if (waiter.types_key.empty()) {
+      return true;  // it takes any type: nothing is left
+    } else {
+      fruitless.insert(waiter.types_key);
+    }
+  }
+  return true;
+}
+
+void Shard::Impl::deliver_cancel_orders() {
+  for (const core::Event& event : events_) {
+    const auto* cancel = std::get_if<core::CancelRequested>(&event);
+    if (cancel == nullptr) continue;
+    workers_.order(cancel->worker.view(),
+                   {WorkerOrder::Kind::kCancel, cancel->job.id, cancel->token});
+    tell_worker(cancel->worker.view());
+  }
+}
+
+void Shard::Impl::answer_endings() {
+  for (const core::Ending& ending : machine_->take_endings()) {
+    if (watchers_.empty()) continue;
+    for (const Asker& asker : watchers_.take_of(ending.id)) {
+      core::JobReply reply = job_reply(ending.id);
+      reply.deleted = reply.job == nullptr && ending.deleted;
+      answer(asker, core::Reply(std::move(reply)));
+    }
+  }
+}
+
+void Shard::Impl::end_waits() {
+  for (const auto number : waiters_.expired(now_)) end_wait(waiters_.take(number), {});
+  for (const auto number : watchers_.expired(now_)) {
+    const Watchers::Entry entry = watchers_.take(number);
+    answer(entry.asker, core::Reply(job_reply(entry.item)));
+  }
+  for (const auto number : event_waits_.expired(now_)) {
+    answer(event_waits_.take(number).asker, std::monostate{});
+  }
+  for (const auto number : projection_waits_.expired(now_)) {
+    answer(projection_waits_.take(number).asker, Unavailable::kStorage);
+  }
+}
+
+void Shard::Impl::measure() {
+  for (; measured_ < events_.size(); ++measured_) {
+    row_bytes_ += engine::row_bytes(events_[measured_]);
+  }
+}
+
+bool Shard::Impl::row_is_full() const { return row_bytes_ >= kRowBudgetBytes; }
+
+void Shard::Impl::seal() {
+  core::EventBatch batch{now_, std::exchange(events_, {})};
+  measured_ = 0;
+  row_bytes_ = 0;
+  retention_.learn(batch);
+  projector_.row_decided(now_);
+  pipeline_.seal(std::move(batch));
+}
+
+}  // namespace millrace::engine

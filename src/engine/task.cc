@@ -1,0 +1,146 @@
+#include "engine/task.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "engine/row_budget.h"
+
+namespace millrace::engine {
+namespace {
+
+template <typename T>
+std::vector<T> take_front(std::vector<T>& items, std::size_t count) {
+  const auto end = items.begin() + static_cast<std::ptrdiff_t>(count);
+  std::vector<T> front(std::make_move_iterator(items.begin()), std::make_move_iterator(end));
+  items.erase(items.begin(), end);
+  return front;
+}
+
+// The part has everything of the whole but the list.
+Task part_of(Task& task, core::Command command) {
+  if (task.gather == nullptr) task.gather = std::make_shared<Gather>();
+  Task part;
+  part.kind = task.kind;
+  part.asker = task.asker;
+  part.commands.push_back(std::move(command));
+  part.gather = task.gather;
+  part.more = true;
+  return part;
+}
+
+template <typename Command>
+std::optional<Task> split_ids_of(Task& task, Command& command, std::size_t ids) {
+  if (command.ids.size() <= ids) return std::nullopt;
+  std::vector<JobId> rest = std::exchange(command.ids, {});
+  Command part = command;
+  part.ids = take_front(rest, ids);
+  command.ids = std::move(rest);
+  return part_of(task, std::move(part));
+}
+
+Task poll_task(Poll poll, Asker asker) {
+  Task task{.kind = Task::Kind::kPoll,
+            .asker = asker,
+            .wait = poll.wait,
+            .worker = std::move(poll.worker)};
+  task.commands.emplace_back(std::move(poll.acks));
+  task.commands.emplace_back(std::move(poll.heartbeats));
+  task.commands.emplace_back(std::move(poll.logs));
+  if (poll.claim) {
+    poll.claim->worker = task.worker.id;
+    task.commands.emplace_back(std::move(*poll.claim));
+    task.claims = true;
+  }
+  return task;
+}
+
+}  // namespace
+
+Task make_task(Request request, Asker asker) {
+  if (auto* command = std::get_if<core::Command>(&request)) {
+    Task task{.kind = Task::Kind::kCommand, .asker = asker};
+    task.commands.push_back(std::move(*command));
+    return task;
+  }
+  if (auto* claim = std::get_if<WaitingClaim>(&request)) {
+    Task task{.kind = Task::Kind::kClaim,
+              .asker = asker,
+              .wait = claim->wait,
+              .worker = std::move(claim->worker),
+              .claims = true};
+    claim->claim.worker = task.worker.id;
+    task.commands.emplace_back(std::move(claim->claim));
+    return task;
+  }
+  if (auto* poll = std::get_if<Poll>(&request)) return poll_task(std::move(*poll), asker);
+  return {.kind = Task::Kind::kOther, .asker = asker, .other = std::move(request)};
+}
+
+std::optional<Task> split_ids(Task& task, std::size_t ids) {
+  if (task.kind != Task::Kind::kCommand) return std::nullopt;
+  core::Command& command = task.commands.front();
+  if (auto* c = std::get_if<core::Cancel>(&command)) return split_ids_of(task, *c, ids);
+  if (auto* c = std::get_if<core::Retry>(&command)) return split_ids_of(task, *c, ids);
+  if (auto* c = std::get_if<core::Edit>(&command)) return split_ids_of(task, *c, ids);
+  if (auto* c = std::get_if<core::Delete>(&command)) return split_ids_of(task, *c, ids);
+  return std::nullopt;
+}
+
+std::optional<Task> split_jobs(Task& task, std::size_t bytes) {
+  if (task.kind != Task::Kind::kCommand) return std::nullopt;
+  auto* enqueue = std::get_if<core::Enqueue>(&task.commands.front());
+  if (enqueue == nullptr || enqueue->atomicity == core::Atomicity::kAll) return std::nullopt;
+  std::size_t fitting = 0;
+  std::size_t taken = 0;
+  for (const core::JobSpec& spec : enqueue->jobs) {
+    taken += row_bytes(spec);
+    if (fitting > 0 && taken > bytes) break;
+    ++fitting;
+  }
+  if (fitting == enqueue->jobs.size()) return std::nullopt;
+  std::vector<core::JobSpec> rest = std::exchange(enqueue->jobs, {});
+  core::Enqueue part = *enqueue;
+  part.jobs = take_front(rest, fitting);
+  enqueue->jobs = std::move(rest);
+  return part_of(task, std::move(part));
+}
+
+void gather_into(core::Reply& whole, core::Reply part) {
+  if (auto* items = std::get_if<core::ItemsReply>(&whole)) {
+    auto& more = std::get<core::ItemsReply>(part).items;
+    std::move(more.begin(), more.end(), std::back_inserter(items->items));
+  } else if (auto* enqueued = std::get_if<core::EnqueueReply>(&whole)) {
+    auto& more = std::get<core::EnqueueReply>(part).items;
+    std::move(more.begin(), more.end(), std::back_inserter(enqueued->items));
+  } else {
+    MILLRACE_CHECK(std::holds_alternative<std::monostate>(whole));
+    whole = std::move(part);
+  }
+}
+
+std::size_t row_bytes(const Task& task) {
+  std::size_t bytes = 0;
+  for (const core::Command& command : task.commands) bytes += row_bytes(command);
+  return bytes;
+}
+
+bool reads_only(const Task& task) {
+  if (task.kind == Task::Kind::kOther) return true;
+  return std::ranges::all_of(task.commands, [](const core::Command& command) {
+    return std::holds_alternative<core::GetJob>(command) ||
+           std::holds_alternative<core::GetQueues>(command);
+  });
+}
+
+bool finishes_work(const Task& task) {
+  if (task.kind == Task::Kind::kPoll) return true;
+  return task.kind == Task::Kind::kCommand &&
+         std::ranges::all_of(task.commands, [](const core::Command& command) {
+           return std::holds_alternative<core::Ack>(command) ||
+                  std::holds_alternative<core::Heartbeat>(command) ||
+                  std::holds_alternative<core::AppendLogs>(command);
+         });
+}
+
+}  // namespace millrace::engine

@@ -1,0 +1,72 @@
+#include "engine/waiters.h"
+
+#include <utility>
+
+namespace millrace::engine {
+namespace {
+
+std::string key_of(const std::vector<SharedBytes>& types) {
+  std::string key;
+  for (const SharedBytes& type : types) {
+    key += type.view();
+    key += '\n';  // no name holds one
+  }
+  return key;
+}
+
+}  // namespace
+
+ParkingNumber Waiters::park(Asker asker, Time deadline, core::Claim claim,
+                            std::optional<PollReply> poll) {
+  Waiter waiter{std::move(claim), std::move(poll), {}};
+  waiter.types_key = key_of(waiter.claim.types);
+  const std::vector<SharedBytes> queues = waiter.claim.queues;
+  const std::string worker(waiter.claim.worker.view());
+  const ParkingNumber number = parked_.park(asker, deadline, std::move(waiter));
+  for (const SharedBytes& queue : queues) by_queue_[std::string(queue.view())].insert(number);
+  by_worker_[worker].insert(number);
+  return number;
+}
+
+std::optional<ParkingNumber> Waiters::next_of(std::string_view queue, ParkingNumber after) const {
+  const auto found = by_queue_.find(queue);
+  if (found == by_queue_.end()) return std::nullopt;
+  const auto next = found->second.upper_bound(after);
+  if (next == found->second.end()) return std::nullopt;
+  return *next;
+}
+
+Waiters::Entry Waiters::take(ParkingNumber number) {
+  Entry entry = parked_.take(number);
+  for (const SharedBytes& queue : entry.item.claim.queues) forget(by_queue_, queue.view(), number);
+  forget(by_worker_, entry.item.claim.worker.view(), number);
+  return entry;
+}
+
+bool Waiters::cancel(const Asker& asker) {
+  const std::optional<ParkingNumber> number = parked_.number_of(asker);
+  if (!number) return false;
+  take(*number);
+  return true;
+}
+
+std::vector<ParkingNumber> Waiters::of_worker(std::string_view worker) const {
+  const auto found = by_worker_.find(worker);
+  if (found == by_worker_.end()) return {};
+  return {found->second.begin(), found->second.end()};
+}
+
+void Waiters::starve(ParkingNumber number) {
+  Entry& entry = *parked_.find(number);
+  for (const SharedBytes& queue : entry.item.claim.queues) forget(by_queue_, queue.view(), number);
+  entry.item.claim.queues.clear();
+}
+
+void Waiters::forget(Index& index, std::string_view name, ParkingNumber number) {
+  const auto found = index.find(name);
+  if (found == index.end()) return;  // a queue named twice by one claim
+  found->second.erase(number);
+  if (found->second.empty()) index.erase(found);
+}
+
+}  // namespace millrace::engine
