@@ -1,5 +1,7 @@
-"""The test suites' way to talk to a server: a keep-alive client that holds every reply against the contract, and raw
-sockets for requests that no client would send."""
+"""The test suites' way to talk to a server: a keep-alive client that holds every reply against the
+contract, and raw sockets for requests that no client would send.
+"""
+
 import http.client
 import json
 import socket
@@ -33,8 +35,10 @@ class Reply:
     @property
     def places(self):
         """Where the faults of a problem stand: pointers, parameters and headers."""
-        return [fault.get("pointer", fault.get("parameter", fault.get("header")))
-                for fault in self.json.get("errors", [])]
+        return [
+            fault.get("pointer", fault.get("parameter", fault.get("header")))
+            for fault in self.json.get("errors", [])
+        ]
 
     def __repr__(self):
         return f"<{self.status} {self.body[:400]!r}>"
@@ -66,11 +70,15 @@ class Client:
         return self.request("DELETE", path, headers=headers)
 
     def request(self, method, path, body=None, raw=None, query=None, headers=None):
-        """Sends `raw` bytes, or `body` as JSON, or nothing; returns the Reply, which has passed the contract."""
+        """Sends `raw` bytes, or `body` as JSON, or nothing; returns the Reply, which has passed the
+        contract.
+        """
         target = path
         if query:
-            joined = {name: ",".join(value) if isinstance(value, (list, tuple)) else value
-                      for name, value in query.items()}
+            joined = {
+                name: ",".join(value) if isinstance(value, (list, tuple)) else value
+                for name, value in query.items()
+            }
             target += "?" + urllib.parse.urlencode(joined)
         if raw is None and body is not None:
             raw = json.dumps(body).encode()
@@ -78,7 +86,9 @@ class Client:
         if self.token:
             sent["Authorization"] = f"Bearer {self.token}"
         sent.update(headers or {})
-        reply = self._exchange(method, target, raw, {k: v for k, v in sent.items() if v is not None})
+        reply = self._exchange(
+            method, target, raw, {k: v for k, v in sent.items() if v is not None}
+        )
         self.contract().check_reply(method, target, reply.status, reply.headers, reply.body)
         return reply
 
@@ -99,7 +109,9 @@ class Client:
     def contract(self):
         if Client._contract is None:
             reader = Client(self.host, self.port)
-            headers = {"Authorization": f"Bearer {self._contract_token}"} if self._contract_token else {}
+            headers = (
+                {"Authorization": f"Bearer {self._contract_token}"} if self._contract_token else {}
+            )
             reply = reader._exchange("GET", "/v1/openapi.json", None, headers)
             reader.close()
             if reply.status != 200:

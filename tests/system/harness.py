@@ -1,5 +1,7 @@
-"""Real servers for the system tests: each runs the binary MILLRACE_BIN on a free loopback port and a directory of its
-own, and is ended by its process id. What it logged is shown when a test fails."""
+"""Real servers for the system tests: each runs the binary MILLRACE_BIN on a free loopback port and
+a directory of its own, and is ended by its process id. What it logged is shown when a test fails.
+"""
+
 import datetime
 import itertools
 import os
@@ -16,7 +18,9 @@ import uuid
 
 import client
 
-BINARY = os.environ.get("MILLRACE_BIN", str(pathlib.Path(__file__).parents[2] / "build/release/millrace"))
+BINARY = os.environ.get(
+    "MILLRACE_BIN", str(pathlib.Path(__file__).parents[2] / "build/release/millrace")
+)
 START_TIMEOUT_S = 20
 STOP_TIMEOUT_S = 20
 TERMINAL = {"succeeded", "dead", "cancelled", "expired"}
@@ -43,14 +47,24 @@ def eventually(condition, timeout_s=10, every_s=0.02, what="the condition"):
         if value:
             return value
         if time.monotonic() > deadline:
-            raise AssertionError(f"{what} did not come to hold within {timeout_s} s; last value: {value!r}")
+            raise AssertionError(
+                f"{what} did not come to hold within {timeout_s} s; last value: {value!r}"
+            )
         time.sleep(every_s)
 
 
 def run(*args, stdin=None, env=None, cwd=None, timeout=30):
     """Runs the binary to its end. Returns the CompletedProcess, with text streams."""
-    return subprocess.run([BINARY, *map(str, args)], input=stdin, env=env or environment(), cwd=cwd, timeout=timeout,
-                          capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [BINARY, *map(str, args)],
+        input=stdin,
+        env=env or environment(),
+        cwd=cwd,
+        timeout=timeout,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def uuid7():
@@ -96,8 +110,21 @@ class Server:
         """Starts the process without waiting for anything."""
         with self.log_path.open("ab") as log:
             self.process = subprocess.Popen(
-                [BINARY, "serve", "--listen", f"{self.host}:{self.port}", "--data", str(self.data), *self.args],
-                stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=environment(**self.env), cwd=self.home)
+                [
+                    BINARY,
+                    "serve",
+                    "--listen",
+                    f"{self.host}:{self.port}",
+                    "--data",
+                    str(self.data),
+                    *self.args,
+                ],
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                env=environment(**self.env),
+                cwd=self.home,
+            )
         return self
 
     def start(self):
@@ -107,7 +134,9 @@ class Server:
 
     def _ready(self):
         if self.process.poll() is not None:
-            raise AssertionError(f"the server exited with {self.process.returncode}:\n{self.log[-4000:]}")
+            raise AssertionError(
+                f"the server exited with {self.process.returncode}:\n{self.log[-4000:]}"
+            )
         try:
             with client.RawConnection(self.host, self.port, timeout=5) as probe:
                 probe.send(b"GET /readyz HTTP/1.1\r\nHost: test\r\n\r\n")
@@ -153,12 +182,18 @@ class Server:
 
     def cli(self, *args, stdin=None, timeout=30, **env):
         """Runs a command of the binary against this server."""
-        settings = {"MILLRACE_URL": self.url, **({"MILLRACE_TOKEN": self.token} if self.token else {}), **env}
+        settings = {
+            "MILLRACE_URL": self.url,
+            **({"MILLRACE_TOKEN": self.token} if self.token else {}),
+            **env,
+        }
         return run(*args, stdin=stdin, env=environment(**settings), cwd=self.home, timeout=timeout)
 
 
 class MillraceCase(unittest.TestCase):
-    """Tests with words for what producers, workers and operators do. `api` is a Client, `queue` a name of its own."""
+    """Tests with words for what producers, workers and operators do. `api` is a Client, `queue` a
+    name of its own.
+    """
 
     maxDiff = None
     _names = itertools.count(1)
@@ -190,8 +225,16 @@ class MillraceCase(unittest.TestCase):
     def run(self, result=None):
         before = len(result.failures) + len(result.errors) if result else 0
         outcome = super().run(result)
-        if result and len(result.failures) + len(result.errors) > before and self.server and self.server.log:
-            print(f"--- the server's log, its end ({self.id()}):\n{self.server.log[-3000:]}---", file=sys.stderr)
+        if (
+            result
+            and len(result.failures) + len(result.errors) > before
+            and self.server
+            and self.server.log
+        ):
+            print(
+                f"--- the server's log, its end ({self.id()}):\n{self.server.log[-3000:]}---",
+                file=sys.stderr,
+            )
         return outcome
 
     # What producers do.
@@ -207,8 +250,10 @@ class MillraceCase(unittest.TestCase):
         """Submits `count` jobs whose payload is their number, in order; returns their ids."""
         ids = []
         for start in range(0, count, 1000):
-            jobs = [{"type": "work", "queue": self.queue, "payload": number, **members}
-                    for number in range(start, min(start + 1000, count))]
+            jobs = [
+                {"type": "work", "queue": self.queue, "payload": number, **members}
+                for number in range(start, min(start + 1000, count))
+            ]
             reply = self.api.post("/v1/jobs/batch", {"jobs": jobs})
             self.assertEqual(reply.status, 200, reply)
             ids += [result["id"] for result in reply.json["results"]]
@@ -218,9 +263,16 @@ class MillraceCase(unittest.TestCase):
 
     def claim(self, limit=1, queues=None, api=None, worker="w1", wait_ms=0, **members):
         """The jobs that a claim gives out, perhaps none."""
-        reply = (api or self.api).post("/v1/claim", {
-            "queues": queues or [self.queue], "limit": limit, "wait_ms": wait_ms,
-            "worker": {"id": worker}, **members})
+        reply = (api or self.api).post(
+            "/v1/claim",
+            {
+                "queues": queues or [self.queue],
+                "limit": limit,
+                "wait_ms": wait_ms,
+                "worker": {"id": worker},
+                **members,
+            },
+        )
         self.assertEqual(reply.status, 200, reply)
         return reply.json["jobs"]
 
@@ -260,7 +312,9 @@ class MillraceCase(unittest.TestCase):
         return self.job(job_id)["state"]
 
     def await_state(self, job_id, state, timeout_s=10):
-        return eventually(lambda: self.state(job_id) == state, timeout_s, what=f"state {state} of job {job_id}")
+        return eventually(
+            lambda: self.state(job_id) == state, timeout_s, what=f"state {state} of job {job_id}"
+        )
 
     def final(self, job_id, wait_ms=10000, **query):
         """The job once it has come to its end."""
@@ -269,7 +323,9 @@ class MillraceCase(unittest.TestCase):
         return job
 
     def list_jobs(self, **query):
-        """All jobs of this test's queue that the filters let through, newest first, page by page."""
+        """All jobs of this test's queue that the filters let through, newest first, page
+        by page.
+        """
         query = {"queue": self.queue, "fresh": "true", "limit": 1000, **query}
         found = []
         while True:
@@ -287,10 +343,18 @@ class MillraceCase(unittest.TestCase):
         return {state: count for state, count in reply.json["counts"].items() if count}
 
     def assert_refused(self, reply, status, code, *places):
-        """`reply` is a problem with this status and code, and names exactly these places, in any order."""
+        """`reply` is a problem with this status and code, and names exactly these places, in any
+        order.
+        """
         self.assertEqual((reply.status, reply.code), (status, code), reply)
         if places:
             self.assertEqual(sorted(reply.places), sorted(places), reply)
+
+    def assert_fault(self, body, places, path="/v1/jobs", method="POST"):
+        """`body` is refused, for faults at exactly these places (one or several pointers)."""
+        reply = self.api.request(method, path, body)
+        places = [places] if isinstance(places, str) else places
+        self.assert_refused(reply, 422, "validation_failed", *places)
 
 
 class ServerCase(MillraceCase):

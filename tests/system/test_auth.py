@@ -1,26 +1,51 @@
 """Tokens: who may do what, where, and what everybody else is told."""
+
 import re
 
 import harness
 
 # What each route needs; None is nothing. `{q}` is a queue, `{j}` a job of it.
 ROUTES = [
-    ("GET", "/livez", None), ("GET", "/readyz", None), ("GET", "/metrics", "read"), ("GET", "/v1/meta", "read"),
-    ("GET", "/v1/openapi.json", "read"), ("POST", "/v1/admin/backup", "admin"), ("GET", "/v1/tokens", "admin"),
-    ("POST", "/v1/jobs", "submit"), ("POST", "/v1/jobs/batch", "submit"), ("POST", "/v1/jobs/bulk", "operate"),
-    ("GET", "/v1/jobs", "read"), ("GET", "/v1/jobs/{j}", "read"), ("PATCH", "/v1/jobs/{j}", "operate"),
-    ("DELETE", "/v1/jobs/{j}", "operate"), ("POST", "/v1/jobs/{j}/cancel", "operate"),
-    ("POST", "/v1/jobs/{j}/retry", "operate"), ("GET", "/v1/jobs/{j}/attempts", "read"),
-    ("GET", "/v1/jobs/{j}/logs", "read"), ("GET", "/v1/jobs/{j}/events", "read"),
-    ("POST", "/v1/jobs/{j}/complete", "work"), ("POST", "/v1/jobs/{j}/fail", "work"),
-    ("POST", "/v1/jobs/{j}/snooze", "work"), ("POST", "/v1/jobs/{j}/release", "work"),
-    ("POST", "/v1/jobs/{j}/heartbeat", "work"), ("POST", "/v1/claim", "work"), ("POST", "/v1/heartbeat", "work"),
-    ("POST", "/v1/ack", "work"), ("POST", "/v1/workers/w/poll", "work"), ("GET", "/v1/workers", "read"),
-    ("POST", "/v1/workers/w/quiet", "operate"), ("POST", "/v1/workers/w/stop", "operate"),
-    ("GET", "/v1/queues", "read"), ("GET", "/v1/queues/{q}", "read"), ("PUT", "/v1/queues/{q}", "operate"),
-    ("PATCH", "/v1/queues/{q}", "operate"), ("POST", "/v1/queues/{q}/pause", "operate"),
-    ("POST", "/v1/queues/{q}/resume", "operate"), ("POST", "/v1/queues/{q}/purge", "operate"),
-    ("GET", "/v1/stats", "read"), ("GET", "/v1/events", "read"),
+    ("GET", "/livez", None),
+    ("GET", "/readyz", None),
+    ("GET", "/metrics", "read"),
+    ("GET", "/v1/meta", "read"),
+    ("GET", "/v1/openapi.json", "read"),
+    ("POST", "/v1/admin/backup", "admin"),
+    ("GET", "/v1/tokens", "admin"),
+    ("POST", "/v1/jobs", "submit"),
+    ("POST", "/v1/jobs/batch", "submit"),
+    ("POST", "/v1/jobs/bulk", "operate"),
+    ("GET", "/v1/jobs", "read"),
+    ("GET", "/v1/jobs/{j}", "read"),
+    ("PATCH", "/v1/jobs/{j}", "operate"),
+    ("DELETE", "/v1/jobs/{j}", "operate"),
+    ("POST", "/v1/jobs/{j}/cancel", "operate"),
+    ("POST", "/v1/jobs/{j}/retry", "operate"),
+    ("GET", "/v1/jobs/{j}/attempts", "read"),
+    ("GET", "/v1/jobs/{j}/logs", "read"),
+    ("GET", "/v1/jobs/{j}/events", "read"),
+    ("POST", "/v1/jobs/{j}/complete", "work"),
+    ("POST", "/v1/jobs/{j}/fail", "work"),
+    ("POST", "/v1/jobs/{j}/snooze", "work"),
+    ("POST", "/v1/jobs/{j}/release", "work"),
+    ("POST", "/v1/jobs/{j}/heartbeat", "work"),
+    ("POST", "/v1/claim", "work"),
+    ("POST", "/v1/heartbeat", "work"),
+    ("POST", "/v1/ack", "work"),
+    ("POST", "/v1/workers/w/poll", "work"),
+    ("GET", "/v1/workers", "read"),
+    ("POST", "/v1/workers/w/quiet", "operate"),
+    ("POST", "/v1/workers/w/stop", "operate"),
+    ("GET", "/v1/queues", "read"),
+    ("GET", "/v1/queues/{q}", "read"),
+    ("PUT", "/v1/queues/{q}", "operate"),
+    ("PATCH", "/v1/queues/{q}", "operate"),
+    ("POST", "/v1/queues/{q}/pause", "operate"),
+    ("POST", "/v1/queues/{q}/resume", "operate"),
+    ("POST", "/v1/queues/{q}/purge", "operate"),
+    ("GET", "/v1/stats", "read"),
+    ("GET", "/v1/events", "read"),
 ]
 SCOPES = ("submit", "work", "read", "operate", "admin")
 
@@ -30,8 +55,10 @@ def new_token(*args):
     made = harness.run("token", "new", *args)
     assert made.returncode == 0, made
     token = re.search(r"\bmlr_\w+", made.stdout)[0]
-    lines = made.stdout[made.stdout.index("[[tokens]]"):].splitlines()
-    block = [line for line in lines if line.startswith("[[tokens]]") or re.match(r"\s*\w+ *= ", line)]
+    lines = made.stdout[made.stdout.index("[[tokens]]") :].splitlines()
+    block = [
+        line for line in lines if line.startswith("[[tokens]]") or re.match(r"\s*\w+ *= ", line)
+    ]
     return token, "\n".join(block) + "\n"
 
 
@@ -47,7 +74,9 @@ class Tokens(harness.MillraceCase):
             cls.tokens[name], block = new_token("--name", name, *args)
             blocks.append(block)
         cls.tokens["stale"], block = new_token("--name", "stale", "--scope", "read")
-        blocks.append(re.sub(r"(?m)^\s*expires_at.*\n", "", block) + 'expires_at = "2020-01-01T00:00:00Z"\n')
+        blocks.append(
+            re.sub(r"(?m)^\s*expires_at.*\n", "", block) + 'expires_at = "2020-01-01T00:00:00Z"\n'
+        )
         cls.tokens["foreign"], _ = new_token("--name", "foreign", "--scope", "read")
         cls.server = harness.Server(config="".join(blocks), token=cls.tokens["all"])
         cls.addClassCleanup(cls.server.close)
@@ -62,7 +91,7 @@ class Tokens(harness.MillraceCase):
             path = template.format(q=self.queue, j=job)
             for scope in SCOPES:
                 with self.subTest(route=f"{method} {template}", scope=scope):
-                    # An empty object is refused after the scope was looked at, so nothing is changed on the way.
+                    # Refused after the scope was looked at, so nothing is changed on the way.
                     body = None if method == "GET" else {"nothing": "of the kind"}
                     reply = self.as_(scope).request(method, path, body)
                     if needed in (None, scope):
@@ -74,25 +103,47 @@ class Tokens(harness.MillraceCase):
                 job = self.submit(delay_ms=3_600_000)["id"]
 
     def test_the_table_has_every_route(self):
-        described = {(method, re.sub(r"\{\w+\}", "*", path))
-                     for method, path, _ in self.api.contract().operations()}
-        here = {(method, re.sub(r"\{\w+\}|(?<=workers/)w", "*", path)) for method, path, _ in ROUTES}
+        described = {
+            (method, re.sub(r"\{\w+\}", "*", path))
+            for method, path, _ in self.api.contract().operations()
+        }
+        here = {
+            (method, re.sub(r"\{\w+\}|(?<=workers/)w", "*", path)) for method, path, _ in ROUTES
+        }
         self.assertEqual(here, described)
 
     def test_the_description_says_the_same(self):
         for method, path, operation in self.api.contract().operations():
             scopes = [scope for one in operation["security"] for scope in one.get("bearer", [])]
-            needed = [scope for m, template, scope in ROUTES
-                      if m == method and re.sub(r"\{\w\}|/w/", "", template) ==
-                      re.sub(r"\{\w+\}", "", path).replace("workers//", "workers")]
+            needed = [
+                scope
+                for m, template, scope in ROUTES
+                if m == method
+                and re.sub(r"\{\w\}|/w/", "", template)
+                == re.sub(r"\{\w+\}", "", path).replace("workers//", "workers")
+            ]
             if needed:
                 self.assertEqual(scopes, [needed[0]] if needed[0] else [], (method, path))
 
     def test_without_a_good_token_nothing(self):
         good = self.tokens["read"]
-        wrong = [None, "", "Bearer", "Bearer ", good, f"Basic {good}", f"Bearer {good}x", f"Bearer {good[:-1]}",
-                 f"Bearer  {good} {good}", f"Bearer {self.tokens['foreign']}", f"Bearer {self.tokens['stale']}",
-                 "Bearer mlr_a_b_c", "Bearer " + "x" * 4000, "Bearer caf\u00e9", f"Bearer {good.swapcase()}"]
+        wrong = [
+            None,
+            "",
+            "Bearer",
+            "Bearer ",
+            good,
+            f"Basic {good}",
+            f"Bearer {good}x",
+            f"Bearer {good[:-1]}",
+            f"Bearer  {good} {good}",
+            f"Bearer {self.tokens['foreign']}",
+            f"Bearer {self.tokens['stale']}",
+            "Bearer mlr_a_b_c",
+            "Bearer " + "x" * 4000,
+            "Bearer caf\u00e9",
+            f"Bearer {good.swapcase()}",
+        ]
         details = set()
         for value in wrong:
             with self.subTest(value=value):
@@ -115,12 +166,20 @@ class Tokens(harness.MillraceCase):
         self.api.put("/v1/queues/secret")
         self.api.put("/v1/queues/mail.eu")
         self.assertEqual(mail.get("/v1/queues/mail.eu").status, 200)
-        for method, path, body in (("GET", "/v1/queues/secret", None), ("PUT", "/v1/queues/secret", {}),
-                                   ("PUT", "/v1/queues/brand-new", {}), ("POST", "/v1/queues/secret/pause", None),
-                                   ("POST", "/v1/queues/secret/purge", None), ("GET", "/v1/queues/mailx", None),
-                                   ("POST", "/v1/jobs", {"type": "t", "queue": "secret"}),
-                                   ("POST", "/v1/claim", {"queues": ["mail.eu", "secret"], "limit": 1, "wait_ms": 0,
-                                                          "worker": {"id": "w"}})):
+        for method, path, body in (
+            ("GET", "/v1/queues/secret", None),
+            ("PUT", "/v1/queues/secret", {}),
+            ("PUT", "/v1/queues/brand-new", {}),
+            ("POST", "/v1/queues/secret/pause", None),
+            ("POST", "/v1/queues/secret/purge", None),
+            ("GET", "/v1/queues/mailx", None),
+            ("POST", "/v1/jobs", {"type": "t", "queue": "secret"}),
+            (
+                "POST",
+                "/v1/claim",
+                {"queues": ["mail.eu", "secret"], "limit": 1, "wait_ms": 0, "worker": {"id": "w"}},
+            ),
+        ):
             with self.subTest(path=path):
                 self.assert_refused(mail.request(method, path, body), 404, "not_found")
         self.assertEqual(self.api.get("/v1/queues/brand-new").status, 404)
@@ -131,17 +190,28 @@ class Tokens(harness.MillraceCase):
         mail = self.as_("mail")
         hidden = self.submit(queue="secret2")["id"]
         self.api.post("/v1/jobs", {"type": "t", "queue": "mail.us"})
-        for method, path, body in (("GET", f"/v1/jobs/{hidden}", None), ("DELETE", f"/v1/jobs/{hidden}", None),
-                                   ("PATCH", f"/v1/jobs/{hidden}", {"priority": 1}),
-                                   ("POST", f"/v1/jobs/{hidden}/cancel", None),
-                                   ("GET", f"/v1/jobs/{hidden}/events", None)):
+        for method, path, body in (
+            ("GET", f"/v1/jobs/{hidden}", None),
+            ("DELETE", f"/v1/jobs/{hidden}", None),
+            ("PATCH", f"/v1/jobs/{hidden}", {"priority": 1}),
+            ("POST", f"/v1/jobs/{hidden}/cancel", None),
+            ("GET", f"/v1/jobs/{hidden}/events", None),
+        ):
             with self.subTest(method=method, path=path):
                 self.assert_refused(mail.request(method, path, body), 404, "not_found")
         listed = mail.get("/v1/jobs", fresh="true", limit=1000).json["items"]
         self.assertEqual({job["queue"] for job in listed}, {"mail.us"})
-        self.assertEqual(mail.get("/v1/jobs", queue="secret2", fresh="true").json["items"] if
-                         mail.get("/v1/jobs", queue="secret2").status == 200 else [], [])
-        self.assertTrue(all(queue["name"].startswith("mail.") for queue in mail.get("/v1/queues").json["items"]))
+        self.assertEqual(
+            (
+                mail.get("/v1/jobs", queue="secret2", fresh="true").json["items"]
+                if mail.get("/v1/jobs", queue="secret2").status == 200
+                else []
+            ),
+            [],
+        )
+        self.assertTrue(
+            all(queue["name"].startswith("mail.") for queue in mail.get("/v1/queues").json["items"])
+        )
         events = mail.get("/v1/events", limit=1000).json["items"]
         self.assertEqual([e for e in events if e["queue"] == "secret2"], [])
         bulk = mail.post("/v1/jobs/bulk", {"action": "delete", "filter": {"state": ["ready"]}})
@@ -152,8 +222,10 @@ class Tokens(harness.MillraceCase):
 
     def test_a_batch_with_a_foreign_queue(self):
         mail = self.as_("mail")
-        results = mail.post("/v1/jobs/batch", {"jobs": [{"type": "t", "queue": "sms"},
-                                                        {"type": "t", "queue": "secret3"}]})
+        results = mail.post(
+            "/v1/jobs/batch",
+            {"jobs": [{"type": "t", "queue": "sms"}, {"type": "t", "queue": "secret3"}]},
+        )
         if results.status == 200:
             self.assertEqual([result["status"] for result in results.json["results"]], [201, 404])
         else:
@@ -171,16 +243,30 @@ class Tokens(harness.MillraceCase):
         self.assertNotEqual(beat["status"], 200)
         self.assertEqual(self.state(foreign["id"]), "running")
         self.api.post("/v1/jobs", {"type": "t", "queue": "mail.out"})
-        own = mail.post("/v1/claim", {"queues": ["mail.out"], "limit": 1, "wait_ms": 0,
-                                      "worker": {"id": "m"}}).json["jobs"][0]
-        mail.post("/v1/ack", {"items": [{"id": own["id"], "token": own["lease"]["token"], "outcome": "succeeded",
-                                         "enqueue": [{"type": "t", "queue": "secret5"}]}]})
+        own = mail.post(
+            "/v1/claim", {"queues": ["mail.out"], "limit": 1, "wait_ms": 0, "worker": {"id": "m"}}
+        ).json["jobs"][0]
+        mail.post(
+            "/v1/ack",
+            {
+                "items": [
+                    {
+                        "id": own["id"],
+                        "token": own["lease"]["token"],
+                        "outcome": "succeeded",
+                        "enqueue": [{"type": "t", "queue": "secret5"}],
+                    }
+                ]
+            },
+        )
         self.assertEqual(self.api.get("/v1/queues/secret5").status, 404)
 
     def test_tokens_are_listed_without_secrets(self):
         reply = self.as_("admin").get("/v1/tokens")
         tokens = {token["name"]: token for token in reply.json["items"]}
-        self.assertEqual((tokens["mail"]["queues"], tokens["all"]["queues"]), (["mail.*", "sms"], None))
+        self.assertEqual(
+            (tokens["mail"]["queues"], tokens["all"]["queues"]), (["mail.*", "sms"], None)
+        )
         self.assertEqual(tokens["stale"]["expires_at"], "2020-01-01T00:00:00.000Z")
         self.assertNotIn(b"sha256", reply.body)
         self.assertNotIn(b"mlr_", reply.body)
@@ -205,7 +291,9 @@ class WithoutTokens(harness.MillraceCase):
     def test_another_address_is_refused(self):
         server = self.new_server()
         for address in ("0.0.0.0", "[::]"):
-            refused = harness.run("serve", "--listen", f"{address}:{server.port}", "--data", server.data)
+            refused = harness.run(
+                "serve", "--listen", f"{address}:{server.port}", "--data", server.data
+            )
             self.assertEqual(refused.returncode, 78, refused)
             self.assertIn("token", refused.stderr.lower())
 

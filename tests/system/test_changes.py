@@ -1,4 +1,5 @@
 """What operators do to jobs: cancel, retry, edit, delete, one by one and in bulk."""
+
 import time
 
 import harness
@@ -23,7 +24,9 @@ class Cancelling(harness.ServerCase):
         claimed = self.claim_one()
         flagged = self.api.post(f"/v1/jobs/{job['id']}/cancel").json
         self.assertEqual((flagged["state"], flagged["cancel_requested"]), ("running", True))
-        beat = self.api.post("/v1/heartbeat", {"items": [{"id": job["id"], "token": claimed["lease"]["token"]}]})
+        beat = self.api.post(
+            "/v1/heartbeat", {"items": [{"id": job["id"], "token": claimed["lease"]["token"]}]}
+        )
         self.assertTrue(beat.json["results"][0]["cancel_requested"])
         self.assertEqual(self.finish(claimed, "cancelled"), "cancelled")
 
@@ -69,7 +72,9 @@ class Retrying(harness.ServerCase):
         self.assertEqual(after["generation"], before["generation"] + 1)
         self.assertGreater(after["version"], before["version"])
         claimed = self.claim_one()
-        self.assertEqual((claimed["id"], claimed["attempt"], claimed["payload"]), (job_id, 1, {"keep": "me"}))
+        self.assertEqual(
+            (claimed["id"], claimed["attempt"], claimed["payload"]), (job_id, 1, {"keep": "me"})
+        )
         self.assertEqual(self.finish(claimed), "succeeded")
 
     def test_long_after_it_left_memory(self):
@@ -88,7 +93,9 @@ class Retrying(harness.ServerCase):
     def test_it_can_be_put_off(self):
         job_id = self.dead_job()
         later = self.api.post(f"/v1/jobs/{job_id}/retry", {"run_at": "2099-01-01T00:00:00Z"}).json
-        self.assertEqual((later["state"], later["run_at"]), ("scheduled", "2099-01-01T00:00:00.000Z"))
+        self.assertEqual(
+            (later["state"], later["run_at"]), ("scheduled", "2099-01-01T00:00:00.000Z")
+        )
 
     def test_every_terminal_state_can_be_retried(self):
         done = self.submit()
@@ -99,7 +106,9 @@ class Retrying(harness.ServerCase):
         self.await_state(expired["id"], "expired")
         for job in (done, cancelled, expired):
             after = self.api.post(f"/v1/jobs/{job['id']}/retry").json
-            self.assertEqual((after["state"], after["expires_at"], after["finished_at"]), ("ready", None, None))
+            self.assertEqual(
+                (after["state"], after["expires_at"], after["finished_at"]), ("ready", None, None)
+            )
 
     def test_a_live_job_cannot_be_retried(self):
         job = self.submit()
@@ -111,13 +120,22 @@ class Retrying(harness.ServerCase):
 class Editing(harness.ServerCase):
     def test_every_member_that_can_change(self):
         job = self.submit(payload=1, delay_ms=60000)
-        reply = self.api.patch(f"/v1/jobs/{job['id']}", {
-            "priority": -7, "payload": {"new": True}, "max_attempts": 9, "tags": ["x"],
-            "run_at": "2099-01-01T00:00:00Z"})
+        reply = self.api.patch(
+            f"/v1/jobs/{job['id']}",
+            {
+                "priority": -7,
+                "payload": {"new": True},
+                "max_attempts": 9,
+                "tags": ["x"],
+                "run_at": "2099-01-01T00:00:00Z",
+            },
+        )
         self.assertEqual(reply.status, 200, reply)
         after = self.job(job["id"], include="payload")
         self.assertEqual((after["priority"], after["max_attempts"], after["tags"]), (-7, 9, ["x"]))
-        self.assertEqual((after["payload"], after["run_at"]), ({"new": True}, "2099-01-01T00:00:00.000Z"))
+        self.assertEqual(
+            (after["payload"], after["run_at"]), ({"new": True}, "2099-01-01T00:00:00.000Z")
+        )
 
     def test_a_past_time_makes_it_ready(self):
         job = self.submit(delay_ms=60000)
@@ -141,17 +159,26 @@ class Editing(harness.ServerCase):
             else:
                 self.assert_refused(reply, 412, "version_conflict")
         current = self.job(job["id"])["version"]
-        self.assertEqual(self.api.patch(path, {"priority": 2}, headers={"If-Match": str(current)}).status, 200)
-        self.assert_refused(self.api.patch(path, {"priority": 3}, headers={"If-Match": str(current)}),
-                            412, "version_conflict")
+        self.assertEqual(
+            self.api.patch(path, {"priority": 2}, headers={"If-Match": str(current)}).status, 200
+        )
+        self.assert_refused(
+            self.api.patch(path, {"priority": 3}, headers={"If-Match": str(current)}),
+            412,
+            "version_conflict",
+        )
         self.assertEqual(self.job(job["id"])["priority"], 2)
 
     def test_running_and_finished_jobs_cannot_be_edited(self):
         job = self.submit()
         claimed = self.claim_one()
-        self.assert_refused(self.api.patch(f"/v1/jobs/{job['id']}", {"priority": 1}), 409, "invalid_state")
+        self.assert_refused(
+            self.api.patch(f"/v1/jobs/{job['id']}", {"priority": 1}), 409, "invalid_state"
+        )
         self.finish(claimed)
-        self.assert_refused(self.api.patch(f"/v1/jobs/{job['id']}", {"priority": 1}), 409, "invalid_state")
+        self.assert_refused(
+            self.api.patch(f"/v1/jobs/{job['id']}", {"priority": 1}), 409, "invalid_state"
+        )
 
     def test_deleting(self):
         job = self.submit()
@@ -194,7 +221,9 @@ class Bulk(harness.ServerCase):
 
     def test_by_search(self):
         self.submit_many(5)
-        answer = self.bulk("reprioritize", priority=-3, filter={"q": f"queue:{self.queue} payload:3"})
+        answer = self.bulk(
+            "reprioritize", priority=-3, filter={"q": f"queue:{self.queue} payload:3"}
+        )
         self.assertEqual((answer["matched"], answer["changed"]), (1, 1))
         self.assertEqual(self.claim_one()["payload"], 3)
 
@@ -222,12 +251,15 @@ class Bulk(harness.ServerCase):
         self.assertEqual(self.counts(), {})
 
     def test_what_bulk_refuses(self):
-        for body, place in (({"action": "explode", "ids": ["x"]}, None), ({"action": "cancel"}, None),
-                            ({"action": "cancel", "filter": {}}, "/filter"),
-                            ({"action": "cancel", "ids": []}, "/ids"),
-                            ({"action": "reprioritize", "filter": {"queue": "a"}}, "/priority"),
-                            ({"action": "cancel", "filter": {"colour": 1}}, "/filter/colour"),
-                            ({"action": "cancel", "ids": ["0190a0a0-0000-7000-8000-000000000000"] * 1001}, "/ids")):
+        for body, place in (
+            ({"action": "explode", "ids": ["x"]}, None),
+            ({"action": "cancel"}, None),
+            ({"action": "cancel", "filter": {}}, "/filter"),
+            ({"action": "cancel", "ids": []}, "/ids"),
+            ({"action": "reprioritize", "filter": {"queue": "a"}}, "/priority"),
+            ({"action": "cancel", "filter": {"colour": 1}}, "/filter/colour"),
+            ({"action": "cancel", "ids": ["0190a0a0-0000-7000-8000-000000000000"] * 1001}, "/ids"),
+        ):
             with self.subTest(body=str(body)[:80]):
                 reply = self.api.post("/v1/jobs/bulk", body)
                 self.assert_refused(reply, 422, "validation_failed", *([place] if place else []))

@@ -1,4 +1,5 @@
 """Claiming: who gets which job, in which order, and when."""
+
 import threading
 import time
 
@@ -87,6 +88,7 @@ class Order(harness.ServerCase):
             while jobs := self.claim(limit=7, api=api, worker=name):
                 with lock:
                     got.extend(job["id"] for job in jobs)
+
         threads = [threading.Thread(target=work, args=(f"w{n}",)) for n in range(8)]
         for thread in threads:
             thread.start()
@@ -97,13 +99,16 @@ class Order(harness.ServerCase):
 
 class LongPoll(harness.ServerCase):
     def claim_in_background(self, **members):
-        """Starts a claim; returns (thread, box): the box has (jobs, seconds) once the thread has ended."""
+        """Starts a claim; returns (thread, box): the box has (jobs, seconds) once the thread has
+        ended.
+        """
         box = []
 
         def work():
             started = time.monotonic()
             jobs = self.claim(api=self.new_client(), **members)
             box.append((jobs, time.monotonic() - started))
+
         thread = threading.Thread(target=work)
         thread.start()
         time.sleep(0.15)
@@ -123,7 +128,7 @@ class LongPoll(harness.ServerCase):
         thread, box = self.claim_in_background(wait_ms=10000)
         job = self.submit()
         thread.join()
-        (jobs, seconds), = box
+        ((jobs, seconds),) = box
         self.assertEqual([claimed["id"] for claimed in jobs], [job["id"]])
         self.assertLess(seconds, 2)
 
@@ -171,8 +176,13 @@ class LongPoll(harness.ServerCase):
 
     def test_a_waiter_that_left_gets_nothing(self):
         with self.server.connect() as gone:
-            body = ('{"queues":["%s"],"limit":1,"wait_ms":60000,"worker":{"id":"gone"}}' % self.queue).encode()
-            gone.send(b"POST /v1/claim HTTP/1.1\r\nHost: t\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+            body = (
+                '{"queues":["%s"],"limit":1,"wait_ms":60000,"worker":{"id":"gone"}}' % self.queue
+            ).encode()
+            gone.send(
+                b"POST /v1/claim HTTP/1.1\r\nHost: t\r\nContent-Length: %d\r\n\r\n" % len(body)
+                + body
+            )
             time.sleep(0.2)
         time.sleep(0.2)
         self.submit()

@@ -1,4 +1,5 @@
 """The command line against a live server: what it prints, and what it says by its exit code."""
+
 import json
 import pathlib
 import signal
@@ -21,12 +22,32 @@ class Commands(harness.ServerCase):
         return json.loads(done.stdout)
 
     def test_enqueue(self):
-        job = self.cli_json("enqueue", "mail", '{"to": "a"}', "-q", self.queue, "--priority", "-3", "--tag", "vip",
-                            "--tag", "eu", "--meta", "k=v", "--max-attempts", "2")
+        job = self.cli_json(
+            "enqueue",
+            "mail",
+            '{"to": "a"}',
+            "-q",
+            self.queue,
+            "--priority",
+            "-3",
+            "--tag",
+            "vip",
+            "--tag",
+            "eu",
+            "--meta",
+            "k=v",
+            "--max-attempts",
+            "2",
+        )
         stored = self.job(job["id"], include="payload")
-        self.assertEqual((stored["type"], stored["queue"], stored["priority"], stored["max_attempts"]),
-                         ("mail", self.queue, -3, 2))
-        self.assertEqual((stored["payload"], stored["tags"], stored["meta"]), ({"to": "a"}, ["vip", "eu"], {"k": "v"}))
+        self.assertEqual(
+            (stored["type"], stored["queue"], stored["priority"], stored["max_attempts"]),
+            ("mail", self.queue, -3, 2),
+        )
+        self.assertEqual(
+            (stored["payload"], stored["tags"], stored["meta"]),
+            ({"to": "a"}, ["vip", "eu"], {"k": "v"}),
+        )
 
     def test_enqueue_from_standard_input_byte_for_byte(self):
         raw = '{ "n": 123456789012345678901234567890 , "z":1,"a":2}'
@@ -98,7 +119,9 @@ class Commands(harness.ServerCase):
     def test_job_logs(self):
         self.submit()
         job = self.claim_one()
-        self.finish(job, logs=[{"message": "hello from inside"}, {"message": "evil \u001b[31m escape"}])
+        self.finish(
+            job, logs=[{"message": "hello from inside"}, {"message": "evil \u001b[31m escape"}]
+        )
         shown = self.cli("job", "logs", job["id"]).stdout
         self.assertIn("hello from inside", shown)
         self.assertNotIn("\u001b", shown)
@@ -140,7 +163,9 @@ class Commands(harness.ServerCase):
         for shell in ("bash", "zsh", "fish"):
             self.assertIn("enqueue", self.cli("completion", shell).stdout)
         script = self.cli("completion", "bash").stdout
-        checked = subprocess.run(["bash", "-n"], input=script, text=True, capture_output=True, check=False)
+        checked = subprocess.run(
+            ["bash", "-n"], input=script, text=True, capture_output=True, check=False
+        )
         self.assertEqual(checked.returncode, 0, checked.stderr)
 
     def test_token_new(self):
@@ -148,21 +173,50 @@ class Commands(harness.ServerCase):
         self.assertEqual(made.returncode, 0, made)
         self.assertRegex(made.stdout, r"\bmlr_\w+")
         self.assertIn("sha256:", made.stdout)
-        self.assertEqual(harness.run("token", "new", "--name", "n", "--scope", "everything").returncode, 2)
+        self.assertEqual(
+            harness.run("token", "new", "--name", "n", "--scope", "everything").returncode, 2
+        )
 
     def test_bench(self):
-        result = self.cli_json("bench", "roundtrip", "--jobs", "2000", "--producers", "2", "--workers", "2",
-                               "--batch", "100", "--payload", "100", timeout=60)
+        result = self.cli_json(
+            "bench",
+            "roundtrip",
+            "--jobs",
+            "2000",
+            "--producers",
+            "2",
+            "--workers",
+            "2",
+            "--batch",
+            "100",
+            "--payload",
+            "100",
+            timeout=60,
+        )
         self.assertGreater(result["lifecycles_per_s"], 0)
-        live = [queue["counts"] for queue in self.api.get("/v1/queues", limit=1000).json["items"]
-                if "bench" in queue["name"]]
+        live = [
+            queue["counts"]
+            for queue in self.api.get("/v1/queues", limit=1000).json["items"]
+            if "bench" in queue["name"]
+        ]
         self.assertTrue(live)
-        harness.eventually(lambda: all(not any(queue["counts"].values()) for queue in self.api.get(
-            "/v1/queues", limit=1000).json["items"] if "bench" in queue["name"]), what="nothing left behind")
+        harness.eventually(
+            lambda: all(
+                not any(queue["counts"].values())
+                for queue in self.api.get("/v1/queues", limit=1000).json["items"]
+                if "bench" in queue["name"]
+            ),
+            what="nothing left behind",
+        )
 
     def test_top_on_no_terminal_ends_by_itself_or_by_a_signal(self):
-        top = subprocess.Popen([harness.BINARY, "top", "--url", self.server.url], stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, env=harness.environment())
+        top = subprocess.Popen(
+            [harness.BINARY, "top", "--url", self.server.url],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+            env=harness.environment(),
+        )
         self.submit()
         time.sleep(0.5)
         if top.poll() is None:
@@ -175,6 +229,7 @@ class Commands(harness.ServerCase):
 class WithTokens(harness.MillraceCase):
     def test_not_allowed(self):
         from test_auth import new_token
+
         token, block = new_token("--name", "r", "--scope", "read")
         server = self.new_server(config=block, token=token).start()
         self.assertEqual(server.cli("job", "list").returncode, 0)
@@ -194,20 +249,25 @@ class Working(harness.ServerCase):
         path.write_text("#!/bin/sh\n" + script)
         path.chmod(0o755)
         log = (self.scripts / "log").open("wb")
-        worker = subprocess.Popen([harness.BINARY, "work", "-q", self.queue, *args, "--", str(path)],
-                                  stdout=log, stderr=log, stdin=subprocess.DEVNULL,
-                                  env=harness.environment(MILLRACE_URL=self.server.url))
+        worker = subprocess.Popen(
+            [harness.BINARY, "work", "-q", self.queue, *args, "--", str(path)],
+            stdout=log,
+            stderr=log,
+            stdin=subprocess.DEVNULL,
+            env=harness.environment(MILLRACE_URL=self.server.url),
+        )
         log.close()
 
         def end():
             if worker.poll() is None:
                 worker.kill()
                 worker.wait()
+
         self.addCleanup(end)
         return worker
 
     def test_payload_in_result_out(self):
-        self.work('cat\n')
+        self.work("cat\n")
         for payload in ({"a": [1, "x"]}, "text", 7, None):
             job = self.submit(payload=payload)
             end = self.final(job["id"], include="result")
@@ -215,17 +275,22 @@ class Working(harness.ServerCase):
 
     def test_output_that_is_no_json_is_a_string(self):
         self.work('printf "plain words\\n"')
-        self.assertIn(self.final(self.submit()["id"], include="result")["result"], ("plain words", "plain words\n"))
+        self.assertIn(
+            self.final(self.submit()["id"], include="result")["result"],
+            ("plain words", "plain words\n"),
+        )
 
     def test_its_environment(self):
-        self.work('echo "[\\"$MILLRACE_JOB_ID\\",\\"$MILLRACE_TYPE\\",$MILLRACE_ATTEMPT,$MILLRACE_TOKEN]"')
+        self.work(
+            'echo "[\\"$MILLRACE_JOB_ID\\",\\"$MILLRACE_TYPE\\",$MILLRACE_ATTEMPT,$MILLRACE_TOKEN]"'
+        )
         job = self.submit("mail")
         job_id, kind, attempt, token = self.final(job["id"], include="result")["result"]
         self.assertEqual((job_id, kind, attempt), (job["id"], "mail", 1))
         self.assertGreater(token, 0)
 
     def test_standard_error_is_the_log(self):
-        self.work('echo one >&2; echo two >&2')
+        self.work("echo one >&2; echo two >&2")
         end = self.final(self.submit()["id"], include="logs")
         self.assertEqual([line["message"] for line in end["logs"]], ["one", "two"])
 
@@ -258,7 +323,11 @@ class Working(harness.ServerCase):
         self.assertLess(time.monotonic() - started, 3)
 
     def test_a_cancelled_jobs_process_is_told_and_ended(self):
-        self.work('trap "echo told >&2; exit 3" TERM; echo up >&2; while :; do sleep 0.05; done', "--lease", "3s")
+        self.work(
+            'trap "echo told >&2; exit 3" TERM; echo up >&2; while :; do sleep 0.05; done',
+            "--lease",
+            "3s",
+        )
         job = self.submit()["id"]
         self.await_state(job, "running")
         time.sleep(0.4)
@@ -278,7 +347,11 @@ class Working(harness.ServerCase):
 
     def test_sigterm_breaks_off_the_poll(self):
         worker = self.work("true")
-        harness.eventually(lambda: any(self.queue in w["queues"] for w in self.api.get("/v1/workers").json["items"]))
+        harness.eventually(
+            lambda: any(
+                self.queue in w["queues"] for w in self.api.get("/v1/workers").json["items"]
+            )
+        )
         started = time.monotonic()
         worker.send_signal(signal.SIGTERM)
         self.assertEqual(worker.wait(10), 0)

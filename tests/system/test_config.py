@@ -1,4 +1,7 @@
-"""Configuration: flag over environment over file over default; a typing error never passes silently."""
+"""Configuration: flag over environment over file over default; a typing error never passes
+silently.
+"""
+
 import json
 
 import harness
@@ -12,9 +15,13 @@ class Settings(harness.MillraceCase):
 
     def show(self, *args, **env):
         """{key: (value, where from)} as `config show` prints them."""
-        shown = harness.run("config", "show", "-o", "json", *args, env=harness.environment(**env), cwd=self.home)
+        shown = harness.run(
+            "config", "show", "-o", "json", *args, env=harness.environment(**env), cwd=self.home
+        )
         self.assertEqual(shown.returncode, 0, shown)
-        return {entry["key"]: (entry["value"], entry["source"]) for entry in json.loads(shown.stdout)}
+        return {
+            entry["key"]: (entry["value"], entry["source"]) for entry in json.loads(shown.stdout)
+        }
 
     def refused(self, *args, words=(), **env):
         shown = harness.run("config", "show", *args, env=harness.environment(**env), cwd=self.home)
@@ -25,22 +32,53 @@ class Settings(harness.MillraceCase):
 
     def test_the_defaults(self):
         settings = self.show()
-        for key, value in (("listen", "127.0.0.1:7600"), ("data", "./data"), ("drain", "10s"), ("log_level", "info"),
-                           ("log_format", "text"), ("limits.body", "16MiB"), ("limits.payload", "1MiB"),
-                           ("limits.header_block", "16KiB"), ("limits.headers", "64"), ("limits.target", "8KiB"),
-                           ("limits.json_depth", "64"), ("limits.header_timeout", "5s"),
-                           ("limits.idle_timeout", "1m"), ("limits.idempotency_window", "1d"),
-                           ("retention.succeeded", "1d"), ("retention.dead", "30d")):
+        for key, value in (
+            ("listen", "127.0.0.1:7600"),
+            ("data", "./data"),
+            ("drain", "10s"),
+            ("log_level", "info"),
+            ("log_format", "text"),
+            ("limits.body", "16MiB"),
+            ("limits.payload", "1MiB"),
+            ("limits.header_block", "16KiB"),
+            ("limits.headers", "64"),
+            ("limits.target", "8KiB"),
+            ("limits.json_depth", "64"),
+            ("limits.header_timeout", "5s"),
+            ("limits.idle_timeout", "1m"),
+            ("limits.idempotency_window", "1d"),
+            ("retention.succeeded", "1d"),
+            ("retention.dead", "30d"),
+        ):
             self.assertEqual(settings[key], (value, "default"), key)
 
     def test_who_wins(self):
-        self.file.write_text('drain = "1s"\nlog_level = "warn"\ndata = "./of-the-file"\n[limits]\nheaders = 20\n')
-        settings = self.show("--config", self.file, "--drain", "3s", MILLRACE_DRAIN="2s", MILLRACE_LOG_LEVEL="error",
-                             MILLRACE_LIMITS_HEADERS="30")
-        self.assertEqual([settings[key][0] for key in ("drain", "log_level", "data", "limits.headers", "listen")],
-                         ["3s", "error", "./of-the-file", "30", "127.0.0.1:7600"])
-        for key, words in (("drain", "--drain"), ("log_level", "MILLRACE_LOG_LEVEL"), ("data", str(self.file)),
-                           ("limits.headers", "MILLRACE_LIMITS_HEADERS"), ("listen", "default")):
+        self.file.write_text(
+            'drain = "1s"\nlog_level = "warn"\ndata = "./of-the-file"\n[limits]\nheaders = 20\n'
+        )
+        settings = self.show(
+            "--config",
+            self.file,
+            "--drain",
+            "3s",
+            MILLRACE_DRAIN="2s",
+            MILLRACE_LOG_LEVEL="error",
+            MILLRACE_LIMITS_HEADERS="30",
+        )
+        self.assertEqual(
+            [
+                settings[key][0]
+                for key in ("drain", "log_level", "data", "limits.headers", "listen")
+            ],
+            ["3s", "error", "./of-the-file", "30", "127.0.0.1:7600"],
+        )
+        for key, words in (
+            ("drain", "--drain"),
+            ("log_level", "MILLRACE_LOG_LEVEL"),
+            ("data", str(self.file)),
+            ("limits.headers", "MILLRACE_LIMITS_HEADERS"),
+            ("listen", "default"),
+        ):
             self.assertIn(words, settings[key][1])
 
     def test_the_file_can_be_named_by_the_environment(self):
@@ -58,23 +96,40 @@ class Settings(harness.MillraceCase):
             self.assertIn(variable, self.show(**{variable: value})[key][1], key)
 
     def test_unknown_keys_are_refused_with_a_suggestion(self):
-        for text, wrong, right in (('lissten = "a"\n', "lissten", "listen"),
-                                   ("[limits]\npaylod = 5\n", "paylod", "payload"),
-                                   ('[retention]\nsuceeded = "1d"\n', "suceeded", "succeeded"),
-                                   ("[limit]\nbody = 5\n", "limit", "limits")):
+        for text, wrong, right in (
+            ('lissten = "a"\n', "lissten", "listen"),
+            ("[limits]\npaylod = 5\n", "paylod", "payload"),
+            ('[retention]\nsuceeded = "1d"\n', "suceeded", "succeeded"),
+            ("[limit]\nbody = 5\n", "limit", "limits"),
+        ):
             with self.subTest(text=text):
                 self.file.write_text(text)
                 self.refused("--config", self.file, words=(wrong, right, str(self.file)))
         self.refused(words=("MILLRACE_LISTENN", "MILLRACE_LISTEN"), MILLRACE_LISTENN="x")
 
     def test_the_clients_variables_are_no_errors(self):
-        self.show(MILLRACE_URL="http://x", MILLRACE_TOKEN="t", MILLRACE_JOB_ID="j", MILLRACE_JOB_ANYTHING="y")
+        self.show(
+            MILLRACE_URL="http://x",
+            MILLRACE_TOKEN="t",
+            MILLRACE_JOB_ID="j",
+            MILLRACE_JOB_ANYTHING="y",
+        )
 
     def test_values_that_are_none(self):
-        for text in ('drain = "soon"\n', "drain = -1\n", 'listen = "nowhere"\n', 'listen = "127.0.0.1:99999"\n',
-                     'log_level = "loud"\n', "[limits]\nbody = \"16 elephants\"\n", "[limits]\nheaders = 0\n",
-                     "[limits]\njson_depth = 1000000\n", "listen = 5\n", "data = \n", "= 5\n",
-                     '[retention]\nsucceeded = "-1s"\n'):
+        for text in (
+            'drain = "soon"\n',
+            "drain = -1\n",
+            'listen = "nowhere"\n',
+            'listen = "127.0.0.1:99999"\n',
+            'log_level = "loud"\n',
+            '[limits]\nbody = "16 elephants"\n',
+            "[limits]\nheaders = 0\n",
+            "[limits]\njson_depth = 1000000\n",
+            "listen = 5\n",
+            "data = \n",
+            "= 5\n",
+            '[retention]\nsucceeded = "-1s"\n',
+        ):
             with self.subTest(text=text):
                 self.file.write_text(text)
                 self.refused("--config", self.file, words=(str(self.file),))
@@ -86,10 +141,14 @@ class Settings(harness.MillraceCase):
 
     def test_token_tables(self):
         good = '[[tokens]]\nname = "n"\nhash = "sha256:%s"\nscopes = ["read"]\n' % ("a" * 64)
-        for bad, word in ((good.replace('"read"', '"everything"'), "everything"),
-                          (good.replace("sha256:", "md5:"), "hash"), (good.replace('name = "n"\n', ""), "name"),
-                          (good + 'colour = "red"\n', "colour"), (good + good, "n"),
-                          (good + 'expires_at = "whenever"\n', "expires_at")):
+        for bad, word in (
+            (good.replace('"read"', '"everything"'), "everything"),
+            (good.replace("sha256:", "md5:"), "hash"),
+            (good.replace('name = "n"\n', ""), "name"),
+            (good + 'colour = "red"\n', "colour"),
+            (good + good, "n"),
+            (good + 'expires_at = "whenever"\n', "expires_at"),
+        ):
             with self.subTest(bad=bad):
                 self.file.write_text(bad)
                 self.refused("--config", self.file, words=(word,))
@@ -98,19 +157,31 @@ class Settings(harness.MillraceCase):
 
     def test_serve_refuses_what_show_refuses(self):
         self.file.write_text("colour = 1\n")
-        served = harness.run("serve", "--config", self.file, env=harness.environment(), cwd=self.home)
+        served = harness.run(
+            "serve", "--config", self.file, env=harness.environment(), cwd=self.home
+        )
         self.assertEqual(served.returncode, 78, served)
         self.assertIn("colour", served.stderr)
         self.assertFalse((self.home / "data").exists())
 
     def test_settings_take_effect(self):
-        server = self.new_server(config='[limits]\npayload = "1KiB"\nheaders = 10\njson_depth = 8\n'
-                                        '[retention]\nsucceeded = "0s"\ndead = "never"\n').start()
+        server = self.new_server(
+            config='[limits]\npayload = "1KiB"\nheaders = 10\njson_depth = 8\n'
+            '[retention]\nsucceeded = "0s"\ndead = "never"\n'
+        ).start()
         self.use(server)
-        self.assertEqual(self.api.post("/v1/jobs", {"type": "t", "payload": "x" * 1025}).status, 413)
-        self.assertEqual(self.api.post("/v1/jobs", raw=b'{"type":"t","payload":' + b"[" * 8 + b"]" * 8 + b"}").status,
-                         400)
-        self.assertEqual(self.api.get("/livez", headers={f"X-{n}": "1" for n in range(10)}).status, 431)
+        self.assertEqual(
+            self.api.post("/v1/jobs", {"type": "t", "payload": "x" * 1025}).status, 413
+        )
+        self.assertEqual(
+            self.api.post(
+                "/v1/jobs", raw=b'{"type":"t","payload":' + b"[" * 8 + b"]" * 8 + b"}"
+            ).status,
+            400,
+        )
+        self.assertEqual(
+            self.api.get("/livez", headers={f"X-{n}": "1" for n in range(10)}).status, 431
+        )
         self.submit()
         retention = self.api.get(f"/v1/queues/{self.queue}").json["settings"]["retention"]
         self.assertEqual((retention["succeeded_ms"], retention["dead_ms"]), (0, None))

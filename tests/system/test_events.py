@@ -1,4 +1,5 @@
 """The event log: what happened, in order, from any position."""
+
 import threading
 import time
 
@@ -27,10 +28,16 @@ class Events(harness.ServerCase):
         self.fail_attempt(self.claim_one(worker="ann"))
         self.finish(self.claim_within(worker="bob"))
         items = self.page(cursor=start)["items"]
-        self.assertEqual([(e["type"], e["attempt"], e["worker"]) for e in items
-                          if e["type"] != "queue.updated"],
-                         [("job.submitted", items[0]["attempt"], items[0]["worker"]), ("job.started", 1, "ann"),
-                          ("job.retrying", 1, "ann"), ("job.started", 2, "bob"), ("job.succeeded", 2, "bob")])
+        self.assertEqual(
+            [(e["type"], e["attempt"], e["worker"]) for e in items if e["type"] != "queue.updated"],
+            [
+                ("job.submitted", items[0]["attempt"], items[0]["worker"]),
+                ("job.started", 1, "ann"),
+                ("job.retrying", 1, "ann"),
+                ("job.started", 2, "bob"),
+                ("job.succeeded", 2, "bob"),
+            ],
+        )
         self.assertEqual({(e["queue"], e["job_type"]) for e in items}, {(self.queue, "mail")})
         self.assertEqual(len({e["job_id"] for e in items}), 1)
         self.assertEqual(len({e["id"] for e in items}), len(items))
@@ -63,11 +70,30 @@ class Events(harness.ServerCase):
         self.api.post(q + "/purge")
         harness.eventually(lambda: self.counts().get("running", 0) == 0)
         seen = {e["type"] for e in self.page(cursor=start, limit=1000)["items"]}
-        self.assertEqual(seen, {
-            "job.submitted", "job.started", "job.succeeded", "job.retrying", "job.snoozed", "job.released",
-            "job.lease_expired", "job.timed_out", "job.dead", "job.expired", "job.cancel_requested", "job.cancelled",
-            "job.retried", "job.edited", "job.deleted", "queue.updated", "queue.paused", "queue.resumed",
-            "queue.purged"})
+        self.assertEqual(
+            seen,
+            {
+                "job.submitted",
+                "job.started",
+                "job.succeeded",
+                "job.retrying",
+                "job.snoozed",
+                "job.released",
+                "job.lease_expired",
+                "job.timed_out",
+                "job.dead",
+                "job.expired",
+                "job.cancel_requested",
+                "job.cancelled",
+                "job.retried",
+                "job.edited",
+                "job.deleted",
+                "queue.updated",
+                "queue.paused",
+                "queue.resumed",
+                "queue.purged",
+            },
+        )
 
     def test_pages_make_up_the_whole(self):
         start = self.end()
@@ -88,11 +114,20 @@ class Events(harness.ServerCase):
         self.submit()
         self.submit(queue=other)
         self.finish(self.claim_one())
-        self.assertEqual([e["type"] for e in self.page(cursor=start, queues=other, types="job.submitted")["items"]],
-                         ["job.submitted"])
-        types = [e["type"] for e in self.page(cursor=start, types="job.started,job.succeeded")["items"]]
+        self.assertEqual(
+            [
+                e["type"]
+                for e in self.page(cursor=start, queues=other, types="job.submitted")["items"]
+            ],
+            ["job.submitted"],
+        )
+        types = [
+            e["type"] for e in self.page(cursor=start, types="job.started,job.succeeded")["items"]
+        ]
         self.assertEqual(types, ["job.started", "job.succeeded"])
-        queues = {e["queue"] for e in self.page(cursor=start, queues=f"{self.queue},{other}")["items"]}
+        queues = {
+            e["queue"] for e in self.page(cursor=start, queues=f"{self.queue},{other}")["items"]
+        }
         self.assertEqual(queues, {self.queue, other})
 
     def test_a_filter_that_finds_nothing_still_moves_on(self):
@@ -112,8 +147,9 @@ class Events(harness.ServerCase):
         start = self.end()
         box = []
         started = time.monotonic()
-        waiter = threading.Thread(target=lambda: box.append(
-            self.page(self.new_client(), cursor=start, wait_ms=10000)))
+        waiter = threading.Thread(
+            target=lambda: box.append(self.page(self.new_client(), cursor=start, wait_ms=10000))
+        )
         waiter.start()
         time.sleep(0.3)
         job = self.submit()
@@ -131,8 +167,11 @@ class Events(harness.ServerCase):
     def test_waiting_passes_over_what_the_filter_holds_back(self):
         start = self.end()
         box = []
-        waiter = threading.Thread(target=lambda: box.append(
-            self.page(self.new_client(), cursor=start, wait_ms=10000, types="job.succeeded")))
+        waiter = threading.Thread(
+            target=lambda: box.append(
+                self.page(self.new_client(), cursor=start, wait_ms=10000, types="job.succeeded")
+            )
+        )
         waiter.start()
         self.submit()
         self.finish(self.claim_one())
@@ -144,8 +183,13 @@ class Events(harness.ServerCase):
             reply = self.api.get("/v1/events", cursor=cursor)
             if cursor or reply.status != 200:  # an empty one may stand for none
                 self.assert_refused(reply, 422, "validation_failed", "cursor")
-        for query, name in (({"types": "job.exploded"}, "types"), ({"wait_ms": 60001}, "wait_ms"),
-                            ({"wait_ms": -1}, "wait_ms"), ({"limit": 0}, "limit"), ({"queues": "a b"}, "queues")):
+        for query, name in (
+            ({"types": "job.exploded"}, "types"),
+            ({"wait_ms": 60001}, "wait_ms"),
+            ({"wait_ms": -1}, "wait_ms"),
+            ({"limit": 0}, "limit"),
+            ({"queues": "a b"}, "queues"),
+        ):
             self.assert_refused(self.api.get("/v1/events", **query), 422, "validation_failed", name)
 
 
@@ -158,7 +202,9 @@ class Positions(harness.MillraceCase):
         server.restart(kill=True)
         self.use(server)
         second = self.submit()["id"]
-        items = self.api.get("/v1/events", cursor=page["next_cursor"], types="job.submitted").json["items"]
+        items = self.api.get("/v1/events", cursor=page["next_cursor"], types="job.submitted").json[
+            "items"
+        ]
         self.assertEqual([e["job_id"] for e in items], [second])
         items = self.api.get("/v1/events", types="job.submitted").json["items"]
         self.assertEqual([e["job_id"] for e in items], [first, second])
@@ -172,6 +218,7 @@ class Positions(harness.MillraceCase):
         def gone():
             self.submit()
             return self.api.get("/v1/events", cursor=start).status == 410
+
         harness.eventually(gone, timeout_s=15, every_s=0.3, what="the end of the retention")
         self.assert_refused(self.api.get("/v1/events", cursor=start), 410, "gone")
         self.assertEqual(self.api.get("/v1/events").status, 200)

@@ -1,4 +1,7 @@
-"""HTTP itself, on raw sockets: whatever could be read in two ways is refused, and nobody is held up."""
+"""HTTP itself, on raw sockets: whatever could be read in two ways is refused, and nobody is held
+up.
+"""
+
 import threading
 import time
 
@@ -45,7 +48,11 @@ SMUGGLING = {
     "bare LF in the head": b"POST /v1/jobs HTTP/1.1\nHost: t\n" + LENGTH + b"\n" + BODY,
     "bare LF after one line": POST[:-2] + b"\n" + LENGTH + b"\r\n" + BODY,
     "bare LF at the end": POST + LENGTH[:-2] + b"\n\r\n" + BODY,
-    "bare CR in a field": POST + b"X-A: b\rTransfer-Encoding: chunked\r\n" + LENGTH + b"\r\n" + BODY,
+    "bare CR in a field": POST
+    + b"X-A: b\rTransfer-Encoding: chunked\r\n"
+    + LENGTH
+    + b"\r\n"
+    + BODY,
     "NUL in a field": POST + b"X-A: a\x00b\r\n" + LENGTH + b"\r\n" + BODY,
     "NUL in a name": POST + b"X\x00A: b\r\n" + LENGTH + b"\r\n" + BODY,
     "a control character": POST + b"X-A: a\x08b\r\n" + LENGTH + b"\r\n" + BODY,
@@ -53,27 +60,49 @@ SMUGGLING = {
     "no colon": POST + b"Transfer-Encoding chunked\r\n" + LENGTH + b"\r\n" + BODY,
     "no name": POST + b": chunked\r\n" + LENGTH + b"\r\n" + BODY,
     "a name in brackets": POST + b"X(A): b\r\n" + LENGTH + b"\r\n" + BODY,
-    "space before the first field": b"POST /v1/jobs HTTP/1.1\r\n Host: t\r\n" + LENGTH + b"\r\n" + BODY,
+    "space before the first field": b"POST /v1/jobs HTTP/1.1\r\n Host: t\r\n"
+    + LENGTH
+    + b"\r\n"
+    + BODY,
     "two hosts": POST + b"Host: u\r\n" + LENGTH + b"\r\n" + BODY,
     "no host": b"POST /v1/jobs HTTP/1.1\r\n" + LENGTH + b"\r\n" + BODY,
-    "two spaces in the first line": b"POST  /v1/jobs HTTP/1.1\r\nHost: t\r\n" + LENGTH + b"\r\n" + BODY,
+    "two spaces in the first line": b"POST  /v1/jobs HTTP/1.1\r\nHost: t\r\n"
+    + LENGTH
+    + b"\r\n"
+    + BODY,
     "a tab in the first line": b"POST\t/v1/jobs HTTP/1.1\r\nHost: t\r\n" + LENGTH + b"\r\n" + BODY,
     "a space in the target": b"POST /v1/jobs x HTTP/1.1\r\nHost: t\r\n" + LENGTH + b"\r\n" + BODY,
     "no version": b"POST /v1/jobs\r\nHost: t\r\n" + LENGTH + b"\r\n" + BODY,
     "HTTP/1.2 in lower case": b"POST /v1/jobs http/1.1\r\nHost: t\r\n" + LENGTH + b"\r\n" + BODY,
     "HTTP/2": b"POST /v1/jobs HTTP/2.0\r\nHost: t\r\n" + LENGTH + b"\r\n" + BODY,
-    "absolute form of another host": b"POST http://evil/v1/jobs HTTP/1.1\r\nHost: t\r\n" + LENGTH + b"\r\n" + BODY,
-    "a byte above ASCII in the target": b"POST /v1/jobs\xff HTTP/1.1\r\nHost: t\r\n" + LENGTH + b"\r\n" + BODY,
+    "absolute form of another host": b"POST http://evil/v1/jobs HTTP/1.1\r\nHost: t\r\n"
+    + LENGTH
+    + b"\r\n"
+    + BODY,
+    "a byte above ASCII in the target": b"POST /v1/jobs\xff HTTP/1.1\r\nHost: t\r\n"
+    + LENGTH
+    + b"\r\n"
+    + BODY,
     "TLS": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n",
-    "a chunk size that overflows": POST + TE + b"\r\nfffffffffffffffff\r\n" + BODY + b"\r\n0\r\n\r\n",
-    "a chunk size that wraps to the right one": POST + TE + b"\r\n1%016x\r\n%s\r\n0\r\n\r\n" % (len(BODY), BODY),
+    "a chunk size that overflows": POST
+    + TE
+    + b"\r\nfffffffffffffffff\r\n"
+    + BODY
+    + b"\r\n0\r\n\r\n",
+    "a chunk size that wraps to the right one": POST
+    + TE
+    + b"\r\n1%016x\r\n%s\r\n0\r\n\r\n" % (len(BODY), BODY),
     "a negative chunk size": POST + TE + b"\r\n-1\r\n\r\n0\r\n\r\n",
     "a chunk size with 0x": POST + TE + b"\r\n0x%x\r\n%s\r\n0\r\n\r\n" % (len(BODY), BODY),
     "an empty chunk size": POST + TE + b"\r\n\r\n" + BODY + b"\r\n0\r\n\r\n",
-    "a chunk size with a space before": POST + TE + b"\r\n %x\r\n%s\r\n0\r\n\r\n" % (len(BODY), BODY),
+    "a chunk size with a space before": POST
+    + TE
+    + b"\r\n %x\r\n%s\r\n0\r\n\r\n" % (len(BODY), BODY),
     "a chunk that ends wrongly": POST + TE + b"\r\n%x\r\n%sXX0\r\n\r\n" % (len(BODY), BODY),
     "bare LF after a chunk size": POST + TE + b"\r\n%x\n%s\r\n0\r\n\r\n" % (len(BODY), BODY),
-    "bare LF in a chunk extension": POST + TE + b"\r\n%x;a\nb\r\n%s\r\n0\r\n\r\n" % (len(BODY), BODY),
+    "bare LF in a chunk extension": POST
+    + TE
+    + b"\r\n%x;a\nb\r\n%s\r\n0\r\n\r\n" % (len(BODY), BODY),
 }
 NEXT = b"GET /v1/smuggled HTTP/1.1\r\nHost: t\r\n\r\n"
 
@@ -104,7 +133,12 @@ class Smuggling(harness.ServerCase):
         self.assertEqual(self.api.get("/v1/queues/http").status, 404)
 
     def test_byte_by_byte(self):
-        for name in ("length then chunked", "bare LF in the head", "a chunk size that overflows", "two lengths"):
+        for name in (
+            "length then chunked",
+            "bare LF in the head",
+            "a chunk size that overflows",
+            "two lengths",
+        ):
             request = SMUGGLING[name]
             with self.subTest(name):
                 self.assertEqual(self.verdict(request, pieces=range(1, len(request))), (400, True))
@@ -112,7 +146,9 @@ class Smuggling(harness.ServerCase):
 
 class Bodies(harness.ServerCase):
     def test_a_good_chunked_body_however_it_is_split(self):
-        chunks = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (BODY[:1], BODY[1:10], BODY[10:]))
+        chunks = b"".join(
+            b"%x\r\n%s\r\n" % (len(part), part) for part in (BODY[:1], BODY[1:10], BODY[10:])
+        )
         request = POST + TE + b"\r\n" + chunks + b"0\r\n\r\n"
         for at in range(1, len(request), 5):
             with self.server.connect() as raw:
@@ -133,8 +169,10 @@ class Bodies(harness.ServerCase):
             self.assertEqual(raw.read_reply().status, 413)
 
     def test_a_client_that_leaves_in_the_middle_changes_nothing(self):
-        request = b"POST /v1/jobs HTTP/1.1\r\nHost: t\r\nContent-Length: 1000\r\n\r\n" \
-                  b'{"type":"half","queue":"half"}'
+        request = (
+            b"POST /v1/jobs HTTP/1.1\r\nHost: t\r\nContent-Length: 1000\r\n\r\n"
+            b'{"type":"half","queue":"half"}'
+        )
         for at in range(1, len(request), 7):
             with self.server.connect() as raw:
                 raw.send(request[:at])
@@ -156,31 +194,46 @@ class Connections(harness.ServerCase):
 
     def test_also_after_a_refusal_that_was_well_framed(self):
         with self.server.connect() as raw:
-            for request, status in ((b"GET /nowhere HTTP/1.1\r\nHost: t\r\n\r\n", 404),
-                                    (POST + b"Content-Length: 2\r\n\r\n{]", 400),
-                                    (b"DELETE /livez HTTP/1.1\r\nHost: t\r\n\r\n", 405),
-                                    (POST + LENGTH + b"\r\n" + BODY, 201)):
+            for request, status in (
+                (b"GET /nowhere HTTP/1.1\r\nHost: t\r\n\r\n", 404),
+                (POST + b"Content-Length: 2\r\n\r\n{]", 400),
+                (b"DELETE /livez HTTP/1.1\r\nHost: t\r\n\r\n", 405),
+                (POST + LENGTH + b"\r\n" + BODY, 201),
+            ):
                 raw.send(request)
                 self.assertEqual(raw.read_reply().status, status)
 
     def test_requests_in_a_row_are_answered_in_that_row(self):
         with self.server.connect() as raw:
-            raw.send(b"".join(b"GET /v1/jobs/%d HTTP/1.1\r\nHost: t\r\nX-Request-Id: r%d\r\n\r\n" % (n, n)
-                              for n in range(40)))
-            self.assertEqual([raw.read_reply().headers["x-request-id"] for _ in range(40)],
-                             [f"r{n}" for n in range(40)])
+            raw.send(
+                b"".join(
+                    b"GET /v1/jobs/%d HTTP/1.1\r\nHost: t\r\nX-Request-Id: r%d\r\n\r\n" % (n, n)
+                    for n in range(40)
+                )
+            )
+            self.assertEqual(
+                [raw.read_reply().headers["x-request-id"] for _ in range(40)],
+                [f"r{n}" for n in range(40)],
+            )
 
     def test_a_row_with_a_poll_in_it(self):
         claim = b'{"queues":["row"],"limit":1,"wait_ms":300,"worker":{"id":"w"}}'
         with self.server.connect() as raw:
-            raw.send(b"POST /v1/claim HTTP/1.1\r\nHost: t\r\nContent-Length: %d\r\n\r\n%s" % (len(claim), claim)
-                     + GET + b"\r\n")
+            raw.send(
+                b"POST /v1/claim HTTP/1.1\r\nHost: t\r\nContent-Length: %d\r\n\r\n%s"
+                % (len(claim), claim)
+                + GET
+                + b"\r\n"
+            )
             self.assertEqual(raw.read_reply().json, {"jobs": []})
             self.assertEqual(raw.read_reply().json, {"status": "ok"})
 
     def test_close_and_http_1_0(self):
-        for request in (GET + b"Connection: close\r\n\r\n", b"GET /livez HTTP/1.0\r\nHost: t\r\n\r\n",
-                        b"GET /livez HTTP/1.0\r\n\r\n"):
+        for request in (
+            GET + b"Connection: close\r\n\r\n",
+            b"GET /livez HTTP/1.0\r\nHost: t\r\n\r\n",
+            b"GET /livez HTTP/1.0\r\n\r\n",
+        ):
             with self.server.connect() as raw:
                 raw.send(request)
                 self.assertEqual(raw.read_reply().status, 200)
@@ -198,7 +251,9 @@ class Connections(harness.ServerCase):
             raw.send(b"OPTIONS /v1/queues/q HTTP/1.1\r\nHost: t\r\n\r\n")
             reply = raw.read_reply()
             self.assertIn(reply.status, (200, 204, 405))
-            self.assertTrue({"GET", "PUT", "PATCH"} <= {m.strip() for m in reply.headers["allow"].split(",")})
+            self.assertTrue(
+                {"GET", "PUT", "PATCH"} <= {m.strip() for m in reply.headers["allow"].split(",")}
+            )
 
     def test_absurd_numbers_of_connections_do_no_harm(self):
         idle = [self.server.connect() for _ in range(300)]
@@ -230,6 +285,7 @@ class TooMuch(harness.ServerCase):
     def test_the_number_of_headers(self):
         def fields(count):
             return b"".join(b"X-%d: 1\r\n" % n for n in range(count))
+
         self.assertEqual(self.status(GET + fields(63) + b"\r\n"), 200)
         self.assertEqual(self.status(GET + fields(64) + b"\r\n"), 431)
         self.assertEqual(self.status(GET + fields(1000) + b"\r\n"), 431)
@@ -237,6 +293,7 @@ class TooMuch(harness.ServerCase):
     def test_the_target(self):
         def target(length):
             return b"GET /livez?" + b"x" * (length - 7) + b" HTTP/1.1\r\nHost: t\r\n\r\n"
+
         self.assertIn(self.status(target(8191)), (200, 422))
         self.assertEqual(self.status(target(8193)), 414)
         self.assertIn(self.status(b"GET /" + b"x" * 300_000), (414, 431))
@@ -258,12 +315,16 @@ class TooMuch(harness.ServerCase):
         self.assertIn(self.status(POST + TE + b"\r\n1;" + b"a" * 300_000), (400, 413))
 
     def test_trailers_without_end(self):
-        self.assertIn(self.status(POST + TE + b"\r\n0\r\n" + b"X-A: b\r\n" * 30_000), (400, 413, 431))
+        self.assertIn(
+            self.status(POST + TE + b"\r\n0\r\n" + b"X-A: b\r\n" * 30_000), (400, 413, 431)
+        )
 
 
 class Slow(harness.MillraceCase):
     def test_a_head_that_does_not_come_is_408_and_holds_up_nobody(self):
-        server = self.new_server(config='[limits]\nheader_timeout = "500ms"\nidle_timeout = "1s"\n').start()
+        server = self.new_server(
+            config='[limits]\nheader_timeout = "500ms"\nidle_timeout = "1s"\n'
+        ).start()
         self.use(server)
         outcomes = {}
 
@@ -278,8 +339,11 @@ class Slow(harness.MillraceCase):
                 except OSError:
                     pass
                 outcomes[name] = time.monotonic() - started
-        threads = [threading.Thread(target=never_ending, args=args) for args in
-                   (("head", b"GET /livez HTTP/1.1\r\nX-A: ", b"x"), ("line", b"GE", b"T"))]
+
+        threads = [
+            threading.Thread(target=never_ending, args=args)
+            for args in (("head", b"GET /livez HTTP/1.1\r\nX-A: ", b"x"), ("line", b"GE", b"T"))
+        ]
         for thread in threads:
             thread.start()
         for _ in range(20):
@@ -315,8 +379,10 @@ class Slow(harness.MillraceCase):
         server = self.new_server().start()
         self.use(server)
         self.submit_many(1000, payload="x" * 5000)
-        request = (f"GET /v1/jobs?queue={self.queue}&limit=1000&include=payload&fresh=true HTTP/1.1\r\n"
-                   "Host: t\r\n\r\n").encode()
+        request = (
+            f"GET /v1/jobs?queue={self.queue}&limit=1000&include=payload&fresh=true HTTP/1.1\r\n"
+            "Host: t\r\n\r\n"
+        ).encode()
         with server.connect() as lazy:
             lazy.send(request * 20)
             for _ in range(20):

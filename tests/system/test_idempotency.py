@@ -1,4 +1,5 @@
 """Submitting the same thing twice: idempotency keys, unique jobs."""
+
 import threading
 import time
 
@@ -10,7 +11,9 @@ class IdempotencyKeys(harness.ServerCase):
 
     def keyed(self, key, api=None, **members):
         members.setdefault("queue", self.queue)
-        return (api or self.api).post("/v1/jobs", {"type": "t", **members}, headers={"Idempotency-Key": key})
+        return (api or self.api).post(
+            "/v1/jobs", {"type": "t", **members}, headers={"Idempotency-Key": key}
+        )
 
     def test_a_repetition_gets_the_same_job(self):
         first = self.keyed("k", payload=1)
@@ -61,6 +64,7 @@ class IdempotencyKeys(harness.ServerCase):
                 api = self.new_client()
                 barrier.wait()
                 replies.append(self.keyed(key, api))
+
             threads = [threading.Thread(target=twin) for _ in range(8)]
             for thread in threads:
                 thread.start()
@@ -73,7 +77,9 @@ class IdempotencyKeys(harness.ServerCase):
     def test_keys_that_are_none(self):
         for key in ("", "k" * 256, "two words", "caf\u00e9"):
             with self.subTest(key=key):
-                self.assert_refused(self.keyed(key.encode("utf-8")), 422, "validation_failed", "Idempotency-Key")
+                self.assert_refused(
+                    self.keyed(key.encode("utf-8")), 422, "validation_failed", "Idempotency-Key"
+                )
         self.assertEqual(self.keyed("k" * 255).status, 201)
         self.assertEqual(self.keyed('"!~').status, 201)
 
@@ -88,9 +94,12 @@ class AfterARestart(harness.MillraceCase):
         self.use(server)
 
         def submit_again():
-            keyed = self.api.post("/v1/jobs", {"type": "t", "queue": "q"}, headers={"Idempotency-Key": "k"})
+            keyed = self.api.post(
+                "/v1/jobs", {"type": "t", "queue": "q"}, headers={"Idempotency-Key": "k"}
+            )
             unique = self.api.post("/v1/jobs", {"type": "t", "queue": "q", "unique": {"key": "u"}})
             return [(reply.status, reply.json["id"]) for reply in (keyed, unique)]
+
         first = submit_again()
         for kill in (True, False):
             server.restart(kill=kill)
@@ -101,7 +110,9 @@ class AfterARestart(harness.MillraceCase):
 
 class UniqueJobs(harness.ServerCase):
     def unique(self, **unique):
-        return self.api.post("/v1/jobs", {"type": "t", "queue": self.queue, "unique": {"key": "k", **unique}})
+        return self.api.post(
+            "/v1/jobs", {"type": "t", "queue": self.queue, "unique": {"key": "k", **unique}}
+        )
 
     def test_the_holder_is_returned(self):
         first, second = self.unique(), self.unique()
@@ -146,7 +157,9 @@ class UniqueJobs(harness.ServerCase):
 
     def test_keys_are_per_queue(self):
         self.unique()
-        other = self.api.post("/v1/jobs", {"type": "t", "queue": self.queue + "b", "unique": {"key": "k"}})
+        other = self.api.post(
+            "/v1/jobs", {"type": "t", "queue": self.queue + "b", "unique": {"key": "k"}}
+        )
         self.assertEqual(other.status, 201)
 
 

@@ -1,4 +1,5 @@
 """Leases: kept by heartbeats, ended by acks, lost by silence."""
+
 import time
 
 import harness
@@ -63,12 +64,20 @@ class Heartbeats(harness.ServerCase):
     def test_each_item_gets_its_result(self):
         self.submit_many(2)
         first, second = self.claim(limit=2)
-        reply = self.api.post("/v1/heartbeat", {"items": [
-            {"id": first["id"], "token": first["lease"]["token"]},
-            {"id": first["id"], "token": second["lease"]["token"]},
-            {"id": "0190a0a0-0000-7000-8000-000000000000", "token": 1},
-            {"id": second["id"], "token": second["lease"]["token"]}]})
-        self.assertEqual([result["status"] for result in reply.json["results"]], [200, 409, 409, 200])
+        reply = self.api.post(
+            "/v1/heartbeat",
+            {
+                "items": [
+                    {"id": first["id"], "token": first["lease"]["token"]},
+                    {"id": first["id"], "token": second["lease"]["token"]},
+                    {"id": "0190a0a0-0000-7000-8000-000000000000", "token": 1},
+                    {"id": second["id"], "token": second["lease"]["token"]},
+                ]
+            },
+        )
+        self.assertEqual(
+            [result["status"] for result in reply.json["results"]], [200, 409, 409, 200]
+        )
 
 
 class Outcomes(harness.ServerCase):
@@ -87,19 +96,28 @@ class Outcomes(harness.ServerCase):
         self.assertEqual(self.fail_attempt(job), "retrying")
         after = self.job(job["id"])
         self.assertEqual(self.claim(), [])
-        self.assertEqual((after["last_error"]["type"], after["last_error"]["message"]), ("Oops", "no luck"))
+        self.assertEqual(
+            (after["last_error"]["type"], after["last_error"]["message"]), ("Oops", "no luck")
+        )
         again = self.claim_within(wait_ms=5000)
         self.assertEqual(again["attempt"], 2)
-        self.assertGreaterEqual(seconds(self.job(job["id"])["started_at"]), seconds(after["run_at"]))
+        self.assertGreaterEqual(
+            seconds(self.job(job["id"])["started_at"]), seconds(after["run_at"])
+        )
 
     def test_the_delays_of_every_policy(self):
-        for retry, delays_ms in (({"strategy": "exponential", "base_ms": 100_000, "max_ms": 250_000, "jitter": 0},
-                                  [100_000, 200_000, 250_000]),
-                                 ({"strategy": "linear", "base_ms": 100_000, "max_ms": 250_000, "jitter": 0},
-                                  [100_000, 200_000, 250_000]),
-                                 ({"strategy": "fixed", "base_ms": 100_000, "jitter": 0}, [100_000] * 3),
-                                 ({"strategy": "list", "delays_ms": [100_000, 500_000]},
-                                  [100_000, 500_000, 500_000])):
+        for retry, delays_ms in (
+            (
+                {"strategy": "exponential", "base_ms": 100_000, "max_ms": 250_000, "jitter": 0},
+                [100_000, 200_000, 250_000],
+            ),
+            (
+                {"strategy": "linear", "base_ms": 100_000, "max_ms": 250_000, "jitter": 0},
+                [100_000, 200_000, 250_000],
+            ),
+            ({"strategy": "fixed", "base_ms": 100_000, "jitter": 0}, [100_000] * 3),
+            ({"strategy": "list", "delays_ms": [100_000, 500_000]}, [100_000, 500_000, 500_000]),
+        ):
             with self.subTest(retry=retry):
                 job_id = self.submit(retry=retry)["id"]
                 for delay_ms in delays_ms:
@@ -124,7 +142,9 @@ class Outcomes(harness.ServerCase):
         job = self.claimed()
         self.fail_attempt(job, delay_ms=500_000)
         after = self.job(job["id"], include="attempts")
-        self.assertAlmostEqual(seconds(after["run_at"]) - seconds(after["attempts"][-1]["finished_at"]), 500, places=3)
+        self.assertAlmostEqual(
+            seconds(after["run_at"]) - seconds(after["attempts"][-1]["finished_at"]), 500, places=3
+        )
 
     def test_failed_with_no_attempts_left_is_dead(self):
         job = self.claimed(max_attempts=2, retry={"strategy": "fixed", "base_ms": 0})
@@ -134,7 +154,9 @@ class Outcomes(harness.ServerCase):
 
     def test_failed_for_good_is_dead(self):
         job = self.claimed()
-        state = self.finish(job, "failed", error={"type": "Bad", "message": "m", "retryable": False})
+        state = self.finish(
+            job, "failed", error={"type": "Bad", "message": "m", "retryable": False}
+        )
         self.assertEqual(state, "dead")
 
     def test_snoozed_waits_and_costs_no_attempt(self):
@@ -146,8 +168,10 @@ class Outcomes(harness.ServerCase):
         self.assertEqual(again["attempt"], 1)
         self.assertEqual(self.finish(again), "succeeded")
         attempts = self.job(job["id"], include="attempts")["attempts"]
-        self.assertEqual([(a["n"], a["attempt"], a["outcome"]) for a in attempts],
-                         [(1, 1, "snoozed"), (2, 1, "succeeded")])
+        self.assertEqual(
+            [(a["n"], a["attempt"], a["outcome"]) for a in attempts],
+            [(1, 1, "snoozed"), (2, 1, "succeeded")],
+        )
 
     def test_released_goes_back_to_its_old_place_and_costs_no_attempt(self):
         first = self.submit(max_attempts=1)
@@ -155,18 +179,24 @@ class Outcomes(harness.ServerCase):
         job = self.claim_one()
         self.assertEqual(self.finish(job, "released"), "ready")
         self.assertEqual(self.job(first["id"])["attempt"], 0)
-        self.assertEqual([claimed["id"] for claimed in self.claim(limit=2)], [first["id"], second["id"]])
+        self.assertEqual(
+            [claimed["id"] for claimed in self.claim(limit=2)], [first["id"], second["id"]]
+        )
 
     def test_cancelled_and_dead_by_the_worker(self):
         self.assertEqual(self.finish(self.claimed(), "cancelled"), "cancelled")
         job = self.claimed()
-        self.assertEqual(self.finish(job, "dead", error={"type": "T", "message": "hopeless"}), "dead")
+        self.assertEqual(
+            self.finish(job, "dead", error={"type": "T", "message": "hopeless"}), "dead"
+        )
         self.assertEqual(self.job(job["id"])["last_error"]["message"], "hopeless")
 
     def test_snoozed_needs_a_delay(self):
         job = self.claimed()
-        reply = self.api.post("/v1/ack", {"items": [
-            {"id": job["id"], "token": job["lease"]["token"], "outcome": "snoozed"}]})
+        reply = self.api.post(
+            "/v1/ack",
+            {"items": [{"id": job["id"], "token": job["lease"]["token"], "outcome": "snoozed"}]},
+        )
         self.assert_refused(reply, 422, "validation_failed", "/items/0/delay_ms")
         self.assertEqual(self.state(job["id"]), "running")
 
@@ -174,9 +204,13 @@ class Outcomes(harness.ServerCase):
         job = self.claimed()
         first = self.ack(job, result=1)
         self.assertEqual(self.ack(job, result=1), first)
-        self.assertEqual(self.ack(job, "failed", error={"type": "E", "message": "changed my mind"}), first)
+        self.assertEqual(
+            self.ack(job, "failed", error={"type": "E", "message": "changed my mind"}), first
+        )
         after = self.job(job["id"], include="result,attempts")
-        self.assertEqual((after["state"], after["result"], len(after["attempts"])), ("succeeded", 1, 1))
+        self.assertEqual(
+            (after["state"], after["result"], len(after["attempts"])), ("succeeded", 1, 1)
+        )
 
     def test_a_stale_token_changes_nothing(self):
         self.submit(retry={"strategy": "fixed", "base_ms": 0})
@@ -200,7 +234,9 @@ class Outcomes(harness.ServerCase):
 
     def test_jobs_under_enqueue_come_with_the_outcome(self):
         job = self.claimed()
-        self.finish(job, enqueue=[{"type": "next", "queue": self.queue, "payload": n} for n in range(3)])
+        self.finish(
+            job, enqueue=[{"type": "next", "queue": self.queue, "payload": n} for n in range(3)]
+        )
         self.assertEqual([follower["payload"] for follower in self.claim(limit=9)], [0, 1, 2])
         repeated = self.ack(job, enqueue=[{"type": "next", "queue": self.queue}])
         self.assertEqual(repeated["status"], 200)
@@ -214,11 +250,15 @@ class Outcomes(harness.ServerCase):
 
     def test_many_at_once(self):
         self.submit_many(1000)
-        items = [{"id": job["id"], "token": job["lease"]["token"], "outcome": "succeeded"}
-                 for job in self.claim(limit=1000)]
+        items = [
+            {"id": job["id"], "token": job["lease"]["token"], "outcome": "succeeded"}
+            for job in self.claim(limit=1000)
+        ]
         results = self.api.post("/v1/ack", {"items": items}).json["results"]
         self.assertEqual([result["id"] for result in results], [item["id"] for item in items])
-        self.assertEqual({(result["status"], result["state"]) for result in results}, {(200, "succeeded")})
+        self.assertEqual(
+            {(result["status"], result["state"]) for result in results}, {(200, "succeeded")}
+        )
         self.assertEqual(self.counts(), {"succeeded": 1000})
 
 
@@ -228,9 +268,14 @@ class Silence(harness.ServerCase):
         job = self.claim_one(lease_ms=1000)
         self.await_state(job["id"], "retrying")
         after = self.job(job["id"], include="attempts")
-        self.assertEqual((after["last_error"]["type"], after["crashes"], after["attempt"]), ("lease_expired", 1, 1))
+        self.assertEqual(
+            (after["last_error"]["type"], after["crashes"], after["attempt"]),
+            ("lease_expired", 1, 1),
+        )
         self.assertEqual(after["attempts"][0]["outcome"], "lease_expired")
-        self.assertGreaterEqual(seconds(after["attempts"][0]["finished_at"]), seconds(job["lease"]["expires_at"]))
+        self.assertGreaterEqual(
+            seconds(after["attempts"][0]["finished_at"]), seconds(job["lease"]["expires_at"])
+        )
 
     def test_at_the_last_attempt_it_is_dead(self):
         self.submit(max_attempts=1)
@@ -243,7 +288,9 @@ class Silence(harness.ServerCase):
         for _ in range(2):
             self.claim_within(lease_ms=1000)
         end = self.final(job["id"])
-        self.assertEqual((end["state"], end["crashes"], end["last_error"]["type"]), ("dead", 2, "worker_lost"))
+        self.assertEqual(
+            (end["state"], end["crashes"], end["last_error"]["type"]), ("dead", 2, "worker_lost")
+        )
         self.assertEqual(self.claim(), [])
 
     def test_a_timeout_ends_the_attempt_however_often_extended(self):
@@ -251,8 +298,16 @@ class Silence(harness.ServerCase):
         job = self.claim_one(lease_ms=1000)
         statuses = []
         for _ in range(8):
-            statuses.append(self.api.post("/v1/heartbeat", {"items": [
-                {"id": job["id"], "token": job["lease"]["token"], "extend_ms": 30000}]}).json["results"][0]["status"])
+            statuses.append(
+                self.api.post(
+                    "/v1/heartbeat",
+                    {
+                        "items": [
+                            {"id": job["id"], "token": job["lease"]["token"], "extend_ms": 30000}
+                        ]
+                    },
+                ).json["results"][0]["status"]
+            )
             time.sleep(0.25)
         after = self.job(job["id"], include="attempts")
         self.assertEqual((after["state"], after["last_error"]["type"]), ("retrying", "timeout"))
@@ -263,7 +318,9 @@ class Silence(harness.ServerCase):
 
 class SingleForms(harness.ServerCase):
     def call(self, job, verb, **members):
-        reply = self.api.post(f"/v1/jobs/{job['id']}/{verb}", {"token": job["lease"]["token"], **members})
+        reply = self.api.post(
+            f"/v1/jobs/{job['id']}/{verb}", {"token": job["lease"]["token"], **members}
+        )
         self.assertEqual(reply.status, 200, reply)
         return reply.json
 
@@ -275,18 +332,29 @@ class SingleForms(harness.ServerCase):
         self.assertEqual(beaten["progress"]["percent"], 5)
         self.assertEqual(self.call(job, "release")["state"], "ready")
         self.assertEqual(self.call(self.claim_one(), "snooze", delay_ms=10)["state"], "scheduled")
-        failed = self.call(self.claim_within(), "fail", error={"type": "E", "message": "m"}, delay_ms=0)
+        failed = self.call(
+            self.claim_within(), "fail", error={"type": "E", "message": "m"}, delay_ms=0
+        )
         self.assertIn(failed["state"], ("retrying", "ready"))
-        done = self.call(self.claim_within(), "complete", result={"ok": 1}, logs=[{"message": "bye"}])
+        done = self.call(
+            self.claim_within(), "complete", result={"ok": 1}, logs=[{"message": "bye"}]
+        )
         self.assertEqual((done["id"], done["state"], done["attempt"]), (job_id, "succeeded", 2))
         self.assertEqual(self.job(job_id, include="result")["result"], {"ok": 1})
 
     def test_each_refuses_a_stale_token(self):
         self.submit()
         job = self.claim_one()
-        for verb, members in (("complete", {}), ("fail", {"error": {"type": "E", "message": "m"}}),
-                              ("snooze", {"delay_ms": 1}), ("release", {}), ("heartbeat", {})):
-            reply = self.api.post(f"/v1/jobs/{job['id']}/{verb}", {"token": job["lease"]["token"] + 1, **members})
+        for verb, members in (
+            ("complete", {}),
+            ("fail", {"error": {"type": "E", "message": "m"}}),
+            ("snooze", {"delay_ms": 1}),
+            ("release", {}),
+            ("heartbeat", {}),
+        ):
+            reply = self.api.post(
+                f"/v1/jobs/{job['id']}/{verb}", {"token": job["lease"]["token"] + 1, **members}
+            )
             self.assert_refused(reply, 409, "lease_lost")
         self.assertEqual(self.state(job["id"]), "running")
 

@@ -1,4 +1,5 @@
 """Lists of jobs: filters, pages, order, freshness."""
+
 import harness
 
 
@@ -62,7 +63,9 @@ class Lists(harness.ServerCase):
 
     def test_by_time_of_creation(self):
         early = self.submit("early")
-        harness.eventually(lambda: self.api.get("/v1/meta").json["server_time"] > early["created_at"])
+        harness.eventually(
+            lambda: self.api.get("/v1/meta").json["server_time"] > early["created_at"]
+        )
         late = self.submit("late")
         self.assertEqual(self.names(created_before=late["created_at"]), ["early"])
         self.assertEqual(self.names(created_after=late["created_at"]), ["late"])
@@ -76,11 +79,19 @@ class Lists(harness.ServerCase):
 
     def test_without_fresh_it_is_there_within_a_second(self):
         job = self.submit()
-        harness.eventually(lambda: [j["id"] for j in self.list_jobs(fresh="false")] == [job["id"]], timeout_s=1.5)
+        harness.eventually(
+            lambda: [j["id"] for j in self.list_jobs(fresh="false")] == [job["id"]], timeout_s=1.5
+        )
 
     def test_a_job_looks_in_a_list_as_it_looks_alone(self):
-        self.submit(payload={"n": 1}, tags=["t"], meta={"k": "v"}, delay_ms=60000,
-                    unique={"key": "u"}, retry={"strategy": "list", "delays_ms": [1]})
+        self.submit(
+            payload={"n": 1},
+            tags=["t"],
+            meta={"k": "v"},
+            delay_ms=60000,
+            unique={"key": "u"},
+            retry={"strategy": "list", "delays_ms": [1]},
+        )
         self.submit(priority=-5)
         self.fail_attempt(self.claim_one())
         self.submit(priority=-9)
@@ -89,13 +100,23 @@ class Lists(harness.ServerCase):
             self.assertEqual(listed, self.job(listed["id"], include="payload,result"))
 
     def test_what_a_list_refuses(self):
-        for query, name in (({"state": "finished"}, "state"), ({"limit": 0}, "limit"), ({"limit": 1001}, "limit"),
-                            ({"limit": "ten"}, "limit"), ({"cursor": "!!"}, "cursor"), ({"cursor": "AAAA"}, "cursor"),
-                            ({"created_after": "yesterday"}, "created_after"), ({"fresh": "maybe"}, "fresh"),
-                            ({"include": "attempts"}, "include"), ({"colour": "red"}, "colour"),
-                            ({"queue": "no spaces"}, "queue")):
+        for query, name in (
+            ({"state": "finished"}, "state"),
+            ({"limit": 0}, "limit"),
+            ({"limit": 1001}, "limit"),
+            ({"limit": "ten"}, "limit"),
+            ({"cursor": "!!"}, "cursor"),
+            ({"cursor": "AAAA"}, "cursor"),
+            ({"created_after": "yesterday"}, "created_after"),
+            ({"fresh": "maybe"}, "fresh"),
+            ({"include": "attempts"}, "include"),
+            ({"colour": "red"}, "colour"),
+            ({"queue": "no spaces"}, "queue"),
+        ):
             with self.subTest(query=query):
-                self.assert_refused(self.api.get("/v1/jobs", **query), 422, "validation_failed", name)
+                self.assert_refused(
+                    self.api.get("/v1/jobs", **query), 422, "validation_failed", name
+                )
 
 
 if __name__ == "__main__":

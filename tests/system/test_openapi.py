@@ -1,5 +1,7 @@
-"""The description that the server serves, held against the server. Every suite holds its replies against it; this one
-walks it, and makes sure that the holding can fail."""
+"""The description that the server serves, held against the server. Every suite holds its replies
+against it; this one walks it, and makes sure that the holding can fail.
+"""
+
 import copy
 import json
 import unittest
@@ -14,27 +16,39 @@ NOBODY = "0190a0a0-0000-7000-8000-000000000000"
 class Description(harness.ServerCase):
     def test_every_route_answers(self):
         for method, template, operation in self.api.contract().operations():
-            path = template.replace("{id}", NOBODY if "/jobs/" in template else "w").replace("{name}", self.queue)
+            path = template.replace("{id}", NOBODY if "/jobs/" in template else "w").replace(
+                "{name}", self.queue
+            )
             with self.subTest(route=f"{method} {template}"):
                 reply = self.api.request(method, path, {} if "requestBody" in operation else None)
                 self.assertNotEqual(reply.status, 405, reply)
                 self.assertLess(reply.status, 500, reply)
                 if reply.status == 404:  # what it names is not there, but the route is
                     self.assertTrue("{" in template, reply)
-                    self.assertNotEqual(reply.json["detail"],
-                                        self.api.get("/v1/no/such/path").json["detail"], reply)
+                    self.assertNotEqual(
+                        reply.json["detail"], self.api.get("/v1/no/such/path").json["detail"], reply
+                    )
 
     def test_every_path_refuses_other_methods(self):
         for _, template, item in self.api.contract().routes:
-            path = template.replace("{id}", NOBODY if "/jobs/" in template else "w").replace("{name}", self.queue)
-            described = {method.upper() for method in item if method in ("get", "post", "put", "patch", "delete")}
+            path = template.replace("{id}", NOBODY if "/jobs/" in template else "w").replace(
+                "{name}", self.queue
+            )
+            described = {
+                method.upper()
+                for method in item
+                if method in ("get", "post", "put", "patch", "delete")
+            }
             for method in {"GET", "POST", "PUT", "PATCH", "DELETE"} - described:
                 with self.subTest(method=method, path=template):
                     reply = self.api.request(method, path)
                     if reply.status == 404:  # the path falls under another one too
                         continue
                     self.assertEqual(reply.status, 405, reply)
-                    allowed = {name.strip() for name in reply.headers["allow"].split(",")} - {"HEAD", "OPTIONS"}
+                    allowed = {name.strip() for name in reply.headers["allow"].split(",")} - {
+                        "HEAD",
+                        "OPTIONS",
+                    }
                     self.assertEqual(allowed, described)
 
     def test_required_members_of_requests_are_required(self):
@@ -42,19 +56,27 @@ class Description(harness.ServerCase):
         for method, template, operation in described.operations():
             if not operation.get("requestBody", {}).get("required"):
                 continue
-            schema = described.resolve(operation["requestBody"]["content"]["application/json"]["schema"])
-            path = template.replace("{id}", NOBODY if "/jobs/" in template else "w").replace("{name}", self.queue)
+            schema = described.resolve(
+                operation["requestBody"]["content"]["application/json"]["schema"]
+            )
+            path = template.replace("{id}", NOBODY if "/jobs/" in template else "w").replace(
+                "{name}", self.queue
+            )
             with self.subTest(route=f"{method} {template}"):
                 reply = self.api.request(method, path, {})
                 if schema.get("required"):
                     self.assertEqual(reply.status, 422, reply)
-                    self.assertTrue({"/" + name for name in schema["required"]} <= set(reply.places), reply)
+                    self.assertTrue(
+                        {"/" + name for name in schema["required"]} <= set(reply.places), reply
+                    )
 
     def test_no_request_takes_what_is_not_described(self):
         for method, template, operation in self.api.contract().operations():
             if "requestBody" not in operation:
                 continue
-            path = template.replace("{id}", NOBODY if "/jobs/" in template else "w").replace("{name}", self.queue)
+            path = template.replace("{id}", NOBODY if "/jobs/" in template else "w").replace(
+                "{name}", self.queue
+            )
             with self.subTest(route=f"{method} {template}"):
                 reply = self.api.request(method, path, {"no_such_member": 1})
                 self.assertEqual(reply.status, 422, reply)
@@ -66,8 +88,12 @@ class Description(harness.ServerCase):
                 continue
             path = template.replace("{id}", NOBODY).replace("{name}", self.queue)
             with self.subTest(route=template):
-                self.assert_refused(self.api.get(path, no_such_parameter=1), 422, "validation_failed",
-                                    "no_such_parameter")
+                self.assert_refused(
+                    self.api.get(path, no_such_parameter=1),
+                    422,
+                    "validation_failed",
+                    "no_such_parameter",
+                )
 
     def test_it_is_openapi_3_1_and_every_reference_holds(self):
         described = self.api.contract()
@@ -75,10 +101,13 @@ class Description(harness.ServerCase):
         references = set()
 
         def walk(node):
-            for value in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+            for value in (
+                node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+            ):
                 walk(value)
             if isinstance(node, dict) and isinstance(node.get("$ref"), str):
                 references.add(node["$ref"])
+
         walk(described.description)
         self.assertGreater(len(references), 50)
         for reference in references:
@@ -107,30 +136,55 @@ class Canaries(harness.ServerCase):
         for member in job:
             if member not in ("traceparent", "tracestate"):
                 self.assert_found_out({k: v for k, v in job.items() if k != member})
-        for member, wrong in (("state", "finished"), ("priority", 40000), ("priority", "0"), ("id", "x"),
-                              ("created_at", "2026-01-01T00:00:00Z"), ("attempt", 1.5), ("tags", [1]), ("meta", None),
-                              ("cancel_requested", 0), ("unique", {}), ("retry", {"strategy": "magic"})):
+        for member, wrong in (
+            ("state", "finished"),
+            ("priority", 40000),
+            ("priority", "0"),
+            ("id", "x"),
+            ("created_at", "2026-01-01T00:00:00Z"),
+            ("attempt", 1.5),
+            ("tags", [1]),
+            ("meta", None),
+            ("cancel_requested", 0),
+            ("unique", {}),
+            ("retry", {"strategy": "magic"}),
+        ):
             self.assert_found_out({**job, member: wrong})
         self.assert_found_out({**job, "undocumented": 1})
         self.assert_found_out(b"{}{")
         self.assert_found_out(job, status=201)
         self.assert_found_out(job, headers={**self.reply.headers, "etag": "7"})
-        self.assert_found_out(job, headers={k: v for k, v in self.reply.headers.items() if k != "etag"})
-        self.assert_found_out(job, headers={k: v for k, v in self.reply.headers.items() if k != "x-request-id"})
+        self.assert_found_out(
+            job, headers={k: v for k, v in self.reply.headers.items() if k != "etag"}
+        )
+        self.assert_found_out(
+            job, headers={k: v for k, v in self.reply.headers.items() if k != "x-request-id"}
+        )
         self.assert_found_out(job, headers={**self.reply.headers, "content-type": "text/html"})
 
     def test_a_wrong_problem_is_found_out(self):
         self.reply = self.api.post("/v1/jobs", {"type": "t", "priority": "x"})
         problem = self.reply.json
         self.check(self.reply, 422, "/v1/jobs", "POST")
-        for change in ({"status": 400}, {"code": "bad"}, {"request_id": "another"}, {"errors": []},
-                       {"errors": [{"pointer": "#/priority", "detail": "d"}]}, {"errors": [{"pointer": "/x"}]}):
+        for change in (
+            {"status": 400},
+            {"code": "bad"},
+            {"request_id": "another"},
+            {"errors": []},
+            {"errors": [{"pointer": "#/priority", "detail": "d"}]},
+            {"errors": [{"pointer": "/x"}]},
+        ):
             self.assert_found_out({**problem, **change}, 422, "/v1/jobs", method="POST")
         without = copy.deepcopy(problem)
         del without["errors"]
         self.assert_found_out(without, 422, "/v1/jobs", method="POST")
-        self.assert_found_out(problem, 422, "/v1/jobs", method="POST",
-                              headers={**self.reply.headers, "content-type": "application/json"})
+        self.assert_found_out(
+            problem,
+            422,
+            "/v1/jobs",
+            method="POST",
+            headers={**self.reply.headers, "content-type": "application/json"},
+        )
 
     def test_a_refusal_for_now_without_a_time_is_found_out(self):
         self.api.put(f"/v1/queues/{self.queue}", {"max_ready": 0})

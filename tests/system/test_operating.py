@@ -1,14 +1,19 @@
 """What an operator looks at and does: health, metrics, meta, backup and verify."""
+
 import re
 
 import harness
 
-SAMPLE = re.compile(r'^([a-zA-Z_:][a-zA-Z0-9_:]*)(\{(?:[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\[\\n"])*",?)*\})? '
-                    r'([+-]?(?:\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|Inf)|NaN)$')
+SAMPLE = re.compile(
+    r'^([a-zA-Z_:][a-zA-Z0-9_:]*)(\{(?:[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\[\\n"])*",?)*\})? '
+    r"([+-]?(?:\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|Inf)|NaN)$"
+)
 
 
 def parse_metrics(text):
-    """{'name{labels}': value}; raises AssertionError where the text is not the format of Prometheus."""
+    """{'name{labels}': value}; raises AssertionError where the text is not the format of
+    Prometheus.
+    """
     samples, kinds = {}, {}
     for line in text.splitlines():
         if line.startswith("# TYPE "):
@@ -20,7 +25,10 @@ def parse_metrics(text):
             assert match, f"no sample: {line!r}"
             name = match[1]
             family = re.sub(r"_(bucket|sum|count)$", "", name)
-            assert name in kinds or kinds.get(family) in ("histogram", "summary"), f"{name} has no type"
+            assert name in kinds or kinds.get(family) in (
+                "histogram",
+                "summary",
+            ), f"{name} has no type"
             key = name + (match[2] or "")
             assert key not in samples, f"{key} twice"
             samples[key] = float(match[3])
@@ -41,7 +49,9 @@ class Health(harness.ServerCase):
         meta = self.api.get("/v1/meta").json
         self.assertEqual((meta["store"], meta["shards"]), ("sqlite", 1))
         self.assertLessEqual(meta["started_at"], meta["server_time"])
-        self.assertTrue(meta["limits"] and all(isinstance(v, int) for v in meta["limits"].values()), meta)
+        self.assertTrue(
+            meta["limits"] and all(isinstance(v, int) for v in meta["limits"].values()), meta
+        )
         self.assertTrue(harness.run("version").stdout.strip().find(meta["version"]) >= 0)
 
     def test_request_ids_are_taken_made_and_logged(self):
@@ -50,20 +60,29 @@ class Health(harness.ServerCase):
         made = [self.api.get("/v1/meta").headers["x-request-id"] for _ in range(2)]
         self.assertNotEqual(made[0], made[1])
         for bad in ("x" * 129, "two words", "caf\u00e9".encode()):
-            self.assertNotEqual(self.api.get("/v1/meta", headers={"X-Request-Id": bad}).headers["x-request-id"], bad)
+            self.assertNotEqual(
+                self.api.get("/v1/meta", headers={"X-Request-Id": bad}).headers["x-request-id"], bad
+            )
         problem = self.api.get("/v1/nowhere", headers={"X-Request-Id": "lost"})
         self.assertEqual(problem.json["request_id"], "lost")
-        harness.eventually(lambda: "my-request-7" in self.server.log, what="the request's line in the log")
+        harness.eventually(
+            lambda: "my-request-7" in self.server.log, what="the request's line in the log"
+        )
 
     def test_nothing_secret_and_nothing_forged_in_the_log(self):
-        self.api.post("/v1/jobs", {"type": "t", "payload": {"card": "canary-4711"}},
-                      headers={"Authorization": "Bearer canary-token"})
+        self.api.post(
+            "/v1/jobs",
+            {"type": "t", "payload": {"card": "canary-4711"}},
+            headers={"Authorization": "Bearer canary-token"},
+        )
         self.api.get("/v1/jobs/x%0A2026-01-01%20forged%1b%5b31m")
         self.api.post("/v1/queues/logged/pause", {"reason": "line\nforged \u001b[31m"})
         harness.eventually(lambda: "logged" in self.server.log)
         self.assertNotIn("canary", self.server.log)
         self.assertNotIn("\x1b", self.server.log)
-        self.assertFalse(any(line.startswith(("2026-01-01", "forged")) for line in self.server.log.splitlines()))
+        self.assertFalse(
+            any(line.startswith(("2026-01-01", "forged")) for line in self.server.log.splitlines())
+        )
 
 
 class Metrics(harness.ServerCase):
@@ -75,14 +94,20 @@ class Metrics(harness.ServerCase):
     def test_they_parse_and_are_ours(self):
         self.submit()
         self.finish(self.claim_one())
-        samples = harness.eventually(lambda: (m := self.metrics()) and any(self.queue in key for key in m) and m)
+        samples = harness.eventually(
+            lambda: (m := self.metrics()) and any(self.queue in key for key in m) and m
+        )
         strangers = [key for key in samples if not key.startswith("millrace_")]
         self.assertEqual(strangers, [])
 
     def test_they_count_what_happens(self):
         def total(prefix):
-            return sum(value for key, value in self.metrics().items()
-                       if key.startswith(prefix) and f'"{self.queue}"' in key)
+            return sum(
+                value
+                for key, value in self.metrics().items()
+                if key.startswith(prefix) and f'"{self.queue}"' in key
+            )
+
         self.submit_many(7)
         for job in self.claim(limit=3):
             self.finish(job)
@@ -90,8 +115,11 @@ class Metrics(harness.ServerCase):
         submitted = [name for name in names if re.search(r"(submitted|enqueued).*_total$", name)]
         self.assertEqual(len(submitted), 1, names)
         self.assertEqual(total(submitted[0]), 7)
-        ready = [value for key, value in self.metrics().items()
-                 if f'"{self.queue}"' in key and '"ready"' in key]
+        ready = [
+            value
+            for key, value in self.metrics().items()
+            if f'"{self.queue}"' in key and '"ready"' in key
+        ]
         self.assertEqual(ready, [4])
 
     def test_histograms_add_up(self):
@@ -102,7 +130,9 @@ class Metrics(harness.ServerCase):
         for key, value in samples.items():
             match = re.match(r'(.*)_bucket\{(.*?),?le="([^"]+)"\}$', key)
             if match:
-                buckets.setdefault((match[1], match[2].strip(",")), []).append((float(match[3]), value))
+                buckets.setdefault((match[1], match[2].strip(",")), []).append(
+                    (float(match[3]), value)
+                )
         self.assertTrue(buckets)
         for (name, labels), steps in buckets.items():
             counts = [count for _, count in sorted(steps)]

@@ -1,4 +1,5 @@
 """The worker's round trip, the commands that come back on it, and the list of workers."""
+
 import threading
 import time
 
@@ -11,7 +12,9 @@ class Polls(harness.ServerCase):
         self.worker = f"worker/{self.queue}"
 
     def poll(self, api=None, **members):
-        reply = (api or self.api).post(f"/v1/workers/{self.worker.replace('/', '%2F')}/poll", members)
+        reply = (api or self.api).post(
+            f"/v1/workers/{self.worker.replace('/', '%2F')}/poll", members
+        )
         self.assertEqual(reply.status, 200, reply)
         return reply.json
 
@@ -22,7 +25,9 @@ class Polls(harness.ServerCase):
         return self.api.post(f"/v1/workers/{self.worker.replace('/', '%2F')}/{verb}")
 
     def listed(self):
-        workers = {worker["id"]: worker for worker in self.api.get("/v1/workers", limit=1000).json["items"]}
+        workers = {
+            worker["id"]: worker for worker in self.api.get("/v1/workers", limit=1000).json["items"]
+        }
         return workers.get(self.worker)
 
     def test_everything_in_one_round_trip(self):
@@ -32,16 +37,24 @@ class Polls(harness.ServerCase):
         answer = self.poll(
             acks=[{"id": first["id"], "token": first["lease"]["token"], "outcome": "succeeded"}],
             heartbeats=[{**token, "extend_ms": 60000}],
-            logs=[{**token, "message": "half way"}, {**token, "level": "warn", "message": "slowly"}],
-            claim=self.claim_part())
+            logs=[
+                {**token, "message": "half way"},
+                {**token, "level": "warn", "message": "slowly"},
+            ],
+            claim=self.claim_part(),
+        )
         self.assertEqual(answer["acks"], [{"status": 200, "id": first["id"], "state": "succeeded"}])
-        self.assertEqual([(b["status"], b["cancel_requested"]) for b in answer["heartbeats"]], [(200, False)])
+        self.assertEqual(
+            [(b["status"], b["cancel_requested"]) for b in answer["heartbeats"]], [(200, False)]
+        )
         self.assertEqual([log["status"] for log in answer["logs"]], [200, 200])
         self.assertEqual([job["payload"] for job in answer["jobs"]], [2])
         self.assertEqual(answer["commands"], [])
         logs = self.job(second["id"], include="logs")["logs"]
-        self.assertEqual([(line["level"], line["message"]) for line in logs],
-                         [("info", "half way"), ("warn", "slowly")])
+        self.assertEqual(
+            [(line["level"], line["message"]) for line in logs],
+            [("info", "half way"), ("warn", "slowly")],
+        )
 
     def test_an_empty_poll_answers_at_once(self):
         empty = {"acks": [], "heartbeats": [], "logs": [], "jobs": [], "commands": []}
@@ -52,18 +65,27 @@ class Polls(harness.ServerCase):
         self.submit()
         job = self.claim_one()
         stale = {"id": job["id"], "token": 1}
-        answer = self.poll(acks=[{**stale, "outcome": "succeeded"}], heartbeats=[stale],
-                           logs=[{**stale, "message": "m"}])
+        answer = self.poll(
+            acks=[{**stale, "outcome": "succeeded"}],
+            heartbeats=[stale],
+            logs=[{**stale, "message": "m"}],
+        )
         for kind in ("acks", "heartbeats", "logs"):
-            self.assertEqual([result["error"]["code"] for result in answer[kind]], ["lease_lost"], kind)
+            self.assertEqual(
+                [result["error"]["code"] for result in answer[kind]], ["lease_lost"], kind
+            )
         self.assertEqual(self.job(job["id"], include="logs")["logs"], [])
 
     def test_acks_are_committed_before_the_claim_waits(self):
         job_id = self.submit()["id"]
         (job,) = self.poll(claim=self.claim_part())["jobs"]
-        waiting = threading.Thread(target=lambda: self.poll(
-            api=self.new_client(), claim=self.claim_part(wait_ms=2000),
-            acks=[{"id": job_id, "token": job["lease"]["token"], "outcome": "succeeded"}]))
+        waiting = threading.Thread(
+            target=lambda: self.poll(
+                api=self.new_client(),
+                claim=self.claim_part(wait_ms=2000),
+                acks=[{"id": job_id, "token": job["lease"]["token"], "outcome": "succeeded"}],
+            )
+        )
         started = time.monotonic()
         waiting.start()
         self.await_state(job_id, "succeeded")
@@ -72,7 +94,9 @@ class Polls(harness.ServerCase):
 
     def poll_in_background(self, **members):
         box = []
-        thread = threading.Thread(target=lambda: box.append(self.poll(api=self.new_client(), **members)))
+        thread = threading.Thread(
+            target=lambda: box.append(self.poll(api=self.new_client(), **members))
+        )
         thread.start()
         time.sleep(0.2)
         return thread, box
@@ -85,14 +109,22 @@ class Polls(harness.ServerCase):
         self.api.post(f"/v1/jobs/{job_id}/cancel")
         thread.join()
         self.assertLess(time.monotonic() - started, 5)
-        self.assertEqual(box[0]["commands"], [{"type": "cancel", "job_id": job_id, "token": job["lease"]["token"]}])
+        self.assertEqual(
+            box[0]["commands"],
+            [{"type": "cancel", "job_id": job_id, "token": job["lease"]["token"]}],
+        )
 
     def test_a_cancellation_between_polls_is_told_at_the_next(self):
         job_id = self.submit()["id"]
         self.poll(claim=self.claim_part())
         self.api.post(f"/v1/jobs/{job_id}/cancel")
-        self.assertEqual([command["type"] for command in self.poll(claim=self.claim_part(wait_ms=5000))["commands"]],
-                         ["cancel"])
+        self.assertEqual(
+            [
+                command["type"]
+                for command in self.poll(claim=self.claim_part(wait_ms=5000))["commands"]
+            ],
+            ["cancel"],
+        )
 
     def test_quiet_is_told_and_ends_the_claims(self):
         self.poll(claim=self.claim_part())
@@ -117,14 +149,24 @@ class Polls(harness.ServerCase):
 
     def test_workers_show_who_they_are_and_what_they_run(self):
         job = self.submit("mail")
-        particulars = {"host": "box7", "pid": 4242, "sdk": "python", "version": "1.2", "labels": {"zone": "a"}}
+        particulars = {
+            "host": "box7",
+            "pid": 4242,
+            "sdk": "python",
+            "version": "1.2",
+            "labels": {"zone": "a"},
+        }
         self.poll(claim=self.claim_part(types=["mail"], worker=particulars))
         worker = self.listed()
         for member, value in particulars.items():
             self.assertEqual(worker[member], value)
-        self.assertEqual((worker["queues"], worker["types"], worker["state"]), ([self.queue], ["mail"], "active"))
+        self.assertEqual(
+            (worker["queues"], worker["types"], worker["state"]), ([self.queue], ["mail"], "active")
+        )
         (running,) = worker["running"]
-        self.assertEqual((running["id"], running["type"], running["attempt"]), (job["id"], "mail", 1))
+        self.assertEqual(
+            (running["id"], running["type"], running["attempt"]), (job["id"], "mail", 1)
+        )
         self.assertEqual(running["lease_expires_at"], self.job(job["id"])["lease_expires_at"])
 
     def test_a_finished_job_is_no_longer_running(self):

@@ -1,13 +1,23 @@
 """Queues: settings, counts, pause, purge, bounds, retention."""
+
 import threading
 import time
 
 import harness
 
-DEFAULTS = {"max_attempts": 5, "max_crashes": None, "lease_ms": 30000, "max_ready": None,
-            "retry": {"strategy": "exponential", "base_ms": 5000, "max_ms": 300000, "jitter": 0.2},
-            "retention": {"succeeded_ms": 86_400_000, "dead_ms": 2_592_000_000, "cancelled_ms": 86_400_000,
-                          "expired_ms": 86_400_000}}
+DEFAULTS = {
+    "max_attempts": 5,
+    "max_crashes": None,
+    "lease_ms": 30000,
+    "max_ready": None,
+    "retry": {"strategy": "exponential", "base_ms": 5000, "max_ms": 300000, "jitter": 0.2},
+    "retention": {
+        "succeeded_ms": 86_400_000,
+        "dead_ms": 2_592_000_000,
+        "cancelled_ms": 86_400_000,
+        "expired_ms": 86_400_000,
+    },
+}
 
 
 class Queues(harness.ServerCase):
@@ -20,45 +30,80 @@ class Queues(harness.ServerCase):
 
     def test_a_name_never_used_is_404(self):
         self.assert_refused(self.api.get(self.path), 404, "not_found")
-        for reply in (self.api.patch(self.path, {}), self.api.post(self.path + "/resume"),
-                      self.api.post(self.path + "/purge")):
+        for reply in (
+            self.api.patch(self.path, {}),
+            self.api.post(self.path + "/resume"),
+            self.api.post(self.path + "/purge"),
+        ):
             self.assert_refused(reply, 404, "not_found")
 
     def test_a_submission_makes_a_queue_with_the_defaults(self):
         self.submit()
         queue = self.get_queue()
-        self.assertEqual((queue["name"], queue["paused"], queue["pause_reason"]), (self.queue, False, None))
+        self.assertEqual(
+            (queue["name"], queue["paused"], queue["pause_reason"]), (self.queue, False, None)
+        )
         self.assertEqual(queue["settings"], DEFAULTS)
 
     def test_put_makes_then_replaces(self):
         made = self.api.put(self.path, {"max_attempts": 9, "lease_ms": 5000})
-        self.assertEqual((made.status, made.json["settings"]), (201, {**DEFAULTS, "max_attempts": 9,
-                                                                        "lease_ms": 5000}))
+        self.assertEqual(
+            (made.status, made.json["settings"]),
+            (201, {**DEFAULTS, "max_attempts": 9, "lease_ms": 5000}),
+        )
         replaced = self.api.put(self.path, {"max_crashes": 3, "retention": {"dead_ms": None}})
         self.assertEqual(replaced.status, 200)
-        self.assertEqual(replaced.json["settings"], {**DEFAULTS, "max_crashes": 3,
-                                                     "retention": {**DEFAULTS["retention"], "dead_ms": None}})
+        self.assertEqual(
+            replaced.json["settings"],
+            {**DEFAULTS, "max_crashes": 3, "retention": {**DEFAULTS["retention"], "dead_ms": None}},
+        )
         self.assertGreater(replaced.json["version"], made.json["version"])
 
     def test_patch_changes_only_what_it_names(self):
-        self.api.put(self.path, {"max_attempts": 9, "max_ready": 10, "retention": {"dead_ms": 1000}})
-        changed = self.api.patch(self.path, {"max_ready": None, "retention": {"succeeded_ms": 5}}).json
-        self.assertEqual(changed["settings"], {**DEFAULTS, "max_attempts": 9, "retention": {
-            **DEFAULTS["retention"], "dead_ms": 1000, "succeeded_ms": 5}})
+        self.api.put(
+            self.path, {"max_attempts": 9, "max_ready": 10, "retention": {"dead_ms": 1000}}
+        )
+        changed = self.api.patch(
+            self.path, {"max_ready": None, "retention": {"succeeded_ms": 5}}
+        ).json
+        self.assertEqual(
+            changed["settings"],
+            {
+                **DEFAULTS,
+                "max_attempts": 9,
+                "retention": {**DEFAULTS["retention"], "dead_ms": 1000, "succeeded_ms": 5},
+            },
+        )
 
     def test_only_the_version_expected(self):
         made = self.api.put(self.path, {})
-        ok = self.api.patch(self.path, {"max_attempts": 2}, headers={"If-Match": made.headers["etag"]})
+        ok = self.api.patch(
+            self.path, {"max_attempts": 2}, headers={"If-Match": made.headers["etag"]}
+        )
         self.assertEqual(ok.status, 200)
-        self.assert_refused(self.api.patch(self.path, {"max_attempts": 3},
-                                           headers={"If-Match": made.headers["etag"]}), 412, "version_conflict")
-        self.assert_refused(self.api.put(self.path, {}, headers={"If-Match": str(made.json["version"])}),
-                            412, "version_conflict")
+        self.assert_refused(
+            self.api.patch(
+                self.path, {"max_attempts": 3}, headers={"If-Match": made.headers["etag"]}
+            ),
+            412,
+            "version_conflict",
+        )
+        self.assert_refused(
+            self.api.put(self.path, {}, headers={"If-Match": str(made.json["version"])}),
+            412,
+            "version_conflict",
+        )
         self.assertEqual(self.get_queue()["settings"]["max_attempts"], 2)
 
     def test_jobs_take_what_they_leave_out_from_their_queue(self):
-        self.api.put(self.path, {"max_attempts": 2, "lease_ms": 7000,
-                                 "retry": {"strategy": "fixed", "base_ms": 60000, "jitter": 0}})
+        self.api.put(
+            self.path,
+            {
+                "max_attempts": 2,
+                "lease_ms": 7000,
+                "retry": {"strategy": "fixed", "base_ms": 60000, "jitter": 0},
+            },
+        )
         job = self.submit()
         self.assertEqual(job["max_attempts"], 2)
         claimed = self.claim_one()
@@ -78,8 +123,19 @@ class Queues(harness.ServerCase):
         self.finish(jobs[4], "released")
         expired = self.submit(expires_in_ms=1, priority=9)
         self.await_state(expired["id"], "expired")
-        self.assertEqual(self.counts(), {"scheduled": 1, "ready": 5, "running": 1, "retrying": 1, "succeeded": 1,
-                                         "dead": 1, "cancelled": 1, "expired": 1})
+        self.assertEqual(
+            self.counts(),
+            {
+                "scheduled": 1,
+                "ready": 5,
+                "running": 1,
+                "retrying": 1,
+                "succeeded": 1,
+                "dead": 1,
+                "cancelled": 1,
+                "expired": 1,
+            },
+        )
         self.assertEqual(len(self.list_jobs()), 12)
 
     def test_the_age_of_the_oldest_ready_job(self):
@@ -94,7 +150,9 @@ class Queues(harness.ServerCase):
         self.submit_many(60)
         for job in self.claim(limit=30):
             self.finish(job)
-        rates = harness.eventually(lambda: (r := self.get_queue()["rates"])["succeeded_per_s"] > 0 and r, 3)
+        rates = harness.eventually(
+            lambda: (r := self.get_queue()["rates"])["succeeded_per_s"] > 0 and r, 3
+        )
         self.assertGreater(rates["submitted_per_s"], rates["succeeded_per_s"] - 1e-9)
 
     def test_pause_and_resume(self):
@@ -133,11 +191,18 @@ class Queues(harness.ServerCase):
         self.submit_many(3)
         self.finish(self.claim_one(), "dead", error={"type": "E", "message": "m"})
         self.finish(self.claim_one())
-        self.assertEqual(self.api.post(self.path + "/purge", {"states": ["dead", "succeeded"]}).json, {"deleted": 2})
+        self.assertEqual(
+            self.api.post(self.path + "/purge", {"states": ["dead", "succeeded"]}).json,
+            {"deleted": 2},
+        )
         self.assertEqual(self.counts(), {"ready": 1})
         self.assertEqual([job["state"] for job in self.list_jobs()], ["ready"])
-        self.assert_refused(self.api.post(self.path + "/purge", {"states": ["running"]}), 422, "validation_failed",
-                            "/states/0")
+        self.assert_refused(
+            self.api.post(self.path + "/purge", {"states": ["running"]}),
+            422,
+            "validation_failed",
+            "/states/0",
+        )
 
     def test_purging_thousands(self):
         self.submit_many(4000)
@@ -157,7 +222,9 @@ class Queues(harness.ServerCase):
             self.api.put(f"/v1/queues/{name}")
         found, cursor = [], None
         while True:
-            page = self.api.get("/v1/queues", limit=10, **({"cursor": cursor} if cursor else {})).json
+            page = self.api.get(
+                "/v1/queues", limit=10, **({"cursor": cursor} if cursor else {})
+            ).json
             self.assertLessEqual(len(page["items"]), 10)
             found += [queue["name"] for queue in page["items"]]
             cursor = page["next_cursor"]
@@ -188,8 +255,10 @@ class Bounds(harness.ServerCase):
 
 class Retention(harness.ServerCase):
     def test_zero_leaves_nothing_behind(self):
-        self.api.put(f"/v1/queues/{self.queue}", {"retention": {
-            "succeeded_ms": 0, "dead_ms": 0, "cancelled_ms": 0, "expired_ms": 0}})
+        self.api.put(
+            f"/v1/queues/{self.queue}",
+            {"retention": {"succeeded_ms": 0, "dead_ms": 0, "cancelled_ms": 0, "expired_ms": 0}},
+        )
         self.submit_many(3)
         first, second, third = self.claim(limit=3)
         self.assertEqual(self.finish(first), "succeeded")
@@ -205,13 +274,20 @@ class Retention(harness.ServerCase):
         job = self.submit()
         claimed = self.claim_one()
         ends = []
-        waiter = threading.Thread(target=lambda: ends.append(self.new_client().get(
-            f"/v1/jobs/{job['id']}", wait_ms=10000, until="final", include="result")))
+        waiter = threading.Thread(
+            target=lambda: ends.append(
+                self.new_client().get(
+                    f"/v1/jobs/{job['id']}", wait_ms=10000, until="final", include="result"
+                )
+            )
+        )
         waiter.start()
         time.sleep(0.2)
         self.finish(claimed, result=42)
         waiter.join()
-        self.assertEqual((ends[0].status, ends[0].json["state"], ends[0].json["result"]), (200, "succeeded", 42))
+        self.assertEqual(
+            (ends[0].status, ends[0].json["state"], ends[0].json["result"]), (200, "succeeded", 42)
+        )
 
     def test_a_repeated_ack_still_is_answered(self):
         self.api.put(f"/v1/queues/{self.queue}", {"retention": {"succeeded_ms": 0}})
@@ -228,7 +304,9 @@ class Retention(harness.ServerCase):
         self.submit()
         time.sleep(0.8)
         self.assertEqual(self.state(job["id"]), "succeeded")
-        harness.eventually(lambda: self.api.get(f"/v1/jobs/{job['id']}").status == 404, 1.5, what="its end")
+        harness.eventually(
+            lambda: self.api.get(f"/v1/jobs/{job['id']}").status == 404, 1.5, what="its end"
+        )
         self.assertEqual(self.counts(), {"ready": 1})
         self.assertEqual(len(self.list_jobs()), 1)
 

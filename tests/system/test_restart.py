@@ -1,4 +1,5 @@
 """What was answered is there after SIGKILL, exactly, and what was promised is kept."""
+
 import random
 import threading
 import time
@@ -17,8 +18,10 @@ class Killed(harness.MillraceCase):
         self.use(self.server)
 
     def test_everything_answered_under_load_is_there(self):
-        """Producers and workers at full speed while the server is killed again and again: a job that was answered
-        for exists exactly once, one whose end was answered has that end, and the counts add up."""
+        """Producers and workers at full speed while the server is killed again and again: a job
+        that was answered for exists exactly once, one whose end was answered has that end, and the
+        counts add up.
+        """
         submitted, ended, lock = {}, {}, threading.Lock()
         stop = threading.Event()
         queue = self.queue
@@ -29,8 +32,11 @@ class Killed(harness.MillraceCase):
                 key = f"{number}-{serial}"
                 try:
                     api = api or self.server.client()
-                    reply = api.post("/v1/jobs", {"type": "t", "queue": queue, "payload": key},
-                                     headers={"Idempotency-Key": key})
+                    reply = api.post(
+                        "/v1/jobs",
+                        {"type": "t", "queue": queue, "payload": key},
+                        headers={"Idempotency-Key": key},
+                    )
                 except (OSError, harness.client.http.client.HTTPException):
                     api = None
                     time.sleep(0.02)
@@ -46,21 +52,38 @@ class Killed(harness.MillraceCase):
                 try:
                     api = api or self.server.client()
                     if not pending:
-                        reply = api.post("/v1/claim", {"queues": [queue], "limit": 5, "wait_ms": 100,
-                                                       "worker": {"id": f"w{number}"}})
+                        reply = api.post(
+                            "/v1/claim",
+                            {
+                                "queues": [queue],
+                                "limit": 5,
+                                "wait_ms": 100,
+                                "worker": {"id": f"w{number}"},
+                            },
+                        )
                         if reply.status == 200:
                             pending = reply.json["jobs"]
                     if pending:
-                        items = [{"id": job["id"], "token": job["lease"]["token"], "outcome": "succeeded",
-                                  "result": job["payload"]} for job in pending]
+                        items = [
+                            {
+                                "id": job["id"],
+                                "token": job["lease"]["token"],
+                                "outcome": "succeeded",
+                                "result": job["payload"],
+                            }
+                            for job in pending
+                        ]
                         reply = api.post("/v1/ack", {"items": items})
                         if reply.status == 200:
                             with lock:
-                                ended.update({result["id"]: result for result in reply.json["results"]})
+                                ended.update(
+                                    {result["id"]: result for result in reply.json["results"]}
+                                )
                             pending = []
                 except (OSError, harness.client.http.client.HTTPException):
                     api = None
                     time.sleep(0.02)
+
         self.api.contract()
         threads = [threading.Thread(target=producing, args=(n,)) for n in range(4)]
         threads += [threading.Thread(target=working, args=(n,)) for n in range(3)]
@@ -87,29 +110,57 @@ class Killed(harness.MillraceCase):
             by_key[job["payload"]] = job["id"]
         missing = {key: job_id for key, job_id in submitted.items() if by_key.get(key) != job_id}
         self.assertEqual(missing, {})
-        undone = [job_id for job_id in ended if jobs[job_id]["state"] != "succeeded"
-                  or jobs[job_id]["result"] != jobs[job_id]["payload"]]
+        undone = [
+            job_id
+            for job_id in ended
+            if jobs[job_id]["state"] != "succeeded"
+            or jobs[job_id]["result"] != jobs[job_id]["payload"]
+        ]
         self.assertEqual(undone, [])
         states = [job["state"] for job in jobs.values()]
         self.assertEqual(self.counts(), {state: states.count(state) for state in set(states)})
         self.assertTrue(all(job["attempt"] <= 1 for job in jobs.values()))
 
     def test_every_kind_of_thing_survives(self):
-        plain = self.submit(payload={"a": [1]}, tags=["t"], meta={"k": "v"}, priority=3, expires_in_ms=3_600_000,
-                            unique={"key": "u", "for_ms": 60000}, timeout_ms=1000,
-                            retry={"strategy": "list", "delays_ms": [1, 2]})
+        plain = self.submit(
+            payload={"a": [1]},
+            tags=["t"],
+            meta={"k": "v"},
+            priority=3,
+            expires_in_ms=3_600_000,
+            unique={"key": "u", "for_ms": 60000},
+            timeout_ms=1000,
+            retry={"strategy": "list", "delays_ms": [1, 2]},
+        )
         scheduled = self.submit(delay_ms=3_600_000)
         self.submit(priority=-5)
         running = self.claim_one(worker="w", lease_ms=60000)
-        self.api.post("/v1/heartbeat", {"items": [{"id": running["id"], "token": running["lease"]["token"],
-                                                   "progress": {"percent": 3, "checkpoint": [1, "x"]}}]})
+        self.api.post(
+            "/v1/heartbeat",
+            {
+                "items": [
+                    {
+                        "id": running["id"],
+                        "token": running["lease"]["token"],
+                        "progress": {"percent": 3, "checkpoint": [1, "x"]},
+                    }
+                ]
+            },
+        )
         self.api.post(f"/v1/jobs/{running['id']}/cancel")
         ends = {}
         for outcome in ("succeeded", "dead", "cancelled", "failed"):
             self.submit(priority=-6)
             job = self.claim_one()
-            members = {"result": {"r": 1}} if outcome == "succeeded" else {
-                "error": {"type": "E", "message": "m", "stack": "s"}} if outcome in ("dead", "failed") else {}
+            members = (
+                {"result": {"r": 1}}
+                if outcome == "succeeded"
+                else (
+                    {"error": {"type": "E", "message": "m", "stack": "s"}}
+                    if outcome in ("dead", "failed")
+                    else {}
+                )
+            )
             ends[outcome] = job["id"]
             self.finish(job, outcome, logs=[{"message": outcome}], **members)
         ids = [plain["id"], scheduled["id"], running["id"], *ends.values()]
@@ -148,10 +199,18 @@ class Killed(harness.MillraceCase):
     def test_a_repeated_ack_is_known(self):
         self.submit_many(2)
         first, second = self.claim(limit=2)
-        answers = [self.ack(first), self.ack(second, "failed", error={"type": "E", "message": "m"}, delay_ms=60000)]
+        answers = [
+            self.ack(first),
+            self.ack(second, "failed", error={"type": "E", "message": "m"}, delay_ms=60000),
+        ]
         self.kill_and_restart()
-        self.assertEqual([self.ack(first), self.ack(second, "failed", error={"type": "E", "message": "m"},
-                                                    delay_ms=60000)], answers)
+        self.assertEqual(
+            [
+                self.ack(first),
+                self.ack(second, "failed", error={"type": "E", "message": "m"}, delay_ms=60000),
+            ],
+            answers,
+        )
 
     def test_paused_queues_and_settings_survive(self):
         path = f"/v1/queues/{self.queue}"

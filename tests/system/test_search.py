@@ -1,4 +1,5 @@
 """The query language of `q`, on lists and in bulk."""
+
 import json
 import time
 
@@ -17,17 +18,42 @@ class Search(harness.ServerCase):
         """Three queues of jobs; each job's `meta.name` says what it is."""
         self.use(self.server)
         self.queue = "mail"
-        self.named("welcome", type="email.welcome", tags=["vip"], payload={"user": {"id": 42, "name": "Ann"}})
-        self.named("receipt", type="email.receipt", payload={"user": {"id": 7}, "lines": [{"sku": "x1"}]})
-        self.named("sms", type="sms", tags=["vip", "eu"], priority=-5, payload={"big": 123456789012345678901234567890})
-        self.named("later", type="email.later", delay_ms=3_600_000, payload={"flag": True, "none": None, "pi": 3.5})
+        self.named(
+            "welcome",
+            type="email.welcome",
+            tags=["vip"],
+            payload={"user": {"id": 42, "name": "Ann"}},
+        )
+        self.named(
+            "receipt", type="email.receipt", payload={"user": {"id": 7}, "lines": [{"sku": "x1"}]}
+        )
+        self.named(
+            "sms",
+            type="sms",
+            tags=["vip", "eu"],
+            priority=-5,
+            payload={"big": 123456789012345678901234567890},
+        )
+        self.named(
+            "later",
+            type="email.later",
+            delay_ms=3_600_000,
+            payload={"flag": True, "none": None, "pi": 3.5},
+        )
         self.queue = "batch"
         self.named("dead", type="report", max_attempts=1)
-        self.finish(self.claim_one(worker="box7-1"), "failed",
-                    error={"type": "CardError", "message": "Card declined: 50%_off \"limit\""})
+        self.finish(
+            self.claim_one(worker="box7-1"),
+            "failed",
+            error={"type": "CardError", "message": 'Card declined: 50%_off "limit"'},
+        )
         self.named("retrying", type="report")
-        self.finish(self.claim_one(worker="box7-2"), "failed", delay_ms=3_600_000,
-                    error={"type": "Net", "message": "connection timeout"})
+        self.finish(
+            self.claim_one(worker="box7-2"),
+            "failed",
+            delay_ms=3_600_000,
+            error={"type": "Net", "message": "connection timeout"},
+        )
         self.named("done", type="report")
         self.finish(self.claim_one(), result={"bytes": 2048})
         self.named("running", type="render")
@@ -39,7 +65,9 @@ class Search(harness.ServerCase):
     def assert_finds(self, q, *names):
         found = self.api.get("/v1/jobs", q=q, fresh="true", limit=1000)
         self.assertEqual(found.status, 200, found)
-        self.assertEqual(sorted(job["meta"]["name"] for job in found.json["items"]), sorted(names), q)
+        self.assertEqual(
+            sorted(job["meta"]["name"] for job in found.json["items"]), sorted(names), q
+        )
 
     def test_names(self):
         self.assert_finds("queue:mail", "welcome", "receipt", "sms", "later")
@@ -63,7 +91,7 @@ class Search(harness.ServerCase):
         self.assert_finds('error~"card declined"', "dead")
         self.assert_finds("error:CardError", "dead")
         self.assert_finds("error~50%_off", "dead")
-        self.assert_finds("error~5_%", )
+        self.assert_finds("error~5_%")
         self.assert_finds(r'error~"\"limit\""', "dead")
 
     def test_numbers(self):
@@ -100,14 +128,25 @@ class Search(harness.ServerCase):
         self.assert_finds(f"id:{job['id']}", "sms")
 
     def test_everything_together_with_the_filters(self):
-        reply = self.api.get("/v1/jobs", q="tag:vip", queue="mail", type="sms", state="ready", fresh="true")
+        reply = self.api.get(
+            "/v1/jobs", q="tag:vip", queue="mail", type="sms", state="ready", fresh="true"
+        )
         self.assertEqual([job["meta"]["name"] for job in reply.json["items"]], ["sms"])
-        self.assert_finds("", "welcome", "receipt", "sms", "later", "dead", "retrying", "done", "running")
-        self.assert_finds("   ", "welcome", "receipt", "sms", "later", "dead", "retrying", "done", "running")
+        self.assert_finds(
+            "", "welcome", "receipt", "sms", "later", "dead", "retrying", "done", "running"
+        )
+        self.assert_finds(
+            "   ", "welcome", "receipt", "sms", "later", "dead", "retrying", "done", "running"
+        )
 
     def test_quoting_is_not_sql(self):
-        for hostile in ("queue:\"mail'; DROP TABLE jobs; --\"", "error~\"' OR '1'='1\"", "meta.name:\"sms' --\"",
-                        "payload.user.id:\"42) OR (1=1\"", "payload.\"user') --\":1"):
+        for hostile in (
+            'queue:"mail\'; DROP TABLE jobs; --"',
+            "error~\"' OR '1'='1\"",
+            'meta.name:"sms\' --"',
+            'payload.user.id:"42) OR (1=1"',
+            'payload."user\') --":1',
+        ):
             reply = self.api.get("/v1/jobs", q=hostile, fresh="true")
             self.assertIn(reply.status, (200, 422), reply)
             if reply.status == 200:
@@ -115,17 +154,40 @@ class Search(harness.ServerCase):
         self.assert_finds("type:sms", "sms")
 
     def test_what_it_does_not_know_is_refused(self):
-        for q in ("colour:red", "queue>mail", "state:finished", "attempt:many", "attempt~1", "queue:", ":mail",
-                  "error~\"open", "created>yesterday", "queue", "mail", "payload:", "attempt>=1,2", "x" * 1025,
-                  " ".join(["tag:a"] * 30), "tag:" + ",".join("abcdefghijklmnopqrstuvwxyz")):
+        for q in (
+            "colour:red",
+            "queue>mail",
+            "state:finished",
+            "attempt:many",
+            "attempt~1",
+            "queue:",
+            ":mail",
+            'error~"open',
+            "created>yesterday",
+            "queue",
+            "mail",
+            "payload:",
+            "attempt>=1,2",
+            "x" * 1025,
+            " ".join(["tag:a"] * 30),
+            "tag:" + ",".join("abcdefghijklmnopqrstuvwxyz"),
+        ):
             with self.subTest(q=q[:60]):
                 self.assert_refused(self.api.get("/v1/jobs", q=q), 422, "validation_failed", "q")
 
     def test_a_long_history_is_searched_within_a_budget(self):
         self.queue = "long"
         for start in range(0, 20):
-            jobs = [{"type": "t", "queue": "long", "delay_ms": 3_600_000, "meta": {"name": "bulk"},
-                     "payload": {"n": start * 1000 + n, "filler": "x" * 50}} for n in range(1000)]
+            jobs = [
+                {
+                    "type": "t",
+                    "queue": "long",
+                    "delay_ms": 3_600_000,
+                    "meta": {"name": "bulk"},
+                    "payload": {"n": start * 1000 + n, "filler": "x" * 50},
+                }
+                for n in range(1000)
+            ]
             self.api.post("/v1/jobs/batch", raw=json.dumps({"jobs": jobs}).encode())
         self.api.get("/v1/jobs", fresh="true", limit=1)
         started = time.monotonic()

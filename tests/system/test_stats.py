@@ -1,4 +1,5 @@
 """Statistics: columns of what happened, percentiles of waiting and running."""
+
 import time
 
 import harness
@@ -30,9 +31,17 @@ class Stats(harness.ServerCase):
         def totals(**wanted):
             group = self.group(**wanted)
             return {name: sum(group[name]) for name in COUNTS}
-        expected = {"submitted": 10, "started": 6, "succeeded": 3, "failed": totals(queue=self.queue)["failed"],
-                    "dead": 1}
-        self.assertIn(expected["failed"], (1, 2))  # whether `dead` is a failure too is the server's to say
+
+        expected = {
+            "submitted": 10,
+            "started": 6,
+            "succeeded": 3,
+            "failed": totals(queue=self.queue)["failed"],
+            "dead": 1,
+        }
+        self.assertIn(
+            expected["failed"], (1, 2)
+        )  # whether `dead` is a failure too is the server's to say
         harness.eventually(lambda: totals(queue=self.queue) == expected, 3)
         self.assertEqual(totals(type=kind), expected)
 
@@ -42,7 +51,9 @@ class Stats(harness.ServerCase):
         self.assertEqual(stats["step_ms"], 5000)
         (group,) = stats["groups"]
         lengths = {len(group[name]) for name in COUNTS}
-        lengths |= {len(column) for name in ("wait_ms", "run_ms") for column in group[name].values()}
+        lengths |= {
+            len(column) for name in ("wait_ms", "run_ms") for column in group[name].values()
+        }
         self.assertEqual(len(lengths), 1)
         self.assertIn(lengths.pop(), (12, 13))
         self.assertNotIn("queue", group)
@@ -60,7 +71,9 @@ class Stats(harness.ServerCase):
             for percentile in ("p50", "p95", "p99"):
                 values = [value for value in group[name][percentile] if value is not None]
                 self.assertTrue(values, (name, group))
-                self.assertTrue(all(least <= value <= most for value in values), (name, percentile, values))
+                self.assertTrue(
+                    all(least <= value <= most for value in values), (name, percentile, values)
+                )
         self.assertIn(None, group["wait_ms"]["p50"], "null where nothing ran")
 
     def test_a_restart_does_not_forget(self):
@@ -72,10 +85,15 @@ class Stats(harness.ServerCase):
         self.assertEqual(sum(self.group(queue=self.queue)["submitted"]), 5)
 
     def test_what_it_refuses(self):
-        for query, name in (({"by": "colour"}, "by"), ({"window_ms": 0}, "window_ms"),
-                            ({"window_ms": 86_400_001}, "window_ms"), ({"step_ms": 999}, "step_ms"),
-                            ({"window_ms": "1h"}, "window_ms"), ({"window_ms": 86_400_000, "step_ms": 1000}, None),
-                            ({"colour": 1}, "colour")):
+        for query, name in (
+            ({"by": "colour"}, "by"),
+            ({"window_ms": 0}, "window_ms"),
+            ({"window_ms": 86_400_001}, "window_ms"),
+            ({"step_ms": 999}, "step_ms"),
+            ({"window_ms": "1h"}, "window_ms"),
+            ({"window_ms": 86_400_000, "step_ms": 1000}, None),
+            ({"colour": 1}, "colour"),
+        ):
             reply = self.api.get("/v1/stats", **query)
             self.assert_refused(reply, 422, "validation_failed", *([name] if name else []))
 

@@ -1,4 +1,7 @@
-"""Stopping and not starting: what is promised on the way out, and what a server refuses to start on."""
+"""Stopping and not starting: what is promised on the way out, and what a server refuses to start
+on.
+"""
+
 import os
 import shutil
 import signal
@@ -29,11 +32,18 @@ class Stopping(harness.MillraceCase):
 
         def waiting(call):
             answers.append(call(self.new_client()))
+
         job = self.submit(queue="elsewhere")
-        calls = [lambda api: api.post("/v1/claim", {"queues": [self.queue], "limit": 1, "wait_ms": 30000,
-                                                    "worker": {"id": "w"}}),
-                 lambda api: api.post("/v1/workers/v/poll", {"claim": {"queues": [self.queue], "wait_ms": 30000}}),
-                 lambda api: api.get(f"/v1/jobs/{job['id']}", wait_ms=30000, until="final")]
+        calls = [
+            lambda api: api.post(
+                "/v1/claim",
+                {"queues": [self.queue], "limit": 1, "wait_ms": 30000, "worker": {"id": "w"}},
+            ),
+            lambda api: api.post(
+                "/v1/workers/v/poll", {"claim": {"queues": [self.queue], "wait_ms": 30000}}
+            ),
+            lambda api: api.get(f"/v1/jobs/{job['id']}", wait_ms=30000, until="final"),
+        ]
         threads = [threading.Thread(target=waiting, args=(call,)) for call in calls]
         for thread in threads:
             thread.start()
@@ -48,12 +58,17 @@ class Stopping(harness.MillraceCase):
             self.assertIn((reply.status, reply.code), ((200, None), (503, "draining")), reply)
 
     def test_new_work_is_refused_while_it_drains(self):
-        """A request that is half sent keeps the drain going; what comes meanwhile on open connections is refused."""
+        """A request that is half sent keeps the drain going; what comes meanwhile on open
+        connections is refused.
+        """
         api = self.new_client()
         api.get("/livez")
         body = b'{"type":"late","queue":"late"}'
         with self.server.connect() as half:
-            half.send(b"POST /v1/jobs HTTP/1.1\r\nHost: t\r\nContent-Length: %d\r\n\r\n" % len(body) + body[:5])
+            half.send(
+                b"POST /v1/jobs HTTP/1.1\r\nHost: t\r\nContent-Length: %d\r\n\r\n" % len(body)
+                + body[:5]
+            )
             time.sleep(0.2)
             self.server.signal(signal.SIGTERM)
             time.sleep(0.3)
@@ -100,6 +115,7 @@ class Stopping(harness.MillraceCase):
                     return
                 if reply.status == 201:
                     accepted.append(reply.json["id"])
+
         threads = [threading.Thread(target=producing) for _ in range(4)]
         for thread in threads:
             thread.start()
@@ -232,9 +248,14 @@ class NotStarting(harness.MillraceCase):
             self.submit(payload="canary-canary")
         server.kill()
         database = sqlite3.connect(server.data / "journal.db")
-        table, = [name for name, in database.execute("select name from sqlite_master where type = 'table'")
-                  if "body" in [row[1] for row in database.execute(f"pragma table_info({name})")]]
-        seq, body = database.execute(f"select seq, body from {table} order by seq desc limit 1").fetchone()
+        (table,) = [
+            name
+            for name, in database.execute("select name from sqlite_master where type = 'table'")
+            if "body" in [row[1] for row in database.execute(f"pragma table_info({name})")]
+        ]
+        seq, body = database.execute(
+            f"select seq, body from {table} order by seq desc limit 1"
+        ).fetchone()
         broken = bytearray(body)
         broken[len(broken) // 2] ^= 1
         database.execute(f"update {table} set body = ? where seq = ?", (bytes(broken), seq))
@@ -249,9 +270,12 @@ class NotStarting(harness.MillraceCase):
             self.submit()
         server.kill()
         database = sqlite3.connect(server.data / "journal.db")
-        table, = [name for name, in database.execute("select name from sqlite_master where type = 'table'")
-                  if "body" in [row[1] for row in database.execute(f"pragma table_info({name})")]]
-        last, = database.execute(f"select max(seq) from {table}").fetchone()
+        (table,) = [
+            name
+            for name, in database.execute("select name from sqlite_master where type = 'table'")
+            if "body" in [row[1] for row in database.execute(f"pragma table_info({name})")]
+        ]
+        (last,) = database.execute(f"select max(seq) from {table}").fetchone()
         database.execute(f"delete from {table} where seq = ?", (last - 3,))
         database.commit()
         database.close()
