@@ -193,11 +193,9 @@ class Outcomes(harness.ServerCase):
 
     def test_snoozed_needs_a_delay(self):
         job = self.claimed()
-        reply = self.api.post(
-            "/v1/ack",
-            {"items": [{"id": job["id"], "token": job["lease"]["token"], "outcome": "snoozed"}]},
-        )
-        self.assert_refused(reply, 422, "validation_failed", "/items/0/delay_ms")
+        result = self.ack(job, "snoozed")
+        self.assertEqual((result["status"], result["error"]["code"]), (422, "validation_failed"))
+        self.assertEqual(result["error"]["errors"][0]["pointer"], "/delay_ms")
         self.assertEqual(self.state(job["id"]), "running")
 
     def test_a_repeated_ack_is_answered_as_the_first_was(self):

@@ -214,75 +214,99 @@ class OfTheOtherCalls(harness.ServerCase):
                 {k: v for k, v in good.items() if k != member}, f"/{member}", "/v1/claim"
             )
 
+    def assert_item_fault(self, path, bad, places, kind="items"):
+        """The second item is refused, for faults at exactly these places; the first is looked at."""
+        good = {"id": NOBODY, "token": 1, "outcome": "succeeded"}
+        if bad.keys() <= {"id", "token", "extend_ms", "progress"} and "heartbeat" in path + kind:
+            del good["outcome"]
+        reply = self.api.post(path, {kind: [good, bad]})
+        self.assertEqual(reply.status, 200, reply)
+        first, second = reply.json["results" if kind == "items" else kind]
+        self.assertEqual((first["status"], first["error"]["code"]), (409, "lease_lost"))
+        self.assertEqual((second["status"], second["error"]["code"]), (422, "validation_failed"))
+        pointers = [fault["pointer"] for fault in second["error"]["errors"]]
+        self.assertEqual(sorted(pointers), [places] if isinstance(places, str) else sorted(places))
+
     def test_acks(self):
         good = {"id": NOBODY, "token": 1, "outcome": "succeeded"}
+        failed = {**good, "outcome": "failed"}
+        for bad, place in (
+            ({**good, "token": "1"}, "/token"),
+            ({**good, "token": 2**53}, "/token"),
+            ({**good, "token": -1}, "/token"),
+            ({**good, "outcome": "great"}, "/outcome"),
+            ({**good, "outcome": "snoozed"}, "/delay_ms"),
+            ({**good, "outcome": "snoozed", "delay_ms": YEARS_10 + 1}, "/delay_ms"),
+            ({**failed, "error": {"type": "E"}}, "/error/message"),
+            ({**failed, "error": "E"}, "/error"),
+            ({**failed, "delay_ms": -1}, "/delay_ms"),
+            ({**good, "logs": [{}]}, "/logs/0/message"),
+            ({**good, "logs": [{"message": "m", "level": "loud"}]}, "/logs/0/level"),
+            ({**good, "enqueue": [{"type": ""}]}, "/enqueue/0/type"),
+            ({**good, "enqueue": [{"type": "t", "fair_key": "a"}]}, "/enqueue/0/fair_key"),
+            ({**good, "colour": 1}, "/colour"),
+            ({}, ["/id", "/outcome", "/token"]),
+        ):
+            with self.subTest(bad=bad):
+                self.assert_item_fault("/v1/ack", bad, place)
+        for wrong in ("x", 7, NOBODY.upper()):
+            self.assert_item_fault("/v1/ack", {**good, "id": wrong}, "/id")
+
+    def test_heartbeats(self):
+        good = {"id": NOBODY, "token": 1}
         for change, place in (
-            ({"token": "1"}, "/token"),
-            ({"token": 2**53}, "/token"),
-            ({"token": -1}, "/token"),
-            ({"outcome": "great"}, "/outcome"),
-            ({"id": "x"}, "/id"),
-            ({"delay_ms": YEARS_10 + 1, "outcome": "snoozed"}, "/delay_ms"),
-            ({"error": {"type": "E"}, "outcome": "failed"}, "/error/message"),
-            ({"error": "E", "outcome": "failed"}, "/error"),
-            ({"logs": [{}]}, "/logs/0/message"),
-            ({"logs": [{"message": "m", "level": "loud"}]}, "/logs/0/level"),
-            ({"enqueue": [{"type": ""}]}, "/enqueue/0/type"),
-            ({"enqueue": [{"type": "t", "fair_key": "a"}]}, "/enqueue/0/fair_key"),
-            ({"colour": 1}, "/colour"),
+            ({"extend_ms": 999}, "/extend_ms"),
+            ({"extend_ms": 86_400_001}, "/extend_ms"),
+            ({"progress": {"percent": 101}}, "/progress/percent"),
+            ({"progress": {"percent": -1}}, "/progress/percent"),
+            ({"progress": {"message": "m" * 1025}}, "/progress/message"),
+            ({"progress": {"colour": 1}}, "/progress/colour"),
+            ({"progress": 50}, "/progress"),
         ):
             with self.subTest(change=change):
-                self.assert_fault(
-                    {"items": [good, {**good, **change}]}, "/items/1" + place, "/v1/ack"
-                )
-        for member in good:
-            self.assert_fault(
-                {"items": [{k: v for k, v in good.items() if k != member}]},
-                f"/items/0/{member}",
-                "/v1/ack",
-            )
+                self.assert_item_fault("/v1/heartbeat", {**good, **change}, place)
 
     def test_items_of_batch_calls(self):
         item = {"id": NOBODY, "token": 1}
         for path, one in (("/v1/ack", {**item, "outcome": "succeeded"}), ("/v1/heartbeat", item)):
             self.assert_fault({"items": []}, "/items", path)
             self.assert_fault({"items": [one] * 1001}, "/items", path)
+            self.assert_fault({"items": one}, "/items", path)
             self.assert_fault({}, "/items", path)
             self.assertEqual(
                 len(self.api.post(path, {"items": [one] * 1000}).json["results"]), 1000
             )
+            self.assertIn(self.api.post(path, {"items": [one, 7]}).status, (200, 422))
 
-    def test_heartbeats(self):
-        for change, place in (
-            ({"extend_ms": 999}, "/extend_ms"),
-            ({"extend_ms": 86_400_001}, "/extend_ms"),
-            ({"progress": {"percent": 101}}, "/progress/percent"),
-            ({"progress": {"percent": -1}}, "/progress/percent"),
-            ({"progress": {"colour": 1}}, "/progress/colour"),
-            ({"progress": 50}, "/progress"),
+    def test_single_forms(self):
+        for verb, body, place in (
+            ("complete", {}, "/token"),
+            ("complete", {"token": 1, "outcome": "dead"}, "/outcome"),
+            ("fail", {"token": 1, "error": {"message": "m"}}, "/error/type"),
+            ("snooze", {"token": 1}, "/delay_ms"),
+            ("release", {"token": "1"}, "/token"),
+            ("heartbeat", {"token": 1, "extend_ms": 1}, "/extend_ms"),
         ):
-            with self.subTest(change=change):
-                self.assert_fault(
-                    {"items": [{"id": NOBODY, "token": 1, **change}]},
-                    "/items/0" + place,
-                    "/v1/heartbeat",
-                )
+            with self.subTest(verb=verb, body=body):
+                self.assert_fault(body, place, f"/v1/jobs/{NOBODY}/{verb}")
 
     def test_polls(self):
         path = "/v1/workers/w/poll"
+        item = {"id": NOBODY, "token": 1}
         for body, place in (
             ({"claim": {"limit": 1, "wait_ms": 0}}, "/claim/queues"),
             ({"claim": {"queues": ["q"], "limit": 0}}, "/claim/limit"),
-            ({"acks": [{}]}, ["/acks/0/id", "/acks/0/outcome", "/acks/0/token"]),
-            ({"logs": [{"id": NOBODY, "token": 1}]}, "/logs/0/message"),
             ({"heartbeats": {}}, "/heartbeats"),
+            ({"acks": [{**item, "outcome": "succeeded"}] * 1001}, "/acks"),
             ({"colour": 1}, "/colour"),
         ):
-            with self.subTest(body=body):
+            with self.subTest(body=str(body)[:80]):
                 self.assert_fault(body, place, path)
-        self.assert_fault(
-            {"acks": [{"id": NOBODY, "token": 1, "outcome": "succeeded"}] * 1001}, "/acks", path
-        )
+        self.assert_item_fault(path, {}, ["/id", "/outcome", "/token"], "acks")
+        self.assert_item_fault(path, {**item, "extend_ms": 1}, "/extend_ms", "heartbeats")
+        for worker in ("a b", "%00", "x" * 129):
+            reply = self.api.post(f"/v1/workers/{worker.replace(' ', '%20')}/poll")
+            self.assert_refused(reply, 404, "not_found")
 
     def test_queues(self):
         path = f"/v1/queues/{self.queue}"
