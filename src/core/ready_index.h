@@ -93,9 +93,10 @@ void ReadyIndex::walk(const std::vector<SharedBytes>& types, Visit visit) const 
   };
   if (!types.empty()) {
     next_head = heads_.end();
-    for (const SharedBytes& type : types) {
-      const auto lane = lanes_.find(type.view());
-      if (lane != lanes_.end()) open_lane(*lane->second);
+    for (auto type = types.begin(); type != types.end(); ++type) {
+      const auto lane = lanes_.find(type->view());
+      const bool named_before = std::find(types.begin(), type, *type) != type;
+      if (lane != lanes_.end() && !named_before) open_lane(*lane->second);
     }
   }
   while (true) {

@@ -1,0 +1,56 @@
+// Handing out: the next jobs of the named queues, in order, as leases.
+
+#include <algorithm>
+
+#include "core/decider.h"
+
+namespace millrace::core {
+
+Reply Decider::operator()(const Claim& command) {
+  Claimed claimed;
+  claimed.worker = command.worker;
+  std::vector<JobId> expired;
+  std::uint64_t token = state_.facts.next_token;
+  for (auto name = command.queues.begin(); name != command.queues.end(); ++name) {
+    const QueueEntry* queue = state_.find_queue(name->view());
+    if (queue == nullptr || queue->paused || claimed.items.size() >= command.limit) continue;
+    if (std::find(command.queues.begin(), name, *name) != name) continue;  // named twice
+    queue->ready.walk(command.types, [&](const ReadyKey& key) {
+      if (claimed.items.size() >= command.limit) return false;
+      const JobSlot& slot = state_.slots.at(key.slot);
+      const Activity* activity = slot.activity.get();
+      if (activity != nullptr && activity->expires_at && !slot.started() && *activity->expires_at <= now_) {
+        expired.push_back(slot.id);
+        return true;
+      }
+      Claimed::Item item;
+      item.job = to_ref(slot);
+      ++item.job.attempt;
+      item.token = LeaseToken{token++};
+      item.length = command.lease.value_or(Duration{slot.lease_ms});
+      item.expires_at = add_saturating(now_, item.length);
+      if (activity != nullptr && activity->timeout) {
+        item.deadline = add_saturating(now_, *activity->timeout);
+        item.expires_at = std::min(item.expires_at, *item.deadline);
+      }
+      item.waited = std::max(Duration{0}, now_ - slot.run_at);
+      claimed.items.push_back(std::move(item));
+      return true;
+    });
+  }
+  for (const JobId& id : expired) {
+    const JobSlot& slot = state_.slots.at(state_.find(id));
+    emit(Expired{to_ref(slot), keep(slot, State::kExpired)});
+  }
+  ClaimReply reply;
+  if (claimed.items.empty()) return reply;
+  std::vector<JobId> ids;
+  ids.reserve(claimed.items.size());
+  for (const Claimed::Item& item : claimed.items) ids.push_back(item.job.id);
+  emit(std::move(claimed));
+  reply.jobs.reserve(ids.size());
+  for (const JobId& id : ids) reply.jobs.push_back({to_job(state_.slots.at(state_.find(id)))});
+  return reply;
+}
+
+}  // namespace millrace::core

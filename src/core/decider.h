@@ -1,0 +1,130 @@
+// Deciding: reads the state, says what happens. One decider a command; every event is applied as it is emitted, so that the
+// next item of the same command sees it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "base/string_map.h"
+#include "base/time.h"
+#include "core/command.h"
+#include "core/event.h"
+#include "core/machine.h"
+#include "core/reply.h"
+#include "core/shard_state.h"
+
+namespace millrace::core {
+
+// What the earlier items of an atomic submission will have done, while none of it is decided yet.
+struct Foreseen {
+  absl::flat_hash_map<JobId, SharedBytes> ids;  // -> queue
+  StringMap<JobId> uniques;                     // "queue \0 key"
+  StringMap<std::uint64_t> ready;               // queue -> jobs that will be ready
+  std::uint64_t keys = 0;
+};
+
+class Decider {
+ public:
+  Decider(ShardState& state, const MachineOptions& options, Time now, const Prefetched& prefetched,
+          Admission admission, std::vector<Event>& events)
+      : state_(state), mutable_state_(state), options_(options), now_(now), prefetched_(prefetched),
+        admission_(admission), events_(events) {}
+
+  Reply operator()(const Enqueue& command);
+  Reply operator()(const Claim& command);
+  Reply operator()(const Heartbeat& command);
+  Reply operator()(const Ack& command);
+  Reply operator()(const AppendLogs& command);
+  Reply operator()(const Cancel& command);
+  Reply operator()(const Retry& command);
+  Reply operator()(const Edit& command);
+  Reply operator()(const Delete& command);
+  Reply operator()(const SetQueue& command);
+  Reply operator()(const PauseQueue& command);
+  Reply operator()(const ResumeQueue& command);
+  Reply operator()(const NotePurge& command);
+  Reply operator()(const GetJob& command);
+  Reply operator()(const GetQueues& command);
+
+  // At most `limit` of what is due; returns how many.
+  std::size_t end_leases(std::size_t limit);
+  std::size_t expire_jobs(std::size_t limit);
+  std::size_t ready_jobs(std::size_t limit);
+  void free_keys();
+
+ private:
+  // --- enqueue.cc
+  // What to do with a submission.
+  struct Verdict {
+    Fate fate = Fate::kCreated;
+    Refusal refusal;
+    JobId id;                   // of the job that stands
+    std::optional<State> state; // of an existing one, where known
+    std::optional<JobId> replaces;
+  };
+  Verdict judge(const JobSpec& spec, const std::optional<IdempotencyKey>& key, const Foreseen& foreseen) const;
+  std::optional<Verdict> judge_id(const JobSpec& spec, const Foreseen& foreseen) const;
+  std::optional<Verdict> judge_unique(const JobSpec& spec, const Foreseen& foreseen) const;
+  std::optional<Refusal> judge_capacity(const JobSpec& spec, bool with_key, const Foreseen& foreseen) const;
+  void foresee(const JobSpec& spec, const Verdict& verdict, Foreseen& foreseen) const;
+  Verdict existing(const JobId& id) const;
+  Job new_job(const JobSpec& spec, const QueueSettings& settings) const;
+  const QueueSettings& queue_for(const SharedBytes& name);
+  EnqueueReply::Item submit(const JobSpec& spec, const Enqueue* command);
+  bool is_due(const JobSpec& spec) const { return spec.run_at ? *spec.run_at <= now_ : spec.delay.count() <= 0; }
+
+  // --- leases.cc
+  ItemReply ack(const AckItem& item, Detail detail);
+  Refusal judge_nested(const AckItem& item) const;
+  ItemReply repeated_ack(const AckItem& item, Detail detail) const;
+  AttemptEnded ended(const AckItem& item, const JobSlot& slot) const;
+  void append_logs(const JobSlot& slot, const std::vector<const LogEntry*>& entries);
+  // The attempt failed: the state and time that follow, by the job's policy.
+  void settle_failure(AttemptEnded& event, const JobSlot& slot, bool retryable,
+                      const std::optional<Duration>& delay) const;
+  AttemptEnded attempt_ended(const JobSlot& slot, AttemptOutcome outcome) const;
+  Keep keep(const JobSlot& slot, State state) const;
+  std::shared_ptr<const JobError> complete_error(const JobError& error, const JobSlot& slot) const;
+
+  // --- operate.cc
+  // A job wherever it is: in memory, or read from the tables for this step. Null: nowhere.
+  std::optional<Job> find_job(const JobId& id) const;
+  ItemReply cancel(const JobId& id, const Cancel& command);
+  ItemReply retry(const JobId& id, const Retry& command);
+  Refusal judge_retry(const Job& job) const;
+  ItemReply edit(const JobId& id, const Edit& command);
+  ItemReply changed(const JobId& id, std::size_t of) const;
+  Reply queue_reply(const SharedBytes& name) const;
+
+  template <typename E>
+  void emit(E event) {
+    events_.emplace_back(std::move(event));
+    apply_event(mutable_state_, events_.back(), now_);
+  }
+  // In memory, or forgotten within this step.
+  std::shared_ptr<const JobView> view(const JobId& id) const;
+  static ItemReply refused(const JobId& id, Rejection why, std::string_view detail = {}) {
+    ItemReply reply;
+    reply.id = id;
+    reply.refusal = {why, {}, detail};
+    return reply;
+  }
+
+  const ShardState& state_;
+  ShardState& mutable_state_;  // for emit alone
+  const MachineOptions& options_;
+  const Time now_;
+  const Prefetched& prefetched_;
+  const Admission admission_;
+  std::vector<Event>& events_;
+};
+
+// "queue \0 key", as the indexes of unique keys have it.
+std::string unique_name(std::string_view queue, std::string_view key);
+
+}  // namespace millrace::core

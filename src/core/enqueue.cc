@@ -1,0 +1,217 @@
+// Submitting: what stands already is answered, what can't be taken is refused, the rest becomes jobs.
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "core/decider.h"
+
+namespace millrace::core {
+
+std::string unique_name(std::string_view queue, std::string_view key) {
+  std::string name;
+  name.reserve(queue.size() + 1 + key.size());
+  name.append(queue).push_back('\0');
+  return name.append(key);
+}
+
+Decider::Verdict Decider::existing(const JobId& id) const {
+  Verdict verdict;
+  verdict.fate = Fate::kExisting;
+  verdict.id = id;
+  if (const SlotIndex index = state_.find(id); index != kNoSlot) {
+    verdict.state = state_.slots.at(index).state;
+  } else if (const Job* job = state_.changes.tombstones.contains(id) ? nullptr : prefetched_.find(id)) {
+    verdict.state = job->state;
+  }
+  return verdict;
+}
+
+// An id that is known already: the same queue's job is the answer, another queue's is in the way.
+std::optional<Decider::Verdict> Decider::judge_id(const JobSpec& spec, const Foreseen& foreseen) const {
+  const SharedBytes* queue = nullptr;
+  if (const SlotIndex index = state_.find(spec.id); index != kNoSlot) {
+    queue = &state_.slots.at(index).lane->queue->name;
+  } else if (const auto found = foreseen.ids.find(spec.id); found != foreseen.ids.end()) {
+    queue = &found->second;
+  } else if (spec.id_origin == IdOrigin::kClient && !state_.changes.tombstones.contains(spec.id)) {
+    if (const Job* job = prefetched_.find(spec.id)) queue = &job->queue;
+  }
+  if (queue == nullptr) return std::nullopt;
+  Verdict verdict = existing(spec.id);
+  if (*queue != spec.queue) {
+    verdict.fate = Fate::kRefused;
+    verdict.refusal = {Rejection::kDuplicateJob, spec.id, "this id belongs to a job of another queue"};
+  }
+  return verdict;
+}
+
+std::optional<Decider::Verdict> Decider::judge_unique(const JobSpec& spec, const Foreseen& foreseen) const {
+  if (spec.extras == nullptr || !spec.extras->unique) return std::nullopt;
+  const UniqueRule& rule = *spec.extras->unique;
+  JobId holder;
+  bool running = false;
+  bool waiting = false;
+  if (const auto found = foreseen.uniques.find(unique_name(spec.queue.view(), rule.key.view()));
+      found != foreseen.uniques.end()) {
+    holder = found->second;
+    waiting = true;
+  } else if (const auto* held = state_.uniques.find(spec.queue.view(), rule.key.view(), now_)) {
+    holder = held->job;
+    if (const SlotIndex index = state_.find(holder); index != kNoSlot) {
+      running = state_.slots.at(index).state == State::kRunning;
+      waiting = is_waiting(state_.slots.at(index).state);
+    }
+  } else {
+    return std::nullopt;
+  }
+  Verdict verdict = existing(holder);
+  if (rule.on_conflict == OnConflict::kReturn) return verdict;
+  if (rule.on_conflict == OnConflict::kReject || running) {
+    verdict.fate = Fate::kRefused;
+    verdict.refusal = {Rejection::kDuplicateJob, holder,
+                       running && rule.on_conflict == OnConflict::kReplace
+                           ? std::string_view("a running job holds this unique key and can't be replaced")
+                           : std::string_view("a job holds this unique key")};
+    return verdict;
+  }
+  Verdict replacement;
+  replacement.id = spec.id;
+  if (waiting) replacement.replaces = holder;
+  return replacement;
+}
+
+std::optional<Refusal> Decider::judge_capacity(const JobSpec& spec, bool with_key, const Foreseen& foreseen) const {
+  if (admission_ == Admission::kClosed) {
+    return Refusal{Rejection::kOverloaded, {}, "the server is behind and takes no new jobs for the moment"};
+  }
+  if (with_key && state_.keys.size() + foreseen.keys >= options_.max_keys) {
+    return Refusal{Rejection::kOverloaded, {}, "too many idempotency keys are held"};
+  }
+  const QueueEntry* queue = state_.find_queue(spec.queue.view());
+  if (queue == nullptr || !queue->settings.max_ready) return std::nullopt;
+  std::uint64_t ready = queue->ready.size();
+  if (const auto more = foreseen.ready.find(spec.queue.view()); more != foreseen.ready.end()) ready += more->second;
+  if (ready < *queue->settings.max_ready) return std::nullopt;
+  return Refusal{Rejection::kQueueFull, {}, "the queue holds as many ready jobs as its max_ready allows"};
+}
+
+Decider::Verdict Decider::judge(const JobSpec& spec, const std::optional<IdempotencyKey>& key,
+                                const Foreseen& foreseen) const {
+  if (key) {
+    if (const KeyRow* row = state_.keys.find(key->key, now_)) {
+      if (row->key.body == key->body) return existing(row->job);
+      Verdict verdict;
+      verdict.fate = Fate::kRefused;
+      verdict.refusal = {Rejection::kIdempotencyMismatch, row->job, "the key was used with another body"};
+      return verdict;
+    }
+  }
+  if (auto verdict = judge_id(spec, foreseen)) return *verdict;
+  auto unique = judge_unique(spec, foreseen);
+  if (unique && unique->fate != Fate::kCreated) return *unique;
+  if (const auto refusal = judge_capacity(spec, key.has_value(), foreseen)) {
+    Verdict verdict;
+    verdict.fate = Fate::kRefused;
+    verdict.refusal = *refusal;
+    return verdict;
+  }
+  if (unique) return *unique;
+  Verdict verdict;
+  verdict.id = spec.id;
+  return verdict;
+}
+
+void Decider::foresee(const JobSpec& spec, const Verdict& verdict, Foreseen& foreseen) const {
+  if (verdict.fate != Fate::kCreated) return;
+  foreseen.ids[spec.id] = spec.queue;
+  if (is_due(spec)) ++foreseen.ready[std::string(spec.queue.view())];
+  if (spec.extras != nullptr && spec.extras->unique) {
+    foreseen.uniques[unique_name(spec.queue.view(), spec.extras->unique->key.view())] = spec.id;
+  }
+}
+
+// The queue's settings; a queue is made by its first job.
+const QueueSettings& Decider::queue_for(const SharedBytes& name) {
+  const QueueEntry* queue = state_.find_queue(name.view());
+  if (queue == nullptr) {
+    QueueSettings settings;
+    settings.retention = options_.default_retention;
+    emit(QueueChanged{name, QueueChange::kCreated, std::move(settings), {}});
+    queue = state_.find_queue(name.view());
+  }
+  return queue->settings;
+}
+
+Job Decider::new_job(const JobSpec& spec, const QueueSettings& settings) const {
+  Job job;
+  job.id = spec.id;
+  job.ord = state_.facts.next_ord;
+  job.queue = spec.queue;
+  job.type = spec.type;
+  job.payload = spec.payload;
+  job.priority = spec.priority;
+  job.max_attempts = spec.max_attempts.value_or(settings.max_attempts);
+  job.created_at = now_;
+  job.run_at = spec.run_at ? *spec.run_at : add_saturating(now_, spec.delay);
+  job.state = job.run_at > now_ ? State::kScheduled : State::kReady;
+  job.run_at = std::max(job.run_at, now_);  // what was due before it came is due when it came
+  if (spec.expires_at) {
+    job.expires_at = spec.expires_at;
+  } else if (spec.expires_in) {
+    job.expires_at = add_saturating(now_, *spec.expires_in);
+  }
+  job.lease = spec.lease.value_or(settings.lease);
+  job.timeout = spec.timeout;
+  job.retry = spec.retry != nullptr ? spec.retry : settings.retry;
+  job.extras = spec.extras;
+  return job;
+}
+
+EnqueueReply::Item Decider::submit(const JobSpec& spec, const Enqueue* command) {
+  const std::optional<IdempotencyKey> key = command != nullptr ? command->key : std::nullopt;
+  const Verdict verdict = judge(spec, key, {});
+  EnqueueReply::Item item;
+  item.fate = verdict.fate;
+  item.refusal = verdict.refusal;
+  item.id = verdict.id;
+  item.state = verdict.state;
+  if (verdict.fate == Fate::kCreated) {
+    if (verdict.replaces) {
+      const JobSlot& replaced = state_.slots.at(state_.find(*verdict.replaces));
+      emit(Cancelled{to_ref(replaced), SharedBytes("replaced by a job with the same unique key"),
+                     keep(replaced, State::kCancelled)});
+    }
+    Submitted submitted{new_job(spec, queue_for(spec.queue)), key};
+    if (submitted.key) submitted.key->expires_at = add_saturating(now_, command->key_window);
+    item.state = submitted.job.state;
+    emit(std::move(submitted));
+  }
+  if (command != nullptr && command->detail == Detail::kJobs && verdict.fate != Fate::kRefused) {
+    item.job = view(item.id);
+  }
+  return item;
+}
+
+Reply Decider::operator()(const Enqueue& command) {
+  EnqueueReply reply;
+  reply.items.reserve(command.jobs.size());
+  MILLRACE_CHECK(!command.key || command.jobs.size() == 1);
+  if (command.atomicity == Atomicity::kAll) {
+    Foreseen foreseen;
+    for (const JobSpec& spec : command.jobs) {
+      const Verdict verdict = judge(spec, command.key, foreseen);
+      foresee(spec, verdict, foreseen);
+      reply.items.push_back({verdict.fate, verdict.refusal, verdict.id, verdict.state, nullptr});
+      if (verdict.fate == Fate::kRefused) reply.refused_as_one = true;
+    }
+    if (reply.refused_as_one) return reply;
+    reply.items.clear();
+  }
+  for (const JobSpec& spec : command.jobs) {
+    reply.items.push_back(submit(spec, &command));
+    MILLRACE_CHECK(command.atomicity == Atomicity::kEach || reply.items.back().fate != Fate::kRefused);
+  }
+  return reply;
+}
+
+}  // namespace millrace::core

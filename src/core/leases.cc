@@ -1,0 +1,257 @@
+// What the holder of a lease may say: that it goes on, what it logs, how it ended. A token that is not the live one changes
+// nothing.
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "core/decider.h"
+#include "core/error_fingerprint.h"
+#include "core/retry.h"
+
+namespace millrace::core {
+namespace {
+
+AttemptOutcome to_attempt_outcome(AckOutcome outcome) {
+  switch (outcome) {
+    case AckOutcome::kSucceeded: return AttemptOutcome::kSucceeded;
+    case AckOutcome::kFailed: return AttemptOutcome::kFailed;
+    case AckOutcome::kSnoozed: return AttemptOutcome::kSnoozed;
+    case AckOutcome::kReleased: return AttemptOutcome::kReleased;
+    case AckOutcome::kCancelled: return AttemptOutcome::kCancelled;
+    case AckOutcome::kDead: break;
+  }
+  return AttemptOutcome::kDead;
+}
+
+std::string_view cut(std::string_view text, std::size_t bytes) {
+  if (text.size() <= bytes) return text;
+  while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xc0) == 0x80) --bytes;  // not inside a character
+  return text.substr(0, bytes);
+}
+
+SharedBytes cut(const SharedBytes& text, std::size_t bytes) {
+  return text.size() <= bytes ? text : SharedBytes(cut(text.view(), bytes));
+}
+
+}  // namespace
+
+Keep Decider::keep(const JobSlot& slot, State state) const {
+  if (!is_terminal(state)) return Keep::kRetained;
+  const auto& retention = slot.lane->queue->settings.retention.of(state);
+  return retention && retention->count() == 0 ? Keep::kForgotten : Keep::kRetained;
+}
+
+AttemptEnded Decider::attempt_ended(const JobSlot& slot, AttemptOutcome outcome) const {
+  AttemptEnded event;
+  event.job = to_ref(slot);
+  event.token = slot.activity->token;
+  event.worker = slot.activity->latest.worker;
+  event.outcome = outcome;
+  event.ran = std::max(Duration{0}, now_ - slot.activity->latest.started_at);
+  return event;
+}
+
+std::shared_ptr<const JobError> Decider::complete_error(const JobError& error, const JobSlot& slot) const {
+  JobError complete = error;
+  complete.message = cut(error.message, kMaxErrorMessageBytes);
+  complete.stack = cut(error.stack, kMaxErrorStackBytes);
+  complete.fingerprint = error_fingerprint(complete.type.view(), complete.message.view());
+  complete.attempt = slot.attempt;
+  complete.at = now_;
+  return std::make_shared<const JobError>(std::move(complete));
+}
+
+void Decider::settle_failure(AttemptEnded& event, const JobSlot& slot, bool retryable,
+                             const std::optional<Duration>& delay) const {
+  if (slot.cancel_requested) {
+    event.state = State::kCancelled;
+  } else if (!retryable || slot.attempt >= slot.max_attempts) {
+    event.state = State::kDead;
+  } else {
+    event.state = State::kRetrying;
+    event.run_at = add_saturating(
+        now_, delay ? *delay : retry_delay(*slot.retry, slot.id, slot.generation, slot.attempt));
+  }
+}
+
+AttemptEnded Decider::ended(const AckItem& item, const JobSlot& slot) const {
+  AttemptEnded event = attempt_ended(slot, to_attempt_outcome(item.outcome));
+  if (item.error != nullptr) event.error = complete_error(*item.error, slot);
+  switch (item.outcome) {
+    case AckOutcome::kSucceeded:
+      event.state = State::kSucceeded;
+      event.result = item.result;
+      event.error = nullptr;
+      break;
+    case AckOutcome::kFailed: settle_failure(event, slot, item.retryable, item.delay); break;
+    case AckOutcome::kSnoozed:
+      event.counted = false;
+      event.state = slot.cancel_requested ? State::kCancelled : State::kScheduled;
+      if (!slot.cancel_requested) event.run_at = add_saturating(now_, item.delay.value_or(Duration{0}));
+      break;
+    case AckOutcome::kReleased:
+      event.counted = false;
+      event.state = slot.cancel_requested ? State::kCancelled : State::kReady;
+      break;
+    case AckOutcome::kCancelled: event.state = State::kCancelled; break;
+    case AckOutcome::kDead: event.state = State::kDead; break;
+  }
+  event.keep = keep(slot, event.state);
+  return event;
+}
+
+void Decider::append_logs(const JobSlot& slot, const std::vector<const LogEntry*>& entries) {
+  if (entries.empty()) return;
+  const Activity& activity = *slot.activity;
+  Logged logged;
+  logged.id = slot.id;
+  std::uint32_t seq = activity.log_lines;
+  std::uint64_t bytes = activity.log_bytes;
+  for (const LogEntry* entry : entries) {
+    LogLine line;
+    line.seq = ++seq;
+    line.n = activity.latest.n;
+    line.attempt = slot.attempt;
+    line.at = entry->at.value_or(now_);
+    line.level = entry->level;
+    line.message = cut(entry->message, kMaxLogLineBytes);
+    bytes += line.message.size();
+    logged.lines.push_back(std::move(line));
+  }
+  // The oldest lines of the attempt go when it has logged more than its share.
+  for (const auto& [old_seq, size] : activity.log_sizes) {
+    if (bytes <= kMaxLogBytesPerAttempt) break;
+    bytes -= size;
+    logged.drop_below = old_seq + 1;
+  }
+  for (const LogLine& line : logged.lines) {
+    if (bytes <= kMaxLogBytesPerAttempt) break;
+    bytes -= line.message.size();
+    logged.drop_below = line.seq + 1;
+  }
+  emit(std::move(logged));
+}
+
+// The same ack of the same lease, come again: answered as the first was.
+ItemReply Decider::repeated_ack(const AckItem& item, Detail detail) const {
+  const EndedLease* lease = item.token == kNoToken ? nullptr : state_.ended_leases.find(item.token);
+  if (lease == nullptr || lease->job != item.id || lease->outcome != to_attempt_outcome(item.outcome)) {
+    return refused(item.id, Rejection::kLeaseLost);
+  }
+  ItemReply reply;
+  reply.id = item.id;
+  reply.state = lease->state;
+  if (detail == Detail::kJobs) reply.job = view(item.id);
+  return reply;
+}
+
+// Jobs submitted by an ack are taken all, or the ack is refused.
+Refusal Decider::judge_nested(const AckItem& item) const {
+  Foreseen foreseen;
+  for (const JobSpec& spec : item.enqueue) {
+    const Verdict verdict = judge(spec, std::nullopt, foreseen);
+    if (verdict.fate == Fate::kRefused) return verdict.refusal;
+    foresee(spec, verdict, foreseen);
+  }
+  return {};
+}
+
+ItemReply Decider::ack(const AckItem& item, Detail detail) {
+  const SlotIndex index = state_.find_leased(item.id, item.token);
+  if (index == kNoSlot) return repeated_ack(item, detail);
+  if (const Refusal refusal = judge_nested(item)) {
+    ItemReply reply;
+    reply.id = item.id;
+    reply.refusal = refusal;
+    return reply;
+  }
+  const JobSlot& slot = state_.slots.at(index);
+  std::vector<const LogEntry*> entries;
+  for (const LogEntry& entry : item.logs) entries.push_back(&entry);
+  append_logs(slot, entries);
+  AttemptEnded event = ended(item, slot);
+  ItemReply reply;
+  reply.id = item.id;
+  reply.state = event.state;
+  reply.version = slot.version + 1;
+  emit(std::move(event));
+  for (const JobSpec& spec : item.enqueue) {
+    const auto nested = submit(spec, nullptr);
+    MILLRACE_CHECK(nested.fate != Fate::kRefused);
+  }
+  if (detail == Detail::kJobs) reply.job = view(item.id);
+  return reply;
+}
+
+Reply Decider::operator()(const Ack& command) {
+  ItemsReply reply;
+  reply.items.reserve(command.items.size());
+  for (const AckItem& item : command.items) reply.items.push_back(ack(item, command.detail));
+  return reply;
+}
+
+Reply Decider::operator()(const Heartbeat& command) {
+  Extended extended;
+  ItemsReply reply;
+  reply.items.reserve(command.items.size());
+  absl::flat_hash_map<JobId, Time> extended_to;  // by an earlier item of this command
+  for (const HeartbeatItem& item : command.items) {
+    const SlotIndex index = state_.find_leased(item.id, item.token);
+    if (index == kNoSlot) {
+      reply.items.push_back(refused(item.id, Rejection::kLeaseLost));
+      continue;
+    }
+    const JobSlot& slot = state_.slots.at(index);
+    const Activity& activity = *slot.activity;
+    Time expires_at = add_saturating(now_, item.extend.value_or(activity.lease_length));
+    if (activity.deadline) expires_at = std::min(expires_at, *activity.deadline);
+    Time& latest = extended_to.emplace(item.id, activity.lease_expires_at).first->second;
+    latest = std::max(latest, expires_at);  // an extension never shortens
+    extended.items.push_back({item.id, latest, item.progress});
+    ItemReply answer;
+    answer.id = item.id;
+    answer.state = State::kRunning;
+    answer.lease_expires_at = latest;
+    answer.cancel_requested = slot.cancel_requested;
+    answer.version = slot.version;
+    reply.items.push_back(std::move(answer));
+  }
+  if (!extended.items.empty()) emit(std::move(extended));
+  if (command.detail == Detail::kJobs) {
+    for (ItemReply& item : reply.items) {
+      if (!item.refusal) item.job = view(item.id);
+    }
+  }
+  return reply;
+}
+
+Reply Decider::operator()(const AppendLogs& command) {
+  ItemsReply reply;
+  reply.items.reserve(command.items.size());
+  std::size_t i = 0;
+  while (i < command.items.size()) {
+    // Neighbours of the same lease go into one event.
+    const LogItem& first = command.items[i];
+    std::size_t end = i;
+    std::vector<const LogEntry*> entries;
+    while (end < command.items.size() && command.items[end].id == first.id &&
+           command.items[end].token == first.token) {
+      entries.push_back(&command.items[end++].entry);
+    }
+    const SlotIndex index = state_.find_leased(first.id, first.token);
+    if (index != kNoSlot) append_logs(state_.slots.at(index), entries);
+    for (; i < end; ++i) {
+      if (index == kNoSlot) {
+        reply.items.push_back(refused(first.id, Rejection::kLeaseLost));
+      } else {
+        ItemReply answer;
+        answer.id = first.id;
+        answer.state = State::kRunning;
+        reply.items.push_back(std::move(answer));
+      }
+    }
+  }
+  return reply;
+}
+
+}  // namespace millrace::core

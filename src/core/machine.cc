@@ -1,0 +1,211 @@
+#include "core/machine.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "core/decider.h"
+#include "core/shard_state.h"
+
+namespace millrace::core {
+namespace {
+
+// Freed keys are taken out in bunches of this length, so that a stream of them does not make a stream of events.
+constexpr Duration kKeyExpiryGrain{1'000};
+
+class Nothing final : public Prefetched {
+ public:
+  const Job* find(const JobId&) const override { return nullptr; }
+};
+
+// Collects the ids that a command names and memory can't answer for.
+class Wanted {
+ public:
+  Wanted(const ShardState& state, std::vector<JobId>& out) : state_(state), out_(out) {}
+
+  void operator()(const Enqueue& command) { add(command.jobs); }
+  void operator()(const Ack& command) {
+    for (const AckItem& item : command.items) add(item.enqueue);
+  }
+  void operator()(const Cancel& command) { add(command.ids); }
+  void operator()(const Retry& command) { add(command.ids); }
+  void operator()(const Edit& command) { add(command.ids); }
+  void operator()(const Delete& command) { add(command.ids); }
+  template <typename Other>
+  void operator()(const Other&) {}
+
+ private:
+  void add(const JobId& id) {
+    if (state_.find(id) == kNoSlot && !state_.changes.tombstones.contains(id)) out_.push_back(id);
+  }
+  void add(const std::vector<JobId>& ids) {
+    for (const JobId& id : ids) add(id);
+  }
+  void add(const std::vector<JobSpec>& specs) {
+    for (const JobSpec& spec : specs) {
+      if (spec.id_origin == IdOrigin::kClient) add(spec.id);
+    }
+  }
+
+  const ShardState& state_;
+  std::vector<JobId>& out_;
+};
+
+}  // namespace
+
+struct Machine::Impl {
+  MachineOptions options;
+  ShardState state;
+};
+
+Machine::Machine(MachineOptions options) : impl_(std::make_unique<Impl>()) { impl_->options = std::move(options); }
+Machine::~Machine() = default;
+
+void Machine::wanted(const Command& command, std::vector<JobId>& out) const {
+  std::visit(Wanted(impl_->state, out), command);
+}
+
+Reply Machine::decide(const Command& command, Time now, const Prefetched& prefetched, Admission admission,
+                      std::vector<Event>& events) {
+  now = std::max(now, impl_->state.facts.at);
+  return std::visit(Decider(impl_->state, impl_->options, now, prefetched, admission, events), command);
+}
+
+void Machine::tick(Time now, std::vector<Event>& events) {
+  now = std::max(now, impl_->state.facts.at);
+  const Nothing nothing;
+  Decider decider(impl_->state, impl_->options, now, nothing, Admission::kOpen, events);
+  std::size_t left = kMaxDuePerTick;
+  left -= decider.end_leases(left);
+  left -= decider.expire_jobs(left);
+  decider.ready_jobs(left);
+  const std::optional<Time> keys = impl_->state.keys.earliest_expiry();
+  const std::optional<Time> uniques = impl_->state.uniques.earliest_release();
+  if ((keys && *keys + kKeyExpiryGrain <= now) || (uniques && *uniques + kKeyExpiryGrain <= now)) {
+    decider.free_keys();
+  }
+}
+
+std::optional<Time> Machine::next_timer() const {
+  std::optional<Time> next;
+  const auto consider = [&](Time at) { next = next ? std::min(*next, at) : at; };
+  for (const Timers* timers : {&impl_->state.leases, &impl_->state.expiry, &impl_->state.due}) {
+    if (!timers->empty()) consider(timers->begin()->at);
+  }
+  if (const auto at = impl_->state.keys.earliest_expiry()) consider(*at + kKeyExpiryGrain);
+  if (const auto at = impl_->state.uniques.earliest_release()) consider(*at + kKeyExpiryGrain);
+  return next;
+}
+
+void Machine::start_epoch(Epoch epoch, Time now, std::vector<Event>& events) {
+  now = std::max(now, impl_->state.facts.at);
+  // Tokens of a term start above what any earlier term can have given, even one that was lost with a restored backup.
+  const auto by_time = static_cast<std::uint64_t>(std::max<std::int64_t>(to_ms(now), 0)) * 1024;
+  events.emplace_back(EpochStarted{epoch, std::max(impl_->state.facts.next_token, by_time)});
+  apply_event(impl_->state, events.back(), now);
+}
+
+void Machine::extend_leases(Duration by, Time now, std::vector<Event>& events) {
+  if (impl_->state.leases.empty() || by.count() <= 0) return;
+  now = std::max(now, impl_->state.facts.at);
+  events.emplace_back(LeasesExtended{by});
+  apply_event(impl_->state, events.back(), now);
+}
+
+void Machine::apply(const Event& event, Time at) { apply_event(impl_->state, event, at); }
+
+std::vector<SharedBytes> Machine::take_woken_queues() {
+  std::vector<SharedBytes> names;
+  names.reserve(impl_->state.woken.size());
+  for (QueueEntry* queue : impl_->state.woken) {
+    queue->woken = false;
+    names.push_back(queue->name);
+  }
+  impl_->state.woken.clear();
+  return names;
+}
+
+std::vector<Ending> Machine::take_endings() { return std::exchange(impl_->state.endings, {}); }
+
+void Machine::end_step() {
+  impl_->state.endings.clear();
+  free_buried(impl_->state);
+}
+
+std::shared_ptr<const JobView> Machine::view(const JobId& id) const {
+  SlotIndex index = impl_->state.find(id);
+  if (index == kNoSlot) {
+    const auto buried = impl_->state.buried.find(id);
+    if (buried == impl_->state.buried.end()) return nullptr;
+    index = buried->second;
+  }
+  return to_view(impl_->state, impl_->state.slots.at(index));
+}
+
+bool Machine::is_tombstone(const JobId& id) const { return impl_->state.changes.tombstones.contains(id); }
+
+std::vector<JobView> Machine::running_jobs(const SharedBytes& worker) const {
+  std::vector<JobView> jobs;
+  const auto found = impl_->state.workers.find(worker.view());
+  if (found == impl_->state.workers.end()) return jobs;
+  for (const auto& [token, index] : found->second->by_token) {
+    jobs.push_back(*to_view(impl_->state, impl_->state.slots.at(index)));
+  }
+  return jobs;
+}
+
+std::vector<SharedBytes> Machine::workers_with_leases() const {
+  std::vector<SharedBytes> names;
+  for (const auto& [name, leases] : impl_->state.workers) names.push_back(leases->worker);
+  std::sort(names.begin(), names.end(),
+            [](const SharedBytes& a, const SharedBytes& b) { return a.view() < b.view(); });
+  return names;
+}
+
+std::unique_ptr<const Changes> Machine::take_changes() { return core::take_changes(impl_->state); }
+void Machine::changes_stored() { core::changes_stored(impl_->state); }
+std::size_t Machine::unprojected() const {
+  const ChangeLog& log = impl_->state.changes;
+  return log.jobs.size() + log.deleted.size() + log.keys.size();
+}
+
+void Machine::load_facts(const ShardFacts& facts) { impl_->state.facts = facts; }
+
+void Machine::load_queue(const Queue& queue) {
+  QueueEntry& entry = ensure_queue(impl_->state, queue.name);
+  entry.settings = queue.settings;
+  entry.paused = queue.paused;
+  entry.pause_reason = queue.pause_reason;
+  entry.version = queue.version;
+  entry.counts = queue.counts;
+  entry.created = queue.created;
+  entry.pruned = queue.pruned;
+}
+
+void Machine::load_job(const Job& job) { core::load_job(impl_->state, job); }
+void Machine::load_key(const KeyRow& row) { impl_->state.keys.insert(row); }
+
+void Machine::load_held_unique(const HeldUnique& unique) {
+  impl_->state.uniques.take(unique.queue.view(), unique.key.view(), unique.job);
+  impl_->state.uniques.ended(unique.queue.view(), unique.key.view(), unique.job, unique.until);
+}
+
+void Machine::load_ended_lease(const EndedLease& lease) { impl_->state.ended_leases.add(lease); }
+
+ShardFacts Machine::facts() const { return impl_->state.facts; }
+std::size_t Machine::jobs_in_memory() const { return impl_->state.by_id.size(); }
+std::size_t Machine::live_leases() const { return impl_->state.leases.size(); }
+std::size_t Machine::keys_held() const { return impl_->state.keys.size(); }
+std::uint64_t Machine::bytes_held() const { return impl_->state.bytes_held; }
+
+StateCounts Machine::counts() const {
+  StateCounts total{};
+  for (const auto& [name, queue] : impl_->state.queues) {
+    for (std::size_t i = 0; i < total.size(); ++i) total[i] += queue->counts[i];
+  }
+  return total;
+}
+
+Fingerprint Machine::digest() const { return core::digest(impl_->state); }
+void Machine::check_invariants() const { core::check_invariants(impl_->state); }
+
+}  // namespace millrace::core

@@ -1,0 +1,251 @@
+// What operators may do to jobs and queues.
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "core/decider.h"
+
+namespace millrace::core {
+
+std::optional<Job> Decider::find_job(const JobId& id) const {
+  if (const SlotIndex index = state_.find(id); index != kNoSlot) return to_job(state_.slots.at(index));
+  if (state_.changes.tombstones.contains(id)) return std::nullopt;
+  const Job* job = prefetched_.find(id);
+  return job == nullptr ? std::nullopt : std::optional<Job>(*job);
+}
+
+std::shared_ptr<const JobView> Decider::view(const JobId& id) const {
+  SlotIndex index = state_.find(id);
+  if (index == kNoSlot) {
+    const auto found = state_.buried.find(id);
+    if (found == state_.buried.end()) return nullptr;
+    index = found->second;
+  }
+  return to_view(state_, state_.slots.at(index));
+}
+
+// The answer for a job that stands changed in memory, or is gone.
+ItemReply Decider::changed(const JobId& id, std::size_t of) const {
+  ItemReply reply;
+  reply.id = id;
+  SlotIndex index = state_.find(id);
+  if (index == kNoSlot) {
+    const auto buried = state_.buried.find(id);
+    if (buried == state_.buried.end()) return reply;
+    index = buried->second;
+  }
+  reply.state = state_.slots.at(index).state;
+  reply.version = state_.slots.at(index).version;
+  if (of == 1) reply.job = to_view(state_, state_.slots.at(index));
+  return reply;
+}
+
+ItemReply Decider::cancel(const JobId& id, const Cancel& command) {
+  const SlotIndex index = state_.find(id);
+  if (index == kNoSlot) {
+    return refused(id, find_job(id) ? Rejection::kInvalidState : Rejection::kNotFound);
+  }
+  const JobSlot& slot = state_.slots.at(index);
+  if (is_terminal(slot.state)) return refused(id, Rejection::kInvalidState);
+  if (slot.state != State::kRunning) {
+    emit(Cancelled{to_ref(slot), command.reason, keep(slot, State::kCancelled)});
+  } else if (!slot.cancel_requested) {
+    emit(CancelRequested{to_ref(slot), slot.activity->latest.worker, slot.activity->token, command.reason});
+  }
+  return changed(id, command.ids.size());
+}
+
+Reply Decider::operator()(const Cancel& command) {
+  ItemsReply reply;
+  for (const JobId& id : command.ids) reply.items.push_back(cancel(id, command));
+  return reply;
+}
+
+Refusal Decider::judge_retry(const Job& job) const {
+  if (!is_terminal(job.state)) return {Rejection::kInvalidState, {}, "only a job that has ended can be retried"};
+  if (admission_ == Admission::kClosed) {
+    return {Rejection::kOverloaded, {}, "the server is behind and takes no new jobs for the moment"};
+  }
+  if (job.extras != nullptr && job.extras->unique) {
+    const auto* held = state_.uniques.find(job.queue.view(), job.extras->unique->key.view(), now_);
+    if (held != nullptr && held->job != job.id) {
+      return {Rejection::kDuplicateJob, held->job, "another job holds its unique key now"};
+    }
+  }
+  return {};
+}
+
+ItemReply Decider::retry(const JobId& id, const Retry& command) {
+  std::optional<Job> job = find_job(id);
+  if (!job) return refused(id, Rejection::kNotFound);
+  if (const Refusal refusal = judge_retry(*job)) {
+    ItemReply reply;
+    reply.id = id;
+    reply.refusal = refusal;
+    return reply;
+  }
+  const State from = job->state;
+  ++job->generation;
+  ++job->version;
+  if (command.reset_attempts) {
+    job->attempt = 0;
+    job->crashes = 0;
+  } else {
+    // One more, or the retry could not start.
+    job->max_attempts = std::min(std::max(job->max_attempts, job->attempt + 1), kMaxAttempts + 1);
+  }
+  const Time run_at = std::max(command.run_at.value_or(now_), now_);
+  job->run_at = run_at;
+  job->state = run_at > now_ ? State::kScheduled : State::kReady;
+  job->expires_at.reset();
+  job->finished_at.reset();
+  job->result = {};
+  job->progress = nullptr;
+  job->cancel_requested = false;
+  job->cancel_reason = {};
+  emit(Retried{std::move(*job), from});
+  return changed(id, command.ids.size());
+}
+
+Reply Decider::operator()(const Retry& command) {
+  ItemsReply reply;
+  for (const JobId& id : command.ids) reply.items.push_back(retry(id, command));
+  return reply;
+}
+
+ItemReply Decider::edit(const JobId& id, const Edit& command) {
+  const SlotIndex index = state_.find(id);
+  if (index == kNoSlot) {
+    const auto job = find_job(id);
+    if (!job) return refused(id, Rejection::kNotFound);
+    const bool other_version = command.if_version && *command.if_version != job->version;
+    return refused(id, other_version ? Rejection::kVersionConflict : Rejection::kInvalidState);
+  }
+  const JobSlot& slot = state_.slots.at(index);
+  if (command.if_version && *command.if_version != slot.version) return refused(id, Rejection::kVersionConflict);
+  if (!is_waiting(slot.state)) return refused(id, Rejection::kInvalidState, "only a waiting job can be edited");
+  if (command.max_attempts && *command.max_attempts <= slot.attempt) {
+    return refused(id, Rejection::kInvalidState, "max_attempts must exceed the attempts already made");
+  }
+  Edited edited;
+  edited.job = to_ref(slot);
+  edited.priority = command.priority;
+  edited.payload = command.payload;
+  edited.max_attempts = command.max_attempts;
+  edited.tags = command.tags;
+  if (command.run_at && slot.state != State::kBlocked) {
+    edited.run_at = std::max(*command.run_at, now_);
+    if (*edited.run_at <= now_) {
+      edited.state = State::kReady;
+    } else if (slot.state == State::kReady) {
+      edited.state = State::kScheduled;
+    }
+  }
+  emit(std::move(edited));
+  return changed(id, command.ids.size());
+}
+
+Reply Decider::operator()(const Edit& command) {
+  ItemsReply reply;
+  for (const JobId& id : command.ids) reply.items.push_back(edit(id, command));
+  return reply;
+}
+
+Reply Decider::operator()(const Delete& command) {
+  ItemsReply reply;
+  Deleted deleted;
+  deleted.cause = command.cause;
+  absl::flat_hash_map<JobId, State> doomed;
+  for (const JobId& id : command.ids) {
+    const auto job = doomed.contains(id) ? std::nullopt : find_job(id);
+    if (!job) {
+      reply.items.push_back(refused(id, Rejection::kNotFound));
+      continue;
+    }
+    bool allowed = job->state != State::kRunning;
+    if (command.cause == DeleteCause::kRetention) {
+      // Memory wins: it may have been retried, or have ended anew, since its row was read.
+      const QueueEntry* queue = state_.find_queue(job->queue.view());
+      const auto& retention = is_terminal(job->state) && queue != nullptr
+                                  ? queue->settings.retention.of(job->state) : std::nullopt;
+      allowed = retention && job->finished_at && add_saturating(*job->finished_at, *retention) <= now_;
+    }
+    if (!allowed) {
+      reply.items.push_back(refused(id, Rejection::kInvalidState, "a running job can't be deleted"));
+      continue;
+    }
+    doomed.emplace(id, job->state);
+    Deleted::Item item{to_ref(*job), job->state, {}};
+    // A key held past the job's end outlives its retention, not its deletion by hand.
+    if (command.cause != DeleteCause::kRetention && job->extras != nullptr && job->extras->unique) {
+      item.unique_key = job->extras->unique->key;
+    }
+    deleted.items.push_back(std::move(item));
+    ItemReply answer;
+    answer.id = id;
+    answer.state = job->state;
+    reply.items.push_back(std::move(answer));
+  }
+  if (!deleted.items.empty()) emit(std::move(deleted));
+  return reply;
+}
+
+Reply Decider::queue_reply(const SharedBytes& name) const {
+  const QueueEntry* queue = state_.find_queue(name.view());
+  QueueReply reply;
+  MILLRACE_CHECK(queue != nullptr);
+  reply.queues.push_back({queue->name, queue->settings, queue->paused, queue->pause_reason, queue->version,
+                          queue->counts, queue->created, queue->pruned, queue->ready.earliest_due()});
+  return reply;
+}
+
+Reply Decider::operator()(const SetQueue& command) {
+  const QueueEntry* queue = state_.find_queue(command.queue.view());
+  if (queue == nullptr && !command.replace) return QueueReply{{Rejection::kNotFound}, false, {}};
+  QueueSettings base;
+  base.retention = options_.default_retention;
+  if (!command.replace) base = queue->settings;
+  const bool created = queue == nullptr;
+  emit(QueueChanged{command.queue, created ? QueueChange::kCreated : QueueChange::kUpdated,
+                    patched(std::move(base), command.patch), {}});
+  Reply reply = queue_reply(command.queue);
+  std::get<QueueReply>(reply).created = created;
+  return reply;
+}
+
+Reply Decider::operator()(const PauseQueue& command) {
+  const QueueSettings settings = queue_for(command.queue);
+  emit(QueueChanged{command.queue, QueueChange::kPaused, settings, command.reason});
+  return queue_reply(command.queue);
+}
+
+Reply Decider::operator()(const ResumeQueue& command) {
+  const QueueEntry* queue = state_.find_queue(command.queue.view());
+  if (queue == nullptr) return QueueReply{{Rejection::kNotFound}, false, {}};
+  if (queue->paused) emit(QueueChanged{command.queue, QueueChange::kResumed, queue->settings, {}});
+  return queue_reply(command.queue);
+}
+
+Reply Decider::operator()(const NotePurge& command) {
+  if (state_.find_queue(command.queue.view()) == nullptr) return QueueReply{{Rejection::kNotFound}, false, {}};
+  emit(QueuePurged{command.queue, command.deleted});
+  return queue_reply(command.queue);
+}
+
+Reply Decider::operator()(const GetJob& command) {
+  return JobReply{view(command.id), state_.changes.tombstones.contains(command.id)};
+}
+
+Reply Decider::operator()(const GetQueues& command) {
+  if (!command.queue.empty()) {
+    if (state_.find_queue(command.queue.view()) == nullptr) return QueueReply{{Rejection::kNotFound}, false, {}};
+    return queue_reply(command.queue);
+  }
+  QueueReply reply;
+  for (const auto& [name, queue] : state_.queues) {
+    reply.queues.push_back(std::move(std::get<QueueReply>(queue_reply(queue->name)).queues.front()));
+  }
+  return reply;
+}
+
+}  // namespace millrace::core
