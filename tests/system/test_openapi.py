@@ -84,7 +84,7 @@ class Description(harness.ServerCase):
 
     def test_no_query_takes_what_is_not_described(self):
         for method, template, _ in self.api.contract().operations():
-            if method != "GET" or template in ("/livez", "/readyz", "/metrics"):
+            if method != "GET":
                 continue
             path = template.replace("{id}", NOBODY).replace("{name}", self.queue)
             with self.subTest(route=template):
