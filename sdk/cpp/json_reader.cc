@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "json_fields.h"
+#include "millrace/json.h"
 
 namespace millrace::sdk {
 namespace {
@@ -123,8 +124,6 @@ bool read_item(JsonValue value, Item& item) {
   item.json = raw_text(value);
   return with_document(item.json, [&item](JsonValue root) { return read_members(root, item); });
 }
-
-bool read_item(JsonValue value, LogLine& line) { return read_members(value, line); }
 
 template <typename Item>
 Result<Page<Item>> read_page(std::string_view json, std::string_view what) {
@@ -320,6 +319,17 @@ Result<PollAnswer> read_poll_answer(std::string_view json) {
   });
   if (!is_object) return std::unexpected(bad_answer("one to a poll"));
   return answer;
+}
+
+std::optional<std::int64_t> read_integer(std::string_view json, std::string_view wanted) {
+  std::optional<std::int64_t> found;
+  with_document(json, [&](JsonValue root) {
+    return each_member(root, [&](std::string_view name, JsonValue content) {
+      std::int64_t number = 0;
+      if (name == wanted && content.get_int64().get(number) == simdjson::SUCCESS) found = number;
+    });
+  });
+  return found;
 }
 
 Error read_problem(int status, std::string_view body) {

@@ -7,8 +7,9 @@
 namespace millrace::sdk {
 namespace {
 
-constexpr std::size_t kMaxLineBytes = 8 << 10;          // the server's bound on one line
-constexpr std::size_t kMaxPendingLogBytes = 256 << 10;  // and on all of an attempt
+constexpr std::size_t kMaxLineBytes = 8 << 10;  // the server's bound on one line
+constexpr std::size_t kMaxPendingLines = 1'000;
+constexpr std::size_t kMaxPendingLogBytes = 256 << 10;  // and on all of an attempt's
 
 // Cut where a character ends, so that the text stays UTF-8.
 std::string_view cut(std::string_view text, std::size_t bytes) {
@@ -55,7 +56,7 @@ void Context::log(std::string_view level, std::string_view message) {
   const std::lock_guard lock(pending_->mutex);
   pending_->log_bytes += line.message.size();
   pending_->logs.push_back(std::move(line));
-  while (pending_->log_bytes > kMaxPendingLogBytes) {
+  while (pending_->log_bytes > kMaxPendingLogBytes || pending_->logs.size() > kMaxPendingLines) {
     pending_->log_bytes -= pending_->logs.front().message.size();
     pending_->logs.pop_front();
   }

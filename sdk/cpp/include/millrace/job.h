@@ -75,6 +75,7 @@ struct LogLine {
   std::optional<Timestamp> at{};
   std::string level{};
   std::string message{};
+  std::string json{};  // as the server sent it
 };
 
 // A job as the server describes it. Text members are empty, times unset, where the server says

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -46,5 +47,8 @@ std::string json_string(std::string_view text);
 // Whether `text` is exactly one JSON value (RFC 8259, UTF-8, white space around it allowed) that
 // nests no deeper than `max_depth`.
 bool is_json(std::string_view text, std::size_t max_depth = 60);
+
+// The integer member `name` of the object that `json` is.
+std::optional<std::int64_t> read_integer(std::string_view json, std::string_view name);
 
 }  // namespace millrace::sdk

@@ -1,0 +1,46 @@
+// millrace admin backup: a consistent copy of the store of a running server.
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "millrace/json.h"
+
+namespace millrace::cli {
+namespace {
+
+constexpr sdk::Milliseconds kTimeout{24 * 3'600 * 1'000};  // a large store takes its time
+
+void run(const std::string& path, Session& session) {
+  if (session.refuse_dashes()) return;
+  std::error_code fault;
+  const auto absolute = std::filesystem::absolute(path, fault).lexically_normal();
+  session.with_client([&](sdk::Client& client) {
+    auto answer =
+        client.call({.method = "POST",
+                     .path = "/v1/admin/backup",
+                     .body = fmt::format(R"({{"path":{}}})", sdk::json_string(absolute.string())),
+                     .timeout = kTimeout});
+    if (!answer) return session.fail(answer.error());
+    print_line(session.json() ? answer->body
+                              : fmt::format("{}  written and synced", absolute.string()));
+  });
+}
+
+}  // namespace
+
+void add_admin_backup(CLI::App& admin, Session& session) {
+  CLI::App& command =
+      *admin.add_subcommand("backup", "Copy the store of a running server to a new directory");
+  const auto path = std::make_shared<std::string>();
+  command.add_option("DIRECTORY", *path, "On the server's machine; must be new or empty")
+      ->required();
+  command.footer(
+      "Examples:\n"
+      "  millrace admin backup /backup/millrace-$(date +%F)\n"
+      "A server started on the copy has everything that was acknowledged before the command.");
+  command.callback([path, &session] { run(*path, session); });
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,133 @@
+#include "cli/cli.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/version.h"
+#include "cli/commands.h"
+#include "cli/exit_code.h"
+#include "cli/options.h"
+#include "cli/output.h"
+
+namespace millrace::cli {
+namespace {
+
+constexpr int kHelpColumn = 34;
+
+void add_global_options(CLI::App& app, Session& session) {
+  app.add_option("--url", session.url, "Address of the server")
+      ->envname("MILLRACE_URL")
+      ->type_name("URL")
+      ->default_str(std::string(sdk::kDefaultUrl));
+  app.add_option("--token", session.token,
+                 "Token for the server; other users of the machine can see an argument: prefer "
+                 "--token-file or the environment")
+      ->envname("MILLRACE_TOKEN")
+      ->type_name("TOKEN");
+  app.add_option("--token-file", session.token_file, "File whose first line is the token")
+      ->type_name("FILE");
+  app.add_option("-o,--output", session.output, "table, or json: what the API answered")
+      ->check(CLI::IsMember({"table", "json"}))
+      ->type_name("FORMAT");
+  app.set_version_flag(
+      "--version", [] { return fmt::format("millrace {}", version()); }, "Print the version");
+}
+
+// The sub-command `name`, which may be there already: the server adds to `admin` too.
+CLI::App& group(CLI::App& app, const std::string& name, const std::string& description) {
+  for (CLI::App* existing : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (existing->get_name() == name) return *existing;
+  }
+  return *app.add_subcommand(name, description)->require_subcommand(1);
+}
+
+void add_client_commands(CLI::App& app, Session& session) {
+  add_enqueue(app, session);
+  add_work(app, session);
+  CLI::App& job = group(app, "job", "List jobs, look at one, wait, retry, cancel, delete");
+  add_job_list(job, session);
+  add_job_get(job, session);
+  add_job_wait(job, session);
+  add_job_retry(job, session);
+  add_job_cancel(job, session);
+  add_job_delete(job, session);
+  add_job_logs(job, session);
+  CLI::App& queue = group(app, "queue", "List queues, change their settings, pause, resume, purge");
+  add_queue_list(queue, session);
+  add_queue_get(queue, session);
+  add_queue_set(queue, session);
+  add_queue_pause(queue, session);
+  add_queue_resume(queue, session);
+  add_queue_purge(queue, session);
+  add_top(app, session);
+  add_health(app, session);
+  add_bench(app, session);
+  add_admin_backup(group(app, "admin", "Back up and verify a store"), session);
+  add_completion(app, session);
+  add_version(app, session);
+}
+
+// The innermost command that was named, as "millrace job list".
+std::string named_command(const CLI::App& app) {
+  std::string name = "millrace";
+  const CLI::App* at = &app;
+  while (!at->get_subcommands().empty()) {
+    at = at->get_subcommands().front();
+    name += " " + at->get_name();
+  }
+  return name;
+}
+
+// Everything after the first "--" goes to the command that asks for it, whatever it looks like.
+std::vector<std::string> split_at_dashes(int argc, char** argv, Session& session) {
+  std::vector<std::string> arguments;
+  for (int i = 1; i < argc; ++i) {
+    if (session.has_dashes) {
+      session.after_dashes.emplace_back(argv[i]);
+    } else if (std::string_view(argv[i]) == "--") {
+      session.has_dashes = true;
+    } else {
+      arguments.emplace_back(argv[i]);
+    }
+  }
+  return arguments;
+}
+
+int parse_and_run(CLI::App& app, std::vector<std::string> arguments, const Session& session) {
+  if (arguments.empty()) {
+    print(app.help());
+    return kUsage;
+  }
+  std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes a vector
+  try {
+    app.parse(std::move(arguments));
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // help or version was asked for
+    note(fmt::format("{}; see `{} --help`", error.what(), named_command(app)));
+    return kUsage;
+  }
+  return session.exit_code;
+}
+
+}  // namespace
+
+int run(int argc, char** argv, const AddCommands& add_server_commands) {
+  CLI::App app("Millrace: a durable job queue. Jobs in, work done, nothing lost.", "millrace");
+  app.fallthrough();
+  app.get_formatter()->column_width(kHelpColumn);
+  app.footer(
+      "First steps:\n"
+      "  millrace serve --data ./data\n"
+      "  millrace enqueue greet '{\"name\": \"Ada\"}'\n"
+      "  millrace work -- cat\n"
+      "  millrace job list\n\n"
+      "`millrace COMMAND --help` explains a command and gives examples.");
+  Session session;
+  add_global_options(app, session);
+  if (add_server_commands) add_server_commands(app, session.exit_code);
+  add_client_commands(app, session);
+  return parse_and_run(app, split_at_dashes(argc, argv, session), session);
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,42 @@
+// One function for each sub-command: adds it to the tree, with a callback that runs it and sets the
+// session's exit code.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include "cli/session.h"
+
+namespace millrace::cli {
+
+// On the application itself.
+void add_enqueue(CLI::App& app, Session& session);
+void add_work(CLI::App& app, Session& session);
+void add_top(CLI::App& app, Session& session);
+void add_health(CLI::App& app, Session& session);
+void add_version(CLI::App& app, Session& session);
+void add_completion(CLI::App& app, Session& session);
+void add_bench(CLI::App& app, Session& session);
+
+// On `job`.
+void add_job_list(CLI::App& job, Session& session);
+void add_job_get(CLI::App& job, Session& session);
+void add_job_wait(CLI::App& job, Session& session);
+void add_job_retry(CLI::App& job, Session& session);
+void add_job_cancel(CLI::App& job, Session& session);
+void add_job_delete(CLI::App& job, Session& session);
+void add_job_logs(CLI::App& job, Session& session);
+
+// On `queue`.
+void add_queue_list(CLI::App& queue, Session& session);
+void add_queue_get(CLI::App& queue, Session& session);
+void add_queue_set(CLI::App& queue, Session& session);
+void add_queue_pause(CLI::App& queue, Session& session);
+void add_queue_resume(CLI::App& queue, Session& session);
+void add_queue_purge(CLI::App& queue, Session& session);
+
+// On `admin`, beside the server's own.
+void add_admin_backup(CLI::App& admin, Session& session);
+
+}  // namespace millrace::cli

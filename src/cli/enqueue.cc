@@ -1,0 +1,165 @@
+// millrace enqueue: submit one job.
+#include <fmt/format.h>
+
+#include <iostream>
+#include <iterator>
+
+#include "base/time.h"
+#include "cli/commands.h"
+#include "cli/exit_code.h"
+#include "cli/job_view.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "millrace/json.h"
+
+namespace millrace::cli {
+namespace {
+
+struct Enqueue {
+  sdk::NewJob job;
+  std::string payload;
+  std::vector<std::string> meta;
+  std::string unique_key;
+  std::optional<sdk::Milliseconds> unique_for;
+  std::string on_conflict;
+  std::optional<double> jitter;
+  bool wait = false;
+  std::optional<sdk::Milliseconds> wait_timeout;
+};
+
+// The payload from the argument, after "--" (where it looks like an option), or from standard
+// input. False: said why.
+bool read_payload(Enqueue& options, Session& session) {
+  if (session.has_dashes) {
+    if (session.after_dashes.size() != 1 || !options.payload.empty()) {
+      session.fail(kUsage, "one payload at the most is expected after \"--\"");
+      return false;
+    }
+    options.payload = session.after_dashes.front();
+  } else if (options.payload == "-") {
+    options.payload.assign(std::istreambuf_iterator<char>(std::cin), {});
+    while (options.payload.ends_with('\n')) options.payload.pop_back();
+  }
+  if (options.payload.empty()) return true;
+  if (!sdk::is_json(options.payload)) {
+    session.fail(kUsage, "the payload is not JSON; a text needs its quotes: '\"text\"'");
+    return false;
+  }
+  options.job.payload = options.payload;
+  return true;
+}
+
+bool complete(Enqueue& options, Session& session) {
+  for (const std::string& text : options.meta) {
+    auto assignment = parse_assignment(text);
+    if (!assignment) {
+      session.fail(kUsage, "--meta: " + assignment.error().message);
+      return false;
+    }
+    options.job.meta.push_back(std::move(*assignment));
+  }
+  if (!options.unique_key.empty()) {
+    options.job.unique = sdk::Unique{options.unique_key, options.unique_for, options.on_conflict};
+  } else if (options.unique_for || !options.on_conflict.empty()) {
+    session.fail(kUsage, "--unique-for and --on-conflict need --unique-key");
+    return false;
+  }
+  if (options.jitter) {
+    if (!options.job.retry) options.job.retry = sdk::RetryPolicy{.strategy = "exponential"};
+    options.job.retry->jitter = options.jitter;
+  }
+  return read_payload(options, session);
+}
+
+void show_end(const Enqueue& options, Session& session, sdk::Client& client,
+              const std::string& id) {
+  auto end = wait_for_end(client, id, options.wait_timeout);
+  if (!end) return session.fail(end.error());
+  if (!*end) {
+    return session.fail(kFailure, fmt::format("job {} has not ended within {}; it goes on", id,
+                                              format_duration(*options.wait_timeout)));
+  }
+  const sdk::Job& job = **end;
+  session.exit_code = exit_code_of_end(job);
+  if (session.json()) return print_line(job.json);
+  print_line(fmt::format("{}  {}", id, job_summary(job)));
+  if (job.result) print_line(printable_block(*job.result));
+}
+
+void run(Enqueue& options, Session& session) {
+  if (!complete(options, session)) return;
+  session.with_client([&](sdk::Client& client) {
+    auto submitted = client.submit(options.job);
+    if (!submitted) return session.fail(submitted.error());
+    const sdk::Job& job = submitted->job;
+    if (!options.wait) {
+      if (session.json()) return print_line(job.json);
+      std::string what = job.state;
+      if (!submitted->is_new) what += " (was there already)";
+      return print_line(fmt::format("{}  {}", job.id, what));
+    }
+    if (!session.json()) note(fmt::format("submitted {}, waiting for its end", job.id));
+    show_end(options, session, client, job.id);
+  });
+}
+
+void add_schedule_options(CLI::App& command, Enqueue& options) {
+  command.add_option("--priority", options.job.priority, "-32768 to 32767; lower runs first");
+  CLI::Option* delay = add_duration(command, "--delay", options.job.delay, "Not before this long");
+  add_time(command, "--run-at", options.job.run_at, "Not before this time")->excludes(delay);
+  CLI::Option* expires_in = add_duration(command, "--expires-in", options.job.expires_in,
+                                         "Expires if not started by then");
+  add_time(command, "--expires-at", options.job.expires_at, "The same, as a time")
+      ->excludes(expires_in);
+}
+
+void add_attempt_options(CLI::App& command, Enqueue& options) {
+  command.add_option("--max-attempts", options.job.max_attempts, "Attempts before it is dead");
+  add_retry(command, "--retry", options.job.retry,
+            "Wait between attempts: exponential[:BASE[:MAX]], linear[:BASE[:MAX]], fixed[:BASE], "
+            "list:D,D,...");
+  command.add_option("--retry-jitter", options.jitter, "0 to 1: share by which waits vary");
+  add_duration(command, "--timeout", options.job.timeout, "Bound on one attempt");
+  add_duration(command, "--lease", options.job.lease, "How long a silent worker is trusted");
+}
+
+void add_identity_options(CLI::App& command, Enqueue& options) {
+  command.add_option("--tag", options.job.tags, "Tag; may be repeated")->allow_extra_args(false);
+  command.add_option("--meta", options.meta, "NAME=VALUE for the worker; may be repeated")
+      ->allow_extra_args(false);
+  command.add_option("--unique-key", options.unique_key,
+                     "At most one unfinished job of this key in the queue");
+  add_duration(command, "--unique-for", options.unique_for, "And for this long after submission");
+  command.add_option("--on-conflict", options.on_conflict, "return (default), reject or replace")
+      ->check(CLI::IsMember({"return", "reject", "replace"}));
+  command.add_option("--idempotency-key", options.job.idempotency_key,
+                     "Submitting again with this key gives the same job");
+  command.add_option("--id", options.job.id, "Your own UUIDv7 for it");
+  command.add_option("--traceparent", options.job.traceparent, "W3C trace context");
+}
+
+}  // namespace
+
+void add_enqueue(CLI::App& app, Session& session) {
+  CLI::App& command = *app.add_subcommand("enqueue", "Submit a job");
+  const auto options = std::make_shared<Enqueue>();
+  command.add_option("TYPE", options->job.type, "What kind of job; workers go by it")->required();
+  command.add_option("PAYLOAD", options->payload, "JSON, or - to read it from standard input");
+  command.add_option("-q,--queue", options->job.queue, "Queue to put it into (default: default)");
+  add_schedule_options(command, *options);
+  add_attempt_options(command, *options);
+  add_identity_options(command, *options);
+  CLI::Option* wait =
+      command.add_flag("--wait", options->wait, "Wait for its end; exit code 8 unless it succeeds");
+  add_duration(command, "--wait-timeout", options->wait_timeout, "Wait no longer than this")
+      ->needs(wait);
+  command.footer(
+      "Examples:\n"
+      "  millrace enqueue greet '{\"name\": \"Ada\"}'\n"
+      "  millrace enqueue email.send -q email --delay 10m --tag newsletter - < mail.json\n"
+      "  millrace enqueue report --idempotency-key report-2026-03 --retry exponential:10s:1h\n"
+      "  millrace enqueue thumbnail '{\"file\": \"a.png\"}' --wait -o json");
+  command.callback([options, &session] { run(*options, session); });
+}
+
+}  // namespace millrace::cli

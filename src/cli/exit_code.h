@@ -1,0 +1,23 @@
+// What the process says at its end: stable, scripts rely on it.
+#pragma once
+
+#include "millrace/error.h"
+
+namespace millrace::cli {
+
+constexpr int kOk = 0;
+constexpr int kFailure = 1;
+constexpr int kUsage = 2;
+constexpr int kNotFound = 3;
+constexpr int kNotAllowed = 4;
+constexpr int kConflict = 5;
+constexpr int kUnreachable = 6;
+constexpr int kPartlyFailed = 7;
+constexpr int kDidNotSucceed = 8;  // a job that was waited for
+constexpr int kTryAgain = 75;      // sysexits' EX_TEMPFAIL
+constexpr int kBadConfiguration = 78;
+constexpr int kInterrupted = 130;
+
+int exit_code_of(const sdk::Error& error);
+
+}  // namespace millrace::cli

@@ -1,0 +1,30 @@
+// Jobs as people see them, and what several commands do with jobs.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cli/session.h"
+#include "millrace/client.h"
+
+namespace millrace::cli {
+
+std::string job_table(const std::vector<sdk::Job>& jobs, sdk::Timestamp now);
+std::string job_details(const sdk::Job& job, sdk::Timestamp now);
+
+// "succeeded after 2 attempts", "dead: timeout: no answer"
+std::string job_summary(const sdk::Job& job);
+
+// Waits for the job's end, through restarts of the server. An empty value: `timeout` passed first.
+sdk::Result<std::optional<sdk::Job>> wait_for_end(sdk::Client& client, std::string_view id,
+                                                  std::optional<sdk::Milliseconds> timeout);
+// kOk when the job succeeded, else kDidNotSucceed.
+int exit_code_of_end(const sdk::Job& job);
+
+// Acts on each job in turn and says how it went. `act` returns what to print for people; the code
+// is that of the failures where all failed alike, kPartlyFailed where some succeeded.
+using Act = std::function<sdk::Result<std::string>(sdk::Client& client, const std::string& id)>;
+void for_each_job(Session& session, const std::vector<std::string>& ids, const Act& act);
+
+}  // namespace millrace::cli

@@ -1,0 +1,28 @@
+// Values of options as people write them: durations, times, NAME=VALUE, retry policies.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <CLI/App.hpp>
+
+#include "base/result.h"
+#include "millrace/job.h"
+
+namespace millrace::cli {
+
+// Options whose value is read while parsing, so that a bad one is a usage error that names the
+// option.
+CLI::Option* add_duration(CLI::App& app, const std::string& flags,
+                          std::optional<sdk::Milliseconds>& out, const std::string& description);
+CLI::Option* add_time(CLI::App& app, const std::string& flags, std::optional<sdk::Timestamp>& out,
+                      const std::string& description);
+// STRATEGY[:BASE[:MAX]] or list:DELAY,DELAY,...
+CLI::Option* add_retry(CLI::App& app, const std::string& flags,
+                       std::optional<sdk::RetryPolicy>& out, const std::string& description);
+
+Result<sdk::RetryPolicy> parse_retry(std::string_view text);
+Result<std::pair<std::string, std::string>> parse_assignment(std::string_view text);
+
+}  // namespace millrace::cli

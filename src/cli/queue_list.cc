@@ -1,0 +1,29 @@
+// millrace queue list: every queue with its counts.
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/queue_view.h"
+
+namespace millrace::cli {
+
+void add_queue_list(CLI::App& queue, Session& session) {
+  CLI::App& command = *queue.add_subcommand("list", "List queues with their counts and rates");
+  command.footer("Examples:\n  millrace queue list\n  millrace queue list -o json");
+  command.callback([&session] {
+    if (session.refuse_dashes()) return;
+    session.with_client([&session](sdk::Client& client) {
+      auto queues = all_queues(client);
+      if (!queues) return session.fail(queues.error());
+      if (session.json()) {
+        std::string items;
+        for (const sdk::Queue& one : *queues) items += (items.empty() ? "" : ",") + one.json;
+        return print(fmt::format("{{\"items\":[{}],\"next_cursor\":null}}\n", items));
+      }
+      if (queues->empty()) return note("no queue yet: one is made by its first job");
+      print(queue_table(*queues));
+    });
+  });
+}
+
+}  // namespace millrace::cli

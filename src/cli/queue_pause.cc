@@ -1,0 +1,47 @@
+// millrace queue pause and resume: no new claims, and claims again.
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/queue_view.h"
+
+namespace millrace::cli {
+namespace {
+
+void show(const sdk::Result<sdk::Queue>& queue, std::string_view what, Session& session) {
+  if (!queue) return session.fail(queue.error());
+  print_line(session.json() ? queue->json : printable(queue->name) + "  " + std::string(what));
+}
+
+}  // namespace
+
+void add_queue_pause(CLI::App& queue, Session& session) {
+  CLI::App& command =
+      *queue.add_subcommand("pause", "Hand out no jobs of a queue; submissions go on");
+  struct Pause {
+    std::string name;
+    std::string reason;
+  };
+  const auto options = std::make_shared<Pause>();
+  command.add_option("NAME", options->name, "Name of the queue")->required();
+  command.add_option("--reason", options->reason, "Shown with the queue");
+  command.footer("Examples:\n  millrace queue pause email --reason 'provider is down'");
+  command.callback([options, &session] {
+    if (session.refuse_dashes()) return;
+    session.with_client([&](sdk::Client& client) {
+      show(client.pause(options->name, options->reason), "paused", session);
+    });
+  });
+}
+
+void add_queue_resume(CLI::App& queue, Session& session) {
+  CLI::App& command = *queue.add_subcommand("resume", "Hand out a paused queue's jobs again");
+  const auto name = std::make_shared<std::string>();
+  command.add_option("NAME", *name, "Name of the queue")->required();
+  command.footer("Examples:\n  millrace queue resume email");
+  command.callback([name, &session] {
+    if (session.refuse_dashes()) return;
+    session.with_client(
+        [&](sdk::Client& client) { show(client.resume(*name), "resumed", session); });
+  });
+}
+
+}  // namespace millrace::cli

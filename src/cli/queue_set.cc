@@ -1,0 +1,140 @@
+// millrace queue set: a queue's settings.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "base/time.h"
+#include "cli/commands.h"
+#include "cli/exit_code.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/queue_view.h"
+#include "millrace/json.h"
+
+namespace millrace::cli {
+namespace {
+
+constexpr std::array<std::string_view, 4> kRetainedStates{"succeeded", "dead", "cancelled",
+                                                          "expired"};
+
+struct Set {
+  std::string name;
+  std::optional<int> max_attempts;
+  std::optional<int> max_crashes;
+  std::optional<sdk::RetryPolicy> retry;
+  std::optional<sdk::Milliseconds> lease;
+  std::string max_ready;
+  std::vector<std::string> retention;
+  bool replace = false;
+};
+
+void write_retry(sdk::JsonWriter& json, const sdk::RetryPolicy& retry) {
+  json.key("retry").begin_object().key("strategy").string(retry.strategy);
+  if (retry.base) json.key("base_ms").integer(retry.base->count());
+  if (retry.max) json.key("max_ms").integer(retry.max->count());
+  if (!retry.delays.empty()) {
+    json.key("delays_ms").begin_array();
+    for (const sdk::Milliseconds delay : retry.delays) json.integer(delay.count());
+    json.end_array();
+  }
+  json.end_object();
+}
+
+Status write_retention(sdk::JsonWriter& json, const std::vector<std::string>& words) {
+  json.key("retention").begin_object();
+  for (const std::string& word : words) {
+    const auto assignment = parse_assignment(word);
+    if (!assignment) return std::unexpected(assignment.error());
+    const auto& [state, value] = *assignment;
+    if (std::find(kRetainedStates.begin(), kRetainedStates.end(), state) == kRetainedStates.end()) {
+      return failure(
+          fmt::format("\"{}\" is not one of succeeded, dead, cancelled, expired", state));
+    }
+    json.key(state + "_ms");
+    if (value == "forever") {
+      json.null();
+    } else if (const auto duration = parse_duration(value)) {
+      json.integer(duration->count());
+    } else {
+      return failure(fmt::format("\"{}\" is neither a duration such as 24h nor forever", value));
+    }
+  }
+  json.end_object();
+  return {};
+}
+
+// The settings that were named, as the API takes them.
+Result<std::string> settings(const Set& options) {
+  sdk::JsonWriter json;
+  json.begin_object();
+  if (options.max_attempts) json.key("max_attempts").integer(*options.max_attempts);
+  if (options.max_crashes) json.key("max_crashes").integer(*options.max_crashes);
+  if (options.retry) write_retry(json, *options.retry);
+  if (options.lease) json.key("lease_ms").integer(options.lease->count());
+  if (options.max_ready == "none") {
+    json.key("max_ready").null();
+  } else if (!options.max_ready.empty()) {
+    json.key("max_ready").raw(options.max_ready);
+  }
+  if (!options.retention.empty()) {
+    if (const auto written = write_retention(json, options.retention); !written) {
+      return std::unexpected(written.error());
+    }
+  }
+  json.end_object();
+  return json.take();
+}
+
+void run(const Set& options, Session& session) {
+  if (session.refuse_dashes()) return;
+  const auto body = settings(options);
+  if (!body) return session.fail(kUsage, "--retention: " + body.error().message);
+  if (*body == "{}" && !options.replace) {
+    return session.fail(kUsage, "name a setting to change; `millrace queue set --help` lists them");
+  }
+  session.with_client([&](sdk::Client& client) {
+    auto queue = options.replace ? client.put_queue(options.name, *body)
+                                 : client.patch_queue(options.name, *body);
+    // Changing a queue that was never used makes it.
+    if (!queue && queue.error().status == 404) queue = client.put_queue(options.name, *body);
+    if (!queue) return session.fail(queue.error());
+    print_line(session.json() ? queue->json : queue_details(*queue));
+  });
+}
+
+std::string check_bound(const std::string& text) {
+  const bool is_number = !text.empty() && text.size() <= 18 &&
+                         text.find_first_not_of("0123456789") == std::string::npos;
+  return is_number || text == "none" ? "" : "must be a number or none";
+}
+
+}  // namespace
+
+void add_queue_set(CLI::App& queue, Session& session) {
+  CLI::App& command = *queue.add_subcommand("set", "Change a queue's settings, making it if new");
+  const auto options = std::make_shared<Set>();
+  command.add_option("NAME", options->name, "Name of the queue")->required();
+  command.add_option("--max-attempts", options->max_attempts, "Attempts before a job is dead");
+  command.add_option("--max-crashes", options->max_crashes, "Lost workers before a job is dead");
+  add_retry(command, "--retry", options->retry,
+            "Wait between attempts: exponential[:BASE[:MAX]], linear[:BASE[:MAX]], fixed[:BASE], "
+            "list:D,D,...");
+  add_duration(command, "--lease", options->lease, "How long a silent worker is trusted");
+  command
+      .add_option("--max-ready", options->max_ready,
+                  "Refuse jobs above this many ready ones, or none")
+      ->check(check_bound);
+  command
+      .add_option("--retention", options->retention,
+                  "How long ended jobs are kept: succeeded=1h, dead=forever, ...; 0 keeps none")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command.add_flag("--replace", options->replace, "Set what is not named to its default");
+  command.footer(
+      "Examples:\n"
+      "  millrace queue set email --max-attempts 10 --retry exponential:10s:1h\n"
+      "  millrace queue set logs --retention succeeded=0,dead=7d --max-ready 100000");
+  command.callback([options, &session] { run(*options, session); });
+}
+
+}  // namespace millrace::cli
