@@ -498,10 +498,9 @@ void Applier::operator()(const LeasesExtended& event) {
   for (const SlotIndex index : running) {
     JobSlot& slot = state_.slots.at(index);
     Activity& activity = *slot.activity;
-    const Duration by = std::min(event.by, activity.lease_length);
-    activity.lease_expires_at = add_saturating(activity.lease_expires_at, by);
+    activity.lease_expires_at = add_saturating(activity.lease_expires_at, event.by);
     // The attempt could not be ended in that time either.
-    if (activity.deadline) activity.deadline = add_saturating(*activity.deadline, by);
+    if (activity.deadline) activity.deadline = add_saturating(*activity.deadline, event.by);
     state_.leases.insert({lease_end(activity), slot.ord, index});
     state_.changes.note(slot, index);
   }

@@ -152,13 +152,14 @@ struct UniquesReleased {  // unique keys of ended jobs, held until then or befor
   Time until{};
 };
 
-// A term begins. Tokens start at `first_token`; live leases are moved to `leases_extended_by` later.
+// A term begins; its tokens start at `first_token`.
 struct EpochStarted {
   Epoch epoch{};
   std::uint64_t first_token = 0;
 };
 
-// Each live lease gets this much more, at most its own length.
+// Each live lease, and its attempt's deadline, gets this much more: as long as nobody could be answered, or as far as the
+// clock stepped. What a lease then has left is what it had left when that began, so never more than its own length.
 struct LeasesExtended {
   Duration by{};
 };

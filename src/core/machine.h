@@ -63,7 +63,8 @@ class Machine {
 
   // A term begins at `now`: tokens start above any given before.
   void start_epoch(Epoch epoch, Time now, std::vector<Event>& events);
-  // Live leases get `by` more, each at most its own length, for a stretch in which nobody could be answered.
+  // Live leases get `by` more: the length of a stretch in which nobody could be answered, or of a step of the clock. It
+  // must not begin before the shard's last event.
   void extend_leases(Duration by, Time now, std::vector<Event>& events);
 
   // Replay: an event of the journal, at its batch's time. CHECKs what must hold.

@@ -1,0 +1,248 @@
+// What must hold of a shard's state, recomputed from the jobs alone; and its digest. For tests and the simulator.
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/check.h"
+#include "core/shard_state.h"
+
+namespace millrace::core {
+namespace {
+
+// Content as unambiguous bytes.
+class Canonical {
+ public:
+  void add(std::uint64_t value) {
+    for (int shift = 0; shift < 64; shift += 8) bytes_.push_back(static_cast<char>(value >> shift));
+  }
+  void add(std::int64_t value) { add(static_cast<std::uint64_t>(value)); }
+  void add(std::uint32_t value) { add(std::uint64_t{value}); }
+  void add(bool value) { add(std::uint64_t{value}); }
+  void add(Time time) { add(to_ms(time)); }
+  void add(Duration duration) { add(std::int64_t{duration.count()}); }
+  void add(std::string_view text) {
+    add(static_cast<std::uint64_t>(text.size()));
+    bytes_.append(text);
+  }
+  void add(const SharedBytes& text) { add(text.view()); }
+  void add(const JobId& id) { bytes_.append(reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size()); }
+  void add(const Fingerprint& f) { bytes_.append(reinterpret_cast<const char*>(f.bytes.data()), f.bytes.size()); }
+  template <typename T>
+  void add(const std::optional<T>& value) {
+    add(value.has_value());
+    if (value) add(*value);
+  }
+  template <typename T>
+  void add(const std::shared_ptr<const T>& value) {
+    add(value != nullptr);
+    if (value != nullptr) add(*value);
+  }
+  void add(const RetryPolicy& retry) {
+    add(static_cast<std::uint64_t>(retry.strategy));
+    add(retry.base);
+    add(retry.max);
+    add(retry.jitter_ppm);
+    add(static_cast<std::uint64_t>(retry.delays.size()));
+    for (const Duration delay : retry.delays) add(delay);
+  }
+  void add(const JobError& error) {
+    add(error.type);
+    add(error.message);
+    add(error.stack);
+    add(error.fingerprint);
+    add(error.attempt);
+    add(error.at);
+  }
+  void add(const Progress& progress) {
+    add(progress.percent.has_value());
+    if (progress.percent) add(std::to_string(*progress.percent));
+    add(progress.message);
+    add(progress.checkpoint);
+  }
+  void add(const JobExtras& extras) {
+    add(extras.unique.has_value());
+    if (extras.unique) {
+      add(extras.unique->key);
+      add(extras.unique->hold_for);
+      add(static_cast<std::uint64_t>(extras.unique->on_conflict));
+    }
+    for (const SharedBytes& tag : extras.tags) add(tag);
+    for (const auto& [key, value] : extras.meta) {
+      add(key);
+      add(value);
+    }
+    add(extras.traceparent);
+    add(extras.tracestate);
+  }
+  void add(const Job& job);
+  void add(const QueueSettings& settings) {
+    add(settings.max_attempts);
+    add(settings.max_crashes);
+    add(*settings.retry);
+    add(settings.lease);
+    add(settings.max_ready);
+    add(settings.retention.succeeded);
+    add(settings.retention.dead);
+    add(settings.retention.cancelled);
+    add(settings.retention.expired);
+  }
+
+  Fingerprint fingerprint() const { return millrace::fingerprint(bytes_); }
+
+ private:
+  std::string bytes_;
+};
+
+void Canonical::add(const Job& job) {
+  add(job.id);
+  add(job.ord);
+  add(job.queue);
+  add(job.type);
+  add(job.payload);
+  add(static_cast<std::uint64_t>(job.state));
+  add(std::int64_t{job.priority});
+  add(job.attempt);
+  add(job.max_attempts);
+  add(job.crashes);
+  add(job.generation);
+  add(job.version);
+  add(job.created_at);
+  add(job.run_at);
+  add(job.expires_at);
+  add(job.latest.n);
+  add(job.latest.worker);
+  add(job.latest.started_at);
+  add(job.latest.finished_at);
+  add(static_cast<std::uint64_t>(job.latest.outcome));
+  add(job.log_lines);
+  add(to_number(job.token));
+  add(job.lease_expires_at);
+  add(job.lease_length);
+  add(job.deadline);
+  add(job.cancel_requested);
+  add(job.lease);
+  add(job.timeout);
+  add(job.retry);
+  add(job.last_error);
+  add(job.progress);
+  add(job.extras);
+}
+
+// Live jobs by order of submission: the hash map's own order must not be seen.
+std::vector<SlotIndex> live_jobs(const ShardState& state) {
+  std::vector<SlotIndex> live;
+  for (const auto& [id, index] : state.by_id) {
+    if (!is_terminal(state.slots.at(index).state)) live.push_back(index);
+  }
+  std::sort(live.begin(), live.end(),
+            [&](SlotIndex a, SlotIndex b) { return state.slots.at(a).ord < state.slots.at(b).ord; });
+  return live;
+}
+
+void check_job(const ShardState& state, SlotIndex index) {
+  const JobSlot& slot = state.slots.at(index);
+  MILLRACE_CHECK(slot.ord > 0 && slot.ord < state.facts.next_ord);
+  MILLRACE_CHECK(state.find(slot.id) == index);
+  MILLRACE_CHECK(slot.attempt <= slot.max_attempts);
+  const bool ready = slot.lane->queue->ready.contains(*slot.lane, ready_key(slot, index));
+  MILLRACE_CHECK(ready == (slot.state == State::kReady));
+  const bool due = state.due.contains({slot.run_at, slot.ord, index});
+  MILLRACE_CHECK(due == (slot.state == State::kScheduled || slot.state == State::kRetrying));
+  if (slot.state == State::kRunning) {
+    const Activity& activity = *slot.activity;
+    MILLRACE_CHECK(state.leases.contains({lease_end(activity), slot.ord, index}));
+    MILLRACE_CHECK(to_number(activity.token) < state.facts.next_token && activity.token != kNoToken);
+    MILLRACE_CHECK(activity.holder->by_token.at(to_number(activity.token)) == index);
+    MILLRACE_CHECK(!activity.deadline || activity.lease_expires_at <= *activity.deadline);
+  } else {
+    MILLRACE_CHECK(slot.activity == nullptr || slot.activity->token == kNoToken);
+  }
+}
+
+}  // namespace
+
+Fingerprint digest(const ShardState& state) {
+  Canonical canonical;
+  canonical.add(state.facts.at);
+  canonical.add(to_number(state.facts.epoch));
+  canonical.add(state.facts.next_token);
+  canonical.add(state.facts.next_ord);
+  for (const auto& [name, queue] : state.queues) {
+    canonical.add(std::string_view(name));
+    canonical.add(queue->settings);
+    canonical.add(queue->paused);
+    canonical.add(queue->version);
+    for (const std::uint64_t count : queue->counts) canonical.add(count);
+    canonical.add(queue->created);
+    canonical.add(queue->pruned);
+  }
+  for (const SlotIndex index : live_jobs(state)) canonical.add(to_job(state.slots.at(index)));
+  for (const auto& [at, key] : state.keys.by_expiry()) {
+    const KeyRow& row = state.keys.at(key);
+    canonical.add(at);
+    canonical.add(key);
+    canonical.add(row.key.body);
+    canonical.add(row.job);
+  }
+  std::vector<std::string> names;
+  for (const auto& [name, holder] : state.uniques.holders()) names.push_back(name);
+  std::sort(names.begin(), names.end());
+  for (const std::string& name : names) {
+    const UniqueIndex::Holder& holder = state.uniques.holders().at(name);
+    canonical.add(std::string_view(name));
+    canonical.add(holder.job);
+    canonical.add(holder.released_at);
+  }
+  for (std::size_t i = 0; i < state.ended_leases.size(); ++i) {
+    const EndedLease& lease = state.ended_leases.nth(i);
+    canonical.add(to_number(lease.token));
+    canonical.add(lease.job);
+    canonical.add(static_cast<std::uint64_t>(lease.outcome));
+    canonical.add(static_cast<std::uint64_t>(lease.state));
+  }
+  return canonical.fingerprint();
+}
+
+void check_invariants(const ShardState& state) {
+  absl::flat_hash_map<const QueueEntry*, StateCounts> counts;
+  std::uint64_t bytes = 0;
+  std::size_t ready = 0, waiting_for_time = 0, running = 0;
+  for (const auto& [id, index] : state.by_id) {
+    check_job(state, index);
+    const JobSlot& slot = state.slots.at(index);
+    ++counts[slot.lane->queue][static_cast<std::size_t>(slot.state)];
+    bytes += slot.payload.size() + (slot.activity == nullptr ? 0 : slot.activity->result.size());
+    ready += slot.state == State::kReady;
+    waiting_for_time += slot.state == State::kScheduled || slot.state == State::kRetrying;
+    running += slot.state == State::kRunning;
+  }
+  for (const auto& [id, index] : state.buried) {
+    const JobSlot& slot = state.slots.at(index);
+    bytes += slot.payload.size() + (slot.activity == nullptr ? 0 : slot.activity->result.size());
+  }
+  MILLRACE_CHECK(bytes == state.bytes_held);
+  MILLRACE_CHECK(waiting_for_time == state.due.size());
+  MILLRACE_CHECK(running == state.leases.size());
+  std::size_t ready_indexed = 0, leased_by_workers = 0;
+  for (const auto& [name, leases] : state.workers) {
+    MILLRACE_CHECK(!leases->by_token.empty());
+    leased_by_workers += leases->by_token.size();
+  }
+  MILLRACE_CHECK(running == leased_by_workers);
+  for (const auto& [name, queue] : state.queues) {
+    ready_indexed += queue->ready.size();
+    std::uint64_t kept = 0;
+    for (std::size_t i = 0; i < kStateCount; ++i) {
+      kept += queue->counts[i];
+      const std::uint64_t in_memory = counts[queue.get()][i];
+      // Ended jobs may be in the tables alone.
+      MILLRACE_CHECK(is_terminal(static_cast<State>(i)) ? in_memory <= queue->counts[i]
+                                                        : in_memory == queue->counts[i]);
+    }
+    MILLRACE_CHECK(queue->created == kept + queue->pruned);
+  }
+  MILLRACE_CHECK(ready == ready_indexed);
+}
+
+}  // namespace millrace::core
