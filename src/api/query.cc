@@ -240,12 +240,11 @@ class Parser {
     return std::nullopt;
   }
 
-  static std::optional<std::string> take_wildcard(std::string_view name, std::string& text,
+  static std::optional<std::string> take_wildcard(std::string_view name, const std::string& text,
                                                   QueryValue& value) {
     const std::size_t star = text.find('*');
     if (star == std::string::npos) return std::nullopt;
     if (star + 1 != text.size()) return fmt::format("the '*' of {} may only end the value", name);
-    text.pop_back();
     value.wildcard = true;
     return std::nullopt;
   }

@@ -55,7 +55,8 @@ std::string_view text_of(QueryOperator op);
 // What a value may be compared as stands beside its text, as the field wants it.
 struct QueryValue {
   std::string text;
-  bool wildcard = false;  // kMatches of queue, type, tag: a prefix; its '*' is not in `text`
+  bool wildcard =
+      false;  // kMatches of queue, type, tag: the '*' that ends the text stands for any ending
   // kPriority, kAttempt: always; paths: where the text is an integer.
   std::optional<std::int64_t> number;
   std::optional<double> real;  // paths: where the text is any JSON number

@@ -1,0 +1,120 @@
+#include "api/routes.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace millrace::api {
+namespace {
+
+using Result = RouteMatch::Result;
+
+std::string fill(std::string_view pattern, std::string_view value) {
+  std::string path(pattern);
+  const std::size_t open = path.find('{');
+  if (open != std::string::npos) path.replace(open, path.find('}') - open + 1, value);
+  return path;
+}
+
+TEST(Routes, EachIsFoundByItsOwnPath) {
+  std::set<std::pair<std::string_view, Method>> seen;
+  for (const Route& route : all_routes()) {
+    const RouteMatch match = match_route(route.method, fill(route.pattern, "x"));
+    ASSERT_EQ(match.result, Result::kFound) << route.pattern;
+    EXPECT_EQ(match.route->id, route.id) << route.pattern;
+    EXPECT_EQ(match.parameter, route.pattern.find('{') == std::string_view::npos ? "" : "x");
+    EXPECT_EQ(&route_of(route.id), &route);
+    EXPECT_TRUE(seen.emplace(route.pattern, route.method).second) << "twice: " << route.pattern;
+  }
+}
+
+TEST(Routes, NothingIsOpenButTheProbes) {
+  for (const Route& route : all_routes()) {
+    EXPECT_EQ(route.scope == Scope::kNone, route.pattern == "/livez" || route.pattern == "/readyz")
+        << route.pattern;
+  }
+}
+
+TEST(Routes, ReadingNeverNeedsMoreThanReadAndWritingNeverLess) {
+  for (const Route& route : all_routes()) {
+    if (route.id == RouteId::kListTokens || route.scope == Scope::kNone) continue;
+    EXPECT_EQ(route.method == Method::kGet, route.scope == Scope::kRead) << route.pattern;
+  }
+}
+
+TEST(Routes, UnknownPathsAreNotFound) {
+  for (const std::string_view path : {"",
+                                      "/",
+                                      "/v1",
+                                      "/v1/",
+                                      "/v1/jobs/",
+                                      "/v1/jobs//cancel",
+                                      "/v1/job",
+                                      "/v2/jobs",
+                                      "/v1/jobs/x/y",
+                                      "/v1/jobs/x/",
+                                      "/v1/jobs/x/cancel/",
+                                      "/v1/schedules",
+                                      "/v1/schedules/x",
+                                      "/v1/workflows",
+                                      "/V1/jobs",
+                                      "/v1/queues/a/b/pause",
+                                      "v1/jobs",
+                                      "//v1/jobs",
+                                      "/v1/workers/x",
+                                      "/v1/tokens/x",
+                                      "/livez/"}) {
+    EXPECT_EQ(match_route(Method::kGet, path).result, Result::kNotFound) << path;
+    EXPECT_EQ(match_route(Method::kPost, path).result, Result::kNotFound) << path;
+  }
+}
+
+TEST(Routes, AWrongMethodNamesTheRightOnes) {
+  const struct {
+    Method method;
+    std::string_view path;
+    std::string_view allow;
+  } cases[] = {
+      {Method::kDelete, "/v1/jobs", "POST, GET, HEAD"},
+      {Method::kPost, "/v1/jobs/x", "GET, HEAD, PATCH, DELETE"},
+      {Method::kGet, "/v1/jobs/batch", "POST"},
+      {Method::kDelete, "/v1/jobs/bulk", "POST"},
+      {Method::kGet, "/v1/jobs/x/cancel", "POST"},
+      {Method::kHead, "/v1/claim", "POST"},
+      {Method::kPost, "/v1/tokens", "GET, HEAD"},
+      {Method::kDelete, "/v1/tokens", "GET, HEAD"},
+      {Method::kDelete, "/v1/queues/x", "GET, HEAD, PUT, PATCH"},
+      {Method::kOther, "/livez", "GET, HEAD"},
+  };
+  for (const auto& each : cases) {
+    const RouteMatch match = match_route(each.method, each.path);
+    EXPECT_EQ(match.result, Result::kMethodNotAllowed) << each.path;
+    EXPECT_EQ(match.allow, each.allow) << each.path;
+    EXPECT_EQ(match.route, nullptr);
+  }
+}
+
+TEST(Routes, HeadIsGet) {
+  EXPECT_EQ(match_route(Method::kHead, "/v1/queues/x").route->id, RouteId::kGetQueue);
+}
+
+TEST(Routes, DecodesTheParameter) {
+  EXPECT_EQ(match_route(Method::kGet, "/v1/queues/a%2Fb%3Ac").parameter, "a/b:c");
+  EXPECT_EQ(match_route(Method::kPost, "/v1/queues/a%2fb/pause").parameter, "a/b");
+  EXPECT_EQ(match_route(Method::kGet, "/v1/queues/a+b").parameter, "a+b")
+      << "a plus is a plus in a path";
+  EXPECT_EQ(match_route(Method::kGet, "/v1/queues/{name}").parameter, "{name}");
+  for (const std::string_view path :
+       {"/v1/queues/%", "/v1/queues/%2", "/v1/queues/%zz", "/v1/queues/%ff"}) {
+    EXPECT_EQ(match_route(Method::kGet, path).result, Result::kNotFound) << path;
+  }
+}
+
+TEST(Routes, ScopesAndMethodsHaveTheirNames) {
+  EXPECT_EQ(name_of(Method::kPatch), "PATCH");
+  EXPECT_EQ(name_of(Scope::kSubmit), "submit");
+  EXPECT_EQ(name_of(Scope::kAdmin), "admin");
+}
+
+}  // namespace
+}  // namespace millrace::api
