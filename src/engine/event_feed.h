@@ -54,10 +54,8 @@ struct FeedPage {
   std::string message;
   std::vector<FeedEvent> events;  // oldest first
   std::string next;               // the position after the page, also when it is empty; never empty
-  // The next row to read, for engine::AwaitEvents{after = the one before}, when the page reached
-  // the end.
-  Seq reached{};  // everything up to here has been read; filters may leave a page empty that has
-                  // not reached the end
+  // Every row up to here has been read: what AwaitEvents waits after, once the page is at the end.
+  Seq reached{};
   bool at_end = false;
 };
 

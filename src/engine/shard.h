@@ -3,11 +3,12 @@
 // simulator runs the same object step by step.
 //
 // One thread owns it. The driver's cycle, in any order as things happen:
-//   offer()        hand over what came in
-//   step(now)      decide what waits, serve waiters and timers, encode: fills the next row
-//   next_append()  a row to append, if none is in flight -> Journal::append elsewhere ->
-//   append_done() next_flush()   changes to project, if due and none is in flight -> Tables::flush
-//   elsewhere -> flush_done() take_answers() what may leave now
+//   offer()         hands over what came in
+//   step(now)       decides what waits, serves waiters and timers, encodes: fills the next row
+//   next_append()   a row to append, if none is in flight; append it elsewhere, then append_done()
+//   next_flush()    changes to project, if due and none is in flight; flush them elsewhere, then
+//                   flush_done()
+//   take_answers()  what may leave now
 #pragma once
 
 #include <cstdint>

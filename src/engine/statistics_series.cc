@@ -1,0 +1,58 @@
+#include "engine/statistics_series.h"
+
+#include <algorithm>
+
+namespace millrace::engine {
+
+void StatisticsSlot::merge(const StatisticsSlot& other) {
+  for (std::size_t i = 0; i < kHappenings; ++i) counts[i] += other.counts[i];
+  wait.merge(other.wait);
+  run.merge(other.run);
+}
+
+StatisticsSlot& StatisticsRing::at(std::int64_t index) {
+  if (slots.empty() || slots.back().index < index) {
+    slots.emplace_back().index = index;
+    while (slots.front().index <= index - kept) slots.pop_front();
+  }
+  return slots.back();
+}
+
+StatisticsSeries::StatisticsSeries() {
+  for (std::size_t i = 0; i < kRings; ++i) rings_[i] = {kLengths[i], kKept[i], {}};
+}
+
+StatisticsSlot& StatisticsSeries::open_at(Time at) {
+  const std::int64_t index = at.time_since_epoch() / kLengths[0];
+  if (open_ && open_->index < index) close();
+  if (!open_) open_.emplace().index = index;
+  return *open_;
+}
+
+void StatisticsSeries::close() {
+  if (!open_) return;
+  const Duration begin = open_->index * kLengths[0];
+  for (StatisticsRing& ring : rings_) ring.at(begin / ring.length).merge(*open_);
+  open_.reset();
+}
+
+std::size_t StatisticsSeries::histogram_entries() const {
+  std::size_t entries = 0;
+  for (const StatisticsRing& ring : rings_) {
+    for (const StatisticsSlot& slot : ring.slots) {
+      entries += slot.wait.entries().size() + slot.run.entries().size();
+    }
+  }
+  return entries;
+}
+
+void StatisticsSeries::shed() {
+  std::deque<StatisticsSlot>& slots = rings_.back().slots;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    if (i > slots.size() / 4 && !slots[i].run.entries().empty()) break;
+    slots[i].wait.clear();
+    slots[i].run.clear();
+  }
+}
+
+}  // namespace millrace::engine

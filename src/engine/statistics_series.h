@@ -1,0 +1,70 @@
+// One series of statistics: rings of slots, of which only those exist in which something happened.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+
+#include "base/time.h"
+#include "engine/histogram.h"
+#include "engine/statistics.h"
+
+namespace millrace::engine {
+
+struct StatisticsSlot {
+  std::int64_t index = 0;  // time / length
+  std::array<std::uint32_t, kHappenings> counts{};
+  Histogram wait;
+  Histogram run;
+
+  void merge(const StatisticsSlot& other);
+};
+
+struct StatisticsRing {
+  Duration length{};  // of a slot
+  std::int64_t kept = 0;
+  std::deque<StatisticsSlot> slots;  // by index
+
+  // The slot of an index that is not before the last one.
+  StatisticsSlot& at(std::int64_t index);
+};
+
+class StatisticsSeries {
+ public:
+  // From fine to coarse; what a query of a window is answered from.
+  static constexpr std::size_t kRings = 3;
+  static constexpr std::array<Duration, kRings> kLengths{Duration{1'000}, Duration{10'000},
+                                                         Duration{60'000}};
+  static constexpr std::array<std::int64_t, kRings> kKept{15 * 60, 6 * 360, 72 * 60};
+
+  StatisticsSeries();
+
+  void count(Happening what, Time at) { ++open_at(at).counts[static_cast<std::size_t>(what)]; }
+  void waited(Duration by, Time at) { open_at(at).wait.record(by.count()); }
+  void ran(Duration by, Time at) { open_at(at).run.record(by.count()); }
+
+  // Each slot of the ring, and the second under way; `visit(Time begin, const StatisticsSlot&)`.
+  template <typename Visit>
+  void each_slot(std::size_t ring, const Visit& visit) const {
+    for (const StatisticsSlot& slot : rings_[ring].slots) {
+      visit(Time{slot.index * rings_[ring].length}, slot);
+    }
+    if (open_) visit(Time{open_->index * kLengths[0]}, *open_);
+  }
+
+  // Puts the second under way into the rings. It may be opened again.
+  void close();
+  std::array<StatisticsRing, kRings>& rings() { return rings_; }
+  const std::array<StatisticsRing, kRings>& rings() const { return rings_; }
+  std::size_t histogram_entries() const;
+  // Lets go of the percentiles of the oldest quarter of the coarse ring.
+  void shed();
+
+ private:
+  StatisticsSlot& open_at(Time at);
+
+  std::array<StatisticsRing, kRings> rings_;
+  std::optional<StatisticsSlot> open_;
+};
+
+}  // namespace millrace::engine
