@@ -65,11 +65,12 @@ class AnswerPort final : public engine::ReplyPort {
   std::vector<std::coroutine_handle<>> to_resume_;  // guarded by mutex_
 };
 
-// co_await Ask(port, request): the answer. Can be given up from outside: the answer is then
-// Unavailable::kDraining, which nobody is left to see.
-class Ask final : AnswerPort::Waiter {
+// co_await Ask(port, request): the answer. With `watch`, the place where whoever may give the wait
+// up finds it: the answer is then Unavailable::kDraining, which nobody is left to see.
+class [[nodiscard]] Ask final : AnswerPort::Waiter {
  public:
-  Ask(AnswerPort& port, engine::Request request) : port_(port), request_(std::move(request)) {}
+  Ask(AnswerPort& port, engine::Request request, Ask** watch = nullptr)
+      : port_(port), request_(std::move(request)), watch_(watch) {}
   Ask(const Ask&) = delete;
   Ask& operator=(const Ask&) = delete;
   ~Ask() override {
@@ -79,26 +80,27 @@ class Ask final : AnswerPort::Waiter {
   bool await_ready() const { return false; }
   void await_suspend(std::coroutine_handle<> handle) {
     handle_ = handle;
+    if (watch_ != nullptr) *watch_ = this;
     ticket_ = port_.ask(std::move(request_), *this);
   }
   engine::Answer await_resume() { return std::move(*answer_); }
 
   void give_up() {
-    port_.cancel(*std::exchange(ticket_, std::nullopt));
-    answer_ = engine::Unavailable::kDraining;
-    handle_.resume();
+    port_.cancel(*ticket_);
+    answered(engine::Unavailable::kDraining);
   }
-  bool waits() const { return ticket_.has_value(); }
 
  private:
   void answered(engine::Answer answer) override {
     ticket_.reset();
+    if (watch_ != nullptr) *watch_ = nullptr;
     answer_ = std::move(answer);
     handle_.resume();
   }
 
   AnswerPort& port_;
   engine::Request request_;
+  Ask** watch_;
   std::coroutine_handle<> handle_;
   std::optional<engine::Ticket> ticket_;
   std::optional<engine::Answer> answer_;

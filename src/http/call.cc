@@ -35,22 +35,8 @@ JobId IdMaker::make(Time now, std::string_view queue) {
   return make_job_id(now, last_bits_, random_.next());
 }
 
-Task<engine::Answer> Call::ask(engine::Request request, Patience patience) {
-  Ask asking(port, std::move(request));
-  if (patience == Patience::kWait) waiting_ = &asking;
-  engine::Answer answer = co_await asking;
-  waiting_ = nullptr;
-  co_return answer;
-}
-
-Task<std::vector<engine::Answer>> Call::ask_all(std::vector<engine::Request> requests) {
-  AskAll asking(port, std::move(requests));
-  std::vector<engine::Answer> answers = co_await asking;
-  co_return answers;
-}
-
 void Call::abandon() {
-  if (waiting_ != nullptr && waiting_->waits()) waiting_->give_up();
+  if (waiting_ != nullptr) waiting_->give_up();
 }
 
 void Call::refuse(const api::Problem& problem) {

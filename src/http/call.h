@@ -75,8 +75,8 @@ class IdMaker {
 
 class Call {
  public:
-  Call(Services& services, AnswerPort& port, IdMaker& ids)
-      : services(services), port(port), ids(ids) {}
+  Call(Services& all_services, AnswerPort& answer_port, IdMaker& id_maker)
+      : services(all_services), port(answer_port), ids(id_maker) {}
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
@@ -86,6 +86,7 @@ class Call {
   api::RouteMatch route;
   const Access* access = nullptr;  // null: no tokens are configured, or the route is open
   std::string request_id;
+  std::string note;  // for the log alone: what the client is not told
 
   Response response;
 
@@ -106,8 +107,12 @@ class Call {
 
   // --- Asking. A wait is given up when the client goes away; other requests run to their end.
   enum class Patience : std::uint8_t { kCommit, kWait };
-  Task<engine::Answer> ask(engine::Request request, Patience patience = Patience::kCommit);
-  Task<std::vector<engine::Answer>> ask_all(std::vector<engine::Request> requests);
+  Ask ask(engine::Request request, Patience patience = Patience::kCommit) {
+    return Ask(port, std::move(request), patience == Patience::kWait ? &waiting_ : nullptr);
+  }
+  AskAll ask_all(std::vector<engine::Request> requests) {
+    return AskAll(port, std::move(requests));
+  }
   // co_await call.blocking(function), the function named before.
   template <typename Function>
   Blocking<Function> blocking(Function& function) {

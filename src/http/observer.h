@@ -23,6 +23,7 @@ struct RequestRecord {
   std::string_view peer;                // address
   std::string_view token_name;          // empty: none
   std::string_view problem;             // the code of the problem answered; empty: none
+  std::string_view note;                // what the client was not told; empty: nothing
 };
 
 // Any I/O thread; must be quick.

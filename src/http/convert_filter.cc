@@ -1,0 +1,159 @@
+// Filters and the words of `q`, as conditions that the tables can be asked for.
+#include <expected>
+#include <utility>
+
+#include "http/convert.h"
+
+namespace millrace::http {
+namespace {
+
+using engine::Comparison;
+using engine::Condition;
+using engine::JobField;
+
+JobField field_of(api::QueryField field) {
+  switch (field) {
+    case api::QueryField::kId:
+      return JobField::kId;
+    case api::QueryField::kQueue:
+      return JobField::kQueue;
+    case api::QueryField::kType:
+      return JobField::kType;
+    case api::QueryField::kState:
+      return JobField::kState;
+    case api::QueryField::kTag:
+      return JobField::kTag;
+    case api::QueryField::kWorker:
+      return JobField::kWorker;
+    case api::QueryField::kPriority:
+      return JobField::kPriority;
+    case api::QueryField::kAttempt:
+      return JobField::kAttempt;
+    case api::QueryField::kError:
+      return JobField::kError;
+    case api::QueryField::kCreated:
+      return JobField::kCreatedAt;
+    case api::QueryField::kRunAt:
+      return JobField::kRunAt;
+    case api::QueryField::kFinished:
+      return JobField::kFinishedAt;
+    case api::QueryField::kMeta:
+      return JobField::kMeta;
+    case api::QueryField::kPayload:
+      return JobField::kPayload;
+    case api::QueryField::kResult:
+      return JobField::kResult;
+  }
+  return JobField::kId;
+}
+
+Comparison comparison_of(api::QueryOperator op) {
+  switch (op) {
+    case api::QueryOperator::kMatches:
+    case api::QueryOperator::kEquals:
+      return Comparison::kEqual;
+    case api::QueryOperator::kContains:
+      return Comparison::kContains;
+    case api::QueryOperator::kGreater:
+      return Comparison::kGreater;
+    case api::QueryOperator::kGreaterOrEqual:
+      return Comparison::kGreaterEqual;
+    case api::QueryOperator::kLess:
+      return Comparison::kLess;
+    case api::QueryOperator::kLessOrEqual:
+      return Comparison::kLessEqual;
+  }
+  return Comparison::kEqual;
+}
+
+// Compared as a number, of which the tables take one.
+bool is_number(api::QueryField field) {
+  using enum api::QueryField;
+  return field == kPriority || field == kAttempt || field == kCreated || field == kRunAt ||
+         field == kFinished;
+}
+
+// The text that the tables compare with.
+std::string text_of(const api::QueryValue& value) {
+  if (value.id) return to_string(*value.id);
+  if (value.time) return std::to_string(to_ms(*value.time));
+  return value.text;
+}
+
+Condition condition_of(const api::QueryTerm& term) {
+  Condition condition;
+  condition.field = field_of(term.field);
+  condition.comparison = comparison_of(term.op);
+  condition.negated = term.negated;
+  condition.path = term.path;
+  for (const api::QueryValue& value : term.any_of) condition.values.push_back(text_of(value));
+  const api::QueryValue& first = term.any_of.front();
+  if (first.time) {
+    condition.number = to_ms(*first.time);
+  } else if (first.number) {
+    condition.number = *first.number;
+  }
+  condition.real = first.real.value_or(static_cast<double>(condition.number));
+  return condition;
+}
+
+Condition any_of(JobField field, std::vector<std::string> values) {
+  Condition condition;
+  condition.field = field;
+  condition.values = std::move(values);
+  return condition;
+}
+
+Condition created(Comparison comparison, Time time) {
+  Condition condition;
+  condition.field = JobField::kCreatedAt;
+  condition.comparison = comparison;
+  condition.number = to_ms(time);
+  return condition;
+}
+
+std::vector<std::string> names_of(const std::vector<api::JobState>& states) {
+  std::vector<std::string> names;
+  for (const api::JobState state : states) names.emplace_back(api::name_of(state));
+  return names;
+}
+
+}  // namespace
+
+api::Decoded<engine::JobFilter> to_engine(const api::JobFilter& filter, const Access* access) {
+  engine::JobFilter made;
+  std::vector<Condition>& conditions = made.conditions;
+  if (!filter.states.empty()) {
+    conditions.push_back(any_of(JobField::kState, names_of(filter.states)));
+  }
+  if (!filter.queue.empty()) conditions.push_back(any_of(JobField::kQueue, {filter.queue}));
+  if (!filter.type.empty()) conditions.push_back(any_of(JobField::kType, {filter.type}));
+  if (!filter.tag.empty()) conditions.push_back(any_of(JobField::kTag, {filter.tag}));
+  if (filter.created_after) {
+    conditions.push_back(created(Comparison::kGreaterEqual, *filter.created_after));
+  }
+  if (filter.created_before) {
+    conditions.push_back(created(Comparison::kLess, *filter.created_before));
+  }
+  for (const api::QueryTerm& term : filter.query.terms) {
+    if (term.any_of.size() > 1 && is_number(term.field)) {
+      return std::unexpected(
+          api::make_fault(api::FieldError::Place::kParameter, "q",
+                          std::string(api::name_of(term.field)) + " takes one value"));
+    }
+    conditions.push_back(condition_of(term));
+  }
+  if (access != nullptr && access->limited()) {
+    conditions.push_back(any_of(JobField::kQueue, access->settings().queues));
+  }
+  return made;
+}
+
+engine::JobFilter jobs_of_queue(std::string_view queue, const std::vector<api::JobState>& states) {
+  engine::JobFilter made;
+  made.conditions.push_back(any_of(JobField::kQueue, {std::string(queue)}));
+  made.conditions.push_back(any_of(JobField::kState, names_of(states)));
+  return made;
+}
+
+}  // namespace millrace::http

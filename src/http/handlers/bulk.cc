@@ -1,0 +1,207 @@
+// Calls that touch many jobs: bulk, and the purge of a queue. By ids: one command. By filter: ids
+// are selected from the tables a thousand at a time, once those hold all that was acknowledged
+// before.
+#include <chrono>
+#include <utility>
+
+#include "http/convert.h"
+#include "http/handlers/common.h"
+#include "http/handlers/handlers.h"
+
+namespace millrace::http {
+namespace {
+
+using api::ProblemCode;
+
+constexpr std::uint64_t kMaxBulkJobs = 100'000;  // of one call by filter
+constexpr std::chrono::milliseconds kSelectBudget{5'000};
+
+core::Command command_for(const api::Bulk& bulk, std::vector<JobId> ids) {
+  switch (bulk.action) {
+    case api::BulkAction::kRetry:
+      return core::Retry{std::move(ids), std::nullopt, true};
+    case api::BulkAction::kCancel:
+      return core::Cancel{std::move(ids), {}};
+    case api::BulkAction::kDelete:
+      return core::Delete{std::move(ids), core::DeleteCause::kOperator};
+    case api::BulkAction::kReprioritize:
+      break;
+  }
+  core::Edit edit;
+  edit.ids = std::move(ids);
+  edit.priority = bulk.priority;
+  return edit;
+}
+
+void answer_outcome(Call& call, const api::BulkOutcome& outcome) {
+  api::JsonWriter json(call.response.body);
+  api::encode(json, outcome, call.request_id);
+}
+
+// How many of these ids there are, for a dry run.
+Task<void> count_ids(Call& call, std::vector<JobId> ids) {
+  const bool fresh = co_await await_projection(call);
+  if (!fresh) co_return;
+  auto read = [&] { return call.services.reads.fetch(ids); };
+  const auto jobs = co_await call.blocking(read);
+  if (!jobs) {
+    refuse_reads(call, jobs.error());
+    co_return;
+  }
+  api::BulkOutcome outcome;
+  for (const core::Job& job : *jobs) outcome.matched += call.allows_queue(job.queue.view()) ? 1 : 0;
+  answer_outcome(call, outcome);
+}
+
+Task<void> bulk_ids(Call& call, const api::Bulk& bulk) {
+  const std::vector<bool> allowed = co_await allowed_jobs(call, bulk.ids);
+  std::vector<JobId> ids;
+  for (std::size_t i = 0; i < bulk.ids.size(); ++i) {
+    if (allowed[i]) ids.push_back(bulk.ids[i]);
+  }
+  core::ItemsReply none;
+  core::ItemsReply* reply = &none;
+  engine::Answer answer;
+  if (!ids.empty()) {
+    answer = co_await call.ask(command_for(bulk, std::move(ids)));
+    reply = reply_in<core::ItemsReply>(answer);
+  }
+  if (reply == nullptr) {
+    call.refuse(answer);
+    co_return;
+  }
+  api::BulkOutcome outcome;
+  outcome.results.emplace();
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < bulk.ids.size(); ++i) {
+    api::BulkOutcome::Result result;
+    result.id = bulk.ids[i];
+    core::Refusal refusal{core::Rejection::kNotFound, {}, {}};
+    if (allowed[i]) {
+      const core::ItemReply& item = reply->items[next++];
+      refusal = item.refusal;
+      // A job that is deleted has no state; it is told by the one it had.
+      if (item.state) result.state = api::name_of(to_api(*item.state));
+    }
+    if (refusal) result.refused = to_problem(refusal);
+    outcome.matched += refusal.why == core::Rejection::kNotFound ? 0 : 1;
+    (refusal ? outcome.failed : outcome.changed) += 1;
+    outcome.results->push_back(std::move(result));
+  }
+  answer_outcome(call, outcome);
+}
+
+// Runs `command` (made of ids) over all jobs that match, up to `most`. False: the call is answered.
+template <typename MakeCommand>
+Task<bool> for_all(Call& call, const engine::JobFilter& filter, std::uint64_t most,
+                   const MakeCommand& make_command, api::BulkOutcome& outcome) {
+  const bool fresh = co_await await_projection(call);
+  if (!fresh) co_return false;
+  std::optional<std::uint64_t> after;
+  std::uint64_t selected = 0;
+  while (true) {
+    const auto limit = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(core::kMaxItemsPerCommand, most - selected));
+    auto select = [&] {
+      return call.services.reads.select_ids(filter, after, limit, kSelectBudget);
+    };
+    auto page = co_await call.blocking(select);
+    if (!page) {
+      refuse_reads(call, page.error());
+      co_return false;
+    }
+    selected += page->ids.size();
+    outcome.matched += static_cast<std::int64_t>(page->ids.size());
+    if (!page->ids.empty()) {
+      engine::Answer answer = co_await call.ask(make_command(std::move(page->ids)));
+      const core::ItemsReply* reply = reply_in<core::ItemsReply>(answer);
+      if (reply == nullptr) {
+        call.refuse(answer);
+        co_return false;
+      }
+      for (const core::ItemReply& item : reply->items) {
+        (item.refusal ? outcome.failed : outcome.changed) += 1;
+      }
+    }
+    after = page->next_after_ord;
+    outcome.more = after.has_value();
+    if (!after || selected >= most) co_return true;
+  }
+}
+
+Task<void> bulk_filter(Call& call, const api::Bulk& bulk) {
+  const auto filter = accepted(call, to_engine(*bulk.filter, call.access));
+  if (!filter) co_return;
+  api::BulkOutcome outcome;
+  if (bulk.dry_run) {
+    const bool fresh = co_await await_projection(call);
+    if (!fresh) co_return;
+    auto count = [&] {
+      return call.services.reads.count(*filter, kMaxBulkJobs + 1, kSelectBudget);
+    };
+    const auto matched = co_await call.blocking(count);
+    if (!matched) {
+      refuse_reads(call, matched.error());
+      co_return;
+    }
+    outcome.more = *matched > kMaxBulkJobs;
+    outcome.matched = static_cast<std::int64_t>(std::min(*matched, kMaxBulkJobs));
+    answer_outcome(call, outcome);
+    co_return;
+  }
+  const auto make_command = [&bulk](std::vector<JobId> ids) -> engine::Request {
+    return command_for(bulk, std::move(ids));
+  };
+  const bool done = co_await for_all(call, *filter, kMaxBulkJobs, make_command, outcome);
+  if (done) answer_outcome(call, outcome);
+}
+
+}  // namespace
+
+Task<void> bulk_jobs(Call& call) {
+  if (!accepted(call, api::decode_no_query(call.query()))) co_return;
+  const auto bulk = accepted(call, api::decode_bulk(call.body, call.services.limits));
+  if (!bulk) co_return;
+  if (bulk->filter) {
+    co_await bulk_filter(call, *bulk);
+  } else if (bulk->dry_run) {
+    co_await count_ids(call, bulk->ids);
+  } else {
+    co_await bulk_ids(call, *bulk);
+  }
+}
+
+Task<void> purge_queue(Call& call) {
+  if (!accepted(call, api::decode_no_query(call.query()))) co_return;
+  const auto purge = accepted(call, api::decode_purge(call.body, call.services.limits));
+  if (!purge) co_return;
+  const SharedBytes queue(call.parameter());
+  engine::Answer known = co_await call.ask(core::Command(core::GetQueues{queue}));
+  const core::QueueReply* queues = reply_in<core::QueueReply>(known);
+  if (queues == nullptr) {
+    call.refuse(known);
+    co_return;
+  }
+  if (queues->refusal || queues->queues.empty() || !call.allows_queue(queue.view())) {
+    call.refuse(to_problem({core::Rejection::kNotFound, {}, {}}, "queue"));
+    co_return;
+  }
+  const engine::JobFilter filter = jobs_of_queue(queue.view(), purge->states);
+  const auto make_command = [](std::vector<JobId> ids) -> engine::Request {
+    return core::Command(core::Delete{std::move(ids), core::DeleteCause::kPurge});
+  };
+  constexpr std::uint64_t kAll = ~std::uint64_t{0};
+  api::BulkOutcome outcome;
+  const bool done = co_await for_all(call, filter, kAll, make_command, outcome);
+  if (!done) co_return;
+  core::NotePurge note{queue, static_cast<std::uint64_t>(outcome.changed)};
+  const engine::Answer noted = co_await call.ask(core::Command(std::move(note)));
+  if (std::holds_alternative<engine::Unavailable>(noted)) {
+    call.refuse(noted);
+    co_return;
+  }
+  api::JsonWriter json(call.response.body);
+  api::encode_purged(json, outcome.changed);
+}
+
+}  // namespace millrace::http

@@ -1,0 +1,140 @@
+#include "http/handlers/common.h"
+
+#include <utility>
+
+#include "http/convert.h"
+
+namespace millrace::http {
+
+using api::ProblemCode;
+
+std::optional<JobId> path_id(Call& call) {
+  const std::optional<JobId> id = parse_job_id(call.parameter());
+  if (!id) call.refuse(ProblemCode::kNotFound, "there is no such job");
+  return id;
+}
+
+void refuse_reads(Call& call, const Error& error) {
+  call.note = error.message;
+  call.refuse(ProblemCode::kStorageUnavailable, "the tables can't be read now");
+}
+
+namespace {
+
+bool needs_tables(const core::JobReply& memory, const api::Include& include) {
+  if (memory.job == nullptr) return !memory.deleted;
+  const core::Job& job = memory.job->job;
+  return include.attempts || include.logs || include.events ||
+         (include.payload && job.payload.empty()) ||
+         (include.result && job.result.empty() && job.state == core::State::kSucceeded);
+}
+
+void refuse_absent(Call& call) { call.refuse(ProblemCode::kNotFound, "there is no such job"); }
+
+engine::Request get_job_request(const JobId& id) { return core::Command(core::GetJob{id}); }
+
+}  // namespace
+
+Task<std::optional<core::JobView>> find_job(Call& call, JobId id, core::JobReply memory,
+                                            api::Include include) {
+  std::optional<core::JobView> view;
+  if (needs_tables(memory, include)) {
+    const engine::History history = include.attempts || include.logs || include.events
+                                        ? engine::History::kWhole
+                                        : engine::History::kNone;
+    auto read = [&] { return call.services.reads.job(id, memory, history); };
+    auto found = co_await call.blocking(read);
+    if (!found) {
+      refuse_reads(call, found.error());
+      co_return std::nullopt;
+    }
+    view = std::move(*found);
+  } else if (memory.job != nullptr) {
+    view = *memory.job;
+  }
+  if (!view || !call.allows_queue(view->job.queue.view())) {
+    refuse_absent(call);
+    co_return std::nullopt;
+  }
+  co_return view;
+}
+
+Task<std::optional<core::JobView>> find_job(Call& call, JobId id, api::Include include) {
+  engine::Answer answer = co_await call.ask(get_job_request(id));
+  core::JobReply* reply = reply_in<core::JobReply>(answer);
+  if (reply == nullptr) {
+    call.refuse(answer);
+    co_return std::nullopt;
+  }
+  auto view = co_await find_job(call, id, std::move(*reply), include);
+  co_return view;
+}
+
+Task<std::vector<bool>> allowed_jobs(Call& call, std::vector<JobId> ids) {
+  std::vector<bool> allowed(ids.size(), !call.limited());
+  if (!call.limited()) co_return allowed;
+  std::vector<engine::Request> requests;
+  for (const JobId& id : ids) requests.push_back(get_job_request(id));
+  std::vector<engine::Answer> answers = co_await call.ask_all(std::move(requests));
+  std::vector<JobId> elsewhere;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const core::JobReply* reply = reply_in<core::JobReply>(answers[i]);
+    if (reply != nullptr && reply->job != nullptr) {
+      allowed[i] = call.allows_queue(reply->job->job.queue.view());
+    } else if (reply != nullptr && !reply->deleted) {
+      elsewhere.push_back(ids[i]);
+    }
+  }
+  if (elsewhere.empty()) co_return allowed;
+  auto read = [&] { return call.services.reads.fetch(elsewhere); };
+  const auto jobs = co_await call.blocking(read);
+  if (!jobs) co_return allowed;  // what can't be looked at is not touched
+  for (const core::Job& job : *jobs) {
+    if (!call.allows_queue(job.queue.view())) continue;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      if (ids[i] == job.id) allowed[i] = true;
+    }
+  }
+  co_return allowed;
+}
+
+Task<bool> admits_job(Call& call, JobId id) {
+  if (!call.limited()) co_return true;
+  std::vector<JobId> ids(1, id);
+  const std::vector<bool> allowed = co_await allowed_jobs(call, std::move(ids));
+  if (!allowed.front()) refuse_absent(call);
+  co_return allowed.front();
+}
+
+void answer_job(Call& call, const core::JobView& view, const api::Include& include) {
+  const JobShape shape(view, include);
+  api::JsonWriter json(call.response.body);
+  api::encode(json, shape.job());
+  call.response.version = view.job.version;
+}
+
+Task<void> answer_item(Call& call, core::ItemReply reply, api::Include include) {
+  if (reply.refusal) {
+    call.refuse(to_problem(reply.refusal));
+    co_return;
+  }
+  // The pruned form is for jobs that ended and are kept nowhere.
+  const core::JobReply memory{reply.job, false};
+  auto view = co_await find_job(call, reply.id, memory, include);
+  if (view) {
+    answer_job(call, *view, include);
+  } else if (call.response.status == 404) {
+    call.response.clear();
+    api::JsonWriter json(call.response.body);
+    api::encode_pruned_job(json, reply.id);
+  }
+}
+
+Task<bool> await_projection(Call& call) {
+  engine::Answer answer = co_await call.ask(engine::AwaitProjection{});
+  const bool done = std::holds_alternative<std::monostate>(answer);
+  if (!done) call.refuse(answer);
+  co_return done;
+}
+
+}  // namespace millrace::http

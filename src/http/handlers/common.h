@@ -1,0 +1,49 @@
+// What several handlers do in the same way.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "api/job_calls.h"
+#include "base/ids.h"
+#include "core/reply.h"
+#include "http/call.h"
+
+namespace millrace::http {
+
+// The id in the path; none: the call is answered with 404 (a malformed id names no job).
+std::optional<JobId> path_id(Call& call);
+
+// The value, or the call is answered with the problem.
+template <typename T>
+std::optional<T> accepted(Call& call, api::Decoded<T> decoded) {
+  if (decoded) return std::move(*decoded);
+  call.refuse(decoded.error());
+  return std::nullopt;
+}
+
+// The job as it is now: what memory said, completed from the tables where `include` needs them.
+// None: the call has its answer (404, or 503 where the tables can't be read).
+Task<std::optional<core::JobView>> find_job(Call& call, JobId id, core::JobReply memory,
+                                            api::Include include);
+// The same, asking the shard first.
+Task<std::optional<core::JobView>> find_job(Call& call, JobId id, api::Include include);
+
+// Which of these jobs lie in queues that the caller may touch. Free where the caller is not
+// limited.
+Task<std::vector<bool>> allowed_jobs(Call& call, std::vector<JobId> ids);
+// Of one job; false: the call is answered with 404.
+Task<bool> admits_job(Call& call, JobId id);
+
+// Answers with a job that a command changed; `reply` is for it. Where memory has let go of the job,
+// the tables have it, or it is pruned.
+Task<void> answer_item(Call& call, core::ItemReply reply, api::Include include);
+void answer_job(Call& call, const core::JobView& view, const api::Include& include);
+
+// Waits until the tables hold all that was acknowledged before. False: the call has its answer.
+Task<bool> await_projection(Call& call);
+
+// The tables can't be read: the log has the reason, the client is told to come back.
+void refuse_reads(Call& call, const Error& error);
+
+}  // namespace millrace::http

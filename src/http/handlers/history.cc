@@ -1,0 +1,91 @@
+// A job's attempts, log lines and events, in pages. All of a job's history is bounded, so a page is
+// cut from the whole; the cursor is the number of the last item shown.
+#include <charconv>
+#include <utility>
+
+#include "http/convert.h"
+#include "http/handlers/common.h"
+#include "http/handlers/handlers.h"
+
+namespace millrace::http {
+namespace {
+
+struct History {
+  core::JobView view;
+  std::size_t limit = 0;
+  std::uint64_t after = 0;  // show what is numbered above
+};
+
+std::optional<std::uint64_t> parse_number(std::string_view cursor) {
+  if (cursor.empty()) return 0;
+  std::uint64_t number = 0;
+  const char* end = cursor.data() + cursor.size();
+  const auto result = std::from_chars(cursor.data(), end, number);
+  if (result.ec != std::errc() || result.ptr != end) return std::nullopt;
+  return number;
+}
+
+Task<std::optional<History>> find_history(Call& call) {
+  const auto id = path_id(call);
+  if (!id) co_return std::nullopt;
+  const auto page = accepted(call, api::decode_page_query(call.query()));
+  if (!page) co_return std::nullopt;
+  const auto after = parse_number(page->cursor);
+  if (!after) {
+    call.refuse(api::make_fault(api::FieldError::Place::kParameter, "cursor",
+                                "is not one that this list gave"));
+    co_return std::nullopt;
+  }
+  api::Include include;
+  include.attempts = include.logs = include.events = true;
+  auto view = co_await find_job(call, *id, include);
+  if (!view) co_return std::nullopt;
+  co_return History{std::move(*view), static_cast<std::size_t>(page->limit), *after};
+}
+
+// Answers with the items numbered above history.after; `number_of` must rise.
+template <typename Items, typename NumberOf>
+void answer_page(Call& call, const History& history, const Items& items, NumberOf number_of) {
+  Items page;
+  bool more = false;
+  for (const auto& item : items) {
+    if (number_of(item) <= history.after) continue;
+    more = page.size() == history.limit;
+    if (more) break;
+    page.push_back(item);
+  }
+  const std::string cursor = more ? std::to_string(number_of(page.back())) : std::string();
+  api::JsonWriter json(call.response.body);
+  api::encode_list(json, page, cursor);
+}
+
+}  // namespace
+
+Task<void> list_attempts(Call& call) {
+  const auto history = co_await find_history(call);
+  if (!history) co_return;
+  std::deque<std::string> texts;
+  answer_page(call, *history, attempts_of(history->view, texts),
+              [](const api::Attempt& attempt) { return static_cast<std::uint64_t>(attempt.n); });
+}
+
+Task<void> list_logs(Call& call) {
+  const auto history = co_await find_history(call);
+  if (!history) co_return;
+  answer_page(call, *history, logs_of(history->view),
+              [](const api::LogLine& line) { return line.seq; });
+}
+
+Task<void> list_job_events(Call& call) {
+  const auto history = co_await find_history(call);
+  if (!history) co_return;
+  const std::vector<engine::FeedEvent> events = engine::job_events(history->view);
+  std::vector<api::JobEvent> shapes;
+  shapes.reserve(events.size());
+  for (const engine::FeedEvent& event : events) shapes.push_back(to_api(event));
+  answer_page(call, *history, shapes, [](const api::JobEvent& event) {
+    return parse_number(event.id).value_or(0);  // the engine numbers the events of a job
+  });
+}
+
+}  // namespace millrace::http

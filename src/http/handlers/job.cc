@@ -1,0 +1,128 @@
+#include <utility>
+
+#include "http/convert.h"
+#include "http/handlers/common.h"
+#include "http/handlers/handlers.h"
+
+namespace millrace::http {
+namespace {
+
+using api::ProblemCode;
+
+// Sends a command on one job and answers with what became of it.
+Task<void> command_job(Call& call, JobId id, core::Command command, api::Include include) {
+  const bool admitted = co_await admits_job(call, id);
+  if (!admitted) co_return;
+  engine::Answer answer = co_await call.ask(std::move(command));
+  core::ItemsReply* reply = reply_in<core::ItemsReply>(answer);
+  if (reply == nullptr || reply->items.size() != 1) {
+    call.refuse(answer);
+    co_return;
+  }
+  co_await answer_item(call, std::move(reply->items.front()), include);
+}
+
+// False: the header is there and no good; the call is answered.
+bool take_if_match(Call& call, std::optional<std::uint64_t>& version) {
+  const Field* field = call.head->find("if-match");
+  if (field == nullptr) return true;
+  version = accepted(call, api::decode_if_match(field->value));
+  return version.has_value();
+}
+
+}  // namespace
+
+Task<void> get_job(Call& call) {
+  const auto id = path_id(call);
+  if (!id) co_return;
+  const auto query = accepted(call, api::decode_job_query(call.query()));
+  if (!query) co_return;
+  std::optional<core::JobView> view;
+  if (query->wait > Duration{0}) {
+    // Nobody waits for the end of a job that they may not see.
+    const bool admitted = co_await admits_job(call, *id);
+    if (!admitted) co_return;
+    engine::Answer answer =
+        co_await call.ask(engine::WatchJob{*id, query->wait}, Call::Patience::kWait);
+    core::JobReply* reply = reply_in<core::JobReply>(answer);
+    if (reply == nullptr) {
+      call.refuse(answer);
+      co_return;
+    }
+    view = co_await find_job(call, *id, std::move(*reply), query->include);
+  } else {
+    view = co_await find_job(call, *id, query->include);
+  }
+  if (view) answer_job(call, *view, query->include);
+}
+
+Task<void> patch_job(Call& call) {
+  const auto id = path_id(call);
+  if (!id) co_return;
+  const auto include = accepted(call, api::decode_include_query(call.query()));
+  if (!include) co_return;
+  core::Edit edit;
+  if (!take_if_match(call, edit.if_version)) co_return;
+  const auto patch = accepted(call, api::decode_job_patch(call.body, call.services.limits));
+  if (!patch) co_return;
+  edit.ids = {*id};
+  edit.priority = patch->priority;
+  edit.run_at = patch->run_at;
+  if (patch->payload) edit.payload = SharedBytes(*patch->payload);
+  if (patch->max_attempts) edit.max_attempts = static_cast<std::uint32_t>(*patch->max_attempts);
+  if (patch->tags) edit.tags = to_shared(*patch->tags);
+  co_await command_job(call, *id, std::move(edit), *include);
+}
+
+Task<void> cancel_job(Call& call) {
+  const auto id = path_id(call);
+  if (!id) co_return;
+  const auto include = accepted(call, api::decode_include_query(call.query()));
+  if (!include) co_return;
+  const auto cancel = accepted(call, api::decode_cancel(call.body, call.services.limits));
+  if (!cancel) co_return;
+  core::Cancel command{{*id}, SharedBytes(cancel->reason)};
+  co_await command_job(call, *id, std::move(command), *include);
+}
+
+Task<void> retry_job(Call& call) {
+  const auto id = path_id(call);
+  if (!id) co_return;
+  const auto include = accepted(call, api::decode_include_query(call.query()));
+  if (!include) co_return;
+  const auto retry = accepted(call, api::decode_retry(call.body, call.services.limits));
+  if (!retry) co_return;
+  core::Retry command{{*id}, retry->run_at, retry->reset_attempts};
+  co_await command_job(call, *id, std::move(command), *include);
+}
+
+Task<void> delete_job(Call& call) {
+  const auto id = path_id(call);
+  if (!id) co_return;
+  if (!accepted(call, api::decode_no_query(call.query()))) co_return;
+  std::optional<std::uint64_t> version;
+  if (!take_if_match(call, version)) co_return;
+  if (version) {
+    const auto view = co_await find_job(call, *id, api::Include());
+    if (!view) co_return;
+    if (view->job.version != *version) {
+      call.refuse(to_problem({core::Rejection::kVersionConflict, {}, {}}));
+      co_return;
+    }
+  }
+  const bool admitted = co_await admits_job(call, *id);
+  if (!admitted) co_return;
+  core::Delete command;
+  command.ids = {*id};
+  engine::Answer answer = co_await call.ask(core::Command(std::move(command)));
+  const core::ItemsReply* reply = reply_in<core::ItemsReply>(answer);
+  if (reply == nullptr || reply->items.size() != 1) {
+    call.refuse(answer);
+  } else if (reply->items.front().refusal) {
+    call.refuse(to_problem(reply->items.front().refusal));
+  } else {
+    call.no_content();
+  }
+}
+
+}  // namespace millrace::http

@@ -1,0 +1,303 @@
+// The workers' calls: claim, heartbeat, ack, poll, and the single forms for curl.
+#include <utility>
+
+#include "api/worker.h"
+#include "api/worker_reply.h"
+#include "http/convert.h"
+#include "http/handlers/common.h"
+#include "http/handlers/handlers.h"
+
+namespace millrace::http {
+namespace {
+
+using api::ProblemCode;
+
+// The items of a batch that go to the shard, and why the others do not.
+struct Sieve {
+  std::vector<std::optional<api::Problem>> refused;  // per item of the request
+  std::vector<JobId> ids;
+};
+
+api::Problem lease_lost() { return to_problem({core::Rejection::kLeaseLost, {}, {}}); }
+
+// Items with faults are refused, and those for jobs of queues that the token does not open: to it
+// they are not there.
+template <typename T>
+Task<Sieve> sieve(Call& call, const std::vector<api::Item<T>>& items) {
+  Sieve made;
+  made.refused.resize(items.size());
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    made.refused[i] = items[i].fault;
+    made.ids.push_back(items[i].value.id);
+  }
+  if (!call.limited()) co_return made;
+  const std::vector<bool> allowed = co_await allowed_jobs(call, made.ids);
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (!allowed[i] && !made.refused[i]) made.refused[i] = lease_lost();
+  }
+  co_return made;
+}
+
+// The id as a refused entry shows it: absent where the item named none.
+std::optional<JobId> shown_id(const JobId& id) {
+  return id == JobId{} ? std::nullopt : std::optional(id);
+}
+
+enum class Entry : std::uint8_t { kState, kLease };
+
+// Puts the shard's answers and the refusals together, in the order of the request.
+void encode_entries(Call& call, api::JsonWriter& json, const Sieve& sieved,
+                    const core::ItemsReply& reply, Entry entry) {
+  json.begin_array();
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < sieved.refused.size(); ++i) {
+    std::optional<api::Problem> problem = sieved.refused[i];
+    const core::ItemReply* item = problem ? nullptr : &reply.items[next++];
+    if (item != nullptr && item->refusal) {
+      problem = to_problem(item->refusal.why == core::Rejection::kNotFound
+                               ? core::Refusal{core::Rejection::kLeaseLost, {}, {}}
+                               : item->refusal);
+    }
+    if (problem) {
+      api::encode_refused_result(json, shown_id(sieved.ids[i]), *problem, call.request_id);
+    } else if (entry == Entry::kLease) {
+      api::encode_heartbeat_result(json, item->id, item->lease_expires_at.value_or(Time{}),
+                                   item->cancel_requested);
+    } else {
+      const std::string_view state =
+          item->state ? api::name_of(to_api(*item->state)) : std::string_view("pruned");
+      api::encode_job_result(json, 200, item->id, state);
+    }
+  }
+  json.end_array();
+}
+
+void answer_results(Call& call, const Sieve& sieved, const core::ItemsReply& reply, Entry entry) {
+  api::JsonWriter json(call.response.body);
+  json.begin_object();
+  json.key("results");
+  encode_entries(call, json, sieved, reply, entry);
+  json.end_object();
+}
+
+// Jobs enqueued by acks go to queues too.
+bool allows_enqueued(const Call& call, const api::Ack& ack) {
+  for (const api::JobSubmission& job : ack.enqueue) {
+    if (!call.allows_queue(job.queue)) return false;
+  }
+  return true;
+}
+
+api::Problem no_such_queue() {
+  return api::make_problem(ProblemCode::kNotFound, "there is no such queue for this token");
+}
+
+Task<Sieve> sieve_acks(Call& call, const std::vector<api::Item<api::Ack>>& items) {
+  Sieve sieved = co_await sieve(call, items);
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (!sieved.refused[i] && !allows_enqueued(call, items[i].value)) {
+      sieved.refused[i] = no_such_queue();
+    }
+  }
+  co_return sieved;
+}
+
+core::Ack acks_of(Call& call, const std::vector<api::Item<api::Ack>>& items, const Sieve& sieved) {
+  core::Ack acks;
+  SpecMaker specs(call.ids, call.now());
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (!sieved.refused[i]) acks.items.push_back(to_core(items[i].value, specs));
+  }
+  return acks;
+}
+
+core::Heartbeat heartbeats_of(const std::vector<api::Item<api::Heartbeat>>& items,
+                              const Sieve& sieved) {
+  core::Heartbeat heartbeats;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (!sieved.refused[i]) heartbeats.items.push_back(to_core(items[i].value));
+  }
+  return heartbeats;
+}
+
+core::AppendLogs logs_of(const std::vector<api::Item<api::LogItem>>& items, const Sieve& sieved) {
+  core::AppendLogs logs;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (!sieved.refused[i]) logs.items.push_back(to_core(items[i].value));
+  }
+  return logs;
+}
+
+// False: a queue is out of the token's reach, and the call is answered.
+bool admits_claim(Call& call, const api::Claim& claim) {
+  for (const std::string& queue : claim.queues) {
+    if (call.allows_queue(queue)) continue;
+    call.refuse(no_such_queue());
+    return false;
+  }
+  return true;
+}
+
+std::vector<api::ClaimedJob> claimed_jobs(const core::ClaimReply& reply) {
+  std::vector<api::ClaimedJob> jobs;
+  jobs.reserve(reply.jobs.size());
+  for (const core::ClaimReply::Item& item : reply.jobs) jobs.push_back(claimed(item.job));
+  return jobs;
+}
+
+// Sends one batch command; null: the call is answered.
+Task<std::optional<core::ItemsReply>> ask_items(Call& call, core::Command command, bool empty) {
+  if (empty) co_return core::ItemsReply{};
+  engine::Answer answer = co_await call.ask(std::move(command));
+  core::ItemsReply* reply = reply_in<core::ItemsReply>(answer);
+  if (reply != nullptr) co_return std::move(*reply);
+  call.refuse(answer);
+  co_return std::nullopt;
+}
+
+api::Decoded<api::Ack> decode_single(const Call& call, const JobId& id) {
+  const api::DecodeLimits& limits = call.services.limits;
+  switch (call.route_id()) {
+    case api::RouteId::kFailJob:
+      return api::decode_fail(call.body, id, limits);
+    case api::RouteId::kSnoozeJob:
+      return api::decode_snooze(call.body, id, limits);
+    case api::RouteId::kReleaseJob:
+      return api::decode_release(call.body, id, limits);
+    default:
+      return api::decode_complete(call.body, id, limits);
+  }
+}
+
+// The answer to a single form.
+Task<void> answer_single(Call& call, core::Command command, JobId id, api::Include include) {
+  const bool admitted = co_await admits_job(call, id);
+  if (!admitted) co_return;
+  auto reply = co_await ask_items(call, std::move(command), false);
+  if (reply && reply->items.size() == 1) {
+    co_await answer_item(call, std::move(reply->items.front()), include);
+  }
+}
+
+}  // namespace
+
+Task<void> claim(Call& call) {
+  if (!accepted(call, api::decode_no_query(call.query()))) co_return;
+  const auto claim = accepted(call, api::decode_claim(call.body, call.services.limits));
+  if (!claim || !admits_claim(call, *claim)) co_return;
+  engine::WaitingClaim waiting{to_core(*claim), claim->wait, to_engine(claim->worker)};
+  engine::Answer answer = co_await call.ask(std::move(waiting), Call::Patience::kWait);
+  const core::ClaimReply* reply = reply_in<core::ClaimReply>(answer);
+  if (reply == nullptr) {
+    call.refuse(answer);
+    co_return;
+  }
+  api::JsonWriter json(call.response.body);
+  api::encode_claim_reply(json, claimed_jobs(*reply));
+}
+
+Task<void> heartbeat(Call& call) {
+  if (!accepted(call, api::decode_no_query(call.query()))) co_return;
+  const auto items = accepted(call, api::decode_heartbeats(call.body, call.services.limits));
+  if (!items) co_return;
+  const Sieve sieved = co_await sieve(call, *items);
+  core::Heartbeat command = heartbeats_of(*items, sieved);
+  const bool empty = command.items.empty();
+  const auto reply = co_await ask_items(call, std::move(command), empty);
+  if (reply) answer_results(call, sieved, *reply, Entry::kLease);
+}
+
+Task<void> ack(Call& call) {
+  if (!accepted(call, api::decode_no_query(call.query()))) co_return;
+  const auto items = accepted(call, api::decode_acks(call.body, call.services.limits));
+  if (!items) co_return;
+  const Sieve sieved = co_await sieve_acks(call, *items);
+  core::Ack command = acks_of(call, *items, sieved);
+  const bool empty = command.items.empty();
+  const auto reply = co_await ask_items(call, std::move(command), empty);
+  if (reply) answer_results(call, sieved, *reply, Entry::kState);
+}
+
+Task<void> poll(Call& call) {
+  if (!accepted(call, api::decode_no_query(call.query()))) co_return;
+  const std::string& worker = call.parameter();
+  if (!api::is_worker_id(worker)) {
+    call.refuse(ProblemCode::kNotFound, "there is no such worker");
+    co_return;
+  }
+  auto body = accepted(call, api::decode_poll(call.body, worker, call.services.limits));
+  if (!body || (body->claim && !admits_claim(call, *body->claim))) co_return;
+  const Sieve acks = co_await sieve_acks(call, body->acks);
+  const Sieve heartbeats = co_await sieve(call, body->heartbeats);
+  const Sieve logs = co_await sieve(call, body->logs);
+
+  engine::Poll poll;
+  poll.acks = acks_of(call, body->acks, acks);
+  poll.heartbeats = heartbeats_of(body->heartbeats, heartbeats);
+  poll.logs = logs_of(body->logs, logs);
+  poll.worker.id = SharedBytes(worker);
+  if (body->claim) {
+    poll.claim = to_core(*body->claim);
+    poll.wait = body->claim->wait;
+    poll.worker = to_engine(body->claim->worker);
+  }
+  engine::Answer answer = co_await call.ask(std::move(poll), Call::Patience::kWait);
+  const auto* reply = std::get_if<engine::PollReply>(&answer);
+  if (reply == nullptr) {
+    call.refuse(answer);
+    co_return;
+  }
+  api::JsonWriter json(call.response.body);
+  json.begin_object();
+  json.key("acks");
+  encode_entries(call, json, acks, reply->acks, Entry::kState);
+  json.key("heartbeats");
+  encode_entries(call, json, heartbeats, reply->heartbeats, Entry::kLease);
+  json.key("logs");
+  encode_entries(call, json, logs, reply->logs, Entry::kState);
+  json.key("jobs");
+  json.begin_array();
+  for (const core::ClaimReply::Item& item : reply->claim.jobs) {
+    api::encode(json, claimed(item.job));
+  }
+  json.end_array();
+  json.key("commands");
+  json.begin_array();
+  for (const engine::WorkerOrder& order : reply->orders) api::encode(json, to_api(order));
+  json.end_array();
+  json.end_object();
+}
+
+Task<void> finish_job(Call& call) {
+  const auto id = path_id(call);
+  if (!id) co_return;
+  const auto include = accepted(call, api::decode_include_query(call.query()));
+  if (!include) co_return;
+  const auto ack = accepted(call, decode_single(call, *id));
+  if (!ack) co_return;
+  if (!allows_enqueued(call, *ack)) {
+    call.refuse(no_such_queue());
+    co_return;
+  }
+  SpecMaker specs(call.ids, call.now());
+  core::Ack command;
+  command.items.push_back(to_core(*ack, specs));
+  command.detail = core::Detail::kJobs;
+  co_await answer_single(call, std::move(command), *id, *include);
+}
+
+Task<void> heartbeat_job(Call& call) {
+  const auto id = path_id(call);
+  if (!id) co_return;
+  const auto include = accepted(call, api::decode_include_query(call.query()));
+  if (!include) co_return;
+  const auto heartbeat =
+      accepted(call, api::decode_heartbeat(call.body, *id, call.services.limits));
+  if (!heartbeat) co_return;
+  core::Heartbeat command;
+  command.items.push_back(to_core(*heartbeat));
+  command.detail = core::Detail::kJobs;
+  co_await answer_single(call, std::move(command), *id, *include);
+}
+
+}  // namespace millrace::http

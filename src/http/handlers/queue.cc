@@ -1,0 +1,112 @@
+#include "api/queue.h"
+
+#include <utility>
+
+#include "api/text.h"
+#include "http/convert.h"
+#include "http/handlers/common.h"
+#include "http/handlers/handlers.h"
+#include "http/names_cursor.h"
+
+namespace millrace::http {
+namespace {
+
+using api::ProblemCode;
+
+void encode_queue(Call& call, const core::Queue& queue) {
+  const engine::QueueRates rates = call.services.statistics.rates(queue.name.view(), call.now());
+  api::JsonWriter json(call.response.body);
+  api::encode(json, to_api(queue, rates, call.now()));
+}
+
+// The path's name can be a queue's, and the caller may see it. False: the call is answered.
+bool admits_queue(Call& call) {
+  if (api::is_name(call.parameter()) && call.allows_queue(call.parameter())) return true;
+  call.refuse(ProblemCode::kNotFound, "there is no such queue");
+  return false;
+}
+
+// Sends a command on the path's queue and answers with the queue.
+Task<void> command_queue(Call& call, core::Command command) {
+  engine::Answer answer = co_await call.ask(std::move(command));
+  const core::QueueReply* reply = reply_in<core::QueueReply>(answer);
+  if (reply == nullptr) {
+    call.refuse(answer);
+  } else if (reply->refusal) {
+    call.refuse(to_problem(reply->refusal, "queue"));
+  } else if (reply->queues.empty()) {
+    call.refuse(ProblemCode::kNotFound, "there is no such queue");
+  } else {
+    encode_queue(call, reply->queues.front());
+    if (reply->created && call.route_id() == api::RouteId::kPutQueue) call.response.status = 201;
+  }
+}
+
+}  // namespace
+
+Task<void> list_queues(Call& call) {
+  const auto page = accepted(call, api::decode_page_query(call.query()));
+  if (!page) co_return;
+  const auto after = parse_name_cursor(page->cursor);
+  if (!after) {
+    call.refuse(bad_cursor());
+    co_return;
+  }
+  engine::Answer answer = co_await call.ask(core::Command(core::GetQueues{}));
+  const core::QueueReply* reply = reply_in<core::QueueReply>(answer);
+  if (reply == nullptr) {
+    call.refuse(answer);
+    co_return;
+  }
+  const Time now = call.now();
+  std::vector<api::Queue> queues;
+  bool more = false;
+  for (const core::Queue& queue : reply->queues) {
+    const std::string_view name = queue.name.view();
+    if (name <= *after || !call.allows_queue(name)) continue;
+    more = queues.size() == static_cast<std::size_t>(page->limit);
+    if (more) break;
+    queues.push_back(to_api(queue, call.services.statistics.rates(name, now), now));
+  }
+  const std::string cursor = more ? name_cursor(queues.back().name) : std::string();
+  api::JsonWriter json(call.response.body);
+  api::encode_list(json, queues, cursor);
+}
+
+Task<void> get_queue(Call& call) {
+  if (!accepted(call, api::decode_no_query(call.query()))) co_return;
+  if (!admits_queue(call)) co_return;
+  core::GetQueues command{SharedBytes(call.parameter())};
+  co_await command_queue(call, std::move(command));
+}
+
+Task<void> set_queue(Call& call) {
+  if (!accepted(call, api::decode_no_query(call.query()))) co_return;
+  if (!admits_queue(call)) co_return;
+  const auto change = accepted(call, api::decode_queue_settings(call.body, call.services.limits));
+  if (!change) co_return;
+  core::SetQueue command;
+  command.queue = SharedBytes(call.parameter());
+  command.replace = call.route_id() == api::RouteId::kPutQueue;
+  command.patch = to_core(*change, call.services.default_retention);
+  co_await command_queue(call, std::move(command));
+}
+
+Task<void> pause_queue(Call& call) {
+  if (!accepted(call, api::decode_no_query(call.query()))) co_return;
+  if (!admits_queue(call)) co_return;
+  const auto pause = accepted(call, api::decode_pause(call.body, call.services.limits));
+  if (!pause) co_return;
+  core::PauseQueue command{SharedBytes(call.parameter()), SharedBytes(pause->reason)};
+  co_await command_queue(call, std::move(command));
+}
+
+Task<void> resume_queue(Call& call) {
+  if (!accepted(call, api::decode_no_query(call.query()))) co_return;
+  if (!admits_queue(call)) co_return;
+  if (!accepted(call, api::decode_nothing(call.body, call.services.limits))) co_return;
+  core::ResumeQueue command{SharedBytes(call.parameter())};
+  co_await command_queue(call, std::move(command));
+}
+
+}  // namespace millrace::http
