@@ -1,0 +1,239 @@
+#include "server/commands.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "api/json_writer.h"
+#include "server/config.h"
+#include "server/config_keys.h"
+#include "server/serve.h"
+#include "server/shard_clock.h"
+#include "server/token.h"
+#include "server/verify.h"
+
+namespace millrace::server {
+namespace {
+
+constexpr int kFailure = 1;
+constexpr int kBadConfiguration = 78;
+
+// The sub-command `name`, which may be there already.
+CLI::App& group(CLI::App& app, const std::string& name, const std::string& description) {
+  for (CLI::App* const existing : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (existing->get_name() == name) return *existing;
+  }
+  return *app.add_subcommand(name, description)->require_subcommand(1);
+}
+
+bool wants_json(const CLI::App& app) {
+  const CLI::Option* const output = app.get_option_no_throw("--output");
+  return output != nullptr && output->count() > 0 && output->as<std::string>() == "json";
+}
+
+void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+// The flags of the configuration, as typed.
+struct ConfigFlags {
+  std::map<std::string, std::string> values;
+  std::string file;
+};
+
+std::shared_ptr<ConfigFlags> add_config_flags(CLI::App& command) {
+  auto flags = std::make_shared<ConfigFlags>();
+  command.add_option("--config", flags->file, "Configuration file")->type_name("FILE");
+  for (const ConfigKey& key : config_keys()) {
+    const std::string name(key.name);
+    command
+        .add_option_function<std::string>(
+            flag_of(name), [flags, name](const std::string& text) { flags->values[name] = text; },
+            std::string(key.help))
+        ->type_name("VALUE")
+        ->default_str(std::string(key.default_text));
+  }
+  return flags;
+}
+
+// None: what is wrong has been told.
+std::optional<LoadedConfig> load(const ConfigFlags& flags) {
+  ConfigInput input;
+  input.flags.assign(flags.values.begin(), flags.values.end());
+  input.environment = millrace_environment();
+  if (!flags.file.empty()) input.config_flag = flags.file;
+  auto loaded = load_config(input);
+  if (loaded) return std::move(*loaded);
+  for (const std::string& error : loaded.error()) fmt::print(stderr, "millrace: {}\n", error);
+  return std::nullopt;
+}
+
+std::string settings_json(const std::vector<Setting>& settings) {
+  std::string text;
+  api::JsonWriter json(text);
+  json.begin_array();
+  for (const Setting& setting : settings) {
+    json.begin_object();
+    json.member("key", setting.key);
+    json.member("value", setting.value);
+    json.member("source", setting.source);
+    json.end_object();
+  }
+  json.end_array();
+  return text + '\n';
+}
+
+std::string settings_table(const std::vector<Setting>& settings) {
+  std::size_t key_width = 0;
+  std::size_t value_width = 0;
+  for (const Setting& setting : settings) {
+    key_width = std::max(key_width, setting.key.size());
+    value_width = std::max(value_width, setting.value.size());
+  }
+  std::string text;
+  for (const Setting& setting : settings) {
+    text += fmt::format("{:<{}}  {:<{}}  {}\n", setting.key, key_width, setting.value, value_width,
+                        setting.source);
+  }
+  return text;
+}
+
+void add_serve(CLI::App& app, int& exit_code) {
+  CLI::App& command = *app.add_subcommand("serve", "Run the server");
+  const auto flags = add_config_flags(command);
+  command.footer(
+      "Each flag is also a key of the configuration file and a variable of the environment:\n"
+      "--limits-body, limits.body, MILLRACE_LIMITS_BODY.\n"
+      "Example:\n"
+      "  millrace serve --listen 127.0.0.1:7600 --data /var/lib/millrace");
+  command.callback([flags, &exit_code] {
+    const auto loaded = load(*flags);
+    exit_code = loaded ? serve(*loaded) : kBadConfiguration;
+  });
+}
+
+void add_config_show(CLI::App& app, int& exit_code) {
+  CLI::App& config = group(app, "config", "Look at the server's configuration");
+  CLI::App& command =
+      *config.add_subcommand("show", "Print each setting and where its value comes from");
+  const auto flags = add_config_flags(command);
+  command.footer(
+      "Takes the flags of `millrace serve`, and shows what a server started with them would use.\n"
+      "Example:\n"
+      "  millrace config show --config millrace.toml -o json");
+  command.callback([flags, &app, &exit_code] {
+    const auto loaded = load(*flags);
+    if (!loaded) {
+      exit_code = kBadConfiguration;
+    } else {
+      print(wants_json(app) ? settings_json(loaded->settings) : settings_table(loaded->settings));
+    }
+  });
+}
+
+// A duration from now, or an instant.
+std::optional<Time> parse_expiry(const std::string& text) {
+  if (const auto duration = parse_duration(text)) {
+    return add_saturating(system_time().wall(), *duration);
+  }
+  return parse_rfc3339(text);
+}
+
+void print_token(const IssuedToken& token, bool as_json) {
+  if (as_json) {
+    std::string text;
+    api::JsonWriter json(text);
+    json.begin_object();
+    json.member("token", token.text);
+    json.member("name", token.settings.name);
+    json.member("hash", token.settings.hash);
+    json.member("toml", token_toml(token.settings));
+    json.end_object();
+    print(text + '\n');
+    return;
+  }
+  print(token.text + "\n\n" + token_toml(token.settings));
+  std::fflush(stdout);
+  fmt::print(stderr,
+             "\nThe first line is the token: it is shown this once, clients send it. The rest goes "
+             "into\nthe server's configuration file; start the server again to have it know the "
+             "token.\n");
+}
+
+void add_token_new(CLI::App& app, int& exit_code) {
+  CLI::App& token = group(app, "token", "Make tokens for the server");
+  CLI::App& command =
+      *token.add_subcommand("new", "Make a token, and its lines for the configuration file");
+  struct Options {
+    http::TokenSettings settings;
+    std::string expires;
+  };
+  const auto options = std::make_shared<Options>();
+  command.add_option("--name", options->settings.name, "For the log and for you")
+      ->required()
+      ->type_name("NAME");
+  command
+      .add_option("--scope", options->settings.scopes,
+                  "submit, work, read, operate or admin; may be given several times")
+      ->required()
+      ->check(CLI::IsMember({"submit", "work", "read", "operate", "admin"}))
+      ->allow_extra_args(false)
+      ->type_name("SCOPE");
+  command
+      .add_option("--queue", options->settings.queues,
+                  "Only these queues (mail, mail.*); may be given several times")
+      ->allow_extra_args(false)
+      ->type_name("GLOB");
+  command.add_option("--expires", options->expires, "90d from now, or 2027-01-31T00:00:00Z")
+      ->type_name("WHEN");
+  command.footer(
+      "Example:\n"
+      "  millrace token new --name deploy --scope submit --scope read --queue 'mail.*' "
+      "--expires 90d");
+  command.callback([options, &app, &exit_code] {
+    if (!options->expires.empty()) {
+      options->settings.expires_at = parse_expiry(options->expires);
+      if (!options->settings.expires_at) {
+        throw CLI::ValidationError("--expires", "must be a duration, like 90d, or a time");
+      }
+    }
+    IssuedToken made = issue_token(options->settings);
+    if (const Status status = check_token(made.settings); !status) {
+      throw CLI::ValidationError("token new", status.error().message);
+    }
+    print_token(made, wants_json(app));
+    exit_code = 0;
+  });
+}
+
+void add_admin_verify(CLI::App& app, int& exit_code) {
+  CLI::App& admin = group(app, "admin", "Back up and verify a store");
+  CLI::App& command =
+      *admin.add_subcommand("verify", "Check every row of a store that no server is using");
+  const auto directory = std::make_shared<std::string>();
+  command.add_option("--data,DIRECTORY", *directory, "The data directory, or a backup")
+      ->required()
+      ->type_name("DIRECTORY");
+  command.footer(
+      "Reads the journal and the tables, checks every checksum, the chain of rows, and that both\n"
+      "agree. Changes nothing.\n"
+      "Example:\n"
+      "  millrace admin verify /backup/millrace-2026-03-01");
+  command.callback(
+      [directory, &exit_code] { exit_code = verify_directory(*directory) ? 0 : kFailure; });
+}
+
+}  // namespace
+
+void add_commands(CLI::App& app, int& exit_code) {
+  add_serve(app, exit_code);
+  add_config_show(app, exit_code);
+  add_token_new(app, exit_code);
+  add_admin_verify(app, exit_code);
+}
+
+}  // namespace millrace::server

@@ -1,0 +1,13 @@
+// The server's own commands: serve, config show, token new, admin verify.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace millrace::server {
+
+// Adds them to the tree; each sets `exit_code` when it has run. Both must outlive the parsing.
+void add_commands(CLI::App& app, int& exit_code);
+
+}  // namespace millrace::server

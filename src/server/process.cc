@@ -1,0 +1,76 @@
+#include "server/process.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+
+#include "base/check.h"
+
+namespace millrace::server {
+
+void prepare_process() {
+  ::umask(077);
+  ::prctl(PR_SET_DUMPABLE, 0);
+  ::signal(SIGPIPE, SIG_IGN);
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+    files.rlim_cur = files.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &files);  // what we have now is enough to start with
+  }
+}
+
+StopSignals::StopSignals() {
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  ::sigaddset(&signals, SIGTERM);
+  ::sigaddset(&signals, SIGINT);
+  MILLRACE_CHECK(::pthread_sigmask(SIG_BLOCK, &signals, nullptr) == 0);
+  signal_fd_ = ::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+  bell_fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  MILLRACE_CHECK(signal_fd_ >= 0 && bell_fd_ >= 0);
+}
+
+StopSignals::~StopSignals() {
+  ::close(signal_fd_);
+  ::close(bell_fd_);
+}
+
+void StopSignals::ring() {
+  const std::uint64_t one = 1;
+  // It fails only when it has been rung for ever already.
+  [[maybe_unused]] const ssize_t written = ::write(bell_fd_, &one, sizeof one);
+}
+
+StopSignals::Woken StopSignals::wait(
+    std::optional<std::chrono::steady_clock::time_point> deadline) {
+  std::array<pollfd, 2> polled = {pollfd{signal_fd_, POLLIN, 0}, pollfd{bell_fd_, POLLIN, 0}};
+  while (true) {
+    int timeout_ms = -1;
+    if (deadline) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(
+          *deadline - std::chrono::steady_clock::now());
+      if (left.count() <= 0) return Woken::kTimeout;
+      timeout_ms = static_cast<int>(std::min<std::int64_t>(left.count(), 3'600'000));
+    }
+    const int ready = ::poll(polled.data(), polled.size(), timeout_ms);
+    if (ready < 0 && errno != EINTR) MILLRACE_CHECK(ready >= 0);
+    if (ready <= 0) continue;
+    signalfd_siginfo signal{};
+    if (::read(signal_fd_, &signal, sizeof signal) == sizeof signal) return Woken::kSignal;
+    std::uint64_t rings = 0;
+    if (::read(bell_fd_, &rings, sizeof rings) == sizeof rings) return Woken::kBell;
+  }
+}
+
+}  // namespace millrace::server
