@@ -23,8 +23,8 @@ void read_types(const Argument& argument, EventsQuery& out) {
     const std::optional<EventType> type = parse_event_type(each.value);
     if (!type) {
       const std::string_view meant = nearest(each.value, kTypes);
-      each.fault("unknown event type " + quoted(each.value) +
-                 (meant.empty() ? "" : "; did you mean " + quoted(meant) + "?"));
+      each.fault("unknown event type " + single_quoted(each.value) +
+                 (meant.empty() ? "" : "; did you mean " + single_quoted(meant) + "?"));
     } else if (std::ranges::find(out.types, *type) == out.types.end()) {
       out.types.push_back(*type);
     }

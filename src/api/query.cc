@@ -109,7 +109,7 @@ class Parser {
     const bool alone = at_ == text_.size() || is_space(text_[at_]);
     if (alone && !name.empty()) {
       return Fault(fmt::format("the word {} names no field; write FIELD:VALUE, such as type:{}",
-                               quoted(name), quoted(name)));
+                               single_quoted(name), single_quoted(name)));
     }
     if (auto fault = parse_field(name, term)) return Fault(std::move(*fault));
     if (auto fault = parse_operator(name, term)) return Fault(std::move(*fault));
@@ -124,9 +124,9 @@ class Parser {
     if (found == kFields.end()) {
       const std::string_view meant = nearest(head, kFields);
       if (meant.empty())
-        return fmt::format("unknown field {}; fields are {}", quoted(head),
+        return fmt::format("unknown field {}; fields are {}", single_quoted(head),
                            fmt::join(kFields, ", "));
-      return fmt::format("unknown field {}; did you mean '{}'?", quoted(head), meant);
+      return fmt::format("unknown field {}; did you mean '{}'?", single_quoted(head), meant);
     }
     term.field = static_cast<QueryField>(found - kFields.begin());
     if (has_path(term.field)) {
@@ -137,7 +137,7 @@ class Parser {
       const bool empty_part =
           term.path.starts_with('.') || term.path.ends_with('.') || term.path.contains("..");
       if (empty_part && term.field != QueryField::kMeta)
-        return fmt::format("{} has an empty part", quoted(name));
+        return fmt::format("{} has an empty part", single_quoted(name));
     } else if (dot != std::string_view::npos) {
       return fmt::format("{} has no parts; write {}:VALUE", head, head);
     }
@@ -156,7 +156,7 @@ class Parser {
       term.op = op;
       return std::nullopt;
     }
-    return fmt::format("unknown operator behind {}; operators are {}", quoted(name),
+    return fmt::format("unknown operator behind {}; operators are {}", single_quoted(name),
                        fmt::join(kOperators, " "));
   }
 
@@ -206,29 +206,31 @@ class Parser {
     switch (kind_of(term.field)) {
       case Kind::kState: {
         const std::optional<JobState> state = parse_job_state(text);
-        if (!state) return fmt::format("unknown state {}", quoted(text));
+        if (!state) return fmt::format("unknown state {}", single_quoted(text));
         value.state = static_cast<std::uint8_t>(*state);
         break;
       }
       case Kind::kId:
         value.id = parse_job_id(text);
-        if (!value.id) return fmt::format("{} is no id", quoted(text));
+        if (!value.id) return fmt::format("{} is no id", single_quoted(text));
         break;
       case Kind::kNumber:
         value.number = parse_integer(text);
-        if (!value.number) return fmt::format("{} takes an integer, not {}", name, quoted(text));
+        if (!value.number)
+          return fmt::format("{} takes an integer, not {}", name, single_quoted(text));
         break;
       case Kind::kTime:
         value.time = parse_time(text);
         if (!value.time)
           return fmt::format("{} takes a time such as 2026-03-01T09:30:00Z, not {}", name,
-                             quoted(text));
+                             single_quoted(text));
         break;
       case Kind::kPath:
         value.number = parse_integer(text);
         value.real = parse_real(text);
         if (is_comparison(term.op) && !value.real) {
-          return fmt::format("{}{} takes a number, not {}", name, text_of(term.op), quoted(text));
+          return fmt::format("{}{} takes a number, not {}", name, text_of(term.op),
+                             single_quoted(text));
         }
         break;
       case Kind::kText:

@@ -37,8 +37,10 @@ constexpr Parameter<Parts> kParameters[] = {
      [](const Argument& a, Parts& out) {
        take_duration(a, kMinStatsStepMs, kMaxStatsWindowMs, out.window);
      }},
-    {"step_ms", [](const Argument& a,
-                   Parts& out) { take_duration(a, kMinStatsStepMs, kMaxStatsWindowMs, out.step); }},
+    {"step_ms",
+     [](const Argument& a, Parts& out) {
+       out.step_named = take_duration(a, kMinStatsStepMs, kMaxStatsWindowMs, out.step);
+     }},
     {"by", read_by, Repeated::kTaken},
 };
 

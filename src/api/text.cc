@@ -110,7 +110,7 @@ std::string describe_faults(std::size_t count) {
   return count == 1 ? "1 fault" : std::to_string(count) + " faults";
 }
 
-std::string quoted(std::string_view text) {
+std::string single_quoted(std::string_view text) {
   const std::string_view cut = cut_utf8(text, kMaxQuotedBytes);
   std::string result = "'";
   for (const char c : cut) {

@@ -34,6 +34,6 @@ std::string words_rule(std::span<const std::string_view> words);  // "must be on
 std::string describe_faults(std::size_t count);
 
 // `text` in single quotes for a message: cut to a bearable length, control characters as '?'.
-std::string quoted(std::string_view text);
+std::string single_quoted(std::string_view text);
 
 }  // namespace millrace::api
