@@ -19,6 +19,7 @@ constexpr milliseconds kDefaultLease{30'000};  // the server's, for jobs and que
 constexpr milliseconds kMinLease{1'000};
 constexpr milliseconds kIdlePause{
     1'000};  // between claims of a worker that waits for its own last jobs
+constexpr milliseconds kAbortedFlush{2'000};  // for the last outcomes of a worker that was aborted
 constexpr int kMaxClaim = 1'000;
 
 std::string host_name() {
@@ -67,9 +68,11 @@ Result<void> WorkerCore::run(std::stop_token stop) {
   claimer_takes_acks_ = false;
   changed_.notify_all();
   changed_.wait(lock, [this] { return free_slots_ == options_.concurrency; });
+  const auto has_told_all = [this] { return outbox_.empty() && acks_in_flight_ == 0; };
   const auto deadline = std::chrono::steady_clock::now() + options_.flush_timeout;
-  const bool told_all = changed_.wait_until(
-      lock, deadline, [this] { return outbox_.empty() && acks_in_flight_ == 0; });
+  changed_.wait_until(lock, deadline, [&] { return is_aborted_ || has_told_all(); });
+  if (is_aborted_) changed_.wait_for(lock, kAbortedFlush, has_told_all);
+  const bool told_all = has_told_all();
   is_closing_ = true;
   changed_.notify_all();
   lock.unlock();
@@ -85,6 +88,8 @@ void WorkerCore::abort() {
   {
     const std::lock_guard lock(mutex_);
     for (const auto& [key, attempt] : attempts_) keys.push_back(key);
+    is_aborted_ = true;
+    changed_.notify_all();
   }
   for (const AttemptKey& key : keys) end_attempt(key, StopReason::kAborted);
 }

@@ -108,6 +108,7 @@ class WorkerCore {
       false;  // it waits for a slot, and will take along what is in the outbox by then
   bool is_closing_ = false;  // handlers and reporter end
   bool is_told_to_stop_ = false;
+  bool is_aborted_ = false;
   bool is_unreachable_ = false;
   bool acks_are_suspect_ =
       false;  // a claim that carried some was refused: the reporter finds out which

@@ -83,6 +83,7 @@ class Client {
   Result<Response> call(Request request);
 
   const std::string& url() const { return options_.url; }
+  const std::string& token() const { return options_.token; }
 
  private:
   Result<Response> send_repeatedly(const Request& request);

@@ -1,0 +1,182 @@
+// millrace work: a worker that runs a command for each job.
+#include <fmt/format.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+
+#include "base/time.h"
+#include "cli/commands.h"
+#include "cli/exit_code.h"
+#include "cli/job_outcome.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/process.h"
+#include "cli/signals.h"
+#include "millrace/worker.h"
+
+namespace millrace::cli {
+namespace {
+
+constexpr std::size_t kMaxOutputBytes = std::size_t{1}
+                                        << 20;  // the server's default bound on a result
+constexpr int kMaxConcurrency = 1'000;
+
+struct Work {
+  std::vector<std::string> queues;
+  std::vector<std::string> types;
+  int concurrency = 1;
+  std::optional<sdk::Milliseconds> lease;
+  std::optional<sdk::Milliseconds> grace = sdk::Milliseconds{10'000};
+  std::string id;
+  bool once = false;
+  bool until_empty = false;
+  bool verbose = false;
+};
+
+// A line of a job's standard error, passed on. One write each, so that jobs do not mix within a
+// line.
+void echo(std::string_view line) {
+  const std::string text = (is_terminal(2) ? printable(line) : std::string(line)) + "\n";
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+Command command_for(const sdk::ClaimedJob& job, const std::vector<std::string>& words) {
+  return {.words = words,
+          .environment = {{"MILLRACE_JOB_ID", job.id},
+                          {"MILLRACE_TYPE", job.type},
+                          {"MILLRACE_ATTEMPT", std::to_string(job.attempt)},
+                          {"MILLRACE_TOKEN", std::to_string(job.token)}},
+          .input = job.payload,
+          .max_output = kMaxOutputBytes,
+          .on_error_line = {}};
+}
+
+sdk::Outcome run_job(sdk::Context& context, const Work& options,
+                     const std::vector<std::string>& words, const std::atomic<bool>& is_aborted) {
+  const auto began = std::chrono::steady_clock::now();
+  Command command = command_for(context.job(), words);
+  command.on_error_line = [&context](std::string_view line) {
+    context.log("info", line);
+    echo(line);
+  };
+  const StopPolicy policy{context.stop_token(), options.grace.value_or(sdk::Milliseconds{0}),
+                          [&is_aborted] { return is_aborted.load(); }};
+  const auto end = run_command(command, policy);
+  if (!end) return sdk::Outcome::failed({.type = "spawn", .message = end.error().message});
+  if (end->is_output_cut) {
+    context.log("warn", fmt::format("the result is cut at {}", format_size(kMaxOutputBytes)));
+  }
+  auto outcome = outcome_of(*end, context.stop_reason());
+  if (options.verbose) {
+    const auto took =
+        std::chrono::floor<sdk::Milliseconds>(std::chrono::steady_clock::now() - began);
+    note(fmt::format("{}  {}  {} after {}", context.job().id, context.job().type, outcome.outcome,
+                     format_duration_for_people(took)));
+  }
+  return outcome;
+}
+
+sdk::WorkerOptions worker_options(const Work& options) {
+  sdk::WorkerOptions worker{.queues = options.queues,
+                            .types = options.types,
+                            .concurrency = options.concurrency,
+                            .lease = options.lease,
+                            .id = options.id,
+                            .notice = note};
+  if (worker.queues.empty()) worker.queues = {"default"};
+  if (options.once) worker.exit_when = sdk::ExitWhen::kOneJobDone;
+  if (options.until_empty) worker.exit_when = sdk::ExitWhen::kNothingToClaim;
+  return worker;
+}
+
+bool is_usable(const std::vector<std::string>& words, Session& session) {
+  if (words.empty()) {
+    session.fail(
+        kUsage,
+        "name the command to run after \"--\", as in `millrace work -q email -- ./send.sh`");
+    return false;
+  }
+  if (find_program(words.front()).empty()) {
+    session.fail(kUsage, fmt::format("{} is not a program that can be run", words.front()));
+    return false;
+  }
+  return true;
+}
+
+void run(const Work& options, Session& session) {
+  const std::vector<std::string>& words = session.after_dashes;
+  if (!is_usable(words, session)) return;
+  std::signal(SIGPIPE, SIG_IGN);  // a command that closes its standard input is not our end
+  session.with_client([&](sdk::Client& client) {
+    std::stop_source stop;
+    sdk::Worker* running = nullptr;
+    std::atomic<bool> is_aborted = false;
+    std::mutex mutex;  // guards `running`
+    const SignalWatcher signals([&](int count) {
+      if (count == 1) {
+        note("stopping: no new jobs, waiting for those that run; a second signal kills them");
+        stop.request_stop();
+        return;
+      }
+      const std::lock_guard lock(mutex);
+      is_aborted = true;
+      if (running != nullptr) running->abort();
+    });
+    sdk::Worker worker(client, worker_options(options), [&](sdk::Context& context) {
+      return run_job(context, options, words, is_aborted);
+    });
+    {
+      const std::lock_guard lock(mutex);
+      running = &worker;
+    }
+    const auto done = worker.run(stop.get_token());
+    {
+      const std::lock_guard lock(mutex);
+      running = nullptr;
+    }
+    if (!done) return session.fail(done.error());
+    if (is_aborted) session.exit_code = kInterrupted;
+  });
+}
+
+}  // namespace
+
+void add_work(CLI::App& app, Session& session) {
+  CLI::App& command = *app.add_subcommand("work", "Run a command for each job");
+  const auto options = std::make_shared<Work>();
+  command
+      .add_option("-q,--queue", options->queues,
+                  "Queues in order of preference; repeated or with commas (default: default)")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command.add_option("-t,--type", options->types, "Only jobs of these types")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command.add_option("-c,--concurrency", options->concurrency, "Jobs at a time (default: 1)")
+      ->check(CLI::Range(1, kMaxConcurrency));
+  add_duration(command, "--lease", options->lease,
+               "How long we may be silent (default: the job's)");
+  add_duration(command, "--grace", options->grace,
+               "Between SIGTERM and SIGKILL for a cancelled job (default: 10s)");
+  command.add_option("--id", options->id,
+                     "Name of this worker (default: made of host and process)");
+  CLI::Option* once = command.add_flag("--once", options->once, "Leave after one job");
+  command.add_flag("--until-empty", options->until_empty, "Leave when nothing is left to claim")
+      ->excludes(once);
+  command.add_flag("-v,--verbose", options->verbose, "Say how each job ended");
+  command.footer(
+      "After \"--\" comes the command. For each job it gets the payload on standard input and\n"
+      "MILLRACE_JOB_ID, MILLRACE_TYPE, MILLRACE_ATTEMPT and MILLRACE_TOKEN (of the lease) in its\n"
+      "environment. What it prints is the result; standard error is the job's log. Exit status 0:\n"
+      "succeeded; 65: failed for good; 75 and any other: failed, to be retried.\n"
+      "SIGTERM or Ctrl-C stops claiming and waits for the running jobs; a second one kills "
+      "them.\n\n"
+      "Examples:\n"
+      "  millrace work -q email -c 4 -- ./send.sh\n"
+      "  millrace work -q urgent,default -t resize -- convert - -resize 100x100 png:-\n"
+      "  millrace work -q nightly --until-empty -- ./report.py");
+  command.callback([options, &session] { run(*options, session); });
+}
+
+}  // namespace millrace::cli
