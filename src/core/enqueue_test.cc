@@ -1,0 +1,222 @@
+#include "core/scenario.h"
+
+namespace millrace::core {
+namespace {
+
+std::shared_ptr<const JobExtras> unique(const std::string& key, OnConflict on_conflict = OnConflict::kReturn,
+                                        std::optional<Duration> hold_for = {}) {
+  JobExtras extras;
+  extras.unique = UniqueRule{SharedBytes(key), hold_for, on_conflict};
+  return std::make_shared<const JobExtras>(extras);
+}
+
+TEST(Enqueue, AJobIsReadyAtOnceAndItsQueueIsMade) {
+  Scenario s;
+  const auto item = s.enqueue("a");
+  EXPECT_EQ(item.fate, Fate::kCreated);
+  EXPECT_EQ(item.state, State::kReady);
+  const Queue queue = s.queue();
+  EXPECT_EQ(queue.created, 1u);
+  EXPECT_EQ(queue.counts[static_cast<std::size_t>(State::kReady)], 1u);
+  EXPECT_EQ(queue.oldest_ready_at, s.now());
+}
+
+TEST(Enqueue, TheQueuesSettingsStandInWhereTheJobIsSilent) {
+  Scenario s;
+  QueuePatch patch;
+  patch.max_attempts = 9;
+  patch.lease = Duration{7'000};
+  s.set_queue("mail", patch);
+  s.enqueue("a");
+  EXPECT_EQ(s.job("a").max_attempts, 9u);
+  EXPECT_EQ(s.job("a").lease, Duration{7'000});
+  EXPECT_EQ(*s.job("a").retry, *default_retry_policy());
+}
+
+TEST(Enqueue, ADelayedJobWaitsAndAPastOneIsDueNow) {
+  Scenario s;
+  auto later = Scenario::spec("later");
+  later.delay = Duration{2'000};
+  auto past = Scenario::spec("past");
+  past.run_at = s.now() - Duration{5'000};
+  s.enqueue({later, past});
+  EXPECT_EQ(s.state("later"), "scheduled");
+  EXPECT_EQ(s.job("past").run_at, s.now());
+  s.wait_ms(1'999);
+  EXPECT_EQ(s.claim(9), "past");
+  s.wait_ms(1);
+  EXPECT_EQ(s.claim(9), "later");
+}
+
+TEST(Enqueue, AKnownIdIsAnsweredWithItsJobAndIsInTheWayInAnotherQueue) {
+  Scenario s;
+  auto job = Scenario::spec("a");
+  job.id_origin = IdOrigin::kClient;
+  s.enqueue(job);
+  EXPECT_EQ(s.enqueue(job).fate, Fate::kExisting);
+  auto elsewhere = Scenario::spec("a", "other");
+  elsewhere.id_origin = IdOrigin::kClient;
+  EXPECT_EQ(s.enqueue(elsewhere).refusal.why, Rejection::kDuplicateJob);
+
+  s.claim();
+  s.ack("a", AckOutcome::kSucceeded);
+  s.project();  // out of memory: found through the tables
+  EXPECT_EQ(s.state("a"), "gone");
+  EXPECT_EQ(s.enqueue(job).fate, Fate::kExisting);
+  EXPECT_EQ(s.enqueue(job).state, State::kSucceeded);
+  EXPECT_EQ(s.enqueue(elsewhere).refusal.why, Rejection::kDuplicateJob);
+}
+
+TEST(Enqueue, AnIdempotencyKeyMakesOneJobWithinItsWindow) {
+  Scenario s;
+  const auto submit = [&](const std::string& name, const std::string& key, const std::string& body) {
+    Enqueue command;
+    command.jobs = {Scenario::spec(name)};
+    command.key = IdempotencyKey{fingerprint("mail", key), fingerprint(body), {}};
+    command.key_window = Duration{10'000};
+    return std::get<EnqueueReply>(s.decide(std::move(command))).items.at(0);
+  };
+  EXPECT_EQ(submit("a", "k", "body").fate, Fate::kCreated);
+  const auto again = submit("b", "k", "body");
+  EXPECT_EQ(again.fate, Fate::kExisting);
+  EXPECT_EQ(again.id, Scenario::id("a"));
+  EXPECT_EQ(submit("c", "k", "other body").refusal.why, Rejection::kIdempotencyMismatch);
+  EXPECT_EQ(submit("d", "other", "body").fate, Fate::kCreated);
+
+  s.remove("a");  // the key outlives its job
+  EXPECT_EQ(submit("e", "k", "body").id, Scenario::id("a"));
+  s.wait_ms(9'999);
+  EXPECT_EQ(submit("f", "k", "body").fate, Fate::kExisting);
+  s.wait_ms(1);
+  EXPECT_EQ(submit("g", "k", "other body").fate, Fate::kCreated);
+  s.wait_ms(60'000);
+  EXPECT_EQ(s.machine().keys_held(), 0u);
+}
+
+TEST(Enqueue, KeysAreLimitedAndNoneIsReleasedEarly) {
+  MachineOptions options;
+  options.max_keys = 1;
+  Scenario s(options);
+  const auto submit = [&](const std::string& name) {
+    Enqueue command;
+    command.jobs = {Scenario::spec(name)};
+    command.key = IdempotencyKey{fingerprint(name), fingerprint(name), {}};
+    return std::get<EnqueueReply>(s.decide(std::move(command))).items.at(0);
+  };
+  EXPECT_EQ(submit("a").fate, Fate::kCreated);
+  EXPECT_EQ(submit("b").refusal.why, Rejection::kOverloaded);
+  EXPECT_EQ(submit("a").fate, Fate::kExisting);
+}
+
+TEST(Enqueue, AUniqueKeyHoldsWhileItsJobLives) {
+  Scenario s;
+  auto first = Scenario::spec("a");
+  first.extras = unique("report");
+  auto second = Scenario::spec("b");
+  second.extras = unique("report");
+  auto rejecting = Scenario::spec("c");
+  rejecting.extras = unique("report", OnConflict::kReject);
+  s.enqueue(first);
+  EXPECT_EQ(s.enqueue(second).id, Scenario::id("a"));
+  EXPECT_EQ(s.enqueue(rejecting).refusal.why, Rejection::kDuplicateJob);
+  EXPECT_EQ(s.enqueue(rejecting).refusal.other, Scenario::id("a"));
+  s.claim();
+  s.ack("a", AckOutcome::kFailed);  // retrying: still alive
+  EXPECT_EQ(s.enqueue(second).id, Scenario::id("a"));
+  s.cancel("a");
+  EXPECT_EQ(s.enqueue(second).fate, Fate::kCreated);
+}
+
+TEST(Enqueue, AUniqueKeyMayHoldPastTheEndEvenOfAJobThatLeavesNothingBehind) {
+  Scenario s;
+  QueuePatch nothing_behind;
+  nothing_behind.succeeded = Duration{0};
+  s.set_queue("mail", nothing_behind);
+  auto first = Scenario::spec("a");
+  first.extras = unique("report", OnConflict::kReject, Duration{5'000});
+  s.enqueue(first);
+  s.claim();
+  s.ack("a", AckOutcome::kSucceeded);
+  EXPECT_EQ(s.state("a"), "gone");
+  auto second = first;
+  second.id = Scenario::id("b");
+  EXPECT_EQ(s.enqueue(second).refusal.why, Rejection::kDuplicateJob);
+  s.wait_ms(5'000);
+  EXPECT_EQ(s.enqueue(second).fate, Fate::kCreated);
+}
+
+TEST(Enqueue, ReplaceCancelsAWaitingHolderButNotARunningOne) {
+  Scenario s;
+  const auto replacing = [](const std::string& name) {
+    auto spec = Scenario::spec(name);
+    spec.extras = unique("report", OnConflict::kReplace);
+    return spec;
+  };
+  s.enqueue(replacing("a"));
+  EXPECT_EQ(s.enqueue(replacing("b")).fate, Fate::kCreated);
+  EXPECT_EQ(s.state("a"), "cancelled");
+  EXPECT_EQ(s.claim(), "b");
+  EXPECT_EQ(s.enqueue(replacing("c")).refusal.why, Rejection::kDuplicateJob);
+  s.ack("b", AckOutcome::kSucceeded);
+  EXPECT_EQ(s.enqueue(replacing("d")).fate, Fate::kCreated);
+}
+
+TEST(Enqueue, AnAtomicSubmissionIsAllOrNothing) {
+  Scenario s;
+  auto taken = Scenario::spec("taken");
+  taken.extras = unique("k", OnConflict::kReject);
+  s.enqueue(taken);
+  auto conflicting = Scenario::spec("b");
+  conflicting.extras = unique("k", OnConflict::kReject);
+  const auto refused = s.enqueue({Scenario::spec("a"), conflicting}, Atomicity::kAll);
+  EXPECT_TRUE(refused.refused_as_one);
+  EXPECT_EQ(refused.items.at(0).fate, Fate::kCreated);  // it alone would have been
+  EXPECT_EQ(refused.items.at(1).refusal.why, Rejection::kDuplicateJob);
+  EXPECT_EQ(s.state("a"), "gone");
+  EXPECT_FALSE(s.enqueue({Scenario::spec("a"), Scenario::spec("c")}, Atomicity::kAll).refused_as_one);
+}
+
+TEST(Enqueue, AnAtomicSubmissionForeseesItsOwnConflicts) {
+  Scenario s;
+  QueuePatch patch;
+  patch.max_ready = std::optional<std::uint64_t>(2);
+  s.set_queue("mail", patch);
+  const auto full =
+      s.enqueue({Scenario::spec("a"), Scenario::spec("b"), Scenario::spec("c")}, Atomicity::kAll);
+  EXPECT_TRUE(full.refused_as_one);
+  EXPECT_EQ(full.items.at(2).refusal.why, Rejection::kQueueFull);
+  auto one = Scenario::spec("d");
+  one.extras = unique("k", OnConflict::kReject);
+  auto other = Scenario::spec("e");
+  other.extras = unique("k", OnConflict::kReject);
+  EXPECT_TRUE(s.enqueue({one, other}, Atomicity::kAll).refused_as_one);
+  EXPECT_EQ(s.queue().created, 0u);
+}
+
+TEST(Enqueue, MaxReadyRefusesTheJobAboveIt) {
+  Scenario s;
+  QueuePatch patch;
+  patch.max_ready = std::optional<std::uint64_t>(1);
+  s.set_queue("mail", patch);
+  EXPECT_EQ(s.enqueue("a").fate, Fate::kCreated);
+  EXPECT_EQ(s.enqueue("b").refusal.why, Rejection::kQueueFull);
+  EXPECT_EQ(s.enqueue("a").fate, Fate::kExisting);  // what stands is answered all the same
+  s.claim();
+  EXPECT_EQ(s.enqueue("b").fate, Fate::kCreated);
+}
+
+TEST(Enqueue, WhenClosedNothingNewIsTakenAndWhatRunsEnds) {
+  Scenario s;
+  s.enqueue("a");
+  s.claim();
+  s.admission = Admission::kClosed;
+  EXPECT_EQ(s.enqueue("b").refusal.why, Rejection::kOverloaded);
+  auto with_more = s.ack_of("a", AckOutcome::kSucceeded);
+  with_more.enqueue = {Scenario::spec("c")};
+  EXPECT_EQ(s.ack(with_more).refusal.why, Rejection::kOverloaded);
+  EXPECT_EQ(s.ack("a", AckOutcome::kSucceeded).state, State::kSucceeded);
+  EXPECT_EQ(s.retry("a").refusal.why, Rejection::kOverloaded);
+}
+
+}  // namespace
+}  // namespace millrace::core

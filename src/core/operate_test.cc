@@ -1,0 +1,181 @@
+#include "core/scenario.h"
+
+namespace millrace::core {
+namespace {
+
+TEST(Cancel, AWaitingJobAtOnceARunningOneByFlag) {
+  Scenario s;
+  s.enqueue({Scenario::spec("a"), Scenario::spec("b")});
+  EXPECT_EQ(s.claim(), "a");
+  EXPECT_EQ(s.cancel("b").state, State::kCancelled);
+  EXPECT_EQ(s.cancel("b").refusal.why, Rejection::kInvalidState);
+  EXPECT_EQ(s.cancel("a").state, State::kRunning);
+  EXPECT_TRUE(s.heartbeat("a").cancel_requested);
+  EXPECT_FALSE(s.cancel("a").refusal);  // asked twice is asked once
+  EXPECT_EQ(s.cancel("nobody").refusal.why, Rejection::kNotFound);
+}
+
+TEST(Cancel, TheAckThatFollowsDecides) {
+  const std::pair<AckOutcome, State> table[] = {
+      {AckOutcome::kSucceeded, State::kSucceeded}, {AckOutcome::kFailed, State::kCancelled},
+      {AckOutcome::kCancelled, State::kCancelled}, {AckOutcome::kReleased, State::kCancelled},
+      {AckOutcome::kSnoozed, State::kCancelled}};
+  for (const auto& [outcome, state] : table) {
+    Scenario s;
+    s.enqueue("a");
+    s.claim();
+    s.cancel("a");
+    EXPECT_EQ(s.ack("a", outcome).state, state);
+  }
+  Scenario s;
+  s.enqueue("a");
+  s.claim();
+  s.cancel("a");
+  s.wait_ms(30'000);  // or the lease that expires
+  EXPECT_EQ(s.state("a"), "cancelled");
+}
+
+TEST(Retry, BringsBackWhatEndedAsANewGeneration) {
+  Scenario s;
+  s.enqueue("a");
+  EXPECT_EQ(s.retry("a").refusal.why, Rejection::kInvalidState);
+  s.claim();
+  s.ack("a", AckOutcome::kDead);
+  for (const bool in_memory : {true, false}) {
+    if (!in_memory) s.project();
+    const std::uint64_t version = in_memory ? s.job("a").version : s.table().at(Scenario::id("a")).version;
+    EXPECT_EQ(s.retry("a").state, State::kReady);
+    EXPECT_EQ(s.job("a").version, version + 1);
+    EXPECT_EQ(s.job("a").attempt, 0u);
+    EXPECT_EQ(s.job("a").payload.view(), "{\"job\":\"a\"}");
+    EXPECT_EQ(s.claim(), "a");
+    s.ack("a", AckOutcome::kDead);
+  }
+  EXPECT_EQ(s.job("a").generation, 3u);
+  EXPECT_EQ(s.queue().counts[static_cast<std::size_t>(State::kDead)], 1u);
+  EXPECT_EQ(s.retry("nobody").refusal.why, Rejection::kNotFound);
+}
+
+TEST(Retry, WithoutResettingItMayStartOnceMore) {
+  Scenario s;
+  auto job = Scenario::spec("a");
+  job.max_attempts = 1;
+  s.enqueue(job);
+  s.claim();
+  s.ack("a", AckOutcome::kFailed);
+  EXPECT_EQ(s.items(Retry{{Scenario::id("a")}, {}, false}).state, State::kReady);
+  EXPECT_EQ(s.claim(), "a");
+  EXPECT_EQ(s.job("a").attempt, 2u);
+  EXPECT_EQ(s.ack("a", AckOutcome::kFailed).state, State::kDead);
+}
+
+TEST(Retry, NotWhenAnotherHoldsItsUniqueKey) {
+  Scenario s;
+  JobExtras extras;
+  extras.unique = UniqueRule{SharedBytes("k"), {}, OnConflict::kReturn};
+  auto a = Scenario::spec("a");
+  a.extras = std::make_shared<const JobExtras>(extras);
+  auto b = Scenario::spec("b");
+  b.extras = a.extras;
+  s.enqueue(a);
+  s.cancel("a");
+  s.enqueue(b);
+  EXPECT_EQ(s.retry("a").refusal.why, Rejection::kDuplicateJob);
+  s.cancel("b");
+  EXPECT_EQ(s.retry("a").state, State::kReady);
+}
+
+TEST(Edit, AWaitingJobOfTheExpectedVersion) {
+  Scenario s;
+  s.enqueue({Scenario::spec("a"), Scenario::spec("b")});
+  Edit edit{{Scenario::id("b")}, s.job("b").version, std::int16_t{-1}, {}, SharedBytes("[1]"), 7u,
+            std::vector<SharedBytes>{SharedBytes("vip")}};
+  EXPECT_EQ(s.items(edit).version, 2u);
+  EXPECT_EQ(s.items(edit).refusal.why, Rejection::kVersionConflict);
+  EXPECT_EQ(s.job("b").payload.view(), "[1]");
+  EXPECT_EQ(s.job("b").extras->tags.at(0).view(), "vip");
+  EXPECT_EQ(s.claim(), "b");
+  edit.if_version.reset();
+  EXPECT_EQ(s.items(edit).refusal.why, Rejection::kInvalidState);
+}
+
+TEST(Edit, RunAtMovesAJobBetweenReadyAndScheduled) {
+  Scenario s;
+  s.enqueue("a");
+  Edit edit;
+  edit.ids = {Scenario::id("a")};
+  edit.run_at = s.now() + Duration{5'000};
+  EXPECT_EQ(s.items(edit).state, State::kScheduled);
+  edit.run_at = s.now() - Duration{5'000};
+  EXPECT_EQ(s.items(edit).state, State::kReady);
+  edit.run_at.reset();
+  s.claim();
+  s.ack("a", AckOutcome::kFailed);
+  edit.max_attempts = 1;
+  EXPECT_EQ(s.items(edit).refusal.why, Rejection::kInvalidState);
+}
+
+TEST(Delete, AnyButARunningJobWhereverItIs) {
+  Scenario s;
+  s.enqueue({Scenario::spec("a"), Scenario::spec("b"), Scenario::spec("c")});
+  s.claim();
+  EXPECT_EQ(s.remove("a").refusal.why, Rejection::kInvalidState);
+  EXPECT_FALSE(s.remove("b").refusal);
+  EXPECT_EQ(s.remove("b").refusal.why, Rejection::kNotFound);
+  s.ack("a", AckOutcome::kSucceeded);
+  s.project();
+  EXPECT_FALSE(s.remove("a").refusal);
+  EXPECT_EQ(s.remove("a").refusal.why, Rejection::kNotFound);  // though the tables still show it
+  EXPECT_TRUE(std::get<JobReply>(s.decide(GetJob{Scenario::id("a")})).deleted);
+  s.project();
+  EXPECT_EQ(s.table().size(), 1u);
+  EXPECT_EQ(s.queue().pruned, 2u);
+}
+
+TEST(Delete, RetentionTakesOnlyWhatIsStillDue) {
+  Scenario s;
+  s.enqueue({Scenario::spec("a"), Scenario::spec("b")});
+  s.claim(2);
+  s.ack("a", AckOutcome::kSucceeded);
+  s.ack("b", AckOutcome::kDead);
+  s.project();
+  s.wait_ms(kDefaultRetention.count());
+  s.retry("b");
+  Delete command{{Scenario::id("a"), Scenario::id("b")}, DeleteCause::kRetention};
+  const auto reply = std::get<ItemsReply>(s.decide(command));
+  EXPECT_FALSE(reply.items.at(0).refusal);
+  EXPECT_TRUE(reply.items.at(1).refusal);
+  EXPECT_EQ(s.state("b"), "ready");
+}
+
+TEST(Queues, AreMadeByPutAndByPauseAndChangedByPatch) {
+  Scenario s;
+  EXPECT_EQ(std::get<QueueReply>(s.decide(SetQueue{SharedBytes("q"), false, {}})).refusal.why, Rejection::kNotFound);
+  EXPECT_EQ(std::get<QueueReply>(s.decide(ResumeQueue{SharedBytes("q")})).refusal.why, Rejection::kNotFound);
+  EXPECT_TRUE(std::get<QueueReply>(s.decide(SetQueue{SharedBytes("q"), true, {}})).created);
+  QueuePatch patch;
+  patch.max_attempts = 3;
+  s.decide(SetQueue{SharedBytes("q"), false, patch});
+  EXPECT_EQ(s.queue("q").settings.max_attempts, 3u);
+  patch = {};
+  patch.lease = Duration{9'000};
+  s.decide(SetQueue{SharedBytes("q"), true, patch});  // a replacement: the rest is back at its default
+  EXPECT_EQ(s.queue("q").settings.max_attempts, kDefaultMaxAttempts);
+  s.decide(PauseQueue{SharedBytes("other"), {}});
+  EXPECT_TRUE(s.queue("other").paused);
+  EXPECT_EQ(std::get<QueueReply>(s.decide(GetQueues{})).queues.size(), 2u);
+}
+
+TEST(Epoch, TokensOfANewTermLieAboveAllBefore) {
+  Scenario s;
+  s.enqueue("a");
+  s.claim();
+  std::vector<Event> events;
+  s.machine().start_epoch(Epoch{2}, s.now() + Duration{5}, events);
+  EXPECT_GE(std::get<EpochStarted>(events.at(0)).first_token,
+            static_cast<std::uint64_t>(to_ms(s.now()) + 5) * 1024);
+  EXPECT_LE(std::get<EpochStarted>(events.at(0)).first_token, kMaxLeaseToken);
+}
+
+}  // namespace
+}  // namespace millrace::core
