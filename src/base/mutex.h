@@ -4,6 +4,7 @@
 
 #include <absl/base/thread_annotations.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 
@@ -38,6 +39,12 @@ class ABSL_SCOPED_LOCKABLE MutexLock {
 class WaitCondition {
  public:
   void wait(Mutex& mutex) MILLRACE_REQUIRES(mutex) { condition_.wait(mutex); }
+  // False: the time is over.
+  template <typename Clock, typename Duration>
+  bool wait_until(Mutex& mutex, std::chrono::time_point<Clock, Duration> deadline)
+      MILLRACE_REQUIRES(mutex) {
+    return condition_.wait_until(mutex, deadline) == std::cv_status::no_timeout;
+  }
   void notify_one() { condition_.notify_one(); }
   void notify_all() { condition_.notify_all(); }
 

@@ -59,7 +59,7 @@ Driver::Driver(DriverOptions options, Parts parts, std::unique_ptr<engine::Shard
           .synced =
               [this](Seq seq) {
                 synced_ = seq;
-                const std::lock_guard lock(status_mutex_);
+                const MutexLock lock(status_mutex_);
                 status_.synced = seq;
               },
           .chores = [this] { do_chores(); }},
@@ -76,7 +76,7 @@ template <typename Change>
 void Driver::post(Change change) {
   bool wake = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     change(inbox_);
     wake = std::exchange(waiting_, false);
   }
@@ -93,21 +93,16 @@ void Driver::cancel(engine::ReplyPort& port, engine::Ticket ticket) {
 
 void Driver::drain() {
   {
-    const std::lock_guard lock(status_mutex_);
+    const MutexLock lock(status_mutex_);
     status_.draining = true;
   }
   post([](Inbox& inbox) { inbox.drain = true; });
 }
 
-bool Driver::wait_until_drained(SteadyClock::time_point deadline) {
-  std::unique_lock lock(status_mutex_);
-  return drained_changed_.wait_until(lock, deadline, [this] { return drained_; });
-}
-
 DriverStatus Driver::status() const {
   DriverStatus status;
   {
-    const std::lock_guard lock(status_mutex_);
+    const MutexLock lock(status_mutex_);
     status = status_;
   }
   status.wall_ahead = clock_.wall_ahead();
@@ -147,12 +142,12 @@ void Driver::wait_for_work(Inbox& inbox) {
   if (shard_->machine().live_leases() > 0) until = std::min(until, SteadyClock::now() + kPulse);
   if (unpublished_) until = std::min(until, published_ + kPublishInterval);
 
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   while (inbox_.empty()) {
     waiting_ = true;
     if (until == SteadyClock::time_point::max()) {
-      wake_.wait(lock);
-    } else if (wake_.wait_until(lock, until) == std::cv_status::timeout) {
+      wake_.wait(mutex_);
+    } else if (!wake_.wait_until(mutex_, until)) {
       break;
     }
   }
@@ -175,7 +170,6 @@ void Driver::take_in(Inbox& inbox, Time now) {
     flush_in_flight_ = false;
     shard_->flush_done(inbox.flushed->status, now);
   }
-  if (inbox.drain && !std::exchange(draining_, true)) shard_->drain();
   for (Mail& mail : inbox.mail) {
     if (mail.request) {
       shard_->offer(std::move(*mail.request), *mail.port, mail.ticket);
@@ -185,6 +179,8 @@ void Driver::take_in(Inbox& inbox, Time now) {
     }
   }
   inbox.mail.clear();
+  // After the mail: what was asked before the drain is not refused for it.
+  if (inbox.drain && !std::exchange(draining_, true)) shard_->drain();
 }
 
 void Driver::hand_over_row() {
@@ -247,20 +243,24 @@ void Driver::publish(bool force) {
   unpublished_ = false;
   published_ = now;
   const engine::Shard::Figures figures = shard_->figures();
-  const std::lock_guard lock(status_mutex_);
-  status_.figures = figures;
-  if (drained && !std::exchange(drained_, true)) drained_changed_.notify_all();
+  bool settled = false;
+  {
+    const MutexLock lock(status_mutex_);
+    status_.figures = figures;
+    settled = drained && !std::exchange(status_.drained, true);
+  }
+  if (settled) parts_.on_settled();
 }
 
 void Driver::end() {
   ended_ = true;
   parts_.log.error("the shard has stopped", {{"reason", *shard_->ended()}});
   {
-    const std::lock_guard lock(status_mutex_);
+    const MutexLock lock(status_mutex_);
     status_.ended = shard_->ended();
   }
   publish(true);
-  parts_.on_ended();
+  parts_.on_settled();
 }
 
 // --- The other threads' reports.
@@ -273,7 +273,7 @@ void Driver::on_append_done(store::AppendResult result, std::chrono::nanoseconds
     parts_.probe.append_failed(result.outcome);
   }
   {
-    const std::lock_guard lock(status_mutex_);
+    const MutexLock lock(status_mutex_);
     status_.journal_failing = !durable;
   }
   post([&](Inbox& inbox) { inbox.appended = std::move(result); });
@@ -283,7 +283,7 @@ void Driver::on_flush_done(Status status, const engine::Flush& flush,
                            std::chrono::nanoseconds took) {
   parts_.probe.flushed(took, flush.changes->jobs.size(), status.has_value());
   {
-    const std::lock_guard lock(status_mutex_);
+    const MutexLock lock(status_mutex_);
     status_.tables_failing = !status;
   }
   post([&](Inbox& inbox) { inbox.flushed = FlushDone{std::move(status)}; });

@@ -5,17 +5,16 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "engine/gateway.h"
@@ -51,6 +50,7 @@ struct DriverStatus {
   engine::Shard::Figures figures;
   Seq synced{};  // in the tables, beyond a power failure
   bool draining = false;
+  bool drained = false;          // all of that is done
   bool journal_failing = false;  // the last append did not succeed
   bool tables_failing = false;
   std::optional<std::string> ended;  // the shard has stopped for good
@@ -67,8 +67,9 @@ class Driver final : public engine::Gateway {
     // Regular work that may block for a read or write of the store; about once a second, on the
     // projection's thread.
     std::function<void(Time now)> chores;
-    // The shard has ended for good: the process should. Once, on the shard's thread.
-    std::function<void()> on_ended;
+    // Something is over: all is drained, or the shard has ended for good. status() says which. On
+    // the shard's thread.
+    std::function<void()> on_settled;
     Logger log;
   };
 
@@ -83,10 +84,9 @@ class Driver final : public engine::Gateway {
   void cancel(engine::ReplyPort& port, engine::Ticket ticket) override;
 
   // --- Any thread.
-  // New work is refused from now on, waits are answered, everything is committed and projected.
+  // New work is refused from now on, waits are answered, everything is committed and projected;
+  // then comes on_settled.
   void drain();
-  // True: all of that is done.
-  bool wait_until_drained(std::chrono::steady_clock::time_point deadline);
 
   Time now() const { return clock_.now(); }
   DriverStatus status() const;
@@ -144,16 +144,14 @@ class Driver final : public engine::Gateway {
   std::unique_ptr<engine::Shard> shard_;  // the shard's thread's alone
   LivenessFile liveness_;
 
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  Inbox inbox_;           // guarded by mutex_
-  bool waiting_ = false;  // guarded by mutex_: the shard's thread sleeps
+  Mutex mutex_;
+  WaitCondition wake_;
+  Inbox inbox_ MILLRACE_GUARDED_BY(mutex_);
+  bool waiting_ MILLRACE_GUARDED_BY(mutex_) = false;  // the shard's thread sleeps
 
   // What others may know of the shard.
-  mutable std::mutex status_mutex_;
-  std::condition_variable drained_changed_;
-  DriverStatus status_;   // guarded by status_mutex_
-  bool drained_ = false;  // guarded by status_mutex_
+  mutable Mutex status_mutex_;
+  DriverStatus status_ MILLRACE_GUARDED_BY(status_mutex_);
   // When the shard's thread means to wake by itself, so that the chores notice a clock that ran on
   // meanwhile.
   std::atomic<std::int64_t> wakeup_ms_{0};

@@ -20,7 +20,7 @@ JournalThread::JournalThread(store::Journal& journal, Done done, Logger log)
 
 JournalThread::~JournalThread() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
   wake_.notify_all();
@@ -29,7 +29,7 @@ JournalThread::~JournalThread() {
 
 void JournalThread::append(const store::JournalRow* row) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     row_ = row;
   }
   wake_.notify_one();
@@ -37,7 +37,7 @@ void JournalThread::append(const store::JournalRow* row) {
 
 void JournalThread::trim_below(Seq below) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (below <= trim_target_) return;
     trim_target_ = below;
   }
@@ -45,78 +45,92 @@ void JournalThread::trim_below(Seq below) {
 }
 
 JournalThread::TrimHold::TrimHold(JournalThread& owner) : owner_(owner) {
-  std::unique_lock lock(owner_.mutex_);
+  const MutexLock lock(owner_.mutex_);
   ++owner_.holds_;
-  owner_.bite_done_.wait(lock, [this] { return !owner_.biting_; });
+  while (owner_.biting_) owner_.bite_done_.wait(owner_.mutex_);
 }
 
 JournalThread::TrimHold::~TrimHold() {
   {
-    const std::lock_guard lock(owner_.mutex_);
+    const MutexLock lock(owner_.mutex_);
     --owner_.holds_;
   }
   owner_.wake_.notify_one();
 }
 
 void JournalThread::run() {
-  std::unique_lock lock(mutex_);
-  while (!stopping_) {
-    const auto now = Clock::now();
-    if (may_trim() && (row_ == nullptr || now >= next_bite_)) {
-      trim_bite(lock);
-    } else if (row_ != nullptr && now >= not_before_) {
-      append_waiting(lock);
-    } else if (row_ != nullptr) {
-      wake_.wait_until(lock, not_before_);
+  while (true) {
+    const Task task = next_task();
+    if (const auto* const append = std::get_if<Append>(&task)) {
+      perform(*append);
+    } else if (const auto* const bite = std::get_if<TrimBite>(&task)) {
+      perform(*bite);
     } else {
-      wake_.wait(lock);
+      return;
     }
   }
 }
 
-void JournalThread::append_waiting(std::unique_lock<std::mutex>& lock) {
-  const store::JournalRow* const row = std::exchange(row_, nullptr);
-  lock.unlock();
-  const auto start = Clock::now();
-  store::AppendResult result = journal_.append(*row);
-  const auto end = Clock::now();
-  note(result);
-  const bool failed = result.outcome != store::AppendOutcome::kDurable;
-  lock.lock();
-  failures_ = failed ? failures_ + 1 : 0;
-  not_before_ =
-      failed ? end + std::min(kFirstPause * (1 << std::min(failures_ - 1, 5)), kLongestPause) : end;
-  lock.unlock();
-  done_(std::move(result), end - start);
-  lock.lock();
+JournalThread::Task JournalThread::next_task() {
+  const MutexLock lock(mutex_);
+  while (true) {
+    if (stopping_) return Stop{};
+    const auto now = Clock::now();
+    const bool may_trim = trim_target_ > trimmed_ && holds_ == 0;
+    if (may_trim && (row_ == nullptr || now >= next_bite_)) {
+      biting_ = true;
+      return TrimBite{trim_target_};
+    }
+    if (row_ == nullptr) {
+      wake_.wait(mutex_);
+    } else if (now < not_before_) {
+      wake_.wait_until(mutex_, not_before_);
+    } else {
+      return Append{std::exchange(row_, nullptr)};
+    }
+  }
 }
 
-void JournalThread::note(const store::AppendResult& result) {
+void JournalThread::perform(Append append) {
+  const auto start = Clock::now();
+  store::AppendResult result = journal_.append(*append.row);
+  const auto end = Clock::now();
+  note(result, failures_);
+  not_before_ = end;
   if (result.outcome == store::AppendOutcome::kDurable) {
-    if (failures_ > 0) log_.info("the journal can be written again", {{"tries", failures_ + 1}});
+    failures_ = 0;
+  } else {
+    not_before_ += std::min(kFirstPause * (1 << std::min(failures_++, 5)), kLongestPause);
+  }
+  done_(std::move(result), end - start);
+}
+
+void JournalThread::perform(TrimBite bite) {
+  const Result<std::uint64_t> deleted = journal_.trim(bite.target);
+  if (!deleted) log_.warn("the journal can't be trimmed", {{"reason", deleted.error().message}});
+  next_bite_ = Clock::now() + kBiteInterval;
+  {
+    const MutexLock lock(mutex_);
+    biting_ = false;
+    // After an error the next target tries again.
+    if (!deleted || *deleted == 0) trimmed_ = bite.target;
+  }
+  bite_done_.notify_all();
+}
+
+void JournalThread::note(const store::AppendResult& result, int failures_before) const {
+  using Outcome = store::AppendOutcome;
+  if (result.outcome == Outcome::kDurable) {
+    if (failures_before > 0) {
+      log_.info("the journal can be written again", {{"tries", failures_before + 1}});
+    }
     return;
   }
-  const bool unknown = result.outcome == store::AppendOutcome::kUnknown;
-  if (failures_ == 0 || result.outcome == store::AppendOutcome::kBroken ||
-      result.outcome == store::AppendOutcome::kFenced) {
-    log_.error(
-        unknown ? "the outcome of a journal append is unknown" : "the journal can't be written",
-        {{"reason", result.message}});
-  }
-}
-
-void JournalThread::trim_bite(std::unique_lock<std::mutex>& lock) {
-  const Seq target = trim_target_;
-  biting_ = true;
-  lock.unlock();
-  const Result<std::uint64_t> deleted = journal_.trim(target);
-  if (!deleted) log_.warn("the journal can't be trimmed", {{"reason", deleted.error().message}});
-  lock.lock();
-  biting_ = false;
-  bite_done_.notify_all();
-  next_bite_ = Clock::now() + kBiteInterval;
-  // After an error the next target tries again.
-  if (!deleted || *deleted == 0) trimmed_ = target;
+  const bool final = result.outcome == Outcome::kBroken || result.outcome == Outcome::kFenced;
+  if (failures_before > 0 && !final) return;  // said already
+  log_.error(result.outcome == Outcome::kUnknown ? "the outcome of a journal append is unknown"
+                                                 : "the journal can't be written",
+             {{"reason", result.message}});
 }
 
 }  // namespace millrace::server

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <thread>
+#include <variant>
 
 #include "base/log.h"
+#include "base/mutex.h"
 #include "store/journal.h"
 
 namespace millrace::server {
@@ -45,26 +45,36 @@ class JournalThread {
  private:
   using Clock = std::chrono::steady_clock;
 
+  struct Append {
+    const store::JournalRow* row;
+  };
+  struct TrimBite {
+    Seq target;
+  };
+  struct Stop {};
+  using Task = std::variant<Append, TrimBite, Stop>;
+
   void run();
-  bool may_trim() const { return trim_target_ > trimmed_ && holds_ == 0; }
-  // Both with `lock` held; they let go of it while they work.
-  void append_waiting(std::unique_lock<std::mutex>& lock);
-  void trim_bite(std::unique_lock<std::mutex>& lock);
-  void note(const store::AppendResult& result);
+  Task next_task();
+  void perform(Append append);
+  void perform(TrimBite bite);
+  void note(const store::AppendResult& result, int failures_before) const;
 
   store::Journal& journal_;
-  Done done_;
-  Logger log_;
+  const Done done_;
+  const Logger log_;
 
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::condition_variable bite_done_;
-  const store::JournalRow* row_ = nullptr;
-  Seq trim_target_{};
-  Seq trimmed_{};  // nothing below is left
-  int holds_ = 0;
-  bool biting_ = false;
-  bool stopping_ = false;
+  Mutex mutex_;
+  WaitCondition wake_;
+  WaitCondition bite_done_;
+  const store::JournalRow* row_ MILLRACE_GUARDED_BY(mutex_) = nullptr;
+  Seq trim_target_ MILLRACE_GUARDED_BY(mutex_){};
+  Seq trimmed_ MILLRACE_GUARDED_BY(mutex_){};  // nothing below is left
+  int holds_ MILLRACE_GUARDED_BY(mutex_) = 0;
+  bool biting_ MILLRACE_GUARDED_BY(mutex_) = false;
+  bool stopping_ MILLRACE_GUARDED_BY(mutex_) = false;
+
+  // The thread's own.
   int failures_ = 0;              // in a row
   Clock::time_point not_before_;  // of the next append
   Clock::time_point next_bite_;   // at the latest, when appends leave no gap

@@ -66,7 +66,7 @@ api::Decoded<http::BackupDone> ServerOperations::backup(const std::string& path)
     return std::unexpected(
         api::make_problem(api::ProblemCode::kInvalidState, "this store can't be copied"));
   }
-  const std::lock_guard lock(backup_mutex_);
+  const MutexLock lock(backup_mutex_);
   const auto hold = parts_.driver.hold_trimming();
   parts_.log.info("backup begins", {{"path", path}});
   if (const Status status = parts_.store.backup->backup_to(path); !status) {

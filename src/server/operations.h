@@ -2,10 +2,10 @@
 #pragma once
 
 #include <functional>
-#include <mutex>
 #include <string>
 
 #include "base/log.h"
+#include "base/mutex.h"
 #include "engine/statistics.h"
 #include "http/operations.h"
 #include "server/driver.h"
@@ -33,7 +33,7 @@ class ServerOperations final : public http::Operations {
  private:
   const http::About about_;
   Parts parts_;
-  std::mutex backup_mutex_;  // one at a time
+  Mutex backup_mutex_;  // one at a time
 };
 
 }  // namespace millrace::server

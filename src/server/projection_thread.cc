@@ -26,7 +26,7 @@ ProjectionThread::ProjectionThread(store::Tables& tables, Seq synced, Hooks hook
 
 ProjectionThread::~ProjectionThread() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
   wake_.notify_all();
@@ -35,39 +35,50 @@ ProjectionThread::~ProjectionThread() {
 
 void ProjectionThread::flush(engine::Flush flush) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     waiting_ = std::move(flush);
   }
   wake_.notify_one();
 }
 
 void ProjectionThread::run() {
-  std::unique_lock lock(mutex_);
-  while (!stopping_) {
-    const auto now = Clock::now();
-    if (waiting_ && now >= not_before_) {
-      flush_waiting(lock);
-    } else if (now >= next_chores_) {
-      next_chores_ = now + kChoresInterval;
-      lock.unlock();
-      hooks_.chores();
-      lock.lock();
-    } else if (projected_ > synced_ && now >= next_sync_) {
-      next_sync_ = now + kSyncInterval;
-      lock.unlock();
-      sync();
-      lock.lock();
-    } else {
-      wake_.wait_until(lock, waiting_ ? std::min(not_before_, next_chores_) : next_chores_);
+  while (true) {
+    switch (next_task()) {
+      case Task::kFlush:
+        flush_waiting();
+        break;
+      case Task::kChores:
+        next_chores_ = Clock::now() + kChoresInterval;
+        hooks_.chores();
+        break;
+      case Task::kSync:
+        next_sync_ = Clock::now() + kSyncInterval;
+        sync();
+        break;
+      case Task::kStop:
+        if (projected_ > synced_) sync();
+        return;
     }
   }
-  lock.unlock();
-  if (projected_ > synced_) sync();
 }
 
-void ProjectionThread::flush_waiting(std::unique_lock<std::mutex>& lock) {
-  const engine::Flush flush = *std::exchange(waiting_, std::nullopt);
-  lock.unlock();
+ProjectionThread::Task ProjectionThread::next_task() {
+  const MutexLock lock(mutex_);
+  while (true) {
+    if (stopping_) return Task::kStop;
+    const auto now = Clock::now();
+    if (waiting_ && now >= not_before_) return Task::kFlush;
+    if (now >= next_chores_) return Task::kChores;
+    if (projected_ > synced_ && now >= next_sync_) return Task::kSync;
+    wake_.wait_until(mutex_, waiting_ ? std::min(not_before_, next_chores_) : next_chores_);
+  }
+}
+
+void ProjectionThread::flush_waiting() {
+  const engine::Flush flush = [this] {
+    const MutexLock lock(mutex_);
+    return *std::exchange(waiting_, std::nullopt);
+  }();
   const auto start = Clock::now();
   Status status = tables_.flush(*flush.changes, flush.from, flush.to);
   const auto end = Clock::now();
@@ -83,7 +94,6 @@ void ProjectionThread::flush_waiting(std::unique_lock<std::mutex>& lock) {
     not_before_ = end + std::min(kFirstPause * (1 << std::min(failures_ - 1, 6)), kLongestPause);
   }
   hooks_.flushed(std::move(status), flush, end - start);
-  lock.lock();
 }
 
 void ProjectionThread::sync() {

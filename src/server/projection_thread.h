@@ -3,13 +3,12 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <thread>
 
 #include "base/log.h"
+#include "base/mutex.h"
 #include "engine/shard.h"
 #include "store/tables.h"
 
@@ -38,18 +37,21 @@ class ProjectionThread {
  private:
   using Clock = std::chrono::steady_clock;
 
+  enum class Task { kFlush, kChores, kSync, kStop };
+
   void run();
-  void flush_waiting(std::unique_lock<std::mutex>& lock);
+  Task next_task();
+  void flush_waiting();
   void sync();
 
   store::Tables& tables_;
-  Hooks hooks_;
-  Logger log_;
+  const Hooks hooks_;
+  const Logger log_;
 
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::optional<engine::Flush> waiting_;
-  bool stopping_ = false;
+  Mutex mutex_;
+  WaitCondition wake_;
+  std::optional<engine::Flush> waiting_ MILLRACE_GUARDED_BY(mutex_);
+  bool stopping_ MILLRACE_GUARDED_BY(mutex_) = false;
 
   // The thread's own.
   Seq projected_{};

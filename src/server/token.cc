@@ -56,7 +56,7 @@ Status check_token(const http::TokenSettings& settings) {
     return failure("a token's name must be 1 to 64 plain characters");
   }
   for (const std::string& queue : settings.queues) {
-    if (!is_plain(queue)) {
+    if (!is_plain(queue) || queue.find(' ') != std::string::npos) {
       return failure(
           fmt::format("token \"{}\": \"{}\" can match no queue's name", settings.name, queue));
     }
