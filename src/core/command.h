@@ -128,6 +128,7 @@ struct SetQueue {
   SharedBytes queue;
   bool replace = false;  // PUT: absent members get the defaults, the queue is made; PATCH: kNotFound where there is none
   QueuePatch patch;
+  std::optional<std::uint64_t> if_version;  // else kVersionConflict; a queue that is not there has none
 };
 struct PauseQueue {
   SharedBytes queue;

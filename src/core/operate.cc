@@ -202,6 +202,9 @@ Reply Decider::queue_reply(const SharedBytes& name) const {
 Reply Decider::operator()(const SetQueue& command) {
   const QueueEntry* queue = state_.find_queue(command.queue.view());
   if (queue == nullptr && !command.replace) return QueueReply{{Rejection::kNotFound}, false, {}};
+  if (command.if_version && (queue == nullptr || queue->version != *command.if_version)) {
+    return QueueReply{{Rejection::kVersionConflict}, false, {}};
+  }
   QueueSettings base;
   base.retention = options_.default_retention;
   if (!command.replace) base = queue->settings;

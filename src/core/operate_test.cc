@@ -150,17 +150,19 @@ TEST(Delete, RetentionTakesOnlyWhatIsStillDue) {
 
 TEST(Queues, AreMadeByPutAndByPauseAndChangedByPatch) {
   Scenario s;
-  EXPECT_EQ(std::get<QueueReply>(s.decide(SetQueue{SharedBytes("q"), false, {}})).refusal.why, Rejection::kNotFound);
+  EXPECT_EQ(std::get<QueueReply>(s.decide(SetQueue{SharedBytes("q"), false, {}, {}})).refusal.why, Rejection::kNotFound);
   EXPECT_EQ(std::get<QueueReply>(s.decide(ResumeQueue{SharedBytes("q")})).refusal.why, Rejection::kNotFound);
-  EXPECT_TRUE(std::get<QueueReply>(s.decide(SetQueue{SharedBytes("q"), true, {}})).created);
+  EXPECT_TRUE(std::get<QueueReply>(s.decide(SetQueue{SharedBytes("q"), true, {}, {}})).created);
   QueuePatch patch;
   patch.max_attempts = 3;
-  s.decide(SetQueue{SharedBytes("q"), false, patch});
+  s.decide(SetQueue{SharedBytes("q"), false, patch, {}});
   EXPECT_EQ(s.queue("q").settings.max_attempts, 3u);
   patch = {};
   patch.lease = Duration{9'000};
-  s.decide(SetQueue{SharedBytes("q"), true, patch});  // a replacement: the rest is back at its default
+  s.decide(SetQueue{SharedBytes("q"), true, patch, 2u});  // a replacement: the rest is back at its default
   EXPECT_EQ(s.queue("q").settings.max_attempts, kDefaultMaxAttempts);
+  EXPECT_EQ(std::get<QueueReply>(s.decide(SetQueue{SharedBytes("q"), false, patch, 2u})).refusal.why,
+            Rejection::kVersionConflict);
   s.decide(PauseQueue{SharedBytes("other"), {}});
   EXPECT_TRUE(s.queue("other").paused);
   EXPECT_EQ(std::get<QueueReply>(s.decide(GetQueues{})).queues.size(), 2u);

@@ -119,7 +119,7 @@ class Scenario {
   ItemReply items(Command command) { return std::get<ItemsReply>(decide(std::move(command))).items.at(0); }
 
   void set_queue(const std::string& queue, const QueuePatch& patch) {
-    decide(SetQueue{SharedBytes(queue), true, patch});
+    decide(SetQueue{SharedBytes(queue), true, patch, {}});
   }
   Queue queue(const std::string& name = "mail") {
     return std::get<QueueReply>(decide(GetQueues{SharedBytes(name)})).queues.at(0);
