@@ -26,10 +26,7 @@ Refusal take_request_id(Call& call) {
     call.request_id = field->value;
     return std::nullopt;
   }
-  constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuv";
-  call.request_id.assign("r-");
-  std::uint64_t random = call.ids.random();
-  for (int i = 0; i < 12; ++i, random >>= 5) call.request_id += kDigits[random & 31];
+  call.request_id = make_request_id(call.ids);
   return std::nullopt;
 }
 
@@ -110,6 +107,14 @@ constexpr std::array<Middleware, 7> kMiddlewares = {
 // session renders errors and logs, since it also answers what never became a call.
 
 }  // namespace
+
+std::string make_request_id(IdMaker& ids) {
+  constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuv";
+  std::string id = "r-";
+  std::uint64_t random = ids.random();
+  for (int i = 0; i < 12; ++i, random >>= 5) id += kDigits[random & 31];
+  return id;
+}
 
 bool admit(Call& call) {
   for (const Middleware middleware : kMiddlewares) {

@@ -1,6 +1,8 @@
 // What stands before every handler, as one list; and the table of handlers.
 #pragma once
 
+#include <string>
+
 #include "http/call.h"
 
 namespace millrace::http {
@@ -9,6 +11,9 @@ namespace millrace::http {
 // nobody sends 16 MiB to be refused. Returns true when a handler is to answer; else the call has
 // its answer.
 bool admit(Call& call);
+
+// For an answer to what never became a call.
+std::string make_request_id(IdMaker& ids);
 
 // The handler of the call's route, not yet started.
 Task<void> handle(Call& call);

@@ -1,0 +1,21 @@
+// An answer as bytes.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "http/call.h"
+
+namespace millrace::http {
+
+struct ResponseFraming {
+  std::string_view date;
+  std::string_view request_id;
+  bool http_1_0 = false;
+  bool close = false;
+  bool head_only = false;  // HEAD: the length, not the body
+};
+
+void append_response(std::string& out, const Response& response, const ResponseFraming& framing);
+
+}  // namespace millrace::http

@@ -1,0 +1,121 @@
+#include "http/server.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/random.h"
+#include "http/call.h"
+#include "http/connection_gate.h"
+#include "http/io_thread.h"
+#include "http/listener.h"
+#include "http/reader_pool.h"
+
+namespace millrace::http {
+namespace {
+
+std::size_t threads_for(std::size_t wanted) {
+  if (wanted != 0) return wanted;
+  return std::max<std::size_t>(1, std::thread::hardware_concurrency());
+}
+
+// Passes everything on, and knows how many connections there are.
+class CountingObserver final : public Observer {
+ public:
+  explicit CountingObserver(Observer& next) : next_(next) {}
+
+  void answered(const RequestRecord& record) override { next_.answered(record); }
+  void connection(Connection what) override {
+    next_.connection(what);
+    if (what == Connection::kRefused) return;
+    const std::lock_guard lock(mutex_);
+    open_ += what == Connection::kOpened ? 1 : -1;
+    if (open_ == 0) none_left_.notify_all();
+  }
+  void wait_for_none(Duration at_most) {
+    std::unique_lock lock(mutex_);
+    none_left_.wait_for(lock, at_most, [this] { return open_ == 0; });
+  }
+
+ private:
+  Observer& next_;
+  std::mutex mutex_;
+  std::condition_variable none_left_;
+  std::int64_t open_ = 0;  // guarded by mutex_
+};
+
+}  // namespace
+
+class HttpServer::Impl {
+ public:
+  Impl(ServerOptions options, ServerParts parts)
+      : options_(std::move(options)),
+        observer_(parts.observer),
+        readers_(std::max<std::size_t>(1, options_.reader_threads)),
+        gate_(options_.max_connections, options_.max_connections_per_address),
+        services_{parts.reads,
+                  parts.feed,
+                  parts.statistics,
+                  parts.tokens,
+                  parts.operations,
+                  parts.clock,
+                  readers_,
+                  options_.limits,
+                  options_.head_limits,
+                  options_.idempotency_window,
+                  options_.default_retention,
+                  false} {
+    SessionOptions session;
+    session.header_timeout = options_.header_timeout;
+    session.idle_timeout = options_.idle_timeout;
+    for (std::size_t i = 0; i < threads_for(options_.io_threads); ++i) {
+      threads_.push_back(std::make_unique<IoThread>(services_, parts.gateway, observer_, gate_,
+                                                    session, system_random()));
+    }
+    listener_ = std::make_unique<Listener>(threads_, gate_, observer_);
+  }
+
+  // Sessions name what the readers write to: those end first.
+  ~Impl() {
+    readers_.stop();
+    for (const auto& thread : threads_) thread->stop();
+  }
+
+  Status start() {
+    Status bound = listener_->bind(options_.host, options_.port);
+    if (!bound) return bound;
+    listener_->start();
+    for (const auto& thread : threads_) thread->start();
+    return {};
+  }
+
+  std::uint16_t port() const { return listener_->port(); }
+  void drain() { services_.draining = true; }
+  void close(Duration at_most) {
+    services_.draining = true;
+    listener_->close();
+    for (const auto& thread : threads_) thread->drain();
+    observer_.wait_for_none(at_most);
+  }
+
+ private:
+  const ServerOptions options_;
+  CountingObserver observer_;
+  ReaderPool readers_;
+  ConnectionGate gate_;
+  Services services_;
+  std::vector<std::unique_ptr<IoThread>> threads_;
+  std::unique_ptr<Listener> listener_;  // before the threads whose loop it uses
+};
+
+HttpServer::HttpServer(ServerOptions options, ServerParts parts)
+    : impl_(std::make_unique<Impl>(std::move(options), parts)) {}
+HttpServer::~HttpServer() = default;
+Status HttpServer::start() { return impl_->start(); }
+std::uint16_t HttpServer::port() const { return impl_->port(); }
+void HttpServer::drain() { impl_->drain(); }
+void HttpServer::close(Duration at_most) { impl_->close(at_most); }
+
+}  // namespace millrace::http

@@ -1,0 +1,80 @@
+// The HTTP server: listener, I/O threads, readers. server/ makes one and wires it to the engine.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "api/bounds.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "core/limits.h"
+#include "core/queue.h"
+#include "engine/event_feed.h"
+#include "engine/gateway.h"
+#include "engine/reads.h"
+#include "engine/statistics.h"
+#include "http/auth.h"
+#include "http/clock.h"
+#include "http/observer.h"
+#include "http/operations.h"
+#include "http/request_guard.h"
+
+namespace millrace::http {
+
+struct ServerOptions {
+  std::string host = "127.0.0.1";  // an address
+  std::uint16_t port = 7600;       // 0: any free one
+  std::size_t io_threads = 0;      // 0: as many as the machine has cores
+  std::size_t reader_threads = 4;
+
+  api::DecodeLimits limits;
+  HeadLimits head_limits;
+  Duration header_timeout{5'000};
+  Duration idle_timeout{60'000};
+  std::size_t max_connections = 16'384;
+  std::size_t max_connections_per_address = 16'384;
+
+  Duration idempotency_window = core::kDefaultIdempotencyWindow;
+  core::Retention default_retention;
+};
+
+// All of it outlives the server.
+struct ServerParts {
+  engine::Gateway& gateway;
+  const engine::Reads& reads;
+  const engine::EventFeed& feed;
+  const engine::Statistics& statistics;
+  const TokenBook& tokens;
+  Operations& operations;
+  Observer& observer;
+  const Clock& clock;
+};
+
+// One owner; its functions are called from one thread at a time. The order of an end: drain(), the
+// engine drains, close(), the engine stops, destruction: the engine names ports of this object as
+// long as requests are under way.
+class HttpServer {
+ public:
+  HttpServer(ServerOptions options, ServerParts parts);
+  ~HttpServer();
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+
+  // Binds, then serves. The error is a sentence for the operator. At most once.
+  Status start();
+  std::uint16_t port() const;  // the one bound to
+
+  // Says so in /readyz, and closes connections after their next answer. Requests are still taken,
+  // so that each is told what is going on.
+  void drain();
+  // Takes no connection any more, closes idle ones, and waits until the others have their answers,
+  // but no longer than this.
+  void close(Duration at_most);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace millrace::http

@@ -1,0 +1,357 @@
+#include "http/session.h"
+
+#include <utility>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/write.hpp>
+
+#include "base/check.h"
+#include "http/middlewares.h"
+#include "http/response_writer.h"
+
+namespace millrace::http {
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+// Answers of pipelined requests are gathered up to here before they are written.
+constexpr std::size_t kOutputGatheredBytes = 64 * 1024;
+// A refused request's body is taken in, so that the connection lives on, if it is no larger.
+constexpr std::size_t kRefusedBodyBytes = 64 * 1024;
+// What a refused client may still send before it is cut off.
+constexpr std::size_t kMaxLingerBytes = 64 * 1024 * 1024;
+constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+
+}  // namespace
+
+class Session::Input {
+ public:
+  explicit Input(Session& session) : session_(session) {}
+  bool await_ready() const { return !session_.reading_; }
+  void await_suspend(std::coroutine_handle<> handle) { session_.reader_ = handle; }
+  void await_resume() const {}
+
+ private:
+  Session& session_;
+};
+
+class Session::Output {
+ public:
+  Output(Session& session, std::size_t sent) : session_(session), sent_(sent) {}
+  bool await_ready() const { return false; }
+  void await_suspend(std::coroutine_handle<> handle) {
+    const auto rest =
+        asio::buffer(session_.output_.data() + sent_, session_.output_.size() - sent_);
+    asio::async_write(session_.socket_, rest,
+                      [self = session_.shared_from_this(), handle](error_code error, std::size_t) {
+                        if (error) self->output_failed_ = true;
+                        handle.resume();
+                      });
+  }
+  void await_resume() const {}
+
+ private:
+  Session& session_;
+  std::size_t sent_;
+};
+
+Session::Session(IoThread& thread, IoThread::Socket socket, std::string peer)
+    : thread_(thread),
+      socket_(std::move(socket)),
+      peer_(std::move(peer)),
+      guard_(thread.services().head_limits),
+      call_(thread.services(), thread.port(), thread.ids()) {}
+
+Session::~Session() = default;
+
+void Session::start() {
+  error_code ignored;
+  socket_.non_blocking(true, ignored);
+  run_ = run();
+  run_.start();
+}
+
+void Session::drain() {
+  draining_ = true;
+  if (!idle_ || !reader_) return;
+  expired_ = true;
+  error_code ignored;
+  socket_.cancel(ignored);
+}
+
+// --- Deadlines. A wait that is over its time is cut short by cancelling what the socket does.
+
+void Session::expect_within(Duration time) { deadline_ = call_.services.clock.steady() + time; }
+
+// What is to be sent or received may take longer the larger it is, but not for ever.
+void Session::expect_transfer(std::size_t bytes) {
+  const SessionOptions& options = thread_.options();
+  expect_within(options.transfer_grace +
+                Duration(static_cast<std::int64_t>(bytes * 1000 / options.transfer_bytes_per_s)));
+}
+
+void Session::expect_nothing() { deadline_ = Steady::max(); }
+
+void Session::check_deadline(Steady now) {
+  if (now < deadline_) return;
+  expect_nothing();
+  expired_ = true;
+  error_code ignored;
+  socket_.cancel(ignored);
+}
+
+// --- The life of the connection.
+
+Task<void> Session::run() {
+  Next next = Next::kRequest;
+  while (next == Next::kRequest) next = co_await serve();
+  const bool written = co_await flush();
+  if (written && next == Next::kLinger) co_await linger();
+  error_code ignored;
+  socket_.shutdown(asio::socket_base::shutdown_both, ignored);
+  socket_.close(ignored);
+  thread_.retire(shared_from_this());
+}
+
+Task<Session::Next> Session::serve() {
+  call_.response.clear();
+  call_.head = nullptr;
+  call_.body = {};
+  call_.access = nullptr;
+  call_.note.clear();
+  body_size_ = 0;
+  keep_alive_ = true;
+
+  const bool begun = co_await read_head();
+  if (!begun) co_return Next::kClose;
+  head_read_at_ = call_.services.clock.steady();
+  if (call_.head != nullptr) {
+    keep_alive_ = call_.head->keep_alive;
+    const bool admitted = admit(call_);
+    if (!admitted && !takes_body_of_refused()) {
+      call_.response.must_close = true;
+    } else {
+      const bool whole = co_await read_body();
+      if (!whole && !call_.response.must_close) co_return Next::kClose;
+      if (whole && admitted) co_await answer();
+    }
+  }
+  write_response();
+  if (call_.response.must_close) co_return Next::kLinger;
+  input_.consume(guard_.head_size() + body_size_);
+  if (output_.size() >= kOutputGatheredBytes) co_await flush();
+  co_return closing() ? Next::kClose : Next::kRequest;
+}
+
+// True: there is a head (call_.head), or a refusal to send. False: nothing more comes.
+Task<bool> Session::read_head() {
+  guard_.reset();
+  expired_ = false;
+  idle_ = input_.empty();
+  expect_within(idle_ ? thread_.options().idle_timeout : thread_.options().header_timeout);
+  while (true) {
+    switch (input_.empty() ? RequestGuard::Verdict::kNeedMore : guard_.advance(input_.view())) {
+      case RequestGuard::Verdict::kComplete:
+        call_.head = &guard_.head();
+        co_return true;
+      case RequestGuard::Verdict::kRefused:
+        refuse(guard_.fault());
+        co_return true;
+      case RequestGuard::Verdict::kNeedMore:
+        break;
+    }
+    if (draining_ && idle_) co_return false;
+    const bool more = co_await fill(0);
+    if (!more) {
+      if (!expired_ || idle_) co_return false;
+      refuse({api::ProblemCode::kRequestTimeout, "the head of the request took too long"});
+      co_return true;
+    }
+    input_.compact();
+    if (idle_) expect_within(thread_.options().header_timeout);
+    idle_ = false;
+  }
+}
+
+bool Session::takes_body_of_refused() const {
+  const RequestHead& head = *call_.head;
+  const std::uint64_t length = head.content_length.value_or(0);
+  return !head.chunked && (length == 0 || (length <= kRefusedBodyBytes && !head.expects_continue));
+}
+
+// True: call_.body is whole. False: it will not come, or is refused.
+Task<bool> Session::read_body() {
+  const Steady start = call_.services.clock.steady();
+  const bool chunked = call_.head->chunked;
+  const std::size_t head_size = guard_.head_size();
+  const auto length = static_cast<std::size_t>(call_.head->content_length.value_or(0));
+  bool invites = call_.head->expects_continue;
+  MILLRACE_CHECK(!reading_);  // the head came with the last read; the body is worked on in place
+  if (chunked) chunks_.reset(call_.services.limits.body_bytes);
+  while (true) {
+    if (chunked) {
+      std::size_t received = input_.size() - head_size;
+      const auto verdict = chunks_.advance(input_.data() + head_size, received);
+      input_.truncate(head_size + received);
+      if (verdict == ChunkDecoder::Verdict::kRefused) {
+        refuse(chunks_.fault());
+        co_return false;
+      }
+      body_size_ = chunks_.content_size();
+      if (verdict == ChunkDecoder::Verdict::kComplete) break;
+    } else {
+      body_size_ = length;
+      if (input_.size() - head_size >= length) break;
+    }
+    if (std::exchange(invites, false)) output_.append(kContinue);
+    const std::size_t received = input_.size() - head_size;
+    expect_transfer(received);
+    deadline_ -= call_.services.clock.steady() - start;
+    const char* before = input_.data();
+    const bool more = co_await fill(head_size + length);
+    if (!more) {
+      if (expired_) refuse({api::ProblemCode::kRequestTimeout, "the body took too long"});
+      co_return false;
+    }
+    if (input_.data() != before) {  // it has moved, and what the head's views point at with it
+      guard_.reset();
+      guard_.advance(input_.view());
+    }
+  }
+  call_.body = std::string_view(input_.data() + head_size, body_size_);
+  co_return true;
+}
+
+Task<void> Session::answer() {
+  expect_nothing();
+  Task<void> handler = handle(call_);
+  handler.start();
+  if (!handler.done()) {
+    if (!output_.empty()) co_await flush();
+    // Not while bytes of the next request are there: then nobody would know when to start another.
+    const bool all_used = input_.size() == guard_.head_size() + body_size_;
+    const bool can_watch = all_used && !input_.is_large() && input_.room() > 0;
+    if (can_watch && !input_ended_) start_read();
+    co_await handler;
+  }
+}
+
+// The client is told why, and gets time to read it: closing at once while it still sends would
+// reset the connection and take the answer with it.
+Task<void> Session::linger() {
+  error_code ignored;
+  socket_.shutdown(asio::socket_base::shutdown_send, ignored);
+  expired_ = false;
+  expect_within(thread_.options().linger);
+  std::size_t discarded = 0;
+  bool more = true;
+  while (more && discarded < kMaxLingerBytes) {
+    discarded += input_.size();
+    input_.consume(input_.size());
+    if (!reading_) input_.compact();
+    more = co_await fill(0);
+  }
+}
+
+// --- Reading and writing.
+
+Task<bool> Session::fill(std::size_t wanted) {
+  if (!output_.empty()) {
+    const bool written = co_await flush();
+    if (!written) co_return false;
+  }
+  if (input_ended_) co_return false;
+  if (!reading_) {
+    if (input_.room() == 0) input_.grow(wanted);
+    start_read();
+  }
+  Input more(*this);
+  co_await more;
+  co_return !input_ended_ && !expired_;
+}
+
+void Session::start_read() {
+  reading_ = true;
+  socket_.async_read_some(asio::buffer(input_.tail(), input_.room()),
+                          [self = shared_from_this()](error_code error, std::size_t bytes) {
+                            self->on_read(error, bytes);
+                          });
+}
+
+void Session::on_read(const error_code& error, std::size_t bytes) {
+  reading_ = false;
+  input_.commit(bytes);
+  if (error && !expired_) input_ended_ = true;
+  if (reader_) {
+    std::exchange(reader_, nullptr).resume();
+  } else if (input_ended_) {
+    call_.abandon();
+  }
+}
+
+Task<bool> Session::flush() {
+  std::size_t sent = 0;
+  while (sent < output_.size() && !output_failed_) {
+    error_code error;
+    sent += socket_.write_some(asio::buffer(output_.data() + sent, output_.size() - sent), error);
+    if (error == asio::error::would_block || error == asio::error::try_again) break;
+    if (error) output_failed_ = true;
+  }
+  if (sent < output_.size() && !output_failed_) {
+    const Steady deadline = deadline_;
+    expect_transfer(output_.size() - sent);
+    Output rest(*this, sent);
+    co_await rest;
+    deadline_ = deadline;
+  }
+  output_.clear();
+  if (output_.capacity() > InputBuffer::kKeptBytes) output_ = std::string();
+  co_return !output_failed_;
+}
+
+// --- Answers.
+
+// What can't be framed has no next request behind it.
+void Session::refuse(const GuardFault& fault) {
+  if (call_.head == nullptr) call_.request_id = make_request_id(call_.ids);
+  call_.refuse(fault.code, std::string(fault.detail));
+  call_.response.must_close = true;
+}
+
+void Session::write_response() {
+  Response& response = call_.response;
+  const bool known = call_.head != nullptr;
+  keep_alive_ = keep_alive_ && !draining_ && !call_.services.draining;
+  ResponseFraming framing;
+  framing.date = thread_.date();
+  framing.request_id = call_.request_id;
+  framing.http_1_0 = known && call_.head->http_1_0;
+  framing.close = closing();
+  framing.head_only = known && call_.head->method == api::Method::kHead;
+  append_response(output_, response, framing);
+  report(response.body.size());
+  if (response.body.capacity() > InputBuffer::kKeptBytes) response.body = std::string();
+}
+
+void Session::report(std::size_t body_bytes) {
+  RequestRecord record;
+  record.request_id = call_.request_id;
+  if (call_.head != nullptr) {
+    record.method = call_.head->method_text;
+    record.path = call_.head->path();
+    if (call_.route.route != nullptr) record.route = call_.route_id();
+  }
+  record.status = call_.response.status;
+  record.duration = call_.services.clock.steady() - head_read_at_;
+  record.received_bytes = body_size_;
+  record.sent_bytes = body_bytes;
+  record.peer = peer_;
+  if (call_.access != nullptr) record.token_name = call_.access->settings().name;
+  record.problem = call_.response.problem;
+  record.note = call_.note;
+  thread_.observer().answered(record);
+}
+
+}  // namespace millrace::http

@@ -1,0 +1,90 @@
+// A connection: reads requests, has them answered one after the other, writes the answers in order.
+//
+// While a handler waits, a read stays outstanding: it takes in what the client sends ahead, and it
+// tells when the client has gone, so that a waiting claim is given up before a job is lost to it.
+#pragma once
+
+#include <coroutine>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "http/call.h"
+#include "http/chunk_decoder.h"
+#include "http/input_buffer.h"
+#include "http/io_thread.h"
+#include "http/request_guard.h"
+#include "http/task.h"
+
+namespace millrace::http {
+
+class Session : public std::enable_shared_from_this<Session> {
+ public:
+  Session(IoThread& thread, IoThread::Socket socket, std::string peer);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  void start();
+  // No further request; at once if none is under way.
+  void drain();
+  void check_deadline(Steady now);
+  const std::string& peer() const { return peer_; }
+
+ private:
+  class Input;   // awaitable: more has come, or nothing will
+  class Output;  // awaitable: the rest of the output is written, or can't be
+
+  enum class Next : std::uint8_t { kRequest, kClose, kLinger };
+
+  Task<void> run();
+  Task<Next> serve();
+  Task<bool> read_head();
+  Task<bool> read_body();
+  Task<bool> read_chunks();
+  Task<bool> fill(std::size_t wanted);
+  Task<bool> flush();
+  Task<void> answer();
+  Task<void> linger();
+
+  void refuse(const GuardFault& fault);
+  bool takes_body_of_refused() const;
+  void write_response();
+  void report(std::size_t body_bytes);
+
+  void start_read();
+  void on_read(const boost::system::error_code& error, std::size_t bytes);
+  void expect_within(Duration time);
+  void expect_transfer(std::size_t bytes);
+  void expect_nothing();
+  bool closing() const { return call_.response.must_close || !keep_alive_; }
+
+  IoThread& thread_;
+  IoThread::Socket socket_;
+  const std::string peer_;
+
+  InputBuffer input_;
+  bool reading_ = false;      // a read is outstanding
+  bool input_ended_ = false;  // no more will come
+  std::coroutine_handle<> reader_;
+
+  std::string output_;
+  bool output_failed_ = false;
+
+  RequestGuard guard_;
+  ChunkDecoder chunks_;
+  Call call_;
+  std::size_t body_size_ = 0;
+  bool has_head_ = false;
+  bool keep_alive_ = true;
+  bool draining_ = false;
+  bool idle_ = true;  // no byte of the next request has come
+  Steady head_read_at_{};
+
+  Steady deadline_ = Steady::max();
+  bool expired_ = false;
+
+  Task<void> run_;  // last: its frames name everything above
+};
+
+}  // namespace millrace::http
