@@ -1,0 +1,78 @@
+// Any bytes as JSON: the strict check against simdjson's DOM parser, and the reader on whatever the
+// check passed.
+#include <simdjson.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/json_cursor.h"
+#include "api/json_value.h"
+#include "base/check.h"
+
+namespace {
+
+using namespace millrace::api;
+
+constexpr std::size_t kDepth = 64;
+
+// Reads every value there is, and the bytes of each must stand where the text says.
+void walk(JsonCursor& cursor, std::size_t depth) {
+  MILLRACE_CHECK(depth <= kDepth + 1);
+  std::string text;
+  std::string_view name;
+  JsonCursor whole = cursor;
+  const std::string_view bytes = whole.skip();
+  switch (cursor.type()) {
+    case JsonType::kArray:
+      for (cursor.enter(); cursor.next_element();) walk(cursor, depth + 1);
+      break;
+    case JsonType::kObject:
+      for (cursor.enter(); cursor.next_member(name);) {
+        (void)unescape(name, text);
+        walk(cursor, depth + 1);
+      }
+      break;
+    case JsonType::kString:
+      if (unescape(cursor.string_body(), text) == Unescaped::kDone) MILLRACE_CHECK(is_utf8(text));
+      break;
+    default:
+      cursor.skip();
+      break;
+  }
+  MILLRACE_CHECK(bytes.data() + bytes.size() == cursor.position());
+  MILLRACE_CHECK(!check_json(bytes, kDepth, LoneSurrogates::kKept));
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  // Exactly as many bytes as there are, so that the sanitizer sees a read beyond them.
+  const std::vector<char> memory(data, data + size);
+  const std::string_view text(memory.data(), size);
+  const auto kept = check_json(text, kDepth, LoneSurrogates::kKept);
+  const auto strict = check_json(text, kDepth, LoneSurrogates::kRefused);
+  if (kept) {
+    MILLRACE_CHECK(strict && kept->position <= size && strict->position <= kept->position);
+  } else {
+    JsonCursor cursor(text);
+    walk(cursor, 0);
+  }
+  const simdjson::padded_string padded(text);
+  simdjson::dom::parser parser;
+  (void)parser.allocate(size, kDepth + 1);
+  const auto error = parser.parse(padded).error();
+  // What simdjson refuses for reasons of its own: numbers that fit no machine type, and its own
+  // count of depth.
+  if (error == simdjson::NUMBER_ERROR || error == simdjson::DEPTH_ERROR) return 0;
+  if (error == simdjson::SUCCESS) {
+    const bool too_deep = strict && strict->reason == "nested too deep";
+    const bool lone = strict && strict->reason == "half of a surrogate pair";
+    MILLRACE_CHECK(!strict || too_deep || lone);
+  } else {
+    MILLRACE_CHECK(strict.has_value());
+  }
+  return 0;
+}
