@@ -106,7 +106,7 @@ std::optional<LogLevel> parse_log_level(std::string_view text) {
 }
 
 std::string format_log_line(LogFormat format, Time at, LogLevel level, std::string_view message,
-                            LogFields fields) {
+                            LogFieldSpan fields) {
   std::string line;
   line.reserve(160);
   if (format == LogFormat::kJson) {
@@ -139,7 +139,7 @@ std::string format_log_line(LogFormat format, Time at, LogLevel level, std::stri
   return line;
 }
 
-void Logger::log(LogLevel level, std::string_view message, LogFields fields) const {
+void Logger::log(LogLevel level, std::string_view message, LogFieldSpan fields) const {
   if (!enabled(level)) return;
   sink_->write(level, format_log_line(format_, clock_(), level, message, fields));
 }

@@ -10,6 +10,7 @@
 #include <initializer_list>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -54,6 +55,7 @@ class LogField {
 };
 
 using LogFields = std::initializer_list<LogField>;
+using LogFieldSpan = std::span<const LogField>;
 
 // Takes finished lines, without a line feed. Any thread; should not block.
 class LogSink {
@@ -64,7 +66,7 @@ class LogSink {
 
 // A line as it is written, without a line feed.
 std::string format_log_line(LogFormat format, Time at, LogLevel level, std::string_view message,
-                            LogFields fields);
+                            LogFieldSpan fields);
 
 // What everyone logs through; handed in, never looked up. Any thread. A default-made one is silent.
 class Logger {
@@ -75,7 +77,10 @@ class Logger {
       : sink_(&sink), format_(format), least_(least), clock_(std::move(clock)) {}
 
   bool enabled(LogLevel level) const { return sink_ != nullptr && level >= least_; }
-  void log(LogLevel level, std::string_view message, LogFields fields = {}) const;
+  void log(LogLevel level, std::string_view message, LogFieldSpan fields) const;
+  void log(LogLevel level, std::string_view message, LogFields fields = {}) const {
+    log(level, message, LogFieldSpan(fields.begin(), fields.size()));
+  }
 
   void debug(std::string_view message, LogFields fields = {}) const {
     log(LogLevel::kDebug, message, fields);

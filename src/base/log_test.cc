@@ -13,6 +13,11 @@ using std::string_literals::operator""s;
 
 const Time kAt = time_from_ms(1'772'357'400'123);  // 2026-03-01T09:30:00.123Z
 
+std::string format_log_line(LogFormat format, Time at, LogLevel level, std::string_view message,
+                            LogFields fields) {
+  return format_log_line(format, at, level, message, LogFieldSpan(fields.begin(), fields.size()));
+}
+
 std::string text_value(std::string_view value) {
   const std::string line =
       format_log_line(LogFormat::kText, kAt, LogLevel::kInfo, "m", {{"k", value}});

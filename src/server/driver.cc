@@ -67,7 +67,10 @@ Driver::Driver(DriverOptions options, Parts parts, std::unique_ptr<engine::Shard
   thread_ = std::thread([this] { run(); });
 }
 
-Driver::~Driver() {
+Driver::~Driver() { stop(); }
+
+void Driver::stop() {
+  if (!thread_.joinable()) return;
   post([](Inbox& inbox) { inbox.stop = true; });
   thread_.join();
 }

@@ -75,7 +75,7 @@ class Driver final : public engine::Gateway {
 
   // Recovers the shard and starts the threads. All of `parts` must outlive the driver.
   static Result<std::unique_ptr<Driver>> start(DriverOptions options, Parts parts);
-  // Stops at once what goes on; nothing that was answered is lost. No request may come any more.
+  // Stops if that was not done; no request may come any more.
   ~Driver() override;
   Driver(const Driver&) = delete;
   Driver& operator=(const Driver&) = delete;
@@ -87,6 +87,9 @@ class Driver final : public engine::Gateway {
   // New work is refused from now on, waits are answered, everything is committed and projected;
   // then comes on_settled.
   void drain();
+  // No answer leaves any more, from its return on; nothing that was answered is lost. Requests that
+  // still come wait for ever. From one thread.
+  void stop();
 
   Time now() const { return clock_.now(); }
   DriverStatus status() const;
