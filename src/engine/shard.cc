@@ -77,6 +77,15 @@ void Shard::Impl::cancel(const Asker& asker) {
   }
 }
 
+void Shard::Impl::move_clock(Time now) {
+  now = std::max(now, now_);
+  // A timer that is long overdue shows that the process was stopped, at some time since it was last
+  // heard of.
+  const std::optional<Time> due = machine_->next_timer();
+  if (due && !tick_behind_ && now - *due > core::kStallGrace) grant_grace(now - now_);
+  now_ = now;
+}
+
 bool Shard::Impl::may_decide() const {
   if (!pipeline_.can_seal()) return false;
   if (!pipeline_.in_flight()) return true;

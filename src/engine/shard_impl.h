@@ -80,7 +80,7 @@ class Shard::Impl {
 
   // shard.cc
   void end(std::string why);
-  void move_clock(Time now) { now_ = std::max(now_, now); }
+  void move_clock(Time now);
   bool may_decide() const;
   bool refuses_all() const;  // the journal does not take what is decided
   std::optional<Time> refuses_all_at() const;
@@ -133,7 +133,7 @@ class Shard::Impl {
   // shard_retention.cc
   void sweep();
   bool sweep_once(Sweep& sweep);  // true: it is over
-  std::size_t delete_due(const Sweep& sweep, std::vector<JobId> ids);
+  bool delete_due(std::vector<JobId> ids);
   std::optional<Time> next_sweep() const;
 
   const ShardOptions options_;

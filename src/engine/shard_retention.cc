@@ -21,38 +21,25 @@ void Shard::Impl::sweep() {
 
 bool Shard::Impl::sweep_once(Sweep& sweep) {
   const RetentionCut& cut = sweep.cut;
-  Result<std::vector<JobId>> ids =
+  const Result<std::vector<JobId>> ids =
       tables_.finished_until(cut.queue, cut.state, cut.until, kRetentionChunk);
-  const Result<std::optional<Time>> oldest =
-      ids && ids->empty() ? tables_.oldest_finished(cut.queue, cut.state) : std::nullopt;
+  const Result<std::optional<Time>> oldest = tables_.oldest_finished(cut.queue, cut.state);
   if (!ids || !oldest) {
     sweep.not_before = now_ + kSweepRetryPause;
     return false;
   }
-  if (ids->empty()) {
+  if (ids->empty() || !delete_due(*ids)) {
+    // Nothing is left, or what is left lives again, which the tables will show a little later.
     retention_.finished(cut, *oldest, now_);
     return true;
   }
-  if (delete_due(sweep, std::move(*ids)) == 0) {
-    // All of them live again in memory, which the tables don't show yet: nothing to do until later.
-    sweep.not_before = now_ + kRetentionPause;
-    sweep.target = pipeline_.head();
-  } else {
-    sweep.target = next(pipeline_.head());
-  }
+  sweep.target = next(pipeline_.head());
   projector_.force();
   return false;
 }
 
-// How many were.
-std::size_t Shard::Impl::delete_due(const Sweep& sweep, std::vector<JobId> ids) {
-  // Memory wins: a job may have been retried, and ended again, since the tables were written.
-  std::erase_if(ids, [&](const JobId& id) {
-    const auto view = machine_->view(id);
-    return machine_->is_tombstone(id) ||
-           (view != nullptr && (view->job.state != sweep.cut.state || !view->job.finished_at ||
-                                *view->job.finished_at > sweep.cut.until));
-  });
+// False: none of them could be. The machine refuses those that memory knows to live again.
+bool Shard::Impl::delete_due(std::vector<JobId> ids) {
   core::Delete command{std::move(ids), core::DeleteCause::kRetention};
   std::vector<JobId> wanted;
   machine_->wanted(command, wanted);
@@ -61,11 +48,10 @@ std::size_t Shard::Impl::delete_due(const Sweep& sweep, std::vector<JobId> ids) 
   const absl::flat_hash_set<JobId> unsettled(wanted.begin() + static_cast<std::ptrdiff_t>(settled),
                                              wanted.end());
   std::erase_if(command.ids, [&](const JobId& id) { return unsettled.contains(id); });
-  if (command.ids.empty()) return 0;
   const std::size_t events_before = events_.size();
   decide(command, prefetched);
   measure();
-  return events_.size() == events_before ? 0 : command.ids.size();
+  return events_.size() > events_before;
 }
 
 std::optional<Time> Shard::Impl::next_sweep() const {

@@ -29,13 +29,11 @@ void Shard::Impl::decide_step() {
 }
 
 // Leases must not end for a stretch in which their holders could not have been heard: a stalled
-// journal, refused completions, a process that was stopped (a timer that is long overdue shows it).
+// journal, refused completions, a process that was stopped.
 void Shard::Impl::give_grace() {
   Duration owed = std::exchange(grace_, Duration{});
   if (refusing_since_) owed = std::max(owed, now_ - *refusing_since_);
   refusing_since_.reset();
-  const std::optional<Time> due = machine_->next_timer();
-  if (!tick_behind_ && due) owed = std::max(owed, now_ - *due);
   if (owed <= core::kStallGrace || machine_->live_leases() == 0) return;
   machine_->extend_leases(owed, now_, events_);
   measure();

@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "absl/synchronization/mutex.h"
+#include "base/mutex.h"
 #include "base/string_map.h"
 #include "engine/statistics_blob.h"
 #include "engine/statistics_series.h"
@@ -84,15 +84,14 @@ StatsPercentiles percentiles(const std::vector<Histogram>& histograms) {
 }  // namespace
 
 struct Statistics::Impl {
-  mutable absl::Mutex mutex;
+  mutable Mutex mutex;
   // Name of queue and type, joined by a newline, which no name holds.
-  OrderedStringMap<Series> series ABSL_GUARDED_BY(mutex);
-  StringMap<RateRing> rates ABSL_GUARDED_BY(mutex);
-  Seq through ABSL_GUARDED_BY(mutex){};
-  Time shed_at ABSL_GUARDED_BY(mutex){};
+  OrderedStringMap<Series> series MILLRACE_GUARDED_BY(mutex);
+  StringMap<RateRing> rates MILLRACE_GUARDED_BY(mutex);
+  Seq through MILLRACE_GUARDED_BY(mutex){};
+  Time shed_at MILLRACE_GUARDED_BY(mutex){};
 
-  Series& series_of(std::string_view queue, std::string_view type)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+  Series& series_of(std::string_view queue, std::string_view type) MILLRACE_REQUIRES(mutex) {
     std::string key;
     key.append(queue).append("\n").append(type);
     const auto found = series.find(key);
@@ -106,12 +105,11 @@ struct Statistics::Impl {
     return made;
   }
 
-  Series& count(const core::JobRef& job, Happening what, Time at)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+  Series& count(const core::JobRef& job, Happening what, Time at) MILLRACE_REQUIRES(mutex) {
     return count(job.queue.view(), job.type.view(), what, at);
   }
   Series& count(std::string_view queue, std::string_view type, Happening what, Time at)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+      MILLRACE_REQUIRES(mutex) {
     Series& of = series_of(queue, type);
     of.history.count(what, at);
     ++of.totals.counts[static_cast<std::size_t>(what)];
@@ -123,14 +121,14 @@ struct Statistics::Impl {
     return of;
   }
 
-  void take(const core::Claimed& claimed, Time at) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+  void take(const core::Claimed& claimed, Time at) MILLRACE_REQUIRES(mutex) {
     for (const core::Claimed::Item& item : claimed.items) {
       Series& of = count(item.job, Happening::kStarted, at);
       of.history.waited(item.waited, at);
       record(of.totals.wait, item.waited);
     }
   }
-  void take(const core::AttemptEnded& ended, Time at) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+  void take(const core::AttemptEnded& ended, Time at) MILLRACE_REQUIRES(mutex) {
     using enum core::AttemptOutcome;
     if (ended.outcome == kSnoozed || ended.outcome == kReleased) return;
     Series& of = series_of(ended.job.queue.view(), ended.job.type.view());
@@ -144,7 +142,7 @@ struct Statistics::Impl {
     if (ended.state == core::State::kDead) count(ended.job, Happening::kDead, at);
   }
 
-  void shed(Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+  void shed(Time now) MILLRACE_REQUIRES(mutex) {
     if (now - shed_at < kShedEvery) return;
     shed_at = now;
     std::size_t entries = 0;
@@ -158,7 +156,7 @@ Statistics::Statistics() : impl_(std::make_unique<Impl>()) {}
 Statistics::~Statistics() = default;
 
 void Statistics::durable(Seq seq, const core::EventBatch& batch) {
-  const absl::MutexLock lock(&impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   for (const core::Event& event : batch.events) {
     if (const auto* submitted = std::get_if<core::Submitted>(&event)) {
       impl_->count(submitted->job.queue.view(), submitted->job.type.view(), Happening::kSubmitted,
@@ -185,7 +183,7 @@ StatsReply Statistics::query(const StatsQuery& query) const {
 
   std::map<std::string, GroupColumns> groups;
   if (query.by == StatsBy::kAll) groups.try_emplace("", steps);
-  const absl::MutexLock lock(&impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   for (const auto& [key, series] : impl_->series) {
     if (query.visible && !query.visible(series.totals.queue)) continue;
     const std::string name = query.by == StatsBy::kAll     ? ""
@@ -206,7 +204,7 @@ StatsReply Statistics::query(const StatsQuery& query) const {
 }
 
 QueueRates Statistics::rates(std::string_view queue, Time now) const {
-  const absl::MutexLock lock(&impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   const auto found = impl_->rates.find(queue);
   if (found == impl_->rates.end()) return {};
   const std::int64_t newest = now.time_since_epoch() / RateRing::kLength;
@@ -220,7 +218,7 @@ QueueRates Statistics::rates(std::string_view queue, Time now) const {
 }
 
 std::vector<SeriesTotals> Statistics::totals() const {
-  const absl::MutexLock lock(&impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   std::vector<SeriesTotals> totals;
   totals.reserve(impl_->series.size());
   for (const auto& [key, series] : impl_->series) totals.push_back(series.totals);
@@ -228,7 +226,7 @@ std::vector<SeriesTotals> Statistics::totals() const {
 }
 
 std::string Statistics::save() const {
-  const absl::MutexLock lock(&impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   BlobWriter out(impl_->through);
   for (const auto& [key, series] : impl_->series) {
     StatisticsSeries closed = series.history;
@@ -241,7 +239,7 @@ std::string Statistics::save() const {
 std::optional<Seq> Statistics::restore(std::string_view blob) {
   std::optional<SavedStatistics> saved = read_blob(blob);
   if (!saved || saved->series.size() > kMaxStatisticsSeries + 1) return std::nullopt;
-  const absl::MutexLock lock(&impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   for (SavedStatistics::Series& series : saved->series) {
     impl_->series_of(series.queue, series.type).history = std::move(series.history);
   }

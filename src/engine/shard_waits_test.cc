@@ -1,0 +1,390 @@
+// Waiting: long-polling claims, polls and their orders, watched jobs, the event log's next row.
+#include <gtest/gtest.h>
+
+#include "engine/shard.h"
+#include "engine/world.h"
+#include "store/memory/memory_store.h"
+
+namespace millrace::engine {
+namespace {
+
+struct MemoryWorld : World {
+  explicit MemoryWorld(ShardOptions options = {})
+      : World(store::make_memory_store(), std::move(options)) {}
+
+  Poll poll(const std::string& who, std::int64_t wait_ms = 10'000) {
+    Poll poll;
+    poll.worker = worker(who);
+    poll.claim = claim();
+    poll.wait = Duration{wait_ms};
+    return poll;
+  }
+  // The orders of a poll's answer: "quiet cancel:a".
+  std::string orders(Ticket ticket) {
+    std::string text;
+    for (const WorkerOrder& order : answer<PollReply>(ticket).orders) {
+      if (!text.empty()) text += ' ';
+      switch (order.kind) {
+        case WorkerOrder::Kind::kQuiet:
+          text += "quiet";
+          break;
+        case WorkerOrder::Kind::kStop:
+          text += "stop";
+          break;
+        case WorkerOrder::Kind::kCancel:
+          text += "cancel:" + name(order.job);
+          break;
+      }
+    }
+    return text;
+  }
+};
+
+TEST(WaitingClaims, AreServedByTheStepThatMakesAJobReady) {
+  MemoryWorld world;
+  const Ticket claim = world.ask(World::waiting(World::claim()));
+  world.run();
+  EXPECT_FALSE(world.answered(claim));
+  EXPECT_EQ(world.shard().figures().waiting_claims, 1U);
+  world.ask(World::enqueue("a"));
+  world.step();  // both in one row
+  world.append();
+  EXPECT_EQ(world.claimed(claim), "a");
+  EXPECT_EQ(world.state("a"), core::State::kRunning);
+}
+
+TEST(WaitingClaims, AreServedInOrderOfArrival) {
+  MemoryWorld world;
+  const Ticket first = world.ask(World::waiting(World::claim(), 10'000, "anna"));
+  const Ticket second = world.ask(World::waiting(World::claim(), 10'000, "berta"));
+  world.run();
+  world.now_answer<core::EnqueueReply>(World::enqueue("a"));
+  EXPECT_EQ(world.claimed(first), "a");
+  EXPECT_FALSE(world.answered(second));
+  world.now_answer<core::EnqueueReply>(World::enqueue("b"));
+  EXPECT_EQ(world.claimed(second), "b");
+}
+
+TEST(WaitingClaims, ThatDontFitAJobLetOthersPass) {
+  MemoryWorld world;
+  const Ticket picky = world.ask(World::waiting(World::claim({"mail"}, {"fax"})));
+  const Ticket picky_too = world.ask(World::waiting(World::claim({"mail"}, {"fax"})));
+  const Ticket fitting = world.ask(World::waiting(World::claim({"other", "mail"}, {"send"})));
+  world.run();
+  world.now_answer<core::EnqueueReply>(World::enqueue("a"));
+  EXPECT_EQ(world.claimed(fitting), "a");
+  EXPECT_FALSE(world.answered(picky));
+  world.now_answer<core::EnqueueReply>(World::enqueue(World::spec("b", "mail", "fax")));
+  EXPECT_EQ(world.claimed(picky), "b");
+  EXPECT_FALSE(world.answered(picky_too));
+}
+
+TEST(WaitingClaims, AreWokenByEverythingThatMakesJobsReady) {
+  MemoryWorld world;
+  const auto wait = [&] {
+    const Ticket ticket = world.ask(World::waiting(World::claim(), 60'000));
+    world.run();
+    EXPECT_FALSE(world.answered(ticket));
+    return ticket;
+  };
+  // Its time has come.
+  core::JobSpec spec = World::spec("late");
+  spec.delay = Duration{500};
+  world.ask(World::enqueue(spec));
+  const Ticket delayed = wait();
+  world.pass(Duration{500});
+  EXPECT_EQ(world.claimed(delayed), "late");
+  // Given back.
+  const Ticket released = wait();
+  world.now_answer<core::ItemsReply>(world.ack("late", core::AckOutcome::kReleased));
+  EXPECT_EQ(world.claimed(released), "late");
+  // Its lease over, its backoff too.
+  const Ticket expired = wait();
+  world.pass(Duration{40'000});
+  EXPECT_EQ(world.claimed(expired), "late");
+  world.now_answer<core::ItemsReply>(world.ack("late"));
+  // Retried by an operator, from the tables.
+  world.pass(Duration{1'000});
+  const Ticket retried = wait();
+  world.now_answer<core::ItemsReply>(core::Command(core::Retry{{World::id("late")}, {}, true}));
+  EXPECT_EQ(world.claimed(retried), "late");
+  // The queue resumed.
+  world.now_answer<core::ItemsReply>(world.ack("late"));
+  const Ticket resumed = wait();
+  world.now_answer<core::QueueReply>(core::Command(core::PauseQueue{SharedBytes("mail"), {}}));
+  world.now_answer<core::EnqueueReply>(World::enqueue("b"));
+  EXPECT_FALSE(world.answered(resumed));
+  world.now_answer<core::QueueReply>(core::Command(core::ResumeQueue{SharedBytes("mail")}));
+  EXPECT_EQ(world.claimed(resumed), "b");
+}
+
+TEST(WaitingClaims, EndEmptyWhenTheirTimeIsUp) {
+  MemoryWorld world;
+  const Ticket claim = world.ask(World::waiting(World::claim(), 1'000));
+  world.pass(Duration{999});
+  EXPECT_FALSE(world.answered(claim));
+  world.pass(Duration{1});
+  EXPECT_EQ(world.claimed(claim), "");
+  EXPECT_EQ(world.shard().figures().waiting_claims, 0U);
+}
+
+TEST(WaitingClaims, OfAnAskerWhoLeftGetNothing) {
+  MemoryWorld world;
+  const Ticket gone = world.ask(World::waiting(World::claim()));
+  const Ticket stays = world.ask(World::waiting(World::claim()));
+  world.run();
+  world.cancel(gone);
+  const Ticket never_decided = world.ask(World::waiting(World::claim()));
+  world.cancel(never_decided);
+  world.now_answer<core::EnqueueReply>(World::enqueue("a"));
+  EXPECT_EQ(world.claimed(stays), "a");
+  EXPECT_FALSE(world.answered(gone));
+  world.now_answer<core::EnqueueReply>(World::enqueue("b"));
+  EXPECT_EQ(world.state("b"), core::State::kReady);
+}
+
+TEST(WaitingClaims, AThousandJobsAtOnceReachAThousandWaiters) {
+  MemoryWorld world;
+  std::vector<Ticket> claims;
+  for (int i = 0; i < 1'000; ++i) claims.push_back(world.ask(World::waiting(World::claim())));
+  world.run();
+  core::Enqueue command;
+  for (int i = 0; i < 1'000; ++i) command.jobs.push_back(World::spec(std::to_string(i)));
+  world.now_answer<core::EnqueueReply>(core::Command(command));
+  for (int i = 0; i < 1'000; ++i) {
+    EXPECT_EQ(world.claimed(claims[static_cast<std::size_t>(i)]), std::to_string(i));
+  }
+}
+
+TEST(Polls, CommitTheirAcksBeforeTheClaimWaits) {
+  MemoryWorld world;
+  world.now_answer<core::EnqueueReply>(World::enqueue("a"));
+  const Ticket claim = world.ask(world.poll("anna"));
+  world.run();
+  EXPECT_EQ(World::names(world.answer<PollReply>(claim).claim), "a");
+
+  Poll poll = world.poll("anna");
+  poll.acks.items.push_back(world.ack_of("a"));
+  const Ticket waiting = world.ask(poll);
+  world.run();
+  EXPECT_FALSE(world.answered(waiting));
+  world.crash();  // the answer is lost, the ack is not
+  world.run();
+  const auto page = world.store.tables->fetch({World::id("a")});
+  ASSERT_EQ(page->size(), 1U);
+  EXPECT_EQ(page->front().state, core::State::kSucceeded);
+}
+
+TEST(Polls, AnswerAllTheirPartsTogether) {
+  MemoryWorld world;
+  for (const char* name : {"a", "b"}) world.ask(World::enqueue(name));
+  Poll poll = world.poll("anna");
+  poll.claim->limit = 2;
+  const Ticket claim = world.ask(poll);
+  world.run();
+  ASSERT_EQ(World::names(world.answer<PollReply>(claim).claim), "a b");
+
+  poll.acks.items.push_back(world.ack_of("a"));
+  poll.heartbeats.items.push_back({World::id("b"), world.ack_of("b").token, {}, nullptr});
+  poll.logs.items.push_back(
+      {World::id("b"), world.ack_of("b").token, {std::nullopt, 1, SharedBytes("half way")}});
+  const Ticket ticket = world.ask(poll);
+  world.run();
+  world.now_answer<core::EnqueueReply>(World::enqueue("c"));
+  const PollReply& reply = world.answer<PollReply>(ticket);
+  EXPECT_EQ(reply.acks.items.at(0).state, core::State::kSucceeded);
+  EXPECT_TRUE(reply.heartbeats.items.at(0).lease_expires_at.has_value());
+  EXPECT_EQ(reply.logs.items.at(0).refusal.why, core::Rejection::kNone);
+  EXPECT_EQ(World::names(reply.claim), "c");
+}
+
+TEST(Polls, WithoutAClaimAnswerAtOnce) {
+  MemoryWorld world;
+  Poll poll = world.poll("anna");
+  poll.claim.reset();
+  const Ticket ticket = world.ask(poll);
+  world.run();
+  EXPECT_TRUE(world.answer<PollReply>(ticket).claim.jobs.empty());
+}
+
+TEST(Polls, AreEndedByTheCancellationOfARunningJob) {
+  MemoryWorld world;
+  world.now_answer<core::EnqueueReply>(World::enqueue("a"));
+  world.ask(world.poll("anna"));
+  world.run();
+  const Ticket poll = world.ask(world.poll("anna"));
+  const Ticket other = world.ask(world.poll("berta"));
+  world.run();
+  world.now_answer<core::ItemsReply>(
+      core::Command(core::Cancel{{World::id("a")}, SharedBytes("by hand")}));
+  EXPECT_EQ(world.orders(poll), "cancel:a");
+  EXPECT_EQ(world.answer<PollReply>(poll).orders.at(0).token, world.ack_of("a").token);
+  EXPECT_FALSE(world.answered(other));
+  // Told once.
+  const Ticket next = world.ask(world.poll("anna", 0));
+  world.run();
+  EXPECT_EQ(world.orders(next), "");
+}
+
+TEST(Polls, LearnACancellationThatCameBetweenThem) {
+  MemoryWorld world;
+  world.now_answer<core::EnqueueReply>(World::enqueue("a"));
+  world.ask(world.poll("anna"));
+  world.run();
+  world.now_answer<core::ItemsReply>(core::Command(core::Cancel{{World::id("a")}, {}}));
+  const Ticket poll = world.ask(world.poll("anna"));
+  world.run();
+  EXPECT_EQ(world.orders(poll), "cancel:a");
+}
+
+TEST(QuietWorkers, GetNoMoreJobs) {
+  MemoryWorld world;
+  const Ticket poll = world.ask(world.poll("anna"));
+  const Ticket claim = world.ask(World::waiting(World::claim(), 5'000));
+  world.run();
+  const auto reply =
+      world.now_answer<WorkersReply>(CommandWorker{SharedBytes("anna"), WorkerState::kQuiet});
+  EXPECT_TRUE(reply.found);
+  EXPECT_EQ(world.orders(poll), "quiet");
+  // A plain claim can't carry the order: it waits and gets nothing.
+  const Ticket later = world.ask(world.poll("anna", 2'000));
+  world.now_answer<core::EnqueueReply>(World::enqueue("a"));
+  EXPECT_FALSE(world.answered(claim));
+  EXPECT_FALSE(world.answered(later));
+  world.pass(Duration{5'000});
+  EXPECT_EQ(world.claimed(claim), "");
+  EXPECT_EQ(world.orders(later), "quiet");
+  EXPECT_EQ(world.state("a"), core::State::kReady);
+  const Ticket other = world.ask(World::waiting(World::claim(), 0, "berta"));
+  world.run();
+  EXPECT_EQ(world.claimed(other), "a");
+}
+
+TEST(QuietWorkers, MayBeToldToStop) {
+  MemoryWorld world;
+  world.ask(world.poll("anna", 0));
+  world.run();
+  world.ask(CommandWorker{SharedBytes("anna"), WorkerState::kStopping});
+  world.ask(CommandWorker{SharedBytes("anna"), WorkerState::kQuiet});  // does not undo it
+  const Ticket poll = world.ask(world.poll("anna"));
+  world.run();
+  EXPECT_EQ(world.orders(poll), "stop");
+  EXPECT_FALSE(
+      world.now_answer<WorkersReply>(CommandWorker{SharedBytes("nobody"), WorkerState::kQuiet})
+          .found);
+}
+
+TEST(Workers, AreListedWhileSeenOrAtWork) {
+  MemoryWorld world;
+  core::JobSpec spec = World::spec("long");
+  spec.lease = Duration{3'600'000};
+  world.now_answer<core::EnqueueReply>(World::enqueue(spec));
+  world.ask(World::waiting(World::claim(), 0, "anna"));
+  world.ask(World::waiting(World::claim({"mail"}, {"send"}), 0, "berta"));
+  world.run();
+  auto list = world.now_answer<WorkersReply>(ListWorkers{}).workers;
+  ASSERT_EQ(list.size(), 2U);
+  EXPECT_EQ(list[0].info.id.view(), "anna");
+  EXPECT_EQ(list[0].running.at(0).job.id, World::id("long"));
+  EXPECT_EQ(list[1].queues.at(0).view(), "mail");
+  EXPECT_EQ(list[1].types.at(0).view(), "send");
+  world.pass(Duration{301'000});
+  list = world.now_answer<WorkersReply>(ListWorkers{}).workers;
+  ASSERT_EQ(list.size(), 1U);
+  EXPECT_EQ(list[0].info.id.view(), "anna");
+  // Its lease tells of it after a restart too.
+  world.crash();
+  list = world.now_answer<WorkersReply>(ListWorkers{}).workers;
+  ASSERT_EQ(list.size(), 1U);
+  EXPECT_EQ(list[0].info.id.view(), "anna");
+}
+
+TEST(WatchedJobs, AreAnsweredWhenTheyEnd) {
+  MemoryWorld world;
+  world.now_answer<core::EnqueueReply>(World::enqueue("a"));
+  const Ticket watch = world.ask(WatchJob{World::id("a"), Duration{60'000}});
+  world.ask(World::waiting(World::claim(), 0));
+  world.run();
+  EXPECT_FALSE(world.answered(watch));
+  world.now_answer<core::ItemsReply>(world.ack("a"));
+  const auto& reply = world.answer<core::JobReply>(watch);
+  ASSERT_NE(reply.job, nullptr);
+  EXPECT_EQ(reply.job->job.state, core::State::kSucceeded);
+}
+
+TEST(WatchedJobs, ThatLeaveNothingBehindStillShowTheirEnd) {
+  ShardOptions options;
+  options.machine.default_retention.succeeded = Duration{0};
+  MemoryWorld world(options);
+  world.now_answer<core::EnqueueReply>(World::enqueue("a"));
+  const Ticket watch = world.ask(WatchJob{World::id("a"), Duration{60'000}});
+  world.ask(World::waiting(World::claim(), 0));
+  world.run();
+  core::AckItem ack = world.ack_of("a");
+  ack.result = SharedBytes("42");
+  world.now_answer<core::ItemsReply>(core::Command(core::Ack{{ack}, core::Detail::kIds}));
+  const auto& reply = world.answer<core::JobReply>(watch);
+  ASSERT_NE(reply.job, nullptr);
+  EXPECT_EQ(reply.job->job.state, core::State::kSucceeded);
+  EXPECT_EQ(reply.job->job.result.view(), "42");
+  EXPECT_EQ(world.now_answer<core::JobReply>(core::Command(core::GetJob{World::id("a")})).job,
+            nullptr);
+}
+
+TEST(WatchedJobs, AreAnsweredAsTheyAreWhenTheTimeIsUpOrTheyAreDeleted) {
+  MemoryWorld world;
+  for (const char* name : {"a", "b"}) world.ask(World::enqueue(name));
+  const Ticket patient = world.ask(WatchJob{World::id("a"), Duration{60'000}});
+  const Ticket hasty = world.ask(WatchJob{World::id("b"), Duration{100}});
+  world.pass(Duration{100});
+  EXPECT_EQ(world.answer<core::JobReply>(hasty).job->job.state, core::State::kReady);
+  EXPECT_FALSE(world.answered(patient));
+  world.now_answer<core::ItemsReply>(
+      core::Command(core::Delete{{World::id("a")}, core::DeleteCause::kOperator}));
+  EXPECT_TRUE(world.answered(patient));
+}
+
+TEST(AwaitedEvents, AreThereWithTheNextDurableRow) {
+  MemoryWorld world;
+  world.run();
+  const Seq last = world.shard().figures().durable;
+  const Ticket wait = world.ask(AwaitEvents{last, Duration{10'000}});
+  const Ticket short_wait = world.ask(AwaitEvents{last, Duration{100}});
+  const Ticket behind = world.ask(AwaitEvents{Seq{0}, Duration{10'000}});
+  world.pass(Duration{100});
+  EXPECT_FALSE(world.answered(wait));
+  EXPECT_TRUE(world.answered(short_wait));
+  EXPECT_TRUE(world.answered(behind));
+  world.ask(World::enqueue("a"));
+  world.step();
+  EXPECT_FALSE(world.answered(wait));
+  world.append();
+  EXPECT_TRUE(world.answered(wait));
+}
+
+TEST(Draining, TurnsNewWorkAwayAndLetsRunningWorkFinish) {
+  MemoryWorld world;
+  world.now_answer<core::EnqueueReply>(World::enqueue("a"));
+  world.ask(World::waiting(World::claim(), 0));
+  world.run();
+  const Ticket claim = world.ask(World::waiting(World::claim()));
+  const Ticket poll = world.ask(world.poll("berta"));
+  const Ticket watch = world.ask(WatchJob{World::id("a"), Duration{60'000}});
+  world.run();
+  world.shard().drain();
+  world.step();
+  EXPECT_EQ(world.claimed(claim), "");
+  EXPECT_TRUE(world.answer<PollReply>(poll).claim.jobs.empty());
+  EXPECT_EQ(world.answer<core::JobReply>(watch).job->job.state, core::State::kRunning);
+
+  EXPECT_EQ(world.now_answer<Unavailable>(World::enqueue("b")), Unavailable::kDraining);
+  EXPECT_EQ(world.now_answer<Unavailable>(World::waiting(World::claim())), Unavailable::kDraining);
+  Poll last = world.poll("anna");
+  last.acks.items.push_back(world.ack_of("a"));
+  EXPECT_EQ(world.now_answer<PollReply>(last).acks.items.at(0).state, core::State::kSucceeded);
+  EXPECT_TRUE(world.shard().idle());
+  EXPECT_EQ(world.store.tables->progress()->seq, world.shard().figures().applied);
+}
+
+}  // namespace
+}  // namespace millrace::engine
