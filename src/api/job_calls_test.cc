@@ -130,8 +130,8 @@ TEST(DecodeJobPatch, TellsAbsentFromGiven) {
   ASSERT_TRUE(empty.has_value());
   EXPECT_FALSE(empty->priority || empty->run_at || empty->payload || empty->max_attempts ||
                empty->tags);
-  const std::string body =
-      R"({"priority":-1,"payload":null,"tags":[],"max_attempts":2,"run_at":"2026-01-01T00:00:00Z"})";
+  const std::string body = R"({"priority":-1,"payload":null,"tags":[],"max_attempts":2,)"
+                           R"("run_at":"2026-01-01T00:00:00Z"})";
   const auto patch = decode_job_patch(body, kLimits);
   ASSERT_TRUE(patch.has_value());
   EXPECT_EQ(patch->priority, -1);
@@ -166,8 +166,10 @@ TEST(DecodeBulk, TakesIdsOrAFilter) {
   EXPECT_EQ(ids->ids.size(), 1U);
   EXPECT_TRUE(ids->dry_run && !ids->filter);
   const auto filter = decode_bulk(
-      R"({"action":"reprioritize","priority":5,"filter":{"state":["dead","dead"],"queue":"q","tag":"t","type":"x",
-      "created_after":"2026-01-01T00:00:00Z","created_before":"2026-01-01T00:00:00Z","q":"attempt>1"}})",
+      R"({"action":"reprioritize","priority":5,"filter":{"state":["dead","dead"],"queue":"q",
+      "tag":"t","type":"x",
+      "created_after":"2026-01-01T00:00:00Z","created_before":"2026-01-01T00:00:00Z",
+      "q":"attempt>1"}})",
       kLimits);
   ASSERT_TRUE(filter.has_value()) << faults(filter)[0];
   EXPECT_EQ(filter->priority, 5);
@@ -213,14 +215,14 @@ TEST(BulkOutcome, ShowsResultsWithIdsOnly) {
       {*parse_job_id(kId), "", make_problem(ProblemCode::kNotFound, "no such job")});
   JsonWriter results(out);
   encode(results, outcome, "r");
-  EXPECT_EQ(
-      out,
-      fmt::format(
-          R"({{"matched":3,"changed":2,"failed":1,"more":true,"results":[{{"status":200,"id":"{0}",)"
-          R"("state":"cancelled"}},{{"status":404,"id":"{0}","error":{{"type":"about:blank",)"
-          R"("title":"Not found","status":404,"detail":"no such job","code":"not_found",)"
-          R"("request_id":"r"}}}}]}})",
-          kId));
+  EXPECT_EQ(out,
+            fmt::format(
+                R"({{"matched":3,"changed":2,"failed":1,"more":true,"results":[{{"status":200,)"
+                R"("id":"{0}",)"
+                R"("state":"cancelled"}},{{"status":404,"id":"{0}","error":{{"type":"about:blank",)"
+                R"("title":"Not found","status":404,"detail":"no such job","code":"not_found",)"
+                R"("request_id":"r"}}}}]}})",
+                kId));
 }
 
 }  // namespace

@@ -40,11 +40,15 @@ Job small_job() {
 TEST(EncodeJob, WritesNullWhereThereIsNothing) {
   EXPECT_EQ(
       encoded(small_job()),
-      R"({"id":"0195a1b2-c3d4-7e5f-8899-aabbccddeeff","queue":"q","type":"t","state":"ready","priority":0,)"
+      R"({"id":"0195a1b2-c3d4-7e5f-8899-aabbccddeeff","queue":"q","type":"t","state":"ready",)"
+      R"("priority":0,)"
       R"("attempt":0,"max_attempts":5,"crashes":0,"generation":0,"version":1,)"
-      R"("created_at":"2026-03-01T09:30:00.000Z","run_at":"2026-03-01T09:30:00.000Z","expires_at":null,)"
-      R"("started_at":null,"finished_at":null,"lease_expires_at":null,"worker":null,"cancel_requested":false,)"
-      R"("progress":null,"last_error":null,"retry":null,"lease_ms":null,"timeout_ms":null,"unique":null,)"
+      R"("created_at":"2026-03-01T09:30:00.000Z","run_at":"2026-03-01T09:30:00.000Z",)"
+      R"("expires_at":null,)"
+      R"("started_at":null,"finished_at":null,"lease_expires_at":null,"worker":null,)"
+      R"("cancel_requested":false,)"
+      R"("progress":null,"last_error":null,"retry":null,"lease_ms":null,"timeout_ms":null,)"
+      R"("unique":null,)"
       R"("tags":[],"meta":{}})");
 }
 
@@ -68,17 +72,21 @@ TEST(EncodeJob, WritesWhatIsThere) {
   job.logs.emplace({LogLine{1, 1, kTime, LogLevel::kWarn, "line"}});
   job.events.emplace();
   const std::string text = encoded(job);
-  for (
-      const std::string_view part :
-      {R"("state":"running")", R"("worker":"w")",
-       R"("progress":{"percent":12.5,"message":"half","checkpoint":{"at": 7}})",
-       R"("last_error":{"type":"T","message":"m\n","stack":null,"fingerprint":"f00d","attempt":2,"at":"2026)",
-       R"("retry":{"strategy":"exponential","base_ms":5000,"max_ms":300000,"jitter":0.2},"lease_ms":1000)",
-       R"("unique":{"key":"k","for_ms":null,"on_conflict":"reject"},"tags":["a","b"],"meta":{"k\"":"v"})",
-       R"("traceparent":"00-x","payload":{"b": 1.0,"b":2},"result":null)",
-       R"("attempts":[{"n":1,"attempt":1,"worker":"w","started_at":"2026-03-01T09:30:00.000Z","finished_at":null,)"
-       R"("outcome":"running","error":null}])",
-       R"("logs":[{"seq":1,"attempt":1,"at":"2026-03-01T09:30:00.000Z","level":"warn","message":"line"}],"events":[]})"}) {
+  for (const std::string_view part :
+       {R"("state":"running")", R"("worker":"w")",
+        R"("progress":{"percent":12.5,"message":"half","checkpoint":{"at": 7}})",
+        R"("last_error":{"type":"T","message":"m\n","stack":null,"fingerprint":"f00d",)"
+        R"("attempt":2,"at":"2026)",
+        R"("retry":{"strategy":"exponential","base_ms":5000,"max_ms":300000,"jitter":0.2},)"
+        R"("lease_ms":1000)",
+        R"("unique":{"key":"k","for_ms":null,"on_conflict":"reject"},"tags":["a","b"],)"
+        R"("meta":{"k\"":"v"})",
+        R"("traceparent":"00-x","payload":{"b": 1.0,"b":2},"result":null)",
+        R"("attempts":[{"n":1,"attempt":1,"worker":"w","started_at":"2026-03-01T09:30:00.000Z",)"
+        R"("finished_at":null,)"
+        R"("outcome":"running","error":null}])",
+        R"("logs":[{"seq":1,"attempt":1,"at":"2026-03-01T09:30:00.000Z","level":"warn",)"
+        R"("message":"line"}],"events":[]})"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\nin " << text;
   }
 }
@@ -119,11 +127,11 @@ TEST(EncodeClaim, KeepsThePayload) {
   std::string out;
   JsonWriter json(out);
   encode_claim_reply(json, {job});
-  EXPECT_EQ(
-      out,
-      R"({"jobs":[{"id":"0195a1b2-c3d4-7e5f-8899-aabbccddeeff","queue":"q","type":"t","payload":"\ud800",)"
-      R"("priority":0,"attempt":1,"max_attempts":5,"lease":{"token":77,"expires_at":"2026-03-01T09:30:00.000Z"},)"
-      R"("created_at":"2026-03-01T09:30:00.000Z","tags":[],"meta":{}}]})");
+  EXPECT_EQ(out, R"({"jobs":[{"id":"0195a1b2-c3d4-7e5f-8899-aabbccddeeff","queue":"q","type":"t",)"
+                 R"("payload":"\ud800",)"
+                 R"("priority":0,"attempt":1,"max_attempts":5,"lease":{"token":77,)"
+                 R"("expires_at":"2026-03-01T09:30:00.000Z"},)"
+                 R"("created_at":"2026-03-01T09:30:00.000Z","tags":[],"meta":{}}]})");
   job.deadline = kTime;
   job.tracestate = "a=b";
   job.progress = Progress{std::nullopt, "", "3"};
@@ -145,14 +153,15 @@ TEST(EncodeResults, AreOfOneShape) {
   encode(json, WorkerCommand{WorkerCommand::Type::kCancel, kJob, LeaseToken{5}});
   encode(json, WorkerCommand{});
   json.end_array();
-  EXPECT_EQ(
-      out,
-      R"([{"status":201,"id":"0195a1b2-c3d4-7e5f-8899-aabbccddeeff","state":"ready"},)"
-      R"({"status":200,"id":"0195a1b2-c3d4-7e5f-8899-aabbccddeeff","expires_at":"2026-03-01T09:30:00.000Z",)"
-      R"("cancel_requested":true},{"status":409,"error":{"type":"about:blank","title":"The lease is not held any )"
-      R"(more","status":409,"detail":"d","code":"lease_lost","request_id":"r"}},)"
-      R"({"id":"0195a1b2-c3d4-7e5f-8899-aabbccddeeff","state":"pruned"},)"
-      R"({"type":"cancel","job_id":"0195a1b2-c3d4-7e5f-8899-aabbccddeeff","token":5},{"type":"quiet"}])");
+  EXPECT_EQ(out, R"([{"status":201,"id":"0195a1b2-c3d4-7e5f-8899-aabbccddeeff","state":"ready"},)"
+                 R"({"status":200,"id":"0195a1b2-c3d4-7e5f-8899-aabbccddeeff",)"
+                 R"("expires_at":"2026-03-01T09:30:00.000Z",)"
+                 R"("cancel_requested":true},{"status":409,"error":{"type":"about:blank",)"
+                 R"("title":"The lease is not held any )"
+                 R"(more","status":409,"detail":"d","code":"lease_lost","request_id":"r"}},)"
+                 R"({"id":"0195a1b2-c3d4-7e5f-8899-aabbccddeeff","state":"pruned"},)"
+                 R"({"type":"cancel","job_id":"0195a1b2-c3d4-7e5f-8899-aabbccddeeff","token":5},)"
+                 R"({"type":"quiet"}])");
 }
 
 TEST(EncodeWorker, HasEveryMember) {
@@ -162,10 +171,14 @@ TEST(EncodeWorker, HasEveryMember) {
   worker.running.push_back({kJob, "q", "t", 1, kTime, kTime});
   EXPECT_EQ(
       encoded(worker),
-      R"({"id":"w","host":null,"pid":null,"sdk":null,"version":null,"labels":{},"queues":["q"],"types":null,)"
-      R"("state":"active","first_seen_at":"1970-01-01T00:00:00.000Z","last_seen_at":"1970-01-01T00:00:00.000Z",)"
-      R"("running":[{"id":"0195a1b2-c3d4-7e5f-8899-aabbccddeeff","queue":"q","type":"t","attempt":1,)"
-      R"("started_at":"2026-03-01T09:30:00.000Z","lease_expires_at":"2026-03-01T09:30:00.000Z"}]})");
+      R"({"id":"w","host":null,"pid":null,"sdk":null,"version":null,"labels":{},"queues":["q"],)"
+      R"("types":null,)"
+      R"("state":"active","first_seen_at":"1970-01-01T00:00:00.000Z",)"
+      R"("last_seen_at":"1970-01-01T00:00:00.000Z",)"
+      R"("running":[{"id":"0195a1b2-c3d4-7e5f-8899-aabbccddeeff","queue":"q","type":"t",)"
+      R"("attempt":1,)"
+      R"("started_at":"2026-03-01T09:30:00.000Z",)"
+      R"("lease_expires_at":"2026-03-01T09:30:00.000Z"}]})");
 }
 
 // --- Problems.
@@ -217,7 +230,8 @@ TEST(Problems, ListTheirFaults) {
       out,
       R"({"type":"about:blank","title":"The request is not valid","status":422,"detail":"1 fault",)"
       R"("code":"validation_failed","request_id":"req-1","errors":[{"pointer":"/jobs/3/priority",)"
-      R"("detail":"must be -32768 to 32767"},{"parameter":"q","detail":"d"},{"header":"If-Match","detail":"d"}]})");
+      R"("detail":"must be -32768 to 32767"},{"parameter":"q","detail":"d"},)"
+      R"({"header":"If-Match","detail":"d"}]})");
 }
 
 // --- Text.

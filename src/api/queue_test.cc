@@ -48,13 +48,13 @@ TEST(DecodeQueueSettings, TellsAbsentNullAndValueApart) {
 }
 
 TEST(DecodeQueueSettings, IsHeldToItsBounds) {
-  EXPECT_EQ(
-      places(decode_queue_settings(
-          R"({"max_attempts":0,"max_crashes":1001,"max_ready":-1,"lease_ms":999,"retry":{"strategy":"x"},
+  EXPECT_EQ(places(decode_queue_settings(
+                R"({"max_attempts":0,"max_crashes":1001,"max_ready":-1,"lease_ms":999,
+      "retry":{"strategy":"x"},
       "retention":{"dead_ms":-1,"succeeded_ms":315360000001,"blocked_ms":1}})",
-          kLimits)),
-      (Strings{"/max_attempts", "/max_crashes", "/max_ready", "/lease_ms", "/retry/strategy",
-               "/retention/dead_ms", "/retention/succeeded_ms", "/retention/blocked_ms"}));
+                kLimits)),
+            (Strings{"/max_attempts", "/max_crashes", "/max_ready", "/lease_ms", "/retry/strategy",
+                     "/retention/dead_ms", "/retention/succeeded_ms", "/retention/blocked_ms"}));
   EXPECT_TRUE(decode_queue_settings(R"({"max_crashes":1000,"max_ready":0})", kLimits).has_value());
 }
 
@@ -90,11 +90,15 @@ TEST(EncodeQueue, HasEveryMember) {
   queue.version = 3;
   EXPECT_EQ(
       encoded(queue),
-      R"({"name":"mail","paused":false,"pause_reason":null,"counts":{"scheduled":0,"ready":7,"running":0,)"
-      R"("retrying":0,"blocked":0,"succeeded":0,"dead":0,"cancelled":0,"expired":0},"oldest_ready_age_ms":null,)"
+      R"({"name":"mail","paused":false,"pause_reason":null,"counts":{"scheduled":0,"ready":7,)"
+      R"("running":0,)"
+      R"("retrying":0,"blocked":0,"succeeded":0,"dead":0,"cancelled":0,"expired":0},)"
+      R"("oldest_ready_age_ms":null,)"
       R"("rates":{"submitted_per_s":0,"started_per_s":1.5,"succeeded_per_s":0,"failed_per_s":0},)"
-      R"("settings":{"max_attempts":5,"max_crashes":null,"retry":{"strategy":"exponential","base_ms":5000,)"
-      R"("max_ms":300000,"jitter":0.2},"lease_ms":30000,"max_ready":null,"retention":{"succeeded_ms":86400000,)"
+      R"("settings":{"max_attempts":5,"max_crashes":null,"retry":{"strategy":"exponential",)"
+      R"("base_ms":5000,)"
+      R"("max_ms":300000,"jitter":0.2},"lease_ms":30000,"max_ready":null,)"
+      R"("retention":{"succeeded_ms":86400000,)"
       R"("dead_ms":2592000000,"cancelled_ms":86400000,"expired_ms":86400000}},"version":3})");
 }
 
@@ -149,7 +153,8 @@ TEST(EncodeEvents, NullWhereNothing) {
   encode_event_page(json, {event}, "p2");
   EXPECT_EQ(
       out,
-      R"({"items":[{"id":"p1","at":"1970-01-01T00:00:00.000Z","type":"queue.paused","queue":"q","job_id":null,)"
+      R"({"items":[{"id":"p1","at":"1970-01-01T00:00:00.000Z","type":"queue.paused","queue":"q",)"
+      R"("job_id":null,)"
       R"("job_type":null,"attempt":null,"worker":null,"data":{}}],"next_cursor":"p2"})");
 }
 
@@ -180,11 +185,11 @@ TEST(EncodeStats, WritesColumns) {
   group.submitted = {1, 0};
   group.wait_ms.p50 = {5, std::nullopt};
   stats.groups.push_back(group);
-  EXPECT_EQ(
-      encoded(stats),
-      R"({"from":"1970-01-01T00:00:00.000Z","step_ms":1000,"groups":[{"queue":"q","submitted":[1,0],"started":[],)"
-      R"("succeeded":[],"failed":[],"dead":[],"wait_ms":{"p50":[5,null],"p95":[],"p99":[]},)"
-      R"("run_ms":{"p50":[],"p95":[],"p99":[]}}]})");
+  EXPECT_EQ(encoded(stats),
+            R"({"from":"1970-01-01T00:00:00.000Z","step_ms":1000,"groups":[{"queue":"q",)"
+            R"("submitted":[1,0],"started":[],)"
+            R"("succeeded":[],"failed":[],"dead":[],"wait_ms":{"p50":[5,null],"p95":[],"p99":[]},)"
+            R"("run_ms":{"p50":[],"p95":[],"p99":[]}}]})");
 }
 
 // --- The server about itself.

@@ -46,7 +46,8 @@ TEST(DecodeJob, TakesEveryMember) {
       "run_at":"2026-03-01T10:30:00.1239+01:00","expires_in_ms":5,"max_attempts":7,
       "retry":{{"strategy":"list","delays_ms":[0,315360000000]}},"lease_ms":1000,"timeout_ms":1,
       "unique":{{"key":"k\u00e9","for_ms":9,"on_conflict":"replace"}},"tags":["a","b:c/d"],
-      "meta":{{"k":"v","\u0041":""}},"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+      "meta":{{"k":"v","\u0041":""}},
+      "traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
       "tracestate":"a=b"}})",
       "0195A1B2-C3D4-7E5F-8899-AABBCCDDEEFF");
   const auto job = decode_job(body, kLimits);
@@ -176,8 +177,10 @@ TEST(DecodeJob, BoundsTheBodyAndItsDepth) {
 
 TEST(DecodeJob, WrongTypesAreFaultsWhereTheyStand) {
   const auto job = decode_job(
-      R"({"type":1,"queue":[],"priority":"1","run_at":5,"delay_ms":1.5,"expires_at":"soon","max_attempts":true,
-      "retry":"often","lease_ms":{},"timeout_ms":1e3,"unique":[],"tags":{"a":1},"meta":[],"traceparent":{},"id":7})",
+      R"({"type":1,"queue":[],"priority":"1","run_at":5,"delay_ms":1.5,"expires_at":"soon",
+      "max_attempts":true,
+      "retry":"often","lease_ms":{},"timeout_ms":1e3,"unique":[],"tags":{"a":1},"meta":[],
+      "traceparent":{},"id":7})",
       kLimits);
   EXPECT_EQ(code_of(job), ProblemCode::kValidationFailed);
   EXPECT_EQ(places(job),
@@ -255,7 +258,8 @@ TEST(DecodeJob, LaterMembersSaySo) {
 
 TEST(DecodeJob, NullStandsForAMemberLeftOut) {
   const JobSubmission job = good(
-      R"("id":null,"queue":null,"priority":null,"run_at":null,"delay_ms":7,"retry":null,"unique":null,"tags":null,
+      R"("id":null,"queue":null,"priority":null,"run_at":null,"delay_ms":7,"retry":null,
+      "unique":null,"tags":null,
       "meta":null,"traceparent":null,"fair_key":null,"payload":null)");
   EXPECT_EQ(job.queue, "default");
   EXPECT_EQ(job.delay, Duration{7});
@@ -307,7 +311,8 @@ TEST(DecodeJob, EscapedNamesAndValuesAreRead) {
 
 TEST(DecodeBatch, AnItemsFaultRefusesOnlyThatItem) {
   const std::string body =
-      R"({"jobs":[{"type":"a"},{"type":"b","priority":1.5,"x":1},7,{},{"type":"e","payload":[1]}]})";
+      R"({"jobs":[{"type":"a"},{"type":"b","priority":1.5,"x":1},7,{},{"type":"e",)"
+      R"("payload":[1]}]})";
   const auto batch = decode_batch(body, kLimits);
   ASSERT_TRUE(batch.has_value());
   ASSERT_EQ(batch->jobs.size(), 5U);
@@ -324,9 +329,10 @@ TEST(DecodeBatch, AnItemsFaultRefusesOnlyThatItem) {
 }
 
 TEST(DecodeBatch, AnAtomicOneIsRefusedAsAWhole) {
-  const auto batch = decode_batch(
-      R"({"jobs":[{"type":"a"},{"type":"b","priority":1.5},7,{"unique":{"key":""}}],"atomic":true})",
-      kLimits);
+  const auto batch =
+      decode_batch(R"({"jobs":[{"type":"a"},{"type":"b","priority":1.5},7,{"unique":{"key":""}}],)"
+                   R"("atomic":true})",
+                   kLimits);
   EXPECT_EQ(code_of(batch), ProblemCode::kValidationFailed);
   EXPECT_EQ(places(batch),
             (Strings{"/jobs/1/priority", "/jobs/2", "/jobs/3/unique/key", "/jobs/3/type"}));
@@ -336,8 +342,10 @@ TEST(DecodeBatch, AnAtomicOneIsRefusedAsAWhole) {
 TEST(DecodeBatch, DefaultsFillWhatItemsDoNotName) {
   const std::string body =
       R"({"jobs":[{},{"type":"own","queue":null,"delay_ms":5,"payload":null,"tags":[]}],
-      "defaults":{"type":"d","queue":"q","payload":{"a":1},"run_at":"2026-01-01T00:00:00Z","priority":3,"tags":["x"],
-      "traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01","max_attempts":9,"lease_ms":null}})";
+      "defaults":{"type":"d","queue":"q","payload":{"a":1},"run_at":"2026-01-01T00:00:00Z",
+      "priority":3,"tags":["x"],
+      "traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01","max_attempts":9,
+      "lease_ms":null}})";
   const auto batch = decode_batch(body, kLimits);
   ASSERT_TRUE(batch.has_value()) << faults(batch)[0];
   const JobSubmission& first = batch->jobs[0].value;

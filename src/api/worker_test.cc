@@ -40,7 +40,8 @@ std::string many(std::size_t count, const std::string& item) {
 
 TEST(DecodeClaim, TakesEveryMember) {
   const auto claim = decode_claim(
-      R"({"queues":["b","a"],"types":["t"],"limit":1000,"wait_ms":60000,"lease_ms":1000,"worker":{"id":"w-1","host":"h",
+      R"({"queues":["b","a"],"types":["t"],"limit":1000,"wait_ms":60000,"lease_ms":1000,
+      "worker":{"id":"w-1","host":"h",
       "pid":0,"sdk":"cpp","version":"1","labels":{"zone":"eu"}}})",
       kLimits);
   ASSERT_TRUE(claim.has_value()) << faults(claim)[0];
@@ -112,7 +113,8 @@ TEST(DecodeAcks, TakesEveryOutcome) {
 
 TEST(DecodeAcks, ReadsAllOfAnItem) {
   const std::string body = ack(
-      R"("outcome":"succeeded","result":{"b": 1},"logs":[{"message":"hi"},{"message":"oh","level":"error",
+      R"("outcome":"succeeded","result":{"b": 1},"logs":[{"message":"hi"},{"message":"oh",
+      "level":"error",
       "at":"2026-03-01T09:30:00Z"}],"enqueue":[{"type":"next","payload":"\ud800"}])");
   const auto items = decode_acks(body, kLimits);
   ASSERT_TRUE(items.has_value()) << faults(items)[0];
@@ -148,7 +150,8 @@ TEST(DecodeAcks, RefusesWhatDoesNotGoWithTheOutcome) {
 
 TEST(DecodeAcks, AnItemsFaultIsItsOwnAndKeepsItsId) {
   const std::string body = fmt::format(
-      R"({{"items":[{{"id":"{0}","token":0,"outcome":"succeeded"}},{{"id":"{0}","token":1,"outcome":"succeeded"}},
+      R"({{"items":[{{"id":"{0}","token":0,"outcome":"succeeded"}},{{"id":"{0}","token":1,
+      "outcome":"succeeded"}},
       {{"id":"x"}},{{"id":"{0}","token":9007199254740992,"outcome":"failed","error":{{"stack":1}},
       "enqueue":[{{"type":"a"}},{{"queue":""}}],"logs":[{{}},1]}}]}})",
       kId);
@@ -170,10 +173,11 @@ TEST(DecodeAcks, AnItemsFaultIsItsOwnAndKeepsItsId) {
 }
 
 TEST(DecodeAcks, CutsWhatWorkersReportAtCharacters) {
-  const std::string body = ack(fmt::format(
-      R"("outcome":"failed","error":{{"type":"{}","message":"{}","stack":"{}","retryable":false}},"logs":[{{"message":"{}"}}])",
-      std::string(129, 't'), std::string(4095, 'm') + "\xC3\xA9", std::string(32769, 's'),
-      std::string(9000, 'l')));
+  const std::string body =
+      ack(fmt::format(R"("outcome":"failed","error":{{"type":"{}","message":"{}","stack":"{}",)"
+                      R"("retryable":false}},"logs":[{{"message":"{}"}}])",
+                      std::string(129, 't'), std::string(4095, 'm') + "\xC3\xA9",
+                      std::string(32769, 's'), std::string(9000, 'l')));
   const auto items = decode_acks(body, kLimits);
   ASSERT_TRUE(items.has_value() && !items->at(0).fault);
   const Ack& item = items->at(0).value;
@@ -220,8 +224,10 @@ TEST(DecodeAcks, BoundsTheCall) {
 
 TEST(DecodeHeartbeats, TakesProgress) {
   const std::string body = fmt::format(
-      R"({{"items":[{{"id":"{0}","token":1,"extend_ms":86400000,"progress":{{"percent":99.5,"message":"m",
-      "checkpoint":{{"at": 7,"at":8}}}}}},{{"id":"{0}","token":1,"progress":null}},{{"id":"{0}","token":1,"extend_ms":999,
+      R"({{"items":[{{"id":"{0}","token":1,"extend_ms":86400000,"progress":{{"percent":99.5,
+      "message":"m",
+      "checkpoint":{{"at": 7,"at":8}}}}}},{{"id":"{0}","token":1,"progress":null}},{{"id":"{0}",
+      "token":1,"extend_ms":999,
       "progress":{{"percent":100.1,"message":5}}}}]}})",
       kId);
   const auto items = decode_heartbeats(body, kLimits);
@@ -260,8 +266,10 @@ TEST(DecodePoll, MayBeEmpty) {
 
 TEST(DecodePoll, TakesAllOfItInOneRoundTrip) {
   const std::string body = fmt::format(
-      R"({{"claim":{{"queues":["q"],"wait_ms":5}},"acks":[{{"id":"{0}","token":1,"outcome":"succeeded"}},{{}}],
-      "heartbeats":[{{"id":"{0}","token":2}}],"logs":[{{"id":"{0}","token":3,"message":"m","level":"warn"}},{{"message":"m"}}]}})",
+      R"({{"claim":{{"queues":["q"],"wait_ms":5}},"acks":[{{"id":"{0}","token":1,
+      "outcome":"succeeded"}},{{}}],
+      "heartbeats":[{{"id":"{0}","token":2}}],"logs":[{{"id":"{0}","token":3,"message":"m",
+      "level":"warn"}},{{"message":"m"}}]}})",
       kId);
   const auto poll = decode_poll(body, "w-7", kLimits);
   ASSERT_TRUE(poll.has_value()) << faults(poll)[0];
