@@ -1,0 +1,353 @@
+// The tables: when they are written, what a restart makes of them and of the journal, what lags
+// costs, what is deleted.
+#include <gtest/gtest.h>
+
+#include "engine/recovery.h"
+#include "engine/shard.h"
+#include "engine/world.h"
+#include "store/memory/memory_store.h"
+
+namespace millrace::engine {
+namespace {
+
+struct MemoryWorld : World {
+  explicit MemoryWorld(ShardOptions options = {})
+      : World(store::make_memory_store(), std::move(options)) {}
+
+  // Steps and appends, but writes no tables.
+  void run_unprojected() {
+    do {
+      step();
+    } while (append());
+  }
+  // The state that a restart would find is the one of the newest durable row.
+  void expect_recoverable() {
+    const Result<Recovered> recovered = recover_state(0, {}, store);
+    ASSERT_TRUE(recovered.has_value()) << recovered.error().message;
+    EXPECT_EQ(recovered->machine->digest(), digests.at(recovered->head));
+    recovered->machine->check_invariants();
+  }
+  bool in_tables(const std::string& name) { return !store.tables->fetch({id(name)})->empty(); }
+  void finish(const std::string& name) {
+    now_answer<core::EnqueueReply>(enqueue(name));
+    ask(waiting(claim(), 0));
+    run();
+    now_answer<core::ItemsReply>(ack(name));
+  }
+};
+
+TEST(Projection, ShowsOnlyWhatIsDurable) {
+  MemoryWorld world;
+  world.run();
+  world.now += Duration{1'000};
+  world.ask(World::enqueue("a"));
+  world.step();
+  EXPECT_FALSE(world.flush());
+  world.now += Duration{200};
+  EXPECT_FALSE(world.flush());  // taken, but its row is not durable
+  world.append();
+  EXPECT_TRUE(world.flush());
+  EXPECT_TRUE(world.in_tables("a"));
+}
+
+TEST(Projection, GathersWhatChangesWithinATenthOfASecond) {
+  MemoryWorld world;
+  world.pass(Duration{1'000});
+  const int before = world.flushes;
+  for (int i = 0; i < 50; ++i) {
+    world.ask(World::enqueue("j" + std::to_string(i)));
+    world.run();
+    world.now += Duration{1};
+  }
+  world.pass(Duration{1'000});
+  EXPECT_EQ(world.flushes, before + 1);
+  EXPECT_EQ(world.shard().figures().projected, world.shard().figures().applied);
+}
+
+TEST(Projection, IsWaitedForByWhoAsks) {
+  MemoryWorld world;
+  world.pass(Duration{1'000});
+  world.ask(World::enqueue("a"));
+  world.run_unprojected();
+  const Ticket fresh = world.ask(AwaitProjection{});
+  world.step();
+  EXPECT_FALSE(world.answered(fresh));
+  EXPECT_TRUE(world.flush());  // at once, though little waits
+  EXPECT_TRUE(world.answered(fresh));
+  const Ticket again = world.ask(AwaitProjection{});
+  world.step();
+  EXPECT_TRUE(world.answered(again));
+}
+
+TEST(Projection, IsTriedAgainWithTheSameChangesAndWaitsEndInARefusal) {
+  MemoryWorld world;
+  world.pass(Duration{1'000});
+  world.ask(World::enqueue("a"));
+  world.run_unprojected();
+  const Ticket fresh = world.ask(AwaitProjection{});
+  world.step();
+  const std::optional<Flush> first = world.shard().next_flush(world.now);
+  ASSERT_TRUE(first.has_value());
+  EXPECT_FALSE(world.shard().next_flush(world.now).has_value());  // one at a time
+  world.shard().flush_done(failure("disk full"), world.now);
+  EXPECT_FALSE(world.shard().next_flush(world.now).has_value());  // after a pause
+  world.ask(World::enqueue("b"));
+  world.run_unprojected();
+  world.now += Duration{100};
+  const std::optional<Flush> second = world.shard().next_flush(world.now);
+  ASSERT_TRUE(second.has_value());
+  EXPECT_EQ(second->changes, first->changes);
+  EXPECT_EQ(second->to.seq, first->to.seq);
+  world.shard().flush_done(failure("disk full"), world.now);
+  world.now += Duration{5'000};
+  world.step();
+  EXPECT_EQ(world.answer<Unavailable>(fresh), Unavailable::kStorage);
+  world.pass(Duration{1'000});
+  EXPECT_TRUE(world.in_tables("a"));
+  EXPECT_TRUE(world.in_tables("b"));
+}
+
+TEST(Projection, FarBehindClosesTheDoorToNewJobsAndThenToAll) {
+  ShardOptions options;
+  options.max_unprojected = 3;
+  options.hard_max_unprojected = 6;
+  MemoryWorld world(options);
+  world.pass(Duration{1'000});
+  for (const char* name : {"a", "b", "c", "d"}) world.ask(World::enqueue(name));
+  world.run_unprojected();
+  const Ticket refused = world.ask(World::enqueue("e"));
+  const Ticket claim = world.ask(World::waiting(World::claim(), 0));
+  world.run_unprojected();
+  EXPECT_EQ(world.answer<core::EnqueueReply>(refused).items.at(0).refusal.why,
+            core::Rejection::kOverloaded);
+  EXPECT_EQ(world.claimed(claim), "a");
+  world.pass(Duration{1'000});
+  EXPECT_EQ(world.now_answer<core::EnqueueReply>(World::enqueue("e")).items.at(0).fate,
+            core::Fate::kCreated);
+}
+
+TEST(Projection, BeyondTheHardLimitNothingButReadsIsServedAndNoLeaseEnds) {
+  ShardOptions options;
+  options.hard_max_unprojected = 3;
+  MemoryWorld world(options);
+  world.now_answer<core::EnqueueReply>(World::enqueue("a"));
+  world.ask(World::waiting(World::claim(), 0));
+  world.pass(Duration{1'000});
+  for (const char* name : {"b", "c", "d", "e"}) world.ask(World::enqueue(name));
+  world.run_unprojected();
+  const Ticket ack = world.ask(world.ack("a"));
+  const Ticket read = world.ask(core::Command(core::GetJob{World::id("a")}));
+  world.run_unprojected();
+  EXPECT_EQ(world.answer<Unavailable>(ack), Unavailable::kOverloaded);
+  EXPECT_NE(world.answer<core::JobReply>(read).job, nullptr);
+  world.now += Duration{60'000};  // past the lease
+  world.run_unprojected();
+  EXPECT_EQ(world.state("a"), core::State::kRunning);
+  EXPECT_TRUE(world.flush());
+  world.run();
+  EXPECT_EQ(world.now_answer<core::ItemsReply>(world.ack("a")).items.at(0).state,
+            core::State::kSucceeded);
+}
+
+TEST(Recovery, FindsTheStateOfTheNewestDurableRow) {
+  MemoryWorld world;
+  world.now_answer<core::EnqueueReply>(World::enqueue("a"));
+  world.expect_recoverable();  // from the journal alone
+  world.ask(World::waiting(World::claim(), 0));
+  world.run();
+  world.pass(Duration{1'000});
+  world.expect_recoverable();  // from the tables alone
+  world.now_answer<core::ItemsReply>(world.ack("a", core::AckOutcome::kFailed));
+  core::JobSpec spec = World::spec("b", "fax");
+  spec.delay = Duration{60'000};
+  world.now_answer<core::EnqueueReply>(World::enqueue(spec));
+  world.now_answer<core::QueueReply>(core::Command(core::PauseQueue{SharedBytes("fax"), {}}));
+  world.expect_recoverable();  // from both
+}
+
+TEST(Recovery, KeepsWhatWasAnsweredAndDropsWhatNoRowHolds) {
+  MemoryWorld world;
+  world.now_answer<core::EnqueueReply>(World::enqueue("answered"));
+  world.ask(World::enqueue("decided"));
+  world.step();
+  world.crash();
+  world.run();
+  EXPECT_EQ(world.state("answered"), core::State::kReady);
+  EXPECT_EQ(world.machine().view(World::id("decided")), nullptr);
+}
+
+TEST(Recovery, KeepsWhatWasWrittenThoughTheAnswerWasLost) {
+  MemoryWorld world;
+  world.run();
+  world.ask(World::enqueue("a"));
+  world.step();
+  world.store.journal->append(*world.shard().next_append());
+  world.crash();
+  world.run();
+  EXPECT_EQ(world.state("a"), core::State::kReady);
+  // Sent again with the same id it is the same job.
+  core::JobSpec spec = World::spec("a");
+  spec.id_origin = core::IdOrigin::kClient;
+  EXPECT_EQ(world.now_answer<core::EnqueueReply>(World::enqueue(spec)).items.at(0).fate,
+            core::Fate::kExisting);
+}
+
+TEST(Recovery, BeginsATermWithHigherTokensAndGraceForLeases) {
+  MemoryWorld world;
+  world.now_answer<core::EnqueueReply>(World::enqueue("a"));
+  world.ask(World::waiting(World::claim(), 0));
+  world.run();
+  const auto before = world.machine().view(World::id("a"))->job;
+  const Epoch epoch = world.shard().figures().epoch;
+  world.crash(Duration{20'000});
+  world.run();
+  EXPECT_GT(world.shard().figures().epoch, epoch);
+  const auto after = world.machine().view(World::id("a"))->job;
+  EXPECT_EQ(after.token, before.token);
+  EXPECT_EQ(*after.lease_expires_at, *before.lease_expires_at + Duration{20'000});
+  world.now_answer<core::EnqueueReply>(World::enqueue("b"));
+  const Ticket claim = world.ask(World::waiting(World::claim(), 0));
+  world.run();
+  EXPECT_GT(world.answer<core::ClaimReply>(claim).jobs.at(0).job.token, before.token);
+  // Only the time that the server was down counts, not that it was idle before.
+  world.pass(Duration{5'000});
+  const auto idle = world.machine().view(World::id("b"))->job;
+  world.crash(Duration{2'000}, world.now);
+  world.run();
+  EXPECT_EQ(*world.machine().view(World::id("b"))->job.lease_expires_at,
+            *idle.lease_expires_at + Duration{2'000});
+}
+
+TEST(Recovery, NeverTurnsTheClockBack) {
+  MemoryWorld world;
+  world.pass(Duration{10'000});
+  world.now_answer<core::EnqueueReply>(World::enqueue("a"));
+  const Time last = world.now;
+  world.crash(Duration{-3'600'000});
+  world.run();
+  EXPECT_GE(world.machine().facts().at, last);
+  world.now_answer<core::EnqueueReply>(World::enqueue("b"));
+  EXPECT_GE(world.machine().view(World::id("b"))->job.created_at, last);
+}
+
+TEST(Recovery, AfterTrimmingGoesOnFromTheTables) {
+  MemoryWorld world;
+  for (int i = 0; i < 5; ++i)
+    world.now_answer<core::EnqueueReply>(World::enqueue(std::to_string(i)));
+  world.pass(Duration{1'000});
+  ASSERT_TRUE(world.store.journal->trim(world.shard().figures().applied).has_value());
+  world.expect_recoverable();
+  world.crash();
+  world.run();
+  EXPECT_EQ(world.machine().jobs_in_memory(), 5U);
+}
+
+TEST(Recovery, RefusesAGapBetweenTheTablesAndTheJournal) {
+  MemoryWorld world;
+  for (int i = 0; i < 5; ++i)
+    world.now_answer<core::EnqueueReply>(World::enqueue(std::to_string(i)));
+  // Trimmed further than the tables have come.
+  ASSERT_LT(world.store.tables->progress()->seq, Seq{4});
+  ASSERT_TRUE(world.store.journal->trim(Seq{5}).has_value());
+  const Result<Recovered> recovered = recover_state(0, {}, world.store);
+  ASSERT_FALSE(recovered.has_value());
+  EXPECT_NE(recovered.error().message.find("missing"), std::string::npos);
+}
+
+TEST(Recovery, RefusesTablesThatAreAheadOfTheJournalOrOfAnotherOne) {
+  MemoryWorld world;
+  world.pass(Duration{1'000});
+  MemoryWorld other;
+  other.now += Duration{5};
+  other.crash();
+  other.now_answer<core::EnqueueReply>(World::enqueue("x"));
+  other.pass(Duration{1'000});
+  // The younger tables with the older journal, and the other way round.
+  std::swap(world.store.tables, other.store.tables);
+  const Result<Recovered> ahead = recover_state(0, {}, world.store);
+  ASSERT_FALSE(ahead.has_value());
+  EXPECT_NE(ahead.error().message.find("rows that were committed are missing"), std::string::npos);
+}
+
+TEST(Retention, DeletesAJobWithinASecondOfItsTime) {
+  ShardOptions options;
+  options.machine.default_retention.succeeded = Duration{60'000};
+  MemoryWorld world(options);
+  world.finish("a");
+  world.pass(Duration{59'999});
+  EXPECT_TRUE(world.in_tables("a"));
+  world.pass(Duration{1'000});
+  EXPECT_FALSE(world.in_tables("a"));
+  const auto queue =
+      world.now_answer<core::QueueReply>(core::Command(core::GetQueues{})).queues.at(0);
+  EXPECT_EQ(queue.pruned, 1U);
+}
+
+TEST(Retention, IsRememberedAcrossARestart) {
+  ShardOptions options;
+  options.machine.default_retention.succeeded = Duration{60'000};
+  MemoryWorld world(options);
+  world.finish("a");
+  world.pass(Duration{30'000});
+  world.finish("b");
+  world.pass(Duration{1'000});
+  world.crash();
+  world.pass(Duration{30'000});
+  EXPECT_FALSE(world.in_tables("a"));
+  EXPECT_TRUE(world.in_tables("b"));
+  world.pass(Duration{30'000});
+  EXPECT_FALSE(world.in_tables("b"));
+}
+
+TEST(Retention, FollowsTheQueuesSettings) {
+  MemoryWorld world;
+  world.finish("a");
+  world.pass(Duration{10'000});
+  core::SetQueue shorter;
+  shorter.queue = SharedBytes("mail");
+  shorter.patch.succeeded = std::optional(Duration{5'000});
+  world.now_answer<core::QueueReply>(core::Command(shorter));
+  world.pass(Duration{1'000});
+  EXPECT_FALSE(world.in_tables("a"));
+  core::SetQueue for_ever;
+  for_ever.queue = SharedBytes("mail");
+  for_ever.patch.succeeded = std::optional<Duration>();
+  world.now_answer<core::QueueReply>(core::Command(for_ever));
+  world.finish("b");
+  world.pass(Duration{100'000});
+  EXPECT_TRUE(world.in_tables("b"));
+}
+
+TEST(Retention, SparesAJobThatWasRetriedMeanwhile) {
+  ShardOptions options;
+  options.machine.default_retention.succeeded = Duration{60'000};
+  MemoryWorld world(options);
+  world.finish("a");
+  world.pass(Duration{59'990});
+  world.ask(core::Command(core::Retry{{World::id("a")}, {}, true}));
+  world.run_unprojected();
+  world.pass(Duration{10'000});
+  EXPECT_EQ(world.state("a"), core::State::kReady);
+}
+
+TEST(Retention, DeletesThousandsThatFallDueTogether) {
+  ShardOptions options;
+  options.machine.default_retention.cancelled = Duration{10'000};
+  MemoryWorld world(options);
+  for (int batch = 0; batch < 3; ++batch) {
+    core::Enqueue command;
+    core::Cancel cancel;
+    for (int i = 0; i < 1'000; ++i) {
+      command.jobs.push_back(World::spec(std::to_string(batch * 1'000 + i)));
+      cancel.ids.push_back(command.jobs.back().id);
+    }
+    world.now_answer<core::EnqueueReply>(core::Command(command));
+    world.now_answer<core::ItemsReply>(core::Command(cancel));
+  }
+  world.pass(Duration{11'000});
+  const auto left = world.store.tables->count({}, 10'000, Duration{1'000});
+  EXPECT_EQ(*left, 0U);
+}
+
+}  // namespace
+}  // namespace millrace::engine
