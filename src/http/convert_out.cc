@@ -280,7 +280,8 @@ api::Problem to_problem(const core::Refusal& refusal, std::string_view what) {
     case core::Rejection::kLeaseLost:
       return problem(ProblemCode::kLeaseLost, "the token does not hold this job any more");
     case core::Rejection::kVersionConflict:
-      return problem(ProblemCode::kVersionConflict, "the job has another version by now");
+      return problem(ProblemCode::kVersionConflict,
+                     "the " + std::string(what) + " has another version by now");
     case core::Rejection::kInvalidState:
       return problem(ProblemCode::kInvalidState, "the job's state does not allow this");
     case core::Rejection::kNone:

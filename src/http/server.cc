@@ -72,7 +72,7 @@ class HttpServer::Impl {
     session.idle_timeout = options_.idle_timeout;
     for (std::size_t i = 0; i < threads_for(options_.io_threads); ++i) {
       threads_.push_back(std::make_unique<IoThread>(services_, parts.gateway, observer_, gate_,
-                                                    session, system_random()));
+                                                    session, mix64(parts.seed + i)));
     }
     listener_ = std::make_unique<Listener>(threads_, gate_, observer_);
   }

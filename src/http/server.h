@@ -49,6 +49,8 @@ struct ServerParts {
   Operations& operations;
   Observer& observer;
   const Clock& clock;
+  // For the ids of jobs and requests; from the system's generator, another at every start.
+  std::uint64_t seed;
 };
 
 // One owner; its functions are called from one thread at a time. The order of an end: drain(), the

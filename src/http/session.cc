@@ -1,5 +1,6 @@
 #include "http/session.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <boost/asio/buffer.hpp>
@@ -178,7 +179,8 @@ Task<bool> Session::read_head() {
 bool Session::takes_body_of_refused() const {
   const RequestHead& head = *call_.head;
   const std::uint64_t length = head.content_length.value_or(0);
-  return !head.chunked && (length == 0 || (length <= kRefusedBodyBytes && !head.expects_continue));
+  const std::size_t bound = std::min(kRefusedBodyBytes, call_.services.limits.body_bytes);
+  return !head.chunked && (length == 0 || (length <= bound && !head.expects_continue));
 }
 
 // True: call_.body is whole. False: it will not come, or is refused.

@@ -106,6 +106,13 @@ Task<bool> admits_job(Call& call, JobId id) {
   co_return allowed.front();
 }
 
+bool take_if_match(Call& call, std::optional<std::uint64_t>& version) {
+  const Field* field = call.head->find("if-match");
+  if (field == nullptr) return true;
+  version = accepted(call, api::decode_if_match(field->value));
+  return version.has_value();
+}
+
 void answer_job(Call& call, const core::JobView& view, const api::Include& include) {
   const JobShape shape(view, include);
   api::JsonWriter json(call.response.body);

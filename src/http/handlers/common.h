@@ -35,6 +35,9 @@ Task<std::vector<bool>> allowed_jobs(Call& call, std::vector<JobId> ids);
 // Of one job; false: the call is answered with 404.
 Task<bool> admits_job(Call& call, JobId id);
 
+// The header If-Match, if there is one. False: it is no good, and the call is answered.
+bool take_if_match(Call& call, std::optional<std::uint64_t>& version);
+
 // Answers with a job that a command changed; `reply` is for it. Where memory has let go of the job,
 // the tables have it, or it is pruned.
 Task<void> answer_item(Call& call, core::ItemReply reply, api::Include include);

@@ -22,14 +22,6 @@ Task<void> command_job(Call& call, JobId id, core::Command command, api::Include
   co_await answer_item(call, std::move(reply->items.front()), include);
 }
 
-// False: the header is there and no good; the call is answered.
-bool take_if_match(Call& call, std::optional<std::uint64_t>& version) {
-  const Field* field = call.head->find("if-match");
-  if (field == nullptr) return true;
-  version = accepted(call, api::decode_if_match(field->value));
-  return version.has_value();
-}
-
 }  // namespace
 
 Task<void> get_job(Call& call) {

@@ -86,6 +86,7 @@ Task<void> set_queue(Call& call) {
   const auto change = accepted(call, api::decode_queue_settings(call.body, call.services.limits));
   if (!change) co_return;
   core::SetQueue command;
+  if (!take_if_match(call, command.if_version)) co_return;
   command.queue = SharedBytes(call.parameter());
   command.replace = call.route_id() == api::RouteId::kPutQueue;
   command.patch = to_core(*change, call.services.default_retention);

@@ -1,0 +1,114 @@
+// What the tests of http stand on: a gateway that is told what to answer, a server around it on a
+// loopback port, and a client that speaks in bytes.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "engine/event_feed.h"
+#include "engine/gateway.h"
+#include "engine/reads.h"
+#include "engine/statistics.h"
+#include "http/server.h"
+
+namespace millrace::http {
+
+// Answers on a thread of its own, as a shard does. A responder that returns nothing leaves the
+// ticket unanswered.
+class FakeGateway final : public engine::Gateway {
+ public:
+  using Responder = std::function<std::optional<engine::Answer>(const engine::Request&)>;
+
+  FakeGateway();
+  ~FakeGateway() override;
+  void respond_with(Responder responder);
+
+  void submit(engine::Request request, engine::ReplyPort& port, engine::Ticket ticket) override;
+  void cancel(engine::ReplyPort& port, engine::Ticket ticket) override;
+
+  // Blocks until so many were asked or cancelled in all; false after five seconds.
+  bool wait_for_requests(std::size_t count);
+  bool wait_for_cancels(std::size_t count);
+  std::vector<engine::Request> requests() const;
+  // Answers the oldest ticket that has no answer, cancelled or not.
+  void answer_oldest(engine::Answer answer);
+
+ private:
+  struct Asked {
+    engine::ReplyPort* port;
+    engine::Ticket ticket;
+    engine::Request request;
+  };
+  void loop();
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  Responder responder_;
+  std::vector<Asked> waiting_;
+  std::vector<Asked> unanswered_;
+  std::vector<engine::Request> requests_;
+  std::size_t cancels_ = 0;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+// A server on a free loopback port, its store in memory and empty.
+class TestServer {
+ public:
+  explicit TestServer(ServerOptions options = {}, std::vector<TokenSettings> tokens = {});
+  ~TestServer();
+
+  FakeGateway gateway;
+  std::uint16_t port() const;
+  HttpServer& server() { return *server_; }
+  // What becomes of a second server on this port.
+  Status start_another(std::uint16_t port);
+  // The status and problem code of every answer so far, as the log is told.
+  std::vector<std::pair<int, std::string>> log() const;
+
+ private:
+  struct Parts;
+  ServerParts parts();
+  std::unique_ptr<Parts> parts_;
+  std::unique_ptr<HttpServer> server_;
+};
+
+struct TestResponse {
+  int status = 0;                              // 0: the connection ended without one
+  std::map<std::string, std::string> headers;  // names in lower case
+  std::string body;
+};
+
+// A blocking connection. Reads give up after five seconds.
+class TestClient {
+ public:
+  explicit TestClient(const TestServer& server);
+  ~TestClient();
+  TestClient(const TestClient&) = delete;
+  TestClient& operator=(const TestClient&) = delete;
+
+  void send(std::string_view bytes);
+  // One answer; with `head_only` none of its body is waited for.
+  TestResponse receive(bool head_only = false);
+  // True: the server has closed, and nothing more came.
+  bool is_closed();
+  void close();
+
+ private:
+  bool receive_more();
+  int socket_ = -1;
+  std::string received_;
+};
+
+// A request with the fields that every one needs.
+std::string request(std::string_view method, std::string_view target, std::string_view body = {},
+                    std::string_view more_fields = {});
+
+}  // namespace millrace::http
