@@ -5,7 +5,7 @@
 #include <poll.h>
 #include <spawn.h>
 #include <sys/eventfd.h>
-#include <sys/pidfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -86,6 +86,9 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
   pointers.push_back(nullptr);
   return pointers;
 }
+
+// By number: the C library's own declaration lacks C linkage in some releases.
+int open_pidfd(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 0)); }
 
 struct Streams {
   Pipe in;
@@ -172,7 +175,7 @@ class Running {
         in_(std::move(streams.in.write_end)),
         out_(std::move(streams.out.read_end)),
         err_(std::move(streams.err.read_end)),
-        pidfd_(pidfd_open(pid, 0)),
+        pidfd_(open_pidfd(pid)),
         wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         lines_(command.on_error_line) {
     MILLRACE_CHECK(pidfd_.is_open() && wake_.is_open());

@@ -1,0 +1,76 @@
+#include "cli/output.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::cli {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+TEST(Printable, WritesControlsOut) {
+  EXPECT_EQ(printable("plain"), "plain");
+  EXPECT_EQ(printable("a\nb\tc\r"), "a\\nb\\tc\\r");
+  EXPECT_EQ(printable("\x1b[2Jgone"), "\\x1b[2Jgone");
+  EXPECT_EQ(printable(std::string_view("\0", 1)), "\\x00");
+  EXPECT_EQ(printable("\x7f"), "\\x7f");
+}
+
+TEST(Printable, KeepsCharactersAndShowsOtherBytes) {
+  EXPECT_EQ(printable("gr\xc3\xbc\xc3\x9f \xf0\x9f\x98\x80"),
+            "gr\xc3\xbc\xc3\x9f \xf0\x9f\x98\x80");
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "31m"),
+            "\\xc2\\x9b31m");  // CSI in eight bits
+  EXPECT_EQ(printable("\xff\xc3"), "\\xff\\xc3");
+}
+
+TEST(Printable, CutsToAWidth) {
+  EXPECT_EQ(printable("abcdef", 6), "abcdef");
+  EXPECT_EQ(printable("abcdefg", 6), "abc...");
+  EXPECT_EQ(printable("\xc3\xbc\xc3\xbc\xc3\xbc\xc3\xbc\xc3\xbc", 4), "\xc3\xbc...");
+}
+
+TEST(Printable, LeavesTheLinesOfABlock) { EXPECT_EQ(printable_block("a\n\tb\x1b"), "a\n\tb\\x1b"); }
+
+TEST(RelativeTime, LooksBothWays) {
+  const sdk::Timestamp now{hours{1'000'000}};
+  EXPECT_EQ(relative_time(now - seconds{4}, now), "4s ago");
+  EXPECT_EQ(relative_time(now + minutes{18}, now), "in 18m");
+  EXPECT_EQ(relative_time(now, now), "0ms ago");
+  EXPECT_EQ(relative_time(std::nullopt, now), "-");
+}
+
+TEST(ShortNumber, StaysShort) {
+  EXPECT_EQ(short_number(0), "0");
+  EXPECT_EQ(short_number(0.25), "0.2");
+  EXPECT_EQ(short_number(12.4), "12");
+  EXPECT_EQ(short_number(9'999), "9999");
+  EXPECT_EQ(short_number(12'345), "12.3k");
+  EXPECT_EQ(short_number(1'234'567), "1.2M");
+  EXPECT_EQ(short_number(999'960), "1.0M");
+}
+
+TEST(Table, AlignsColumns) {
+  Table table({{"NAME"}, {"N", Align::kRight}, {"NOTE"}});
+  table.add({"a", "1000", ""});
+  table.add({"l\xc3\xb6nger", "2", "x"});
+  EXPECT_EQ(table.text(),
+            "NAME       N  NOTE\n"
+            "a       1000\n"
+            "l\xc3\xb6nger     2  x\n");
+}
+
+TEST(Properties, LeaveOutWhatIsEmpty) {
+  Properties lines;
+  lines.add("id", "1");
+  lines.add("worker", "");
+  lines.add("last error", "none");
+  EXPECT_EQ(lines.text(),
+            "id:          1\n"
+            "last error:  none\n");
+}
+
+}  // namespace
+}  // namespace millrace::cli

@@ -1,0 +1,126 @@
+#include "cli/process.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <thread>
+
+namespace millrace::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+class ProcessTest : public ::testing::Test {
+ protected:
+  void SetUp() override { std::signal(SIGPIPE, SIG_IGN); }
+
+  CommandEnd run(std::string script, std::string input = {}) {
+    const Command command{
+        .words = {"sh", "-c", std::move(script)},
+        .environment = {{"MILLRACE_JOB_ID", "id-1"}},
+        .input = std::move(input),
+        .max_output = max_output_,
+        .on_error_line = [this](std::string_view line) { lines_.emplace_back(line); }};
+    const auto end = run_command(command, {stop_.get_token(), grace_, [] { return false; }});
+    EXPECT_TRUE(end) << end.error().message;
+    return end.value_or(CommandEnd{});
+  }
+
+  std::stop_source stop_;
+  std::chrono::milliseconds grace_ = 10s;
+  std::size_t max_output_ = 1 << 20;
+  std::vector<std::string> lines_;
+};
+
+TEST_F(ProcessTest, GivesInputAndEnvironmentAndTakesOutput) {
+  const auto end = run("cat; echo \" for $MILLRACE_JOB_ID\"; exit 3", "payload");
+  EXPECT_EQ(end.output, "payload for id-1\n");
+  EXPECT_EQ(end.exit_status, 3);
+  EXPECT_EQ(end.signal, 0);
+}
+
+TEST_F(ProcessTest, CutsStandardErrorIntoLines) {
+  const auto end = run("printf 'one\\ntw' >&2; sleep 0.05; printf 'o\\n\\nlast' >&2");
+  EXPECT_EQ(lines_, (std::vector<std::string>{"one", "two", "", "last"}));
+  EXPECT_EQ(end.error_tail, "one\ntwo\n\nlast");
+}
+
+TEST_F(ProcessTest, CutsALineThatNeverEnds) {
+  run("head -c 100000 /dev/zero | tr '\\0' x >&2");
+  EXPECT_GT(lines_.size(), 1u);
+  for (const auto& line : lines_) EXPECT_LE(line.size(), 32u << 10);
+}
+
+TEST_F(ProcessTest, MovesMoreThanAPipeHoldsBothWays) {
+  const std::string input(3 << 20, 'a');
+  max_output_ = 4 << 20;
+  EXPECT_EQ(run("cat", input).output, input);
+}
+
+TEST_F(ProcessTest, BoundsTheOutputWithoutBlockingTheCommand) {
+  max_output_ = 10;
+  const auto end = run("head -c 1000000 /dev/zero | tr '\\0' x; echo done >&2");
+  EXPECT_EQ(end.output, "xxxxxxxxxx");
+  EXPECT_TRUE(end.is_output_cut);
+  EXPECT_EQ(lines_, (std::vector<std::string>{"done"}));
+}
+
+TEST_F(ProcessTest, SurvivesACommandThatReadsNoInput) {
+  EXPECT_EQ(run("exec 0<&-; sleep 0.05; echo ok", std::string(1 << 20, 'a')).output, "ok\n");
+}
+
+TEST_F(ProcessTest, TellsTheSignalThatKilledIt) { EXPECT_EQ(run("kill -SEGV $$").signal, SIGSEGV); }
+
+TEST_F(ProcessTest, DoesNotWaitForAGrandchildThatKeepsThePipesOpen) {
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_EQ(run("sleep 30 & echo ok").output, "ok\n");
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 10s);
+}
+
+TEST_F(ProcessTest, StopsByTerm) {
+  const std::jthread stopper([this] {
+    std::this_thread::sleep_for(100ms);
+    stop_.request_stop();
+  });
+  const auto end = run("trap 'echo bye; exit 5' TERM; while :; do sleep 0.01; done");
+  EXPECT_TRUE(end.was_stopped);
+  EXPECT_EQ(end.exit_status, 5);
+  EXPECT_EQ(end.output, "bye\n");
+}
+
+TEST_F(ProcessTest, KillsWhatDoesNotHeedTermWithAllItStarted) {
+  grace_ = 100ms;
+  const std::jthread stopper([this] {
+    std::this_thread::sleep_for(100ms);
+    stop_.request_stop();
+  });
+  const auto began = std::chrono::steady_clock::now();
+  const auto end = run("trap '' TERM; sleep 60 & while :; do sleep 60; done");
+  EXPECT_EQ(end.signal, SIGKILL);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 10s);
+}
+
+TEST_F(ProcessTest, StopsWhatWasToBeStoppedBeforeItBegan) {
+  stop_.request_stop();
+  EXPECT_EQ(run("sleep 60").signal, SIGTERM);
+}
+
+TEST_F(ProcessTest, SaysThatAProgramCannotBeRun) {
+  const Command command{.words = {"/nowhere/program"},
+                        .environment = {},
+                        .input = {},
+                        .on_error_line = [](std::string_view) {}};
+  const auto end = run_command(command, {stop_.get_token(), grace_, [] { return false; }});
+  ASSERT_FALSE(end);
+  EXPECT_EQ(end.error().message, "cannot run /nowhere/program: No such file or directory");
+}
+
+TEST(FindProgram, LooksInThePath) {
+  EXPECT_TRUE(find_program("sh").ends_with("/sh"));
+  EXPECT_EQ(find_program("/bin/sh"), "/bin/sh");
+  EXPECT_EQ(find_program("no-such-program-anywhere"), "");
+  EXPECT_EQ(find_program("/nowhere/program"), "");
+}
+
+}  // namespace
+}  // namespace millrace::cli
