@@ -17,6 +17,7 @@ void encode_queue(Call& call, const core::Queue& queue) {
   const engine::QueueRates rates = call.services.statistics.rates(queue.name.view(), call.now());
   api::JsonWriter json(call.response.body);
   api::encode(json, to_api(queue, rates, call.now()));
+  call.response.version = queue.version;
 }
 
 // The path's name can be a queue's, and the caller may see it. False: the call is answered.
