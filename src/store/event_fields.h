@@ -6,20 +6,6 @@
 
 namespace millrace::store {
 
-// Absent where the job was never started.
-struct LatestAttempt {
-  template <typename Wire>
-  static void field(Wire& wire, int number, const core::Attempt& latest) {
-    if (!(latest == core::Attempt{})) wire.message(number, latest);
-  }
-  template <typename Wire>
-  static void field(Wire& wire, int number, core::Attempt& latest) {
-    std::optional<core::Attempt> read;
-    wire.message(number, read);
-    latest = read ? std::move(*read) : core::Attempt{};
-  }
-};
-
 template <typename Wire, Described<core::Job> T>
 void describe(Wire& wire, T& job) {
   wire.id(1, job.id);

@@ -27,7 +27,7 @@ class ChainCheck {
   Seq expected() const { return expected_; }
 
  private:
-  const std::uint32_t shard_;
+  std::uint32_t shard_;
   Seq expected_;
   std::optional<Checksum> predecessor_;
 };

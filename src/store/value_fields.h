@@ -73,6 +73,20 @@ void describe(Wire& wire, T& attempt) {
   wire.message(7, attempt.error);
 }
 
+// Absent where the job was never started.
+struct LatestAttempt {
+  template <typename Wire>
+  static void field(Wire& wire, int number, const core::Attempt& latest) {
+    if (!(latest == core::Attempt{})) wire.message(number, latest);
+  }
+  template <typename Wire>
+  static void field(Wire& wire, int number, core::Attempt& latest) {
+    std::optional<core::Attempt> read;
+    wire.message(number, read);
+    latest = read ? std::move(*read) : core::Attempt{};
+  }
+};
+
 template <typename Wire, Described<core::LogLine> T>
 void describe(Wire& wire, T& line) {
   wire.number(1, line.seq);

@@ -122,6 +122,17 @@ class WireReader {
       value = Duration{static_cast<std::int64_t>(finish_varint())};
   }
   void durations(int field, std::vector<Duration>& values);
+  // Exactly as many.
+  template <std::size_t Size>
+  void numbers(int field, std::array<std::uint64_t, Size>& values) {
+    std::vector<Duration> read;
+    durations(field, read);
+    if (read.size() != Size) {
+      fail_at(field, "wrong number of values: field");
+      return;
+    }
+    for (std::size_t i = 0; i < Size; ++i) values[i] = static_cast<std::uint64_t>(read[i].count());
+  }
 
   void id(int field, JobId& value) { required_bytes(field, value.bytes); }
   void fingerprint(int field, Fingerprint& value) { required_bytes(field, value.bytes); }

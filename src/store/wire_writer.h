@@ -100,6 +100,16 @@ class WireWriter {
     close(start);
   }
 
+  template <std::size_t Size>
+  void numbers(int field, const std::array<std::uint64_t, Size>& values) {
+    const std::size_t start = open(field);
+    for (const std::uint64_t value : values) {
+      ensure(kMaxVarintBytes);
+      put_varint(value);
+    }
+    close(start);
+  }
+
   void id(int field, const JobId& value) { put_bytes(field, raw(value.bytes)); }
   void fingerprint(int field, const Fingerprint& value) { put_bytes(field, raw(value.bytes)); }
   void bytes(int field, const SharedBytes& value) {

@@ -1,0 +1,47 @@
+// Rows of the table jobs as core::Job. Reading goes in steps, from what is cheap to what is not, so
+// that a search can stop at the first condition that a job does not meet.
+#pragma once
+
+#include <array>
+
+#include "base/result.h"
+#include "core/job.h"
+#include "store/sqlite/database.h"
+#include "store/sqlite/queue_ids.h"
+
+namespace millrace::store {
+
+// The columns that JobRowReader expects, in its order.
+#define MILLRACE_JOB_COLUMNS                                                          \
+  "ord, id, queue, type, state, priority, attempt, created_at, run_at, finished_at, " \
+  "detail, payload, result"
+
+// Not thread-safe. Remembers the types that it met lately, so that jobs of one type share its name.
+class JobRowReader {
+ public:
+  explicit JobRowReader(const QueueIds& queues) : queues_(queues) {}
+
+  // Of the statement's current row; in this order.
+  Status read_columns(const Statement& row, core::Job& job);
+  Status read_detail(const Statement& row, core::Job& job);
+  void read_payload(const Statement& row, core::Job& job);
+  void read_result(const Statement& row, core::Job& job);
+
+  Result<core::Job> read_whole(const Statement& row);
+
+ private:
+  const SharedBytes& shared_type(std::string_view type);
+
+  const QueueIds& queues_;
+  std::int64_t last_queue_ = -1;
+  SharedBytes last_queue_name_;
+  std::array<SharedBytes, 64> recent_types_;
+};
+
+std::string_view to_blob(const JobId& id);
+std::string_view to_blob(const Fingerprint& fingerprint);
+// False: not 16 bytes.
+bool read_blob(std::string_view blob, JobId& id);
+bool read_blob(std::string_view blob, Fingerprint& fingerprint);
+
+}  // namespace millrace::store

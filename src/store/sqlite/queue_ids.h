@@ -1,0 +1,60 @@
+// Queues' names as small numbers, which rows and index entries hold instead.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/mutex.h"
+
+namespace millrace::store {
+
+// Any thread. A number that a committed row holds is known here before the commit.
+class QueueIds {
+ public:
+  std::optional<std::int64_t> find(std::string_view name) const {
+    const MutexLock lock(mutex_);
+    const auto found = by_name_.find(name);
+    return found == by_name_.end() ? std::nullopt : std::optional(found->second);
+  }
+  // Empty: there is no such number.
+  SharedBytes name(std::int64_t id) const {
+    const MutexLock lock(mutex_);
+    const auto found = by_id_.find(id);
+    return found == by_id_.end() ? SharedBytes() : found->second;
+  }
+  void add(std::int64_t id, std::string_view name) {
+    const MutexLock lock(mutex_);
+    by_name_.emplace(name, id);
+    by_id_.emplace(id, SharedBytes(name));
+  }
+  void forget(std::string_view name) {
+    const MutexLock lock(mutex_);
+    const auto found = by_name_.find(name);
+    if (found == by_name_.end()) return;
+    by_id_.erase(found->second);
+    by_name_.erase(found);
+  }
+  // Numbers of the queues whose name `wanted` says yes to.
+  std::vector<std::int64_t> select(const std::function<bool(std::string_view)>& wanted) const {
+    const MutexLock lock(mutex_);
+    std::vector<std::int64_t> ids;
+    for (const auto& [name, id] : by_name_) {
+      if (wanted(name)) ids.push_back(id);
+    }
+    return ids;
+  }
+
+ private:
+  mutable Mutex mutex_;
+  std::map<std::string, std::int64_t, std::less<>> by_name_ MILLRACE_GUARDED_BY(mutex_);
+  std::unordered_map<std::int64_t, SharedBytes> by_id_ MILLRACE_GUARDED_BY(mutex_);
+};
+
+}  // namespace millrace::store

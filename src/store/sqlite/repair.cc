@@ -1,0 +1,82 @@
+#include "store/sqlite/repair.h"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include "store/sqlite/directory.h"
+#include "store/sqlite/verify.h"
+
+namespace millrace::store {
+namespace {
+
+std::string mark_of(const std::string& database_path) {
+  return database_path + std::string(kSuspectSuffix);
+}
+
+Status copy_to_new_file(const std::string& from, const std::string& to, Part part) {
+  for (const char* const suffix : {"", "-wal", "-shm", "-journal"}) {
+    if (Status removed = remove_file(to + suffix); !removed) return removed;
+  }
+  {
+    auto source = open_part(from, part, std::nullopt);
+    if (!source) return std::unexpected(source.error());
+    // The file itself is not written to any more.
+    if (Status kept = (*source)->keep_wal_on_close(); !kept) return kept;
+    if (Status copied = copy_database(**source, to); !copied) return copied;
+  }
+  return verify_database(to, part);
+}
+
+}  // namespace
+
+void mark_suspect(const std::string& database_path, const Logger& log) {
+  const std::string reason = "a sync of this database failed; the next start copies it\n";
+  if (Status written = write_small_file(mark_of(database_path), reason); !written) {
+    log.error("a suspect database could not be marked", {{"why", written.error().message}});
+  }
+}
+
+Status repair_if_suspect(const std::string& database_path, Part part, const Logger& log) {
+  if (!file_exists(mark_of(database_path))) return {};
+  log.warn("a sync failed in an earlier run: copying the database before it is used",
+           {{"file", database_path}});
+  const std::string copy = database_path + ".copy";
+  if (Status copied = copy_to_new_file(database_path, copy, part); !copied) return copied;
+  // The old log beside the new file would only say again what is in it, should we be broken off in
+  // between: page by page it is the same database.
+  if (Status placed = rename_file(copy, database_path); !placed) return placed;
+  for (const char* const suffix : {"-wal", "-shm"}) {
+    if (Status removed = remove_file(database_path + suffix); !removed) return removed;
+  }
+  if (Status synced = sync_directory_of(database_path); !synced) return synced;
+  if (Status removed = remove_file(mark_of(database_path)); !removed) return removed;
+  if (Status synced = sync_directory_of(database_path); !synced) return synced;
+  log.info("the copy is in place", {{"file", database_path}});
+  return {};
+}
+
+Status copy_database(Database& source, const std::string& to) {
+  {
+    if (Status made = make_private_file(to); !made) return made;
+    auto target = Database::open(to, Access::kReadWrite);
+    if (!target) return std::unexpected(target.error());
+    // Synced below, as a whole; a copy that was broken off is thrown away.
+    if (Status set = (*target)->execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF");
+        !set) {
+      return set;
+    }
+    sqlite3_backup* const backup =
+        sqlite3_backup_init((*target)->handle(), "main", source.handle(), "main");
+    if (backup == nullptr) return (*target)->failure("copy to");
+    const int code = sqlite3_backup_step(backup, -1);
+    sqlite3_backup_finish(backup);
+    if (code != SQLITE_DONE) {
+      return failure(
+          fmt::format("can't copy {} to {}: {}", source.path(), to, sqlite3_errstr(code)));
+    }
+  }
+  if (Status synced = sync_file(to); !synced) return synced;
+  return sync_directory_of(to);
+}
+
+}  // namespace millrace::store

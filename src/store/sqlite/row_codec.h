@@ -1,0 +1,32 @@
+// The blobs of jobs.db: values as messages and back. An error names no row: the caller does.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "store/table_fields.h"
+#include "store/wire_reader.h"
+#include "store/wire_writer.h"
+
+namespace millrace::store {
+
+template <typename Value>
+void encode_value(const Value& value, Time base, std::string& out) {
+  WireWriter wire(out, base);
+  describe(wire, value);
+  wire.finish();
+}
+
+template <typename Value>
+Status decode_value(std::string_view blob, Time base, Value&& value) {
+  WireReader wire(blob, base);
+  describe(wire, value);
+  wire.expect_end();
+  if (!wire.ok()) return failure(fmt::format("damaged: {}", wire.problem()));
+  return {};
+}
+
+}  // namespace millrace::store

@@ -1,0 +1,240 @@
+#include "store/sqlite/schema.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <span>
+
+#include "store/sqlite/directory.h"
+
+namespace millrace::store {
+namespace {
+
+// --- Migrations. Numbered from 1, forward only, each in one transaction; the number of the last
+// one applied is the file's user_version. One that was released is never edited.
+
+constexpr const char* kJournal1 = R"sql(
+CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE journal(
+  seq         INTEGER PRIMARY KEY,
+  epoch       INTEGER NOT NULL,
+  predecessor BLOB NOT NULL,
+  checksum    BLOB NOT NULL,
+  body        BLOB NOT NULL) STRICT;
+)sql";
+
+// `detail` and the other blobs are messages of tables.proto. The indexes on jobs are the few that
+// pay for themselves: every one is written for every job.
+constexpr const char* kTables1 = R"sql(
+CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE progress(
+  one                    INTEGER PRIMARY KEY CHECK (one = 1),
+  seq                    INTEGER NOT NULL,
+  checksum               BLOB NOT NULL,
+  at                     INTEGER NOT NULL,
+  epoch                  INTEGER NOT NULL,
+  next_token             INTEGER NOT NULL,
+  next_ord               INTEGER NOT NULL,
+  keys_expired_until     INTEGER,
+  uniques_released_until INTEGER) STRICT;
+INSERT INTO progress VALUES (1, 0, zeroblob(16), 0, 0, 1, 1, NULL, NULL);
+CREATE TABLE queues(
+  id     INTEGER PRIMARY KEY,
+  name   TEXT NOT NULL UNIQUE,
+  detail BLOB) STRICT;
+CREATE TABLE jobs(
+  ord         INTEGER PRIMARY KEY,
+  id          BLOB NOT NULL,
+  queue       INTEGER NOT NULL,
+  type        TEXT NOT NULL,
+  state       INTEGER NOT NULL,
+  priority    INTEGER NOT NULL,
+  attempt     INTEGER NOT NULL,
+  created_at  INTEGER NOT NULL,
+  run_at      INTEGER NOT NULL,
+  finished_at INTEGER,
+  detail      BLOB NOT NULL,
+  payload     TEXT NOT NULL,
+  result      TEXT) STRICT;
+CREATE UNIQUE INDEX jobs_by_id ON jobs(id);
+CREATE INDEX jobs_by_queue ON jobs(queue, state, ord);
+CREATE INDEX jobs_by_state ON jobs(state, ord) WHERE state <> 5;
+CREATE INDEX jobs_by_end ON jobs(queue, state, finished_at) WHERE state >= 5;
+CREATE TABLE attempts(
+  ord    INTEGER NOT NULL,
+  n      INTEGER NOT NULL,
+  detail BLOB NOT NULL,
+  PRIMARY KEY (ord, n)) STRICT, WITHOUT ROWID;
+CREATE TABLE logs(
+  ord  INTEGER NOT NULL,
+  seq  INTEGER NOT NULL,
+  n    INTEGER NOT NULL,
+  line BLOB NOT NULL,
+  PRIMARY KEY (ord, seq)) STRICT, WITHOUT ROWID;
+CREATE TABLE marks(
+  place INTEGER PRIMARY KEY,
+  ord   INTEGER NOT NULL,
+  mark  BLOB NOT NULL) STRICT;
+CREATE INDEX marks_by_ord ON marks(ord);
+CREATE TABLE keys(
+  expires_at INTEGER NOT NULL,
+  key        BLOB NOT NULL,
+  body       BLOB NOT NULL,
+  job        BLOB NOT NULL,
+  PRIMARY KEY (expires_at, key)) STRICT, WITHOUT ROWID;
+CREATE TABLE uniques(
+  queue TEXT NOT NULL,
+  key   BLOB NOT NULL,
+  job   BLOB NOT NULL,
+  until INTEGER NOT NULL,
+  PRIMARY KEY (queue, key)) STRICT, WITHOUT ROWID;
+CREATE INDEX uniques_by_until ON uniques(until);
+CREATE TABLE ended_leases(
+  place  INTEGER PRIMARY KEY,
+  count  INTEGER NOT NULL,
+  leases BLOB NOT NULL) STRICT;
+CREATE TABLE blobs(name TEXT PRIMARY KEY, content BLOB NOT NULL) STRICT, WITHOUT ROWID;
+)sql";
+
+constexpr std::array kJournalMigrations = {kJournal1};
+constexpr std::array kTablesMigrations = {kTables1};
+
+// --- What is the same for a file's life, or for a connection's.
+
+// Names the kind of file: "MRJ1", "MRT1".
+constexpr std::int64_t kJournalApplication = 0x4d524a31;
+constexpr std::int64_t kTablesApplication = 0x4d525431;
+
+struct Shape {
+  std::string_view kind;
+  std::int64_t application;
+  std::span<const char* const> migrations;
+  const char* set_up_file;        // before the first table
+  const char* set_up_connection;  // always
+};
+
+// Page sizes and cache sizes were measured: docs/internals/decisions.md. The write-ahead log is cut
+// back to its limit whenever it begins anew.
+constexpr Shape kJournalShape = {
+    "journal", kJournalApplication, kJournalMigrations,
+    "PRAGMA page_size = 16384; PRAGMA auto_vacuum = NONE; PRAGMA journal_mode = WAL",
+    "PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF; PRAGMA cache_size = -8192;"
+    "PRAGMA journal_size_limit = 67108864; PRAGMA mmap_size = 0"};
+constexpr Shape kTablesShape = {
+    "jobs", kTablesApplication, kTablesMigrations,
+    "PRAGMA page_size = 8192; PRAGMA auto_vacuum = NONE; PRAGMA journal_mode = WAL",
+    "PRAGMA synchronous = NORMAL; PRAGMA secure_delete = OFF; PRAGMA cache_size = -65536;"
+    "PRAGMA journal_size_limit = 134217728; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY"};
+
+const Shape& shape_of(Part part) { return part == Part::kJournal ? kJournalShape : kTablesShape; }
+
+Result<std::int64_t> pragma(Database& database, const char* sql) {
+  Statement statement(database, sql);
+  if (!statement.begin().row()) return database.failure("read");
+  return statement.number(0);
+}
+
+struct Identity {
+  std::int64_t application = 0;
+  std::int64_t version = 0;
+  std::int64_t tables = 0;
+};
+
+Result<Identity> identity_of(Database& database) {
+  // The first look into the file: here it shows when it is no database.
+  const auto application = pragma(database, "PRAGMA application_id");
+  const auto version = pragma(database, "PRAGMA user_version");
+  const auto tables = pragma(database, "SELECT count(*) FROM sqlite_schema");
+  if (!application || !version || !tables) {
+    if (database.fault() == Fault::kDamaged) {
+      return failure(
+          fmt::format("{} is damaged, or not a database: {}", database.path(), database.message()));
+    }
+    return database.failure("read");
+  }
+  return Identity{*application, *version, *tables};
+}
+
+Status check_identity(const Database& database, const Shape& shape, const Identity& identity) {
+  if (identity.application != shape.application) {
+    return failure(fmt::format("{} is not a Millrace {} database", database.path(), shape.kind));
+  }
+  const auto newest = static_cast<std::int64_t>(shape.migrations.size());
+  if (identity.version > newest) {
+    return failure(fmt::format("{} has format {}, written by a newer version: this one knows {}",
+                               database.path(), identity.version, newest));
+  }
+  return {};
+}
+
+Status create(Database& database, const Shape& shape, const std::string& store_id) {
+  const Transaction::Kind kind = Transaction::Kind::kWrite;
+  if (Status done = database.execute(shape.set_up_file); !done) return done;
+  Transaction transaction(database, kind);
+  if (!transaction.ok()) return database.failure("write");
+  const std::string identity =
+      fmt::format("PRAGMA application_id = {}; PRAGMA user_version = 1", shape.application);
+  if (Status done = database.execute(shape.migrations[0]); !done) return done;
+  if (Status done = database.execute(identity.c_str()); !done) return done;
+  Statement insert(database, "INSERT INTO meta VALUES (?1, ?2)");
+  if (!insert.run("store", std::string_view(store_id))) return database.failure("write");
+  return transaction.commit();
+}
+
+Status migrate(Database& database, const Shape& shape, std::int64_t version) {
+  for (auto next = static_cast<std::size_t>(version); next < shape.migrations.size(); ++next) {
+    Transaction transaction(database, Transaction::Kind::kWrite);
+    if (!transaction.ok()) return database.failure("write");
+    if (Status done = database.execute(shape.migrations[next]); !done) return done;
+    const std::string number = fmt::format("PRAGMA user_version = {}", next + 1);
+    if (Status done = database.execute(number.c_str()); !done) return done;
+    if (Status done = transaction.commit(); !done) return done;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Database>> open_part(const std::string& path, Part part,
+                                            const std::optional<std::string>& create_as) {
+  const Shape& shape = shape_of(part);
+  if (create_as) {
+    if (Status made = make_private_file(path); !made) return std::unexpected(made.error());
+  }
+  auto opened = Database::open(path, Access::kReadWrite);
+  if (!opened) return opened;
+  Database& database = **opened;
+  auto identity = identity_of(database);
+  if (!identity) return std::unexpected(identity.error());
+  Status ready;
+  const bool blank = identity->application == 0 && identity->version == 0 && identity->tables == 0;
+  if (blank && create_as) {
+    ready = database.execute(shape.set_up_connection);
+    if (ready) ready = create(database, shape, *create_as);
+  } else {
+    ready = check_identity(database, shape, *identity);
+    if (ready) ready = database.execute(shape.set_up_connection);
+    if (ready) ready = migrate(database, shape, identity->version);
+  }
+  if (!ready) return std::unexpected(ready.error());
+  return opened;
+}
+
+Result<std::unique_ptr<Database>> open_part_for_reading(const std::string& path, Part part) {
+  auto opened = Database::open(path, Access::kReadOnly);
+  if (!opened) return opened;
+  const auto identity = identity_of(**opened);
+  if (!identity) return std::unexpected(identity.error());
+  if (Status checked = check_identity(**opened, shape_of(part), *identity); !checked) {
+    return std::unexpected(checked.error());
+  }
+  return opened;
+}
+
+Result<std::string> store_id_of(Database& database) {
+  Statement select(database, "SELECT value FROM meta WHERE name = 'store'");
+  if (!select.begin().row()) return database.failure("find the store's id in");
+  return std::string(select.bytes(0));
+}
+
+}  // namespace millrace::store

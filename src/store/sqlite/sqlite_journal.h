@@ -1,0 +1,59 @@
+// The journal of the SQLite store: journal.db.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/log.h"
+#include "base/mutex.h"
+#include "store/journal.h"
+#include "store/sqlite/database.h"
+#include "store/sqlite/directory.h"
+#include "store/sqlite/journal_rows.h"
+#include "store/sqlite/pool.h"
+
+namespace millrace::store {
+
+class SqliteJournal final : public Journal {
+ public:
+  // `writer`: the one connection that writes and checkpoints; just opened, its log just moved into
+  // the file.
+  static Result<std::unique_ptr<SqliteJournal>> open(std::shared_ptr<const Directory> directory,
+                                                     std::unique_ptr<Database> writer, Logger log);
+  ~SqliteJournal() override;
+
+  AppendResult append(const JournalRow& row) override;
+  Status read(Seq from, const std::function<bool(const JournalRow&)>& visit) override;
+  Result<Extent> extent() override;
+  Result<std::uint64_t> trim(Seq below) override;
+
+ private:
+  SqliteJournal(std::shared_ptr<const Directory> directory, std::unique_ptr<Database> writer,
+                std::vector<std::unique_ptr<JournalRows>> readers, const Extent& extent,
+                Logger log);
+
+  // What stands in the way of `row`, if anything; kDurable: the row itself.
+  std::optional<AppendResult> obstacle(const JournalRow& row) MILLRACE_REQUIRES(mutex_);
+  AppendResult insert(const JournalRow& row) MILLRACE_REQUIRES(mutex_);
+  // By the writer's last failure; marks the file as suspect where a sync failed.
+  AppendResult failed(Fault fault, std::string message) MILLRACE_REQUIRES(mutex_);
+  Status checkpoint_if_due() MILLRACE_REQUIRES(mutex_);
+
+  const std::shared_ptr<const Directory> directory_;  // keeps it locked until all else is closed
+  const Logger log_;
+  Mutex mutex_;
+  const std::unique_ptr<Database> writer_;
+  Statement select_row_ MILLRACE_GUARDED_BY(mutex_);
+  Statement select_newest_ MILLRACE_GUARDED_BY(mutex_);
+  Statement insert_ MILLRACE_GUARDED_BY(mutex_);
+  Statement select_old_ MILLRACE_GUARDED_BY(mutex_);
+  Statement delete_ MILLRACE_GUARDED_BY(mutex_);
+  Extent extent_ MILLRACE_GUARDED_BY(mutex_);
+  // Why nothing is appended any more.
+  std::optional<std::string> broken_ MILLRACE_GUARDED_BY(mutex_);
+  Pool<JournalRows> readers_;
+};
+
+}  // namespace millrace::store

@@ -1,0 +1,157 @@
+#include "store/sqlite/sqlite_tables.h"
+
+#include "store/sqlite/repair.h"
+#include "store/sqlite/schema.h"
+
+namespace millrace::store {
+namespace {
+
+constexpr std::size_t kReaders = 4;
+// So many new frames in the write-ahead log, 32 MiB, and a flush moves them into the file.
+constexpr int kCheckpointFrames = 4096;
+// A log of so many frames is not let grow on by readers that follow each other without a gap: for
+// once they are held off until it has begun anew. 512 MiB.
+constexpr int kMostFrames = 65536;
+
+}  // namespace
+
+Result<std::unique_ptr<SqliteTables>> SqliteTables::open(std::shared_ptr<const Directory> directory,
+                                                         std::unique_ptr<Database> database,
+                                                         Clock clock, Logger log) {
+  std::unique_ptr<SqliteTables> tables(new SqliteTables(std::move(directory), std::move(database),
+                                                        std::move(clock), std::move(log)));
+  {
+    const MutexLock lock(tables->mutex_);
+    if (Status loaded = tables->writer_.load(); !loaded) return std::unexpected(loaded.error());
+  }
+  if (Status opened = tables->open_readers(); !opened) return std::unexpected(opened.error());
+  const auto progress = tables->progress();
+  if (!progress) return std::unexpected(progress.error());
+  const MutexLock lock(tables->mutex_);
+  tables->flushed_ = progress->seq;
+  return tables;
+}
+
+SqliteTables::SqliteTables(std::shared_ptr<const Directory> directory,
+                           std::unique_ptr<Database> database, Clock clock, Logger log)
+    : directory_(std::move(directory)),
+      log_(std::move(log)),
+      clock_(std::move(clock)),
+      database_(std::move(database)),
+      writer_(*database_, queues_) {}
+
+SqliteTables::~SqliteTables() {
+  const MutexLock lock(mutex_);
+  if (broken_) static_cast<void>(database_->keep_wal_on_close());
+}
+
+Status SqliteTables::open_readers() {
+  std::vector<std::unique_ptr<TablesReader>> readers;
+  while (readers.size() < kReaders) {
+    auto reader = open_part_for_reading(database_->path(), Part::kTables);
+    if (!reader) return std::unexpected(reader.error());
+    readers.push_back(std::make_unique<TablesReader>(std::move(*reader), queues_, clock_));
+  }
+  readers_ = std::make_unique<Pool<TablesReader>>(std::move(readers));
+  return {};
+}
+
+Status SqliteTables::noted(Status written) {
+  if (!written && database_->sync_failed()) {
+    mark_suspect(database_->path(), log_);
+    broken_ = written.error().message;
+  }
+  return written;
+}
+
+Status SqliteTables::flush(const core::Changes& changes, Seq from, const Progress& to) {
+  {
+    const MutexLock lock(mutex_);
+    if (broken_) return failure(*broken_);
+    if (Status written = noted(writer_.flush(changes, from, to)); !written) return written;
+    flushed_ = to.seq;
+  }
+  // The flush stands whatever becomes of this; what went wrong shows at the next write.
+  if (const Status moved = checkpoint_if_due(); !moved) {
+    log_.error("the write-ahead log could not be moved into its file",
+               {{"file", database_->path()}, {"why", moved.error().message}});
+  }
+  return {};
+}
+
+Status SqliteTables::checkpoint_if_due() {
+  {
+    const MutexLock lock(mutex_);
+    if (database_->wal_frames_since_checkpoint() < kCheckpointFrames) return {};
+    if (Status moved = noted(database_->checkpoint(Database::Checkpoint::kPassive)); !moved) {
+      return moved;
+    }
+    if (database_->wal_frames() < kMostFrames) return {};
+  }
+  const Pool<TablesReader>::Pause pause(*readers_);
+  const MutexLock lock(mutex_);
+  return noted(database_->checkpoint(Database::Checkpoint::kRestart));
+}
+
+Result<Seq> SqliteTables::sync() {
+  const MutexLock lock(mutex_);
+  if (broken_) return failure(*broken_);
+  if (Status synced = noted(database_->sync_wal()); !synced) {
+    return std::unexpected(synced.error());
+  }
+  return flushed_;
+}
+
+Status SqliteTables::put_blob(const std::string& name, const std::string& content) {
+  const MutexLock lock(mutex_);
+  if (broken_) return failure(*broken_);
+  return noted(writer_.put_blob(name, content));
+}
+
+Status SqliteTables::load(StateVisitor& visitor) { return readers_->borrow()->load(visitor); }
+
+Result<Progress> SqliteTables::progress() { return readers_->borrow()->progress(); }
+
+Result<std::vector<core::Job>> SqliteTables::fetch(const std::vector<JobId>& ids) {
+  return readers_->borrow()->fetch(ids);
+}
+
+Result<JobHistory> SqliteTables::history(const JobId& id) {
+  return readers_->borrow()->history(id);
+}
+
+Result<JobPage> SqliteTables::list(const JobQuery& query) {
+  return readers_->borrow()->search().list(query);
+}
+
+Result<Tables::IdPage> SqliteTables::select_ids(const core::JobFilter& filter,
+                                                std::optional<std::uint64_t> after_ord,
+                                                std::uint32_t limit,
+                                                std::chrono::milliseconds budget) {
+  return readers_->borrow()->search().select_ids(filter, after_ord, limit, budget);
+}
+
+Result<std::uint64_t> SqliteTables::count(const core::JobFilter& filter, std::uint64_t limit,
+                                          std::chrono::milliseconds budget) {
+  return readers_->borrow()->search().count(filter, limit, budget);
+}
+
+Result<std::vector<JobId>> SqliteTables::finished_until(const SharedBytes& queue, core::State state,
+                                                        Time until, std::uint32_t limit) {
+  const auto id = queues_.find(queue.view());
+  if (!id) return std::vector<JobId>();
+  return readers_->borrow()->finished_until(*id, state, until, limit);
+}
+
+Result<std::optional<Time>> SqliteTables::oldest_finished(const SharedBytes& queue,
+                                                          core::State state) {
+  const auto id = queues_.find(queue.view());
+  if (!id) return std::nullopt;
+  return readers_->borrow()->oldest_finished(*id, state);
+}
+
+Result<std::optional<std::string>> SqliteTables::get_blob(const std::string& name) {
+  return readers_->borrow()->get_blob(name);
+}
+
+}  // namespace millrace::store

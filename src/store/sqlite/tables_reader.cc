@@ -1,0 +1,250 @@
+#include "store/sqlite/tables_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/limits.h"
+#include "store/sqlite/journal_rows.h"
+#include "store/sqlite/row_codec.h"
+
+namespace millrace::store {
+namespace {
+
+constexpr const char* kSelectProgress =
+    "SELECT seq, checksum, at, epoch, next_token, next_ord FROM progress";
+constexpr const char* kSelectQueues =
+    "SELECT name, detail FROM queues WHERE detail IS NOT NULL ORDER BY name";
+constexpr const char* kSelectLiveOrds =
+    "SELECT ord FROM jobs WHERE state = ?1 AND state <> 5 ORDER BY ord";
+constexpr const char* kSelectJob = "SELECT " MILLRACE_JOB_COLUMNS " FROM jobs WHERE ord = ?1";
+constexpr const char* kSelectKeys =
+    "SELECT expires_at, key, body, job FROM keys WHERE expires_at > "
+    "ifnull((SELECT keys_expired_until FROM progress), -9223372036854775808)";
+constexpr const char* kSelectUniques =
+    "SELECT queue, key, job, until FROM uniques WHERE until > "
+    "ifnull((SELECT uniques_released_until FROM progress), -9223372036854775808)";
+constexpr const char* kSelectLeases = "SELECT leases FROM ended_leases ORDER BY place";
+constexpr const char* kSelectById = "SELECT " MILLRACE_JOB_COLUMNS " FROM jobs WHERE id = ?1";
+constexpr const char* kSelectOrd = "SELECT ord FROM jobs WHERE id = ?1";
+constexpr const char* kSelectAttempts = "SELECT detail FROM attempts WHERE ord = ?1 ORDER BY n";
+constexpr const char* kSelectLogs = "SELECT line FROM logs WHERE ord = ?1 ORDER BY seq";
+constexpr const char* kSelectMarks = "SELECT mark FROM marks WHERE ord = ?1 ORDER BY place";
+constexpr const char* kSelectFinished =
+    "SELECT id FROM jobs WHERE queue = ?1 AND state = ?2 AND state >= 5 AND finished_at <= ?3 "
+    "ORDER BY finished_at, ord LIMIT ?4";
+constexpr const char* kSelectOldestFinished =
+    "SELECT min(finished_at) FROM jobs WHERE queue = ?1 AND state = ?2 AND state >= 5";
+constexpr const char* kSelectBlob = "SELECT content FROM blobs WHERE name = ?1";
+
+std::unexpected<Error> damaged(std::string_view table) {
+  return millrace::failure(fmt::format("jobs.db is damaged: a row of {}", table));
+}
+
+// All values of a table of blobs, decoded one by one.
+template <typename Value>
+Status read_values(Statement& select, Database& database, std::string_view table,
+                   std::vector<Value>& values) {
+  while (select.row()) {
+    if (!decode_value(select.bytes(0), Time{}, values.emplace_back())) return damaged(table);
+  }
+  if (!select.ok()) return database.failure("read");
+  return {};
+}
+
+}  // namespace
+
+TablesReader::TablesReader(std::unique_ptr<Database> database, const QueueIds& queues,
+                           const Clock& clock)
+    : database_(std::move(database)),
+      rows_(queues),
+      search_(*database_, rows_, queues, clock),
+      select_progress_(*database_, kSelectProgress),
+      select_job_(*database_, kSelectById),
+      select_ord_(*database_, kSelectOrd),
+      select_attempts_(*database_, kSelectAttempts),
+      select_logs_(*database_, kSelectLogs),
+      select_marks_(*database_, kSelectMarks),
+      select_finished_(*database_, kSelectFinished),
+      select_oldest_finished_(*database_, kSelectOldestFinished),
+      select_blob_(*database_, kSelectBlob) {}
+
+Result<Progress> TablesReader::read_progress() {
+  if (!select_progress_.begin().row()) return failure();
+  const auto u64 = [&](int column) {
+    return static_cast<std::uint64_t>(select_progress_.number(column));
+  };
+  const auto checksum = checksum_from(select_progress_.bytes(1));
+  if (!checksum) return damaged("progress");
+  Progress progress;
+  progress.seq = Seq{u64(0)};
+  progress.checksum = *checksum;
+  progress.facts = {time_from_ms(select_progress_.number(2)), Epoch{u64(3)}, u64(4), u64(5)};
+  return progress;
+}
+
+Result<Progress> TablesReader::progress() {
+  const Transaction snapshot(*database_, Transaction::Kind::kRead);
+  return read_progress();
+}
+
+Status TablesReader::load(StateVisitor& visitor) {
+  const Transaction snapshot(*database_, Transaction::Kind::kRead);
+  if (!snapshot.ok()) return failure();
+  const auto progress = read_progress();
+  if (!progress) return std::unexpected(progress.error());
+  visitor.progress(*progress);
+  if (Status done = load_queues(visitor); !done) return done;
+  if (Status done = load_jobs(visitor); !done) return done;
+  if (Status done = load_keys(visitor); !done) return done;
+  if (Status done = load_uniques(visitor); !done) return done;
+  return load_ended_leases(visitor);
+}
+
+Status TablesReader::load_queues(StateVisitor& visitor) {
+  Statement select(*database_, kSelectQueues);
+  select.begin();
+  while (select.row()) {
+    core::Queue queue;
+    queue.name = SharedBytes(select.bytes(0));
+    if (!decode_value(select.bytes(1), Time{}, queue)) return damaged("queues");
+    visitor.queue(queue);
+  }
+  return select.ok() ? Status() : failure();
+}
+
+Status TablesReader::load_jobs(StateVisitor& visitor) {
+  // Through the index of what has not succeeded: finished jobs are many, and not looked at.
+  std::vector<std::int64_t> ords;
+  Statement select_ords(*database_, kSelectLiveOrds);
+  for (int state = 0; state < static_cast<int>(core::State::kSucceeded); ++state) {
+    select_ords.begin(state);
+    while (select_ords.row()) ords.push_back(select_ords.number(0));
+    if (!select_ords.ok()) return failure();
+  }
+  select_ords.reset();
+  std::ranges::sort(ords);
+  Statement select(*database_, kSelectJob);
+  for (const std::int64_t ord : ords) {
+    if (!select.begin(ord).row()) return select.ok() ? damaged("jobs") : failure();
+    const auto job = rows_.read_whole(select);
+    if (!job) return std::unexpected(job.error());
+    visitor.job(*job);
+  }
+  return {};
+}
+
+Status TablesReader::load_keys(StateVisitor& visitor) {
+  Statement select(*database_, kSelectKeys);
+  select.begin();
+  while (select.row()) {
+    core::KeyRow row;
+    row.key.expires_at = time_from_ms(select.number(0));
+    if (!read_blob(select.bytes(1), row.key.key) || !read_blob(select.bytes(2), row.key.body) ||
+        !read_blob(select.bytes(3), row.job)) {
+      return damaged("keys");
+    }
+    visitor.key(row);
+  }
+  return select.ok() ? Status() : failure();
+}
+
+Status TablesReader::load_uniques(StateVisitor& visitor) {
+  Statement select(*database_, kSelectUniques);
+  select.begin();
+  while (select.row()) {
+    core::HeldUnique unique;
+    unique.queue = SharedBytes(select.bytes(0));
+    unique.key = SharedBytes(select.bytes(1));
+    if (!read_blob(select.bytes(2), unique.job)) return damaged("uniques");
+    unique.until = time_from_ms(select.number(3));
+    visitor.held_unique(unique);
+  }
+  return select.ok() ? Status() : failure();
+}
+
+Status TablesReader::load_ended_leases(StateVisitor& visitor) {
+  std::vector<EndedLeases> flushes;
+  Statement select(*database_, kSelectLeases);
+  select.begin();
+  if (Status read = read_values(select, *database_, "ended_leases", flushes); !read) return read;
+  std::size_t kept = 0;
+  for (const EndedLeases& flush : flushes) kept += flush.items.size();
+  // Whole flushes are kept, so that there may be a few too many.
+  std::size_t surplus = kept - std::min(kept, core::kEndedLeasesRemembered);
+  for (const EndedLeases& flush : flushes) {
+    for (const core::EndedLease& lease : flush.items) {
+      if (surplus > 0) {
+        --surplus;
+      } else {
+        visitor.ended_lease(lease);
+      }
+    }
+  }
+  return {};
+}
+
+Result<std::vector<core::Job>> TablesReader::fetch(const std::vector<JobId>& ids) {
+  const Transaction snapshot(*database_, Transaction::Kind::kRead);
+  if (!snapshot.ok()) return failure();
+  std::vector<core::Job> found;
+  for (const JobId& id : ids) {
+    if (select_job_.begin(Blob{to_blob(id)}).row()) {
+      auto job = rows_.read_whole(select_job_);
+      if (!job) return std::unexpected(job.error());
+      found.push_back(std::move(*job));
+    } else if (!select_job_.ok()) {
+      return failure();
+    }
+  }
+  return found;
+}
+
+Result<JobHistory> TablesReader::history(const JobId& id) {
+  const Transaction snapshot(*database_, Transaction::Kind::kRead);
+  if (!snapshot.ok()) return failure();
+  JobHistory history;
+  if (!select_ord_.begin(Blob{to_blob(id)}).row()) {
+    if (!select_ord_.ok()) return failure();
+    return history;
+  }
+  const std::int64_t ord = select_ord_.number(0);
+  select_attempts_.begin(ord);
+  select_logs_.begin(ord);
+  select_marks_.begin(ord);
+  Status read = read_values(select_attempts_, *database_, "attempts", history.attempts);
+  if (read) read = read_values(select_logs_, *database_, "logs", history.logs);
+  if (read) read = read_values(select_marks_, *database_, "marks", history.marks);
+  if (!read) return std::unexpected(read.error());
+  return history;
+}
+
+Result<std::vector<JobId>> TablesReader::finished_until(std::int64_t queue, core::State state,
+                                                        Time until, std::uint32_t limit) {
+  const Transaction snapshot(*database_, Transaction::Kind::kRead);
+  std::vector<JobId> ids;
+  select_finished_.begin(queue, static_cast<int>(state), to_ms(until), limit);
+  while (select_finished_.row()) {
+    if (!read_blob(select_finished_.bytes(0), ids.emplace_back())) return damaged("jobs");
+  }
+  if (!select_finished_.ok()) return failure();
+  return ids;
+}
+
+Result<std::optional<Time>> TablesReader::oldest_finished(std::int64_t queue, core::State state) {
+  const Transaction snapshot(*database_, Transaction::Kind::kRead);
+  if (!select_oldest_finished_.begin(queue, static_cast<int>(state)).row()) return failure();
+  const auto at = select_oldest_finished_.maybe_number(0);
+  if (!at) return std::nullopt;
+  return time_from_ms(*at);
+}
+
+Result<std::optional<std::string>> TablesReader::get_blob(const std::string& name) {
+  const Transaction snapshot(*database_, Transaction::Kind::kRead);
+  std::optional<std::string> content;
+  if (select_blob_.begin(std::string_view(name)).row()) content.emplace(select_blob_.bytes(0));
+  if (!select_blob_.ok()) return failure();
+  return content;
+}
+
+}  // namespace millrace::store

@@ -1,0 +1,286 @@
+#include "store/sqlite/tables_writer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/limits.h"
+#include "store/sqlite/job_row.h"
+#include "store/sqlite/journal_rows.h"
+#include "store/sqlite/row_codec.h"
+
+namespace millrace::store {
+namespace {
+
+constexpr const char* kMoveProgress =
+    "UPDATE progress SET seq = ?2, checksum = ?3, at = ?4, epoch = ?5, next_token = ?6, "
+    "next_ord = ?7, keys_expired_until = ifnull(?8, keys_expired_until), "
+    "uniques_released_until = ifnull(?9, uniques_released_until) WHERE seq = ?1";
+constexpr const char* kInsertQueue = "INSERT INTO queues(name) VALUES (?1) RETURNING id";
+constexpr const char* kUpsertQueue = "UPDATE queues SET detail = ?2 WHERE id = ?1";
+constexpr const char* kSelectOrd = "SELECT ord FROM jobs WHERE id = ?1";
+constexpr const char* kDeleteJob = "DELETE FROM jobs WHERE ord = ?1";
+constexpr const char* kDeleteAttempts = "DELETE FROM attempts WHERE ord = ?1";
+constexpr const char* kDeleteLogs = "DELETE FROM logs WHERE ord = ?1";
+constexpr const char* kDeleteMarks = "DELETE FROM marks WHERE ord = ?1";
+// An empty payload is one that memory has let go of: what stands here stays.
+constexpr const char* kUpsertJob =
+    "INSERT INTO jobs(" MILLRACE_JOB_COLUMNS
+    ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) "
+    "ON CONFLICT(ord) DO UPDATE SET state = excluded.state, priority = excluded.priority, "
+    "attempt = excluded.attempt, run_at = excluded.run_at, finished_at = excluded.finished_at, "
+    "detail = excluded.detail, "
+    "payload = CASE excluded.payload WHEN '' THEN payload ELSE excluded.payload END, "
+    "result = excluded.result";
+constexpr const char* kInsertAttempt = "INSERT INTO attempts VALUES (?1, ?2, ?3)";
+constexpr const char* kInsertLog = "INSERT INTO logs VALUES (?1, ?2, ?3, ?4)";
+constexpr const char* kTrimLogs = "DELETE FROM logs WHERE ord = ?1 AND seq < ?2 AND n = ?3";
+constexpr const char* kInsertMark = "INSERT INTO marks(ord, mark) VALUES (?1, ?2)";
+constexpr const char* kInsertKey = "INSERT INTO keys VALUES (?1, ?2, ?3, ?4)";
+constexpr const char* kExpireKeys =
+    "DELETE FROM keys WHERE (expires_at, key) IN (SELECT expires_at, key FROM keys WHERE "
+    "expires_at <= (SELECT keys_expired_until FROM progress) ORDER BY expires_at, key LIMIT ?1)";
+constexpr const char* kUpsertUnique =
+    "INSERT INTO uniques VALUES (?1, ?2, ?3, ?4) "
+    "ON CONFLICT DO UPDATE SET job = excluded.job, until = excluded.until";
+constexpr const char* kDeleteUnique = "DELETE FROM uniques WHERE queue = ?1 AND key = ?2";
+constexpr const char* kReleaseUniques =
+    "DELETE FROM uniques WHERE (queue, key) IN (SELECT queue, key FROM uniques WHERE "
+    "until <= (SELECT uniques_released_until FROM progress) ORDER BY until LIMIT ?1)";
+constexpr const char* kInsertLeases = "INSERT INTO ended_leases(count, leases) VALUES (?1, ?2)";
+constexpr const char* kSelectOldestLeases =
+    "SELECT place, count FROM ended_leases ORDER BY place LIMIT 1";
+constexpr const char* kDeleteLeases = "DELETE FROM ended_leases WHERE place = ?1";
+constexpr const char* kPutBlob =
+    "INSERT INTO blobs VALUES (?1, ?2) ON CONFLICT DO UPDATE SET content = excluded.content";
+
+// What has expired is not seen any more at once; its rows go in pieces, so that no flush is long.
+constexpr std::size_t kLeastExpiredAFlush = 20'000;
+
+// Pointers to the rows, ordered by `key`.
+template <typename Row, typename Key>
+std::vector<const Row*> in_order(const std::vector<Row>& rows, Key key) {
+  std::vector<const Row*> ordered;
+  ordered.reserve(rows.size());
+  for (const Row& row : rows) ordered.push_back(&row);
+  std::ranges::stable_sort(ordered, {}, [&](const Row* row) { return key(*row); });
+  return ordered;
+}
+
+}  // namespace
+
+TablesWriter::TablesWriter(Database& database, QueueIds& queues)
+    : database_(database),
+      queues_(queues),
+      move_progress_(database, kMoveProgress),
+      insert_queue_(database, kInsertQueue),
+      upsert_queue_(database, kUpsertQueue),
+      select_ord_(database, kSelectOrd),
+      delete_job_(database, kDeleteJob),
+      delete_attempts_(database, kDeleteAttempts),
+      delete_logs_(database, kDeleteLogs),
+      delete_marks_(database, kDeleteMarks),
+      upsert_job_(database, kUpsertJob),
+      insert_attempt_(database, kInsertAttempt),
+      insert_log_(database, kInsertLog),
+      trim_logs_(database, kTrimLogs),
+      insert_mark_(database, kInsertMark),
+      insert_key_(database, kInsertKey),
+      expire_keys_(database, kExpireKeys),
+      upsert_unique_(database, kUpsertUnique),
+      delete_unique_(database, kDeleteUnique),
+      release_uniques_(database, kReleaseUniques),
+      insert_leases_(database, kInsertLeases),
+      select_oldest_leases_(database, kSelectOldestLeases),
+      delete_leases_(database, kDeleteLeases),
+      put_blob_(database, kPutBlob) {}
+
+Status TablesWriter::load() {
+  Statement queues(database_, "SELECT id, name FROM queues");
+  queues.begin();
+  while (queues.row()) queues_.add(queues.number(0), queues.bytes(1));
+  if (!queues.ok()) return database_.failure("read");
+  Statement leases(database_, "SELECT ifnull(sum(count), 0) FROM ended_leases");
+  if (!leases.begin().row()) return database_.failure("read");
+  leases_kept_ = static_cast<std::uint64_t>(leases.number(0));
+  return {};
+}
+
+Status TablesWriter::flush(const core::Changes& changes, Seq from, const Progress& to) {
+  const std::uint64_t leases_before = leases_kept_;
+  new_queues_.clear();
+  Status written = write(changes, from, to);
+  if (!written) {
+    leases_kept_ = leases_before;
+    for (const std::string& name : new_queues_) queues_.forget(name);
+  }
+  return written;
+}
+
+Status TablesWriter::write(const core::Changes& changes, Seq from, const Progress& to) {
+  Transaction transaction(database_, Transaction::Kind::kWrite);
+  if (!transaction.ok()) return failure();
+  // Deletions first: an id that was deleted may come again.
+  if (Status done = move_progress(changes, from, to); !done) return done;
+  if (Status done = delete_jobs(changes.deleted); !done) return done;
+  if (Status done = write_queues(changes.queues); !done) return done;
+  if (Status done = write_jobs(changes.jobs); !done) return done;
+  if (Status done = write_history(changes); !done) return done;
+  if (Status done = write_keys(changes); !done) return done;
+  if (Status done = write_uniques(changes); !done) return done;
+  if (Status done = write_ended_leases(changes.ended_leases); !done) return done;
+  return transaction.commit();
+}
+
+Status TablesWriter::move_progress(const core::Changes& changes, Seq from, const Progress& to) {
+  const auto ms = [](std::optional<Time> time) {
+    return time ? std::optional(to_ms(*time)) : std::nullopt;
+  };
+  const std::string checksum = to_blob(to.checksum);
+  if (!move_progress_.run(to_number(from), to_number(to.seq), Blob{checksum}, to_ms(to.facts.at),
+                          to_number(to.facts.epoch), to.facts.next_token, to.facts.next_ord,
+                          ms(changes.keys_expired_until), ms(changes.uniques_released_until))) {
+    return failure();
+  }
+  if (database_.changed_rows() != 1) {
+    return millrace::failure(
+        fmt::format("the tables do not stand at row {} of the journal", to_number(from)));
+  }
+  return {};
+}
+
+Result<std::int64_t> TablesWriter::queue_id(const SharedBytes& name) {
+  if (const auto known = queues_.find(name.view())) return *known;
+  if (!insert_queue_.begin(name.view()).row()) return failure();
+  const std::int64_t id = insert_queue_.number(0);
+  insert_queue_.reset();
+  new_queues_.emplace_back(name.view());
+  queues_.add(id, name.view());
+  return id;
+}
+
+Status TablesWriter::write_queues(const std::vector<core::Queue>& queues) {
+  for (const core::Queue& queue : queues) {
+    const auto id = queue_id(queue.name);
+    if (!id) return std::unexpected(id.error());
+    encode_value(queue, Time{}, buffer_);
+    if (!upsert_queue_.run(*id, Blob{buffer_})) return failure();
+  }
+  return {};
+}
+
+Status TablesWriter::delete_jobs(const std::vector<JobId>& ids) {
+  std::vector<std::int64_t> ords;
+  for (const JobId* id : in_order(ids, [](const JobId& job) { return job; })) {
+    if (select_ord_.begin(Blob{to_blob(*id)}).row()) ords.push_back(select_ord_.number(0));
+    if (!select_ord_.ok()) return failure();
+    select_ord_.reset();
+  }
+  std::ranges::sort(ords);
+  for (const std::int64_t ord : ords) {
+    if (!delete_job_.run(ord) || !delete_attempts_.run(ord) || !delete_logs_.run(ord) ||
+        !delete_marks_.run(ord)) {
+      return failure();
+    }
+  }
+  return {};
+}
+
+Status TablesWriter::write_jobs(const std::vector<core::Job>& jobs) {
+  SharedBytes last_queue;
+  std::int64_t last_id = 0;
+  for (const core::Job* job : in_order(jobs, [](const core::Job& one) { return one.ord; })) {
+    if (last_queue.empty() || !(job->queue == last_queue)) {
+      const auto id = queue_id(job->queue);
+      if (!id) return std::unexpected(id.error());
+      last_queue = job->queue;
+      last_id = *id;
+    }
+    if (!write_job(*job, last_id)) return failure();
+  }
+  return {};
+}
+
+bool TablesWriter::write_job(const core::Job& job, std::int64_t queue) {
+  encode_value(JobDetail<const core::Job>{job}, job.created_at, buffer_);
+  const auto finished_at = job.finished_at ? std::optional(to_ms(*job.finished_at)) : std::nullopt;
+  const auto result = job.result.empty() ? std::nullopt : std::optional(job.result.view());
+  return upsert_job_.run(job.ord, Blob{to_blob(job.id)}, queue, job.type.view(),
+                         static_cast<int>(job.state), static_cast<int>(job.priority), job.attempt,
+                         to_ms(job.created_at), to_ms(job.run_at), finished_at, Blob{buffer_},
+                         job.payload.view(), result);
+}
+
+Status TablesWriter::write_history(const core::Changes& changes) {
+  const auto ord = [](const auto& row) { return row.ord; };
+  for (const auto* row : in_order(changes.attempts, ord)) {
+    encode_value(row->attempt, Time{}, buffer_);
+    if (!insert_attempt_.run(row->ord, row->attempt.n, Blob{buffer_})) return failure();
+  }
+  for (const auto* row : in_order(changes.logs, ord)) {
+    encode_value(row->line, Time{}, buffer_);
+    if (!insert_log_.run(row->ord, row->line.seq, row->line.n, Blob{buffer_})) return failure();
+  }
+  for (const auto& trim : changes.log_trims) {
+    if (!trim_logs_.run(trim.ord, trim.seq, trim.n)) return failure();
+  }
+  for (const auto& row : changes.marks) {
+    encode_value(row.mark, Time{}, buffer_);
+    if (!insert_mark_.run(row.ord, Blob{buffer_})) return failure();
+  }
+  return {};
+}
+
+Status TablesWriter::write_keys(const core::Changes& changes) {
+  const auto place = [](const core::KeyRow& row) {
+    return std::pair(row.key.expires_at, row.key.key);
+  };
+  for (const auto* row : in_order(changes.keys, place)) {
+    const core::IdempotencyKey& key = row->key;
+    if (!insert_key_.run(to_ms(key.expires_at), Blob{to_blob(key.key)}, Blob{to_blob(key.body)},
+                         Blob{to_blob(row->job)})) {
+      return failure();
+    }
+  }
+  // Faster than they come.
+  if (!expire_keys_.run(kLeastExpiredAFlush + 2 * changes.keys.size())) return failure();
+  return {};
+}
+
+Status TablesWriter::write_uniques(const core::Changes& changes) {
+  for (const core::HeldUnique& unique : changes.held_uniques) {
+    const Blob key{unique.key.view()};
+    const bool done = unique.until
+                          ? upsert_unique_.run(unique.queue.view(), key, Blob{to_blob(unique.job)},
+                                               to_ms(*unique.until))
+                          : delete_unique_.run(unique.queue.view(), key);
+    if (!done) return failure();
+  }
+  if (!release_uniques_.run(kLeastExpiredAFlush + 2 * changes.held_uniques.size())) {
+    return failure();
+  }
+  return {};
+}
+
+Status TablesWriter::write_ended_leases(const std::vector<core::EndedLease>& leases) {
+  if (leases.empty()) return {};
+  encode_value(EndedLeases{leases}, Time{}, buffer_);
+  if (!insert_leases_.run(leases.size(), Blob{buffer_})) return failure();
+  leases_kept_ += leases.size();
+  while (select_oldest_leases_.begin().row()) {
+    const std::int64_t place = select_oldest_leases_.number(0);
+    const auto count = static_cast<std::uint64_t>(select_oldest_leases_.number(1));
+    select_oldest_leases_.reset();
+    if (leases_kept_ - count < core::kEndedLeasesRemembered) return {};
+    if (!delete_leases_.run(place)) return failure();
+    leases_kept_ -= count;
+  }
+  return failure();
+}
+
+Status TablesWriter::put_blob(const std::string& name, const std::string& content) {
+  if (!put_blob_.run(std::string_view(name), Blob{content})) return failure();
+  return {};
+}
+
+}  // namespace millrace::store

@@ -1,0 +1,69 @@
+// Writing jobs.db: a flush is one transaction.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "core/changes.h"
+#include "store/sqlite/database.h"
+#include "store/sqlite/queue_ids.h"
+#include "store/tables.h"
+
+namespace millrace::store {
+
+// One thread at a time. `queues` is told of new queues just before the commit that makes them.
+class TablesWriter {
+ public:
+  TablesWriter(Database& database, QueueIds& queues);
+
+  // Counts what it must know of the rows that stand.
+  Status load();
+  Status flush(const core::Changes& changes, Seq from, const Progress& to);
+  Status put_blob(const std::string& name, const std::string& content);
+
+ private:
+  Status write(const core::Changes& changes, Seq from, const Progress& to);
+  Status move_progress(const core::Changes& changes, Seq from, const Progress& to);
+  Status write_queues(const std::vector<core::Queue>& queues);
+  Status delete_jobs(const std::vector<JobId>& ids);
+  Status write_jobs(const std::vector<core::Job>& jobs);
+  bool write_job(const core::Job& job, std::int64_t queue);
+  Status write_history(const core::Changes& changes);
+  Status write_keys(const core::Changes& changes);
+  Status write_uniques(const core::Changes& changes);
+  Status write_ended_leases(const std::vector<core::EndedLease>& leases);
+  Result<std::int64_t> queue_id(const SharedBytes& name);
+  std::unexpected<Error> failure() const { return database_.failure("write"); }
+
+  Database& database_;
+  QueueIds& queues_;
+  Statement move_progress_;
+  Statement insert_queue_;
+  Statement upsert_queue_;
+  Statement select_ord_;
+  Statement delete_job_;
+  Statement delete_attempts_;
+  Statement delete_logs_;
+  Statement delete_marks_;
+  Statement upsert_job_;
+  Statement insert_attempt_;
+  Statement insert_log_;
+  Statement trim_logs_;
+  Statement insert_mark_;
+  Statement insert_key_;
+  Statement expire_keys_;
+  Statement upsert_unique_;
+  Statement delete_unique_;
+  Statement release_uniques_;
+  Statement insert_leases_;
+  Statement select_oldest_leases_;
+  Statement delete_leases_;
+  Statement put_blob_;
+  std::uint64_t leases_kept_ = 0;
+  std::vector<std::string> new_queues_;  // of the transaction under way
+  std::string buffer_;
+};
+
+}  // namespace millrace::store

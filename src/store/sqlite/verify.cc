@@ -1,0 +1,154 @@
+#include "store/sqlite/verify.h"
+
+#include <fmt/format.h>
+
+#include "store/event_codec.h"
+#include "store/sqlite/job_row.h"
+#include "store/sqlite/journal_rows.h"
+
+namespace millrace::store {
+namespace {
+
+constexpr const char* kIntegrityCheck = "PRAGMA integrity_check(20)";
+constexpr const char* kSelectQueues = "SELECT id, name FROM queues";
+constexpr const char* kSelectJobs = "SELECT " MILLRACE_JOB_COLUMNS " FROM jobs ORDER BY ord";
+constexpr const char* kSelectRows =
+    "SELECT seq, epoch, predecessor, checksum, body FROM journal ORDER BY seq";
+constexpr const char* kSelectProgress = "SELECT seq, checksum FROM progress";
+constexpr const char* kSelectRow = "SELECT checksum FROM journal WHERE seq = ?1";
+constexpr const char* kSelectExtent =
+    "SELECT ifnull(min(seq), 0), ifnull(max(seq), 0) FROM journal";
+
+// More are of no more use to anyone.
+constexpr std::size_t kMostProblems = 100;
+
+Status check_structure(Database& database, std::vector<std::string>& problems) {
+  Statement check(database, kIntegrityCheck);
+  check.begin();
+  while (check.row()) {
+    if (check.bytes(0) != "ok") {
+      problems.push_back(fmt::format("{}: {}", database.path(), check.bytes(0)));
+    }
+  }
+  return check.ok() ? Status() : database.failure("check");
+}
+
+Seq seq_at(const Statement& row, int column) {
+  return Seq{static_cast<std::uint64_t>(row.number(column))};
+}
+
+void examine_row(const JournalRow& row, ChainCheck& chain, JournalFindings& findings) {
+  ++findings.rows;
+  findings.bytes += row.body.size();
+  if (const Status checked = chain.check(row); !checked) {
+    findings.problems.push_back(checked.error().message);
+    chain = ChainCheck(kOnlyShard, next(row.seq));
+    return;
+  }
+  if (const auto batch = decode_events(row.body)) {
+    findings.events += batch->events.size();
+  } else {
+    findings.problems.push_back(fmt::format("journal damaged: shard {}, row {}: {}", kOnlyShard,
+                                            to_number(row.seq), batch.error().message));
+  }
+}
+
+}  // namespace
+
+Result<JournalFindings> examine_journal(Database& database) {
+  JournalFindings findings;
+  if (Status checked = check_structure(database, findings.problems); !checked) {
+    return std::unexpected(checked.error());
+  }
+  const Transaction snapshot(database, Transaction::Kind::kRead);
+  Statement select(database, kSelectRows);
+  std::optional<ChainCheck> chain;
+  select.begin();
+  while (findings.problems.size() < kMostProblems && select.row()) {
+    auto row = current_row(select);
+    if (!row) {
+      findings.problems.push_back(row.error().message);
+      continue;
+    }
+    if (!chain) {
+      chain.emplace(kOnlyShard, row->seq);
+      findings.oldest = row->seq;
+    }
+    findings.newest = row->seq;
+    examine_row(*row, *chain, findings);
+  }
+  if (!select.ok()) findings.problems.push_back(database.message());
+  return findings;
+}
+
+Result<TablesFindings> examine_tables(Database& database) {
+  TablesFindings findings;
+  if (Status checked = check_structure(database, findings.problems); !checked) {
+    return std::unexpected(checked.error());
+  }
+  const Transaction snapshot(database, Transaction::Kind::kRead);
+  Statement progress(database, kSelectProgress);
+  if (!progress.begin().row()) return database.failure("read");
+  findings.projected = seq_at(progress, 0);
+
+  QueueIds queues;
+  Statement select_queues(database, kSelectQueues);
+  select_queues.begin();
+  while (select_queues.row()) queues.add(select_queues.number(0), select_queues.bytes(1));
+  JobRowReader rows(queues);
+  Statement select(database, kSelectJobs);
+  select.begin();
+  while (findings.problems.size() < kMostProblems && select.row()) {
+    ++findings.jobs;
+    const auto job = rows.read_whole(select);
+    if (!job) findings.problems.push_back(job.error().message);
+  }
+  if (!select.ok()) findings.problems.push_back(database.message());
+  return findings;
+}
+
+Result<std::vector<std::string>> examine_continuity(Database& journal, Database& tables) {
+  std::vector<std::string> problems;
+  Statement progress(tables, kSelectProgress);
+  if (!progress.begin().row()) return tables.failure("read");
+  const Seq projected = seq_at(progress, 0);
+  const std::string checksum(progress.bytes(1));
+  progress.reset();
+  Statement extent(journal, kSelectExtent);
+  if (!extent.begin().row()) return journal.failure("read");
+  const Seq oldest = seq_at(extent, 0);
+  const Seq newest = seq_at(extent, 1);
+  extent.reset();
+  if (projected > newest) {
+    problems.push_back(fmt::format("the tables include row {}, the journal ends at row {}",
+                                   to_number(projected), to_number(newest)));
+  } else if (newest != Seq{} && next(projected) < oldest) {
+    problems.push_back(fmt::format("the tables end at row {}, the journal begins at row {}",
+                                   to_number(projected), to_number(oldest)));
+  }
+  Statement row(journal, kSelectRow);
+  if (row.begin(to_number(projected)).row() && row.bytes(0) != checksum) {
+    problems.push_back(
+        fmt::format("the tables include another row {} than the journal's", to_number(projected)));
+  }
+  return problems;
+}
+
+Status verify_database(const std::string& path, Part part) {
+  auto database = open_part_for_reading(path, part);
+  if (!database) return std::unexpected(database.error());
+  std::vector<std::string> problems;
+  if (part == Part::kJournal) {
+    auto findings = examine_journal(**database);
+    if (!findings) return std::unexpected(findings.error());
+    problems = std::move(findings->problems);
+  } else {
+    auto findings = examine_tables(**database);
+    if (!findings) return std::unexpected(findings.error());
+    problems = std::move(findings->problems);
+  }
+  if (!problems.empty()) return failure(problems.front());
+  return {};
+}
+
+}  // namespace millrace::store
