@@ -47,7 +47,7 @@ bool read_string_view(Decode& decode, const Path& path, std::string& scratch,
     return true;
   }
   if (unescape(body, scratch) == Unescaped::kLoneSurrogate) {
-    decode.invalid(body.data(), "half of a surrogate pair");
+    decode.invalid(body, "half of a surrogate pair");
     return false;
   }
   out = scratch;
@@ -58,7 +58,7 @@ bool read_string_view(Decode& decode, const Path& path, std::string& scratch,
 std::string_view member_name(Decode& decode, std::string_view body, std::string& scratch) {
   if (body.find('\\') == std::string_view::npos) return body;
   if (unescape(body, scratch) == Unescaped::kLoneSurrogate)
-    decode.invalid(body.data(), "half of a surrogate pair");
+    decode.invalid(body, "half of a surrogate pair");
   return scratch;
 }
 
@@ -67,7 +67,7 @@ void skip_unread(Decode& decode) {
   const std::string_view raw = decode.cursor.skip();
   if (raw.find('\\') == std::string_view::npos) return;
   if (const auto fault = check_json(raw, kMaxJsonDepth, LoneSurrogates::kRefused)) {
-    decode.invalid(raw.data() + fault->position, fault->reason);
+    decode.invalid(raw.substr(fault->position), fault->reason);
   }
 }
 
@@ -90,8 +90,9 @@ void Decode::fault(const Path& path, std::string detail) {
   faults_.push_back({FieldError::Place::kPointer, to_pointer(path), std::move(detail)});
 }
 
-void Decode::invalid(const char* where, std::string_view reason) {
-  if (!invalid_) invalid_ = invalid_json(reason, static_cast<std::size_t>(where - body_.data()));
+void Decode::invalid(std::string_view where, std::string_view reason) {
+  if (!invalid_)
+    invalid_ = invalid_json(reason, static_cast<std::size_t>(where.data() - body_.data()));
 }
 
 std::optional<Problem> Decode::take_faults() {
@@ -138,8 +139,7 @@ std::optional<Seen> walk_object(Decode& decode, const Path& path,
     const auto found = std::ranges::find(names, name);
     const Path member_path{&path, name, 0};
     if (found == names.end()) {
-      if (std::ranges::find(unknown, name) != unknown.end())
-        decode.invalid(body.data(), "a member twice");
+      if (std::ranges::find(unknown, name) != unknown.end()) decode.invalid(body, "a member twice");
       if (unknown.size() < kMaxFieldErrors) unknown.emplace_back(name);
       decode.fault(member_path, unknown_member(name, names));
       skip_unread(decode);
@@ -147,7 +147,7 @@ std::optional<Seen> walk_object(Decode& decode, const Path& path,
     }
     const auto index = static_cast<std::size_t>(found - names.begin());
     const MemberSet bit = MemberSet{1} << index;
-    if ((seen.named & bit) != 0) decode.invalid(body.data(), "a member twice");
+    if ((seen.named & bit) != 0) decode.invalid(body, "a member twice");
     seen.named |= bit;
     if (cursor.type() == JsonType::kNull && (keeps_null & bit) == 0) {
       cursor.skip();
@@ -327,8 +327,8 @@ bool read_string_map(Decode& decode, const Path& path, std::size_t max_bytes, St
   JsonCursor& cursor = decode.cursor;
   if (cursor.type() != JsonType::kObject)
     return refuse_value(decode, path, "must be an object of strings");
-  const std::size_t size = JsonCursor(cursor).skip().size();
-  if (size > max_bytes)
+  const std::string_view whole = JsonCursor(cursor).skip();
+  if (whole.size() > max_bytes)
     return refuse_value(decode, path, fmt::format("must have at most {} bytes", max_bytes));
   std::string scratch;
   std::string_view body;
@@ -345,8 +345,7 @@ bool read_string_map(Decode& decode, const Path& path, std::size_t max_bytes, St
   std::vector<std::string_view> names;
   for (const auto& [name, value] : out) names.push_back(name);
   std::ranges::sort(names);
-  if (std::ranges::adjacent_find(names) != names.end())
-    decode.invalid(cursor.position() - 1, "a member twice");
+  if (std::ranges::adjacent_find(names) != names.end()) decode.invalid(whole, "a member twice");
   return good;
 }
 

@@ -34,9 +34,9 @@ class Decode {
   const DecodeLimits& limits() const { return limits_; }
 
   void fault(const Path& path, std::string detail);
-  // invalid_json outranks every fault: what stands at `where` makes the body no envelope that can
+  // invalid_json outranks every fault: the bytes `where` of it make the body no envelope that can
   // be read one way.
-  void invalid(const char* where, std::string_view reason);
+  void invalid(std::string_view where, std::string_view reason);
   // What there is to refuse, if anything; begins anew.
   std::optional<Problem> take_faults();
   // Runs `read` and gives the faults it made, apart from those before: one item of a batch.

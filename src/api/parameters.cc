@@ -62,9 +62,10 @@ Problem parameter_problem(std::vector<FieldError> faults) {
 
 bool take_integer(const Argument& argument, std::int64_t min, std::int64_t max, std::int64_t& out) {
   std::int64_t value = 0;
-  const char* const end = argument.value.data() + argument.value.size();
-  const auto parsed = std::from_chars(argument.value.data(), end, value);
-  if (parsed.ec == std::errc::invalid_argument || parsed.ptr != end) {
+  const std::string_view text = argument.value;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool is_whole = parsed.ptr == text.data() + text.size();
+  if (parsed.ec == std::errc::invalid_argument || !is_whole) {
     argument.fault("must be an integer");
     return false;
   }

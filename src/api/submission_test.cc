@@ -241,6 +241,7 @@ TEST(DecodeJob, NamesMissingAndUnknownMembers) {
   EXPECT_EQ(faults(with(R"("priorty":1)")),
             (Strings{"/priorty: unknown member; did you mean 'priority'?"}));
   EXPECT_EQ(faults(with(R"("a/b~c":{"x":[1]})")), (Strings{"/a~1b~0c: unknown member"}));
+  EXPECT_EQ(faults(with(R"("":1)")), (Strings{"/: unknown member"}));
   EXPECT_EQ(faults(with(R"("unique":{"key":"k","\u00e9":1})")),
             (Strings{"/unique/\xC3\xA9: unknown member"}));
   EXPECT_EQ(places(with("\"" + std::string(5000, 'x') + "\":1"))[0].size(), 129U)
