@@ -16,7 +16,7 @@ using api::ProblemCode;
 constexpr std::uint64_t kMaxBulkJobs = 100'000;  // of one call by filter
 constexpr std::chrono::milliseconds kSelectBudget{5'000};
 
-core::Command command_for(const api::Bulk& bulk, std::vector<JobId> ids) {
+engine::Request command_for(const api::Bulk& bulk, std::vector<JobId> ids) {
   switch (bulk.action) {
     case api::BulkAction::kRetry:
       return core::Retry{std::move(ids), std::nullopt, true};
@@ -39,7 +39,7 @@ void answer_outcome(Call& call, const api::BulkOutcome& outcome) {
 }
 
 // How many of these ids there are, for a dry run.
-Task<void> count_ids(Call& call, std::vector<JobId> ids) {
+Task<void> count_ids(Call& call, const std::vector<JobId>& ids) {
   const bool fresh = co_await await_projection(call);
   if (!fresh) co_return;
   auto read = [&] { return call.services.reads.fetch(ids); };
@@ -63,7 +63,8 @@ Task<void> bulk_ids(Call& call, const api::Bulk& bulk) {
   core::ItemsReply* reply = &none;
   engine::Answer answer;
   if (!ids.empty()) {
-    answer = co_await call.ask(command_for(bulk, std::move(ids)));
+    engine::Request command = command_for(bulk, std::move(ids));
+    answer = co_await call.ask(std::move(command));
     reply = reply_in<core::ItemsReply>(answer);
   }
   if (reply == nullptr) {
@@ -113,7 +114,8 @@ Task<bool> for_all(Call& call, const engine::JobFilter& filter, std::uint64_t mo
     selected += page->ids.size();
     outcome.matched += static_cast<std::int64_t>(page->ids.size());
     if (!page->ids.empty()) {
-      engine::Answer answer = co_await call.ask(make_command(std::move(page->ids)));
+      engine::Request command = make_command(std::move(page->ids));
+      engine::Answer answer = co_await call.ask(std::move(command));
       const core::ItemsReply* reply = reply_in<core::ItemsReply>(answer);
       if (reply == nullptr) {
         call.refuse(answer);
@@ -176,7 +178,8 @@ Task<void> purge_queue(Call& call) {
   const auto purge = accepted(call, api::decode_purge(call.body, call.services.limits));
   if (!purge) co_return;
   const SharedBytes queue(call.parameter());
-  engine::Answer known = co_await call.ask(core::Command(core::GetQueues{queue}));
+  core::Command get = core::GetQueues{queue};
+  engine::Answer known = co_await call.ask(std::move(get));
   const core::QueueReply* queues = reply_in<core::QueueReply>(known);
   if (queues == nullptr) {
     call.refuse(known);
@@ -188,14 +191,14 @@ Task<void> purge_queue(Call& call) {
   }
   const engine::JobFilter filter = jobs_of_queue(queue.view(), purge->states);
   const auto make_command = [](std::vector<JobId> ids) -> engine::Request {
-    return core::Command(core::Delete{std::move(ids), core::DeleteCause::kPurge});
+    return core::Delete{std::move(ids), core::DeleteCause::kPurge};
   };
   constexpr std::uint64_t kAll = ~std::uint64_t{0};
   api::BulkOutcome outcome;
   const bool done = co_await for_all(call, filter, kAll, make_command, outcome);
   if (!done) co_return;
   core::NotePurge note{queue, static_cast<std::uint64_t>(outcome.changed)};
-  const engine::Answer noted = co_await call.ask(core::Command(std::move(note)));
+  const engine::Answer noted = co_await call.ask(std::move(note));
   if (std::holds_alternative<engine::Unavailable>(noted)) {
     call.refuse(noted);
     co_return;

@@ -28,7 +28,8 @@ bool admits_queue(Call& call) {
 }
 
 // Sends a command on the path's queue and answers with the queue.
-Task<void> command_queue(Call& call, core::Command command) {
+template <typename Command>
+Task<void> command_queue(Call& call, Command& command) {
   engine::Answer answer = co_await call.ask(std::move(command));
   const core::QueueReply* reply = reply_in<core::QueueReply>(answer);
   if (reply == nullptr) {
@@ -53,7 +54,8 @@ Task<void> list_queues(Call& call) {
     call.refuse(bad_cursor());
     co_return;
   }
-  engine::Answer answer = co_await call.ask(core::Command(core::GetQueues{}));
+  core::Command get = core::GetQueues{};
+  engine::Answer answer = co_await call.ask(std::move(get));
   const core::QueueReply* reply = reply_in<core::QueueReply>(answer);
   if (reply == nullptr) {
     call.refuse(answer);
@@ -78,7 +80,7 @@ Task<void> get_queue(Call& call) {
   if (!accepted(call, api::decode_no_query(call.query()))) co_return;
   if (!admits_queue(call)) co_return;
   core::GetQueues command{SharedBytes(call.parameter())};
-  co_await command_queue(call, std::move(command));
+  co_await command_queue(call, command);
 }
 
 Task<void> set_queue(Call& call) {
@@ -91,7 +93,7 @@ Task<void> set_queue(Call& call) {
   command.queue = SharedBytes(call.parameter());
   command.replace = call.route_id() == api::RouteId::kPutQueue;
   command.patch = to_core(*change, call.services.default_retention);
-  co_await command_queue(call, std::move(command));
+  co_await command_queue(call, command);
 }
 
 Task<void> pause_queue(Call& call) {
@@ -100,7 +102,7 @@ Task<void> pause_queue(Call& call) {
   const auto pause = accepted(call, api::decode_pause(call.body, call.services.limits));
   if (!pause) co_return;
   core::PauseQueue command{SharedBytes(call.parameter()), SharedBytes(pause->reason)};
-  co_await command_queue(call, std::move(command));
+  co_await command_queue(call, command);
 }
 
 Task<void> resume_queue(Call& call) {
@@ -108,7 +110,7 @@ Task<void> resume_queue(Call& call) {
   if (!admits_queue(call)) co_return;
   if (!accepted(call, api::decode_nothing(call.body, call.services.limits))) co_return;
   core::ResumeQueue command{SharedBytes(call.parameter())};
-  co_await command_queue(call, std::move(command));
+  co_await command_queue(call, command);
 }
 
 }  // namespace millrace::http
