@@ -150,6 +150,7 @@ void describe(Wire& wire, T& event) {
 template <typename Wire, Described<core::Retried> T>
 void describe(Wire& wire, T& event) {
   wire.message(1, event.job);
+  wire.enumeration(2, event.from, kLastState);
 }
 
 template <typename Wire, Described<core::Edited> T>

@@ -53,7 +53,7 @@ core::Event arbitrary_event(Arbitrary& make) {
   } else if constexpr (std::same_as<Made, core::Cancelled>) {
     return Made{make.ref(), make.bytes(), make.keep()};
   } else if constexpr (std::same_as<Made, core::Retried>) {
-    return Made{make.job()};
+    return Made{make.job(), make.enumerator(kLastState)};
   } else if constexpr (std::same_as<Made, core::Edited>) {
     return Made{make.ref(),
                 make.maybe([&] { return make.number<std::int16_t>(); }),
