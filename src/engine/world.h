@@ -39,6 +39,7 @@ class World : public DurableObserver, public ReplyPort {
     Result<std::unique_ptr<Shard>> shard = Shard::recover(options_, store, now, alive_until, *this);
     ASSERT_TRUE(shard.has_value()) << shard.error().message;
     shard_ = std::move(*shard);
+    digests[shard_->figures().applied] = machine().digest();
   }
   Shard& shard() { return *shard_; }
   const core::Machine& machine() const { return shard_->machine(); }
