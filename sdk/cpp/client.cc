@@ -315,6 +315,16 @@ Result<ServerInfo> Client::server_info() {
   return then(call({.path = "/v1/meta", .timeout = options_.timeout}), read_server_info);
 }
 
+Result<Readiness> Client::readiness() {
+  auto answer = transport_->send({.path = "/readyz?verbose", .timeout = options_.timeout});
+  if (!answer) return std::unexpected(std::move(answer.error()));
+  if (answer->status != 200) {
+    if (auto readiness = read_readiness(answer->body)) return readiness;
+    return std::unexpected(read_problem(answer->status, answer->body));
+  }
+  return read_readiness(answer->body);
+}
+
 Result<PollAnswer> Client::poll(std::string_view worker_id, const PollRequest& request,
                                 std::stop_token stop) {
   const Milliseconds wait_time = request.claim ? request.claim->wait : Milliseconds{0};

@@ -218,6 +218,14 @@ bool read_members(JsonValue value, PollItem& item) {
   });
 }
 
+bool read_members(JsonValue value, Readiness::Check& check) {
+  return each_member(value, [&check](std::string_view name, JsonValue content) {
+    if (name == "name") read(content, check.name);
+    if (name == "ok") read(content, check.is_ok);
+    if (name == "detail") read(content, check.detail);
+  });
+}
+
 bool read_members(JsonValue value, WorkerCommand& command) {
   return each_member(value, [&command](std::string_view name, JsonValue content) {
     if (name == "type") read(content, command.type);
@@ -305,6 +313,22 @@ Result<ServerInfo> read_server_info(std::string_view json) {
     return std::unexpected(bad_answer("a description of a server"));
   }
   return info;
+}
+
+Result<Readiness> read_readiness(std::string_view json) {
+  Readiness readiness;
+  readiness.json = json;
+  const bool is_object = with_document(json, [&readiness](JsonValue root) {
+    return each_member(root, [&readiness](std::string_view name, JsonValue content) {
+      if (name == "status" && content.type() == simdjson::ondemand::json_type::string) {
+        read(content, readiness.status);
+      }
+      if (name == "checks") read_all(content, readiness.checks);
+    });
+  });
+  if (!is_object || readiness.status.empty()) return std::unexpected(bad_answer("a readiness"));
+  readiness.is_ready = readiness.status == "ready";
+  return readiness;
 }
 
 Result<PollAnswer> read_poll_answer(std::string_view json) {

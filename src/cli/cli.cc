@@ -15,6 +15,18 @@ namespace {
 
 constexpr int kHelpColumn = 34;
 
+// Says under every command's help that the options of the whole are there too.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_footer(const CLI::App* app) const override {
+    std::string footer = CLI::Formatter::make_footer(app);
+    if (app->get_parent() != nullptr) {
+      footer += "\nEverywhere: --url, --token, --token-file, -o; see `millrace --help`.\n";
+    }
+    return footer;
+  }
+};
+
 void add_global_options(CLI::App& app, Session& session) {
   app.add_option("--url", session.url, "Address of the server")
       ->envname("MILLRACE_URL")
@@ -115,7 +127,9 @@ int parse_and_run(CLI::App& app, std::vector<std::string> arguments, const Sessi
 int run(int argc, char** argv, const AddCommands& add_server_commands) {
   CLI::App app("Millrace: a durable job queue. Jobs in, work done, nothing lost.", "millrace");
   app.fallthrough();
-  app.get_formatter()->column_width(kHelpColumn);
+  const auto formatter = std::make_shared<HelpFormatter>();
+  formatter->column_width(kHelpColumn);
+  app.formatter(formatter);
   app.footer(
       "First steps:\n"
       "  millrace serve --data ./data\n"

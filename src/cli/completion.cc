@@ -27,7 +27,11 @@ _millrace() {
       --) COMPREPLY=(); compopt -o default; return ;;
       @VALUES@) skip=yes ;;
       -*) ;;
-      *) if [[ " $(_millrace_words "$path") " == *" $word "* ]]; then path="${path:+$path }$word"; fi ;;
+      *)
+        if [[ " $(_millrace_words "$path") " == *" $word "* ]]; then
+          path="${path:+$path }$word"
+        fi
+        ;;
     esac
   done
   if [[ -n $skip ]]; then COMPREPLY=(); compopt -o default; return; fi
@@ -35,7 +39,6 @@ _millrace() {
   if [[ -n $path ]]; then words="$words $(_millrace_words '' | tr ' ' '\n' | grep '^-')"; fi
   COMPREPLY=($(compgen -W "$words" -- "$current"))
   if [[ ${#COMPREPLY[@]} -eq 0 ]]; then compopt -o default; fi
-}
 }
 complete -F _millrace millrace
 )SCRIPT";
@@ -55,7 +58,11 @@ _millrace() {
       --) _files; return ;;
       @VALUES@) skip=yes ;;
       -*) ;;
-      *) if [[ " $(_millrace_words "$at") " == *" $word "* ]]; then at="${at:+$at }$word"; fi ;;
+      *)
+        if [[ " $(_millrace_words "$at") " == *" $word "* ]]; then
+          at="${at:+$at }$word"
+        fi
+        ;;
     esac
   done
   if [[ -n $skip ]]; then _files; return; fi
@@ -64,7 +71,11 @@ _millrace() {
   if [[ -n $at ]]; then offered+=(${(M)${=$(_millrace_words '')}:#-*}); fi
   compadd -- $offered || _files
 }
-if [[ ${zsh_eval_context[-1]} == loadautofunc ]]; then _millrace "$@"; else compdef _millrace millrace; fi
+if [[ ${zsh_eval_context[-1]} == loadautofunc ]]; then
+  _millrace "$@"
+else
+  compdef _millrace millrace
+fi
 )SCRIPT";
 
 void collect(const CLI::App& app, const std::string& path, std::vector<CompletedCommand>& out) {

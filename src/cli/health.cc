@@ -1,18 +1,33 @@
 // millrace health: can the server serve? For people and for container probes.
 #include "cli/commands.h"
+#include "cli/exit_code.h"
 #include "cli/output.h"
 
 namespace millrace::cli {
 namespace {
 
-constexpr sdk::Milliseconds kTimeout{5'000};
+std::string check_table(const sdk::Readiness& readiness) {
+  Table table({{"CHECK"}, {"OK"}, {"DETAIL"}});
+  for (const auto& check : readiness.checks) {
+    table.add({printable(check.name), check.is_ok ? "yes" : "NO", printable(check.detail)});
+  }
+  return table.text();
+}
 
 void run(Session& session) {
   if (session.refuse_dashes()) return;
   session.with_client([&session](sdk::Client& client) {
-    auto answer = client.call({.path = "/readyz?verbose", .timeout = kTimeout});
-    if (!answer) return session.fail(answer.error());
-    print_line(session.json() ? answer->body : printable_block(answer->body));
+    const auto readiness = client.readiness();
+    if (!readiness) return session.fail(readiness.error());
+    if (session.json()) {
+      print_line(readiness->json);
+    } else {
+      print_line(printable(readiness->status));
+      if (!readiness->checks.empty()) print(check_table(*readiness));
+    }
+    // A server that is about to stop, or catching up after its start, will be ready or replaced
+    // soon.
+    session.exit_code = readiness->is_ready ? kOk : kTryAgain;
   });
 }
 

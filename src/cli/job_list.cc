@@ -91,6 +91,8 @@ void run(List& options, Session& session) {
 void add_job_list(CLI::App& job, Session& session) {
   CLI::App& command = *job.add_subcommand("list", "List jobs, newest first");
   const auto options = std::make_shared<List>();
+  // A person who has just submitted a job expects to see it.
+  options->filter.fresh = true;
   command.add_option("EXPRESSION", options->expression,
                      "Search expression, as 'state:dead error~timeout'");
   command.add_option("-Q,--query", options->filter.query, "The same as an option");
@@ -108,8 +110,8 @@ void add_job_list(CLI::App& job, Session& session) {
                   "payload,result (with -o json both, unless this is given)")
       ->delimiter(',')
       ->allow_extra_args(false);
-  command.add_flag("--fresh", options->filter.fresh,
-                   "Wait until the list holds everything acknowledged so far");
+  command.add_flag("--fresh,!--no-fresh", options->filter.fresh,
+                   "Wait until the list holds everything acknowledged so far (default: yes)");
   CLI::Option* limit = command.add_option("-n,--limit", options->limit,
                                           "At most so many (default: 50; with -o json all)");
   limit->check(CLI::PositiveNumber);

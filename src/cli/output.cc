@@ -112,7 +112,7 @@ std::string short_number(double value) {
   if (size >= 999'950) return fmt::format("{:.1f}M", value / 1e6);
   if (size >= 9'999.5) return fmt::format("{:.1f}k", value / 1e3);
   if (size >= 10 || value == std::floor(value)) return fmt::format("{:.0f}", value);
-  return fmt::format("{:.1f}", value);
+  return size < 1 ? fmt::format("{:.2f}", value) : fmt::format("{:.1f}", value);
 }
 
 void Table::add(std::vector<std::string> cells) {

@@ -44,7 +44,8 @@ TEST(RelativeTime, LooksBothWays) {
 
 TEST(ShortNumber, StaysShort) {
   EXPECT_EQ(short_number(0), "0");
-  EXPECT_EQ(short_number(0.25), "0.2");
+  EXPECT_EQ(short_number(0.25), "0.25");
+  EXPECT_EQ(short_number(2.54), "2.5");
   EXPECT_EQ(short_number(12.4), "12");
   EXPECT_EQ(short_number(9'999), "9999");
   EXPECT_EQ(short_number(12'345), "12.3k");

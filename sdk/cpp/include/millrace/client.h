@@ -74,6 +74,8 @@ class Client {
   Result<Queue> resume(std::string_view name);
 
   Result<ServerInfo> server_info();
+  // A server that answers that it is not ready is no error.
+  Result<Readiness> readiness();
 
   // A worker's round trip; see worker.h for the whole of a worker.
   Result<PollAnswer> poll(std::string_view worker_id, const PollRequest& request,

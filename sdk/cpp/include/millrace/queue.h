@@ -1,9 +1,10 @@
-// Queues as the server describes them.
+// Queues, and the server itself, as the server describes them.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "millrace/job.h"
 
@@ -48,6 +49,19 @@ struct ServerInfo {
   std::string node{};
   std::optional<Timestamp> started_at{};
   std::optional<Timestamp> server_time{};
+  std::string json{};
+};
+
+// Whether the server can serve, and each thing that this depends on.
+struct Readiness {
+  struct Check {
+    std::string name{};
+    bool is_ok = false;
+    std::string detail{};
+  };
+  bool is_ready = false;
+  std::string status{};
+  std::vector<Check> checks{};
   std::string json{};
 };
 
