@@ -29,7 +29,8 @@ class Order(harness.ServerCase):
     def test_an_earlier_due_time_goes_before_an_earlier_submission(self):
         self.submit(payload="second", run_at="2020-01-02T00:00:00Z")
         self.submit(payload="first", run_at="2020-01-01T00:00:00Z")
-        self.assertEqual(self.payloads(), ["first", "second"])
+        self.submit(payload="third")
+        self.assertEqual(self.payloads(), ["first", "second", "third"])
 
     def test_queues_in_the_order_given(self):
         a, b = self.queue + "a", self.queue + "b"

@@ -76,14 +76,15 @@ class Commands(harness.ServerCase):
         self.assertRegex(self.cli("version").stdout, r"\d+\.\d+\.\d+")
 
     def test_job_list_has_all_pages(self):
-        self.submit_many(120)
+        self.submit_many(119)
+        self.submit(payload={"n": 7})
         self.list_jobs()
         listed = self.cli_json("job", "list", "-q", self.queue, "--all")
         items = listed["items"] if isinstance(listed, dict) else listed
         self.assertEqual(len({job["id"] for job in items}), 120)
         table = self.cli("job", "list", "-q", self.queue, "--all").stdout
         self.assertEqual(sum(job["id"] in table for job in items), 120)
-        found = self.cli_json("job", "list", f"queue:{self.queue} payload:7")
+        found = self.cli_json("job", "list", f"queue:{self.queue} payload.n:7")
         items = found["items"] if isinstance(found, dict) else found
         self.assertEqual(len(items), 1)
         self.cli("job", "list", "colour:red", code=1)

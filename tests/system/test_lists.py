@@ -106,7 +106,7 @@ class Lists(harness.ServerCase):
             ({"limit": 1001}, "limit"),
             ({"limit": "ten"}, "limit"),
             ({"cursor": "!!"}, "cursor"),
-            ({"cursor": "AAAA"}, "cursor"),
+            ({"cursor": "~~~~"}, "cursor"),
             ({"created_after": "yesterday"}, "created_after"),
             ({"fresh": "maybe"}, "fresh"),
             ({"include": "attempts"}, "include"),
