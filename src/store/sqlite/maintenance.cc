@@ -46,7 +46,7 @@ Result<VerifyReport> verify_store(const std::string& directory) {
   append(report.problems, std::move(*gaps));
   auto jobs = examine_tables(**tables);
   if (!jobs) return std::unexpected(jobs.error());
-  auto rows = examine_journal(**journal);
+  auto rows = examine_journal(**journal, Bodies::kDecoded);
   if (!rows) return std::unexpected(rows.error());
   report.rows = rows->rows;
   report.events = rows->events;

@@ -37,7 +37,8 @@ Seq seq_at(const Statement& row, int column) {
   return Seq{static_cast<std::uint64_t>(row.number(column))};
 }
 
-void examine_row(const JournalRow& row, ChainCheck& chain, JournalFindings& findings) {
+void examine_row(const JournalRow& row, Bodies bodies, ChainCheck& chain,
+                 JournalFindings& findings) {
   ++findings.rows;
   findings.bytes += row.body.size();
   if (const Status checked = chain.check(row); !checked) {
@@ -45,6 +46,7 @@ void examine_row(const JournalRow& row, ChainCheck& chain, JournalFindings& find
     chain = ChainCheck(kOnlyShard, next(row.seq));
     return;
   }
+  if (bodies == Bodies::kLeftAlone) return;
   if (const auto batch = decode_events(row.body)) {
     findings.events += batch->events.size();
   } else {
@@ -55,7 +57,7 @@ void examine_row(const JournalRow& row, ChainCheck& chain, JournalFindings& find
 
 }  // namespace
 
-Result<JournalFindings> examine_journal(Database& database) {
+Result<JournalFindings> examine_journal(Database& database, Bodies bodies) {
   JournalFindings findings;
   if (Status checked = check_structure(database, findings.problems); !checked) {
     return std::unexpected(checked.error());
@@ -75,7 +77,7 @@ Result<JournalFindings> examine_journal(Database& database) {
       findings.oldest = row->seq;
     }
     findings.newest = row->seq;
-    examine_row(*row, *chain, findings);
+    examine_row(*row, bodies, *chain, findings);
   }
   if (!select.ok()) findings.problems.push_back(database.message());
   return findings;
@@ -139,7 +141,7 @@ Status verify_database(const std::string& path, Part part) {
   if (!database) return std::unexpected(database.error());
   std::vector<std::string> problems;
   if (part == Part::kJournal) {
-    auto findings = examine_journal(**database);
+    auto findings = examine_journal(**database, Bodies::kLeftAlone);
     if (!findings) return std::unexpected(findings.error());
     problems = std::move(findings->problems);
   } else {

@@ -25,8 +25,9 @@ struct TablesFindings {
   std::vector<std::string> problems;
 };
 
-// The file's own structure, every row's checksum and chain, every body.
-Result<JournalFindings> examine_journal(Database& database);
+// The file's own structure, every row's checksum and chain, and what is in the bodies.
+enum class Bodies : std::uint8_t { kDecoded, kLeftAlone };
+Result<JournalFindings> examine_journal(Database& database, Bodies bodies);
 // The file's own structure, and every row of jobs.
 Result<TablesFindings> examine_tables(Database& database);
 
@@ -34,7 +35,7 @@ Result<TablesFindings> examine_tables(Database& database);
 // they include is the one they name. Empty: so it does.
 Result<std::vector<std::string>> examine_continuity(Database& journal, Database& tables);
 
-// The first problem that is found in a closed database.
+// The first problem that is found in a database, if any; bodies are left alone.
 Status verify_database(const std::string& path, Part part);
 
 }  // namespace millrace::store

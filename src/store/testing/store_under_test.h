@@ -21,6 +21,7 @@ enum class StoreKind : std::uint8_t { kMemory, kSqlite };
 
 inline Store open_sqlite(const std::string& directory) {
   auto opened = open_sqlite_store({directory, &std::chrono::steady_clock::now});
+  if (!opened) ADD_FAILURE() << opened.error().message;
   MILLRACE_CHECK(opened.has_value());
   return std::move(*opened);
 }
