@@ -10,9 +10,8 @@
 
 #include "api/routes.h"
 #include "base/mutex.h"
-#include "core/job.h"
 #include "server/metric_families.h"
-#include "server/process_figures.h"
+#include "server/metric_snapshot.h"
 
 namespace millrace::server {
 namespace {
@@ -212,107 +211,9 @@ void Metrics::Impl::add_http(FamilyList& out) const {
   out.value(read(connections_refused));
 }
 
-namespace {
-
-constexpr std::array<std::pair<engine::Happening, const char*>, engine::kHappenings>
-    kHappeningNames = {{
-        {engine::Happening::kSubmitted, "jobs_submitted_total"},
-        {engine::Happening::kStarted, "jobs_started_total"},
-        {engine::Happening::kSucceeded, "jobs_succeeded_total"},
-        {engine::Happening::kFailed, "jobs_failed_total"},
-        {engine::Happening::kDead, "jobs_dead_total"},
-    }};
-
-void add_latency(FamilyList& out, const engine::SeriesTotals& series,
-                 const engine::LatencyTotals& totals) {
-  static const std::array<double, engine::kLatencyBoundsMs.size()> kBounds = [] {
-    std::array<double, engine::kLatencyBoundsMs.size()> bounds{};
-    for (std::size_t i = 0; i < bounds.size(); ++i) {
-      bounds[i] = static_cast<double>(engine::kLatencyBoundsMs[i]) / 1000;
-    }
-    return bounds;
-  }();
-  out.buckets(kBounds, totals.buckets, static_cast<double>(totals.sum_ms) / 1000,
-              {{"queue", series.queue}, {"type", series.type}});
-}
-
-void add_jobs(FamilyList& out, const std::vector<engine::SeriesTotals>& all,
-              const core::StateCounts& counts) {
-  out.gauge("jobs", "Jobs by state, finished ones included while they are kept.");
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    out.value(static_cast<double>(counts[i]),
-              {{"state", std::string(to_string(static_cast<core::State>(i)))}});
-  }
-  for (const auto& [happening, name] : kHappeningNames) {
-    out.counter(name, "Since the start, by queue and type; what is beyond the cap is (other).");
-    for (const engine::SeriesTotals& series : all) {
-      out.value(static_cast<double>(series.counts[static_cast<std::size_t>(happening)]),
-                {{"queue", series.queue}, {"type", series.type}});
-    }
-  }
-  out.histogram("job_wait_seconds", "From due to started.");
-  for (const engine::SeriesTotals& series : all) add_latency(out, series, series.wait);
-  out.histogram("job_run_seconds", "From started to ended, of each attempt.");
-  for (const engine::SeriesTotals& series : all) add_latency(out, series, series.run);
-}
-
-void add_shard(FamilyList& out, const DriverStatus& status, Time now) {
-  const engine::Shard::Figures& figures = status.figures;
-  const auto number = [](auto n) { return static_cast<double>(n); };
-  const auto lag = [&](Seq behind, Seq ahead) {
-    return number(to_number(ahead)) - number(to_number(behind));
-  };
-  out.gauge("jobs_in_memory", "Jobs that the shard holds.").value(number(figures.jobs_in_memory));
-  out.gauge("payload_bytes", "Bytes of payloads and results in memory.")
-      .value(number(figures.payload_bytes));
-  out.gauge("leases", "Live leases.").value(number(figures.live_leases));
-  out.gauge("claims_waiting", "Claims in long poll.").value(number(figures.waiting_claims));
-  out.gauge("idempotency_keys", "Idempotency keys held.").value(number(figures.keys));
-  out.gauge("journal_seq", "The newest durable row of the journal.")
-      .value(number(to_number(figures.durable)));
-  out.gauge("journal_lag_rows", "Rows decided and not yet durable.")
-      .value(lag(figures.durable, figures.applied));
-  out.gauge("projection_lag_rows", "Durable rows that the tables do not hold yet.")
-      .value(lag(figures.projected, figures.durable));
-  out.gauge("projection_lag_jobs", "Changed jobs that the tables do not hold yet.")
-      .value(number(figures.unprojected));
-  const bool behind = figures.projected < figures.durable;
-  out.gauge("projection_lag_seconds", "How far the tables are behind.")
-      .value(behind ? std::chrono::duration<double>(now - figures.projected_at).count() : 0);
-  out.gauge("synced_seq", "The row up to which the tables would survive a power failure.")
-      .value(number(to_number(status.synced)));
-  out.gauge("epoch", "The shard's term.").value(number(to_number(figures.epoch)));
-  out.gauge("draining", "1 while the server stops.").value(status.draining ? 1 : 0);
-  out.gauge("journal_failing", "1 while the journal can't be written.")
-      .value(status.journal_failing ? 1 : 0);
-  out.gauge("tables_failing", "1 while the tables can't be written.")
-      .value(status.tables_failing ? 1 : 0);
-  out.gauge("wall_clock_ahead_seconds", "Wall clock less the shard's time.")
-      .value(std::chrono::duration<double>(status.wall_ahead).count());
-}
-
-void add_process(FamilyList& out, const Metrics::Sources& sources) {
-  const ProcessFigures figures = read_process_figures();
-  const auto number = [](auto n) { return static_cast<double>(n); };
-  out.gauge("build_info", "Always 1.")
-      .value(1, {{"version", sources.version}, {"commit", sources.commit}});
-  out.gauge("start_time_seconds", "When the process started, since the Unix epoch.")
-      .value(number(to_ms(sources.started_at)) / 1000);
-  out.counter("process_cpu_seconds_total", "Processor time.").value(figures.cpu_seconds);
-  out.gauge("process_resident_memory_bytes", "Resident memory.")
-      .value(number(figures.resident_bytes));
-  out.gauge("process_open_fds", "Open file descriptors.").value(number(figures.open_files));
-  out.gauge("process_max_fds", "Their bound.").value(number(figures.max_open_files));
-  out.gauge("process_threads", "Threads.").value(number(figures.threads));
-}
-
-}  // namespace
-
 std::string Metrics::text(const Sources& sources) const {
   FamilyList out;
-  add_process(out, sources);
-  add_jobs(out, sources.statistics.totals(), sources.status.figures.counts);
-  add_shard(out, sources.status, sources.now);
+  add_snapshot(out, sources);
   impl_->add_storage(out);
   impl_->add_http(out);
   return prometheus::TextSerializer().Serialize(out.families());

@@ -5,8 +5,10 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/time.h"
+#include "core/queue.h"
 #include "engine/observer.h"
 #include "engine/statistics.h"
 #include "http/observer.h"
@@ -36,6 +38,7 @@ class Metrics final : public engine::DurableObserver, public DriverProbe, public
     std::string commit;
     const engine::Statistics& statistics;
     DriverStatus status;
+    std::vector<core::Queue> queues;
     Time started_at{};
     Time now{};
   };

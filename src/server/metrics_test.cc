@@ -26,6 +26,7 @@ class MetricsTest : public testing::Test {
                                           .commit = "abc",
                                           .statistics = statistics,
                                           .status = status,
+                                          .queues = queues,
                                           .started_at = time_from_ms(1'000'000),
                                           .now = time_from_ms(2'000'000)}));
     std::vector<std::string> all;
@@ -47,6 +48,7 @@ class MetricsTest : public testing::Test {
   Metrics metrics;
   engine::Statistics statistics;
   DriverStatus status;
+  std::vector<core::Queue> queues;
   Seq seq{};
 };
 
@@ -87,6 +89,19 @@ TEST_F(MetricsTest, QueuesFromOutsideCannotGrowItWithoutBound) {
   });
   EXPECT_LE(of_jobs, static_cast<std::ptrdiff_t>(engine::kMaxStatisticsSeries + 1));
   EXPECT_THAT(all, Contains(HasSubstr("(other)")));
+}
+
+TEST_F(MetricsTest, TheFullestQueuesAreNamed) {
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    core::Queue& queue = queues.emplace_back();
+    queue.name = SharedBytes(fmt::format("queue-{}", i));
+    queue.counts[static_cast<std::size_t>(core::State::kReady)] = i;
+  }
+  const auto all = lines();
+  EXPECT_THAT(all, Contains(R"(millrace_queue_jobs{queue="queue-199",state="ready"} 199)"));
+  EXPECT_THAT(all, Contains(R"(millrace_queue_jobs{queue="queue-72",state="ready"} 72)"));
+  EXPECT_THAT(all, Not(Contains(HasSubstr(R"(queue="queue-71",)"))));
+  EXPECT_THAT(all, Contains(R"x(millrace_queue_jobs{queue="(other)",state="ready"} 2556)x"));
 }
 
 TEST_F(MetricsTest, LabelsAreEscaped) {

@@ -2,15 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace millrace::server {
 namespace {
 
 namespace fs = std::filesystem;
+
+// A scrape does not wait longer for the shard; what it would have said is missing then.
+constexpr Duration kQueuesPatience{2'000};
 
 std::uint64_t size_of_directory(const fs::path& directory) {
   std::uint64_t bytes = 0;
@@ -28,8 +33,34 @@ api::Problem path_fault(std::string detail) {
 
 }  // namespace
 
+std::optional<engine::Answer> ShardQuestions::ask(engine::Request request, Duration patience) {
+  engine::Ticket ticket{};
+  {
+    const MutexLock lock(mutex_);
+    ticket = engine::Ticket{++last_ticket_};
+    open_.emplace(ticket, std::nullopt);
+  }
+  gateway_.submit(std::move(request), *this, ticket);
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  const MutexLock lock(mutex_);
+  while (!open_.at(ticket) && answered_.wait_until(mutex_, deadline)) {
+  }
+  return std::move(open_.extract(ticket).mapped());
+}
+
+void ShardQuestions::deliver(std::span<engine::Delivery> deliveries) {
+  {
+    const MutexLock lock(mutex_);
+    for (engine::Delivery& delivery : deliveries) {
+      const auto at = open_.find(delivery.ticket);
+      if (at != open_.end()) at->second = std::move(delivery.answer);
+    }
+  }
+  answered_.notify_all();
+}
+
 ServerOperations::ServerOperations(http::About about, Parts parts)
-    : about_(std::move(about)), parts_(std::move(parts)) {}
+    : about_(std::move(about)), parts_(std::move(parts)), questions_(parts_.driver) {}
 
 http::Readiness ServerOperations::readiness() const {
   const DriverStatus status = parts_.driver.status();
@@ -46,10 +77,17 @@ http::Readiness ServerOperations::readiness() const {
 }
 
 std::string ServerOperations::metrics_text() {
+  std::vector<core::Queue> queues;
+  if (auto answer = questions_.ask(core::Command(core::GetQueues{}), kQueuesPatience)) {
+    auto* const reply = std::get_if<core::Reply>(&*answer);
+    auto* const found = reply == nullptr ? nullptr : std::get_if<core::QueueReply>(reply);
+    if (found != nullptr) queues = std::move(found->queues);
+  }
   return parts_.metrics.text({.version = about_.version,
                               .commit = about_.commit,
                               .statistics = parts_.statistics,
                               .status = parts_.driver.status(),
+                              .queues = std::move(queues),
                               .started_at = about_.started_at,
                               .now = parts_.driver.now()});
 }

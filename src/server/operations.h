@@ -1,11 +1,15 @@
 // What HTTP shows of the server itself: readiness, metrics, backups.
 #pragma once
 
-#include <functional>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
 #include <string>
 
 #include "base/log.h"
 #include "base/mutex.h"
+#include "engine/gateway.h"
 #include "engine/statistics.h"
 #include "http/operations.h"
 #include "server/driver.h"
@@ -13,6 +17,25 @@
 #include "store/tables.h"
 
 namespace millrace::server {
+
+// Asks the shard from a thread that may block.
+class ShardQuestions final : public engine::ReplyPort {
+ public:
+  explicit ShardQuestions(engine::Gateway& gateway) : gateway_(gateway) {}
+
+  // None: no answer came in time. Any thread but the shard's.
+  std::optional<engine::Answer> ask(engine::Request request, Duration patience);
+
+  void deliver(std::span<engine::Delivery> deliveries) override;
+
+ private:
+  engine::Gateway& gateway_;
+  Mutex mutex_;
+  WaitCondition answered_;
+  std::uint64_t last_ticket_ MILLRACE_GUARDED_BY(mutex_) = 0;
+  // By ticket, as long as somebody waits.
+  std::map<engine::Ticket, std::optional<engine::Answer>> open_ MILLRACE_GUARDED_BY(mutex_);
+};
 
 class ServerOperations final : public http::Operations {
  public:
@@ -33,6 +56,7 @@ class ServerOperations final : public http::Operations {
  private:
   const http::About about_;
   Parts parts_;
+  ShardQuestions questions_;
   Mutex backup_mutex_;  // one at a time
 };
 

@@ -1,0 +1,11 @@
+// The figures that are asked for when somebody looks: jobs, queues, the shard, the process.
+#pragma once
+
+#include "server/metric_families.h"
+#include "server/metrics.h"
+
+namespace millrace::server {
+
+void add_snapshot(FamilyList& out, const Metrics::Sources& sources);
+
+}  // namespace millrace::server
