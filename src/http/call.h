@@ -107,10 +107,13 @@ class Call {
 
   // --- Asking. A wait is given up when the client goes away; other requests run to their end.
   enum class Patience : std::uint8_t { kCommit, kWait };
-  Ask ask(engine::Request request, Patience patience = Patience::kCommit) {
-    return Ask(port, std::move(request), patience == Patience::kWait ? &waiting_ : nullptr);
+  // Takes a reference and makes the request in here: see the note on GCC 12 in task.h.
+  template <typename T>
+  Ask ask(T&& request, Patience patience = Patience::kCommit) {
+    return Ask(port, engine::Request(std::forward<T>(request)),
+               patience == Patience::kWait ? &waiting_ : nullptr);
   }
-  AskAll ask_all(std::vector<engine::Request> requests) {
+  AskAll ask_all(std::vector<engine::Request>&& requests) {
     return AskAll(port, std::move(requests));
   }
   // co_await call.blocking(function), the function named before.

@@ -73,10 +73,16 @@ bool is_number(api::QueryField field) {
          field == kFinished;
 }
 
-// The text that the tables compare with.
-std::string text_of(const api::QueryValue& value) {
+// The text that the tables compare with. They take a '*' at the end of a name for a pattern; as
+// itself it is in no name, and the empty text, which is none either, says so.
+std::string text_of(const api::QueryTerm& term, const api::QueryValue& value) {
+  using enum api::QueryField;
   if (value.id) return to_string(*value.id);
   if (value.time) return std::to_string(to_ms(*value.time));
+  const bool name = term.field == kQueue || term.field == kType || term.field == kTag;
+  const bool equality =
+      term.op == api::QueryOperator::kMatches || term.op == api::QueryOperator::kEquals;
+  if (name && equality && value.text.ends_with('*') && !value.wildcard) return {};
   return value.text;
 }
 
@@ -86,7 +92,9 @@ Condition condition_of(const api::QueryTerm& term) {
   condition.comparison = comparison_of(term.op);
   condition.negated = term.negated;
   condition.path = term.path;
-  for (const api::QueryValue& value : term.any_of) condition.values.push_back(text_of(value));
+  for (const api::QueryValue& value : term.any_of) {
+    condition.values.push_back(text_of(term, value));
+  }
   const api::QueryValue& first = term.any_of.front();
   if (first.time) {
     condition.number = to_ms(*first.time);

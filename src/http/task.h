@@ -1,8 +1,9 @@
 // Task: a coroutine of one thread. Lazy: it runs when it is awaited or started; whoever owns it
 // destroys its frame. Awaiting resumes the awaiter directly, without a trip through a queue.
 //
-// Bugs of GCC 12 to keep in mind: no temporaries with destructors and no capturing lambdas inside a
-// co_await expression; name them first.
+// GCC 12 destroys some temporaries within a co_await expression twice. So none with a destructor may
+// stand there: no conversions, no arguments passed by value, no capturing lambdas. Name things first, and
+// let tasks take references: the awaiter's frame keeps what they name.
 #pragma once
 
 #include <coroutine>

@@ -31,11 +31,9 @@ bool needs_tables(const core::JobReply& memory, const api::Include& include) {
 
 void refuse_absent(Call& call) { call.refuse(ProblemCode::kNotFound, "there is no such job"); }
 
-engine::Request get_job_request(const JobId& id) { return core::Command(core::GetJob{id}); }
-
 }  // namespace
 
-Task<std::optional<core::JobView>> find_job(Call& call, JobId id, core::JobReply memory,
+Task<std::optional<core::JobView>> find_job(Call& call, JobId id, const core::JobReply& memory,
                                             api::Include include) {
   std::optional<core::JobView> view;
   if (needs_tables(memory, include)) {
@@ -60,21 +58,21 @@ Task<std::optional<core::JobView>> find_job(Call& call, JobId id, core::JobReply
 }
 
 Task<std::optional<core::JobView>> find_job(Call& call, JobId id, api::Include include) {
-  engine::Answer answer = co_await call.ask(get_job_request(id));
+  engine::Answer answer = co_await call.ask(core::GetJob{id});
   core::JobReply* reply = reply_in<core::JobReply>(answer);
   if (reply == nullptr) {
     call.refuse(answer);
     co_return std::nullopt;
   }
-  auto view = co_await find_job(call, id, std::move(*reply), include);
+  auto view = co_await find_job(call, id, *reply, include);
   co_return view;
 }
 
-Task<std::vector<bool>> allowed_jobs(Call& call, std::vector<JobId> ids) {
+Task<std::vector<bool>> allowed_jobs(Call& call, const std::vector<JobId>& ids) {
   std::vector<bool> allowed(ids.size(), !call.limited());
   if (!call.limited()) co_return allowed;
   std::vector<engine::Request> requests;
-  for (const JobId& id : ids) requests.push_back(get_job_request(id));
+  for (const JobId& id : ids) requests.emplace_back(core::GetJob{id});
   std::vector<engine::Answer> answers = co_await call.ask_all(std::move(requests));
   std::vector<JobId> elsewhere;
   for (std::size_t i = 0; i < ids.size(); ++i) {
@@ -101,7 +99,7 @@ Task<std::vector<bool>> allowed_jobs(Call& call, std::vector<JobId> ids) {
 Task<bool> admits_job(Call& call, JobId id) {
   if (!call.limited()) co_return true;
   std::vector<JobId> ids(1, id);
-  const std::vector<bool> allowed = co_await allowed_jobs(call, std::move(ids));
+  const std::vector<bool> allowed = co_await allowed_jobs(call, ids);
   if (!allowed.front()) refuse_absent(call);
   co_return allowed.front();
 }
@@ -120,7 +118,7 @@ void answer_job(Call& call, const core::JobView& view, const api::Include& inclu
   call.response.version = view.job.version;
 }
 
-Task<void> answer_item(Call& call, core::ItemReply reply, api::Include include) {
+Task<void> answer_item(Call& call, const core::ItemReply& reply, api::Include include) {
   if (reply.refusal) {
     call.refuse(to_problem(reply.refusal));
     co_return;

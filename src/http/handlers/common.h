@@ -24,14 +24,14 @@ std::optional<T> accepted(Call& call, api::Decoded<T> decoded) {
 
 // The job as it is now: what memory said, completed from the tables where `include` needs them.
 // None: the call has its answer (404, or 503 where the tables can't be read).
-Task<std::optional<core::JobView>> find_job(Call& call, JobId id, core::JobReply memory,
+Task<std::optional<core::JobView>> find_job(Call& call, JobId id, const core::JobReply& memory,
                                             api::Include include);
 // The same, asking the shard first.
 Task<std::optional<core::JobView>> find_job(Call& call, JobId id, api::Include include);
 
 // Which of these jobs lie in queues that the caller may touch. Free where the caller is not
 // limited.
-Task<std::vector<bool>> allowed_jobs(Call& call, std::vector<JobId> ids);
+Task<std::vector<bool>> allowed_jobs(Call& call, const std::vector<JobId>& ids);
 // Of one job; false: the call is answered with 404.
 Task<bool> admits_job(Call& call, JobId id);
 
@@ -40,7 +40,7 @@ bool take_if_match(Call& call, std::optional<std::uint64_t>& version);
 
 // Answers with a job that a command changed; `reply` is for it. Where memory has let go of the job,
 // the tables have it, or it is pruned.
-Task<void> answer_item(Call& call, core::ItemReply reply, api::Include include);
+Task<void> answer_item(Call& call, const core::ItemReply& reply, api::Include include);
 void answer_job(Call& call, const core::JobView& view, const api::Include& include);
 
 // Waits until the tables hold all that was acknowledged before. False: the call has its answer.

@@ -10,7 +10,8 @@ namespace {
 using api::ProblemCode;
 
 // Sends a command on one job and answers with what became of it.
-Task<void> command_job(Call& call, JobId id, core::Command command, api::Include include) {
+template <typename Command>
+Task<void> command_job(Call& call, JobId id, Command& command, api::Include include) {
   const bool admitted = co_await admits_job(call, id);
   if (!admitted) co_return;
   engine::Answer answer = co_await call.ask(std::move(command));
@@ -19,7 +20,7 @@ Task<void> command_job(Call& call, JobId id, core::Command command, api::Include
     call.refuse(answer);
     co_return;
   }
-  co_await answer_item(call, std::move(reply->items.front()), include);
+  co_await answer_item(call, reply->items.front(), include);
 }
 
 }  // namespace
@@ -41,7 +42,7 @@ Task<void> get_job(Call& call) {
       call.refuse(answer);
       co_return;
     }
-    view = co_await find_job(call, *id, std::move(*reply), query->include);
+    view = co_await find_job(call, *id, *reply, query->include);
   } else {
     view = co_await find_job(call, *id, query->include);
   }
@@ -63,7 +64,7 @@ Task<void> patch_job(Call& call) {
   if (patch->payload) edit.payload = SharedBytes(*patch->payload);
   if (patch->max_attempts) edit.max_attempts = static_cast<std::uint32_t>(*patch->max_attempts);
   if (patch->tags) edit.tags = to_shared(*patch->tags);
-  co_await command_job(call, *id, std::move(edit), *include);
+  co_await command_job(call, *id, edit, *include);
 }
 
 Task<void> cancel_job(Call& call) {
@@ -74,7 +75,7 @@ Task<void> cancel_job(Call& call) {
   const auto cancel = accepted(call, api::decode_cancel(call.body, call.services.limits));
   if (!cancel) co_return;
   core::Cancel command{{*id}, SharedBytes(cancel->reason)};
-  co_await command_job(call, *id, std::move(command), *include);
+  co_await command_job(call, *id, command, *include);
 }
 
 Task<void> retry_job(Call& call) {
@@ -85,7 +86,7 @@ Task<void> retry_job(Call& call) {
   const auto retry = accepted(call, api::decode_retry(call.body, call.services.limits));
   if (!retry) co_return;
   core::Retry command{{*id}, retry->run_at, retry->reset_attempts};
-  co_await command_job(call, *id, std::move(command), *include);
+  co_await command_job(call, *id, command, *include);
 }
 
 Task<void> delete_job(Call& call) {
@@ -106,7 +107,7 @@ Task<void> delete_job(Call& call) {
   if (!admitted) co_return;
   core::Delete command;
   command.ids = {*id};
-  engine::Answer answer = co_await call.ask(core::Command(std::move(command)));
+  engine::Answer answer = co_await call.ask(std::move(command));
   const core::ItemsReply* reply = reply_in<core::ItemsReply>(answer);
   if (reply == nullptr || reply->items.size() != 1) {
     call.refuse(answer);

@@ -148,7 +148,7 @@ Task<void> submit_job(Call& call) {
   take_trace(call, specs);
   enqueue.jobs.push_back(specs.make(*job));
 
-  engine::Answer answer = co_await call.ask(core::Command(std::move(enqueue)));
+  engine::Answer answer = co_await call.ask(std::move(enqueue));
   core::EnqueueReply* reply = reply_in<core::EnqueueReply>(answer);
   if (reply == nullptr || reply->items.size() != 1) {
     call.refuse(answer);
@@ -162,7 +162,7 @@ Task<void> submit_job(Call& call) {
   core::ItemReply found;
   found.id = item.id;
   found.job = item.job;
-  co_await answer_item(call, std::move(found), *include);
+  co_await answer_item(call, found, *include);
   if (call.response.status != 200) co_return;
   if (item.fate == core::Fate::kCreated) call.response.status = 201;
   call.response.replayed = has_key && item.fate == core::Fate::kExisting;
@@ -197,7 +197,7 @@ Task<void> submit_batch(Call& call) {
   core::EnqueueReply* reply = &none;
   engine::Answer answer;
   if (!enqueue.jobs.empty()) {
-    answer = co_await call.ask(core::Command(std::move(enqueue)));
+    answer = co_await call.ask(std::move(enqueue));
     reply = reply_in<core::EnqueueReply>(answer);
   }
   if (reply == nullptr) {

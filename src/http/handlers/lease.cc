@@ -146,8 +146,9 @@ std::vector<api::ClaimedJob> claimed_jobs(const core::ClaimReply& reply) {
 }
 
 // Sends one batch command; null: the call is answered.
-Task<std::optional<core::ItemsReply>> ask_items(Call& call, core::Command command, bool empty) {
-  if (empty) co_return core::ItemsReply{};
+template <typename Command>
+Task<std::optional<core::ItemsReply>> ask_items(Call& call, Command& command) {
+  if (command.items.empty()) co_return core::ItemsReply{};
   engine::Answer answer = co_await call.ask(std::move(command));
   core::ItemsReply* reply = reply_in<core::ItemsReply>(answer);
   if (reply != nullptr) co_return std::move(*reply);
@@ -170,12 +171,13 @@ api::Decoded<api::Ack> decode_single(const Call& call, const JobId& id) {
 }
 
 // The answer to a single form.
-Task<void> answer_single(Call& call, core::Command command, JobId id, api::Include include) {
+template <typename Command>
+Task<void> answer_single(Call& call, Command& command, JobId id, api::Include include) {
   const bool admitted = co_await admits_job(call, id);
   if (!admitted) co_return;
-  auto reply = co_await ask_items(call, std::move(command), false);
+  auto reply = co_await ask_items(call, command);
   if (reply && reply->items.size() == 1) {
-    co_await answer_item(call, std::move(reply->items.front()), include);
+    co_await answer_item(call, reply->items.front(), include);
   }
 }
 
@@ -202,8 +204,7 @@ Task<void> heartbeat(Call& call) {
   if (!items) co_return;
   const Sieve sieved = co_await sieve(call, *items);
   core::Heartbeat command = heartbeats_of(*items, sieved);
-  const bool empty = command.items.empty();
-  const auto reply = co_await ask_items(call, std::move(command), empty);
+  const auto reply = co_await ask_items(call, command);
   if (reply) answer_results(call, sieved, *reply, Entry::kLease);
 }
 
@@ -213,8 +214,7 @@ Task<void> ack(Call& call) {
   if (!items) co_return;
   const Sieve sieved = co_await sieve_acks(call, *items);
   core::Ack command = acks_of(call, *items, sieved);
-  const bool empty = command.items.empty();
-  const auto reply = co_await ask_items(call, std::move(command), empty);
+  const auto reply = co_await ask_items(call, command);
   if (reply) answer_results(call, sieved, *reply, Entry::kState);
 }
 
@@ -283,7 +283,7 @@ Task<void> finish_job(Call& call) {
   core::Ack command;
   command.items.push_back(to_core(*ack, specs));
   command.detail = core::Detail::kJobs;
-  co_await answer_single(call, std::move(command), *id, *include);
+  co_await answer_single(call, command, *id, *include);
 }
 
 Task<void> heartbeat_job(Call& call) {
@@ -297,7 +297,7 @@ Task<void> heartbeat_job(Call& call) {
   core::Heartbeat command;
   command.items.push_back(to_core(*heartbeat));
   command.detail = core::Detail::kJobs;
-  co_await answer_single(call, std::move(command), *id, *include);
+  co_await answer_single(call, command, *id, *include);
 }
 
 }  // namespace millrace::http
