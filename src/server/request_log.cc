@@ -6,14 +6,17 @@
 namespace millrace::server {
 namespace {
 
-// What goes wrong on our side is worth a warning.
-LogLevel level_of(int status) { return status >= 500 ? LogLevel::kWarn : LogLevel::kInfo; }
+// What goes wrong on our side is worth a warning; that a server which stops takes nothing new is
+// not.
+LogLevel level_of(const http::RequestRecord& record) {
+  return record.status >= 500 && record.problem != "draining" ? LogLevel::kWarn : LogLevel::kInfo;
+}
 
 }  // namespace
 
 void RequestLog::answered(const http::RequestRecord& record) {
   next_.answered(record);
-  const LogLevel level = level_of(record.status);
+  const LogLevel level = level_of(record);
   if (!log_.enabled(level)) return;
   const double ms = std::chrono::duration<double, std::milli>(record.duration).count();
   std::vector<LogField> fields = {{"request_id", record.request_id},

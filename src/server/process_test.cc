@@ -1,0 +1,64 @@
+#include "server/process.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <thread>
+
+namespace millrace::server {
+namespace {
+
+using std::chrono_literals::operator""ms;
+using std::chrono_literals::operator""s;
+using Woken = StopSignals::Woken;
+
+// In a process of its own, since it changes the process for good: its exit status tells.
+template <typename Body>
+int in_child(Body body) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(body() ? 0 : 1);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(Process, IsPrepared) {
+  EXPECT_EQ(in_child([] {
+              prepare_process();
+              rlimit files{};
+              ::getrlimit(RLIMIT_NOFILE, &files);
+              return ::umask(0) == 077 && ::prctl(PR_GET_DUMPABLE) == 0 &&
+                     ::signal(SIGPIPE, SIG_DFL) == SIG_IGN && files.rlim_cur == files.rlim_max;
+            }),
+            0);
+}
+
+TEST(StopSignals, SignalsBellAndTimeout) {
+  EXPECT_EQ(in_child([] {
+              StopSignals signals;
+              const auto soon = [] { return std::chrono::steady_clock::now() + 10ms; };
+              if (signals.wait(soon()) != Woken::kTimeout) return false;
+              ::kill(::getpid(), SIGTERM);
+              if (signals.wait() != Woken::kSignal) return false;
+              ::kill(::getpid(), SIGINT);
+              if (signals.wait() != Woken::kSignal) return false;
+              signals.ring();  // before anyone waits
+              if (signals.wait() != Woken::kBell) return false;
+              std::thread ringer([&] {
+                std::this_thread::sleep_for(20ms);
+                signals.ring();
+              });
+              const Woken woken = signals.wait(std::chrono::steady_clock::now() + 10s);
+              ringer.join();
+              return woken == Woken::kBell && signals.wait(soon()) == Woken::kTimeout;
+            }),
+            0);
+}
+
+}  // namespace
+}  // namespace millrace::server

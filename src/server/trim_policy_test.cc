@@ -1,0 +1,73 @@
+#include "server/trim_policy.h"
+
+#include <gtest/gtest.h>
+
+#include "core/event.h"
+#include "store/event_codec.h"
+#include "store/memory/memory_store.h"
+
+namespace millrace::server {
+namespace {
+
+using std::chrono_literals::operator""s;
+
+const Time kStart = time_from_ms(1'000'000'000);
+
+class TrimPolicyTest : public testing::Test {
+ protected:
+  // Row n is n seconds old at the start + 100 s, counted from the end: row 1 at the start, row 100
+  // at + 99 s.
+  TrimPolicyTest() : store(store::make_memory_store()) {
+    store::Checksum predecessor;
+    for (std::uint64_t n = 1; n <= 100; ++n) {
+      store::JournalRow row{
+          .seq = Seq{n}, .epoch = Epoch{1}, .predecessor = predecessor, .checksum = {}, .body = {}};
+      store::encode_events({.at = kStart + std::chrono::seconds(n - 1), .events = {}}, row.body);
+      row.checksum = store::row_checksum(0, row.seq, row.epoch, predecessor, row.body);
+      EXPECT_EQ(store.journal->append(row).outcome, store::AppendOutcome::kDurable);
+      predecessor = row.checksum;
+    }
+  }
+
+  std::uint64_t point(std::uint64_t synced, Duration age, std::uint64_t bytes) {
+    const auto below = trim_point(*store.journal, Seq{synced}, kStart + 100s, {age, bytes});
+    EXPECT_TRUE(below) << below.error().message;
+    return to_number(*below);
+  }
+
+  store::Store store;
+};
+
+constexpr std::uint64_t kPlenty = std::uint64_t{1} << 40;
+
+TEST_F(TrimPolicyTest, KeepsWhatIsYoungEnough) {
+  EXPECT_EQ(point(100, 1000s, kPlenty), 1u);
+  // Row 71 is at + 70 s: thirty seconds old, not older.
+  EXPECT_EQ(point(100, 30s, kPlenty), 71u);
+  EXPECT_EQ(point(100, 1s, kPlenty), 100u);
+}
+
+TEST_F(TrimPolicyTest, NeverPassesWhatIsSynced) {
+  EXPECT_EQ(point(50, 0s, kPlenty), 50u);
+  EXPECT_EQ(point(50, 0s, 0), 50u);
+  EXPECT_EQ(point(1, 0s, 0), 1u);
+  EXPECT_EQ(point(0, 0s, 0), 1u);
+}
+
+TEST_F(TrimPolicyTest, NeverPassesTheNewestRow) { EXPECT_EQ(point(1000, 0s, 0), 100u); }
+
+TEST_F(TrimPolicyTest, ASizeThatIsPassedTakesTheOldest) {
+  const std::uint64_t bytes = store.journal->extent()->bytes;
+  EXPECT_EQ(point(100, 1000s, bytes), 1u);
+  EXPECT_NEAR(static_cast<double>(point(100, 1000s, bytes / 2)), 51, 2);
+}
+
+TEST(TrimPolicy, AnEmptyJournalIsLeftAlone) {
+  const store::Store store = store::make_memory_store();
+  const auto below = trim_point(*store.journal, Seq{}, kStart, {});
+  ASSERT_TRUE(below);
+  EXPECT_EQ(*below, Seq{});
+}
+
+}  // namespace
+}  // namespace millrace::server
