@@ -1,6 +1,7 @@
 """What an operator looks at and does: health, metrics, meta, backup and verify."""
 
 import re
+import time
 
 import harness
 
@@ -111,6 +112,7 @@ class Metrics(harness.ServerCase):
         def gauge(state):
             return self.metrics()[f'millrace_jobs{{state="{state}"}}']
 
+        time.sleep(1.5)  # gauges are taken about once a second
         before = gauge("ready"), gauge("succeeded")
         self.submit_many(7)
         for job in self.claim(limit=3):
@@ -119,7 +121,8 @@ class Metrics(harness.ServerCase):
         submitted = [name for name in names if re.search(r"(submitted|enqueued).*_total$", name)]
         self.assertEqual(len(submitted), 1, names)
         self.assertEqual(total(submitted[0]), 7)
-        self.assertEqual((gauge("ready"), gauge("succeeded")), (before[0] + 4, before[1] + 3))
+        after = before[0] + 4, before[1] + 3
+        harness.eventually(lambda: (gauge("ready"), gauge("succeeded")) == after, 3)
 
     def test_histograms_add_up(self):
         self.submit()
