@@ -30,7 +30,8 @@ class FakeServer {
     const std::lock_guard lock(mutex_);
     jobs_.push_back(fmt::format(
         R"({{"id":"{}","queue":"q","type":"t","payload":{},"attempt":1,"max_attempts":5,)"
-        R"("lease":{{"token":{},"expires_at":"2026-03-01T09:30:00.000Z"}},"lease_ms":300,"meta":{{}}}})",
+        R"("lease":{{"token":{},"expires_at":"2026-03-01T09:30:00.000Z"}},"lease_ms":300,)"
+        R"("meta":{{}}}})",
         id, payload, token));
   }
 

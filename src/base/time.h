@@ -1,4 +1,5 @@
-// Instants and durations, in milliseconds, and their text forms. No clock is read here: time is an input.
+// Instants and durations, in milliseconds, and their text forms. No clock is read here: time is an
+// input.
 #pragma once
 
 #include <chrono>
@@ -22,18 +23,19 @@ constexpr std::int64_t kMaxTimeMs = 253'402'300'799'999;
 // time + duration, held within [kMinTimeMs, kMaxTimeMs]: never overflows.
 Time add_saturating(Time time, Duration duration);
 
-// RFC 3339 in UTC with milliseconds: 2026-03-01T09:30:00.000Z. Precondition: within the bounds above.
+// RFC 3339 in UTC with milliseconds: 2026-03-01T09:30:00.000Z. Precondition: within the bounds
+// above.
 std::string format_rfc3339(Time time);
 // Writes the same 24 characters at `out` (no terminator).
 void format_rfc3339_to(Time time, char* out);
 constexpr std::size_t kRfc3339Size = 24;
 
-// Any offset; "T", "t" or a space between date and time; a fraction of any length, cut to milliseconds; second 60
-// is read as 59.999. Nothing else is accepted.
+// Any offset; "T", "t" or a space between date and time; a fraction of any length, cut to
+// milliseconds; second 60 is read as 59.999. Nothing else is accepted.
 std::optional<Time> parse_rfc3339(std::string_view text);
 
-// Durations as people write them: "250ms", "10s", "2h30m", "7d", "1w"; units w d h m s ms, each at most once, from
-// large to small; "0" alone is zero. No sign, no fraction; at most 100 years.
+// Durations as people write them: "250ms", "10s", "2h30m", "7d", "1w"; units w d h m s ms, each at
+// most once, from large to small; "0" alone is zero. No sign, no fraction; at most 100 years.
 std::optional<Duration> parse_duration(std::string_view text);
 // The shortest text that parse_duration reads back: "10s", "2h30m", "0s".
 std::string format_duration(Duration duration);

@@ -63,20 +63,25 @@ class ProgressLine {
   bool is_shown_ = is_terminal(2);
 };
 
+// Three places are what the histogram knows.
+void write_number(sdk::JsonWriter& json, std::string_view name, double value) {
+  json.key(name).raw(fmt::format("{:.3f}", value));
+}
+
 void write_latencies(sdk::JsonWriter& json, std::string_view name, const Histogram& histogram) {
   json.key(name).begin_object();
-  json.key("p50").number(milliseconds_of(histogram.at(0.50)));
-  json.key("p95").number(milliseconds_of(histogram.at(0.95)));
-  json.key("p99").number(milliseconds_of(histogram.at(0.99)));
-  json.key("max").number(milliseconds_of(histogram.max()));
+  write_number(json, "p50", milliseconds_of(histogram.at(0.50)));
+  write_number(json, "p95", milliseconds_of(histogram.at(0.95)));
+  write_number(json, "p99", milliseconds_of(histogram.at(0.99)));
+  write_number(json, "max", milliseconds_of(histogram.max()));
   json.end_object();
 }
 
 std::string json_report(const Bench& options, const LoadResult& result) {
   sdk::JsonWriter json;
   json.begin_object();
-  json.key("lifecycles_per_s").number(static_cast<double>(options.jobs) / seconds(result.took));
-  json.key("seconds").number(seconds(result.took));
+  write_number(json, "lifecycles_per_s", static_cast<double>(options.jobs) / seconds(result.took));
+  write_number(json, "seconds", seconds(result.took));
   json.key("jobs").integer(static_cast<std::int64_t>(options.jobs));
   json.key("producers").integer(options.producers);
   json.key("workers").integer(options.workers);

@@ -205,9 +205,9 @@ class BenchWorker {
     std::vector<std::string> queues = shared.plan.queues;
     std::rotate(queues.begin(), queues.begin() + index % static_cast<int>(queues.size()),
                 queues.end());
-    claim_ = fmt::format(
-        R"("claim":{{"queues":["{}"],"limit":{},"wait_ms":{},"worker":{{"id":"{}","sdk":"bench"}}}})",
-        fmt::join(queues, R"(",")"), shared.plan.batch, kClaimWaitMs, id_);
+    claim_ = fmt::format(R"("claim":{{"queues":["{}"],"limit":{},"wait_ms":{},)"
+                         R"("worker":{{"id":"{}","sdk":"bench"}}}})",
+                         fmt::join(queues, R"(",")"), shared.plan.batch, kClaimWaitMs, id_);
   }
 
   Status open() { return connection_.open(shared_.plan.address); }

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <spawn.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -296,7 +297,11 @@ class Running {
   std::optional<steady_clock::time_point> kill_at_;
 };
 
-bool is_executable_file(const std::string& path) { return access(path.c_str(), X_OK) == 0; }
+bool is_executable_file(const std::string& path) {
+  struct stat found;
+  return stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode) &&
+         access(path.c_str(), X_OK) == 0;
+}
 
 }  // namespace
 

@@ -120,6 +120,7 @@ TEST(FindProgram, LooksInThePath) {
   EXPECT_EQ(find_program("/bin/sh"), "/bin/sh");
   EXPECT_EQ(find_program("no-such-program-anywhere"), "");
   EXPECT_EQ(find_program("/nowhere/program"), "");
+  EXPECT_EQ(find_program("/tmp"), "");
 }
 
 }  // namespace

@@ -51,12 +51,12 @@ Status write_retention(sdk::JsonWriter& json, const std::vector<std::string>& wo
           fmt::format("\"{}\" is not one of succeeded, dead, cancelled, expired", state));
     }
     json.key(state + "_ms");
-    if (value == "forever") {
+    if (value == "never") {
       json.null();
     } else if (const auto duration = parse_duration(value)) {
       json.integer(duration->count());
     } else {
-      return failure(fmt::format("\"{}\" is neither a duration such as 24h nor forever", value));
+      return failure(fmt::format("\"{}\" is neither a duration such as 24h nor never", value));
     }
   }
   json.end_object();
@@ -125,8 +125,9 @@ void add_queue_set(CLI::App& queue, Session& session) {
                   "Refuse jobs above this many ready ones, or none")
       ->check(check_bound);
   command
-      .add_option("--retention", options->retention,
-                  "How long ended jobs are kept: succeeded=1h, dead=forever, ...; 0 keeps none")
+      .add_option(
+          "--retention", options->retention,
+          "How long ended jobs are kept: succeeded=1h, ...; 0 keeps none, never removes none")
       ->delimiter(',')
       ->allow_extra_args(false);
   command.add_flag("--replace", options->replace, "Set what is not named to its default");
