@@ -60,8 +60,8 @@ class Commands(harness.ServerCase):
         self.assertEqual(self.list_jobs(include="payload")[0]["payload"], None)
 
     def test_what_enqueue_refuses(self):
-        self.cli("enqueue", "t", "{no json", "-q", self.queue, code=1)
-        self.cli("enqueue", "no type", "-q", self.queue, code=1)
+        self.cli("enqueue", "t", "{no json", "-q", self.queue, code=2)
+        self.cli("enqueue", "no type", "-q", self.queue, code=2)
         self.cli("enqueue", code=2)
         self.cli("enqueue", "t", "--colour", code=2)
         self.cli("enqueue", "t", "--priority", "high", code=2)
@@ -87,7 +87,7 @@ class Commands(harness.ServerCase):
         found = self.cli_json("job", "list", f"queue:{self.queue} payload.n:7")
         items = found["items"] if isinstance(found, dict) else found
         self.assertEqual(len(items), 1)
-        self.cli("job", "list", "colour:red", code=1)
+        self.cli("job", "list", "colour:red", code=2)
 
     def test_job_get_retry_cancel_delete(self):
         job = self.submit(payload={"big": 1}, delay_ms=60000)["id"]
@@ -158,7 +158,7 @@ class Commands(harness.ServerCase):
         copy = self.server.home / "copy"
         self.cli("admin", "backup", copy)
         self.cli("admin", "verify", copy)
-        self.cli("admin", "backup", copy, code=1)
+        self.cli("admin", "backup", copy, code=2)
 
     def test_completion(self):
         for shell in ("bash", "zsh", "fish"):
