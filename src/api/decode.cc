@@ -90,6 +90,12 @@ void Decode::fault(const Path& path, std::string detail) {
   faults_.push_back({FieldError::Place::kPointer, to_pointer(path), std::move(detail)});
 }
 
+void Decode::too_large(const Path& path, std::size_t max_bytes) {
+  const std::size_t before = faults_.size();
+  fault(path, fmt::format("must have at most {} bytes", max_bytes));
+  too_large_ += faults_.size() - before;
+}
+
 void Decode::invalid(std::string_view where, std::string_view reason) {
   if (!invalid_)
     invalid_ = invalid_json(reason, static_cast<std::size_t>(where.data() - body_.data()));
@@ -97,6 +103,12 @@ void Decode::invalid(std::string_view where, std::string_view reason) {
 
 std::optional<Problem> Decode::take_faults() {
   if (faults_.empty()) return std::nullopt;
+  const bool only_too_large = std::exchange(too_large_, 0) == faults_.size();
+  if (only_too_large) {
+    const FieldError first = std::exchange(faults_, {}).front();
+    return make_problem(ProblemCode::kPayloadTooLarge,
+                        fmt::format("{} {}", first.where, first.detail));
+  }
   Problem problem;
   problem.code = ProblemCode::kValidationFailed;
   problem.errors = std::exchange(faults_, {});
@@ -308,7 +320,7 @@ bool read_id(Decode& decode, const Path& path, JobId& out) {
 bool read_raw(Decode& decode, const Path& path, std::size_t max_bytes, std::string_view& out) {
   const std::string_view raw = decode.cursor.skip();
   if (raw.size() > max_bytes) {
-    decode.fault(path, fmt::format("must have at most {} bytes", max_bytes));
+    decode.too_large(path, max_bytes);
     return false;
   }
   out = raw;

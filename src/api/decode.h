@@ -34,6 +34,9 @@ class Decode {
   const DecodeLimits& limits() const { return limits_; }
 
   void fault(const Path& path, std::string detail);
+  // A payload or result of more than `max_bytes`. Where nothing else is at fault the body is not
+  // invalid, but too large.
+  void too_large(const Path& path, std::size_t max_bytes);
   // invalid_json outranks every fault: the bytes `where` of it make the body no envelope that can
   // be read one way.
   void invalid(std::string_view where, std::string_view reason);
@@ -43,9 +46,11 @@ class Decode {
   template <typename Read>
   std::optional<Problem> faults_of(Read&& read) {
     std::vector<FieldError> before = std::exchange(faults_, {});
+    const std::size_t too_large_before = std::exchange(too_large_, 0);
     read();
     std::optional<Problem> made = take_faults();
     faults_ = std::move(before);
+    too_large_ = too_large_before;
     return made;
   }
   std::optional<Problem> take_invalid();
@@ -56,6 +61,7 @@ class Decode {
   const DecodeLimits& limits_;
   std::string_view body_;
   std::vector<FieldError> faults_;
+  std::size_t too_large_ = 0;  // so many of them
   std::optional<Problem> invalid_;
 };
 

@@ -25,7 +25,7 @@ constexpr std::array<ProblemKind, kProblemCodes> kKinds = {{
     {kInvalidState, 409, "invalid_state", "The state does not allow this"},
     {kGone, 410, "gone", "Not kept any more"},
     {kVersionConflict, 412, "version_conflict", "The version has changed"},
-    {kPayloadTooLarge, 413, "payload_too_large", "The body is too large"},
+    {kPayloadTooLarge, 413, "payload_too_large", "The content is too large"},
     {kUriTooLong, 414, "uri_too_long", "The request target is too long"},
     {kUnsupportedMediaType, 415, "unsupported_media_type", "The body must be application/json"},
     {kValidationFailed, 422, "validation_failed", "The request is not valid"},

@@ -156,7 +156,11 @@ TEST(DecodeJob, BoundsThePayloadAsSent) {
   limits.payload_bytes = 10;
   EXPECT_TRUE(decode_job(R"({"type":"t","payload":"12345678"})", limits).has_value());
   const auto refused = decode_job(R"({"type":"t","payload":"123456789"})", limits);
-  EXPECT_EQ(faults(refused), (Strings{"/payload: must have at most 10 bytes"}));
+  EXPECT_EQ(code_of(refused), ProblemCode::kPayloadTooLarge);
+  EXPECT_EQ(refused.error().detail, "/payload must have at most 10 bytes");
+  EXPECT_EQ(code_of(decode_job(R"({"type":"","payload":"123456789"})", limits)),
+            ProblemCode::kValidationFailed)
+      << "what is invalid besides comes first";
   EXPECT_TRUE(decode_job(R"({"type":"t","payload":[1 ,2,  3]})", limits).has_value());
   EXPECT_FALSE(decode_job(R"({"type":"t","payload":[1 ,2,   3]})", limits).has_value())
       << "white space counts";

@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, 6> kOutcomes = {"succeeded", "failed",   
 
 bool read_token(Decode& decode, const Path& path, LeaseToken& out) {
   std::int64_t value = 0;
-  if (!read_integer(decode, path, 1, static_cast<std::int64_t>(kMaxLeaseToken), value))
+  if (!read_integer(decode, path, 0, static_cast<std::int64_t>(kMaxLeaseToken), value))
     return false;
   out = static_cast<LeaseToken>(value);
   return true;

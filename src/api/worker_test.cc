@@ -150,14 +150,14 @@ TEST(DecodeAcks, RefusesWhatDoesNotGoWithTheOutcome) {
 
 TEST(DecodeAcks, AnItemsFaultIsItsOwnAndKeepsItsId) {
   const std::string body = fmt::format(
-      R"({{"items":[{{"id":"{0}","token":0,"outcome":"succeeded"}},{{"id":"{0}","token":1,
+      R"({{"items":[{{"id":"{0}","token":-1,"outcome":"succeeded"}},{{"id":"{0}","token":1,
       "outcome":"succeeded"}},
       {{"id":"x"}},{{"id":"{0}","token":9007199254740992,"outcome":"failed","error":{{"stack":1}},
       "enqueue":[{{"type":"a"}},{{"queue":""}}],"logs":[{{}},1]}}]}})",
       kId);
   auto items = decode_acks(body, kLimits);
   ASSERT_TRUE(items.has_value());
-  EXPECT_EQ(faults(*items->at(0).fault), (Strings{"/token: must be 1 to 9007199254740991"}));
+  EXPECT_EQ(faults(*items->at(0).fault), (Strings{"/token: must be 0 to 9007199254740991"}));
   EXPECT_EQ(items->at(0).value.id, kJob);
   EXPECT_FALSE(items->at(1).fault);
   EXPECT_EQ(faults(*items->at(2).fault),
