@@ -1,5 +1,5 @@
-// The journal: the durable, ordered log of a shard's event batches, one row a batch. (shard, seq) is its key; seqs have
-// no gaps; each row names its predecessor's checksum.
+// The journal: the durable, ordered log of a shard's event batches, one row a batch. (shard, seq)
+// is its key; seqs have no gaps; each row names its predecessor's checksum.
 #pragma once
 
 #include <cstdint>
@@ -27,14 +27,17 @@ struct JournalRow {
   std::string body;  // an encoded core::EventBatch: store/event_codec.h
 };
 
-Checksum row_checksum(std::uint32_t shard, Seq seq, Epoch epoch, const Checksum& predecessor, std::string_view body);
+Checksum row_checksum(std::uint32_t shard, Seq seq, Epoch epoch, const Checksum& predecessor,
+                      std::string_view body);
 
 enum class AppendOutcome : std::uint8_t {
   kDurable,  // on disk
-  kFenced,   // another row stands there, or the predecessor is not the one named: this leader is deposed
+  kFenced,   // another row stands there, or the predecessor is not the one named: this leader is
+             // deposed
   kUnknown,  // may or may not be on disk: settle it by appending the same row again
   kFailed,   // not applied, and can't be now (disk full): may be tried again with the same row
-  kBroken,   // the store can't be trusted any more (a failed sync): stop the process, the next start repairs
+  kBroken,  // the store can't be trusted any more (a failed sync): stop the process, the next start
+            // repairs
 };
 
 struct AppendResult {
@@ -42,18 +45,20 @@ struct AppendResult {
   std::string message;  // for the log where not kDurable
 };
 
-// One caller at a time for append and trim (the journal thread); read and tail may be called from any thread.
+// One caller at a time for append and trim (the journal thread); read and tail may be called from
+// any thread.
 class Journal {
  public:
   virtual ~Journal() = default;
 
-  // Compare and append: inserts `row` only if row seq-1 is there with checksum row.predecessor (or seq is the first) and
-  // row seq is not. Durable when it returns kDurable. Appending a row that stands already, with the same epoch and
-  // checksum, is kDurable. Blocks for a sync.
+  // Compare and append: inserts `row` only if row seq-1 is there with checksum row.predecessor (or
+  // seq is the first) and row seq is not. Durable when it returns kDurable. Appending a row that
+  // stands already, with the same epoch and checksum, is kDurable. Blocks for a sync.
   virtual AppendResult append(const JournalRow& row) = 0;
 
-  // Rows from `from` on, in order, each verified (checksum and chain), until `visit` returns false or the end. A bad row
-  // is an error that names shard and seq. Nothing is skipped: if `from` is older than the oldest row, that is an error.
+  // Rows from `from` on, in order, each verified (checksum and chain), until `visit` returns false
+  // or the end. A bad row is an error that names shard and seq. Nothing is skipped: if `from` is
+  // older than the oldest row, that is an error.
   virtual Status read(Seq from, const std::function<bool(const JournalRow&)>& visit) = 0;
 
   struct Extent {
@@ -63,7 +68,8 @@ class Journal {
   };
   virtual Result<Extent> extent() = 0;
 
-  // Deletes rows below `below`, never the newest; bounded work a call (about 10 ms): returns how many it deleted.
+  // Deletes rows below `below`, never the newest; bounded work a call (about 10 ms): returns how
+  // many it deleted.
   virtual Result<std::uint64_t> trim(Seq below) = 0;
 };
 

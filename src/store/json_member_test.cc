@@ -22,8 +22,8 @@ TEST(JsonMember, GivesTheTextOfAScalar) {
 }
 
 TEST(JsonMember, FollowsMembersAndIndexes) {
-  constexpr std::string_view kJson =
-      R"( { "skip" : {"a":[1,{"b":"]}\""}]} , "a" : { "b" : [ 10 , [ 20 , 30 ] , {"7":"key"} ] } } )";
+  constexpr std::string_view kJson = R"( { "skip" : {"a":[1,{"b":"]}\""}]} ,)"
+                                     R"("a" : { "b" : [ 10 , [ 20 , 30 ] , {"7":"key"} ] } } )";
   EXPECT_EQ(at(kJson, "a.b.0"), "10");
   EXPECT_EQ(at(kJson, "a.b.1.1"), "30");
   EXPECT_EQ(at(kJson, "a.b.2.7"), "key");

@@ -1,5 +1,5 @@
-// The tables: the projection of the journal that look-ups, lists, searches and restart read. Always the exact state at
-// some seq.
+// The tables: the projection of the journal that look-ups, lists, searches and restart read. Always
+// the exact state at some seq.
 #pragma once
 
 #include <chrono>
@@ -22,7 +22,8 @@
 
 namespace millrace::store {
 
-// How far the projection has come: the journal row that it includes, and what the next must chain to.
+// How far the projection has come: the journal row that it includes, and what the next must chain
+// to.
 struct Progress {
   Seq seq{};
   Checksum checksum;
@@ -57,7 +58,8 @@ struct JobQuery {
 };
 struct JobPage {
   std::vector<core::Job> jobs;
-  // Where to go on, absent at the end. Present with fewer jobs than the limit when the time budget ran out.
+  // Where to go on, absent at the end. Present with fewer jobs than the limit when the time budget
+  // ran out.
   std::optional<std::uint64_t> next_after_ord;
 };
 
@@ -67,14 +69,15 @@ struct JobHistory {
   std::vector<core::Mark> marks;
 };
 
-// One caller at a time for flush and sync (the projection thread). Everything else may be called from any thread, each
-// call reading one consistent snapshot.
+// One caller at a time for flush and sync (the projection thread). Everything else may be called
+// from any thread, each call reading one consistent snapshot.
 class Tables {
  public:
   virtual ~Tables() = default;
 
-  // Writes `changes` and moves the progress from `from` to `to` in one transaction, if it still stands at `from`; else
-  // nothing is written and it is an error. Committed, not necessarily synced, on return.
+  // Writes `changes` and moves the progress from `from` to `to` in one transaction, if it still
+  // stands at `from`; else nothing is written and it is an error. Committed, not necessarily
+  // synced, on return.
   virtual Status flush(const core::Changes& changes, Seq from, const Progress& to) = 0;
   // Syncs: returns the seq that a power failure can't take back.
   virtual Result<Seq> sync() = 0;
@@ -91,23 +94,26 @@ class Tables {
     std::vector<JobId> ids;
     std::optional<std::uint64_t> next_after_ord;
   };
-  virtual Result<IdPage> select_ids(const core::JobFilter& filter, std::optional<std::uint64_t> after_ord,
-                                    std::uint32_t limit, std::chrono::milliseconds budget) = 0;
+  virtual Result<IdPage> select_ids(const core::JobFilter& filter,
+                                    std::optional<std::uint64_t> after_ord, std::uint32_t limit,
+                                    std::chrono::milliseconds budget) = 0;
   // How many match, counting no further than `limit`.
   virtual Result<std::uint64_t> count(const core::JobFilter& filter, std::uint64_t limit,
                                       std::chrono::milliseconds budget) = 0;
 
   // Retention: ended jobs of a queue and state that finished at or before `until`, oldest first.
-  virtual Result<std::vector<JobId>> finished_until(const SharedBytes& queue, core::State state, Time until,
-                                                    std::uint32_t limit) = 0;
-  virtual Result<std::optional<Time>> oldest_finished(const SharedBytes& queue, core::State state) = 0;
+  virtual Result<std::vector<JobId>> finished_until(const SharedBytes& queue, core::State state,
+                                                    Time until, std::uint32_t limit) = 0;
+  virtual Result<std::optional<Time>> oldest_finished(const SharedBytes& queue,
+                                                      core::State state) = 0;
 
   // A named blob beside the state (the statistics' history). Last one wins; may lag.
   virtual Status put_blob(const std::string& name, const std::string& content) = 0;
   virtual Result<std::optional<std::string>> get_blob(const std::string& name) = 0;
 };
 
-// A store: a journal and its tables, opened together. Closing is the destructor, after the threads using it stopped.
+// A store: a journal and its tables, opened together. Closing is the destructor, after the threads
+// using it stopped.
 struct Store {
   std::string id;  // the same in all its files
   std::unique_ptr<Journal> journal;

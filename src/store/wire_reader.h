@@ -21,29 +21,15 @@
 #include "base/time.h"
 #include "core/job.h"
 #include "store/shared_parts.h"
-#include "store/wire.h"
+#include "store/wire_cursor.h"
 
 namespace millrace::store {
 
 // After the first error every read gives the default; ask ok() at the end.
-class WireReader {
+class WireReader : public WireCursor {
  public:
   WireReader(std::string_view body, Time base, const SharedPartsReader* shared = nullptr)
-      : position_(body.data()), end_(body.data() + body.size()), base_(base), shared_(shared) {
-    advance();
-  }
-
-  bool ok() const { return problem_ == nullptr; }
-  // Why not: "unknown or misplaced field 9".
-  std::string problem() const;
-  void fail(const char* problem);
-
-  // The field that comes next; 0 at the end.
-  int next_field() const { return static_cast<int>(next_ >> 3); }
-  // All was read: what is left over is an error.
-  void expect_end() {
-    if (next_ != 0) fail("unknown or misplaced field");
-  }
+      : WireCursor(body), base_(base), shared_(shared) {}
 
   template <std::unsigned_integral T>
   void number(int field, T& value) {
@@ -175,53 +161,7 @@ class WireReader {
     while (take(field, WireType::kLengthDelimited)) finish_message(values.emplace_back());
   }
 
-  // For fields that are passed over for now: the value of a length-delimited field.
-  bool take_raw(int field, std::string_view& value) {
-    if (!take(field, WireType::kLengthDelimited)) return false;
-    value = finish_bytes();
-    return true;
-  }
-
  private:
-  // True: field `field` is next, and the caller reads its value.
-  bool take(int field, WireType type) const { return next_ == wire_key(field, type); }
-  // On to the next field's key.
-  void advance() {
-    next_ = 0;
-    if (position_ != end_) next_ = read_key();
-  }
-  std::uint32_t read_key();
-  void fail_at(int field, const char* problem);
-
-  std::uint64_t read_varint() {
-    if (position_ != end_ && static_cast<std::uint8_t>(*position_) < 0x80) {
-      return static_cast<std::uint8_t>(*position_++);
-    }
-    return read_long_varint();
-  }
-  std::uint64_t read_long_varint();
-  std::string_view read_bytes() {
-    const std::uint64_t size = read_varint();
-    if (size > static_cast<std::uint64_t>(end_ - position_)) {
-      fail("cut short in field");
-      return {};
-    }
-    const std::string_view value(position_, size);
-    position_ += size;
-    return value;
-  }
-
-  std::uint64_t finish_varint() {
-    const std::uint64_t value = read_varint();
-    if (ok()) advance();
-    return value;
-  }
-  std::uint64_t finish_fixed();
-  std::string_view finish_bytes() {
-    const std::string_view value = read_bytes();
-    if (ok()) advance();
-    return value;
-  }
   Time finish_time() {
     return time_from_ms(
         static_cast<std::int64_t>(static_cast<std::uint64_t>(to_ms(base_)) +
@@ -229,16 +169,10 @@ class WireReader {
   }
   template <typename T>
   void finish_message(T& value) {
-    const std::string_view body = read_bytes();
-    if (!ok()) return;
-    const char* const outer_end = std::exchange(end_, position_);
-    position_ = body.data();
-    advance();
+    const char* outer_end = nullptr;
+    if (!enter(outer_end)) return;
     describe(*this, value);
-    if (ok()) expect_end();
-    if (!ok()) return;
-    end_ = outer_end;
-    advance();
+    leave(outer_end);
   }
 
   template <typename T>
@@ -261,13 +195,8 @@ class WireReader {
     std::memcpy(value.data(), read.data(), Size);
   }
 
-  const char* position_;
-  const char* end_;
   const Time base_;
   const SharedPartsReader* const shared_;
-  std::uint32_t next_ = 0;  // the key of the field that comes next; 0: none
-  const char* problem_ = nullptr;
-  int problem_field_ = 0;
 };
 
 }  // namespace millrace::store

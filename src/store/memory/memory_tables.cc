@@ -167,15 +167,14 @@ Result<std::uint64_t> MemoryTables::count(const core::JobFilter& filter, std::ui
   return found;
 }
 
-std::vector<std::pair<Time, JobId>> MemoryTables::finished(const SharedBytes& queue,
-                                                           core::State state) {
-  std::vector<std::pair<Time, JobId>> found;
+std::map<std::pair<Time, MemoryTables::Ord>, JobId> MemoryTables::finished(const SharedBytes& queue,
+                                                                           core::State state) {
+  std::map<std::pair<Time, Ord>, JobId> found;
   for (const auto& [ord, job] : jobs_) {
     if (job.queue == queue && job.state == state && job.finished_at) {
-      found.emplace_back(*job.finished_at, job.id);
+      found.emplace(std::pair(*job.finished_at, ord), job.id);
     }
   }
-  std::ranges::stable_sort(found, {}, &std::pair<Time, JobId>::first);
   return found;
 }
 
@@ -183,8 +182,8 @@ Result<std::vector<JobId>> MemoryTables::finished_until(const SharedBytes& queue
                                                         Time until, std::uint32_t limit) {
   const MutexLock lock(mutex_);
   std::vector<JobId> ids;
-  for (const auto& [at, id] : finished(queue, state)) {
-    if (at > until || ids.size() == limit) break;
+  for (const auto& [place, id] : finished(queue, state)) {
+    if (place.first > until || ids.size() == limit) break;
     ids.push_back(id);
   }
   return ids;
@@ -195,7 +194,7 @@ Result<std::optional<Time>> MemoryTables::oldest_finished(const SharedBytes& que
   const MutexLock lock(mutex_);
   const auto found = finished(queue, state);
   if (found.empty()) return std::nullopt;
-  return found.front().first;
+  return found.begin()->first.first;
 }
 
 Status MemoryTables::put_blob(const std::string& name, const std::string& content) {

@@ -45,7 +45,7 @@ class MemoryTables final : public Tables {
   void scan(const core::JobFilter& filter, std::optional<Ord> after_ord,
             const std::function<bool(const core::Job&)>& visit) MILLRACE_REQUIRES(mutex_);
   // Ended jobs of a queue and state, oldest first.
-  std::vector<std::pair<Time, JobId>> finished(const SharedBytes& queue, core::State state)
+  std::map<std::pair<Time, Ord>, JobId> finished(const SharedBytes& queue, core::State state)
       MILLRACE_REQUIRES(mutex_);
 
   Mutex mutex_;

@@ -34,7 +34,7 @@ class SqliteStore : public ::testing::Test {
   Store open() { return open_sqlite(directory_.path()); }
   // Why it can't be opened.
   std::string refusal() {
-    const auto opened = open_sqlite_store({directory_.path(), &std::chrono::steady_clock::now});
+    const auto opened = open_sqlite_store(sqlite_options(directory_.path()));
     return opened ? "opened" : opened.error().message;
   }
   // A closed store with some rows and a job.
@@ -109,8 +109,7 @@ TEST_F(SqliteStore, StaysLockedAsLongAsAnyPartLives) {
 
 TEST_F(SqliteStore, RefusesWhatIsNoDirectoryOrNotWritable) {
   std::ofstream(file("file")) << "x";
-  const auto as_file =
-      open_sqlite_store({file("file"), &std::chrono::steady_clock::now}).error().message;
+  const auto as_file = open_sqlite_store(sqlite_options(file("file"))).error().message;
   EXPECT_EQ(as_file, file("file") + " is not a directory");
   if (geteuid() == 0) GTEST_SKIP() << "everything is writable for root";
   fs::permissions(directory_.path(), fs::perms::owner_read | fs::perms::owner_exec);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/limits.h"
 #include "store/sqlite/job_row.h"
@@ -57,13 +58,13 @@ constexpr const char* kPutBlob =
 // What has expired is not seen any more at once; its rows go in pieces, so that no flush is long.
 constexpr std::size_t kLeastExpiredAFlush = 20'000;
 
-// Pointers to the rows, ordered by `key`.
+// Pointers to the rows, ordered by `key`; equal ones stay in their order.
 template <typename Row, typename Key>
 std::vector<const Row*> in_order(const std::vector<Row>& rows, Key key) {
   std::vector<const Row*> ordered;
   ordered.reserve(rows.size());
   for (const Row& row : rows) ordered.push_back(&row);
-  std::ranges::stable_sort(ordered, {}, [&](const Row* row) { return key(*row); });
+  std::ranges::sort(ordered, {}, [&](const Row* row) { return std::pair(key(*row), row); });
   return ordered;
 }
 

@@ -19,8 +19,13 @@ namespace millrace::store {
 
 enum class StoreKind : std::uint8_t { kMemory, kSqlite };
 
+// With a clock that stands still: no search runs out of time.
+inline SqliteOptions sqlite_options(const std::string& directory) {
+  return {directory, [] { return std::chrono::steady_clock::time_point(); }};
+}
+
 inline Store open_sqlite(const std::string& directory) {
-  auto opened = open_sqlite_store({directory, &std::chrono::steady_clock::now});
+  auto opened = open_sqlite_store(sqlite_options(directory));
   if (!opened) ADD_FAILURE() << opened.error().message;
   MILLRACE_CHECK(opened.has_value());
   return std::move(*opened);
