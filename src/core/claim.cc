@@ -33,7 +33,7 @@ Reply Decider::operator()(const Claim& command) {
         item.deadline = add_saturating(now_, *activity->timeout);
         item.expires_at = std::min(item.expires_at, *item.deadline);
       }
-      item.waited = std::max(Duration{0}, now_ - slot.run_at);
+      item.waited = std::max(Duration{0}, now_ - std::max(slot.run_at, slot.created_at));
       claimed.items.push_back(std::move(item));
       return true;
     });

@@ -154,7 +154,6 @@ Job Decider::new_job(const JobSpec& spec, const QueueSettings& settings) const {
   job.created_at = now_;
   job.run_at = spec.run_at ? *spec.run_at : add_saturating(now_, spec.delay);
   job.state = job.run_at > now_ ? State::kScheduled : State::kReady;
-  job.run_at = std::max(job.run_at, now_);  // what was due before it came is due when it came
   if (spec.expires_at) {
     job.expires_at = spec.expires_at;
   } else if (spec.expires_in) {

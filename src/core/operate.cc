@@ -94,7 +94,7 @@ ItemReply Decider::retry(const JobId& id, const Retry& command) {
     // One more, or the retry could not start.
     job->max_attempts = std::min(std::max(job->max_attempts, job->attempt + 1), kMaxAttempts + 1);
   }
-  const Time run_at = std::max(command.run_at.value_or(now_), now_);
+  const Time run_at = command.run_at.value_or(now_);
   job->run_at = run_at;
   job->state = run_at > now_ ? State::kScheduled : State::kReady;
   job->expires_at.reset();
@@ -134,7 +134,7 @@ ItemReply Decider::edit(const JobId& id, const Edit& command) {
   edited.max_attempts = command.max_attempts;
   edited.tags = command.tags;
   if (command.run_at && slot.state != State::kBlocked) {
-    edited.run_at = std::max(*command.run_at, now_);
+    edited.run_at = command.run_at;
     if (*edited.run_at <= now_) {
       edited.state = State::kReady;
     } else if (slot.state == State::kReady) {
@@ -195,7 +195,7 @@ Reply Decider::queue_reply(const SharedBytes& name) const {
   QueueReply reply;
   MILLRACE_CHECK(queue != nullptr);
   reply.queues.push_back({queue->name, queue->settings, queue->paused, queue->pause_reason, queue->version,
-                          queue->counts, queue->created, queue->pruned, queue->ready.earliest_due()});
+                          queue->counts, queue->created, queue->pruned, queue->ready.ready_since(state_.slots)});
   return reply;
 }
 

@@ -40,12 +40,13 @@ void ReadyIndex::erase(TypeLane& lane, const ReadyKey& key) {
   --size_;
 }
 
-std::optional<Time> ReadyIndex::earliest_due() const {
+std::optional<Time> ReadyIndex::ready_since(const SlotPool& slots) const {
   std::optional<Time> earliest;
   for (const auto& [type, lane] : lanes_) {
     auto at = lane->ready.begin();
     while (at != lane->ready.end()) {  // within a priority the first is due first
-      if (!earliest || at->due < *earliest) earliest = at->due;
+      const Time since = std::max(at->due, slots.at(at->slot).created_at);
+      if (!earliest || since < *earliest) earliest = since;
       if (at->priority == INT16_MAX) break;
       ReadyKey next_priority{};
       next_priority.priority = static_cast<std::int16_t>(at->priority + 1);

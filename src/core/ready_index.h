@@ -56,8 +56,9 @@ class ReadyIndex {
   bool contains(const TypeLane& lane, const ReadyKey& key) const { return lane.ready.contains(key); }
 
   std::size_t size() const { return size_; }
-  // The earliest due time of all that is ready. Cost: the number of lanes times that of their distinct priorities.
-  std::optional<Time> earliest_due() const;
+  // Since when the job that is ready longest has been: of each type and priority the one due first is looked at. A job
+  // that was due before it came is ready since it came. Cost: the lanes times their distinct priorities.
+  std::optional<Time> ready_since(const SlotPool& slots) const;
 
   // Walks the ready jobs of the named types (empty: all) in claim order until `visit` returns false. The index must not
   // change meanwhile.
