@@ -1,6 +1,6 @@
 // The life of one job, told from its attempts and marks.
 #include <algorithm>
-#include <iterator>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -19,9 +19,17 @@ class Life {
     for (const core::Attempt& attempt : view_.attempts) tell_attempt(attempt, Place::kEarlier);
     if (view_.job.latest.n > 0) tell_attempt(view_.job.latest, Place::kLatest);
     for (const core::Mark& mark : view_.marks) tell_mark(mark);
-    std::ranges::stable_sort(facts_, {}, &FeedEvent::at);
-    for (std::size_t i = 0; i < facts_.size(); ++i) facts_[i].position = std::to_string(i + 1);
-    return std::move(facts_);
+    // In the order told where the time is the same.
+    std::vector<std::size_t> order(facts_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair(facts_[i].at, i); });
+    std::vector<FeedEvent> sorted;
+    sorted.reserve(order.size());
+    for (const std::size_t i : order) {
+      sorted.push_back(std::move(facts_[i]));
+      sorted.back().position = std::to_string(sorted.size());
+    }
+    return sorted;
   }
 
  private:

@@ -108,7 +108,7 @@ class Shard::Impl {
   void note_worker(const Task& task);
   void serve_waiters();
   bool serve_queue(const SharedBytes& queue);
-  void deliver_cancel_orders();
+  void tell_workers();
   void answer_endings();
   void end_waits();
   void measure();

@@ -149,6 +149,20 @@ TEST(Projection, BeyondTheHardLimitNothingButReadsIsServedAndNoLeaseEnds) {
             core::State::kSucceeded);
 }
 
+TEST(Memory, FullOfPayloadsClosesTheDoorToNewJobs) {
+  ShardOptions options;
+  options.max_bytes_held = 1'000;
+  MemoryWorld world(options);
+  core::JobSpec big = World::spec("big");
+  big.payload = SharedBytes("\"" + std::string(2'000, 'x') + "\"");
+  world.now_answer<core::EnqueueReply>(World::enqueue(big));
+  EXPECT_EQ(world.now_answer<core::EnqueueReply>(World::enqueue("next")).items.at(0).refusal.why,
+            core::Rejection::kOverloaded);
+  const Ticket claim = world.ask(World::waiting(World::claim(), 0));
+  world.run();
+  EXPECT_EQ(world.claimed(claim), "big");
+}
+
 TEST(Recovery, FindsTheStateOfTheNewestDurableRow) {
   MemoryWorld world;
   world.now_answer<core::EnqueueReply>(World::enqueue("a"));
@@ -254,19 +268,29 @@ TEST(Recovery, RefusesAGapBetweenTheTablesAndTheJournal) {
   EXPECT_NE(recovered.error().message.find("missing"), std::string::npos);
 }
 
-TEST(Recovery, RefusesTablesThatAreAheadOfTheJournalOrOfAnotherOne) {
-  MemoryWorld world;
-  world.pass(Duration{1'000});
+TEST(Recovery, RefusesTablesThatAreAheadOfTheJournal) {
+  MemoryWorld old;
+  MemoryWorld young;
+  young.now_answer<core::EnqueueReply>(World::enqueue("x"));
+  young.pass(Duration{1'000});
+  std::swap(old.store.tables, young.store.tables);
+  const Result<Recovered> recovered = recover_state(0, {}, old.store);
+  ASSERT_FALSE(recovered.has_value());
+  EXPECT_NE(recovered.error().message.find("rows that were committed are missing"),
+            std::string::npos);
+}
+
+TEST(Recovery, RefusesTablesOfAnotherJournal) {
+  MemoryWorld one;
+  one.now_answer<core::EnqueueReply>(World::enqueue("x"));
+  one.pass(Duration{1'000});
   MemoryWorld other;
-  other.now += Duration{5};
-  other.crash();
-  other.now_answer<core::EnqueueReply>(World::enqueue("x"));
+  other.now_answer<core::EnqueueReply>(World::enqueue("y"));
   other.pass(Duration{1'000});
-  // The younger tables with the older journal, and the other way round.
-  std::swap(world.store.tables, other.store.tables);
-  const Result<Recovered> ahead = recover_state(0, {}, world.store);
-  ASSERT_FALSE(ahead.has_value());
-  EXPECT_NE(ahead.error().message.find("rows that were committed are missing"), std::string::npos);
+  std::swap(one.store.tables, other.store.tables);
+  const Result<Recovered> recovered = recover_state(0, {}, one.store);
+  ASSERT_FALSE(recovered.has_value());
+  EXPECT_NE(recovered.error().message.find("made from another row"), std::string::npos);
 }
 
 TEST(Retention, DeletesAJobWithinASecondOfItsTime) {

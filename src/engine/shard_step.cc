@@ -20,7 +20,7 @@ void Shard::Impl::decide_step() {
   }
   decide_tasks(take_tasks());
   serve_waiters();
-  deliver_cancel_orders();
+  tell_workers();
   answer_endings();
   end_waits();
   machine_->end_step();
@@ -269,13 +269,18 @@ bool Shard::Impl::serve_queue(const SharedBytes& queue) {
   return true;
 }
 
-void Shard::Impl::deliver_cancel_orders() {
+// What the step's events say of workers.
+void Shard::Impl::tell_workers() {
   for (const core::Event& event : events_) {
-    const auto* cancel = std::get_if<core::CancelRequested>(&event);
-    if (cancel == nullptr) continue;
-    workers_.order(cancel->worker.view(),
-                   {WorkerOrder::Kind::kCancel, cancel->job.id, cancel->token});
-    tell_worker(cancel->worker.view());
+    if (const auto* cancel = std::get_if<core::CancelRequested>(&event)) {
+      workers_.order(cancel->worker.view(),
+                     {WorkerOrder::Kind::kCancel, cancel->job.id, cancel->token});
+      tell_worker(cancel->worker.view());
+    } else if (const auto* ended = std::get_if<core::AttemptEnded>(&event)) {
+      const bool by_itself = ended->outcome != core::AttemptOutcome::kLeaseExpired &&
+                             ended->outcome != core::AttemptOutcome::kTimedOut;
+      if (by_itself) workers_.alive(ended->worker.view(), now_);
+    }
   }
 }
 
