@@ -202,9 +202,8 @@ class Outcomes(harness.ServerCase):
         job = self.claimed()
         first = self.ack(job, result=1)
         self.assertEqual(self.ack(job, result=1), first)
-        self.assertEqual(
-            self.ack(job, "failed", error={"type": "E", "message": "changed my mind"}), first
-        )
+        changed = self.ack(job, "failed", error={"type": "E", "message": "changed my mind"})
+        self.assertEqual((changed["status"], changed["error"]["code"]), (409, "lease_lost"))
         after = self.job(job["id"], include="result,attempts")
         self.assertEqual(
             (after["state"], after["result"], len(after["attempts"])), ("succeeded", 1, 1)
