@@ -71,6 +71,10 @@ ChunkDecoder::Verdict ChunkDecoder::take(char c) {
         return refuse(ProblemCode::kInvalidRequest,
                       "a chunk's size is followed by something else than CRLF");
       }
+      // Judged only now: whether it is a size at all (too many digits: 400) goes before how large.
+      if (chunk_left_ > max_bytes_ - content_) {
+        return refuse(ProblemCode::kPayloadTooLarge, "the body is too large");
+      }
       state_ = State::kSizeLf;
       return Verdict::kNeedMore;
     case State::kSizeLf:
@@ -101,9 +105,6 @@ ChunkDecoder::Verdict ChunkDecoder::take_size_digit(char c) {
     return refuse(ProblemCode::kInvalidRequest, "a chunk's size has too many digits");
   }
   chunk_left_ = chunk_left_ * 16 + static_cast<std::uint64_t>(hexadecimal(c));
-  if (chunk_left_ > max_bytes_ - content_) {
-    return refuse(ProblemCode::kPayloadTooLarge, "the body is too large");
-  }
   return Verdict::kNeedMore;
 }
 

@@ -26,7 +26,7 @@ struct SessionOptions {
   Duration transfer_grace{10'000};
   std::size_t transfer_bytes_per_s = 16 * 1024;
   // For a client that still sends while it is being refused, to read why.
-  Duration linger{5'000};
+  Duration linger{2'000};
 };
 
 class IoThread {

@@ -177,6 +177,7 @@ Task<void> purge_queue(Call& call) {
   if (!accepted(call, api::decode_no_query(call.query()))) co_return;
   const auto purge = accepted(call, api::decode_purge(call.body, call.services.limits));
   if (!purge) co_return;
+  if (!admits_queue(call)) co_return;
   const SharedBytes queue(call.parameter());
   core::Command get = core::GetQueues{queue};
   engine::Answer known = co_await call.ask(std::move(get));
@@ -185,7 +186,7 @@ Task<void> purge_queue(Call& call) {
     call.refuse(known);
     co_return;
   }
-  if (queues->refusal || queues->queues.empty() || !call.allows_queue(queue.view())) {
+  if (queues->refusal || queues->queues.empty()) {
     call.refuse(to_problem({core::Rejection::kNotFound, {}, {}}, "queue"));
     co_return;
   }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "api/text.h"
 #include "http/convert.h"
 
 namespace millrace::http {
@@ -109,6 +110,12 @@ bool take_if_match(Call& call, std::optional<std::uint64_t>& version) {
   if (field == nullptr) return true;
   version = accepted(call, api::decode_if_match(field->value));
   return version.has_value();
+}
+
+bool admits_queue(Call& call) {
+  if (api::is_name(call.parameter()) && call.allows_queue(call.parameter())) return true;
+  call.refuse(ProblemCode::kNotFound, "there is no such queue");
+  return false;
 }
 
 void answer_job(Call& call, const core::JobView& view, const api::Include& include) {

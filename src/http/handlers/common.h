@@ -35,6 +35,10 @@ Task<std::vector<bool>> allowed_jobs(Call& call, const std::vector<JobId>& ids);
 // Of one job; false: the call is answered with 404.
 Task<bool> admits_job(Call& call, JobId id);
 
+// The path's name can be a queue's, and the caller may see it. False: the call is answered with
+// 404.
+bool admits_queue(Call& call);
+
 // The header If-Match, if there is one. False: it is no good, and the call is answered.
 bool take_if_match(Call& call, std::optional<std::uint64_t>& version);
 

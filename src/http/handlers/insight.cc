@@ -92,6 +92,12 @@ Task<void> get_stats(Call& call) {
 }
 
 Task<void> list_events(Call& call) {
+  const Field* accept = call.head->find("accept");
+  if (accept != nullptr && accept->value.find("text/event-stream") != std::string_view::npos) {
+    call.refuse(ProblemCode::kNotFound,
+                "events come as JSON pages; there is no stream of them yet");
+    co_return;
+  }
   const auto query = accepted(call, api::decode_events_query(call.query()));
   if (!query) co_return;
   engine::FeedQuery wanted;

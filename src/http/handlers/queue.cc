@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "api/text.h"
 #include "http/convert.h"
 #include "http/handlers/common.h"
 #include "http/handlers/handlers.h"
@@ -18,13 +17,6 @@ void encode_queue(Call& call, const core::Queue& queue) {
   api::JsonWriter json(call.response.body);
   api::encode(json, to_api(queue, rates, call.now()));
   call.response.version = queue.version;
-}
-
-// The path's name can be a queue's, and the caller may see it. False: the call is answered.
-bool admits_queue(Call& call) {
-  if (api::is_name(call.parameter()) && call.allows_queue(call.parameter())) return true;
-  call.refuse(ProblemCode::kNotFound, "there is no such queue");
-  return false;
 }
 
 // Sends a command on the path's queue and answers with the queue.

@@ -1,0 +1,142 @@
+// Who may call what: every route with every scope, and the queues that a token opens.
+#include <gtest/gtest.h>
+
+#include "api/routes.h"
+#include "http/testing.h"
+
+namespace millrace::http {
+namespace {
+
+using api::Scope;
+
+constexpr Scope kScopes[] = {Scope::kSubmit, Scope::kWork, Scope::kRead, Scope::kOperate,
+                             Scope::kAdmin};
+
+NewToken token_number(std::uint8_t number) {
+  std::array<std::uint8_t, 32> secret{};
+  secret.fill(number);
+  std::array<std::uint8_t, 6> id{};
+  id.fill(number);
+  return make_token(secret, id);
+}
+
+std::uint8_t number_of(Scope scope) { return static_cast<std::uint8_t>(scope); }
+
+std::string bearing(const std::string& token) { return "Authorization: Bearer " + token + "\r\n"; }
+
+// A path that the route's pattern takes.
+std::string path_of(const api::Route& route) {
+  std::string path(route.pattern);
+  const std::size_t brace = path.find('{');
+  if (brace == std::string::npos) return path;
+  return path.replace(brace, path.find('}') + 1 - brace, "01890a5d-ac96-774b-bcce-b302099a8057");
+}
+
+std::optional<engine::Answer> unavailable(const engine::Request&) {
+  return engine::Unavailable::kStorage;
+}
+
+TEST(Access, EveryRouteWithEveryScope) {
+  std::vector<TokenSettings> tokens;
+  for (const Scope scope : kScopes) {
+    const std::string name(api::name_of(scope));
+    tokens.push_back({name, token_number(number_of(scope)).hash, {name}, {}, std::nullopt});
+  }
+  TestServer server({}, std::move(tokens));
+  server.gateway.respond_with(unavailable);
+  TestClient client(server);
+  for (const api::Route& route : api::all_routes()) {
+    const std::string path = path_of(route);
+    client.send(request(api::name_of(route.method), path));
+    const int without = client.receive().status;
+    EXPECT_EQ(without == 401, route.scope != Scope::kNone) << path << " without a token";
+    for (const Scope scope : kScopes) {
+      const std::string token = token_number(number_of(scope)).token;
+      client.send(request(api::name_of(route.method), path, {}, bearing(token)));
+      const int status = client.receive().status;
+      const bool expected = route.scope == Scope::kNone || route.scope == scope;
+      EXPECT_EQ(status != 403, expected) << path << " with " << api::name_of(scope);
+      EXPECT_NE(status, 401) << path;
+    }
+  }
+}
+
+TEST(Access, StrangersLearnNothingOfThePaths) {
+  TestServer server({}, {{"t", token_number(1).hash, {"read"}, {}, std::nullopt}});
+  TestClient client(server);
+  for (const char* path : {"/v1/nothing", "/v1/jobs", "/", "/metrics"}) {
+    client.send(request("GET", path));
+    const TestResponse response = client.receive();
+    EXPECT_EQ(response.status, 401) << path;
+    EXPECT_EQ(response.headers.at("www-authenticate"), "Bearer");
+  }
+  client.send(request("GET", "/readyz?verbose"));
+  EXPECT_EQ(client.receive().body, R"({"status":"ready"})");
+  client.send(request("GET", "/v1/nothing", {}, bearing(token_number(1).token)));
+  EXPECT_EQ(client.receive().status, 404);
+}
+
+// A job in the queue "secret" for every look-up.
+std::optional<engine::Answer> secret_job(const engine::Request& request) {
+  const auto* command = std::get_if<core::Command>(&request);
+  if (command == nullptr || !std::holds_alternative<core::GetJob>(*command)) {
+    return engine::Unavailable::kStorage;
+  }
+  auto view = std::make_shared<core::JobView>();
+  view->job.id = std::get<core::GetJob>(*command).id;
+  view->job.queue = SharedBytes("secret");
+  view->job.type = SharedBytes("t");
+  view->job.payload = SharedBytes("1");
+  view->job.retry = core::default_retry_policy();
+  return core::Reply(core::JobReply{std::move(view), false});
+}
+
+TEST(Access, AQueueOutOfReachIsNotThere) {
+  std::vector<std::string> scopes;
+  for (const Scope scope : kScopes) scopes.emplace_back(api::name_of(scope));
+  TestServer server({}, {{"t", token_number(1).hash, scopes, {"mail*"}, std::nullopt}});
+  server.gateway.respond_with(secret_job);
+  TestClient client(server);
+  const std::string job = "/v1/jobs/01890a5d-ac96-774b-bcce-b302099a8057";
+  const struct {
+    const char* method;
+    std::string target;
+    const char* body;
+    int status;
+  } cases[] = {
+      {"GET", job, "", 404},
+      {"GET", job + "?wait_ms=10&until=final", "", 404},
+      {"GET", job + "/attempts", "", 404},
+      {"PATCH", job, R"({"priority":1})", 404},
+      {"DELETE", job, "", 404},
+      {"POST", job + "/cancel", "", 404},
+      {"POST", job + "/retry", "", 404},
+      {"POST", job + "/complete", R"({"token":1})", 404},
+      {"POST", job + "/heartbeat", R"({"token":1})", 404},
+      {"POST", "/v1/jobs", R"({"type":"t","queue":"secret"})", 404},
+      {"POST", "/v1/claim", R"({"queues":["mail","secret"],"worker":{"id":"w"}})", 404},
+      {"GET", "/v1/queues/secret", "", 404},
+      {"PUT", "/v1/queues/secret", "{}", 404},
+      {"POST", "/v1/queues/secret/pause", "", 404},
+      {"POST", "/v1/queues/secret/purge", "", 404},
+      {"POST", "/v1/workers/w/quiet", "", 403},
+      // What it may reach gets as far as the shard.
+      {"POST", "/v1/jobs", R"({"type":"t","queue":"mail.eu"})", 503},
+      {"GET", "/v1/queues/mail", "", 503},
+  };
+  for (const auto& one : cases) {
+    client.send(request(one.method, one.target, one.body, bearing(token_number(1).token)));
+    EXPECT_EQ(client.receive().status, one.status) << one.method << " " << one.target;
+  }
+  // In a batch the others go on; the lease of a job out of reach is lost.
+  client.send(request("POST", "/v1/ack",
+                      R"({"items":[{"id":"01890a5d-ac96-774b-bcce-b302099a8057","token":1,)"
+                      R"("outcome":"succeeded"}]})",
+                      bearing(token_number(1).token)));
+  const TestResponse acked = client.receive();
+  EXPECT_EQ(acked.status, 200);
+  EXPECT_NE(acked.body.find("lease_lost"), std::string::npos) << acked.body;
+}
+
+}  // namespace
+}  // namespace millrace::http
