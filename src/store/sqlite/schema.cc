@@ -117,12 +117,12 @@ struct Shape {
 // back to its limit whenever it begins anew.
 constexpr Shape kJournalShape = {
     "journal", kJournalApplication, kJournalMigrations,
-    "PRAGMA page_size = 16384; PRAGMA auto_vacuum = NONE; PRAGMA journal_mode = WAL",
+    "PRAGMA page_size = 8192; PRAGMA auto_vacuum = NONE; PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF; PRAGMA cache_size = -8192;"
     "PRAGMA journal_size_limit = 67108864; PRAGMA mmap_size = 0"};
 constexpr Shape kTablesShape = {
     "jobs", kTablesApplication, kTablesMigrations,
-    "PRAGMA page_size = 8192; PRAGMA auto_vacuum = NONE; PRAGMA journal_mode = WAL",
+    "PRAGMA page_size = 16384; PRAGMA auto_vacuum = NONE; PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = NORMAL; PRAGMA secure_delete = OFF; PRAGMA cache_size = -65536;"
     "PRAGMA journal_size_limit = 134217728; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY"};
 

@@ -8,10 +8,10 @@ namespace {
 
 constexpr std::size_t kReaders = 4;
 // So many new frames in the write-ahead log, 32 MiB, and a flush moves them into the file.
-constexpr int kCheckpointFrames = 4096;
+constexpr int kCheckpointFrames = 2048;
 // A log of so many frames is not let grow on by readers that follow each other without a gap: for
 // once they are held off until it has begun anew. 512 MiB.
-constexpr int kMostFrames = 65536;
+constexpr int kMostFrames = 32768;
 
 }  // namespace
 

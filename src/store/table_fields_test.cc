@@ -1,0 +1,76 @@
+// The blobs of the tables against events.proto; that they come back whole is in
+// tables_contract_test.cc.
+#include "store/table_fields.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "store/events.pb.h"
+#include "store/sqlite/row_codec.h"
+#include "store/testing/arbitrary.h"
+
+namespace millrace::store {
+namespace {
+
+// What protoc's code makes of `value`'s blob, which is the same blob again.
+template <typename Message, typename Value>
+Message parsed(const Value& value, Time base) {
+  std::string blob;
+  encode_value(value, base, blob);
+  Message message;
+  EXPECT_TRUE(message.ParseFromString(blob));
+  EXPECT_EQ(message.SerializeAsString(), blob);
+  return message;
+}
+
+TEST(TableFields, AreWhatTheProtoSays) {
+  Arbitrary make(2);
+  for (int round = 0; round < 500; ++round) {
+    const core::Job job = make.job();
+    const auto detail = parsed<pb::JobDetail>(JobDetail<const core::Job>{job}, job.created_at);
+    EXPECT_EQ(detail.max_attempts(), job.max_attempts);
+    EXPECT_EQ(detail.log_lines(), job.log_lines);
+    EXPECT_EQ(detail.has_progress(), job.progress != nullptr);
+
+    const core::Mark mark{make.enumerator(core::MarkKind::kEdited), make.time(), 3, make.bytes()};
+    EXPECT_EQ(parsed<pb::Mark>(mark, Time{}).kind(), static_cast<int>(mark.kind) + 1);
+
+    core::Queue queue;
+    queue.settings = make.settings();
+    queue.counts = {0, 1, 2, 3, 4, 5, 6, 7, 1'000'000};
+    EXPECT_EQ(parsed<pb::QueueDetail>(queue, Time{}).counts(8), 1'000'000u);
+
+    const EndedLeases leases{make.several(3, [&] {
+      return core::EndedLease{make.token(), make.id(), make.enumerator(kLastOutcome),
+                              make.enumerator(kLastState)};
+    })};
+    EXPECT_EQ(parsed<pb::EndedLeases>(leases, Time{}).items_size(),
+              static_cast<int>(leases.items.size()));
+    parsed<pb::Attempt>(make.attempt(), make.time());
+    parsed<pb::LogLine>(make.log_line(), make.time());
+  }
+}
+
+TEST(TableFields, ADamagedBlobIsRefused) {
+  std::string blob;
+  encode_value(core::Queue(), Time{}, blob);
+  core::Queue queue;
+  EXPECT_TRUE(decode_value(blob, Time{}, queue));
+  EXPECT_EQ(decode_value(blob + "\x78\x01", Time{}, queue).error().message,
+            "damaged: unknown or misplaced field 15");
+  EXPECT_FALSE(decode_value(blob.substr(0, blob.size() - 1), Time{}, queue));
+}
+
+TEST(TableFields, CountsAreOfEveryState) {
+  pb::QueueDetail detail;
+  core::Queue queue;
+  std::string blob;
+  encode_value(queue, Time{}, blob);
+  ASSERT_TRUE(detail.ParseFromString(blob));
+  detail.mutable_counts()->RemoveLast();
+  EXPECT_EQ(decode_value(detail.SerializeAsString(), Time{}, queue).error().message,
+            "damaged: wrong number of values: field 5");
+}
+
+}  // namespace
+}  // namespace millrace::store
