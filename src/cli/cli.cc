@@ -15,9 +15,17 @@ namespace {
 
 constexpr int kHelpColumn = 34;
 
-// Says under every command's help that the options of the whole are there too.
+// Says under every command's help that the options of the whole are there too, and where `work`
+// takes its command.
 class HelpFormatter : public CLI::Formatter {
  public:
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    std::string usage = CLI::Formatter::make_usage(app, std::move(name));
+    if (app->get_name() == "work") {
+      usage.insert(usage.find_last_not_of('\n') + 1, " -- COMMAND [ARGUMENT...]");
+    }
+    return usage;
+  }
   std::string make_footer(const CLI::App* app) const override {
     std::string footer = CLI::Formatter::make_footer(app);
     if (app->get_parent() != nullptr) {

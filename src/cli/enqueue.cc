@@ -104,7 +104,8 @@ void run(Enqueue& options, Session& session) {
 }
 
 void add_schedule_options(CLI::App& command, Enqueue& options) {
-  command.add_option("--priority", options.job.priority, "-32768 to 32767; lower runs first");
+  command.add_option("--priority", options.job.priority, "-32768 to 32767; lower runs first")
+      ->type_name("N");
   CLI::Option* delay = add_duration(command, "--delay", options.job.delay, "Not before this long");
   add_time(command, "--run-at", options.job.run_at, "Not before this time")->excludes(delay);
   CLI::Option* expires_in = add_duration(command, "--expires-in", options.job.expires_in,
@@ -114,27 +115,36 @@ void add_schedule_options(CLI::App& command, Enqueue& options) {
 }
 
 void add_attempt_options(CLI::App& command, Enqueue& options) {
-  command.add_option("--max-attempts", options.job.max_attempts, "Attempts before it is dead");
+  command.add_option("--max-attempts", options.job.max_attempts, "Attempts before it is dead")
+      ->type_name("N");
   add_retry(command, "--retry", options.job.retry,
             "Wait between attempts: exponential[:BASE[:MAX]], linear[:BASE[:MAX]], fixed[:BASE], "
             "list:D,D,...");
-  command.add_option("--retry-jitter", options.jitter, "0 to 1: share by which waits vary");
+  command.add_option("--retry-jitter", options.jitter, "0 to 1: share by which waits vary")
+      ->type_name("SHARE");
   add_duration(command, "--timeout", options.job.timeout, "Bound on one attempt");
   add_duration(command, "--lease", options.job.lease, "How long a silent worker is trusted");
 }
 
 void add_identity_options(CLI::App& command, Enqueue& options) {
-  command.add_option("--tag", options.job.tags, "Tag; may be repeated")->allow_extra_args(false);
-  command.add_option("--meta", options.meta, "NAME=VALUE for the worker; may be repeated")
+  command.add_option("--tag", options.job.tags, "Tag; may be repeated")
+      ->type_name("TAG")
       ->allow_extra_args(false);
-  command.add_option("--unique-key", options.unique_key,
-                     "At most one unfinished job of this key in the queue");
+  command.add_option("--meta", options.meta, "NAME=VALUE for the worker; may be repeated")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+  command
+      .add_option("--unique-key", options.unique_key,
+                  "At most one unfinished job of this key in the queue")
+      ->type_name("KEY");
   add_duration(command, "--unique-for", options.unique_for, "And for this long after submission");
   command.add_option("--on-conflict", options.on_conflict, "return (default), reject or replace")
       ->check(CLI::IsMember({"return", "reject", "replace"}));
-  command.add_option("--idempotency-key", options.job.idempotency_key,
-                     "Submitting again with this key gives the same job");
-  command.add_option("--id", options.job.id, "Your own UUIDv7 for it");
+  command
+      .add_option("--idempotency-key", options.job.idempotency_key,
+                  "Submitting again with this key gives the same job")
+      ->type_name("KEY");
+  command.add_option("--id", options.job.id, "Your own UUIDv7 for it")->type_name("UUID");
   command.add_option("--traceparent", options.job.traceparent, "W3C trace context");
 }
 
@@ -145,7 +155,8 @@ void add_enqueue(CLI::App& app, Session& session) {
   const auto options = std::make_shared<Enqueue>();
   command.add_option("TYPE", options->job.type, "What kind of job; workers go by it")->required();
   command.add_option("PAYLOAD", options->payload, "JSON, or - to read it from standard input");
-  command.add_option("-q,--queue", options->job.queue, "Queue to put it into (default: default)");
+  command.add_option("-q,--queue", options->job.queue, "Queue to put it into (default: default)")
+      ->type_name("QUEUE");
   add_schedule_options(command, *options);
   add_attempt_options(command, *options);
   add_identity_options(command, *options);

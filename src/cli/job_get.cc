@@ -16,6 +16,7 @@ void add_job_get(CLI::App& job, Session& session) {
   command
       .add_option("--include", options->include,
                   "Members for -o json: payload,result,attempts,logs,events")
+      ->type_name("MEMBER")
       ->delimiter(',')
       ->allow_extra_args(false);
   command.footer(

@@ -95,19 +95,22 @@ void add_job_list(CLI::App& job, Session& session) {
   options->filter.fresh = true;
   command.add_option("EXPRESSION", options->expression,
                      "Search expression, as 'state:dead error~timeout'");
-  command.add_option("-Q,--query", options->filter.query, "The same as an option");
+  command.add_option("-Q,--query", options->filter.query, "The same as an option")
+      ->type_name("EXPRESSION");
   command.add_option("-s,--state", options->filter.states, "State; several with commas")
+      ->type_name("STATE")
       ->delimiter(',')
       ->allow_extra_args(false);
-  command.add_option("-q,--queue", options->filter.queue, "Of this queue");
-  command.add_option("-t,--type", options->filter.type, "Of this type");
-  command.add_option("--tag", options->filter.tag, "With this tag");
+  command.add_option("-q,--queue", options->filter.queue, "Of this queue")->type_name("QUEUE");
+  command.add_option("-t,--type", options->filter.type, "Of this type")->type_name("TYPE");
+  command.add_option("--tag", options->filter.tag, "With this tag")->type_name("TAG");
   add_duration(command, "--since", options->since, "Submitted within this long");
   add_time(command, "--created-after", options->filter.created_after, "Submitted after");
   add_time(command, "--created-before", options->filter.created_before, "Submitted before");
   command
       .add_option("--include", options->filter.include,
                   "payload,result (with -o json both, unless this is given)")
+      ->type_name("MEMBER")
       ->delimiter(',')
       ->allow_extra_args(false);
   command.add_flag("--fresh,!--no-fresh", options->filter.fresh,

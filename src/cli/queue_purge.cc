@@ -61,6 +61,7 @@ void add_queue_purge(CLI::App& queue, Session& session) {
   command
       .add_option("-s,--state", options->states,
                   "Those in these states instead; several with commas; never running")
+      ->type_name("STATE")
       ->delimiter(',')
       ->allow_extra_args(false);
   command.add_flag("-y,--yes", options->yes, "Do not ask");

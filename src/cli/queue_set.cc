@@ -114,8 +114,10 @@ void add_queue_set(CLI::App& queue, Session& session) {
   CLI::App& command = *queue.add_subcommand("set", "Change a queue's settings, making it if new");
   const auto options = std::make_shared<Set>();
   command.add_option("NAME", options->name, "Name of the queue")->required();
-  command.add_option("--max-attempts", options->max_attempts, "Attempts before a job is dead");
-  command.add_option("--max-crashes", options->max_crashes, "Lost workers before a job is dead");
+  command.add_option("--max-attempts", options->max_attempts, "Attempts before a job is dead")
+      ->type_name("N");
+  command.add_option("--max-crashes", options->max_crashes, "Lost workers before a job is dead")
+      ->type_name("N");
   add_retry(command, "--retry", options->retry,
             "Wait between attempts: exponential[:BASE[:MAX]], linear[:BASE[:MAX]], fixed[:BASE], "
             "list:D,D,...");
@@ -123,11 +125,13 @@ void add_queue_set(CLI::App& queue, Session& session) {
   command
       .add_option("--max-ready", options->max_ready,
                   "Refuse jobs above this many ready ones, or none")
+      ->type_name("N")
       ->check(check_bound);
   command
       .add_option(
           "--retention", options->retention,
           "How long ended jobs are kept: succeeded=1h, ...; 0 keeps none, never removes none")
+      ->type_name("STATE=DURATION")
       ->delimiter(',')
       ->allow_extra_args(false);
   command.add_flag("--replace", options->replace, "Set what is not named to its default");

@@ -148,9 +148,11 @@ void add_work(CLI::App& app, Session& session) {
   command
       .add_option("-q,--queue", options->queues,
                   "Queues in order of preference; repeated or with commas (default: default)")
+      ->type_name("QUEUE")
       ->delimiter(',')
       ->allow_extra_args(false);
   command.add_option("-t,--type", options->types, "Only jobs of these types")
+      ->type_name("TYPE")
       ->delimiter(',')
       ->allow_extra_args(false);
   command.add_option("-c,--concurrency", options->concurrency, "Jobs at a time (default: 1)")
@@ -159,8 +161,9 @@ void add_work(CLI::App& app, Session& session) {
                "How long we may be silent (default: the job's)");
   add_duration(command, "--grace", options->grace,
                "Between SIGTERM and SIGKILL for a cancelled job (default: 10s)");
-  command.add_option("--id", options->id,
-                     "Name of this worker (default: made of host and process)");
+  command
+      .add_option("--id", options->id, "Name of this worker (default: made of host and process)")
+      ->type_name("NAME");
   CLI::Option* once = command.add_flag("--once", options->once, "Leave after one job");
   command.add_flag("--until-empty", options->until_empty, "Leave when nothing is left to claim")
       ->excludes(once);
