@@ -215,16 +215,17 @@ void add_admin_verify(CLI::App& app, int& exit_code) {
   CLI::App& command =
       *admin.add_subcommand("verify", "Check every row of a store that no server is using");
   const auto directory = std::make_shared<std::string>();
-  command.add_option("--data,DIRECTORY", *directory, "The data directory, or a backup")
-      ->required()
-      ->type_name("DIRECTORY");
+  command.add_option("DIRECTORY,--data", *directory, "The data directory, or a backup")
+      ->type_name("");
   command.footer(
       "Reads the journal and the tables, checks every checksum, the chain of rows, and that both\n"
       "agree. Changes nothing.\n"
       "Example:\n"
       "  millrace admin verify /backup/millrace-2026-03-01");
-  command.callback(
-      [directory, &exit_code] { exit_code = verify_directory(*directory) ? 0 : kFailure; });
+  command.callback([directory, &exit_code] {
+    if (directory->empty()) throw CLI::RequiredError("DIRECTORY");
+    exit_code = verify_directory(*directory) ? 0 : kFailure;
+  });
 }
 
 }  // namespace
