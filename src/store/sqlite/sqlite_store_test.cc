@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -341,6 +343,55 @@ TEST_F(SqliteStore, AFailedFlushWritesNothingAndMayBeTriedAgain) {
   const auto found = store.tables->fetch({id_of(2)}).value();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].queue.view(), "a queue never seen");
+}
+
+// --- A process that is killed
+
+// Appends and flushes for ever; tells each row that is durable.
+[[noreturn]] void write_until_killed(const std::string& directory, int tell) {
+  Store store = open_sqlite(directory);
+  Flusher flusher;
+  Checksum predecessor;
+  for (std::uint64_t seq = 1;; ++seq) {
+    const JournalRow row = make_row(seq, predecessor, "row " + std::to_string(seq));
+    if (store.journal->append(row).outcome != AppendOutcome::kDurable) _exit(1);
+    predecessor = row.checksum;
+    if (write(tell, &seq, sizeof seq) != sizeof seq) _exit(1);
+    if (!flusher.flush(*store.tables, {make_job(seq)})) _exit(1);
+    if (seq % 16 == 0) static_cast<void>(store.journal->trim(Seq{seq - 8}));
+  }
+}
+
+TEST_F(SqliteStore, WhatWasDurableSurvivesAKill) {
+  int pipe_ends[2];
+  ASSERT_EQ(pipe(pipe_ends), 0);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) write_until_killed(directory_.path(), pipe_ends[1]);
+  close(pipe_ends[1]);
+  std::uint64_t told = 0;
+  while (told < 100 && read(pipe_ends[0], &told, sizeof told) == sizeof told) {
+  }
+  kill(child, SIGKILL);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  // What it told before it died.
+  while (read(pipe_ends[0], &told, sizeof told) == sizeof told) {
+  }
+  close(pipe_ends[0]);
+  ASSERT_GE(told, 100u);
+
+  const Store store = open();
+  const auto extent = store.journal->extent().value();
+  EXPECT_GE(extent.newest, Seq{told});
+  const auto read = bodies(*store.journal, to_number(extent.oldest));
+  EXPECT_EQ(read.back(), "row " + std::to_string(to_number(extent.newest)));
+  EXPECT_EQ(read.size(), to_number(extent.newest) - to_number(extent.oldest) + 1);
+  const Seq projected = store.tables->progress()->seq;
+  EXPECT_LE(projected, extent.newest);
+  EXPECT_GE(next(projected), extent.oldest);
+  EXPECT_EQ(store.tables->count({}, 1'000'000, 60'000ms).value(), to_number(projected));
 }
 
 // --- Searches and their time
