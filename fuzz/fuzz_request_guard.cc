@@ -1,5 +1,5 @@
-// Any bytes as a connection's input: the verdict on a head, and on a chunked body behind it, must not
-// depend on how the bytes were split, and nothing may be read beyond them.
+// Any bytes as a connection's input: the verdict on a head, and on a chunked body behind it, must
+// not depend on how the bytes were split, and nothing may be read beyond them.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

@@ -1,9 +1,9 @@
 // Task: a coroutine of one thread. Lazy: it runs when it is awaited or started; whoever owns it
 // destroys its frame. Awaiting resumes the awaiter directly, without a trip through a queue.
 //
-// GCC 12 destroys some temporaries within a co_await expression twice. So none with a destructor may
-// stand there: no conversions, no arguments passed by value, no capturing lambdas. Name things first,
-// and let tasks take references: the awaiter's frame keeps what they name.
+// GCC 12 destroys some temporaries within a co_await expression twice. So none with a destructor
+// may stand there: no conversions, no arguments passed by value, no capturing lambdas. Name things
+// first, and let tasks take references: the awaiter's frame keeps what they name.
 #pragma once
 
 #include <coroutine>

@@ -28,6 +28,19 @@ std::uint64_t big_endian(std::string_view bytes) {
   return value;
 }
 
+// A statement that has not come to its end keeps its snapshot whatever its transaction does, and
+// the next read on the connection would see that old one. So each is reset when its read is over.
+class ResetAtEnd {
+ public:
+  explicit ResetAtEnd(Statement& statement) : statement_(statement) {}
+  ~ResetAtEnd() { statement_.reset(); }
+  ResetAtEnd(const ResetAtEnd&) = delete;
+  ResetAtEnd& operator=(const ResetAtEnd&) = delete;
+
+ private:
+  Statement& statement_;
+};
+
 }  // namespace
 
 Result<JournalRow> current_row(const Statement& select) {
@@ -69,6 +82,8 @@ JournalRows::JournalRows(std::unique_ptr<Database> database)
 
 Result<Journal::Extent> JournalRows::extent() {
   const Transaction snapshot(*database_, Transaction::Kind::kRead);
+  const ResetAtEnd ends(select_extent_);
+  const ResetAtEnd sizes(select_bytes_);
   Journal::Extent extent;
   if (!select_extent_.begin().row()) return database_->failure("read");
   extent.oldest = Seq{static_cast<std::uint64_t>(select_extent_.number(0))};
@@ -80,6 +95,8 @@ Result<Journal::Extent> JournalRows::extent() {
 
 Status JournalRows::begin_chain(Seq from, ChainCheck& chain) {
   const Transaction snapshot(*database_, Transaction::Kind::kRead);
+  const ResetAtEnd ends(select_extent_);
+  const ResetAtEnd checksums(select_checksum_);
   if (!select_extent_.begin().row()) return database_->failure("read");
   Journal::Extent extent;
   extent.oldest = Seq{static_cast<std::uint64_t>(select_extent_.number(0))};
@@ -95,6 +112,7 @@ Status JournalRows::begin_chain(Seq from, ChainCheck& chain) {
 
 Status JournalRows::read_some(Seq from, std::vector<JournalRow>& rows) {
   const Transaction snapshot(*database_, Transaction::Kind::kRead);
+  const ResetAtEnd rows_read(select_from_);
   rows.clear();
   std::size_t bytes = 0;
   select_from_.begin(to_number(from));
