@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <utility>
 
 #include "base/time.h"
 #include "cli/commands.h"
@@ -100,8 +101,8 @@ sdk::Result<std::string> frame(sdk::Client& client) {
   auto queues = all_queues(client);
   if (!queues) return std::unexpected(queues.error());
   // The busiest first; the name decides between equals, so that rows do not jump about.
-  std::stable_sort(queues->begin(), queues->end(), [](const sdk::Queue& a, const sdk::Queue& b) {
-    return a.counts.running + a.counts.ready > b.counts.running + b.counts.ready;
+  std::ranges::sort(*queues, {}, [](const sdk::Queue& queue) {
+    return std::pair(-static_cast<std::int64_t>(queue.counts.running + queue.counts.ready), queue.name);
   });
   std::string text = headline(*info, *queues) + "\n\n";
   text += queues->empty() ? "no queue yet: one is made by its first job\n" : queue_table(*queues);

@@ -26,7 +26,8 @@ class Reader {
         read_value(std::string(key.str()), node);
       }
     }
-    std::ranges::stable_sort(file.values, {}, &FileValue::line);
+    std::ranges::sort(file.values, {},
+                      [](const FileValue& value) { return std::pair(value.line, value.key); });
   }
 
   ConfigFile file;

@@ -113,7 +113,7 @@ struct Shape {
   const char* set_up_connection;  // always
 };
 
-// Page sizes and cache sizes were measured: docs/internals/decisions.md. The write-ahead log is cut
+// The page sizes were measured: docs/internals/decisions.md. The write-ahead log is cut
 // back to its limit whenever it begins anew.
 constexpr Shape kJournalShape = {
     "journal", kJournalApplication, kJournalMigrations,
