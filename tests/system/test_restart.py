@@ -121,6 +121,14 @@ class Killed(harness.MillraceCase):
         self.assertEqual(self.counts(), {state: states.count(state) for state in set(states)})
         self.assertTrue(all(job["attempt"] <= 1 for job in jobs.values()))
 
+    def test_an_answer_is_never_ahead_of_the_disk(self):
+        for _ in range(12):
+            job = self.submit()
+            claimed = self.claim_one()
+            self.finish(claimed)
+            self.kill_and_restart()
+            self.assertEqual(self.state(job["id"]), "succeeded")
+
     def test_every_kind_of_thing_survives(self):
         plain = self.submit(
             payload={"a": [1]},
