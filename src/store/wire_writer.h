@@ -27,11 +27,16 @@ namespace millrace::store {
 
 class WireWriter {
  public:
+  // What `out` begins with; it grows by doubling.
+  static constexpr std::size_t kLeastBytes = 256;
+  static constexpr std::size_t kFirstBytes = 4 * 1024;
+
   // Replaces `out`'s content. Times are written relative to `base`; `shared` is needed for messages
   // that refer to names or policies.
   WireWriter(std::string& out, Time base, SharedPartsWriter* shared = nullptr)
       : out_(out), base_(base), shared_(shared) {
-    out_.resize(std::max<std::size_t>(out_.capacity(), 256));
+    // Not to its capacity: whoever keeps a string that once was large would clear it all each time.
+    out_.resize(std::clamp<std::size_t>(out_.capacity(), kLeastBytes, kFirstBytes));
     position_ = out_.data();
     end_ = out_.data() + out_.size();
   }
