@@ -67,12 +67,23 @@ Driver::Driver(DriverOptions options, Parts parts, std::unique_ptr<engine::Shard
   thread_ = std::thread([this] { run(); });
 }
 
-Driver::~Driver() { stop(); }
+Driver::~Driver() {
+  stop();
+  projection_.reset();  // which would stamp too
+  if (!ended_ && shard_->machine().live_leases() > 0) stamp(stopped_at_);
+}
 
 void Driver::stop() {
   if (!thread_.joinable()) return;
   post([](Inbox& inbox) { inbox.stop = true; });
   thread_.join();
+  stopped_at_ = clock_.now();  // from here on nobody is answered
+}
+
+void Driver::stamp(Time alive_at) {
+  if (const Status written = liveness_.write(alive_at); !written) {
+    parts_.log.warn("the liveness stamp can't be written", {{"reason", written.error().message}});
+  }
 }
 
 template <typename Change>
@@ -295,11 +306,7 @@ void Driver::on_flush_done(Status status, const engine::Flush& flush,
 void Driver::do_chores() {
   const DriverStatus status = this->status();
   const Time now = clock_.now();
-  if (status.figures.live_leases > 0 && !status.ended) {
-    if (const Status written = liveness_.write(now); !written) {
-      parts_.log.warn("the liveness stamp can't be written", {{"reason", written.error().message}});
-    }
-  }
+  if (status.figures.live_leases > 0 && !status.ended) stamp(now);
   const bool overslept =
       to_ms(now) - wakeup_ms_.load(std::memory_order_relaxed) > kLateWakeup.count();
   if (status.wall_ahead > core::kMaxClockLag || overslept) {

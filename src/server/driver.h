@@ -139,6 +139,7 @@ class Driver final : public engine::Gateway {
   void on_append_done(store::AppendResult result, std::chrono::nanoseconds took);
   void on_flush_done(Status status, const engine::Flush& flush, std::chrono::nanoseconds took);
   void do_chores();
+  void stamp(Time alive_at);
   void trim();
 
   const DriverOptions options_;
@@ -169,6 +170,8 @@ class Driver final : public engine::Gateway {
   std::chrono::steady_clock::time_point published_;
   bool unpublished_ = true;
   Time slept_at_{};  // when the last wait began
+
+  Time stopped_at_{};
   // Of the row in flight; read by the journal's thread when it is done.
   std::size_t row_bytes_ = 0;
   std::size_t row_requests_ = 0;

@@ -416,6 +416,18 @@ TEST_F(DriverTest, TheStampIsWrittenWhileThereAreLeases) {
   }));
 }
 
+TEST_F(DriverTest, TheLastStampIsThatOfTheStop) {
+  start();
+  Port port(*driver);
+  port.ask(enqueue(1));
+  port.ask(core::Command(claim(1)));
+  const Time before = driver->now();
+  driver.reset();
+  const std::optional<Time> stamp = LivenessFile(options.liveness_file).read();
+  ASSERT_TRUE(stamp);
+  EXPECT_GE(*stamp, before);
+}
+
 TEST_F(DriverTest, TheJournalIsTrimmedBelowWhatIsSyncedUnlessItIsHeld) {
   options.events = {.age = 0s, .bytes = 1 << 20};
   start();
