@@ -1,7 +1,6 @@
 #include "server/serve.h"
 
 #include <fmt/format.h>
-#include <sqlite3.h>
 #include <unistd.h>
 
 #include <array>
@@ -193,7 +192,7 @@ class Server {
     log_.info("store opened",
               {{"data", std::filesystem::absolute(config_.data).lexically_normal().string()},
                {"store", store_.id},
-               {"sqlite", sqlite3_libversion()},
+               {"sqlite", store::sqlite_version()},
                {"jobs", driver_->status().figures.jobs_in_memory},
                {"recovery_ms", took.count()}});
     return {};

@@ -1,6 +1,7 @@
 #include "store/sqlite/sqlite_store.h"
 
 #include <fmt/format.h>
+#include <sqlite3.h>
 
 #include <utility>
 
@@ -129,5 +130,7 @@ Result<Store> open_sqlite_store(const SqliteOptions& options) {
   return Store{identity->id, std::move(*journal), std::move(*tables),
                std::make_unique<SqliteBackup>(directory->path())};
 }
+
+std::string_view sqlite_version() { return sqlite3_libversion(); }
 
 }  // namespace millrace::store

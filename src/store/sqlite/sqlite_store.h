@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "base/log.h"
 #include "base/result.h"
@@ -22,5 +23,8 @@ struct SqliteOptions {
 // Opens the store, makes it where there is none, finishes what a crash left unfinished. The error
 // says what is wrong with the directory and names it.
 Result<Store> open_sqlite_store(const SqliteOptions& options);
+
+// Of the library in use: "3.40.1".
+std::string_view sqlite_version();
 
 }  // namespace millrace::store
