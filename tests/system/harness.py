@@ -323,10 +323,14 @@ class MillraceCase(unittest.TestCase):
         return job
 
     def list_jobs(self, **query):
-        """All jobs of this test's queue that the filters let through, newest first, page
-        by page.
-        """
-        query = {"queue": self.queue, "fresh": "true", "limit": 1000, **query}
+        """All jobs of this test's queue that the filters let through, newest first."""
+        return self.search(**{"queue": self.queue, **query})
+
+    def search(self, q=None, **query):
+        """All jobs that are found, page by page, newest first."""
+        query = {"fresh": "true", "limit": 1000, **query}
+        if q is not None:
+            query["q"] = q
         found = []
         while True:
             reply = self.api.get("/v1/jobs", **query)
