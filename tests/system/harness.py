@@ -6,6 +6,7 @@ import datetime
 import itertools
 import os
 import pathlib
+import random
 import shutil
 import signal
 import socket
@@ -34,9 +35,17 @@ def environment(**settings):
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port that nobody listens on. Below those that the system gives to outgoing connections, so
+    that it is still free when a server comes back to it.
+    """
+    while True:
+        port = random.randint(20_000, 32_000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
 
 
 def eventually(condition, timeout_s=10, every_s=0.02, what="the condition"):
