@@ -208,9 +208,7 @@ class OfTheOtherCalls(harness.ServerCase):
             )
 
     def assert_item_fault(self, path, bad, places, kind="items"):
-        """The second item is refused, for faults at exactly these places; the first is
-        looked at.
-        """
+        """The second item is refused for faults at exactly these places, the first looked at."""
         good = {"id": NOBODY, "token": 1, "outcome": "succeeded"}
         if bad.keys() <= {"id", "token", "extend_ms", "progress"} and "heartbeat" in path + kind:
             del good["outcome"]
