@@ -17,9 +17,9 @@ find_package(GTest REQUIRED)
 find_package(prometheus-cpp REQUIRED)
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
-# Asio and Beast are compiled once, in cmake/asio.cc, and only declared elsewhere.
+# Asio is compiled once, in cmake/asio.cc, and only declared elsewhere.
 add_library(millrace_asio STATIC cmake/asio.cc)
 target_compile_definitions(millrace_asio PUBLIC
-  BOOST_ASIO_SEPARATE_COMPILATION BOOST_BEAST_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED)
+  BOOST_ASIO_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED)
 target_link_libraries(millrace_asio PUBLIC Boost::headers Threads::Threads OpenSSL::Crypto
                                     PRIVATE millrace_options)

@@ -1,5 +1,6 @@
-// SharedBytes: immutable bytes with shared ownership, one allocation, one pointer wide. Payloads travel in it from the
-// request to the machine, the journal, the tables and the replies without a copy.
+// SharedBytes: immutable bytes with shared ownership, one allocation, one pointer wide. Payloads
+// travel in it from the request to the machine, the journal, the tables and the replies without a
+// copy.
 #pragma once
 
 #include <atomic>
@@ -43,7 +44,9 @@ class SharedBytes {
   bool empty() const { return header_ == nullptr; }
   std::size_t size() const { return header_ == nullptr ? 0 : header_->size; }
 
-  friend bool operator==(const SharedBytes& a, const SharedBytes& b) { return a.view() == b.view(); }
+  friend bool operator==(const SharedBytes& a, const SharedBytes& b) {
+    return a.view() == b.view();
+  }
 
  private:
   struct Header {

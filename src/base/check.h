@@ -7,8 +7,8 @@ namespace millrace {
 
 }  // namespace millrace
 
-#define MILLRACE_CHECK(condition)                                           \
-  do {                                                                      \
-    if (!(condition)) [[unlikely]]                                          \
-      ::millrace::check_failed(#condition, __FILE__, __LINE__);             \
+#define MILLRACE_CHECK(condition)                               \
+  do {                                                          \
+    if (!(condition)) [[unlikely]]                              \
+      ::millrace::check_failed(#condition, __FILE__, __LINE__); \
   } while (false)

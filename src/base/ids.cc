@@ -85,7 +85,8 @@ JobId make_job_id(Time now, std::uint16_t queue_bits, std::uint64_t random) {
   for (std::size_t i = 0; i < 6; ++i) id.bytes[i] = static_cast<std::uint8_t>(ms >> (40 - 8 * i));
   id.bytes[6] = static_cast<std::uint8_t>(0x70 | (queue_bits >> 8 & 0x0f));
   id.bytes[7] = static_cast<std::uint8_t>(queue_bits);
-  for (std::size_t i = 0; i < 8; ++i) id.bytes[8 + i] = static_cast<std::uint8_t>(random >> (56 - 8 * i));
+  for (std::size_t i = 0; i < 8; ++i)
+    id.bytes[8 + i] = static_cast<std::uint8_t>(random >> (56 - 8 * i));
   id.bytes[8] = static_cast<std::uint8_t>(0x80 | (id.bytes[8] & 0x3f));
   return id;
 }

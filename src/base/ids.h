@@ -13,7 +13,8 @@
 
 namespace millrace {
 
-// A job's id: a UUIDv7, 16 bytes in network order. Compares in byte order, which is creation order by millisecond.
+// A job's id: a UUIDv7, 16 bytes in network order. Compares in byte order, which is creation order
+// by millisecond.
 struct JobId {
   std::array<std::uint8_t, 16> bytes{};
 
@@ -36,8 +37,8 @@ constexpr std::size_t kJobIdTextSize = 36;
 std::optional<JobId> parse_job_id(std::string_view text);
 bool is_uuid_v7(const JobId& id);
 
-// The first 12 bits of SHA-256(queue name): `rand_a` of every id made for a job of that queue, so that any node
-// finds a job's shard from its id alone.
+// The first 12 bits of SHA-256(queue name): `rand_a` of every id made for a job of that queue, so
+// that any node finds a job's shard from its id alone.
 std::uint16_t queue_bits(std::string_view queue);
 
 // A UUIDv7 of `now`, the queue's bits and 62 random bits of the caller's.

@@ -1,4 +1,5 @@
-// Randomness. The seeded generator is for whoever is handed a seed; only server/ and cli/ may ask the system.
+// Randomness. The seeded generator is for whoever is handed a seed; only server/ and cli/ may ask
+// the system.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +7,8 @@
 
 namespace millrace {
 
-// splitmix64 (Steele, Lea, Flood 2014): one round, a bijection on 64 bits. Also the mixer for jitter.
+// splitmix64 (Steele, Lea, Flood 2014): one round, a bijection on 64 bits. Also the mixer for
+// jitter.
 constexpr std::uint64_t mix64(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15ULL;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;

@@ -1,5 +1,5 @@
-// Maps keyed by text that can be looked up by std::string_view. (Debian builds Abseil with a string_view of its own, which
-// its default hashers take instead.)
+// Maps keyed by text that can be looked up by std::string_view. (Debian builds Abseil with a
+// string_view of its own, which its default hashers take instead.)
 #pragma once
 
 #include <functional>
@@ -13,7 +13,9 @@ namespace millrace {
 
 struct StringHash {
   using is_transparent = void;
-  std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+  std::size_t operator()(std::string_view text) const {
+    return std::hash<std::string_view>{}(text);
+  }
 };
 
 template <typename T>

@@ -102,7 +102,8 @@ sdk::Result<std::string> frame(sdk::Client& client) {
   if (!queues) return std::unexpected(queues.error());
   // The busiest first; the name decides between equals, so that rows do not jump about.
   std::ranges::sort(*queues, {}, [](const sdk::Queue& queue) {
-    return std::pair(-static_cast<std::int64_t>(queue.counts.running + queue.counts.ready), queue.name);
+    return std::pair(-static_cast<std::int64_t>(queue.counts.running + queue.counts.ready),
+                     queue.name);
   });
   std::string text = headline(*info, *queues) + "\n\n";
   text += queues->empty() ? "no queue yet: one is made by its first job\n" : queue_table(*queues);

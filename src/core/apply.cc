@@ -86,10 +86,12 @@ void Applier::enter(SlotIndex index, JobSlot& slot) {
     state_.due.insert({slot.run_at, slot.ord, index});
   } else if (slot.state == State::kRunning) {
     state_.leases.insert({lease_end(*slot.activity), slot.ord, index});
-    if (slot.activity->holder == nullptr) slot.activity->holder = &leases_of(slot.activity->latest.worker);
+    if (slot.activity->holder == nullptr)
+      slot.activity->holder = &leases_of(slot.activity->latest.worker);
     slot.activity->holder->by_token[to_number(slot.activity->token)] = index;
   }
-  if (is_waiting(slot.state) && !slot.started() && slot.activity != nullptr && slot.activity->expires_at) {
+  if (is_waiting(slot.state) && !slot.started() && slot.activity != nullptr &&
+      slot.activity->expires_at) {
     state_.expiry.insert({*slot.activity->expires_at, slot.ord, index});
   }
 }
@@ -111,7 +113,8 @@ void Applier::leave(SlotIndex index, JobSlot& slot) {
     if (holder.by_token.empty()) state_.workers.erase(std::string(holder.worker.view()));
     activity.holder = nullptr;
   }
-  if (is_waiting(slot.state) && !slot.started() && slot.activity != nullptr && slot.activity->expires_at) {
+  if (is_waiting(slot.state) && !slot.started() && slot.activity != nullptr &&
+      slot.activity->expires_at) {
     MILLRACE_CHECK(state_.expiry.erase({*slot.activity->expires_at, slot.ord, index}) == 1);
   }
 }
@@ -211,8 +214,9 @@ SlotIndex Applier::add(const Job& job) {
   slot.state = job.state;
   slot.cancel_requested = job.cancel_requested;
   set_payload(slot, job.payload);
-  if (job.expires_at || job.finished_at || job.timeout || job.latest.n > 0 || job.last_error != nullptr ||
-      job.progress != nullptr || !job.cancel_reason.empty() || job.log_lines > 0) {
+  if (job.expires_at || job.finished_at || job.timeout || job.latest.n > 0 ||
+      job.last_error != nullptr || job.progress != nullptr || !job.cancel_reason.empty() ||
+      job.log_lines > 0) {
     Activity& activity = slot.active();
     activity.expires_at = job.expires_at;
     activity.finished_at = job.finished_at;
@@ -267,7 +271,8 @@ void Applier::operator()(const Submitted& event) {
   }
 }
 
-void Applier::start_lease(SlotIndex index, JobSlot& slot, const Claimed::Item& item, WorkerLeases& holder) {
+void Applier::start_lease(SlotIndex index, JobSlot& slot, const Claimed::Item& item,
+                          WorkerLeases& holder) {
   Activity& activity = slot.active();
   if (activity.latest.n > 0) state_.changes.histories[slot.ord].attempts.push_back(activity.latest);
   ++slot.attempt;
@@ -290,7 +295,8 @@ void Applier::start_lease(SlotIndex index, JobSlot& slot, const Claimed::Item& i
 }
 
 void Applier::operator()(const Claimed& event) {
-  MILLRACE_CHECK(!event.items.empty());  // else the worker's entry would stay behind without a lease
+  MILLRACE_CHECK(
+      !event.items.empty());  // else the worker's entry would stay behind without a lease
   WorkerLeases& holder = leases_of(event.worker);
   for (const Claimed::Item& item : event.items) {
     const SlotIndex index = existing(item.job.id);
@@ -364,14 +370,16 @@ void Applier::operator()(const Logged& event) {
     activity.log_bytes -= activity.log_sizes.front().second;
     activity.log_sizes.pop_front();
   }
-  if (event.drop_below > 0) history.trims.push_back({slot.ord, event.drop_below, activity.latest.n});
+  if (event.drop_below > 0)
+    history.trims.push_back({slot.ord, event.drop_below, activity.latest.n});
   state_.changes.note(slot, index);
 }
 
 void Applier::operator()(const BecameDue& event) {
   for (const JobRef& job : event.jobs) {
     const SlotIndex index = existing(job.id);
-    MILLRACE_CHECK(waits_for_time(state_.slots.at(index).state) && state_.slots.at(index).run_at <= at_);
+    MILLRACE_CHECK(waits_for_time(state_.slots.at(index).state) &&
+                   state_.slots.at(index).run_at <= at_);
     move(index, State::kReady);
   }
 }
@@ -459,8 +467,10 @@ void Applier::delete_stored(const Deleted::Item& item) {
 void Applier::operator()(const Deleted& event) {
   for (const Deleted::Item& item : event.items) {
     if (!item.unique_key.empty() &&
-        state_.uniques.ended(item.job.queue.view(), item.unique_key.view(), item.job.id, std::nullopt)) {
-      state_.changes.held_uniques.push_back({item.job.queue, item.unique_key, item.job.id, std::nullopt});
+        state_.uniques.ended(item.job.queue.view(), item.unique_key.view(), item.job.id,
+                             std::nullopt)) {
+      state_.changes.held_uniques.push_back(
+          {item.job.queue, item.unique_key, item.job.id, std::nullopt});
     }
     state_.endings.push_back({item.job.id, true});
     const SlotIndex index = state_.find(item.job.id);

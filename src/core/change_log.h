@@ -26,7 +26,8 @@ struct PendingHistory {
 using PendingHistories = absl::flat_hash_map<std::uint64_t, PendingHistory>;  // by ord
 
 struct ChangeLog {
-  std::vector<std::pair<SlotIndex, std::uint64_t>> jobs;  // (slot, ord): a slot may have been freed since
+  std::vector<std::pair<SlotIndex, std::uint64_t>>
+      jobs;  // (slot, ord): a slot may have been freed since
   std::vector<QueueEntry*> queues;
   std::vector<JobId> deleted;
   PendingHistories histories;

@@ -1,4 +1,5 @@
-// Changes: what the projection writes so that the tables are the exact state at `through`. And LoadedState, the way back.
+// Changes: what the projection writes so that the tables are the exact state at `through`. And
+// LoadedState, the way back.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@ namespace millrace::core {
 
 // What a shard must not forget besides jobs and queues. One row.
 struct ShardFacts {
-  Time at{};                     // of the last applied batch: the shard's clock never goes back before it
+  Time at{};  // of the last applied batch: the shard's clock never goes back before it
   Epoch epoch{};
   std::uint64_t next_token = 1;
   std::uint64_t next_ord = 1;
@@ -65,19 +66,21 @@ struct Changes {
   };
   std::vector<AttemptRow> attempts;  // earlier attempts, insert only
   std::vector<LogRow> logs;          // insert only
-  std::vector<LogTrim> log_trims;        // to be done after `logs`
+  std::vector<LogTrim> log_trims;    // to be done after `logs`
   std::vector<MarkRow> marks;        // insert only
   std::vector<Queue> queues;         // changed, whole, by name
   std::vector<KeyRow> keys;          // insert only
   std::optional<Time> keys_expired_until;
   std::vector<HeldUnique> held_uniques;  // rows by (queue, key), in order: the last of a key stands
   std::optional<Time> uniques_released_until;  // rows with `until` at or before go, after that
-  std::vector<EndedLease> ended_leases;  // in order of ending; the store keeps the last kEndedLeasesRemembered
+  std::vector<EndedLease>
+      ended_leases;  // in order of ending; the store keeps the last kEndedLeasesRemembered
 
   bool empty() const {
-    return deleted.empty() && jobs.empty() && attempts.empty() && logs.empty() && log_trims.empty() && marks.empty() && queues.empty() &&
-           keys.empty() && !keys_expired_until && held_uniques.empty() &&
-           !uniques_released_until && ended_leases.empty();
+    return deleted.empty() && jobs.empty() && attempts.empty() && logs.empty() &&
+           log_trims.empty() && marks.empty() && queues.empty() && keys.empty() &&
+           !keys_expired_until && held_uniques.empty() && !uniques_released_until &&
+           ended_leases.empty();
   }
 };
 

@@ -19,7 +19,8 @@ Reply Decider::operator()(const Claim& command) {
       if (claimed.items.size() >= command.limit) return false;
       const JobSlot& slot = state_.slots.at(key.slot);
       const Activity* activity = slot.activity.get();
-      if (activity != nullptr && activity->expires_at && !slot.started() && *activity->expires_at <= now_) {
+      if (activity != nullptr && activity->expires_at && !slot.started() &&
+          *activity->expires_at <= now_) {
         expired.push_back(slot.id);
         return true;
       }

@@ -19,7 +19,8 @@ TEST(Claim, ByPriorityThenDueTimeThenSubmission) {
 
 TEST(Claim, QueuesInTheOrderGivenEachOnce) {
   Scenario s;
-  s.enqueue({Scenario::spec("m1", "mail"), Scenario::spec("r1", "reports"), Scenario::spec("m2", "mail")});
+  s.enqueue({Scenario::spec("m1", "mail"), Scenario::spec("r1", "reports"),
+             Scenario::spec("m2", "mail")});
   EXPECT_EQ(s.claim(9, {"none", "reports", "mail", "reports"}), "r1 m1 m2");
 }
 

@@ -1,4 +1,5 @@
-// Commands: what a shard can be asked. Bounds were checked by whoever made them; the machine checks what needs its state.
+// Commands: what a shard can be asked. Bounds were checked by whoever made them; the machine checks
+// what needs its state.
 #pragma once
 
 #include <cstdint>
@@ -73,18 +74,26 @@ struct LogEntry {
   SharedBytes message;
 };
 
-enum class AckOutcome : std::uint8_t { kSucceeded, kFailed, kSnoozed, kReleased, kCancelled, kDead };
+enum class AckOutcome : std::uint8_t {
+  kSucceeded,
+  kFailed,
+  kSnoozed,
+  kReleased,
+  kCancelled,
+  kDead
+};
 
 struct AckItem {
   JobId id;
   LeaseToken token{};
   AckOutcome outcome{};
-  SharedBytes result;                  // succeeded; empty: none
-  std::shared_ptr<JobError> error;     // failed, dead; fingerprint, attempt and at are filled in by the machine
+  SharedBytes result;  // succeeded; empty: none
+  std::shared_ptr<JobError>
+      error;  // failed, dead; fingerprint, attempt and at are filled in by the machine
   bool retryable = true;
-  std::optional<Duration> delay;       // snoozed: required; failed: instead of the policy's
+  std::optional<Duration> delay;  // snoozed: required; failed: instead of the policy's
   std::vector<LogEntry> logs;
-  std::vector<JobSpec> enqueue;        // submitted in the same commit, or the ack is refused
+  std::vector<JobSpec> enqueue;  // submitted in the same commit, or the ack is refused
 };
 struct Ack {
   std::vector<AckItem> items;
@@ -126,9 +135,11 @@ struct Delete {
 
 struct SetQueue {
   SharedBytes queue;
-  bool replace = false;  // PUT: absent members get the defaults, the queue is made; PATCH: kNotFound where there is none
+  bool replace = false;  // PUT: absent members get the defaults, the queue is made; PATCH:
+                         // kNotFound where there is none
   QueuePatch patch;
-  std::optional<std::uint64_t> if_version;  // else kVersionConflict; a queue that is not there has none
+  std::optional<std::uint64_t>
+      if_version;  // else kVersionConflict; a queue that is not there has none
 };
 struct PauseQueue {
   SharedBytes queue;
@@ -150,7 +161,8 @@ struct GetQueues {
   SharedBytes queue;  // empty: all
 };
 
-using Command = std::variant<Enqueue, Claim, Heartbeat, Ack, AppendLogs, Cancel, Retry, Edit, Delete, SetQueue,
-                             PauseQueue, ResumeQueue, NotePurge, GetJob, GetQueues>;
+using Command =
+    std::variant<Enqueue, Claim, Heartbeat, Ack, AppendLogs, Cancel, Retry, Edit, Delete, SetQueue,
+                 PauseQueue, ResumeQueue, NotePurge, GetJob, GetQueues>;
 
 }  // namespace millrace::core

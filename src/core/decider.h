@@ -1,5 +1,5 @@
-// Deciding: reads the state, says what happens. One decider a command; every event is applied as it is emitted, so that the
-// next item of the same command sees it.
+// Deciding: reads the state, says what happens. One decider a command; every event is applied as it
+// is emitted, so that the next item of the same command sees it.
 #pragma once
 
 #include <memory>
@@ -32,8 +32,13 @@ class Decider {
  public:
   Decider(ShardState& state, const MachineOptions& options, Time now, const Prefetched& prefetched,
           Admission admission, std::vector<Event>& events)
-      : state_(state), mutable_state_(state), options_(options), now_(now), prefetched_(prefetched),
-        admission_(admission), events_(events) {}
+      : state_(state),
+        mutable_state_(state),
+        options_(options),
+        now_(now),
+        prefetched_(prefetched),
+        admission_(admission),
+        events_(events) {}
 
   Reply operator()(const Enqueue& command);
   Reply operator()(const Claim& command);
@@ -63,20 +68,24 @@ class Decider {
   struct Verdict {
     Fate fate = Fate::kCreated;
     Refusal refusal;
-    JobId id;                   // of the job that stands
-    std::optional<State> state; // of an existing one, where known
+    JobId id;                    // of the job that stands
+    std::optional<State> state;  // of an existing one, where known
     std::optional<JobId> replaces;
   };
-  Verdict judge(const JobSpec& spec, const std::optional<IdempotencyKey>& key, const Foreseen& foreseen) const;
+  Verdict judge(const JobSpec& spec, const std::optional<IdempotencyKey>& key,
+                const Foreseen& foreseen) const;
   std::optional<Verdict> judge_id(const JobSpec& spec, const Foreseen& foreseen) const;
   std::optional<Verdict> judge_unique(const JobSpec& spec, const Foreseen& foreseen) const;
-  std::optional<Refusal> judge_capacity(const JobSpec& spec, bool with_key, const Foreseen& foreseen) const;
+  std::optional<Refusal> judge_capacity(const JobSpec& spec, bool with_key,
+                                        const Foreseen& foreseen) const;
   void foresee(const JobSpec& spec, const Verdict& verdict, Foreseen& foreseen) const;
   Verdict existing(const JobId& id) const;
   Job new_job(const JobSpec& spec, const QueueSettings& settings) const;
   const QueueSettings& queue_for(const SharedBytes& name);
   EnqueueReply::Item submit(const JobSpec& spec, const Enqueue* command);
-  bool is_due(const JobSpec& spec) const { return spec.run_at ? *spec.run_at <= now_ : spec.delay.count() <= 0; }
+  bool is_due(const JobSpec& spec) const {
+    return spec.run_at ? *spec.run_at <= now_ : spec.delay.count() <= 0;
+  }
 
   // --- leases.cc
   ItemReply ack(const AckItem& item, Detail detail);

@@ -24,8 +24,9 @@ std::size_t Decider::end_leases(std::size_t limit) {
     const bool timed_out = activity.deadline && *activity.deadline <= now_;
     AttemptEnded event =
         attempt_ended(slot, timed_out ? AttemptOutcome::kTimedOut : AttemptOutcome::kLeaseExpired);
-    JobError error = timed_out ? server_error("timeout", "the attempt ran longer than the job's timeout_ms")
-                               : server_error("lease_expired", "the worker let its lease expire");
+    JobError error =
+        timed_out ? server_error("timeout", "the attempt ran longer than the job's timeout_ms")
+                  : server_error("lease_expired", "the worker let its lease expire");
     settle_failure(event, slot, true, std::nullopt);
     if (!timed_out) {
       event.crashed = true;
@@ -33,7 +34,8 @@ std::size_t Decider::end_leases(std::size_t limit) {
       if (!slot.cancel_requested && slot.crashes + 1u >= max_crashes.value_or(slot.max_attempts)) {
         event.state = State::kDead;
         event.run_at.reset();
-        error = server_error("worker_lost", "its workers vanished too often: the job is not handed out again");
+        error = server_error("worker_lost",
+                             "its workers vanished too often: the job is not handed out again");
       }
     }
     event.error = complete_error(error, slot);
@@ -66,9 +68,11 @@ std::size_t Decider::ready_jobs(std::size_t limit) {
 }
 
 void Decider::free_keys() {
-  // Keys and holds are free by their time alone; taking them out can wait until next_timer() says so.
+  // Keys and holds are free by their time alone; taking them out can wait until next_timer() says
+  // so.
   if (const auto at = state_.keys.earliest_expiry(); at && *at <= now_) emit(KeysExpired{now_});
-  if (const auto at = state_.uniques.earliest_release(); at && *at <= now_) emit(UniquesReleased{now_});
+  if (const auto at = state_.uniques.earliest_release(); at && *at <= now_)
+    emit(UniquesReleased{now_});
 }
 
 }  // namespace millrace::core

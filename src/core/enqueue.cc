@@ -1,4 +1,5 @@
-// Submitting: what stands already is answered, what can't be taken is refused, the rest becomes jobs.
+// Submitting: what stands already is answered, what can't be taken is refused, the rest becomes
+// jobs.
 
 #include <algorithm>
 
@@ -20,14 +21,16 @@ Decider::Verdict Decider::existing(const JobId& id) const {
   verdict.id = id;
   if (const SlotIndex index = state_.find(id); index != kNoSlot) {
     verdict.state = state_.slots.at(index).state;
-  } else if (const Job* job = state_.changes.tombstones.contains(id) ? nullptr : prefetched_.find(id)) {
+  } else if (const Job* job =
+                 state_.changes.tombstones.contains(id) ? nullptr : prefetched_.find(id)) {
     verdict.state = job->state;
   }
   return verdict;
 }
 
 // An id that is known already: the same queue's job is the answer, another queue's is in the way.
-std::optional<Decider::Verdict> Decider::judge_id(const JobSpec& spec, const Foreseen& foreseen) const {
+std::optional<Decider::Verdict> Decider::judge_id(const JobSpec& spec,
+                                                  const Foreseen& foreseen) const {
   const SharedBytes* queue = nullptr;
   if (const SlotIndex index = state_.find(spec.id); index != kNoSlot) {
     queue = &state_.slots.at(index).lane->queue->name;
@@ -40,12 +43,14 @@ std::optional<Decider::Verdict> Decider::judge_id(const JobSpec& spec, const For
   Verdict verdict = existing(spec.id);
   if (*queue != spec.queue) {
     verdict.fate = Fate::kRefused;
-    verdict.refusal = {Rejection::kDuplicateJob, spec.id, "this id belongs to a job of another queue"};
+    verdict.refusal = {Rejection::kDuplicateJob, spec.id,
+                       "this id belongs to a job of another queue"};
   }
   return verdict;
 }
 
-std::optional<Decider::Verdict> Decider::judge_unique(const JobSpec& spec, const Foreseen& foreseen) const {
+std::optional<Decider::Verdict> Decider::judge_unique(const JobSpec& spec,
+                                                      const Foreseen& foreseen) const {
   if (spec.extras == nullptr || !spec.extras->unique) return std::nullopt;
   const UniqueRule& rule = *spec.extras->unique;
   JobId holder;
@@ -68,10 +73,11 @@ std::optional<Decider::Verdict> Decider::judge_unique(const JobSpec& spec, const
   if (rule.on_conflict == OnConflict::kReturn) return verdict;
   if (rule.on_conflict == OnConflict::kReject || running) {
     verdict.fate = Fate::kRefused;
-    verdict.refusal = {Rejection::kDuplicateJob, holder,
-                       running && rule.on_conflict == OnConflict::kReplace
-                           ? std::string_view("a running job holds this unique key and can't be replaced")
-                           : std::string_view("a job holds this unique key")};
+    verdict.refusal = {
+        Rejection::kDuplicateJob, holder,
+        running && rule.on_conflict == OnConflict::kReplace
+            ? std::string_view("a running job holds this unique key and can't be replaced")
+            : std::string_view("a job holds this unique key")};
     return verdict;
   }
   Verdict replacement;
@@ -80,9 +86,11 @@ std::optional<Decider::Verdict> Decider::judge_unique(const JobSpec& spec, const
   return replacement;
 }
 
-std::optional<Refusal> Decider::judge_capacity(const JobSpec& spec, bool with_key, const Foreseen& foreseen) const {
+std::optional<Refusal> Decider::judge_capacity(const JobSpec& spec, bool with_key,
+                                               const Foreseen& foreseen) const {
   if (admission_ == Admission::kClosed) {
-    return Refusal{Rejection::kOverloaded, {}, "the server is behind and takes no new jobs for the moment"};
+    return Refusal{
+        Rejection::kOverloaded, {}, "the server is behind and takes no new jobs for the moment"};
   }
   if (with_key && state_.keys.size() + foreseen.keys >= options_.max_keys) {
     return Refusal{Rejection::kOverloaded, {}, "too many idempotency keys are held"};
@@ -90,9 +98,11 @@ std::optional<Refusal> Decider::judge_capacity(const JobSpec& spec, bool with_ke
   const QueueEntry* queue = state_.find_queue(spec.queue.view());
   if (queue == nullptr || !queue->settings.max_ready) return std::nullopt;
   std::uint64_t ready = queue->ready.size();
-  if (const auto more = foreseen.ready.find(spec.queue.view()); more != foreseen.ready.end()) ready += more->second;
+  if (const auto more = foreseen.ready.find(spec.queue.view()); more != foreseen.ready.end())
+    ready += more->second;
   if (ready < *queue->settings.max_ready) return std::nullopt;
-  return Refusal{Rejection::kQueueFull, {}, "the queue holds as many ready jobs as its max_ready allows"};
+  return Refusal{
+      Rejection::kQueueFull, {}, "the queue holds as many ready jobs as its max_ready allows"};
 }
 
 Decider::Verdict Decider::judge(const JobSpec& spec, const std::optional<IdempotencyKey>& key,
@@ -102,7 +112,8 @@ Decider::Verdict Decider::judge(const JobSpec& spec, const std::optional<Idempot
       if (row->key.body == key->body) return existing(row->job);
       Verdict verdict;
       verdict.fate = Fate::kRefused;
-      verdict.refusal = {Rejection::kIdempotencyMismatch, row->job, "the key was used with another body"};
+      verdict.refusal = {Rejection::kIdempotencyMismatch, row->job,
+                         "the key was used with another body"};
       return verdict;
     }
   }
@@ -208,7 +219,8 @@ Reply Decider::operator()(const Enqueue& command) {
   }
   for (const JobSpec& spec : command.jobs) {
     reply.items.push_back(submit(spec, &command));
-    MILLRACE_CHECK(command.atomicity == Atomicity::kEach || reply.items.back().fate != Fate::kRefused);
+    MILLRACE_CHECK(command.atomicity == Atomicity::kEach ||
+                   reply.items.back().fate != Fate::kRefused);
   }
   return reply;
 }

@@ -3,7 +3,8 @@
 namespace millrace::core {
 namespace {
 
-std::shared_ptr<const JobExtras> unique(const std::string& key, OnConflict on_conflict = OnConflict::kReturn,
+std::shared_ptr<const JobExtras> unique(const std::string& key,
+                                        OnConflict on_conflict = OnConflict::kReturn,
                                         std::optional<Duration> hold_for = {}) {
   JobExtras extras;
   extras.unique = UniqueRule{SharedBytes(key), hold_for, on_conflict};
@@ -41,7 +42,8 @@ TEST(Enqueue, ADelayedJobWaitsAndAPastOneIsDueNow) {
   past.run_at = s.now() - Duration{5'000};
   s.enqueue({later, past});
   EXPECT_EQ(s.state("later"), "scheduled");
-  EXPECT_EQ(s.job("past").run_at, s.now() - Duration{5'000});  // as given: it goes before what is due now
+  EXPECT_EQ(s.job("past").run_at,
+            s.now() - Duration{5'000});  // as given: it goes before what is due now
   s.wait_ms(1'999);
   EXPECT_EQ(s.claim(9), "past");
   s.wait_ms(1);
@@ -69,7 +71,8 @@ TEST(Enqueue, AKnownIdIsAnsweredWithItsJobAndIsInTheWayInAnotherQueue) {
 
 TEST(Enqueue, AnIdempotencyKeyMakesOneJobWithinItsWindow) {
   Scenario s;
-  const auto submit = [&](const std::string& name, const std::string& key, const std::string& body) {
+  const auto submit = [&](const std::string& name, const std::string& key,
+                          const std::string& body) {
     Enqueue command;
     command.jobs = {Scenario::spec(name)};
     command.key = IdempotencyKey{fingerprint("mail", key), fingerprint(body), {}};
@@ -173,7 +176,8 @@ TEST(Enqueue, AnAtomicSubmissionIsAllOrNothing) {
   EXPECT_EQ(refused.items.at(0).fate, Fate::kCreated);  // it alone would have been
   EXPECT_EQ(refused.items.at(1).refusal.why, Rejection::kDuplicateJob);
   EXPECT_EQ(s.state("a"), "gone");
-  EXPECT_FALSE(s.enqueue({Scenario::spec("a"), Scenario::spec("c")}, Atomicity::kAll).refused_as_one);
+  EXPECT_FALSE(
+      s.enqueue({Scenario::spec("a"), Scenario::spec("c")}, Atomicity::kAll).refused_as_one);
 }
 
 TEST(Enqueue, AnAtomicSubmissionForeseesItsOwnConflicts) {

@@ -1,6 +1,6 @@
-// Events: the facts that commands caused. The only things that change state, the only things in the journal. Each holds
-// what happened and all that replay needs: no table, setting or default of the code. All events of a batch happened at
-// the batch's time.
+// Events: the facts that commands caused. The only things that change state, the only things in the
+// journal. Each holds what happened and all that replay needs: no table, setting or default of the
+// code. All events of a batch happened at the batch's time.
 #pragma once
 
 #include <memory>
@@ -87,7 +87,8 @@ struct AttemptEnded {
 struct Logged {
   JobId id;
   std::vector<LogLine> lines;
-  std::uint32_t drop_below = 0;  // lines of this attempt with a lower seq go: its log outgrew its bound; 0: none
+  std::uint32_t drop_below =
+      0;  // lines of this attempt with a lower seq go: its log outgrew its bound; 0: none
 };
 
 struct BecameDue {  // scheduled, retrying -> ready
@@ -158,15 +159,16 @@ struct EpochStarted {
   std::uint64_t first_token = 0;
 };
 
-// Each live lease, and its attempt's deadline, gets this much more: as long as nobody could be answered, or as far as the
-// clock stepped. What a lease then has left is what it had left when that began, so never more than its own length.
+// Each live lease, and its attempt's deadline, gets this much more: as long as nobody could be
+// answered, or as far as the clock stepped. What a lease then has left is what it had left when
+// that began, so never more than its own length.
 struct LeasesExtended {
   Duration by{};
 };
 
-using Event = std::variant<QueueChanged, Submitted, Claimed, Extended, AttemptEnded, Logged, BecameDue, Expired,
-                           CancelRequested, Cancelled, Retried, Edited, Deleted, QueuePurged, KeysExpired,
-                           UniquesReleased, EpochStarted, LeasesExtended>;
+using Event = std::variant<QueueChanged, Submitted, Claimed, Extended, AttemptEnded, Logged,
+                           BecameDue, Expired, CancelRequested, Cancelled, Retried, Edited, Deleted,
+                           QueuePurged, KeysExpired, UniquesReleased, EpochStarted, LeasesExtended>;
 
 struct EventBatch {
   Time at{};

@@ -1,4 +1,5 @@
-// What must hold of a shard's state, recomputed from the jobs alone; and its digest. For tests and the simulator.
+// What must hold of a shard's state, recomputed from the jobs alone; and its digest. For tests and
+// the simulator.
 
 #include <algorithm>
 #include <string>
@@ -26,8 +27,12 @@ class Canonical {
     bytes_.append(text);
   }
   void add(const SharedBytes& text) { add(text.view()); }
-  void add(const JobId& id) { bytes_.append(reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size()); }
-  void add(const Fingerprint& f) { bytes_.append(reinterpret_cast<const char*>(f.bytes.data()), f.bytes.size()); }
+  void add(const JobId& id) {
+    bytes_.append(reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size());
+  }
+  void add(const Fingerprint& f) {
+    bytes_.append(reinterpret_cast<const char*>(f.bytes.data()), f.bytes.size());
+  }
   template <typename T>
   void add(const std::optional<T>& value) {
     add(value.has_value());
@@ -135,8 +140,9 @@ std::vector<SlotIndex> live_jobs(const ShardState& state) {
   for (const auto& [id, index] : state.by_id) {
     if (!is_terminal(state.slots.at(index).state)) live.push_back(index);
   }
-  std::sort(live.begin(), live.end(),
-            [&](SlotIndex a, SlotIndex b) { return state.slots.at(a).ord < state.slots.at(b).ord; });
+  std::sort(live.begin(), live.end(), [&](SlotIndex a, SlotIndex b) {
+    return state.slots.at(a).ord < state.slots.at(b).ord;
+  });
   return live;
 }
 
@@ -152,7 +158,8 @@ void check_job(const ShardState& state, SlotIndex index) {
   if (slot.state == State::kRunning) {
     const Activity& activity = *slot.activity;
     MILLRACE_CHECK(state.leases.contains({lease_end(activity), slot.ord, index}));
-    MILLRACE_CHECK(to_number(activity.token) < state.facts.next_token && activity.token != kNoToken);
+    MILLRACE_CHECK(to_number(activity.token) < state.facts.next_token &&
+                   activity.token != kNoToken);
     MILLRACE_CHECK(activity.holder->by_token.at(to_number(activity.token)) == index);
     MILLRACE_CHECK(!activity.deadline || activity.lease_expires_at <= *activity.deadline);
   } else {

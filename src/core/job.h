@@ -1,4 +1,5 @@
-// The job as a value: what events carry, tables keep and replies show. The machine holds the same facts more tightly.
+// The job as a value: what events carry, tables keep and replies show. The machine holds the same
+// facts more tightly.
 #pragma once
 
 #include <array>
@@ -50,8 +51,8 @@ const std::shared_ptr<const RetryPolicy>& default_retry_policy();
 enum class OnConflict : std::uint8_t { kReturn, kReject, kReplace };
 
 struct UniqueRule {
-  SharedBytes key;                    // 1 to 255 bytes, within the queue
-  std::optional<Duration> hold_for;   // from submission, also past the job's end
+  SharedBytes key;                   // 1 to 255 bytes, within the queue
+  std::optional<Duration> hold_for;  // from submission, also past the job's end
   OnConflict on_conflict = OnConflict::kReturn;
   friend bool operator==(const UniqueRule&, const UniqueRule&) = default;
 };
@@ -60,7 +61,8 @@ struct JobError {
   SharedBytes type;
   SharedBytes message;
   SharedBytes stack;  // empty: none
-  std::uint64_t fingerprint = 0;  // equal for errors that differ only in numbers, ids and quoted text
+  std::uint64_t fingerprint =
+      0;  // equal for errors that differ only in numbers, ids and quoted text
   std::uint32_t attempt = 0;
   Time at{};
   friend bool operator==(const JobError&, const JobError&) = default;
@@ -84,7 +86,15 @@ struct JobExtras {
 };
 
 enum class AttemptOutcome : std::uint8_t {
-  kRunning, kSucceeded, kFailed, kSnoozed, kReleased, kCancelled, kDead, kLeaseExpired, kTimedOut,
+  kRunning,
+  kSucceeded,
+  kFailed,
+  kSnoozed,
+  kReleased,
+  kCancelled,
+  kDead,
+  kLeaseExpired,
+  kTimedOut,
 };
 std::string_view to_string(AttemptOutcome outcome);
 
@@ -102,7 +112,7 @@ struct Attempt {
 
 struct LogLine {
   std::uint32_t seq = 0;  // within the job, from 1
-  std::uint32_t n = 0;        // of the attempt: every start
+  std::uint32_t n = 0;    // of the attempt: every start
   std::uint32_t attempt = 0;
   Time at{};
   std::uint8_t level = 1;  // 0 debug, 1 info, 2 warn, 3 error

@@ -1,4 +1,5 @@
-// What a list or search asks of jobs, as plain conditions, all of which must hold. No text syntax here, no SQL.
+// What a list or search asks of jobs, as plain conditions, all of which must hold. No text syntax
+// here, no SQL.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +13,27 @@
 
 namespace millrace::core {
 
-enum class Comparison : std::uint8_t { kEqual, kContains, kGreater, kGreaterEqual, kLess, kLessEqual };
+enum class Comparison : std::uint8_t {
+  kEqual,
+  kContains,
+  kGreater,
+  kGreaterEqual,
+  kLess,
+  kLessEqual
+};
 
 enum class JobField : std::uint8_t {
-  kId, kQueue, kType, kState, kTag, kWorker, kPriority, kAttempt, kCreatedAt, kRunAt, kFinishedAt,
+  kId,
+  kQueue,
+  kType,
+  kState,
+  kTag,
+  kWorker,
+  kPriority,
+  kAttempt,
+  kCreatedAt,
+  kRunAt,
+  kFinishedAt,
   kError,    // type or message of the last error
   kMeta,     // path: the key
   kPayload,  // path: members joined by dots; a number is an array index where it meets an array
@@ -26,9 +44,9 @@ struct Condition {
   JobField field{};
   Comparison comparison = Comparison::kEqual;
   bool negated = false;
-  // Any of them (kEqual, kContains). Text as written; for kQueue, kType and kTag a trailing "*" matches any ending. For
-  // kState the names. kPayload and kResult: equal to the member's text (a string's content, a number's spelling, true,
-  // false, null).
+  // Any of them (kEqual, kContains). Text as written; for kQueue, kType and kTag a trailing "*"
+  // matches any ending. For kState the names. kPayload and kResult: equal to the member's text (a
+  // string's content, a number's spelling, true, false, null).
   std::vector<std::string> values;
   std::int64_t number = 0;  // kPriority, kAttempt; times in ms since the epoch
   double real = 0;          // kPayload and kResult with an ordering comparison

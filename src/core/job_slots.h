@@ -1,4 +1,5 @@
-// Jobs as the machine holds them: a compact slot each, what few jobs need in an allocation of its own.
+// Jobs as the machine holds them: a compact slot each, what few jobs need in an allocation of its
+// own.
 #pragma once
 
 #include <cstdint>
@@ -76,7 +77,8 @@ struct JobSlot {
     return extras == nullptr ? none : extras->unique;
   }
 };
-static_assert(sizeof(JobSlot) <= 136, "a ready job must stay within 200 bytes with its index entries");
+static_assert(sizeof(JobSlot) <= 136,
+              "a ready job must stay within 200 bytes with its index entries");
 
 // Slots in pages, so that growing moves nothing and references hold until release().
 class SlotPool {

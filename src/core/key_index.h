@@ -13,7 +13,8 @@ namespace millrace::core {
 
 class KeyIndex {
  public:
-  // Null: the key is free at `now`. A key frees exactly when its time has come, whenever it is taken out.
+  // Null: the key is free at `now`. A key frees exactly when its time has come, whenever it is
+  // taken out.
   const KeyRow* find(const Fingerprint& key, Time now) const;
   void insert(const KeyRow& row);
   // Takes out the keys that expire at or before `until`.

@@ -1,5 +1,5 @@
-// What the holder of a lease may say: that it goes on, what it logs, how it ended. A token that is not the live one changes
-// nothing.
+// What the holder of a lease may say: that it goes on, what it logs, how it ended. A token that is
+// not the live one changes nothing.
 
 #include <algorithm>
 
@@ -13,19 +13,26 @@ namespace {
 
 AttemptOutcome to_attempt_outcome(AckOutcome outcome) {
   switch (outcome) {
-    case AckOutcome::kSucceeded: return AttemptOutcome::kSucceeded;
-    case AckOutcome::kFailed: return AttemptOutcome::kFailed;
-    case AckOutcome::kSnoozed: return AttemptOutcome::kSnoozed;
-    case AckOutcome::kReleased: return AttemptOutcome::kReleased;
-    case AckOutcome::kCancelled: return AttemptOutcome::kCancelled;
-    case AckOutcome::kDead: break;
+    case AckOutcome::kSucceeded:
+      return AttemptOutcome::kSucceeded;
+    case AckOutcome::kFailed:
+      return AttemptOutcome::kFailed;
+    case AckOutcome::kSnoozed:
+      return AttemptOutcome::kSnoozed;
+    case AckOutcome::kReleased:
+      return AttemptOutcome::kReleased;
+    case AckOutcome::kCancelled:
+      return AttemptOutcome::kCancelled;
+    case AckOutcome::kDead:
+      break;
   }
   return AttemptOutcome::kDead;
 }
 
 std::string_view cut(std::string_view text, std::size_t bytes) {
   if (text.size() <= bytes) return text;
-  while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xc0) == 0x80) --bytes;  // not inside a character
+  while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xc0) == 0x80)
+    --bytes;  // not inside a character
   return text.substr(0, bytes);
 }
 
@@ -51,7 +58,8 @@ AttemptEnded Decider::attempt_ended(const JobSlot& slot, AttemptOutcome outcome)
   return event;
 }
 
-std::shared_ptr<const JobError> Decider::complete_error(const JobError& error, const JobSlot& slot) const {
+std::shared_ptr<const JobError> Decider::complete_error(const JobError& error,
+                                                        const JobSlot& slot) const {
   JobError complete = error;
   complete.message = cut(error.message, kMaxErrorMessageBytes);
   complete.stack = cut(error.stack, kMaxErrorStackBytes);
@@ -83,18 +91,25 @@ AttemptEnded Decider::ended(const AckItem& item, const JobSlot& slot) const {
       event.result = item.result;
       event.error = nullptr;
       break;
-    case AckOutcome::kFailed: settle_failure(event, slot, item.retryable, item.delay); break;
+    case AckOutcome::kFailed:
+      settle_failure(event, slot, item.retryable, item.delay);
+      break;
     case AckOutcome::kSnoozed:
       event.counted = false;
       event.state = slot.cancel_requested ? State::kCancelled : State::kScheduled;
-      if (!slot.cancel_requested) event.run_at = add_saturating(now_, item.delay.value_or(Duration{0}));
+      if (!slot.cancel_requested)
+        event.run_at = add_saturating(now_, item.delay.value_or(Duration{0}));
       break;
     case AckOutcome::kReleased:
       event.counted = false;
       event.state = slot.cancel_requested ? State::kCancelled : State::kReady;
       break;
-    case AckOutcome::kCancelled: event.state = State::kCancelled; break;
-    case AckOutcome::kDead: event.state = State::kDead; break;
+    case AckOutcome::kCancelled:
+      event.state = State::kCancelled;
+      break;
+    case AckOutcome::kDead:
+      event.state = State::kDead;
+      break;
   }
   event.keep = keep(slot, event.state);
   return event;
@@ -135,7 +150,8 @@ void Decider::append_logs(const JobSlot& slot, const std::vector<const LogEntry*
 // The same ack of the same lease, come again: answered as the first was.
 ItemReply Decider::repeated_ack(const AckItem& item, Detail detail) const {
   const EndedLease* lease = item.token == kNoToken ? nullptr : state_.ended_leases.find(item.token);
-  if (lease == nullptr || lease->job != item.id || lease->outcome != to_attempt_outcome(item.outcome)) {
+  if (lease == nullptr || lease->job != item.id ||
+      lease->outcome != to_attempt_outcome(item.outcome)) {
     return refused(item.id, Rejection::kLeaseLost);
   }
   ItemReply reply;

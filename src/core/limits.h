@@ -1,4 +1,5 @@
-// Every bound of the machine, with its unit in its name. The reference documentation lists them (docs/reference/limits.md).
+// Every bound of the machine, with its unit in its name. The reference documentation lists them
+// (docs/reference/limits.md).
 #pragma once
 
 #include <cstddef>
@@ -30,7 +31,8 @@ inline constexpr std::size_t kMaxErrorStackBytes = 32 * 1024;
 inline constexpr std::size_t kMaxLogLineBytes = 8 * 1024;
 inline constexpr std::size_t kMaxLogBytesPerAttempt = 256 * 1024;
 
-// How the last leases of a shard ended is remembered, so that a repeated ack is answered as the first was.
+// How the last leases of a shard ended is remembered, so that a repeated ack is answered as the
+// first was.
 inline constexpr std::size_t kEndedLeasesRemembered = 1'000'000;
 inline constexpr std::uint64_t kDefaultMaxKeys = 100'000'000;
 
@@ -38,7 +40,8 @@ inline constexpr std::uint64_t kDefaultMaxKeys = 100'000'000;
 inline constexpr std::size_t kMaxDuePerTick = 1'000;
 inline constexpr std::size_t kMaxJournalBodyBytes = 32 * 1024 * 1024;
 
-// A wall clock further ahead than this is followed in one journaled step that gives live leases as much grace.
+// A wall clock further ahead than this is followed in one journaled step that gives live leases as
+// much grace.
 inline constexpr Duration kMaxClockLag{1'000};
 // A stretch without commits longer than this extends live leases by as much.
 inline constexpr Duration kStallGrace{1'000};

@@ -9,7 +9,8 @@
 namespace millrace::core {
 namespace {
 
-// Freed keys are taken out in bunches of this length, so that a stream of them does not make a stream of events.
+// Freed keys are taken out in bunches of this length, so that a stream of them does not make a
+// stream of events.
 constexpr Duration kKeyExpiryGrain{1'000};
 
 class Nothing final : public Prefetched {
@@ -57,17 +58,20 @@ struct Machine::Impl {
   ShardState state;
 };
 
-Machine::Machine(MachineOptions options) : impl_(std::make_unique<Impl>()) { impl_->options = std::move(options); }
+Machine::Machine(MachineOptions options) : impl_(std::make_unique<Impl>()) {
+  impl_->options = std::move(options);
+}
 Machine::~Machine() = default;
 
 void Machine::wanted(const Command& command, std::vector<JobId>& out) const {
   std::visit(Wanted(impl_->state, out), command);
 }
 
-Reply Machine::decide(const Command& command, Time now, const Prefetched& prefetched, Admission admission,
-                      std::vector<Event>& events) {
+Reply Machine::decide(const Command& command, Time now, const Prefetched& prefetched,
+                      Admission admission, std::vector<Event>& events) {
   now = std::max(now, impl_->state.facts.at);
-  return std::visit(Decider(impl_->state, impl_->options, now, prefetched, admission, events), command);
+  return std::visit(Decider(impl_->state, impl_->options, now, prefetched, admission, events),
+                    command);
 }
 
 void Machine::tick(Time now, std::vector<Event>& events) {
@@ -98,7 +102,8 @@ std::optional<Time> Machine::next_timer() const {
 
 void Machine::start_epoch(Epoch epoch, Time now, std::vector<Event>& events) {
   now = std::max(now, impl_->state.facts.at);
-  // Tokens of a term start above what any earlier term can have given, even one that was lost with a restored backup.
+  // Tokens of a term start above what any earlier term can have given, even one that was lost with
+  // a restored backup.
   const auto by_time = static_cast<std::uint64_t>(std::max<std::int64_t>(to_ms(now), 0)) * 1024;
   events.emplace_back(EpochStarted{epoch, std::max(impl_->state.facts.next_token, by_time)});
   apply_event(impl_->state, events.back(), now);
@@ -141,7 +146,9 @@ std::shared_ptr<const JobView> Machine::view(const JobId& id) const {
   return to_view(impl_->state, impl_->state.slots.at(index));
 }
 
-bool Machine::is_tombstone(const JobId& id) const { return impl_->state.changes.tombstones.contains(id); }
+bool Machine::is_tombstone(const JobId& id) const {
+  return impl_->state.changes.tombstones.contains(id);
+}
 
 std::vector<JobView> Machine::running_jobs(const SharedBytes& worker) const {
   std::vector<JobView> jobs;

@@ -1,8 +1,9 @@
-// The state machine of a shard: all live scheduling state, in memory, deterministic. decide() reads state and says what
-// happens as events, each applied at once; apply() alone changes state. No I/O, no threads, no clock, no randomness.
+// The state machine of a shard: all live scheduling state, in memory, deterministic. decide() reads
+// state and says what happens as events, each applied at once; apply() alone changes state. No I/O,
+// no threads, no clock, no randomness.
 //
-// One thread, one owner; not movable. A run of the same commands at the same times gives the same events, on any
-// compiler and with any hash seed.
+// One thread, one owner; not movable. A run of the same commands at the same times gives the same
+// events, on any compiler and with any hash seed.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,8 @@ struct MachineOptions {
   std::uint64_t max_keys = kDefaultMaxKeys;
 };
 
-// Jobs that are in the tables alone, read for one step. An id that was asked for and is not here does not exist.
+// Jobs that are in the tables alone, read for one step. An id that was asked for and is not here
+// does not exist.
 class Prefetched {
  public:
   virtual ~Prefetched() = default;
@@ -51,20 +53,21 @@ class Machine {
   // The ids that deciding `command` needs from the tables: not in memory, not known to be gone.
   void wanted(const Command& command, std::vector<JobId>& out) const;
 
-  // Decides one command at `now` (not before the last time seen), appends what happened to `events`, already applied.
+  // Decides one command at `now` (not before the last time seen), appends what happened to
+  // `events`, already applied.
   Reply decide(const Command& command, Time now, const Prefetched& prefetched, Admission admission,
                std::vector<Event>& events);
 
-  // What is due at `now`: jobs become ready, expire, leases end, keys are freed. At most kMaxDuePerTick actions; call
-  // again while next_timer() <= now.
+  // What is due at `now`: jobs become ready, expire, leases end, keys are freed. At most
+  // kMaxDuePerTick actions; call again while next_timer() <= now.
   void tick(Time now, std::vector<Event>& events);
   // When tick() has something to do next.
   std::optional<Time> next_timer() const;
 
   // A term begins at `now`: tokens start above any given before.
   void start_epoch(Epoch epoch, Time now, std::vector<Event>& events);
-  // Live leases get `by` more: the length of a stretch in which nobody could be answered, or of a step of the clock. It
-  // must not begin before the shard's last event.
+  // Live leases get `by` more: the length of a stretch in which nobody could be answered, or of a
+  // step of the clock. It must not begin before the shard's last event.
   void extend_leases(Duration by, Time now, std::vector<Event>& events);
 
   // Replay: an event of the journal, at its batch's time. CHECKs what must hold.
@@ -72,7 +75,8 @@ class Machine {
 
   // --- What the engine asks between commands, within a step.
 
-  // Queues that gained claimable jobs since the last call, in the order in which they did, each once.
+  // Queues that gained claimable jobs since the last call, in the order in which they did, each
+  // once.
   std::vector<SharedBytes> take_woken_queues();
   // Jobs that reached a terminal state, or were deleted, since the last call.
   std::vector<Ending> take_endings();
@@ -90,8 +94,8 @@ class Machine {
 
   // --- The projection.
 
-  // Takes all that changed since the last call. Until changes_stored() is called the machine keeps every job in it.
-  // Precondition: no other Changes is outstanding.
+  // Takes all that changed since the last call. Until changes_stored() is called the machine keeps
+  // every job in it. Precondition: no other Changes is outstanding.
   std::unique_ptr<const Changes> take_changes();
   // The tables hold them: ended jobs not touched since leave memory, tombstones too.
   void changes_stored();
@@ -114,9 +118,11 @@ class Machine {
   StateCounts counts() const;  // over all queues
   // Bytes of payloads and results held.
   std::uint64_t bytes_held() const;
-  // A digest of everything that decides later behaviour: equal for equal states, whatever way they were reached.
+  // A digest of everything that decides later behaviour: equal for equal states, whatever way they
+  // were reached.
   Fingerprint digest() const;
-  // Recomputes every index from the jobs and compares (S1, S4, L1): CHECKs. Slow; for tests and the simulator.
+  // Recomputes every index from the jobs and compares (S1, S4, L1): CHECKs. Slow; for tests and the
+  // simulator.
   void check_invariants() const;
 
  private:

@@ -8,7 +8,8 @@
 namespace millrace::core {
 
 std::optional<Job> Decider::find_job(const JobId& id) const {
-  if (const SlotIndex index = state_.find(id); index != kNoSlot) return to_job(state_.slots.at(index));
+  if (const SlotIndex index = state_.find(id); index != kNoSlot)
+    return to_job(state_.slots.at(index));
   if (state_.changes.tombstones.contains(id)) return std::nullopt;
   const Job* job = prefetched_.find(id);
   return job == nullptr ? std::nullopt : std::optional<Job>(*job);
@@ -50,7 +51,8 @@ ItemReply Decider::cancel(const JobId& id, const Cancel& command) {
   if (slot.state != State::kRunning) {
     emit(Cancelled{to_ref(slot), command.reason, keep(slot, State::kCancelled)});
   } else if (!slot.cancel_requested) {
-    emit(CancelRequested{to_ref(slot), slot.activity->latest.worker, slot.activity->token, command.reason});
+    emit(CancelRequested{to_ref(slot), slot.activity->latest.worker, slot.activity->token,
+                         command.reason});
   }
   return changed(id, command.ids.size());
 }
@@ -62,9 +64,11 @@ Reply Decider::operator()(const Cancel& command) {
 }
 
 Refusal Decider::judge_retry(const Job& job) const {
-  if (!is_terminal(job.state)) return {Rejection::kInvalidState, {}, "only a job that has ended can be retried"};
+  if (!is_terminal(job.state))
+    return {Rejection::kInvalidState, {}, "only a job that has ended can be retried"};
   if (admission_ == Admission::kClosed) {
-    return {Rejection::kOverloaded, {}, "the server is behind and takes no new jobs for the moment"};
+    return {
+        Rejection::kOverloaded, {}, "the server is behind and takes no new jobs for the moment"};
   }
   if (job.extras != nullptr && job.extras->unique) {
     const auto* held = state_.uniques.find(job.queue.view(), job.extras->unique->key.view(), now_);
@@ -122,10 +126,13 @@ ItemReply Decider::edit(const JobId& id, const Edit& command) {
     return refused(id, other_version ? Rejection::kVersionConflict : Rejection::kInvalidState);
   }
   const JobSlot& slot = state_.slots.at(index);
-  if (command.if_version && *command.if_version != slot.version) return refused(id, Rejection::kVersionConflict);
-  if (!is_waiting(slot.state)) return refused(id, Rejection::kInvalidState, "only a waiting job can be edited");
+  if (command.if_version && *command.if_version != slot.version)
+    return refused(id, Rejection::kVersionConflict);
+  if (!is_waiting(slot.state))
+    return refused(id, Rejection::kInvalidState, "only a waiting job can be edited");
   if (command.max_attempts && *command.max_attempts <= slot.attempt) {
-    return refused(id, Rejection::kInvalidState, "max_attempts must exceed the attempts already made");
+    return refused(id, Rejection::kInvalidState,
+                   "max_attempts must exceed the attempts already made");
   }
   Edited edited;
   edited.job = to_ref(slot);
@@ -167,11 +174,14 @@ Reply Decider::operator()(const Delete& command) {
       // Memory wins: it may have been retried, or have ended anew, since its row was read.
       const QueueEntry* queue = state_.find_queue(job->queue.view());
       const auto& retention = is_terminal(job->state) && queue != nullptr
-                                  ? queue->settings.retention.of(job->state) : std::nullopt;
-      allowed = retention && job->finished_at && add_saturating(*job->finished_at, *retention) <= now_;
+                                  ? queue->settings.retention.of(job->state)
+                                  : std::nullopt;
+      allowed =
+          retention && job->finished_at && add_saturating(*job->finished_at, *retention) <= now_;
     }
     if (!allowed) {
-      reply.items.push_back(refused(id, Rejection::kInvalidState, "a running job can't be deleted"));
+      reply.items.push_back(
+          refused(id, Rejection::kInvalidState, "a running job can't be deleted"));
       continue;
     }
     doomed.emplace(id, job->state);
@@ -194,8 +204,9 @@ Reply Decider::queue_reply(const SharedBytes& name) const {
   const QueueEntry* queue = state_.find_queue(name.view());
   QueueReply reply;
   MILLRACE_CHECK(queue != nullptr);
-  reply.queues.push_back({queue->name, queue->settings, queue->paused, queue->pause_reason, queue->version,
-                          queue->counts, queue->created, queue->pruned, queue->ready.ready_since(state_.slots)});
+  reply.queues.push_back({queue->name, queue->settings, queue->paused, queue->pause_reason,
+                          queue->version, queue->counts, queue->created, queue->pruned,
+                          queue->ready.ready_since(state_.slots)});
   return reply;
 }
 
@@ -209,8 +220,10 @@ Reply Decider::operator()(const SetQueue& command) {
   base.retention = options_.default_retention;
   if (!command.replace) base = queue->settings;
   const bool created = queue == nullptr;
-  emit(QueueChanged{command.queue, created ? QueueChange::kCreated : QueueChange::kUpdated,
-                    patched(std::move(base), command.patch), {}});
+  emit(QueueChanged{command.queue,
+                    created ? QueueChange::kCreated : QueueChange::kUpdated,
+                    patched(std::move(base), command.patch),
+                    {}});
   Reply reply = queue_reply(command.queue);
   std::get<QueueReply>(reply).created = created;
   return reply;
@@ -230,7 +243,8 @@ Reply Decider::operator()(const ResumeQueue& command) {
 }
 
 Reply Decider::operator()(const NotePurge& command) {
-  if (state_.find_queue(command.queue.view()) == nullptr) return QueueReply{{Rejection::kNotFound}, false, {}};
+  if (state_.find_queue(command.queue.view()) == nullptr)
+    return QueueReply{{Rejection::kNotFound}, false, {}};
   emit(QueuePurged{command.queue, command.deleted});
   return queue_reply(command.queue);
 }
@@ -241,12 +255,14 @@ Reply Decider::operator()(const GetJob& command) {
 
 Reply Decider::operator()(const GetQueues& command) {
   if (!command.queue.empty()) {
-    if (state_.find_queue(command.queue.view()) == nullptr) return QueueReply{{Rejection::kNotFound}, false, {}};
+    if (state_.find_queue(command.queue.view()) == nullptr)
+      return QueueReply{{Rejection::kNotFound}, false, {}};
     return queue_reply(command.queue);
   }
   QueueReply reply;
   for (const auto& [name, queue] : state_.queues) {
-    reply.queues.push_back(std::move(std::get<QueueReply>(queue_reply(queue->name)).queues.front()));
+    reply.queues.push_back(
+        std::move(std::get<QueueReply>(queue_reply(queue->name)).queues.front()));
   }
   return reply;
 }

@@ -16,10 +16,11 @@ TEST(Cancel, AWaitingJobAtOnceARunningOneByFlag) {
 }
 
 TEST(Cancel, TheAckThatFollowsDecides) {
-  const std::pair<AckOutcome, State> table[] = {
-      {AckOutcome::kSucceeded, State::kSucceeded}, {AckOutcome::kFailed, State::kCancelled},
-      {AckOutcome::kCancelled, State::kCancelled}, {AckOutcome::kReleased, State::kCancelled},
-      {AckOutcome::kSnoozed, State::kCancelled}};
+  const std::pair<AckOutcome, State> table[] = {{AckOutcome::kSucceeded, State::kSucceeded},
+                                                {AckOutcome::kFailed, State::kCancelled},
+                                                {AckOutcome::kCancelled, State::kCancelled},
+                                                {AckOutcome::kReleased, State::kCancelled},
+                                                {AckOutcome::kSnoozed, State::kCancelled}};
   for (const auto& [outcome, state] : table) {
     Scenario s;
     s.enqueue("a");
@@ -43,7 +44,8 @@ TEST(Retry, BringsBackWhatEndedAsANewGeneration) {
   s.ack("a", AckOutcome::kDead);
   for (const bool in_memory : {true, false}) {
     if (!in_memory) s.project();
-    const std::uint64_t version = in_memory ? s.job("a").version : s.table().at(Scenario::id("a")).version;
+    const std::uint64_t version =
+        in_memory ? s.job("a").version : s.table().at(Scenario::id("a")).version;
     EXPECT_EQ(s.retry("a").state, State::kReady);
     EXPECT_EQ(s.job("a").version, version + 1);
     EXPECT_EQ(s.job("a").attempt, 0u);
@@ -88,7 +90,12 @@ TEST(Retry, NotWhenAnotherHoldsItsUniqueKey) {
 TEST(Edit, AWaitingJobOfTheExpectedVersion) {
   Scenario s;
   s.enqueue({Scenario::spec("a"), Scenario::spec("b")});
-  Edit edit{{Scenario::id("b")}, s.job("b").version, std::int16_t{-1}, {}, SharedBytes("[1]"), 7u,
+  Edit edit{{Scenario::id("b")},
+            s.job("b").version,
+            std::int16_t{-1},
+            {},
+            SharedBytes("[1]"),
+            7u,
             std::vector<SharedBytes>{SharedBytes("vip")}};
   EXPECT_EQ(s.items(edit).version, 2u);
   EXPECT_EQ(s.items(edit).refusal.why, Rejection::kVersionConflict);
@@ -150,8 +157,10 @@ TEST(Delete, RetentionTakesOnlyWhatIsStillDue) {
 
 TEST(Queues, AreMadeByPutAndByPauseAndChangedByPatch) {
   Scenario s;
-  EXPECT_EQ(std::get<QueueReply>(s.decide(SetQueue{SharedBytes("q"), false, {}, {}})).refusal.why, Rejection::kNotFound);
-  EXPECT_EQ(std::get<QueueReply>(s.decide(ResumeQueue{SharedBytes("q")})).refusal.why, Rejection::kNotFound);
+  EXPECT_EQ(std::get<QueueReply>(s.decide(SetQueue{SharedBytes("q"), false, {}, {}})).refusal.why,
+            Rejection::kNotFound);
+  EXPECT_EQ(std::get<QueueReply>(s.decide(ResumeQueue{SharedBytes("q")})).refusal.why,
+            Rejection::kNotFound);
   EXPECT_TRUE(std::get<QueueReply>(s.decide(SetQueue{SharedBytes("q"), true, {}, {}})).created);
   QueuePatch patch;
   patch.max_attempts = 3;
@@ -159,10 +168,12 @@ TEST(Queues, AreMadeByPutAndByPauseAndChangedByPatch) {
   EXPECT_EQ(s.queue("q").settings.max_attempts, 3u);
   patch = {};
   patch.lease = Duration{9'000};
-  s.decide(SetQueue{SharedBytes("q"), true, patch, 2u});  // a replacement: the rest is back at its default
+  s.decide(SetQueue{SharedBytes("q"), true, patch,
+                    2u});  // a replacement: the rest is back at its default
   EXPECT_EQ(s.queue("q").settings.max_attempts, kDefaultMaxAttempts);
-  EXPECT_EQ(std::get<QueueReply>(s.decide(SetQueue{SharedBytes("q"), false, patch, 2u})).refusal.why,
-            Rejection::kVersionConflict);
+  EXPECT_EQ(
+      std::get<QueueReply>(s.decide(SetQueue{SharedBytes("q"), false, patch, 2u})).refusal.why,
+      Rejection::kVersionConflict);
   s.decide(PauseQueue{SharedBytes("other"), {}});
   EXPECT_TRUE(s.queue("other").paused);
   EXPECT_EQ(std::get<QueueReply>(s.decide(GetQueues{})).queues.size(), 2u);

@@ -1,7 +1,6 @@
 // The projection's view of the machine, and any run of commands as a property.
 
 #include <gtest/gtest.h>  // before RapidCheck's, which needs it
-
 #include <rapidcheck/gtest.h>
 
 #include "base/random.h"
@@ -102,8 +101,8 @@ TEST(Projection, ATableLoadedAndTheRestReplayedGiveTheLiveState) {
   EXPECT_TRUE(recovered.digest() == s.machine().digest());
 }
 
-// Whatever is asked in whatever order: the invariants hold and the fold of the journal is the live state (the scenario
-// checks both after every step), and no job is handed out twice at once.
+// Whatever is asked in whatever order: the invariants hold and the fold of the journal is the live
+// state (the scenario checks both after every step), and no job is handed out twice at once.
 RC_GTEST_PROP(Machine, HoldsUnderAnyRunOfCommands, ()) {
   Random random(*rc::gen::arbitrary<std::uint64_t>());
   Scenario s;
@@ -115,33 +114,53 @@ RC_GTEST_PROP(Machine, HoldsUnderAnyRunOfCommands, ()) {
   for (int i = 0; i < 60; ++i) {
     const std::string name = any_job();
     switch (random.next() % 12) {
-      case 0: case 1: case 2: {
+      case 0:
+      case 1:
+      case 2: {
         auto job = Scenario::spec(name, "mail", random.next() % 2 == 0 ? "send" : "index");
         job.id_origin = IdOrigin::kClient;
         job.priority = static_cast<std::int16_t>(random.next() % 3);
-        if (random.next() % 4 == 0) job.delay = Duration{static_cast<std::int64_t>(random.next() % 5'000)};
-        if (random.next() % 4 == 0) job.expires_in = Duration{static_cast<std::int64_t>(random.next() % 5'000)};
-        if (random.next() % 4 == 0) job.timeout = Duration{1 + static_cast<std::int64_t>(random.next() % 40'000)};
+        if (random.next() % 4 == 0)
+          job.delay = Duration{static_cast<std::int64_t>(random.next() % 5'000)};
+        if (random.next() % 4 == 0)
+          job.expires_in = Duration{static_cast<std::int64_t>(random.next() % 5'000)};
+        if (random.next() % 4 == 0)
+          job.timeout = Duration{1 + static_cast<std::int64_t>(random.next() % 40'000)};
         s.enqueue(job);
         break;
       }
-      case 3: case 4: {
+      case 3:
+      case 4: {
         const auto claimed = s.claim(s.claim_of(1 + random.next() % 3));
         for (const Job& job : claimed) RC_ASSERT(job.state == State::kRunning);
         break;
       }
-      case 5: case 6: s.ack(name, static_cast<AckOutcome>(random.next() % 6)); break;
-      case 7: s.heartbeat(name, Duration{1'000 + static_cast<std::int64_t>(random.next() % 60'000)}); break;
-      case 8: s.wait_ms(static_cast<std::int64_t>(random.next() % 40'000)); break;
-      case 9: random.next() % 2 == 0 ? s.cancel(name) : s.retry(name); break;
-      case 10: s.remove(name); break;
-      default: s.project(); break;
+      case 5:
+      case 6:
+        s.ack(name, static_cast<AckOutcome>(random.next() % 6));
+        break;
+      case 7:
+        s.heartbeat(name, Duration{1'000 + static_cast<std::int64_t>(random.next() % 60'000)});
+        break;
+      case 8:
+        s.wait_ms(static_cast<std::int64_t>(random.next() % 40'000));
+        break;
+      case 9:
+        random.next() % 2 == 0 ? s.cancel(name) : s.retry(name);
+        break;
+      case 10:
+        s.remove(name);
+        break;
+      default:
+        s.project();
+        break;
     }
   }
 }
 
 TEST(ErrorFingerprint, IsOneForErrorsThatDifferInNumbersAndQuotedText) {
-  EXPECT_EQ(error_fingerprint("T", "user 42 not found in \"mail\""), error_fingerprint("T", "user 7 not found in \"x\""));
+  EXPECT_EQ(error_fingerprint("T", "user 42 not found in \"mail\""),
+            error_fingerprint("T", "user 7 not found in \"x\""));
   EXPECT_EQ(error_fingerprint("T", "at 0xdeadbeef01"), error_fingerprint("T", "at 0xcafe02"));
   EXPECT_NE(error_fingerprint("T", "user not found"), error_fingerprint("T", "queue not found"));
   EXPECT_NE(error_fingerprint("T", "x"), error_fingerprint("U", "x"));

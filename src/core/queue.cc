@@ -6,19 +6,25 @@ namespace millrace::core {
 
 const std::optional<Duration>& Retention::of(State state) const {
   switch (state) {
-    case State::kSucceeded: return succeeded;
-    case State::kDead: return dead;
-    case State::kCancelled: return cancelled;
-    case State::kExpired: return expired;
-    default: break;
+    case State::kSucceeded:
+      return succeeded;
+    case State::kDead:
+      return dead;
+    case State::kCancelled:
+      return cancelled;
+    case State::kExpired:
+      return expired;
+    default:
+      break;
   }
   MILLRACE_CHECK(is_terminal(state));
   return succeeded;
 }
 
 bool operator==(const QueueSettings& a, const QueueSettings& b) {
-  return a.max_attempts == b.max_attempts && a.max_crashes == b.max_crashes && *a.retry == *b.retry &&
-         a.lease == b.lease && a.max_ready == b.max_ready && a.retention == b.retention;
+  return a.max_attempts == b.max_attempts && a.max_crashes == b.max_crashes &&
+         *a.retry == *b.retry && a.lease == b.lease && a.max_ready == b.max_ready &&
+         a.retention == b.retention;
 }
 
 QueueSettings patched(QueueSettings settings, const QueuePatch& patch) {

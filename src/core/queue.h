@@ -57,7 +57,8 @@ struct Queue {
   StateCounts counts{};       // exact, finished jobs included while they are kept
   std::uint64_t created = 0;  // ever
   std::uint64_t pruned = 0;   // ever; created = sum of counts + pruned
-  std::optional<Time> oldest_ready_at;  // since when the job ready longest has been; derived, not stored
+  std::optional<Time>
+      oldest_ready_at;  // since when the job ready longest has been; derived, not stored
 };
 
 }  // namespace millrace::core

@@ -1,5 +1,6 @@
-// The ready jobs of a queue, in the order in which they are claimed: priority, then due time, then submission. One lane a
-// type, so that a worker that names its types never scans past the others' jobs.
+// The ready jobs of a queue, in the order in which they are claimed: priority, then due time, then
+// submission. One lane a type, so that a worker that names its types never scans past the others'
+// jobs.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +12,8 @@
 #include <vector>
 
 #include "absl/container/btree_set.h"
-#include "base/string_map.h"
 #include "base/bytes.h"
+#include "base/string_map.h"
 #include "base/time.h"
 #include "core/job_slots.h"
 
@@ -47,21 +48,25 @@ class ReadyIndex {
   ReadyIndex(const ReadyIndex&) = delete;
   ReadyIndex& operator=(const ReadyIndex&) = delete;
 
-  // The type's lane, made if there is none; counts one more job in it. Every acquire has its release.
+  // The type's lane, made if there is none; counts one more job in it. Every acquire has its
+  // release.
   TypeLane& acquire_lane(const SharedBytes& type);
   void release_lane(TypeLane& lane);
 
   void insert(TypeLane& lane, const ReadyKey& key);
   void erase(TypeLane& lane, const ReadyKey& key);
-  bool contains(const TypeLane& lane, const ReadyKey& key) const { return lane.ready.contains(key); }
+  bool contains(const TypeLane& lane, const ReadyKey& key) const {
+    return lane.ready.contains(key);
+  }
 
   std::size_t size() const { return size_; }
-  // Since when the job that is ready longest has been: of each type and priority the one due first is looked at. A job
-  // that was due before it came is ready since it came. Cost: the lanes times their distinct priorities.
+  // Since when the job that is ready longest has been: of each type and priority the one due first
+  // is looked at. A job that was due before it came is ready since it came. Cost: the lanes times
+  // their distinct priorities.
   std::optional<Time> ready_since(const SlotPool& slots) const;
 
-  // Walks the ready jobs of the named types (empty: all) in claim order until `visit` returns false. The index must not
-  // change meanwhile.
+  // Walks the ready jobs of the named types (empty: all) in claim order until `visit` returns
+  // false. The index must not change meanwhile.
   template <typename Visit>
   void walk(const std::vector<SharedBytes>& types, Visit visit) const;
 
@@ -74,7 +79,9 @@ class ReadyIndex {
   using Iterator = absl::btree_set<ReadyKey>::const_iterator;
   struct Cursor {
     Iterator at, end;
-    friend bool operator<(const Cursor& a, const Cursor& b) { return *b.at < *a.at; }  // a heap of the least
+    friend bool operator<(const Cursor& a, const Cursor& b) {
+      return *b.at < *a.at;
+    }  // a heap of the least
   };
 
   QueueEntry* queue_;

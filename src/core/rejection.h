@@ -23,8 +23,8 @@ enum class Rejection : std::uint8_t {
 
 struct Refusal {
   Rejection why = Rejection::kNone;
-  JobId other{};               // the job in the way, for kDuplicateJob
-  std::string_view detail{};   // a static sentence; empty: the caller's own words
+  JobId other{};              // the job in the way, for kDuplicateJob
+  std::string_view detail{};  // a static sentence; empty: the caller's own words
   explicit operator bool() const { return why != Rejection::kNone; }
 };
 

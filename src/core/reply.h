@@ -1,4 +1,5 @@
-// Replies: what decide answers. Values; the engine holds each back until what it rests on is durable.
+// Replies: what decide answers. Values; the engine holds each back until what it rests on is
+// durable.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +16,12 @@
 
 namespace millrace::core {
 
-// A job as memory knows it. The tables may hold older attempts, log lines and marks of it; rows found in both are equal.
+// A job as memory knows it. The tables may hold older attempts, log lines and marks of it; rows
+// found in both are equal.
 struct JobView {
   Job job;
-  std::vector<Attempt> attempts;  // earlier ones that memory holds, oldest first; the latest stands in the job
+  std::vector<Attempt>
+      attempts;  // earlier ones that memory holds, oldest first; the latest stands in the job
   std::vector<LogLine> logs;
   std::vector<Mark> marks;
   struct LogTrim {  // of the start `n`, lines below this seq are gone, in the tables too
@@ -79,6 +82,7 @@ struct QueueReply {
   std::vector<Queue> queues;  // by name
 };
 
-using Reply = std::variant<std::monostate, EnqueueReply, ClaimReply, ItemsReply, JobReply, QueueReply>;
+using Reply =
+    std::variant<std::monostate, EnqueueReply, ClaimReply, ItemsReply, JobReply, QueueReply>;
 
 }  // namespace millrace::core

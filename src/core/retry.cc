@@ -18,15 +18,18 @@ std::int64_t base_delay_ms(const RetryPolicy& policy, std::uint32_t attempt) {
   switch (policy.strategy) {
     case RetryStrategy::kList: {
       if (policy.delays.empty()) return 0;
-      const std::size_t index = std::min<std::size_t>(attempt == 0 ? 0 : attempt - 1, policy.delays.size() - 1);
+      const std::size_t index =
+          std::min<std::size_t>(attempt == 0 ? 0 : attempt - 1, policy.delays.size() - 1);
       return std::min(policy.delays[index].count(), kLongestMs);
     }
-    case RetryStrategy::kFixed: return std::min(base, policy.max.count());
+    case RetryStrategy::kFixed:
+      return std::min(base, policy.max.count());
     case RetryStrategy::kLinear: {
       const std::int64_t n = std::max<std::uint32_t>(attempt, 1);
       return base > policy.max.count() / n ? policy.max.count() : base * n;
     }
-    case RetryStrategy::kExponential: break;
+    case RetryStrategy::kExponential:
+      break;
   }
   std::int64_t delay = base;
   for (std::uint32_t i = 1; i < attempt && delay < policy.max.count() && delay > 0; ++i) delay *= 2;
@@ -39,11 +42,13 @@ std::int64_t spread_ms(const RetryPolicy& policy, std::int64_t delay_ms) {
 
 }  // namespace
 
-Duration retry_delay(const RetryPolicy& policy, const JobId& id, std::uint32_t generation, std::uint32_t attempt) {
+Duration retry_delay(const RetryPolicy& policy, const JobId& id, std::uint32_t generation,
+                     std::uint32_t attempt) {
   const std::int64_t delay = base_delay_ms(policy, attempt);
   std::uint64_t halves[2];
   std::memcpy(halves, id.bytes.data(), sizeof halves);
-  const std::uint64_t dice = mix64(halves[0] ^ mix64(halves[1] ^ (std::uint64_t{generation} << 32 | attempt)));
+  const std::uint64_t dice =
+      mix64(halves[0] ^ mix64(halves[1] ^ (std::uint64_t{generation} << 32 | attempt)));
   const auto share_ppm = static_cast<std::int64_t>(dice % (2 * kMillion + 1)) - kMillion;
   return Duration{delay + spread_ms(policy, delay) * share_ppm / kMillion};
 }

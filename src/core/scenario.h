@@ -1,5 +1,5 @@
-// For tests: a machine that is talked to in short sentences, journals what it decides, and proves after every step that
-// replaying the journal gives the same state.
+// For tests: a machine that is talked to in short sentences, journals what it decides, and proves
+// after every step that replaying the journal gives the same state.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -34,14 +34,16 @@ class Scenario {
   // --- Jobs, named by a letter or a word: the id is made from it.
   static JobId id(const std::string& name) {
     JobId id;
-    for (std::size_t i = 0; i < name.size() && i < 16; ++i) id.bytes[i] = static_cast<std::uint8_t>(name[i]);
+    for (std::size_t i = 0; i < name.size() && i < 16; ++i)
+      id.bytes[i] = static_cast<std::uint8_t>(name[i]);
     id.bytes[6] = 0x70;
     id.bytes[8] = 0x80;
     names()[id] = name;
     return id;
   }
   static std::string name(const JobId& id) { return names()[id]; }
-  static JobSpec spec(const std::string& name, const std::string& queue = "mail", const std::string& type = "send") {
+  static JobSpec spec(const std::string& name, const std::string& queue = "mail",
+                      const std::string& type = "send") {
     JobSpec spec;
     spec.id = id(name);
     spec.queue = SharedBytes(queue);
@@ -56,7 +58,9 @@ class Scenario {
     command.atomicity = atomicity;
     return std::get<EnqueueReply>(decide(std::move(command)));
   }
-  EnqueueReply::Item enqueue(const JobSpec& job) { return enqueue(std::vector<JobSpec>{job}).items.at(0); }
+  EnqueueReply::Item enqueue(const JobSpec& job) {
+    return enqueue(std::vector<JobSpec>{job}).items.at(0);
+  }
   EnqueueReply::Item enqueue(const std::string& name) { return enqueue(spec(name)); }
 
   Claim claim_of(std::uint32_t limit, std::vector<std::string> queues = {"mail"},
@@ -113,10 +117,16 @@ class Scenario {
     command.items.push_back({id(name), token(name), extend, nullptr});
     return std::get<ItemsReply>(decide(std::move(command))).items.at(0);
   }
-  ItemReply cancel(const std::string& name) { return items(Cancel{{id(name)}, SharedBytes("by hand")}); }
+  ItemReply cancel(const std::string& name) {
+    return items(Cancel{{id(name)}, SharedBytes("by hand")});
+  }
   ItemReply retry(const std::string& name) { return items(Retry{{id(name)}, {}, true}); }
-  ItemReply remove(const std::string& name) { return items(Delete{{id(name)}, DeleteCause::kOperator}); }
-  ItemReply items(Command command) { return std::get<ItemsReply>(decide(std::move(command))).items.at(0); }
+  ItemReply remove(const std::string& name) {
+    return items(Delete{{id(name)}, DeleteCause::kOperator});
+  }
+  ItemReply items(Command command) {
+    return std::get<ItemsReply>(decide(std::move(command))).items.at(0);
+  }
 
   void set_queue(const std::string& queue, const QueuePatch& patch) {
     decide(SetQueue{SharedBytes(queue), true, patch, {}});
@@ -190,7 +200,8 @@ class Scenario {
     machine_.end_step();
     journal_.push_back(std::move(batch));
     machine_.check_invariants();
-    EXPECT_TRUE(replayed()->digest() == machine_.digest()) << "the fold of the journal differs from the live state";
+    EXPECT_TRUE(replayed()->digest() == machine_.digest())
+        << "the fold of the journal differs from the live state";
   }
 
   Time now_ = time_from_ms(1'700'000'000'000);

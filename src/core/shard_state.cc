@@ -18,7 +18,8 @@ ReadyKey ready_key(const JobSlot& slot, SlotIndex index) {
 }
 
 Time lease_end(const Activity& activity) {
-  return activity.deadline ? std::min(activity.lease_expires_at, *activity.deadline) : activity.lease_expires_at;
+  return activity.deadline ? std::min(activity.lease_expires_at, *activity.deadline)
+                           : activity.lease_expires_at;
 }
 
 JobRef to_ref(const JobSlot& slot) {
@@ -84,7 +85,8 @@ std::shared_ptr<const JobView> to_view(const ShardState& state, const JobSlot& s
   if (state.changes.in_flight) add(state.changes.in_flight->histories);
   add(state.changes.histories);
   for (const JobView::LogTrim& trim : view->log_trims) {
-    std::erase_if(view->logs, [&](const LogLine& line) { return line.n == trim.n && line.seq < trim.below; });
+    std::erase_if(view->logs,
+                  [&](const LogLine& line) { return line.n == trim.n && line.seq < trim.below; });
   }
   return view;
 }
@@ -106,7 +108,8 @@ std::unique_ptr<const Changes> take_changes(ShardState& state) {
     changes->jobs.push_back(to_job(slot));
     if (is_terminal(slot.state)) in_flight.ended_jobs.emplace_back(index, ord);
   }
-  std::sort(changes->jobs.begin(), changes->jobs.end(), [](const Job& a, const Job& b) { return a.ord < b.ord; });
+  std::sort(changes->jobs.begin(), changes->jobs.end(),
+            [](const Job& a, const Job& b) { return a.ord < b.ord; });
   log.jobs.clear();
 
   in_flight.histories = std::exchange(log.histories, {});
@@ -119,8 +122,9 @@ std::unique_ptr<const Changes> take_changes(ShardState& state) {
 
   for (QueueEntry* queue : log.queues) {
     queue->dirty = false;
-    changes->queues.push_back({queue->name, queue->settings, queue->paused, queue->pause_reason, queue->version,
-                               queue->counts, queue->created, queue->pruned, std::nullopt});
+    changes->queues.push_back({queue->name, queue->settings, queue->paused, queue->pause_reason,
+                               queue->version, queue->counts, queue->created, queue->pruned,
+                               std::nullopt});
   }
   std::sort(changes->queues.begin(), changes->queues.end(),
             [](const Queue& a, const Queue& b) { return a.name.view() < b.name.view(); });
@@ -145,7 +149,8 @@ void changes_stored(ShardState& state) {
     if (slot.ord == ord && !slot.dirty && is_terminal(slot.state)) evict(state, index);
   }
   for (const JobId& id : stored.deleted) state.changes.tombstones.erase(id);
-  for (const JobId& id : state.changes.deleted) state.changes.tombstones.insert(id);  // deleted again since
+  for (const JobId& id : state.changes.deleted)
+    state.changes.tombstones.insert(id);  // deleted again since
 }
 
 }  // namespace millrace::core

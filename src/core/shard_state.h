@@ -1,4 +1,5 @@
-// All live state of a shard. apply() alone changes it; what decides reads it through a const reference.
+// All live state of a shard. apply() alone changes it; what decides reads it through a const
+// reference.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,8 @@ std::string UniqueIndex::name(std::string_view queue, std::string_view key) {
   return result.append(key);
 }
 
-const UniqueIndex::Holder* UniqueIndex::find(std::string_view queue, std::string_view key, Time now) const {
+const UniqueIndex::Holder* UniqueIndex::find(std::string_view queue, std::string_view key,
+                                             Time now) const {
   const auto found = holders_.find(name(queue, key));
   if (found == holders_.end()) return nullptr;
   const Holder& holder = found->second;

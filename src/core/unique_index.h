@@ -1,4 +1,5 @@
-// Unique keys: which job of a queue holds each, while it is live and for as long after its submission as it asked.
+// Unique keys: which job of a queue holds each, while it is live and for as long after its
+// submission as it asked.
 #pragma once
 
 #include <optional>
@@ -7,9 +8,9 @@
 #include <utility>
 
 #include "absl/container/btree_set.h"
-#include "base/string_map.h"
 #include "base/bytes.h"
 #include "base/ids.h"
+#include "base/string_map.h"
 #include "base/time.h"
 
 namespace millrace::core {
@@ -25,8 +26,10 @@ class UniqueIndex {
   const Holder* find(std::string_view queue, std::string_view key, Time now) const;
   // A live job takes the key, whoever held it. True: an ended job held it until now.
   bool take(std::string_view queue, std::string_view key, const JobId& job);
-  // The holder has ended; it holds the key until then, or frees it (none). False: another job holds it, or nobody.
-  bool ended(std::string_view queue, std::string_view key, const JobId& job, std::optional<Time> hold_until);
+  // The holder has ended; it holds the key until then, or frees it (none). False: another job holds
+  // it, or nobody.
+  bool ended(std::string_view queue, std::string_view key, const JobId& job,
+             std::optional<Time> hold_until);
   // Takes out the keys whose hold ends at or before `until`.
   void release(Time until);
 
