@@ -36,7 +36,9 @@ JobId IdMaker::make(Time now, std::string_view queue) {
 }
 
 void Call::abandon() {
-  if (waiting_ != nullptr) waiting_->give_up();
+  if (waiting_ == nullptr) return;
+  abandoned_ = true;
+  waiting_->give_up();
 }
 
 void Call::refuse(const api::Problem& problem) {

@@ -121,8 +121,9 @@ class Call {
   Blocking<Function> blocking(Function& function) {
     return Blocking<Function>(services.readers, port, function);
   }
-  // The client has gone.
+  // The client has gone: if it waits, the wait is given up, and what is answered goes nowhere.
   void abandon();
+  bool abandoned() const { return abandoned_; }
 
   // --- Answering.
   void refuse(const api::Problem& problem);
@@ -135,6 +136,7 @@ class Call {
 
  private:
   Ask* waiting_ = nullptr;
+  bool abandoned_ = false;
 };
 
 api::Problem problem_of(engine::Unavailable why);

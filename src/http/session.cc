@@ -315,6 +315,9 @@ Task<bool> Session::flush() {
 
 // --- Answers.
 
+// In the log only, where other servers have the same number for it.
+constexpr int kClientGone = 499;
+
 // What can't be framed has no next request behind it.
 void Session::refuse(const GuardFault& fault) {
   if (call_.head == nullptr) call_.request_id = make_request_id(call_.ids);
@@ -353,6 +356,11 @@ void Session::report(std::size_t body_bytes) {
   if (call_.access != nullptr) record.token_name = call_.access->settings().name;
   record.problem = call_.response.problem;
   record.note = call_.note;
+  if (call_.abandoned()) {
+    record.status = kClientGone;
+    record.sent_bytes = 0;
+    record.problem = "client_gone";
+  }
   thread_.observer().answered(record);
 }
 
