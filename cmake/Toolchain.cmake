@@ -28,7 +28,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   target_compile_options(millrace_options INTERFACE -Wthread-safety)
 elseif(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # GCC 12 reports these inside its own library headers at -O2 (known false positives).
-  target_compile_options(millrace_options INTERFACE -Wno-restrict -Wno-maybe-uninitialized -Wno-dangling-pointer)
+  target_compile_options(millrace_options INTERFACE
+    -Wno-restrict -Wno-maybe-uninitialized -Wno-dangling-pointer -Wno-free-nonheap-object -Wno-stringop-overflow)
 endif()
 if(MILLRACE_SANITIZE)
   target_compile_options(millrace_options INTERFACE
