@@ -9,6 +9,7 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 option(MILLRACE_WERROR "Warnings are errors" ON)
 set(MILLRACE_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them")
 option(MILLRACE_FUZZ "Build the libFuzzer targets (Clang)" OFF)
+option(MILLRACE_MUTANTS "Known bugs can be planted (src/base/mutant.h)" OFF)
 
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
@@ -45,6 +46,10 @@ endif()
 if(MILLRACE_FUZZ)
   target_compile_options(millrace_options INTERFACE -fsanitize=fuzzer-no-link)
   target_link_options(millrace_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+if(MILLRACE_MUTANTS)
+  target_compile_definitions(millrace_options INTERFACE MILLRACE_MUTANTS)
 endif()
 
 find_program(MOLD_PROGRAM mold)

@@ -1,0 +1,53 @@
+#include "base/mutant.h"
+
+#include <array>
+#include <cstddef>
+
+namespace millrace {
+namespace {
+
+constexpr std::array<std::string_view, static_cast<std::size_t>(Mutant::kLast)> kNames = {
+    "none",
+    "reply-before-commit",
+    "refusal-before-commit",
+    "skip-sync",
+    "retry-sync",
+    "checksum-ignored",
+    "append-ignores-predecessor",
+    "fence-checked-early",
+    "unknown-appended-anew",
+    "unknown-settled-by-looking",
+    "flush-unfenced",
+    "stale-prefetch",
+    "wake-up-dropped",
+    "timers-on-wall-clock",
+    "token-unchecked",
+    "tokens-restart",
+    "attempt-counted-at-nack",
+    "lease-expires-early",
+    "leases-expired-at-restart",
+    "late-key",
+    "partial-atomic-enqueue",
+    "backoff-overflow",
+    "late-ack-overwrites",
+    "retry-without-record",
+    "pause-forgotten",
+    "payload-normalised",
+};
+static_assert(!kNames.back().empty(), "a name for each");
+
+}  // namespace
+
+std::string_view mutant_name(Mutant mutant) {
+  const auto index = static_cast<std::size_t>(mutant);
+  return index < kNames.size() ? kNames[index] : std::string_view();
+}
+
+Mutant mutant_by_name(std::string_view name) {
+  for (std::size_t i = 0; i < kNames.size(); ++i) {
+    if (kNames[i] == name) return static_cast<Mutant>(i);
+  }
+  return Mutant::kNone;
+}
+
+}  // namespace millrace

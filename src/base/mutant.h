@@ -1,0 +1,54 @@
+// Known bugs that can be planted on purpose, to show that the checks find them. Only a build with
+// MILLRACE_MUTANTS (preset `mutants`) can hold them; elsewhere mutated() is the constant false, and
+// nothing of this is in the binary. `tools/soak mutants` plants each in turn.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace millrace {
+
+enum class Mutant : std::uint8_t {
+  kNone,
+  kReplyBeforeCommit,    // answers leave before their batch is durable
+  kRefusalBeforeCommit,  // only refusals do
+  kSkipSync,             // the journal commits without a sync
+  kRetrySync,            // a failed sync is tried again and believed
+  kChecksumIgnored,      // damaged journal rows are used
+  kAppendIgnoresPredecessor,
+  kFenceCheckedEarly,    // looked at before the append's transaction, not in it
+  kUnknownAppendedAnew,  // an append of unknown outcome is repeated as the next row
+  kUnknownSettledByLooking,
+  kFlushUnfenced,  // the projection does not look where the progress stands
+  kStalePrefetch,  // the tables' job wins over memory's
+  kWakeUpDropped,
+  kTimersOnWallClock,
+  kTokenUnchecked,
+  kTokensRestart,  // each term counts its tokens from the same number
+  kAttemptCountedAtNack,
+  kLeaseExpiresEarly,
+  kLeasesExpiredAtRestart,
+  kLateKey,  // an idempotency key is stored after its batch
+  kPartialAtomicEnqueue,
+  kBackoffOverflow,
+  kLateAckOverwrites,   // a terminal job takes another outcome
+  kRetryWithoutRecord,  // the event needs a job that only the leader had
+  kPauseForgotten,      // the flag is not durable
+  kPayloadNormalised,   // white space in payloads is not kept
+  kLast,
+};
+
+#ifdef MILLRACE_MUTANTS
+// The one that is planted; set once, at start.
+inline Mutant planted_mutant = Mutant::kNone;
+inline bool mutated(Mutant mutant) { return planted_mutant == mutant; }
+#else
+constexpr bool mutated(Mutant) { return false; }
+#endif
+
+// "reply-before-commit" for kReplyBeforeCommit; empty when there is none of that number.
+std::string_view mutant_name(Mutant mutant);
+// kNone: unknown.
+Mutant mutant_by_name(std::string_view name);
+
+}  // namespace millrace
