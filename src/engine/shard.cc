@@ -130,14 +130,16 @@ std::optional<Time> Shard::Impl::next_deadline() const {
   return earliest;
 }
 
-void Shard::Impl::step(Time now) {
+bool Shard::Impl::step(Time now) {
   move_clock(now);
-  if (ended_) return;
+  if (ended_) return false;
   if (refuses_all()) {
     refuse_all(Unavailable::kStorage);
-  } else if (may_decide()) {
-    decide_step();
+    return false;
   }
+  if (!may_decide()) return false;
+  decide_step();
+  return true;
 }
 
 void Shard::Impl::append_done(const store::AppendResult& result, Time now) {
@@ -284,7 +286,7 @@ void Shard::offer(Request request, ReplyPort& port, Ticket ticket) {
   impl_->offer(make_task(std::move(request), {&port, ticket}));
 }
 void Shard::cancel(ReplyPort& port, Ticket ticket) { impl_->cancel({&port, ticket}); }
-void Shard::step(Time now) { impl_->step(now); }
+bool Shard::step(Time now) { return impl_->step(now); }
 void Shard::grant_grace(Duration by) { impl_->grant_grace(by); }
 const store::JournalRow* Shard::next_append() { return impl_->next_append(); }
 void Shard::append_done(const store::AppendResult& result, Time now) {

@@ -73,8 +73,9 @@ class Shard {
   // Decides what was offered (as much as fits one body) unless a decided row already waits behind
   // one in flight, or one is in flight and little has been offered: that waits for append_done(),
   // to be committed together. So step() is due after offer(), after append_done(), after
-  // flush_done() and at next_wakeup().
-  void step(Time now);
+  // flush_done() and at next_wakeup(). False: it decided nothing, what was offered waits on (or was
+  // refused, where the journal has failed for too long).
+  bool step(Time now);
   // Nothing could run for `by` (the process was stopped, or the clock is moved ahead by as much):
   // live leases get it back with the next step.
   void grant_grace(Duration by);

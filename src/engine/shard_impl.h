@@ -50,7 +50,7 @@ class Shard::Impl {
 
   void offer(Task task);
   void cancel(const Asker& asker);
-  void step(Time now);
+  bool step(Time now);
   const store::JournalRow* next_append() { return ended_ ? nullptr : pipeline_.next(now_); }
   void append_done(const store::AppendResult& result, Time now);
   std::optional<Flush> next_flush(Time now);

@@ -14,7 +14,7 @@
 #include "server/config.h"
 #include "server/config_keys.h"
 #include "server/serve.h"
-#include "server/shard_clock.h"
+#include "server/system_time.h"
 #include "server/token.h"
 #include "server/verify.h"
 

@@ -237,11 +237,9 @@ Time Driver::wake_up() {
                     {{"ms", slept.count()}});
     shard_->grant_grace(slept);
   }
-  const Duration ahead = clock_.wall_ahead();
-  if (ahead > core::kMaxClockLag) {
+  if (const Duration ahead = clock_.catch_up(); ahead > Duration{0}) {
     parts_.log.warn("the wall clock is ahead: following it, live leases get as much more time",
                     {{"ahead_ms", ahead.count()}});
-    clock_.step(ahead);
     shard_->grant_grace(ahead);
   }
   return clock_.now();

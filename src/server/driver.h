@@ -19,10 +19,10 @@
 #include "base/time.h"
 #include "engine/gateway.h"
 #include "engine/shard.h"
+#include "engine/shard_clock.h"
 #include "server/journal_thread.h"
 #include "server/liveness.h"
 #include "server/projection_thread.h"
-#include "server/shard_clock.h"
 #include "server/trim_policy.h"
 #include "store/tables.h"
 
@@ -61,7 +61,7 @@ class Driver final : public engine::Gateway {
  public:
   struct Parts {
     store::Store& store;
-    const TimeSource& time;
+    const engine::TimeSource& time;
     engine::DurableObserver& observer;  // called on the shard's thread
     DriverProbe& probe;
     // Regular work that may block for a read or write of the store; about once a second, on the
@@ -144,7 +144,7 @@ class Driver final : public engine::Gateway {
 
   const DriverOptions options_;
   Parts parts_;
-  ShardClock clock_;
+  engine::ShardClock clock_;
   std::unique_ptr<engine::Shard> shard_;  // the shard's thread's alone
   LivenessFile liveness_;
 

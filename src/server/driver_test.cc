@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/random.h"
+#include "server/system_time.h"
 #include "store/memory/memory_store.h"
 
 namespace millrace::server {
@@ -20,7 +21,7 @@ using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
 
 // A clock that runs, and can be moved.
-class MovableTime final : public TimeSource {
+class MovableTime final : public engine::TimeSource {
  public:
   Time wall() const override { return system_time().wall() + Duration(moved_ms_.load()); }
   std::chrono::nanoseconds since_boot() const override { return system_time().since_boot(); }

@@ -26,6 +26,7 @@
 #include "server/process.h"
 #include "server/request_log.h"
 #include "server/statistics_keeper.h"
+#include "server/system_time.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace millrace::server {

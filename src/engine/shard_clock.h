@@ -1,6 +1,5 @@
-// The one place where clocks are read. The shard's time starts at the later of its last journaled
-// time and the wall clock, advances with the clock that counts suspension, steps forward when told,
-// and never goes back.
+// The shard's time: starts at the later of its last journaled time and the wall clock, advances
+// with the clock that counts suspension, steps forward when told, and never goes back.
 #pragma once
 
 #include <atomic>
@@ -9,9 +8,9 @@
 
 #include "base/time.h"
 
-namespace millrace::server {
+namespace millrace::engine {
 
-// The system's clocks; tests hand in their own. Any thread.
+// Where time comes from: the system's clocks, a test's, or the simulator's. Any thread.
 class TimeSource {
  public:
   virtual ~TimeSource() = default;
@@ -19,7 +18,6 @@ class TimeSource {
   // Monotonic since the machine started, also while it sleeps.
   virtual std::chrono::nanoseconds since_boot() const = 0;
 };
-const TimeSource& system_time();
 
 class ShardClock {
  public:
@@ -29,8 +27,9 @@ class ShardClock {
   Time now() const;
   // How far the wall clock is ahead (negative: behind). One that is behind is not followed.
   Duration wall_ahead() const { return source_.wall() - now(); }
-  // From now on the time is `by` later. The shard's thread, which journals the step.
-  void step(Duration by) { offset_ms_.fetch_add(by.count(), std::memory_order_relaxed); }
+  // Follows a wall clock that is more than kMaxClockLag ahead; returns by how much, which live
+  // leases are to get as grace, or zero. The shard's thread.
+  Duration catch_up();
 
  private:
   std::int64_t boot_ms() const;
@@ -39,4 +38,4 @@ class ShardClock {
   std::atomic<std::int64_t> offset_ms_;  // shard time - time since boot; only grows
 };
 
-}  // namespace millrace::server
+}  // namespace millrace::engine

@@ -1,0 +1,10 @@
+// The one place where clocks are read.
+#pragma once
+
+#include "engine/shard_clock.h"
+
+namespace millrace::server {
+
+const engine::TimeSource& system_time();
+
+}  // namespace millrace::server
