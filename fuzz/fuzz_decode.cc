@@ -56,7 +56,6 @@ void check_job(std::string_view body, const JobSubmission& job) {
 }
 
 void check_ack(std::string_view body, const Ack& ack) {
-  MILLRACE_CHECK(ack.token != millrace::kNoToken);
   MILLRACE_CHECK(ack.outcome != Outcome::kSnoozed || ack.delay);
   MILLRACE_CHECK(!ack.error || ack.error->message.size() <= kErrorMessageBytes);
   check_raw(body, ack.result, small_limits().payload_bytes);
@@ -84,13 +83,15 @@ void check_items(const std::vector<Item<T>>& items, Check&& check_value) {
   }
 }
 
+constexpr std::uint8_t kBodies = 20;
+
 void decode(std::uint8_t which, std::string_view body) {
   const DecodeLimits limits = small_limits();
   const auto nothing = [](const auto&) {};
   const auto job = [&](const JobSubmission& value) { check_job(body, value); };
   const auto ack = [&](const Ack& value) { check_ack(body, value); };
   const JobId id;
-  switch (which % 16) {
+  switch (which % kBodies) {
     case 0:
       return check(decode_job(body, limits), job);
     case 1:
@@ -130,8 +131,16 @@ void decode(std::uint8_t which, std::string_view body) {
                    [](const Purge& purge) { MILLRACE_CHECK(!purge.states.empty()); });
     case 14:
       return check(decode_retry(body, limits), nothing);
-    default:
+    case 15:
       return check(decode_backup(body, limits), nothing);
+    case 16:
+      return check(decode_release(body, id, limits), ack);
+    case 17:
+      return check(decode_cancel(body, limits), nothing);
+    case 18:
+      return check(decode_pause(body, limits), nothing);
+    default:
+      return check(decode_nothing(body, limits), nothing);
   }
 }
 

@@ -1,4 +1,5 @@
-// Any bytes as a query string of each call, as `q`, and as a path; the first byte says which.
+// Any bytes as a query string of each call, as `q`, as the headers that have a grammar of their
+// own, and as a path; the first byte says which.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -12,6 +13,7 @@
 #include "api/query.h"
 #include "api/routes.h"
 #include "api/stats.h"
+#include "api/submission.h"
 #include "base/check.h"
 
 namespace {
@@ -44,13 +46,26 @@ void check_query(std::string_view text) {
   }
 }
 
+void check_route(Method method, std::string_view path) {
+  const RouteMatch match = match_route(method, path);
+  const bool found = match.result == RouteMatch::Result::kFound;
+  MILLRACE_CHECK(found == (match.route != nullptr));
+  MILLRACE_CHECK(is_utf8(match.parameter));
+  if (found) {
+    MILLRACE_CHECK(match.parameter.empty() ==
+                   (match.route->pattern.find('{') == std::string_view::npos));
+  }
+  const bool other = match.result == RouteMatch::Result::kMethodNotAllowed;
+  MILLRACE_CHECK(other == !match.allow.empty());
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::vector<char> memory(data + 1, data + size);
   const std::string_view text(memory.data(), memory.size());
-  switch (data[0] % 6) {
+  switch (data[0] % 12) {
     case 0:
       check_query(text);
       break;
@@ -66,10 +81,29 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     case 4:
       check(decode_stats_query(text));
       break;
+    case 5:
+      for (const Method method : {Method::kGet, Method::kHead, Method::kPost, Method::kPut,
+                                  Method::kPatch, Method::kDelete, Method::kOther}) {
+        check_route(method, text);
+      }
+      break;
+    case 6:
+      check(decode_include_query(text));
+      break;
+    case 7:
+      check(decode_page_query(text));
+      break;
+    case 8:
+      check(decode_no_query(text));
+      break;
+    case 9:
+      check(decode_verbose_query(text));
+      break;
+    case 10:
+      check(decode_if_match(text));
+      break;
     default:
-      const RouteMatch match = match_route(Method::kPost, text);
-      MILLRACE_CHECK((match.result == RouteMatch::Result::kFound) == (match.route != nullptr));
-      MILLRACE_CHECK(is_utf8(match.parameter));
+      check(decode_idempotency_key(text));
       break;
   }
   return 0;

@@ -1,0 +1,74 @@
+// Runs a fuzz target over the files of its corpus, without libFuzzer: what the fuzzers once found
+// is checked in every build.
+//
+//   fuzz_<name> FILE-OR-DIRECTORY...
+//
+// Exits 0 when the target took all of them; names the file that it did not take.
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+
+namespace {
+
+std::string running;  // the file under the target, for the handler
+
+void say(const char* text) { (void)!::write(STDERR_FILENO, text, std::strlen(text)); }
+
+// An exit code of its own instead of a signal, so that a test can expect it.
+extern "C" void on_abort(int) {
+  say("the target stopped at ");
+  say(running.c_str());
+  say("\n");
+  ::_exit(1);
+}
+
+std::vector<std::filesystem::path> files_of(int count, char** arguments) {
+  std::vector<std::filesystem::path> files;
+  for (int i = 1; i < count; ++i) {
+    if (!std::filesystem::is_directory(arguments[i])) {
+      files.emplace_back(arguments[i]);
+      continue;
+    }
+    for (const auto& entry : std::filesystem::directory_iterator(arguments[i])) {
+      files.push_back(entry.path());
+    }
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const std::vector<std::filesystem::path> files = files_of(count, arguments);
+  if (files.empty()) {
+    std::fprintf(stderr, "usage: %s FILE-OR-DIRECTORY...   (nothing to run)\n", arguments[0]);
+    return 2;
+  }
+  std::signal(SIGABRT, &on_abort);
+  std::signal(SIGSEGV, &on_abort);
+  for (const auto& file : files) {
+    running = file.string();
+    std::ifstream stream(file, std::ios::binary);
+    const std::vector<char> bytes{std::istreambuf_iterator<char>(stream), {}};
+    if (!stream) {
+      std::fprintf(stderr, "%s can't be read\n", running.c_str());
+      return 2;
+    }
+    LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+  }
+  std::printf("%zu inputs\n", files.size());
+  return 0;
+}
