@@ -1,6 +1,7 @@
 // What each event does to the state. Nothing else changes it.
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "core/shard_state.h"
@@ -162,7 +163,9 @@ void Applier::forget(SlotIndex index) {
   state_.changes.note(queue);
   if (slot.stored) state_.changes.note_deleted(slot.id);
   state_.by_id.erase(slot.id);
-  state_.buried[slot.id] = index;
+  // An id may be used again, and its job forgotten again, within one step: the last one stays.
+  const auto [buried, first] = state_.buried.try_emplace(slot.id, index);
+  if (!first) drop(std::exchange(buried->second, index));
 }
 
 void Applier::set_payload(JobSlot& slot, const SharedBytes& payload) {

@@ -139,6 +139,28 @@ TEST(Delete, AnyButARunningJobWhereverItIs) {
   EXPECT_EQ(s.queue().pruned, 2u);
 }
 
+TEST(Delete, AnIdThatIsUsedAgainAndDeletedAgainWithinAStep) {
+  struct NoTables final : Prefetched {
+    const Job* find(const JobId&) const override { return nullptr; }
+  };
+  Machine machine{MachineOptions{}};
+  const Time now = time_from_ms(1'700'000'000'000);
+  std::vector<Event> events;
+  for (int round = 0; round < 3; ++round) {
+    Enqueue enqueue;
+    enqueue.jobs.push_back(Scenario::spec("a"));
+    machine.decide(enqueue, now, NoTables(), Admission::kOpen, events);
+    machine.decide(Delete{{Scenario::id("a")}, DeleteCause::kOperator}, now, NoTables(),
+                   Admission::kOpen, events);
+    machine.check_invariants();
+  }
+  EXPECT_FALSE(machine.view(Scenario::id("a")) == nullptr);  // the one deleted last, until the end
+  machine.end_step();
+  machine.check_invariants();
+  EXPECT_EQ(machine.bytes_held(), 0u);
+  EXPECT_EQ(machine.view(Scenario::id("a")), nullptr);
+}
+
 TEST(Delete, RetentionTakesOnlyWhatIsStillDue) {
   Scenario s;
   s.enqueue({Scenario::spec("a"), Scenario::spec("b")});
