@@ -1,0 +1,114 @@
+"""A client that writes down everything it asked and what it was told."""
+
+import http.client
+import json
+import random
+import threading
+import time
+
+import history
+
+TIMEOUT_S = 2.5
+# Refused before it was decided: nothing happened.
+REFUSALS_OF_503 = {"overloaded", "draining"}
+
+
+class Actor(threading.Thread):
+    """One client with one connection, on a thread of its own where it is started."""
+
+    def __init__(self, name, port, directory, seed, stop=None):
+        super().__init__(name=name, daemon=True)
+        self.port = port
+        self.dice = random.Random(f"{seed}/{name}")
+        self.stop = stop or threading.Event()
+        self.failure = None
+        self._connection = None
+        self._file = open(f"{directory}/{name}.jsonl", "a", buffering=1 << 16)
+
+    def run(self):
+        try:
+            while not self.stop.is_set():
+                self.act()
+        except Exception as error:  # a fault of the harness: the round must say so
+            self.failure = error
+            raise
+        finally:
+            self.close()
+
+    def act(self):
+        raise NotImplementedError
+
+    def rest(self, low_s, high_s):
+        self.stop.wait(self.dice.uniform(low_s, high_s))
+
+    def close(self):
+        self._disconnect()
+        self._file.close()
+
+    # One request, written down.
+
+    def call(self, op, method, path, args, body=None, headers=None, timeout_s=TIMEOUT_S, view=None):
+        """Sends one request; returns its Record, or None where nobody listened, so that nothing can
+        have happened. `view(reply)` picks what the record keeps of an answer that was ok.
+        """
+        record = history.Record(self.name, op, time.monotonic(), 0.0, "maybe", args)
+        try:
+            if self._connection is None:
+                self._connect(timeout_s)
+        except OSError:
+            self._disconnect()
+            self.rest(0.02, 0.06)
+            return None
+        try:
+            self._connection.sock.settimeout(timeout_s)
+            self._exchange(record, method, path, body, headers, view)
+        except (OSError, http.client.HTTPException):
+            self._disconnect()
+        record.end = time.monotonic()
+        self._file.write(record.line() + "\n")
+        if record.outcome == "maybe":
+            self.rest(0.005, 0.03)
+        return record
+
+    def _exchange(self, record, method, path, body, headers, view):
+        raw = None if body is None else json.dumps(body, separators=(",", ":")).encode()
+        sent = {"Content-Type": "application/json"} if raw is not None else {}
+        self._connection.request(method, path, raw, {**sent, **(headers or {})})
+        answer = self._connection.getresponse()
+        text = answer.read()
+        if answer.will_close:
+            self._disconnect()
+        record.status = answer.status
+        if answer.status < 300:
+            record.outcome = "ok"
+            if view:
+                record.reply = view(json.loads(text), answer.status)
+            return
+        record.code = json.loads(text)["code"]
+        known = answer.status < 500 or record.code in REFUSALS_OF_503
+        record.outcome = "no" if known else "maybe"
+
+    def _connect(self, timeout_s):
+        self._connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout_s)
+        self._connection.connect()
+
+    def _disconnect(self):
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def seen(job, _status=200):
+    """What a record keeps of a job that an answer shows."""
+    names = ("id", "state", "version", "generation", "attempt")
+    return {"items": [{"status": 200, **{name: job[name] for name in names}}]}
+
+
+def results(reply, _status=200):
+    """What a record keeps of a batch call's answer."""
+    names = ("status", "id", "state", "version")
+    return {
+        "items": [
+            {name: result[name] for name in names if name in result} for result in reply["results"]
+        ]
+    }

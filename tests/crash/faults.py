@@ -1,0 +1,419 @@
+"""The faults, one function each, by name.
+
+A fault gets the rig with a server under load, does its harm, and leaves a server that serves, or
+raises Trouble. Those that need something beforehand (a small disk, a clock of their own) have a
+function in PREPARE, which raises Skipped where this machine can't.
+"""
+
+import os
+import pathlib
+import resource
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+import history
+from rig import Trouble, harness
+
+LIBFAKETIME = "faketime/libfaketimeMT.so.1"
+LIBRARY_DIRECTORIES = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib")
+DISK_BYTES = 96 << 20
+REFUSAL_TIMEOUT_S = 15
+HOUR_S, DAY_S = 3600, 86400
+CLOCK_LAG_S = 1.5  # libfaketime looks at its file once a second
+
+
+class Skipped(Exception):
+    """Why a fault can't be injected here."""
+
+
+# The process is killed, stopped, asked to go.
+
+
+def kill(rig):
+    rig.kill()
+    time.sleep(rig.dice.choice((0, 0, 0.05, 0.5, 1.2)))
+    rig.start()
+
+
+def kill_in_a_row(rig):
+    for _ in range(rig.dice.randint(3, 6)):
+        rig.kill()
+        rig.start()
+        time.sleep(rig.dice.uniform(0, 0.4))
+
+
+def kill_in_recovery(rig):
+    """Killed so soon after its start that it has not come up, again and again."""
+    rig.kill()
+    for _ in range(rig.dice.randint(2, 6)):
+        rig.server.spawn()
+        time.sleep(rig.dice.uniform(0.001, 0.06))
+        rig.kill()
+    rig.start()
+
+
+def stop_and_continue(rig):
+    """Stands still for longer than most leases last."""
+    rig.server.signal(signal.SIGSTOP)
+    time.sleep(rig.dice.uniform(1.2, 3.2))
+    rig.server.signal(signal.SIGCONT)
+    rig.await_service("stopped and continued")
+
+
+def short_pauses(rig):
+    for _ in range(rig.dice.randint(6, 15)):
+        rig.server.signal(signal.SIGSTOP)
+        time.sleep(rig.dice.uniform(0.02, 0.3))
+        rig.server.signal(signal.SIGCONT)
+        time.sleep(rig.dice.uniform(0.01, 0.1))
+    rig.await_service("many short pauses")
+
+
+def stop_politely(rig):
+    rig.server.signal(signal.SIGTERM)
+    status = rig.server.wait()
+    if status != 0:
+        raise Trouble(f"SIGTERM under load: exit status {status}\n{rig.server.log[-1500:]}")
+    rig.start()
+
+
+def stop_impatiently(rig):
+    rig.server.signal(signal.SIGTERM)
+    time.sleep(rig.dice.uniform(0, 0.02))
+    rig.server.signal(rig.dice.choice((signal.SIGTERM, signal.SIGINT)))
+    status = rig.server.wait()
+    if status not in (0, 130):
+        raise Trouble(f"two signals under load: exit status {status}\n{rig.server.log[-1500:]}")
+    rig.start()
+
+
+# The machine runs out of something.
+
+
+def disk_full(rig):
+    """No room, for a while: writes are refused with a clear problem, and then all is well again."""
+    ballast = rig.server.data.parent / "ballast"
+    fill(ballast, rig.dice.choice((0, 0, 40_000, 400_000)))
+    deadline = time.monotonic() + 20
+    refused = None
+    while refused is None:
+        record = rig.submit(size=4000)
+        rig.must_live("disk full")
+        if record and record.status == 503:
+            refused = record.code
+        elif time.monotonic() > deadline:
+            raise Trouble("disk full: nothing is refused")
+    if refused != "storage_unavailable":
+        raise Trouble(f"disk full: refused with {refused}")
+    time.sleep(rig.dice.uniform(0.1, 1.5))
+    rig.must_live("disk full")
+    ballast.unlink()
+    rig.await_service("disk full, and room again")
+
+
+def fill(path, room):
+    """A file that leaves so many bytes of its file system."""
+    with path.open("wb", buffering=0) as file:
+        try:
+            while True:
+                file.write(b"\0" * 65536)
+        except OSError:
+            pass
+        file.truncate(max(0, file.tell() - room))
+
+
+def small_disk(rig):
+    where = rig.server.home / "disk"
+    where.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES},mode=700", "millrace", str(where)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise Skipped(f"no small disk: {error}") from error
+    if done.returncode != 0:
+        raise Skipped(f"no small disk can be mounted: {done.stderr.strip()}")
+    rig.undo.append(lambda: subprocess.run(["umount", "-l", str(where)], check=False))
+    rig.server.data = where / "data"
+
+
+def descriptors(rig):
+    """Fewer descriptors than connections that knock."""
+    pid = rig.server.process.pid
+    before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    used = len(os.listdir(f"/proc/{pid}/fd"))
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (used + rig.dice.randint(0, 8), before[1]))
+    flood, deadline = [], time.monotonic() + rig.dice.uniform(0.5, 1.5)
+    while time.monotonic() < deadline and len(flood) < 400:
+        try:
+            flood.append(socket.create_connection(("127.0.0.1", rig.server.port), timeout=0.2))
+        except OSError:
+            time.sleep(0.01)
+    time.sleep(max(0, deadline - time.monotonic()))
+    rig.must_live("no descriptors left")
+    for each in flood:
+        each.close()
+    if rig.dice.random() < 0.5:  # else it recovers within its narrow limit
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+    rig.await_service("no descriptors left, and the flood over")
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+
+
+def memory(rig):
+    """No more memory: the server may refuse or end, but never do half of something."""
+    pid = rig.server.process.pid
+    before = resource.prlimit(pid, resource.RLIMIT_AS)
+    used = int(pathlib.Path(f"/proc/{pid}/statm").read_text().split()[0]) * resource.getpagesize()
+    limit = used + rig.dice.choice((0, 1 << 20, 8 << 20))
+    resource.prlimit(pid, resource.RLIMIT_AS, (limit, before[1]))
+    deadline = time.monotonic() + rig.dice.uniform(1, 2)
+    while time.monotonic() < deadline and rig.alive():
+        rig.submit(size=900_000)
+    if rig.alive():
+        resource.prlimit(pid, resource.RLIMIT_AS, before)
+        rig.note("memory: it lived on")
+    else:
+        rig.note(f"memory: it ended with {rig.server.wait()}")
+        rig.start()
+    rig.await_service("no memory, and memory again")
+
+
+def few_keys(rig):
+    """The budget of idempotency keys is spent: new ones are refused, and nothing is forgotten."""
+    deadline = time.monotonic() + 10
+    while True:
+        record = rig.submit(keyed=True)
+        if record and (record.status, record.code) == (503, "overloaded"):
+            return
+        if time.monotonic() > deadline:
+            raise Trouble(f"keys beyond max_keys are taken: {record}")
+
+
+def narrow_key_limit(rig):
+    rig.server.args += ["--limits-max-keys", str(rig.dice.choice((50, 200)))]
+
+
+# The data directory is not what it was. In each case the server must refuse to start and name the
+# file, or start and miss nothing; and with the good files back all is well.
+
+
+def damaged(rig):
+    name = rig.dice.choice(("journal.db", "jobs.db"))
+
+    def flip(data):
+        path = data / name
+        content = bytearray(path.read_bytes())
+        for _ in range(rig.dice.randint(1, 40)):
+            content[rig.dice.randrange(len(content))] ^= 1 << rig.dice.randrange(8)
+        path.write_bytes(content)
+
+    harm_files(rig, f"bits flipped in {name}", name, flip)
+
+
+def truncated(rig):
+    name = rig.dice.choice(("journal.db", "jobs.db"))
+
+    def cut(data):
+        path = data / name
+        os.truncate(path, rig.dice.randrange(path.stat().st_size))
+
+    harm_files(rig, f"{name} truncated", name, cut)
+
+
+def older(rig):
+    """A copy from before is put back in place of one file."""
+    name = rig.dice.choice(("journal.db", "jobs.db"))
+    stop_for_files(rig)
+    copy = rig.server.home / "older"
+    shutil.copytree(rig.server.data, copy)
+    rig.start()
+    time.sleep(1.5)
+
+    def swap(data):
+        shutil.copy(copy / name, data / name)
+
+    harm_files(rig, f"an older {name}", "journal", swap)
+    shutil.rmtree(copy)
+
+
+def foreign(rig):
+    name = rig.dice.choice(("journal.db", "jobs.db"))
+    other = harness.Server("--log-level", "error").start()
+    try:
+        other.client().post("/v1/jobs", {"type": "other"})
+        other.stop()
+
+        def swap(data):
+            shutil.copy(other.data / name, data / name)
+
+        harm_files(rig, f"another store's {name}", name, swap, must_refuse=True)
+    finally:
+        other.close()
+
+
+def missing(rig):
+    name = rig.dice.choice(("journal.db", "jobs.db"))
+
+    def remove(data):
+        (data / name).unlink()
+
+    harm_files(rig, f"no {name}", name, remove, must_refuse=True)
+
+
+def stop_for_files(rig):
+    """Stopped for good, so that what is in the write-ahead log is in the files too."""
+    rig.server.signal(signal.SIGTERM)
+    if rig.server.wait() != 0:
+        raise Trouble(f"SIGTERM: exit status {rig.server.process.returncode}")
+
+
+def harm_files(rig, what, name, harm, must_refuse=False):
+    """`harm(directory)` is done to the files of a stopped server, which is then started. Whatever
+    it does then is thrown away; clients do not see it.
+    """
+    stop_for_files(rig)
+    data, kept = rig.server.data, rig.server.home / "kept"
+    shutil.copytree(data, kept)
+    port, rig.server.port = rig.server.port, harness.free_port()
+    good, _ = look(rig)
+    put_back(kept, data)
+    harm(data)
+    harmed, said = look(rig)
+    verified = harness.run("admin", "verify", "--data", data).returncode if harmed else None
+    put_back(kept, data)
+    shutil.rmtree(kept)
+    rig.server.port = port
+    rig.start()
+    if harmed is None:
+        if name not in said:
+            raise Trouble(f"{what}: the refusal does not name it:\n{said[-1500:]}")
+        rig.note(f"{what}: refused: {said.strip()[-300:]}")
+        return
+    rig.note(f"{what}: served; verify exits with {verified}")
+    if must_refuse:
+        raise Trouble(f"{what}: served all the same")
+    compare(what, good, harmed)
+
+
+def look(rig):
+    """Starts the server; returns what it lists, None where it refuses, and what it said."""
+    mark = len(rig.server.log)
+    rig.server.spawn()
+    try:
+        harness.eventually(rig.server._ready, REFUSAL_TIMEOUT_S, what="a start or a refusal")
+        jobs = rig.list_jobs()
+        rig.server.kill()
+        return jobs, ""
+    except (AssertionError, OSError, Trouble) as error:
+        rig.note(f"no listing: {str(error)[-300:]}")
+    try:
+        status = rig.server.wait(REFUSAL_TIMEOUT_S)
+    except subprocess.TimeoutExpired as error:
+        raise Trouble(f"on harmed files: neither serves nor ends: {rig.server.log[mark:]}") from error
+    said = rig.server.log[mark:]
+    if status != 1:
+        raise Trouble(f"on harmed files: exit status {status}:\n{said[-1500:]}")
+    return None, said
+
+
+def put_back(kept, data):
+    shutil.rmtree(data)
+    shutil.copytree(kept, data)
+
+
+def compare(what, good, harmed):
+    """It served from harmed files: then it must serve what it would have served without."""
+    good = {job["id"]: job for job in good if job["queue"] != "brief"}
+    harmed = {job["id"]: job for job in harmed if job["queue"] != "brief"}
+    if good.keys() != harmed.keys():
+        differing = sorted(good.keys() ^ harmed.keys())
+        raise Trouble(f"{what}: served with other jobs, {len(differing)}: {differing[:3]}")
+    for job_id, job in good.items():
+        # Time goes on: what was not at its end may have changed its state, but not its payload.
+        names = list(job) if job["state"] in history.TERMINAL else ["payload", "queue", "type"]
+        for name in names:
+            if harmed[job_id][name] != job[name]:
+                values = f"{str(harmed[job_id][name])[:120]}, not {str(job[name])[:120]}"
+                raise Trouble(f"{what}: served job {job_id} with another {name}: {values}")
+
+
+# The wall clock.
+
+
+def clock(rig):
+    """Steps of an hour and of days, ahead and back, while it runs."""
+    for _ in range(rig.dice.randint(1, 3)):
+        set_clock(rig, rig.dice.choice((HOUR_S, -HOUR_S, 3 * DAY_S, 0, 2)))
+        time.sleep(rig.dice.uniform(0.3, 1.6))
+        rig.must_live("a clock that steps")
+    if rig.dice.random() < 0.5:
+        rig.kill()
+        set_clock(rig, rig.dice.choice((0, -DAY_S, DAY_S)))
+        rig.start()
+    rig.await_service("a clock that steps")
+
+
+def set_clock(rig, offset_s):
+    # Said before it is done: what is granted because of it comes after it in the records.
+    by = offset_s - rig.clock_offset_s
+    now = time.monotonic()
+    end = now + CLOCK_LAG_S
+    record = history.Record("rig-0", "step", now, end, "ok", {"seconds": by})
+    with (rig.records / "clock.jsonl").open("a") as file:
+        file.write(record.line() + "\n")
+    draft = rig.server.home / "clock.new"
+    draft.write_text(f"{offset_s:+d}\n")
+    draft.replace(rig.server.home / "clock")
+    rig.clock_offset_s = offset_s
+
+
+def own_clock(rig):
+    library = next(
+        (path for d in LIBRARY_DIRECTORIES if os.path.exists(path := f"{d}/{LIBFAKETIME}")), None
+    )
+    if library is None:
+        raise Skipped("no libfaketime (Debian's package faketime)")
+    rig.clock_offset_s = 0
+    (rig.server.home / "clock").write_text("+0\n")
+    rig.server.env.update(
+        LD_PRELOAD=library,
+        FAKETIME_TIMESTAMP_FILE=rig.server.home / "clock",
+        FAKETIME_DONT_FAKE_MONOTONIC="1",
+        FAKETIME_CACHE_DURATION="1",
+    )
+
+
+FAULTS = {
+    "kill": kill,
+    "kill-in-a-row": kill_in_a_row,
+    "kill-in-recovery": kill_in_recovery,
+    "stop-and-continue": stop_and_continue,
+    "short-pauses": short_pauses,
+    "stop-politely": stop_politely,
+    "stop-impatiently": stop_impatiently,
+    "disk-full": disk_full,
+    "descriptors": descriptors,
+    "memory": memory,
+    "few-keys": few_keys,
+    "damaged": damaged,
+    "truncated": truncated,
+    "older": older,
+    "foreign": foreign,
+    "missing": missing,
+    "clock": clock,
+}
+PREPARE = {"disk-full": small_disk, "few-keys": narrow_key_limit, "clock": own_clock}
+# What may come on top of a round's own fault.
+COMPANIONS = (
+    "kill",
+    "kill",
+    "kill-in-a-row",
+    "kill-in-recovery",
+    "stop-and-continue",
+    "short-pauses",
+    "stop-politely",
+    "stop-impatiently",
+    "descriptors",
+)

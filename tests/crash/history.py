@@ -1,0 +1,232 @@
+"""What clients saw, and what that says about each job.
+
+Every request is one record, a line of JSON: who, what, from when to when on the machine's monotonic
+clock, and how it came out: "ok" (it happened), "no" (refused: it did not happen), "maybe" (no
+answer, or a 5xx that leaves it open). A Book sorts the records of all clients by the jobs that they
+are about, beside what the server listed in the end.
+"""
+
+import collections
+import dataclasses
+import json
+import pathlib
+import zlib
+
+TERMINAL = {"succeeded", "dead", "cancelled", "expired"}
+ENDING_ACKS = {"succeeded": "succeeded", "dead": "dead", "cancelled": "cancelled"}
+
+
+def payload_of(nonce):
+    """The payload of the submission `nonce`, "client:serial:size": its bytes follow from its name,
+    so that an altered one shows.
+    """
+    size = int(nonce.rsplit(":", 1)[1])
+    word = f"{zlib.crc32(nonce.encode()):08x}"
+    return {"nonce": nonce, "pad": (word * (size // 8 + 1))[:size]}
+
+
+def result_of(job_id, token):
+    """What a worker that holds this lease reports."""
+    return {"job": job_id, "token": token}
+
+
+@dataclasses.dataclass(slots=True)
+class Record:
+    client: str
+    op: str
+    start: float
+    end: float
+    outcome: str
+    args: dict
+    reply: dict | None = None
+    status: int = 0
+    code: str | None = None
+
+    def line(self):
+        return json.dumps(dataclasses.asdict(self), separators=(",", ":"))
+
+
+def read_records(directory):
+    """All records of the files in `directory`, by when they began."""
+    records = []
+    for path in sorted(pathlib.Path(directory).glob("*.jsonl")):
+        with path.open() as lines:
+            records += [Record(**json.loads(line)) for line in lines]
+    records.sort(key=lambda record: record.start)
+    return records
+
+
+@dataclasses.dataclass(slots=True)
+class Fact:
+    """What one record says about one job."""
+
+    op: str
+    start: float
+    end: float
+    outcome: str
+    client: str
+    data: dict
+
+    def told(self, begin):
+        """For people: one line."""
+        details = " ".join(
+            f"{name}={value}" for name, value in self.data.items() if value is not None
+        )
+        return (
+            f"{self.start - begin:9.3f} to {self.end - begin:9.3f}  {self.client:<14} "
+            f"{self.op:<8} {self.outcome:<6} {details}"
+        )
+
+
+class Story:
+    """All facts about one job, each kind by when it began."""
+
+    def __init__(self, job_id):
+        self.id = job_id
+        self.facts = []
+        self.submits, self.claims, self.extends, self.acks = [], [], [], []
+        self.operations, self.reads = [], []
+
+    def add(self, fact):
+        self.facts.append(fact)
+        kinds = {
+            "submit": self.submits,
+            "claim": self.claims,
+            "extend": self.extends,
+            "ack": self.acks,
+            "read": self.reads,
+        }
+        kinds.get(fact.op, self.operations).append(fact)
+
+    def touched_by(self, *ops):
+        """The operators' facts of these kinds that happened or may have."""
+        return [fact for fact in self.operations if fact.op in ops and fact.outcome != "no"]
+
+    @property
+    def queue(self):
+        for fact in self.submits:
+            return fact.data["queue"]
+        return None
+
+
+class Book:
+    """The history, job by job, with the final look at the server."""
+
+    def __init__(self, records, final):
+        self.records = records
+        self.final = final
+        self.listing = {job["id"]: job for job in final["jobs"]}
+        self.stories = {}
+        self.submissions = collections.defaultdict(list)  # nonce -> facts, whatever came of them
+        self.ids_of = collections.defaultdict(set)  # nonce -> ids that the server showed for it
+        self.maybe_claims = collections.Counter()  # worker -> claims without an answer
+        self.queue_ops = collections.defaultdict(list)  # queue -> pause, resume and purge records
+        self.steps = []  # of the wall clock: when it was moved, at some moment from start to end
+        self.first_start = records[0].start if records else 0.0
+        for record in records:
+            self._take(record)
+        for job in final["jobs"]:
+            self._show(job["payload"], job["id"])
+        self._add_unknown_submits()
+
+    def story(self, job_id):
+        if job_id not in self.stories:
+            self.stories[job_id] = Story(job_id)
+        return self.stories[job_id]
+
+    def forward(self, start, end):
+        """By how much the wall clock was set ahead in a stretch of time."""
+        return sum(
+            max(0, step.args["seconds"])
+            for step in self.steps
+            if step.start <= end and step.end >= start
+        )
+
+    def told(self, job_id):
+        """The story of a job for people, in order."""
+        facts = sorted(self.story(job_id).facts, key=lambda fact: fact.start)
+        lines = [fact.told(self.first_start) for fact in facts]
+        job = self.listing.get(job_id)
+        return "\n".join([*lines, f"in the end: {json.dumps(job) if job else 'not listed'}"])
+
+    # Records to facts.
+
+    def _take(self, record):
+        if record.op == "submit":
+            self._take_submit(record)
+        elif record.op == "claim":
+            self._take_claim(record)
+        elif record.op in ("ack", "extend"):
+            self._take_items(record, record.args["items"])
+        elif record.op in ("pause", "resume", "purge"):
+            self.queue_ops[record.args["queue"]].append(record)
+        elif record.op == "step":
+            self.steps.append(record)
+        elif record.op == "read":
+            for seen in (record.reply or {}).get("items", []):
+                self._fact(record, seen["id"], record.outcome, seen)
+        else:
+            self._take_items(record, [{"id": job_id} for job_id in record.args["ids"]])
+
+    def _fact(self, record, job_id, outcome, data):
+        fact = Fact(record.op, record.start, record.end, outcome, record.client, data)
+        self.story(job_id).add(fact)
+        return fact
+
+    def _take_submit(self, record):
+        results = (record.reply or {}).get("items") or [{}] * len(record.args["jobs"])
+        for job, result in zip(record.args["jobs"], results):
+            outcome = item_outcome(record, result)
+            data = {
+                **job,
+                "queue": record.args["queue"],
+                "key": record.args.get("key"),
+                "atomic": record.args.get("atomic", False),
+                "shown": result.get("id"),
+                "version": result.get("version"),
+            }
+            shown = result.get("id") if outcome == "ok" else job.get("id")
+            fact = Fact("submit", record.start, record.end, outcome, record.client, data)
+            self.submissions[job["nonce"]].append(fact)
+            if shown:
+                self.story(shown).add(fact)
+            if outcome == "ok":
+                self.ids_of[job["nonce"]].add(result["id"])
+
+    def _take_claim(self, record):
+        if record.outcome == "maybe":
+            self.maybe_claims[record.args["worker"]] += 1
+        for job in (record.reply or {}).get("jobs", []):
+            data = {**job, "worker": record.args["worker"], "lease_s": job["lease_s"]}
+            payload = data.pop("payload")
+            self._fact(record, job["id"], "ok", data)
+            self._show(payload, job["id"])
+
+    def _take_items(self, record, items):
+        results = (record.reply or {}).get("items") or [{}] * len(items)
+        for item, result in zip(items, results):
+            data = {**record.args.get("shared", {}), **item, **result}
+            self._fact(record, item["id"], item_outcome(record, result), data)
+
+    def _show(self, payload, job_id):
+        if isinstance(payload, dict) and "nonce" in payload:
+            self.ids_of[payload["nonce"]].add(job_id)
+
+    def _add_unknown_submits(self):
+        """Submissions without an answer belong to the job that turned up with their payload."""
+        for nonce, facts in self.submissions.items():
+            for job_id in self.ids_of.get(nonce, ()):
+                story = self.story(job_id)
+                for fact in facts:
+                    if fact not in story.submits:
+                        story.add(fact)
+        for story in self.stories.values():
+            story.submits.sort(key=lambda fact: fact.start)
+
+
+def item_outcome(record, result):
+    """How one item of a request came out: the request's own outcome, or better, its result's."""
+    status = result.get("status")
+    if record.outcome != "ok" or status is None:
+        return record.outcome
+    return "ok" if status < 300 else "no" if status < 500 else "maybe"

@@ -1,0 +1,389 @@
+"""The clients that load the server: one process a role, several threads in each.
+
+    load.py ROLE --port N --records DIR --seed S --threads N
+
+runs until its standard input ends. What a thread does how often is drawn from its seed: some
+workers are honest, some stall past their lease, some walk away, some come with tokens of old.
+"""
+
+import argparse
+import random
+import sys
+import threading
+import uuid
+
+import actor
+import history
+
+QUEUES = ("orders", "mail", "brief", "ops")
+CLAIM_WAIT_MS = 300
+
+
+class Producer(actor.Actor):
+    """Submits jobs in all the ways there are. What got no answer and has a name of its own, a key
+    or an id, is asked again under that name until there is an answer.
+    """
+
+    def __init__(self, *args, **settings):
+        super().__init__(*args, **settings)
+        self.serial = 0
+        self.open = []  # submissions to repeat
+        ways = ("bare", "keyed", "named", "batch", "atomic")
+        self.weights = {way: self.dice.choice((0, 1, 2, 4)) for way in ways}
+        self.weights["keyed"] += 1
+        self.pause_s = self.dice.choice((0.004, 0.01, 0.02))
+
+    def act(self):
+        if self.open and self.dice.random() < 0.5:
+            submission = self.open.pop(self.dice.randrange(len(self.open)))
+        else:
+            way = self.dice.choices(list(self.weights), self.weights.values())[0]
+            submission = self.draw(way)
+        if self.submit(submission) == "maybe" and submission["repeatable"]:
+            self.open.append(submission)
+        elif submission.get("again") and self.dice.random() < 0.3:
+            self.open.append({**submission, "again": False})
+        self.rest(0, 2 * self.pause_s)
+
+    def draw(self, way):
+        """A new submission. Those with ids of their own stay away from queues whose jobs can go: a
+        key outlives its job, while an id would bring it back.
+        """
+        named = way in ("named", "batch", "atomic")
+        queue = self.dice.choice(("orders", "orders", "mail", "mail" if named else "brief"))
+        if not named and self.dice.random() < 0.4:
+            queue = "ops"
+        count = self.dice.choice((2, 5, 20, 60)) if way in ("batch", "atomic") else 1
+        jobs = [self.draw_job(queue, named) for _ in range(count)]
+        return {
+            "way": way,
+            "queue": queue,
+            "jobs": jobs,
+            "key": jobs[0]["nonce"] if way == "keyed" else None,
+            "repeatable": way != "bare",
+            "again": way != "bare",
+        }
+
+    def draw_job(self, queue, named):
+        self.serial += 1
+        size = self.dice.choice((0, 20, 200, 200, 2000))
+        return {
+            "nonce": f"{self.name}:{self.serial}:{size}",
+            "id": uuid7(self.dice) if named else None,
+            "priority": self.dice.choice((0, 0, 0, 1, -1)),
+            "delay_ms": self.dice.choice((0, 0, 0, 0, 50, 300, 900)),
+            "max_attempts": self.dice.choice((3, 5, 8)),
+        }
+
+    def submit(self, submission):
+        jobs, queue = submission["jobs"], submission["queue"]
+        args = {
+            "queue": queue,
+            "key": submission["key"],
+            "atomic": submission["way"] == "atomic",
+            "jobs": jobs,
+        }
+        bodies = [body_of(job, queue) for job in jobs]
+        if len(jobs) > 1:
+            record = self.call(
+                "submit",
+                "POST",
+                "/v1/jobs/batch",
+                args,
+                {"jobs": bodies, "atomic": args["atomic"]},
+                view=actor.results,
+            )
+        else:
+            headers = {"Idempotency-Key": submission["key"]} if submission["key"] else None
+            record = self.call(
+                "submit", "POST", "/v1/jobs", args, bodies[0], headers, view=submitted
+            )
+        return record.outcome if record else "maybe"
+
+
+class Worker(actor.Actor):
+    """Claims jobs, works on them for a moment, and says how it went, as its character has it."""
+
+    CHARACTERS = ("honest", "honest", "poller", "sleeper", "deserter", "forger")
+
+    def __init__(self, *args, **settings):
+        super().__init__(*args, **settings)
+        number = int(self.name.rsplit("-", 1)[1])
+        self.character = self.CHARACTERS[number % len(self.CHARACTERS)]
+        self.acks = []  # to be sent with the next poll
+        self.past = []  # items acked, to be sent again by a forger
+        self.past_jobs = []
+        self.limit = self.dice.choice((1, 5, 20, 50))
+
+    def act(self):
+        jobs = self.poll() if self.character == "poller" else self.claim()
+        if not jobs:
+            return
+        self.rest(0, 0.02)
+        if self.dice.random() < 0.25 or self.character == "sleeper":
+            self.extend(jobs)
+        if self.character == "deserter" and self.dice.random() < 0.3:
+            return
+        if self.character == "sleeper" and self.dice.random() < 0.3:
+            self.rest(1.0, 2.4)
+        items = [self.verdict(job) for job in jobs]
+        if self.character == "poller":
+            self.acks += items
+            return
+        if self.ack(items) == "maybe" and self.dice.random() < 0.9:
+            self.ack(items)
+        self.past = (self.past + items)[-50:]
+        if self.character == "forger":
+            self.forge()
+
+    def claim_body(self):
+        queues = list(QUEUES)
+        self.dice.shuffle(queues)
+        body = {"queues": queues, "limit": self.limit, "wait_ms": CLAIM_WAIT_MS}
+        lease_ms = self.dice.choice((None, 1000, 1500, 3000))
+        return {**body, "lease_ms": lease_ms} if lease_ms else body
+
+    def claim(self):
+        body = {**self.claim_body(), "worker": {"id": self.name}}
+        lease_s = body.get("lease_ms", 2000) / 1000
+        record = self.call(
+            "claim",
+            "POST",
+            "/v1/claim",
+            {"worker": self.name, "queues": body["queues"]},
+            body,
+            view=lambda reply, _: {"jobs": [granted(job, lease_s) for job in reply["jobs"]]},
+        )
+        return record.reply["jobs"] if record and record.outcome == "ok" else []
+
+    def poll(self):
+        """Acks and a claim in one round trip; the record is split in two of the same times."""
+        items, self.acks = self.acks, []
+        claim = self.claim_body()
+        lease_s = claim.get("lease_ms", 2000) / 1000
+        path = f"/v1/workers/{self.name}/poll"
+        whole = {}
+
+        def view(reply, _):
+            whole["acks"] = actor.results({"results": reply["acks"]})
+            return {"jobs": [granted(job, lease_s) for job in reply["jobs"]]}
+
+        body = {"acks": items, "claim": claim}
+        args = {"worker": self.name, "queues": claim["queues"]}
+        record = self.call("claim", "POST", path, args, body, view=view)
+        if record and items:
+            self.write_acks(record, items, whole.get("acks"))
+        if not record or record.outcome != "ok":
+            self.acks = items
+        return record.reply["jobs"] if record and record.outcome == "ok" else []
+
+    def write_acks(self, record, items, reply):
+        outcome = "maybe" if record.outcome == "no" and record.status >= 500 else record.outcome
+        split = history.Record(
+            self.name, "ack", record.start, record.end, outcome, {"items": items}, reply
+        )
+        self._file.write(split.line() + "\n")
+
+    def extend(self, jobs):
+        extend_ms = self.dice.choice((1000, 2000))
+        items = [{"id": job["id"], "token": job["token"], "extend_ms": extend_ms} for job in jobs]
+        self.call(
+            "extend",
+            "POST",
+            "/v1/heartbeat",
+            {"items": items},
+            {"items": items},
+            view=actor.results,
+        )
+
+    def verdict(self, job):
+        outcome = self.dice.choices(
+            ("succeeded", "failed", "snoozed", "released", "dead"), (80, 9, 4, 5, 2)
+        )[0]
+        item = {"id": job["id"], "token": job["token"], "outcome": outcome}
+        if outcome == "succeeded":
+            item["result"] = history.result_of(job["id"], job["token"])
+        elif outcome in ("failed", "dead"):
+            item["error"] = {"type": "Oops", "message": "no luck"}
+        if outcome == "snoozed" or (outcome == "failed" and self.dice.random() < 0.3):
+            item["delay_ms"] = self.dice.choice((50, 300))
+        return item
+
+    def ack(self, items):
+        record = self.call(
+            "ack", "POST", "/v1/ack", {"items": items}, {"items": items}, view=actor.results
+        )
+        return record.outcome if record else "maybe"
+
+    def forge(self):
+        """Old tokens again: as they were, with another outcome, to extend what is over."""
+        if len(self.past) < 10:
+            return
+        items = self.dice.sample(self.past, 5)
+        way = self.dice.randrange(3)
+        if way == 0:
+            self.ack(items)
+        elif way == 1:
+            other = {"outcome": "released"}
+            self.ack([{"id": item["id"], "token": item["token"], **other} for item in items])
+        else:
+            self.extend(items)
+
+
+class Operator(actor.Actor):
+    """Looks at jobs and queues and meddles. "orders" is left in order, and nothing that is deleted
+    in "ops" can come back under its id.
+    """
+
+    def __init__(self, *args, **settings):
+        super().__init__(*args, **settings)
+        self.known = []
+        acts = (self.cancel, self.retry, self.edit, self.delete, self.bulk, self.pause, self.purge)
+        self.weights = {act: self.dice.choice((0, 1, 2)) for act in acts}
+        self.weights[self.look] = 4
+
+    def act(self):
+        if not self.known or self.dice.random() < 0.1:
+            self.list()
+        else:
+            self.dice.choices(list(self.weights), self.weights.values())[0]()
+        self.rest(0.005, 0.04)
+
+    def list(self):
+        queue = self.dice.choice(QUEUES)
+        record = self.call(
+            "read",
+            "GET",
+            f"/v1/jobs?limit=60&queue={queue}",
+            {"stale": True},
+            view=lambda reply, _: {"jobs": [[job["id"], job["queue"]] for job in reply["items"]]},
+        )
+        if record and record.outcome == "ok":
+            self.known = record.reply["jobs"]
+
+    def pick(self, *queues):
+        """An id of one of these queues, or None."""
+        ids = [job_id for job_id, queue in self.known if queue in queues]
+        return self.dice.choice(ids) if ids else None
+
+    def operate(self, op, method, suffix, body, queues, shared=None):
+        job_id = self.pick(*queues)
+        if job_id:
+            args = {"ids": [job_id], **({"shared": shared} if shared else {})}
+            view = actor.seen if method != "DELETE" and op != "delete" else None
+            self.call(op, method, f"/v1/jobs/{job_id}{suffix}", args, body, view=view)
+
+    def look(self):
+        self.operate("read", "GET", "", None, QUEUES)
+
+    def cancel(self):
+        self.operate("cancel", "POST", "/cancel", {"reason": "tired"}, ("orders", "mail", "ops"))
+
+    def retry(self):
+        self.operate("retry", "POST", "/retry", None, ("mail", "ops"))
+
+    def edit(self):
+        change = self.dice.choice(({"priority": 3}, {"tags": ["seen"]}, {"max_attempts": 9}))
+        self.operate("edit", "PATCH", "", change, ("mail", "ops"), {"change": str(change)})
+
+    def delete(self):
+        self.operate("delete", "DELETE", "", None, ("ops",))
+
+    def bulk(self):
+        ids = [job_id for job_id, queue in self.known if queue == "ops"][:10]
+        action = self.dice.choice(("cancel", "retry", "delete"))
+        if ids:
+            body = {"action": action, "ids": ids}
+            self.call(action, "POST", "/v1/jobs/bulk", {"ids": ids}, body, view=actor.results)
+
+    def pause(self):
+        queue = self.dice.choice(("mail", "ops"))
+        self.set_pause(queue, "pause")
+        self.rest(0.1, 0.5)
+        while self.set_pause(queue, "resume") != "ok" and not self.stop.is_set():
+            self.rest(0.02, 0.05)
+
+    def set_pause(self, queue, op):
+        record = self.call(op, "POST", f"/v1/queues/{queue}/{op}", {"queue": queue})
+        return record.outcome if record else "maybe"
+
+    def purge(self):
+        if self.dice.random() < 0.2:
+            self.call(
+                "purge",
+                "POST",
+                "/v1/queues/ops/purge",
+                {"queue": "ops"},
+                {},
+                view=lambda reply, _: {"deleted": reply["deleted"]},
+            )
+
+
+ROLES = {"producer": Producer, "worker": Worker, "operator": Operator}
+
+
+def uuid7(dice):
+    """A UUIDv7 that follows from the dice but for its time, which the server does not look at."""
+    number = dice.getrandbits(128) & ~(0xF << 76) | 0x7 << 76
+    return str(uuid.UUID(int=number & ~(0x3 << 62) | 0x2 << 62))
+
+
+def body_of(job, queue):
+    body = {
+        "type": "work",
+        "queue": queue,
+        "payload": history.payload_of(job["nonce"]),
+        "priority": job["priority"],
+        "max_attempts": job["max_attempts"],
+    }
+    if job["delay_ms"]:
+        body["delay_ms"] = job["delay_ms"]
+    return {**body, "id": job["id"]} if job["id"] else body
+
+
+def submitted(job, status):
+    return {
+        "items": [
+            {"status": status, "id": job["id"], "version": job.get("version"), "state": job["state"]}
+        ]
+    }
+
+
+def granted(job, lease_s):
+    return {
+        "id": job["id"],
+        "queue": job["queue"],
+        "token": job["lease"]["token"],
+        "attempt": job["attempt"],
+        "payload": job["payload"],
+        "lease_s": lease_s,
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("role", choices=ROLES)
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--records", required=True)
+    parser.add_argument("--seed", required=True)
+    parser.add_argument("--threads", type=int, required=True)
+    options = parser.parse_args()
+    stop = threading.Event()
+    actors = [
+        ROLES[options.role](
+            f"{options.role}-{number}", options.port, options.records, options.seed, stop
+        )
+        for number in range(options.threads)
+    ]
+    for each in actors:
+        each.start()
+    sys.stdin.read()  # ends when the round does, also when that dies
+    stop.set()
+    for each in actors:
+        each.join()
+    return 1 if any(each.failure for each in actors) else 0
+
+
+if __name__ == "__main__":
+    random.seed(0)
+    sys.exit(main())

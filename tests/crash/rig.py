@@ -1,0 +1,290 @@
+"""One server with its clients, for one round."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+HERE = pathlib.Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "system"))
+
+import actor  # noqa: E402
+import checker  # noqa: E402
+import client  # noqa: E402
+import harness  # noqa: E402
+import history  # noqa: E402
+import load  # noqa: E402
+
+harness.BINARY = os.path.abspath(harness.BINARY)  # servers run in directories of their own
+
+READY_TIMEOUT_S = 15
+DRAIN_TIMEOUT_S = 30
+CLIENTS_TIMEOUT_S = 15
+LISTING = "/v1/jobs?limit=1000&fresh=true&include=payload,result"
+PIPELINE = 50
+# Nothing is pruned but in "brief", and no key frees, also when the clock is days ahead.
+SERVE = ("--log-level", "warn", "--limits-idempotency-window", "60d", "--drain", "5s")
+KEEP = {f"{state}_ms": None for state in sorted(history.TERMINAL)}
+QUEUE = {
+    "retry": {"strategy": "fixed", "base_ms": int(checker.FAILED_DELAY_S * 1000), "jitter": 0},
+    "lease_ms": 2000,
+    "retention": KEEP,
+}
+QUEUES = {
+    "orders": QUEUE,
+    "mail": QUEUE,
+    "brief": {**QUEUE, "retention": {name: 0 for name in KEEP}},
+    "ops": {**QUEUE, "max_ready": 400},
+}
+
+
+class Trouble(Exception):
+    """Something that the product must not do, seen by the rig itself."""
+
+
+class Drainer(load.Worker):
+    """Finishes whatever there is, until nothing is left."""
+
+    def __init__(self, *args, **settings):
+        super().__init__(*args, **settings)
+        self.character, self.limit = "honest", 200
+
+    def act(self):
+        jobs = self.claim()
+        items = [
+            {
+                "id": job["id"],
+                "token": job["token"],
+                "outcome": "succeeded",
+                "result": history.result_of(job["id"], job["token"]),
+            }
+            for job in jobs
+        ]
+        while items and self.ack(items) == "maybe" and not self.stop.is_set():
+            pass
+
+
+class Rig:
+    def __init__(self, seed, dice):
+        self.seed, self.dice = seed, dice
+        self.server = harness.Server(*SERVE)
+        self.records = self.server.home / "records"
+        self.records.mkdir()
+        self.probe = actor.Actor("rig-0", self.server.port, self.records, seed)
+        self.probe_serial = 0
+        self.clients = []
+        self.undo = []  # what preparing a fault did to the machine
+        self.kills = 0
+        self.clock_offset_s = 0
+        self.log = []
+        self.begin = time.monotonic()
+
+    def note(self, text):
+        self.log.append(f"{time.monotonic() - self.begin:7.2f} s  {text}")
+
+    # The server.
+
+    def start(self):
+        try:
+            self.server.spawn()
+            harness.eventually(self.server._ready, READY_TIMEOUT_S, what="readiness")
+        except AssertionError as error:
+            raise Trouble(f"the server does not start: {error}") from error
+
+    def kill(self):
+        self.server.kill()
+        self.kills += 1
+
+    def alive(self):
+        return self.server.process.poll() is None
+
+    def must_live(self, what):
+        if not self.alive():
+            status = self.server.process.returncode
+            raise Trouble(
+                f"{what}: the server ended with {status}:\n{self.server.log[-1500:]}"
+            )
+
+    def submit(self, size=20, keyed=False):
+        """One submission of the rig's own; its record, or None."""
+        self.probe_serial += 1
+        job = {
+            "nonce": f"rig-0:{self.probe_serial}:{size}",
+            "id": None,
+            "priority": 0,
+            "delay_ms": 0,
+            "max_attempts": 5,
+        }
+        key = job["nonce"] if keyed else None
+        args = {"queue": "orders", "key": key, "jobs": [job]}
+        return self.probe.call(
+            "submit",
+            "POST",
+            "/v1/jobs",
+            args,
+            load.body_of(job, "orders"),
+            {"Idempotency-Key": key} if key else None,
+            view=load.submitted,
+        )
+
+    def await_service(self, what, timeout_s=15):
+        """Waits until a submission succeeds: the server has recovered by itself."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            record = self.submit()
+            if record and record.outcome == "ok":
+                return
+            self.must_live(what)
+            if time.monotonic() > deadline:
+                answer = record and (record.status, record.code)
+                raise Trouble(f"{what}: no service {timeout_s} s later; last answer: {answer}")
+            time.sleep(0.05)
+
+    def make_queues(self):
+        api = self.server.client()
+        for name, settings in QUEUES.items():
+            reply = api.put(f"/v1/queues/{name}", settings)
+            if reply.status not in (200, 201):
+                raise Trouble(f"PUT queue {name}: {reply}")
+        api.close()
+
+    # The clients.
+
+    def start_clients(self, threads):
+        for role, number in threads.items():
+            self.clients.append(
+                subprocess.Popen(
+                    [
+                        sys.executable,
+                        "-B",
+                        str(HERE / "load.py"),
+                        role,
+                        f"--port={self.server.port}",
+                        f"--records={self.records}",
+                        f"--seed={self.seed}",
+                        f"--threads={number}",
+                    ],
+                    stdin=subprocess.PIPE,
+                )
+            )
+
+    def stop_clients(self):
+        for process in self.clients:
+            process.stdin.close()
+        for process in self.clients:
+            if process.wait(CLIENTS_TIMEOUT_S) != 0:
+                raise RuntimeError("a client of the test itself failed")
+        self.clients = []
+
+    # After the faults.
+
+    def drain(self):
+        """Lets all work end; returns how many jobs did not, in time, and how long it took."""
+        began = time.monotonic()
+        for queue in QUEUES:
+            self.probe.call("resume", "POST", f"/v1/queues/{queue}/resume", {"queue": queue})
+        stop = threading.Event()
+        drainers = [
+            Drainer(f"drainer-{n}", self.server.port, self.records, self.seed, stop)
+            for n in range(2)
+        ]
+        for drainer in drainers:
+            drainer.start()
+        try:
+            while True:
+                counts = self.counts()
+                left = sum(
+                    number
+                    for states in counts.values()
+                    for state, number in states.items()
+                    if state not in history.TERMINAL
+                )
+                took = time.monotonic() - began
+                if left == 0 or took > DRAIN_TIMEOUT_S:
+                    return left, took
+                time.sleep(0.05)
+        finally:
+            stop.set()
+            for drainer in drainers:
+                drainer.join()
+
+    def counts(self):
+        api = self.server.client()
+        try:
+            return {name: api.get(f"/v1/queues/{name}").json["counts"] for name in QUEUES}
+        finally:
+            api.close()
+
+    def list_jobs(self):
+        """All jobs, with payloads and results, as the server lists them."""
+        api, jobs, cursor = self.server.client(), [], ""
+        try:
+            while True:
+                reply = api.get(LISTING + cursor)
+                if reply.status != 200:
+                    raise Trouble(f"the final listing: {reply}")
+                page = reply.json
+                jobs += page["items"]
+                if page["next_cursor"] is None:
+                    return jobs
+                cursor = f"&cursor={page['next_cursor']}"
+        finally:
+            api.close()
+
+    def attempts(self, ids):
+        """Every attempt that the server knows of, by job; asked for many at a time."""
+        found = {}
+        with client.RawConnection("127.0.0.1", self.server.port) as connection:
+            for start in range(0, len(ids), PIPELINE):
+                some = ids[start : start + PIPELINE]
+                connection.send(
+                    b"".join(
+                        f"GET /v1/jobs/{job_id}/attempts HTTP/1.1\r\nHost: rig\r\n\r\n".encode()
+                        for job_id in some
+                    )
+                )
+                for job_id in some:
+                    reply = connection.read_reply()
+                    if reply.status == 200:
+                        found[job_id] = reply.json["items"]
+        return found
+
+    def final(self, backlog):
+        """The last look: taken again while retention is still at work on the brief queue."""
+        for _ in range(8):
+            before = self.counts()
+            jobs = self.list_jobs()
+            after = self.counts()
+            if before == after and sum(sum(c.values()) for c in after.values()) == len(jobs):
+                break
+            time.sleep(0.4)
+        return {
+            "jobs": jobs,
+            "counts": after,
+            "attempts": self.attempts([job["id"] for job in jobs]),
+            "backlog": backlog,
+            "brief_queues": ["brief"],
+        }
+
+    def close(self, keep=False):
+        for process in self.clients:
+            process.kill()
+            process.wait()
+        self.probe.close()
+        if self.server.process is not None and self.alive():
+            self.server.process.send_signal(signal.SIGCONT)
+            self.server.process.kill()
+            self.server.process.wait()
+        if keep:
+            (self.server.home / "what-was-done").write_text("\n".join(self.log) + "\n")
+        for step in reversed(self.undo):
+            step()
+        if not keep:
+            self.server.close()
+
+    def save(self, final):
+        (self.server.home / "final.json").write_text(json.dumps(final))

@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+"""Real clients load a real server to which bad things happen; then its history is checked.
+
+    run.py --rounds 30                 so many rounds, two at a time
+    run.py --forever [--minutes 60]    until stopped, or for so long
+    run.py --seed 7 --rounds 1         the round of seed 7 again: the same load, the same faults
+    run.py --only disk-full            this fault alone (see --list)
+
+Round N of a run has seed S + N. Each draws its load and its faults from its seed: one that goes
+round among all kinds, and some on top. On a violation the command that repeats the round and the
+stories of the jobs are printed, the round's directory is kept, and the run ends with status 1.
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import random
+import sys
+import time
+import traceback
+
+import checker
+import history
+from faults import COMPANIONS, FAULTS, PREPARE, Skipped
+from rig import Rig, Trouble
+
+STORIES_SHOWN = 3
+WORDS = ("lost", "invented", "duplicated", "out of order", "fencing violations", "early", "stuck")
+
+
+class Round:
+    """One server's life under load and faults, and the verdict on it."""
+
+    def __init__(self, seed, only=None):
+        self.seed = seed
+        self.dice = random.Random(seed)
+        self.only = only
+        self.faults = collections.Counter()
+        self.skipped = {}
+        self.figures = collections.Counter()
+        self.findings = []  # texts; empty: all well
+        self.plan = self.draw()
+
+    def draw(self):
+        """The names of the faults, in order; the round's own comes first or later, never missing."""
+        if self.only:
+            return [self.only] * self.dice.randint(1, 3)
+        kinds = list(FAULTS)
+        plan = self.dice.choices(COMPANIONS, k=self.dice.randint(0, 2))
+        plan.insert(self.dice.randint(0, len(plan)), kinds[self.seed % len(kinds)])
+        return plan
+
+    def run(self):
+        rig = Rig(self.seed, self.dice)
+        self.home = rig.server.home
+        try:
+            self.live(rig)
+        except Trouble as trouble:
+            self.findings.append(str(trouble))
+        except Exception:
+            self.findings.append(f"the test itself failed:\n{traceback.format_exc()}")
+        finally:
+            self.figures["kills"] += rig.kills
+            rig.close(keep=bool(self.findings))
+        return self
+
+    def live(self, rig):
+        for name in dict.fromkeys(self.plan):
+            try:
+                PREPARE.get(name, lambda _: None)(rig)
+            except Skipped as reason:
+                self.skipped[name] = str(reason)
+        rig.start()
+        rig.make_queues()
+        rig.start_clients(
+            {"producer": self.dice.randint(2, 4), "worker": self.dice.randint(4, 7), "operator": 1}
+        )
+        time.sleep(self.dice.uniform(0.6, 1.2))
+        for name in self.plan:
+            if name in self.skipped:
+                continue
+            rig.note(name)
+            FAULTS[name](rig)
+            rig.must_live(name)
+            self.faults[name] += 1
+            time.sleep(self.dice.uniform(0.3, 0.9))
+        rig.stop_clients()
+        rig.note("the faults are over")
+        backlog, took = rig.drain()
+        self.figures["drain at most, ms"] = round(took * 1000)
+        rig.kill()  # what is listed is what was durable
+        rig.start()
+        final = rig.final(backlog)
+        rig.probe.close()
+        self.judge(rig, final)
+
+    def judge(self, rig, final):
+        book = history.Book(history.read_records(rig.records), final)
+        verdict = checker.check(book)
+        self.figures.update(verdict.figures)
+        for violation in verdict.violations[:STORIES_SHOWN]:
+            story = book.told(violation.job) if violation.job else ""
+            self.findings.append(f"{violation.check}: {violation.job}: {violation.text}\n{story}")
+        if len(verdict.violations) > STORIES_SHOWN:
+            self.findings.append(f"... and {len(verdict.violations) - STORIES_SHOWN} more")
+        if not verdict.ok:
+            rig.save(final)
+
+
+class Tally:
+    """The figures of all rounds."""
+
+    def __init__(self):
+        self.rounds = 0
+        self.figures = collections.Counter()
+        self.faults = collections.Counter()
+        self.skipped = {}
+        self.failed = 0
+
+    def add(self, done):
+        self.rounds += 1
+        for name, number in done.figures.items():
+            if "at most" in name:
+                self.figures[name] = max(self.figures[name], number)
+            else:
+                self.figures[name] += number
+        self.faults.update(done.faults)
+        self.skipped.update(done.skipped)
+        self.failed += bool(done.findings)
+
+    def headline(self):
+        words = ", ".join(f"{self.figures[word]:,} {word}" for word in WORDS)
+        return (
+            f"{self.rounds} rounds, {self.figures['kills']:,} kills, "
+            f"{self.figures['acknowledged']:,} jobs acknowledged, {words}"
+        )
+
+    def details(self):
+        done = ", ".join(f"{name} {number}" for name, number in sorted(self.faults.items()))
+        other = ", ".join(
+            f"{name} {number:,}"
+            for name, number in sorted(self.figures.items())
+            if name not in (*WORDS, "kills", "acknowledged")
+        )
+        lines = [f"faults: {done}", f"also: {other}"]
+        lines += [f"skipped: {name}: {why}" for name, why in sorted(self.skipped.items())]
+        return "\n".join(lines)
+
+
+def report(done):
+    """One line a round; everything where something is wrong."""
+    figures = done.figures
+    print(
+        f"seed {done.seed}: {' '.join(done.plan)}: {figures['acknowledged']} acknowledged, "
+        f"{figures['unanswered']} of {figures['requests']} requests unanswered"
+        + "".join(f", {name} skipped" for name in done.skipped),
+        flush=True,
+    )
+    if done.findings:
+        only = f" --only {done.only}" if done.only else ""
+        print("VIOLATION", *done.findings, sep="\n")
+        print(f"again: python3 -B tests/crash/run.py --rounds 1 --seed {done.seed}{only}")
+        print(f"kept: {done.home}", flush=True)
+
+
+def run(options):
+    tally = Tally()
+    ends = time.monotonic() + options.minutes * 60 if options.minutes else float("inf")
+    seeds = iter(range(options.seed, sys.maxsize if options.forever else options.seed + options.rounds))
+    with concurrent.futures.ProcessPoolExecutor(options.parallel) as pool:
+        pending = set()
+
+        def refill():
+            while len(pending) < options.parallel and time.monotonic() < ends and not tally.failed:
+                seed = next(seeds, None)
+                if seed is None:
+                    return
+                pending.add(pool.submit(one_round, seed, options.only))
+
+        try:
+            refill()
+            while pending:
+                finished, pending_left = concurrent.futures.wait(
+                    pending, return_when=concurrent.futures.FIRST_COMPLETED
+                )
+                pending = set(pending_left)
+                for future in finished:
+                    done = future.result()
+                    tally.add(done)
+                    report(done)
+                refill()
+        except KeyboardInterrupt:
+            print("stopped")
+    return tally
+
+
+def one_round(seed, only):
+    return Round(seed, only).run()
+
+
+def arguments(given=None):
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--forever", action="store_true")
+    parser.add_argument("--minutes", type=float, help="begin no round after so long")
+    parser.add_argument("--seed", type=int, help="the first round's; drawn where not given")
+    parser.add_argument("--only", choices=FAULTS, metavar="FAULT")
+    parser.add_argument("--parallel", type=int, default=2)
+    parser.add_argument("--list", action="store_true", help="name the faults")
+    options = parser.parse_args(given)
+    if options.seed is None:
+        options.seed = random.SystemRandom().randrange(1_000_000)
+    return options
+
+
+def main():
+    options = arguments()
+    if options.list:
+        print(*FAULTS, sep="\n")
+        return 0
+    print(f"the first round's seed is {options.seed}", flush=True)
+    tally = run(options)
+    print(tally.details())
+    print(tally.headline())
+    return 1 if tally.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
