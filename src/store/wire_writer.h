@@ -195,7 +195,7 @@ class WireWriter {
     ensure(2 * kMaxVarintBytes + value.size());
     put_key(field, WireType::kLengthDelimited);
     put_varint(value.size());
-    std::memcpy(position_, value.data(), value.size());
+    if (!value.empty()) std::memcpy(position_, value.data(), value.size());  // data may be null
     position_ += value.size();
   }
 
