@@ -264,6 +264,7 @@ void Applier::operator()(const QueueChanged& event) {
 
 void Applier::operator()(const Submitted& event) {
   MILLRACE_CHECK(event.job.ord == state_.facts.next_ord);
+  MILLRACE_CHECK(is_waiting(event.job.state) && event.job.attempt == 0);
   ++state_.facts.next_ord;
   const SlotIndex index = add(event.job);
   ++state_.slots.at(index).lane->queue->created;
@@ -307,6 +308,7 @@ void Applier::operator()(const Claimed& event) {
     MILLRACE_CHECK(slot.state == State::kReady);
     MILLRACE_CHECK(to_number(item.token) >= state_.facts.next_token);
     MILLRACE_CHECK(slot.attempt < slot.max_attempts);
+    MILLRACE_CHECK(!item.deadline || item.expires_at <= *item.deadline);
     state_.facts.next_token = to_number(item.token) + 1;
     leave(index, slot);
     start_lease(index, slot, item, holder);
@@ -320,6 +322,7 @@ void Applier::operator()(const Extended& event) {
     MILLRACE_CHECK(slot.state == State::kRunning);
     Activity& activity = *slot.activity;
     MILLRACE_CHECK(item.expires_at >= activity.lease_expires_at);
+    MILLRACE_CHECK(!activity.deadline || item.expires_at <= *activity.deadline);
     state_.leases.erase({lease_end(activity), slot.ord, index});
     activity.lease_expires_at = item.expires_at;
     state_.leases.insert({lease_end(activity), slot.ord, index});
@@ -331,6 +334,7 @@ void Applier::operator()(const Extended& event) {
 void Applier::operator()(const AttemptEnded& event) {
   const SlotIndex index = state_.find_leased(event.job.id, event.token);
   MILLRACE_CHECK(index != kNoSlot);
+  MILLRACE_CHECK(is_waiting(event.state) || is_terminal(event.state));
   JobSlot& slot = state_.slots.at(index);
   leave(index, slot);
   Activity& activity = *slot.activity;
@@ -389,6 +393,7 @@ void Applier::operator()(const BecameDue& event) {
 
 void Applier::operator()(const Expired& event) {
   const SlotIndex index = existing(event.job.id);
+  MILLRACE_CHECK(is_waiting(state_.slots.at(index).state));
   mark(state_.slots.at(index), MarkKind::kExpired);
   end(index, State::kExpired, event.keep);
 }
@@ -407,17 +412,21 @@ void Applier::operator()(const CancelRequested& event) {
 void Applier::operator()(const Cancelled& event) {
   const SlotIndex index = existing(event.job.id);
   JobSlot& slot = state_.slots.at(index);
+  MILLRACE_CHECK(is_waiting(slot.state));
   mark(slot, MarkKind::kCancelled, event.reason);
   slot.active().cancel_reason = event.reason;
   end(index, State::kCancelled, event.keep);
 }
 
 void Applier::operator()(const Retried& event) {
+  MILLRACE_CHECK(is_waiting(event.job.state) && is_terminal(event.from));
+  MILLRACE_CHECK(event.job.ord > 0 && event.job.ord < state_.facts.next_ord);
+  MILLRACE_CHECK(event.job.attempt <= event.job.max_attempts);
   QueueEntry& queue = ensure_queue(state_, event.job.queue);
   SlotIndex index = state_.find(event.job.id);
   if (index != kNoSlot) {  // ended and not yet projected: the event's record replaces it
     JobSlot& slot = state_.slots.at(index);
-    MILLRACE_CHECK(is_terminal(slot.state));
+    MILLRACE_CHECK(slot.state == event.from && slot.lane->queue == &queue);
     const bool stored = slot.stored;
     PendingHistory history = std::move(state_.changes.histories[slot.ord]);
     const State before = slot.state;
@@ -441,6 +450,8 @@ void Applier::operator()(const Edited& event) {
   const SlotIndex index = existing(event.job.id);
   JobSlot& slot = state_.slots.at(index);
   MILLRACE_CHECK(is_waiting(slot.state));
+  MILLRACE_CHECK(is_waiting(event.state.value_or(slot.state)));
+  MILLRACE_CHECK(event.max_attempts.value_or(slot.attempt) >= slot.attempt);
   leave(index, slot);
   if (event.priority) slot.priority = *event.priority;
   if (event.run_at) slot.run_at = *event.run_at;
