@@ -126,6 +126,7 @@ class Book:
         for record in records:
             self._take(record)
         for job in final["jobs"]:
+            self.story(job["id"])
             self._show(job["payload"], job["id"])
         self._add_unknown_submits()
 
