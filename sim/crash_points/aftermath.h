@@ -1,0 +1,51 @@
+// What comes after a death or a failing disk: the next start, and a while of work.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/random.h"
+#include "sim/crash_points/disk.h"
+#include "sim/crash_points/ledger.h"
+#include "sim/crash_points/life.h"
+#include "sim/crash_points/tally.h"
+#include "sim/crash_points/workload.h"
+
+namespace millrace::crash_points {
+
+// The process is gone, as the machine may be; what holds on to the disk is forgotten.
+void die(Disk& disk, Death death, const Call& under_way, Random random);
+
+class Aftermath {
+ public:
+  Aftermath(Disk& disk, Workload::Places places, Ledger& ledger, Logger log, Tally& tally)
+      : disk_(disk),
+        places_(std::move(places)),
+        ledger_(ledger),
+        log_(std::move(log)),
+        tally_(tally) {}
+
+  // Starts, checks everything, works on, ends in one way or another, starts and checks again.
+  // `in_recovery` is asked about each call of the first start, up to its first answers; null: none.
+  // What was found wrong stands in the ledger.
+  void live_on(CallHook* in_recovery, Random random);
+
+ private:
+  std::unique_ptr<Life> start(CallHook* in_recovery);
+  std::unique_ptr<Life> try_to_start();
+  void work(Life& life);
+  void use_a_lease(Life& life);
+  void check_files();
+  void problem(std::string what) { ledger_.problems.push_back(std::move(what)); }
+
+  Disk& disk_;
+  const Workload::Places places_;
+  Ledger& ledger_;
+  const Logger log_;
+  Tally& tally_;
+  std::string refusal_;
+};
+
+}  // namespace millrace::crash_points

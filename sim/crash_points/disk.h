@@ -1,0 +1,137 @@
+// A disk in memory that can lose power. Each file has what programs see (the page cache) and what
+// is on the platter; a sync carries the first to the second. Names are kept likewise: a created,
+// renamed or deleted name is only there after a power failure once its directory was synced.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/random.h"
+
+namespace millrace::crash_points {
+
+enum class CallKind : std::uint8_t {
+  kOpen,  // of a file that is there
+  kCreate,
+  kRead,
+  kWrite,
+  kTruncate,
+  kSync,
+  kSyncDirectory,
+  kDelete,
+  kRename,
+};
+std::string_view to_string(CallKind kind);
+
+// What is asked of the disk.
+struct Call {
+  CallKind kind{};
+  std::string_view path{};
+  std::uint64_t offset = 0;   // kRead, kWrite; kTruncate: the new size
+  std::string_view data{};    // kWrite
+  std::uint64_t size = 0;     // kRead
+  std::string_view target{};  // kRename
+};
+
+enum class Verdict : std::uint8_t {
+  kProceed,
+  kIoError,
+  kNoSpace,
+  kShortRead,  // half of the bytes
+};
+
+// Asked before each call takes effect; may choose not to return.
+class CallHook {
+ public:
+  virtual ~CallHook() = default;
+  virtual Verdict before(const Call& call) = 0;
+};
+
+// What a death leaves behind.
+enum class Death : std::uint8_t {
+  kKilled,   // the process alone dies: all that it wrote is there, synced or not
+  kDropped,  // power is lost: nothing that was not synced is there
+  kPart,     // any of the un-synced sectors are there, in any mixture of their versions
+  kTorn,     // all is there, and a part of the write that was under way
+};
+std::string_view to_string(Death death);
+
+class Disk {
+ public:
+  struct Change {  // not synced yet
+    std::uint64_t offset = 0;
+    std::string data;
+    std::optional<std::uint64_t> truncated_to;
+  };
+  struct File {
+    std::string content;
+    std::string durable;
+    std::vector<Change> unsynced;  // in order; carries `durable` to `content`
+    bool locked = false;           // with flock
+  };
+  using FilePtr = std::shared_ptr<File>;
+
+  // Null: every call proceeds.
+  void set_hook(CallHook* hook) { hook_ = hook; }
+
+  FilePtr find(std::string_view path) const;
+
+  // --- Calls. Each asks the hook; what it does not let proceed changes nothing but is told.
+  struct Opened {
+    FilePtr file;  // null: not there, or failed
+    Verdict verdict = Verdict::kProceed;
+  };
+  enum class IfMissing : std::uint8_t { kFail, kCreate };
+  Opened open(const std::string& path, IfMissing if_missing);
+  // Copies what is there to `out`; less than asked for at the end of the file.
+  Verdict read(const std::string& path, const File& file, std::uint64_t offset, std::size_t size,
+               std::string& out);
+  Verdict write(const std::string& path, File& file, std::uint64_t offset, std::string_view data);
+  Verdict truncate(const std::string& path, File& file, std::uint64_t size);
+  // A sync that fails loses what it was to carry: the system forgets that those pages are not on
+  // the platter, and shows them for a while, or not.
+  Verdict sync(const std::string& path, File& file);
+  Verdict sync_directory(const std::string& path);
+  Verdict remove(const std::string& path);
+  Verdict rename(const std::string& from, const std::string& to);
+
+  // The machine as it starts after a death at `under_way`; nobody holds anything any more.
+  void die(Death death, const Call& under_way, Random random);
+  // For the choices that failing syncs leave to chance.
+  void set_random(Random random) { random_ = random; }
+
+  // Changes bytes on the platter and in the cache. For damage.
+  void flip_bit(const std::string& path, std::uint64_t offset, unsigned bit);
+
+ private:
+  using Names = std::map<std::string, FilePtr, std::less<>>;
+  // One step that is there whole or not at all. Null: the name goes.
+  using NameChange = std::vector<std::pair<std::string, FilePtr>>;
+
+  Verdict ask(const Call& call) {
+    return hook_ == nullptr ? Verdict::kProceed : hook_->before(call);
+  }
+  void change_names(NameChange change);
+  static void apply(const NameChange& change, Names& names);
+  static void apply(const Change& change, std::string& content);
+  void lose_unsynced(File& file);
+  void add_under_way(Death death, const Call& call, Random& random);
+  static void settle(File& file, Death death, Random& random);
+
+  CallHook* hook_ = nullptr;
+  Names names_;
+  Names durable_names_;
+  std::vector<NameChange> unsynced_names_;
+  Random random_{0};
+};
+
+// The directory that a path lies in.
+std::string_view directory_of(std::string_view path);
+
+}  // namespace millrace::crash_points

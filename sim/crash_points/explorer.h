@@ -1,0 +1,110 @@
+// Tries what can happen at each call on the disk. The workload runs once; at a call that is to be
+// tried the process forks, and the child suffers the death or the failing call, starts anew and
+// checks. So every state of memory and disk on the way is there without being computed again.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "sim/crash_points/aftermath.h"
+#include "sim/crash_points/disk.h"
+#include "sim/crash_points/ledger.h"
+#include "sim/crash_points/tally.h"
+#include "sim/crash_points/trial.h"
+#include "sim/crash_points/workload.h"
+
+namespace millrace::crash_points {
+
+// A call, by its number, and what is done to it.
+using Site = std::pair<std::uint64_t, Trial>;
+
+struct Plan {
+  std::uint64_t seed = 1;
+  // Every site whose hash falls into `slice` of `slices`; or those listed.
+  std::uint64_t slice = 0;
+  std::uint64_t slices = 1;
+  std::optional<std::set<Site>> sites;
+  // In a recovery: one site of so many, or the given one.
+  std::uint64_t one_in_recovery = 64;
+  std::optional<Site> in_recovery;
+  unsigned processes = 2;
+  std::optional<std::chrono::steady_clock::time_point> until;
+};
+
+class Explorer final : public CallHook {
+ public:
+  struct World {
+    Disk& disk;
+    Ledger& ledger;
+    Tally& tally;
+    Workload::Places places;
+    Logger log;
+    const std::vector<std::string>& log_lines;  // what was logged so far
+  };
+  Explorer(Plan plan, World world) : plan_(std::move(plan)), world_(std::move(world)) {}
+
+  // Runs the workload and tries what is planned. Only the first process returns; false: something
+  // was found.
+  bool explore();
+
+  // Runs the workload and notes its calls in the tally.
+  static void count(World world);
+
+  Verdict before(const Call& call) override;
+
+ private:
+  enum class Role : std::uint8_t {
+    kExploring,   // the first process
+    kFailing,     // a child in which a call failed, and the workload goes on
+    kRecovering,  // a child that starts after the end
+    kAfterwards,  // a child in which a call of the recovery failed
+  };
+
+  bool planned(std::uint64_t point, Trial trial) const;
+  bool planned_in_recovery(std::uint64_t point, Trial trial) const;
+  Random random_for(std::uint64_t salt) const;
+
+  Verdict explore(const Call& call);
+  Verdict explore_recovery(const Call& call);
+  // In the child this does not return, or returns the failing call's verdict.
+  Verdict suffer(const Call& call, Trial trial);
+  Verdict suffer_in_recovery(const Call& call, Trial trial);
+  Verdict still_failing(const Call& call) const;
+
+  bool moment_over(Life* life);
+  [[noreturn]] void end_failing();
+  [[noreturn]] void recover_and_leave(CallHook* hook);
+
+  bool fork_child();
+  void wait_for_child();
+  [[noreturn]] void leave();
+  std::string story(const std::vector<std::string>& problems) const;
+
+  const Plan plan_;
+  World world_;
+  Workload* workload_ = nullptr;
+  Role role_ = Role::kExploring;
+  std::uint64_t point_ = 0;
+  std::uint64_t recovery_point_ = 0;
+  std::set<pid_t> children_;
+  bool stopped_ = false;
+
+  // What the child is about.
+  Trial trial_{};
+  std::optional<Trial> recovery_trial_;
+  CallKind failing_kind_{};
+  bool healed_ = true;
+  int moments_since_ = 0;
+  std::string where_;
+  std::string where_in_recovery_;
+};
+
+}  // namespace millrace::crash_points

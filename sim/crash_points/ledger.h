@@ -1,0 +1,84 @@
+// What the outside was told, and so may rely on. It outlives every death. It knows the words of
+// requests and answers, and nothing of how the machine decides: where the outcome of something that
+// was asked is not known, it expects less.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "core/job.h"
+#include "engine/gateway.h"
+#include "engine/request.h"
+
+namespace millrace::crash_points {
+
+class Ledger {
+ public:
+  // What is known of a job whose submission was answered.
+  struct Promise {
+    SharedBytes queue;
+    // What the payload may be: the last that was answered for, and what was asked for since.
+    std::vector<std::pair<engine::Ticket, SharedBytes>> payloads;
+    bool may_be_gone = false;                    // somebody asked for what may delete it
+    bool gone = false;                           // its deletion was answered for
+    std::optional<core::State> ended;            // as answered, and nobody asked to change it since
+    SharedBytes result;                          // of an answered success
+    engine::Ticket disturbed{};                  // the newest request that may have revived it
+    std::pair<SharedBytes, SharedBytes> unique;  // queue and key
+  };
+  struct Lease {
+    JobId id;
+    LeaseToken token{};
+    Time until{};
+  };
+
+  engine::Ticket asked(const engine::Request& request);
+  void answered(engine::Ticket ticket, const engine::Answer& answer);
+
+  // --- The store's word.
+  std::map<Seq, Fingerprint> digests;  // of the state after each row that was decided
+  Seq durable{};                       // newest row that the journal called durable
+  Seq synced{};                        // row that the tables called synced
+  std::optional<Seq> backed_up;        // newest durable row when a backup that succeeded began
+
+  // --- The answers' word.
+  std::map<JobId, Promise> jobs;
+  std::vector<Lease> leases;  // live ones that nobody has tried to end
+  std::map<Fingerprint, JobId> keys;
+  std::optional<std::pair<Fingerprint, JobId>> last_key;
+  LeaseToken newest_token{};
+  std::map<std::string, bool>
+      paused;  // queues whose last answered request this was; none in flight
+
+  // What was wrong with answers, in sentences.
+  std::vector<std::string> problems;
+
+  Time now = time_from_ms(1'700'000'000'000);
+  std::uint64_t requests = 0;
+  std::uint64_t answers = 0;  // that were more than "not now"
+  // Requests of a process that has died will not be answered.
+  void forget_waiting() { waiting_.clear(); }
+  std::size_t waiting() const { return waiting_.size(); }
+
+ private:
+  void note_asked(engine::Ticket ticket, const core::Command& command);
+  void note(engine::Ticket ticket, const core::Enqueue& asked, const core::EnqueueReply& reply);
+  void note(const core::ClaimReply& reply);
+  void note(engine::Ticket ticket, const core::Command& asked, const core::ItemsReply& reply);
+  void note_item(engine::Ticket ticket, const core::Command& asked, std::size_t index,
+                 const core::ItemReply& item);
+  void note_created(engine::Ticket ticket, const core::JobSpec& spec);
+  void promise(engine::Ticket ticket, const core::JobSpec& spec);
+
+  std::uint64_t last_ticket_ = 0;
+  std::map<engine::Ticket, core::Command> waiting_;
+  std::map<std::pair<std::string, std::string>, engine::Ticket> replaced_;  // unique keys
+};
+
+}  // namespace millrace::crash_points

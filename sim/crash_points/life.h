@@ -1,0 +1,51 @@
+// One life of a server without its sockets and threads: a store, a shard on it, and the driver's
+// steps, one at a time. What it answers goes to the ledger.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "engine/observer.h"
+#include "engine/shard.h"
+#include "sim/crash_points/ledger.h"
+#include "store/tables.h"
+
+namespace millrace::crash_points {
+
+class Life final : public engine::DurableObserver, public engine::ReplyPort {
+ public:
+  // Opens the store, holds what it finds against the ledger, and recovers the shard. An error: the
+  // store is refused. What is found wrong goes to the ledger's problems.
+  static Result<std::unique_ptr<Life>> start(const std::string& directory, Ledger& ledger,
+                                             const Logger& log);
+
+  void ask(engine::Request request);
+  void step();
+  // False: there was nothing to append, or it did not succeed.
+  bool append();
+  bool flush();
+  void sync();
+  void trim();
+  // Everything that can happen without waiting; gives up after a while where the disk fails.
+  void settle();
+
+  store::Store& store() { return store_; }
+  engine::Shard& shard() { return *shard_; }
+  bool ended() const { return shard_->ended().has_value(); }
+
+  void durable(Seq, const core::EventBatch&) override {}
+  void deliver(std::span<engine::Delivery>) override {}
+
+ private:
+  Life(Ledger& ledger, store::Store store) : ledger_(ledger), store_(std::move(store)) {}
+  void collect();
+
+  Ledger& ledger_;
+  store::Store store_;
+  std::unique_ptr<engine::Shard> shard_;
+  bool broken_ = false;  // a journal that can't be trusted: nothing may be answered any more
+};
+
+}  // namespace millrace::crash_points

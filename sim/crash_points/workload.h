@@ -1,0 +1,75 @@
+// A fixed life of a server: the same few thousand operations every time, whatever happens to the
+// disk. Which they are follows from a seed of its own and from what was answered.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/random.h"
+#include "sim/crash_points/ledger.h"
+#include "sim/crash_points/life.h"
+
+namespace millrace::crash_points {
+
+class Workload {
+ public:
+  struct Places {
+    std::string directory;
+    std::string backup;
+  };
+  // Asked after every moment; true: it is over. The life is null where the store was refused.
+  using Over = std::function<bool(Life* life)>;
+
+  Workload(Places places, Ledger& ledger, Logger log);
+
+  // Lives through it all, or until it is over or the shard has ended.
+  void run(const Over& over);
+  // What is under way, for the reader of a story.
+  const std::string& doing() const { return doing_; }
+  // The life as it is; null before it started, and where it was refused.
+  Life* life() { return life_.get(); }
+  // A clean stop.
+  void stop() { life_.reset(); }
+  // The process has died: nothing of it cleans up.
+  void abandon() { static_cast<void>(life_.release()); }
+
+ private:
+  bool start();
+  bool moment(int number);
+  void prepare_queues();
+  void ask_something();
+  void commit(int number);
+  void back_up();
+
+  std::uint64_t below(std::uint64_t limit) { return random_.next() % limit; }
+  JobId new_id();
+  core::JobSpec any_job();
+  SharedBytes any_payload();
+  core::Command any_enqueue();
+  core::Command any_batch();
+  core::Command keyed_enqueue();
+  core::Command unique_enqueue();
+  core::Command any_claim();
+  core::Command any_ack();
+  core::AckItem any_outcome(const Ledger::Lease& lease);
+  core::Command any_heartbeat();
+  core::Command any_logs();
+  core::Command any_operation();
+  core::Command any_queue_change();
+  void purge();
+  JobId known_job();
+  const Ledger::Lease* any_lease();
+
+  const Places places_;
+  Ledger& ledger_;
+  const Logger log_;
+  Random random_{7};
+  std::unique_ptr<Life> life_;
+  std::string doing_;
+  std::vector<JobId> ids_;
+};
+
+}  // namespace millrace::crash_points
