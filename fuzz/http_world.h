@@ -1,0 +1,247 @@
+// Sessions without sockets to the outside and without time: the real I/O thread, handlers and shard
+// over a store in memory, all stepped by the caller on one thread. (Reads of the tables run on the
+// reader pool, and are waited for.) The same bytes give the same answers, to the byte.
+#pragma once
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/ip/tcp.hpp>
+
+#include "base/check.h"
+#include "engine/event_feed.h"
+#include "engine/shard.h"
+#include "engine/statistics.h"
+#include "http/io_thread.h"
+#include "store/memory/memory_store.h"
+
+namespace millrace::fuzz {
+
+// What the server told the log of one answer.
+struct Answered {
+  std::string request_id;
+  std::string method;
+  int status = 0;
+};
+
+struct WorldOptions {
+  bool tokens = false;    // one is configured; without it most calls are refused
+  bool draining = false;  // the server is about to stop
+};
+
+// What every world starts from, so that an input can know it.
+inline constexpr std::int64_t kWorldStartMs = 1'700'000'000'000;
+
+class HttpWorld final : engine::Gateway,
+                        engine::DurableObserver,
+                        http::Clock,
+                        http::Operations,
+                        http::Observer {
+ public:
+  explicit HttpWorld(WorldOptions options)
+      : reads_(*store_.tables),
+        feed_(*store_.journal, Seq{}),
+        tokens_(*http::TokenBook::make(tokens(options))),
+        services_{reads_,
+                  feed_,
+                  statistics_,
+                  tokens_,
+                  *this,
+                  *this,
+                  readers(),
+                  {.body_bytes = 4096, .payload_bytes = 1024, .json_depth = 16},
+                  {.block_bytes = 1024, .fields = 16, .target_bytes = 256},
+                  core::kDefaultIdempotencyWindow,
+                  {},
+                  options.draining},
+        io_(services_, *this, *this, gate_, {}, 1) {
+    auto shard = engine::Shard::recover({}, store_, now_, {}, *this);
+    MILLRACE_CHECK(shard.has_value());
+    shard_ = std::move(*shard);
+    pump();
+    if (options.draining) shard_->drain();
+  }
+
+  // A connection to this world, seen from the client.
+  class Client {
+   public:
+    explicit Client(HttpWorld& world) : world_(world) {
+      int ends[2];
+      MILLRACE_CHECK(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) == 0);
+      socket_ = ends[0];
+      http::IoThread::Socket socket(world.io_.context());
+      socket.assign(boost::asio::ip::tcp::v4(), ends[1]);
+      MILLRACE_CHECK(world.gate_.enter("client"));
+      world.io_.adopt(std::move(socket), "client");
+      world.clients_.push_back(this);
+    }
+    ~Client() {
+      std::erase(world_.clients_, this);
+      if (socket_ >= 0) ::close(socket_);
+    }
+    Client(const Client&) = delete;
+    Client& operator=(const Client&) = delete;
+
+    // What doesn't fit the socket's buffer, or comes after the server has closed, is dropped.
+    void send(std::string_view bytes) {
+      (void)!::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    }
+    void end() { ::shutdown(socket_, SHUT_WR); }
+    void leave() { ::close(std::exchange(socket_, -1)); }
+
+    const std::string& received() const { return received_; }
+    bool closed() const { return closed_; }  // by the server
+
+   private:
+    friend class HttpWorld;
+    bool receive() {
+      char buffer[16 * 1024];
+      bool more = false;
+      while (socket_ >= 0 && !closed_) {
+        const ssize_t size = ::recv(socket_, buffer, sizeof buffer, 0);
+        if (size < 0) break;
+        if (size == 0) closed_ = true;
+        received_.append(buffer, static_cast<std::size_t>(size));
+        more = true;
+      }
+      return more;
+    }
+
+    HttpWorld& world_;
+    int socket_ = -1;
+    bool closed_ = false;
+    std::string received_;
+  };
+
+  // Everything that can happen happens, and whoever waits for a time gets to it.
+  void settle() {
+    for (int wakeups = 0; wakeups < kMaxWakeups;) {
+      if (run_some()) continue;
+      finish_reads();
+      if (run_some()) continue;
+      if (asked_.empty()) return;
+      const std::optional<Time> wakeup = shard_->next_wakeup();
+      if (!wakeup) return;
+      now_ = std::max(now_, *wakeup);
+      ++wakeups;
+    }
+  }
+
+  int open_connections() const { return open_; }
+  const std::vector<Answered>& answers() const { return answers_; }
+  const core::Machine& machine() const { return shard_->machine(); }
+
+  // The token that `tokens` configures.
+  static const http::NewToken& token() {
+    static const http::NewToken token = http::make_token({}, {});
+    return token;
+  }
+
+ private:
+  static constexpr int kMaxWakeups = 1'000;
+
+  static std::vector<http::TokenSettings> tokens(const WorldOptions& options) {
+    if (!options.tokens) return {};
+    return {{"worker", token().hash, {"submit", "work", "read"}, {"mail", "q*"}, {}}};
+  }
+  // One for all worlds: to start threads takes longer than to answer.
+  static http::ReaderPool& readers() {
+    static http::ReaderPool pool(1);
+    return pool;
+  }
+  // What was given to the pool's one thread before is done.
+  static void finish_reads() {
+    std::promise<void> done;
+    readers().run([&done] { done.set_value(); });
+    done.get_future().wait();
+  }
+
+  bool run_some() {
+    bool some = io_.context().poll() > 0;
+    some = pump() || some;
+    for (Client* client : clients_) some = client->receive() || some;
+    return some;
+  }
+
+  // What the driver does. True: answers left.
+  bool pump() {
+    bool answered = false;
+    for (int quiet = 0; quiet < 2;) {
+      shard_->step(now_);
+      bool busy = false;
+      if (const store::JournalRow* row = shard_->next_append()) {
+        shard_->append_done(store_.journal->append(*row), now_);
+        busy = true;
+      }
+      if (const std::optional<engine::Flush> flush = shard_->next_flush(now_)) {
+        shard_->flush_done(store_.tables->flush(*flush->changes, flush->from, flush->to), now_);
+        busy = true;
+      }
+      for (engine::Outgoing& out : shard_->take_answers()) {
+        asked_.erase(out.delivery.ticket);
+        out.port->deliver({&out.delivery, 1});
+        answered = busy = true;
+      }
+      quiet = busy ? 0 : quiet + 1;
+    }
+    return answered;
+  }
+
+  // engine::Gateway: there is one port, so tickets are enough.
+  void submit(engine::Request request, engine::ReplyPort& port, engine::Ticket ticket) override {
+    asked_.insert(ticket);
+    shard_->offer(std::move(request), port, ticket);
+  }
+  void cancel(engine::ReplyPort& port, engine::Ticket ticket) override {
+    asked_.erase(ticket);
+    shard_->cancel(port, ticket);
+  }
+
+  void durable(Seq seq, const core::EventBatch& batch) override {
+    feed_.durable(seq, batch);
+    statistics_.durable(seq, batch);
+  }
+
+  Time now() const override { return now_; }
+  http::Steady steady() const override { return http::Steady(now_.time_since_epoch()); }
+
+  const http::About& about() const override { return about_; }
+  http::Readiness readiness() const override { return {services_.draining, {{"store", true, ""}}}; }
+  std::string metrics_text() override { return "millrace_up 1\n"; }
+  api::Decoded<http::BackupDone> backup(const std::string&) override {
+    return http::BackupDone{42};
+  }
+
+  void answered(const http::RequestRecord& record) override {
+    answers_.push_back({std::string(record.request_id), std::string(record.method), record.status});
+  }
+  void connection(Connection what) override { open_ += what == Connection::kOpened ? 1 : -1; }
+
+  store::Store store_ = store::make_memory_store();
+  Time now_ = time_from_ms(kWorldStartMs);
+  std::unique_ptr<engine::Shard> shard_;
+  engine::Reads reads_;
+  engine::EventFeed feed_;
+  engine::Statistics statistics_;
+  http::TokenBook tokens_;
+  http::About about_{"1.2.3", "abc", "memory", "here", 1, time_from_ms(kWorldStartMs)};
+  http::ConnectionGate gate_{1'000, 1'000};
+  http::Services services_;
+  std::set<engine::Ticket> asked_;
+  std::vector<Client*> clients_;
+  std::vector<Answered> answers_;
+  int open_ = 0;
+  http::IoThread io_;  // last: its sessions name everything above
+};
+
+}  // namespace millrace::fuzz
