@@ -1,0 +1,135 @@
+// Any bytes as the header Authorization, as a token's hash, and as its other settings; byte 0 says
+// which. The live tokens themselves are made here, so that inputs near them can be tried: byte 0
+// may also ask for one of them with the bytes that follow written over it.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/routes.h"
+#include "base/check.h"
+#include "http/auth.h"
+
+namespace {
+
+using namespace millrace;
+using http::TokenBook;
+using http::TokenSettings;
+
+const Time kNow = time_from_ms(1'700'000'000'000);
+
+struct Tokens {
+  std::vector<http::NewToken> made;
+  TokenBook book;
+};
+
+const Tokens& tokens() {
+  static const Tokens kTokens = [] {
+    std::vector<http::NewToken> made;
+    std::vector<TokenSettings> settings;
+    for (std::uint8_t i = 0; i < 2; ++i) {
+      made.push_back(http::make_token({i, 7, 9}, {i, 0xab}));
+      settings.push_back({"t" + std::to_string(i), made.back().hash, {"read"}, {"a*"}, {}});
+    }
+    settings[1].expires_at = kNow;  // no more
+    return Tokens{std::move(made), std::move(*TokenBook::make(std::move(settings)))};
+  }();
+  return kTokens;
+}
+
+// Nobody gets in but with the whole live token behind the word "bearer".
+void check_credentials(std::string_view credentials) {
+  const http::Access* access = tokens().book.authenticate(credentials, kNow);
+  const std::string& live = tokens().made[0].token;
+  if (access == nullptr) {
+    MILLRACE_CHECK(credentials != "Bearer " + live);
+    return;
+  }
+  MILLRACE_CHECK(access->settings().name == "t0");
+  MILLRACE_CHECK(credentials.ends_with(live));
+  std::string scheme(credentials.substr(0, credentials.size() - live.size()));
+  std::ranges::transform(scheme, scheme.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c; });
+  MILLRACE_CHECK(scheme.starts_with("bearer "));
+  MILLRACE_CHECK(scheme.find_first_not_of(' ', 6) == std::string::npos);
+  MILLRACE_CHECK(access->allows(api::Scope::kRead) && !access->allows(api::Scope::kAdmin));
+}
+
+// "Bearer" and a live token, with the bytes of `changes` over it: position, value, and so on.
+void check_changed(std::string_view changes) {
+  std::string credentials = "Bearer " + tokens().made[0].token;
+  const std::string whole = credentials;
+  for (std::size_t i = 0; i + 1 < changes.size(); i += 2) {
+    credentials[static_cast<std::uint8_t>(changes[i]) % credentials.size()] = changes[i + 1];
+  }
+  check_credentials(credentials);
+  const http::Access* access = tokens().book.authenticate(credentials, kNow);
+  // Case matters in the token alone.
+  const bool same = credentials.substr(6) == whole.substr(6);
+  MILLRACE_CHECK(access == nullptr || same);
+}
+
+void check_hash(std::string_view hash) {
+  const auto book = TokenBook::make({{"t", std::string(hash), {"read"}, {}, {}}});
+  if (!book) {
+    MILLRACE_CHECK(book.error().message.starts_with("token \"t\": "));
+    return;
+  }
+  MILLRACE_CHECK(hash.size() == tokens().made[0].hash.size());
+  MILLRACE_CHECK(hash.substr(12, 8) == ":sha256:");
+}
+
+// Lines: a scope or, from the first empty one on, patterns of queues.
+void check_settings(std::string_view lines) {
+  TokenSettings settings{"t", tokens().made[0].hash, {}, {}, {}};
+  std::vector<std::string>* into = &settings.scopes;
+  while (!lines.empty()) {
+    const std::size_t end = std::min(lines.find('\n'), lines.size());
+    if (end == 0 && into == &settings.scopes) {
+      into = &settings.queues;
+    } else {
+      into->emplace_back(lines.substr(0, end));
+    }
+    lines.remove_prefix(std::min(end + 1, lines.size()));
+  }
+  const auto book = TokenBook::make({settings});
+  if (!book) return;
+  const http::Access* access = book->authenticate("Bearer " + tokens().made[0].token, kNow);
+  MILLRACE_CHECK(access != nullptr);
+  for (const api::Scope scope : {api::Scope::kSubmit, api::Scope::kWork, api::Scope::kRead,
+                                 api::Scope::kOperate, api::Scope::kAdmin}) {
+    const auto named = std::ranges::count(settings.scopes, api::name_of(scope));
+    MILLRACE_CHECK(access->allows(scope) == (named > 0));
+  }
+  for (const std::string& glob : settings.queues) {
+    MILLRACE_CHECK(!glob.empty() && glob.find('*') >= glob.size() - 1);
+    MILLRACE_CHECK(access->allows_queue(glob));
+  }
+  if (settings.queues.empty()) MILLRACE_CHECK(access->allows_queue("any"));
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const std::vector<char> memory(data + 1, data + size);
+  const std::string_view text(memory.data(), memory.size());
+  switch (data[0] % 4) {
+    case 0:
+      check_credentials(text);
+      break;
+    case 1:
+      check_changed(text);
+      break;
+    case 2:
+      check_hash(text);
+      break;
+    default:
+      check_settings(text);
+      break;
+  }
+  return 0;
+}
