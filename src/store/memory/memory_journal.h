@@ -16,6 +16,11 @@ class MemoryJournal final : public Journal {
   Result<Extent> extent() override;
   Result<std::uint64_t> trim(Seq below) override;
 
+  // For tests of what goes wrong: the row stands there from now on, whatever stood there before.
+  void overwrite(const JournalRow& row);
+  // None: it is not there.
+  std::optional<JournalRow> row(Seq seq);
+
  private:
   // The row at `from` or after it; none at the end.
   std::optional<JournalRow> first_from(Seq from);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/mutant.h"
 #include "core/limits.h"
 #include "store/job_match.h"
 
@@ -20,7 +21,7 @@ core::Job with_columns(core::Job job, Columns columns) {
 
 Status MemoryTables::flush(const core::Changes& changes, Seq from, const Progress& to) {
   const MutexLock lock(mutex_);
-  if (progress_.seq != from) {
+  if (progress_.seq != from && !mutated(Mutant::kFlushUnfenced)) {
     return failure(fmt::format("the tables stand at row {}, not at {}", to_number(progress_.seq),
                                to_number(from)));
   }
@@ -195,6 +196,22 @@ Result<std::optional<Time>> MemoryTables::oldest_finished(const SharedBytes& que
   const auto found = finished(queue, state);
   if (found.empty()) return std::nullopt;
   return found.begin()->first.first;
+}
+
+std::unique_ptr<MemoryTables> MemoryTables::copy() {
+  const MutexLock lock(mutex_);
+  auto copy = std::make_unique<MemoryTables>();
+  const MutexLock copy_lock(copy->mutex_);
+  copy->progress_ = progress_;
+  copy->jobs_ = jobs_;
+  copy->ords_ = ords_;
+  copy->histories_ = histories_;
+  copy->queues_ = queues_;
+  copy->keys_ = keys_;
+  copy->uniques_ = uniques_;
+  copy->ended_leases_ = ended_leases_;
+  copy->blobs_ = blobs_;
+  return copy;
 }
 
 Status MemoryTables::put_blob(const std::string& name, const std::string& content) {

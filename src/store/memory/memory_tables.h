@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -33,6 +34,9 @@ class MemoryTables final : public Tables {
   Result<std::optional<Time>> oldest_finished(const SharedBytes& queue, core::State state) override;
   Status put_blob(const std::string& name, const std::string& content) override;
   Result<std::optional<std::string>> get_blob(const std::string& name) override;
+
+  // The same content once more: what a disk kept.
+  std::unique_ptr<MemoryTables> copy();
 
  private:
   using Ord = std::uint64_t;

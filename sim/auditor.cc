@@ -1,0 +1,493 @@
+#include "sim/auditor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "core/limits.h"
+#include "sim/violation.h"
+#include "store/event_codec.h"
+
+namespace millrace::sim {
+namespace {
+
+// The follower lets go of ended jobs now and then, as a server does.
+constexpr std::uint64_t kRowsBetweenEvictions = 64;
+
+std::uint64_t count_commands(const engine::Request& request) {
+  const auto* poll = std::get_if<engine::Poll>(&request);
+  if (poll == nullptr) return 1;
+  return 1 + (poll->acks.items.empty() ? 0 : 1) + (poll->heartbeats.items.empty() ? 0 : 1);
+}
+
+const core::ClaimReply* claim_in(const engine::Answer& answer) {
+  if (const auto* poll = std::get_if<engine::PollReply>(&answer)) return &poll->claim;
+  const auto* reply = std::get_if<core::Reply>(&answer);
+  return reply == nullptr ? nullptr : std::get_if<core::ClaimReply>(reply);
+}
+
+}  // namespace
+
+Auditor::Auditor(Marks& marks, Disk& disk, core::MachineOptions options, Limits limits)
+    : marks_(marks),
+      disk_(disk),
+      options_(options),
+      limits_(limits),
+      model_(marks, options.default_retention),
+      fold_(std::make_unique<core::Machine>(options)) {}
+
+// --- What happens.
+
+void Auditor::offered(Ticket ticket, engine::Request request) {
+  commands_ += count_commands(request);
+  requests_.emplace(ticket, std::move(request));
+  undecided_.push_back(ticket);
+}
+
+void Auditor::cancelled(Ticket ticket) {
+  const auto found = std::ranges::find(undecided_, ticket);
+  if (found == undecided_.end()) {
+    const Seq needs = entries_.empty() ? Seq{0} : entries_.back().needs;
+    entries_.push_back({needs, Gone{ticket}});
+    return;
+  }
+  engine::Request& request = requests_.at(ticket);
+  if (std::holds_alternative<core::Command>(request)) return;  // sent is sent
+  if (auto* poll = std::get_if<engine::Poll>(&request)) {
+    poll->claim.reset();
+    return;
+  }
+  undecided_.erase(found);
+  requests_.erase(ticket);
+}
+
+void Auditor::decided(Time now, std::optional<Seq> row, Seq head, bool draining,
+                      bool reads_failed) {
+  Step step{now, row, draining, reads_failed, std::exchange(undecided_, {})};
+  entries_.push_back({head, std::move(step)});
+}
+
+void Auditor::drained(Seq head) { entries_.push_back({head, Drain{}}); }
+void Auditor::started(Time now, Seq row, Epoch epoch) {
+  epoch_ = epoch;
+  entries_.push_back({row, Start{now, row}});
+}
+
+void Auditor::stalled(Time from, Time to) {
+  if (to - from > core::kStallGrace) stalls_.emplace_back(from, to);
+}
+
+void Auditor::durable(Seq seq, const core::EventBatch& batch) {
+  demand(disk_.journal().row(seq).has_value(), "D1", "row {} is called durable and is not there",
+         to_number(seq));
+  batches_.emplace(seq, batch);
+}
+
+void Auditor::answered(std::vector<engine::Outgoing> answers) {
+  for (engine::Outgoing& out : answers) {
+    const Ticket ticket = out.delivery.ticket;
+    if (const core::ClaimReply* claim = claim_in(out.delivery.answer)) {
+      for (const auto& item : claim->jobs) claimed_by_[to_number(item.job.token)] = ticket;
+    }
+    const bool first = answers_.emplace(ticket, std::move(out.delivery.answer)).second;
+    demand(first, "D4", "request {} was answered twice", static_cast<std::uint64_t>(ticket));
+  }
+}
+
+bool Auditor::needs_answers() const {
+  return std::ranges::any_of(entries_, [](const Entry& entry) {
+    const auto* step = std::get_if<Step>(&entry.what);
+    return step != nullptr && step->reads_failed;
+  });
+}
+
+// --- Following.
+
+void Auditor::follow(Seq durable) {
+  while (!entries_.empty() && entries_.front().needs <= durable) {
+    const Entry entry = std::move(entries_.front());
+    entries_.pop_front();
+    follow_entry(entry);
+  }
+  sort_out_strays();
+}
+
+// The journal's bytes alone must make the same state (S7, D3).
+void Auditor::fold(Seq seq) {
+  const std::optional<store::JournalRow> row = disk_.journal().row(seq);
+  demand(row.has_value(), "D2", "row {}, which was answered for, is gone", to_number(seq));
+  const Result<core::EventBatch> batch = store::decode_events(row->body);
+  demand(batch.has_value(), "D6", "row {} can't be decoded", to_number(seq));
+  for (const core::Event& event : batch->events) fold_->apply(event, batch->at);
+  fold_->take_woken_queues();
+  fold_->take_endings();
+  fold_->end_step();
+  followed_ = seq;
+  if (++rows_folded_ % kRowsBetweenEvictions == 0) {
+    fold_->take_changes();
+    fold_->changes_stored();
+  }
+}
+
+void Auditor::follow_entry(const Entry& entry) {
+  std::visit(
+      [this](const auto& what) {
+        using What = std::decay_t<decltype(what)>;
+        if constexpr (std::is_same_v<What, Step>) {
+          follow_step(what);
+        } else if constexpr (std::is_same_v<What, Start>) {
+          follow_start(what);
+        } else if constexpr (std::is_same_v<What, Gone>) {
+          follow_gone(what);
+        } else {
+          follow_drain();
+        }
+      },
+      entry.what);
+}
+
+Duration Auditor::counted(const Model::Lease& lease) const {
+  Duration lost{};
+  Time reached = lease.at;
+  std::vector<std::pair<Time, Time>> stalls = stalls_;
+  std::ranges::sort(stalls);
+  for (const auto& [from, to] : stalls) {
+    const Time begin = std::max(from, reached);
+    if (to <= begin) continue;
+    lost += std::min(to, model_.now()) - begin;
+    reached = to;
+  }
+  return model_.now() - lease.at - lost;
+}
+
+void Auditor::follow_start(const Start& start) {
+  fold(start.row);
+  const core::EventBatch batch = std::move(batches_.extract(start.row).mapped());
+  model_.begin(batch.at);
+  for (const core::Event& event : batch.events) {
+    if (const auto* epoch = std::get_if<core::EpochStarted>(&event)) {
+      model_.start_term(*epoch);
+      term_first_token_ = epoch->first_token;
+    }
+    if (const auto* more = std::get_if<core::LeasesExtended>(&event)) {
+      marks_.hit(Mark::kRestartGrace);
+      model_.extend_leases(more->by);
+    }
+  }
+}
+
+void Auditor::follow_step(const Step& step) {
+  core::EventBatch batch{step.now, {}};
+  if (step.row) {
+    fold(*step.row);
+    batch = std::move(batches_.extract(*step.row).mapped());
+  }
+  demand(batch.at == step.now && step.now >= model_.now(), "S3", "decided at {}, written at {}",
+         to_ms(step.now), to_ms(batch.at));
+  const Choices choices(batch);
+  model_.begin(step.now);
+  if (choices.extended > Duration{}) {
+    marks_.hit(Mark::kStallGrace);
+    model_.extend_leases(choices.extended);
+  }
+  model_.tick(choices, [this](const Model::Lease& lease) { return counted(lease); });
+  for (const core::Deleted* event : choices.retention) model_.prune(*event);
+  next_claim_ = 0;
+  const std::uint64_t created_before = [&] {
+    std::uint64_t created = 0;
+    for (const auto& [name, queue] : model_.queues()) created += queue.created;
+    return created;
+  }();
+  for (const Ticket ticket : step.tickets) follow_task(step, ticket, choices);
+  serve_waiting(choices);
+  tell_cancelled(batch);
+  std::set<JobId> ended;
+  for (const core::Event& event : batch.events) {
+    if (const auto* end = std::get_if<core::AttemptEnded>(&event)) {
+      const core::EndedLease* known = model_.ended_lease(end->token);
+      demand(known != nullptr && known->job == end->job.id && known->state == end->state, "L4",
+             "an attempt of {} (token {}) ended, and nobody ended it", to_string(end->job.id),
+             to_number(end->token));
+      if (core::is_terminal(end->state)) ended.insert(end->job.id);
+    } else if (const auto* cancel = std::get_if<core::Cancelled>(&event)) {
+      ended.insert(cancel->job.id);
+    } else if (const auto* expiry = std::get_if<core::Expired>(&event)) {
+      ended.insert(expiry->job.id);
+    } else if (const auto* gone = std::get_if<core::Deleted>(&event)) {
+      for (const auto& item : gone->items) ended.insert(item.job.id);
+    }
+  }
+  end_watches(ended);
+  end_waits();
+  std::uint64_t made = 0;
+  for (const auto& [id, times] : choices.submitted) made += times;
+  std::uint64_t created = 0;
+  for (const auto& [name, queue] : model_.queues()) created += queue.created;
+  demand(created - created_before == made, "H2", "row {}: {} jobs were stored, {} were submitted",
+         step.row ? to_number(*step.row) : 0, made, created - created_before);
+}
+
+void Auditor::follow_gone(const Gone& gone) {
+  requests_.erase(gone.ticket);
+  std::erase_if(parked_, [&](const Parked& parked) { return parked.ticket == gone.ticket; });
+  std::erase_if(watches_, [&](const Watch& watch) { return watch.ticket == gone.ticket; });
+  tells_later_.erase(gone.ticket);
+}
+
+void Auditor::follow_drain() {
+  for (const Parked& parked : std::exchange(parked_, {})) check_parked(parked, {});
+  for (const Watch& watch : std::exchange(watches_, {})) {
+    if (const auto* reply = reply_of<core::JobReply>(watch.ticket, "a watch")) {
+      check_job(*reply, watch.job, "a watch");
+    }
+  }
+}
+
+bool Auditor::was_refused_whole(const Step& step, Ticket ticket, const engine::Request& request) {
+  const auto found = answers_.find(ticket);
+  const auto* why =
+      found == answers_.end() ? nullptr : std::get_if<engine::Unavailable>(&found->second);
+  const bool finishes = [&] {
+    if (std::holds_alternative<engine::Poll>(request)) return true;
+    const auto* command = std::get_if<core::Command>(&request);
+    return command == nullptr ? !std::holds_alternative<engine::WaitingClaim>(request)
+                              : std::holds_alternative<core::Ack>(*command) ||
+                                    std::holds_alternative<core::Heartbeat>(*command) ||
+                                    std::holds_alternative<core::AppendLogs>(*command) ||
+                                    std::holds_alternative<core::GetJob>(*command) ||
+                                    std::holds_alternative<core::GetQueues>(*command);
+  }();
+  const bool for_draining = step.draining && !finishes;
+  if (for_draining) {
+    demand(!answers_known_ || (why != nullptr && *why == engine::Unavailable::kDraining), "LV7",
+           "a draining server took new work");
+    marks_.hit(Mark::kRefusedDraining);
+  }
+  const bool for_reads = !for_draining && why != nullptr;
+  if (for_reads) {
+    demand(step.reads_failed && *why == engine::Unavailable::kStorage, "R4",
+           "request {} was refused as a whole for no reason", static_cast<std::uint64_t>(ticket));
+    marks_.hit(Mark::kReadFailed);
+  }
+  if (!for_draining && !for_reads) return false;
+  answers_.erase(ticket);
+  return true;
+}
+
+void Auditor::follow_task(const Step& step, Ticket ticket, const Choices& choices) {
+  const auto node = requests_.extract(ticket);
+  MILLRACE_CHECK(!node.empty());
+  const engine::Request& request = node.mapped();
+  if (was_refused_whole(step, ticket, request)) return;
+  if (const auto* command = std::get_if<core::Command>(&request)) {
+    follow_command(ticket, *command, choices);
+  } else if (const auto* claim = std::get_if<engine::WaitingClaim>(&request)) {
+    follow_claim(ticket, claim->claim, claim->wait, step.draining, choices);
+  } else if (const auto* poll = std::get_if<engine::Poll>(&request)) {
+    follow_poll(ticket, *poll, step.draining, choices);
+  } else if (const auto* watch = std::get_if<engine::WatchJob>(&request)) {
+    const core::Job* job = model_.find(watch->id);
+    const bool waits = job != nullptr && !core::is_terminal(job->state) &&
+                       watch->wait > Duration{} && !step.draining;
+    if (waits) {
+      watches_.push_back({ticket, watch->id, add_saturating(step.now, watch->wait)});
+    } else if (const auto* reply = reply_of<core::JobReply>(ticket, "a watch")) {
+      check_job(*reply, watch->id, "a watch");
+    }
+  } else if (given_up_.erase(ticket) == 0) {
+    tells_later_.insert(ticket);
+  }
+}
+
+// --- Waiting claims.
+
+void Auditor::serve_waiting(const Choices& choices) {
+  for (; next_claim_ < choices.claims.size();) {
+    const core::Claimed& event = *choices.claims[next_claim_];
+    const auto by = claimed_by_.find(to_number(event.items.front().token));
+    const auto served = std::ranges::find_if(parked_, [&](const Parked& parked) {
+      if (by != claimed_by_.end()) return parked.ticket == by->second;
+      if (answers_known_ || parked.claim.worker != event.worker) return false;
+      std::vector<core::Job*> expired;
+      const auto jobs = model_.claimable(parked.claim, expired);
+      return std::ranges::equal(jobs, event.items, [](const core::Job* job, const auto& item) {
+        return job->id == item.job.id;
+      });
+    });
+    demand(served != parked_.end(), "L1", "{} was given {}, and nobody had asked for it",
+           event.worker.view(), to_string(event.items.front().job.id));
+    const Parked parked = *served;
+    // First come, first served, among those who ask for the same.
+    for (auto older = parked_.begin(); older != served; ++older) {
+      demand(older->claim.queues != parked.claim.queues ||
+                 older->claim.types != parked.claim.types,
+             "O2", "a waiting claim was served before an older one of the same kind");
+    }
+    parked_.erase(served);
+    marks_.hit(Mark::kWaiterServed);
+    check_parked(parked, model_claim(parked.claim, choices));
+  }
+  // LV2: nobody waits for what is there.
+  for (const Parked& parked : parked_) {
+    std::vector<core::Job*> expired;
+    const auto jobs = model_.claimable(parked.claim, expired);
+    if (!jobs.empty()) {
+      violated("LV2", "{} is ready, and a claim waits for it", to_string(jobs.front()->id));
+    }
+    if (!expired.empty()) model_.claim(parked.claim, nullptr);
+  }
+}
+
+// Cancellations end the polls of the workers that they concern.
+void Auditor::tell_cancelled(const core::EventBatch& batch) {
+  for (const core::Event& event : batch.events) {
+    const auto* cancel = std::get_if<core::CancelRequested>(&event);
+    if (cancel == nullptr) continue;
+    cancel_orders_.emplace(cancel->job.id, to_number(cancel->token));
+    for (auto parked = parked_.begin(); parked != parked_.end();) {
+      if (!parked->poll || parked->claim.worker != cancel->worker) {
+        ++parked;
+        continue;
+      }
+      const Parked told = *parked;
+      parked = parked_.erase(parked);
+      check_parked(told, {});
+    }
+  }
+}
+
+void Auditor::end_watches(const std::set<JobId>& ended) {
+  std::erase_if(watches_, [&](const Watch& watch) {
+    if (!ended.contains(watch.job)) return false;
+    marks_.hit(Mark::kWatchAnswered);
+    if (const auto* reply = reply_of<core::JobReply>(watch.ticket, "a watch")) {
+      const core::Job* job = model_.find(watch.job);
+      if (job != nullptr && reply->job != nullptr) {
+        demand(reply->job->job.version <= job->version, "H11", "a watch of {} saw the future",
+               to_string(watch.job));
+      }
+    }
+    return true;
+  });
+}
+
+void Auditor::end_waits() {
+  for (auto parked = parked_.begin(); parked != parked_.end();) {
+    if (parked->deadline > model_.now()) {
+      ++parked;
+      continue;
+    }
+    const Parked over = *parked;
+    parked = parked_.erase(parked);
+    marks_.hit(Mark::kWaiterTimedOut);
+    check_parked(over, {});
+  }
+  std::erase_if(watches_, [&](const Watch& watch) {
+    if (watch.deadline > model_.now()) return false;
+    if (const auto* reply = reply_of<core::JobReply>(watch.ticket, "a watch")) {
+      check_job(*reply, watch.job, "a watch");
+    }
+    return true;
+  });
+}
+
+// Answers that no durable batch explains: those that rest on nothing, and no others.
+void Auditor::sort_out_strays() {
+  for (auto answer = answers_.begin(); answer != answers_.end();) {
+    const Ticket ticket = answer->first;
+    if (tells_later_.erase(ticket) > 0) {
+      answer = answers_.erase(answer);
+      continue;
+    }
+    const auto request = requests_.find(ticket);
+    const bool decided = request != requests_.end() && !std::ranges::contains(undecided_, ticket);
+    if (decided && (std::holds_alternative<engine::AwaitProjection>(request->second) ||
+                    std::holds_alternative<engine::AwaitEvents>(request->second))) {
+      // They rest on what was durable when they were asked, or on a later row that is.
+      given_up_.insert(ticket);
+      answer = answers_.erase(answer);
+      continue;
+    }
+    const auto* why = std::get_if<engine::Unavailable>(&answer->second);
+    demand(why != nullptr, "D1", "request {} was answered before its batch was durable",
+           static_cast<std::uint64_t>(ticket));
+    demand(storage_ails_ && *why == engine::Unavailable::kStorage, "R4",
+           "request {} was refused for no reason", static_cast<std::uint64_t>(ticket));
+    marks_.hit(Mark::kRefusedStorage);
+    if (std::erase(undecided_, ticket) > 0) {
+      requests_.erase(ticket);
+    } else if (requests_.contains(ticket)) {
+      given_up_.insert(ticket);
+    }
+    std::erase_if(parked_, [&](const Parked& parked) { return parked.ticket == ticket; });
+    std::erase_if(watches_, [&](const Watch& watch) { return watch.ticket == ticket; });
+    answer = answers_.erase(answer);
+  }
+}
+
+// A row of a life that is over: of the last one, or of one before that was thought lost.
+void Auditor::follow_dead_row(Seq seq) {
+  const auto row = disk_.journal().row(seq);
+  demand(row.has_value(), "D2", "row {} is gone", to_number(seq));
+  if (!batches_.contains(seq) || row->epoch != epoch_) {
+    Result<core::EventBatch> batch = store::decode_events(row->body);
+    demand(batch.has_value(), "D6", "row {} can't be decoded", to_number(seq));
+    batches_.insert_or_assign(seq, std::move(*batch));
+  }
+  if (row->epoch != epoch_) {
+    const auto ghost = std::ranges::find_if(ghosts_, [&](const Ghost& known) {
+      return known.row == seq && known.epoch == row->epoch;
+    });
+    demand(ghost != ghosts_.end(), "H2", "row {} stands in the journal, and nobody decided it",
+           to_number(seq));
+    marks_.hit(Mark::kLeaderDeposed);
+    entries_.clear();
+    requests_ = ghost->requests;
+    const Entry entry = ghost->entry;
+    return follow_entry(entry);
+  }
+  while (followed_ < seq && !entries_.empty() && entries_.front().needs <= seq) {
+    const Entry entry = std::move(entries_.front());
+    entries_.pop_front();
+    follow_entry(entry);
+  }
+}
+
+// Those of its rows that may still arrive: the one that was on its way.
+void Auditor::keep_ghosts() {
+  for (Entry& entry : entries_) {
+    std::map<Ticket, engine::Request> requests;
+    if (const auto* step = std::get_if<Step>(&entry.what)) {
+      if (!step->row || *step->row != next(followed_)) continue;
+      for (const Ticket ticket : step->tickets) requests.insert(requests_.extract(ticket));
+    } else if (!std::holds_alternative<Start>(entry.what) || entry.needs != next(followed_)) {
+      continue;
+    }
+    const Seq row = entry.needs;
+    ghosts_.push_back({row, epoch_, std::move(entry), std::move(requests)});
+    if (ghosts_.size() > 64) ghosts_.erase(ghosts_.begin());
+    return;
+  }
+}
+
+void Auditor::ended(Seq head) {
+  answers_known_ = false;
+  answers_.clear();
+  claimed_by_.clear();
+  while (followed_ < head) follow_dead_row(next(followed_));
+  keep_ghosts();
+  entries_.clear();
+  batches_.clear();
+  requests_.clear();
+  undecided_.clear();
+  parked_.clear();
+  watches_.clear();
+  tells_later_.clear();
+  given_up_.clear();
+  cancel_orders_.clear();
+  answers_known_ = true;
+  storage_ails_ = false;
+}
+
+}  // namespace millrace::sim

@@ -1,0 +1,195 @@
+// Watches a life: writes down what was asked and when it was decided, follows each batch with its
+// model once it is durable, and holds every answer against what the model says. Anything that does
+// not fit ends the run with the id of the promise that was broken.
+//
+// Answers are predicted from durable batches alone, so one that leaves before its batch is durable
+// has no prediction: that is the check of D1.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "engine/request.h"
+#include "engine/shard.h"
+#include "sim/disk.h"
+#include "sim/marks.h"
+#include "sim/model.h"
+
+namespace millrace::sim {
+
+using engine::Ticket;
+
+enum class Limits : std::uint8_t { kWide, kTight };  // tight: new jobs may be refused for capacity
+
+class Auditor {
+ public:
+  Auditor(Marks& marks, Disk& disk, core::MachineOptions options, Limits limits);
+
+  // --- What the world tells, as it happens.
+  void offered(Ticket ticket, engine::Request request);
+  void cancelled(Ticket ticket);
+  // The shard decided at `now`; `row` was sealed by it, or none. `head`: the newest row then.
+  void decided(Time now, std::optional<Seq> row, Seq head, bool draining, bool reads_failed);
+  void drained(Seq head);
+  // A life began with this row.
+  void started(Time now, Seq row, Epoch epoch);
+  // Nobody could be answered in between.
+  void stalled(Time from, Time to);
+  void durable(Seq seq, const core::EventBatch& batch);
+  void answered(std::vector<engine::Outgoing> answers);
+  // The shard may refuse for its storage from now on, or no longer.
+  void storage_ails(bool ails) { storage_ails_ = ails; }
+  // Some decided step met a read that failed: its answers tell what came of it.
+  bool needs_answers() const;
+
+  // --- Checks.
+  // Follows all that is durable; every answer that has come must fit.
+  void follow(Seq durable);
+  // The life is over; `head` is the newest row that its successor finds.
+  void ended(Seq head);
+  // Nothing undurable is under way: the machine must be what the model says, to the member.
+  void compare(const core::Machine& machine);
+  // The digest of the state after the newest durable row, made from the journal's bytes alone.
+  Fingerprint folded_digest() const { return fold_->digest(); }
+  Seq folded() const { return followed_; }
+
+  const Model& model() const { return model_; }
+  std::uint64_t commands() const { return commands_; }
+  std::size_t waiting() const { return parked_.size(); }
+
+ private:
+  // What the model expects of an item of an answer.
+  struct Item {
+    JobId id;
+    core::Rejection why{};
+    std::optional<core::State> state;
+    std::optional<std::uint64_t> version;
+    std::optional<Time> lease_expires_at;
+    std::optional<bool> cancel_requested;
+  };
+  struct Parked {
+    Ticket ticket{};
+    core::Claim claim;
+    Time deadline{};
+    bool poll = false;
+    std::vector<Item> acks, heartbeats, logs;
+  };
+  struct Watch {
+    Ticket ticket{};
+    JobId job;
+    Time deadline{};
+  };
+  struct Step {
+    Time now{};
+    std::optional<Seq> row;
+    bool draining = false;
+    bool reads_failed = false;
+    std::vector<Ticket> tickets;
+  };
+  struct Start {
+    Time now{};
+    Seq row{};
+  };
+  struct Gone {
+    Ticket ticket{};
+  };
+  struct Drain {};
+  struct Entry {
+    Seq needs{};  // durable, before this is followed
+    std::variant<Step, Start, Gone, Drain> what;
+  };
+  // A row that its life did not see become durable, and that may still.
+  struct Ghost {
+    Seq row{};
+    Epoch epoch{};
+    Entry entry;
+    std::map<Ticket, engine::Request> requests;
+  };
+
+  // auditor.cc
+  void fold(Seq seq);
+  void follow_dead_row(Seq seq);
+  void keep_ghosts();
+  void follow_entry(const Entry& entry);
+  void follow_step(const Step& step);
+  void follow_start(const Start& start);
+  void follow_gone(const Gone& gone);
+  void follow_drain();
+  Duration counted(const Model::Lease& lease) const;
+  void follow_task(const Step& step, Ticket ticket, const Choices& choices);
+  bool was_refused_whole(const Step& step, Ticket ticket, const engine::Request& request);
+  void serve_waiting(const Choices& choices);
+  void tell_cancelled(const core::EventBatch& batch);
+  void end_watches(const std::set<JobId>& ended);
+  void end_waits();
+  void sort_out_strays();
+
+  // auditor_answers.cc: what each request should have been answered
+  void follow_command(Ticket ticket, const core::Command& command, const Choices& choices);
+  void expect(Ticket ticket, const core::Enqueue& command, const Choices& choices);
+  void expect_queues(Ticket ticket, core::Rejection why, const SharedBytes& queue);
+  void expect_job(Ticket ticket, const JobId& id);
+  void expect_items(Ticket ticket, const std::vector<Item>& items);
+  std::vector<Item> follow_acks(const core::Ack& command, const Choices& choices);
+  std::vector<Item> follow_heartbeats(const core::Heartbeat& command);
+  std::vector<Item> follow_logs(const core::AppendLogs& command);
+  void follow_claim(Ticket ticket, const core::Claim& claim, Duration wait, bool draining,
+                    const Choices& choices);
+  void follow_poll(Ticket ticket, const engine::Poll& poll, bool draining, const Choices& choices);
+  void check_items(const std::vector<Item>& expected, const core::ItemsReply& actual,
+                   const char* what) const;
+  void check_claim(const core::ClaimReply& reply, const std::vector<JobId>& ids) const;
+  void check_parked(const Parked& parked, const std::vector<JobId>& ids);
+  void check_orders(const engine::PollReply& reply) const;
+  void check_job(const core::JobReply& reply, const JobId& id, const char* what);
+  std::vector<JobId> model_claim(const core::Claim& claim, const Choices& choices);
+  Item item_of(const JobId& id, core::Rejection why) const;
+
+  // Null: nothing is known of the answer, since the asker's server died.
+  const engine::Answer* answer_of(Ticket ticket);
+  template <typename T>
+  const T* reply_of(Ticket ticket, const char* what);
+
+  Marks& marks_;
+  Disk& disk_;
+  const core::MachineOptions options_;
+  const Limits limits_;
+  Model model_;
+  std::unique_ptr<core::Machine> fold_;
+  Seq followed_{};
+  std::uint64_t rows_folded_ = 0;
+
+  std::map<Ticket, engine::Request> requests_;  // asked, and not settled
+  std::vector<Ticket> undecided_;
+  std::deque<Entry> entries_;
+  std::vector<Ghost> ghosts_;
+  Epoch epoch_{};
+  std::map<Seq, core::EventBatch> batches_;  // durable, not yet followed
+  std::map<Ticket, engine::Answer> answers_;
+  std::map<std::uint64_t, Ticket> claimed_by_;  // by token, of the answers
+  engine::Answer kept_;                         // the last one that was looked at
+  bool answers_known_ = true;                   // false while a dead life is followed to its end
+  bool storage_ails_ = false;
+  std::uint64_t commands_ = 0;
+
+  // Of the life under way.
+  std::vector<Parked> parked_;  // by arrival
+  std::vector<Watch> watches_;
+  std::set<Ticket> tells_later_;  // answered between steps: projection and event waits
+  std::set<std::pair<JobId, std::uint64_t>> cancel_orders_;
+  std::size_t next_claim_ = 0;  // of the batch under way
+  std::uint64_t term_first_token_ = 0;
+  std::set<Ticket> given_up_;  // refused after they were decided: their wait outlasted the storage
+  std::vector<std::pair<Time, Time>> stalls_;
+};
+
+// Empty: they are the same. Else what differs.
+std::string difference(const core::Job& is, const core::Job& should_be);
+
+}  // namespace millrace::sim

@@ -1,0 +1,118 @@
+#include "sim/child.h"
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstring>
+#include <new>
+#include <string_view>
+
+#include "base/check.h"
+#include "sim/violation.h"
+
+namespace millrace::sim {
+namespace {
+
+constexpr unsigned kPatienceSeconds = 60;
+
+// What the child leaves behind, whatever end it takes.
+struct Report {
+  Outcome outcome;
+  Marks marks;
+  std::uint64_t actions;
+  bool found;
+  std::array<char, 16> id;
+  std::array<char, 4096> text;
+};
+
+// In the child, for the handler of its abort.
+Report* dying_report = nullptr;
+const World* dying_world = nullptr;
+
+template <std::size_t N>
+void put(std::array<char, N>& to, std::string_view text) {
+  const std::size_t size = std::min(text.size(), N - 1);
+  std::memcpy(to.data(), text.data(), size);
+  to[size] = '\0';
+}
+
+void note_position(int) {
+  if (dying_world != nullptr) dying_report->actions = dying_world->actions_begun();
+}
+
+void run_child(const Plan& plan, Telling telling, Report& report) {
+  ::alarm(kPatienceSeconds);
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // an abort must not swallow the story
+  Marks marks;
+  Story story(telling == Telling::kStory ? stdout : nullptr);
+  World world(plan, marks, story);
+  dying_report = &report;
+  dying_world = &world;
+  struct sigaction action {};
+  action.sa_handler = &note_position;
+  ::sigaction(SIGABRT, &action, nullptr);
+  try {
+    report.outcome = world.run();
+  } catch (const Violation& violation) {
+    report.found = true;
+    put(report.id, violation.id);
+    put(report.text, violation.text);
+  }
+  report.actions = world.actions_begun();
+  report.marks = marks;
+  std::fflush(stdout);
+}
+
+std::string read_all(int fd) {
+  std::string text;
+  std::array<char, 4096> chunk{};
+  ::lseek(fd, 0, SEEK_SET);
+  for (ssize_t size = 0; (size = ::read(fd, chunk.data(), chunk.size())) > 0;) {
+    text.append(chunk.data(), static_cast<std::size_t>(size));
+  }
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+Finding finding_of(const Report& report, int status, int complaints) {
+  if (report.found) return {report.id.data(), report.text.data(), report.actions};
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) {
+    return {"HANG", "the life does not end", report.actions};
+  }
+  return {"CHECK", read_all(complaints), report.actions};
+}
+
+}  // namespace
+
+Life live(const Plan& plan, Telling telling) {
+  void* shared = ::mmap(nullptr, sizeof(Report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                        -1, 0);
+  MILLRACE_CHECK(shared != MAP_FAILED);
+  auto* report = new (shared) Report{};
+  const int complaints = ::memfd_create("complaints", MFD_CLOEXEC);
+  MILLRACE_CHECK(complaints >= 0);
+  std::fflush(stdout);
+  const pid_t child = ::fork();
+  MILLRACE_CHECK(child >= 0);
+  if (child == 0) {
+    ::dup2(complaints, STDERR_FILENO);
+    run_child(plan, telling, *report);
+    ::_exit(0);
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0) {
+  }
+  Life life{report->outcome, report->marks, {}};
+  if (report->found || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    life.finding = finding_of(*report, status, complaints);
+  }
+  ::close(complaints);
+  ::munmap(shared, sizeof(Report));
+  return life;
+}
+
+}  // namespace millrace::sim

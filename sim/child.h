@@ -1,0 +1,31 @@
+// Runs lives in processes of their own, so that a failed CHECK is a finding like any other.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "sim/marks.h"
+#include "sim/world.h"
+
+namespace millrace::sim {
+
+struct Finding {
+  std::string id;    // of the broken promise; "CHECK" for an assertion of the server's own
+  std::string text;
+  std::uint64_t actions = 0;  // how many had begun
+};
+
+struct Life {
+  Outcome outcome;
+  Marks marks;
+  std::optional<Finding> finding;
+};
+
+enum class Telling : std::uint8_t { kSilent, kStory };
+
+// Runs a plan in a child and waits for it. With kStory the child tells what happens on standard
+// output. A life that takes longer than a minute is ended: finding "HANG".
+Life live(const Plan& plan, Telling telling);
+
+}  // namespace millrace::sim

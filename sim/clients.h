@@ -1,0 +1,68 @@
+// Those who use the server: producers, workers and operators. They know only what they were told,
+// some of it long out of date, and ask for much that does not make sense.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "engine/request.h"
+#include "sim/dice.h"
+#include "sim/swarm.h"
+
+namespace millrace::sim {
+
+class Clients {
+ public:
+  explicit Clients(const Swarm& swarm) : swarm_(swarm) {}
+
+  // Something that one of them asks now. `crowded`: there are many jobs already.
+  engine::Request ask(Dice& dice, Time now, bool crowded);
+  // The request arrives once more. The server makes new ids for jobs that came without.
+  engine::Request again(engine::Request request);
+  // What one of them is told.
+  void heard(const engine::Answer& answer);
+
+  // For the time after the faults: work for everybody, done well.
+  engine::Request claim_all() const;
+  std::vector<engine::Request> finish_all();
+  std::vector<engine::Request> resume_all() const;
+
+ private:
+  struct Lease {
+    JobId id;
+    LeaseToken token{};
+    SharedBytes worker;
+  };
+
+  core::JobSpec spec(Dice& dice, Time now);
+  core::Command enqueue(Dice& dice, Time now);
+  core::Claim claim(Dice& dice);
+  engine::Request claim_request(Dice& dice);
+  engine::Request poll(Dice& dice, Time now);
+  core::AckItem ack_item(Dice& dice, Time now);
+  core::Heartbeat heartbeat(Dice& dice);
+  core::AppendLogs logs(Dice& dice);
+  core::Command operate(Dice& dice, Time now);
+  core::Command set_queue(Dice& dice);
+  engine::Request read(Dice& dice);
+  Lease some_lease(Dice& dice);
+  JobId some_id(Dice& dice);
+  std::vector<JobId> some_ids(Dice& dice);
+  SharedBytes queue(Dice& dice) const;
+  SharedBytes worker(Dice& dice) const;
+  Duration some_wait(Dice& dice) const;
+  void learn(const core::ClaimReply& reply);
+
+  const Swarm& swarm_;
+  std::uint64_t made_ = 0;
+  std::deque<JobId> ids_;      // of jobs that were submitted, newest last
+  std::deque<Lease> leases_;   // as far as anybody knows
+  std::deque<Lease> settled_;  // that were acknowledged already
+};
+
+// A job's id, made from a number: "00000017-..." in a story.
+JobId numbered_id(std::uint64_t number);
+
+}  // namespace millrace::sim

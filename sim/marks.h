@@ -1,0 +1,90 @@
+// Coverage marks: situations that a long run must have met, or it proved less than it says.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace millrace::sim {
+
+enum class Mark : std::uint8_t {
+  kCommitFailed,
+  kCommitUnknownApplied,
+  kCommitUnknownLost,
+  kCommitLandedLate,
+  kLateCommitFenced,
+  kLeaderDeposed,
+  kSyncBroken,
+  kCrashInCommit,
+  kCrashInFlush,
+  kPowerCutTookFlushes,
+  kTornTailCut,
+  kDamageRefused,
+  kRestartWithLeases,
+  kJournalTrimmed,
+  kStallGrace,
+  kRestartGrace,
+  kWallClockFollowed,
+  kWallClockBehind,
+  kRefusedStorage,
+  kRefusedOverload,
+  kRefusedDraining,
+  kDrained,
+  kReadFailed,
+  kLeaseExpired,
+  kAttemptTimedOut,
+  kStaleToken,
+  kRepeatedAck,
+  kRepeatedAckAfterRestart,
+  kAckRacedCancel,
+  kCrashBudgetSpent,
+  kAttemptsSpent,
+  kKeyHit,
+  kKeyMismatch,
+  kKeyFreed,
+  kUniqueHit,
+  kUniqueRejected,
+  kUniqueReplaced,
+  kUniqueHeldPastEnd,
+  kAtomicRefused,
+  kNestedRefused,
+  kIdTaken,
+  kQueueFull,
+  kJobExpired,
+  kExpiredAtClaim,
+  kDelayedBecameReady,
+  kBackoffOver,
+  kWaiterServed,
+  kWaiterTimedOut,
+  kOrderDelivered,
+  kWatchAnswered,
+  kPausedClaim,
+  kRetriedFromTables,
+  kEditRefused,
+  kPruned,
+  kForgottenAtOnce,
+  kReadFromTables,
+  kDecidedAhead,
+  kLast,
+};
+inline constexpr std::size_t kMarks = static_cast<std::size_t>(Mark::kLast);
+
+std::string_view mark_name(Mark mark);
+
+class Marks {
+ public:
+  void hit(Mark mark) { ++counts_[static_cast<std::size_t>(mark)]; }
+  void hit_if(bool seen, Mark mark) {
+    if (seen) hit(mark);
+  }
+  std::uint64_t of(Mark mark) const { return counts_[static_cast<std::size_t>(mark)]; }
+  void add(const Marks& other) {
+    for (std::size_t i = 0; i < kMarks; ++i) counts_[i] += other.counts_[i];
+  }
+
+ private:
+  std::array<std::uint64_t, kMarks> counts_{};
+};
+
+}  // namespace millrace::sim

@@ -1,0 +1,588 @@
+#include "sim/model.h"
+
+#include <algorithm>
+
+#include "sim/violation.h"
+
+namespace millrace::sim {
+
+using core::AttemptOutcome;
+using core::Fate;
+using core::Job;
+using core::JobSpec;
+using core::Rejection;
+using core::State;
+
+namespace {
+
+Time later(Time at, Duration by) { return add_saturating(at, by); }
+
+bool waits_for_time(State state) { return state == State::kScheduled || state == State::kRetrying; }
+
+bool is_due(const JobSpec& spec, Time now) {
+  return spec.run_at ? *spec.run_at <= now : spec.delay.count() <= 0;
+}
+
+bool shares_unique(const JobSpec& a, const JobSpec& b) {
+  return a.queue == b.queue && a.extras != nullptr && b.extras != nullptr && a.extras->unique &&
+         b.extras->unique && a.extras->unique->key == b.extras->unique->key;
+}
+
+}  // namespace
+
+Choices::Choices(const core::EventBatch& batch) {
+  for (const core::Event& event : batch.events) {
+    if (const auto* ended = std::get_if<core::AttemptEnded>(&event)) {
+      ends[to_number(ended->token)] = ended;
+    } else if (const auto* submission = std::get_if<core::Submitted>(&event)) {
+      ++submitted[submission->job.id];
+    } else if (const auto* retry = std::get_if<core::Retried>(&event)) {
+      ++retried[retry->job.id];
+    } else if (const auto* claimed = std::get_if<core::Claimed>(&event)) {
+      claims.push_back(claimed);
+    } else if (const auto* extension = std::get_if<core::LeasesExtended>(&event)) {
+      extended += extension->by;
+    } else if (const auto* deleted = std::get_if<core::Deleted>(&event)) {
+      if (deleted->cause == core::DeleteCause::kRetention) retention.push_back(deleted);
+    }
+  }
+}
+
+std::pair<Duration, Duration> backoff_bounds(const core::RetryPolicy& policy,
+                                             std::uint32_t attempt) {
+  const auto ceiling = static_cast<long double>(policy.max.count());
+  long double delay = static_cast<long double>(policy.base.count());
+  switch (policy.strategy) {
+    case core::RetryStrategy::kExponential:
+      for (std::uint32_t i = 1; i < attempt && delay < ceiling; ++i) delay *= 2;
+      break;
+    case core::RetryStrategy::kLinear:
+      delay *= attempt;
+      break;
+    case core::RetryStrategy::kFixed:
+      break;
+    case core::RetryStrategy::kList: {
+      if (policy.delays.empty()) return {};
+      const std::size_t index = std::min<std::size_t>(attempt, policy.delays.size()) - 1;
+      delay = static_cast<long double>(policy.delays[index].count());
+      break;
+    }
+  }
+  if (policy.strategy != core::RetryStrategy::kList) delay = std::min(delay, ceiling);
+  const long double spread = delay * policy.jitter_ppm / 1'000'000;
+  return {Duration{static_cast<std::int64_t>(delay - spread) - 1},
+          Duration{static_cast<std::int64_t>(delay + spread) + 1}};
+}
+
+// --- Questions.
+
+const Job* Model::find(const JobId& id) const {
+  const auto found = jobs_.find(id);
+  return found == jobs_.end() ? nullptr : found->second.get();
+}
+
+Job* Model::job_at(const JobId& id) {
+  const auto found = jobs_.find(id);
+  return found == jobs_.end() ? nullptr : found->second.get();
+}
+
+const ModelQueue* Model::queue(std::string_view name) const {
+  const auto found = queues_.find(name);
+  return found == queues_.end() ? nullptr : &found->second;
+}
+
+const core::EndedLease* Model::ended_lease(LeaseToken token) const {
+  const auto found = ended_.find(to_number(token));
+  return found == ended_.end() ? nullptr : &found->second;
+}
+
+Job* Model::leased(const JobId& id, LeaseToken token) {
+  Job* job = job_at(id);
+  return job != nullptr && job->state == State::kRunning && job->token == token ? job : nullptr;
+}
+
+const Model::Holder* Model::unique_holder(const SharedBytes& queue, const SharedBytes& key) const {
+  const auto found = uniques_.find({std::string(queue.view()), std::string(key.view())});
+  if (found == uniques_.end()) return nullptr;
+  return found->second.until && *found->second.until <= now_ ? nullptr : &found->second;
+}
+
+// --- What every change goes through.
+
+ModelQueue& Model::queue_of(const SharedBytes& name) {
+  const auto [entry, made] = queues_.try_emplace(std::string(name.view()));
+  if (made) entry->second.settings.retention = default_retention_;
+  return entry->second;
+}
+
+// S2: each transition raises the version by one.
+void Model::set_state(Job& job, State to) {
+  ModelQueue& queue = queue_of(job.queue);
+  --queue.counts[static_cast<std::size_t>(job.state)];
+  ++queue.counts[static_cast<std::size_t>(to)];
+  job.state = to;
+  ++job.version;
+  if (to != State::kRunning) {
+    job.token = kNoToken;
+    job.lease_expires_at.reset();
+    job.lease_length = {};
+    job.deadline.reset();
+    lease_since_.erase(job.id);
+  }
+}
+
+void Model::finish(Job& job, State to) {
+  set_state(job, to);
+  job.finished_at = now_;
+  live_.erase(job.ord);
+  if (job.extras != nullptr && job.extras->unique) {
+    const core::UniqueRule& rule = *job.extras->unique;
+    const auto held = uniques_.find({std::string(job.queue.view()), std::string(rule.key.view())});
+    if (held != uniques_.end() && held->second.job == job.id) {
+      const std::optional<Time> until = core::unique_hold_until(job);
+      if (until && *until > now_) {
+        held->second.until = until;
+      } else {
+        uniques_.erase(held);
+      }
+    }
+  }
+  const auto& keep = queue_of(job.queue).settings.retention.of(to);
+  if (keep && keep->count() == 0) {
+    marks_.hit(Mark::kForgottenAtOnce);
+    remove(job.id);
+  }
+}
+
+void Model::remove(const JobId& id) {
+  const auto found = jobs_.find(id);
+  ModelQueue& queue = queue_of(found->second->queue);
+  --queue.counts[static_cast<std::size_t>(found->second->state)];
+  ++queue.pruned;
+  live_.erase(found->second->ord);
+  lease_since_.erase(id);
+  jobs_.erase(found);
+}
+
+void Model::free_unique(const Job& job) {
+  if (job.extras == nullptr || !job.extras->unique) return;
+  const auto held =
+      uniques_.find({std::string(job.queue.view()), std::string(job.extras->unique->key.view())});
+  if (held != uniques_.end() && held->second.job == job.id) uniques_.erase(held);
+}
+
+// --- Time.
+
+void Model::start_term(const core::EpochStarted& event) {
+  demand(to_number(event.epoch) > epoch_, "N2", "epoch {} does not follow epoch {}",
+         to_number(event.epoch), epoch_);
+  demand(event.first_token > last_token_, "L2", "a term's tokens start at {}, {} was given before",
+         event.first_token, last_token_);
+  epoch_ = to_number(event.epoch);
+}
+
+void Model::extend_leases(Duration by) {
+  for (const auto& [ord, job] : live_) {
+    if (job->state != State::kRunning) continue;
+    job->lease_expires_at = later(*job->lease_expires_at, by);
+    if (job->deadline) job->deadline = later(*job->deadline, by);
+  }
+}
+
+std::vector<Job*> Model::ended_leases(Time now) {
+  std::vector<Job*> over;
+  for (const auto& [ord, job] : live_) {
+    if (job->state == State::kRunning &&
+        (*job->lease_expires_at <= now || (job->deadline && *job->deadline <= now))) {
+      over.push_back(job);
+    }
+  }
+  return over;
+}
+
+void Model::check_had_its_time(const Job& job, Duration counted) const {
+  const Lease& lease = lease_since_.at(job.id);
+  demand(counted >= lease.length, "L5",
+         "the lease {} of {} was promised {} ms at {}, and ended after {} ms in which it could "
+         "have been acknowledged",
+         to_number(job.token), to_string(job.id), lease.length.count(), to_ms(lease.at),
+         counted.count());
+}
+
+const core::AttemptEnded& Model::end_event(const Job& job, const Choices& choices) const {
+  const auto found = choices.ends.find(to_number(job.token));
+  demand(found != choices.ends.end() && found->second->job.id == job.id, "L1",
+         "the attempt of {} with token {} should have ended at {}", to_string(job.id),
+         to_number(job.token), to_ms(now_));
+  return *found->second;
+}
+
+void Model::end_attempt(Job& job, const core::AttemptEnded& event, AttemptOutcome outcome, State to,
+                        bool counted) {
+  demand(event.outcome == outcome, "A2", "the attempt of {} ended as {}, not as {}",
+         to_string(job.id), core::to_string(event.outcome), core::to_string(outcome));
+  demand(event.state == to, "S2", "after its attempt {} is {}, not {}", to_string(job.id),
+         core::to_string(event.state), core::to_string(to));
+  ended_[to_number(job.token)] = {job.token, job.id, outcome, to};
+  job.latest.finished_at = now_;
+  job.latest.outcome = outcome;
+  job.latest.error = event.error;
+  if (event.error != nullptr) job.last_error = event.error;
+  if (!counted) --job.attempt;
+  job.cancel_requested = job.cancel_requested && to == State::kCancelled;
+  if (!job.cancel_requested) job.cancel_reason = {};
+  if (core::is_terminal(to)) return finish(job, to);
+  if (event.run_at) job.run_at = *event.run_at;
+  set_state(job, to);
+}
+
+// A failed attempt: cancelled if that was asked for, else retried within the bounds of the policy,
+// else dead.
+void Model::settle_failure(Job& job, const Choices& choices, AttemptOutcome outcome, bool retryable,
+                           std::optional<Duration> delay, bool crashed,
+                           std::string_view error_type) {
+  const core::AttemptEnded& event = end_event(job, choices);
+  demand(event.error != nullptr && event.error->type.view() == error_type &&
+             event.error->attempt == job.attempt && event.error->at == now_,
+         "A2", "the error of {} is not what ended its attempt ({})", to_string(job.id), error_type);
+  if (crashed) ++job.crashes;
+  State to = State::kRetrying;
+  if (job.cancel_requested) {
+    to = State::kCancelled;
+  } else if (error_type == "worker_lost" || !retryable || job.attempt >= job.max_attempts) {
+    to = State::kDead;
+    marks_.hit_if(job.attempt >= job.max_attempts, Mark::kAttemptsSpent);
+  }
+  if (to == State::kRetrying) {
+    demand(event.run_at.has_value(), "A4", "{} is to be retried at no time", to_string(job.id));
+    const auto [least, most] =
+        delay ? std::pair{*delay, *delay} : backoff_bounds(*job.retry, job.attempt);
+    demand(*event.run_at >= later(now_, least) && *event.run_at <= later(now_, most), "A4",
+           "{} waits {} ms after attempt {}, outside {} to {}", to_string(job.id),
+           (*event.run_at - now_).count(), job.attempt, least.count(), most.count());
+  }
+  end_attempt(job, event, outcome, to, true);
+}
+
+void Model::end_by_time(Job& job, const Choices& choices) {
+  const bool timed_out = job.deadline && *job.deadline <= now_;
+  if (timed_out) {
+    marks_.hit(Mark::kAttemptTimedOut);
+    return settle_failure(job, choices, AttemptOutcome::kTimedOut, true, {}, false, "timeout");
+  }
+  marks_.hit(Mark::kLeaseExpired);
+  const std::uint32_t budget =
+      queue_of(job.queue).settings.max_crashes.value_or(job.max_attempts);
+  const bool lost = !job.cancel_requested && job.crashes + 1 >= budget;
+  marks_.hit_if(lost, Mark::kCrashBudgetSpent);
+  settle_failure(job, choices, AttemptOutcome::kLeaseExpired, true, {}, true,
+                 lost ? "worker_lost" : "lease_expired");
+}
+
+void Model::expire_due() {
+  std::vector<Job*> late;
+  for (const auto& [ord, job] : live_) {
+    if (core::is_waiting(job->state) && job->latest.n == 0 && job->expires_at &&
+        *job->expires_at <= now_) {
+      late.push_back(job);
+    }
+  }
+  for (Job* job : late) {
+    marks_.hit(Mark::kJobExpired);
+    finish(*job, State::kExpired);
+  }
+}
+
+bool Model::ready_due() {
+  bool some = false;
+  for (const auto& [ord, job] : live_) {
+    if (!waits_for_time(job->state) || job->run_at > now_) continue;
+    marks_.hit(job->state == State::kRetrying ? Mark::kBackoffOver : Mark::kDelayedBecameReady);
+    set_state(*job, State::kReady);
+    some = true;
+  }
+  return some;
+}
+
+// X3: only what has ended, and its retention is over.
+void Model::prune(const core::Deleted& event) {
+  for (const core::Deleted::Item& item : event.items) {
+    const Job* job = find(item.job.id);
+    demand(job != nullptr, "S4", "retention deleted {}, which is not there",
+           to_string(item.job.id));
+    const auto& keep = queue_of(job->queue).settings.retention;
+    demand(core::is_terminal(job->state) && keep.of(job->state) &&
+               later(*job->finished_at, *keep.of(job->state)) <= now_,
+           "X3", "retention deleted {} ({}) too early", to_string(job->id),
+           core::to_string(job->state));
+    marks_.hit(Mark::kPruned);
+    remove(item.job.id);
+  }
+}
+
+// --- Submissions.
+
+bool Model::is_full(const JobSpec& spec, const std::vector<const JobSpec*>& before) const {
+  const ModelQueue* at = queue(spec.queue.view());
+  if (at == nullptr || !at->settings.max_ready) return false;
+  std::uint64_t ready = at->counts[static_cast<std::size_t>(State::kReady)];
+  for (const JobSpec* other : before) {
+    if (other->queue == spec.queue && is_due(*other, now_)) ++ready;
+  }
+  return ready >= *at->settings.max_ready;
+}
+
+Verdict Model::judge(const JobSpec& spec, const std::optional<core::IdempotencyKey>& key,
+                     const std::vector<const JobSpec*>& before) const {
+  if (key) {
+    const auto row = keys_.find(key->key);
+    if (row != keys_.end() && row->second.key.expires_at > now_) {
+      if (row->second.key.body == key->body) return {Fate::kExisting, {}, row->second.job, {}};
+      return {Fate::kRefused, Rejection::kIdempotencyMismatch, {}, {}};
+    }
+    marks_.hit_if(row != keys_.end(), Mark::kKeyFreed);
+  }
+  const Job* standing = find(spec.id);
+  const auto same_id = std::ranges::find_if(
+      before, [&](const JobSpec* other) { return other->id == spec.id; });
+  if (standing != nullptr || same_id != before.end()) {
+    const SharedBytes& queue = standing != nullptr ? standing->queue : (*same_id)->queue;
+    if (queue == spec.queue) return {Fate::kExisting, {}, spec.id, {}};
+    marks_.hit(Mark::kIdTaken);
+    return {Fate::kRefused, Rejection::kDuplicateJob, {}, {}};
+  }
+  std::optional<JobId> replaces;
+  if (spec.extras != nullptr && spec.extras->unique) {
+    const core::UniqueRule& rule = *spec.extras->unique;
+    std::optional<JobId> holder;
+    State state = State::kReady;
+    for (const JobSpec* other : before) {
+      if (shares_unique(*other, spec)) holder = other->id;
+    }
+    if (!holder) {
+      if (const Holder* held = unique_holder(spec.queue, rule.key)) {
+        holder = held->job;
+        const Job* job = find(*holder);
+        state = job != nullptr ? job->state : State::kSucceeded;
+        marks_.hit_if(core::is_terminal(state), Mark::kUniqueHeldPastEnd);
+      }
+    }
+    if (holder && rule.on_conflict == core::OnConflict::kReturn) {
+      marks_.hit(Mark::kUniqueHit);
+      return {Fate::kExisting, {}, *holder, {}};
+    }
+    if (holder && (rule.on_conflict == core::OnConflict::kReject || state == State::kRunning)) {
+      marks_.hit(Mark::kUniqueRejected);
+      return {Fate::kRefused, Rejection::kDuplicateJob, {}, {}};
+    }
+    if (holder && core::is_waiting(state)) replaces = holder;
+  }
+  if (is_full(spec, before)) {
+    marks_.hit(Mark::kQueueFull);
+    return {Fate::kRefused, Rejection::kQueueFull, {}, {}};
+  }
+  return {Fate::kCreated, {}, spec.id, replaces};
+}
+
+Verdict Model::submit(const JobSpec& spec, const core::Enqueue* command) {
+  const auto key = command != nullptr ? command->key : std::nullopt;
+  const Verdict verdict = judge(spec, key, {});
+  if (key) {
+    marks_.hit_if(verdict.fate == Fate::kExisting, Mark::kKeyHit);
+    marks_.hit_if(verdict.why == Rejection::kIdempotencyMismatch, Mark::kKeyMismatch);
+  }
+  if (verdict.fate != Fate::kCreated) return verdict;
+  if (verdict.replaces) {
+    marks_.hit(Mark::kUniqueReplaced);
+    Job& replaced = *job_at(*verdict.replaces);
+    replaced.cancel_reason = SharedBytes("replaced by a job with the same unique key");
+    finish(replaced, State::kCancelled);
+  }
+  ModelQueue& queue = queue_of(spec.queue);
+  auto job = std::make_unique<Job>();
+  job->id = spec.id;
+  job->ord = next_ord_++;
+  job->queue = spec.queue;
+  job->type = spec.type;
+  job->payload = spec.payload;
+  job->priority = spec.priority;
+  job->max_attempts = spec.max_attempts.value_or(queue.settings.max_attempts);
+  job->created_at = now_;
+  job->run_at = spec.run_at ? *spec.run_at : later(now_, spec.delay);
+  job->state = job->run_at > now_ ? State::kScheduled : State::kReady;
+  job->expires_at = spec.expires_at;
+  if (!job->expires_at && spec.expires_in) job->expires_at = later(now_, *spec.expires_in);
+  job->lease = spec.lease.value_or(queue.settings.lease);
+  job->timeout = spec.timeout;
+  job->retry = spec.retry != nullptr ? spec.retry : queue.settings.retry;
+  job->extras = spec.extras;
+  ++queue.created;
+  ++queue.counts[static_cast<std::size_t>(job->state)];
+  if (job->extras != nullptr && job->extras->unique) {
+    uniques_[{std::string(spec.queue.view()), std::string(job->extras->unique->key.view())}] = {
+        job->id, std::nullopt};
+  }
+  if (key) {
+    core::KeyRow row{*key, job->id};
+    row.key.expires_at = later(now_, command->key_window);
+    keys_[key->key] = row;
+  }
+  live_[job->ord] = job.get();
+  jobs_[job->id] = std::move(job);
+  return verdict;
+}
+
+// --- Leases.
+
+std::vector<Job*> Model::claimable(const core::Claim& claim, std::vector<Job*>& expired) {
+  std::vector<Job*> given;
+  std::vector<std::string_view> seen;
+  for (const SharedBytes& name : claim.queues) {
+    const ModelQueue* at = queue(name.view());
+    if (std::ranges::find(seen, name.view()) != seen.end() || at == nullptr) continue;
+    seen.push_back(name.view());
+    if (at->paused) {
+      marks_.hit(Mark::kPausedClaim);
+      continue;
+    }
+    std::vector<Job*> ready;
+    for (const auto& [ord, job] : live_) {
+      if (job->state != State::kReady || job->queue != name) continue;
+      const bool wanted = claim.types.empty() ||
+                          std::ranges::find(claim.types, job->type) != claim.types.end();
+      if (wanted) ready.push_back(job);
+    }
+    std::ranges::sort(ready, [](const Job* a, const Job* b) {
+      return std::tuple(a->priority, a->run_at, a->ord) <
+             std::tuple(b->priority, b->run_at, b->ord);
+    });
+    for (Job* job : ready) {
+      if (given.size() >= claim.limit) return given;
+      if (job->latest.n == 0 && job->expires_at && *job->expires_at <= now_) {
+        expired.push_back(job);
+      } else {
+        given.push_back(job);
+      }
+    }
+  }
+  return given;
+}
+
+void Model::claim(const core::Claim& claim, const core::Claimed* event) {
+  std::vector<Job*> expired;
+  const std::vector<Job*> jobs = claimable(claim, expired);
+  for (Job* job : expired) {
+    marks_.hit(Mark::kExpiredAtClaim);
+    finish(*job, State::kExpired);
+  }
+  if (jobs.empty()) return;
+  demand(event != nullptr && event->worker == claim.worker && event->items.size() == jobs.size(),
+         "O1", "a claim of {} should have been given {} jobs, the first {}", claim.worker.view(),
+         jobs.size(), to_string(jobs.front()->id));
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    Job& job = *jobs[i];
+    const core::Claimed::Item& item = event->items[i];
+    demand(item.job.id == job.id, "O1", "a claim of {} was given {}, not {}", claim.worker.view(),
+           to_string(item.job.id), to_string(job.id));
+    demand(to_number(item.token) > last_token_, "L2", "token {} of {} does not exceed {}",
+           to_number(item.token), to_string(job.id), last_token_);
+    demand(job.attempt < job.max_attempts, "A1", "{} was started more than {} times",
+           to_string(job.id), job.max_attempts);
+    last_token_ = to_number(item.token);
+    const Duration length = claim.lease.value_or(job.lease);
+    set_state(job, State::kRunning);
+    job.token = item.token;
+    job.lease_length = length;
+    job.lease_expires_at = later(now_, length);
+    if (job.timeout) {
+      job.deadline = later(now_, *job.timeout);
+      job.lease_expires_at = std::min(*job.lease_expires_at, *job.deadline);
+    }
+    lease_since_[job.id] = {now_, *job.lease_expires_at - now_};
+    ++job.attempt;
+    const std::uint32_t starts = job.latest.n + 1;
+    job.latest = {};
+    job.latest.n = starts;
+    job.latest.attempt = job.attempt;
+    job.latest.worker = claim.worker;
+    job.latest.started_at = now_;
+  }
+}
+
+Rejection Model::heartbeat(const core::HeartbeatItem& item) {
+  Job* job = leased(item.id, item.token);
+  if (job == nullptr) {
+    marks_.hit(Mark::kStaleToken);
+    return Rejection::kLeaseLost;
+  }
+  Time until = later(now_, item.extend.value_or(job->lease_length));
+  if (job->deadline) until = std::min(until, *job->deadline);
+  if (until >= *job->lease_expires_at) {
+    job->lease_expires_at = until;
+    lease_since_[job->id] = {now_, until - now_};
+  }
+  if (item.progress != nullptr) job->progress = item.progress;
+  return Rejection::kNone;
+}
+
+Rejection Model::ack(const core::AckItem& item, const Choices& choices) {
+  Job* job = leased(item.id, item.token);
+  if (job == nullptr) return Rejection::kLeaseLost;
+  std::vector<const JobSpec*> before;
+  for (const JobSpec& spec : item.enqueue) {
+    const Verdict verdict = judge(spec, {}, before);
+    if (verdict.fate == Fate::kRefused) {
+      marks_.hit(Mark::kNestedRefused);
+      return verdict.why;
+    }
+    if (verdict.fate == Fate::kCreated) before.push_back(&spec);
+  }
+  for (const JobSpec* spec : before) {
+    // Refused for capacity: the batch tells.
+    if (!choices.submitted.contains(spec->id)) return Rejection::kOverloaded;
+  }
+  job->log_lines += static_cast<std::uint32_t>(item.logs.size());
+  marks_.hit_if(job->cancel_requested, Mark::kAckRacedCancel);
+  switch (item.outcome) {
+    case core::AckOutcome::kSucceeded:
+      job->result = item.result;
+      end_attempt(*job, end_event(*job, choices), AttemptOutcome::kSucceeded, State::kSucceeded,
+                  true);
+      break;
+    case core::AckOutcome::kFailed:
+      settle_failure(*job, choices, AttemptOutcome::kFailed, item.retryable, item.delay, false,
+                     item.error->type.view());
+      break;
+    case core::AckOutcome::kSnoozed:
+    case core::AckOutcome::kReleased: {
+      const bool snoozed = item.outcome == core::AckOutcome::kSnoozed;
+      const core::AttemptEnded& event = end_event(*job, choices);
+      const State next = snoozed ? State::kScheduled : State::kReady;
+      const State to = job->cancel_requested ? State::kCancelled : next;
+      const Time due = later(now_, item.delay.value_or(Duration{0}));
+      demand(to != State::kScheduled || event.run_at == due, "A5",
+             "a snoozed job is due at another time than asked");
+      end_attempt(*job, event, snoozed ? AttemptOutcome::kSnoozed : AttemptOutcome::kReleased, to,
+                  false);
+      break;
+    }
+    case core::AckOutcome::kCancelled:
+      end_attempt(*job, end_event(*job, choices), AttemptOutcome::kCancelled, State::kCancelled,
+                  true);
+      break;
+    case core::AckOutcome::kDead:
+      end_attempt(*job, end_event(*job, choices), AttemptOutcome::kDead, State::kDead, true);
+      break;
+  }
+  for (const JobSpec& spec : item.enqueue) submit(spec, nullptr);
+  return Rejection::kNone;
+}
+
+Rejection Model::log(const core::LogItem& item) {
+  Job* job = leased(item.id, item.token);
+  if (job == nullptr) return Rejection::kLeaseLost;
+  ++job->log_lines;
+  return Rejection::kNone;
+}
+
+}  // namespace millrace::sim

@@ -1,0 +1,170 @@
+// The auditor's own idea of a job queue: what should be true of every job after each batch. Written
+// from the contract, for clarity and not for speed: it shares the machine's words (core/job.h,
+// core/command.h) and none of its logic.
+//
+// It holds only what is durable. What a batch says of choices that the contract leaves open (the
+// token, the jittered time of a retry, which waiting claim is served first) is handed in and
+// checked against the bounds that the contract sets.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/flat_hash_map.h"
+#include "core/changes.h"
+#include "core/command.h"
+#include "core/event.h"
+#include "core/job.h"
+#include "core/queue.h"
+#include "core/rejection.h"
+#include "core/reply.h"
+#include "sim/marks.h"
+
+namespace millrace::sim {
+
+// What a batch decided where the contract leaves a choice.
+struct Choices {
+  explicit Choices(const core::EventBatch& batch);
+  absl::flat_hash_map<std::uint64_t, const core::AttemptEnded*> ends;  // by token
+  absl::flat_hash_map<JobId, std::uint32_t> submitted;                 // how often
+  absl::flat_hash_map<JobId, std::uint32_t> retried;
+  std::vector<const core::Claimed*> claims;
+  std::vector<const core::Deleted*> retention;
+  Duration extended{};
+};
+
+struct ModelQueue {
+  core::QueueSettings settings;
+  bool paused = false;
+  std::uint64_t version = 1;
+  core::StateCounts counts{};
+  std::uint64_t created = 0;
+  std::uint64_t pruned = 0;
+};
+
+struct Verdict {
+  core::Fate fate = core::Fate::kCreated;
+  core::Rejection why = core::Rejection::kNone;
+  JobId id;
+  std::optional<JobId> replaces;
+};
+
+class Model {
+ public:
+  explicit Model(Marks& marks, core::Retention default_retention)
+      : marks_(marks), default_retention_(default_retention) {}
+
+  // --- A batch at `now`. Each changes the state as the contract says.
+  void begin(Time now) { now_ = now; }
+  void start_term(const core::EpochStarted& event);
+  void extend_leases(Duration by);
+  // All that is due. `least_held` tells how long a lease that began or was extended at a time has
+  // counted down by now, stalls left out.
+  template <typename Counted>
+  void tick(const Choices& choices, const Counted& counted) {
+    for (core::Job* job : ended_leases(now_)) {
+      check_had_its_time(*job, counted(lease_since_.at(job->id)));
+      end_by_time(*job, choices);
+    }
+    expire_due();
+    while (ready_due()) {
+    }
+  }
+  void prune(const core::Deleted& event);
+
+  // --- Questions.
+  Time now() const { return now_; }
+  const core::Job* find(const JobId& id) const;
+  const ModelQueue* queue(std::string_view name) const;
+  const std::map<std::string, ModelQueue, std::less<>>& queues() const { return queues_; }
+  const core::EndedLease* ended_lease(LeaseToken token) const;
+  const absl::btree_map<std::uint64_t, core::Job*>& live() const { return live_; }
+  std::size_t jobs() const { return jobs_.size(); }
+  template <typename Visit>
+  void each_job(const Visit& visit) const {
+    for (const auto& [id, job] : jobs_) visit(*job);
+  }
+  // The verdict on a submission, were it decided now.
+  Verdict judge(const core::JobSpec& spec, const std::optional<core::IdempotencyKey>& key,
+                const std::vector<const core::JobSpec*>& before) const;
+
+  // --- Commands, item by item. The refusal, or what changed.
+  Verdict submit(const core::JobSpec& spec, const core::Enqueue* command);
+  // What a claim gets, in order; `expired` are the jobs found too late on the way.
+  std::vector<core::Job*> claimable(const core::Claim& claim, std::vector<core::Job*>& expired);
+  void claim(const core::Claim& claim, const core::Claimed* event);
+  core::Rejection heartbeat(const core::HeartbeatItem& item);
+  core::Rejection ack(const core::AckItem& item, const Choices& choices);
+  core::Rejection log(const core::LogItem& item);
+  core::Rejection cancel(const JobId& id, const core::Cancel& command);
+  core::Rejection retry(const JobId& id, const core::Retry& command, bool admitted);
+  core::Rejection edit(const JobId& id, const core::Edit& command);
+  core::Rejection erase(const JobId& id);
+  core::Rejection set_queue(const core::SetQueue& command);
+  void pause(const core::PauseQueue& command);
+  core::Rejection resume(const core::ResumeQueue& command);
+
+ private:
+  struct Holder {
+    JobId job;
+    std::optional<Time> until;  // set when the job has ended
+  };
+  using UniqueName = std::pair<std::string, std::string>;
+
+  core::Job* leased(const JobId& id, LeaseToken token);
+  core::Job* job_at(const JobId& id);
+  ModelQueue& queue_of(const SharedBytes& name);
+  void set_state(core::Job& job, core::State to);
+  void finish(core::Job& job, core::State to);
+  void remove(const JobId& id);
+  const Holder* unique_holder(const SharedBytes& queue, const SharedBytes& key) const;
+  void free_unique(const core::Job& job);
+  std::vector<core::Job*> ended_leases(Time now);
+  void check_had_its_time(const core::Job& job, Duration counted) const;
+  void end_by_time(core::Job& job, const Choices& choices);
+  void end_attempt(core::Job& job, const core::AttemptEnded& event, core::AttemptOutcome outcome,
+                   core::State to, bool counted);
+  void settle_failure(core::Job& job, const Choices& choices, core::AttemptOutcome outcome,
+                      bool retryable, std::optional<Duration> delay, bool crashed,
+                      std::string_view error_type);
+  const core::AttemptEnded& end_event(const core::Job& job, const Choices& choices) const;
+  void expire_due();
+  bool ready_due();
+  bool is_full(const core::JobSpec& spec, const std::vector<const core::JobSpec*>& before) const;
+
+  Marks& marks_;
+  const core::Retention default_retention_;
+  Time now_{};
+  std::uint64_t next_ord_ = 1;
+  std::uint64_t last_token_ = 0;
+  std::uint64_t epoch_ = 0;
+  std::map<std::string, ModelQueue, std::less<>> queues_;
+  absl::flat_hash_map<JobId, std::unique_ptr<core::Job>> jobs_;  // until they are pruned
+  absl::btree_map<std::uint64_t, core::Job*> live_;              // by ord: those not ended
+  struct LeaseStart {
+    Time at{};
+    Duration length{};  // what was promised from then on
+  };
+
+ public:
+  using Lease = LeaseStart;
+
+ private:
+  absl::flat_hash_map<JobId, LeaseStart> lease_since_;
+  absl::flat_hash_map<Fingerprint, core::KeyRow> keys_;
+  std::map<UniqueName, Holder> uniques_;
+  absl::flat_hash_map<std::uint64_t, core::EndedLease> ended_;
+};
+
+// The bounds between which the wait before the next attempt must lie (A4), worked out anew.
+std::pair<Duration, Duration> backoff_bounds(const core::RetryPolicy& policy,
+                                             std::uint32_t attempt);
+
+}  // namespace millrace::sim

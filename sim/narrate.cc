@@ -1,0 +1,194 @@
+#include "sim/narrate.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace millrace::sim {
+namespace {
+
+template <typename... Cases>
+struct Overload : Cases... {
+  using Cases::operator()...;
+};
+
+// Simulated ids are numbers in their first four bytes.
+std::string job(const JobId& id) {
+  std::uint32_t number = 0;
+  for (std::size_t i = 0; i < 4; ++i) number = number << 8 | id.bytes[i];
+  return fmt::format("j{}", number);
+}
+
+std::string names(const std::vector<SharedBytes>& words) {
+  std::string text;
+  for (const SharedBytes& word : words) text += fmt::format("{}{}", text.empty() ? "" : ",", word.view());
+  return text;
+}
+
+std::string jobs(const std::vector<JobId>& ids) {
+  std::string text;
+  for (const JobId& id : ids) text += " " + job(id);
+  return text;
+}
+
+std::string spec(const core::JobSpec& spec) {
+  std::string text = fmt::format("{} to {} as {}, priority {}", job(spec.id), spec.queue.view(),
+                                 spec.type.view(), spec.priority);
+  if (spec.delay > Duration{}) text += fmt::format(", in {} ms", spec.delay.count());
+  if (spec.run_at) text += fmt::format(", at {}", to_ms(*spec.run_at));
+  if (spec.expires_in) text += fmt::format(", expires in {} ms", spec.expires_in->count());
+  if (spec.expires_at) text += fmt::format(", expires at {}", to_ms(*spec.expires_at));
+  if (spec.max_attempts) text += fmt::format(", {} attempts", *spec.max_attempts);
+  if (spec.timeout) text += fmt::format(", timeout {} ms", spec.timeout->count());
+  if (spec.lease) text += fmt::format(", lease {} ms", spec.lease->count());
+  if (spec.extras != nullptr && spec.extras->unique) {
+    text += fmt::format(", unique {}", spec.extras->unique->key.view());
+  }
+  return text;
+}
+
+std::string claim(const core::Claim& claim) {
+  return fmt::format("{} claims {} of {}{}", claim.worker.view(), claim.limit, names(claim.queues),
+                     claim.types.empty() ? "" : ", types " + names(claim.types));
+}
+
+std::string acks(const core::Ack& command) {
+  static constexpr std::string_view kOutcomes[] = {"succeeded", "failed",    "snoozed",
+                                                   "released",  "cancelled", "dead"};
+  std::string text;
+  for (const core::AckItem& item : command.items) {
+    text += fmt::format("; ack {} token {}: {}", job(item.id), to_number(item.token),
+                        kOutcomes[static_cast<std::size_t>(item.outcome)]);
+    for (const core::JobSpec& nested : item.enqueue) text += ", with " + spec(nested);
+  }
+  return text;
+}
+
+std::string beats(const core::Heartbeat& command) {
+  std::string text;
+  for (const core::HeartbeatItem& item : command.items) {
+    text += fmt::format("; heartbeat {} token {}", job(item.id), to_number(item.token));
+  }
+  return text;
+}
+
+std::string narrate_command(const core::Command& command) {
+  return std::visit(
+      Overload{
+          [](const core::Enqueue& enqueue) {
+            std::string text = enqueue.atomicity == core::Atomicity::kAll ? "submit as one" : "submit";
+            for (const core::JobSpec& each : enqueue.jobs) text += "; " + spec(each);
+            if (enqueue.key) text += fmt::format("; with key {:02x}", enqueue.key->key.bytes[0]);
+            return text;
+          },
+          [](const core::Claim& each) { return claim(each); },
+          [](const core::Ack& command) { return acks(command); },
+          [](const core::Heartbeat& command) { return beats(command); },
+          [](const core::AppendLogs& logs) { return fmt::format("{} log lines", logs.items.size()); },
+          [](const core::Cancel& cancel) { return "cancel" + jobs(cancel.ids); },
+          [](const core::Retry& retry) { return "retry" + jobs(retry.ids); },
+          [](const core::Edit& edit) { return "edit" + jobs(edit.ids); },
+          [](const core::Delete& deletion) { return "delete" + jobs(deletion.ids); },
+          [](const core::SetQueue& set) { return fmt::format("settings of {}", set.queue.view()); },
+          [](const core::PauseQueue& pause) { return fmt::format("pause {}", pause.queue.view()); },
+          [](const core::ResumeQueue& resume) {
+            return fmt::format("resume {}", resume.queue.view());
+          },
+          [](const core::NotePurge& purge) { return fmt::format("purged {}", purge.queue.view()); },
+          [](const core::GetJob& get) { return "get " + job(get.id); },
+          [](const core::GetQueues&) { return std::string("list queues"); },
+      },
+      command);
+}
+
+std::string items(const core::ItemsReply& reply) {
+  std::string text;
+  for (const core::ItemReply& item : reply.items) {
+    text += fmt::format(" {} {}", job(item.id),
+                        item.refusal ? fmt::format("refused ({})", static_cast<int>(item.refusal.why))
+                                     : std::string(item.state ? core::to_string(*item.state) : "done"));
+  }
+  return text.empty() ? " nothing" : text;
+}
+
+std::string claimed(const core::ClaimReply& reply) {
+  std::string text;
+  for (const auto& item : reply.jobs) {
+    text += fmt::format(" {} with token {}", job(item.job.id), to_number(item.job.token));
+  }
+  return text.empty() ? " no job" : text;
+}
+
+std::string narrate_reply(const core::Reply& reply) {
+  return std::visit(
+      Overload{
+          [](std::monostate) { return std::string(" done"); },
+          [](const core::EnqueueReply& enqueued) {
+            static constexpr std::string_view kFates[] = {"created", "stands already", "refused"};
+            std::string text;
+            for (const auto& item : enqueued.items) {
+              text += fmt::format(" {} {}", job(item.id), kFates[static_cast<std::size_t>(item.fate)]);
+              if (item.refusal) text += fmt::format(" ({})", static_cast<int>(item.refusal.why));
+            }
+            return text;
+          },
+          [](const core::ClaimReply& claim) { return claimed(claim); },
+          [](const core::ItemsReply& all) { return items(all); },
+          [](const core::JobReply& one) {
+            if (one.job == nullptr) return std::string(" not in memory");
+            return fmt::format(" {} is {}", job(one.job->job.id), core::to_string(one.job->job.state));
+          },
+          [](const core::QueueReply& queues) { return fmt::format(" {} queues", queues.queues.size()); },
+      },
+      reply);
+}
+
+}  // namespace
+
+std::string narrate(const engine::Request& request) {
+  return std::visit(
+      Overload{
+          [](const core::Command& command) { return narrate_command(command); },
+          [](const engine::WaitingClaim& waiting) {
+            return fmt::format("{}, waits {} ms", claim(waiting.claim), waiting.wait.count());
+          },
+          [](const engine::Poll& poll) {
+            return fmt::format("{} polls{}{}{}, waits {} ms", poll.worker.id.view(), acks(poll.acks),
+                               beats(poll.heartbeats), poll.claim ? "; " + claim(*poll.claim) : "",
+                               poll.wait.count());
+          },
+          [](const engine::WatchJob& watch) {
+            return fmt::format("watch {} for {} ms", job(watch.id), watch.wait.count());
+          },
+          [](const engine::AwaitProjection&) { return std::string("wait for the tables"); },
+          [](const engine::AwaitEvents&) { return std::string("wait for events"); },
+          [](const engine::ListWorkers&) { return std::string("list workers"); },
+          [](const engine::CommandWorker&) { return std::string("command a worker"); },
+      },
+      request);
+}
+
+std::string narrate(const engine::Delivery& delivery) {
+  const std::string text = std::visit(
+      Overload{
+          [](std::monostate) { return std::string(" done"); },
+          [](const core::Reply& reply) { return narrate_reply(reply); },
+          [](const engine::PollReply& poll) {
+            return fmt::format("{}; acks:{}", claimed(poll.claim), items(poll.acks));
+          },
+          [](const engine::WorkersReply&) { return std::string(" workers"); },
+          [](const engine::Unavailable& why) {
+            return fmt::format(" unavailable ({})", static_cast<int>(why));
+          },
+      },
+      delivery.answer);
+  return fmt::format("#{} is answered:{}", static_cast<std::uint64_t>(delivery.ticket), text);
+}
+
+std::string narrate(const store::AppendResult& result, AppendFate fate) {
+  static constexpr std::string_view kOutcomes[] = {"durable", "fenced", "unknown", "failed", "broken"};
+  const bool late = fate == AppendFate::kUnknownLate;
+  return fmt::format("{}{}", kOutcomes[static_cast<std::size_t>(result.outcome)],
+                     late ? ", and still on its way" : "");
+}
+
+}  // namespace millrace::sim

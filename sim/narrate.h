@@ -1,0 +1,16 @@
+// Requests and answers in words.
+#pragma once
+
+#include <string>
+
+#include "engine/gateway.h"
+#include "engine/request.h"
+#include "sim/disk.h"
+
+namespace millrace::sim {
+
+std::string narrate(const engine::Request& request);
+std::string narrate(const engine::Delivery& delivery);
+std::string narrate(const store::AppendResult& result, AppendFate fate);
+
+}  // namespace millrace::sim

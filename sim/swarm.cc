@@ -1,0 +1,70 @@
+#include "sim/swarm.h"
+
+#include <fmt/format.h>
+
+#include "base/random.h"
+
+namespace millrace::sim {
+namespace {
+
+struct KnobInfo {
+  std::string_view name;
+  std::uint32_t most;  // strength at full
+};
+
+constexpr std::array<KnobInfo, kKnobs> kInfo = {{
+    {"crash", 12},           {"power-cut", 8},
+    {"graceful-stop", 5},    {"standstill", 10},
+    {"wall-step", 10},       {"append-fails", 200},
+    {"append-unknown", 200}, {"append-lands-late", 150},
+    {"broken-sync", 6},      {"slow-disk", 800},
+    {"flush-fails", 300},    {"read-fails", 100},
+    {"damage", 300},         {"lost-requests", 100},
+    {"late-requests", 200},  {"repeated-requests", 150},
+    {"lost-replies", 150},   {"dead-workers", 200},
+    {"keys", 500},           {"uniques", 400},
+    {"client-ids", 500},     {"atomic", 400},
+    {"nested", 200},         {"delays", 400},
+    {"expiry", 300},         {"timeouts", 300},
+    {"retry-policies", 500}, {"types", 500},
+    {"polls", 700},          {"watches", 100},
+    {"operators", 200},      {"queue-settings", 40},
+    {"short-retention", 1},  {"tight-limits", 1},
+    {"bursts", 15},
+}};
+
+}  // namespace
+
+std::string_view knob_name(Knob knob) { return kInfo[static_cast<std::size_t>(knob)].name; }
+
+std::optional<Knob> knob_by_name(std::string_view name) {
+  for (std::size_t i = 0; i < kKnobs; ++i) {
+    if (kInfo[i].name == name) return static_cast<Knob>(i);
+  }
+  return std::nullopt;
+}
+
+bool is_fault(Knob knob) { return knob < Knob::kKeys; }
+
+Swarm Swarm::draw(std::uint64_t seed) {
+  Random random(mix64(seed) ^ 0x5357'4152'4d00ULL);
+  Swarm swarm;
+  for (std::size_t i = 0; i < kKnobs; ++i) {
+    const bool on = random.next() % 2 == 0;
+    const std::uint64_t strength = 1 + random.next() % kInfo[i].most;
+    swarm.strength_[i] = on ? static_cast<std::uint32_t>(strength) : 0;
+  }
+  swarm.queues_ = 1 + static_cast<std::uint32_t>(random.next() % 4);
+  swarm.workers_ = 1 + static_cast<std::uint32_t>(random.next() % 5);
+  return swarm;
+}
+
+std::string Swarm::describe() const {
+  std::string text = fmt::format("{} queues, {} workers;", queues_, workers_);
+  for (std::size_t i = 0; i < kKnobs; ++i) {
+    if (strength_[i] > 0) text += fmt::format(" {} {}", kInfo[i].name, strength_[i]);
+  }
+  return text;
+}
+
+}  // namespace millrace::sim
