@@ -250,7 +250,10 @@ Reply Decider::operator()(const NotePurge& command) {
 }
 
 Reply Decider::operator()(const GetJob& command) {
-  return JobReply{view(command.id), state_.changes.tombstones.contains(command.id)};
+  // Not what was forgotten within this step: to those who come after, it is gone.
+  const SlotIndex index = state_.find(command.id);
+  if (index == kNoSlot) return JobReply{nullptr, state_.changes.tombstones.contains(command.id)};
+  return JobReply{to_view(state_, state_.slots.at(index)), false};
 }
 
 Reply Decider::operator()(const GetQueues& command) {

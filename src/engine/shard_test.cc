@@ -55,6 +55,15 @@ TEST(Shard, ARefusalRestsOnWhatItSaw) {
   EXPECT_NE(world.answer<core::JobReply>(reads.back()).job, nullptr);
 }
 
+TEST(Shard, WhatWasDeletedInAStepIsGoneForThoseWhoComeAfterInIt) {
+  MemoryWorld world;
+  world.now_answer<core::EnqueueReply>(World::enqueue("a"));
+  world.ask(core::Command(core::Delete{{World::id("a")}, core::DeleteCause::kOperator}));
+  const Ticket read = world.ask(core::Command(core::GetJob{World::id("a")}));
+  world.run();
+  EXPECT_EQ(world.answer<core::JobReply>(read).job, nullptr);
+}
+
 TEST(Shard, RequestsGatherWhileARowIsInFlight) {
   MemoryWorld world;
   world.run();
