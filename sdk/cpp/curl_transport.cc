@@ -85,8 +85,8 @@ bool is_loopback(std::string_view url) {
 class CurlTransport : public Transport {
  public:
   explicit CurlTransport(HttpOptions options) : options_(std::move(options)) {
-    static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
-    MILLRACE_CHECK(started == CURLE_OK);
+    static const CURLcode kStarted = curl_global_init(CURL_GLOBAL_DEFAULT);
+    MILLRACE_CHECK(kStarted == CURLE_OK);
     while (options_.url.ends_with('/')) options_.url.pop_back();
   }
 
@@ -135,7 +135,9 @@ class CurlTransport : public Transport {
     add_header(headers, "Accept: application/json");
     add_header(headers, "Expect:");  // no round trip before a large body
     if (!options_.token.empty()) add_header(headers, "Authorization: Bearer " + options_.token);
-    for (const auto& [name, value] : request.headers) add_header(headers, name + ": " + value);
+    for (const auto& [name, value] : request.headers) {
+      add_header(headers, fmt::format("{}: {}", name, value));
+    }
     curl_easy_setopt(easy, CURLOPT_URL, (options_.url + request.path).c_str());
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request.method.c_str());

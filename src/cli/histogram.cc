@@ -6,7 +6,8 @@
 namespace millrace::cli {
 
 std::size_t Histogram::bucket_of(std::uint64_t value) {
-  const int width = std::bit_width(value);
+  // A cast, for GCC 12's library gives the width in the type of the value.
+  const int width = static_cast<int>(std::bit_width(value));
   if (width <= kSubBits) return value;
   const int shift = width - kSubBits;
   // The leading bit is implied by the shift; what is left of the kSubBits leading ones is

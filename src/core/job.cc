@@ -35,9 +35,9 @@ std::string_view to_string(AttemptOutcome outcome) {
 }
 
 const std::shared_ptr<const RetryPolicy>& default_retry_policy() {
-  static const auto policy = std::make_shared<const RetryPolicy>(RetryPolicy{
+  static const auto kPolicy = std::make_shared<const RetryPolicy>(RetryPolicy{
       RetryStrategy::kExponential, kDefaultRetryBase, kDefaultRetryMax, kDefaultJitterPpm, {}});
-  return policy;
+  return kPolicy;
 }
 
 bool operator==(const Attempt& a, const Attempt& b) {

@@ -73,8 +73,8 @@ struct JobSlot {
   }
   bool started() const { return activity != nullptr && activity->latest.n > 0; }
   const std::optional<UniqueRule>& unique() const {
-    static const std::optional<UniqueRule> none;
-    return extras == nullptr ? none : extras->unique;
+    static const std::optional<UniqueRule> kNone;
+    return extras == nullptr ? kNone : extras->unique;
   }
 };
 static_assert(sizeof(JobSlot) <= 136,

@@ -15,7 +15,8 @@ constexpr std::int64_t kLinear = std::int64_t{1} << kLinearBits;
 Histogram::Bucket Histogram::bucket_of(std::int64_t ms) {
   const auto value = static_cast<std::uint64_t>(std::max<std::int64_t>(ms, 0));
   if (value < kLinear) return static_cast<Bucket>(value);
-  const int exponent = std::bit_width(value) - 1;
+  // A cast, for GCC 12's library gives the width in the type of the value.
+  const int exponent = static_cast<int>(std::bit_width(value)) - 1;
   const auto within = (value >> (exponent - kLinearBits)) & (kLinear - 1);
   return static_cast<Bucket>(kLinear + (exponent - kLinearBits) * kLinear +
                              static_cast<std::int64_t>(within));
