@@ -57,8 +57,9 @@ WorkerCore::WorkerCore(Client& client, WorkerOptions options, Handler handler)
   free_slots_ = options_.concurrency;
 }
 
-Result<void> WorkerCore::run(std::stop_token stop) {
+Result<void> WorkerCore::run(const std::stop_token& stop) {
   std::vector<std::jthread> handlers;
+  handlers.reserve(static_cast<std::size_t>(options_.concurrency));
   for (int i = 0; i < options_.concurrency; ++i) handlers.emplace_back([this] { handle_jobs(); });
   std::jthread reporter([this] { report(); });
 
@@ -241,7 +242,7 @@ Ack WorkerCore::handle(Context& context) {
 Worker::Worker(Client& client, WorkerOptions options, Handler handler)
     : core_(std::make_unique<WorkerCore>(client, std::move(options), std::move(handler))) {}
 Worker::~Worker() = default;
-Result<void> Worker::run(std::stop_token stop) { return core_->run(std::move(stop)); }
+Result<void> Worker::run(const std::stop_token& stop) { return core_->run(stop); }
 void Worker::abort() { core_->abort(); }
 const std::string& Worker::id() const { return core_->id(); }
 

@@ -42,7 +42,7 @@ class WorkerCore {
  public:
   WorkerCore(Client& client, WorkerOptions options, Handler handler);
 
-  Result<void> run(std::stop_token stop);
+  Result<void> run(const std::stop_token& stop);
   void abort();
   const std::string& id() const { return options_.id; }
 

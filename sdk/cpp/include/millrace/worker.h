@@ -105,7 +105,7 @@ class Worker {
   // Works until `stop` is triggered (or `exit_when` says so), then claims nothing more, waits for
   // the running handlers and reports their outcomes. An error is a refusal that waiting does not
   // cure, as a wrong token. Once.
-  Result<void> run(std::stop_token stop);
+  Result<void> run(const std::stop_token& stop);
 
   // Asks every running handler to end (StopReason::kAborted). From any thread, after `stop`.
   void abort();
