@@ -144,8 +144,10 @@ class Producer {
     const LoadPlan& plan = shared_.plan;
     const std::string head = request_head(plan.address, plan.token, "/v1/jobs/batch");
     std::vector<BatchBody> bodies;
-    for (const std::string& queue : plan.queues)
+    bodies.reserve(plan.queues.size());
+    for (const std::string& queue : plan.queues) {
       bodies.emplace_back(queue, plan.batch, plan.payload_bytes);
+    }
     while (const int jobs = take()) {
       const std::size_t queue = next_queue_++ % plan.queues.size();
       // The last batch may be a smaller one.
@@ -327,37 +329,42 @@ void watch(Shared& shared, const OnProgress& on_progress) {
   }
 }
 
+// So many producers or workers, each on a connection of its own.
+template <typename Client>
+Result<std::vector<std::unique_ptr<Client>>> open_clients(Shared& shared, int count) {
+  std::vector<std::unique_ptr<Client>> clients;
+  clients.reserve(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) {
+    clients.push_back(std::make_unique<Client>(shared, i));
+    if (auto opened = clients.back()->open(); !opened) return std::unexpected(opened.error());
+  }
+  return clients;
+}
+
 }  // namespace
 
 Result<LoadResult> run_load(const LoadPlan& plan, const OnProgress& on_progress) {
   Shared shared(plan);
-  std::vector<std::unique_ptr<Producer>> producers;
-  std::vector<std::unique_ptr<BenchWorker>> workers;
-  for (int i = 0; i < plan.producers; ++i)
-    producers.push_back(std::make_unique<Producer>(shared, i));
-  for (int i = 0; i < plan.workers; ++i)
-    workers.push_back(std::make_unique<BenchWorker>(shared, i));
-  for (auto& producer : producers) {
-    if (auto opened = producer->open(); !opened) return std::unexpected(opened.error());
-  }
-  for (auto& worker : workers) {
-    if (auto opened = worker->open(); !opened) return std::unexpected(opened.error());
-  }
+  const auto producers = open_clients<Producer>(shared, plan.producers);
+  if (!producers) return std::unexpected(producers.error());
+  const auto workers = open_clients<BenchWorker>(shared, plan.workers);
+  if (!workers) return std::unexpected(workers.error());
   {
     std::vector<std::jthread> threads;
-    for (auto& worker : workers) threads.emplace_back([&worker] { worker->run(); });
-    for (auto& producer : producers) threads.emplace_back([&producer] { producer->run(); });
+    threads.reserve(workers->size() + producers->size());
+    for (const auto& worker : *workers) threads.emplace_back([&worker] { worker->run(); });
+    for (const auto& producer : *producers) threads.emplace_back([&producer] { producer->run(); });
     watch(shared, on_progress);
     // Polls that wait for more jobs have nothing to wait for.
-    for (auto& producer : producers) producer->abort();
-    for (auto& worker : workers) worker->abort();
+    for (const auto& producer : *producers) producer->abort();
+    for (const auto& worker : *workers) worker->abort();
   }
   if (shared.error) return std::unexpected(*shared.error);
   LoadResult result;
   result.took = nanoseconds{shared.last_answer_ns - shared.first_sent_ns};
   result.submissions_refused = shared.refused;
-  for (const auto& producer : producers) result.submit.merge(producer->latencies());
-  for (const auto& worker : workers) {
+  for (const auto& producer : *producers) result.submit.merge(producer->latencies());
+  for (const auto& worker : *workers) {
     result.claim_to_ack.merge(worker->claim_to_ack());
     result.end_to_end.merge(worker->end_to_end());
   }

@@ -39,7 +39,8 @@ std::string joined(const std::vector<std::string>& words) {
 
 std::string meta_text(const sdk::Meta& meta) {
   std::vector<std::string> parts;
-  for (const auto& [name, value] : meta) parts.push_back(name + "=" + value);
+  parts.reserve(meta.size());
+  for (const auto& [name, value] : meta) parts.push_back(fmt::format("{}={}", name, value));
   return joined(parts);
 }
 

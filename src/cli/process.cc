@@ -77,12 +77,15 @@ std::vector<std::string> merged_environment(const Command& command) {
                                          [&](const auto& own) { return own.first == name; });
     if (!is_replaced) merged.emplace_back(text);
   }
-  for (const auto& [name, value] : command.environment) merged.push_back(name + "=" + value);
+  for (const auto& [name, value] : command.environment) {
+    merged.push_back(fmt::format("{}={}", name, value));
+  }
   return merged;
 }
 
 std::vector<char*> pointers_to(std::vector<std::string>& words) {
   std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   return pointers;

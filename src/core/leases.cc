@@ -183,6 +183,7 @@ ItemReply Decider::ack(const AckItem& item, Detail detail) {
   }
   const JobSlot& slot = state_.slots.at(index);
   std::vector<const LogEntry*> entries;
+  entries.reserve(item.logs.size());
   for (const LogEntry& entry : item.logs) entries.push_back(&entry);
   append_logs(slot, entries);
   AttemptEnded event = ended(item, slot);

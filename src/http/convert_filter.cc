@@ -122,6 +122,7 @@ Condition created(Comparison comparison, Time time) {
 
 std::vector<std::string> names_of(const std::vector<api::JobState>& states) {
   std::vector<std::string> names;
+  names.reserve(states.size());
   for (const api::JobState state : states) names.emplace_back(api::name_of(state));
   return names;
 }

@@ -78,6 +78,7 @@ bool BucketCounter::empty() const {
 
 void BucketCounter::add_to(FamilyList& families, Labels labels) const {
   std::vector<std::uint64_t> counts;
+  counts.reserve(counts_.size());
   for (const auto& count : counts_) counts.push_back(count.load(std::memory_order_relaxed));
   families.buckets(bounds_, counts, sum_.load(std::memory_order_relaxed), std::move(labels));
 }

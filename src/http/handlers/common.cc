@@ -60,7 +60,7 @@ Task<std::optional<core::JobView>> find_job(Call& call, JobId id, const core::Jo
 
 Task<std::optional<core::JobView>> find_job(Call& call, JobId id, api::Include include) {
   engine::Answer answer = co_await call.ask(core::GetJob{id});
-  core::JobReply* reply = reply_in<core::JobReply>(answer);
+  auto* reply = reply_in<core::JobReply>(answer);
   if (reply == nullptr) {
     call.refuse(answer);
     co_return std::nullopt;
@@ -73,11 +73,12 @@ Task<std::vector<bool>> allowed_jobs(Call& call, const std::vector<JobId>& ids) 
   std::vector<bool> allowed(ids.size(), !call.limited());
   if (!call.limited()) co_return allowed;
   std::vector<engine::Request> requests;
+  requests.reserve(ids.size());
   for (const JobId& id : ids) requests.emplace_back(core::GetJob{id});
   std::vector<engine::Answer> answers = co_await call.ask_all(std::move(requests));
   std::vector<JobId> elsewhere;
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    const core::JobReply* reply = reply_in<core::JobReply>(answers[i]);
+    const auto* reply = reply_in<core::JobReply>(answers[i]);
     if (reply != nullptr && reply->job != nullptr) {
       allowed[i] = call.allows_queue(reply->job->job.queue.view());
     } else if (reply != nullptr && !reply->deleted) {
