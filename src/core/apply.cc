@@ -138,7 +138,7 @@ void Applier::end(SlotIndex index, State to, Keep keep) {
 void Applier::hold_unique(const JobSlot& slot, const SharedBytes& key, std::optional<Time> until) {
   const SharedBytes& queue = slot.lane->queue->name;
   if (!state_.uniques.ended(queue.view(), key.view(), slot.id, until)) return;
-  if (until) state_.changes.held_uniques.push_back({queue, key, slot.id, *until});
+  if (until) state_.changes.held_uniques.push_back({queue, key, slot.id, until});
 }
 
 // The job is in a terminal state.

@@ -59,7 +59,7 @@ struct Machine::Impl {
 };
 
 Machine::Machine(MachineOptions options) : impl_(std::make_unique<Impl>()) {
-  impl_->options = std::move(options);
+  impl_->options = options;
 }
 Machine::~Machine() = default;
 

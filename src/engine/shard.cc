@@ -24,7 +24,7 @@ Epoch epoch_after(Epoch last, Time now) {
 
 Shard::Impl::Impl(ShardOptions options, store::Tables& tables, Recovered recovered, Epoch epoch,
                   Time now, DurableObserver& observer)
-    : options_(std::move(options)),
+    : options_(options),
       tables_(tables),
       observer_(observer),
       epoch_(epoch),
@@ -276,8 +276,8 @@ Result<std::unique_ptr<Shard>> Shard::recover(ShardOptions options, store::Store
   now = std::max(now, last);
   const Duration gap = now - std::clamp(alive_until.value_or(last), last, now);
   const Epoch epoch = epoch_after(recovered->last_epoch, now);
-  auto impl = std::make_unique<Impl>(std::move(options), *store.tables, std::move(*recovered),
-                                     epoch, now, observer);
+  auto impl =
+      std::make_unique<Impl>(options, *store.tables, std::move(*recovered), epoch, now, observer);
   impl->begin_term(gap);
   return std::unique_ptr<Shard>(new Shard(std::move(impl)));
 }

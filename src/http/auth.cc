@@ -1,5 +1,6 @@
 #include "http/auth.h"
 
+#include <fmt/format.h>
 #include <openssl/crypto.h>
 #include <openssl/sha.h>
 
@@ -132,28 +133,30 @@ Result<TokenBook> TokenBook::make(std::vector<TokenSettings> tokens) {
   TokenBook book;
   book.tokens_ = std::move(tokens);
   for (const TokenSettings& token : book.tokens_) {
-    const std::string name = "token \"" + token.name + "\": ";
+    const auto refused = [&token](std::string_view why) {
+      return failure(fmt::format("token \"{}\": {}", token.name, why));
+    };
     Entry entry;
     entry.access.settings_ = &token;
     const auto hash = take_apart_hash(token.hash);
-    if (!hash) return failure(name + "the hash is not one that `millrace token new` prints");
+    if (!hash) return refused("the hash is not one that `millrace token new` prints");
     entry.digest = hash->digest;
-    if (token.scopes.empty()) return failure(name + "no scopes: it would allow nothing");
+    if (token.scopes.empty()) return refused("no scopes: it would allow nothing");
     for (const std::string& scope : token.scopes) {
       const auto bit = scope_bit(scope);
       if (!bit) {
-        return failure(name + "unknown scope \"" + scope +
-                       "\"; there are submit, work, read, operate, admin");
+        return refused(fmt::format(
+            "unknown scope \"{}\"; there are submit, work, read, operate, admin", scope));
       }
       entry.access.scopes_ |= *bit;
     }
     for (const std::string& glob : token.queues) {
       if (!is_glob(glob)) {
-        return failure(name + "queue pattern \"" + glob + "\": '*' may stand at the end only");
+        return refused(fmt::format("queue pattern \"{}\": '*' may stand at the end only", glob));
       }
     }
     if (!book.by_id_.emplace(hash->id, entry).second) {
-      return failure(name + "another token has the same hash");
+      return refused("another token has the same hash");
     }
   }
   return book;

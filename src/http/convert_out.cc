@@ -141,6 +141,7 @@ void JobShape::fill(const core::Job& job, const api::Include& include) {
 
 std::vector<api::Attempt> attempts_of(const core::JobView& view, std::deque<std::string>& texts) {
   std::vector<api::Attempt> attempts;
+  attempts.reserve(view.attempts.size() + 1);
   for (const core::Attempt& attempt : view.attempts) {
     attempts.push_back(attempt_shape(attempt, texts));
   }
@@ -150,6 +151,7 @@ std::vector<api::Attempt> attempts_of(const core::JobView& view, std::deque<std:
 
 std::vector<api::LogLine> logs_of(const core::JobView& view) {
   std::vector<api::LogLine> lines;
+  lines.reserve(view.logs.size());
   for (const core::LogLine& line : view.logs) {
     lines.push_back({line.seq, line.attempt, line.at, static_cast<api::LogLevel>(line.level),
                      line.message.view()});
@@ -256,7 +258,8 @@ api::Queue to_api(const core::Queue& queue, const engine::QueueRates& rates, Tim
 api::Problem to_problem(const core::Refusal& refusal, std::string_view what) {
   using api::ProblemCode;
   const auto problem = [&refusal](ProblemCode code, std::string detail) {
-    return api::make_problem(code, refusal.detail.empty() ? detail : std::string(refusal.detail));
+    if (!refusal.detail.empty()) detail = refusal.detail;
+    return api::make_problem(code, std::move(detail));
   };
   switch (refusal.why) {
     case core::Rejection::kOverloaded: {

@@ -116,7 +116,7 @@ Task<bool> for_all(Call& call, const engine::JobFilter& filter, std::uint64_t mo
     if (!page->ids.empty()) {
       engine::Request command = make_command(std::move(page->ids));
       engine::Answer answer = co_await call.ask(std::move(command));
-      const core::ItemsReply* reply = reply_in<core::ItemsReply>(answer);
+      const auto* reply = reply_in<core::ItemsReply>(answer);
       if (reply == nullptr) {
         call.refuse(answer);
         co_return false;
@@ -181,7 +181,7 @@ Task<void> purge_queue(Call& call) {
   const SharedBytes queue(call.parameter());
   core::Command get = core::GetQueues{queue};
   engine::Answer known = co_await call.ask(std::move(get));
-  const core::QueueReply* queues = reply_in<core::QueueReply>(known);
+  const auto* queues = reply_in<core::QueueReply>(known);
   if (queues == nullptr) {
     call.refuse(known);
     co_return;

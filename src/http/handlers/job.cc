@@ -15,7 +15,7 @@ Task<void> command_job(Call& call, JobId id, Command& command, api::Include incl
   const bool admitted = co_await admits_job(call, id);
   if (!admitted) co_return;
   engine::Answer answer = co_await call.ask(std::move(command));
-  core::ItemsReply* reply = reply_in<core::ItemsReply>(answer);
+  auto* reply = reply_in<core::ItemsReply>(answer);
   if (reply == nullptr || reply->items.size() != 1) {
     call.refuse(answer);
     co_return;
@@ -37,7 +37,7 @@ Task<void> get_job(Call& call) {
     if (!admitted) co_return;
     engine::Answer answer =
         co_await call.ask(engine::WatchJob{*id, query->wait}, Call::Patience::kWait);
-    core::JobReply* reply = reply_in<core::JobReply>(answer);
+    auto* reply = reply_in<core::JobReply>(answer);
     if (reply == nullptr) {
       call.refuse(answer);
       co_return;
@@ -108,7 +108,7 @@ Task<void> delete_job(Call& call) {
   core::Delete command;
   command.ids = {*id};
   engine::Answer answer = co_await call.ask(std::move(command));
-  const core::ItemsReply* reply = reply_in<core::ItemsReply>(answer);
+  const auto* reply = reply_in<core::ItemsReply>(answer);
   if (reply == nullptr || reply->items.size() != 1) {
     call.refuse(answer);
   } else if (reply->items.front().refusal) {

@@ -149,7 +149,7 @@ Task<void> submit_job(Call& call) {
   enqueue.jobs.push_back(specs.make(*job));
 
   engine::Answer answer = co_await call.ask(std::move(enqueue));
-  core::EnqueueReply* reply = reply_in<core::EnqueueReply>(answer);
+  auto* reply = reply_in<core::EnqueueReply>(answer);
   if (reply == nullptr || reply->items.size() != 1) {
     call.refuse(answer);
     co_return;

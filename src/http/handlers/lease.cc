@@ -150,7 +150,7 @@ template <typename Command>
 Task<std::optional<core::ItemsReply>> ask_items(Call& call, Command& command) {
   if (command.items.empty()) co_return core::ItemsReply{};
   engine::Answer answer = co_await call.ask(std::move(command));
-  core::ItemsReply* reply = reply_in<core::ItemsReply>(answer);
+  auto* reply = reply_in<core::ItemsReply>(answer);
   if (reply != nullptr) co_return std::move(*reply);
   call.refuse(answer);
   co_return std::nullopt;
@@ -189,7 +189,7 @@ Task<void> claim(Call& call) {
   if (!claim || !admits_claim(call, *claim)) co_return;
   engine::WaitingClaim waiting{to_core(*claim), claim->wait, to_engine(claim->worker)};
   engine::Answer answer = co_await call.ask(std::move(waiting), Call::Patience::kWait);
-  const core::ClaimReply* reply = reply_in<core::ClaimReply>(answer);
+  const auto* reply = reply_in<core::ClaimReply>(answer);
   if (reply == nullptr) {
     call.refuse(answer);
     co_return;

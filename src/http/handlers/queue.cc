@@ -23,7 +23,7 @@ void encode_queue(Call& call, const core::Queue& queue) {
 template <typename Command>
 Task<void> command_queue(Call& call, Command& command) {
   engine::Answer answer = co_await call.ask(std::move(command));
-  const core::QueueReply* reply = reply_in<core::QueueReply>(answer);
+  const auto* reply = reply_in<core::QueueReply>(answer);
   if (reply == nullptr) {
     call.refuse(answer);
   } else if (reply->refusal) {
@@ -48,7 +48,7 @@ Task<void> list_queues(Call& call) {
   }
   core::Command get = core::GetQueues{};
   engine::Answer answer = co_await call.ask(std::move(get));
-  const core::QueueReply* reply = reply_in<core::QueueReply>(answer);
+  const auto* reply = reply_in<core::QueueReply>(answer);
   if (reply == nullptr) {
     call.refuse(answer);
     co_return;
