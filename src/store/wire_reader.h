@@ -192,7 +192,7 @@ class WireReader : public WireCursor {
       fail_at(field, "missing, or of the wrong size: field");
       return;
     }
-    std::memcpy(value.data(), read.data(), Size);
+    std::memcpy(value.data(), read.data(), read.size());
   }
 
   const Time base_;

@@ -148,7 +148,7 @@ Status Database::checkpoint(Checkpoint mode) {
 
 Status Database::sync_wal() {
   sqlite3_file* wal = nullptr;
-  sqlite3_file_control(handle_, "main", SQLITE_FCNTL_JOURNAL_POINTER, &wal);
+  sqlite3_file_control(handle_, "main", SQLITE_FCNTL_JOURNAL_POINTER, static_cast<void*>(&wal));
   if (wal == nullptr || wal->pMethods == nullptr) return {};  // nothing was ever written
   if (!succeeded(wal->pMethods->xSync(wal, SQLITE_SYNC_NORMAL))) {
     return millrace::failure(fmt::format("can't sync {}-wal", path_));

@@ -37,7 +37,7 @@ std::string_view view_of(const Bytes& bytes) {
 template <typename Bytes>
 bool copy_from(std::string_view blob, Bytes& bytes) {
   if (blob.size() != bytes.size()) return false;
-  std::memcpy(bytes.data(), blob.data(), bytes.size());
+  std::memcpy(bytes.data(), blob.data(), blob.size());
   return true;
 }
 

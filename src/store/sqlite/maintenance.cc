@@ -39,7 +39,7 @@ Result<VerifyReport> verify_store(const std::string& directory) {
 
   VerifyReport report;
   report.store_id = *id;
-  if (*id != *tables_id) report.problems.push_back("the two databases are of different stores");
+  if (*id != *tables_id) report.problems.emplace_back("the two databases are of different stores");
   // Before the rest, for a running server trims the journal behind the tables.
   auto gaps = examine_continuity(**journal, **tables);
   if (!gaps) return std::unexpected(gaps.error());
