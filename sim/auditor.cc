@@ -95,6 +95,15 @@ void Auditor::answered(std::vector<engine::Outgoing> answers) {
   }
 }
 
+void Auditor::gave_up(const std::vector<engine::Outgoing>& answers) {
+  for (const engine::Outgoing& out : answers) {
+    const auto* why = std::get_if<engine::Unavailable>(&out.delivery.answer);
+    demand(why != nullptr && *why == engine::Unavailable::kStorage, "D1",
+           "request {} was answered by a shard that had ended",
+           static_cast<std::uint64_t>(out.delivery.ticket));
+  }
+}
+
 bool Auditor::needs_answers() const {
   return std::ranges::any_of(entries_, [](const Entry& entry) {
     const auto* step = std::get_if<Step>(&entry.what);
@@ -232,7 +241,6 @@ void Auditor::follow_gone(const Gone& gone) {
   requests_.erase(gone.ticket);
   std::erase_if(parked_, [&](const Parked& parked) { return parked.ticket == gone.ticket; });
   std::erase_if(watches_, [&](const Watch& watch) { return watch.ticket == gone.ticket; });
-  tells_later_.erase(gone.ticket);
 }
 
 void Auditor::follow_drain() {
@@ -363,6 +371,8 @@ void Auditor::end_watches(const std::set<JobId>& ended) {
     marks_.hit(Mark::kWatchAnswered);
     if (const auto* reply = reply_of<core::JobReply>(watch.ticket, "a watch")) {
       const core::Job* job = model_.find(watch.job);
+      demand(job != nullptr || reply->job == nullptr || core::is_terminal(reply->job->job.state),
+             "H2", "a watch shows {}, which is gone", to_string(watch.job));
       if (job != nullptr && reply->job != nullptr) {
         demand(reply->job->job.version <= job->version, "H11", "a watch of {} saw the future",
                to_string(watch.job));
@@ -401,7 +411,8 @@ void Auditor::sort_out_strays() {
       continue;
     }
     const auto request = requests_.find(ticket);
-    const bool decided = request != requests_.end() && !std::ranges::contains(undecided_, ticket);
+    const bool decided = request != requests_.end() &&
+                         std::ranges::find(undecided_, ticket) == undecided_.end();
     if (decided && (std::holds_alternative<engine::AwaitProjection>(request->second) ||
                     std::holds_alternative<engine::AwaitEvents>(request->second))) {
       // They rest on what was durable when they were asked, or on a later row that is.

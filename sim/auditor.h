@@ -43,6 +43,8 @@ class Auditor {
   void stalled(Time from, Time to);
   void durable(Seq seq, const core::EventBatch& batch);
   void answered(std::vector<engine::Outgoing> answers);
+  // The shard has ended for good, and says so to everybody.
+  void gave_up(const std::vector<engine::Outgoing>& answers);
   // The shard may refuse for its storage from now on, or no longer.
   void storage_ails(bool ails) { storage_ails_ = ails; }
   // Some decided step met a read that failed: its answers tell what came of it.

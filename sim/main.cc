@@ -32,6 +32,7 @@ struct Options {
   std::optional<std::uint64_t> seed;
   std::uint64_t steps = 6'000;
   std::vector<std::string> without;
+  std::vector<std::string> only;
   std::string skip;
   bool story = false;
   bool no_shrink = false;
@@ -41,6 +42,19 @@ struct Options {
   std::string kept;
   std::string mutant;
 };
+
+std::set<Knob> switched_off(const Options& options) {
+  std::set<Knob> off;
+  for (const std::string& name : options.without) {
+    if (const auto knob = knob_by_name(name)) off.insert(*knob);
+  }
+  if (options.only.empty()) return off;
+  for (std::size_t i = 0; i < kKnobs; ++i) off.insert(static_cast<Knob>(i));
+  for (const std::string& name : options.only) {
+    if (const auto knob = knob_by_name(name)) off.erase(*knob);
+  }
+  return off;
+}
 
 // All lives together.
 class Tally {
@@ -165,7 +179,7 @@ int run_many(const Options& options) {
     Plan plan;
     plan.seed = seed;
     plan.actions = options.steps;
-    for (const std::string& name : options.without) plan.without.insert(*knob_by_name(name));
+    plan.without = switched_off(options);
     const Life life = live(plan, Telling::kSilent);
     if (interrupted != 0) break;
     tally.add(life);
@@ -198,10 +212,12 @@ bool read_skips(const std::string& text, Plan& plan) {
 }
 
 int run(const Options& options) {
-  for (const std::string& name : options.without) {
-    if (knob_by_name(name)) continue;
-    fmt::print(stderr, "sim: there is no feature {}\n", name);
-    return kUsage;
+  for (const auto* names : {&options.without, &options.only}) {
+    for (const std::string& name : *names) {
+      if (name == "none" || knob_by_name(name)) continue;
+      fmt::print(stderr, "sim: there is no feature {}\n", name);
+      return kUsage;
+    }
   }
   if (!options.mutant.empty()) {
     const Mutant mutant = mutant_by_name(options.mutant);
@@ -221,7 +237,7 @@ int run(const Options& options) {
   Plan plan;
   plan.seed = *options.seed;
   plan.actions = options.steps;
-  for (const std::string& name : options.without) plan.without.insert(*knob_by_name(name));
+  plan.without = switched_off(options);
   if (!read_skips(options.skip, plan)) {
     fmt::print(stderr, "sim: --skip takes ranges like 10-20,35-36\n");
     return kUsage;
@@ -244,7 +260,10 @@ int main(int argc, char** argv) {
              "Exit code: 0 nothing broken, 1 something is, 2 wrong usage.");
   app.add_option("--seed", options.seed, "Live this seed once");
   app.add_option("--steps", options.steps, "Actions of a life")->capture_default_str();
-  app.add_option("--without", options.without, "Switch a fault or feature off (may be repeated)");
+  app.add_option("--without", options.without, "Switch off these faults and features: a,b")
+      ->delimiter(',');
+  app.add_option("--only", options.only, "Switch off all faults and features but these: a,b; none")
+      ->delimiter(',');
   app.add_option("--skip", options.skip, "Leave out actions: 10-20,35-36");
   app.add_flag("--story", options.story, "Tell what happens");
   app.add_flag("--no-shrink", options.no_shrink, "Leave a failing seed as it is");

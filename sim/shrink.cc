@@ -82,7 +82,16 @@ Plan shrink(Plan plan, const Finding& finding, std::uint64_t lives) {
 
 std::string command_of(const Plan& plan) {
   std::string text = fmt::format("sim --seed {} --steps {}", plan.seed, plan.actions);
-  for (const Knob knob : plan.without) text += fmt::format(" --without {}", knob_name(knob));
+  if (!plan.without.empty()) {
+    std::string on;
+    const Swarm swarm = Swarm::draw(plan.seed);
+    for (std::size_t i = 0; i < kKnobs; ++i) {
+      const auto knob = static_cast<Knob>(i);
+      if (swarm.of(knob) == 0 || plan.without.contains(knob)) continue;
+      on += fmt::format("{}{}", on.empty() ? "" : ",", knob_name(knob));
+    }
+    text += fmt::format(" --only {}", on.empty() ? "none" : on);
+  }
   std::string skips;
   for (const auto& [first, last] : plan.skips) {
     skips += fmt::format("{}{}-{}", skips.empty() ? "" : ",", first, last);

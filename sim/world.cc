@@ -196,6 +196,7 @@ void World::release() {
       clients_.heard(delivery.answer);
     }
   }
+  if (shard_->ended()) return auditor_.gave_up(answers);
   auditor_.answered(std::move(answers));
   auditor_.follow(durable_);
 }

@@ -55,7 +55,7 @@ std::unique_ptr<Life> Aftermath::try_to_start() {
     if (disk_.find(mark) != nullptr) ++tally_.repairs;
   }
   ++tally_.recoveries;
-  auto life = Life::start(places_.directory, ledger_, log_);
+  auto life = Life::start(places_.directory, disk_, ledger_, log_);
   if (life) return std::move(*life);
   refusal_ = life.error().message;
   return nullptr;

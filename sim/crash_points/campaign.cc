@@ -106,6 +106,7 @@ void Campaign::count() {
     fmt::print("The workload: {} requests, {} answered, {} rows, {} calls on the disk.\n",
                machine.ledger.requests, machine.ledger.answers, to_number(machine.ledger.durable),
                tally_.call_count.load());
+      fmt::print("{} {}\n", to_string(CallKind(k)), std::ranges::count(tally_.calls, CallKind(k)));
     std::fflush(stdout);
   });
 }

@@ -49,7 +49,7 @@ void judge(const Explorer::World& world, const Row& row, std::vector<std::string
     return problem.find(name) != std::string::npos;
   });
   if (!found) problems.push_back(fmt::format("a flipped bit in {} was not found", name));
-  const auto life = Life::start(world.places.directory, world.ledger, world.log);
+  const auto life = Life::start(world.places.directory, world.disk, world.ledger, world.log);
   if (life && row.needed)
     problems.push_back(fmt::format("a start used {}, which is damaged", name));
   for (const std::string& problem : world.ledger.problems) problems.push_back(problem);
@@ -63,7 +63,7 @@ void judge(const Explorer::World& world, const Row& row, std::vector<std::string
 }  // namespace
 
 void flip_bits(const Explorer::World& world, std::uint64_t count, Random random) {
-  Workload(world.places, world.ledger, world.log).run([](Life*) { return false; });
+  Workload(world.places, world.disk, world.ledger, world.log).run([](Life*) { return false; });
   const std::string path = world.places.directory + "/journal.db";
   std::vector<Row> rows = rows_of(world);
   std::erase_if(rows, [](const Row& row) { return row.body.size() < kProbe; });

@@ -57,7 +57,7 @@ Verdict Disk::read(const std::string& path, const File& file, std::uint64_t offs
   const Verdict verdict =
       ask({.kind = CallKind::kRead, .path = path, .offset = offset, .size = size});
   out.clear();
-  if (verdict == Verdict::kShortRead) size /= 2;
+  if (verdict == Verdict::kShortRead) size = (size + 1) / 2;
   const bool reads = verdict == Verdict::kProceed || verdict == Verdict::kShortRead;
   if (reads && offset < file.content.size()) out.assign(file.content, offset, size);
   return verdict;

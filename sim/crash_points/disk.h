@@ -43,7 +43,7 @@ enum class Verdict : std::uint8_t {
   kProceed,
   kIoError,
   kNoSpace,
-  kShortRead,  // half of the bytes
+  kShortRead,  // half of the bytes, at least one
 };
 
 // Asked before each call takes effect; may choose not to return.
@@ -79,6 +79,7 @@ class Disk {
 
   // Null: every call proceeds.
   void set_hook(CallHook* hook) { hook_ = hook; }
+  CallHook* hook() const { return hook_; }
 
   FilePtr find(std::string_view path) const;
 

@@ -19,6 +19,7 @@ constexpr int kWatchedFor = 30;
 // A child that takes longer hangs.
 constexpr unsigned kMostSeconds = 60;
 constexpr std::size_t kLogLinesTold = 12;
+constexpr std::uint64_t kReadsRarer = 16;
 
 std::string describe(const Call& call) {
   std::string text = fmt::format("{} of {}", to_string(call.kind), call.path);
@@ -37,7 +38,7 @@ std::string describe(const Call& call) {
 // --- The first process
 
 bool Explorer::explore() {
-  Workload workload(world_.places, world_.ledger, world_.log);
+  Workload workload(world_.places, world_.disk, world_.ledger, world_.log);
   workload_ = &workload;
   world_.disk.set_hook(this);
   workload.run([this](Life* life) { return moment_over(life); });
@@ -62,7 +63,7 @@ void Explorer::count(World world) {
     Tally& tally;
   } counter(world.tally);
   world.disk.set_hook(&counter);
-  Workload(world.places, world.ledger, world.log).run([](Life*) { return false; });
+  Workload(world.places, world.disk, world.ledger, world.log).run([](Life*) { return false; });
   world.disk.set_hook(nullptr);
 }
 
@@ -194,16 +195,19 @@ void Explorer::recover_and_leave(CallHook* hook) {
 
 // --- A child in its recovery
 
-bool Explorer::planned_in_recovery(std::uint64_t point, Trial trial) const {
+bool Explorer::planned_in_recovery(std::uint64_t point, CallKind kind, Trial trial) const {
   if (plan_.in_recovery) return *plan_.in_recovery == Site{point, trial};
+  // Most calls of a recovery are reads, and one is much like the other.
+  const bool reads = kind == CallKind::kRead || kind == CallKind::kOpen;
   Random random = random_for(1'000 + point * 16 + static_cast<std::uint64_t>(trial));
-  return random.next() % plan_.one_in_recovery == 0;
+  return random.next() % (plan_.one_in_recovery * (reads ? kReadsRarer : 1)) == 0;
 }
 
 Verdict Explorer::explore_recovery(const Call& call) {
   ++recovery_point_;
   for (const Trial trial : kTrials) {
-    if (!applies(trial, call.kind) || !planned_in_recovery(recovery_point_, trial)) continue;
+    if (!applies(trial, call.kind) || !planned_in_recovery(recovery_point_, call.kind, trial))
+      continue;
     if (fork_child()) return suffer_in_recovery(call, trial);
     while (!children_.empty()) wait_for_child();
   }

@@ -69,7 +69,7 @@ class Explorer final : public CallHook {
   };
 
   bool planned(std::uint64_t point, Trial trial) const;
-  bool planned_in_recovery(std::uint64_t point, Trial trial) const;
+  bool planned_in_recovery(std::uint64_t point, CallKind kind, Trial trial) const;
   Random random_for(std::uint64_t salt) const;
 
   Verdict explore(const Call& call);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "engine/recovery.h"
 #include "sim/crash_points/checker.h"
@@ -18,25 +19,34 @@ constexpr Duration kPause{100};
 
 }  // namespace
 
-Result<std::unique_ptr<Life>> Life::start(const std::string& directory, Ledger& ledger,
+Result<std::unique_ptr<Life>> Life::start(const std::string& directory, Disk& disk, Ledger& ledger,
                                           const Logger& log) {
   ledger.forget_waiting();
   auto store = store::open_sqlite_store(
       {directory, [] { return std::chrono::steady_clock::time_point(); }, log});
   if (!store) return std::unexpected(store.error());
   std::unique_ptr<Life> life(new Life(ledger, std::move(*store)));
-  {
-    const auto recovered = engine::recover_state(0, {}, life->store_);
-    if (!recovered) return std::unexpected(recovered.error());
-    for (std::string& problem : examine_state(*recovered, life->store_, ledger)) {
-      ledger.problems.push_back(std::move(problem));
-    }
-  }
   auto shard = engine::Shard::recover({}, life->store_, ledger.now, std::nullopt, *life);
   if (!shard) return std::unexpected(shard.error());
   life->shard_ = std::move(*shard);
+  life->examine(disk);
   ledger.digests[life->shard_->figures().applied] = life->shard_->machine().digest();
   return life;
+}
+
+// What the shard has recovered, read a second time: the shard has decided since, and written
+// nothing.
+void Life::examine(Disk& disk) {
+  CallHook* const hook = disk.hook();
+  disk.set_hook(nullptr);
+  const auto recovered = engine::recover_state(0, {}, store_);
+  if (recovered) {
+    std::ranges::copy(examine_state(*recovered, store_, ledger_),
+                      std::back_inserter(ledger_.problems));
+  } else {
+    ledger_.problems.push_back("recovered once, not twice: " + recovered.error().message);
+  }
+  disk.set_hook(hook);
 }
 
 void Life::ask(engine::Request request) {

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "engine/observer.h"
 #include "engine/shard.h"
+#include "sim/crash_points/disk.h"
 #include "sim/crash_points/ledger.h"
 #include "store/tables.h"
 
@@ -16,10 +17,11 @@ namespace millrace::crash_points {
 
 class Life final : public engine::DurableObserver, public engine::ReplyPort {
  public:
-  // Opens the store, holds what it finds against the ledger, and recovers the shard. An error: the
-  // store is refused. What is found wrong goes to the ledger's problems.
-  static Result<std::unique_ptr<Life>> start(const std::string& directory, Ledger& ledger,
-                                             const Logger& log);
+  // Opens the store, recovers the shard, and holds what was found against the ledger: what is wrong
+  // goes to its problems. An error: the store is refused. `disk` is the one that it lies on; its
+  // hook does not see the examination.
+  static Result<std::unique_ptr<Life>> start(const std::string& directory, Disk& disk,
+                                             Ledger& ledger, const Logger& log);
 
   void ask(engine::Request request);
   void step();
@@ -40,6 +42,7 @@ class Life final : public engine::DurableObserver, public engine::ReplyPort {
 
  private:
   Life(Ledger& ledger, store::Store store) : ledger_(ledger), store_(std::move(store)) {}
+  void examine(Disk& disk);
   void collect();
 
   Ledger& ledger_;

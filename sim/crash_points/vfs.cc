@@ -73,14 +73,24 @@ OpenFile& of(sqlite3_file* file) { return *reinterpret_cast<OpenFile*>(file); }
 // --- Content
 
 int read(sqlite3_file* file, void* out, int size, sqlite3_int64 offset) {
+  char* to = static_cast<char*>(out);
+  auto left = static_cast<std::size_t>(size);
+  auto at = static_cast<std::uint64_t>(offset);
   std::string content;
-  const auto wanted = static_cast<std::size_t>(size);
-  const Verdict verdict = files().disk().read(of(file).path, *of(file).node->file,
-                                              static_cast<std::uint64_t>(offset), wanted, content);
-  if (verdict == Verdict::kIoError || verdict == Verdict::kNoSpace) return SQLITE_IOERR_READ;
-  std::memcpy(out, content.data(), content.size());
-  if (content.size() == wanted) return SQLITE_OK;
-  std::memset(static_cast<char*>(out) + content.size(), 0, wanted - content.size());
+  while (left > 0) {
+    const Verdict verdict =
+        files().disk().read(of(file).path, *of(file).node->file, at, left, content);
+    if (verdict == Verdict::kIoError) return SQLITE_IOERR_READ;
+    if (content.empty()) break;
+    std::memcpy(to, content.data(), content.size());
+    to += content.size();
+    at += content.size();
+    left -= content.size();
+    // What came is less than was asked for: SQLite asks for the rest, until nothing comes.
+    if (verdict == Verdict::kProceed) break;
+  }
+  if (left == 0) return SQLITE_OK;
+  std::memset(to, 0, left);
   return SQLITE_IOERR_SHORT_READ;
 }
 

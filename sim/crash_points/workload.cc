@@ -22,13 +22,13 @@ SharedBytes text(std::string_view content) { return SharedBytes(content); }
 
 }  // namespace
 
-Workload::Workload(Places places, Ledger& ledger, Logger log)
-    : places_(std::move(places)), ledger_(ledger), log_(std::move(log)) {}
+Workload::Workload(Places places, Disk& disk, Ledger& ledger, Logger log)
+    : places_(std::move(places)), disk_(disk), ledger_(ledger), log_(std::move(log)) {}
 
 bool Workload::start() {
   doing_ = "starting";
   life_.reset();
-  auto life = Life::start(places_.directory, ledger_, log_);
+  auto life = Life::start(places_.directory, disk_, ledger_, log_);
   if (!life) {
     log_.warn("the store was refused", {{"why", life.error().message}});
     return false;

@@ -23,7 +23,7 @@ class Workload {
   // Asked after every moment; true: it is over. The life is null where the store was refused.
   using Over = std::function<bool(Life* life)>;
 
-  Workload(Places places, Ledger& ledger, Logger log);
+  Workload(Places places, Disk& disk, Ledger& ledger, Logger log);
 
   // Lives through it all, or until it is over or the shard has ended.
   void run(const Over& over);
@@ -64,6 +64,7 @@ class Workload {
   const Ledger::Lease* any_lease();
 
   const Places places_;
+  Disk& disk_;
   Ledger& ledger_;
   const Logger log_;
   Random random_{7};

@@ -34,7 +34,8 @@ core::JobReply Shard::Impl::job_reply(const JobId& id) const {
 }
 
 void Shard::Impl::decide_other(const Asker& asker, const WatchJob& watch) {
-  core::JobReply reply = job_reply(watch.id);
+  // As a read sees it: what was forgotten within this step is gone.
+  auto reply = std::get<core::JobReply>(decide(core::GetJob{watch.id}, Prefetch{}));
   // What is not in memory has ended, or never was.
   const bool waits = reply.job != nullptr && !core::is_terminal(reply.job->job.state) &&
                      watch.wait > Duration{} && !draining_;
