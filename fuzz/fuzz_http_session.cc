@@ -179,7 +179,7 @@ std::vector<std::string_view> split(std::string_view bytes, const std::uint8_t* 
 
 // Where the first request of `bytes` ends; all of it where it is refused or not whole.
 std::size_t request_size(std::string_view bytes) {
-  http::RequestGuard guard({.block_bytes = 1024, .fields = 16, .target_bytes = 256});
+  http::RequestGuard guard(fuzz::kHeadLimits);
   if (guard.advance(bytes) != http::RequestGuard::Verdict::kComplete) return bytes.size();
   const std::size_t head = guard.head_size();
   if (!guard.head().chunked) {
@@ -190,7 +190,7 @@ std::size_t request_size(std::string_view bytes) {
     std::string body(bytes.substr(head, size - head));
     std::size_t received = body.size();
     http::ChunkDecoder decoder;
-    decoder.reset(4096);
+    decoder.reset(fuzz::kDecodeLimits.body_bytes);
     const auto verdict = decoder.advance(body.data(), received);
     if (verdict == http::ChunkDecoder::Verdict::kComplete) return size;
     if (verdict == http::ChunkDecoder::Verdict::kRefused) return bytes.size();

@@ -150,22 +150,41 @@ void apply(core::Machine& machine, const core::EventBatch& batch) {
   machine.end_step();
 }
 
-// What the rows up to `newest` come to, where the first `projected` went through the tables.
+// The same lives come up again and again: what they come to is kept.
+template <typename Value>
+using PerRow = std::map<std::pair<const Written*, std::size_t>, Value>;
+
 Fingerprint digest_after(const Written& life, std::size_t newest) {
+  static PerRow<Fingerprint> known;
+  const auto [found, fresh] = known.try_emplace({&life, newest});
+  if (!fresh) return found->second;
   core::Machine machine{core::MachineOptions{}};
   for (std::size_t i = 0; i < newest; ++i) apply(machine, life.batches[i]);
-  return machine.digest();
+  return found->second = machine.digest();
+}
+
+struct Projection {
+  std::unique_ptr<const core::Changes> changes;
+  store::Progress progress;
+};
+
+const Projection& projection_of(const Written& life, std::size_t projected) {
+  static PerRow<Projection> known;
+  const auto [found, fresh] = known.try_emplace({&life, projected});
+  Projection& projection = found->second;
+  if (!fresh) return projection;
+  core::Machine machine{core::MachineOptions{}};
+  for (std::size_t i = 0; i < projected; ++i) apply(machine, life.batches[i]);
+  const JournalRow& row = life.rows[projected - 1];
+  projection = {machine.take_changes(), {row.seq, row.checksum, machine.facts()}};
+  return projection;
 }
 
 store::Store tables_after(const Written& life, std::size_t projected) {
   store::Store store = store::make_memory_store();
   if (projected == 0) return store;
-  core::Machine machine{core::MachineOptions{}};
-  for (std::size_t i = 0; i < projected; ++i) apply(machine, life.batches[i]);
-  const JournalRow& row = life.rows[projected - 1];
-  const auto changes = machine.take_changes();
-  const Status flushed =
-      store.tables->flush(*changes, Seq{0}, {row.seq, row.checksum, machine.facts()});
+  const Projection& projection = projection_of(life, projected);
+  const Status flushed = store.tables->flush(*projection.changes, Seq{0}, projection.progress);
   demand(flushed.has_value(), "the tables take the changes");
   return store;
 }

@@ -41,6 +41,11 @@ struct WorldOptions {
 
 // What every world starts from, so that an input can know it.
 inline constexpr std::int64_t kWorldStartMs = 1'700'000'000'000;
+// Small, so that inputs get to them; a body may still outgrow a connection's first buffer (4 KiB).
+inline constexpr api::DecodeLimits kDecodeLimits{
+    .body_bytes = 6 * 1024, .payload_bytes = 5 * 1024, .json_depth = 16};
+inline constexpr http::HeadLimits kHeadLimits{
+    .block_bytes = 1024, .fields = 16, .target_bytes = 256};
 
 class HttpWorld final : engine::Gateway,
                         engine::DurableObserver,
@@ -52,18 +57,10 @@ class HttpWorld final : engine::Gateway,
       : reads_(*store_.tables),
         feed_(*store_.journal, Seq{}),
         tokens_(*http::TokenBook::make(tokens(options))),
-        services_{reads_,
-                  feed_,
-                  statistics_,
-                  tokens_,
-                  *this,
-                  *this,
-                  readers(),
-                  {.body_bytes = 4096, .payload_bytes = 1024, .json_depth = 16},
-                  {.block_bytes = 1024, .fields = 16, .target_bytes = 256},
-                  core::kDefaultIdempotencyWindow,
-                  {},
-                  options.draining},
+        services_{
+            reads_, feed_,           statistics_,   tokens_,     *this,
+            *this,  readers(),       kDecodeLimits, kHeadLimits, core::kDefaultIdempotencyWindow,
+            {},     options.draining},
         io_(services_, *this, *this, gate_, {}, 1) {
     auto shard = engine::Shard::recover({}, store_, now_, {}, *this);
     MILLRACE_CHECK(shard.has_value());
