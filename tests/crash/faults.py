@@ -29,6 +29,10 @@ class Skipped(Exception):
     """Why a fault can't be injected here."""
 
 
+class ServedWrong(Trouble):
+    """A server came up on harmed files and showed something else than what had been there."""
+
+
 # The process is killed, stopped, asked to go.
 
 
@@ -166,7 +170,7 @@ def memory(rig):
     pid = rig.server.process.pid
     before = resource.prlimit(pid, resource.RLIMIT_AS)
     used = int(pathlib.Path(f"/proc/{pid}/statm").read_text().split()[0]) * resource.getpagesize()
-    limit = used + rig.dice.choice((0, 1 << 20, 8 << 20))
+    limit = used + rig.dice.choice((0, 0, 1 << 20))
     resource.prlimit(pid, resource.RLIMIT_AS, (limit, before[1]))
     deadline = time.monotonic() + rig.dice.uniform(1, 2)
     while time.monotonic() < deadline and rig.alive():
@@ -209,7 +213,14 @@ def damaged(rig):
             content[rig.dice.randrange(len(content))] ^= 1 << rig.dice.randrange(8)
         path.write_bytes(content)
 
-    harm_files(rig, f"bits flipped in {name}", name, flip)
+    try:
+        harm_files(rig, f"bits flipped in {name}", name, flip)
+    except ServedWrong as wrong:
+        # Rows of the journal carry checksums, those of the tables do not: what is flipped in
+        # jobs.db is noticed only where it breaks the structure that is read.
+        if name != "jobs.db":
+            raise
+        rig.gap("damage in jobs.db goes unnoticed", str(wrong))
 
 
 def truncated(rig):
@@ -242,7 +253,9 @@ def foreign(rig):
     name = rig.dice.choice(("journal.db", "jobs.db"))
     other = harness.Server("--log-level", "error").start()
     try:
-        other.client().post("/v1/jobs", {"type": "other"})
+        api = other.client()
+        api.post("/v1/jobs", {"type": "other"})
+        api.close()
         other.stop()
 
         def swap(data):
@@ -294,11 +307,15 @@ def harm_files(rig, what, name, harm, must_refuse=False):
     rig.note(f"{what}: served; verify exits with {verified}")
     if must_refuse:
         raise Trouble(f"{what}: served all the same")
+    if isinstance(harmed, str):
+        raise ServedWrong(f"{what}: served, and could not list: {harmed}")
     compare(what, good, harmed)
 
 
 def look(rig):
-    """Starts the server; returns what it lists, None where it refuses, and what it said."""
+    """Starts the server; returns what it lists, a text where it serves and can't list, None where
+    it refuses; and what it said.
+    """
     mark = len(rig.server.log)
     rig.server.spawn()
     try:
@@ -306,12 +323,16 @@ def look(rig):
         jobs = rig.list_jobs()
         rig.server.kill()
         return jobs, ""
-    except (AssertionError, OSError, Trouble) as error:
+    except (AssertionError, OSError, ValueError, Trouble) as error:
         rig.note(f"no listing: {str(error)[-300:]}")
+        if rig.alive() and rig.server._ready():
+            rig.server.kill()
+            return str(error)[-300:], ""
     try:
         status = rig.server.wait(REFUSAL_TIMEOUT_S)
     except subprocess.TimeoutExpired as error:
-        raise Trouble(f"on harmed files: neither serves nor ends: {rig.server.log[mark:]}") from error
+        said = rig.server.log[mark:]
+        raise Trouble(f"on harmed files: neither serves nor ends: {said}") from error
     said = rig.server.log[mark:]
     if status != 1:
         raise Trouble(f"on harmed files: exit status {status}:\n{said[-1500:]}")
@@ -329,14 +350,14 @@ def compare(what, good, harmed):
     harmed = {job["id"]: job for job in harmed if job["queue"] != "brief"}
     if good.keys() != harmed.keys():
         differing = sorted(good.keys() ^ harmed.keys())
-        raise Trouble(f"{what}: served with other jobs, {len(differing)}: {differing[:3]}")
+        raise ServedWrong(f"{what}: served with other jobs, {len(differing)}: {differing[:3]}")
     for job_id, job in good.items():
         # Time goes on: what was not at its end may have changed its state, but not its payload.
         names = list(job) if job["state"] in history.TERMINAL else ["payload", "queue", "type"]
         for name in names:
             if harmed[job_id][name] != job[name]:
                 values = f"{str(harmed[job_id][name])[:120]}, not {str(job[name])[:120]}"
-                raise Trouble(f"{what}: served job {job_id} with another {name}: {values}")
+                raise ServedWrong(f"{what}: served job {job_id} with another {name}: {values}")
 
 
 # The wall clock.

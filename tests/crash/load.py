@@ -53,7 +53,7 @@ class Producer(actor.Actor):
         queue = self.dice.choice(("orders", "orders", "mail", "mail" if named else "brief"))
         if not named and self.dice.random() < 0.4:
             queue = "ops"
-        count = self.dice.choice((2, 5, 20, 60)) if way in ("batch", "atomic") else 1
+        count = self.dice.choice((2, 10, 50, 120)) if way in ("batch", "atomic") else 1
         jobs = [self.draw_job(queue, named) for _ in range(count)]
         return {
             "way": way,
@@ -113,7 +113,7 @@ class Worker(actor.Actor):
         self.acks = []  # to be sent with the next poll
         self.past = []  # items acked, to be sent again by a forger
         self.past_jobs = []
-        self.limit = self.dice.choice((1, 5, 20, 50))
+        self.limit = self.dice.choice((1, 10, 50, 100))
 
     def act(self):
         jobs = self.poll() if self.character == "poller" else self.claim()
@@ -342,11 +342,8 @@ def body_of(job, queue):
 
 
 def submitted(job, status):
-    return {
-        "items": [
-            {"status": status, "id": job["id"], "version": job.get("version"), "state": job["state"]}
-        ]
-    }
+    seen = {name: job.get(name) for name in ("id", "version", "state")}
+    return {"items": [{"status": status, **seen}]}
 
 
 def granted(job, lease_s):

@@ -29,20 +29,23 @@ WORDS = ("lost", "invented", "duplicated", "out of order", "fencing violations",
 
 
 class Round:
-    """One server's life under load and faults, and the verdict on it."""
+    """One server's life under load and faults, and the verdict on it. `sabotage(rig)` does what no
+    fault may, between the last kill and the last start: the verdict must not be good then.
+    """
 
-    def __init__(self, seed, only=None):
-        self.seed = seed
+    def __init__(self, seed, only=None, sabotage=None):
+        self.seed, self.sabotage = seed, sabotage
         self.dice = random.Random(seed)
         self.only = only
         self.faults = collections.Counter()
         self.skipped = {}
         self.figures = collections.Counter()
         self.findings = []  # texts; empty: all well
+        self.gaps, self.log = collections.Counter(), []
         self.plan = self.draw()
 
     def draw(self):
-        """The names of the faults, in order; the round's own comes first or later, never missing."""
+        """The names of the faults, in order: the round's own, and some before or after it."""
         if self.only:
             return [self.only] * self.dice.randint(1, 3)
         kinds = list(FAULTS)
@@ -61,6 +64,7 @@ class Round:
             self.findings.append(f"the test itself failed:\n{traceback.format_exc()}")
         finally:
             self.figures["kills"] += rig.kills
+            self.gaps, self.log = rig.gaps, rig.log
             rig.close(keep=bool(self.findings))
         return self
 
@@ -89,6 +93,8 @@ class Round:
         backlog, took = rig.drain()
         self.figures["drain at most, ms"] = round(took * 1000)
         rig.kill()  # what is listed is what was durable
+        if self.sabotage:
+            self.sabotage(rig)
         rig.start()
         final = rig.final(backlog)
         rig.probe.close()
@@ -115,6 +121,7 @@ class Tally:
         self.figures = collections.Counter()
         self.faults = collections.Counter()
         self.skipped = {}
+        self.gaps = collections.Counter()
         self.failed = 0
 
     def add(self, done):
@@ -126,6 +133,7 @@ class Tally:
                 self.figures[name] += number
         self.faults.update(done.faults)
         self.skipped.update(done.skipped)
+        self.gaps.update(done.gaps)
         self.failed += bool(done.findings)
 
     def headline(self):
@@ -144,11 +152,12 @@ class Tally:
         )
         lines = [f"faults: {done}", f"also: {other}"]
         lines += [f"skipped: {name}: {why}" for name, why in sorted(self.skipped.items())]
+        lines += [f"known gap: {what}: {number} times" for what, number in self.gaps.items()]
         return "\n".join(lines)
 
 
-def report(done):
-    """One line a round; everything where something is wrong."""
+def report(done, tell):
+    """One line a round; everything where something is wrong, or where it is asked for."""
     figures = done.figures
     print(
         f"seed {done.seed}: {' '.join(done.plan)}: {figures['acknowledged']} acknowledged, "
@@ -156,6 +165,8 @@ def report(done):
         + "".join(f", {name} skipped" for name in done.skipped),
         flush=True,
     )
+    if tell:
+        print(*done.log, sep="\n", flush=True)
     if done.findings:
         only = f" --only {done.only}" if done.only else ""
         print("VIOLATION", *done.findings, sep="\n")
@@ -166,7 +177,8 @@ def report(done):
 def run(options):
     tally = Tally()
     ends = time.monotonic() + options.minutes * 60 if options.minutes else float("inf")
-    seeds = iter(range(options.seed, sys.maxsize if options.forever else options.seed + options.rounds))
+    last = sys.maxsize if options.forever else options.seed + options.rounds
+    seeds = iter(range(options.seed, last))
     with concurrent.futures.ProcessPoolExecutor(options.parallel) as pool:
         pending = set()
 
@@ -187,7 +199,7 @@ def run(options):
                 for future in finished:
                     done = future.result()
                     tally.add(done)
-                    report(done)
+                    report(done, options.tell)
                 refill()
         except KeyboardInterrupt:
             print("stopped")
@@ -208,6 +220,7 @@ def arguments(given=None):
     parser.add_argument("--seed", type=int, help="the first round's; drawn where not given")
     parser.add_argument("--only", choices=FAULTS, metavar="FAULT")
     parser.add_argument("--parallel", type=int, default=2)
+    parser.add_argument("--tell", action="store_true", help="tell what was done in each round")
     parser.add_argument("--list", action="store_true", help="name the faults")
     options = parser.parse_args(given)
     if options.seed is None:

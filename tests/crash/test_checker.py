@@ -301,7 +301,7 @@ class Checks(unittest.TestCase):
         self.assert_found("H7")
 
     def test_an_ack_repeated_after_a_retry(self):
-        """The first try had no answer but took effect, an operator retried, then it was repeated."""
+        """The first try had no answer but took effect; a retry by hand; the second try."""
         self.past.submit("a", 1)
         self.past.claim("a", 2, 10)
         first = self.past.ack("a", 2.2, 10)

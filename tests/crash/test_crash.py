@@ -1,6 +1,10 @@
-"""Thirty rounds of real crashes: every kind of fault, and a history without a violation."""
+"""Thirty rounds of real crashes: every kind of fault, and a history without a violation. And
+rounds that are tampered with, whose violations must be found.
+"""
 
 import pathlib
+import shutil
+import sqlite3
 import sys
 import unittest
 
@@ -12,6 +16,41 @@ from faults import FAULTS
 ROUNDS = 30
 # Fewer acknowledged jobs than this would show nothing.
 LEAST_ACKNOWLEDGED = 20_000
+
+
+def tamper(rig, statement):
+    """Runs one statement on the tables of a server that is not running."""
+    database = sqlite3.connect(rig.server.data / "jobs.db")
+    with database:
+        changed = database.execute(statement).rowcount
+    database.close()
+    if changed != 1:
+        raise RuntimeError("nothing was tampered with")
+
+
+class Alarm(unittest.TestCase):
+    """The whole of it, from the clients' records to the verdict, notices one job in thousands."""
+
+    # Of the queue that operators leave alone; the oldest is in the tables for sure.
+    SUCCEEDED = (
+        "(SELECT min(ord) FROM jobs WHERE state = 5"
+        " AND queue = (SELECT id FROM queues WHERE name = 'orders'))"
+    )
+
+    def assert_noticed(self, check, statement):
+        done = run.Round(1, "kill", lambda rig: tamper(rig, statement)).run()
+        self.addCleanup(shutil.rmtree, done.home, ignore_errors=True)
+        named = {finding.split(":")[0] for finding in done.findings}
+        self.assertIn(check, named, done.findings)
+
+    def test_a_job_that_is_gone(self):
+        self.assert_noticed("H1", f"DELETE FROM jobs WHERE ord = {self.SUCCEEDED}")
+
+    def test_an_end_that_is_another(self):
+        self.assert_noticed("H7", f"UPDATE jobs SET state = 6 WHERE ord = {self.SUCCEEDED}")
+
+    def test_a_payload_that_is_another(self):
+        self.assert_noticed("H2", f"UPDATE jobs SET payload = '{{}}' WHERE ord = {self.SUCCEEDED}")
 
 
 class Crash(unittest.TestCase):
