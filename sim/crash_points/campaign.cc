@@ -18,8 +18,6 @@ namespace {
 
 // Each is spread evenly over the whole workload, so that stopping early leaves no part out.
 constexpr std::uint64_t kSlices = 64;
-// Of recoveries in a sample, one site of so many.
-constexpr std::uint64_t kSampledInRecovery = 96;
 
 class KeptLines final : public LogSink {
  public:
@@ -106,7 +104,6 @@ void Campaign::count() {
     fmt::print("The workload: {} requests, {} answered, {} rows, {} calls on the disk.\n",
                machine.ledger.requests, machine.ledger.answers, to_number(machine.ledger.durable),
                tally_.call_count.load());
-      fmt::print("{} {}\n", to_string(CallKind(k)), std::ranges::count(tally_.calls, CallKind(k)));
     std::fflush(stdout);
   });
 }
@@ -125,7 +122,6 @@ void Campaign::try_sample() {
   }
   // Half of them whatever they are, half from each sort alike, so that the rare sorts are there.
   Plan sample = plan();
-  sample.one_in_recovery = kSampledInRecovery;
   sample.sites.emplace();
   auto sort = by_class.begin();
   while (sample.sites->size() < std::min<std::uint64_t>(options_.sample, all.size())) {

@@ -138,6 +138,7 @@ struct Identity {
   std::int64_t application = 0;
   std::int64_t version = 0;
   std::int64_t tables = 0;
+  bool blank() const { return application == 0 && version == 0 && tables == 0; }
 };
 
 Result<Identity> identity_of(Database& database) {
@@ -207,8 +208,7 @@ Result<std::unique_ptr<Database>> open_part(const std::string& path, Part part,
   auto identity = identity_of(database);
   if (!identity) return std::unexpected(identity.error());
   Status ready;
-  const bool blank = identity->application == 0 && identity->version == 0 && identity->tables == 0;
-  if (blank && create_as) {
+  if (identity->blank() && create_as) {
     ready = database.execute(shape.set_up_connection);
     if (ready) ready = create(database, shape, *create_as);
   } else {
@@ -229,6 +229,14 @@ Result<std::unique_ptr<Database>> open_part_for_reading(const std::string& path,
     return std::unexpected(checked.error());
   }
   return opened;
+}
+
+Result<bool> is_blank(const std::string& path) {
+  const auto opened = Database::open(path, Access::kReadWrite);
+  if (!opened) return std::unexpected(opened.error());
+  const auto identity = identity_of(**opened);
+  if (!identity) return std::unexpected(identity.error());
+  return identity->blank();
 }
 
 Result<std::string> store_id_of(Database& database) {

@@ -55,6 +55,10 @@ Result<Identity> identity_of_unmarked(const Directory& directory) {
         fmt::format("{} is there, but {} is missing", directory.file(kTablesFile), kJournalFile));
   }
   if (!journal) return Identity{new_store_id(), false};
+  // Its making may have been broken off before anything stood in it, the store's id either.
+  const auto blank = is_blank(directory.file(kJournalFile));
+  if (!blank) return std::unexpected(blank.error());
+  if (*blank) return Identity{new_store_id(), false};
   auto database = open_part_for_reading(directory.file(kJournalFile), Part::kJournal);
   if (!database) return std::unexpected(database.error());
   Statement any_row(**database, "SELECT 1 FROM journal LIMIT 1");

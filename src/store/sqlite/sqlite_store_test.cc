@@ -152,6 +152,13 @@ TEST_F(SqliteStore, WritesALostMarkerAgain) {
   EXPECT_TRUE(there("millrace.store"));
 }
 
+TEST_F(SqliteStore, GoesOnWhereItsMakingWasBrokenOffBeforeTheFirstTable) {
+  sql("journal.db", "PRAGMA journal_mode = WAL");
+  ASSERT_GT(fs::file_size(file("journal.db")), 0u);
+  make_store();
+  EXPECT_EQ(refusal(), "opened");
+}
+
 TEST_F(SqliteStore, GoesOnWhereItsMakingWasBrokenOff) {
   {
     const Store store = open();
