@@ -59,6 +59,23 @@ def kill_in_recovery(rig):
     rig.start()
 
 
+def kill_in_making(rig):
+    """Other servers are killed while they make their directories; each must come up in the end."""
+    for _ in range(3):
+        other = harness.Server("--log-level", "warn")
+        try:
+            for _ in range(rig.dice.randint(1, 8)):
+                other.spawn()
+                time.sleep(rig.dice.uniform(0.001, 0.04))
+                other.kill()
+            other.start()
+        except AssertionError as error:
+            raise Trouble(f"killed while its directory was made: {error}") from error
+        finally:
+            other.close()
+    rig.await_service("others killed beside it")
+
+
 def stop_and_continue(rig):
     """Stands still for longer than most leases last."""
     rig.server.signal(signal.SIGSTOP)
@@ -410,6 +427,7 @@ FAULTS = {
     "kill": kill,
     "kill-in-a-row": kill_in_a_row,
     "kill-in-recovery": kill_in_recovery,
+    "kill-in-making": kill_in_making,
     "stop-and-continue": stop_and_continue,
     "short-pauses": short_pauses,
     "stop-politely": stop_politely,
