@@ -1,5 +1,6 @@
 // Any bytes as a connection's input: the verdict on a head, and on a chunked body behind it, must
-// not depend on how the bytes were split, and nothing may be read beyond them.
+// not depend on how the bytes were split, and nothing may be read beyond them. A head that is taken
+// is framed the same by readers of other habits.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -11,6 +12,7 @@
 #include "base/check.h"
 #include "http/chunk_decoder.h"
 #include "http/request_guard.h"
+#include "lenient_reader.h"
 
 namespace {
 
@@ -31,6 +33,18 @@ struct Outcome {
   friend bool operator==(const Outcome&, const Outcome&) = default;
 };
 
+void check_framing(const millrace::http::RequestHead& head, std::string_view block) {
+  for (const millrace::fuzz::Leniency& leniency : millrace::fuzz::kLenientReaders) {
+    const auto framing = millrace::fuzz::LenientReader(leniency).read(block);
+    MILLRACE_CHECK(framing.has_value());
+    MILLRACE_CHECK(framing->chunked == head.chunked);
+    MILLRACE_CHECK(framing->length.empty() == !head.content_length);
+    const bool saturated = framing->length.size() > 19;
+    MILLRACE_CHECK(!head.content_length || saturated ||
+                   framing->length == std::to_string(*head.content_length));
+  }
+}
+
 // Gives `input` in pieces of `step` bytes, each time from memory of exactly the size given, so that
 // the sanitizer sees a read beyond it.
 Outcome run(std::string_view input, std::size_t step) {
@@ -49,6 +63,7 @@ Outcome run(std::string_view input, std::size_t step) {
   } while (outcome.head == RequestGuard::Verdict::kNeedMore && given < input.size());
   if (outcome.head == RequestGuard::Verdict::kRefused) outcome.head_fault = guard.fault().detail;
   if (outcome.head != RequestGuard::Verdict::kComplete) return outcome;
+  if (step >= input.size()) check_framing(guard.head(), input.substr(0, outcome.head_size));
 
   ChunkDecoder decoder;
   decoder.reset(kMaxBodyBytes);
