@@ -62,7 +62,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const simdjson::padded_string padded(text);
   simdjson::dom::parser parser;
-  (void)parser.allocate(size, kDepth + 1);
+  MILLRACE_CHECK(parser.allocate(size, kDepth + 1) == simdjson::SUCCESS);
   const auto error = parser.parse(padded).error();
   // What simdjson refuses for reasons of its own: numbers that fit no machine type, and its own
   // count of depth.
