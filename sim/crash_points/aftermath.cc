@@ -21,6 +21,8 @@ void Aftermath::live_on(CallHook* in_recovery, Random random) {
   std::unique_ptr<Life> life = start(in_recovery);
   if (life == nullptr) return problem("the start was refused: " + refusal_);
   check_files();
+  // Every few times: a backup is not written any more.
+  if (ledger_.backed_up && random.next() % 4 == 0) check_backup();
   work(*life);
   // What recovery made of it must itself withstand another end.
   const std::uint64_t end = random.next() % 3;
@@ -31,8 +33,7 @@ void Aftermath::live_on(CallHook* in_recovery, Random random) {
     die(disk_, end == 1 ? Death::kDropped : Death::kPart, {.kind = CallKind::kSync}, random);
   }
   life = try_to_start();
-  if (life == nullptr) return problem("the second start was refused: " + refusal_);
-  check_files();
+  if (life == nullptr) problem("the second start was refused: " + refusal_);
 }
 
 std::unique_ptr<Life> Aftermath::start(CallHook* in_recovery) {
@@ -62,7 +63,13 @@ std::unique_ptr<Life> Aftermath::try_to_start() {
 }
 
 void Aftermath::check_files() {
-  for (std::string& found : examine_files(places_.directory, places_.backup, ledger_)) {
+  for (std::string& found : examine_files(places_.directory, ledger_.durable)) {
+    problem(std::move(found));
+  }
+}
+
+void Aftermath::check_backup() {
+  for (std::string& found : examine_files(places_.backup, *ledger_.backed_up)) {
     problem(std::move(found));
   }
 }

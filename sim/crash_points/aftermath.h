@@ -38,6 +38,7 @@ class Aftermath {
   void work(Life& life);
   void use_a_lease(Life& life);
   void check_files();
+  void check_backup();
   void problem(std::string what) { ledger_.problems.push_back(std::move(what)); }
 
   Disk& disk_;

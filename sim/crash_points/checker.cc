@@ -107,19 +107,6 @@ void examine_queues(core::Machine& machine, const Ledger& ledger, Problems& prob
   }
 }
 
-void add_verdict(const std::string& directory, Seq at_least, Problems& problems) {
-  const auto report = store::verify_store(directory);
-  if (!report) {
-    problems.push_back(fmt::format("can't be verified: {}", report.error().message));
-    return;
-  }
-  for (const std::string& problem : report->problems) problems.push_back("verify: " + problem);
-  if (report->newest < at_least) {
-    problems.push_back(fmt::format("{} ends at row {}, not at {}", directory,
-                                   to_number(report->newest), to_number(at_least)));
-  }
-}
-
 }  // namespace
 
 Problems examine_state(const engine::Recovered& recovered, store::Store& store,
@@ -133,11 +120,15 @@ Problems examine_state(const engine::Recovered& recovered, store::Store& store,
   return problems;
 }
 
-Problems examine_files(const std::string& directory, const std::string& backup,
-                       const Ledger& ledger) {
+Problems examine_files(const std::string& directory, Seq at_least) {
+  const auto report = store::verify_store(directory);
+  if (!report) return {"can't be verified: " + report.error().message};
   Problems problems;
-  add_verdict(directory, ledger.durable, problems);
-  if (ledger.backed_up) add_verdict(backup, *ledger.backed_up, problems);
+  for (const std::string& problem : report->problems) problems.push_back("verify: " + problem);
+  if (report->newest < at_least) {
+    problems.push_back(fmt::format("{} ends at row {}, not at {}", directory,
+                                   to_number(report->newest), to_number(at_least)));
+  }
   return problems;
 }
 

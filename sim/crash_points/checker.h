@@ -16,8 +16,7 @@ namespace millrace::crash_points {
 std::vector<std::string> examine_state(const engine::Recovered& recovered, store::Store& store,
                                        const Ledger& ledger);
 
-// The files themselves are sound, and so is a backup that was answered for.
-std::vector<std::string> examine_files(const std::string& directory, const std::string& backup,
-                                       const Ledger& ledger);
+// The files themselves are sound, and the journal in them goes as far as `at_least`.
+std::vector<std::string> examine_files(const std::string& directory, Seq at_least);
 
 }  // namespace millrace::crash_points

@@ -8,9 +8,9 @@
 namespace millrace::crash_points {
 namespace {
 
-constexpr int kMoments = 1'000;
-constexpr int kRestartAt = 700;
-constexpr int kBackupAt = 400;
+constexpr int kMoments = 600;
+constexpr int kRestartAt = 420;
+constexpr int kBackupAt = 240;
 constexpr int kFlushEvery = 12;
 constexpr int kSyncEvery = 60;
 
@@ -60,7 +60,7 @@ void Workload::run(const Over& over) {
 bool Workload::moment(int number) {
   if (number == kRestartAt && !start()) return false;
   doing_ = fmt::format("moment {}: asking", number);
-  for (std::uint64_t i = 0, count = 1 + below(5); i < count; ++i) ask_something();
+  for (std::uint64_t i = 0, count = 1 + below(9); i < count; ++i) ask_something();
   commit(number);
   if (number == kBackupAt) back_up();
   ledger_.now += Duration{static_cast<std::int64_t>(below(20))};

@@ -5,6 +5,7 @@
 #include <array>
 #include <span>
 
+#include "base/mutant.h"
 #include "store/sqlite/directory.h"
 
 namespace millrace::store {
@@ -216,6 +217,7 @@ Result<std::unique_ptr<Database>> open_part(const std::string& path, Part part,
     if (ready) ready = database.execute(shape.set_up_connection);
     if (ready) ready = migrate(database, shape, identity->version);
   }
+  if (ready && mutated(Mutant::kSkipSync)) ready = database.execute("PRAGMA synchronous = NORMAL");
   if (!ready) return std::unexpected(ready.error());
   return opened;
 }

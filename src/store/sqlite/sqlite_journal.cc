@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/mutant.h"
 #include "store/sqlite/repair.h"
 #include "store/sqlite/schema.h"
 
@@ -115,6 +116,9 @@ AppendResult SqliteJournal::append(const JournalRow& row) {
     return inserted;
   }
   if (const Status committed = transaction.commit(); !committed) {
+    if (mutated(Mutant::kRetrySync) && writer_->sync_failed() && writer_->sync_wal()) {
+      return {AppendOutcome::kDurable, {}};
+    }
     return failed(writer_->fault(), committed.error().message);
   }
   extent_.newest = row.seq;
