@@ -71,6 +71,8 @@ void Auditor::decided(Time now, std::optional<Seq> row, Seq head, bool draining,
 void Auditor::drained(Seq head) { entries_.push_back({head, Drain{}}); }
 void Auditor::started(Time now, Seq row, Epoch epoch) {
   epoch_ = epoch;
+  // What a life saw of its own time after its last durable row did not happen.
+  for (auto& [from, to] : stalls_) to = std::min(to, now);
   entries_.push_back({row, Start{now, row}});
 }
 
@@ -163,7 +165,8 @@ Duration Auditor::counted(const Model::Lease& lease) const {
   std::ranges::sort(stalls);
   for (const auto& [from, to] : stalls) {
     const Time begin = std::max(from, reached);
-    if (to <= begin) continue;
+    // One that was not yet a second old when this was decided could not be known.
+    if (to <= begin || model_.now() - from <= core::kStallGrace) continue;
     lost += std::min(to, model_.now()) - begin;
     reached = to;
   }
@@ -202,6 +205,10 @@ void Auditor::follow_step(const Step& step) {
   }
   model_.tick(choices, [this](const Model::Lease& lease) { return counted(lease); });
   for (const core::Deleted* event : choices.retention) model_.prune(*event);
+  for (const core::Event& event : batch.events) {
+    const auto* cancel = std::get_if<core::CancelRequested>(&event);
+    if (cancel != nullptr) cancel_orders_.emplace(cancel->job.id, to_number(cancel->token));
+  }
   next_claim_ = 0;
   const std::uint64_t created_before = [&] {
     std::uint64_t created = 0;
@@ -298,7 +305,9 @@ void Auditor::follow_task(const Step& step, Ticket ticket, const Choices& choice
     const core::Job* job = model_.find(watch->id);
     const bool waits = job != nullptr && !core::is_terminal(job->state) &&
                        watch->wait > Duration{} && !step.draining;
-    if (waits) {
+    if (waits && given_up_.erase(ticket) > 0) {
+      // It outlasted the storage's patience, and was told so.
+    } else if (waits) {
       watches_.push_back({ticket, watch->id, add_saturating(step.now, watch->wait)});
     } else if (const auto* reply = reply_of<core::JobReply>(ticket, "a watch")) {
       check_job(*reply, watch->id, "a watch");
@@ -352,7 +361,6 @@ void Auditor::tell_cancelled(const core::EventBatch& batch) {
   for (const core::Event& event : batch.events) {
     const auto* cancel = std::get_if<core::CancelRequested>(&event);
     if (cancel == nullptr) continue;
-    cancel_orders_.emplace(cancel->job.id, to_number(cancel->token));
     for (auto parked = parked_.begin(); parked != parked_.end();) {
       if (!parked->poll || parked->claim.worker != cancel->worker) {
         ++parked;

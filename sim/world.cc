@@ -97,18 +97,18 @@ void World::start() {
   const Time last = auditor_.model().now();
   shard_clock_.emplace(clock_, last);
   // The file that says so is written now and then only.
-  const Time alive = slept_at_ - Duration{static_cast<std::int64_t>(plan_.seed % 700)};
+  const Time alive = alive_until_ - Duration{static_cast<std::int64_t>(plan_.seed % 700)};
   const std::optional<Time> alive_until =
-      slept_at_ == Time{} ? std::nullopt : std::optional(std::max(last, alive));
+      alive_until_ == Time{} ? std::nullopt : std::optional(alive);
   const Time now = shard_clock_->now();
   auto shard = engine::Shard::recover(options_, *store_, now, alive_until, *this);
   demand(shard.has_value(), "D2", "the server does not start: {}",
          shard ? "" : shard.error().message);
   shard_ = std::move(*shard);
   marks_.hit_if(shard_->machine().live_leases() > 0, Mark::kRestartWithLeases);
-  auditor_.stalled(std::clamp(alive_until.value_or(last), last, now), now);
   durable_ = auditor_.folded();
   auditor_.started(now, shard_->figures().applied, shard_->figures().epoch);
+  auditor_.stalled(std::clamp(alive_until.value_or(last), last, now), now);
   slept_at_ = now;
   row_since_.reset();
   failing_since_.reset();
@@ -120,6 +120,7 @@ void World::start() {
 
 void World::die(std::string_view how) {
   story_.tell("the server {}", how);
+  alive_until_ = std::min(slept_at_, shard_->figures().owed_since.value_or(slept_at_));
   shard_.reset();
   store_.reset();
   mail_.clear();
@@ -133,7 +134,7 @@ Time World::wake_up() {
   const Duration slept = now() - slept_at_;
   if (slept > core::kStallGrace && shard_->machine().live_leases() > 0) {
     auditor_.stalled(slept_at_, now());
-    shard_->grant_grace(slept);
+    shard_->stood_still();
   }
   marks_.hit_if(shard_clock_->wall_ahead() < -core::kMaxClockLag, Mark::kWallClockBehind);
   const Time before = now();
@@ -141,7 +142,7 @@ Time World::wake_up() {
     marks_.hit(Mark::kWallClockFollowed);
     story_.tell("the wall clock is {} ms ahead, and followed", ahead.count());
     auditor_.stalled(before, before + ahead);
-    shard_->grant_grace(ahead);
+    shard_->stood_still();
   }
   return now();
 }

@@ -127,6 +127,7 @@ class World final : public engine::DurableObserver, public engine::ReplyPort {
   std::optional<store::Store> store_;
   std::unique_ptr<engine::Shard> shard_;
   Time slept_at_{};
+  Time alive_until_{};             // what the last life said of itself
   std::optional<Time> row_since_;  // the row in flight, failed tries included
   std::optional<Time> failing_since_;
   bool draining_ = false;

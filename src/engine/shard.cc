@@ -44,6 +44,7 @@ void Shard::Impl::begin_term(Duration grace) {
     retention_.restart(queue);
   }
   machine_->start_epoch(epoch_, now_, events_);
+  grace_ = {next(pipeline_.head()), now_ - grace};
   if (grace > core::kStallGrace) machine_->extend_leases(grace, now_, events_);
   machine_->end_step();
   seal();
@@ -82,7 +83,7 @@ void Shard::Impl::move_clock(Time now) {
   // A timer that is long overdue shows that the process was stopped, at some time since it was last
   // heard of.
   const std::optional<Time> due = machine_->next_timer();
-  if (due && !tick_behind_ && now - *due > core::kStallGrace) grant_grace(now - now_);
+  if (due && !tick_behind_ && now - *due > core::kStallGrace) stalled_since(now_);
   now_ = now;
 }
 
@@ -107,7 +108,9 @@ bool Shard::Impl::refuses_all() const {
 }
 
 void Shard::Impl::refuse_all(Unavailable why) {
-  for (const Task& task : inbox_) answers_.send(task.asker, why);
+  for (Task& task : inbox_) {
+    if (refuse_once(task)) answers_.send(task.asker, why);
+  }
   inbox_.clear();
   for (const ParkingNumber number : waiters_.expired(now_)) {
     answers_.send(waiters_.take(number).asker, why);
@@ -163,16 +166,30 @@ void Shard::Impl::append_done(const store::AppendResult& result, Time now) {
 
 void Shard::Impl::release_durable() {
   const Pipeline::Durable durable = pipeline_.settle(now_);
-  if (durable.took > core::kStallGrace) grant_grace(durable.took);
+  if (grace_ && grace_->row <= durable.seq) grace_.reset();
+  if (durable.took > core::kStallGrace) stalled_since(now_ - durable.took);
   observer_.durable(durable.seq, durable.batch);
   answers_.release(durable.seq);
   wake_event_waits();
 }
 
+// Nobody could be answered since then.
+void Shard::Impl::stalled_since(Time since) { keep_earliest(stalled_since_, since); }
+
+std::optional<Time> Shard::Impl::owed_since() const {
+  std::optional<Time> since = stalled_since_;
+  keep_earliest(since, refusing_since_);
+  if (grace_) keep_earliest(since, grace_->since);
+  if (pipeline_.in_flight()) keep_earliest(since, pipeline_.in_flight_since());
+  return since;
+}
+
 void Shard::Impl::end(std::string why) {
   ended_ = std::move(why);
   answers_.replace_held(Unavailable::kStorage);
-  for (const Task& task : inbox_) answers_.send(task.asker, Unavailable::kStorage);
+  for (Task& task : inbox_) {
+    if (refuse_once(task)) answers_.send(task.asker, Unavailable::kStorage);
+  }
   inbox_.clear();
   for (const auto number : waiters_.all()) {
     answers_.send(waiters_.take(number).asker, Unavailable::kStorage);
@@ -258,7 +275,8 @@ Shard::Figures Shard::Impl::figures() const {
           .durable = pipeline_.durable(),
           .projected = projector_.projected().seq,
           .projected_at = projector_.projected().facts.at,
-          .epoch = epoch_};
+          .epoch = epoch_,
+          .owed_since = owed_since()};
 }
 
 // --- The public face.
@@ -287,7 +305,7 @@ void Shard::offer(Request request, ReplyPort& port, Ticket ticket) {
 }
 void Shard::cancel(ReplyPort& port, Ticket ticket) { impl_->cancel({&port, ticket}); }
 bool Shard::step(Time now) { return impl_->step(now); }
-void Shard::grant_grace(Duration by) { impl_->grant_grace(by); }
+void Shard::stood_still() { impl_->stood_still(); }
 const store::JournalRow* Shard::next_append() { return impl_->next_append(); }
 void Shard::append_done(const store::AppendResult& result, Time now) {
   impl_->append_done(result, now);

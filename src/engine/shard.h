@@ -76,9 +76,9 @@ class Shard {
   // flush_done() and at next_wakeup(). False: it decided nothing, what was offered waits on (or was
   // refused, where the journal has failed for too long).
   bool step(Time now);
-  // Nothing could run for `by` (the process was stopped, or the clock is moved ahead by as much):
-  // live leases get it back with the next step.
-  void grant_grace(Duration by);
+  // Nothing could run since the last call that told the time (the process was stopped, or the clock
+  // is moved ahead): live leases get that time back with the next step.
+  void stood_still();
 
   // The row to append now; the pointer holds until append_done. Null: nothing, or one is in flight.
   const store::JournalRow* next_append();
@@ -118,6 +118,9 @@ class Shard {
     Seq projected{};
     Time projected_at{};  // time of the projected batch
     Epoch epoch{};
+    // Since when live leases are owed time that no durable row gives them yet: nobody who comes
+    // after this process may take it to have served any later. None: nothing is owed.
+    std::optional<Time> owed_since;
   };
   Figures figures() const;
 

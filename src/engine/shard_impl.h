@@ -60,7 +60,7 @@ class Shard::Impl {
   void drain();
   bool idle() const;
   void request_flush() { projector_.force(); }
-  void grant_grace(Duration by) { grace_ = std::max(grace_, by); }
+  void stood_still() { stalled_since(now_); }
   const std::optional<std::string>& ended() const { return ended_; }
   Figures figures() const;
   const core::Machine& machine() const { return *machine_; }
@@ -88,6 +88,8 @@ class Shard::Impl {
   std::optional<Time> next_deadline() const;  // of all who wait
   bool hard_overloaded() const { return machine_->unprojected() > options_.hard_max_unprojected; }
   void release_durable();
+  void stalled_since(Time since);
+  std::optional<Time> owed_since() const;
 
   // shard_step.cc
   void decide_step();
@@ -117,6 +119,9 @@ class Shard::Impl {
 
   // shard_others.cc
   void answer(const Asker& asker, Answer answer) { made_.emplace_back(asker, std::move(answer)); }
+  void refuse(Task& task, Unavailable why) {
+    if (refuse_once(task)) answer(task.asker, why);
+  }
   void dispatch();  // what answer() gathered, resting on the newest row
   void end_wait(Waiters::Entry entry, core::ClaimReply reply);
   void decide_other(const Task& task);
@@ -157,7 +162,13 @@ class Shard::Impl {
   std::deque<Task> inbox_;
   bool draining_ = false;
   std::optional<std::string> ended_;
-  Duration grace_{};                    // owed to live leases
+  std::optional<Time> stalled_since_;   // until the next step: live leases are owed as much
+  // The last row that gives leases what they are owed, until it is durable, and since when.
+  struct Grace {
+    Seq row{};
+    Time since{};
+  };
+  std::optional<Grace> grace_;
   bool tick_behind_ = true;             // the last tick left something due
   std::optional<Time> refusing_since_;  // completions too: hard overload
   std::deque<SharedBytes> woken_;       // queues whose waiters are still to be served

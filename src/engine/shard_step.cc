@@ -31,11 +31,12 @@ void Shard::Impl::decide_step() {
 // Leases must not end for a stretch in which their holders could not have been heard: a stalled
 // journal, refused completions, a process that was stopped.
 void Shard::Impl::give_grace() {
-  Duration owed = std::exchange(grace_, Duration{});
-  if (refusing_since_) owed = std::max(owed, now_ - *refusing_since_);
+  std::optional<Time> since = std::exchange(stalled_since_, std::nullopt);
+  if (refusing_since_) since = std::min(since.value_or(*refusing_since_), *refusing_since_);
   refusing_since_.reset();
-  if (owed <= core::kStallGrace || machine_->live_leases() == 0) return;
-  machine_->extend_leases(owed, now_, events_);
+  if (!since || now_ - *since <= core::kStallGrace || machine_->live_leases() == 0) return;
+  machine_->extend_leases(now_ - *since, now_, events_);
+  grace_ = {next(pipeline_.head()), grace_ ? std::min(grace_->since, *since) : *since};
   measure();
 }
 
@@ -71,8 +72,9 @@ Shard::Impl::Intake Shard::Impl::take_tasks() {
          wanted.size() < kMaxIdsPerStep && bytes < kRowBudgetBytes) {
     Task task = std::move(inbox_.front());
     inbox_.pop_front();
+    if (is_refused(task)) continue;
     if (const std::optional<Unavailable> why = refusal_of(task)) {
-      answer(task.asker, *why);
+      refuse(task, *why);
       continue;
     }
     std::optional<Task> part = split_ids(task, kMaxIdsPerPart);
@@ -97,7 +99,7 @@ void Shard::Impl::fetch_wanted(Intake& intake, const std::vector<JobId>& wanted,
   for (std::size_t i = 0; i < intake.tasks.size(); ++i) {
     Task& task = intake.tasks[i];
     if (!settled && wanted_until[i] > wanted_before) {
-      answer(task.asker, Unavailable::kStorage);
+      refuse(task, Unavailable::kStorage);
     } else if (settled && wanted_until[i] > *settled) {
       later.push_back(std::move(task));
     } else {
@@ -120,11 +122,12 @@ void Shard::Impl::decide_tasks(Intake intake) {
       put_back({std::make_move_iterator(task), std::make_move_iterator(intake.tasks.end())});
       return;
     }
+    if (is_refused(*task)) continue;
     if (make_fit(*task, intake.prefetched)) {
       decide_task(std::move(*task), intake.prefetched);
       measure();
     } else {
-      answer(task->asker, Unavailable::kOverloaded);
+      refuse(*task, Unavailable::kOverloaded);
     }
   }
 }

@@ -106,6 +106,12 @@ std::optional<Task> split_jobs(Task& task, std::size_t bytes) {
   return part_of(task, std::move(part));
 }
 
+bool refuse_once(Task& task) {
+  return task.gather == nullptr || !std::exchange(task.gather->refused, true);
+}
+
+bool is_refused(const Task& task) { return task.gather != nullptr && task.gather->refused; }
+
 void gather_into(core::Reply& whole, core::Reply part) {
   if (auto* items = std::get_if<core::ItemsReply>(&whole)) {
     auto& more = std::get<core::ItemsReply>(part).items;

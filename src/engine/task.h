@@ -16,6 +16,7 @@ namespace millrace::engine {
 // gathered.
 struct Gather {
   core::Reply reply;
+  bool refused = false;  // a part was, and the asker told so: the other parts are not decided
 };
 
 struct Task {
@@ -43,6 +44,11 @@ Task make_task(Request request, Asker asker);
 std::optional<Task> split_ids(Task& task, std::size_t ids);
 // The same for a submission that may be stored job by job, by bytes of a row.
 std::optional<Task> split_jobs(Task& task, std::size_t bytes);
+
+// Whether the asker is to be told that the task is refused: not for a second part.
+bool refuse_once(Task& task);
+// A part of what was refused.
+bool is_refused(const Task& task);
 
 // Adds a part's reply to those before it.
 void gather_into(core::Reply& whole, core::Reply part);

@@ -70,7 +70,10 @@ Driver::Driver(DriverOptions options, Parts parts, std::unique_ptr<engine::Shard
 Driver::~Driver() {
   stop();
   projection_.reset();  // which would stamp too
-  if (!ended_ && shard_->machine().live_leases() > 0) stamp(stopped_at_);
+  const engine::Shard::Figures figures = shard_->figures();
+  if (!ended_ && figures.live_leases > 0) {
+    stamp(std::min(stopped_at_, figures.owed_since.value_or(stopped_at_)));
+  }
 }
 
 void Driver::stop() {
@@ -235,12 +238,12 @@ Time Driver::wake_up() {
   if (slept > core::kStallGrace && shard_->machine().live_leases() > 0) {
     parts_.log.warn("the process stood still: live leases get as much more time",
                     {{"ms", slept.count()}});
-    shard_->grant_grace(slept);
+    shard_->stood_still();
   }
   if (const Duration ahead = clock_.catch_up(); ahead > Duration{0}) {
     parts_.log.warn("the wall clock is ahead: following it, live leases get as much more time",
                     {{"ahead_ms", ahead.count()}});
-    shard_->grant_grace(ahead);
+    shard_->stood_still();
   }
   return clock_.now();
 }
@@ -304,7 +307,9 @@ void Driver::on_flush_done(Status status, const engine::Flush& flush,
 void Driver::do_chores() {
   const DriverStatus status = this->status();
   const Time now = clock_.now();
-  if (status.figures.live_leases > 0 && !status.ended) stamp(now);
+  if (status.figures.live_leases > 0 && !status.ended) {
+    stamp(std::min(now, status.figures.owed_since.value_or(now)));
+  }
   const bool overslept =
       to_ms(now) - wakeup_ms_.load(std::memory_order_relaxed) > kLateWakeup.count();
   if (status.wall_ahead > core::kMaxClockLag || overslept) {
