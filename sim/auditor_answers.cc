@@ -162,7 +162,7 @@ void Auditor::follow_command(Ticket ticket, const core::Command& command, const 
     return follow_claim(ticket, *claim, Duration{}, false, choices);
   }
   if (const auto* acks = std::get_if<core::Ack>(&command)) {
-    return expect_items(ticket, follow_acks(*acks, choices));
+    return expect_items(ticket, follow_acks(ticket, *acks, choices));
   }
   if (const auto* beats = std::get_if<core::Heartbeat>(&command)) {
     return expect_items(ticket, follow_heartbeats(*beats));
@@ -209,49 +209,52 @@ void Auditor::follow_command(Ticket ticket, const core::Command& command, const 
 }
 
 void Auditor::expect(Ticket ticket, const core::Enqueue& command, const Choices& choices) {
-  std::vector<Verdict> verdicts;
-  const auto closed = [&](Verdict verdict, const JobId& id) {
-    if (limits_ == Limits::kTight && verdict.fate == Fate::kCreated &&
-        !choices.submitted.contains(id)) {
-      marks_.hit(Mark::kRefusedOverload);
-      verdict.fate = Fate::kRefused;
-      verdict.why = Rejection::kOverloaded;
-    }
-    return verdict;
+  const auto* reply = reply_of<core::EnqueueReply>(ticket, "a submission");
+  demand(reply == nullptr || reply->items.size() == command.jobs.size(), "I4",
+         "a submission of {} jobs got another number of answers", command.jobs.size());
+  // Near a limit any new job may be refused: the answer tells, or else the batch.
+  const auto closed = [&](const Verdict& verdict, std::size_t i, std::size_t ahead) {
+    if (limits_ == Limits::kWide || verdict.fate != Fate::kCreated) return false;
+    return reply != nullptr ? reply->items[i].refusal.why == Rejection::kOverloaded
+                            : !model_.is_stored(command.jobs[i], choices, ahead);
   };
+  std::vector<Verdict> verdicts;
   bool refused_as_one = false;
   if (command.atomicity == core::Atomicity::kAll) {
     std::vector<const core::JobSpec*> before;
     for (const core::JobSpec& spec : command.jobs) {
       Verdict verdict = model_.judge(spec, command.key, before);
+      if (closed(verdict, verdicts.size(), before.size())) {
+        verdict = {Fate::kRefused, Rejection::kOverloaded, {}, {}};
+      }
       if (verdict.fate == Fate::kCreated) before.push_back(&spec);
       refused_as_one = refused_as_one || verdict.fate == Fate::kRefused;
       verdicts.push_back(verdict);
-    }
-    for (std::size_t i = 0; !refused_as_one && i < verdicts.size(); ++i) {
-      refused_as_one = closed(verdicts[i], command.jobs[i].id).fate == Fate::kRefused;
     }
     marks_.hit_if(refused_as_one, Mark::kAtomicRefused);
   }
   if (!refused_as_one) {
     verdicts.clear();
     for (const core::JobSpec& spec : command.jobs) {
-      Verdict verdict = closed(model_.judge(spec, command.key, {}), spec.id);
-      // Without effect, unless it creates a job.
-      if (verdict.why != Rejection::kOverloaded) verdict = model_.submit(spec, &command);
+      Verdict verdict = model_.judge(spec, command.key, {});
+      if (closed(verdict, verdicts.size(), 0)) {
+        marks_.hit(Mark::kRefusedOverload);
+        verdict = {Fate::kRefused, Rejection::kOverloaded, {}, {}};
+      } else {
+        verdict = model_.submit(spec, &command);
+      }
       verdicts.push_back(verdict);
     }
   }
-  const auto* reply = reply_of<core::EnqueueReply>(ticket, "a submission");
   if (reply == nullptr) return;
-  demand(reply->refused_as_one == refused_as_one && reply->items.size() == verdicts.size(), "I4",
-         "a submission was {}refused as one", refused_as_one ? "not " : "");
+  demand(reply->refused_as_one == refused_as_one, "I4", "a submission was {}refused as one",
+         refused_as_one ? "not " : "");
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
     const Verdict& should = verdicts[i];
     const core::EnqueueReply::Item& is = reply->items[i];
-    const bool overloaded = limits_ == Limits::kTight && is.refusal.why == Rejection::kOverloaded &&
-                            (should.fate == Fate::kRefused || refused_as_one);
-    if (overloaded) continue;
+    // Which of two reasons comes first is not known from outside.
+    const bool overloaded = limits_ == Limits::kTight && is.refusal.why == Rejection::kOverloaded;
+    if (overloaded && should.fate == Fate::kRefused) continue;
     demand(is.fate == should.fate && is.refusal.why == should.why, "I1",
            "the submission of {}: fate {} with {}, should be {} with {}",
            to_string(command.jobs[i].id), static_cast<int>(is.fate), name(is.refusal.why),
@@ -321,7 +324,24 @@ void Auditor::expect_job(Ticket ticket, const JobId& id) {
 
 // --- Leases.
 
-std::vector<Auditor::Item> Auditor::follow_acks(const core::Ack& command, const Choices& choices) {
+// Null: it is not known, or something else.
+const core::ItemsReply* Auditor::acks_in_answer(Ticket ticket) const {
+  const auto found = answers_.find(ticket);
+  if (found == answers_.end()) return nullptr;
+  if (const auto* poll = std::get_if<engine::PollReply>(&found->second)) return &poll->acks;
+  const auto* reply = std::get_if<core::Reply>(&found->second);
+  return reply == nullptr ? nullptr : std::get_if<core::ItemsReply>(reply);
+}
+
+std::vector<Auditor::Item> Auditor::follow_acks(Ticket ticket, const core::Ack& command,
+                                                const Choices& choices) {
+  const core::ItemsReply* actual = acks_in_answer(ticket);
+  // Near a limit the answer tells whether there was room, or else the batch.
+  const auto admitted = [&](std::size_t i) -> std::optional<bool> {
+    if (limits_ == Limits::kWide) return true;
+    if (actual == nullptr || i >= actual->items.size()) return std::nullopt;
+    return actual->items[i].refusal.why != Rejection::kOverloaded;
+  };
   std::vector<Item> items;
   for (const core::AckItem& ack : command.items) {
     const core::EndedLease* before = model_.ended_lease(ack.token);
@@ -338,7 +358,7 @@ std::vector<Auditor::Item> Auditor::follow_acks(const core::Ack& command, const 
         marks_.hit(Mark::kStaleToken);
       }
     } else {
-      item.why = model_.ack(ack, choices);
+      item.why = model_.ack(ack, choices, admitted(items.size()));
       if (item.why == Rejection::kNone) item.state = model_.ended_lease(ack.token)->state;
     }
     items.push_back(item);
@@ -419,7 +439,7 @@ void Auditor::follow_poll(Ticket ticket, const engine::Poll& poll, bool draining
   Parked parked;
   parked.ticket = ticket;
   parked.poll = true;
-  parked.acks = follow_acks(poll.acks, choices);
+  parked.acks = follow_acks(ticket, poll.acks, choices);
   parked.heartbeats = follow_heartbeats(poll.heartbeats);
   parked.logs = follow_logs(poll.logs);
   std::vector<JobId> ids;

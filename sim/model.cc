@@ -35,7 +35,7 @@ Choices::Choices(const core::EventBatch& batch) {
     if (const auto* ended = std::get_if<core::AttemptEnded>(&event)) {
       ends[to_number(ended->token)] = ended;
     } else if (const auto* submission = std::get_if<core::Submitted>(&event)) {
-      ++submitted[submission->job.id];
+      submitted.push_back(submission);
     } else if (const auto* retry = std::get_if<core::Retried>(&event)) {
       ++retried[retry->job.id];
     } else if (const auto* claimed = std::get_if<core::Claimed>(&event)) {
@@ -332,6 +332,14 @@ bool Model::is_full(const JobSpec& spec, const std::vector<const JobSpec*>& befo
   return ready >= *at->settings.max_ready;
 }
 
+bool Model::is_stored(const JobSpec& spec, const Choices& choices, std::size_t ahead) const {
+  const std::size_t next = created_in_batch() + ahead;
+  if (next >= choices.submitted.size()) return false;
+  const Job& job = choices.submitted[next]->job;
+  return job.id == spec.id && job.queue == spec.queue && job.type == spec.type &&
+         job.priority == spec.priority && job.payload == spec.payload;
+}
+
 Verdict Model::judge(const JobSpec& spec, const std::optional<core::IdempotencyKey>& key,
                      const std::vector<const JobSpec*>& before) const {
   if (key) {
@@ -525,10 +533,16 @@ Rejection Model::heartbeat(const core::HeartbeatItem& item) {
   return Rejection::kNone;
 }
 
-Rejection Model::ack(const core::AckItem& item, const Choices& choices) {
+Rejection Model::ack(const core::AckItem& item, const Choices& choices,
+                     std::optional<bool> admitted) {
   Job* job = leased(item.id, item.token);
   if (job == nullptr) return Rejection::kLeaseLost;
   std::vector<const JobSpec*> before;
+  // A released job takes its place among the ready ones before those that come with its ack.
+  JobSpec itself;
+  itself.queue = job->queue;
+  const bool released = item.outcome == core::AckOutcome::kReleased && !job->cancel_requested;
+  if (released) before.push_back(&itself);
   for (const JobSpec& spec : item.enqueue) {
     const Verdict verdict = judge(spec, {}, before);
     if (verdict.fate == Fate::kRefused) {
@@ -537,9 +551,9 @@ Rejection Model::ack(const core::AckItem& item, const Choices& choices) {
     }
     if (verdict.fate == Fate::kCreated) before.push_back(&spec);
   }
-  for (const JobSpec* spec : before) {
-    // Refused for capacity: the batch tells.
-    if (!choices.submitted.contains(spec->id)) return Rejection::kOverloaded;
+  if (released) before.erase(before.begin());
+  if (!before.empty() && !admitted.value_or(is_stored(*before.front(), choices, 0))) {
+    return Rejection::kOverloaded;
   }
   job->log_lines += static_cast<std::uint32_t>(item.logs.size());
   marks_.hit_if(job->cancel_requested, Mark::kAckRacedCancel);

@@ -33,7 +33,7 @@ namespace millrace::sim {
 struct Choices {
   explicit Choices(const core::EventBatch& batch);
   absl::flat_hash_map<std::uint64_t, const core::AttemptEnded*> ends;  // by token
-  absl::flat_hash_map<JobId, std::uint32_t> submitted;                 // how often
+  std::vector<const core::Submitted*> submitted;
   absl::flat_hash_map<JobId, std::uint32_t> retried;
   std::vector<const core::Claimed*> claims;
   std::vector<const core::Deleted*> retention;
@@ -62,7 +62,10 @@ class Model {
       : marks_(marks), default_retention_(default_retention) {}
 
   // --- A batch at `now`. Each changes the state as the contract says.
-  void begin(Time now) { now_ = now; }
+  void begin(Time now) {
+    now_ = now;
+    created_before_ = created();
+  }
   void start_term(const core::EpochStarted& event);
   void extend_leases(Duration by);
   // All that is due. `least_held` tells how long a lease that began or was extended at a time has
@@ -86,7 +89,10 @@ class Model {
   const std::map<std::string, ModelQueue, std::less<>>& queues() const { return queues_; }
   const core::EndedLease* ended_lease(LeaseToken token) const;
   const absl::btree_map<std::uint64_t, core::Job*>& live() const { return live_; }
-  std::size_t jobs() const { return jobs_.size(); }
+  std::uint64_t created() const { return next_ord_ - 1; }
+  std::uint64_t created_in_batch() const { return created() - created_before_; }
+  // Whether the batch stores it, `ahead` jobs after those that are accounted for.
+  bool is_stored(const core::JobSpec& spec, const Choices& choices, std::size_t ahead) const;
   template <typename Visit>
   void each_job(const Visit& visit) const {
     for (const auto& [id, job] : jobs_) visit(*job);
@@ -101,7 +107,9 @@ class Model {
   std::vector<core::Job*> claimable(const core::Claim& claim, std::vector<core::Job*>& expired);
   void claim(const core::Claim& claim, const core::Claimed* event);
   core::Rejection heartbeat(const core::HeartbeatItem& item);
-  core::Rejection ack(const core::AckItem& item, const Choices& choices);
+  // `admitted`: whether there is room for the jobs that come with it; none: the batch tells.
+  core::Rejection ack(const core::AckItem& item, const Choices& choices,
+                      std::optional<bool> admitted);
   core::Rejection log(const core::LogItem& item);
   core::Rejection cancel(const JobId& id, const core::Cancel& command);
   core::Rejection retry(const JobId& id, const core::Retry& command, bool admitted);
@@ -143,6 +151,7 @@ class Model {
   const core::Retention default_retention_;
   Time now_{};
   std::uint64_t next_ord_ = 1;
+  std::uint64_t created_before_ = 0;  // the batch under way
   std::uint64_t last_token_ = 0;
   std::uint64_t epoch_ = 0;
   std::map<std::string, ModelQueue, std::less<>> queues_;

@@ -89,7 +89,7 @@ class Decider {
 
   // --- leases.cc
   ItemReply ack(const AckItem& item, Detail detail);
-  Refusal judge_nested(const AckItem& item) const;
+  Refusal judge_nested(const AckItem& item, const JobSlot& slot) const;
   ItemReply repeated_ack(const AckItem& item, Detail detail) const;
   AttemptEnded ended(const AckItem& item, const JobSlot& slot) const;
   void append_logs(const JobSlot& slot, const std::vector<const LogEntry*>& entries);

@@ -162,8 +162,12 @@ ItemReply Decider::repeated_ack(const AckItem& item, Detail detail) const {
 }
 
 // Jobs submitted by an ack are taken all, or the ack is refused.
-Refusal Decider::judge_nested(const AckItem& item) const {
+Refusal Decider::judge_nested(const AckItem& item, const JobSlot& slot) const {
   Foreseen foreseen;
+  // The job itself comes before them.
+  if (item.outcome == AckOutcome::kReleased && !slot.cancel_requested) {
+    foreseen.ready[std::string(slot.lane->queue->name.view())] = 1;
+  }
   for (const JobSpec& spec : item.enqueue) {
     const Verdict verdict = judge(spec, std::nullopt, foreseen);
     if (verdict.fate == Fate::kRefused) return verdict.refusal;
@@ -175,13 +179,13 @@ Refusal Decider::judge_nested(const AckItem& item) const {
 ItemReply Decider::ack(const AckItem& item, Detail detail) {
   const SlotIndex index = state_.find_leased(item.id, item.token);
   if (index == kNoSlot) return repeated_ack(item, detail);
-  if (const Refusal refusal = judge_nested(item)) {
+  const JobSlot& slot = state_.slots.at(index);
+  if (const Refusal refusal = judge_nested(item, slot)) {
     ItemReply reply;
     reply.id = item.id;
     reply.refusal = refusal;
     return reply;
   }
-  const JobSlot& slot = state_.slots.at(index);
   std::vector<const LogEntry*> entries;
   entries.reserve(item.logs.size());
   for (const LogEntry& entry : item.logs) entries.push_back(&entry);

@@ -235,5 +235,18 @@ TEST(Retry, JobsThatFailTogetherDoNotComeBackTogether) {
   EXPECT_EQ(a, retry_delay(*default_retry_policy(), Scenario::id("a"), 1, 1));
 }
 
+TEST(Ack, AReleasedJobTakesItsPlaceBeforeTheJobsThatComeWithIt) {
+  Scenario scenario;
+  QueuePatch patch;
+  patch.max_ready = std::optional<std::uint64_t>(1);
+  scenario.set_queue("mail", patch);
+  scenario.enqueue("a");
+  scenario.claim();
+  AckItem ack = scenario.ack_of("a", AckOutcome::kReleased);
+  ack.enqueue.push_back(Scenario::spec("b"));
+  EXPECT_EQ(scenario.ack(ack).refusal.why, Rejection::kQueueFull);
+  EXPECT_EQ(scenario.job("a").state, State::kRunning);
+}
+
 }  // namespace
 }  // namespace millrace::core
