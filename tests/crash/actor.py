@@ -11,6 +11,8 @@ import history
 TIMEOUT_S = 2.5
 # Refused before it was decided: nothing happened.
 REFUSALS_OF_503 = {"overloaded", "draining"}
+# Done in several commands: the refusal may concern the last of them.
+IN_SEVERAL_STEPS = {"purge"}
 
 
 class Actor(threading.Thread):
@@ -85,7 +87,8 @@ class Actor(threading.Thread):
                 record.reply = view(json.loads(text), answer.status)
             return
         record.code = json.loads(text)["code"]
-        known = answer.status < 500 or record.code in REFUSALS_OF_503
+        refused = record.code in REFUSALS_OF_503 and record.op not in IN_SEVERAL_STEPS
+        known = answer.status < 500 or refused
         record.outcome = "no" if known else "maybe"
 
     def _connect(self, timeout_s):
