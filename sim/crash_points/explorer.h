@@ -32,8 +32,8 @@ struct Plan {
   std::uint64_t slice = 0;
   std::uint64_t slices = 1;
   std::optional<std::set<Site>> sites;
-  // In a recovery: one site of so many, about one or two each time; or the given one.
-  std::uint64_t one_in_recovery = 2'000;
+  // In a recovery: one site of so many, about one each time; or the given one.
+  std::uint64_t one_in_recovery = 3'000;
   std::optional<Site> in_recovery;
   unsigned processes = 2;
   std::optional<std::chrono::steady_clock::time_point> until;
