@@ -200,7 +200,7 @@ core::Command Workload::any_claim() {
   core::Claim claim;
   claim.queues = {text(kQueues[below(kQueues.size())]), text(kQueues[below(kQueues.size())])};
   if (below(4) == 0) claim.types = {text(kTypes[below(kTypes.size())])};
-  claim.limit = 1 + static_cast<std::uint32_t>(below(5));
+  claim.limit = 1 + static_cast<std::uint32_t>(below(10));
   claim.worker = text(kWorkers[below(kWorkers.size())]);
   // Some leases end by themselves.
   claim.lease = below(4) == 0 ? Duration{1'000} : Duration{60'000};
@@ -237,7 +237,7 @@ core::AckItem Workload::any_outcome(const Ledger::Lease& lease) {
 
 core::Command Workload::any_ack() {
   core::Ack ack;
-  for (std::uint64_t i = 0, count = 1 + below(3); i < count; ++i) {
+  for (std::uint64_t i = 0, count = 1 + below(8); i < count; ++i) {
     const Ledger::Lease& lease = *any_lease();
     const bool twice = std::ranges::any_of(
         ack.items, [&](const core::AckItem& item) { return item.id == lease.id; });
