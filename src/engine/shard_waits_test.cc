@@ -379,6 +379,9 @@ TEST(Draining, TurnsNewWorkAwayAndLetsRunningWorkFinish) {
 
   EXPECT_EQ(world.now_answer<Unavailable>(World::enqueue("b")), Unavailable::kDraining);
   EXPECT_EQ(world.now_answer<Unavailable>(World::waiting(World::claim())), Unavailable::kDraining);
+  // A purge has deleted its jobs before it says so.
+  const core::Command purged = core::NotePurge{SharedBytes("mail"), 3};
+  EXPECT_FALSE(world.now_answer<core::QueueReply>(purged).refusal);
   Poll last = world.poll("anna");
   last.acks.items.push_back(world.ack_of("a"));
   EXPECT_EQ(world.now_answer<PollReply>(last).acks.items.at(0).state, core::State::kSucceeded);

@@ -145,7 +145,9 @@ bool finishes_work(const Task& task) {
          std::ranges::all_of(task.commands, [](const core::Command& command) {
            return std::holds_alternative<core::Ack>(command) ||
                   std::holds_alternative<core::Heartbeat>(command) ||
-                  std::holds_alternative<core::AppendLogs>(command);
+                  std::holds_alternative<core::AppendLogs>(command) ||
+                  // The jobs are gone: to refuse its last word would deny that.
+                  std::holds_alternative<core::NotePurge>(command);
          });
 }
 
