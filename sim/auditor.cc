@@ -322,7 +322,8 @@ void Auditor::serve_waiting(const Choices& choices) {
       std::vector<core::Job*> expired;
       const auto jobs = model_.claimable(parked.claim, expired);
       return std::ranges::equal(jobs, event.items, [](const core::Job* job, const auto& item) {
-        return job->id == item.job.id;
+        return job->id == item.job.id &&
+               parked.claim.lease.value_or(job->lease) == item.length;
       });
     });
     demand(served != parked_.end(), "L1", "{} was given {}, and nobody had asked for it",
@@ -432,8 +433,8 @@ void Auditor::sort_out_strays() {
     } else if (requests_.contains(ticket)) {
       given_up_.insert(ticket);
     }
-    std::erase_if(parked_, [&](const Parked& parked) { return parked.ticket == ticket; });
-    std::erase_if(watches_, [&](const Watch& watch) { return watch.ticket == ticket; });
+    // It waited until now: what was decided before is still to be followed with it.
+    entries_.push_back({entries_.empty() ? followed_ : entries_.back().needs, Gone{ticket}});
     answer = answers_.erase(answer);
   }
 }

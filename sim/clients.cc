@@ -354,7 +354,7 @@ engine::Request Clients::ask(Dice& dice, Time now, bool crowded) {
   return core::Command(std::move(command));
 }
 
-engine::Request Clients::again(engine::Request request) {
+engine::Request Clients::on_arrival(engine::Request request) {
   const auto renew = [this](std::vector<core::JobSpec>& specs) {
     for (core::JobSpec& spec : specs) {
       if (spec.id_origin == core::IdOrigin::kServer) spec.id = numbered_id(++made_);

@@ -19,8 +19,8 @@ class Clients {
 
   // Something that one of them asks now. `crowded`: there are many jobs already.
   engine::Request ask(Dice& dice, Time now, bool crowded);
-  // The request arrives once more. The server makes new ids for jobs that came without.
-  engine::Request again(engine::Request request);
+  // The request arrives late, or once more: the server makes ids for jobs that come without.
+  engine::Request on_arrival(engine::Request request);
   // What one of them is told.
   void heard(const engine::Answer& answer);
 

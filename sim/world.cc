@@ -264,7 +264,7 @@ void World::deliver_mail() {
       ++i;
       continue;
     }
-    engine::Request request = std::move(mail_[i].request);
+    engine::Request request = clients_.on_arrival(std::move(mail_[i].request));
     mail_.erase(mail_.begin() + static_cast<std::ptrdiff_t>(i));
     offer(std::move(request));
   }

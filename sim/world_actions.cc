@@ -50,7 +50,7 @@ void World::send(Dice& dice, engine::Request request) {
     return;
   }
   if (dice.chance(knob(Knob::kRepeatedRequests))) {
-    mail_.push_back({clients_.again(request), begun_ + dice.below(100)});
+    mail_.push_back({request, begun_ + dice.below(100)});
   }
   if (dice.chance(knob(Knob::kLateRequests))) {
     mail_.push_back({std::move(request), begun_ + dice.below(60)});
