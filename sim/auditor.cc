@@ -321,7 +321,7 @@ void Auditor::serve_waiting(const Choices& choices) {
       if (answers_known_ || parked.claim.worker != event.worker) return false;
       std::vector<core::Job*> expired;
       const auto jobs = model_.claimable(parked.claim, expired);
-      return std::ranges::equal(jobs, event.items, [](const core::Job* job, const auto& item) {
+      return std::ranges::equal(jobs, event.items, [&](const core::Job* job, const auto& item) {
         return job->id == item.job.id &&
                parked.claim.lease.value_or(job->lease) == item.length;
       });

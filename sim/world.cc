@@ -148,7 +148,6 @@ Time World::wake_up() {
 }
 
 void World::take_in(Time now, const store::AppendResult* appended, const Status* flushed) {
-  deliver_mail();
   if (appended != nullptr) {
     switch (appended->outcome) {
       case store::AppendOutcome::kDurable:
@@ -164,8 +163,10 @@ void World::take_in(Time now, const store::AppendResult* appended, const Status*
         break;
     }
     shard_->append_done(*appended, now);
+    hand_over();
   }
   if (flushed != nullptr) shard_->flush_done(*flushed, now);
+  deliver_mail();
 }
 
 void World::hand_over() {
@@ -219,7 +220,6 @@ void World::cycle(const store::AppendResult* appended, const Status* flushed) {
   const Time now = wake_up();
   story_.at(now);
   take_in(now, appended, flushed);
-  hand_over();
   release();
   step(now);
   hand_over();

@@ -134,9 +134,6 @@ void Driver::run() {
   while (true) {
     const Time now = wake_up();
     take_in(inbox, now);
-    // A row that was decided while the last one was in flight: the disk need not wait for what
-    // follows.
-    hand_over_row();
     release_answers();
     shard_->step(now);
     hand_over_row();
@@ -182,6 +179,8 @@ void Driver::take_in(Inbox& inbox, Time now) {
   if (inbox.appended) {
     row_in_flight_ = false;
     shard_->append_done(*inbox.appended, now);
+    // One that was decided while the last one was in flight: the disk need not wait for the step.
+    hand_over_row();
   }
   if (inbox.flushed) {
     flush_in_flight_ = false;
