@@ -73,6 +73,9 @@ void Auditor::started(Time now, Seq row, Epoch epoch) {
   epoch_ = epoch;
   // What a life saw of its own time after its last durable row did not happen.
   for (auto& [from, to] : stalls_) to = std::min(to, now);
+  std::erase_if(stalls_, [](const auto& stall) {
+    return stall.second - stall.first <= core::kStallGrace;
+  });
   entries_.push_back({row, Start{now, row}});
 }
 
@@ -457,8 +460,15 @@ void Auditor::follow_dead_row(Seq seq) {
     marks_.hit(Mark::kLeaderDeposed);
     entries_.clear();
     requests_ = ghost->requests;
+    parked_ = ghost->parked;
     const Entry entry = ghost->entry;
-    return follow_entry(entry);
+    follow_entry(entry);
+    // That life served until this row; the next one's stall was counted without it.
+    if (!stalls_.empty()) {
+      auto& [from, to] = stalls_.back();
+      from = std::max(from, std::min(to, model_.now()));
+    }
+    return;
   }
   while (followed_ < seq && !entries_.empty() && entries_.front().needs <= seq) {
     const Entry entry = std::move(entries_.front());
@@ -478,7 +488,7 @@ void Auditor::keep_ghosts() {
       continue;
     }
     const Seq row = entry.needs;
-    ghosts_.push_back({row, epoch_, std::move(entry), std::move(requests)});
+    ghosts_.push_back({row, epoch_, std::move(entry), std::move(requests), parked_});
     if (ghosts_.size() > 64) ghosts_.erase(ghosts_.begin());
     return;
   }

@@ -112,6 +112,7 @@ class Auditor {
     Epoch epoch{};
     Entry entry;
     std::map<Ticket, engine::Request> requests;
+    std::vector<Parked> parked;  // who waited then
   };
 
   // auditor.cc

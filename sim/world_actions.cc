@@ -62,7 +62,8 @@ void World::send(Dice& dice, engine::Request request) {
 // --- The disk.
 
 AppendFate World::append_fate(Dice& dice) {
-  if (dice.chance(knob(Knob::kBrokenSync))) {
+  // What a failed read came to, only its answers can tell: they must come.
+  if (dice.chance(knob(Knob::kBrokenSync)) && !auditor_.needs_answers()) {
     marks_.hit(Mark::kSyncBroken);
     return dice.chance(500) ? AppendFate::kBrokenApplied : AppendFate::kBrokenLost;
   }
@@ -94,7 +95,7 @@ void World::end_flush(Dice& dice) {
 
 // Trims and syncs, as the server's chores do; and what was thought lost arrives.
 void World::tend(Dice& dice) {
-  if (disk_.late_appends() > 0 && dice.chance(500)) {
+  if (disk_.late_appends() > 0 && dice.chance(500) && !auditor_.needs_answers()) {
     const bool applied = disk_.land_late(dice.below(disk_.late_appends()));
     marks_.hit(applied ? Mark::kCommitLandedLate : Mark::kLateCommitFenced);
     story_.tell("  an append of long ago arrives, and is {}", applied ? "stored" : "refused");
@@ -160,7 +161,6 @@ void World::stand_still(Dice& dice) {
 }
 
 void World::crash(Dice& dice, bool power) {
-  // What a failed read came to, only its answers can tell.
   if (auditor_.needs_answers()) return;
   if (disk_.appending()) {
     marks_.hit(Mark::kCrashInCommit);
