@@ -319,9 +319,17 @@ void Auditor::serve_waiting(const Choices& choices) {
   for (; next_claim_ < choices.claims.size();) {
     const core::Claimed& event = *choices.claims[next_claim_];
     const auto by = claimed_by_.find(to_number(event.items.front().token));
+    // First come, first served, among those who ask for the same.
+    const auto older_than = [&](const Parked& parked) {
+      return std::ranges::find_if(parked_, [&](const Parked& other) {
+        return &other == &parked || (other.claim.queues == parked.claim.queues &&
+                                     other.claim.types == parked.claim.types);
+      });
+    };
     const auto served = std::ranges::find_if(parked_, [&](const Parked& parked) {
       if (by != claimed_by_.end()) return parked.ticket == by->second;
       if (answers_known_ || parked.claim.worker != event.worker) return false;
+      if (&*older_than(parked) != &parked) return false;
       std::vector<core::Job*> expired;
       const auto jobs = model_.claimable(parked.claim, expired);
       return std::ranges::equal(jobs, event.items, [&](const core::Job* job, const auto& item) {
@@ -332,12 +340,9 @@ void Auditor::serve_waiting(const Choices& choices) {
     demand(served != parked_.end(), "L1", "{} was given {}, and nobody had asked for it",
            event.worker.view(), to_string(event.items.front().job.id));
     const Parked parked = *served;
-    // First come, first served, among those who ask for the same.
-    for (auto older = parked_.begin(); older != served; ++older) {
-      demand(older->claim.queues != parked.claim.queues ||
-                 older->claim.types != parked.claim.types,
-             "O2", "a waiting claim was served before an older one of the same kind");
-    }
+    const auto older = older_than(*served);
+    demand(older == served, "O2", "waiting request {} was served before {}, which is older",
+           static_cast<std::uint64_t>(parked.ticket), static_cast<std::uint64_t>(older->ticket));
     parked_.erase(served);
     marks_.hit(Mark::kWaiterServed);
     check_parked(parked, model_claim(parked.claim, choices));

@@ -140,7 +140,7 @@ class Auditor {
   void expect_job(Ticket ticket, const JobId& id);
   void expect_items(Ticket ticket, const std::vector<Item>& items);
   std::vector<Item> follow_acks(Ticket ticket, const core::Ack& command, const Choices& choices);
-  const core::ItemsReply* acks_in_answer(Ticket ticket) const;
+  const core::ItemsReply* items_in_answer(Ticket ticket) const;
   std::vector<Item> follow_heartbeats(const core::Heartbeat& command);
   std::vector<Item> follow_logs(const core::AppendLogs& command);
   void follow_claim(Ticket ticket, const core::Claim& claim, Duration wait, bool draining,

@@ -174,8 +174,13 @@ void Auditor::follow_command(Ticket ticket, const core::Command& command, const 
   if (const auto* cancel = std::get_if<core::Cancel>(&command)) {
     for (const JobId& id : cancel->ids) items.push_back(item_of(id, model_.cancel(id, *cancel)));
   } else if (const auto* retry = std::get_if<core::Retry>(&command)) {
+    const core::ItemsReply* actual = items_in_answer(ticket);
     for (const JobId& id : retry->ids) {
-      const bool admitted = limits_ == Limits::kWide || choices.retried.contains(id);
+      bool admitted = limits_ == Limits::kWide || choices.retried.contains(id);
+      if (actual != nullptr && items.size() < actual->items.size()) {
+        admitted = actual->items[items.size()].refusal.why != Rejection::kOverloaded ||
+                   limits_ == Limits::kWide;
+      }
       const bool in_memory = fold_->view(id) != nullptr;
       items.push_back(item_of(id, model_.retry(id, *retry, admitted)));
       marks_.hit_if(items.back().why == Rejection::kNone && !in_memory, Mark::kRetriedFromTables);
@@ -325,7 +330,7 @@ void Auditor::expect_job(Ticket ticket, const JobId& id) {
 // --- Leases.
 
 // Null: it is not known, or something else.
-const core::ItemsReply* Auditor::acks_in_answer(Ticket ticket) const {
+const core::ItemsReply* Auditor::items_in_answer(Ticket ticket) const {
   const auto found = answers_.find(ticket);
   if (found == answers_.end()) return nullptr;
   if (const auto* poll = std::get_if<engine::PollReply>(&found->second)) return &poll->acks;
@@ -335,7 +340,7 @@ const core::ItemsReply* Auditor::acks_in_answer(Ticket ticket) const {
 
 std::vector<Auditor::Item> Auditor::follow_acks(Ticket ticket, const core::Ack& command,
                                                 const Choices& choices) {
-  const core::ItemsReply* actual = acks_in_answer(ticket);
+  const core::ItemsReply* actual = items_in_answer(ticket);
   // Near a limit the answer tells whether there was room, or else the batch.
   const auto admitted = [&](std::size_t i) -> std::optional<bool> {
     if (limits_ == Limits::kWide) return true;
