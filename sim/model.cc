@@ -40,6 +40,8 @@ Choices::Choices(const core::EventBatch& batch) {
       ++retried[retry->job.id];
     } else if (const auto* claimed = std::get_if<core::Claimed>(&event)) {
       claims.push_back(claimed);
+    } else if (const auto* expiry = std::get_if<core::Expired>(&event)) {
+      expired.push_back(expiry->job.id);
     } else if (const auto* extension = std::get_if<core::LeasesExtended>(&event)) {
       extended += extension->by;
     } else if (const auto* deleted = std::get_if<core::Deleted>(&event)) {
@@ -474,6 +476,16 @@ std::vector<Job*> Model::claimable(const core::Claim& claim, std::vector<Job*>& 
     }
   }
   return given;
+}
+
+void Model::expire_as_told(const Choices& choices) {
+  for (const JobId& id : choices.expired) {
+    Job* job = job_at(id);
+    if (job == nullptr || core::is_terminal(job->state)) continue;
+    demand(job->latest.n == 0 && job->expires_at && *job->expires_at <= now_, "S2",
+           "{} expired before its time", to_string(id));
+    finish(*job, State::kExpired);
+  }
 }
 
 void Model::claim(const core::Claim& claim, const core::Claimed* event) {

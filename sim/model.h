@@ -36,6 +36,7 @@ struct Choices {
   std::vector<const core::Submitted*> submitted;
   absl::flat_hash_map<JobId, std::uint32_t> retried;
   std::vector<const core::Claimed*> claims;
+  std::vector<JobId> expired;
   std::vector<const core::Deleted*> retention;
   Duration extended{};
 };
@@ -106,6 +107,8 @@ class Model {
   // What a claim gets, in order; `expired` are the jobs found too late on the way.
   std::vector<core::Job*> claimable(const core::Claim& claim, std::vector<core::Job*>& expired);
   void claim(const core::Claim& claim, const core::Claimed* event);
+  // Jobs that the batch calls expired, and rightly so.
+  void expire_as_told(const Choices& choices);
   core::Rejection heartbeat(const core::HeartbeatItem& item);
   // `admitted`: whether there is room for the jobs that come with it; none: the batch tells.
   core::Rejection ack(const core::AckItem& item, const Choices& choices,
