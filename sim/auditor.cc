@@ -73,9 +73,8 @@ void Auditor::started(Time now, Seq row, Epoch epoch) {
   epoch_ = epoch;
   // What a life saw of its own time after its last durable row did not happen.
   for (auto& [from, to] : stalls_) to = std::min(to, now);
-  std::erase_if(stalls_, [](const auto& stall) {
-    return stall.second - stall.first <= core::kStallGrace;
-  });
+  std::erase_if(stalls_,
+                [](const auto& stall) { return stall.second - stall.first <= core::kStallGrace; });
   entries_.push_back({row, Start{now, row}});
 }
 
@@ -333,8 +332,7 @@ void Auditor::serve_waiting(const Choices& choices) {
       std::vector<core::Job*> expired;
       const auto jobs = model_.claimable(parked.claim, expired);
       return std::ranges::equal(jobs, event.items, [&](const core::Job* job, const auto& item) {
-        return job->id == item.job.id &&
-               parked.claim.lease.value_or(job->lease) == item.length;
+        return job->id == item.job.id && parked.claim.lease.value_or(job->lease) == item.length;
       });
     });
     demand(served != parked_.end(), "L1", "{} was given {}, and nobody had asked for it",
@@ -423,8 +421,8 @@ void Auditor::sort_out_strays() {
       continue;
     }
     const auto request = requests_.find(ticket);
-    const bool decided = request != requests_.end() &&
-                         std::ranges::find(undecided_, ticket) == undecided_.end();
+    const bool decided =
+        request != requests_.end() && std::ranges::find(undecided_, ticket) == undecided_.end();
     if (decided && (std::holds_alternative<engine::AwaitProjection>(request->second) ||
                     std::holds_alternative<engine::AwaitEvents>(request->second))) {
       // They rest on what was durable when they were asked, or on a later row that is.
@@ -459,9 +457,8 @@ void Auditor::follow_dead_row(Seq seq) {
     batches_.insert_or_assign(seq, std::move(*batch));
   }
   if (row->epoch != epoch_) {
-    const auto ghost = std::ranges::find_if(ghosts_, [&](const Ghost& known) {
-      return known.row == seq && known.epoch == row->epoch;
-    });
+    const auto ghost = std::ranges::find_if(
+        ghosts_, [&](const Ghost& known) { return known.row == seq && known.epoch == row->epoch; });
     demand(ghost != ghosts_.end(), "H2", "row {} stands in the journal, and nobody decided it",
            to_number(seq));
     marks_.hit(Mark::kLeaderDeposed);

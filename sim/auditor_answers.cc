@@ -126,9 +126,9 @@ void Auditor::check_items(const std::vector<Item>& expected, const core::ItemsRe
     const Item& should = expected[i];
     const core::ItemReply& is = actual.items[i];
     // Near a limit, which of two reasons comes first is not known from outside.
-    const bool overloaded = limits_ == Limits::kTight && is.refusal && should.why != Rejection::kNone &&
-                            (is.refusal.why == Rejection::kOverloaded ||
-                             should.why == Rejection::kOverloaded);
+    const bool overloaded =
+        limits_ == Limits::kTight && is.refusal && should.why != Rejection::kNone &&
+        (is.refusal.why == Rejection::kOverloaded || should.why == Rejection::kOverloaded);
     demand(is.refusal.why == should.why || overloaded, "L3", "{} of {}: {}, should be {}", what,
            to_string(should.id), name(is.refusal.why), name(should.why));
     if (should.why != Rejection::kNone) continue;
@@ -287,9 +287,9 @@ void Auditor::expect_queues(Ticket ticket, Rejection why, const SharedBytes& que
     demand(is.settings == should->settings && is.version == should->version, "S2",
            "queue {}: other settings, or version {} for {}", is.name.view(), is.version,
            should->version);
-    demand(is.counts == should->counts && is.created == should->created &&
-               is.pruned == should->pruned,
-           "S4", "queue {}: its counts are wrong", is.name.view());
+    demand(
+        is.counts == should->counts && is.created == should->created && is.pruned == should->pruned,
+        "S4", "queue {}: its counts are wrong", is.name.view());
     std::uint64_t sum = is.pruned;
     for (const std::uint64_t count : is.counts) sum += count;
     demand(sum == is.created, "S4", "queue {}: {} were created, {} are accounted for",
@@ -311,8 +311,7 @@ void Auditor::check_job(const core::JobReply& reply, const JobId& id, const char
   }
   if (should == nullptr) return;
   demand(!reply.deleted && core::is_terminal(should->state), "H1",
-         "{} does not find {} ({}) in memory", what, to_string(id),
-         core::to_string(should->state));
+         "{} does not find {} ({}) in memory", what, to_string(id), core::to_string(should->state));
   const auto rows = disk_.tables().fetch({id});
   demand(rows && rows->size() == 1, "H1", "{} finds {} neither in memory nor in the tables", what,
          to_string(id));

@@ -52,7 +52,7 @@ void run_child(const Plan& plan, Telling telling, Report& report) {
   World world(plan, marks, story);
   dying_report = &report;
   dying_world = &world;
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = &note_position;
   ::sigaction(SIGABRT, &action, nullptr);
   try {
@@ -89,8 +89,8 @@ Finding finding_of(const Report& report, int status, int complaints) {
 }  // namespace
 
 Life live(const Plan& plan, Telling telling) {
-  void* shared = ::mmap(nullptr, sizeof(Report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-                        -1, 0);
+  void* shared =
+      ::mmap(nullptr, sizeof(Report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   MILLRACE_CHECK(shared != MAP_FAILED);
   auto* report = new (shared) Report{};
   const int complaints = ::memfd_create("complaints", MFD_CLOEXEC);

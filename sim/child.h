@@ -11,7 +11,7 @@
 namespace millrace::sim {
 
 struct Finding {
-  std::string id;    // of the broken promise; "CHECK" for an assertion of the server's own
+  std::string id;  // of the broken promise; "CHECK" for an assertion of the server's own
   std::string text;
   std::uint64_t actions = 0;  // how many had begun
 };

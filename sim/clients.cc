@@ -71,7 +71,8 @@ Duration Clients::some_wait(Dice& dice) const { return dice.time_up_to(Duration{
 JobId Clients::some_id(Dice& dice) {
   if (ids_.empty() || dice.chance(20)) return numbered_id(1'000'000 + dice.below(50));
   // Mostly recent ones.
-  const std::size_t back = dice.below(std::min<std::size_t>(ids_.size(), dice.chance(300) ? 200 : 20));
+  const std::size_t back =
+      dice.below(std::min<std::size_t>(ids_.size(), dice.chance(300) ? 200 : 20));
   return ids_[ids_.size() - 1 - back];
 }
 
@@ -99,7 +100,7 @@ core::JobSpec Clients::spec(Dice& dice, Time now) {
   const bool known = dice.chance(swarm_.of(Knob::kClientIds) / 8);
   spec.id = known ? some_id(dice) : numbered_id(++made_);
   spec.id_origin = known || dice.chance(swarm_.of(Knob::kClientIds)) ? core::IdOrigin::kClient
-                                                                    : core::IdOrigin::kServer;
+                                                                     : core::IdOrigin::kServer;
   if (!known) {
     ids_.push_back(spec.id);
     if (ids_.size() > kIdsRemembered) ids_.pop_front();
@@ -147,8 +148,8 @@ core::Command Clients::enqueue(Dice& dice, Time now) {
   if (dice.chance(swarm_.of(Knob::kKeys))) {
     const std::uint64_t number = dice.below(kKeysInUse);
     const std::uint64_t body = dice.chance(100) ? number + 1'000 : number;
-    command.key = {fingerprint(fmt::format("key {}", number)),
-                   fingerprint(fmt::format("body {}", body)), {}};
+    command.key = {
+        fingerprint(fmt::format("key {}", number)), fingerprint(fmt::format("body {}", body)), {}};
     command.key_window = dice.chance(500) ? Duration{1} + dice.time_up_to(Duration{60'000})
                                           : core::kDefaultIdempotencyWindow;
     return command;
@@ -278,7 +279,8 @@ core::Command Clients::set_queue(Dice& dice) {
   for (auto* keep : {&patch.succeeded, &patch.dead, &patch.cancelled, &patch.expired}) {
     if (!dice.chance(swarm_.of(Knob::kShortRetention) > 0 ? 500 : 100)) continue;
     keep->emplace();
-    if (dice.chance(900)) **keep = dice.chance(200) ? Duration{0} : dice.time_up_to(Duration{60'000});
+    if (dice.chance(900))
+      **keep = dice.chance(200) ? Duration{0} : dice.time_up_to(Duration{60'000});
   }
   return command;
 }

@@ -200,6 +200,16 @@ std::size_t Disk::cut_power(std::size_t kept) {
   return lost;
 }
 
+bool Disk::gapless() {
+  const store::Journal::Extent all = extent();
+  for (Seq seq = all.oldest; seq < all.newest; seq = next(seq)) {
+    const auto row = journal_->row(seq);
+    const auto after = journal_->row(next(seq));
+    if (!row || !after || after->predecessor != row->checksum) return false;
+  }
+  return true;
+}
+
 void Disk::flip(Seq seq, std::size_t bit) {
   store::JournalRow row = journal_->row(seq).value();
   char& byte = row.body.at(bit / 8 % row.body.size());

@@ -66,6 +66,8 @@ class Disk {
 
   std::uint64_t trim(Seq below);
   store::Journal::Extent extent();
+  // Every row of the journal follows the one before it.
+  bool gapless();
   // Flips a bit of a row that is there; the same once more mends it.
   void flip(Seq seq, std::size_t bit);
 

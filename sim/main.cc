@@ -2,13 +2,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <csignal>
 #include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
+
+#include <CLI/CLI.hpp>
 
 #include "base/mutant.h"
 #include "base/random.h"
@@ -69,8 +70,7 @@ class Tally {
   std::uint64_t commands() const { return commands_; }
 
   std::string line() const {
-    const double minutes =
-        std::chrono::duration<double>(SteadyClock::now() - begin_).count() / 60;
+    const double minutes = std::chrono::duration<double>(SteadyClock::now() - begin_).count() / 60;
     return fmt::format("{} lives, {:.1f} million commands ({:.2f} million a minute), {} restarts",
                        lives_, static_cast<double>(commands_) / 1e6,
                        static_cast<double>(commands_) / 1e6 / minutes, restarts_);
@@ -250,14 +250,16 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
   millrace::sim::Options options;
-  CLI::App app("Lives of the real engine over a simulated disk, clock and network, with faults.\n"
-               "Every promise is checked after every step; a breach is made small and told.");
-  app.footer("Examples:\n"
-             "  sim --seed 42                  one life, 6,000 steps\n"
-             "  sim --seed 42 --story          the same, told\n"
-             "  sim --minutes 2                fresh seeds for two minutes\n"
-             "  sim --forever                  until stopped\n"
-             "Exit code: 0 nothing broken, 1 something is, 2 wrong usage.");
+  CLI::App app(
+      "Lives of the real engine over a simulated disk, clock and network, with faults.\n"
+      "Every promise is checked after every step; a breach is made small and told.");
+  app.footer(
+      "Examples:\n"
+      "  sim --seed 42                  one life, 6,000 steps\n"
+      "  sim --seed 42 --story          the same, told\n"
+      "  sim --minutes 2                fresh seeds for two minutes\n"
+      "  sim --forever                  until stopped\n"
+      "Exit code: 0 nothing broken, 1 something is, 2 wrong usage.");
   app.add_option("--seed", options.seed, "Live this seed once");
   app.add_option("--steps", options.steps, "Actions of a life")->capture_default_str();
   app.add_option("--without", options.without, "Switch off these faults and features: a,b")
@@ -280,7 +282,7 @@ int main(int argc, char** argv) {
   if (!options.seed && !options.forever && options.minutes <= 0 && options.kept.empty()) {
     options.seed = 1;
   }
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = [](int) { millrace::sim::interrupted = 1; };
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);

@@ -135,6 +135,7 @@ void Model::set_state(Job& job, State to) {
 
 void Model::finish(Job& job, State to) {
   set_state(job, to);
+  if (to == State::kExpired) expired_.push_back(job.id);
   job.finished_at = now_;
   live_.erase(job.ord);
   if (job.extras != nullptr && job.extras->unique) {
@@ -273,8 +274,7 @@ void Model::end_by_time(Job& job, const Choices& choices) {
     return settle_failure(job, choices, AttemptOutcome::kTimedOut, true, {}, false, "timeout");
   }
   marks_.hit(Mark::kLeaseExpired);
-  const std::uint32_t budget =
-      queue_of(job.queue).settings.max_crashes.value_or(job.max_attempts);
+  const std::uint32_t budget = queue_of(job.queue).settings.max_crashes.value_or(job.max_attempts);
   const bool lost = !job.cancel_requested && job.crashes + 1 >= budget;
   marks_.hit_if(lost, Mark::kCrashBudgetSpent);
   settle_failure(job, choices, AttemptOutcome::kLeaseExpired, true, {}, true,
@@ -353,8 +353,8 @@ Verdict Model::judge(const JobSpec& spec, const std::optional<core::IdempotencyK
     marks_.hit_if(row != keys_.end(), Mark::kKeyFreed);
   }
   const Job* standing = find(spec.id);
-  const auto same_id = std::ranges::find_if(
-      before, [&](const JobSpec* other) { return other->id == spec.id; });
+  const auto same_id =
+      std::ranges::find_if(before, [&](const JobSpec* other) { return other->id == spec.id; });
   if (standing != nullptr || same_id != before.end()) {
     const SharedBytes& queue = standing != nullptr ? standing->queue : (*same_id)->queue;
     if (queue == spec.queue) return {Fate::kExisting, {}, spec.id, {}};
@@ -440,175 +440,6 @@ Verdict Model::submit(const JobSpec& spec, const core::Enqueue* command) {
   live_[job->ord] = job.get();
   jobs_[job->id] = std::move(job);
   return verdict;
-}
-
-// --- Leases.
-
-std::vector<Job*> Model::claimable(const core::Claim& claim, std::vector<Job*>& expired) {
-  std::vector<Job*> given;
-  std::vector<std::string_view> seen;
-  for (const SharedBytes& name : claim.queues) {
-    const ModelQueue* at = queue(name.view());
-    if (std::ranges::find(seen, name.view()) != seen.end() || at == nullptr) continue;
-    seen.push_back(name.view());
-    if (at->paused) {
-      marks_.hit(Mark::kPausedClaim);
-      continue;
-    }
-    std::vector<Job*> ready;
-    for (const auto& [ord, job] : live_) {
-      if (job->state != State::kReady || job->queue != name) continue;
-      const bool wanted = claim.types.empty() ||
-                          std::ranges::find(claim.types, job->type) != claim.types.end();
-      if (wanted) ready.push_back(job);
-    }
-    std::ranges::sort(ready, [](const Job* a, const Job* b) {
-      return std::tuple(a->priority, a->run_at, a->ord) <
-             std::tuple(b->priority, b->run_at, b->ord);
-    });
-    for (Job* job : ready) {
-      if (given.size() >= claim.limit) return given;
-      if (job->latest.n == 0 && job->expires_at && *job->expires_at <= now_) {
-        expired.push_back(job);
-      } else {
-        given.push_back(job);
-      }
-    }
-  }
-  return given;
-}
-
-void Model::expire_as_told(const Choices& choices) {
-  for (const JobId& id : choices.expired) {
-    Job* job = job_at(id);
-    if (job == nullptr || core::is_terminal(job->state)) continue;
-    demand(job->latest.n == 0 && job->expires_at && *job->expires_at <= now_, "S2",
-           "{} expired before its time", to_string(id));
-    finish(*job, State::kExpired);
-  }
-}
-
-void Model::claim(const core::Claim& claim, const core::Claimed* event) {
-  std::vector<Job*> expired;
-  const std::vector<Job*> jobs = claimable(claim, expired);
-  for (Job* job : expired) {
-    marks_.hit(Mark::kExpiredAtClaim);
-    finish(*job, State::kExpired);
-  }
-  if (jobs.empty()) return;
-  demand(event != nullptr && event->worker == claim.worker && event->items.size() == jobs.size(),
-         "O1", "a claim of {} should have been given {} jobs, the first {}", claim.worker.view(),
-         jobs.size(), to_string(jobs.front()->id));
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
-    Job& job = *jobs[i];
-    const core::Claimed::Item& item = event->items[i];
-    demand(item.job.id == job.id, "O1", "a claim of {} was given {}, not {}", claim.worker.view(),
-           to_string(item.job.id), to_string(job.id));
-    demand(to_number(item.token) > last_token_, "L2", "token {} of {} does not exceed {}",
-           to_number(item.token), to_string(job.id), last_token_);
-    demand(job.attempt < job.max_attempts, "A1", "{} was started more than {} times",
-           to_string(job.id), job.max_attempts);
-    last_token_ = to_number(item.token);
-    const Duration length = claim.lease.value_or(job.lease);
-    set_state(job, State::kRunning);
-    job.token = item.token;
-    job.lease_length = length;
-    job.lease_expires_at = later(now_, length);
-    if (job.timeout) {
-      job.deadline = later(now_, *job.timeout);
-      job.lease_expires_at = std::min(*job.lease_expires_at, *job.deadline);
-    }
-    lease_since_[job.id] = {now_, *job.lease_expires_at - now_};
-    ++job.attempt;
-    const std::uint32_t starts = job.latest.n + 1;
-    job.latest = {};
-    job.latest.n = starts;
-    job.latest.attempt = job.attempt;
-    job.latest.worker = claim.worker;
-    job.latest.started_at = now_;
-  }
-}
-
-Rejection Model::heartbeat(const core::HeartbeatItem& item) {
-  Job* job = leased(item.id, item.token);
-  if (job == nullptr) {
-    marks_.hit(Mark::kStaleToken);
-    return Rejection::kLeaseLost;
-  }
-  Time until = later(now_, item.extend.value_or(job->lease_length));
-  if (job->deadline) until = std::min(until, *job->deadline);
-  if (until >= *job->lease_expires_at) {
-    job->lease_expires_at = until;
-    lease_since_[job->id] = {now_, until - now_};
-  }
-  if (item.progress != nullptr) job->progress = item.progress;
-  return Rejection::kNone;
-}
-
-Rejection Model::ack(const core::AckItem& item, const Choices& choices,
-                     std::optional<bool> admitted) {
-  Job* job = leased(item.id, item.token);
-  if (job == nullptr) return Rejection::kLeaseLost;
-  std::vector<const JobSpec*> before;
-  // A released job takes its place among the ready ones before those that come with its ack.
-  JobSpec itself;
-  itself.queue = job->queue;
-  const bool released = item.outcome == core::AckOutcome::kReleased && !job->cancel_requested;
-  if (released) before.push_back(&itself);
-  for (const JobSpec& spec : item.enqueue) {
-    const Verdict verdict = judge(spec, {}, before);
-    if (verdict.fate == Fate::kRefused) {
-      marks_.hit(Mark::kNestedRefused);
-      return verdict.why;
-    }
-    if (verdict.fate == Fate::kCreated) before.push_back(&spec);
-  }
-  if (released) before.erase(before.begin());
-  if (!before.empty() && !admitted.value_or(is_stored(*before.front(), choices, 0))) {
-    return Rejection::kOverloaded;
-  }
-  job->log_lines += static_cast<std::uint32_t>(item.logs.size());
-  marks_.hit_if(job->cancel_requested, Mark::kAckRacedCancel);
-  switch (item.outcome) {
-    case core::AckOutcome::kSucceeded:
-      job->result = item.result;
-      end_attempt(*job, end_event(*job, choices), AttemptOutcome::kSucceeded, State::kSucceeded,
-                  true);
-      break;
-    case core::AckOutcome::kFailed:
-      settle_failure(*job, choices, AttemptOutcome::kFailed, item.retryable, item.delay, false,
-                     item.error->type.view());
-      break;
-    case core::AckOutcome::kSnoozed:
-    case core::AckOutcome::kReleased: {
-      const bool snoozed = item.outcome == core::AckOutcome::kSnoozed;
-      const core::AttemptEnded& event = end_event(*job, choices);
-      const State next = snoozed ? State::kScheduled : State::kReady;
-      const State to = job->cancel_requested ? State::kCancelled : next;
-      const Time due = later(now_, item.delay.value_or(Duration{0}));
-      demand(to != State::kScheduled || event.run_at == due, "A5",
-             "a snoozed job is due at another time than asked");
-      end_attempt(*job, event, snoozed ? AttemptOutcome::kSnoozed : AttemptOutcome::kReleased, to,
-                  false);
-      break;
-    }
-    case core::AckOutcome::kCancelled:
-      end_attempt(*job, end_event(*job, choices), AttemptOutcome::kCancelled, State::kCancelled,
-                  true);
-      break;
-    case core::AckOutcome::kDead:
-      end_attempt(*job, end_event(*job, choices), AttemptOutcome::kDead, State::kDead, true);
-      break;
-  }
-  for (const JobSpec& spec : item.enqueue) submit(spec, nullptr);
-  return Rejection::kNone;
-}
-
-Rejection Model::log(const core::LogItem& item) {
-  Job* job = leased(item.id, item.token);
-  if (job == nullptr) return Rejection::kLeaseLost;
-  ++job->log_lines;
-  return Rejection::kNone;
 }
 
 }  // namespace millrace::sim

@@ -66,6 +66,7 @@ class Model {
   void begin(Time now) {
     now_ = now;
     created_before_ = created();
+    expired_.clear();
   }
   void start_term(const core::EpochStarted& event);
   void extend_leases(Duration by);
@@ -154,7 +155,9 @@ class Model {
   const core::Retention default_retention_;
   Time now_{};
   std::uint64_t next_ord_ = 1;
-  std::uint64_t created_before_ = 0;  // the batch under way
+  // Of the batch under way.
+  std::uint64_t created_before_ = 0;
+  std::vector<JobId> expired_;
   std::uint64_t last_token_ = 0;
   std::uint64_t epoch_ = 0;
   std::map<std::string, ModelQueue, std::less<>> queues_;

@@ -20,7 +20,8 @@ std::string job(const JobId& id) {
 
 std::string names(const std::vector<SharedBytes>& words) {
   std::string text;
-  for (const SharedBytes& word : words) text += fmt::format("{}{}", text.empty() ? "" : ",", word.view());
+  for (const SharedBytes& word : words)
+    text += fmt::format("{}{}", text.empty() ? "" : ",", word.view());
   return text;
 }
 
@@ -75,7 +76,8 @@ std::string narrate_command(const core::Command& command) {
   return std::visit(
       Overload{
           [](const core::Enqueue& enqueue) {
-            std::string text = enqueue.atomicity == core::Atomicity::kAll ? "submit as one" : "submit";
+            std::string text =
+                enqueue.atomicity == core::Atomicity::kAll ? "submit as one" : "submit";
             for (const core::JobSpec& each : enqueue.jobs) text += "; " + spec(each);
             if (enqueue.key) text += fmt::format("; with key {:02x}", enqueue.key->key.bytes[0]);
             return text;
@@ -83,7 +85,9 @@ std::string narrate_command(const core::Command& command) {
           [](const core::Claim& each) { return claim(each); },
           [](const core::Ack& command) { return acks(command); },
           [](const core::Heartbeat& command) { return beats(command); },
-          [](const core::AppendLogs& logs) { return fmt::format("{} log lines", logs.items.size()); },
+          [](const core::AppendLogs& logs) {
+            return fmt::format("{} log lines", logs.items.size());
+          },
           [](const core::Cancel& cancel) { return "cancel" + jobs(cancel.ids); },
           [](const core::Retry& retry) { return "retry" + jobs(retry.ids); },
           [](const core::Edit& edit) { return "edit" + jobs(edit.ids); },
@@ -103,9 +107,10 @@ std::string narrate_command(const core::Command& command) {
 std::string items(const core::ItemsReply& reply) {
   std::string text;
   for (const core::ItemReply& item : reply.items) {
-    text += fmt::format(" {} {}", job(item.id),
-                        item.refusal ? fmt::format("refused ({})", static_cast<int>(item.refusal.why))
-                                     : std::string(item.state ? core::to_string(*item.state) : "done"));
+    text +=
+        fmt::format(" {} {}", job(item.id),
+                    item.refusal ? fmt::format("refused ({})", static_cast<int>(item.refusal.why))
+                                 : std::string(item.state ? core::to_string(*item.state) : "done"));
   }
   return text.empty() ? " nothing" : text;
 }
@@ -126,7 +131,8 @@ std::string narrate_reply(const core::Reply& reply) {
             static constexpr std::string_view kFates[] = {"created", "stands already", "refused"};
             std::string text;
             for (const auto& item : enqueued.items) {
-              text += fmt::format(" {} {}", job(item.id), kFates[static_cast<std::size_t>(item.fate)]);
+              text +=
+                  fmt::format(" {} {}", job(item.id), kFates[static_cast<std::size_t>(item.fate)]);
               if (item.refusal) text += fmt::format(" ({})", static_cast<int>(item.refusal.why));
             }
             return text;
@@ -135,9 +141,12 @@ std::string narrate_reply(const core::Reply& reply) {
           [](const core::ItemsReply& all) { return items(all); },
           [](const core::JobReply& one) {
             if (one.job == nullptr) return std::string(" not in memory");
-            return fmt::format(" {} is {}", job(one.job->job.id), core::to_string(one.job->job.state));
+            return fmt::format(" {} is {}", job(one.job->job.id),
+                               core::to_string(one.job->job.state));
           },
-          [](const core::QueueReply& queues) { return fmt::format(" {} queues", queues.queues.size()); },
+          [](const core::QueueReply& queues) {
+            return fmt::format(" {} queues", queues.queues.size());
+          },
       },
       reply);
 }
@@ -152,9 +161,9 @@ std::string narrate(const engine::Request& request) {
             return fmt::format("{}, waits {} ms", claim(waiting.claim), waiting.wait.count());
           },
           [](const engine::Poll& poll) {
-            return fmt::format("{} polls{}{}{}, waits {} ms", poll.worker.id.view(), acks(poll.acks),
-                               beats(poll.heartbeats), poll.claim ? "; " + claim(*poll.claim) : "",
-                               poll.wait.count());
+            return fmt::format("{} polls{}{}{}, waits {} ms", poll.worker.id.view(),
+                               acks(poll.acks), beats(poll.heartbeats),
+                               poll.claim ? "; " + claim(*poll.claim) : "", poll.wait.count());
           },
           [](const engine::WatchJob& watch) {
             return fmt::format("watch {} for {} ms", job(watch.id), watch.wait.count());
@@ -168,24 +177,25 @@ std::string narrate(const engine::Request& request) {
 }
 
 std::string narrate(const engine::Delivery& delivery) {
-  const std::string text = std::visit(
-      Overload{
-          [](std::monostate) { return std::string(" done"); },
-          [](const core::Reply& reply) { return narrate_reply(reply); },
-          [](const engine::PollReply& poll) {
-            return fmt::format("{}; acks:{}", claimed(poll.claim), items(poll.acks));
-          },
-          [](const engine::WorkersReply&) { return std::string(" workers"); },
-          [](const engine::Unavailable& why) {
-            return fmt::format(" unavailable ({})", static_cast<int>(why));
-          },
-      },
-      delivery.answer);
+  const std::string text =
+      std::visit(Overload{
+                     [](std::monostate) { return std::string(" done"); },
+                     [](const core::Reply& reply) { return narrate_reply(reply); },
+                     [](const engine::PollReply& poll) {
+                       return fmt::format("{}; acks:{}", claimed(poll.claim), items(poll.acks));
+                     },
+                     [](const engine::WorkersReply&) { return std::string(" workers"); },
+                     [](const engine::Unavailable& why) {
+                       return fmt::format(" unavailable ({})", static_cast<int>(why));
+                     },
+                 },
+                 delivery.answer);
   return fmt::format("#{} is answered:{}", static_cast<std::uint64_t>(delivery.ticket), text);
 }
 
 std::string narrate(const store::AppendResult& result, AppendFate fate) {
-  static constexpr std::string_view kOutcomes[] = {"durable", "fenced", "unknown", "failed", "broken"};
+  static constexpr std::string_view kOutcomes[] = {"durable", "fenced", "unknown", "failed",
+                                                   "broken"};
   const bool late = fate == AppendFate::kUnknownLate;
   return fmt::format("{}{}", kOutcomes[static_cast<std::size_t>(result.outcome)],
                      late ? ", and still on its way" : "");

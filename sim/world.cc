@@ -186,9 +186,8 @@ void World::release() {
   auditor_.storage_ails(ails);
   for (const engine::Outgoing& out : answers) {
     const engine::Delivery& delivery = out.delivery;
-    outcome_.digest =
-        mix64(outcome_.digest ^ static_cast<std::uint64_t>(delivery.ticket) ^
-              (std::uint64_t{delivery.answer.index()} << 60));
+    outcome_.digest = mix64(outcome_.digest ^ static_cast<std::uint64_t>(delivery.ticket) ^
+                            (std::uint64_t{delivery.answer.index()} << 60));
     if (story_.told()) story_.tell("    {}", narrate(delivery));
     Dice dice(mix64(plan_.seed ^ mix64(static_cast<std::uint64_t>(delivery.ticket))));
     const bool lost = !healing_ && dice.chance(knob(Knob::kLostReplies));

@@ -26,7 +26,7 @@ namespace millrace::sim {
 struct Plan {
   std::uint64_t seed = 1;
   std::uint64_t actions = 10'000;
-  std::set<Knob> without;                // swarm features that are switched off
+  std::set<Knob> without;  // swarm features that are switched off
   std::vector<std::pair<std::uint64_t, std::uint64_t>> skips;  // actions [first, last) left out
 };
 

@@ -99,6 +99,7 @@ void World::tend(Dice& dice) {
     const bool applied = disk_.land_late(dice.below(disk_.late_appends()));
     marks_.hit(applied ? Mark::kCommitLandedLate : Mark::kLateCommitFenced);
     story_.tell("  an append of long ago arrives, and is {}", applied ? "stored" : "refused");
+    demand(disk_.gapless(), "N2", "an append was stored that continues nothing");
     return;
   }
   if (disk_.late_flush_waits()) {
@@ -106,8 +107,8 @@ void World::tend(Dice& dice) {
     return;
   }
   const Seq synced = disk_.sync_tables();
-  const std::uint64_t trimmed =
-      disk_.trim(Seq{to_number(synced) - dice.below(std::min<std::uint64_t>(to_number(synced), 40) + 1)});
+  const std::uint64_t trimmed = disk_.trim(
+      Seq{to_number(synced) - dice.below(std::min<std::uint64_t>(to_number(synced), 40) + 1)});
   marks_.hit_if(trimmed > 0, Mark::kJournalTrimmed);
   story_.tell("  the tables are synced at row {}, {} rows of the journal go", to_number(synced),
               trimmed);
@@ -194,7 +195,8 @@ void World::damage(Dice& dice) {
   const store::Journal::Extent extent = disk_.extent();
   const Seq from = std::max(disk_.tables().progress()->seq, extent.oldest);
   if (extent.newest <= from) return;
-  const Seq row = next(Seq{to_number(from) + dice.below(to_number(extent.newest) - to_number(from))});
+  const Seq row =
+      next(Seq{to_number(from) + dice.below(to_number(extent.newest) - to_number(from))});
   const std::uint64_t bit = dice.below(1'000'000);
   disk_.flip(row, bit);
   store::Store store = disk_.open();

@@ -74,8 +74,9 @@ void World::finish_everything() {
 void World::drain_tables() {
   Duration longest{};
   for (const auto& [name, queue] : auditor_.model().queues()) {
-    for (const auto& keep : {queue.settings.retention.succeeded, queue.settings.retention.dead,
-                             queue.settings.retention.cancelled, queue.settings.retention.expired}) {
+    for (const auto& keep :
+         {queue.settings.retention.succeeded, queue.settings.retention.dead,
+          queue.settings.retention.cancelled, queue.settings.retention.expired}) {
       if (keep) longest = std::max(longest, *keep);
     }
   }

@@ -18,9 +18,10 @@ enum class Mutant : std::uint8_t {
   kAppendIgnoresPredecessor,
   kFenceCheckedEarly,    // looked at before the append's transaction, not in it
   kUnknownAppendedAnew,  // an append of unknown outcome is repeated as the next row
-  kUnknownSettledByLooking,
-  kFlushUnfenced,  // the projection does not look where the progress stands
-  kStalePrefetch,  // the tables' job wins over memory's
+  kFlushUnfenced,        // the projection does not look where the progress stands
+  kStalePrefetch,        // the tables' job wins over memory's
+  kSlotReleasedTwice,
+  kSlotLeakedOnCancel,
   kWakeUpDropped,
   kTimersOnWallClock,
   kTokenUnchecked,

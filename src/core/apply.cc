@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/mutant.h"
 #include "core/shard_state.h"
 
 namespace millrace::core {
@@ -64,6 +65,7 @@ bool waits_for_time(State state) { return state == State::kScheduled || state ==
 
 void Applier::wake(QueueEntry& queue) {
   if (queue.woken || queue.paused) return;
+  if (mutated(Mutant::kWakeUpDropped) && to_ms(at_) % 4 == 0) return;
   queue.woken = true;
   state_.woken.push_back(&queue);
 }
@@ -188,7 +190,9 @@ void Applier::drop(SlotIndex index) {
   set_result(slot, {});
   state_.changes.histories.erase(slot.ord);
   slot.lane->queue->ready.release_lane(*slot.lane);
+  if (mutated(Mutant::kSlotLeakedOnCancel) && slot.state == State::kCancelled) return;
   state_.slots.release(index);
+  if (mutated(Mutant::kSlotReleasedTwice)) state_.slots.release(index);
 }
 
 void Applier::mark(const JobSlot& slot, MarkKind kind, const SharedBytes& reason) {
@@ -279,7 +283,7 @@ void Applier::start_lease(SlotIndex index, JobSlot& slot, const Claimed::Item& i
                           WorkerLeases& holder) {
   Activity& activity = slot.active();
   if (activity.latest.n > 0) state_.changes.histories[slot.ord].attempts.push_back(activity.latest);
-  ++slot.attempt;
+  if (!mutated(Mutant::kAttemptCountedAtNack)) ++slot.attempt;
   Attempt attempt;
   attempt.n = activity.latest.n + 1;
   attempt.attempt = slot.attempt;
@@ -346,6 +350,9 @@ void Applier::operator()(const AttemptEnded& event) {
   if (event.error != nullptr) activity.last_error = event.error;
   if (event.crashed) ++slot.crashes;
   if (!event.counted) --slot.attempt;
+  if (mutated(Mutant::kAttemptCountedAtNack) && event.outcome == AttemptOutcome::kFailed) {
+    ++slot.attempt;
+  }
   if (event.run_at) slot.run_at = *event.run_at;
   slot.cancel_requested = slot.cancel_requested && event.state == State::kCancelled;
   if (!slot.cancel_requested) activity.cancel_reason = {};
@@ -429,12 +436,14 @@ void Applier::operator()(const Retried& event) {
     MILLRACE_CHECK(slot.state == event.from && slot.lane->queue == &queue);
     const bool stored = slot.stored;
     PendingHistory history = std::move(state_.changes.histories[slot.ord]);
+    const SharedBytes payload = slot.payload;
     const State before = slot.state;
     leave(index, slot);
     ++queue.count(before);  // taken back below, as for a job that is not in memory
     state_.by_id.erase(event.job.id);
     drop(index);
     index = add(event.job);
+    if (mutated(Mutant::kRetryWithoutRecord)) set_payload(state_.slots.at(index), payload);
     state_.slots.at(index).stored = stored;
     state_.changes.histories[event.job.ord] = std::move(history);
   } else {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/mutant.h"
 #include "core/decider.h"
 
 namespace millrace::core {
@@ -18,7 +19,8 @@ JobError server_error(std::string_view type, std::string_view message) {
 
 std::size_t Decider::end_leases(std::size_t limit) {
   std::size_t done = 0;
-  while (done < limit && !state_.leases.empty() && state_.leases.begin()->at <= now_) {
+  const Time until = mutated(Mutant::kLeaseExpiresEarly) ? now_ + Duration{1} : now_;
+  while (done < limit && !state_.leases.empty() && state_.leases.begin()->at <= until) {
     const JobSlot& slot = state_.slots.at(state_.leases.begin()->slot);
     const Activity& activity = *slot.activity;
     const bool timed_out = activity.deadline && *activity.deadline <= now_;

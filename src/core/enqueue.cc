@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/mutant.h"
 #include "core/decider.h"
 
 namespace millrace::core {
@@ -108,7 +109,12 @@ std::optional<Refusal> Decider::judge_capacity(const JobSpec& spec, bool with_ke
 Decider::Verdict Decider::judge(const JobSpec& spec, const std::optional<IdempotencyKey>& key,
                                 const Foreseen& foreseen) const {
   if (key) {
-    if (const KeyRow* row = state_.keys.find(key->key, now_)) {
+    const KeyRow* row = state_.keys.find(key->key, now_);
+    if (mutated(Mutant::kLateKey) && row != nullptr && state_.find(row->job) != kNoSlot &&
+        state_.slots.at(state_.find(row->job)).created_at == now_) {
+      row = nullptr;
+    }
+    if (row != nullptr) {
       if (row->key.body == key->body) return existing(row->job);
       Verdict verdict;
       verdict.fate = Fate::kRefused;
@@ -160,6 +166,11 @@ Job Decider::new_job(const JobSpec& spec, const QueueSettings& settings) const {
   job.queue = spec.queue;
   job.type = spec.type;
   job.payload = spec.payload;
+  if (mutated(Mutant::kPayloadNormalised)) {
+    std::string text(spec.payload.view());
+    std::erase(text, ' ');
+    job.payload = SharedBytes(text);
+  }
   job.priority = spec.priority;
   job.max_attempts = spec.max_attempts.value_or(settings.max_attempts);
   job.created_at = now_;
@@ -206,7 +217,7 @@ Reply Decider::operator()(const Enqueue& command) {
   EnqueueReply reply;
   reply.items.reserve(command.jobs.size());
   MILLRACE_CHECK(!command.key || command.jobs.size() == 1);
-  if (command.atomicity == Atomicity::kAll) {
+  if (command.atomicity == Atomicity::kAll && !mutated(Mutant::kPartialAtomicEnqueue)) {
     Foreseen foreseen;
     for (const JobSpec& spec : command.jobs) {
       const Verdict verdict = judge(spec, command.key, foreseen);
@@ -220,7 +231,8 @@ Reply Decider::operator()(const Enqueue& command) {
   for (const JobSpec& spec : command.jobs) {
     reply.items.push_back(submit(spec, &command));
     MILLRACE_CHECK(command.atomicity == Atomicity::kEach ||
-                   reply.items.back().fate != Fate::kRefused);
+                   reply.items.back().fate != Fate::kRefused ||
+                   mutated(Mutant::kPartialAtomicEnqueue));
   }
   return reply;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/mutant.h"
 #include "core/decider.h"
 #include "core/error_fingerprint.h"
 #include "core/retry.h"
@@ -178,6 +179,25 @@ Refusal Decider::judge_nested(const AckItem& item, const JobSlot& slot) const {
 
 ItemReply Decider::ack(const AckItem& item, Detail detail) {
   const SlotIndex index = state_.find_leased(item.id, item.token);
+  if (mutated(Mutant::kLateAckOverwrites) && index == kNoSlot) {
+    const SlotIndex ended = state_.find(item.id);
+    if (ended != kNoSlot && is_terminal(state_.slots.at(ended).state)) {
+      AckItem late = item;
+      late.token = state_.slots.at(ended).activity->token;
+      emit(AttemptEnded{to_ref(state_.slots.at(ended)),
+                        late.token,
+                        {},
+                        {},
+                        State::kDead,
+                        {},
+                        true,
+                        false,
+                        Keep::kRetained,
+                        {},
+                        {},
+                        nullptr});
+    }
+  }
   if (index == kNoSlot) return repeated_ack(item, detail);
   const JobSlot& slot = state_.slots.at(index);
   if (const Refusal refusal = judge_nested(item, slot)) {

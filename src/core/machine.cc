@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/mutant.h"
 #include "core/decider.h"
 #include "core/shard_state.h"
 
@@ -36,7 +37,8 @@ class Wanted {
 
  private:
   void add(const JobId& id) {
-    if (state_.find(id) == kNoSlot && !state_.changes.tombstones.contains(id)) out_.push_back(id);
+    const bool unknown = state_.find(id) == kNoSlot && !state_.changes.tombstones.contains(id);
+    if (unknown || mutated(Mutant::kStalePrefetch)) out_.push_back(id);
   }
   void add(const std::vector<JobId>& ids) {
     for (const JobId& id : ids) add(id);
@@ -94,6 +96,9 @@ std::optional<Time> Machine::next_timer() const {
   const auto consider = [&](Time at) { next = next ? std::min(*next, at) : at; };
   for (const Timers* timers : {&impl_->state.leases, &impl_->state.expiry, &impl_->state.due}) {
     if (!timers->empty()) consider(timers->begin()->at);
+    if (mutated(Mutant::kLeaseExpiresEarly) && !timers->empty()) {
+      consider(timers->begin()->at - Duration{1});
+    }
   }
   if (const auto at = impl_->state.keys.earliest_expiry()) consider(*at + kKeyExpiryGrain);
   if (const auto at = impl_->state.uniques.earliest_release()) consider(*at + kKeyExpiryGrain);
@@ -105,7 +110,8 @@ void Machine::start_epoch(Epoch epoch, Time now, std::vector<Event>& events) {
   // Tokens of a term start above what any earlier term can have given, even one that was lost with
   // a restored backup.
   const auto by_time = static_cast<std::uint64_t>(std::max<std::int64_t>(to_ms(now), 0)) * 1024;
-  events.emplace_back(EpochStarted{epoch, std::max(impl_->state.facts.next_token, by_time)});
+  const std::uint64_t first = std::max(impl_->state.facts.next_token, by_time);
+  events.emplace_back(EpochStarted{epoch, mutated(Mutant::kTokensRestart) ? 1 : first});
   apply_event(impl_->state, events.back(), now);
 }
 

@@ -3,11 +3,15 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/mutant.h"
 #include "core/decider.h"
 
 namespace millrace::core {
 
 std::optional<Job> Decider::find_job(const JobId& id) const {
+  if (mutated(Mutant::kStalePrefetch) && prefetched_.find(id) != nullptr) {
+    return *prefetched_.find(id);
+  }
   if (const SlotIndex index = state_.find(id); index != kNoSlot)
     return to_job(state_.slots.at(index));
   if (state_.changes.tombstones.contains(id)) return std::nullopt;
@@ -107,6 +111,7 @@ ItemReply Decider::retry(const JobId& id, const Retry& command) {
   job->progress = nullptr;
   job->cancel_requested = false;
   job->cancel_reason = {};
+  if (mutated(Mutant::kRetryWithoutRecord)) job->payload = {};
   emit(Retried{std::move(*job), from});
   return changed(id, command.ids.size());
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/mutant.h"
 #include "base/random.h"
 #include "core/limits.h"
 
@@ -32,6 +33,10 @@ std::int64_t base_delay_ms(const RetryPolicy& policy, std::uint32_t attempt) {
       break;
   }
   std::int64_t delay = base;
+  if (mutated(Mutant::kBackoffOverflow)) {
+    const std::uint32_t shift = std::min<std::uint32_t>(attempt, 40);
+    return static_cast<std::int32_t>(static_cast<std::uint64_t>(base) << shift >> 1);
+  }
   for (std::uint32_t i = 1; i < attempt && delay < policy.max.count() && delay > 0; ++i) delay *= 2;
   return std::min(delay, policy.max.count());
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/mutant.h"
 
 namespace millrace::core {
 
@@ -10,7 +11,9 @@ SlotIndex ShardState::find_leased(const JobId& id, LeaseToken token) const {
   const SlotIndex index = find(id);
   if (index == kNoSlot || token == kNoToken) return kNoSlot;
   const JobSlot& slot = slots.at(index);
-  return slot.state == State::kRunning && slot.activity->token == token ? index : kNoSlot;
+  const bool live = slot.state == State::kRunning && slot.activity->token == token;
+  if (mutated(Mutant::kTokenUnchecked) && slot.state == State::kRunning) return index;
+  return live ? index : kNoSlot;
 }
 
 ReadyKey ready_key(const JobSlot& slot, SlotIndex index) {
@@ -122,7 +125,8 @@ std::unique_ptr<const Changes> take_changes(ShardState& state) {
 
   for (QueueEntry* queue : log.queues) {
     queue->dirty = false;
-    changes->queues.push_back({queue->name, queue->settings, queue->paused, queue->pause_reason,
+    const bool paused = queue->paused && !mutated(Mutant::kPauseForgotten);
+    changes->queues.push_back({queue->name, queue->settings, paused, queue->pause_reason,
                                queue->version, queue->counts, queue->created, queue->pruned,
                                std::nullopt});
   }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/mutant.h"
 #include "core/limits.h"
 #include "store/event_codec.h"
 
@@ -51,6 +52,13 @@ void Pipeline::retry(Time now) {
   MILLRACE_CHECK(handed_out_);
   handed_out_ = false;
   if (!failing_since_) failing_since_ = now;
+  if (mutated(Mutant::kUnknownAppendedAnew) && sealed_ == nullptr) {
+    store::JournalRow& row = appending_->row;
+    row.predecessor = row.checksum;
+    row.seq = head_ = millrace::next(row.seq);
+    row.checksum = store::row_checksum(shard_, row.seq, row.epoch, row.predecessor, row.body);
+    head_checksum_ = row.checksum;
+  }
 }
 
 }  // namespace millrace::engine

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/mutant.h"
 #include "core/limits.h"
 #include "engine/recovery.h"
 #include "engine/shard_impl.h"
@@ -292,7 +293,8 @@ Result<std::unique_ptr<Shard>> Shard::recover(ShardOptions options, store::Store
   // The shard's clock never goes back, whatever the wall clock says.
   const Time last = recovered->machine->facts().at;
   now = std::max(now, last);
-  const Duration gap = now - std::clamp(alive_until.value_or(last), last, now);
+  Duration gap = now - std::clamp(alive_until.value_or(last), last, now);
+  if (mutated(Mutant::kLeasesExpiredAtRestart)) gap = Duration{0};
   const Epoch epoch = epoch_after(recovered->last_epoch, now);
   auto impl =
       std::make_unique<Impl>(options, *store.tables, std::move(*recovered), epoch, now, observer);

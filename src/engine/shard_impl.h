@@ -162,7 +162,7 @@ class Shard::Impl {
   std::deque<Task> inbox_;
   bool draining_ = false;
   std::optional<std::string> ended_;
-  std::optional<Time> stalled_since_;   // until the next step: live leases are owed as much
+  std::optional<Time> stalled_since_;  // until the next step: live leases are owed as much
   // The last row that gives leases what they are owed, until it is durable, and since when.
   struct Grace {
     Seq row{};

@@ -1,14 +1,31 @@
 // Requests that are no commands, and the ends of waits.
 #include <utility>
 
+#include "base/mutant.h"
 #include "engine/shard_impl.h"
 
 namespace millrace::engine {
+namespace {
+
+// For Mutant::kRefusalBeforeCommit.
+bool refuses(const Answer& answer) {
+  const auto* reply = std::get_if<core::Reply>(&answer);
+  const auto* items = reply == nullptr ? nullptr : std::get_if<core::ItemsReply>(reply);
+  return items != nullptr && !items->items.empty() && items->items.front().refusal;
+}
+
+}  // namespace
 
 void Shard::Impl::dispatch() {
-  for (auto& [asker, made] : made_) answers_.hold(pipeline_.head(), asker, std::move(made));
+  for (auto& [asker, made] : made_) {
+    if (mutated(Mutant::kRefusalBeforeCommit) && refuses(made)) {
+      answers_.send(asker, std::move(made));
+    } else {
+      answers_.hold(pipeline_.head(), asker, std::move(made));
+    }
+  }
   made_.clear();
-  answers_.release(pipeline_.durable());
+  answers_.release(mutated(Mutant::kReplyBeforeCommit) ? pipeline_.head() : pipeline_.durable());
 }
 
 void Shard::Impl::end_wait(Waiters::Entry entry, core::ClaimReply reply) {

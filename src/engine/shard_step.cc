@@ -291,8 +291,8 @@ void Shard::Impl::answer_endings() {
   for (const core::Ending& ending : machine_->take_endings()) {
     if (watchers_.empty()) continue;
     for (const Asker& asker : watchers_.take_of(ending.id)) {
-      answer(asker, core::Reply(ending.deleted ? core::JobReply{nullptr, true}
-                                               : job_reply(ending.id)));
+      answer(asker,
+             core::Reply(ending.deleted ? core::JobReply{nullptr, true} : job_reply(ending.id)));
     }
   }
 }

@@ -19,7 +19,8 @@ AppendResult MemoryJournal::append(const JournalRow& row) {
   const bool first = row.seq == Seq{1} && rows_.empty();
   const auto before = rows_.find(Seq{to_number(row.seq) - 1});
   const bool continues = before != rows_.end() && before->second.checksum == row.predecessor;
-  if (!first && !continues && !mutated(Mutant::kAppendIgnoresPredecessor)) return {AppendOutcome::kFenced, "its predecessor is not there"};
+  if (!first && !continues && !mutated(Mutant::kAppendIgnoresPredecessor))
+    return {AppendOutcome::kFenced, "its predecessor is not there"};
   rows_.emplace(row.seq, row);
   return {AppendOutcome::kDurable, {}};
 }
