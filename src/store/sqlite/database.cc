@@ -77,6 +77,8 @@ Status Database::configure(Access access) {
 }
 
 Database::~Database() {
+  // Closing moves the log into the file. After a failed sync the log may hold anything: it stays.
+  if (sync_failed_) static_cast<void>(keep_wal_on_close());
   // Statements go first: their owners stand after the database in every class.
   MILLRACE_CHECK(sqlite3_close(handle_) == SQLITE_OK);
 }
