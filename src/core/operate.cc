@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/mutant.h"
 #include "core/decider.h"
+#include "core/limits.h"
 
 namespace millrace::core {
 
@@ -92,6 +93,10 @@ ItemReply Decider::retry(const JobId& id, const Retry& command) {
     reply.refusal = refusal;
     return reply;
   }
+  if (!command.reset_attempts && job->attempt > kMaxAttempts) {
+    return refused(id, Rejection::kInvalidState,
+                   "its attempts are used up: retry it with reset_attempts");
+  }
   const State from = job->state;
   ++job->generation;
   ++job->version;
@@ -100,7 +105,7 @@ ItemReply Decider::retry(const JobId& id, const Retry& command) {
     job->crashes = 0;
   } else {
     // One more, or the retry could not start.
-    job->max_attempts = std::min(std::max(job->max_attempts, job->attempt + 1), kMaxAttempts + 1);
+    job->max_attempts = std::max(job->max_attempts, job->attempt + 1);
   }
   const Time run_at = command.run_at.value_or(now_);
   job->run_at = run_at;

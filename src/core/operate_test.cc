@@ -71,6 +71,55 @@ TEST(Retry, WithoutResettingItMayStartOnceMore) {
   EXPECT_EQ(s.ack("a", AckOutcome::kFailed).state, State::kDead);
 }
 
+TEST(Retry, WithoutResettingOnlyWhileThereAreAttemptsToCount) {
+  struct Table final : Prefetched {
+    const Job* find(const JobId& id) const override { return id == job.id ? &job : nullptr; }
+    Job job;
+  } table;
+  table.job.id = Scenario::id("a");
+  table.job.ord = 1;
+  table.job.queue = SharedBytes("mail");
+  table.job.type = SharedBytes("send");
+  table.job.state = State::kDead;
+  table.job.attempt = table.job.max_attempts = kMaxAttempts;
+  table.job.lease = kDefaultLease;
+  table.job.retry = default_retry_policy();
+  Machine machine{MachineOptions{}};
+  ShardFacts facts;
+  facts.next_ord = 2;
+  machine.load_facts(facts);
+  Queue queue;
+  queue.name = table.job.queue;
+  queue.counts[static_cast<std::size_t>(State::kDead)] = 1;
+  machine.load_queue(queue);
+
+  Claim claim;
+  claim.queues = {queue.name};
+  claim.worker = SharedBytes("worker-1");
+  const Time now = time_from_ms(1'700'000'000'000);
+  std::vector<Event> events;
+  const auto decide = [&](const Command& command) {
+    return machine.decide(command, now, table, Admission::kOpen, events);
+  };
+  const auto item = [&](const Command& command) {
+    return std::get<ItemsReply>(decide(command)).items.at(0);
+  };
+  const Retry again{{table.job.id}, {}, false};
+  EXPECT_EQ(item(again).state, State::kReady);
+  const auto claimed = std::get<ClaimReply>(decide(claim)).jobs;
+  ASSERT_EQ(claimed.size(), 1u);
+  EXPECT_EQ(claimed[0].job.attempt, kMaxAttempts + 1);
+  Ack ack;
+  AckItem& failed = ack.items.emplace_back();
+  failed.id = claimed[0].job.id;
+  failed.token = claimed[0].job.token;
+  failed.outcome = AckOutcome::kFailed;
+  EXPECT_EQ(item(ack).state, State::kDead);
+  EXPECT_EQ(item(again).refusal.why, Rejection::kInvalidState);
+  EXPECT_EQ(item(Retry{{table.job.id}, {}, true}).state, State::kReady);
+  EXPECT_EQ(std::get<ClaimReply>(decide(claim)).jobs.size(), 1u);
+}
+
 TEST(Retry, NotWhenAnotherHoldsItsUniqueKey) {
   Scenario s;
   JobExtras extras;
