@@ -9,6 +9,7 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 option(MILLRACE_WERROR "Warnings are errors" ON)
 set(MILLRACE_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them")
 option(MILLRACE_FUZZ "Build the libFuzzer targets (Clang)" OFF)
+option(MILLRACE_COVERAGE "Count which lines and branches run (Clang)" OFF)
 option(MILLRACE_MUTANTS "Known bugs can be planted (src/base/mutant.h)" OFF)
 
 find_program(CCACHE_PROGRAM ccache)
@@ -46,6 +47,12 @@ endif()
 if(MILLRACE_FUZZ)
   target_compile_options(millrace_options INTERFACE -fsanitize=fuzzer-no-link)
   target_link_options(millrace_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+if(MILLRACE_COVERAGE)
+  # The counters lie in the mapped profile itself: children that end by _exit count too.
+  target_compile_options(millrace_options INTERFACE
+    -fprofile-instr-generate -fcoverage-mapping "SHELL:-mllvm -runtime-counter-relocation")
+  target_link_options(millrace_options INTERFACE -fprofile-instr-generate)
 endif()
 
 if(MILLRACE_MUTANTS)
