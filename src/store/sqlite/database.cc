@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "base/check.h"
+#include "store/sqlite/checked_pages.h"
 
 namespace millrace::store {
 namespace {
@@ -51,7 +52,7 @@ Result<std::unique_ptr<Database>> Database::open(const std::string& path, Access
   int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
   flags |= access == Access::kReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
   sqlite3* handle = nullptr;
-  const int code = sqlite3_open_v2(path.c_str(), &handle, flags, nullptr);
+  const int code = sqlite3_open_v2(path.c_str(), &handle, flags, checked_pages());
   std::unique_ptr<Database> database(new Database(handle, path));
   if (code != SQLITE_OK) return database->failure("open");
   if (Status configured = database->configure(access); !configured) {
@@ -69,6 +70,11 @@ Status Database::configure(Access access) {
   sqlite3_busy_timeout(handle_, kBusyTimeoutMs);
   // Also puts SQLite's own automatic checkpoints out of place, which swallow errors.
   sqlite3_wal_hook(handle_, &remember_frames, &wal_frames_);
+  // Counts for a file that is empty; in others the room is there, or they are refused.
+  int reserved = kPageChecksumBytes;
+  if (sqlite3_file_control(handle_, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserved) != SQLITE_OK) {
+    return failure("set up");
+  }
   if (access == Access::kReadOnly) {
     if (Status kept = keep_wal_on_close(); !kept) return kept;
     return execute("PRAGMA query_only = ON");
@@ -104,6 +110,7 @@ Fault Database::fault() const {
   if (sync_failed_) return Fault::kSync;
   const int code = sqlite3_extended_errcode(handle_);
   if (code == SQLITE_IOERR_NOMEM) return Fault::kFull;
+  if (code == SQLITE_IOERR_DATA) return Fault::kDamaged;
   switch (code & 0xff) {
     case SQLITE_FULL:
     case SQLITE_NOMEM:
@@ -124,11 +131,19 @@ Fault Database::fault() const {
 }
 
 std::string Database::message() const {
+  if (page_altered()) return altered_page();
   const int code = sqlite3_extended_errcode(handle_);
   return fmt::format("{} (SQLite {})", sqlite3_errmsg(handle_), code);
 }
 
+bool Database::page_altered() const {
+  return sqlite3_extended_errcode(handle_) == SQLITE_IOERR_DATA;
+}
+
+std::string Database::altered_page() const { return describe(last_altered_page(handle_), path_); }
+
 std::unexpected<Error> Database::failure(std::string_view what) const {
+  if (page_altered()) return millrace::failure(altered_page());
   return millrace::failure(fmt::format("can't {} {}: {}", what, path_, message()));
 }
 

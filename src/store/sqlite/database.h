@@ -22,7 +22,7 @@ enum class Fault : std::uint8_t {
   kFull,     // nothing was written: no room, no memory, locked; may work later
   kSync,     // a sync failed: what the file holds on disk can't be known
   kIo,       // a read or write failed: whether a commit took place can't be known
-  kDamaged,  // not a database, or one that contradicts itself
+  kDamaged,  // not a database, one that contradicts itself, or a page that was altered
   kOther,    // a fault of ours
 };
 
@@ -46,8 +46,12 @@ class Database {
   Fault fault() const;
   bool sync_failed() const { return sync_failed_; }
   std::string message() const;
-  // "can't <what>: <file>: <why>".
+  // "can't <what> <file>: <why>", or what altered_page() says.
   std::unexpected<Error> failure(std::string_view what) const;
+  // The last failure is a page whose checksum does not fit. Which was the last such page, and what
+  // that means; of any failure so far.
+  bool page_altered() const;
+  std::string altered_page() const;
 
   std::int64_t changed_rows() const;
 

@@ -28,6 +28,15 @@ void append(std::vector<std::string>& to, std::vector<std::string> from) {
 Result<VerifyReport> verify_store(const std::string& directory) {
   if (Status checked = check_is_store(directory); !checked) return std::unexpected(checked.error());
   const std::string path = directory + "/";
+  VerifyReport report;
+  for (const auto& [name, part] :
+       {std::pair(kTablesFile, Part::kTables), std::pair(kJournalFile, Part::kJournal)}) {
+    auto altered = examine_pages(path + std::string(name), part);
+    if (!altered) return std::unexpected(altered.error());
+    append(report.problems, std::move(*altered));
+  }
+  // All else would only say what follows from that.
+  if (!report.problems.empty()) return report;
   auto tables = open_part_for_reading(path + std::string(kTablesFile), Part::kTables);
   if (!tables) return std::unexpected(tables.error());
   auto journal = open_part_for_reading(path + std::string(kJournalFile), Part::kJournal);
@@ -37,7 +46,6 @@ Result<VerifyReport> verify_store(const std::string& directory) {
   if (!id) return std::unexpected(id.error());
   if (!tables_id) return std::unexpected(tables_id.error());
 
-  VerifyReport report;
   report.store_id = *id;
   if (*id != *tables_id) report.problems.emplace_back("the two databases are of different stores");
   // Before the rest, for a running server trims the journal behind the tables.

@@ -70,6 +70,7 @@ Status copy_database(Database& source, const std::string& to) {
     if (backup == nullptr) return (*target)->failure("copy to");
     const int code = sqlite3_backup_step(backup, -1);
     sqlite3_backup_finish(backup);
+    if (code == SQLITE_IOERR_DATA) return failure(source.altered_page());
     if (code != SQLITE_DONE) {
       return failure(
           fmt::format("can't copy {} to {}: {}", source.path(), to, sqlite3_errstr(code)));

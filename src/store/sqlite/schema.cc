@@ -11,10 +11,14 @@
 namespace millrace::store {
 namespace {
 
-// --- Migrations. Numbered from 1, forward only, each in one transaction; the number of the last
-// one applied is the file's user_version. One that was released is never edited.
+// --- Migrations. Numbered from kFirstFormat, forward only, each in one transaction; the number of
+// the last one applied is the file's user_version. One that was released is never edited.
 
-constexpr const char* kJournal1 = R"sql(
+// Format 1, whose pages had no checksums, was never released and can't be brought up to date in
+// place.
+constexpr std::int64_t kFirstFormat = 2;
+
+constexpr const char* kJournal2 = R"sql(
 CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE journal(
   seq         INTEGER PRIMARY KEY,
@@ -26,7 +30,7 @@ CREATE TABLE journal(
 
 // `detail` and the other blobs are messages of tables.proto. The indexes on jobs are the few that
 // pay for themselves: every one is written for every job.
-constexpr const char* kTables1 = R"sql(
+constexpr const char* kTables2 = R"sql(
 CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE progress(
   one                    INTEGER PRIMARY KEY CHECK (one = 1),
@@ -97,8 +101,8 @@ CREATE TABLE ended_leases(
 CREATE TABLE blobs(name TEXT PRIMARY KEY, content BLOB NOT NULL) STRICT, WITHOUT ROWID;
 )sql";
 
-constexpr std::array kJournalMigrations = {kJournal1};
-constexpr std::array kTablesMigrations = {kTables1};
+constexpr std::array kJournalMigrations = {kJournal2};
+constexpr std::array kTablesMigrations = {kTables2};
 
 // --- What is the same for a file's life, or for a connection's.
 
@@ -110,6 +114,7 @@ struct Shape {
   std::string_view kind;
   std::int64_t application;
   std::span<const char* const> migrations;
+  int page_size;
   const char* set_up_file;        // before the first table
   const char* set_up_connection;  // always
 };
@@ -117,12 +122,18 @@ struct Shape {
 // The page sizes were measured: docs/internals/decisions.md. The write-ahead log is cut
 // back to its limit whenever it begins anew.
 constexpr Shape kJournalShape = {
-    "journal", kJournalApplication, kJournalMigrations,
+    "journal",
+    kJournalApplication,
+    kJournalMigrations,
+    8192,
     "PRAGMA page_size = 8192; PRAGMA auto_vacuum = NONE; PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF; PRAGMA cache_size = -8192;"
     "PRAGMA journal_size_limit = 67108864; PRAGMA mmap_size = 0"};
 constexpr Shape kTablesShape = {
-    "jobs", kTablesApplication, kTablesMigrations,
+    "jobs",
+    kTablesApplication,
+    kTablesMigrations,
+    16384,
     "PRAGMA page_size = 16384; PRAGMA auto_vacuum = NONE; PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = NORMAL; PRAGMA secure_delete = OFF; PRAGMA cache_size = -65536;"
     "PRAGMA journal_size_limit = 134217728; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY"};
@@ -148,7 +159,7 @@ Result<Identity> identity_of(Database& database) {
   const auto version = pragma(database, "PRAGMA user_version");
   const auto tables = pragma(database, "SELECT count(*) FROM sqlite_schema");
   if (!application || !version || !tables) {
-    if (database.fault() == Fault::kDamaged) {
+    if (database.fault() == Fault::kDamaged && !database.page_altered()) {
       return failure(
           fmt::format("{} is damaged, or not a database: {}", database.path(), database.message()));
     }
@@ -161,7 +172,13 @@ Status check_identity(const Database& database, const Shape& shape, const Identi
   if (identity.application != shape.application) {
     return failure(fmt::format("{} is not a Millrace {} database", database.path(), shape.kind));
   }
-  const auto newest = static_cast<std::int64_t>(shape.migrations.size());
+  const auto newest = kFirstFormat + static_cast<std::int64_t>(shape.migrations.size()) - 1;
+  if (identity.version < kFirstFormat) {
+    return failure(
+        fmt::format("{} has format {}, of a version before the first release: this one "
+                    "knows formats from {}",
+                    database.path(), identity.version, kFirstFormat));
+  }
   if (identity.version > newest) {
     return failure(fmt::format("{} has format {}, written by a newer version: this one knows {}",
                                database.path(), identity.version, newest));
@@ -174,8 +191,8 @@ Status create(Database& database, const Shape& shape, const std::string& store_i
   if (Status done = database.execute(shape.set_up_file); !done) return done;
   Transaction transaction(database, kind);
   if (!transaction.ok()) return database.failure("write");
-  const std::string identity =
-      fmt::format("PRAGMA application_id = {}; PRAGMA user_version = 1", shape.application);
+  const std::string identity = fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}",
+                                           shape.application, kFirstFormat);
   if (Status done = database.execute(shape.migrations[0]); !done) return done;
   if (Status done = database.execute(identity.c_str()); !done) return done;
   Statement insert(database, "INSERT INTO meta VALUES (?1, ?2)");
@@ -184,11 +201,13 @@ Status create(Database& database, const Shape& shape, const std::string& store_i
 }
 
 Status migrate(Database& database, const Shape& shape, std::int64_t version) {
-  for (auto next = static_cast<std::size_t>(version); next < shape.migrations.size(); ++next) {
+  for (auto next = static_cast<std::size_t>(version - kFirstFormat + 1);
+       next < shape.migrations.size(); ++next) {
     Transaction transaction(database, Transaction::Kind::kWrite);
     if (!transaction.ok()) return database.failure("write");
     if (Status done = database.execute(shape.migrations[next]); !done) return done;
-    const std::string number = fmt::format("PRAGMA user_version = {}", next + 1);
+    const std::string number =
+        fmt::format("PRAGMA user_version = {}", kFirstFormat + static_cast<std::int64_t>(next));
     if (Status done = database.execute(number.c_str()); !done) return done;
     if (Status done = transaction.commit(); !done) return done;
   }
@@ -240,6 +259,8 @@ Result<bool> is_blank(const std::string& path) {
   if (!identity) return std::unexpected(identity.error());
   return identity->blank();
 }
+
+int page_size_of(Part part) { return shape_of(part).page_size; }
 
 Result<std::string> store_id_of(Database& database) {
   Statement select(database, "SELECT value FROM meta WHERE name = 'store'");

@@ -22,9 +22,11 @@ Result<std::unique_ptr<Database>> open_part(const std::string& path, Part part,
 // Like it for a reader: changes nothing.
 Result<std::unique_ptr<Database>> open_part_for_reading(const std::string& path, Part part);
 
-// A database in which nothing was made yet: its making was broken off right at the start. May finish
-// what was broken off in the file.
+// A database in which nothing was made yet: its making was broken off right at the start. May
+// finish what was broken off in the file.
 Result<bool> is_blank(const std::string& path);
+
+int page_size_of(Part part);
 
 // The store that the file belongs to.
 Result<std::string> store_id_of(Database& database);

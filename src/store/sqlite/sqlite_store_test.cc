@@ -13,6 +13,7 @@
 #include <fstream>
 
 #include "store/event_codec.h"
+#include "store/sqlite/checked_pages.h"
 #include "store/sqlite/maintenance.h"
 #include "store/testing/faulty_disk.h"
 #include "store/testing/jobs.h"
@@ -45,9 +46,13 @@ class SqliteStore : public ::testing::Test {
     rows_ = fill(*store.journal, 3);
     ASSERT_TRUE(flusher_.flush(*store.tables, {make_job(1)}));
   }
-  void sql(const std::string& name, const std::string& text) {
+  // By a program that keeps the checksums of pages, or (`vfs` null) one that knows nothing of them.
+  void sql(const std::string& name, const std::string& text, const char* vfs = checked_pages()) {
     sqlite3* db = nullptr;
-    ASSERT_EQ(sqlite3_open(directory_.file(name).c_str(), &db), SQLITE_OK);
+    constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    ASSERT_EQ(sqlite3_open_v2(directory_.file(name).c_str(), &db, kFlags, vfs), SQLITE_OK);
+    int reserved = vfs == nullptr ? 0 : kPageChecksumBytes;
+    sqlite3_file_control(db, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserved);
     char* error = nullptr;
     EXPECT_EQ(sqlite3_exec(db, text.c_str(), nullptr, nullptr, &error), SQLITE_OK) << error;
     sqlite3_close(db);
@@ -187,8 +192,8 @@ TEST_F(SqliteStore, RefusesForeignAndDamagedFiles) {
   std::ofstream(file("jobs.db"), std::ios::trunc) << std::string(9'000, 'x');
   EXPECT_THAT(refusal(), HasSubstr("jobs.db is damaged, or not a database"));
   fs::remove(file("jobs.db"));
-  sql("jobs.db", "CREATE TABLE theirs(x)");
-  EXPECT_THAT(refusal(), HasSubstr("jobs.db is not a Millrace jobs database"));
+  sql("jobs.db", "CREATE TABLE theirs(x)", nullptr);
+  EXPECT_THAT(refusal(), HasSubstr("jobs.db: its pages have no checksums (another program"));
   fs::copy_file(file("journal.db"), file("jobs.db"), fs::copy_options::overwrite_existing);
   EXPECT_THAT(refusal(), HasSubstr("jobs.db is not a Millrace jobs database"));
   fs::copy_file(file("keep"), file("jobs.db"), fs::copy_options::overwrite_existing);
@@ -199,6 +204,12 @@ TEST_F(SqliteStore, RefusesANewerFormat) {
   make_store();
   sql("journal.db", "PRAGMA user_version = 9");
   EXPECT_THAT(refusal(), HasSubstr("journal.db has format 9, written by a newer version"));
+}
+
+TEST_F(SqliteStore, RefusesTheFormatBeforeTheFirst) {
+  make_store();
+  sql("jobs.db", "PRAGMA user_version = 1");
+  EXPECT_THAT(refusal(), HasSubstr("jobs.db has format 1, of a version before the first release"));
 }
 
 TEST_F(SqliteStore, RefusesADamagedMarker) {

@@ -5,6 +5,7 @@
 #include "store/event_codec.h"
 #include "store/sqlite/job_row.h"
 #include "store/sqlite/journal_rows.h"
+#include "store/sqlite/scrub.h"
 
 namespace millrace::store {
 namespace {
@@ -79,7 +80,7 @@ Result<JournalFindings> examine_journal(Database& database, Bodies bodies) {
     findings.newest = row->seq;
     examine_row(*row, bodies, *chain, findings);
   }
-  if (!select.ok()) findings.problems.push_back(database.message());
+  if (!select.ok()) findings.problems.push_back(database.failure("read").error().message);
   return findings;
 }
 
@@ -105,7 +106,7 @@ Result<TablesFindings> examine_tables(Database& database) {
     const auto job = rows.read_whole(select);
     if (!job) findings.problems.push_back(job.error().message);
   }
-  if (!select.ok()) findings.problems.push_back(database.message());
+  if (!select.ok()) findings.problems.push_back(database.failure("read").error().message);
   return findings;
 }
 
@@ -136,7 +137,16 @@ Result<std::vector<std::string>> examine_continuity(Database& journal, Database&
   return problems;
 }
 
+Result<std::vector<std::string>> examine_pages(const std::string& path, Part part) {
+  const auto database = Database::open(path, Access::kReadOnly);
+  if (!database) return std::unexpected(database.error());
+  return scrub(**database, page_size_of(part), kMostProblems);
+}
+
 Status verify_database(const std::string& path, Part part) {
+  const auto altered = examine_pages(path, part);
+  if (!altered) return std::unexpected(altered.error());
+  if (!altered->empty()) return failure(altered->front());
   auto database = open_part_for_reading(path, part);
   if (!database) return std::unexpected(database.error());
   std::vector<std::string> problems;

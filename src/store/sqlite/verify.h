@@ -35,6 +35,9 @@ Result<TablesFindings> examine_tables(Database& database);
 // they include is the one they name. Empty: so it does.
 Result<std::vector<std::string>> examine_continuity(Database& journal, Database& tables);
 
+// Every page of the file, before anything else looks into it: those that are not what was written.
+Result<std::vector<std::string>> examine_pages(const std::string& path, Part part);
+
 // The first problem that is found in a database, if any; bodies are left alone.
 Status verify_database(const std::string& path, Part part);
 
