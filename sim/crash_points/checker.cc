@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "store/sqlite/maintenance.h"
 
@@ -43,12 +44,29 @@ class Jobs {
       const bool whole = view != nullptr && !view->job.payload.empty();
       if (!whole && !machine.is_tombstone(id)) wanted.push_back(id);
     }
-    const auto rows = tables.fetch(wanted);
-    if (!rows) {
-      problems.push_back(rows.error().message);
+    if (const auto rows = tables.fetch(wanted)) {
+      add(*rows);
       return;
     }
-    for (const core::Job& row : *rows) {
+    // Some can't be read: that is said of them, and the others are looked at.
+    for (const JobId& id : wanted) {
+      if (const auto rows = tables.fetch({id})) {
+        add(*rows);
+      } else {
+        unreadable_.insert(id);
+        problems.push_back(rows.error().message);
+      }
+    }
+  }
+  bool is_unreadable(const JobId& id) const { return unreadable_.contains(id); }
+  const core::Job* find(const JobId& id) const {
+    const auto found = found_.find(id);
+    return found == found_.end() ? nullptr : &found->second;
+  }
+
+ private:
+  void add(const std::vector<core::Job>& rows) {
+    for (const core::Job& row : rows) {
       const auto known = found_.find(row.id);
       if (known == found_.end()) {
         found_[row.id] = row;
@@ -57,13 +75,9 @@ class Jobs {
       }
     }
   }
-  const core::Job* find(const JobId& id) const {
-    const auto found = found_.find(id);
-    return found == found_.end() ? nullptr : &found->second;
-  }
 
- private:
   std::map<JobId, core::Job> found_;
+  std::set<JobId> unreadable_;
 };
 
 void examine_job(const JobId& id, const Ledger::Promise& promise, const core::Job* job,
@@ -115,7 +129,9 @@ Problems examine_state(const engine::Recovered& recovered, store::Store& store,
   examine_prefix(recovered, ledger, problems);
   recovered.machine->check_invariants();  // stops the process where one is broken
   const Jobs jobs(*recovered.machine, *store.tables, ledger, problems);
-  for (const auto& [id, promise] : ledger.jobs) examine_job(id, promise, jobs.find(id), problems);
+  for (const auto& [id, promise] : ledger.jobs) {
+    if (!jobs.is_unreadable(id)) examine_job(id, promise, jobs.find(id), problems);
+  }
   examine_queues(*recovered.machine, ledger, problems);
   return problems;
 }

@@ -1,4 +1,4 @@
-// Bits that flip in the journal's file while nobody has it open.
+// Bits that flip in the databases' files while nobody has them open.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,9 @@
 
 namespace millrace::crash_points {
 
-// Runs the workload, stops, and flips `count` bits, one at a time, in the bodies of rows: each must
-// be named by a verification, and a start that would need the row must be refused.
+// Runs the workload, stops, and flips `count` bits, one at a time, in bodies of journal rows and
+// anywhere in both files: a verification must name the page of each, a start that would need the
+// row must be refused, and one that goes well must serve what was answered.
 void flip_bits(const Explorer::World& world, std::uint64_t count, Random random);
 
 }  // namespace millrace::crash_points
