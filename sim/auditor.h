@@ -74,6 +74,7 @@ class Auditor {
     std::optional<std::uint64_t> version;
     std::optional<Time> lease_expires_at;
     std::optional<bool> cancel_requested;
+    std::optional<core::Job> job;  // where the answer is to show it
   };
   struct Parked {
     Ticket ticket{};
@@ -136,6 +137,7 @@ class Auditor {
   // auditor_answers.cc: what each request should have been answered
   void follow_command(Ticket ticket, const core::Command& command, const Choices& choices);
   void expect(Ticket ticket, const core::Enqueue& command, const Choices& choices);
+  void check_shown(const core::EnqueueReply* reply, std::size_t i, const Verdict& verdict) const;
   void expect_queues(Ticket ticket, core::Rejection why, const SharedBytes& queue);
   void expect_job(Ticket ticket, const JobId& id);
   void expect_items(Ticket ticket, const std::vector<Item>& items);
@@ -154,6 +156,7 @@ class Auditor {
   void check_job(const core::JobReply& reply, const JobId& id, const char* what);
   std::vector<JobId> model_claim(const core::Claim& claim, const Choices& choices);
   Item item_of(const JobId& id, core::Rejection why) const;
+  void show_job(Item& item, core::Detail detail) const;
 
   // Null: nothing is known of the answer, since the asker's server died.
   const engine::Answer* answer_of(Ticket ticket);

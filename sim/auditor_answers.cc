@@ -109,13 +109,18 @@ const T* Auditor::reply_of(Ticket ticket, const char* what) {
 template const core::JobReply* Auditor::reply_of<core::JobReply>(Ticket, const char*);
 
 Auditor::Item Auditor::item_of(const JobId& id, Rejection why) const {
-  Item item{id, why, {}, {}, {}, {}};
+  Item item{id, why, {}, {}, {}, {}, {}};
   if (why != Rejection::kNone) return item;
   if (const core::Job* job = model_.find(id)) {
     item.state = job->state;
     item.version = job->version;
   }
   return item;
+}
+
+void Auditor::show_job(Item& item, core::Detail detail) const {
+  if (detail == core::Detail::kIds || item.why != Rejection::kNone) return;
+  if (const core::Job* job = model_.find(item.id)) item.job = *job;
 }
 
 void Auditor::check_items(const std::vector<Item>& expected, const core::ItemsReply& actual,
@@ -141,6 +146,10 @@ void Auditor::check_items(const std::vector<Item>& expected, const core::ItemsRe
            should.version.value_or(0));
     demand(!should.lease_expires_at || is.lease_expires_at == should.lease_expires_at, "L4",
            "{} of {} says another end of the lease", what, to_string(should.id));
+    if (should.job && is.job != nullptr) {
+      const std::string wrong = difference(is.job->job, *should.job);
+      demand(wrong.empty(), "H11", "{} shows {}:{}", what, to_string(should.id), wrong);
+    }
     demand(!should.cancel_requested || is.cancel_requested == *should.cancel_requested, "X2",
            "{} of {} hides a cancellation", what, to_string(should.id));
   }
@@ -213,6 +222,16 @@ void Auditor::follow_command(Ticket ticket, const core::Command& command, const 
   expect_items(ticket, items);
 }
 
+// The job that the answer shows, as it is when the item is decided.
+void Auditor::check_shown(const core::EnqueueReply* reply, std::size_t i,
+                          const Verdict& verdict) const {
+  if (reply == nullptr || reply->items[i].job == nullptr) return;
+  const core::Job* should = model_.find(verdict.id);
+  demand(should != nullptr, "H2", "a submission shows {}, which is gone", to_string(verdict.id));
+  const std::string wrong = difference(reply->items[i].job->job, *should);
+  demand(wrong.empty(), "H11", "a submission shows {}:{}", to_string(verdict.id), wrong);
+}
+
 void Auditor::expect(Ticket ticket, const core::Enqueue& command, const Choices& choices) {
   const auto* reply = reply_of<core::EnqueueReply>(ticket, "a submission");
   demand(reply == nullptr || reply->items.size() == command.jobs.size(), "I4",
@@ -248,6 +267,7 @@ void Auditor::expect(Ticket ticket, const core::Enqueue& command, const Choices&
       } else {
         verdict = model_.submit(spec, &command);
       }
+      check_shown(reply, verdicts.size(), verdict);
       verdicts.push_back(verdict);
     }
   }
@@ -349,7 +369,7 @@ std::vector<Auditor::Item> Auditor::follow_acks(Ticket ticket, const core::Ack& 
   std::vector<Item> items;
   for (const core::AckItem& ack : command.items) {
     const core::EndedLease* before = model_.ended_lease(ack.token);
-    Item item{ack.id, Rejection::kNone, {}, {}, {}, {}};
+    Item item{ack.id, Rejection::kNone, {}, {}, {}, {}, {}};
     if (before != nullptr) {
       // The same ack come again is answered as the first was; another is too late (L3).
       const bool same = before->job == ack.id && before->outcome == outcome_of(ack.outcome);
@@ -365,7 +385,8 @@ std::vector<Auditor::Item> Auditor::follow_acks(Ticket ticket, const core::Ack& 
       item.why = model_.ack(ack, choices, admitted(items.size()));
       if (item.why == Rejection::kNone) item.state = model_.ended_lease(ack.token)->state;
     }
-    items.push_back(item);
+    show_job(item, command.detail);
+    items.push_back(std::move(item));
   }
   return items;
 }
@@ -379,15 +400,17 @@ std::vector<Auditor::Item> Auditor::follow_heartbeats(const core::Heartbeat& com
       item.lease_expires_at = job.lease_expires_at;
       item.cancel_requested = job.cancel_requested;
     }
-    items.push_back(item);
+    items.push_back(std::move(item));
   }
+  // All are extended in one event, and shown after it.
+  for (Item& item : items) show_job(item, command.detail);
   return items;
 }
 
 std::vector<Auditor::Item> Auditor::follow_logs(const core::AppendLogs& command) {
   std::vector<Item> items;
   for (const core::LogItem& log : command.items) {
-    items.push_back({log.id, model_.log(log), {}, {}, {}, {}});
+    items.push_back({log.id, model_.log(log), {}, {}, {}, {}, {}});
   }
   return items;
 }

@@ -145,6 +145,7 @@ core::JobSpec Clients::spec(Dice& dice, Time now) {
 core::Command Clients::enqueue(Dice& dice, Time now) {
   core::Enqueue command;
   command.jobs.push_back(spec(dice, now));
+  if (dice.chance(200)) command.detail = core::Detail::kJobs;
   if (dice.chance(swarm_.of(Knob::kKeys))) {
     const std::uint64_t number = dice.below(kKeysInUse);
     const std::uint64_t body = dice.chance(100) ? number + 1'000 : number;
@@ -221,6 +222,7 @@ core::AckItem Clients::ack_item(Dice& dice, Time now) {
 
 core::Heartbeat Clients::heartbeat(Dice& dice) {
   core::Heartbeat command;
+  if (dice.chance(200)) command.detail = core::Detail::kJobs;
   for (std::uint64_t i = 1 + dice.below(3); i > 0; --i) {
     const Lease lease = some_lease(dice);
     core::HeartbeatItem item;
@@ -350,6 +352,7 @@ engine::Request Clients::ask(Dice& dice, Time now, bool crowded) {
   if (dice.chance(swarm_.of(Knob::kPolls))) return poll(dice, now);
   if (kind < 74) return claim_request(dice);
   core::Ack command;
+  if (dice.chance(200)) command.detail = core::Detail::kJobs;
   for (std::uint64_t i = 1 + dice.below(4); i > 0; --i) {
     command.items.push_back(ack_item(dice, now));
   }

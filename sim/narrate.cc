@@ -83,8 +83,8 @@ std::string narrate_command(const core::Command& command) {
             return text;
           },
           [](const core::Claim& each) { return claim(each); },
-          [](const core::Ack& command) { return acks(command); },
-          [](const core::Heartbeat& command) { return beats(command); },
+          [](const core::Ack& each) { return acks(each); },
+          [](const core::Heartbeat& each) { return beats(each); },
           [](const core::AppendLogs& logs) {
             return fmt::format("{} log lines", logs.items.size());
           },

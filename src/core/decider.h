@@ -115,8 +115,10 @@ class Decider {
     events_.emplace_back(std::move(event));
     apply_event(mutable_state_, events_.back(), now_);
   }
-  // In memory, or forgotten within this step.
+  // In memory, or forgotten within this step: for what this command did.
   std::shared_ptr<const JobView> view(const JobId& id) const;
+  // In memory: for what stood before.
+  std::shared_ptr<const JobView> standing(const JobId& id) const;
   static ItemReply refused(const JobId& id, Rejection why, std::string_view detail = {}) {
     ItemReply reply;
     reply.id = id;

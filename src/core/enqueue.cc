@@ -208,7 +208,7 @@ EnqueueReply::Item Decider::submit(const JobSpec& spec, const Enqueue* command) 
     emit(std::move(submitted));
   }
   if (command != nullptr && command->detail == Detail::kJobs && verdict.fate != Fate::kRefused) {
-    item.job = view(item.id);
+    item.job = standing(item.id);
   }
   return item;
 }

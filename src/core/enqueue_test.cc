@@ -222,5 +222,28 @@ TEST(Enqueue, WhenClosedNothingNewIsTakenAndWhatRunsEnds) {
   EXPECT_EQ(s.retry("a").refusal.why, Rejection::kOverloaded);
 }
 
+TEST(Enqueue, AKeysJobThatWasDeletedInTheSameStepIsNotShown) {
+  Machine machine{MachineOptions{}};
+  std::vector<Event> events;
+  class Nothing final : public Prefetched {
+   public:
+    const Job* find(const JobId&) const override { return nullptr; }
+  } nothing;
+  const Time now = time_from_ms(1'000);
+  Enqueue command;
+  command.jobs = {Scenario::spec("a")};
+  command.detail = Detail::kJobs;
+  command.key = IdempotencyKey{fingerprint("key"), fingerprint("body"), {}};
+  const auto decide = [&](const Command& each) {
+    return machine.decide(each, now, nothing, Admission::kOpen, events);
+  };
+  decide(command);
+  decide(Delete{{Scenario::id("a")}, DeleteCause::kOperator});
+  const auto again = std::get<EnqueueReply>(decide(command)).items.at(0);
+  EXPECT_EQ(again.fate, Fate::kExisting);
+  EXPECT_EQ(again.id, Scenario::id("a"));
+  EXPECT_EQ(again.job, nullptr);
+}
+
 }  // namespace
 }  // namespace millrace::core

@@ -158,7 +158,7 @@ ItemReply Decider::repeated_ack(const AckItem& item, Detail detail) const {
   ItemReply reply;
   reply.id = item.id;
   reply.state = lease->state;
-  if (detail == Detail::kJobs) reply.job = view(item.id);
+  if (detail == Detail::kJobs) reply.job = standing(item.id);
   return reply;
 }
 

@@ -1,6 +1,7 @@
 // What operators may do to jobs and queues.
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "base/mutant.h"
@@ -28,6 +29,11 @@ std::shared_ptr<const JobView> Decider::view(const JobId& id) const {
     index = found->second;
   }
   return to_view(state_, state_.slots.at(index));
+}
+
+std::shared_ptr<const JobView> Decider::standing(const JobId& id) const {
+  const SlotIndex index = state_.find(id);
+  return index == kNoSlot ? nullptr : to_view(state_, state_.slots.at(index));
 }
 
 // The answer for a job that stands changed in memory, or is gone.
@@ -261,9 +267,9 @@ Reply Decider::operator()(const NotePurge& command) {
 
 Reply Decider::operator()(const GetJob& command) {
   // Not what was forgotten within this step: to those who come after, it is gone.
-  const SlotIndex index = state_.find(command.id);
-  if (index == kNoSlot) return JobReply{nullptr, state_.changes.tombstones.contains(command.id)};
-  return JobReply{to_view(state_, state_.slots.at(index)), false};
+  auto job = standing(command.id);
+  const bool deleted = job == nullptr && state_.changes.tombstones.contains(command.id);
+  return JobReply{std::move(job), deleted};
 }
 
 Reply Decider::operator()(const GetQueues& command) {

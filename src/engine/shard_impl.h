@@ -112,6 +112,7 @@ class Shard::Impl {
   bool serve_queue(const SharedBytes& queue);
   void tell_workers();
   void answer_endings();
+  core::JobReply ended_job(const core::Ending& ending);
   void end_waits();
   void measure();
   bool row_is_full() const;

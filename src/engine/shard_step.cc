@@ -291,10 +291,20 @@ void Shard::Impl::answer_endings() {
   for (const core::Ending& ending : machine_->take_endings()) {
     if (watchers_.empty()) continue;
     for (const Asker& asker : watchers_.take_of(ending.id)) {
-      answer(asker,
-             core::Reply(ending.deleted ? core::JobReply{nullptr, true} : job_reply(ending.id)));
+      answer(asker, core::Reply(ended_job(ending)));
     }
   }
+}
+
+// The job as those see it who waited for its end: as it stands, or as it ended if it is kept no
+// longer, or gone.
+core::JobReply Shard::Impl::ended_job(const core::Ending& ending) {
+  auto standing = std::get<core::JobReply>(decide(core::GetJob{ending.id}, Prefetch{}));
+  if (standing.job != nullptr) return standing;
+  core::JobReply last = job_reply(ending.id);
+  const bool shown = last.job != nullptr && core::is_terminal(last.job->job.state);
+  if (ending.deleted || !shown) return {nullptr, true};
+  return last;
 }
 
 void Shard::Impl::end_waits() {
