@@ -53,7 +53,7 @@ Status copy_store(const std::string& from, const std::string& to) {
 
 void remove_copy(const std::string& directory) {
   for (const std::string_view name : {kTablesFile, kJournalFile, kMarkerFile}) {
-    for (const char* const suffix : {"", "-wal", "-shm"}) {
+    for (const char* const suffix : {"", "-journal", "-wal", "-shm"}) {
       static_cast<void>(remove_file(path_in(directory, name) + suffix));
     }
   }

@@ -1,0 +1,274 @@
+// One story of a store, in which each call on the file system fails in turn. Whatever fails, an
+// answer is right or an error, and the store opens afterwards with all that was answered.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "store/event_codec.h"
+#include "store/sqlite/maintenance.h"
+#include "store/testing/failing_call.h"
+#include "store/testing/jobs.h"
+#include "store/testing/store_under_test.h"
+
+namespace millrace::store {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::IsEmpty;
+using Lasts = FailingCall::Lasts;
+using std::chrono_literals::operator""s;
+
+constexpr std::uint64_t kRowsBefore = 3;
+constexpr std::uint64_t kJobsBefore = 24;
+
+core::HeldUnique held(const std::string& key, std::optional<Time> until) {
+  return {SharedBytes("mail"), SharedBytes(key), id_of(2), until};
+}
+
+// Something in every table.
+core::Changes changes_before() {
+  core::Changes changes;
+  for (std::uint64_t ord = 1; ord <= kJobsBefore; ++ord) {
+    changes.jobs.push_back(make_job(ord, ord % 2 == 0 ? "mail" : "video",
+                                    ord % 3 == 0 ? core::State::kDead : core::State::kReady));
+    changes.jobs.back().latest.n = 2;
+    changes.attempts.push_back({ord, core::Attempt{1, 1, SharedBytes("w"), {}, {}, {}, nullptr}});
+    changes.logs.push_back({ord, {1, 1, 1, {}, 1, SharedBytes("a line")}});
+    changes.marks.push_back({ord, {core::MarkKind::kEdited, {}, 1, {}}});
+  }
+  changes.queues = {make_queue("mail"), make_queue("video")};
+  changes.keys = {{{{1, 1}, {2, 2}, time_from_ms(5'000)}, id_of(1)}};
+  changes.held_uniques = {held("k", time_from_ms(9'000))};
+  changes.ended_leases = {
+      {LeaseToken{1}, id_of(3), core::AttemptOutcome::kFailed, core::State::kDead}};
+  return changes;
+}
+
+// Touches every table again.
+core::Changes changes_after() {
+  core::Changes changes;
+  changes.deleted = {id_of(1), id_of(3)};
+  changes.jobs = {make_job(2, "mail", core::State::kSucceeded), make_job(kJobsBefore + 1, "news")};
+  changes.attempts = {{2, core::Attempt{2, 1, SharedBytes("w"), {}, {}, {}, nullptr}}};
+  changes.logs = {{2, {2, 2, 1, {}, 1, SharedBytes("another")}}};
+  changes.log_trims = {{2, 2, 1}};
+  changes.marks = {{2, {core::MarkKind::kRetried, {}, 1, {}}}};
+  changes.queues = {make_queue("mail"), make_queue("news")};
+  changes.keys = {{{{3, 3}, {4, 4}, time_from_ms(8'000)}, id_of(2)}};
+  changes.keys_expired_until = time_from_ms(6'000);
+  changes.held_uniques = {held("k", std::nullopt), held("l", time_from_ms(9'000))};
+  changes.uniques_released_until = time_from_ms(1'000);
+  changes.ended_leases = {
+      {LeaseToken{2}, id_of(2), core::AttemptOutcome::kSucceeded, core::State::kSucceeded}};
+  return changes;
+}
+
+std::vector<JournalRow> make_rows(std::uint64_t count) {
+  std::vector<JournalRow> rows;
+  for (std::uint64_t seq = 1; seq <= count; ++seq) {
+    std::string body;
+    encode_events({time_from_ms(static_cast<std::int64_t>(seq)), {core::KeysExpired{}}}, body);
+    rows.push_back(make_row(seq, rows.empty() ? Checksum{} : rows.back().checksum, body));
+  }
+  return rows;
+}
+
+class FailingCalls : public ::testing::Test {
+ protected:
+  FailingCalls() {
+    Store store = open_sqlite(before_.path());
+    for (std::uint64_t i = 0; i < kRowsBefore; ++i) {
+      MILLRACE_CHECK(store.journal->append(rows_[i]).outcome == AppendOutcome::kDurable);
+    }
+    MILLRACE_CHECK(flush_row(*store.tables, 1, changes_before()));
+    MILLRACE_CHECK(store.tables->put_blob("statistics", "old").has_value());
+  }
+
+  // A life on a copy of the store, with the fault; then one without, which must find all of it.
+  // False: the story ended before the call of that number.
+  bool live_with_fault(std::uint64_t number, Lasts lasts, int write_code) {
+    const TemporaryDirectory place;
+    directory_ = place.file("data");
+    fs::copy(before_.path(), directory_, fs::copy_options::recursive);
+    appended_ = flushed_ = blob_put_ = false;
+    bool struck = false;
+    {
+      FailingCall disk(number, lasts, write_code);
+      live(place.file("backup"), disk);
+      struck = disk.struck();
+      struck_write_ = disk.struck_write();
+    }
+    look_again();
+    if (fs::exists(place.file("backup/journal.db"))) expect_sound(place.file("backup"));
+    return struck;
+  }
+
+  bool struck_write_ = false;
+
+ private:
+  void live(const std::string& backup, FailingCall& disk) {
+    auto opened = open_sqlite_store(sqlite_options(directory_));
+    if (!opened) {
+      EXPECT_THAT(opened.error().message, ::testing::HasSubstr(directory_));
+      return;
+    }
+    Store store = std::move(*opened);
+    append(*store.journal);
+    flush(*store.tables);
+    blob_put_ = store.tables->put_blob("statistics", "new").has_value();
+    look(store);
+    static_cast<void>(store.tables->sync());
+    if (const Status copied = store.backup->backup_to(backup); !copied && fs::exists(backup)) {
+      for (const auto& left : fs::directory_iterator(backup)) {
+        ADD_FAILURE() << left.path()
+                      << " is left of a backup of which was said: " << copied.error().message;
+      }
+    }
+    static_cast<void>(store.journal->trim(Seq{2}));
+    disk.heal();
+    // What was refused may work now; what is settled stays so.
+    if (!appended_) append(*store.journal);
+    if (!flushed_) flush(*store.tables);
+  }
+
+  void append(Journal& journal) {
+    const AppendOutcome outcome = journal.append(rows_[kRowsBefore]).outcome;
+    EXPECT_NE(outcome, AppendOutcome::kFenced);
+    appended_ = outcome == AppendOutcome::kDurable;
+  }
+  void flush(Tables& tables) { flushed_ = flush_row(tables, 2, changes_after()); }
+  bool flush_row(Tables& tables, std::uint64_t seq, const core::Changes& changes) const {
+    Progress to;
+    to.seq = Seq{seq};
+    to.checksum = rows_[seq - 1].checksum;
+    return tables.flush(changes, Seq{seq - 1}, to).has_value();
+  }
+
+  // Each answer is an error or the right one.
+  void look(const Store& store) {
+    std::vector<std::string> read;
+    const Status done = store.journal->read(Seq{2}, [&](const JournalRow& row) {
+      read.push_back(row.body);
+      return true;
+    });
+    if (done) {
+      EXPECT_EQ(read.size(), appended_ ? kRowsBefore : kRowsBefore - 1);
+    }
+    LoadedState loaded;
+    if (store.tables->load(loaded)) expect_right(loaded);
+    if (const auto fetched = store.tables->fetch({id_of(2), id_of(5), id_of(99)})) {
+      EXPECT_EQ(fetched->size(), 2u);
+    }
+    if (const auto history = store.tables->history(id_of(2))) {
+      EXPECT_EQ(history->attempts.size(), flushed_ ? 2u : 1u);
+      EXPECT_EQ(history->logs.size(), 1u);
+      EXPECT_EQ(history->marks.size(), flushed_ ? 2u : 1u);
+    }
+    search(*store.tables);
+    const auto finished = store.tables->finished_until(SharedBytes("video"), core::State::kDead,
+                                                       time_from_ms(10'000'000), 100);
+    if (finished) EXPECT_EQ(finished->size(), flushed_ ? 3u : 4u);
+    const auto oldest = store.tables->oldest_finished(SharedBytes("video"), core::State::kDead);
+    if (oldest)
+      EXPECT_EQ(*oldest, make_job(flushed_ ? 9 : 3, "video", core::State::kDead).finished_at);
+    if (const auto blob = store.tables->get_blob("statistics")) {
+      EXPECT_EQ(*blob, blob_put_ ? "new" : "old");
+    }
+  }
+
+  void search(Tables& tables) {
+    JobQuery query;
+    query.limit = 5;
+    query.columns = {true, true};
+    if (const auto page = tables.list(query)) {
+      EXPECT_EQ(page->jobs.size(), 5u);
+    }
+    query.filter.conditions = {
+        {core::JobField::kQueue, core::Comparison::kEqual, false, {"mail"}, 0, 0, {}},
+        {core::JobField::kState, core::Comparison::kEqual, false, {"ready"}, 0, 0, {}}};
+    if (const auto page = tables.list(query)) {
+      for (const core::Job& job : page->jobs) EXPECT_EQ(job.queue.view(), "mail");
+      EXPECT_EQ(page->jobs.size(), 5u);
+    }
+    core::JobFilter early;
+    early.conditions = {
+        {core::JobField::kCreatedAt, core::Comparison::kLess, false, {}, 1'000'005, 0, {}}};
+    if (const auto ids = tables.select_ids(early, std::nullopt, 10, 2s)) {
+      EXPECT_EQ(ids->ids.size(), flushed_ ? 2u : 4u);
+    }
+    if (const auto count = tables.count(early, 100, 2s)) {
+      EXPECT_EQ(*count, flushed_ ? 2u : 4u);
+    }
+  }
+
+  void expect_right(const LoadedState& loaded) const {
+    const std::uint64_t ready = kJobsBefore - kJobsBefore / 3;
+    EXPECT_EQ(loaded.jobs.size(), flushed_ ? ready - 1 : ready);  // one gone, one ended, one new
+    EXPECT_EQ(loaded.queues.size(), flushed_ ? 3u : 2u);
+    EXPECT_EQ(loaded.keys.size(), 1u);
+    EXPECT_EQ(loaded.uniques.size(), 1u);
+    EXPECT_EQ(loaded.leases.size(), flushed_ ? 2u : 1u);
+    EXPECT_EQ(loaded.loaded_progress.seq, Seq{flushed_ ? 2u : 1u});
+  }
+
+  void look_again() {
+    const auto opened = open_sqlite_store(sqlite_options(directory_));
+    ASSERT_TRUE(opened.has_value()) << opened.error().message;
+    const auto newest = opened->journal->extent()->newest;
+    if (appended_) {
+      EXPECT_EQ(newest, Seq{kRowsBefore + 1}) << "what was answered is lost";
+    }
+    appended_ = newest == Seq{kRowsBefore + 1};
+    const auto progress = opened->tables->progress();
+    if (flushed_) {
+      EXPECT_EQ(progress->seq, Seq{2}) << "what was flushed is lost";
+    }
+    flushed_ = progress->seq == Seq{2};
+    if (!blob_put_) blob_put_ = opened->tables->get_blob("statistics").value() == "new";
+    look(*opened);
+  }
+
+  static void expect_sound(const std::string& directory) {
+    const auto report = verify_store(directory);
+    ASSERT_TRUE(report.has_value()) << report.error().message;
+    EXPECT_THAT(report->problems, IsEmpty());
+  }
+
+  TemporaryDirectory before_;
+  const std::vector<JournalRow> rows_ = make_rows(kRowsBefore + 1);
+
+  std::string directory_;
+  bool appended_ = false;
+  bool flushed_ = false;
+  bool blob_put_ = false;
+};
+
+TEST_F(FailingCalls, EachOnce) {
+  std::vector<std::uint64_t> writes;
+  std::uint64_t number = 1;
+  for (; live_with_fault(number, Lasts::kOnce, SQLITE_IOERR_WRITE); ++number) {
+    ASSERT_FALSE(HasFailure()) << "call " << number;
+    if (struck_write_) writes.push_back(number);
+  }
+  EXPECT_GT(number, 300u) << "there must be calls to fail";
+  EXPECT_GT(writes.size(), 20u);
+  for (const std::uint64_t write : writes) {
+    live_with_fault(write, Lasts::kOnce, SQLITE_FULL);
+    ASSERT_FALSE(HasFailure()) << "write " << write << " for want of room";
+  }
+}
+
+TEST_F(FailingCalls, AllFromOneOn) {
+  for (std::uint64_t number = 1; live_with_fault(number, Lasts::kForGood, SQLITE_IOERR_WRITE);
+       number += 3) {
+    ASSERT_FALSE(HasFailure()) << "from call " << number;
+  }
+}
+
+}  // namespace
+}  // namespace millrace::store
