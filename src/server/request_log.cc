@@ -29,6 +29,7 @@ void RequestLog::answered(const http::RequestRecord& record) {
                                   {"peer", record.peer}};
   if (!record.token_name.empty()) fields.emplace_back("token", record.token_name);
   if (!record.problem.empty()) fields.emplace_back("code", record.problem);
+  if (!record.note.empty()) fields.emplace_back("why", record.note);
   log_.log(level, "request", fields);
 }
 

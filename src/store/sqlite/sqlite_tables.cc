@@ -113,7 +113,12 @@ Status SqliteTables::load(StateVisitor& visitor) { return readers_->borrow()->lo
 Result<Progress> SqliteTables::progress() { return readers_->borrow()->progress(); }
 
 Result<std::vector<core::Job>> SqliteTables::fetch(const std::vector<JobId>& ids) {
-  return readers_->borrow()->fetch(ids);
+  auto jobs = readers_->borrow()->fetch(ids);
+  // Decisions rest on it whose callers are told no more than that the storage is not available.
+  if (!jobs) {
+    log_.error("jobs can't be read", {{"file", database_->path()}, {"why", jobs.error().message}});
+  }
+  return jobs;
 }
 
 Result<JobHistory> SqliteTables::history(const JobId& id) {
