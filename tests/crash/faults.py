@@ -29,10 +29,6 @@ class Skipped(Exception):
     """Why a fault can't be injected here."""
 
 
-class ServedWrong(Trouble):
-    """A server came up on harmed files and showed something else than what had been there."""
-
-
 # The process is killed, stopped, asked to go.
 
 
@@ -234,14 +230,24 @@ def damaged(rig):
             content[rig.dice.randrange(len(content))] ^= 1 << rig.dice.randrange(8)
         path.write_bytes(content)
 
-    try:
-        harm_files(rig, f"bits flipped in {name}", name, flip)
-    except ServedWrong as wrong:
-        # Rows of the journal carry checksums, those of the tables do not: what is flipped in
-        # jobs.db is noticed only where it breaks the structure that is read.
-        if name != "jobs.db":
-            raise
-        rig.gap("damage in jobs.db goes unnoticed", str(wrong))
+    harm_files(rig, f"bits flipped in {name}", name, flip, must_verify_badly=True)
+
+
+def misplaced(rig):
+    """A page is written over another."""
+    name, size = rig.dice.choice((("journal.db", 8192), ("jobs.db", 16384)))
+
+    def swap(data):
+        path = data / name
+        content = bytearray(path.read_bytes())
+        pages = len(content) // size
+        if pages < 3:
+            raise Trouble(f"{name} has {pages} pages only")
+        source, target = rig.dice.sample(range(1, pages), 2)
+        content[target * size : (target + 1) * size] = content[source * size : (source + 1) * size]
+        path.write_bytes(content)
+
+    harm_files(rig, f"a page of {name} misplaced", name, swap, must_verify_badly=True)
 
 
 def truncated(rig):
@@ -303,7 +309,7 @@ def stop_for_files(rig):
         raise Trouble(f"SIGTERM: exit status {rig.server.process.returncode}")
 
 
-def harm_files(rig, what, name, harm, must_refuse=False):
+def harm_files(rig, what, name, harm, must_refuse=False, must_verify_badly=False):
     """`harm(directory)` is done to the files of a stopped server, which is then started. Whatever
     it does then is thrown away; clients do not see it.
     """
@@ -314,22 +320,27 @@ def harm_files(rig, what, name, harm, must_refuse=False):
     good, _ = look(rig)
     put_back(kept, data)
     harm(data)
+    verified = harness.run("admin", "verify", "--data", data)
     harmed, said = look(rig)
-    verified = harness.run("admin", "verify", "--data", data).returncode if harmed else None
     put_back(kept, data)
     shutil.rmtree(kept)
     rig.server.port = port
     rig.start()
+    if must_verify_badly and (verified.returncode != 1 or name not in verified.stderr):
+        raise Trouble(f"{what}: a verification does not find it: {verified}")
     if harmed is None:
         if name not in said:
             raise Trouble(f"{what}: the refusal does not name it:\n{said[-1500:]}")
         rig.note(f"{what}: refused: {said.strip()[-300:]}")
         return
-    rig.note(f"{what}: served; verify exits with {verified}")
+    rig.note(f"{what}: served; verify exits with {verified.returncode}")
     if must_refuse:
         raise Trouble(f"{what}: served all the same")
     if isinstance(harmed, str):
-        raise ServedWrong(f"{what}: served, and could not list: {harmed}")
+        # What needs the page is refused, and the log says which page it is.
+        if "storage_unavailable" not in harmed or name not in said:
+            raise Trouble(f"{what}: served, and could not list: {harmed}\n{said[-1500:]}")
+        return
     compare(what, good, harmed)
 
 
@@ -348,7 +359,7 @@ def look(rig):
         rig.note(f"no listing: {str(error)[-300:]}")
         if rig.alive() and rig.server._ready():
             rig.server.kill()
-            return str(error)[-300:], ""
+            return str(error)[-300:], rig.server.log[mark:]
     try:
         status = rig.server.wait(REFUSAL_TIMEOUT_S)
     except subprocess.TimeoutExpired as error:
@@ -371,14 +382,14 @@ def compare(what, good, harmed):
     harmed = {job["id"]: job for job in harmed if job["queue"] != "brief"}
     if good.keys() != harmed.keys():
         differing = sorted(good.keys() ^ harmed.keys())
-        raise ServedWrong(f"{what}: served with other jobs, {len(differing)}: {differing[:3]}")
+        raise Trouble(f"{what}: served with other jobs, {len(differing)}: {differing[:3]}")
     for job_id, job in good.items():
         # Time goes on: what was not at its end may have changed its state, but not its payload.
         names = list(job) if job["state"] in history.TERMINAL else ["payload", "queue", "type"]
         for name in names:
             if harmed[job_id][name] != job[name]:
                 values = f"{str(harmed[job_id][name])[:120]}, not {str(job[name])[:120]}"
-                raise ServedWrong(f"{what}: served job {job_id} with another {name}: {values}")
+                raise Trouble(f"{what}: served job {job_id} with another {name}: {values}")
 
 
 # The wall clock.
@@ -444,6 +455,7 @@ FAULTS = {
     "memory": memory,
     "few-keys": few_keys,
     "damaged": damaged,
+    "misplaced": misplaced,
     "truncated": truncated,
     "older": older,
     "foreign": foreign,

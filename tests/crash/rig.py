@@ -1,6 +1,5 @@
 """One server with its clients, for one round."""
 
-import collections
 import json
 import os
 import pathlib
@@ -82,16 +81,10 @@ class Rig:
         self.kills = 0
         self.clock_offset_s = 0
         self.log = []
-        self.gaps = collections.Counter()  # known ones
         self.begin = time.monotonic()
 
     def note(self, text):
         self.log.append(f"{time.monotonic() - self.begin:7.2f} s  {text}")
-
-    def gap(self, what, details):
-        """Something that is known not to hold yet: counted and told, never passed over."""
-        self.gaps[what] += 1
-        self.note(f"known gap: {details}")
 
     # The server.
 

@@ -41,7 +41,7 @@ class Round:
         self.skipped = {}
         self.figures = collections.Counter()
         self.findings = []  # texts; empty: all well
-        self.gaps, self.log = collections.Counter(), []
+        self.log = []
         self.plan = self.draw()
 
     def draw(self):
@@ -64,7 +64,7 @@ class Round:
             self.findings.append(f"the test itself failed:\n{traceback.format_exc()}")
         finally:
             self.figures["kills"] += rig.kills
-            self.gaps, self.log = rig.gaps, rig.log
+            self.log = rig.log
             rig.close(keep=bool(self.findings))
         return self
 
@@ -121,7 +121,6 @@ class Tally:
         self.figures = collections.Counter()
         self.faults = collections.Counter()
         self.skipped = {}
-        self.gaps = collections.Counter()
         self.failed = 0
 
     def add(self, done):
@@ -133,7 +132,6 @@ class Tally:
                 self.figures[name] += number
         self.faults.update(done.faults)
         self.skipped.update(done.skipped)
-        self.gaps.update(done.gaps)
         self.failed += bool(done.findings)
 
     def headline(self):
@@ -152,7 +150,6 @@ class Tally:
         )
         lines = [f"faults: {done}", f"also: {other}"]
         lines += [f"skipped: {name}: {why}" for name, why in sorted(self.skipped.items())]
-        lines += [f"known gap: {what}: {number} times" for what, number in self.gaps.items()]
         return "\n".join(lines)
 
 

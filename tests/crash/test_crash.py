@@ -4,13 +4,13 @@ rounds that are tampered with, whose violations must be found.
 
 import pathlib
 import shutil
-import sqlite3
 import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 import run
+import harness  # whose folder run has added
 from faults import FAULTS
 
 ROUNDS = 30
@@ -20,11 +20,7 @@ LEAST_ACKNOWLEDGED = 20_000
 
 def tamper(rig, statement):
     """Runs one statement on the tables of a server that is not running."""
-    database = sqlite3.connect(rig.server.data / "jobs.db")
-    with database:
-        changed = database.execute(statement).rowcount
-    database.close()
-    if changed != 1:
+    if harness.change_database(rig.server.data / "jobs.db", statement) != 1:
         raise RuntimeError("nothing was tampered with")
 
 

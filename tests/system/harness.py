@@ -4,6 +4,7 @@ a directory of its own, and is ended by its process id. What it logged is shown 
 
 import datetime
 import itertools
+import json
 import os
 import pathlib
 import random
@@ -74,6 +75,47 @@ def run(*args, stdin=None, env=None, cwd=None, timeout=30):
         text=True,
         check=False,
     )
+
+
+def read_database(path, statement):
+    """The first value of what a statement gives, of a database that no server has open."""
+    program = (
+        "import json, os, sqlite3, sys\n"
+        "database = sqlite3.connect(sys.argv[1])\n"
+        "print(json.dumps(database.execute(sys.argv[2]).fetchone()[0]), flush=True)\n"
+        "os._exit(0)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(path), statement],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return json.loads(done.stdout)
+
+
+def change_database(path, *statements):
+    """Runs statements on a database that no server has open, and returns how many rows the last one
+    changed. Python's SQLite knows nothing of the checksums of pages; so it ends before it moves its
+    change from the write-ahead log, which has none, into the file. The server does that.
+    """
+    program = (
+        "import os, sqlite3, sys\n"
+        "database = sqlite3.connect(sys.argv[1], isolation_level=None)\n"
+        "database.execute('PRAGMA wal_autocheckpoint = 0')\n"
+        "database.execute('BEGIN')\n"
+        "for statement in sys.argv[2:]: changed = database.execute(statement).rowcount\n"
+        "database.execute('COMMIT')\n"
+        "print(changed, flush=True)\n"
+        "os._exit(0)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(path), *statements],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return int(done.stdout)
 
 
 def uuid7():

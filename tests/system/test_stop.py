@@ -5,7 +5,6 @@ on.
 import os
 import shutil
 import signal
-import sqlite3
 import threading
 import time
 
@@ -247,21 +246,25 @@ class NotStarting(harness.MillraceCase):
         for _ in range(20):
             self.submit(payload="canary-canary")
         server.kill()
-        database = sqlite3.connect(server.data / "journal.db")
-        (table,) = [
-            name
-            for name, in database.execute("select name from sqlite_master where type = 'table'")
-            if "body" in [row[1] for row in database.execute(f"pragma table_info({name})")]
-        ]
-        seq, body = database.execute(
-            f"select seq, body from {table} order by seq desc limit 1"
-        ).fetchone()
-        broken = bytearray(body)
+        seq = harness.read_database(server.data / "journal.db", "select max(seq) from journal")
+        body = harness.read_database(
+            server.data / "journal.db", f"select hex(body) from journal where seq = {seq}"
+        )
+        broken = bytearray.fromhex(body)
         broken[len(broken) // 2] ^= 1
-        database.execute(f"update {table} set body = ? where seq = ?", (bytes(broken), seq))
-        database.commit()
-        database.close()
+        harness.change_database(
+            server.data / "journal.db",
+            f"update journal set body = x'{broken.hex()}' where seq = {seq}",
+        )
         self.refusal(server, "journal", seq)
+
+    def test_an_altered_page_is_named(self):
+        for name, size in (("journal.db", 8192), ("jobs.db", 16384)):
+            server = self.stopped_server_with_jobs()
+            content = bytearray((server.data / name).read_bytes())
+            content[size + 100] ^= 1
+            (server.data / name).write_bytes(content)
+            self.refusal(server, f"{name}, page 2: its checksum does not fit")
 
     def test_a_journal_with_a_gap(self):
         server = self.new_server().start()
@@ -269,16 +272,10 @@ class NotStarting(harness.MillraceCase):
         for _ in range(20):
             self.submit()
         server.kill()
-        database = sqlite3.connect(server.data / "journal.db")
-        (table,) = [
-            name
-            for name, in database.execute("select name from sqlite_master where type = 'table'")
-            if "body" in [row[1] for row in database.execute(f"pragma table_info({name})")]
-        ]
-        (last,) = database.execute(f"select max(seq) from {table}").fetchone()
-        database.execute(f"delete from {table} where seq = ?", (last - 3,))
-        database.commit()
-        database.close()
+        last = harness.read_database(server.data / "journal.db", "select max(seq) from journal")
+        harness.change_database(
+            server.data / "journal.db", f"delete from journal where seq = {last - 3}"
+        )
         server.spawn()
         try:
             self.assertNotEqual(server.wait(3), 0)
