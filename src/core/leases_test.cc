@@ -248,5 +248,72 @@ TEST(Ack, AReleasedJobTakesItsPlaceBeforeTheJobsThatComeWithIt) {
   EXPECT_EQ(scenario.job("a").state, State::kRunning);
 }
 
+TEST(Ack, TextThatIsTooLongIsCutBetweenCharacters) {
+  Scenario s;
+  with_running(s, "a");
+  AckItem item = s.ack_of("a", AckOutcome::kFailed);
+  // The bound falls into the two bytes of the last character that would fit.
+  item.error->message = SharedBytes(std::string(kMaxErrorMessageBytes - 1, 'x') + "\u00fc");
+  item.error->stack = SharedBytes(std::string(kMaxErrorStackBytes + 1, '\x80'));  // no character
+  item.logs = {{{}, 1, SharedBytes(std::string(kMaxLogLineBytes, 'y') + "z")}};
+  s.ack(item);
+  EXPECT_EQ(s.job("a").last_error->message.view(), std::string(kMaxErrorMessageBytes - 1, 'x'));
+  EXPECT_EQ(s.job("a").last_error->stack.view(), "");
+  const auto view = s.machine().view(Scenario::id("a"));
+  EXPECT_EQ(view->logs.at(0).message.view(), std::string(kMaxLogLineBytes, 'y'));
+}
+
+TEST(Logs, OfOneRequestThatAreMoreThanAnAttemptMayKeepLoseTheirOwnFirstLines) {
+  Scenario s;
+  with_running(s, "a");
+  const LogEntry line{{}, 1, SharedBytes(std::string(kMaxLogLineBytes, 'x'))};
+  const std::size_t most = kMaxLogBytesPerAttempt / kMaxLogLineBytes;
+  AppendLogs logs;
+  logs.items = {{Scenario::id("a"), s.token("a"), line}};
+  s.decide(logs);
+  logs.items.assign(most + 2, {Scenario::id("a"), s.token("a"), line});
+  s.decide(logs);
+  const auto view = s.machine().view(Scenario::id("a"));
+  ASSERT_EQ(view->logs.size(), most);
+  EXPECT_EQ(view->logs.front().seq, 4u);  // without the one before, and two of its own
+  EXPECT_EQ(view->logs.back().seq, most + 3);
+}
+
+TEST(Logs, OfOneRequestForSeveralLeasesAreAnsweredEachOnItsOwn) {
+  Scenario s;
+  s.enqueue({Scenario::spec("a"), Scenario::spec("b")});
+  s.claim(2);
+  const LogEntry line{{}, 1, SharedBytes("x")};
+  AppendLogs logs;
+  logs.items = {{Scenario::id("a"), s.token("a"), line},
+                {Scenario::id("a"), LeaseToken{1}, line},
+                {Scenario::id("b"), s.token("b"), line}};
+  const auto reply = std::get<ItemsReply>(s.decide(logs));
+  EXPECT_FALSE(reply.items.at(0).refusal);
+  EXPECT_EQ(reply.items.at(1).refusal.why, Rejection::kLeaseLost);
+  EXPECT_FALSE(reply.items.at(2).refusal);
+  EXPECT_EQ(s.machine().view(Scenario::id("a"))->logs.size(), 1u);
+  EXPECT_EQ(s.machine().view(Scenario::id("b"))->logs.size(), 1u);
+}
+
+TEST(Lease, IsExtendedByNothingWhenNothingWasMissed) {
+  Scenario s;
+  with_running(s, "a");
+  const auto before = s.machine().digest();
+  std::vector<Event> events;
+  s.machine().extend_leases(Duration{0}, s.now(), events);
+  EXPECT_TRUE(events.empty());
+  EXPECT_TRUE(s.machine().digest() == before);
+}
+
+TEST(Retry, TheDelayBeforeTheFirstAttemptIsTheFirst) {
+  RetryPolicy policy{RetryStrategy::kList, {}, {}, 0, {Duration{10}, Duration{20}}};
+  EXPECT_EQ(retry_delay_bounds(policy, 0).least, Duration{10});
+  policy.delays.clear();
+  EXPECT_EQ(retry_delay_bounds(policy, 1).most, Duration{0});
+  policy = {RetryStrategy::kFixed, Duration{300}, Duration{200}, 0, {}};
+  EXPECT_EQ(retry_delay_bounds(policy, 5).most, Duration{200});
+}
+
 }  // namespace
 }  // namespace millrace::core

@@ -250,6 +250,34 @@ TEST(Queues, AreMadeByPutAndByPauseAndChangedByPatch) {
   EXPECT_EQ(std::get<QueueReply>(s.decide(GetQueues{})).queues.size(), 2u);
 }
 
+TEST(Queues, ThatAreNotThereHaveNoVersionNothingToPurgeAndNothingToShow) {
+  Scenario s;
+  const SharedBytes none("none");
+  for (const bool replace : {false, true}) {
+    const auto reply = std::get<QueueReply>(s.decide(SetQueue{none, replace, {}, 1u}));
+    EXPECT_EQ(reply.refusal.why, replace ? Rejection::kVersionConflict : Rejection::kNotFound);
+  }
+  EXPECT_EQ(std::get<QueueReply>(s.decide(NotePurge{none, 3})).refusal.why, Rejection::kNotFound);
+  EXPECT_EQ(std::get<QueueReply>(s.decide(GetQueues{none})).refusal.why, Rejection::kNotFound);
+  EXPECT_TRUE(std::get<QueueReply>(s.decide(GetQueues{})).queues.empty());
+}
+
+TEST(Queues, TellSinceWhenTheirOldestJobIsReadyWhateverItsPriority) {
+  Scenario s;
+  auto job = Scenario::spec("a");
+  job.priority = INT16_MAX;
+  s.wait_ms(10);
+  s.enqueue(job);
+  const Time first = s.now();
+  s.wait_ms(10);
+  job = Scenario::spec("b", "mail", "other");
+  job.priority = -1;
+  s.enqueue(job);
+  EXPECT_EQ(s.queue().oldest_ready_at, first);
+  EXPECT_EQ(s.claim(1, {"mail"}, {"send"}), "a");
+  EXPECT_EQ(s.queue().oldest_ready_at, first + Duration{10});
+}
+
 TEST(Epoch, TokensOfANewTermLieAboveAllBefore) {
   Scenario s;
   s.enqueue("a");

@@ -162,6 +162,8 @@ TEST(ErrorFingerprint, IsOneForErrorsThatDifferInNumbersAndQuotedText) {
   EXPECT_EQ(error_fingerprint("T", "user 42 not found in \"mail\""),
             error_fingerprint("T", "user 7 not found in \"x\""));
   EXPECT_EQ(error_fingerprint("T", "at 0xdeadbeef01"), error_fingerprint("T", "at 0xcafe02"));
+  EXPECT_EQ(error_fingerprint("T", "no `a b`, no 'c'"), error_fingerprint("T", "no `x`, no 'y z'"));
+  EXPECT_NE(error_fingerprint("T", "it's open"), error_fingerprint("T", "its open"));
   EXPECT_NE(error_fingerprint("T", "user not found"), error_fingerprint("T", "queue not found"));
   EXPECT_NE(error_fingerprint("T", "x"), error_fingerprint("U", "x"));
   EXPECT_NE(error_fingerprint("", ""), 0u);

@@ -5,6 +5,7 @@
 namespace millrace::core {
 
 const std::optional<Duration>& Retention::of(State state) const {
+  MILLRACE_CHECK(is_terminal(state));
   switch (state) {
     case State::kSucceeded:
       return succeeded;
@@ -12,13 +13,9 @@ const std::optional<Duration>& Retention::of(State state) const {
       return dead;
     case State::kCancelled:
       return cancelled;
-    case State::kExpired:
-      return expired;
     default:
-      break;
+      return expired;
   }
-  MILLRACE_CHECK(is_terminal(state));
-  return succeeded;
 }
 
 bool operator==(const QueueSettings& a, const QueueSettings& b) {
