@@ -218,8 +218,8 @@ void add_admin_verify(CLI::App& app, int& exit_code) {
   command.add_option("DIRECTORY,--data", *directory, "The data directory, or a backup")
       ->type_name("");
   command.footer(
-      "Reads the journal and the tables, checks every checksum, the chain of rows, and that both\n"
-      "agree. Changes nothing.\n"
+      "Reads every page, checks every checksum, the chain of rows, and that journal and tables\n"
+      "agree. Names what is damaged; changes nothing.\n"
       "Example:\n"
       "  millrace admin verify /backup/millrace-2026-03-01");
   command.callback([directory, &exit_code] {
