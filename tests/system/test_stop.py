@@ -264,7 +264,11 @@ class NotStarting(harness.MillraceCase):
             content = bytearray((server.data / name).read_bytes())
             content[size + 100] ^= 1
             (server.data / name).write_bytes(content)
-            self.refusal(server, f"{name}, page 2: its checksum does not fit")
+            named = f"{name}, page 2: its checksum does not fit"
+            self.refusal(server, named)
+            verified = harness.run("admin", "verify", "--data", server.data)
+            self.assertEqual(verified.returncode, 1, verified)
+            self.assertIn(named, verified.stderr)
 
     def test_a_journal_with_a_gap(self):
         server = self.new_server().start()
