@@ -108,7 +108,7 @@ void World::start() {
   marks_.hit_if(shard_->machine().live_leases() > 0, Mark::kRestartWithLeases);
   durable_ = auditor_.folded();
   auditor_.started(now, shard_->figures().applied, shard_->figures().epoch);
-  auditor_.stalled(std::clamp(alive_until.value_or(last), last, now), now);
+  auditor_.stalled(std::min(alive_until.value_or(last), now), now);
   slept_at_ = now;
   row_since_.reset();
   failing_since_.reset();

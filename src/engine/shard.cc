@@ -293,7 +293,8 @@ Result<std::unique_ptr<Shard>> Shard::recover(ShardOptions options, store::Store
   // The shard's clock never goes back, whatever the wall clock says.
   const Time last = recovered->machine->facts().at;
   now = std::max(now, last);
-  Duration gap = now - std::clamp(alive_until.value_or(last), last, now);
+  // It may be earlier than the last row: that was decided while nothing could be committed.
+  Duration gap = now - std::min(alive_until.value_or(last), now);
   if (mutated(Mutant::kLeasesExpiredAtRestart)) gap = Duration{0};
   const Epoch epoch = epoch_after(recovered->last_epoch, now);
   auto impl =

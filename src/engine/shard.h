@@ -58,7 +58,7 @@ class Shard {
  public:
   // Recovers from the store: loads the tables, replays the journal after them, checks that it
   // continues without a gap, and decides the new term's first batch (epoch, grace for live leases
-  // since `alive_until`, the last instant that the former process is known to have lived).
+  // since `alive_until`, the last instant at which the former process is known to have served).
   // `journal` and `tables` are used for reads only.
   static Result<std::unique_ptr<Shard>> recover(ShardOptions options, store::Store& store, Time now,
                                                 std::optional<Time> alive_until,

@@ -289,5 +289,18 @@ TEST(Shard, ManyBigDeadJobsAreRetriedInParts) {
   for (const auto& item : reply.items) EXPECT_EQ(item.state, core::State::kReady);
 }
 
+TEST(Shard, WhatTheLastProcessOwedSinceBeforeItsLastRowIsGivenBack) {
+  MemoryWorld world;
+  world.now_answer<core::EnqueueReply>(World::enqueue("a"));
+  world.now_answer<core::ClaimReply>(World::waiting(World::claim()));
+  const Time expires = *world.machine().view(World::id("a"))->job.lease_expires_at;
+  const Time served_until = world.now;
+  world.now += Duration{900};
+  world.now_answer<core::EnqueueReply>(World::enqueue("b"));
+  world.crash(Duration{200}, served_until);
+  world.run();
+  EXPECT_EQ(world.machine().view(World::id("a"))->job.lease_expires_at, expires + Duration{1'100});
+}
+
 }  // namespace
 }  // namespace millrace::engine

@@ -70,10 +70,7 @@ Driver::Driver(DriverOptions options, Parts parts, std::unique_ptr<engine::Shard
 Driver::~Driver() {
   stop();
   projection_.reset();  // which would stamp too
-  const engine::Shard::Figures figures = shard_->figures();
-  if (!ended_ && figures.live_leases > 0) {
-    stamp(std::min(stopped_at_, figures.owed_since.value_or(stopped_at_)));
-  }
+  if (!ended_) stamp(std::min(stopped_at_, shard_->figures().owed_since.value_or(stopped_at_)));
 }
 
 void Driver::stop() {
@@ -306,9 +303,7 @@ void Driver::on_flush_done(Status status, const engine::Flush& flush,
 void Driver::do_chores() {
   const DriverStatus status = this->status();
   const Time now = clock_.now();
-  if (status.figures.live_leases > 0 && !status.ended) {
-    stamp(std::min(now, status.figures.owed_since.value_or(now)));
-  }
+  if (!status.ended) stamp(std::min(now, status.figures.owed_since.value_or(now)));
   const bool overslept =
       to_ms(now) - wakeup_ms_.load(std::memory_order_relaxed) > kLateWakeup.count();
   if (status.wall_ahead > core::kMaxClockLag || overslept) {
