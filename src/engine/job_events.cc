@@ -72,27 +72,32 @@ class Life {
     ended(verdict(attempt, place));
   }
 
-  // What became of the job when the attempt failed: it is dead or cancelled if that was its end, or
-  // if only an operator's retry brought it to its next attempt.
+  // What became of the job when the attempt failed: it is cancelled if that was asked for while it
+  // ran; dead if that was its end, or if only an operator's retry brought it to its next attempt.
   std::string_view verdict(const core::Attempt& attempt, Place place) const {
-    if (place == Place::kLatest && view_.job.state == core::State::kCancelled &&
-        view_.job.finished_at == attempt.finished_at) {
-      return "job.cancelled";
-    }
+    const auto asked = [&](const core::Mark& mark) {
+      return mark.kind == core::MarkKind::kCancelRequested && mark.attempt == attempt.attempt &&
+             mark.at >= attempt.started_at && mark.at <= *attempt.finished_at;
+    };
+    if (std::ranges::any_of(view_.marks, asked)) return "job.cancelled";
     if (place == Place::kLatest && view_.job.state == core::State::kDead) return "job.dead";
     return retried_before_next(attempt) ? "job.dead" : "job.retrying";
   }
 
+  // An operator's retry is the first that befell the job after the attempt: not where it was
+  // cancelled, while it waited for its next attempt, and retried then.
   bool retried_before_next(const core::Attempt& attempt) const {
     std::optional<Time> next_start;
     for (const core::Attempt& other : view_.attempts) {
       if (other.n == attempt.n + 1) next_start = other.started_at;
     }
     if (view_.job.latest.n == attempt.n + 1) next_start = view_.job.latest.started_at;
-    return std::ranges::any_of(view_.marks, [&](const core::Mark& mark) {
-      return mark.kind == core::MarkKind::kRetried && mark.at >= *attempt.finished_at &&
-             (!next_start || mark.at <= *next_start);
-    });
+    for (const core::Mark& mark : view_.marks) {  // in order of time
+      if (mark.at < *attempt.finished_at || (next_start && mark.at > *next_start)) continue;
+      if (mark.kind == core::MarkKind::kCancelled) return false;
+      if (mark.kind == core::MarkKind::kRetried) return true;
+    }
+    return false;
   }
 
   void tell_mark(const core::Mark& mark) {

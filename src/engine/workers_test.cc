@@ -1,0 +1,86 @@
+#include "engine/workers.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::engine {
+namespace {
+
+constexpr Time kNow = time_from_ms(1'700'000'000'000);
+
+WorkerInfo info(const std::string& id) {
+  WorkerInfo info;
+  info.id = SharedBytes(id);
+  return info;
+}
+
+TEST(Workers, AreToldTheirStateWithEveryPollAndACancellationOnce) {
+  Workers workers;
+  workers.seen(info("anna"), kNow);
+  EXPECT_FALSE(workers.has_news("anna"));
+  workers.set_state("anna", WorkerState::kStopping);
+  workers.set_state("anna", WorkerState::kQuiet);  // never back
+  EXPECT_EQ(workers.state("anna"), WorkerState::kStopping);
+  WorkerOrder cancel;
+  cancel.kind = WorkerOrder::Kind::kCancel;
+  workers.order("anna", cancel);
+  EXPECT_TRUE(workers.has_news("anna"));
+  auto orders = workers.take_orders("anna");
+  ASSERT_EQ(orders.size(), 2U);
+  EXPECT_EQ(orders[0].kind, WorkerOrder::Kind::kStop);
+  EXPECT_EQ(orders[1].kind, WorkerOrder::Kind::kCancel);
+  EXPECT_FALSE(workers.has_news("anna"));
+  orders = workers.take_orders("anna");
+  ASSERT_EQ(orders.size(), 1U);
+  EXPECT_EQ(orders[0].kind, WorkerOrder::Kind::kStop);
+}
+
+TEST(Workers, ThatAreNotKnownAreActiveAndAreToldNothing) {
+  Workers workers;
+  workers.claims({});
+  workers.alive("nobody", kNow);
+  workers.set_state("nobody", WorkerState::kQuiet);
+  workers.order("nobody", {});
+  EXPECT_EQ(workers.state("nobody"), WorkerState::kActive);
+  EXPECT_FALSE(workers.knows("nobody"));
+  EXPECT_FALSE(workers.has_news("nobody"));
+  EXPECT_TRUE(workers.take_orders("nobody").empty());
+}
+
+TEST(Workers, ThatNeverPollPileUpNoOrdersWithoutEnd) {
+  Workers workers;
+  workers.seen(info("anna"), kNow);
+  for (int i = 0; i < 20'000; ++i) workers.order("anna", {WorkerOrder::Kind::kCancel, {}, {}});
+  EXPECT_EQ(workers.take_orders("anna").size(), 10'000U);
+}
+
+TEST(Workers, PastTheBoundAreServedAndNotRemembered) {
+  const core::Machine machine{core::MachineOptions{}};
+  Workers workers;
+  for (std::size_t i = 0; i < kMaxWorkers; ++i) workers.seen(info(std::to_string(i)), kNow);
+  workers.seen(info("stranger"), kNow);
+  workers.introduce(SharedBytes("holder"), kNow);
+  EXPECT_FALSE(workers.knows("stranger"));
+  EXPECT_FALSE(workers.knows("holder"));
+  workers.seen(info("0"), kNow + kWorkerRemembered);  // one of those known
+  workers.forget_stale(machine, kNow + kWorkerRemembered + Duration{1});
+  EXPECT_TRUE(workers.knows("0"));
+  EXPECT_FALSE(workers.knows("1"));
+  workers.seen(info("stranger"), kNow);
+  EXPECT_TRUE(workers.knows("stranger"));
+}
+
+TEST(Workers, AreSeenWhenTheyShowATokenAndIntroducedOnce) {
+  const core::Machine machine{core::MachineOptions{}};
+  Workers workers;
+  workers.introduce(SharedBytes("anna"), kNow);
+  workers.introduce(SharedBytes("anna"), kNow + Duration{9});
+  EXPECT_EQ(workers.view("anna", machine).first_seen_at, kNow);
+  workers.alive("anna", kNow + Duration{500});
+  workers.alive("anna", kNow + Duration{100});
+  EXPECT_EQ(workers.view("anna", machine).last_seen_at, kNow + Duration{500});
+  workers.seen(info("anna"), kNow + Duration{200});
+  EXPECT_EQ(workers.view("anna", machine).last_seen_at, kNow + Duration{500});
+}
+
+}  // namespace
+}  // namespace millrace::engine
