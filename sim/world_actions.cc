@@ -145,7 +145,8 @@ bool World::act_on_process(Dice& dice) {
   } else if (strikes(Knob::kStandstill)) {
     stand_still(dice);
   } else if (strikes(Knob::kWallStep)) {
-    const Duration by = dice.time_up_to(Duration{3'600'000}) * (dice.chance(500) ? 1 : -1);
+    const int direction = dice.chance(500) ? 1 : -1;
+    const Duration by = direction * dice.time_up_to(Duration{3'600'000});
     story_.tell("the wall clock is set by {} ms", by.count());
     clock_.step_wall(by);
   } else {
