@@ -47,11 +47,18 @@ std::size_t StatisticsSeries::histogram_entries() const {
 }
 
 void StatisticsSeries::shed() {
-  std::deque<StatisticsSlot>& slots = rings_.back().slots;
-  for (std::size_t i = 0; i < slots.size(); ++i) {
-    if (i > slots.size() / 4 && !slots[i].run.entries().empty()) break;
-    slots[i].wait.clear();
-    slots[i].run.clear();
+  const auto holds_some = [](const StatisticsSlot& slot) {
+    return !slot.wait.entries().empty() || !slot.run.entries().empty();
+  };
+  for (auto ring = rings_.rbegin(); ring != rings_.rend(); ++ring) {
+    auto left = (std::ranges::count_if(ring->slots, holds_some) + 3) / 4;
+    if (left == 0) continue;
+    for (StatisticsSlot& slot : ring->slots) {
+      if (!holds_some(slot)) continue;
+      slot.wait.clear();
+      slot.run.clear();
+      if (--left == 0) return;
+    }
   }
 }
 

@@ -57,7 +57,7 @@ class StatisticsSeries {
   std::array<StatisticsRing, kRings>& rings() { return rings_; }
   const std::array<StatisticsRing, kRings>& rings() const { return rings_; }
   std::size_t histogram_entries() const;
-  // Lets go of the percentiles of the oldest quarter of the coarse ring.
+  // Lets go of a quarter of the percentiles, the oldest ones, of the coarsest ring that holds any.
   void shed();
 
  private:

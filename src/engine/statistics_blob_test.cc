@@ -1,0 +1,167 @@
+// Blobs whose checksum fits and whose content does not: from another version, or made on purpose.
+#include "engine/statistics_blob.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "engine/statistics.h"
+
+namespace millrace::engine {
+namespace {
+
+std::string varint(std::uint64_t value) {
+  std::string bytes;
+  for (; value >= 0x80; value >>= 7) bytes += static_cast<char>(value | 0x80);
+  return bytes + static_cast<char>(value);
+}
+std::string numbers(const std::vector<std::uint64_t>& values) {
+  std::string bytes;
+  for (const std::uint64_t value : values) bytes += varint(value);
+  return bytes;
+}
+std::string text(const std::string& value) { return varint(value.size()) + value; }
+
+std::string sealed(const std::string& content) {
+  std::string blob = "MRS1" + content;
+  const Fingerprint sum = fingerprint(blob);
+  blob.append(reinterpret_cast<const char*>(sum.bytes.data()), sum.bytes.size());
+  return blob;
+}
+// Of one series, with a slot in the finest ring and none in the others; as slot, the numbers after
+// its index: counts, wait, run.
+std::string with_slot(const std::vector<std::uint64_t>& slot) {
+  return numbers({5, 1}) + text("mail") + text("send") + numbers({1, 1'000}) + numbers(slot) +
+         numbers({0, 0});
+}
+
+TEST(StatisticsBlob, ReadsWhatTheseTestsWrite) {
+  const auto saved = read_blob(sealed(with_slot({1, 2, 3, 4, 5, /* wait */ 1, 7, 9, /* run */ 0})));
+  ASSERT_TRUE(saved.has_value());
+  EXPECT_EQ(saved->through, Seq{5});
+  ASSERT_EQ(saved->series.size(), 1U);
+  EXPECT_EQ(saved->series[0].queue, "mail");
+  const StatisticsSlot& slot = saved->series[0].history.rings()[0].slots.at(0);
+  EXPECT_EQ(slot.counts[4], 5U);
+  EXPECT_EQ(slot.wait.entries().at(0), Histogram::Entry(7, 9));
+}
+
+TEST(StatisticsBlob, TakesNothingThatIsCutOffOrGoesOn) {
+  const std::string whole = with_slot({1, 2, 3, 4, 5, 1, 7, 9, 1, 7, 9});
+  ASSERT_TRUE(read_blob(sealed(whole)).has_value());
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    EXPECT_FALSE(read_blob(sealed(whole.substr(0, size))).has_value()) << size;
+  }
+  EXPECT_FALSE(read_blob(sealed(whole + '\0')).has_value());
+}
+
+TEST(StatisticsBlob, TakesNoNumberPastItsBound) {
+  constexpr std::uint64_t kTooMuch = std::uint64_t{std::numeric_limits<std::uint32_t>::max()} + 1;
+  EXPECT_FALSE(read_blob(sealed(with_slot({kTooMuch, 2, 3, 4, 5, 0, 0}))).has_value());
+  EXPECT_FALSE(
+      read_blob(sealed(with_slot({1, 2, 3, 4, 5, 1, Histogram::kBuckets, 9, 0}))).has_value());
+  EXPECT_FALSE(
+      read_blob(sealed(with_slot({1, 2, 3, 4, 5, Histogram::kBuckets + 1, 0}))).has_value());
+  EXPECT_FALSE(read_blob(sealed(std::string(11, '\xff'))).has_value()) << "a number without an end";
+  EXPECT_FALSE(read_blob(sealed(numbers({5, 1, 99}) + "mail")).has_value()) << "a text without";
+}
+
+// --- What is kept of what happened
+
+constexpr Time kStart = time_from_ms(1'700'000'040'000);
+
+core::EventBatch ended(Time at, core::AttemptOutcome outcome, core::State state) {
+  core::AttemptEnded event;
+  event.job = {JobId{}, SharedBytes("mail"), SharedBytes("send"), 1};
+  event.outcome = outcome;
+  event.state = state;
+  event.ran = Duration{50};
+  return {at, {event}};
+}
+
+TEST(Statistics, CountEachEndAsWhatItIs) {
+  using enum core::AttemptOutcome;
+  Statistics statistics;
+  const std::tuple<core::AttemptOutcome, core::State> ends[] = {
+      {kSnoozed, core::State::kScheduled},   {kReleased, core::State::kReady},
+      {kCancelled, core::State::kCancelled}, {kFailed, core::State::kRetrying},
+      {kLeaseExpired, core::State::kDead},   {kDead, core::State::kDead},
+      {kSucceeded, core::State::kSucceeded}};
+  std::uint64_t seq = 0;
+  for (const auto& [outcome, state] : ends) {
+    statistics.durable(Seq{++seq}, ended(kStart, outcome, state));
+  }
+  const auto totals = statistics.totals();
+  ASSERT_EQ(totals.size(), 1U);
+  EXPECT_EQ(totals[0].counts, (HappeningCounts{0, 0, 1, 3, 2}));
+  EXPECT_EQ(totals[0].run.count, 5U) << "what was put off has not run";
+}
+
+TEST(Statistics, ShowNothingOutsideTheWindow) {
+  Statistics statistics;
+  const auto success = [&](std::uint64_t seq, Duration at) {
+    statistics.durable(
+        Seq{seq}, ended(kStart + at, core::AttemptOutcome::kSucceeded, core::State::kSucceeded));
+  };
+  success(1, Duration{0});
+  success(2, Duration{30'000});
+  success(3, Duration{90'000});
+  StatsQuery query;
+  query.now = kStart + Duration{40'000};
+  query.window = query.step = Duration{20'000};
+  const auto reply = statistics.query(query);
+  ASSERT_EQ(reply.groups.size(), 1U);
+  EXPECT_EQ(reply.groups[0].columns[2], (std::vector<std::uint64_t>{0}));
+  query.now = kStart + Duration{39'000};
+  EXPECT_EQ(statistics.query(query).groups[0].columns[2], (std::vector<std::uint64_t>{1}));
+  EXPECT_DOUBLE_EQ(statistics.rates("mail", kStart).succeeded * 60, 1)
+      << "what is to come, by a clock that was set back, does not count";
+}
+
+TEST(Statistics, KeepARingsLengthAndNoMore) {
+  StatisticsSeries series;
+  for (int minute = 0; minute < 100; ++minute) {
+    series.ran(Duration{1}, kStart + minute * Duration{60'000});
+  }
+  series.close();
+  series.close();
+  EXPECT_EQ(series.rings()[0].slots.size(), 15U);  // seconds are kept for a quarter of an hour
+  EXPECT_EQ(series.rings()[1].slots.size(), 100U);
+  EXPECT_EQ(series.rings()[2].slots.size(), 100U);
+}
+
+TEST(Statistics, LetGoOfTheCoarsestAndOldestPercentilesFirstAndOfAllInTheEnd) {
+  StatisticsSeries series;
+  for (int minute = 0; minute < 80; ++minute) {
+    series.waited(Duration{1}, kStart + minute * Duration{60'000});
+    if (minute % 2 == 0) series.ran(Duration{1}, kStart + minute * Duration{60'000});
+  }
+  series.close();
+  const auto& slots = series.rings().back().slots;
+  ASSERT_EQ(slots.size(), 80U);
+  series.shed();
+  EXPECT_TRUE(slots[19].wait.entries().empty());
+  EXPECT_FALSE(slots[21].wait.entries().empty()) << "three quarters stay";
+  EXPECT_EQ(slots[0].counts, series.rings()[1].slots[0].counts) << "what is counted stays";
+  series.shed();
+  EXPECT_TRUE(slots[34].run.entries().empty());
+  EXPECT_FALSE(slots[35].wait.entries().empty());
+  EXPECT_FALSE(series.rings()[0].slots.front().wait.entries().empty());
+  for (int times = 0; times < 60; ++times) series.shed();
+  EXPECT_EQ(series.histogram_entries(), 0U);
+}
+
+TEST(Statistics, RestoreNoMoreSeriesThanTheyKeep) {
+  BlobWriter fits(Seq{3});
+  BlobWriter many(Seq{3});
+  for (std::size_t i = 0; i < kMaxStatisticsSeries + 1; ++i) {
+    fits.add("q" + std::to_string(i), "send", {});
+    many.add("q" + std::to_string(i), "send", {});
+  }
+  many.add("one more", "send", {});
+  EXPECT_EQ(Statistics().restore(fits.finish()), Seq{3});
+  EXPECT_EQ(Statistics().restore(many.finish()), std::nullopt);
+}
+
+}  // namespace
+}  // namespace millrace::engine
