@@ -1,0 +1,95 @@
+// A store that answers with an error while it is told to.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "store/tables.h"
+
+namespace millrace::store {
+
+class FailingJournal final : public Journal {
+ public:
+  explicit FailingJournal(std::unique_ptr<Journal> real) : real_(std::move(real)) {}
+
+  bool extent_fails = false;
+  bool read_fails = false;
+  std::function<void()> before_read;
+
+  AppendResult append(const JournalRow& row) override { return real_->append(row); }
+  Status read(Seq from, const std::function<bool(const JournalRow&)>& visit) override {
+    if (before_read) before_read();
+    if (read_fails) return failure("the disk does not read");
+    return real_->read(from, visit);
+  }
+  Result<Extent> extent() override {
+    if (extent_fails) return failure("the disk does not tell");
+    return real_->extent();
+  }
+  Result<std::uint64_t> trim(Seq below) override { return real_->trim(below); }
+
+ private:
+  const std::unique_ptr<Journal> real_;
+};
+
+class FailingTables final : public Tables {
+ public:
+  explicit FailingTables(std::unique_ptr<Tables> real) : real_(std::move(real)) {}
+
+  bool reads_fail = false;  // all but history
+  bool history_fails = false;
+  int fetches = 0;
+
+  Status flush(const core::Changes& changes, Seq from, const Progress& to) override {
+    return real_->flush(changes, from, to);
+  }
+  Result<Seq> sync() override { return real_->sync(); }
+  Status load(StateVisitor& visitor) override {
+    return reads_fail ? Status(broken()) : real_->load(visitor);
+  }
+  Result<Progress> progress() override { return real_->progress(); }
+  Result<std::vector<core::Job>> fetch(const std::vector<JobId>& ids) override {
+    ++fetches;
+    if (reads_fail) return broken();
+    return real_->fetch(ids);
+  }
+  Result<JobHistory> history(const JobId& id) override {
+    if (history_fails) return broken();
+    return real_->history(id);
+  }
+  Result<JobPage> list(const JobQuery& query) override { return real_->list(query); }
+  Result<IdPage> select_ids(const core::JobFilter& filter, std::optional<std::uint64_t> after_ord,
+                            std::uint32_t limit, std::chrono::milliseconds budget) override {
+    return real_->select_ids(filter, after_ord, limit, budget);
+  }
+  Result<std::uint64_t> count(const core::JobFilter& filter, std::uint64_t limit,
+                              std::chrono::milliseconds budget) override {
+    return real_->count(filter, limit, budget);
+  }
+  Result<std::vector<JobId>> finished_until(const SharedBytes& queue, core::State state, Time until,
+                                            std::uint32_t limit) override {
+    if (reads_fail) return broken();
+    return real_->finished_until(queue, state, until, limit);
+  }
+  Result<std::optional<Time>> oldest_finished(const SharedBytes& queue,
+                                              core::State state) override {
+    if (reads_fail) return broken();
+    return real_->oldest_finished(queue, state);
+  }
+  Status put_blob(const std::string& name, const std::string& content) override {
+    return real_->put_blob(name, content);
+  }
+  Result<std::optional<std::string>> get_blob(const std::string& name) override {
+    return real_->get_blob(name);
+  }
+
+ private:
+  static std::unexpected<Error> broken() { return failure("the tables do not answer"); }
+
+  const std::unique_ptr<Tables> real_;
+};
+
+}  // namespace millrace::store
