@@ -343,7 +343,7 @@ bool Model::is_stored(const JobSpec& spec, const Choices& choices, std::size_t a
 }
 
 Verdict Model::judge(const JobSpec& spec, const std::optional<core::IdempotencyKey>& key,
-                     const std::vector<const JobSpec*>& before) const {
+                     const std::vector<const JobSpec*>& before, const Job* acked, State to) const {
   if (key) {
     const auto row = keys_.find(key->key);
     if (row != keys_.end() && row->second.key.expires_at > now_) {
@@ -353,6 +353,11 @@ Verdict Model::judge(const JobSpec& spec, const std::optional<core::IdempotencyK
     marks_.hit_if(row != keys_.end(), Mark::kKeyFreed);
   }
   const Job* standing = find(spec.id);
+  const bool ends = acked != nullptr && core::is_terminal(to);
+  if (ends && standing == acked) {
+    const auto& keep = queue(acked->queue.view())->settings.retention.of(to);
+    if (keep && keep->count() == 0) standing = nullptr;
+  }
   const auto same_id =
       std::ranges::find_if(before, [&](const JobSpec* other) { return other->id == spec.id; });
   if (standing != nullptr || same_id != before.end()) {
@@ -374,6 +379,11 @@ Verdict Model::judge(const JobSpec& spec, const std::optional<core::IdempotencyK
         holder = held->job;
         const Job* job = find(*holder);
         state = job != nullptr ? job->state : State::kSucceeded;
+        if (ends && job == acked) {
+          state = to;
+          const std::optional<Time> until = core::unique_hold_until(*job);
+          if (!until || *until <= now_) holder.reset();
+        }
         marks_.hit_if(core::is_terminal(state), Mark::kUniqueHeldPastEnd);
       }
     }

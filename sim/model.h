@@ -99,9 +99,11 @@ class Model {
   void each_job(const Visit& visit) const {
     for (const auto& [id, job] : jobs_) visit(*job);
   }
-  // The verdict on a submission, were it decided now.
+  // The verdict on a submission, were it decided now, after `before`, and, if it comes with an
+  // ack, after that has moved `acked` to the state `to`.
   Verdict judge(const core::JobSpec& spec, const std::optional<core::IdempotencyKey>& key,
-                const std::vector<const core::JobSpec*>& before) const;
+                const std::vector<const core::JobSpec*>& before, const core::Job* acked = nullptr,
+                core::State to = core::State::kReady) const;
 
   // --- Commands, item by item. The refusal, or what changed.
   Verdict submit(const core::JobSpec& spec, const core::Enqueue* command);
@@ -114,6 +116,8 @@ class Model {
   // `admitted`: whether there is room for the jobs that come with it; none: the batch tells.
   core::Rejection ack(const core::AckItem& item, const Choices& choices,
                       std::optional<bool> admitted);
+  // Where an ack leads.
+  core::State state_after(const core::AckItem& item, const core::Job& job) const;
   core::Rejection log(const core::LogItem& item);
   core::Rejection cancel(const JobId& id, const core::Cancel& command);
   core::Rejection retry(const JobId& id, const core::Retry& command, bool admitted);

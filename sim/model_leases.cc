@@ -126,6 +126,23 @@ Rejection Model::heartbeat(const core::HeartbeatItem& item) {
   return Rejection::kNone;
 }
 
+State Model::state_after(const core::AckItem& item, const Job& job) const {
+  switch (item.outcome) {
+    case core::AckOutcome::kSucceeded:
+      return State::kSucceeded;
+    case core::AckOutcome::kCancelled:
+      return State::kCancelled;
+    case core::AckOutcome::kDead:
+      return State::kDead;
+    default:
+      break;
+  }
+  if (job.cancel_requested) return State::kCancelled;
+  if (item.outcome == core::AckOutcome::kSnoozed) return State::kScheduled;
+  if (item.outcome == core::AckOutcome::kReleased) return State::kReady;
+  return item.retryable && job.attempt < job.max_attempts ? State::kRetrying : State::kDead;
+}
+
 Rejection Model::ack(const core::AckItem& item, const Choices& choices,
                      std::optional<bool> admitted) {
   Job* job = leased(item.id, item.token);
@@ -134,10 +151,11 @@ Rejection Model::ack(const core::AckItem& item, const Choices& choices,
   // A released job takes its place among the ready ones before those that come with its ack.
   JobSpec itself;
   itself.queue = job->queue;
-  const bool released = item.outcome == core::AckOutcome::kReleased && !job->cancel_requested;
+  const State to_be = state_after(item, *job);
+  const bool released = to_be == State::kReady;
   if (released) before.push_back(&itself);
   for (const JobSpec& spec : item.enqueue) {
-    const Verdict verdict = judge(spec, {}, before);
+    const Verdict verdict = judge(spec, {}, before, job, to_be);
     if (verdict.fate == Fate::kRefused) {
       marks_.hit(Mark::kNestedRefused);
       return verdict.why;

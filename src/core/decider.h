@@ -26,6 +26,13 @@ struct Foreseen {
   StringMap<JobId> uniques;                     // "queue \0 key"
   StringMap<std::uint64_t> ready;               // queue -> jobs that will be ready
   std::uint64_t keys = 0;
+  // The job that the same ack ends, before the jobs that come with it.
+  struct Ended {
+    JobId id;
+    bool frees_unique = false;
+    bool forgotten = false;
+  };
+  std::optional<Ended> ended;
 };
 
 class Decider {
@@ -89,7 +96,7 @@ class Decider {
 
   // --- leases.cc
   ItemReply ack(const AckItem& item, Detail detail);
-  Refusal judge_nested(const AckItem& item, const JobSlot& slot) const;
+  Refusal judge_nested(const AckItem& item, const JobSlot& slot, const AttemptEnded& event) const;
   ItemReply repeated_ack(const AckItem& item, Detail detail) const;
   AttemptEnded ended(const AckItem& item, const JobSlot& slot) const;
   void append_logs(const JobSlot& slot, const std::vector<const LogEntry*>& entries);

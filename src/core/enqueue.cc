@@ -33,7 +33,8 @@ Decider::Verdict Decider::existing(const JobId& id) const {
 std::optional<Decider::Verdict> Decider::judge_id(const JobSpec& spec,
                                                   const Foreseen& foreseen) const {
   const SharedBytes* queue = nullptr;
-  if (const SlotIndex index = state_.find(spec.id); index != kNoSlot) {
+  const bool leaves = foreseen.ended && foreseen.ended->forgotten && foreseen.ended->id == spec.id;
+  if (const SlotIndex index = state_.find(spec.id); index != kNoSlot && !leaves) {
     queue = &state_.slots.at(index).lane->queue->name;
   } else if (const auto found = foreseen.ids.find(spec.id); found != foreseen.ids.end()) {
     queue = &found->second;
@@ -63,7 +64,9 @@ std::optional<Decider::Verdict> Decider::judge_unique(const JobSpec& spec,
     waiting = true;
   } else if (const auto* held = state_.uniques.find(spec.queue.view(), rule.key.view(), now_)) {
     holder = held->job;
-    if (const SlotIndex index = state_.find(holder); index != kNoSlot) {
+    const bool ends = foreseen.ended && foreseen.ended->id == holder;
+    if (ends && foreseen.ended->frees_unique) return std::nullopt;
+    if (const SlotIndex index = state_.find(holder); index != kNoSlot && !ends) {
       running = state_.slots.at(index).state == State::kRunning;
       waiting = is_waiting(state_.slots.at(index).state);
     }

@@ -162,12 +162,18 @@ ItemReply Decider::repeated_ack(const AckItem& item, Detail detail) const {
   return reply;
 }
 
-// Jobs submitted by an ack are taken all, or the ack is refused.
-Refusal Decider::judge_nested(const AckItem& item, const JobSlot& slot) const {
+// Jobs submitted by an ack are taken all, or the ack is refused. They come after its own end.
+Refusal Decider::judge_nested(const AckItem& item, const JobSlot& slot,
+                              const AttemptEnded& event) const {
   Foreseen foreseen;
-  // The job itself comes before them.
-  if (item.outcome == AckOutcome::kReleased && !slot.cancel_requested) {
+  if (event.state == State::kReady) {
     foreseen.ready[std::string(slot.lane->queue->name.view())] = 1;
+  }
+  if (is_terminal(event.state)) {
+    const auto& unique = slot.unique();
+    const bool held =
+        unique && unique->hold_for && add_saturating(slot.created_at, *unique->hold_for) > now_;
+    foreseen.ended = {slot.id, !held, event.keep == Keep::kForgotten};
   }
   for (const JobSpec& spec : item.enqueue) {
     const Verdict verdict = judge(spec, std::nullopt, foreseen);
@@ -200,7 +206,8 @@ ItemReply Decider::ack(const AckItem& item, Detail detail) {
   }
   if (index == kNoSlot) return repeated_ack(item, detail);
   const JobSlot& slot = state_.slots.at(index);
-  if (const Refusal refusal = judge_nested(item, slot)) {
+  AttemptEnded event = ended(item, slot);
+  if (const Refusal refusal = judge_nested(item, slot, event)) {
     ItemReply reply;
     reply.id = item.id;
     reply.refusal = refusal;
@@ -210,7 +217,6 @@ ItemReply Decider::ack(const AckItem& item, Detail detail) {
   entries.reserve(item.logs.size());
   for (const LogEntry& entry : item.logs) entries.push_back(&entry);
   append_logs(slot, entries);
-  AttemptEnded event = ended(item, slot);
   ItemReply reply;
   reply.id = item.id;
   reply.state = event.state;

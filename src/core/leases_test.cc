@@ -315,5 +315,26 @@ TEST(Retry, TheDelayBeforeTheFirstAttemptIsTheFirst) {
   EXPECT_EQ(retry_delay_bounds(policy, 5).most, Duration{200});
 }
 
+TEST(Ack, TheJobsThatComeWithItFindTheUniqueKeyFreeThatItFrees) {
+  Scenario scenario;
+  const auto holding = [](const std::string& name) {
+    JobSpec spec = Scenario::spec(name);
+    JobExtras extras;
+    extras.unique = UniqueRule{SharedBytes("report"), {}, OnConflict::kReturn};
+    spec.extras = std::make_shared<const JobExtras>(extras);
+    return spec;
+  };
+  scenario.enqueue(holding("a"));
+  scenario.claim();
+  AckItem ack = scenario.ack_of("a", AckOutcome::kSucceeded);
+  ack.enqueue.push_back(holding("b"));
+  // It is a new job, so it needs room like any other.
+  scenario.admission = Admission::kClosed;
+  EXPECT_EQ(scenario.ack(ack).refusal.why, Rejection::kOverloaded);
+  scenario.admission = Admission::kOpen;
+  EXPECT_EQ(scenario.ack(ack).state, State::kSucceeded);
+  EXPECT_EQ(scenario.job("b").state, State::kReady);
+}
+
 }  // namespace
 }  // namespace millrace::core

@@ -240,5 +240,23 @@ TEST(Reads, MergeMarksThatOverlap) {
   EXPECT_EQ(view.marks[2].kind, core::MarkKind::kCancelled);
 }
 
+TEST(Reads, LeaveOutLinesThatALogHasOutgrownWhereTheTablesStillHaveThem) {
+  core::JobView view;
+  core::LogLine kept;
+  kept.seq = 3;
+  kept.n = 1;
+  view.logs = {kept};
+  view.log_trims = {{1, 3}};
+  core::LogLine outgrown = kept;
+  outgrown.seq = 2;
+  core::LogLine of_another_attempt = outgrown;
+  of_another_attempt.seq = 1;
+  of_another_attempt.n = 0;
+  merge_history(view, {{}, {of_another_attempt, outgrown}, {}});
+  ASSERT_EQ(view.logs.size(), 2U);
+  EXPECT_EQ(view.logs[0].seq, 1U);
+  EXPECT_EQ(view.logs[1].seq, 3U);
+}
+
 }  // namespace
 }  // namespace millrace::engine

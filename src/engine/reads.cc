@@ -84,6 +84,11 @@ Result<core::JobView> Reads::completed(const core::JobView& memory, History hist
 void merge_history(core::JobView& view, JobHistory older) {
   merge_rows(view.attempts, std::move(older.attempts), &core::Attempt::n);
   merge_rows(view.logs, std::move(older.logs), &core::LogLine::seq);
+  for (const core::JobView::LogTrim& trim : view.log_trims) {
+    std::erase_if(view.logs, [&](const core::LogLine& line) {
+      return line.n == trim.n && line.seq < trim.below;
+    });
+  }
   merge_marks(view.marks, std::move(older.marks));
 }
 
