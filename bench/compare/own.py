@@ -1,0 +1,99 @@
+"""The limits of the machine, and Millrace itself."""
+
+import contextlib
+import subprocess
+
+from peers import Row
+from processes import Skipped, answer_of, data_folder, free_port, server
+
+HTTP_SECONDS = 4
+
+
+def program(options, name):
+    path = options.limits_build / "bench_limits" / name
+    if not path.exists():
+        raise Skipped(f"{name} is not built: the target bench_limits builds it")
+    return path
+
+
+def on_disk(name, batch):
+    def measure(options):
+        with data_folder(options.data_parent) as folder:
+            answer = answer_of([program(options, name), folder / "file", options.jobs, batch, options.payload],
+                               options.limit_s)
+        return answer["lifecycles_per_s"], ""
+    return measure
+
+
+def http_load(options, port, connections, queue="bench"):
+    seconds = 1 if options.quick else HTTP_SECONDS
+    command = [program(options, "http_limit"), "load", port, connections, seconds, queue]
+    return answer_of(command, options.limit_s)["requests_per_s"]
+
+
+def bare_http(connections):
+    def measure(options):
+        port = free_port()
+        with data_folder(options.data_parent) as folder:
+            with server([program(options, "http_limit"), "serve", port], port, folder):
+                return http_load(options, port, connections), ""
+    return measure
+
+
+@contextlib.contextmanager
+def millrace(options):
+    if not options.millrace.exists():
+        raise Skipped("not built: the target millrace builds it")
+    port = free_port()
+    with data_folder(options.data_parent) as folder:
+        command = [options.millrace, "serve", "--listen", f"127.0.0.1:{port}", "--data", folder / "data",
+                   "--log-level", "warn"]
+        with server(command, port, folder):
+            yield port
+
+
+def version(options):
+    run = subprocess.run([options.millrace, "version"], capture_output=True, text=True, check=False)
+    return run.stdout.split("\n")[0].removeprefix("millrace ").strip()
+
+
+def roundtrip(connections, retention):
+    def measure(options):
+        with millrace(options) as port:
+            command = [options.millrace, "bench", "roundtrip", "--url", f"http://127.0.0.1:{port}", "-o", "json",
+                       "--jobs", options.jobs, "--producers", connections, "--workers", connections,
+                       "--batch", options.batch, "--payload", options.payload, "--retention", retention]
+            return answer_of(command, options.limit_s)["lifecycles_per_s"], version(options)
+    return measure
+
+
+def submissions(connections):
+    def measure(options):
+        with millrace(options) as port:
+            return http_load(options, port, connections), version(options)
+    return measure
+
+
+SYNCED = "every commit synced"
+
+LIMITS = [
+    Row("limits", "raw append, a sync per 1,000", "three appends a batch", "every append synced", True,
+        on_disk("append_limit", 1000), "limit"),
+    Row("limits", "SQLite, a row per 1,000", "three rows a batch", SYNCED, True, on_disk("sqlite_limit", 1000),
+        "limit"),
+    Row("limits", "SQLite, a row per 100", "three rows a batch", SYNCED, True, on_disk("sqlite_limit", 100), "limit"),
+    Row("limits", "bare Beast server, 64 connections", "one thread, a small answer", "-", None, bare_http(64),
+        "limit", "requests/s"),
+    Row("limits", "bare Beast server, 1 connection", "one thread, a small answer", "-", None, bare_http(1),
+        "limit", "requests/s"),
+]
+
+OWN = [
+    *(Row("millrace", f"Millrace, {connections} + {connections}, retention {retention}",
+          f"{connections} producers, {connections} workers, calls of a batch", SYNCED, True,
+          roundtrip(connections, retention), "millrace")
+      for retention in ("0", "24h") for connections in (8, 16)),
+    *(Row("millrace", f"Millrace, POST /v1/jobs, {connections} connection{'s' if connections > 1 else ''}",
+          "one job a request, submission alone", SYNCED, True, submissions(connections), "millrace", "requests/s")
+      for connections in (64, 1)),
+]

@@ -1,0 +1,42 @@
+// graphile-worker: addJobs by 1,000; "batched" is its local queue of 500 with batched completion, "defaults" is what it
+// does when nothing is set but the concurrency.
+import { makeWorkerUtils, run } from "graphile-worker";
+import pg from "pg";
+import { inParts, main } from "./harness.mjs";
+
+const kBulk = 1000;
+const kConcurrency = 24;
+const kQuiet = { scope: () => kQuiet, error: console.error, warn() {}, info() {}, debug() {} };
+const kBatched = { localQueue: { size: 500 }, completeJobBatchDelay: 0, failJobBatchDelay: 0 };
+const kMode = process.env.MODE === "batched" ? kBatched : {};
+
+const connectionString = (port) => `postgres://bench@127.0.0.1:${port}/bench`;
+
+async function producer({ jobs, payload, port }) {
+  const utils = await makeWorkerUtils({ connectionString: connectionString(port), logger: kQuiet });
+  const job = { identifier: "bench", payload: { text: "x".repeat(payload) } };
+  return () => inParts(jobs, kBulk, 1, (count) => utils.addJobs(Array(count).fill(job)));
+}
+
+async function worker({ jobs, port }) {
+  let done = 0;
+  let finish;
+  const finished = new Promise((resolve) => { finish = resolve; });
+  await run({
+    logger: kQuiet,
+    taskList: { bench: () => { if (++done === jobs) finish(); } },
+    preset: { worker: {
+      connectionString: connectionString(port), concurrentJobs: kConcurrency, maxPoolSize: kConcurrency, ...kMode } },
+  });
+  const client = new pg.Client({ connectionString: connectionString(port) });
+  await client.connect();
+  return async () => {
+    await finished;
+    // A job that ran is complete when its row has gone.
+    const left = "SELECT 1 FROM graphile_worker._private_jobs LIMIT 1";
+    while ((await client.query(left)).rowCount > 0) await new Promise((next) => setTimeout(next, 2));
+    return done;
+  };
+}
+
+await main({ producer, worker });

@@ -1,0 +1,53 @@
+# Sidekiq: push_bulk by 1,000, one process of 10 threads, as its documentation has it.
+require "json"
+require "sidekiq"
+
+BULK = 1000
+THREADS = 10
+
+role = ARGV[0]
+jobs, _batch, payload, port = ARGV[1..].map(&:to_i)
+redis = { url: "redis://127.0.0.1:#{port}/0" }
+Sidekiq.logger.level = Logger::WARN
+
+class Bench
+  include Sidekiq::Worker
+  sidekiq_options queue: "default", retry: false
+  FINISHED = Queue.new
+
+  def perform(_text)
+    FINISHED << 1
+  end
+end
+
+def wait_for_go
+  puts "ready"
+  $stdout.flush
+  $stdin.gets
+end
+
+case role
+when "producer"
+  Sidekiq.configure_client { |config| config.redis = redis }
+  Sidekiq.redis(&:ping)
+  text = "x" * payload
+  wait_for_go
+  (0...jobs).step(BULK) do |from|
+    count = [BULK, jobs - from].min
+    Sidekiq::Client.push_bulk("class" => Bench, "args" => Array.new(count) { [text] })
+  end
+  puts JSON.generate(jobs: jobs)
+when "worker"
+  # Its presence makes this a server.
+  require "sidekiq/cli"
+  require "sidekiq/launcher"
+  Sidekiq.configure_server { |config| config.redis = redis }
+  Sidekiq.options.merge!(concurrency: THREADS, queues: ["default"])
+  launcher = Sidekiq::Launcher.new(Sidekiq.options)
+  launcher.run
+  wait_for_go
+  jobs.times { Bench::FINISHED.pop }
+  puts JSON.generate(jobs: jobs)
+  $stdout.flush
+  launcher.stop
+end
