@@ -49,6 +49,21 @@ TEST(JsonMember, Unescapes) {
   EXPECT_EQ(at(R"("\ude00\ud83d")", ""), "\xef\xbf\xbd\xef\xbf\xbd");
 }
 
+TEST(JsonMember, KnowsEveryKindOfWhiteSpaceAndDigit) {
+  EXPECT_EQ(at("\t\r\n {\t\"a\"\n:\r[\n0,\t1.9 ]}", "a.1"), "1.9");
+  for (const char* index : {"a.:", "a./", "a.1:", "a.x1"}) {
+    EXPECT_FALSE(json_member_text(R"({"a": [1, 2]})", index)) << index;
+  }
+}
+
+TEST(JsonMember, PairsSurrogatesOnlyWithTheirOtherHalf) {
+  EXPECT_EQ(at(R"("\ue000")", ""), "\xee\x80\x80");  // just past them
+  EXPECT_EQ(at(R"("\ud83d\u0041")", ""),
+            "\xef\xbf\xbd"
+            "A");
+  EXPECT_EQ(at(R"("\ud83d\ue000")", ""), "\xef\xbf\xbd\xee\x80\x80");
+}
+
 TEST(JsonMember, TheFirstOfEqualNamesCounts) { EXPECT_EQ(at(R"({"a":1,"a":2})", "a"), "1"); }
 
 TEST(JsonMember, WhatIsNotJsonDoesNoHarm) {

@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +26,11 @@ using std::chrono_literals::operator""s;
 
 constexpr std::uint64_t kRowsBefore = 3;
 constexpr std::uint64_t kJobsBefore = 24;
+
+// Thousands of stores are made and nobody dies: nothing need reach a disk.
+fs::path fast_place() {
+  return fs::exists("/dev/shm") ? fs::path("/dev/shm") : fs::temp_directory_path();
+}
 
 core::HeldUnique held(const std::string& key, std::optional<Time> until) {
   return {SharedBytes("mail"), SharedBytes(key), id_of(2), until};
@@ -91,10 +97,13 @@ class FailingCalls : public ::testing::Test {
 
   // A life on a copy of the store, with the fault; then one without, which must find all of it.
   // False: the story ended before the call of that number.
-  bool live_with_fault(std::uint64_t number, Lasts lasts, int write_code) {
-    const TemporaryDirectory place;
+  bool live_with_fault(std::uint64_t number, Lasts lasts, int write_code, bool suspect = false) {
+    const TemporaryDirectory place(fast_place());
     directory_ = place.file("data");
     fs::copy(before_.path(), directory_, fs::copy_options::recursive);
+    for (const char* const name : {"journal.db.suspect", "jobs.db.suspect"}) {
+      if (suspect) std::ofstream(directory_ + "/" + name) << "x";
+    }
     appended_ = flushed_ = blob_put_ = false;
     bool struck = false;
     {
@@ -268,6 +277,36 @@ TEST_F(FailingCalls, AllFromOneOn) {
        number += 3) {
     ASSERT_FALSE(HasFailure()) << "from call " << number;
   }
+}
+
+TEST_F(FailingCalls, EachOnceWhileASuspectStoreIsCopied) {
+  // The rest of the story has been told above.
+  constexpr std::uint64_t kCallsOfTheCopy = 260;
+  for (std::uint64_t number = 1; number < kCallsOfTheCopy; ++number) {
+    live_with_fault(number, Lasts::kOnce, number % 2 == 0 ? SQLITE_FULL : SQLITE_IOERR_WRITE, true);
+    ASSERT_FALSE(HasFailure()) << "call " << number;
+  }
+}
+
+TEST_F(FailingCalls, EachOnceWhileAStoreIsMade) {
+  std::uint64_t number = 1;
+  for (bool struck = true; struck; ++number) {
+    const TemporaryDirectory place(fast_place());
+    bool answered = false;
+    {
+      FailingCall disk(number, Lasts::kOnce, SQLITE_IOERR_WRITE);
+      if (auto opened = open_sqlite_store(sqlite_options(place.path()))) {
+        answered = opened->journal->append(make_rows(1)[0]).outcome == AppendOutcome::kDurable;
+      }
+      struck = disk.struck();
+    }
+    const auto again = open_sqlite_store(sqlite_options(place.path()));
+    ASSERT_TRUE(again.has_value()) << "call " << number << ": " << again.error().message;
+    if (answered) {
+      ASSERT_EQ(again->journal->extent()->newest, Seq{1}) << "call " << number;
+    }
+  }
+  EXPECT_GT(number, 100u);
 }
 
 }  // namespace

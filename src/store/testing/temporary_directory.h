@@ -12,7 +12,9 @@ namespace millrace::store {
 
 class TemporaryDirectory {
  public:
-  TemporaryDirectory() : path_((std::filesystem::temp_directory_path() / "millrace-XXXXXX")) {
+  explicit TemporaryDirectory(
+      const std::filesystem::path& where = std::filesystem::temp_directory_path())
+      : path_(where / "millrace-XXXXXX") {
     MILLRACE_CHECK(mkdtemp(path_.data()) != nullptr);
   }
   ~TemporaryDirectory() {
