@@ -25,9 +25,9 @@ def on_disk(name, batch):
     return measure
 
 
-def http_load(options, port, connections, queue="bench"):
+def http_load(options, port, connections):
     seconds = 1 if options.quick else HTTP_SECONDS
-    command = [program(options, "http_limit"), "load", port, connections, seconds, queue]
+    command = [program(options, "http_limit"), "load", port, connections, seconds, options.payload]
     return answer_of(command, options.limit_s)["requests_per_s"]
 
 

@@ -132,7 +132,7 @@ ROWS = [
     Row("beanstalkd", "beanstalkd, sync every 50 ms", "windows of a batch", "log, synced every 50 ms", False,
         beanstalkd(50)),
     Row("beanstalkd", "beanstalkd, sync each", "windows of a batch", "log, every write synced", True, beanstalkd(0)),
-    Row("nats", "NATS JetStream", "asynchronous publish, fetch of a batch, 8 + 8 lanes",
+    Row("nats", "NATS JetStream", "asynchronous publish in 8 windows, consume with 1,000 buffered",
         "files, synced every 2 min", False, nats),
     Row("bullmq", "BullMQ, memory", "addBulk of 1,000, concurrency 50", "none: memory", False, bullmq()),
     Row("bullmq", "BullMQ, appendfsync always", "addBulk of 1,000, concurrency 50", "log, every write synced", True,

@@ -126,14 +126,21 @@ class Client:
             raise Skipped(f"its client did not start: {reason_in(self.log.read_text(errors='replace'))}")
 
     def go(self):
-        self.process.stdin.write("go\n")
-        self.process.stdin.flush()
+        with contextlib.suppress(BrokenPipeError):  # done() tells why it has gone
+            self.process.stdin.write("go\n")
+            self.process.stdin.flush()
 
     def done(self):
         line = self.process.stdout.readline()
         if not line.startswith("{"):
             raise Skipped(f"its client failed: {reason_in(self.log.read_text(errors='replace'))}")
         return json.loads(line)["jobs"]
+
+    def close(self):
+        end(self.process)
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
+        self.process.stdout.close()
 
 
 def lifecycles(command, folder, options, port, environment, cwd):
@@ -162,7 +169,7 @@ def lifecycles(command, folder, options, port, environment, cwd):
         if watchdog:
             watchdog.cancel()
         for client in clients:
-            end(client.process)
+            client.close()
     if (submitted, completed) != (options.jobs, options.jobs):
         raise Skipped(f"of {options.jobs} jobs {submitted} were submitted and {completed} completed")
     return options.jobs / took

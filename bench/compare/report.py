@@ -5,6 +5,8 @@ import machine
 # What is compared with what: the row of P1 with the peers, each limit with the row that runs against it.
 HEADLINE = "Millrace, 8 + 8, retention 0"
 SECOND = "Millrace, 16 + 16, retention 0"
+KEPT = "Millrace, 8 + 8, retention 24h"
+SINGLE = "Millrace, POST /v1/jobs, 64 connections"
 
 
 def by_label(result):
@@ -53,6 +55,41 @@ def markdown(result):
     return "\n".join(lines)
 
 
+def ratio_target(name, figures, own, other, least):
+    """One line of the targets; without both figures there is nothing to judge."""
+    if own not in figures or other not in figures:
+        return f"| {name} | not measured | | |"
+    ratio = figures[own] / figures[other]
+    return f"| {name} | {least:g} | {ratio:.2f} | {'reached' if ratio >= least else 'missed'} |"
+
+
+def figure_target(name, figures, own, least):
+    if own not in figures:
+        return f"| {name} | not measured | | |"
+    return f"| {name} | {least:,} | {figures[own]:,.0f} | {'reached' if figures[own] >= least else 'missed'} |"
+
+
+def fastest_synced_peer(result):
+    rows = [row for row in result["rows"] if row["group"] == "peer" and row["synced"] and "figure" in row]
+    return max(rows, key=lambda row: row["figure"], default={"label": "the fastest synced peer"})["label"]
+
+
+def targets(result):
+    """What the project set itself, as far as this run can judge it."""
+    figures = by_label(result)
+    synced = fastest_synced_peer(result)
+    return "\n".join([
+        "| target | at least | measured | |", "| --- | ---: | ---: | --- |",
+        figure_target("lifecycles/s, 8 + 8, retention 0", figures, HEADLINE, 150_000),
+        figure_target("lifecycles/s, 16 + 16, retention 0", figures, SECOND, 200_000),
+        ratio_target("8 + 8 as a multiple of NATS JetStream, unsynced", figures, HEADLINE, "NATS JetStream", 4),
+        ratio_target(f"8 + 8 as a multiple of the fastest synced peer ({synced})", figures, HEADLINE, synced, 15),
+        ratio_target("8 + 8, retention 24 h as a share of retention 0", figures, KEPT, HEADLINE, 0.5),
+        ratio_target("POST /v1/jobs by 64 connections as a share of the bare Beast server", figures, SINGLE,
+                     "bare Beast server, 64 connections", 0.6),
+    ])
+
+
 INTRODUCTION = """# Results
 
 Written by `bench/compare/run`, which says what it does with `--help`. Clients and servers share the machine; figures
@@ -64,4 +101,4 @@ the JSON has every figure.
 
 def page(result, source):
     picture = "![Lifecycles a second](lifecycles.svg)"
-    return f"{INTRODUCTION}\n{picture}\n\nFrom [{source}]({source}).\n\n{markdown(result)}\n"
+    return f"{INTRODUCTION}\n{picture}\n\nFrom [{source}]({source}).\n\n{markdown(result)}\n\n{targets(result)}\n"

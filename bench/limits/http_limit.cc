@@ -2,7 +2,7 @@
 // connection sends a submission, reads the answer to its end, and sends the next.
 //
 //     http_limit serve PORT
-//     http_limit load PORT CONNECTIONS SECONDS [QUEUE]
+//     http_limit load PORT CONNECTIONS SECONDS PAYLOAD
 //
 // Both are one thread of coroutines. The load is the same to the byte for both servers, and costs
 // as little as it can: the request is built once, and of an answer only status and length are read.
@@ -29,8 +29,6 @@ namespace {
 namespace asio = boost::asio;
 namespace http = boost::beast::http;
 using Socket = asio::ip::tcp::socket;
-
-constexpr std::size_t kPayloadBytes = 200;
 
 asio::ip::tcp::endpoint loopback(std::uint64_t port) {
   return {asio::ip::address_v4::loopback(), static_cast<std::uint16_t>(port)};
@@ -66,9 +64,10 @@ void serve(std::uint64_t port) {
   context.run();
 }
 
-std::string submission(std::string_view queue) {
-  const std::string body = fmt::format(R"({{"type":"bench","queue":"{}","payload":"{}"}})", queue,
-                                       std::string(kPayloadBytes - 2, 'x'));
+// The payload is a JSON string: two of its bytes are the quotes.
+std::string submission(std::size_t payload_bytes) {
+  const std::string body = fmt::format(R"({{"type":"bench","queue":"bench","payload":"{}"}})",
+                                       std::string(payload_bytes - 2, 'x'));
   return fmt::format(
       "POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
       "Content-Length: {}\r\n\r\n{}",
@@ -112,9 +111,9 @@ asio::awaitable<void> send_all(Socket socket, Load& load) {
 }
 
 void put_load(std::uint64_t port, std::uint64_t connections, std::uint64_t seconds,
-              std::string_view queue) {
+              std::size_t payload) {
   asio::io_context context(1);
-  Load load{.request = submission(queue),
+  Load load{.request = submission(payload),
             .end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds)};
   for (std::uint64_t i = 0; i < connections; ++i) {
     Socket socket(context);
@@ -137,10 +136,10 @@ int main(int argc, char** argv) try {
   const std::string_view role = argc > 1 ? argv[1] : "";
   if (role == "serve" && argc == 3) {
     serve(number(argv[2]));
-  } else if (role == "load" && (argc == 5 || argc == 6)) {
-    put_load(number(argv[2]), number(argv[3]), number(argv[4]), argc == 6 ? argv[5] : "bench");
+  } else if (role == "load" && argc == 6) {
+    put_load(number(argv[2]), number(argv[3]), number(argv[4]), number(argv[5]));
   } else {
-    fail("usage: http_limit serve PORT | http_limit load PORT CONNECTIONS SECONDS [QUEUE]");
+    fail("usage: http_limit serve PORT | http_limit load PORT CONNECTIONS SECONDS PAYLOAD");
   }
 } catch (const std::exception& fault) {
   millrace::bench::fail(fault.what());

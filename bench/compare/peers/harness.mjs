@@ -13,6 +13,11 @@ export async function main(roles) {
   process.exit(0);
 }
 
+// An object of so many bytes, once it is JSON.
+export function payloadOf(bytes) {
+  return { text: "x".repeat(bytes - '{"text":""}'.length) };
+}
+
 // Calls step(size) for parts of at most `size` until `jobs` are spent, `lanes` calls at a time.
 export async function inParts(jobs, size, lanes, step) {
   let left = jobs;

@@ -1,6 +1,6 @@
 // BullMQ: addBulk by 1,000, one worker with a concurrency of 50; finished jobs are removed at once.
 import { Queue, Worker } from "bullmq";
-import { inParts, main } from "./harness.mjs";
+import { inParts, main, payloadOf } from "./harness.mjs";
 
 const kQueue = "bench";
 const kBulk = 1000;
@@ -11,7 +11,7 @@ const connection = (port) => ({ host: "127.0.0.1", port, maxRetriesPerRequest: n
 async function producer({ jobs, payload, port }) {
   const queue = new Queue(kQueue, { connection: connection(port), defaultJobOptions: { removeOnComplete: true } });
   await queue.waitUntilReady();
-  const job = { name: "bench", data: { text: "x".repeat(payload) } };
+  const job = { name: "bench", data: payloadOf(payload) };
   return () => inParts(jobs, kBulk, 1, (count) => queue.addBulk(Array(count).fill(job)));
 }
 

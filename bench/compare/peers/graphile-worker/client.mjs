@@ -2,7 +2,7 @@
 // does when nothing is set but the concurrency.
 import { makeWorkerUtils, run } from "graphile-worker";
 import pg from "pg";
-import { inParts, main } from "./harness.mjs";
+import { inParts, main, payloadOf } from "./harness.mjs";
 
 const kBulk = 1000;
 const kConcurrency = 24;
@@ -14,7 +14,7 @@ const connectionString = (port) => `postgres://bench@127.0.0.1:${port}/bench`;
 
 async function producer({ jobs, payload, port }) {
   const utils = await makeWorkerUtils({ connectionString: connectionString(port), logger: kQuiet });
-  const job = { identifier: "bench", payload: { text: "x".repeat(payload) } };
+  const job = { identifier: "bench", payload: payloadOf(payload) };
   return () => inParts(jobs, kBulk, 1, (count) => utils.addJobs(Array(count).fill(job)));
 }
 

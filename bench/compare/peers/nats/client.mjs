@@ -1,11 +1,12 @@
-// NATS JetStream: a work-queue stream in files, asynchronous publishing in windows, one durable pull consumer with
-// explicit acknowledgement.
+// NATS JetStream: a work-queue stream in files, asynchronous publishing in windows, one durable pull consumer that
+// keeps up to 1,000 messages coming (faster than fetching by 100) and acknowledges each.
 import { AckPolicy, connect, RetentionPolicy, StorageType } from "nats";
 import { inParts, main } from "./harness.mjs";
 
 const kStream = "jobs";
 const kConsumer = "workers";
 const kLanes = 8;
+const kBuffered = 1000;
 
 async function producer({ jobs, batch, payload, port }) {
   const connection = await connect({ servers: `127.0.0.1:${port}` });
@@ -15,7 +16,7 @@ async function producer({ jobs, batch, payload, port }) {
   return () => inParts(jobs, batch, kLanes, publish);
 }
 
-async function worker({ jobs, batch, port }) {
+async function worker({ jobs, port }) {
   const connection = await connect({ servers: `127.0.0.1:${port}` });
   const manager = await connection.jetstreamManager();
   await manager.streams.add({
@@ -25,17 +26,12 @@ async function worker({ jobs, batch, port }) {
   const consumer = await connection.jetstream().consumers.get(kStream, kConsumer);
   return async () => {
     let done = 0;
-    const lane = async () => {
-      while (done < jobs) {
-        const messages = await consumer.fetch({ max_messages: batch, expires: 1000 });
-        for await (const message of messages) {
-          message.ack();
-          if (++done === jobs) break;
-        }
-      }
-    };
-    await Promise.race(Array.from({ length: kLanes }, lane));
+    for await (const message of await consumer.consume({ max_messages: kBuffered })) {
+      message.ack();
+      if (++done === jobs) break;
+    }
     await connection.flush();
+    // An acknowledged message leaves a work queue: what is complete is no longer there.
     while ((await manager.streams.info(kStream)).state.messages > 0) await new Promise((next) => setTimeout(next, 2));
     return done;
   };

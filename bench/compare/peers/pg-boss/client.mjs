@@ -1,6 +1,6 @@
 // pg-boss: insert by 1,000, four loops that fetch and complete 500 at a time.
 import PgBoss from "pg-boss";
-import { inParts, main } from "./harness.mjs";
+import { inParts, main, payloadOf } from "./harness.mjs";
 
 const kQueue = "bench";
 const kBulk = 1000;
@@ -17,7 +17,7 @@ async function start(port) {
 
 async function producer({ jobs, payload, port }) {
   const boss = await start(port);
-  const job = { name: kQueue, data: { text: "x".repeat(payload) } };
+  const job = { name: kQueue, data: payloadOf(payload) };
   return () => inParts(jobs, kBulk, 1, (count) => boss.insert(Array(count).fill(job)));
 }
 
