@@ -238,15 +238,21 @@ void Statement::bind(int index, std::nullptr_t) {
 }
 
 Transaction::Transaction(Database& database, Kind kind) : database_(database) {
+  roll_back();  // one before that could not be ended for want of memory
   open_ = database_.execute(kind == Kind::kRead ? "BEGIN" : "BEGIN IMMEDIATE").has_value();
 }
 
 Transaction::~Transaction() {
-  if (open_) database_.reset_statements();
-  // What can't be rolled back was rolled back by SQLite already.
-  if (open_ && sqlite3_get_autocommit(database_.handle()) == 0) {
-    static_cast<void>(database_.execute("ROLLBACK"));
-  }
+  // Also where it could not begin: a statement that stands would keep its own snapshot, and show it
+  // to whoever reads next.
+  database_.reset_statements();
+  roll_back();
+}
+
+void Transaction::roll_back() {
+  // Most failures have rolled back already.
+  if (sqlite3_get_autocommit(database_.handle()) != 0) return;
+  static_cast<void>(database_.execute("ROLLBACK"));
 }
 
 Status Transaction::commit() {

@@ -177,6 +177,8 @@ class Transaction {
   Status commit();
 
  private:
+  void roll_back();
+
   Database& database_;
   bool open_ = false;
 };

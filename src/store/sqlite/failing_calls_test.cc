@@ -84,6 +84,39 @@ std::vector<JournalRow> make_rows(std::uint64_t count) {
   return rows;
 }
 
+// SQLite's memory, of which one request is refused.
+class FailingMemory {
+ public:
+  // Before anything uses SQLite: that is the condition for taking its place.
+  static bool install() {
+    sqlite3_mem_methods methods;
+    if (sqlite3_config(SQLITE_CONFIG_GETMALLOC, &methods) != SQLITE_OK) return false;
+    real_ = methods;
+    methods.xMalloc = [](int size) { return refuses() ? nullptr : real_.xMalloc(size); };
+    methods.xRealloc = [](void* at, int size) {
+      return refuses() ? nullptr : real_.xRealloc(at, size);
+    };
+    return sqlite3_config(SQLITE_CONFIG_MALLOC, &methods) == SQLITE_OK;
+  }
+  // The request of this number from now on, from 1; 0: none.
+  static void refuse(std::uint64_t number) {
+    left_ = number;
+    refused_ = false;
+  }
+  static bool refused() { return refused_; }
+
+ private:
+  static bool refuses() {
+    const bool now = left_ > 0 && --left_ == 0;
+    refused_ = refused_ || now;
+    return now;
+  }
+  static inline sqlite3_mem_methods real_;
+  static inline thread_local std::uint64_t left_ = 0;
+  static inline thread_local bool refused_ = false;
+};
+const bool failing_memory_installed = FailingMemory::install();
+
 class FailingCalls : public ::testing::Test {
  protected:
   FailingCalls() {
@@ -117,14 +150,33 @@ class FailingCalls : public ::testing::Test {
     return struck;
   }
 
+  // The same for want of memory.
+  bool live_without_memory(std::uint64_t number) {
+    const TemporaryDirectory place(fast_place());
+    directory_ = place.file("data");
+    fs::copy(before_.path(), directory_, fs::copy_options::recursive);
+    appended_ = flushed_ = blob_put_ = false;
+    FailingCall disk(0, Lasts::kOnce, SQLITE_OK);
+    FailingMemory::refuse(number);
+    const bool opened = live(place.file("backup"), disk);
+    const bool refused = FailingMemory::refused();
+    FailingMemory::refuse(0);
+    // Nothing is broken by it: what was refused for want of memory works when there is some.
+    EXPECT_EQ(appended_, opened);
+    EXPECT_EQ(flushed_, opened);
+    look_again();
+    return refused;
+  }
+
   bool struck_write_ = false;
 
  private:
-  void live(const std::string& backup, FailingCall& disk) {
+  // False: it could not be opened.
+  bool live(const std::string& backup, FailingCall& disk) {
     auto opened = open_sqlite_store(sqlite_options(directory_));
     if (!opened) {
       EXPECT_THAT(opened.error().message, ::testing::HasSubstr(directory_));
-      return;
+      return false;
     }
     Store store = std::move(*opened);
     append(*store.journal);
@@ -143,6 +195,8 @@ class FailingCalls : public ::testing::Test {
     // What was refused may work now; what is settled stays so.
     if (!appended_) append(*store.journal);
     if (!flushed_) flush(*store.tables);
+    look(store);
+    return true;
   }
 
   void append(Journal& journal) {
@@ -277,6 +331,16 @@ TEST_F(FailingCalls, AllFromOneOn) {
        number += 3) {
     ASSERT_FALSE(HasFailure()) << "from call " << number;
   }
+}
+
+TEST_F(FailingCalls, RequestsForMemory) {
+  ASSERT_TRUE(failing_memory_installed);
+  std::uint64_t requests = 1;
+  for (std::uint64_t number = 1; live_without_memory(number); number += 1 + number % 17) {
+    ASSERT_FALSE(HasFailure()) << "request " << number;
+    requests = number;
+  }
+  EXPECT_GT(requests, 500u);
 }
 
 TEST_F(FailingCalls, EachOnceWhileASuspectStoreIsCopied) {

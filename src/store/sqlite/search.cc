@@ -290,6 +290,7 @@ Result<Search::Ended> Search::run(
 
 Result<JobPage> Search::list(const JobQuery& query) {
   const Transaction snapshot(database_, Transaction::Kind::kRead);
+  if (!snapshot.ok()) return database_.failure("read");
   auto planned = plan(query.filter, query.after_ord, query.budget);
   if (!planned) return std::unexpected(planned.error());
   JobPage page;
@@ -315,6 +316,7 @@ Result<Tables::IdPage> Search::select_ids(const core::JobFilter& filter,
                                           std::optional<std::uint64_t> after_ord,
                                           std::uint32_t limit, std::chrono::milliseconds budget) {
   const Transaction snapshot(database_, Transaction::Kind::kRead);
+  if (!snapshot.ok()) return database_.failure("read");
   auto planned = plan(filter, after_ord, budget);
   if (!planned) return std::unexpected(planned.error());
   Tables::IdPage page;
@@ -334,6 +336,7 @@ Result<std::uint64_t> Search::count(const core::JobFilter& filter, std::uint64_t
                                     std::chrono::milliseconds budget) {
   if (limit == 0) return 0;
   const Transaction snapshot(database_, Transaction::Kind::kRead);
+  if (!snapshot.ok()) return database_.failure("read");
   auto planned = plan(filter, std::nullopt, budget);
   if (!planned) return std::unexpected(planned.error());
   std::uint64_t found = 0;
