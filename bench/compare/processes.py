@@ -5,11 +5,11 @@ import json
 import os
 import pathlib
 import pwd
+import select
 import shutil
 import socket
 import subprocess
 import tempfile
-import threading
 import time
 
 START_S = 30
@@ -120,73 +120,62 @@ class Client:
         with open(self.log, "wb") as errors:
             self.process = started(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
                                    text=True, cwd=cwd, env={**os.environ, **environment})
+        self.output = self.process.stdout
 
-    def wait_ready(self):
-        if self.process.stdout.readline().strip() != "ready":
-            raise Skipped(f"its client did not start: {reason_in(self.log.read_text(errors='replace'))}")
+    def expect(self, beginning):
+        """The next line of its output, which must begin so."""
+        line = self.output.readline()
+        if not line.startswith(beginning):
+            raise Skipped(f"its client failed: {reason_in(self.log.read_text(errors='replace'))}")
+        return line
 
     def go(self):
-        with contextlib.suppress(BrokenPipeError):  # done() tells why it has gone
+        with contextlib.suppress(BrokenPipeError):  # its output tells why it has gone
             self.process.stdin.write("go\n")
             self.process.stdin.flush()
-
-    def done(self):
-        line = self.process.stdout.readline()
-        if not line.startswith("{"):
-            raise Skipped(f"its client failed: {reason_in(self.log.read_text(errors='replace'))}")
-        return json.loads(line)["jobs"]
 
     def close(self):
         end(self.process)
         with contextlib.suppress(BrokenPipeError):
             self.process.stdin.close()
-        self.process.stdout.close()
+        self.output.close()
+
+
+class Deadline:
+    def __init__(self, limit_s):
+        self.limit_s = limit_s
+        self.end = time.monotonic() + limit_s
+
+    def first_with_output(self, clients):
+        """A client that has printed something, or has ended."""
+        left = max(0, self.end - time.monotonic())
+        readable, _, _ = select.select([client.output for client in clients], [], [], left)
+        if not readable:
+            raise Skipped(f"not done within {self.limit_s} s")
+        return next(client for client in clients if client.output is readable[0])
 
 
 def lifecycles(command, folder, options, port, environment, cwd):
-    """Lifecycles a second of a producer and a worker that begin at the same time. The worker is made first: it is the
-    one that makes what both need."""
+    """Lifecycles a second of a worker and a producer that begin at the same time, until the worker has seen all jobs
+    through."""
+    deadline = Deadline(options.limit_s)
     numbers = [options.jobs, options.batch, options.payload, port]
-    clients = []
-    # A client that hangs would hold the whole run: past the limit both are ended, and reading them fails.
-    watchdog = None
-    try:
-        for role in ("worker", "producer"):
-            clients.append(Client([*command, role, *numbers], folder, environment, cwd))
-            watchdog = watchdog or Watchdog(clients, options.limit_s)
-            clients[-1].wait_ready()
+    clients, jobs, took = {}, {}, None
+    with contextlib.ExitStack() as at_end:
+        for role in ("worker", "producer"):  # the worker makes what both need
+            client = clients[role] = Client([*command, role, *numbers], folder, environment, cwd)
+            at_end.callback(client.close)
+            deadline.first_with_output([client]).expect("ready")
         begin = time.monotonic()
-        for client in clients:
+        for client in clients.values():
             client.go()
-        completed = clients[0].done()
-        took = time.monotonic() - begin
-        submitted = clients[1].done()
-    except Skipped:
-        if watchdog and watchdog.has_ended_them:
-            raise Skipped(f"not done within {options.limit_s} s") from None
-        raise
-    finally:
-        if watchdog:
-            watchdog.cancel()
-        for client in clients:
-            client.close()
-    if (submitted, completed) != (options.jobs, options.jobs):
-        raise Skipped(f"of {options.jobs} jobs {submitted} were submitted and {completed} completed")
+        while len(jobs) < len(clients):
+            # Whichever speaks first: a producer that breaks is not waited for by way of its worker.
+            client = deadline.first_with_output([clients[role] for role in clients if role not in jobs])
+            role = next(role for role in clients if clients[role] is client)
+            if role == "worker":
+                took = time.monotonic() - begin
+            jobs[role] = json.loads(client.expect("{"))["jobs"]
+    if set(jobs.values()) != {options.jobs}:
+        raise Skipped(f"of {options.jobs} jobs {jobs['producer']} were submitted and {jobs['worker']} completed")
     return options.jobs / took
-
-
-class Watchdog:
-    def __init__(self, clients, limit_s):
-        self.clients = clients
-        self.has_ended_them = False
-        self.timer = threading.Timer(limit_s, self.fire)
-        self.timer.daemon = True
-        self.timer.start()
-
-    def fire(self):
-        self.has_ended_them = True
-        for client in self.clients:
-            client.process.kill()
-
-    def cancel(self):
-        self.timer.cancel()

@@ -54,6 +54,10 @@ class Lifecycles(unittest.TestCase):
         with self.assertRaisesRegex(processes.Skipped, "ValueError: out of luck"):
             self.measure("raise ValueError('out of luck')")
 
+    def test_a_producer_that_breaks_ends_the_wait_for_its_worker(self):
+        with self.assertRaisesRegex(processes.Skipped, "ValueError: out of luck"):
+            self.measure("if role == 'producer': raise ValueError('out of luck')\ntime.sleep(60)")
+
     def test_a_client_that_hangs_is_ended(self):
         with self.assertRaisesRegex(processes.Skipped, "not done within 1 s"):
             self.measure("time.sleep(60)", limit_s=1)
