@@ -220,6 +220,11 @@ TEST_F(LifeOfAJob, WhatWasCancelledAndRetriedWasNotDead) {
   view_.marks[0].attempt = 2;
   view_.marks[0].at = kNoon + Duration{25};
   EXPECT_EQ(life(), "started retrying started cancel_requested cancelled");
+  // Nor in another life of the job, whose attempts are counted from one again.
+  view_.marks[0].attempt = 1;
+  EXPECT_EQ(life(), "started retrying started cancel_requested retrying");
+  view_.marks[0].at = kNoon - Duration{5};
+  EXPECT_EQ(life(), "cancel_requested started retrying started retrying");
 }
 
 }  // namespace

@@ -102,6 +102,8 @@ TEST(EventFeed, FiltersByTypeQueueAndWhatTheAskerMaySee) {
   EXPECT_EQ(MemoryWorld::told(world.feed.read(query).events), "job.submitted:a job.submitted:b");
   query.queues = {"fax"};
   EXPECT_EQ(MemoryWorld::told(world.feed.read(query).events), "job.submitted:b");
+  query.visible = [](std::string_view queue) { return queue == "fax"; };
+  EXPECT_EQ(MemoryWorld::told(world.feed.read(query).events), "job.submitted:b");
   query.visible = [](std::string_view queue) { return queue != "fax"; };
   const FeedPage page = world.feed.read(query);
   EXPECT_TRUE(page.events.empty());
