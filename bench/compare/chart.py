@@ -9,7 +9,7 @@ import json
 import pathlib
 import sys
 
-WIDTH, LEFT, RIGHT, TOP, BAR, STEP = 860, 290, 90, 58, 16, 26
+WIDTH, LEFT, RIGHT, TOP, BAR, STEP = 860, 290, 90, 82, 16, 26
 
 STYLE = """
   text { font: 13px system-ui, sans-serif; fill: #1f2328 }
@@ -43,10 +43,10 @@ def bar(row, y, scale):
 
 
 def legend(y):
-    entries = [("own", "Millrace, every step synced", 0), ("synced", "every step synced", 210),
-               ("loose", "lost when the power fails", 360)]
-    return "".join(f'<rect class="{name}" x="{LEFT + x}" y="{y}" width="12" height="12" rx="2"/>'
-                   f'<text class="small" x="{LEFT + x + 18}" y="{y + 10}">{text}</text>' for name, text, x in entries)
+    entries = [("own", "Millrace, every step synced", 0), ("synced", "every step synced", 200),
+               ("loose", "may be lost when the power fails", 340)]
+    return "".join(f'<rect class="{name}" x="{12 + x}" y="{y}" width="12" height="12" rx="2"/>'
+                   f'<text class="small" x="{30 + x}" y="{y + 10}">{text}</text>' for name, text, x in entries)
 
 
 def svg(result):
@@ -60,8 +60,8 @@ def svg(result):
     return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" '
             f'aria-label="{title}">\n<style>{STYLE}</style>\n'
             f'<text class="title" x="12" y="22">{title}</text>\n'
-            f'<text class="small" x="{WIDTH - 12}" y="22" text-anchor="end">{setting}</text>\n'
-            f'{legend(34)}\n{bars}\n</svg>\n')
+            f'<text class="small" x="12" y="42">{setting}</text>\n'
+            f'{legend(56)}\n{bars}\n</svg>\n')
 
 
 if __name__ == "__main__":
