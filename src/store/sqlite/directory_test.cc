@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "store/testing/store_under_test.h"
 #include "store/testing/temporary_directory.h"
 
 namespace millrace::store {
@@ -115,6 +116,41 @@ TEST_F(Files, OfADirectoryInMemoryMustNotBeTrusted) {
     fs::remove_all(path);
     EXPECT_EQ((*locked)->doubtful_file_system(), std::nullopt) << "gone: nothing to be said of it";
   }
+}
+
+// --- Files of a store that are not what they should be
+
+TEST_F(Files, OfAStoreThatCantBeHadAreNamed) {
+  const std::string marker(kMarkerFile);
+  const auto refusal = [&] {
+    const auto opened = open_sqlite_store(sqlite_options(directory_.path()));
+    return opened ? "opened" : opened.error().message;
+  };
+  fs::create_directory(file(marker + ".tmp"));
+  EXPECT_THAT(refusal(), HasSubstr(marker + ".tmp")) << "it can't be finished";
+  fs::remove(file(marker + ".tmp"));
+  EXPECT_EQ(refusal(), "opened");
+  std::ofstream(file("journal.db.suspect")) << "x";
+  folder("journal.db.copy-wal");
+  EXPECT_THAT(refusal(), HasSubstr("journal.db.copy-wal"));
+  fs::remove_all(file("journal.db.copy-wal"));
+  EXPECT_EQ(refusal(), "opened");
+  fs::remove(file(marker));
+  fs::create_symlink(marker, file(marker));
+  EXPECT_THAT(refusal(), HasSubstr(marker));
+}
+
+TEST_F(Files, ABackupNeedsAMarkerToCopyAndAPlace) {
+  const Store store = open_sqlite(file("data"));
+  std::ofstream(file("plain")) << "x";
+  EXPECT_THAT(why(store.backup->backup_to(file("plain/backup"))), HasSubstr("can't make"));
+  const std::string marker = file("data/") + std::string(kMarkerFile);
+  fs::remove(marker);
+  EXPECT_THAT(why(store.backup->backup_to(file("backup"))), HasSubstr("is missing"));
+  fs::create_symlink("loop", file("data/loop"));
+  fs::create_symlink("loop", marker);
+  EXPECT_THAT(why(store.backup->backup_to(file("backup"))), HasSubstr(marker));
+  EXPECT_FALSE(fs::exists(file("backup")));
 }
 
 }  // namespace

@@ -168,6 +168,8 @@ class FailingCalls : public ::testing::Test {
     return refused;
   }
 
+  const std::string& before_path() const { return before_.path(); }
+
   bool struck_write_ = false;
 
  private:
@@ -336,7 +338,7 @@ TEST_F(FailingCalls, AllFromOneOn) {
 TEST_F(FailingCalls, RequestsForMemory) {
   ASSERT_TRUE(failing_memory_installed);
   std::uint64_t requests = 1;
-  for (std::uint64_t number = 1; live_without_memory(number); number += 1 + number % 17) {
+  for (std::uint64_t number = 1; live_without_memory(number); number += 1 + number % 29) {
     ASSERT_FALSE(HasFailure()) << "request " << number;
     requests = number;
   }
@@ -369,6 +371,57 @@ TEST_F(FailingCalls, EachOnceWhileAStoreIsMade) {
     if (answered) {
       ASSERT_EQ(again->journal->extent()->newest, Seq{1}) << "call " << number;
     }
+  }
+  EXPECT_GT(number, 100u);
+}
+
+TEST_F(FailingCalls, RequestsForMemoryWhileAStoreIsMadeOrCopied) {
+  for (const bool made : {true, false}) {
+    std::uint64_t number = 1;
+    for (bool refused = true; refused; number += 1 + number % 23) {
+      const TemporaryDirectory place(fast_place());
+      if (!made) {
+        fs::copy(before_path(), place.path(), fs::copy_options::recursive);
+        std::ofstream(place.file("journal.db.suspect")) << "x";
+      }
+      FailingMemory::refuse(number);
+      static_cast<void>(open_sqlite_store(sqlite_options(place.path())));
+      refused = FailingMemory::refused();
+      FailingMemory::refuse(0);
+      const auto again = open_sqlite_store(sqlite_options(place.path()));
+      ASSERT_TRUE(again.has_value()) << "request " << number << ": " << again.error().message;
+      ASSERT_EQ(again->journal->extent()->newest, Seq{made ? 0 : kRowsBefore});
+    }
+    EXPECT_GT(number, 300u);
+  }
+}
+
+TEST_F(FailingCalls, NeverLetADamagedStorePassAsSound) {
+  const TemporaryDirectory place(fast_place());
+  fs::copy(before_path(), place.path(), fs::copy_options::recursive);
+  const auto sound = verify_store(place.path());
+  ASSERT_TRUE(sound.has_value());
+  ASSERT_THAT(sound->problems, IsEmpty());
+  const auto expect_honest = [&](std::uint64_t number) {
+    const auto report = verify_store(place.path());
+    if (!report || !report->problems.empty()) return;
+    EXPECT_EQ(report->rows, sound->rows) << number;
+    EXPECT_EQ(report->jobs, sound->jobs) << number;
+    EXPECT_EQ(report->projected, sound->projected) << number;
+  };
+  std::uint64_t number = 1;
+  for (bool struck = true; struck; ++number) {
+    FailingCall disk(number, Lasts::kOnce, SQLITE_IOERR_WRITE);
+    expect_honest(number);
+    struck = disk.struck();
+  }
+  EXPECT_GT(number, 20u);
+  number = 1;
+  for (bool refused = true; refused; number += 1 + number % 23) {
+    FailingMemory::refuse(number);
+    expect_honest(number);
+    refused = FailingMemory::refused();
+    FailingMemory::refuse(0);
   }
   EXPECT_GT(number, 100u);
 }

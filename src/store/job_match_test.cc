@@ -1,0 +1,50 @@
+#include "store/job_match.h"
+
+#include <gtest/gtest.h>
+
+#include "store/testing/jobs.h"
+
+namespace millrace::store {
+namespace {
+
+using core::Comparison;
+using core::Condition;
+using core::JobField;
+
+bool met(JobField field, Comparison comparison, const std::vector<std::string>& values,
+         const std::string& path = {}, double real = 0) {
+  core::Job job = make_job(1);
+  job.payload = SharedBytes(R"({"size": 12.5, "name": "Ann", "list": "1,2", "huge": 1e999})");
+  job.latest.worker = SharedBytes("anna");
+  core::JobExtras extras;
+  extras.meta = {{SharedBytes("tenant"), SharedBytes("acme")}};
+  job.extras = std::make_shared<const core::JobExtras>(extras);
+  return matches(Condition{field, comparison, false, values, 0, real, path}, job);
+}
+
+TEST(JobMatch, ComparesNumbersOfThePayloadOnlyWithNumbers) {
+  EXPECT_TRUE(met(JobField::kPayload, Comparison::kGreater, {}, "size", 12));
+  EXPECT_FALSE(met(JobField::kPayload, Comparison::kGreater, {}, "size", 12.5));
+  EXPECT_TRUE(met(JobField::kPayload, Comparison::kLessEqual, {}, "size", 12.5));
+  EXPECT_FALSE(met(JobField::kPayload, Comparison::kGreater, {}, "name", -1)) << "no number";
+  EXPECT_FALSE(met(JobField::kPayload, Comparison::kGreater, {}, "list", -1)) << "and more";
+  EXPECT_FALSE(met(JobField::kPayload, Comparison::kGreater, {}, "huge", -1)) << "too large";
+  EXPECT_FALSE(met(JobField::kPayload, Comparison::kGreater, {}, "none", -1));
+}
+
+TEST(JobMatch, ContainsInAnyCaseAndNothingInEverything) {
+  EXPECT_TRUE(met(JobField::kPayload, Comparison::kContains, {"aNN"}, "name"));
+  EXPECT_TRUE(met(JobField::kPayload, Comparison::kContains, {""}, "name"));
+  EXPECT_FALSE(met(JobField::kPayload, Comparison::kContains, {"annn"}, "name"));
+}
+
+TEST(JobMatch, NamesTheWorkerAndTheMetaValue) {
+  EXPECT_TRUE(met(JobField::kWorker, Comparison::kEqual, {"bob", "anna"}));
+  EXPECT_FALSE(met(JobField::kWorker, Comparison::kEqual, {"ann"}));
+  EXPECT_TRUE(met(JobField::kMeta, Comparison::kEqual, {"acme"}, "tenant"));
+  EXPECT_FALSE(met(JobField::kMeta, Comparison::kEqual, {"other"}, "tenant"));
+  EXPECT_FALSE(met(JobField::kMeta, Comparison::kEqual, {"acme"}, "region"));
+}
+
+}  // namespace
+}  // namespace millrace::store
