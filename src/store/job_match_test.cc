@@ -14,7 +14,8 @@ using core::JobField;
 bool met(JobField field, Comparison comparison, const std::vector<std::string>& values,
          const std::string& path = {}, double real = 0) {
   core::Job job = make_job(1);
-  job.payload = SharedBytes(R"({"size": 12.5, "name": "Ann", "list": "1,2", "huge": 1e999})");
+  job.payload =
+      SharedBytes(R"({"size": 12.5, "name": "Ann", "list": "1,2", "huge": 1e999, "empty": ""})");
   job.latest.worker = SharedBytes("anna");
   core::JobExtras extras;
   extras.meta = {{SharedBytes("tenant"), SharedBytes("acme")}};
@@ -35,7 +36,9 @@ TEST(JobMatch, ComparesNumbersOfThePayloadOnlyWithNumbers) {
 TEST(JobMatch, ContainsInAnyCaseAndNothingInEverything) {
   EXPECT_TRUE(met(JobField::kPayload, Comparison::kContains, {"aNN"}, "name"));
   EXPECT_TRUE(met(JobField::kPayload, Comparison::kContains, {""}, "name"));
+  EXPECT_TRUE(met(JobField::kPayload, Comparison::kContains, {""}, "empty"));
   EXPECT_FALSE(met(JobField::kPayload, Comparison::kContains, {"annn"}, "name"));
+  EXPECT_FALSE(met(JobField::kPriority, Comparison::kContains, {"0"})) << "numbers contain nothing";
 }
 
 TEST(JobMatch, NamesTheWorkerAndTheMetaValue) {

@@ -6,7 +6,6 @@
 namespace millrace::store {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 void append_utf8(std::string& out, std::uint32_t point) {
@@ -95,8 +94,9 @@ class Cursor {
     while (!rest_.empty() && is_space(rest_.front())) rest_.remove_prefix(1);
     return rest_.empty() ? '\0' : rest_.front();
   }
+  // Not NUL.
   bool accept(char c) {
-    if (peek() != c || rest_.empty()) return false;
+    if (peek() != c) return false;
     rest_.remove_prefix(1);
     return true;
   }
@@ -163,7 +163,7 @@ bool enter_element(Cursor& cursor, std::string_view index_text) {
   std::uint32_t index = 0;
   const char* const end = index_text.data() + index_text.size();
   const auto read = std::from_chars(index_text.data(), end, index);
-  if (read.ptr != end || read.ec != std::errc() || !is_digit(index_text.front())) return false;
+  if (read.ptr != end || read.ec != std::errc()) return false;
   if (cursor.peek() == ']') return false;
   for (; index > 0; --index) {
     cursor.skip_value();

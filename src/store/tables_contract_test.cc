@@ -404,6 +404,24 @@ TEST_P(TablesContract, FindsWhatFinishedLongAgo) {
               IsEmpty());
 }
 
+TEST_P(TablesContract, AJobWithoutHistoryHasNone) {
+  flush({make_job(1)});
+  const JobHistory history = tables().history(id_of(1)).value();
+  EXPECT_TRUE(history.attempts.empty() && history.logs.empty() && history.marks.empty());
+}
+
+TEST_P(TablesContract, APageOfNoneSaysWhereItGoesOn) {
+  flush({make_job(1), make_job(2)});
+  JobQuery query;
+  query.limit = 0;
+  const JobPage page = tables().list(query).value();
+  EXPECT_TRUE(page.jobs.empty());
+  ASSERT_TRUE(page.next_after_ord.has_value());
+  query.limit = 5;
+  query.after_ord = page.next_after_ord;
+  EXPECT_EQ(tables().list(query)->jobs.size(), 2u);
+}
+
 TEST_P(TablesContract, KeepsBlobs) {
   EXPECT_EQ(tables().get_blob("statistics").value(), std::nullopt);
   ASSERT_TRUE(tables().put_blob("statistics", std::string("\0one", 4)));

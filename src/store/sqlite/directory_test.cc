@@ -122,6 +122,15 @@ TEST_F(Files, OfADirectoryInMemoryMustNotBeTrusted) {
 
 TEST_F(Files, OfAStoreThatCantBeHadAreNamed) {
   const std::string marker(kMarkerFile);
+  const auto of_new = [&](const std::string& name) {
+    const auto opened = open_sqlite_store(sqlite_options(file(name)));
+    return opened ? "opened" : opened.error().message;
+  };
+  folder("one/journal.db");
+  EXPECT_THAT(of_new("one"), HasSubstr("one/journal.db")) << "a directory";
+  fs::create_directory(file("two"));
+  fs::create_symlink("journal.db", file("two/journal.db"));
+  EXPECT_THAT(of_new("two"), AllOf(HasSubstr("make"), HasSubstr("two/journal.db")));
   const auto refusal = [&] {
     const auto opened = open_sqlite_store(sqlite_options(directory_.path()));
     return opened ? "opened" : opened.error().message;
