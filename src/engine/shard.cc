@@ -45,7 +45,7 @@ void Shard::Impl::begin_term(Duration grace) {
     retention_.restart(queue);
   }
   machine_->start_epoch(epoch_, now_, events_);
-  grace_ = {next(pipeline_.head()), now_ - grace};
+  if (machine_->live_leases() > 0) grace_ = {next(pipeline_.head()), now_ - grace};
   if (grace > core::kStallGrace) machine_->extend_leases(grace, now_, events_);
   machine_->end_step();
   seal();

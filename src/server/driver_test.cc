@@ -406,11 +406,15 @@ TEST_F(DriverTest, TheIdleShardNoticesAStepToo) {
             1u);
 }
 
-TEST_F(DriverTest, TheStampIsWrittenWhileThereAreLeases) {
+TEST_F(DriverTest, TheStampTellsOfThePresentWithLeasesAndWithout) {
   start();
+  const Time begun_at = driver->now();
   Port port(*driver);
   port.ask(enqueue(1));
-  EXPECT_EQ(LivenessFile(options.liveness_file).read(), std::nullopt);
+  EXPECT_TRUE(eventually([&] {
+    const std::optional<Time> stamp = LivenessFile(options.liveness_file).read();
+    return stamp && *stamp >= begun_at;
+  }));
   port.ask(core::Command(claim(1)));
   const Time claimed_at = driver->now();
   EXPECT_TRUE(eventually([&] {
