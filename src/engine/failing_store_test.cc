@@ -239,6 +239,18 @@ TEST_F(RecoveryOfALiar, NeedsAStoreThatAnswers) {
   EXPECT_THAT(refusal(), HasSubstr("tables do not answer"));
 }
 
+TEST_F(RecoveryOfALiar, MissesARowThatIsNotShown) {
+  append(Seq{1}, {}, batch());
+  append(Seq{2}, rows_[0].checksum, batch());
+  journal->skipped = Seq{1};
+  EXPECT_THAT(refusal(), HasSubstr("row 2: does not continue row 0"));
+  journal->skipped = Seq{2};
+  EXPECT_THAT(refusal(), HasSubstr("row 2 of the journal can't be read"));
+  journal->skipped = {};
+  journal->claimed = 1;
+  EXPECT_THAT(refusal(), HasSubstr("row 3 of the journal can't be read"));
+}
+
 TEST_F(RecoveryOfALiar, NamesTheRowThatIsNoBatch) {
   append(Seq{1}, {}, batch());
   append(Seq{2}, rows_[0].checksum, "not a batch");

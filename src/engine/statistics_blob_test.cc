@@ -97,6 +97,20 @@ TEST(Statistics, CountEachEndAsWhatItIs) {
   EXPECT_EQ(totals[0].run.count, 5U) << "what was put off has not run";
 }
 
+TEST(Statistics, KeepTheRatesOfSoManyQueuesAndNoMore) {
+  constexpr int kQueues = 20'000;
+  Statistics statistics;
+  core::EventBatch batch{kStart, {}};
+  for (int i = 0; i <= kQueues; ++i) {
+    core::Submitted submitted;
+    submitted.job.queue = SharedBytes("q" + std::to_string(i));
+    batch.events.emplace_back(submitted);
+  }
+  statistics.durable(Seq{1}, batch);
+  EXPECT_GT(statistics.rates("q" + std::to_string(kQueues - 1), kStart).submitted, 0);
+  EXPECT_EQ(statistics.rates("q" + std::to_string(kQueues), kStart).submitted, 0);
+}
+
 TEST(Statistics, ShowNothingOutsideTheWindow) {
   Statistics statistics;
   const auto success = [&](std::uint64_t seq, Duration at) {

@@ -17,17 +17,22 @@ class FailingJournal final : public Journal {
 
   bool extent_fails = false;
   bool read_fails = false;
+  Seq skipped{};              // this row is not shown
+  std::uint64_t claimed = 0;  // so many rows more than there are
   std::function<void()> before_read;
 
   AppendResult append(const JournalRow& row) override { return real_->append(row); }
   Status read(Seq from, const std::function<bool(const JournalRow&)>& visit) override {
     if (before_read) before_read();
     if (read_fails) return failure("the disk does not read");
-    return real_->read(from, visit);
+    return real_->read(from,
+                       [&](const JournalRow& row) { return row.seq == skipped || visit(row); });
   }
   Result<Extent> extent() override {
     if (extent_fails) return failure("the disk does not tell");
-    return real_->extent();
+    auto extent = real_->extent();
+    if (extent) extent->newest = Seq{to_number(extent->newest) + claimed};
+    return extent;
   }
   Result<std::uint64_t> trim(Seq below) override { return real_->trim(below); }
 
