@@ -17,7 +17,6 @@
 namespace millrace::cli {
 namespace {
 
-constexpr std::size_t kReceiveBytes = std::size_t{128} << 10;
 constexpr std::string_view kHeadEnd = "\r\n\r\n";
 
 template <typename Number>
@@ -136,7 +135,7 @@ Status BenchConnection::open(const ServerAddress& address) {
 
 void BenchConnection::abort() { ::shutdown(socket_, SHUT_RDWR); }
 
-Status BenchConnection::send_all(std::string_view head, std::string_view body) {
+Status BenchConnection::send(std::string_view head, std::string_view body) {
   std::string length = std::to_string(body.size()) + "\r\n\r\n";
   iovec parts[] = {{const_cast<char*>(head.data()), head.size()},
                    {length.data(), length.size()},
@@ -161,21 +160,25 @@ Status BenchConnection::send_all(std::string_view head, std::string_view body) {
   return {};
 }
 
-Result<std::size_t> BenchConnection::receive_more() {
-  if (received_.size() < filled_ + kReceiveBytes) received_.resize(filled_ + kReceiveBytes);
+Status BenchConnection::receive_more() {
+  if (received_.size() < filled_ + receive_bytes_) received_.resize(filled_ + receive_bytes_);
   for (;;) {
     const ssize_t got = ::recv(socket_, received_.data() + filled_, received_.size() - filled_, 0);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return failure(fmt::format("the connection broke: {}", std::strerror(errno)));
     if (got == 0) return failure("the server closed the connection");
     filled_ += static_cast<std::size_t>(got);
-    return static_cast<std::size_t>(got);
+    return {};
   }
 }
 
 Result<BenchConnection::Answer> BenchConnection::exchange(std::string_view head,
                                                           std::string_view body) {
-  if (const auto sent = send_all(head, body); !sent) return std::unexpected(sent.error());
+  if (const auto sent = send(head, body); !sent) return std::unexpected(sent.error());
+  return receive();
+}
+
+Result<BenchConnection::Answer> BenchConnection::receive() {
   filled_ = 0;
   std::size_t head_end = std::string::npos;
   while (head_end == std::string::npos) {

@@ -27,7 +27,9 @@ std::string request_head(const ServerAddress& address, std::string_view token,
 // Not thread-safe, but for abort().
 class BenchConnection {
  public:
-  BenchConnection() = default;
+  // At least so much is received at a time; what an answer needs beyond is made room for.
+  explicit BenchConnection(std::size_t receive_bytes = std::size_t{128} << 10)
+      : receive_bytes_(receive_bytes) {}
   ~BenchConnection();
   BenchConnection(const BenchConnection&) = delete;
   BenchConnection& operator=(const BenchConnection&) = delete;
@@ -36,18 +38,22 @@ class BenchConnection {
 
   struct Answer {
     int status = 0;
-    std::string_view body;  // until the next exchange
+    std::string_view body;  // until the next answer is received
   };
-  // `head` from request_head().
+  // `head` from request_head(). One request is under way at a time.
+  Status send(std::string_view head, std::string_view body);
+  Result<Answer> receive();
   Result<Answer> exchange(std::string_view head, std::string_view body);
+
+  int descriptor() const { return socket_; }
 
   // Makes the exchange under way, and all after it, fail at once. From any thread.
   void abort();
 
  private:
-  Status send_all(std::string_view head, std::string_view body);
-  Result<std::size_t> receive_more();
+  Status receive_more();
 
+  std::size_t receive_bytes_;
   std::atomic<int> socket_ = -1;
   std::string received_;
   std::size_t filled_ = 0;

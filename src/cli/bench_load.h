@@ -1,45 +1,73 @@
-// The load of `bench roundtrip`: producers that submit batches, workers that claim batches and
-// acknowledge the last one with the next claim.
+// The load of most benches: producers that submit, and workers that claim and acknowledge the last
+// batch with the next claim; each on a thread and a connection of its own.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "base/time.h"
 #include "cli/bench_connection.h"
+#include "cli/bench_wire.h"
 #include "cli/histogram.h"
 
 namespace millrace::cli {
 
+// Every job is delayed to a random instant, the same ones for the same seed.
+struct Delays {
+  Time first{};
+  Duration span{0};
+  std::uint64_t seed = 0;
+
+  // Of the job with this number.
+  Time due(std::uint64_t job) const;
+};
+
 struct LoadPlan {
   ServerAddress address;
   std::string token;
-  std::vector<std::string> queues;  // must be there already, and empty
+  std::vector<std::string> queues;  // must be there already
   std::uint64_t jobs = 0;
   int producers = 0;
-  int workers = 0;
+  int workers = 0;  // 0: jobs are only submitted
   int batch = 0;
-  std::size_t payload_bytes = 0;  // as JSON, quotes included
+  std::size_t payload_bytes = kLeastPayload;  // as JSON, quotes included
+  std::string type = "bench";
+  int priority = 0;
+  bool claims_by_type = false;  // for queues that hold other jobs too
+
+  // Jobs a second: the n-th is due n/rate after the start, and times count from then, whether a
+  // producer was free to send it or not. 0: each producer sends when its last was answered.
+  double rate = 0;
+  std::optional<Delays> delays{};
+  std::optional<std::chrono::nanoseconds> submit_for{};          // after that no more is submitted
+  std::chrono::nanoseconds patience = std::chrono::seconds{30};  // without any progress
+  std::stop_token stop{};
 };
 
 struct LoadResult {
-  std::chrono::nanoseconds took{
-      0};  // from the first submission sent to the last completion answered
-  std::uint64_t submissions_refused = 0;  // for now, with 429 or 503, and sent again
-  Histogram submit;                       // one batch: sent to answered
-  Histogram claim_to_ack;                 // one job: handed out to completion answered
-  Histogram end_to_end;                   // one job: submission sent to completion answered
+  std::uint64_t submitted = 0;
+  std::uint64_t completed = 0;
+  std::uint64_t submissions_refused = 0;    // for now, with 429 or 503, and sent again
+  std::uint64_t early = 0;                  // jobs handed out before they were due
+  std::uint64_t submitted_late = 0;         // delayed jobs answered for after the first was due
+  std::chrono::nanoseconds submit_took{0};  // first submission sent to last one answered
+  std::chrono::nanoseconds took{0};         // first submission sent to last completion answered
+  Histogram submit;                         // one submission: due (else sent) to answered
+  // One job: due (else its submission sent) to the worker's hand.
+  Histogram hand_out;
+  Histogram claim_to_ack;  // one job: handed out to completion answered
+  Histogram end_to_end;    // one job: due (else its submission sent) to completion answered
 };
-
-// The least that a payload must have room for: its quotes and the time of its submission.
-constexpr std::size_t kLeastPayload = 18;
 
 using OnProgress = std::function<void(std::uint64_t submitted, std::uint64_t completed)>;
 
-// Runs it all on threads of its own; `on_progress` is called a few times a second meanwhile.
+// `on_progress` is called a few times a second meanwhile.
 Result<LoadResult> run_load(const LoadPlan& plan, const OnProgress& on_progress);
 
 }  // namespace millrace::cli

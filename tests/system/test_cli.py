@@ -178,38 +178,6 @@ class Commands(harness.ServerCase):
             harness.run("token", "new", "--name", "n", "--scope", "everything").returncode, 2
         )
 
-    def test_bench(self):
-        result = self.cli_json(
-            "bench",
-            "roundtrip",
-            "--jobs",
-            "2000",
-            "--producers",
-            "2",
-            "--workers",
-            "2",
-            "--batch",
-            "100",
-            "--payload",
-            "100",
-            timeout=60,
-        )
-        self.assertGreater(result["lifecycles_per_s"], 0)
-        live = [
-            queue["counts"]
-            for queue in self.api.get("/v1/queues", limit=1000).json["items"]
-            if "bench" in queue["name"]
-        ]
-        self.assertTrue(live)
-        harness.eventually(
-            lambda: all(
-                not any(queue["counts"].values())
-                for queue in self.api.get("/v1/queues", limit=1000).json["items"]
-                if "bench" in queue["name"]
-            ),
-            what="nothing left behind",
-        )
-
     def test_top_on_no_terminal_ends_by_itself_or_by_a_signal(self):
         top = subprocess.Popen(
             [harness.BINARY, "top", "--url", self.server.url],

@@ -1,0 +1,112 @@
+#include "cli/bench_load.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "cli/bench_report.h"
+#include "cli/bench_server.h"
+#include "cli/bench_shared.h"
+
+namespace millrace::cli {
+namespace {
+
+using std::chrono::nanoseconds;
+
+TEST(Delays, AreWithinTheSpanSpreadAndTheSameForTheSameSeed) {
+  const Delays delays{.first = time_from_ms(1'000), .span = Duration{99}, .seed = 7};
+  std::set<std::int64_t> seen;
+  for (std::uint64_t job = 0; job < 2'000; ++job) {
+    const auto due = to_ms(delays.due(job));
+    EXPECT_GE(due, 1'000);
+    EXPECT_LE(due, 1'099);
+    EXPECT_EQ(due, to_ms(delays.due(job)));
+    seen.insert(due);
+  }
+  EXPECT_EQ(seen.size(), 100u);  // 2,000 draws of 100: every one came
+}
+
+TEST(LoadShared, GivesOutEveryJobOnceAndTheRestInASmallerBatch) {
+  const LoadPlan plan{.address = {}, .token = {}, .queues = {"q"}, .jobs = 25, .batch = 10};
+  LoadShared shared(plan);
+  EXPECT_EQ(shared.take().first, 0u);
+  const auto second = shared.take();
+  EXPECT_EQ(second.first, 10u);
+  EXPECT_EQ(second.jobs, 10);
+  EXPECT_EQ(shared.take().jobs, 5);
+  EXPECT_EQ(shared.take().jobs, 0);
+}
+
+TEST(LoadShared, IsOverWhenWhatWasTakenIsDone) {
+  const LoadPlan plan{
+      .address = {}, .token = {}, .queues = {"q"}, .jobs = 25, .workers = 1, .batch = 10};
+  LoadShared shared(plan);
+  shared.take();
+  shared.stop_taking();
+  EXPECT_EQ(shared.take().jobs, 0);
+  EXPECT_EQ(shared.to_do, 10u);
+  const LoadShared::Instant begin{};
+  shared.sent(begin + nanoseconds{5});
+  shared.submission_answered(begin + nanoseconds{9}, 10);
+  shared.completion_answered(begin + nanoseconds{30}, 6);
+  EXPECT_FALSE(shared.is_over);
+  shared.completion_answered(begin + nanoseconds{20}, 4);
+  EXPECT_TRUE(shared.is_over);
+  EXPECT_EQ(shared.submit_took(), nanoseconds{4});
+  EXPECT_EQ(shared.took(), nanoseconds{25});
+  EXPECT_FALSE(shared.error());
+}
+
+TEST(LoadShared, KeepsTheFirstErrorOnly) {
+  const LoadPlan plan{.address = {}, .token = {}, .queues = {"q"}, .jobs = 1, .batch = 1};
+  LoadShared shared(plan);
+  shared.fail({"first"});
+  shared.fail({"second"});
+  ASSERT_TRUE(shared.error());
+  EXPECT_EQ(shared.error()->message, "first");
+  EXPECT_FALSE(shared.sleep_until(LoadShared::Instant::max()));
+}
+
+TEST(Report, TellsPercentilesInMillisecondsAndNothingWhereNothingWasMeasured) {
+  Histogram histogram;
+  histogram.add(std::chrono::milliseconds{2});
+  sdk::JsonWriter json;
+  json.begin_object();
+  write_latencies(json, "some", histogram);
+  write_latencies(json, "none", Histogram{});
+  json.end_object();
+  EXPECT_EQ(json.text(), R"({"some":{"p50":2.000,"p90":2.000,"p95":2.000,"p99":2.000,)"
+                         R"("p999":2.000,"max":2.000},"none":null})");
+}
+
+TEST(Report, TellsOfTheServerWhatItSays) {
+  const std::chrono::steady_clock::time_point at{};
+  const auto before = read_server_figures("millrace_process_cpu_seconds_total 1.5\n", at);
+  const auto after = read_server_figures(
+      "millrace_process_cpu_seconds_total 2\nmillrace_process_resident_memory_bytes 1048576\n",
+      at + std::chrono::seconds{2});
+  EXPECT_EQ(describe_server_figures(before, after),
+            "The server: 25.0 % of a core, 1.0 MiB resident.");
+  sdk::JsonWriter json;
+  json.begin_object();
+  write_server_figures(json, before, after);
+  write_server_figures(json, {}, {});
+  json.end_object();
+  EXPECT_EQ(json.text(), R"({"server":{"cpu_seconds":0.500,"resident_bytes":1048576},)"
+                         R"("server":{"cpu_seconds":null,"resident_bytes":null}})");
+}
+
+TEST(Report, RatesOfNoTimeAreNone) {
+  EXPECT_EQ(per_second(10, std::chrono::seconds{2}), 5);
+  EXPECT_EQ(per_second(10, nanoseconds{0}), 0);
+}
+
+TEST(ListeningUrl, IsWhatTheServerLogs) {
+  EXPECT_EQ(listening_url("x INFO  starting pid=1\ny INFO  listening url=http://[::1]:1\n"),
+            "http://[::1]:1");
+  EXPECT_EQ(listening_url("y INFO  listening url=http://127"), "");  // not written to its end
+  EXPECT_EQ(listening_url(""), "");
+}
+
+}  // namespace
+}  // namespace millrace::cli

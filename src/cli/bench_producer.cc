@@ -1,0 +1,107 @@
+#include "cli/bench_producer.h"
+
+#include <thread>
+
+namespace millrace::cli {
+namespace {
+
+using std::chrono::steady_clock;
+
+JobShape shape_of(const LoadPlan& plan, std::size_t queue) {
+  return {.queue = plan.queues[queue],
+          .type = plan.type,
+          .payload_bytes = plan.payload_bytes,
+          .priority = plan.priority,
+          .has_run_at = plan.delays.has_value()};
+}
+
+std::uint64_t us_of(LoadShared::Instant instant) {
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::microseconds>(instant.time_since_epoch()).count());
+}
+
+}  // namespace
+
+BenchProducer::BenchProducer(LoadShared& shared, int index)
+    : shared_(shared), next_queue_(static_cast<std::size_t>(index)) {
+  const LoadPlan& plan = shared.plan;
+  bodies_.reserve(plan.queues.size());
+  for (std::size_t queue = 0; queue < plan.queues.size(); ++queue) {
+    bodies_.emplace_back(shape_of(plan, queue), plan.batch);
+  }
+}
+
+void BenchProducer::run() {
+  for (auto taken = shared_.take(); taken.jobs > 0; taken = shared_.take()) {
+    if (!submit(taken)) return;
+  }
+}
+
+JobsBody& BenchProducer::body_for(std::size_t queue, int jobs) {
+  if (jobs == shared_.plan.batch) return bodies_[queue];
+  return last_.emplace(shape_of(shared_.plan, queue), jobs);
+}
+
+std::optional<LoadShared::Instant> BenchProducer::due(LoadShared::Taken taken) const {
+  if (shared_.plan.rate == 0) return std::nullopt;
+  // A batch is due when its last job is: a producer that gathers can't send before.
+  const double jobs = static_cast<double>(taken.first) + taken.jobs;
+  return shared_.start + std::chrono::duration_cast<steady_clock::duration>(
+                             std::chrono::duration<double>(jobs / shared_.plan.rate));
+}
+
+void BenchProducer::stamp(JobsBody& body, LoadShared::Taken taken,
+                          std::optional<LoadShared::Instant> due) const {
+  if (due) return body.stamp_all(us_of(*due));
+  const auto& delays = shared_.plan.delays;
+  if (!delays) return body.stamp_all(shared_.now_us());
+  for (int i = 0; i < taken.jobs; ++i) {
+    const auto job = static_cast<std::size_t>(i);
+    const Time time = delays->due(taken.first + job);
+    body.set_run_at(job, time);
+    body.stamp(job, static_cast<std::uint64_t>(to_ms(time)) * 1'000);
+  }
+}
+
+bool BenchProducer::submit(LoadShared::Taken taken) {
+  const LoadPlan& plan = shared_.plan;
+  JobsBody& body = body_for(next_queue_++ % plan.queues.size(), taken.jobs);
+  const std::string head = request_head(plan.address, plan.token, JobsBody::path(taken.jobs));
+  const auto due_at = due(taken);
+  if (due_at && !shared_.sleep_until(*due_at)) return false;
+  while (!shared_.is_over) {
+    stamp(body, taken, due_at);
+    const auto sent_at = steady_clock::now();
+    shared_.sent(sent_at);
+    const auto answer = connection_.exchange(head, body.text());
+    if (!answer) return fail(answer.error());
+    if (is_refusal_for_now(answer->status)) {
+      ++shared_.refused;
+      std::this_thread::sleep_for(kPauseAfterRefusal);
+      continue;
+    }
+    if (!all_submitted(*answer, taken.jobs)) {
+      return fail(unexpected_answer("a submission", *answer));
+    }
+    count_answer(taken.jobs, due_at.value_or(sent_at));
+    return true;
+  }
+  return false;
+}
+
+void BenchProducer::count_answer(int jobs, LoadShared::Instant began) {
+  const auto now = steady_clock::now();
+  latencies_.add(now - began);
+  const auto& delays = shared_.plan.delays;
+  if (delays && shared_.now_us() > static_cast<std::uint64_t>(to_ms(delays->first)) * 1'000) {
+    shared_.submitted_late += static_cast<std::uint64_t>(jobs);
+  }
+  shared_.submission_answered(now, jobs);
+}
+
+bool BenchProducer::fail(Error error) {
+  shared_.fail(std::move(error));
+  return false;
+}
+
+}  // namespace millrace::cli

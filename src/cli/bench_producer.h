@@ -1,0 +1,39 @@
+// One connection that submits jobs until all are taken.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/bench_shared.h"
+
+namespace millrace::cli {
+
+class BenchProducer {
+ public:
+  BenchProducer(LoadShared& shared, int index);
+
+  Status open() { return connection_.open(shared_.plan.address); }
+  // From any thread.
+  void abort() { connection_.abort(); }
+  void run();
+
+  const Histogram& latencies() const { return latencies_; }
+
+ private:
+  bool submit(LoadShared::Taken taken);
+  JobsBody& body_for(std::size_t queue, int jobs);
+  std::optional<LoadShared::Instant> due(LoadShared::Taken taken) const;
+  void stamp(JobsBody& body, LoadShared::Taken taken, std::optional<LoadShared::Instant> due) const;
+  void count_answer(int jobs, LoadShared::Instant began);
+  bool fail(Error error);
+
+  LoadShared& shared_;
+  std::size_t next_queue_;
+  std::vector<JobsBody> bodies_;  // a full batch for each queue
+  std::optional<JobsBody> last_;  // the last batch may be a smaller one
+  BenchConnection connection_;
+  Histogram latencies_;
+};
+
+}  // namespace millrace::cli

@@ -1,0 +1,198 @@
+#include "cli/bench_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "base/random.h"
+#include "cli/bench_server.h"
+#include "cli/exit_code.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/signals.h"
+
+namespace millrace::cli {
+namespace {
+
+constexpr std::string_view kBacklogType = "bench-backlog";
+constexpr int kBacklogPriority = 1'000;  // lower runs first
+constexpr int kBacklogBatch = 1'000;
+constexpr std::chrono::minutes kPurgeWithin{10};
+
+// New queues, so that nothing else is measured and nobody else's jobs are taken.
+sdk::Result<std::vector<std::string>> make_queues(std::string_view bench, const BenchSetup& setup,
+                                                  sdk::Client& client) {
+  const auto keep = setup.retention.value_or(sdk::Milliseconds{0}).count();
+  const std::string settings = fmt::format(
+      R"({{"retention":{{"succeeded_ms":{0},"dead_ms":{0},"cancelled_ms":{0},"expired_ms":{0}}}}})",
+      keep);
+  std::vector<std::string> names;
+  const std::uint64_t run = system_random();
+  for (int i = 0; i < setup.queues; ++i) {
+    names.push_back(fmt::format("bench-{}-{:08x}-{}", bench, run >> 32, i));
+    const auto made = client.put_queue(names.back(), settings);
+    if (!made) return std::unexpected(made.error());
+  }
+  return names;
+}
+
+Result<LoadResult> submit_backlog(const Bench& bench) {
+  LoadPlan plan = bench.plan();
+  plan.jobs = bench.setup.backlog;
+  plan.workers = 0;
+  plan.producers = std::min(bench.setup.producers, 8);
+  plan.batch = kBacklogBatch;
+  plan.type = kBacklogType;
+  plan.priority = kBacklogPriority;
+  ProgressLine progress;
+  return run_load(plan, progress.counts(fmt::format("backlog of {}", bench.setup.backlog)));
+}
+
+// What waits in a queue; what runs can't be deleted, its leases end by themselves.
+void purge_queues(const Session& session, const std::vector<std::string>& queues) {
+  auto client = session.connect();
+  if (!client) return;
+  for (const std::string& queue : queues) {
+    const auto purged = client->call({.method = "POST",
+                                      .path = "/v1/queues/" + sdk::url_encode(queue) + "/purge",
+                                      .body = "{}",
+                                      .timeout = kPurgeWithin});
+    if (purged) continue;
+    note(fmt::format("the waiting jobs of {} stay: {}; `millrace queue purge {}` deletes them",
+                     queue, explain(purged.error()), queue));
+  }
+}
+
+Result<std::unique_ptr<OwnServer>> start_server(const BenchSetup& setup, Session& session) {
+  auto server = OwnServer::start(setup.data);
+  if (!server) return server;
+  session.url = (*server)->url();
+  // No secret is for it.
+  session.token.clear();
+  session.token_file.clear();
+  note(fmt::format("no --url: measuring a server of its own at {}, its store in {} until the end",
+                   session.url, (*server)->folder()));
+  if ((*server)->is_in_memory()) {
+    note("that folder is in memory, where a sync costs nothing: --data names one on a disk");
+  }
+  return server;
+}
+
+void run_on(std::string_view name, const BenchSetup& setup, Session& session,
+            const std::stop_token& stop, bool is_own_server,
+            const std::function<void(const Bench&)>& body) {
+  session.with_client([&](sdk::Client& client) {
+    const auto address = parse_address(client.url());
+    if (!address) return session.fail(kUsage, address.error().message);
+    auto queues = make_queues(name, setup, client);
+    if (!queues) return session.fail(queues.error());
+    const Bench bench{session, client,       setup, name, *address, std::move(*queues),
+                      stop,    is_own_server};
+    const auto backlog = setup.backlog > 0 ? submit_backlog(bench) : Result<LoadResult>{};
+    if (backlog) {
+      body(bench);
+    } else {
+      bench.fail(backlog.error());
+    }
+    // An own server's jobs go with its store.
+    if (!is_own_server) purge_queues(session, bench.queues);
+  });
+}
+
+}  // namespace
+
+CLI::Range up_to(std::uint64_t most) { return CLI::Range(std::uint64_t{1}, most); }
+
+void add_producers(CLI::App& command, BenchSetup& setup) {
+  command
+      .add_option("--producers,--connections", setup.producers,
+                  fmt::format("Connections that submit (default: {})", setup.producers))
+      ->check(up_to(1'000));
+}
+
+void add_workers(CLI::App& command, BenchSetup& setup) {
+  command
+      .add_option("--workers", setup.workers,
+                  fmt::format("Connections that claim and complete (default: {})", setup.workers))
+      ->check(up_to(1'000));
+}
+
+void add_batch(CLI::App& command, BenchSetup& setup) {
+  command
+      .add_option("--batch", setup.batch,
+                  fmt::format("Jobs a call, 1 to 1000 (default: {})", setup.batch))
+      ->check(up_to(1'000));
+}
+
+void add_queues(CLI::App& command, BenchSetup& setup) {
+  command
+      .add_option("--payload", setup.payload,
+                  fmt::format("Bytes of a payload, at least {} (default: {})", kLeastPayload,
+                              setup.payload))
+      ->check(CLI::Range(kLeastPayload, std::size_t{1} << 20));
+  command
+      .add_option("--queues", setup.queues,
+                  fmt::format("New queues to spread them over (default: {})", setup.queues))
+      ->check(up_to(10'000));
+  add_duration(command, "--retention", setup.retention,
+               "How long ended jobs are kept (default: 0, nothing is left behind)");
+}
+
+void add_backlog(CLI::App& command, BenchSetup& setup) {
+  command
+      .add_option("--backlog", setup.backlog,
+                  "Ready jobs that stand behind all others; purged afterwards (default: 0)")
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1'000'000'000}));
+}
+
+void add_own_server(CLI::App& command, BenchSetup& setup) {
+  command
+      .add_option("--data", setup.data,
+                  "Folder for the store of the server that is started where --url names none "
+                  "(default: TMPDIR or /tmp)")
+      ->type_name("FOLDER");
+}
+
+LoadPlan Bench::plan() const {
+  return {.address = address,
+          .token = client.token(),
+          .queues = queues,
+          .producers = setup.producers,
+          .workers = setup.workers,
+          .batch = setup.batch,
+          .payload_bytes = setup.payload,
+          .claims_by_type = setup.backlog > 0,
+          .stop = stop};
+}
+
+ServerFigures Bench::server_figures() const {
+  const auto metrics = client.call({.path = "/metrics"});
+  return read_server_figures(metrics ? metrics->body : "", std::chrono::steady_clock::now());
+}
+
+void Bench::begin_report(sdk::JsonWriter& json) const {
+  json.begin_object();
+  json.key("bench").string(name);
+  json.key("url").string(client.url());
+  json.key("own_server").boolean(is_own_server);
+}
+
+void Bench::fail(const Error& error) const {
+  session.fail(stop.stop_requested() ? kInterrupted : kFailure, error.message);
+}
+
+void run_bench(std::string_view name, const BenchSetup& setup, Session& session,
+               const std::function<void(const Bench&)>& body) {
+  if (session.refuse_dashes()) return;
+  std::stop_source stop;
+  const SignalWatcher signals([&stop](int) { stop.request_stop(); });
+  if (!session.url.empty()) {
+    return run_on(name, setup, session, stop.get_token(), false, body);
+  }
+  const auto server = start_server(setup, session);
+  if (!server) return session.fail(kFailure, server.error().message);
+  run_on(name, setup, session, stop.get_token(), true, body);
+}
+
+}  // namespace millrace::cli

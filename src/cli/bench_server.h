@@ -1,0 +1,43 @@
+// A server of the bench's own, for who names none: this binary's `serve` with its defaults, on a
+// free port, with a store that goes when the bench ends.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+
+namespace millrace::cli {
+
+class OwnServer {
+ public:
+  // `parent`: the folder for the store's; empty: TMPDIR, else /tmp. Returns when the server serves.
+  static Result<std::unique_ptr<OwnServer>> start(const std::string& parent);
+  // Stops it and removes its folder.
+  ~OwnServer();
+  OwnServer(const OwnServer&) = delete;
+  OwnServer& operator=(const OwnServer&) = delete;
+
+  const std::string& url() const { return url_; }
+  const std::string& folder() const { return folder_; }
+  // Whether its files are on a file system in memory, where a sync costs nothing and keeps nothing.
+  bool is_in_memory() const;
+
+ private:
+  explicit OwnServer(std::string folder) : folder_(std::move(folder)) {}
+
+  Status spawn();
+  Status wait_until_it_listens();
+  std::string log() const;
+
+  std::string folder_;
+  std::string url_;
+  pid_t pid_ = -1;
+};
+
+// The address in what `serve` logs once it listens; empty before.
+std::string listening_url(const std::string& log);
+
+}  // namespace millrace::cli
