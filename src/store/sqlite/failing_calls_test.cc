@@ -237,10 +237,13 @@ class FailingCalls : public ::testing::Test {
     search(*store.tables);
     const auto finished = store.tables->finished_until(SharedBytes("video"), core::State::kDead,
                                                        time_from_ms(10'000'000), 100);
-    if (finished) EXPECT_EQ(finished->size(), flushed_ ? 3u : 4u);
+    if (finished) {
+      EXPECT_EQ(finished->size(), flushed_ ? 3u : 4u);
+    }
     const auto oldest = store.tables->oldest_finished(SharedBytes("video"), core::State::kDead);
-    if (oldest)
+    if (oldest) {
       EXPECT_EQ(*oldest, make_job(flushed_ ? 9 : 3, "video", core::State::kDead).finished_at);
+    }
     if (const auto blob = store.tables->get_blob("statistics")) {
       EXPECT_EQ(*blob, blob_put_ ? "new" : "old");
     }
