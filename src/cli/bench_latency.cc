@@ -66,8 +66,9 @@ std::string table_report(const Latency& options, const LoadPlan& plan, const Ben
                   per_second(result.submitted, result.submit_took), options.rate,
                   describe_server_figures(before, bench.server_figures()), table.text());
   if (result.submitted < plan.jobs) {
-    text += fmt::format("\n{} jobs were not submitted: the server, or --producers, are too few.\n",
-                        plan.jobs - result.submitted);
+    text +=
+        fmt::format("\n{} jobs were not submitted: the server, or --producers, did not keep up.\n",
+                    plan.jobs - result.submitted);
   }
   return text;
 }

@@ -101,6 +101,16 @@ TEST(Report, RatesOfNoTimeAreNone) {
   EXPECT_EQ(per_second(10, nanoseconds{0}), 0);
 }
 
+TEST(RateMeter, TellsOfCompletionsOnceThereAreAny) {
+  const std::chrono::steady_clock::time_point begin{};
+  const auto at = [begin](int ms) { return begin + std::chrono::milliseconds{ms}; };
+  RateMeter meter(begin);
+  EXPECT_EQ(meter.read(500, 0, at(500)), 1'000);
+  EXPECT_EQ(meter.read(900, 0, at(600)), 1'000);  // too soon
+  EXPECT_EQ(meter.read(1'000, 30, at(1'000)), 60);
+  EXPECT_EQ(meter.read(1'000, 30, at(2'000)), 0);
+}
+
 TEST(ListeningUrl, IsWhatTheServerLogs) {
   EXPECT_EQ(listening_url("x INFO  starting pid=1\ny INFO  listening url=http://[::1]:1\n"),
             "http://[::1]:1");

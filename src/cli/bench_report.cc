@@ -16,6 +16,7 @@ using std::chrono::nanoseconds;
 using std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kPlainLineEvery{10};
+constexpr std::chrono::milliseconds kRateOver{200};
 
 struct Percentile {
   const char* member;
@@ -81,6 +82,17 @@ void LatencyTable::add(std::string name, const Histogram& histogram) {
   table_.add(std::move(cells));
 }
 
+double RateMeter::read(std::uint64_t submitted, std::uint64_t completed,
+                       steady_clock::time_point now) {
+  if (now - at_ < kRateOver) return rate_;
+  const std::uint64_t moved = completed > 0 ? completed - completed_ : submitted - submitted_;
+  rate_ = per_second(moved, now - at_);
+  at_ = now;
+  submitted_ = submitted;
+  completed_ = completed;
+  return rate_;
+}
+
 ProgressLine::ProgressLine()
     : is_live_(is_terminal(STDERR_FILENO)), began_(steady_clock::now()), shown_(began_) {}
 
@@ -97,20 +109,11 @@ void ProgressLine::show(std::string_view text) {
 }
 
 OnProgress ProgressLine::counts(std::string doing) {
-  struct Seen {
-    std::uint64_t count = 0;
-    steady_clock::time_point at = steady_clock::now();
-    double rate = 0;
-  };
-  return [this, doing = std::move(doing), seen = Seen{}](std::uint64_t submitted,
-                                                         std::uint64_t completed) mutable {
-    const std::uint64_t count = completed > 0 ? completed : submitted;
-    const auto now = steady_clock::now();
-    if (now - seen.at >= std::chrono::milliseconds{200} && count >= seen.count) {
-      seen = {count, now, per_second(count - seen.count, now - seen.at)};
-    }
+  return [this, doing = std::move(doing), meter = RateMeter(steady_clock::now())](
+             std::uint64_t submitted, std::uint64_t completed) mutable {
+    const double rate = meter.read(submitted, completed, steady_clock::now());
     show(fmt::format("{}: {} submitted, {} completed, {}/s", doing, submitted, completed,
-                     short_number(seen.rate)));
+                     short_number(rate)));
   };
 }
 

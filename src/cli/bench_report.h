@@ -36,6 +36,21 @@ class LatencyTable {
   Table table_;
 };
 
+// How fast a load moves: completions a second once there are any, submissions before.
+class RateMeter {
+ public:
+  explicit RateMeter(std::chrono::steady_clock::time_point now) : at_(now) {}
+  // Readings closer together than a fifth of a second tell the last rate.
+  double read(std::uint64_t submitted, std::uint64_t completed,
+              std::chrono::steady_clock::time_point now);
+
+ private:
+  std::chrono::steady_clock::time_point at_;
+  std::uint64_t submitted_ = 0;
+  std::uint64_t completed_ = 0;
+  double rate_ = 0;
+};
+
 // One line on standard error: drawn over itself on a terminal, else a new one every 10 s.
 class ProgressLine {
  public:
@@ -45,7 +60,7 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   void show(std::string_view text);
-  // For run_load: counts, and the rate since the last line. `doing` stands before them.
+  // For run_load: counts and rate. `doing` stands before them.
   OnProgress counts(std::string doing);
 
  private:
