@@ -62,6 +62,7 @@ bool Campaign::run() {
   }
   if (tally_.violations == 0 && options_.flips > 0) try_flips();
   if (tally_.violations == 0 && options_.sample > 0) try_sample();
+  if (tally_.violations == 0 && options_.whole_recoveries > 0) try_whole_recoveries();
   if (tally_.violations == 0 && options_.all) try_all();
   tell_figures();
   if (tally_.violations == 0) return true;
@@ -141,6 +142,26 @@ void Campaign::try_all() {
   for (all.slice = 0; all.slice < kSlices && tally_.violations == 0 && !late(); ++all.slice) {
     explore(all);
     tell_progress(fmt::format("part {} of {}", all.slice + 1, kSlices));
+  }
+}
+
+void Campaign::try_whole_recoveries() {
+  std::vector<Trial> deaths;
+  for (const Trial trial : kTrials) {
+    if (death_of(trial)) deaths.push_back(trial);
+  }
+  const std::uint64_t count = std::min(options_.whole_recoveries, tally_.call_count.load());
+  for (std::uint64_t i = 0; i < count && tally_.violations == 0 && !late(); ++i) {
+    // The next call on which this death makes a difference, so that the kinds of death alternate.
+    const Trial death = deaths[i % deaths.size()];
+    std::uint64_t point = 1 + (2 * i + 1) * tally_.call_count / (2 * count);
+    while (point < tally_.call_count && !applies(death, tally_.calls[point - 1])) ++point;
+    Plan whole = plan();
+    whole.sites = {{point, death}};
+    whole.one_in_recovery = 1;
+    explore(std::move(whole));
+    tell_progress(fmt::format("whole recovery {} of {} ({} at call {})", i + 1, count,
+                              to_string(death), point));
   }
 }
 

@@ -13,6 +13,8 @@ namespace millrace::crash_points {
 struct Options {
   bool all = false;
   std::uint64_t sample = 0;  // sites
+  // From so many deaths, spread over the workload, the recovery is tried at each of its calls.
+  std::uint64_t whole_recoveries = 0;
   std::optional<double> minutes;
   std::uint64_t seed = 1;
   std::optional<Site> site;
@@ -32,6 +34,7 @@ class Campaign {
   void count();
   void try_sample();
   void try_all();
+  void try_whole_recoveries();
   void try_flips();
   // Each in a process of its own, which begins with an empty disk.
   template <typename Work>

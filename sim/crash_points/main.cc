@@ -18,6 +18,8 @@ namespace {
 
 // Bits flipped beside a sample, and beside all.
 constexpr std::uint64_t kFlips = 40;
+// Recoveries that are tried at each of their calls, beside all calls of the workload.
+constexpr std::uint64_t kWholeRecoveries = 16;
 
 // Empty directories of the real file system; what lies in them is simulated.
 class Directories {
@@ -55,6 +57,8 @@ void declare(CLI::App& app, Arguments& to) {
   for (const Trial trial : kTrials) modes.emplace_back(to_string(trial));
   app.add_flag("--all", to.options.all, "Every call, in every way, a slice of them at a time");
   app.add_option("--sample", to.options.sample, "So many calls and ways, chosen by the seed");
+  app.add_option("--whole-recoveries", to.options.whole_recoveries,
+                 "From so many deaths, each call of the recovery, in every way (with --all: 16)");
   app.add_option("--minutes", to.options.minutes, "Stop then, with what was tried so far");
   app.add_option("--seed", to.options.seed, "Of all chance")->capture_default_str();
   app.add_option("--point", to.point, "This call of the workload alone, by its number from 1");
@@ -94,7 +98,9 @@ int run(int count, char** arguments) {
   if (given.point > 0) options.site = Site{given.point, *parse_trial(given.mode)};
   if (given.then > 0) options.in_recovery = Site{given.then, *parse_trial(given.then_mode)};
   if (!options.site) options.flips = kFlips;
-  if (!options.site && !options.all && options.sample == 0) options.sample = 400;
+  if (options.all && options.whole_recoveries == 0) options.whole_recoveries = kWholeRecoveries;
+  if (!options.site && !options.all && options.sample == 0 && options.whole_recoveries == 0)
+    options.sample = 400;
   const Directories directories;
   return Campaign(options, {directories.data(), directories.backup()}).run() ? 0 : 1;
 }

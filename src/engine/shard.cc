@@ -45,7 +45,8 @@ void Shard::Impl::begin_term(Duration grace) {
     retention_.restart(queue);
   }
   machine_->start_epoch(epoch_, now_, events_);
-  if (machine_->live_leases() > 0) grace_ = {next(pipeline_.head()), now_ - grace};
+  // Without leases too: a row of the former leader that is still on its way may bring some.
+  grace_ = {next(pipeline_.head()), now_ - grace};
   if (grace > core::kStallGrace) machine_->extend_leases(grace, now_, events_);
   machine_->end_step();
   seal();
@@ -291,8 +292,9 @@ Result<std::unique_ptr<Shard>> Shard::recover(ShardOptions options, store::Store
   Result<Recovered> recovered = recover_state(options.shard, options.machine, store);
   if (!recovered) return std::unexpected(recovered.error());
   // The shard's clock never goes back, whatever the wall clock says.
-  const Time last = recovered->machine->facts().at;
-  now = std::max(now, last);
+  const bool first = recovered->head == Seq{};
+  now = std::max(now, recovered->machine->facts().at);
+  const Time last = first ? now : recovered->machine->facts().at;
   // It may be earlier than the last row: that was decided while nothing could be committed.
   Duration gap = now - std::min(alive_until.value_or(last), now);
   if (mutated(Mutant::kLeasesExpiredAtRestart)) gap = Duration{0};

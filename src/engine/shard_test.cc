@@ -302,5 +302,18 @@ TEST(Shard, WhatTheLastProcessOwedSinceBeforeItsLastRowIsGivenBack) {
   EXPECT_EQ(world.machine().view(World::id("a"))->job.lease_expires_at, expires + Duration{1'100});
 }
 
+TEST(Shard, ALifeWithoutADurableRowOfItsOwnDoesNotSayThatItServed) {
+  MemoryWorld world;
+  EXPECT_EQ(world.shard().figures().owed_since, world.now);  // of a new store, nothing before
+  world.now_answer<core::EnqueueReply>(World::enqueue("a"));
+  EXPECT_EQ(world.shard().figures().owed_since, std::nullopt);
+  const Time last = world.machine().facts().at;
+  world.crash(Duration{5'000});
+  // No lease is known, but the former life's last append may still arrive, and bring one.
+  EXPECT_EQ(world.shard().figures().owed_since, last);
+  world.run();
+  EXPECT_EQ(world.shard().figures().owed_since, std::nullopt);
+}
+
 }  // namespace
 }  // namespace millrace::engine
