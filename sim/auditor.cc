@@ -466,7 +466,10 @@ void Auditor::follow_dead_row(Seq seq) {
     requests_ = ghost->requests;
     parked_ = ghost->parked;
     const Entry entry = ghost->entry;
+    // It was decided with the stalls that its own life knew of.
+    const auto stalls = std::exchange(stalls_, ghost->stalls);
     follow_entry(entry);
+    stalls_ = stalls;
     // That life served until this row; the next one's stall was counted without it.
     if (!stalls_.empty()) {
       auto& [from, to] = stalls_.back();
@@ -492,7 +495,7 @@ void Auditor::keep_ghosts() {
       continue;
     }
     const Seq row = entry.needs;
-    ghosts_.push_back({row, epoch_, std::move(entry), std::move(requests), parked_});
+    ghosts_.push_back({row, epoch_, std::move(entry), std::move(requests), parked_, stalls_});
     if (ghosts_.size() > 64) ghosts_.erase(ghosts_.begin());
     return;
   }

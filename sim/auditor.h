@@ -114,6 +114,7 @@ class Auditor {
     Entry entry;
     std::map<Ticket, engine::Request> requests;
     std::vector<Parked> parked;  // who waited then
+    std::vector<std::pair<Time, Time>> stalls;
   };
 
   // auditor.cc
