@@ -150,19 +150,19 @@ void Campaign::try_whole_recoveries() {
   for (const Trial trial : kTrials) {
     if (death_of(trial)) deaths.push_back(trial);
   }
+  Plan whole = plan();
+  whole.sites.emplace();
+  whole.one_in_recovery = 1;
   const std::uint64_t count = std::min(options_.whole_recoveries, tally_.call_count.load());
-  for (std::uint64_t i = 0; i < count && tally_.violations == 0 && !late(); ++i) {
+  for (std::uint64_t i = 0; i < count; ++i) {
     // The next call on which this death makes a difference, so that the kinds of death alternate.
     const Trial death = deaths[i % deaths.size()];
     std::uint64_t point = 1 + (2 * i + 1) * tally_.call_count / (2 * count);
     while (point < tally_.call_count && !applies(death, tally_.calls[point - 1])) ++point;
-    Plan whole = plan();
-    whole.sites = {{point, death}};
-    whole.one_in_recovery = 1;
-    explore(std::move(whole));
-    tell_progress(fmt::format("whole recovery {} of {} ({} at call {})", i + 1, count,
-                              to_string(death), point));
+    whole.sites->insert({point, death});
   }
+  explore(std::move(whole));
+  tell_progress(fmt::format("{} whole recoveries", count));
 }
 
 void Campaign::try_flips() {

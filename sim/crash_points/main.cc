@@ -19,7 +19,7 @@ namespace {
 // Bits flipped beside a sample, and beside all.
 constexpr std::uint64_t kFlips = 40;
 // Recoveries that are tried at each of their calls, beside all calls of the workload.
-constexpr std::uint64_t kWholeRecoveries = 16;
+constexpr std::uint64_t kWholeRecoveries = 8;
 
 // Empty directories of the real file system; what lies in them is simulated.
 class Directories {
@@ -58,7 +58,7 @@ void declare(CLI::App& app, Arguments& to) {
   app.add_flag("--all", to.options.all, "Every call, in every way, a slice of them at a time");
   app.add_option("--sample", to.options.sample, "So many calls and ways, chosen by the seed");
   app.add_option("--whole-recoveries", to.options.whole_recoveries,
-                 "From so many deaths, each call of the recovery, in every way (with --all: 16)");
+                 "From so many deaths, each call of the recovery, in every way (with --all: 8)");
   app.add_option("--minutes", to.options.minutes, "Stop then, with what was tried so far");
   app.add_option("--seed", to.options.seed, "Of all chance")->capture_default_str();
   app.add_option("--point", to.point, "This call of the workload alone, by its number from 1");
