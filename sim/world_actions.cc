@@ -11,7 +11,8 @@ namespace millrace::sim {
 namespace {
 
 constexpr std::size_t kCrowd = 120;  // live jobs
-constexpr std::size_t kDrainCycles = 40;
+// Of 100 ms each: a flush that failed is tried again within 5 s.
+constexpr std::size_t kDrainCycles = 80;
 
 }  // namespace
 

@@ -316,6 +316,7 @@ def harm_files(rig, what, name, harm, must_refuse=False, must_verify_badly=False
     stop_for_files(rig)
     data, kept = rig.server.data, rig.server.home / "kept"
     shutil.copytree(data, kept)
+    served_until = (data / "alive").read_text().strip()
     port, rig.server.port = rig.server.port, harness.free_port()
     good, _ = look(rig)
     put_back(kept, data)
@@ -341,7 +342,7 @@ def harm_files(rig, what, name, harm, must_refuse=False, must_verify_badly=False
         if "storage_unavailable" not in harmed or name not in said:
             raise Trouble(f"{what}: served, and could not list: {harmed}\n{said[-1500:]}")
         return
-    compare(what, good, harmed)
+    compare(what, good, harmed, served_until)
 
 
 def look(rig):
@@ -376,7 +377,7 @@ def put_back(kept, data):
     shutil.copytree(kept, data)
 
 
-def compare(what, good, harmed):
+def compare(what, good, harmed, served_until):
     """It served from harmed files: then it must serve what it would have served without."""
     good = {job["id"]: job for job in good if job["queue"] != "brief"}
     harmed = {job["id"]: job for job in harmed if job["queue"] != "brief"}
@@ -384,8 +385,10 @@ def compare(what, good, harmed):
         differing = sorted(good.keys() ^ harmed.keys())
         raise Trouble(f"{what}: served with other jobs, {len(differing)}: {differing[:3]}")
     for job_id, job in good.items():
-        # Time goes on: what was not at its end may have changed its state, but not its payload.
-        names = list(job) if job["state"] in history.TERMINAL else ["payload", "queue", "type"]
+        # Time goes on: what was not at its end before may have come to it in one of the two lives,
+        # but has the same payload.
+        ended = job["state"] in history.TERMINAL and job["finished_at"] <= served_until
+        names = list(job) if ended else ["payload", "queue", "type"]
         for name in names:
             if harmed[job_id][name] != job[name]:
                 values = f"{str(harmed[job_id][name])[:120]}, not {str(job[name])[:120]}"
