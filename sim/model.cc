@@ -128,6 +128,7 @@ void Model::set_state(Job& job, State to) {
     job.token = kNoToken;
     job.lease_expires_at.reset();
     job.lease_length = {};
+    job.lease_given = {};
     job.deadline.reset();
     lease_since_.erase(job.id);
   }
@@ -187,8 +188,12 @@ void Model::start_term(const core::EpochStarted& event) {
 void Model::extend_leases(Duration by) {
   for (const auto& [ord, job] : live_) {
     if (job->state != State::kRunning) continue;
-    job->lease_expires_at = later(*job->lease_expires_at, by);
-    if (job->deadline) job->deadline = later(*job->deadline, by);
+    // What is left afterwards is never more than what was given, nor less than before.
+    const auto more = [&](Time end, Duration given) {
+      return std::max(end, std::min(later(end, by), later(now_, given)));
+    };
+    job->lease_expires_at = more(*job->lease_expires_at, job->lease_given);
+    if (job->deadline) job->deadline = more(*job->deadline, *job->timeout);
   }
 }
 

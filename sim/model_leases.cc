@@ -99,7 +99,8 @@ void Model::claim(const core::Claim& claim, const core::Claimed* event) {
       job.deadline = later(now_, *job.timeout);
       job.lease_expires_at = std::min(*job.lease_expires_at, *job.deadline);
     }
-    lease_since_[job.id] = {now_, *job.lease_expires_at - now_};
+    job.lease_given = *job.lease_expires_at - now_;
+    lease_since_[job.id] = {now_, job.lease_given};
     ++job.attempt;
     const std::uint32_t starts = job.latest.n + 1;
     job.latest = {};
@@ -118,6 +119,7 @@ Rejection Model::heartbeat(const core::HeartbeatItem& item) {
   }
   Time until = later(now_, item.extend.value_or(job->lease_length));
   if (job->deadline) until = std::min(until, *job->deadline);
+  if (until > *job->lease_expires_at) job->lease_given = std::max(Duration{0}, until - now_);
   if (until >= *job->lease_expires_at) {
     job->lease_expires_at = until;
     lease_since_[job->id] = {now_, until - now_};

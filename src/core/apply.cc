@@ -237,6 +237,7 @@ SlotIndex Applier::add(const Job& job) {
       activity.token = job.token;
       activity.lease_expires_at = job.lease_expires_at.value();
       activity.lease_length = job.lease_length;
+      activity.lease_given = job.lease_given;
       activity.deadline = job.deadline;
     }
   }
@@ -293,6 +294,7 @@ void Applier::start_lease(SlotIndex index, JobSlot& slot, const Claimed::Item& i
   activity.token = item.token;
   activity.lease_expires_at = item.expires_at;
   activity.lease_length = item.length;
+  activity.lease_given = std::max(Duration{0}, item.expires_at - at_);
   activity.deadline = item.deadline;
   activity.holder = &holder;
   activity.log_sizes.clear();
@@ -328,6 +330,8 @@ void Applier::operator()(const Extended& event) {
     MILLRACE_CHECK(item.expires_at >= activity.lease_expires_at);
     MILLRACE_CHECK(!activity.deadline || item.expires_at <= *activity.deadline);
     state_.leases.erase({lease_end(activity), slot.ord, index});
+    if (item.expires_at > activity.lease_expires_at)
+      activity.lease_given = std::max(Duration{0}, item.expires_at - at_);
     activity.lease_expires_at = item.expires_at;
     state_.leases.insert({lease_end(activity), slot.ord, index});
     if (item.progress != nullptr) activity.progress = item.progress;
@@ -531,9 +535,14 @@ void Applier::operator()(const LeasesExtended& event) {
   for (const SlotIndex index : running) {
     JobSlot& slot = state_.slots.at(index);
     Activity& activity = *slot.activity;
-    activity.lease_expires_at = add_saturating(activity.lease_expires_at, event.by);
+    // Then no more is left than was given: a lease that began since has lost less than `by`.
+    const auto extended = [&](Time end, Duration given) {
+      return std::max(end, std::min(add_saturating(end, event.by), add_saturating(at_, given)));
+    };
+    activity.lease_expires_at = extended(activity.lease_expires_at, activity.lease_given);
     // The attempt could not be ended in that time either.
-    if (activity.deadline) activity.deadline = add_saturating(*activity.deadline, event.by);
+    if (activity.deadline && activity.timeout)
+      activity.deadline = extended(*activity.deadline, *activity.timeout);
     state_.leases.insert({lease_end(activity), slot.ord, index});
     state_.changes.note(slot, index);
   }

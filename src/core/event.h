@@ -161,7 +161,7 @@ struct EpochStarted {
 
 // Each live lease, and its attempt's deadline, gets this much more: as long as nobody could be
 // answered, or as far as the clock stepped. What a lease then has left is what it had left when
-// that began, so never more than its own length.
+// that began; one that began since has all that it was given, and no more.
 struct LeasesExtended {
   Duration by{};
 };

@@ -124,6 +124,7 @@ void Canonical::add(const Job& job) {
   add(to_number(job.token));
   add(job.lease_expires_at);
   add(job.lease_length);
+  add(job.lease_given);
   add(job.deadline);
   add(job.cancel_requested);
   add(job.lease);

@@ -152,6 +152,7 @@ struct Job {
   LeaseToken token = kNoToken;
   std::optional<Time> lease_expires_at;
   Duration lease_length{};  // as granted: what a heartbeat extends by
+  Duration lease_given{};   // by the claim, or the last heartbeat that prolonged it
   std::optional<Time> deadline;
   bool cancel_requested = false;
   SharedBytes cancel_reason;

@@ -38,6 +38,7 @@ struct Activity {
   LeaseToken token = kNoToken;
   Time lease_expires_at{};
   Duration lease_length{};
+  Duration lease_given{};
   std::optional<Time> deadline;
   WorkerLeases* holder = nullptr;
   // Sizes of the running attempt's log lines, to bound them; not part of the durable state.

@@ -68,6 +68,7 @@ TEST(Job, IsEqualByEveryMemberAndThroughItsPointers) {
                                         [](Job& j) { j.token = LeaseToken{1}; },
                                         [&](Job& j) { j.lease_expires_at = later; },
                                         [](Job& j) { j.lease_length = Duration{1}; },
+                                        [](Job& j) { j.lease_given = Duration{1}; },
                                         [&](Job& j) { j.deadline = later; },
                                         [](Job& j) { j.cancel_requested = true; },
                                         [](Job& j) { j.cancel_reason = SharedBytes("why"); },

@@ -197,6 +197,42 @@ TEST(Lease, AStallCostsNoLeaseItsTime) {
   EXPECT_EQ(s.job("a").lease_expires_at, s.now() + Duration{25'000});
 }
 
+TEST(Lease, IsNeverLongerAfterAStallThanItWasGiven) {
+  Scenario s;
+  with_running(s, "a");
+  const Duration given = *s.job("a").lease_expires_at - s.now();
+  s.wait_ms(1'000);
+  std::vector<Event> events;
+  // Three days that ended before it began: the clock's step was given back already.
+  s.machine().extend_leases(Duration{3 * 86'400'000}, s.now(), events);
+  EXPECT_EQ(s.job("a").lease_expires_at, s.now() + given);
+  // What a heartbeat has given counts from then on, also where it is more.
+  HeartbeatItem longer{Scenario::id("a"), s.token("a"), {}, nullptr};
+  longer.extend = given + Duration{60'000};
+  Heartbeat command;
+  command.items.push_back(longer);
+  s.decide(command);
+  s.wait_ms(5'000);
+  s.machine().extend_leases(Duration{4'000}, s.now(), events);
+  EXPECT_EQ(s.job("a").lease_expires_at, s.now() + given + Duration{59'000});
+  s.machine().extend_leases(Duration{4'000}, s.now(), events);
+  EXPECT_EQ(s.job("a").lease_expires_at, s.now() + given + Duration{60'000});
+}
+
+TEST(Lease, ADeadlineMovesWithAStallNoFurtherThanItsTimeout) {
+  Scenario s;
+  JobSpec spec = Scenario::spec("a");
+  spec.timeout = Duration{15'000};
+  s.enqueue(spec);
+  s.claim();
+  s.wait_ms(2'000);
+  std::vector<Event> events;
+  s.machine().extend_leases(Duration{1'500}, s.now(), events);
+  EXPECT_EQ(s.job("a").deadline, s.now() + Duration{14'500});
+  s.machine().extend_leases(Duration{86'400'000}, s.now(), events);
+  EXPECT_EQ(s.job("a").deadline, s.now() + Duration{15'000});
+}
+
 TEST(Logs, KeepTheirOrderAndTheOldestGoPastTheBound) {
   Scenario s;
   with_running(s, "a");

@@ -66,6 +66,7 @@ Job to_job(const JobSlot& slot) {
     job.token = activity.token;
     job.lease_expires_at = activity.lease_expires_at;
     job.lease_length = activity.lease_length;
+    job.lease_given = activity.lease_given;
     job.deadline = activity.deadline;
   }
   return job;

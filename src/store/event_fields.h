@@ -39,6 +39,7 @@ void describe(Wire& wire, T& job) {
   wire.message(29, job.last_error);
   wire.message(30, job.progress);
   wire.bytes(31, job.result);
+  wire.duration(32, job.lease_given);
 }
 
 template <typename Wire, Described<core::JobRef> T>

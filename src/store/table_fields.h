@@ -38,6 +38,7 @@ void describe(Wire& wire, const JobDetail<T>& detail) {
   wire.message(17, job.last_error);
   wire.message(18, job.progress);
   wire.message(19, job.extras);
+  wire.duration(20, job.lease_given);
 }
 
 template <typename Wire, Described<core::Mark> T>

@@ -135,6 +135,7 @@ class Arbitrary {
     job.token = token();
     job.lease_expires_at = maybe([&] { return time(); });
     job.lease_length = duration();
+    job.lease_given = duration();
     job.deadline = maybe([&] { return time(); });
     job.cancel_requested = coin();
     job.cancel_reason = bytes();
