@@ -32,10 +32,12 @@ class ShardClock {
   Duration catch_up();
 
  private:
-  std::int64_t boot_ms() const;
+  std::int64_t boot_us() const;
 
   const TimeSource& source_;
-  std::atomic<std::int64_t> offset_ms_;  // shard time - time since boot; only grows
+  // Shard time - time since boot; only grows. In microseconds, or the shard's milliseconds would
+  // begin with those of the other clock, up to one too early.
+  std::atomic<std::int64_t> offset_us_;
 };
 
 }  // namespace millrace::engine
