@@ -14,6 +14,7 @@ find_package(CLI11 REQUIRED)
 find_package(tomlplusplus REQUIRED)
 find_package(CURL REQUIRED)
 find_package(GTest REQUIRED)
+find_package(benchmark REQUIRED)
 find_package(prometheus-cpp REQUIRED)
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 

@@ -7,6 +7,23 @@ namespace {
 
 using std::chrono::steady_clock;
 
+// More queues than these are shared out, so that the bodies for them don't take gigabytes.
+constexpr std::size_t kQueuesOfEach = 100;
+
+// Of the producer with this index, beginning with another one than the others.
+std::vector<std::size_t> queues_of(const LoadPlan& plan, int index) {
+  const auto first = static_cast<std::size_t>(index);
+  const auto producers = static_cast<std::size_t>(plan.producers);
+  const std::size_t all = plan.queues.size();
+  std::vector<std::size_t> queues;
+  if (all > kQueuesOfEach && all >= producers) {
+    for (std::size_t queue = first; queue < all; queue += producers) queues.push_back(queue);
+  } else {
+    for (std::size_t i = 0; i < all; ++i) queues.push_back((first + i) % all);
+  }
+  return queues;
+}
+
 JobShape shape_of(const LoadPlan& plan, std::size_t queue) {
   return {.queue = plan.queues[queue],
           .type = plan.type,
@@ -23,11 +40,10 @@ std::uint64_t us_of(LoadShared::Instant instant) {
 }  // namespace
 
 BenchProducer::BenchProducer(LoadShared& shared, int index)
-    : shared_(shared), next_queue_(static_cast<std::size_t>(index)) {
-  const LoadPlan& plan = shared.plan;
-  bodies_.reserve(plan.queues.size());
-  for (std::size_t queue = 0; queue < plan.queues.size(); ++queue) {
-    bodies_.emplace_back(shape_of(plan, queue), plan.batch);
+    : shared_(shared), queues_(queues_of(shared.plan, index)) {
+  bodies_.reserve(queues_.size());
+  for (const std::size_t queue : queues_) {
+    bodies_.emplace_back(shape_of(shared.plan, queue), shared.plan.batch);
   }
 }
 
@@ -37,9 +53,10 @@ void BenchProducer::run() {
   }
 }
 
-JobsBody& BenchProducer::body_for(std::size_t queue, int jobs) {
-  if (jobs == shared_.plan.batch) return bodies_[queue];
-  return last_.emplace(shape_of(shared_.plan, queue), jobs);
+JobsBody& BenchProducer::next_body(int jobs) {
+  const std::size_t turn = next_++ % queues_.size();
+  if (jobs == shared_.plan.batch) return bodies_[turn];
+  return last_.emplace(shape_of(shared_.plan, queues_[turn]), jobs);
 }
 
 std::optional<LoadShared::Instant> BenchProducer::due(LoadShared::Taken taken) const {
@@ -65,7 +82,7 @@ void BenchProducer::stamp(JobsBody& body, LoadShared::Taken taken,
 
 bool BenchProducer::submit(LoadShared::Taken taken) {
   const LoadPlan& plan = shared_.plan;
-  JobsBody& body = body_for(next_queue_++ % plan.queues.size(), taken.jobs);
+  JobsBody& body = next_body(taken.jobs);
   const std::string head = request_head(plan.address, plan.token, JobsBody::path(taken.jobs));
   const auto due_at = due(taken);
   if (due_at && !shared_.sleep_until(*due_at)) return false;

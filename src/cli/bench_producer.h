@@ -22,15 +22,16 @@ class BenchProducer {
 
  private:
   bool submit(LoadShared::Taken taken);
-  JobsBody& body_for(std::size_t queue, int jobs);
+  JobsBody& next_body(int jobs);
   std::optional<LoadShared::Instant> due(LoadShared::Taken taken) const;
   void stamp(JobsBody& body, LoadShared::Taken taken, std::optional<LoadShared::Instant> due) const;
   void count_answer(int jobs, LoadShared::Instant began);
   bool fail(Error error);
 
   LoadShared& shared_;
-  std::size_t next_queue_;
-  std::vector<JobsBody> bodies_;  // a full batch for each queue
+  std::vector<std::size_t> queues_;  // which it submits to, in turn
+  std::vector<JobsBody> bodies_;     // a full batch for each of them
+  std::size_t next_ = 0;
   std::optional<JobsBody> last_;  // the last batch may be a smaller one
   BenchConnection connection_;
   Histogram latencies_;

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
+#include <thread>
 
 #include "base/random.h"
 #include "cli/bench_server.h"
+#include "cli/bench_shared.h"
 #include "cli/exit_code.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -18,6 +21,7 @@ namespace {
 constexpr std::string_view kBacklogType = "bench-backlog";
 constexpr int kBacklogPriority = 1'000;  // lower runs first
 constexpr int kBacklogBatch = 1'000;
+constexpr std::chrono::minutes kSettleWithin{5};
 constexpr std::chrono::minutes kPurgeWithin{10};
 
 // New queues, so that nothing else is measured and nobody else's jobs are taken.
@@ -37,6 +41,20 @@ sdk::Result<std::vector<std::string>> make_queues(std::string_view bench, const 
   return names;
 }
 
+// Until the tables hold what was submitted, too: the writing of it is no part of what is measured.
+// The server waits for some seconds itself. A token that may not read goes without.
+Status await_tables(const Bench& bench) {
+  const auto deadline = std::chrono::steady_clock::now() + kSettleWithin;
+  for (;;) {
+    const auto read =
+        bench.client.call({.path = "/v1/jobs?limit=1&fresh=true", .stop = bench.stop});
+    if (bench.stop.stop_requested()) return failure("interrupted");
+    if (read || !read.error().is_temporary()) return {};
+    if (std::chrono::steady_clock::now() > deadline) return failure(explain(read.error()));
+    std::this_thread::sleep_for(kPauseAfterRefusal);
+  }
+}
+
 Result<LoadResult> submit_backlog(const Bench& bench) {
   LoadPlan plan = bench.plan();
   plan.jobs = bench.setup.backlog;
@@ -46,7 +64,10 @@ Result<LoadResult> submit_backlog(const Bench& bench) {
   plan.type = kBacklogType;
   plan.priority = kBacklogPriority;
   ProgressLine progress;
-  return run_load(plan, progress.counts(fmt::format("backlog of {}", bench.setup.backlog)));
+  auto loaded = run_load(plan, progress.counts(fmt::format("backlog of {}", bench.setup.backlog)));
+  if (!loaded) return loaded;
+  if (auto settled = await_tables(bench); !settled) return std::unexpected(settled.error());
+  return loaded;
 }
 
 // What waits in a queue; what runs can't be deleted, its leases end by themselves.

@@ -1,0 +1,18 @@
+// JSON as users send it, of any size.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace millrace::bench {
+
+// An object of exactly `bytes` bytes, at least 100: records of names, numbers, texts with escapes
+// and with letters beyond ASCII, and lists.
+std::string json_document(std::size_t bytes);
+
+// The body of POST /v1/jobs and of POST /v1/jobs/batch.
+std::string job_body(std::size_t payload_bytes);
+std::string batch_body(std::size_t jobs, std::size_t payload_bytes);
+
+}  // namespace millrace::bench

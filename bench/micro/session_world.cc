@@ -1,0 +1,100 @@
+#include "session_world.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <memory>
+#include <utility>
+#include <variant>
+
+namespace millrace::bench {
+namespace {
+
+// The job as it would stand after it was submitted.
+std::shared_ptr<const core::JobView> stored(const core::JobSpec& spec, Time now) {
+  auto view = std::make_shared<core::JobView>();
+  core::Job& job = view->job;
+  job.id = spec.id;
+  job.queue = spec.queue;
+  job.type = spec.type;
+  job.payload = spec.payload;
+  job.max_attempts = core::kDefaultMaxAttempts;
+  job.retry = core::default_retry_policy();
+  job.lease = core::kDefaultLease;
+  job.created_at = job.run_at = now;
+  return view;
+}
+
+core::EnqueueReply accept(const core::Enqueue& command, Time now) {
+  core::EnqueueReply reply;
+  reply.items.reserve(command.jobs.size());
+  for (const core::JobSpec& spec : command.jobs) {
+    core::EnqueueReply::Item& item = reply.items.emplace_back();
+    item.fate = core::Fate::kCreated;
+    item.id = spec.id;
+    item.state = core::State::kReady;
+    if (command.detail == core::Detail::kJobs) item.job = stored(spec, now);
+  }
+  return reply;
+}
+
+}  // namespace
+
+SessionWorld::SessionWorld()
+    : tokens_(*http::TokenBook::make({})),
+      services_{reads_, feed_, statistics_, tokens_, *this, *this, readers_, {}, {}, {}, {}, false},
+      io_(services_, *this, *this, gate_, {}, 1) {
+  int ends[2];
+  MILLRACE_CHECK(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) == 0);
+  socket_ = ends[0];
+  http::IoThread::Socket socket(io_.context());
+  socket.assign(boost::asio::ip::tcp::v4(), ends[1]);
+  MILLRACE_CHECK(gate_.enter("client"));
+  io_.adopt(std::move(socket), "client");
+}
+
+SessionWorld::~SessionWorld() { ::close(socket_); }
+
+const std::string& SessionWorld::exchange(std::string_view requests, std::size_t answer_bytes) {
+  received_.clear();
+  send(requests);
+  for (int idle = 0; received_.size() < answer_bytes;) {
+    const bool moved = io_.context().poll() > 0;
+    idle = receive() || moved ? 0 : idle + 1;
+    MILLRACE_CHECK(idle < 1'000);  // nothing more comes
+  }
+  MILLRACE_CHECK(received_.size() == answer_bytes);
+  return received_;
+}
+
+const std::string& SessionWorld::exchange(std::string_view requests) {
+  received_.clear();
+  send(requests);
+  for (int idle = 0; idle < 10;) {
+    const bool moved = io_.context().poll() > 0;
+    idle = receive() || moved ? 0 : idle + 1;
+  }
+  return received_;
+}
+
+void SessionWorld::send(std::string_view bytes) {
+  const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  MILLRACE_CHECK(sent == static_cast<ssize_t>(bytes.size()));
+}
+
+bool SessionWorld::receive() {
+  char buffer[64 * 1024];
+  const ssize_t size = ::recv(socket_, buffer, sizeof buffer, 0);
+  if (size > 0) received_.append(buffer, static_cast<std::size_t>(size));
+  return size > 0;
+}
+
+void SessionWorld::submit(engine::Request request, engine::ReplyPort& port, engine::Ticket ticket) {
+  const auto* command = std::get_if<core::Command>(&request);
+  const auto* enqueue = command == nullptr ? nullptr : std::get_if<core::Enqueue>(command);
+  MILLRACE_CHECK(enqueue != nullptr);
+  engine::Delivery delivery{ticket, core::Reply(accept(*enqueue, now()))};
+  port.deliver({&delivery, 1});
+}
+
+}  // namespace millrace::bench

@@ -1,0 +1,61 @@
+// One session of the real I/O thread on a socket pair, stepped by its caller, with an engine that
+// answers every submission at once. What is measured on it is HTTP alone: sockets, framing, checks,
+// JSON, coroutines; both ends of the socket are in it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/check.h"
+#include "engine/event_feed.h"
+#include "engine/statistics.h"
+#include "http/io_thread.h"
+#include "store/memory/memory_store.h"
+
+namespace millrace::bench {
+
+class SessionWorld final : engine::Gateway, http::Clock, http::Operations, http::Observer {
+ public:
+  SessionWorld();
+  ~SessionWorld() override;
+  SessionWorld(const SessionWorld&) = delete;
+  SessionWorld& operator=(const SessionWorld&) = delete;
+
+  // Sends the requests and takes the answers, which are so many bytes.
+  const std::string& exchange(std::string_view requests, std::size_t answer_bytes);
+  // Where nobody knows how many: until nothing more comes.
+  const std::string& exchange(std::string_view requests);
+
+ private:
+  void send(std::string_view bytes);
+  bool receive();
+
+  void submit(engine::Request request, engine::ReplyPort& port, engine::Ticket ticket) override;
+  void cancel(engine::ReplyPort&, engine::Ticket) override {}
+
+  Time now() const override { return time_from_ms(1'700'000'000'000); }
+  http::Steady steady() const override { return std::chrono::steady_clock::now(); }
+
+  const http::About& about() const override { return about_; }
+  http::Readiness readiness() const override { return {}; }
+  std::string metrics_text() override { return {}; }
+  api::Decoded<http::BackupDone> backup(const std::string&) override { return http::BackupDone{}; }
+
+  void answered(const http::RequestRecord&) override {}
+  void connection(Connection) override {}
+
+  store::Store store_ = store::make_memory_store();
+  engine::Reads reads_{*store_.tables};
+  engine::EventFeed feed_{*store_.journal, Seq{}};
+  engine::Statistics statistics_;
+  http::TokenBook tokens_;
+  http::About about_;
+  http::ReaderPool readers_{1};
+  http::ConnectionGate gate_{1, 1};
+  http::Services services_;
+  int socket_ = -1;  // the client's end
+  std::string received_;
+  http::IoThread io_;  // last: its session names everything above
+};
+
+}  // namespace millrace::bench
