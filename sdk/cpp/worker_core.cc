@@ -15,28 +15,21 @@ using std::chrono::seconds;
 
 constexpr milliseconds kFirstBackoff{200};
 constexpr milliseconds kMaxBackoff{10'000};
-constexpr milliseconds kDefaultLease{30'000};  // the server's, for jobs and queues that name none
-constexpr milliseconds kMinLease{1'000};
 constexpr milliseconds kIdlePause{
     1'000};  // between claims of a worker that waits for its own last jobs
 constexpr milliseconds kAbortedFlush{2'000};  // for the last outcomes of a worker that was aborted
-constexpr int kMaxClaim = 1'000;
+// The answer to outcomes comes when the claim beside them has waited: one that is refused must be
+// known before the lease ends.
+constexpr milliseconds kWaitWithAcks{1'000};
+// A claim that is younger when the worker is told to stop has a chance to be answered, and the jobs
+// to be given back: broken off, it would leave them leased to nobody where many are ready.
+constexpr milliseconds kYoungClaim{500};
+constexpr std::size_t kMaxLogLines = 1'000;
 
 std::string host_name() {
   char name[256] = {};
   if (gethostname(name, sizeof name - 1) != 0) return "unknown";
   return name;
-}
-
-// The length of a job's lease. The server's clock may differ from ours, so that its expiry alone is
-// trusted only where it makes us more careful.
-milliseconds lease_of(const ClaimedJob& job, const std::optional<Milliseconds>& asked) {
-  if (asked) return *asked;
-  if (job.lease) return *job.lease;
-  if (!job.lease_expires_at) return kDefaultLease;
-  const auto left = std::chrono::duration_cast<milliseconds>(*job.lease_expires_at -
-                                                             std::chrono::system_clock::now());
-  return std::clamp(left, kMinLease, kDefaultLease);
 }
 
 }  // namespace
@@ -45,6 +38,7 @@ WorkerCore::WorkerCore(Client& client, WorkerOptions options, Handler handler)
     : client_(client),
       options_(std::move(options)),
       handler_(std::move(handler)),
+      outbox_(options_.ack_delay),
       claim_backoff_(kFirstBackoff, kMaxBackoff, system_random()),
       report_backoff_(kFirstBackoff, kMaxBackoff, system_random()) {
   info_.host = host_name();
@@ -58,30 +52,38 @@ WorkerCore::WorkerCore(Client& client, WorkerOptions options, Handler handler)
 }
 
 Result<void> WorkerCore::run(const std::stop_token& stop) {
+  stop_ = stop;
   std::vector<std::jthread> handlers;
   handlers.reserve(static_cast<std::size_t>(options_.concurrency));
   for (int i = 0; i < options_.concurrency; ++i) handlers.emplace_back([this] { handle_jobs(); });
   std::jthread reporter([this] { report(); });
+  std::jthread breaker([this] { break_off_claim(); });
+  auto result = claim_until_stopped();
+  drain();
+  return result;
+}
 
-  auto result = claim_until(stop);
-
+// Waits for what runs and for the answers to the last outcomes, then lets handlers and reporter go.
+void WorkerCore::drain() {
   Lock lock(mutex_);
-  claimer_takes_acks_ = false;
-  changed_.notify_all();
-  changed_.wait(lock, [this] { return free_slots_ == options_.concurrency; });
+  is_draining_ = true;
+  leave_acks_to_reporter(lock);
+  claimer_wakes_.wait(
+      lock, [this] { return free_slots_ == options_.concurrency && (asked_ == 0 || is_aborted_); });
   const auto has_told_all = [this] { return outbox_.empty() && acks_in_flight_ == 0; };
   const auto deadline = std::chrono::steady_clock::now() + options_.flush_timeout;
-  changed_.wait_until(lock, deadline, [&] { return is_aborted_ || has_told_all(); });
-  if (is_aborted_) changed_.wait_for(lock, kAbortedFlush, has_told_all);
+  claimer_wakes_.wait_until(lock, deadline, [&] { return is_aborted_ || has_told_all(); });
+  if (is_aborted_) claimer_wakes_.wait_for(lock, kAbortedFlush, has_told_all);
   const bool told_all = has_told_all();
   is_closing_ = true;
-  changed_.notify_all();
+  handler_wakes_.notify_all();
+  reporter_wakes_.notify_all();
+  breaker_wakes_.notify_all();
   lock.unlock();
   report_stop_.request_stop();
   if (!told_all) {
     notice("stopping with outcomes that the server could not be told; their jobs will run again");
   }
-  return result;
 }
 
 void WorkerCore::abort() {
@@ -90,134 +92,152 @@ void WorkerCore::abort() {
     const std::lock_guard lock(mutex_);
     for (const auto& [key, attempt] : attempts_) keys.push_back(key);
     is_aborted_ = true;
-    changed_.notify_all();
+    claimer_wakes_.notify_all();
   }
   for (const AttemptKey& key : keys) end_attempt(key, StopReason::kAborted);
 }
 
-Result<void> WorkerCore::claim_until(const std::stop_token& stop) {
-  while (!stop.stop_requested()) {
+Result<void> WorkerCore::claim_until_stopped() {
+  for (;;) {
     {
       Lock lock(mutex_);
-      claimer_takes_acks_ = !acks_are_suspect_;
-      changed_.wait(lock, stop, [this] { return free_slots_ > 0 || is_told_to_stop_; });
-      if (stop.stop_requested() || is_told_to_stop_) break;
+      claimer_ = acks_are_suspect_ ? Claimer::kAway : Claimer::kReady;
+      claimer_wakes_.wait(lock, stop_, [&] { return open_slots(lock) > 0 || is_told_to_stop_; });
+      if (is_stopping()) return {};
     }
-    auto go_on = claim_once(stop);
+    auto go_on = claim_once();
     if (!go_on) return std::unexpected(std::move(go_on.error()));
-    if (!*go_on) break;
+    if (!*go_on) return {};
   }
-  return {};
 }
 
-Result<bool> WorkerCore::claim_once(const std::stop_token& stop) {
+Result<bool> WorkerCore::claim_once() {
   Lock lock(mutex_);
   auto acks = acks_are_suspect_ ? std::vector<OutgoingAck>{} : take_acks(lock);
-  claimer_takes_acks_ = false;
-  PollRequest request = next_claim();
+  const bool had_acks = !acks.empty();
+  milliseconds wait{0};
+  if (options_.exit_when != ExitWhen::kNothingToClaim) {
+    wait = had_acks ? std::min(options_.poll_wait, kWaitWithAcks) : options_.poll_wait;
+  }
+  PollRequest request;
+  add_claim(lock, request, wait);
+  claimer_ = Claimer::kPolling;
+  claim_began_ = std::chrono::steady_clock::now();
+  const auto began = claim_began_;
+  wake_reporter(lock, acks_due(lock));  // of those that did not fit in
   lock.unlock();
-  for (const OutgoingAck& outgoing : acks) request.acks.push_back(outgoing.ack);
 
-  auto answer = client_.poll(options_.id, request, stop);
+  const auto answer = exchange(By::kClaimer, request, acks);
   if (!answer) {
-    const bool had_acks = !acks.empty();
     give_back(std::move(acks));
-    if (stop.stop_requested()) return true;
+    if (stop_.stop_requested()) return true;
     const Error& error = answer.error();
     if (!error.is_temporary() && !had_acks) return std::unexpected(error);
-    claim_failed(error, had_acks, stop);
+    claim_failed(error, had_acks);
     return true;
   }
-  connection_worked();
-  settle_acks(std::move(acks), answer->acks);
-  const bool claimed_nothing = answer->jobs.empty();
-  admit(std::move(answer->jobs));
-  take_commands(answer->commands);
-  return !may_exit(claimed_nothing);
-}
-
-void WorkerCore::claim_failed(const Error& error, bool had_acks, const std::stop_token& stop) {
-  if (error.is_temporary()) connection_failed(error);
-  Lock lock(mutex_);
-  // An outcome may be what was refused: the next claim goes without any and shows whether it is at
-  // fault.
-  if (!error.is_temporary()) acks_are_suspect_ = had_acks;
-  const auto delay = std::max(claim_backoff_.next(), error.retry_after.value_or(milliseconds{0}));
-  changed_.wait_for(lock, stop, delay, [] { return false; });
-}
-
-PollRequest WorkerCore::next_claim() {
-  PollRequest request;
-  request.worker = info_;
-  Claim& claim = request.claim.emplace();
-  claim.queues = options_.queues;
-  claim.types = options_.types;
-  claim.limit = std::min(free_slots_, kMaxClaim);
-  claim.lease = options_.lease;
-  if (options_.exit_when != ExitWhen::kNothingToClaim) claim.wait = options_.poll_wait;
-  return request;
-}
-
-void WorkerCore::admit(std::vector<ClaimedJob> jobs) {
-  const std::lock_guard lock(mutex_);
   claim_backoff_.reset();
-  for (ClaimedJob& job : jobs) {
-    auto pending = std::make_shared<Context::Pending>();
-    std::unique_ptr<Context> context(new Context(std::move(job), pending));
-    const ClaimedJob& claimed = context->job();
-    const milliseconds beat_every = lease_of(claimed, options_.lease) / 3;
-    attempts_[{claimed.id, claimed.token}] =
-        Attempt{claimed.id,     claimed.token, std::move(pending),
-                context->stop_, beat_every,    std::chrono::steady_clock::now() + beat_every};
-    waiting_.push_back(std::move(context));
-    --free_slots_;
-    ++admitted_;
+  const bool is_early = std::chrono::steady_clock::now() - began < wait / 2;
+  if (is_early && !answer->brought_jobs && !answer->brought_commands) {
+    // A server that is about to stop lets no claim wait.
+    pause_claims(milliseconds{0});
   }
-  changed_.notify_all();
+  return !may_exit(!answer->brought_jobs);
+}
+
+// Waits for the stop, then ends the claim under way.
+void WorkerCore::break_off_claim() {
+  Lock lock(mutex_);
+  breaker_wakes_.wait(lock, stop_, [this] { return is_closing_ || is_told_to_stop_; });
+  breaker_wakes_.wait_until(lock, claim_began_ + kYoungClaim,
+                            [this] { return claimer_ != Claimer::kPolling; });
+  lock.unlock();
+  claim_stop_.request_stop();
+}
+
+void WorkerCore::claim_failed(const Error& error, bool had_acks) {
+  if (error.is_temporary()) {
+    connection_failed(error);
+  } else {
+    // An outcome may be what was refused: the next claim goes without any and shows whether it is
+    // at fault.
+    const std::lock_guard lock(mutex_);
+    acks_are_suspect_ = had_acks;
+  }
+  pause_claims(error.retry_after.value_or(milliseconds{0}));
+}
+
+void WorkerCore::pause_claims(milliseconds at_least) {
+  Lock lock(mutex_);
+  leave_acks_to_reporter(lock);
+  const auto delay = std::max(claim_backoff_.next(), at_least);
+  claimer_wakes_.wait_for(lock, stop_, delay, [this] { return is_told_to_stop_; });
+}
+
+void WorkerCore::leave_acks_to_reporter(const Lock& held) {
+  claimer_ = Claimer::kAway;
+  wake_reporter(held, acks_due(held));
 }
 
 // Called after each claim; waits, where a worker that leaves when all is done still has jobs under
 // way.
 bool WorkerCore::may_exit(bool claimed_nothing) {
   Lock lock(mutex_);
-  const auto is_idle = [this] { return free_slots_ == options_.concurrency; };
+  const auto is_idle = [this] { return free_slots_ == options_.concurrency && asked_ == 0; };
   switch (options_.exit_when) {
     case ExitWhen::kStopped:
       return false;
     case ExitWhen::kOneJobDone:
-      changed_.wait(lock, is_idle);
+      leave_acks_to_reporter(lock);
+      claimer_wakes_.wait(lock, is_idle);
       return finished_ > 0;
     case ExitWhen::kNothingToClaim:
       if (!claimed_nothing) return false;
       if (is_idle()) return true;
+      leave_acks_to_reporter(lock);
       const std::uint64_t before = finished_;
-      changed_.wait_for(lock, kIdlePause, [this, before] { return finished_ != before; });
+      claimer_wakes_.wait_for(lock, kIdlePause, [&] { return finished_ != before || is_idle(); });
       return false;
   }
   return false;
 }
 
 void WorkerCore::handle_jobs() {
+  Lock lock(mutex_);
   for (;;) {
-    Lock lock(mutex_);
-    changed_.wait(lock, [this] { return !waiting_.empty() || is_closing_; });
+    while (waiting_.empty() && !is_closing_) {
+      ++idle_handlers_;
+      handler_wakes_.wait(lock);
+      --idle_handlers_;
+      is_handler_waking_ = false;
+    }
     if (waiting_.empty()) return;
     const std::unique_ptr<Context> context = std::move(waiting_.front());
     waiting_.pop_front();
+    wake_a_handler(lock);
     lock.unlock();
 
     Ack ack = handle(*context);
-    ack.logs = context->pending_->take_logs(kMaxClaim);
+    ack.logs = context->pending_->take_logs(kMaxLogLines);
 
     lock.lock();
     attempts_.erase({ack.id, ack.token});
     if (context->stop_reason() != StopReason::kLeaseLost) {
-      outbox_.push_back({std::move(ack), false});
+      outbox_.add({.ack = std::move(ack), .since = std::chrono::steady_clock::now()});
     }
     ++free_slots_;
     ++finished_;
-    changed_.notify_all();
+    claimer_wakes_.notify_all();
+    if (claimer_ != Claimer::kReady) wake_reporter(lock, acks_due(lock));
   }
+}
+
+// One at a time, and each wakes the next while jobs wait: of handlers that return at once, few take
+// them all.
+void WorkerCore::wake_a_handler(const Lock&) {
+  if (waiting_.empty() || idle_handlers_ == 0 || is_handler_waking_) return;
+  is_handler_waking_ = true;
+  handler_wakes_.notify_one();
 }
 
 Ack WorkerCore::handle(Context& context) {

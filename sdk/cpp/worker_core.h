@@ -1,9 +1,15 @@
-// What stands behind Worker: three kinds of threads around one mutex.
+// What stands behind Worker: threads around one mutex.
 //
-//   claimer   (the caller of run) waits for free slots, claims, carries finished outcomes along
-//   with the claim handlers  one thread a slot: takes a job, runs the handler, leaves the outcome
-//   in the outbox reporter  heartbeats and log lines when due, and outcomes while the claimer's
-//   long poll is under way
+//   claimer   (the caller of run) claims for all free slots as soon as there is one, and lets the
+//             claim wait at the server; the outcomes that are there by then go along
+//   handlers  one thread a slot: takes a job, runs the handler, leaves the outcome in the outbox
+//   reporter  sends the outcomes that come while the claimer's poll is under way, and claims for
+//             the slots that they left, without waiting; heartbeats and log lines when due
+//   breaker   sleeps until the stop, then ends the claimer's poll
+//
+// Thus two requests are under way at most, on two connections, whatever the concurrency. A claim
+// that waits is broken off by a stop alone, and not while it is young: its answer may be on the
+// way, with jobs that nobody would run before their leases have ended.
 #pragma once
 
 #include <chrono>
@@ -15,10 +21,9 @@
 
 #include "backoff.h"
 #include "millrace/worker.h"
+#include "outbox.h"
 
 namespace millrace::sdk {
-
-using SteadyTime = std::chrono::steady_clock::time_point;
 
 // What a handler has said and nobody has sent yet. Shared by the handler's thread and the reporter.
 struct Context::Pending {
@@ -30,12 +35,6 @@ struct Context::Pending {
   StopReason reason = StopReason::kNone;
 
   std::vector<WorkerLogLine> take_logs(std::size_t at_most);
-};
-
-// An outcome on its way. `is_substitute`: the handler's own was refused, this says so instead.
-struct OutgoingAck {
-  Ack ack;
-  bool is_substitute = false;
 };
 
 class WorkerCore {
@@ -58,33 +57,59 @@ class WorkerCore {
   using AttemptKey = std::pair<std::string, std::uint64_t>;
   using Lock = std::unique_lock<std::mutex>;
 
+  // What the claimer does, as far as the reporter cares.
+  enum class Claimer : std::uint8_t {
+    kReady,    // takes along what is in the outbox as soon as a slot is open
+    kPolling,  // has asked for what was open when it began
+    kAway,     // pauses, or has ended
+  };
+  enum class By : std::uint8_t { kClaimer, kReporter };
+
   // The claimer.
-  Result<void> claim_until(const std::stop_token& stop);
-  Result<bool> claim_once(const std::stop_token& stop);  // false: `exit_when` is fulfilled
-  PollRequest next_claim();
-  void admit(std::vector<ClaimedJob> jobs);
+  Result<void> claim_until_stopped();
+  Result<bool> claim_once();  // false: `exit_when` is fulfilled
+  void break_off_claim();
+  void claim_failed(const Error& error, bool had_acks);
+  void pause_claims(std::chrono::milliseconds at_least);
+  void leave_acks_to_reporter(const Lock& held);
   bool may_exit(bool claimed_nothing);
-  void claim_failed(const Error& error, bool had_acks, const std::stop_token& stop);
+  bool is_stopping() const { return stop_.stop_requested() || is_told_to_stop_ || is_draining_; }
+  void drain();
 
   // The handlers.
   void handle_jobs();
+  void wake_a_handler(const Lock& held);
   Ack handle(Context& context);
 
   // The reporter (worker_report.cc).
   void report();
   bool wait_for_report(Lock& held);
+  SteadyTime acks_due(const Lock& held) const;
+  SteadyTime report_due(const Lock& held) const;
+  void wake_reporter(const Lock& held, SteadyTime due);
   PollRequest next_report(const Lock& held);
   void send_report(PollRequest request, std::vector<OutgoingAck> acks);
   void report_failed(const PollRequest& request, const Error& error);
+  void beat_again(const std::vector<Heartbeat>& unanswered, SteadyTime when);
   void settle_one_by_one(std::vector<OutgoingAck> acks);
 
-  // Of both the claimer and the reporter (worker_report.cc).
+  // Of both the claimer and the reporter (worker_exchange.cc).
+  int open_slots(const Lock&) const { return free_slots_ - asked_; }
+  void add_claim(const Lock& held, PollRequest& request, Milliseconds wait);
   std::vector<OutgoingAck> take_acks(const Lock& held);
+  struct Exchanged {
+    bool brought_jobs = false;
+    bool brought_commands = false;
+  };
+  Result<Exchanged> exchange(By by, PollRequest& request, std::vector<OutgoingAck>& acks);
+  void admit(By by, std::vector<ClaimedJob> jobs, int asked);
+  void start(const Lock& held, ClaimedJob job);
   void give_back(std::vector<OutgoingAck> acks);
   void settle_acks(std::vector<OutgoingAck> acks, const std::vector<PollItem>& answers);
   void refuse(OutgoingAck ack, const Error& error);
   void take_heartbeats(const std::vector<Heartbeat>& sent, const std::vector<PollItem>& answers);
   void take_commands(const std::vector<WorkerCommand>& commands);
+  void take_stop();
   void end_attempt(const AttemptKey& key, StopReason reason);
   void connection_failed(const Error& error);
   void connection_worked();
@@ -94,28 +119,37 @@ class WorkerCore {
   WorkerOptions options_;
   Handler handler_;
   WorkerInfo info_;
+  std::stop_token stop_;
 
   std::mutex mutex_;  // guards everything below
-  std::condition_variable_any changed_;
+  std::condition_variable_any claimer_wakes_;
+  std::condition_variable handler_wakes_;
+  std::condition_variable reporter_wakes_;
+  std::condition_variable_any breaker_wakes_;
   std::map<AttemptKey, Attempt> attempts_;  // handed to a handler and not yet returned
   std::deque<std::unique_ptr<Context>> waiting_;
-  std::deque<OutgoingAck> outbox_;
-  int free_slots_ = 0;
+  Outbox outbox_;
+  int free_slots_ = 0;  // with nothing claimed in them
+  int asked_ = 0;       // so many of them are asked for by claims under way
   int acks_in_flight_ = 0;
+  int idle_handlers_ = 0;
+  bool is_handler_waking_ = false;
   std::uint64_t finished_ = 0;
-  std::uint64_t admitted_ = 0;
-  bool claimer_takes_acks_ =
-      false;  // it waits for a slot, and will take along what is in the outbox by then
-  bool is_closing_ = false;  // handlers and reporter end
+  Claimer claimer_ = Claimer::kAway;
+  SteadyTime claim_began_;    // the claimer's last
+  bool is_draining_ = false;  // nothing is claimed any more
+  bool is_closing_ = false;   // handlers and reporter end
   bool is_told_to_stop_ = false;
   bool is_aborted_ = false;
   bool is_unreachable_ = false;
   bool acks_are_suspect_ =
       false;  // a claim that carried some was refused: the reporter finds out which
+  SteadyTime reporter_sleeps_until_ = SteadyTime::min();  // min(): it is awake
   SteadyTime report_not_before_;
   SteadyTime next_log_flush_;
   Backoff claim_backoff_;
   Backoff report_backoff_;
+  std::stop_source claim_stop_;
   std::stop_source report_stop_;
 };
 

@@ -1,142 +1,36 @@
 #include "millrace/worker.h"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <simdjson.h>
 
 #include <atomic>
 #include <condition_variable>
-#include <deque>
-#include <map>
 #include <thread>
 
 #include "backoff.h"
-#include "fake_transport.h"
+#include "fake_server.h"
 
 namespace millrace::sdk {
 namespace {
 
 using namespace std::chrono_literals;
 
-// A server as far as a worker sees it: hands out what is put in, remembers outcomes, heartbeats and
-// log lines.
-class FakeServer {
+// Where handlers wait until the test lets them go.
+class Gate {
  public:
-  explicit FakeServer(FakeTransport& transport) {
-    transport.respond_by([this](const Request& request) { return respond(request); });
-  }
-
-  void put(std::string id, std::uint64_t token, std::string payload = "null") {
+  void open() {
     const std::lock_guard lock(mutex_);
-    jobs_.push_back(fmt::format(
-        R"({{"id":"{}","queue":"q","type":"t","payload":{},"attempt":1,"max_attempts":5,)"
-        R"("lease":{{"token":{},"expires_at":"2026-03-01T09:30:00.000Z"}},"lease_ms":300,)"
-        R"("meta":{{}}}})",
-        id, payload, token));
+    is_open_ = true;
+    opened_.notify_all();
   }
-
-  // What the next requests meet.
-  std::atomic<int> failures = 0;                // so many answers are lost
-  std::atomic<bool> refuse_large_acks = false;  // the whole request, as for a result beyond a bound
-  std::atomic<bool> cancel_at_heartbeat = false;
-  std::atomic<bool> lease_is_lost = false;
-
-  std::map<std::string, std::vector<std::string>> outcomes() {
-    const std::lock_guard lock(mutex_);
-    return outcomes_;
-  }
-  int heartbeats() {
-    const std::lock_guard lock(mutex_);
-    return heartbeats_;
-  }
-  std::vector<std::string> logs() {
-    const std::lock_guard lock(mutex_);
-    return logs_;
-  }
-  std::vector<int> limits() {
-    const std::lock_guard lock(mutex_);
-    return limits_;
+  void pass() {
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(opened_.wait_for(lock, 20s, [this] { return is_open_; }));
   }
 
  private:
-  Result<Response> respond(const Request& request) {
-    const std::lock_guard lock(mutex_);
-    if (failures > 0) {
-      --failures;
-      return FakeTransport::unreachable();
-    }
-    simdjson::dom::parser parser;
-    const simdjson::dom::element body = parser.parse(request.body);
-    if (refuse_large_acks && request.body.find("TOO LARGE") != std::string::npos) {
-      return Response{422, R"({"status":422,"code":"validation_failed","detail":"too large"})", {}};
-    }
-    return Response{
-        200,
-        fmt::format(R"({{"acks":[{}],"heartbeats":[{}],"logs":[],"jobs":[{}],"commands":[]}})",
-                    take_acks(body), take_heartbeats(body), claim(body)),
-        {}};
-  }
-
-  std::string take_acks(simdjson::dom::element body) {
-    std::string results;
-    simdjson::dom::array acks;
-    if (body["acks"].get(acks) != simdjson::SUCCESS) return results;
-    for (const simdjson::dom::element ack : acks) {
-      const std::string id{std::string_view(ack["id"])};
-      outcomes_[id].emplace_back(simdjson::minify(ack));
-      simdjson::dom::array lines;
-      if (ack["logs"].get(lines) == simdjson::SUCCESS) keep_lines(lines);
-      results += fmt::format(R"({}{{"status":200,"id":"{}","state":"succeeded"}})",
-                             results.empty() ? "" : ",", id);
-    }
-    return results;
-  }
-
-  std::string take_heartbeats(simdjson::dom::element body) {
-    std::string results;
-    simdjson::dom::array lines;
-    if (body["logs"].get(lines) == simdjson::SUCCESS) keep_lines(lines);
-    simdjson::dom::array beats;
-    if (body["heartbeats"].get(beats) != simdjson::SUCCESS) return results;
-    for (const simdjson::dom::element beat : beats) {
-      ++heartbeats_;
-      const std::string id{std::string_view(beat["id"])};
-      const std::string comma = results.empty() ? "" : ",";
-      results +=
-          lease_is_lost
-              ? fmt::format(R"({}{{"status":409,"id":"{}","error":{{"code":"lease_lost"}}}})",
-                            comma, id)
-              : fmt::format(R"({}{{"status":200,"id":"{}","cancel_requested":{}}})", comma, id,
-                            cancel_at_heartbeat.load());
-    }
-    return results;
-  }
-
-  std::string claim(simdjson::dom::element body) {
-    simdjson::dom::object wanted;
-    if (body["claim"].get(wanted) != simdjson::SUCCESS) return {};
-    const auto limit = static_cast<int>(std::int64_t(wanted["limit"]));
-    limits_.push_back(limit);
-    std::string claimed;
-    for (int i = 0; i < limit && !jobs_.empty(); ++i) {
-      claimed += (claimed.empty() ? "" : ",") + jobs_.front();
-      jobs_.pop_front();
-    }
-    return claimed;
-  }
-
-  void keep_lines(simdjson::dom::array lines) {
-    for (const simdjson::dom::element line : lines) {
-      logs_.emplace_back(std::string_view(line["message"]));
-    }
-  }
-
   std::mutex mutex_;
-  std::deque<std::string> jobs_;
-  std::map<std::string, std::vector<std::string>> outcomes_;
-  std::vector<std::string> logs_;
-  std::vector<int> limits_;
-  int heartbeats_ = 0;
+  std::condition_variable opened_;
+  bool is_open_ = false;
 };
 
 class WorkerTest : public ::testing::Test {
@@ -158,9 +52,9 @@ class WorkerTest : public ::testing::Test {
             }};
   }
 
-  std::shared_ptr<FakeTransport> transport_ = std::make_shared<FakeTransport>();
-  FakeServer server_{*transport_};
-  Client client_{{.url = "http://server", .retries = 0}, transport_};
+  std::shared_ptr<FakeServer> shared_server_ = std::make_shared<FakeServer>();
+  FakeServer& server_ = *shared_server_;
+  Client client_{{.url = "http://server", .retries = 0}, shared_server_};
   std::mutex mutex_;
   std::vector<std::string> notices_;
 };
@@ -172,7 +66,7 @@ TEST_F(WorkerTest, RunsJobsAndReportsTheirOutcomes) {
     if (context.job().id == "b") return Outcome::failed({.type = "oops", .message = "no"}, 5s);
     return Outcome::succeeded(context.job().payload);
   }));
-  const auto outcomes = server_.outcomes();
+  const auto& outcomes = server_.outcomes;
   ASSERT_EQ(outcomes.at("a").size(), 1u);
   EXPECT_EQ(outcomes.at("a")[0], R"({"id":"a","token":1,"outcome":"succeeded","result":{"n":1}})");
   EXPECT_EQ(outcomes.at("b")[0],
@@ -181,8 +75,7 @@ TEST_F(WorkerTest, RunsJobsAndReportsTheirOutcomes) {
 }
 
 TEST_F(WorkerTest, NeverRunsMoreThanItsConcurrency) {
-  for (int i = 0; i < 30; ++i)
-    server_.put(fmt::format("job{}", i), static_cast<std::uint64_t>(i + 1));
+  server_.put_many(30);
   std::atomic<int> running = 0;
   std::atomic<int> most = 0;
   ASSERT_TRUE(work(
@@ -196,15 +89,15 @@ TEST_F(WorkerTest, NeverRunsMoreThanItsConcurrency) {
         return Outcome::succeeded();
       },
       3));
-  EXPECT_EQ(server_.outcomes().size(), 30u);
+  EXPECT_EQ(server_.outcomes.size(), 30u);
   EXPECT_EQ(most, 3);
-  for (const int limit : server_.limits()) EXPECT_LE(limit, 3);
+  for (const auto& poll : server_.polls) EXPECT_LE(poll.limit.value_or(0), 3);
 }
 
 TEST_F(WorkerTest, AnExceptionFailsTheAttempt) {
   server_.put("a", 1);
   ASSERT_TRUE(work([](Context&) -> Outcome { throw std::runtime_error("broken pipe"); }));
-  EXPECT_NE(server_.outcomes().at("a")[0].find(R"("message":"broken pipe")"), std::string::npos);
+  EXPECT_NE(server_.outcomes.at("a")[0].find(R"("message":"broken pipe")"), std::string::npos);
 }
 
 TEST_F(WorkerTest, TellsAnOutcomeAgainUntilItIsAnswered) {
@@ -213,7 +106,7 @@ TEST_F(WorkerTest, TellsAnOutcomeAgainUntilItIsAnswered) {
     server_.failures = 2;
     return Outcome::succeeded();
   }));
-  EXPECT_EQ(server_.outcomes().at("a").size(), 1u);
+  EXPECT_EQ(server_.outcomes.at("a").size(), 1u);
   ASSERT_EQ(notices_.size(), 2u);  // once that it is away, once that it is back
   EXPECT_NE(notices_[0].find("trying again"), std::string::npos);
   EXPECT_NE(notices_[1].find("again"), std::string::npos);
@@ -226,7 +119,18 @@ TEST_F(WorkerTest, KeepsLeasesAliveWhileTheHandlerRuns) {
     std::this_thread::sleep_for(450ms);
     return Outcome::succeeded();
   }));
-  EXPECT_GE(server_.heartbeats(), 3);
+  EXPECT_GE(server_.heartbeats, 3);
+}
+
+TEST_F(WorkerTest, TellsACheckpointAgainIfItsHeartbeatIsLost) {
+  server_.put("a", 1);
+  ASSERT_TRUE(work([&](Context& context) {
+    server_.failures = 1;
+    context.progress({.percent = 50}, R"({"page":7})");
+    EXPECT_TRUE(server_.await([&] { return server_.heartbeats > 0; }));
+    return Outcome::succeeded();
+  }));
+  EXPECT_EQ(server_.checkpoint, R"({"page":7})");
 }
 
 TEST_F(WorkerTest, TellsTheHandlerThatItsJobIsCancelled) {
@@ -241,7 +145,7 @@ TEST_F(WorkerTest, TellsTheHandlerThatItsJobIsCancelled) {
     return Outcome::cancelled();
   }));
   EXPECT_EQ(reason, StopReason::kCancelled);
-  EXPECT_NE(server_.outcomes().at("a")[0].find(R"("outcome":"cancelled")"), std::string::npos);
+  EXPECT_NE(server_.outcomes.at("a")[0].find(R"("outcome":"cancelled")"), std::string::npos);
 }
 
 TEST_F(WorkerTest, SaysNothingAboutAJobWhoseLeaseIsLost) {
@@ -254,19 +158,18 @@ TEST_F(WorkerTest, SaysNothingAboutAJobWhoseLeaseIsLost) {
     EXPECT_EQ(context.stop_reason(), StopReason::kLeaseLost);
     return Outcome::succeeded();
   }));
-  EXPECT_TRUE(server_.outcomes().empty());
+  EXPECT_TRUE(server_.outcomes.empty());
 }
 
 TEST_F(WorkerTest, OneRefusedOutcomeDoesNotHoldBackTheOthers) {
   server_.refuse_large_acks = true;
-  for (int i = 0; i < 6; ++i)
-    server_.put(fmt::format("job{}", i), static_cast<std::uint64_t>(i + 1));
+  server_.put_many(6);
   ASSERT_TRUE(work(
       [](Context& context) {
         return Outcome::succeeded(context.job().id == "job3" ? R"("TOO LARGE")" : "1");
       },
       6));
-  const auto outcomes = server_.outcomes();
+  const auto& outcomes = server_.outcomes;
   EXPECT_EQ(outcomes.size(), 6u);
   EXPECT_NE(outcomes.at("job3")[0].find(R"("type":"outcome_refused")"), std::string::npos);
   EXPECT_NE(outcomes.at("job2")[0].find(R"("outcome":"succeeded")"), std::string::npos);
@@ -280,7 +183,7 @@ TEST_F(WorkerTest, SendsLogLinesOnceAndInOrder) {
     context.log("info", "two");            // sent with the outcome
     return Outcome::succeeded();
   }));
-  EXPECT_EQ(server_.logs(), (std::vector<std::string>{"one", "two"}));
+  EXPECT_EQ(server_.logs, (std::vector<std::string>{"one", "two"}));
 }
 
 TEST_F(WorkerTest, StopsClaimingAndWaitsForWhatRuns) {
@@ -295,14 +198,15 @@ TEST_F(WorkerTest, StopsClaimingAndWaitsForWhatRuns) {
     return Outcome::succeeded();
   });
   ASSERT_TRUE(worker.run(stop.get_token()));
-  EXPECT_EQ(server_.outcomes().size(), 1u);  // "b" was never claimed, "a" was told
+  EXPECT_EQ(server_.outcomes.size(), 1u);  // "b" was never claimed, "a" was told
 }
 
 TEST_F(WorkerTest, LeavesAtOnceWhenItMayNotWork) {
-  transport_->respond_by([](const Request&) -> Result<Response> {
-    return Response{401, R"({"status":401,"code":"unauthenticated","detail":"no token"})", {}};
-  });
-  const auto result = work([](Context&) { return Outcome::succeeded(); });
+  const auto transport = std::make_shared<FakeTransport>();
+  transport->answer(401, R"({"status":401,"code":"unauthenticated","detail":"no token"})");
+  Client client({.url = "http://server", .retries = 0}, transport);
+  Worker worker(client, options(), [](Context&) { return Outcome::succeeded(); });
+  const auto result = worker.run({});
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().status, 401);
 }
@@ -326,6 +230,262 @@ TEST_F(WorkerTest, AbortEndsHandlersAndDoesNotWaitLongForTheServer) {
   const auto began = std::chrono::steady_clock::now();
   ASSERT_TRUE(worker.run(stop.get_token()));
   EXPECT_LT(std::chrono::steady_clock::now() - began, 10s);
+}
+
+// A worker that runs until the test has seen enough.
+class LongWorkerTest : public WorkerTest {
+ protected:
+  LongWorkerTest() { server_.lease_ms = 3'600'000; }  // no heartbeat takes outcomes along
+  WorkerOptions long_options(int concurrency) {
+    auto made = options(concurrency);
+    made.exit_when = ExitWhen::kStopped;
+    made.poll_wait = 60s;  // no test waits for its end
+    return made;
+  }
+  void start(WorkerOptions worker_options, Handler handler) {
+    worker_.emplace(client_, std::move(worker_options), std::move(handler));
+    runner_ = std::jthread([this] { EXPECT_TRUE(worker_->run(stop_.get_token())); });
+  }
+  void stop() {
+    stop_.request_stop();
+    runner_.join();
+  }
+  // Those with outcomes or a claim: not the heartbeats.
+  std::vector<FakeServer::Poll> polls() const {
+    std::vector<FakeServer::Poll> kept;
+    for (const auto& poll : server_.polls) {
+      if (!poll.acks.empty() || poll.limit) kept.push_back(poll);
+    }
+    return kept;
+  }
+
+  std::stop_source stop_;
+  std::optional<Worker> worker_;
+  std::jthread runner_;
+};
+
+TEST_F(LongWorkerTest, AsksForEveryFreeSlotAndForNoMore) {
+  server_.put_many(3);
+  Gate first;
+  Gate others;
+  start(long_options(5), [&](Context& context) {
+    (context.job().id == "job0" ? first : others).pass();
+    return Outcome::succeeded();
+  });
+  EXPECT_TRUE(server_.await_waiting_claim());
+  first.open();
+  EXPECT_TRUE(server_.await_outcomes(1));
+  others.open();
+  EXPECT_TRUE(server_.await_outcomes(3));
+  stop();
+  const auto seen = polls();
+  ASSERT_GE(seen.size(), 3u);
+  EXPECT_EQ(seen[0].limit, 5);
+  EXPECT_EQ(seen[0].wait_ms, 60'000);
+  EXPECT_EQ(seen[1].limit, 2);  // three are taken
+  // The slot that got free meanwhile; the other two are asked for already.
+  EXPECT_EQ(seen[2].acks, (std::vector<std::string>{"job0"}));
+  EXPECT_EQ(seen[2].limit, 1);
+  EXPECT_EQ(seen[2].wait_ms, 0);
+}
+
+TEST_F(LongWorkerTest, RunsAllThatOneClaimBringsSideBySide) {
+  std::mutex mutex;
+  std::condition_variable started;
+  int running = 0;
+  start(long_options(8), [&](Context&) {
+    std::unique_lock lock(mutex);
+    ++running;
+    started.notify_all();
+    EXPECT_TRUE(started.wait_for(lock, 20s, [&] { return running == 8; }));
+    return Outcome::succeeded();
+  });
+  EXPECT_TRUE(server_.await_waiting_claim());
+  server_.put_many(8);
+  EXPECT_TRUE(server_.await_outcomes(8));
+  stop();
+  EXPECT_EQ(polls()[0].limit, 8);
+}
+
+TEST_F(LongWorkerTest, AResultDoesNotWaitForTheClaimThatWaits) {
+  server_.put("a", 1);
+  Gate gate;
+  start(long_options(2), [&](Context&) {
+    gate.pass();
+    return Outcome::succeeded();
+  });
+  EXPECT_TRUE(server_.await_waiting_claim());
+  gate.open();
+  EXPECT_TRUE(server_.await_outcomes(1));
+  // That claim still waits, and what comes is for it.
+  EXPECT_TRUE(server_.await([&] { return server_.waiting == 1 && server_.broken_off == 0; }));
+  server_.put("b", 2);
+  EXPECT_TRUE(server_.await_outcomes(2));
+  stop();
+  EXPECT_EQ(server_.outcomes.at("a").size(), 1u);
+}
+
+TEST_F(LongWorkerTest, RepeatsAnOutcomeWhoseAnswerIsLostWhileTheClaimWaits) {
+  server_.put("a", 1);
+  server_.lost_answers = 2;
+  Gate gate;
+  start(long_options(2), [&](Context&) {
+    gate.pass();
+    return Outcome::succeeded("1");
+  });
+  EXPECT_TRUE(server_.await_waiting_claim());
+  gate.open();
+  EXPECT_TRUE(server_.await([&] { return server_.outcomes["a"].size() == 3; }));
+  stop();
+  EXPECT_EQ(
+      server_.outcomes.at("a"),
+      (std::vector<std::string>(3, R"({"id":"a","token":1,"outcome":"succeeded","result":1})")));
+  EXPECT_EQ(server_.broken_off, 1);  // by the stop
+}
+
+TEST_F(LongWorkerTest, SixtyFourResultsWaitForNoMore) {
+  server_.put_many(65);
+  Gate gate;
+  Gate last;
+  auto worker_options = long_options(66);
+  worker_options.ack_delay = 1h;
+  start(worker_options, [&](Context& context) {
+    (context.job().id == "job64" ? last : gate).pass();
+    return Outcome::succeeded();
+  });
+  EXPECT_TRUE(server_.await_waiting_claim());
+  gate.open();
+  EXPECT_TRUE(server_.await_outcomes(64));
+  last.open();
+  EXPECT_TRUE(server_.await_outcomes(65));  // with nothing else running it waits for nobody
+  stop();
+  std::vector<std::size_t> sizes;
+  for (const auto& poll : polls()) {
+    if (!poll.acks.empty()) sizes.push_back(poll.acks.size());
+  }
+  EXPECT_EQ(sizes, (std::vector<std::size_t>{64, 1}));
+}
+
+TEST_F(LongWorkerTest, HasTwoRequestsUnderWayAtMostAndNeverAsksForATakenSlot) {
+  constexpr int kConcurrency = 16;
+  std::atomic<int> running = 0;
+  std::atomic<int> most = 0;
+  server_.on_claim = [&](int asked) { most = std::max(most.load(), running + asked); };
+  start(long_options(kConcurrency), [&](Context& context) {
+    ++running;
+    std::this_thread::sleep_for(std::chrono::microseconds{context.job().token % 7 * 500});
+    --running;
+    return Outcome::succeeded();
+  });
+  for (int i = 0; i < 600; ++i) {
+    server_.put(fmt::format("job{}", i), static_cast<std::uint64_t>(i + 1));
+    if (i % 20 != 0) continue;
+    EXPECT_TRUE(server_.await_outcomes(static_cast<std::size_t>(i) / 2));
+  }
+  EXPECT_TRUE(server_.await_outcomes(600));
+  stop();
+  EXPECT_LE(most, kConcurrency);
+  EXPECT_LE(server_.most_at_once, 2);
+}
+
+TEST_F(LongWorkerTest, AStoppingWorkerReportsEachOutcomeAtOnceAndClaimsNothing) {
+  server_.put("a", 1);
+  server_.put("b", 2);
+  Gate gates[2];
+  auto worker_options = long_options(3);
+  worker_options.ack_delay = 1h;
+  start(worker_options, [&](Context& context) {
+    gates[context.job().id == "b"].pass();
+    return Outcome::succeeded();
+  });
+  EXPECT_TRUE(server_.await_waiting_claim());
+  stop_.request_stop();
+  std::size_t claims = 0;
+  const auto count_claims = [&] {
+    claims = 0;
+    for (const auto& poll : server_.polls) claims += poll.limit ? 1 : 0;
+    return claims;
+  };
+  EXPECT_TRUE(server_.await([&] { return count_claims() > 0 && server_.broken_off == 1; }));
+  gates[0].open();
+  EXPECT_TRUE(server_.await_outcomes(1));  // "b" runs on
+  gates[1].open();
+  stop();
+  EXPECT_EQ(server_.outcomes.size(), 2u);
+  const std::size_t before = claims;
+  EXPECT_EQ(count_claims(), before);
+}
+
+TEST_F(LongWorkerTest, GivesBackWhatAClaimBringsAfterTheStop) {
+  server_.on_hand_out = [&] { stop_.request_stop(); };
+  server_.answer_takes = 50ms;
+  server_.put("a", 7);
+  std::atomic<int> handled = 0;
+  start(long_options(2), [&](Context&) {
+    ++handled;
+    return Outcome::succeeded();
+  });
+  runner_.join();
+  EXPECT_EQ(handled, 0);
+  EXPECT_EQ(server_.outcomes.at("a"),
+            (std::vector<std::string>{R"({"id":"a","token":7,"outcome":"released"})"}));
+}
+
+TEST_F(LongWorkerTest, AClaimThatCarriesOutcomesWaitsLessForTheirAnswer) {
+  server_.put("a", 1);
+  start(long_options(1), [](Context&) { return Outcome::succeeded(); });
+  EXPECT_TRUE(server_.await_outcomes(1));
+  stop();
+  ASSERT_GE(polls().size(), 2u);
+  EXPECT_EQ(polls()[1].acks, (std::vector<std::string>{"a"}));
+  EXPECT_EQ(polls()[1].limit, 1);
+  EXPECT_EQ(polls()[1].wait_ms, 1'000);
+}
+
+TEST_F(LongWorkerTest, PausesWhereTheServerLetsNoClaimWait) {
+  server_.lets_claims_wait = false;
+  const auto began = std::chrono::steady_clock::now();
+  start(long_options(1), [](Context&) { return Outcome::succeeded(); });
+  EXPECT_TRUE(server_.await([&] { return server_.polls.size() >= 4; }));
+  stop();
+  EXPECT_GE(std::chrono::steady_clock::now() - began, 300ms);  // three pauses
+}
+
+TEST_F(WorkerTest, RepeatsAnOutcomeWhoseAnswerIsLost) {
+  server_.put("a", 1);
+  server_.lost_answers = 1;
+  int reported = 0;
+  auto worker_options = options();
+  worker_options.reported = [&](const Ack& ack) { reported += ack.id == "a"; };
+  Worker worker(client_, worker_options, [](Context&) { return Outcome::succeeded("1"); });
+  ASSERT_TRUE(worker.run({}));
+  ASSERT_EQ(server_.outcomes.at("a").size(), 2u);
+  EXPECT_EQ(server_.outcomes.at("a")[0], server_.outcomes.at("a")[1]);
+  EXPECT_EQ(reported, 1);
+}
+
+TEST_F(WorkerTest, ReplacesAnOutcomeThatIsRefusedAlone) {
+  server_.refuse_odd_results = true;
+  server_.put("a", 1);
+  server_.put("b", 2);
+  ASSERT_TRUE(work([](Context& context) {
+    return Outcome::succeeded(context.job().id == "a" ? R"("ODD")" : "1");
+  }));
+  ASSERT_EQ(server_.outcomes.at("a").size(), 1u);
+  EXPECT_NE(server_.outcomes.at("a")[0].find(R"("type":"outcome_refused")"), std::string::npos);
+  EXPECT_NE(server_.outcomes.at("b")[0].find(R"("outcome":"succeeded")"), std::string::npos);
+}
+
+TEST_F(WorkerTest, LeavesAfterOneJobIfToldSo) {
+  server_.put_many(3);
+  auto worker_options = options(4);
+  worker_options.exit_when = ExitWhen::kOneJobDone;
+  Worker worker(client_, worker_options, [](Context&) { return Outcome::succeeded(); });
+  ASSERT_TRUE(worker.run({}));
+  EXPECT_EQ(server_.outcomes.size(), 1u);
+  int asked = 0;
+  for (const auto& poll : server_.polls) asked += poll.limit.value_or(0);
+  EXPECT_EQ(asked, 1);
 }
 
 TEST(BackoffTest, DoublesUpToItsBoundAndStartsAgain) {

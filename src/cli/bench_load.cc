@@ -9,6 +9,7 @@
 
 #include "base/random.h"
 #include "cli/bench_producer.h"
+#include "cli/bench_sdk_worker.h"
 #include "cli/bench_shared.h"
 #include "cli/bench_worker.h"
 
@@ -72,18 +73,12 @@ std::jthread start(Client& client) {
   });
 }
 
-}  // namespace
-
-Time Delays::due(std::uint64_t job) const {
-  const auto choices = static_cast<std::uint64_t>(span.count()) + 1;
-  return first + Duration{static_cast<std::int64_t>(mix64(seed + job) % choices)};
-}
-
-Result<LoadResult> run_load(const LoadPlan& plan, const OnProgress& on_progress) {
+template <typename Worker>
+Result<LoadResult> run_load_with(const LoadPlan& plan, const OnProgress& on_progress) {
   LoadShared shared(plan);
   const auto producers = open_clients<BenchProducer>(shared, plan.producers);
   if (!producers) return std::unexpected(producers.error());
-  const auto workers = open_clients<BenchWorker>(shared, plan.workers);
+  const auto workers = open_clients<Worker>(shared, plan.workers);
   if (!workers) return std::unexpected(workers.error());
   shared.start = steady_clock::now() + (plan.rate > 0 ? kWorkersFirst : milliseconds{0});
   {
@@ -107,6 +102,18 @@ Result<LoadResult> run_load(const LoadPlan& plan, const OnProgress& on_progress)
   for (const auto& producer : *producers) result.submit.merge(producer->latencies());
   for (const auto& worker : *workers) worker->report(result);
   return result;
+}
+
+}  // namespace
+
+Time Delays::due(std::uint64_t job) const {
+  const auto choices = static_cast<std::uint64_t>(span.count()) + 1;
+  return first + Duration{static_cast<std::int64_t>(mix64(seed + job) % choices)};
+}
+
+Result<LoadResult> run_load(const LoadPlan& plan, const OnProgress& on_progress) {
+  return plan.sdk_client == nullptr ? run_load_with<BenchWorker>(plan, on_progress)
+                                    : run_load_with<BenchSdkWorker>(plan, on_progress);
 }
 
 }  // namespace millrace::cli

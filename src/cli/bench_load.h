@@ -15,6 +15,7 @@
 #include "cli/bench_connection.h"
 #include "cli/bench_wire.h"
 #include "cli/histogram.h"
+#include "millrace/client.h"
 
 namespace millrace::cli {
 
@@ -40,6 +41,8 @@ struct LoadPlan {
   std::string type = "bench";
   int priority = 0;
   bool claims_by_type = false;  // for queues that hold other jobs too
+  // Not null: workers are the SDK's, each of them working a batch at a time.
+  sdk::Client* sdk_client = nullptr;
 
   // Jobs a second: the n-th is due n/rate after the start, and times count from then, whether a
   // producer was free to send it or not. 0: each producer sends when its last was answered.

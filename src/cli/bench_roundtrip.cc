@@ -12,10 +12,12 @@ namespace {
 struct Roundtrip {
   BenchSetup setup;
   JobsOrDuration amount{.default_jobs = 100'000};
+  bool uses_sdk = false;
 };
 
-std::string json_report(const Bench& bench, const LoadResult& result, const ServerFigures& before) {
-  const BenchSetup& setup = bench.setup;
+std::string json_report(const Roundtrip& options, const Bench& bench, const LoadResult& result,
+                        const ServerFigures& before) {
+  const BenchSetup& setup = options.setup;
   sdk::JsonWriter json;
   bench.begin_report(json);
   write_number(json, "lifecycles_per_s", per_second(result.completed, result.took));
@@ -23,6 +25,7 @@ std::string json_report(const Bench& bench, const LoadResult& result, const Serv
   write_count(json, "jobs", result.completed);
   json.key("producers").integer(setup.producers);
   json.key("workers").integer(setup.workers);
+  json.key("sdk").boolean(options.uses_sdk);
   json.key("batch").integer(setup.batch);
   write_count(json, "payload", setup.payload);
   json.key("queues").integer(setup.queues);
@@ -57,13 +60,14 @@ void run(const Roundtrip& options, Session& session) {
   run_bench("roundtrip", options.setup, session, [&](const Bench& bench) {
     LoadPlan plan = bench.plan();
     options.amount.apply(plan);
+    if (options.uses_sdk) plan.sdk_client = &bench.client;
     const ServerFigures before = bench.server_figures();
     const auto result = [&] {
       ProgressLine progress;
       return run_load(plan, progress.counts("roundtrip"));
     }();
     if (!result) return bench.fail(result.error());
-    print_line(session.json() ? json_report(bench, *result, before)
+    print_line(session.json() ? json_report(options, bench, *result, before)
                               : table_report(bench, *result, before));
   });
 }
@@ -78,12 +82,17 @@ void add_bench_roundtrip(CLI::App& bench, Session& session) {
   add_producers(command, options->setup);
   add_workers(command, options->setup);
   add_batch(command, options->setup);
+  command.add_flag("--sdk", options->uses_sdk,
+                   "Workers of the SDK, each of --batch jobs at a time (default: the bench's own)");
   add_queues(command, options->setup);
   add_backlog(command, options->setup);
   add_own_server(command, options->setup);
   command.footer(
       "Latencies are of a call where calls are sent, of a job where jobs are counted. A lifecycle\n"
-      "is a job submitted, claimed and completed, each answered only when it is on disk.\n\n"
+      "is a job submitted, claimed and completed, each answered only when it is on disk. A worker\n"
+      "acknowledges a batch with the poll that claims the next. The bench's own takes as little "
+      "of\n"
+      "the machine as can be; --sdk shows what a program with the library has of the server.\n\n"
       "Examples:\n"
       "  millrace bench roundtrip --jobs 500000 --producers 8 --workers 8 --batch 100\n"
       "  millrace bench roundtrip --duration 10m --retention 24h\n"

@@ -18,16 +18,19 @@ constexpr int kShortClaimWaitMs = 100;
 
 }  // namespace
 
-BenchWorker::BenchWorker(LoadShared& shared, int index)
-    : shared_(shared), id_(fmt::format("bench-{}", index)) {
-  const LoadPlan& plan = shared.plan;
-  // Each prefers another queue, so that all are drained alike.
+std::vector<std::string> preferred_queues(const LoadPlan& plan, int index) {
   std::vector<std::string> queues = plan.queues;
   std::rotate(queues.begin(), queues.begin() + index % static_cast<int>(queues.size()),
               queues.end());
+  return queues;
+}
+
+BenchWorker::BenchWorker(LoadShared& shared, int index)
+    : shared_(shared), id_(fmt::format("bench-{}", index)) {
+  const LoadPlan& plan = shared.plan;
   claim_ = fmt::format(R"("claim":{{"queues":["{}"],{}"limit":{},"wait_ms":{},)"
                        R"("worker":{{"id":"{}","sdk":"bench"}}}})",
-                       fmt::join(queues, R"(",")"),
+                       fmt::join(preferred_queues(plan, index), R"(",")"),
                        plan.claims_by_type ? fmt::format(R"("types":["{}"],)", plan.type) : "",
                        plan.batch, plan.submit_for ? kShortClaimWaitMs : kClaimWaitMs, id_);
 }

@@ -8,6 +8,9 @@
 
 namespace millrace::cli {
 
+// All queues; each worker prefers another, so that all are drained alike.
+std::vector<std::string> preferred_queues(const LoadPlan& plan, int index);
+
 class BenchWorker {
  public:
   BenchWorker(LoadShared& shared, int index);

@@ -75,6 +75,21 @@ class Benches(BenchCase):
         # The backlog was there, and nobody worked on it.
         harness.eventually(lambda: self.purged("roundtrip") == 3000, what="the purge's event")
 
+    def test_roundtrip_with_workers_of_the_sdk(self):
+        report = self.bench(
+            "roundtrip", "--sdk", "--jobs", 2050, "--workers", 2, "--batch", 20, "--queues", 2
+        )
+        self.assertEqual((report["sdk"], report["jobs"]), (True, 2050))
+        self.assert_latencies(report, "submit", "hand_out", "claim_to_ack", "end_to_end")
+        self.assert_nothing_is_left("roundtrip")
+        workers = {w["id"]: w for w in self.api.get("/v1/workers", limit=1000).json["items"]}
+        for n in range(2):
+            self.assertEqual(workers[f"bench-sdk-{n}"]["running"], [])
+
+        # Behind a backlog, for as long as told.
+        report = self.bench("roundtrip", "--sdk", "--duration", "300ms", "--backlog", 500)
+        self.assertGreater(report["jobs"], 0)
+
     def purged(self, name):
         """How many jobs were purged from the queues of such benches."""
         jobs, cursor = 0, ""
@@ -153,6 +168,7 @@ class Benches(BenchCase):
     def test_tables_are_for_people(self):
         for args, words in (
             (("roundtrip", "--jobs", 500), ("500 jobs", "lifecycles/s", "P99.9", "resident")),
+            (("roundtrip", "--jobs", 500, "--sdk"), ("500 jobs", "end to end, a job")),
             (("submit", "--jobs", 500), ("requests/s", "P99.9")),
             (("latency", "--duration", "200ms"), ("20 jobs", "a worker's hand")),
             (("delayed", "--jobs", 9, "--span", "100ms"), ("9 jobs", "0 handed out early")),

@@ -83,14 +83,19 @@ using Notice = std::function<void(std::string_view message)>;
 struct WorkerOptions {
   std::vector<std::string> queues = {"default"};
   std::vector<std::string> types{};  // empty: any
-  int concurrency = 1;
+  int concurrency = 1;  // handlers at a time; so many jobs are claimed ahead, and no more
   std::optional<Milliseconds> lease{};  // empty: the job's, else the queue's
   Milliseconds poll_wait{30'000};       // how long one claim waits at the server
-  Milliseconds flush_timeout{
-      30'000};       // how long the last outcomes are tried to be told after a stop
+  // How long the last outcomes are tried to be told after a stop.
+  Milliseconds flush_timeout{30'000};
+  // How long an outcome waits for others while a poll is under way, if they are less than 64; with
+  // none under way it goes at once.
+  Milliseconds ack_delay{5};
   std::string id{};  // empty: made of host, process and a random number
   ExitWhen exit_when = ExitWhen::kStopped;
   Notice notice{};  // from any thread
+  // Called for each outcome that the server has taken. From any thread.
+  std::function<void(const Ack& ack)> reported{};
 };
 
 class WorkerCore;
@@ -102,9 +107,9 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // Works until `stop` is triggered (or `exit_when` says so), then claims nothing more, waits for
-  // the running handlers and reports their outcomes. An error is a refusal that waiting does not
-  // cure, as a wrong token. Once.
+  // Works until `stop` is triggered (or `exit_when` says so), then claims nothing more, gives back
+  // what a claim still brings, waits for the running handlers and reports their outcomes. An error
+  // is a refusal that waiting does not cure, as a wrong token. Once.
   Result<void> run(const std::stop_token& stop);
 
   // Asks every running handler to end (StopReason::kAborted). From any thread, after `stop`.

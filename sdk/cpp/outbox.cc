@@ -1,0 +1,49 @@
+#include "outbox.h"
+
+#include <utility>
+
+namespace millrace::sdk {
+namespace {
+
+constexpr std::size_t kMaxAcks = 1'000;  // of one round trip, as the server bounds them
+// Well below the server's bound on a body, which holds heartbeats and log lines too.
+constexpr std::size_t kMaxAckBytes = std::size_t{6} << 20;
+
+std::size_t size_of(const Ack& ack) {
+  std::size_t size = ack.result.size() + 256;
+  if (ack.error) size += ack.error->message.size() + ack.error->stack.size();
+  for (const WorkerLogLine& line : ack.logs) size += line.message.size() + 64;
+  for (const NewJob& job : ack.enqueue) size += job.payload.size() + 1'024;
+  return size;
+}
+
+}  // namespace
+
+void Outbox::add(OutgoingAck ack) { acks_.push_back(std::move(ack)); }
+
+void Outbox::give_back(std::vector<OutgoingAck> acks) {
+  for (auto ack = acks.rbegin(); ack != acks.rend(); ++ack) acks_.push_front(std::move(*ack));
+}
+
+std::vector<OutgoingAck> Outbox::take() {
+  std::vector<OutgoingAck> taken;
+  std::size_t bytes = 0;
+  while (!acks_.empty() && taken.size() < kMaxAcks) {
+    bytes += size_of(acks_.front().ack);
+    if (!taken.empty() && bytes > kMaxAckBytes) break;
+    taken.push_back(std::move(acks_.front()));
+    acks_.pop_front();
+  }
+  return taken;
+}
+
+SteadyTime Outbox::due() const {
+  if (acks_.empty() || acks_.size() >= kEnoughAcks) return due_without_delay();
+  return acks_.front().since + delay_;
+}
+
+SteadyTime Outbox::due_without_delay() const {
+  return acks_.empty() ? SteadyTime::max() : acks_.front().since;
+}
+
+}  // namespace millrace::sdk

@@ -1,0 +1,226 @@
+// A round trip of a worker: what goes into it and what follows from its answer, be it the
+// claimer's or the reporter's.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "worker_core.h"
+
+namespace millrace::sdk {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kDefaultLease{30'000};  // the server's, for jobs and queues that name none
+constexpr milliseconds kMinLease{1'000};
+constexpr int kMaxClaim = 1'000;
+constexpr std::size_t kMaxMessageBytes = 4 << 10;
+
+// The length of a job's lease. The server's clock may differ from ours, so that its expiry alone is
+// trusted only where it makes us more careful.
+milliseconds lease_of(const ClaimedJob& job, const std::optional<Milliseconds>& asked) {
+  if (asked) return *asked;
+  if (job.lease) return *job.lease;
+  if (!job.lease_expires_at) return kDefaultLease;
+  const auto left = std::chrono::duration_cast<milliseconds>(*job.lease_expires_at -
+                                                             std::chrono::system_clock::now());
+  return std::clamp(left, kMinLease, kDefaultLease);
+}
+
+}  // namespace
+
+// Precondition: a slot is open.
+void WorkerCore::add_claim(const Lock& held, PollRequest& request, Milliseconds wait) {
+  request.worker = info_;
+  Claim& claim = request.claim.emplace();
+  claim.queues = options_.queues;
+  claim.types = options_.types;
+  claim.limit = std::min(open_slots(held), kMaxClaim);
+  claim.lease = options_.lease;
+  claim.wait = wait;
+  asked_ += claim.limit;
+}
+
+std::vector<OutgoingAck> WorkerCore::take_acks(const Lock&) {
+  auto taken = outbox_.take();
+  acks_in_flight_ += static_cast<int>(taken.size());
+  return taken;
+}
+
+// On an error the acks stay the caller's.
+Result<WorkerCore::Exchanged> WorkerCore::exchange(By by, PollRequest& request,
+                                                   std::vector<OutgoingAck>& acks) {
+  for (const OutgoingAck& outgoing : acks) request.acks.push_back(outgoing.ack);
+  const int asked = request.claim ? request.claim->limit : 0;
+  auto answer = client_.poll(options_.id, request,
+                             (by == By::kClaimer ? claim_stop_ : report_stop_).get_token());
+  if (!answer) {
+    admit(by, {}, asked);
+    return std::unexpected(std::move(answer.error()));
+  }
+  connection_worked();
+  const Exchanged brought{.brought_jobs = !answer->jobs.empty(),
+                          .brought_commands = !answer->commands.empty()};
+  admit(by, std::move(answer->jobs), asked);
+  settle_acks(std::move(acks), answer->acks);
+  take_heartbeats(request.heartbeats, answer->heartbeats);
+  take_commands(answer->commands);
+  return brought;
+}
+
+// The end of a poll that had asked for so many.
+void WorkerCore::admit(By by, std::vector<ClaimedJob> jobs, int asked) {
+  const Lock lock(mutex_);
+  asked_ -= asked;
+  if (by == By::kClaimer) {
+    claimer_ = Claimer::kReady;
+    breaker_wakes_.notify_all();
+  }
+  for (ClaimedJob& job : jobs) {
+    if (is_stopping()) {
+      // Asked for before the stop: given back, as if it had not been.
+      outbox_.add({.ack = {.id = job.id, .token = job.token, .outcome = "released"},
+                   .since = std::chrono::steady_clock::now()});
+    } else {
+      start(lock, std::move(job));
+    }
+  }
+  wake_a_handler(lock);
+  wake_reporter(lock, report_due(lock));
+  claimer_wakes_.notify_all();
+}
+
+void WorkerCore::start(const Lock&, ClaimedJob job) {
+  auto pending = std::make_shared<Context::Pending>();
+  std::unique_ptr<Context> context(new Context(std::move(job), pending));
+  const ClaimedJob& claimed = context->job();
+  const milliseconds beat_every = lease_of(claimed, options_.lease) / 3;
+  attempts_[{claimed.id, claimed.token}] =
+      Attempt{claimed.id,     claimed.token, std::move(pending),
+              context->stop_, beat_every,    std::chrono::steady_clock::now() + beat_every};
+  waiting_.push_back(std::move(context));
+  --free_slots_;
+}
+
+// They were not answered: sent again, they are answered as the first time if the server had them
+// already.
+void WorkerCore::give_back(std::vector<OutgoingAck> acks) {
+  const Lock lock(mutex_);
+  acks_in_flight_ -= static_cast<int>(acks.size());
+  outbox_.give_back(std::move(acks));
+  wake_reporter(lock, acks_due(lock));
+}
+
+void WorkerCore::settle_acks(std::vector<OutgoingAck> acks, const std::vector<PollItem>& answers) {
+  std::vector<OutgoingAck> again;
+  for (std::size_t i = 0; i < acks.size(); ++i) {
+    if (i >= answers.size() || !answers[i].error) {
+      if (options_.reported) options_.reported(acks[i].ack);
+      continue;
+    }
+    const Error& error = *answers[i].error;
+    if (error.is_temporary()) {
+      again.push_back(std::move(acks[i]));
+    } else if (error.code == "lease_lost") {
+      notice(fmt::format("job {}: the lease was lost before its outcome arrived", acks[i].ack.id));
+    } else {
+      refuse(std::move(acks[i]), error);
+    }
+  }
+  const Lock lock(mutex_);
+  acks_in_flight_ -= static_cast<int>(acks.size());
+  for (OutgoingAck& ack : again) {
+    ack.since = std::chrono::steady_clock::now();
+    outbox_.add(std::move(ack));
+  }
+  wake_reporter(lock, acks_due(lock));
+  claimer_wakes_.notify_all();
+}
+
+// The server does not take this outcome, and never will: the attempt failed, and says why.
+void WorkerCore::refuse(OutgoingAck refused, const Error& error) {
+  notice(fmt::format("job {}: its outcome was refused: {}", refused.ack.id, describe(error)));
+  if (refused.is_substitute) return;
+  OutgoingAck substitute{
+      .ack = {.id = refused.ack.id,
+              .token = refused.ack.token,
+              .outcome = "failed",
+              .error = JobError{.type = "outcome_refused",
+                                .message = describe(error).substr(0, kMaxMessageBytes)}},
+      .since = std::chrono::steady_clock::now(),
+      .is_substitute = true};
+  const Lock lock(mutex_);
+  outbox_.add(std::move(substitute));
+  wake_reporter(lock, acks_due(lock));
+}
+
+void WorkerCore::take_heartbeats(const std::vector<Heartbeat>& sent,
+                                 const std::vector<PollItem>& answers) {
+  for (std::size_t i = 0; i < std::min(sent.size(), answers.size()); ++i) {
+    const AttemptKey key{sent[i].id, sent[i].token};
+    if (answers[i].error && answers[i].error->code == "lease_lost") {
+      end_attempt(key, StopReason::kLeaseLost);
+    } else if (answers[i].cancel_requested) {
+      end_attempt(key, StopReason::kCancelled);
+    }
+  }
+}
+
+void WorkerCore::take_commands(const std::vector<WorkerCommand>& commands) {
+  for (const WorkerCommand& command : commands) {
+    if (command.type == "cancel") {
+      end_attempt({command.job_id, command.token}, StopReason::kCancelled);
+    } else if (command.type == "stop") {
+      take_stop();
+    }
+    // "quiet" needs nothing done: a quiet worker's claims come back empty.
+  }
+}
+
+void WorkerCore::take_stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(is_told_to_stop_, true)) return;  // said with every answer
+    claimer_wakes_.notify_all();
+    breaker_wakes_.notify_all();
+  }
+  notice("told to stop by the server: finishing what runs");
+}
+
+void WorkerCore::end_attempt(const AttemptKey& key, StopReason reason) {
+  Lock lock(mutex_);
+  const auto found = attempts_.find(key);
+  if (found == attempts_.end()) return;
+  {
+    const std::lock_guard pending_lock(found->second.pending->mutex);
+    StopReason& current = found->second.pending->reason;
+    // A lost lease outranks the rest: nothing that the handler does counts any more.
+    if (current != StopReason::kNone && reason != StopReason::kLeaseLost) return;
+    current = reason;
+  }
+  std::stop_source stop = found->second.stop;
+  lock.unlock();
+  stop.request_stop();  // runs the handler's callbacks: not under our mutex
+}
+
+void WorkerCore::connection_failed(const Error& error) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(is_unreachable_, true)) return;
+  }
+  notice(describe(error) + "; trying again");
+}
+
+void WorkerCore::connection_worked() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!std::exchange(is_unreachable_, false)) return;
+  }
+  notice(fmt::format("reached {} again", client_.url()));
+}
+
+void WorkerCore::notice(std::string_view message) {
+  if (options_.notice) options_.notice(message);
+}
+
+}  // namespace millrace::sdk
