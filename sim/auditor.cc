@@ -123,6 +123,7 @@ void Auditor::follow(Seq durable) {
     entries_.pop_front();
     follow_entry(entry);
   }
+  check_payloads_gone();
   sort_out_strays();
 }
 

@@ -117,6 +117,10 @@ class Auditor {
     std::vector<std::pair<Time, Time>> stalls;
   };
 
+  // auditor_payloads.cc
+  core::Job whole(const core::Job& is, const core::Job& should_be) const;
+  void check_payloads_gone();
+
   // auditor.cc
   void fold(Seq seq);
   void follow_dead_row(Seq seq);
@@ -195,6 +199,7 @@ class Auditor {
   std::uint64_t term_first_token_ = 0;
   std::set<Ticket> given_up_;  // refused after they were decided: their wait outlasted the storage
   std::vector<std::pair<Time, Time>> stalls_;
+  mutable std::vector<JobId> payloads_gone_;  // noted by checks
 };
 
 // Empty: they are the same. Else what differs.

@@ -147,7 +147,7 @@ void Auditor::check_items(const std::vector<Item>& expected, const core::ItemsRe
     demand(!should.lease_expires_at || is.lease_expires_at == should.lease_expires_at, "L4",
            "{} of {} says another end of the lease", what, to_string(should.id));
     if (should.job && is.job != nullptr) {
-      const std::string wrong = difference(is.job->job, *should.job);
+      const std::string wrong = difference(whole(is.job->job, *should.job), *should.job);
       demand(wrong.empty(), "H11", "{} shows {}:{}", what, to_string(should.id), wrong);
     }
     demand(!should.cancel_requested || is.cancel_requested == *should.cancel_requested, "X2",
@@ -228,7 +228,7 @@ void Auditor::check_shown(const core::EnqueueReply* reply, std::size_t i,
   if (reply == nullptr || reply->items[i].job == nullptr) return;
   const core::Job* should = model_.find(verdict.id);
   demand(should != nullptr, "H2", "a submission shows {}, which is gone", to_string(verdict.id));
-  const std::string wrong = difference(reply->items[i].job->job, *should);
+  const std::string wrong = difference(whole(reply->items[i].job->job, *should), *should);
   demand(wrong.empty(), "H11", "a submission shows {}:{}", to_string(verdict.id), wrong);
 }
 
@@ -325,7 +325,7 @@ void Auditor::check_job(const core::JobReply& reply, const JobId& id, const char
              "{} shows {}, which is gone", what, to_string(id));
       return;
     }
-    const std::string wrong = difference(reply.job->job, *should);
+    const std::string wrong = difference(whole(reply.job->job, *should), *should);
     demand(wrong.empty(), "H11", "{} of {}:{}", what, to_string(id), wrong);
     return;
   }
@@ -433,7 +433,7 @@ void Auditor::check_claim(const core::ClaimReply& reply, const std::vector<JobId
   for (std::size_t i = 0; i < ids.size(); ++i) {
     const core::Job* should = model_.find(ids[i]);
     MILLRACE_CHECK(should != nullptr);
-    const std::string wrong = difference(reply.jobs[i].job, *should);
+    const std::string wrong = difference(whole(reply.jobs[i].job, *should), *should);
     demand(wrong.empty(), "L1", "a claim's {}:{}", to_string(ids[i]), wrong);
   }
 }
@@ -516,7 +516,7 @@ void Auditor::compare(const core::Machine& machine) {
     demand(view != nullptr || terminal, "H1", "{} ({}) is not in memory", to_string(should.id),
            core::to_string(should.state));
     if (view != nullptr) {
-      const std::string wrong = difference(view->job, should);
+      const std::string wrong = difference(whole(view->job, should), should);
       demand(wrong.empty(), "S1", "{}:{}", to_string(should.id), wrong);
     } else {
       const auto rows = disk_.tables().fetch({should.id});

@@ -61,6 +61,7 @@ constexpr std::array<std::string_view, kMarks> kNames = {
     "forgotten at once",
     "read from tables",
     "decided ahead",
+    "payload from the tables",
 };
 static_assert(!kNames.back().empty(), "a name for each");
 

@@ -66,6 +66,7 @@ enum class Mark : std::uint8_t {
   kForgottenAtOnce,
   kReadFromTables,
   kDecidedAhead,
+  kPayloadFromTables,
   kLast,
 };
 inline constexpr std::size_t kMarks = static_cast<std::size_t>(Mark::kLast);

@@ -30,7 +30,7 @@ constexpr std::array<KnobInfo, kKnobs> kInfo = {{
     {"polls", 700},          {"watches", 100},
     {"operators", 200},      {"queue-settings", 40},
     {"short-retention", 1},  {"tight-limits", 1},
-    {"bursts", 15},
+    {"bursts", 15},          {"small-memory", 2'000},
 }};
 
 }  // namespace
@@ -49,13 +49,17 @@ bool is_fault(Knob knob) { return knob < Knob::kKeys; }
 Swarm Swarm::draw(std::uint64_t seed) {
   Random random(mix64(seed) ^ 0x5357'4152'4d00ULL);
   Swarm swarm;
-  for (std::size_t i = 0; i < kKnobs; ++i) {
+  const auto draw = [&](std::size_t i) {
     const bool on = random.next() % 2 == 0;
     const std::uint64_t strength = 1 + random.next() % kInfo[i].most;
     swarm.strength_[i] = on ? static_cast<std::uint32_t>(strength) : 0;
-  }
+  };
+  // What came later is drawn later: the seeds that are kept stay what they were.
+  constexpr auto kFirst = static_cast<std::size_t>(Knob::kSmallMemory);
+  for (std::size_t i = 0; i < kFirst; ++i) draw(i);
   swarm.queues_ = 1 + static_cast<std::uint32_t>(random.next() % 4);
   swarm.workers_ = 1 + static_cast<std::uint32_t>(random.next() % 5);
+  for (std::size_t i = kFirst; i < kKnobs; ++i) draw(i);
   return swarm;
 }
 

@@ -49,6 +49,7 @@ enum class Knob : std::uint8_t {
   kShortRetention,
   kTightLimits,
   kBursts,
+  kSmallMemory,
   kLast,
 };
 inline constexpr std::size_t kKnobs = static_cast<std::size_t>(Knob::kLast);

@@ -23,6 +23,9 @@ engine::ShardOptions shard_options(const Swarm& swarm) {
     options.machine.default_retention = {Duration{20'000}, Duration{40'000}, Duration{5'000},
                                          Duration{10'000}};
   }
+  if (const std::uint32_t bytes = swarm.of(Knob::kSmallMemory); bytes > 0) {
+    options.machine.keep_bytes = bytes - 1;
+  }
   if (swarm.of(Knob::kTightLimits) > 0) {
     options.max_unprojected = 60;
     options.max_bytes_held = 20'000;

@@ -174,6 +174,8 @@ void Applier::set_payload(JobSlot& slot, const SharedBytes& payload) {
   state_.bytes_held += payload.size();
   state_.bytes_held -= slot.payload.size();
   slot.payload = payload;
+  slot.payload_taken = false;
+  slot.payload_stored = false;
 }
 
 void Applier::set_result(JobSlot& slot, const SharedBytes& result) {
@@ -562,13 +564,21 @@ QueueEntry& ensure_queue(ShardState& state, const SharedBytes& name) {
   return *entry;
 }
 
-void load_job(ShardState& state, const Job& job) {
+void let_go_of_payload(ShardState& state, JobSlot& slot) {
+  MILLRACE_CHECK(slot.payload_stored && slot.ord != 0);
+  state.bytes_held -= slot.payload.size();
+  slot.payload = {};
+}
+
+void load_job(ShardState& state, const Job& job, std::uint64_t keep_bytes) {
   MILLRACE_CHECK(!is_terminal(job.state));
   Applier applier(state, state.facts.at);
   JobSlot& slot = state.slots.at(applier.add(job));
   --slot.lane->queue->count(slot.state);  // the queue's row has counted it
   // As the tables have it: nothing to project.
   slot.stored = true;
+  slot.payload_stored = true;
+  if (state.bytes_held > keep_bytes) let_go_of_payload(state, slot);
   slot.dirty = false;
   state.changes.jobs.clear();
   slot.lane->queue->dirty = false;

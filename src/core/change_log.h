@@ -42,6 +42,7 @@ struct ChangeLog {
   // Taken by the projection and not yet stored.
   struct InFlight {
     std::vector<std::pair<SlotIndex, std::uint64_t>> ended_jobs;  // to leave memory once stored
+    std::vector<std::pair<SlotIndex, std::uint64_t>> payloads;    // of jobs that have not ended
     std::vector<JobId> deleted;
     PendingHistories histories;
   };

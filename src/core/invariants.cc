@@ -104,7 +104,6 @@ void Canonical::add(const Job& job) {
   add(job.ord);
   add(job.queue);
   add(job.type);
-  add(job.payload);
   add(static_cast<std::uint64_t>(job.state));
   add(std::int64_t{job.priority});
   add(job.attempt);
@@ -152,6 +151,7 @@ void check_job(const ShardState& state, SlotIndex index) {
   MILLRACE_CHECK(slot.ord > 0 && slot.ord < state.facts.next_ord);
   MILLRACE_CHECK(state.find(slot.id) == index);
   MILLRACE_CHECK(slot.attempt <= slot.max_attempts);
+  MILLRACE_CHECK(!slot.payload_taken || state.changes.in_flight);
   const bool ready = slot.lane->queue->ready.contains(*slot.lane, ready_key(slot, index));
   MILLRACE_CHECK(ready == (slot.state == State::kReady));
   const bool due = state.due.contains({slot.run_at, slot.ord, index});

@@ -67,6 +67,10 @@ struct JobSlot {
   bool cancel_requested : 1 = false;
   bool dirty : 1 = false;   // in the list of changes
   bool stored : 1 = false;  // the tables have, or may have, a row of it
+  // The payload stands in changes that are being stored; the tables have it. Then it may be let go
+  // of: `payload` is empty.
+  bool payload_taken : 1 = false;
+  bool payload_stored : 1 = false;
 
   Activity& active() {
     if (activity == nullptr) activity = std::make_unique<Activity>();
@@ -94,6 +98,9 @@ class SlotPool {
     at(index) = JobSlot{};
     free_.push_back(index);
   }
+  // Every index below was handed out at some time, or may be.
+  std::uint32_t size() const { return static_cast<std::uint32_t>(pages_.size()) * kPageSlots; }
+  std::size_t unused() const { return free_.size(); }
   JobSlot& at(SlotIndex index) {
     const auto i = static_cast<std::uint32_t>(index);
     return pages_[i / kPageSlots][i % kPageSlots];

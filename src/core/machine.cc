@@ -29,7 +29,13 @@ class Wanted {
     for (const AckItem& item : command.items) add(item.enqueue);
   }
   void operator()(const Cancel& command) { add(command.ids); }
-  void operator()(const Retry& command) { add(command.ids); }
+  void operator()(const Retry& command) {
+    for (const JobId& id : command.ids) {
+      const SlotIndex index = state_.find(id);
+      if (index != kNoSlot && state_.slots.at(index).payload.empty()) out_.push_back(id);
+      add(id);
+    }
+  }
   void operator()(const Edit& command) { add(command.ids); }
   void operator()(const Delete& command) { add(command.ids); }
   template <typename Other>
@@ -58,6 +64,7 @@ class Wanted {
 struct Machine::Impl {
   MachineOptions options;
   ShardState state;
+  std::uint32_t unlooked_at = 0;  // slots below it, by let_go_of_payloads()
 };
 
 Machine::Machine(MachineOptions options) : impl_(std::make_unique<Impl>()) {
@@ -175,7 +182,20 @@ std::vector<SharedBytes> Machine::workers_with_leases() const {
 }
 
 std::unique_ptr<const Changes> Machine::take_changes() { return core::take_changes(impl_->state); }
-void Machine::changes_stored() { core::changes_stored(impl_->state); }
+void Machine::changes_stored() { core::changes_stored(impl_->state, impl_->options.keep_bytes); }
+void Machine::set_keep_bytes(std::uint64_t bytes) { impl_->options.keep_bytes = bytes; }
+void Machine::restart_letting_go() { impl_->unlooked_at = impl_->state.slots.size(); }
+
+bool Machine::let_go_of_payloads(std::size_t most) {
+  // From the end: what came last is wanted last.
+  std::uint32_t& next = impl_->unlooked_at;
+  for (; most > 0 && next > 0 && bytes_held() > impl_->options.keep_bytes; --most) {
+    JobSlot& slot = impl_->state.slots.at(SlotIndex{--next});
+    if (slot.payload_stored) let_go_of_payload(impl_->state, slot);
+  }
+  return next > 0 && bytes_held() > impl_->options.keep_bytes;
+}
+
 std::size_t Machine::unprojected() const {
   const ChangeLog& log = impl_->state.changes;
   return log.jobs.size() + log.deleted.size() + log.keys.size();
@@ -194,7 +214,9 @@ void Machine::load_queue(const Queue& queue) {
   entry.pruned = queue.pruned;
 }
 
-void Machine::load_job(const Job& job) { core::load_job(impl_->state, job); }
+void Machine::load_job(const Job& job) {
+  core::load_job(impl_->state, job, impl_->options.keep_bytes);
+}
 void Machine::load_key(const KeyRow& row) { impl_->state.keys.insert(row); }
 
 void Machine::load_held_unique(const HeldUnique& unique) {
@@ -209,6 +231,13 @@ std::size_t Machine::jobs_in_memory() const { return impl_->state.by_id.size(); 
 std::size_t Machine::live_leases() const { return impl_->state.leases.size(); }
 std::size_t Machine::keys_held() const { return impl_->state.keys.size(); }
 std::uint64_t Machine::bytes_held() const { return impl_->state.bytes_held; }
+
+std::uint64_t Machine::bytes_to_reuse() const {
+  const ShardState& state = impl_->state;
+  using Entry = decltype(state.by_id)::value_type;
+  return state.slots.unused() * sizeof(JobSlot) +
+         (state.by_id.capacity() - state.by_id.size()) * (sizeof(Entry) + 1);
+}
 
 StateCounts Machine::counts() const {
   StateCounts total{};

@@ -24,6 +24,9 @@ namespace millrace::core {
 struct MachineOptions {
   Retention default_retention;  // of queues made by their first job
   std::uint64_t max_keys = kDefaultMaxKeys;
+  // With more bytes of payloads and results in memory, a payload is let go of once the tables hold
+  // it, the youngest first. It changes no decision and no event.
+  std::uint64_t keep_bytes = std::uint64_t{1} << 30;
 };
 
 // Jobs that are in the tables alone, read for one step. An id that was asked for and is not here
@@ -50,7 +53,8 @@ class Machine {
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
-  // The ids that deciding `command` needs from the tables: not in memory, not known to be gone.
+  // The ids that deciding `command` needs from the tables: not in memory, not known to be gone; or
+  // in memory without their payload.
   void wanted(const Command& command, std::vector<JobId>& out) const;
 
   // Decides one command at `now` (not before the last time seen), appends what happened to
@@ -83,7 +87,8 @@ class Machine {
   // Jobs forgotten at once on ending can still be viewed until the step is over.
   void end_step();
 
-  // Null: not in memory. With Detail::kJobs in a reply it is the same view.
+  // Null: not in memory. With Detail::kJobs in a reply it is the same view. Its payload is empty
+  // where memory has let go of it: the tables have it.
   std::shared_ptr<const JobView> view(const JobId& id) const;
   // True: `id` was deleted and the tables may still show it.
   bool is_tombstone(const JobId& id) const;
@@ -97,8 +102,15 @@ class Machine {
   // Takes all that changed since the last call. Until changes_stored() is called the machine keeps
   // every job in it. Precondition: no other Changes is outstanding.
   std::unique_ptr<const Changes> take_changes();
-  // The tables hold them: ended jobs not touched since leave memory, tombstones too.
+  // The tables hold them: ended jobs not touched since leave memory, tombstones too, and payloads
+  // beyond MachineOptions::keep_bytes.
   void changes_stored();
+  // From now on so many bytes are kept, whatever the options say.
+  void set_keep_bytes(std::uint64_t bytes);
+  // Lets go of payloads that the tables hold while more than that are held, looking at `most` jobs;
+  // goes on there the next time. False: all have been looked at since restart_letting_go().
+  bool let_go_of_payloads(std::size_t most);
+  void restart_letting_go();
   // Jobs waiting to be projected.
   std::size_t unprojected() const;
 
@@ -118,8 +130,10 @@ class Machine {
   StateCounts counts() const;  // over all queues
   // Bytes of payloads and results held.
   std::uint64_t bytes_held() const;
+  // Bytes that are allocated and empty: new jobs fill them first.
+  std::uint64_t bytes_to_reuse() const;
   // A digest of everything that decides later behaviour: equal for equal states, whatever way they
-  // were reached.
+  // were reached. Payloads are not in it: whether memory holds them decides nothing.
   Fingerprint digest() const;
   // Recomputes every index from the jobs and compares (S1, S4, L1): CHECKs. Slow; for tests and the
   // simulator.

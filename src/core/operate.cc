@@ -14,11 +14,14 @@ std::optional<Job> Decider::find_job(const JobId& id) const {
   if (mutated(Mutant::kStalePrefetch) && prefetched_.find(id) != nullptr) {
     return *prefetched_.find(id);
   }
-  if (const SlotIndex index = state_.find(id); index != kNoSlot)
-    return to_job(state_.slots.at(index));
+  const Job* stored = prefetched_.find(id);
+  if (const SlotIndex index = state_.find(id); index != kNoSlot) {
+    Job job = to_job(state_.slots.at(index));
+    if (job.payload.empty() && stored != nullptr) job.payload = stored->payload;
+    return job;
+  }
   if (state_.changes.tombstones.contains(id)) return std::nullopt;
-  const Job* job = prefetched_.find(id);
-  return job == nullptr ? std::nullopt : std::optional<Job>(*job);
+  return stored == nullptr ? std::nullopt : std::optional<Job>(*stored);
 }
 
 std::shared_ptr<const JobView> Decider::view(const JobId& id) const {

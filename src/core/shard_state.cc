@@ -1,6 +1,7 @@
 #include "core/shard_state.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "base/check.h"
 #include "base/mutant.h"
@@ -109,8 +110,17 @@ std::unique_ptr<const Changes> take_changes(ShardState& state) {
     if (slot.ord != ord || !slot.dirty) continue;  // deleted since, perhaps reused; or listed twice
     slot.dirty = false;
     slot.stored = true;
-    changes->jobs.push_back(to_job(slot));
-    if (is_terminal(slot.state)) in_flight.ended_jobs.emplace_back(index, ord);
+    Job& job = changes->jobs.emplace_back(to_job(slot));
+    if (slot.payload_stored) {
+      job.payload = {};  // what the tables have stays
+    } else {
+      slot.payload_taken = true;
+    }
+    if (is_terminal(slot.state)) {
+      in_flight.ended_jobs.emplace_back(index, ord);
+    } else if (slot.payload_taken) {
+      in_flight.payloads.emplace_back(index, ord);
+    }
   }
   std::sort(changes->jobs.begin(), changes->jobs.end(),
             [](const Job& a, const Job& b) { return a.ord < b.ord; });
@@ -145,13 +155,21 @@ std::unique_ptr<const Changes> take_changes(ShardState& state) {
   return changes;
 }
 
-void changes_stored(ShardState& state) {
+void changes_stored(ShardState& state, std::uint64_t keep_bytes) {
   MILLRACE_CHECK(state.changes.in_flight);
   const ChangeLog::InFlight stored = std::move(*state.changes.in_flight);
   state.changes.in_flight.reset();
   for (const auto& [index, ord] : stored.ended_jobs) {
     const JobSlot& slot = state.slots.at(index);
     if (slot.ord == ord && !slot.dirty && is_terminal(slot.state)) evict(state, index);
+  }
+  // The last first: what came early is wanted early.
+  for (const auto& [index, ord] : std::views::reverse(stored.payloads)) {
+    JobSlot& slot = state.slots.at(index);
+    if (slot.ord != ord || !slot.payload_taken) continue;  // gone, or changed since
+    slot.payload_taken = false;
+    slot.payload_stored = true;
+    if (state.bytes_held > keep_bytes) let_go_of_payload(state, slot);
   }
   for (const JobId& id : stored.deleted) state.changes.tombstones.erase(id);
   for (const JobId& id : state.changes.deleted)

@@ -82,11 +82,14 @@ struct ShardState {
 // The one way in which state changes.
 void apply_event(ShardState& state, const Event& event, Time at);
 
-// Recovery: a job of the tables, as it stands.
-void load_job(ShardState& state, const Job& job);
+// Recovery: a job of the tables, as it stands; with its payload while less than `keep_bytes` are
+// held.
+void load_job(ShardState& state, const Job& job, std::uint64_t keep_bytes);
 QueueEntry& ensure_queue(ShardState& state, const SharedBytes& name);
 // Frees what was forgotten within the step.
 void free_buried(ShardState& state);
+// A payload that the tables have leaves memory.
+void let_go_of_payload(ShardState& state, JobSlot& slot);
 // A job's slot leaves memory, untouched in the tables.
 void evict(ShardState& state, SlotIndex index);
 
@@ -102,7 +105,7 @@ Time lease_end(const Activity& activity);
 
 // The projection's side: see Machine::take_changes, changes_stored.
 std::unique_ptr<const Changes> take_changes(ShardState& state);
-void changes_stored(ShardState& state);
+void changes_stored(ShardState& state, std::uint64_t keep_bytes);
 
 // Tests: see Machine.
 Fingerprint digest(const ShardState& state);

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
+
 namespace millrace::engine {
 namespace {
 
@@ -79,6 +81,25 @@ Result<core::JobView> Reads::completed(const core::JobView& memory, History hist
     merge_history(view, std::move(*older));
   }
   return view;
+}
+
+Status Reads::complete(core::ClaimReply& claimed) const {
+  std::vector<JobId> ids;
+  for (const auto& item : claimed.jobs) {
+    if (item.job.payload.empty()) ids.push_back(item.job.id);
+  }
+  if (ids.empty()) return {};
+  Result<std::vector<core::Job>> stored = tables_.fetch(ids);
+  if (!stored) return std::unexpected(stored.error());
+  absl::flat_hash_map<JobId, SharedBytes> payloads;
+  for (core::Job& job : *stored) payloads.emplace(job.id, std::move(job.payload));
+  std::erase_if(claimed.jobs, [&](core::ClaimReply::Item& item) {
+    if (!item.job.payload.empty()) return false;
+    const auto found = payloads.find(item.job.id);
+    if (found != payloads.end()) item.job.payload = found->second;
+    return found == payloads.end();
+  });
+  return {};
 }
 
 void merge_history(core::JobView& view, JobHistory older) {

@@ -49,6 +49,9 @@ class Reads {
                                            History history) const;
   // The same for a view that came with another reply.
   Result<core::JobView> completed(const core::JobView& memory, History history) const;
+  // Puts the payloads in that memory has let go of. A job that is gone since (its lease with it) is
+  // left out.
+  Status complete(core::ClaimReply& claimed) const;
 
  private:
   store::Tables& tables_;

@@ -206,6 +206,18 @@ void Shard::Impl::end(std::string why) {
   }
 }
 
+void Shard::Impl::set_memory_room(MemoryRoom room) {
+  if (room == memory_room_) return;
+  if (memory_room_ == MemoryRoom::kWide) {
+    machine_->set_keep_bytes(0);
+    machine_->restart_letting_go();
+    letting_go_ = true;
+  } else if (room == MemoryRoom::kWide) {
+    machine_->set_keep_bytes(options_.machine.keep_bytes);
+  }
+  memory_room_ = room;
+}
+
 std::optional<Flush> Shard::Impl::next_flush(Time now) {
   move_clock(now);
   if (ended_) return std::nullopt;
@@ -238,7 +250,7 @@ std::optional<Time> Shard::Impl::next_wakeup() const {
     }
     return earliest;
   }
-  if (!inbox_.empty()) return now_;
+  if (!inbox_.empty() || letting_go_) return now_;
   if (!hard_overloaded()) {
     if (!woken_.empty()) return now_;
     keep_earliest(earliest, machine_->next_timer());
@@ -321,6 +333,7 @@ std::vector<Outgoing> Shard::take_answers() { return impl_->take_answers(); }
 std::optional<Time> Shard::next_wakeup() const { return impl_->next_wakeup(); }
 void Shard::drain() { impl_->drain(); }
 bool Shard::idle() const { return impl_->idle(); }
+void Shard::set_memory_room(MemoryRoom room) { impl_->set_memory_room(room); }
 void Shard::request_flush() { impl_->request_flush(); }
 const std::optional<std::string>& Shard::ended() const { return impl_->ended(); }
 Shard::Figures Shard::figures() const { return impl_->figures(); }

@@ -42,6 +42,13 @@ struct ShardOptions {
   std::size_t flush_jobs = 20'000;
 };
 
+// What the process's memory allows, as its owner measures it.
+enum class MemoryRoom : std::uint8_t {
+  kWide,
+  kTight,  // payloads leave memory as soon as the tables hold them
+  kNone,   // new jobs are refused, too
+};
+
 struct Outgoing {
   ReplyPort* port = nullptr;
   Delivery delivery;
@@ -102,6 +109,8 @@ class Shard {
   // Asks for a flush now, whatever its age.
   void request_flush();
 
+  // kWide at first.
+  void set_memory_room(MemoryRoom room);
   // Why the shard stopped for good, if it did.
   const std::optional<std::string>& ended() const;
 

@@ -38,6 +38,8 @@ inline constexpr std::uint32_t kRetentionChunk = 1'000;
 inline constexpr std::size_t kMaxSweeps = 64;
 inline constexpr Duration kSweepRetryPause{1'000};
 inline constexpr std::size_t kMaxTicksPerStep = 8;
+// Jobs looked at in one step for a payload that may leave memory.
+inline constexpr std::size_t kLetGoPerStep = 8'192;
 inline constexpr Duration kWorkersSweepPause{60'000};
 
 class Shard::Impl {
@@ -60,6 +62,7 @@ class Shard::Impl {
   void drain();
   bool idle() const;
   void request_flush() { projector_.force(); }
+  void set_memory_room(MemoryRoom room);
   void stood_still() { stalled_since(now_); }
   const std::optional<std::string>& ended() const { return ended_; }
   Figures figures() const;
@@ -174,6 +177,8 @@ class Shard::Impl {
   std::optional<Time> refusing_since_;  // completions too: hard overload
   std::deque<SharedBytes> woken_;       // queues whose waiters are still to be served
   Time workers_swept_at_;
+  MemoryRoom memory_room_ = MemoryRoom::kWide;
+  bool letting_go_ = false;  // of payloads, a few each step
 
   // Of the step under way.
   std::vector<core::Event> events_;

@@ -24,6 +24,7 @@ void Shard::Impl::decide_step() {
   answer_endings();
   end_waits();
   machine_->end_step();
+  if (letting_go_) letting_go_ = machine_->let_go_of_payloads(kLetGoPerStep);
   if (!events_.empty()) seal();
   dispatch();
 }
@@ -158,10 +159,12 @@ std::size_t Shard::Impl::retried_bytes(const Task& task, const core::Prefetched&
   if (retry == nullptr) return 0;
   std::size_t bytes = 0;
   for (const JobId& id : retry->ids) {
+    const core::Job* stored = prefetched.find(id);
     if (const auto view = machine_->view(id)) {
       bytes += engine::row_bytes(view->job);
-    } else if (const core::Job* job = prefetched.find(id)) {
-      bytes += engine::row_bytes(*job);
+      if (view->job.payload.empty() && stored != nullptr) bytes += stored->payload.size();
+    } else if (stored != nullptr) {
+      bytes += engine::row_bytes(*stored);
     }
   }
   return bytes;
@@ -169,7 +172,8 @@ std::size_t Shard::Impl::retried_bytes(const Task& task, const core::Prefetched&
 
 core::Reply Shard::Impl::decide(const core::Command& command, const core::Prefetched& prefetched) {
   const bool full = machine_->unprojected() > options_.max_unprojected ||
-                    machine_->bytes_held() > options_.max_bytes_held;
+                    machine_->bytes_held() > options_.max_bytes_held ||
+                    memory_room_ == MemoryRoom::kNone;
   return machine_->decide(command, now_, prefetched,
                           full ? core::Admission::kClosed : core::Admission::kOpen, events_);
 }

@@ -1,4 +1,5 @@
 // The workers' calls: claim, heartbeat, ack, poll, and the single forms for curl.
+#include <algorithm>
 #include <utility>
 
 #include "api/worker.h"
@@ -138,6 +139,30 @@ bool admits_claim(Call& call, const api::Claim& claim) {
   return true;
 }
 
+// Brings the payloads that memory has let go of. Where they can't be read the jobs are given back:
+// false, and none are left.
+Task<bool> complete_claim(Call& call, core::ClaimReply& claim) {
+  const bool whole = std::ranges::none_of(
+      claim.jobs, [](const core::ClaimReply::Item& item) { return item.job.payload.empty(); });
+  if (whole) co_return true;
+  auto read = [&] { return call.services.reads.complete(claim); };
+  const Status read_done = co_await call.blocking(read);
+  if (read_done) co_return true;
+  call.note = read_done.error().message;
+  core::Ack release;
+  for (const core::ClaimReply::Item& item : claim.jobs) {
+    core::AckItem ack;
+    ack.id = item.job.id;
+    ack.token = item.job.token;
+    ack.outcome = core::AckOutcome::kReleased;
+    release.items.push_back(std::move(ack));
+  }
+  claim.jobs.clear();
+  core::Command command(std::move(release));
+  co_await call.ask(std::move(command));
+  co_return false;
+}
+
 std::vector<api::ClaimedJob> claimed_jobs(const core::ClaimReply& reply) {
   std::vector<api::ClaimedJob> jobs;
   jobs.reserve(reply.jobs.size());
@@ -189,9 +214,14 @@ Task<void> claim(Call& call) {
   if (!claim || !admits_claim(call, *claim)) co_return;
   engine::WaitingClaim waiting{to_core(*claim), claim->wait, to_engine(claim->worker)};
   engine::Answer answer = co_await call.ask(std::move(waiting), Call::Patience::kWait);
-  const auto* reply = reply_in<core::ClaimReply>(answer);
+  auto* reply = reply_in<core::ClaimReply>(answer);
   if (reply == nullptr) {
     call.refuse(answer);
+    co_return;
+  }
+  const bool whole = co_await complete_claim(call, *reply);
+  if (!whole) {
+    call.refuse(ProblemCode::kStorageUnavailable, "the tables can't be read now");
     co_return;
   }
   api::JsonWriter json(call.response.body);
@@ -242,11 +272,13 @@ Task<void> poll(Call& call) {
     poll.worker = to_engine(body->claim->worker);
   }
   engine::Answer answer = co_await call.ask(std::move(poll), Call::Patience::kWait);
-  const auto* reply = std::get_if<engine::PollReply>(&answer);
+  auto* reply = std::get_if<engine::PollReply>(&answer);
   if (reply == nullptr) {
     call.refuse(answer);
     co_return;
   }
+  // What was acknowledged is answered whether or not the jobs can be read.
+  co_await complete_claim(call, reply->claim);
   api::JsonWriter json(call.response.body);
   json.begin_object();
   json.key("acks");

@@ -135,7 +135,7 @@ constexpr Shape kTablesShape = {
     kTablesMigrations,
     16384,
     "PRAGMA page_size = 16384; PRAGMA auto_vacuum = NONE; PRAGMA journal_mode = WAL",
-    "PRAGMA synchronous = NORMAL; PRAGMA secure_delete = OFF; PRAGMA cache_size = -65536;"
+    "PRAGMA synchronous = NORMAL; PRAGMA secure_delete = OFF; PRAGMA cache_size = -8192;"
     "PRAGMA journal_size_limit = 134217728; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY"};
 
 const Shape& shape_of(Part part) { return part == Part::kJournal ? kJournalShape : kTablesShape; }

@@ -120,6 +120,8 @@ Result<Store> open_sqlite_store(const SqliteOptions& options) {
   if (!journal_db) return std::unexpected(journal_db.error());
   auto tables_db = open_writer(*directory, kTablesFile, Part::kTables, *identity, options.log);
   if (!tables_db) return std::unexpected(tables_db.error());
+  const std::string cache = fmt::format("PRAGMA cache_size = -{}", options.cache_bytes / 1024);
+  if (Status set = (*tables_db)->execute(cache.c_str()); !set) return std::unexpected(set.error());
   // The names of the write-ahead logs are new. SQLite syncs the directory once, and does not look
   // at how that went: without it a power failure could take a log away with all that is in it.
   if (Status synced = sync_directory_of(directory->file(kJournalFile)); !synced) {

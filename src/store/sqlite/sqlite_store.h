@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -18,6 +19,8 @@ struct SqliteOptions {
   // For the time budgets of searches. Any thread. Required.
   std::function<std::chrono::steady_clock::time_point()> clock;
   Logger log{};
+  // Pages of jobs.db that its writer keeps in memory. Readers keep up to 8 MiB each.
+  std::uint64_t cache_bytes = std::uint64_t{64} << 20;
 };
 
 // Opens the store, makes it where there is none, finishes what a crash left unfinished. The error
