@@ -26,6 +26,8 @@ constexpr std::array<std::string_view, 5> kClientVariables = {
     "MILLRACE_URL", "MILLRACE_TOKEN", "MILLRACE_TYPE", "MILLRACE_ATTEMPT", "MILLRACE_CONFIG"};
 constexpr std::string_view kClientPrefix = "MILLRACE_JOB_";
 
+constexpr std::uint64_t kLeastMemory = 128 * 1024 * 1024;
+
 bool is_client_variable(std::string_view name) {
   return name.starts_with(kClientPrefix) || std::ranges::count(kClientVariables, name) > 0;
 }
@@ -133,6 +135,10 @@ class Loader {
     }
     if (config.payload_bytes > config.body_bytes) {
       errors_.emplace_back("limits.payload must not be more than limits.body");
+    }
+    if (config.memory != 0 && config.memory < kLeastMemory) {
+      errors_.push_back(fmt::format("memory must be at least {}, or 0 for half of the machine's",
+                                    format_size(kLeastMemory)));
     }
   }
 

@@ -32,6 +32,7 @@ struct Config {
   LogLevel log_level{};
   LogFormat log_format{};
   std::uint64_t io_threads = 0;  // 0: as many as suit the machine
+  std::uint64_t memory = 0;      // bytes; 0: half of the machine's
 
   std::uint64_t body_bytes = 0;
   std::uint64_t payload_bytes = 0;

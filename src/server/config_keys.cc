@@ -32,6 +32,8 @@ constexpr std::array kKeys = {
     ConfigKey{"log_format", LogFormatSetting{&C::log_format}, "text", "text or json"},
     ConfigKey{"io_threads", CountSetting{&C::io_threads, 0, 64}, "0",
               "threads for connections; 0: as many as suit the machine"},
+    ConfigKey{"memory", SizeSetting{&C::memory, 0, 1024 * kTiB}, "0",
+              "what the server may use; 0: half of the machine's"},
 
     ConfigKey{"limits.body", SizeSetting{&C::body_bytes, kKiB, 16 * kMiB}, "16MiB",
               "body of a request"},

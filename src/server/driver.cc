@@ -1,5 +1,7 @@
 #include "server/driver.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -41,7 +43,8 @@ Driver::Driver(DriverOptions options, Parts parts, std::unique_ptr<engine::Shard
       parts_(std::move(parts)),
       clock_(parts_.time, last_journaled),
       shard_(std::move(shard)),
-      liveness_(options_.liveness_file) {
+      liveness_(options_.liveness_file),
+      memory_(options_.memory_bytes) {
   status_.figures = shard_->figures();
   journal_ = std::make_unique<JournalThread>(
       *parts_.store.journal,
@@ -132,6 +135,7 @@ void Driver::run() {
     const Time now = wake_up();
     take_in(inbox, now);
     release_answers();
+    look_at_memory();
     shard_->step(now);
     hand_over_row();
     hand_over_flush(now);
@@ -151,6 +155,9 @@ void Driver::wait_for_work(Inbox& inbox) {
   auto until = SteadyClock::time_point::max();
   if (wakeup) until = SteadyClock::now() + std::max(*wakeup - slept_at_, Duration{0});
   if (shard_->machine().live_leases() > 0) until = std::min(until, SteadyClock::now() + kPulse);
+  if (memory_room_ != engine::MemoryRoom::kWide) {
+    until = std::min(until, SteadyClock::now() + kPulse);
+  }
   if (unpublished_) until = std::min(until, published_ + kPublishInterval);
 
   const MutexLock lock(mutex_);
@@ -244,6 +251,21 @@ Time Driver::wake_up() {
   return clock_.now();
 }
 
+void Driver::look_at_memory() {
+  const engine::MemoryRoom room =
+      memory_.room(SteadyClock::now(), shard_->machine().bytes_to_reuse());
+  if (room == memory_room_) return;
+  if (room == engine::MemoryRoom::kNone) {
+    parts_.log.warn("memory is short: new jobs are refused until some is free",
+                    {{"budget", options_.memory_bytes}});
+  } else if (memory_room_ == engine::MemoryRoom::kNone) {
+    parts_.log.info("new jobs are taken again: there is memory", {});
+  }
+  memory_room_ = room;
+  memory_is_short_ = room != engine::MemoryRoom::kWide;
+  shard_->set_memory_room(room);
+}
+
 void Driver::publish(bool force) {
   const auto now = SteadyClock::now();
   const bool drained = draining_ && !row_in_flight_ && !flush_in_flight_ && shard_->idle();
@@ -309,6 +331,8 @@ void Driver::do_chores() {
   if (status.wall_ahead > core::kMaxClockLag || overslept) {
     post([](Inbox& inbox) { inbox.look = true; });
   }
+  // What was freed goes back to the system, or it would count as used for ever.
+  if (memory_is_short_) ::malloc_trim(0);
   if (SteadyClock::now() >= next_trim_) {
     next_trim_ = SteadyClock::now() + kTrimInterval;
     trim();

@@ -22,6 +22,7 @@
 #include "engine/shard_clock.h"
 #include "server/journal_thread.h"
 #include "server/liveness.h"
+#include "server/memory_gauge.h"
 #include "server/projection_thread.h"
 #include "server/trim_policy.h"
 #include "store/tables.h"
@@ -42,6 +43,7 @@ class DriverProbe {
 
 struct DriverOptions {
   engine::ShardOptions shard;
+  std::uint64_t memory_bytes = std::uint64_t{1} << 40;  // what the process may use
   std::string liveness_file;
   EventRetention events;
 };
@@ -128,6 +130,7 @@ class Driver final : public engine::Gateway {
   void release_answers();
   // The time at waking: gives leases back what a stopped process or a stepped clock took from them.
   Time wake_up();
+  void look_at_memory();
   void publish(bool force);
   void end();
 
@@ -162,6 +165,9 @@ class Driver final : public engine::Gateway {
 
   // The shard's thread's own.
   std::vector<std::pair<engine::ReplyPort*, std::vector<engine::Delivery>>> outgoing_;
+  MemoryGauge memory_;
+  std::atomic<bool> memory_is_short_ = false;
+  engine::MemoryRoom memory_room_ = engine::MemoryRoom::kWide;
   bool row_in_flight_ = false;
   bool flush_in_flight_ = false;
   bool draining_ = false;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdio>
@@ -21,6 +22,7 @@
 #include "engine/statistics.h"
 #include "http/server.h"
 #include "server/driver.h"
+#include "server/memory_gauge.h"
 #include "server/metrics.h"
 #include "server/operations.h"
 #include "server/process.h"
@@ -38,6 +40,7 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr int kOk = 0;
 constexpr int kFailure = 1;
 constexpr int kInterrupted = 130;
+constexpr std::uint64_t kMostCacheBytes = std::uint64_t{64} << 20;
 // What comes after the drain (closing files) may take this much longer before it is cut off.
 constexpr auto kClosingTime = 500ms;
 
@@ -72,10 +75,18 @@ core::Retention retention_of(const Config& config) {
           .expired = config.keep_expired};
 }
 
+std::uint64_t memory_bytes(const Config& config) {
+  return config.memory != 0 ? config.memory : usable_memory() / 2;
+}
+
 DriverOptions driver_options(const Config& config) {
   DriverOptions options;
   options.shard.machine.default_retention = retention_of(config);
   options.shard.machine.max_keys = config.max_keys;
+  options.memory_bytes = memory_bytes(config);
+  // Changes that wait for the tables hold their payloads too.
+  options.shard.machine.keep_bytes = options.memory_bytes / 4;
+  options.shard.max_bytes_held = options.memory_bytes / 2;
   options.liveness_file = std::filesystem::path(config.data) / "alive";
   options.events = {.age = config.keep_events, .bytes = config.keep_events_bytes};
   return options;
@@ -160,7 +171,10 @@ class Server {
  private:
   Status open_store() {
     auto opened = store::open_sqlite_store(
-        {.directory = config_.data, .clock = [] { return SteadyClock::now(); }, .log = log_});
+        {.directory = config_.data,
+         .clock = [] { return SteadyClock::now(); },
+         .log = log_,
+         .cache_bytes = std::min(kMostCacheBytes, memory_bytes(config_) / 16)});
     if (!opened) return std::unexpected(std::move(opened.error()));
     store_ = std::move(*opened);
     keeper_ = std::make_unique<StatisticsKeeper>(statistics_, store_, log_);

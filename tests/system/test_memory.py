@@ -1,0 +1,102 @@
+"""A budget of memory: payloads leave memory first, then new jobs are refused, and nothing is lost. The
+server never holds more than it was given.
+"""
+
+import pathlib
+
+import harness
+
+MIB = 1024 * 1024
+
+
+class Budget(harness.MillraceCase):
+    def serve(self, budget_mib):
+        server = self.new_server("--memory", f"{budget_mib}MiB").start()
+        self.use(server)
+        return server
+
+    def peak_mib(self, server):
+        """The most that it ever held resident, with the pages of its files."""
+        status = pathlib.Path(f"/proc/{server.process.pid}/status").read_text()
+        line = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
+        return int(line.split()[1]) / 1024
+
+    def submit_batch(self, numbers, filling):
+        jobs = [
+            {"type": "work", "queue": self.queue, "payload": {"n": n, "filling": filling}} for n in numbers
+        ]
+        return self.api.post("/v1/jobs/batch", {"jobs": jobs})
+
+    def takes(self, numbers, filling):
+        """False: refused, all of them, for want of memory."""
+        reply = self.submit_batch(numbers, filling)
+        statuses = {result["status"] for result in reply.json["results"]}
+        self.assertIn(statuses, ({201}, {503}))
+        return statuses == {201}
+
+    def take_all(self, limit=100):
+        """Claims and completes until nothing is left; yields the jobs."""
+        while jobs := self.claim(limit=limit):
+            items = [
+                {"id": job["id"], "token": job["lease"]["token"], "outcome": "succeeded"} for job in jobs
+            ]
+            self.assertEqual(self.api.post("/v1/ack", {"items": items}).status, 200)
+            yield from jobs
+
+    def test_a_backlog_larger_than_the_budget(self):
+        server = self.serve(192)
+        count, filling = 30_000, "x" * 10_000  # 300 MB of payloads
+        for start in range(0, count, 100):
+            # Faster than the disk it may be told to wait.
+            harness.eventually(
+                lambda start=start: self.takes(range(start, start + 100), filling), what="room for more"
+            )
+        self.assertLess(self.peak_mib(server), 192)
+
+        first = self.claim_one()
+        self.assertEqual(first["payload"], {"n": 0, "filling": filling})
+        self.assertEqual(self.job(first["id"], include="payload")["payload"]["n"], 0)
+        server.restart(kill=True)
+        self.use(server)
+        numbers = [job["payload"]["n"] for job in self.take_all()]
+        self.assertEqual(numbers, list(range(1, count)))
+        self.assertLess(self.peak_mib(server), 192)
+
+    def test_more_jobs_than_fit(self):
+        server = self.serve(128)
+        stored = 0
+        for _ in range(1_000):
+            reply = self.submit_batch(range(stored, stored + 1000), "")
+            results = reply.json["results"]
+            created = [result for result in results if result["status"] == 201]
+            stored += len(created)
+            if len(created) < len(results):
+                refused = next(result for result in results if result["status"] != 201)
+                self.assertEqual(refused["error"]["code"], "overloaded")
+                break
+        else:
+            self.fail(f"{stored} jobs fit into 128 MiB")
+        one = self.api.post("/v1/jobs", {"type": "work", "queue": self.queue})
+        self.assert_refused(one, 503, "overloaded")
+        self.assertGreater(int(one.headers["retry-after"]), 0)
+        self.assertLess(self.peak_mib(server), 128)
+
+        done = sum(1 for _ in self.take_all(limit=1000))
+        self.assertEqual(done, stored)
+        # And all is well again.
+        harness.eventually(
+            lambda: self.api.post("/v1/jobs", {"type": "work", "queue": self.queue}).status == 201,
+            timeout_s=20,
+            what="new jobs are taken again",
+        )
+
+
+class Setting(harness.MillraceCase):
+    def test_too_little(self):
+        done = harness.run("serve", "--memory", "1MiB")
+        self.assertEqual(done.returncode, 78, done)
+        self.assertIn("memory must be at least 128MiB", done.stderr)
+
+
+if __name__ == "__main__":
+    harness.main()
