@@ -199,7 +199,7 @@ class Auditor {
   std::uint64_t term_first_token_ = 0;
   std::set<Ticket> given_up_;  // refused after they were decided: their wait outlasted the storage
   std::vector<std::pair<Time, Time>> stalls_;
-  mutable std::vector<JobId> payloads_gone_;  // noted by checks
+  mutable std::vector<std::pair<JobId, std::uint64_t>> payloads_gone_;  // noted by checks
 };
 
 // Empty: they are the same. Else what differs.

@@ -10,8 +10,8 @@ core::Job Auditor::whole(const core::Job& is, const core::Job& should_be) const 
   if (!job.payload.empty()) return job;
   const auto rows = disk_.tables().fetch({job.id});
   demand(rows.has_value(), "H11", "the payload of {} can't be read", to_string(job.id));
-  if (rows->empty()) {
-    payloads_gone_.push_back(job.id);
+  if (rows->empty() || rows->front().ord != should_be.ord) {  // deleted, its id perhaps used again
+    payloads_gone_.push_back({job.id, should_be.ord});
   } else {
     // What was changed after this answer may be in the tables already.
     const core::Job& row = rows->front();
@@ -26,8 +26,9 @@ core::Job Auditor::whole(const core::Job& is, const core::Job& should_be) const 
 
 // The tables lacked their rows: then they were deleted, in what has been followed by now.
 void Auditor::check_payloads_gone() {
-  for (const JobId& id : payloads_gone_) {
-    demand(model_.find(id) == nullptr, "H1", "the payload of {} is nowhere", to_string(id));
+  for (const auto& [id, ord] : payloads_gone_) {
+    const core::Job* job = model_.find(id);
+    demand(job == nullptr || job->ord != ord, "H1", "the payload of {} is nowhere", to_string(id));
   }
   payloads_gone_.clear();
 }

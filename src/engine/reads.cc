@@ -73,7 +73,8 @@ Result<core::JobView> Reads::completed(const core::JobView& memory, History hist
   if (view.job.payload.empty()) {  // let go of under memory pressure
     Result<std::vector<core::Job>> found = tables_.fetch({view.job.id});
     if (!found) return std::unexpected(found.error());
-    if (!found->empty()) view.job.payload = found->front().payload;
+    const bool same = !found->empty() && found->front().ord == view.job.ord;
+    if (same) view.job.payload = found->front().payload;
   }
   if (history == History::kWhole) {
     Result<JobHistory> older = tables_.history(view.job.id);
@@ -91,11 +92,12 @@ Status Reads::complete(core::ClaimReply& claimed) const {
   if (ids.empty()) return {};
   Result<std::vector<core::Job>> stored = tables_.fetch(ids);
   if (!stored) return std::unexpected(stored.error());
-  absl::flat_hash_map<JobId, SharedBytes> payloads;
-  for (core::Job& job : *stored) payloads.emplace(job.id, std::move(job.payload));
+  // By their order of submission: an id that was deleted may stand for another job by now.
+  absl::flat_hash_map<std::uint64_t, SharedBytes> payloads;
+  for (core::Job& job : *stored) payloads.emplace(job.ord, std::move(job.payload));
   std::erase_if(claimed.jobs, [&](core::ClaimReply::Item& item) {
     if (!item.job.payload.empty()) return false;
-    const auto found = payloads.find(item.job.id);
+    const auto found = payloads.find(item.job.ord);
     if (found != payloads.end()) item.job.payload = found->second;
     return found == payloads.end();
   });
