@@ -92,15 +92,19 @@ void AnswerPort::give_back(const engine::Answer& answer) {
     claim = &poll->claim;
   }
   if (claim == nullptr || claim->jobs.empty()) return;
+  gateway_.submit(core::Command(releases_of(*claim)), *this, kNobody);
+}
+
+core::Ack releases_of(const core::ClaimReply& claim) {
   core::Ack release_all;
-  for (const core::ClaimReply::Item& item : claim->jobs) {
+  for (const core::ClaimReply::Item& item : claim.jobs) {
     core::AckItem ack;
     ack.id = item.job.id;
     ack.token = item.job.token;
     ack.outcome = core::AckOutcome::kReleased;
     release_all.items.push_back(std::move(ack));
   }
-  gateway_.submit(core::Command(std::move(release_all)), *this, kNobody);
+  return release_all;
 }
 
 AskAll::AskAll(AnswerPort& port, std::vector<engine::Request> requests)

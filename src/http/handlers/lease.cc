@@ -149,16 +149,8 @@ Task<bool> complete_claim(Call& call, core::ClaimReply& claim) {
   const Status read_done = co_await call.blocking(read);
   if (read_done) co_return true;
   call.note = read_done.error().message;
-  core::Ack release;
-  for (const core::ClaimReply::Item& item : claim.jobs) {
-    core::AckItem ack;
-    ack.id = item.job.id;
-    ack.token = item.job.token;
-    ack.outcome = core::AckOutcome::kReleased;
-    release.items.push_back(std::move(ack));
-  }
+  core::Command command(releases_of(claim));
   claim.jobs.clear();
-  core::Command command(std::move(release));
   co_await call.ask(std::move(command));
   co_return false;
 }
