@@ -10,6 +10,7 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 
+#include "base/thread_name.h"
 #include "http/session.h"
 
 namespace millrace::http {
@@ -39,7 +40,10 @@ IoThread::~IoThread() {
 }
 
 void IoThread::start() {
-  thread_ = std::thread([this] { context_.run(); });
+  thread_ = std::thread([this] {
+    name_this_thread("http");
+    context_.run();
+  });
 }
 
 void IoThread::adopt(Socket socket, std::string peer) {

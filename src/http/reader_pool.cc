@@ -1,5 +1,7 @@
 #include "http/reader_pool.h"
 
+#include "base/thread_name.h"
+
 namespace millrace::http {
 
 ReaderPool::ReaderPool(std::size_t threads) {
@@ -28,6 +30,7 @@ void ReaderPool::stop() {
 }
 
 void ReaderPool::loop() {
+  name_this_thread("reader");
   while (true) {
     std::function<void()> work;
     {

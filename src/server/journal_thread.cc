@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/thread_name.h"
+
 namespace millrace::server {
 namespace {
 
@@ -59,6 +61,7 @@ JournalThread::TrimHold::~TrimHold() {
 }
 
 void JournalThread::run() {
+  name_this_thread("journal");
   while (true) {
     const Task task = next_task();
     if (const auto* const append = std::get_if<Append>(&task)) {

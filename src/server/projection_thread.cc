@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/thread_name.h"
+
 namespace millrace::server {
 namespace {
 
@@ -42,6 +44,7 @@ void ProjectionThread::flush(engine::Flush flush) {
 }
 
 void ProjectionThread::run() {
+  name_this_thread("projection");
   while (true) {
     switch (next_task()) {
       case Task::kFlush:

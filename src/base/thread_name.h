@@ -1,0 +1,9 @@
+// Names for threads, as `top -H`, `perf` and debuggers show them.
+#pragma once
+
+namespace millrace {
+
+// Of the calling thread; at most 15 bytes are kept.
+void name_this_thread(const char* name);
+
+}  // namespace millrace
