@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/thread_name.h"
 #include "core/limits.h"
 
 namespace millrace::server {
@@ -20,6 +21,10 @@ constexpr auto kPublishInterval = 100ms;
 constexpr auto kTrimInterval = 2s;
 // While there are leases the thread wakes this often, so that it knows a wait from a standstill.
 constexpr auto kPulse = 500ms;
+// While a row is in flight requests gather: the shard would only keep them until it is durable. It
+// is woken for so many, which it decides meanwhile, or after so long.
+constexpr std::size_t kMailWorthWaking = 64;
+constexpr auto kPatience = 2ms;
 // A timer this late means that the clock ran on while the thread slept (the machine was suspended).
 constexpr auto kLateWakeup = 100ms;
 constexpr std::int64_t kNoWakeup = std::numeric_limits<std::int64_t>::max();
@@ -101,7 +106,13 @@ void Driver::post(Change change) {
 }
 
 void Driver::submit(engine::Request request, engine::ReplyPort& port, engine::Ticket ticket) {
-  post([&](Inbox& inbox) { inbox.mail.push_back({&port, ticket, std::move(request)}); });
+  bool wake = false;
+  {
+    const MutexLock lock(mutex_);
+    inbox_.mail.push_back({&port, ticket, std::move(request)});
+    if (inbox_.mail.size() >= wake_at_mail_) wake = std::exchange(waiting_, false);
+  }
+  if (wake) wake_.notify_one();
 }
 
 void Driver::cancel(engine::ReplyPort& port, engine::Ticket ticket) {
@@ -129,6 +140,7 @@ DriverStatus Driver::status() const {
 // --- The shard's thread.
 
 void Driver::run() {
+  name_this_thread("shard");
   Inbox inbox;
   slept_at_ = clock_.now();
   while (true) {
@@ -161,7 +173,9 @@ void Driver::wait_for_work(Inbox& inbox) {
   if (unpublished_) until = std::min(until, published_ + kPublishInterval);
 
   const MutexLock lock(mutex_);
-  while (inbox_.empty()) {
+  wake_at_mail_ = row_in_flight_ ? kMailWorthWaking : 1;
+  if (row_in_flight_) until = std::min(until, SteadyClock::now() + kPatience);
+  while (inbox_.mail.size() < wake_at_mail_ && inbox_.only_mail()) {
     waiting_ = true;
     if (until == SteadyClock::time_point::max()) {
       wake_.wait(mutex_);

@@ -115,7 +115,7 @@ class Driver final : public engine::Gateway {
     bool drain = false;
     bool look = false;  // at the clock
     bool stop = false;
-    bool empty() const { return mail.empty() && !appended && !flushed && !drain && !look && !stop; }
+    bool only_mail() const { return !appended && !flushed && !drain && !look && !stop; }
   };
 
   Driver(DriverOptions options, Parts parts, std::unique_ptr<engine::Shard> shard,
@@ -155,6 +155,8 @@ class Driver final : public engine::Gateway {
   WaitCondition wake_;
   Inbox inbox_ MILLRACE_GUARDED_BY(mutex_);
   bool waiting_ MILLRACE_GUARDED_BY(mutex_) = false;  // the shard's thread sleeps
+  // So much mail wakes it.
+  std::size_t wake_at_mail_ MILLRACE_GUARDED_BY(mutex_) = 1;
 
   // What others may know of the shard.
   mutable Mutex status_mutex_;
