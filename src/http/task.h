@@ -7,9 +7,12 @@
 #pragma once
 
 #include <coroutine>
+#include <cstddef>
 #include <cstdlib>
 #include <optional>
 #include <utility>
+
+#include "http/frame_pool.h"
 
 namespace millrace::http {
 
@@ -35,6 +38,11 @@ struct TaskPromiseBase {
     }
     void await_resume() noexcept {}
   };
+
+  static void* operator new(std::size_t bytes) { return FramePool::take(bytes); }
+  static void operator delete(void* frame, std::size_t bytes) noexcept {
+    FramePool::give_back(frame, bytes);
+  }
 
   std::suspend_always initial_suspend() noexcept { return {}; }
   Final final_suspend() noexcept { return {}; }
