@@ -1,5 +1,6 @@
 #include "http/handlers/common.h"
 
+#include <memory>
 #include <utility>
 
 #include "api/text.h"
@@ -34,9 +35,9 @@ void refuse_absent(Call& call) { call.refuse(ProblemCode::kNotFound, "there is n
 
 }  // namespace
 
-Task<std::optional<core::JobView>> find_job(Call& call, JobId id, const core::JobReply& memory,
-                                            api::Include include) {
-  std::optional<core::JobView> view;
+Task<SharedJobView> find_job(Call& call, JobId id, const core::JobReply& memory,
+                             api::Include include) {
+  SharedJobView view = memory.job;
   if (needs_tables(memory, include)) {
     const engine::History history = include.attempts || include.logs || include.events
                                         ? engine::History::kWhole
@@ -45,25 +46,23 @@ Task<std::optional<core::JobView>> find_job(Call& call, JobId id, const core::Jo
     auto found = co_await call.blocking(read);
     if (!found) {
       refuse_reads(call, found.error());
-      co_return std::nullopt;
+      co_return nullptr;
     }
-    view = std::move(*found);
-  } else if (memory.job != nullptr) {
-    view = *memory.job;
+    view = *found ? std::make_shared<const core::JobView>(std::move(**found)) : nullptr;
   }
-  if (!view || !call.allows_queue(view->job.queue.view())) {
+  if (view == nullptr || !call.allows_queue(view->job.queue.view())) {
     refuse_absent(call);
-    co_return std::nullopt;
+    co_return nullptr;
   }
   co_return view;
 }
 
-Task<std::optional<core::JobView>> find_job(Call& call, JobId id, api::Include include) {
+Task<SharedJobView> find_job(Call& call, JobId id, api::Include include) {
   engine::Answer answer = co_await call.ask(core::GetJob{id});
   auto* reply = reply_in<core::JobReply>(answer);
   if (reply == nullptr) {
     call.refuse(answer);
-    co_return std::nullopt;
+    co_return nullptr;
   }
   auto view = co_await find_job(call, id, *reply, include);
   co_return view;
@@ -134,7 +133,7 @@ Task<void> answer_item(Call& call, const core::ItemReply& reply, api::Include in
   // The pruned form is for jobs that ended and are kept nowhere.
   const core::JobReply memory{reply.job, false};
   auto view = co_await find_job(call, reply.id, memory, include);
-  if (view) {
+  if (view != nullptr) {
     answer_job(call, *view, include);
   } else if (call.response.status == 404) {
     call.response.clear();

@@ -1,6 +1,7 @@
 // What several handlers do in the same way.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -22,12 +23,14 @@ std::optional<T> accepted(Call& call, api::Decoded<T> decoded) {
   return std::nullopt;
 }
 
+using SharedJobView = std::shared_ptr<const core::JobView>;
+
 // The job as it is now: what memory said, completed from the tables where `include` needs them.
-// None: the call has its answer (404, or 503 where the tables can't be read).
-Task<std::optional<core::JobView>> find_job(Call& call, JobId id, const core::JobReply& memory,
-                                            api::Include include);
+// Null: the call has its answer (404, or 503 where the tables can't be read).
+Task<SharedJobView> find_job(Call& call, JobId id, const core::JobReply& memory,
+                             api::Include include);
 // The same, asking the shard first.
-Task<std::optional<core::JobView>> find_job(Call& call, JobId id, api::Include include);
+Task<SharedJobView> find_job(Call& call, JobId id, api::Include include);
 
 // Which of these jobs lie in queues that the caller may touch. Free where the caller is not
 // limited.

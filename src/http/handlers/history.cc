@@ -11,7 +11,7 @@ namespace millrace::http {
 namespace {
 
 struct History {
-  core::JobView view;
+  SharedJobView view;
   std::size_t limit = 0;
   std::uint64_t after = 0;  // show what is numbered above
 };
@@ -39,8 +39,8 @@ Task<std::optional<History>> find_history(Call& call) {
   api::Include include;
   include.attempts = include.logs = include.events = true;
   auto view = co_await find_job(call, *id, include);
-  if (!view) co_return std::nullopt;
-  co_return History{std::move(*view), static_cast<std::size_t>(page->limit), *after};
+  if (view == nullptr) co_return std::nullopt;
+  co_return History{std::move(view), static_cast<std::size_t>(page->limit), *after};
 }
 
 // Answers with the items numbered above history.after; `number_of` must rise.
@@ -65,21 +65,21 @@ Task<void> list_attempts(Call& call) {
   const auto history = co_await find_history(call);
   if (!history) co_return;
   std::deque<std::string> texts;
-  answer_page(call, *history, attempts_of(history->view, texts),
+  answer_page(call, *history, attempts_of(*history->view, texts),
               [](const api::Attempt& attempt) { return static_cast<std::uint64_t>(attempt.n); });
 }
 
 Task<void> list_logs(Call& call) {
   const auto history = co_await find_history(call);
   if (!history) co_return;
-  answer_page(call, *history, logs_of(history->view),
+  answer_page(call, *history, logs_of(*history->view),
               [](const api::LogLine& line) { return line.seq; });
 }
 
 Task<void> list_job_events(Call& call) {
   const auto history = co_await find_history(call);
   if (!history) co_return;
-  const std::vector<engine::FeedEvent> events = engine::job_events(history->view);
+  const std::vector<engine::FeedEvent> events = engine::job_events(*history->view);
   std::vector<api::JobEvent> shapes;
   shapes.reserve(events.size());
   for (const engine::FeedEvent& event : events) shapes.push_back(to_api(event));

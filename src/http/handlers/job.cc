@@ -30,7 +30,7 @@ Task<void> get_job(Call& call) {
   if (!id) co_return;
   const auto query = accepted(call, api::decode_job_query(call.query()));
   if (!query) co_return;
-  std::optional<core::JobView> view;
+  SharedJobView view;
   if (query->wait > Duration{0}) {
     // Nobody waits for the end of a job that they may not see.
     const bool admitted = co_await admits_job(call, *id);
@@ -46,7 +46,7 @@ Task<void> get_job(Call& call) {
   } else {
     view = co_await find_job(call, *id, query->include);
   }
-  if (view) answer_job(call, *view, query->include);
+  if (view != nullptr) answer_job(call, *view, query->include);
 }
 
 Task<void> patch_job(Call& call) {
@@ -97,7 +97,7 @@ Task<void> delete_job(Call& call) {
   if (!take_if_match(call, version)) co_return;
   if (version) {
     const auto view = co_await find_job(call, *id, api::Include());
-    if (!view) co_return;
+    if (view == nullptr) co_return;
     if (view->job.version != *version) {
       call.refuse(to_problem({core::Rejection::kVersionConflict, {}, {}}));
       co_return;
