@@ -1,6 +1,7 @@
 #include "api/json_value.h"
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 
@@ -10,6 +11,8 @@
 namespace millrace::api {
 namespace {
 
+static_assert(std::endian::native == std::endian::little);  // the first byte is a word's lowest
+
 constexpr std::uint64_t kOnes = 0x0101010101010101ULL;
 constexpr std::uint64_t kHighs = 0x8080808080808080ULL;
 
@@ -17,12 +20,12 @@ constexpr std::uint64_t kHighs = 0x8080808080808080ULL;
 // good here.
 constexpr std::uint64_t zero_bytes(std::uint64_t word) { return (word - kOnes) & ~word & kHighs; }
 
-// Whether any of the eight bytes ends a plain run of a string: '"', '\', a control character, or
-// not ASCII.
-constexpr bool has_special(std::uint64_t word) {
+// The high bit of each byte that ends a plain run of a string: '"', '\', a control character, or
+// not ASCII. The lowest one is true.
+constexpr std::uint64_t special_bytes(std::uint64_t word) {
   const std::uint64_t control = (word - kOnes * 0x20) & ~word & kHighs;
-  return ((word & kHighs) | control | zero_bytes(word ^ (kOnes * '"')) |
-          zero_bytes(word ^ (kOnes * '\\'))) != 0;
+  return (word & kHighs) | control | zero_bytes(word ^ (kOnes * '"')) |
+         zero_bytes(word ^ (kOnes * '\\'));
 }
 
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -217,13 +220,14 @@ class Checker {
   bool string() {
     ++at_;
     for (;;) {
-      std::uint64_t word = 0;
-      while (end_ - at_ >= 8) {
+      std::uint64_t special = 0;
+      while (special == 0 && end_ - at_ >= 8) {
+        std::uint64_t word = 0;
         std::memcpy(&word, at_, 8);
-        if (has_special(word)) break;
-        at_ += 8;
+        special = special_bytes(word);
+        at_ += special == 0 ? 8 : std::countr_zero(special) / 8;
       }
-      while (at_ < end_ && static_cast<unsigned char>(*at_) >= 0x20 &&
+      while (special == 0 && at_ < end_ && static_cast<unsigned char>(*at_) >= 0x20 &&
              static_cast<unsigned char>(*at_) < 0x80 && *at_ != '"' && *at_ != '\\') {
         ++at_;
       }
