@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <string>
 
 #include "cli/bench_report.h"
 #include "cli/bench_server.h"
 #include "cli/bench_shared.h"
+#include "cli/bench_worker.h"
 
 namespace millrace::cli {
 namespace {
@@ -25,6 +27,34 @@ TEST(Delays, AreWithinTheSpanSpreadAndTheSameForTheSameSeed) {
   }
   EXPECT_EQ(seen.size(), 100u);  // 2,000 draws of 100: every one came
 }
+
+LoadPlan plan_of(std::size_t queues, int workers) {
+  LoadPlan plan{.address = {}, .token = {}, .queues = {}, .workers = workers};
+  for (std::size_t i = 0; i < queues; ++i) plan.queues.push_back(std::to_string(i));
+  return plan;
+}
+
+TEST(ClaimedQueues, AreAllWhereOneClaimCanNameThem) {
+  const auto groups = claimed_queues(plan_of(100, 3), 101);
+  ASSERT_EQ(groups.size(), 1u);
+  EXPECT_EQ(groups[0].size(), 100u);
+  EXPECT_EQ(groups[0].front(), "1");
+  EXPECT_EQ(groups[0].back(), "0");
+}
+
+TEST(ClaimedQueues, AreSharedOutInGroupsWhereThereAreMore) {
+  std::multiset<std::string> served;
+  for (int worker = 0; worker < 3; ++worker) {
+    for (const auto& group : claimed_queues(plan_of(1'000, 3), worker)) {
+      EXPECT_LE(group.size(), 100u);
+      served.insert(group.begin(), group.end());
+    }
+  }
+  EXPECT_EQ(served.size(), 1'000u);
+  EXPECT_EQ(std::set(served.begin(), served.end()).size(), 1'000u);
+}
+
+TEST(ClaimedQueues, AreNeverNone) { EXPECT_EQ(claimed_queues(plan_of(101, 300), 250).size(), 1u); }
 
 TEST(LoadShared, GivesOutEveryJobOnceAndTheRestInASmallerBatch) {
   const LoadPlan plan{.address = {}, .token = {}, .queues = {"q"}, .jobs = 25, .batch = 10};

@@ -2,8 +2,10 @@
 // completed.
 #include <fmt/format.h>
 
+#include "api/bounds.h"
 #include "cli/bench_commands.h"
 #include "cli/bench_run.h"
+#include "cli/exit_code.h"
 #include "cli/options.h"
 
 namespace millrace::cli {
@@ -57,6 +59,15 @@ std::string table_report(const Bench& bench, const LoadResult& result,
 }
 
 void run(const Roundtrip& options, Session& session) {
+  const int named = options.setup.workers * static_cast<int>(api::kMaxClaimQueues);
+  if (options.uses_sdk && options.setup.queues > named) {
+    return session.fail(
+        kUsage,
+        fmt::format("a worker of the SDK serves at most {} queues: for {} give "
+                    "--workers {} or more",
+                    api::kMaxClaimQueues, options.setup.queues,
+                    (options.setup.queues - 1) / static_cast<int>(api::kMaxClaimQueues) + 1));
+  }
   run_bench("roundtrip", options.setup, session, [&](const Bench& bench) {
     LoadPlan plan = bench.plan();
     options.amount.apply(plan);

@@ -18,7 +18,7 @@ constexpr sdk::Milliseconds kFlushTimeout{2'000};  // of a bench that somebody e
 
 void BenchSdkWorker::run() {
   const LoadPlan& plan = shared_.plan;
-  sdk::WorkerOptions options{.queues = preferred_queues(plan, index_),
+  sdk::WorkerOptions options{.queues = claimed_queues(plan, index_).front(),
                              .concurrency = plan.batch,
                              .poll_wait = kClaimWait,
                              .flush_timeout = kFlushTimeout,

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
+
+#include "api/bounds.h"
 
 namespace millrace::cli {
 namespace {
@@ -15,24 +18,41 @@ constexpr int kClaimWaitMs = 1'000;
 // Where nobody knows which batch is the last, the last completions wait for a claim that finds
 // nothing: that must not be long.
 constexpr int kShortClaimWaitMs = 100;
+// A worker that names its queues in turn doesn't wait at one of them, but when all were empty.
+constexpr auto kPauseAfterEmptyRound = std::chrono::milliseconds(2);
 
 }  // namespace
 
-std::vector<std::string> preferred_queues(const LoadPlan& plan, int index) {
-  std::vector<std::string> queues = plan.queues;
-  std::rotate(queues.begin(), queues.begin() + index % static_cast<int>(queues.size()),
-              queues.end());
-  return queues;
+std::vector<std::vector<std::string>> claimed_queues(const LoadPlan& plan, int index) {
+  const std::size_t all = plan.queues.size();
+  const auto first = static_cast<std::size_t>(index);
+  if (all <= api::kMaxClaimQueues) {
+    std::vector<std::string> queues = plan.queues;
+    std::ranges::rotate(queues, queues.begin() + static_cast<std::ptrdiff_t>(first % all));
+    return {std::move(queues)};
+  }
+  std::vector<std::vector<std::string>> groups;
+  const auto workers = static_cast<std::size_t>(plan.workers);
+  for (std::size_t queue = first % all; queue < all; queue += workers) {
+    if (groups.empty() || groups.back().size() == api::kMaxClaimQueues) groups.emplace_back();
+    groups.back().push_back(plan.queues[queue]);
+  }
+  return groups;
 }
 
 BenchWorker::BenchWorker(LoadShared& shared, int index)
     : shared_(shared), id_(fmt::format("bench-{}", index)) {
   const LoadPlan& plan = shared.plan;
-  claim_ = fmt::format(R"("claim":{{"queues":["{}"],{}"limit":{},"wait_ms":{},)"
-                       R"("worker":{{"id":"{}","sdk":"bench"}}}})",
-                       fmt::join(preferred_queues(plan, index), R"(",")"),
-                       plan.claims_by_type ? fmt::format(R"("types":["{}"],)", plan.type) : "",
-                       plan.batch, plan.submit_for ? kShortClaimWaitMs : kClaimWaitMs, id_);
+  const auto groups = claimed_queues(plan, index);
+  const int patience = plan.submit_for ? kShortClaimWaitMs : kClaimWaitMs;
+  for (const std::vector<std::string>& queues : groups) {
+    claims_.push_back(
+        fmt::format(R"("claim":{{"queues":["{}"],{}"limit":{},"wait_ms":{},)"
+                    R"("worker":{{"id":"{}","sdk":"bench"}}}})",
+                    fmt::join(queues, R"(",")"),
+                    plan.claims_by_type ? fmt::format(R"("types":["{}"],)", plan.type) : "",
+                    plan.batch, groups.size() == 1 ? patience : 0, id_));
+  }
 }
 
 void BenchWorker::run() {
@@ -49,10 +69,20 @@ void BenchWorker::run() {
     if (stamps_us_.empty() && unclaimed == 0) return;
     body = "{";
     if (!stamps_us_.empty()) body += R"("acks":[)" + acks_ + (is_near_end ? "]" : "],");
-    if (stamps_us_.empty() || !is_near_end) body += claim_;
+    const bool claims = stamps_us_.empty() || !is_near_end;
+    if (claims) body += claims_[next_claim_];
     body += "}";
     if (!exchange(head, body)) return;
+    if (claims) next_group();
   }
+}
+
+void BenchWorker::next_group() {
+  next_claim_ = (next_claim_ + 1) % claims_.size();
+  empty_claims_ = stamps_us_.empty() ? empty_claims_ + 1 : 0;
+  if (claims_.size() == 1 || empty_claims_ < claims_.size()) return;
+  empty_claims_ = 0;
+  std::this_thread::sleep_for(kPauseAfterEmptyRound);
 }
 
 bool BenchWorker::exchange(const std::string& head, const std::string& body) {

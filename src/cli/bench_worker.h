@@ -8,8 +8,9 @@
 
 namespace millrace::cli {
 
-// All queues; each worker prefers another, so that all are drained alike.
-std::vector<std::string> preferred_queues(const LoadPlan& plan, int index);
+// The queues that a worker serves, in the groups in which its claims name them one after the other:
+// all in one, where a claim can name so many, each worker preferring another; else its share.
+std::vector<std::vector<std::string>> claimed_queues(const LoadPlan& plan, int index);
 
 class BenchWorker {
  public:
@@ -25,13 +26,17 @@ class BenchWorker {
 
  private:
   bool exchange(const std::string& head, const std::string& body);
+  void next_group();
   void settle();
   void take(std::string_view answer);
   bool fail(Error error);
 
   LoadShared& shared_;
   std::string id_;
-  std::string claim_;
+  // One a group of queues, in turn.
+  std::vector<std::string> claims_;
+  std::size_t next_claim_ = 0;
+  std::size_t empty_claims_ = 0;  // in a row
   std::string acks_;
   std::vector<std::uint64_t> stamps_us_;  // of the jobs held, which acks_ acknowledges
   LoadShared::Instant claimed_at_;
