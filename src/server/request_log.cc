@@ -6,10 +6,15 @@
 namespace millrace::server {
 namespace {
 
-// What goes wrong on our side is worth a warning; that a server which stops takes nothing new is
-// not.
+bool is_by_operator(const http::RequestRecord& record) {
+  return record.route && api::route_of(*record.route).scope >= api::Scope::kOperate;
+}
+
 LogLevel level_of(const http::RequestRecord& record) {
-  return record.status >= 500 && record.problem != "draining" ? LogLevel::kWarn : LogLevel::kInfo;
+  // What goes wrong on our side; that a server which stops takes nothing new does not.
+  if (record.status >= 500 && record.problem != "draining") return LogLevel::kWarn;
+  if (record.status >= 400 || is_by_operator(record)) return LogLevel::kInfo;
+  return LogLevel::kDebug;
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
-// The request log: a line for each request, with its id; then on to the metrics.
+// The request log: a line for a request, with its id; then on to the metrics. Refused requests and
+// what operators do are informations, faults of our own are warnings; all others, thousands a
+// second on a busy server, are told at the level debug.
 #pragma once
 
 #include "base/log.h"

@@ -78,7 +78,9 @@ class Tokens(harness.MillraceCase):
             re.sub(r"(?m)^\s*expires_at.*\n", "", block) + 'expires_at = "2020-01-01T00:00:00Z"\n'
         )
         cls.tokens["foreign"], _ = new_token("--name", "foreign", "--scope", "read")
-        cls.server = harness.Server(config="".join(blocks), token=cls.tokens["all"])
+        cls.server = harness.Server(
+            "--log-level", "debug", config="".join(blocks), token=cls.tokens["all"]
+        )
         cls.addClassCleanup(cls.server.close)
         cls.server.start()
 

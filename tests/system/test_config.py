@@ -189,7 +189,7 @@ class Settings(harness.MillraceCase):
         self.assertEqual((retention["succeeded_ms"], retention["dead_ms"]), (0, None))
 
     def test_the_log_as_json(self):
-        server = self.new_server("--log-format", "json").start()
+        server = self.new_server("--log-format", "json", "--log-level", "debug").start()
         self.use(server)
         self.api.get("/v1/meta", headers={"X-Request-Id": "in-json"})
         harness.eventually(lambda: "in-json" in server.log)

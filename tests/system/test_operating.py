@@ -37,6 +37,8 @@ def parse_metrics(text):
 
 
 class Health(harness.ServerCase):
+    serve_args = ("--log-level", "debug")
+
     def test_it_lives_and_is_ready(self):
         self.assertEqual(self.api.get("/livez").json["status"], "ok")
         ready = self.api.get("/readyz").json
