@@ -19,6 +19,7 @@
 #include "engine/statistics.h"
 #include "http/answer_port.h"
 #include "http/auth.h"
+#include "http/body_budget.h"
 #include "http/clock.h"
 #include "http/operations.h"
 #include "http/reader_pool.h"
@@ -41,6 +42,7 @@ struct Services {
   HeadLimits head_limits;
   Duration idempotency_window = core::kDefaultIdempotencyWindow;
   core::Retention default_retention;  // of queues that do not say
+  BodyBudget bodies;
   std::atomic<bool> draining = false;
 };
 

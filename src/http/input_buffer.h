@@ -42,8 +42,10 @@ class InputBuffer {
     begin_ = 0;
   }
   // Makes room for at least a byte, for `wanted` bytes in all if that is not far away.
-  void grow(std::size_t wanted) {
-    reallocate(std::max(capacity_ * 2, std::min(wanted, capacity_ * 4)));
+  void grow(std::size_t wanted) { reallocate(grown(wanted)); }
+  // What grow() makes it hold.
+  std::size_t grown(std::size_t wanted) const {
+    return std::max(capacity_ * 2, std::min(wanted, capacity_ * 4));
   }
 
   // The first `size` bytes are used.

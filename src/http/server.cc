@@ -66,6 +66,7 @@ class HttpServer::Impl {
                   options_.head_limits,
                   options_.idempotency_window,
                   options_.default_retention,
+                  BodyBudget(options_.bodies_bytes),
                   false} {
     SessionOptions session;
     session.header_timeout = options_.header_timeout;

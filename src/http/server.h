@@ -29,6 +29,8 @@ struct ServerOptions {
   std::size_t reader_threads = 4;
 
   api::DecodeLimits limits;
+  // Bodies above 64 KiB that are on their way, together; who comes beyond is refused with 503.
+  std::size_t bodies_bytes = std::size_t{1} << 30;
   HeadLimits head_limits;
   Duration header_timeout{5'000};
   Duration idle_timeout{60'000};

@@ -65,7 +65,7 @@ Session::Session(IoThread& thread, IoThread::Socket socket, std::string peer)
       guard_(thread.services().head_limits),
       call_(thread.services(), thread.port(), thread.ids()) {}
 
-Session::~Session() = default;
+Session::~Session() { give_back(); }
 
 void Session::start() {
   error_code ignored;
@@ -148,6 +148,9 @@ Task<Session::Next> Session::serve() {
 
 // True: there is a head (call_.head), or a refusal to send. False: nothing more comes.
 Task<bool> Session::read_head() {
+  // A connection that rests does not keep what its last body took.
+  if (!reading_) input_.compact();
+  if (!input_.is_large()) give_back();
   guard_.reset();
   expired_ = false;
   idle_ = input_.empty();
@@ -211,6 +214,10 @@ Task<bool> Session::read_body() {
     const std::size_t received = input_.size() - head_size;
     expect_transfer(received);
     deadline_ -= call_.services.clock.steady() - start;
+    if (!borrow(head_size + length)) {
+      refuse({api::ProblemCode::kOverloaded, "too many large requests are on their way"});
+      co_return false;
+    }
     const char* before = input_.data();
     const bool more = co_await fill(head_size + length);
     if (!more) {
@@ -273,6 +280,18 @@ Task<bool> Session::fill(std::size_t wanted) {
   co_await more;
   co_return !input_ended_ && !expired_;
 }
+
+// Before fill(): what it will make the buffer grow by. False: there is not so much.
+bool Session::borrow(std::size_t wanted) {
+  if (input_.room() > 0) return true;
+  const std::size_t bytes = input_.grown(wanted);
+  if (bytes <= InputBuffer::kKeptBytes) return true;
+  if (!call_.services.bodies.take(bytes - borrowed_)) return false;
+  borrowed_ = bytes;
+  return true;
+}
+
+void Session::give_back() { call_.services.bodies.give_back(std::exchange(borrowed_, 0)); }
 
 void Session::start_read() {
   reading_ = true;

@@ -43,6 +43,8 @@ class Session : public std::enable_shared_from_this<Session> {
   Task<bool> read_body();
   Task<bool> read_chunks();
   Task<bool> fill(std::size_t wanted);
+  bool borrow(std::size_t wanted);
+  void give_back();
   Task<bool> flush();
   Task<void> answer();
   Task<void> linger();
@@ -64,6 +66,7 @@ class Session : public std::enable_shared_from_this<Session> {
   const std::string peer_;
 
   InputBuffer input_;
+  std::size_t borrowed_ = 0;  // of the budget for bodies
   bool reading_ = false;      // a read is outstanding
   bool input_ended_ = false;  // no more will come
   std::coroutine_handle<> reader_;

@@ -227,6 +227,53 @@ TEST(Session, GivesUpAClaimWhoseClientHasGone) {
   EXPECT_EQ(ack->items[0].token, LeaseToken{17});
 }
 
+// Hands out a job whose payload memory has let go of; takes any acks.
+std::optional<engine::Answer> hands_out_without_payload(const engine::Request& request) {
+  core::ClaimReply claim;
+  claim.jobs.push_back({job_named("")});
+  claim.jobs.front().job.token = LeaseToken{17};
+  if (std::holds_alternative<engine::WaitingClaim>(request)) return core::Reply(std::move(claim));
+  core::ItemsReply acked;
+  acked.items.emplace_back();
+  if (std::holds_alternative<engine::Poll>(request)) {
+    engine::PollReply reply;
+    reply.acks = std::move(acked);
+    reply.claim = std::move(claim);
+    return reply;
+  }
+  return core::Reply(std::move(acked));
+}
+
+TEST(Session, AClaimWhosePayloadsCantBeReadIsGivenBack) {
+  TestServer server;
+  server.gateway.respond_with(hands_out_without_payload);
+  server.fail_reads();
+  TestClient client(server);
+  client.send(request("POST", "/v1/claim", kClaim));
+  EXPECT_EQ(client.receive().status, 503);
+  // With a poll the acks are answered all the same.
+  constexpr std::string_view kPoll =
+      R"({"acks":[{"id":"01890a5d-ac96-774b-bcce-b302099a8057","token":5,"outcome":"succeeded"}],)"
+      R"("claim":{"queues":["mail"]}})";
+  client.send(request("POST", "/v1/workers/w1/poll", kPoll));
+  const TestResponse polled = client.receive();
+  EXPECT_EQ(polled.status, 200);
+  EXPECT_NE(polled.body.find(R"("jobs":[])"), std::string::npos) << polled.body;
+  EXPECT_NE(polled.body.find(R"("status":200)"), std::string::npos) << polled.body;
+
+  const std::vector<engine::Request> requests = server.gateway.requests();
+  ASSERT_EQ(requests.size(), 4u);
+  for (const std::size_t given_back : {1, 3}) {
+    const auto* command = std::get_if<core::Command>(&requests[given_back]);
+    ASSERT_NE(command, nullptr);
+    const auto* ack = std::get_if<core::Ack>(command);
+    ASSERT_NE(ack, nullptr);
+    ASSERT_EQ(ack->items.size(), 1u);
+    EXPECT_EQ(ack->items[0].outcome, core::AckOutcome::kReleased);
+    EXPECT_EQ(ack->items[0].token, LeaseToken{17});
+  }
+}
+
 TEST(Session, SubmissionsOfAClientThatHasGoneRunToTheirEnd) {
   TestServer server;
   TestClient client(server);
@@ -275,6 +322,38 @@ TEST(Session, RefusesWhatTheEngineRefuses) {
   EXPECT_EQ(response.status, 503);
   EXPECT_NE(response.body.find("\"code\":\"draining\""), std::string::npos);
   EXPECT_EQ(response.headers.at("retry-after"), "5");
+}
+
+TEST(Session, LargeBodiesShareABudget) {
+  ServerOptions options;
+  options.bodies_bytes = 1'200'000;
+  TestServer server(options);
+  server.gateway.respond_with(submit_succeeds);
+  const std::string job =
+      R"({"type":"t","queue":"mail","payload":")" + std::string(900'000, 'x') + R"("})";
+  const std::string large = request("POST", "/v1/jobs", job);
+  TestClient first(server);
+  first.send(large.substr(0, large.size() - 1));  // its end is still to come
+  TestClient second(server);
+  TestResponse refused;
+  for (int i = 0; i < 100 && refused.status != 503; ++i) {  // until the first has come in
+    TestClient other(server);
+    other.send(large);
+    refused = other.receive();
+  }
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_EQ(refused.headers.at("retry-after"), "1");
+  EXPECT_NE(refused.body.find("overloaded"), std::string::npos);
+  second.send(request("POST", "/v1/jobs", kJob));
+  EXPECT_EQ(second.receive().status, 201);  // small ones are not counted
+
+  first.send(large.substr(large.size() - 1));
+  EXPECT_EQ(first.receive().status, 201);
+  // It rests: what it took is there for others, again and again.
+  for (int i = 0; i < 3; ++i) {
+    second.send(large);
+    EXPECT_EQ(second.receive().status, 201);
+  }
 }
 
 TEST(Session, ConnectionsAreCapped) {

@@ -68,6 +68,8 @@ class TestServer {
   FakeGateway gateway;
   std::uint16_t port() const;
   HttpServer& server() { return *server_; }
+  // From now on the tables can't be read. Not while a request is under way.
+  void fail_reads();
   // What becomes of a second server on this port.
   Status start_another(std::uint16_t port);
   // The status and problem code of every answer so far, as the log is told.

@@ -10,6 +10,7 @@
 #include <chrono>
 
 #include "store/memory/memory_store.h"
+#include "store/testing/failing_store.h"
 
 namespace millrace::http {
 namespace {
@@ -141,7 +142,8 @@ struct TestServer::Parts {
   explicit Parts(std::vector<TokenSettings> settings)
       : tokens(std::move(*TokenBook::make(std::move(settings)))) {}
   store::Store store = store::make_memory_store();
-  engine::Reads reads{*store.tables};
+  store::FailingTables tables{std::move(store.tables)};
+  engine::Reads reads{tables};
   engine::EventFeed feed{*store.journal, Seq{}};
   engine::Statistics statistics;
   TokenBook tokens;
@@ -181,6 +183,7 @@ Status TestServer::start_another(std::uint16_t port) {
 
 TestServer::~TestServer() = default;
 
+void TestServer::fail_reads() { parts_->tables.reads_fail = true; }
 std::uint16_t TestServer::port() const { return server_->port(); }
 
 std::vector<std::pair<int, std::string>> TestServer::log() const { return parts_->recorder.log(); }

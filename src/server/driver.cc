@@ -51,6 +51,7 @@ Driver::Driver(DriverOptions options, Parts parts, std::unique_ptr<engine::Shard
       liveness_(options_.liveness_file),
       memory_(options_.memory_bytes) {
   status_.figures = shard_->figures();
+  status_.memory_budget = options_.memory_bytes;
   journal_ = std::make_unique<JournalThread>(
       *parts_.store.journal,
       [this](store::AppendResult result, std::chrono::nanoseconds took) {
@@ -294,6 +295,7 @@ void Driver::publish(bool force) {
   {
     const MutexLock lock(status_mutex_);
     status_.figures = figures;
+    status_.memory_room = memory_room_;
     settled = drained && !std::exchange(status_.drained, true);
   }
   if (settled) parts_.on_settled();

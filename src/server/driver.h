@@ -55,6 +55,8 @@ struct DriverStatus {
   bool drained = false;          // all of that is done
   bool journal_failing = false;  // the last append did not succeed
   bool tables_failing = false;
+  std::uint64_t memory_budget = 0;  // bytes
+  engine::MemoryRoom memory_room{};
   std::optional<std::string> ended;  // the shard has stopped for good
   Duration wall_ahead{};             // of the shard's time; negative: behind
 };

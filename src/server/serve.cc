@@ -101,6 +101,9 @@ http::ServerOptions http_options(const Config& config) {
   options.limits = {.body_bytes = config.body_bytes,
                     .payload_bytes = config.payload_bytes,
                     .json_depth = config.json_depth};
+  // An eighth, but room for two of the largest.
+  options.bodies_bytes =
+      std::max<std::size_t>(memory_bytes(config) / 8, 2 * options.limits.body_bytes);
   options.head_limits = {.block_bytes = config.header_block_bytes,
                          .fields = config.headers,
                          .target_bytes = config.target_bytes};

@@ -144,9 +144,15 @@ Task<void> answer_item(Call& call, const core::ItemReply& reply, api::Include in
 
 Task<bool> await_projection(Call& call) {
   engine::Answer answer = co_await call.ask(engine::AwaitProjection{});
-  const bool done = std::holds_alternative<std::monostate>(answer);
-  if (!done) call.refuse(answer);
-  co_return done;
+  if (std::holds_alternative<std::monostate>(answer)) co_return true;
+  const auto* why = std::get_if<engine::Unavailable>(&answer);
+  if (why != nullptr && *why == engine::Unavailable::kStorage) {
+    call.refuse(ProblemCode::kStorageUnavailable,
+                "the tables do not hold yet what was acknowledged; come back later");
+  } else {
+    call.refuse(answer);
+  }
+  co_return false;
 }
 
 }  // namespace millrace::http
