@@ -355,15 +355,18 @@ def look(rig):
     it refuses; and what it said.
     """
     mark = len(rig.server.log)
+    served = False
     rig.server.spawn()
     try:
         harness.eventually(rig.server._ready, REFUSAL_TIMEOUT_S, what="a start or a refusal")
+        served = True
         jobs = rig.list_jobs()
         rig.server.kill()
         return jobs, ""
     except (AssertionError, OSError, ValueError, Trouble) as error:
         rig.note(f"no listing: {str(error)[-300:]}")
-        if rig.alive() and rig.server._ready():
+        # It may say by now that it is not ready: what it needs to write its tables is harmed.
+        if served and rig.alive():
             rig.server.kill()
             return str(error)[-300:], rig.server.log[mark:]
     try:
