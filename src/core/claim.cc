@@ -11,10 +11,13 @@ Reply Decider::operator()(const Claim& command) {
   claimed.worker = command.worker;
   std::vector<JobId> expired;
   std::uint64_t token = state_.facts.next_token;
-  for (auto name = command.queues.begin(); name != command.queues.end(); ++name) {
-    const QueueEntry* queue = state_.find_queue(name->view());
-    if (queue == nullptr || queue->paused || claimed.items.size() >= command.limit) continue;
-    if (std::find(command.queues.begin(), name, *name) != name) continue;  // named twice
+  std::vector<const QueueEntry*> seen;  // those that had jobs
+  for (const SharedBytes& name : command.queues) {
+    if (claimed.items.size() >= command.limit) break;
+    const QueueEntry* queue = state_.find_queue(name.view());
+    if (queue == nullptr || queue->paused || queue->ready.size() == 0) continue;
+    if (std::ranges::find(seen, queue) != seen.end()) continue;  // named twice
+    seen.push_back(queue);
     queue->ready.walk(command.types, [&](const ReadyKey& key) {
       if (claimed.items.size() >= command.limit) return false;
       const JobSlot& slot = state_.slots.at(key.slot);
