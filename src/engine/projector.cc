@@ -10,13 +10,16 @@ namespace {
 
 constexpr Duration kFirstBackoff{100};
 constexpr Duration kMaxBackoff{5'000};
+// A flush that took long is followed by a pause as many times as long: what changes meanwhile is
+// written together. The tables stay within a second of the journal.
+constexpr int kPauseShare = 3;
+constexpr Duration kMaxPause{700};
 
 }  // namespace
 
 bool Projector::should_take(Time now, Seq head, std::size_t unprojected) const {
   if (flush_ || head == projected_.seq) return false;
-  return forced_ || unprojected >= flush_jobs_ ||
-         (oldest_change_ && now - *oldest_change_ >= flush_after_);
+  return forced_ || unprojected >= flush_jobs_ || (oldest_change_ && now >= old_enough_at());
 }
 
 void Projector::take(std::unique_ptr<const core::Changes> changes, Seq head,
@@ -31,6 +34,7 @@ void Projector::take(std::unique_ptr<const core::Changes> changes, Seq head,
 std::optional<Flush> Projector::hand_out(Seq durable, Time now) {
   if (!flush_ || handed_out_ || flush_->to.seq > durable || now < retry_at_) return std::nullopt;
   handed_out_ = true;
+  handed_out_at_ = now;
   return flush_;
 }
 
@@ -47,6 +51,7 @@ bool Projector::done(const Status& status, Time now) {
   flush_.reset();
   failing_since_.reset();
   backoff_ = {};
+  pause_until_ = now + std::min(kMaxPause, kPauseShare * (now - handed_out_at_));
   return true;
 }
 
@@ -58,8 +63,12 @@ std::optional<Time> Projector::next_time(Time now, Seq head, Seq durable,
   }
   if (head == projected_.seq) return std::nullopt;
   if (should_take(now, head, unprojected)) return now;
-  if (oldest_change_) return *oldest_change_ + flush_after_;
+  if (oldest_change_) return old_enough_at();
   return std::nullopt;
+}
+
+Time Projector::old_enough_at() const {
+  return std::max(*oldest_change_ + flush_after_, pause_until_);
 }
 
 }  // namespace millrace::engine

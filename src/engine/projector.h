@@ -40,6 +40,8 @@ class Projector {
   std::optional<Time> failing_since() const { return failing_since_; }
 
  private:
+  Time old_enough_at() const;  // there is an oldest change
+
   const Duration flush_after_;
   const std::size_t flush_jobs_;
   store::Progress projected_;
@@ -47,6 +49,8 @@ class Projector {
   bool forced_ = false;
   std::optional<Flush> flush_;
   bool handed_out_ = false;
+  Time handed_out_at_{};
+  Time pause_until_{};
   std::optional<Time> failing_since_;
   Duration backoff_{};
   Time retry_at_{};

@@ -37,7 +37,8 @@ struct ShardOptions {
   std::size_t hard_max_unprojected = 4'000'000;
   // New jobs are refused when memory holds more bytes of payloads and results.
   std::uint64_t max_bytes_held = std::uint64_t{2} << 30;
-  // A flush starts when the oldest unprojected change is this old, or at `flush_jobs` changed jobs.
+  // A flush starts when the oldest unprojected change is this old (or later, up to 700 ms after a
+  // flush that took long), or at `flush_jobs` changed jobs.
   Duration flush_after{100};
   std::size_t flush_jobs = 20'000;
 };

@@ -64,6 +64,49 @@ TEST(Projection, GathersWhatChangesWithinATenthOfASecond) {
   EXPECT_EQ(world.shard().figures().projected, world.shard().figures().applied);
 }
 
+TEST(Projection, RestsAfterAFlushThatTookLong) {
+  MemoryWorld world;
+  world.pass(Duration{1'000});
+  const auto flush_taking = [&](int ms) {
+    const std::optional<Flush> flush = world.shard().next_flush(world.now);
+    ASSERT_TRUE(flush.has_value());
+    world.now += Duration{ms};
+    ASSERT_TRUE(world.store.tables->flush(*flush->changes, flush->from, flush->to));
+    world.shard().flush_done({}, world.now);
+  };
+  const auto rests_for = [&](const std::string& name) {
+    world.ask(World::enqueue(name));
+    world.run_unprojected();
+    const Time begin = world.now;
+    while (!world.shard().next_flush(world.now)) {
+      const auto wakeup = world.shard().next_wakeup();
+      EXPECT_TRUE(wakeup && *wakeup > world.now);
+      world.now = wakeup.value_or(world.now + Duration{10'000});
+    }
+    world.shard().flush_done(failure("for now"), world.now);
+    return (world.now - begin).count();
+  };
+  world.ask(World::enqueue("a"));
+  world.run_unprojected();
+  world.now += Duration{100};
+  flush_taking(20);
+  EXPECT_EQ(rests_for("b"), 100);  // a short one changes nothing
+  world.now += Duration{100};
+  flush_taking(80);
+  EXPECT_EQ(rests_for("c"), 240);
+  world.now += Duration{100};
+  flush_taking(5'000);
+  EXPECT_EQ(rests_for("d"), 700);
+  world.now += Duration{100};
+  flush_taking(5'000);
+  // Who asks does not wait for it.
+  world.ask(World::enqueue("e"));
+  world.run_unprojected();
+  world.ask(AwaitProjection{});
+  world.step();
+  EXPECT_TRUE(world.flush());
+}
+
 TEST(Projection, IsWaitedForByWhoAsks) {
   MemoryWorld world;
   world.pass(Duration{1'000});
