@@ -117,7 +117,7 @@ void run_on(std::string_view name, const BenchSetup& setup, Session& session,
       bench.fail(backlog.error());
     }
     // An own server's jobs go with its store.
-    if (!is_own_server) purge_queues(session, bench.queues);
+    if (!is_own_server && !setup.keep) purge_queues(session, bench.queues);
   });
 }
 

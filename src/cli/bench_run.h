@@ -28,6 +28,7 @@ struct BenchSetup {
   std::uint64_t backlog = 0;
   std::optional<sdk::Milliseconds> retention = sdk::Milliseconds{0};
   std::string data{};
+  bool keep = false;  // the jobs stay where they are
 };
 
 // Each adds one group of them to a command, its defaults named as they stand in `setup`.

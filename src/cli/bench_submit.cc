@@ -73,9 +73,11 @@ void add_bench_submit(CLI::App& bench, Session& session) {
   add_queues(command, options->setup);
   add_backlog(command, options->setup);
   add_own_server(command, options->setup);
+  command.add_flag("--keep", options->setup.keep,
+                   "Leave the jobs there, to fill a server (default: they are purged)");
   command.footer(
       "With --batch 1 each job is a POST /v1/jobs, else POST /v1/jobs/batch. Nobody claims them;\n"
-      "they are purged afterwards.\n\n"
+      "they are purged afterwards, unless with --keep.\n\n"
       "Examples:\n"
       "  millrace bench submit --connections 64\n"
       "  millrace bench submit --duration 30s --batch 1000 --connections 8\n"

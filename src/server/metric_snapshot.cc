@@ -101,7 +101,8 @@ void add_shard(FamilyList& out, const DriverStatus& status, Time now) {
       .value(number(figures.payload_bytes));
   out.gauge("memory_budget_bytes", "What the process may use: --memory.")
       .value(number(status.memory_budget));
-  out.gauge("memory_short", "1: payloads leave memory as soon as they can; 2: new jobs are refused.")
+  out.gauge("memory_short",
+            "1: payloads leave memory as soon as they can; 2: new jobs are refused.")
       .value(number(static_cast<int>(status.memory_room)));
   out.gauge("leases", "Live leases.").value(number(figures.live_leases));
   out.gauge("claims_waiting", "Claims in long poll.").value(number(figures.waiting_claims));

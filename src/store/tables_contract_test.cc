@@ -247,6 +247,27 @@ TEST_P(TablesContract, LoadsLiveJobsByOrdWithTheirPayload) {
   EXPECT_EQ(state.jobs, expected);
 }
 
+TEST_P(TablesContract, LoadsLiveJobsFromAmongFinishedOnes) {
+  std::vector<core::Job> jobs;
+  std::vector<std::uint64_t> live;
+  const auto add = [&](std::uint64_t ord, bool finished) {
+    jobs.push_back(make_job(ord));
+    if (finished) {
+      jobs.back().state = State::kSucceeded;
+      jobs.back().finished_at = time_from_ms(1);
+    } else {
+      live.push_back(ord);
+    }
+  };
+  // Every other one; hardly any; all; one far away.
+  for (std::uint64_t ord = 1; ord <= 100; ++ord) add(ord, ord % 2 == 0);
+  for (std::uint64_t ord = 101; ord <= 300; ++ord) add(ord, ord % 50 != 0);
+  for (std::uint64_t ord = 301; ord <= 400; ++ord) add(ord, false);
+  add(1'000'000, false);
+  flush(jobs);
+  EXPECT_EQ(loaded_ords(), live);
+}
+
 TEST_P(TablesContract, LoadsQueuesByName) {
   Arbitrary make(3);
   core::Changes changes;

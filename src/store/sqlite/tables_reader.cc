@@ -17,7 +17,8 @@ constexpr const char* kSelectQueues =
     "SELECT name, detail FROM queues WHERE detail IS NOT NULL ORDER BY name";
 constexpr const char* kSelectLiveOrds =
     "SELECT ord FROM jobs WHERE state = ?1 AND state <> 5 ORDER BY ord";
-constexpr const char* kSelectJob = "SELECT " MILLRACE_JOB_COLUMNS " FROM jobs WHERE ord = ?1";
+constexpr const char* kSelectRun =
+    "SELECT " MILLRACE_JOB_COLUMNS " FROM jobs WHERE ord BETWEEN ?1 AND ?2 ORDER BY ord";
 constexpr const char* kSelectKeys =
     "SELECT expires_at, key, body, job FROM keys WHERE expires_at > "
     "ifnull((SELECT keys_expired_until FROM progress), -9223372036854775808)";
@@ -124,12 +125,21 @@ Status TablesReader::load_jobs(StateVisitor& visitor) {
   }
   select_ords.reset();
   std::ranges::sort(ords);
-  Statement select(*database_, kSelectJob);
-  for (const std::int64_t ord : ords) {
-    if (!select.begin(ord).row()) return select.ok() ? damaged("jobs") : failure();
-    const auto job = rows_.read_whole(select);
-    if (!job) return std::unexpected(job.error());
-    visitor.job(*job);
+  Statement select(*database_, kSelectRun);
+  for (auto next = ords.begin(); next != ords.end();) {
+    // Neighbours in one sweep, over finished ones between them while those are the fewer.
+    auto end = next + 1;
+    while (end != ords.end() && *end - *next < 2 * (end - next + 1)) ++end;
+    select.begin(*next, *(end - 1));
+    while (select.row()) {
+      if (select.number(0) != *next) continue;
+      const auto job = rows_.read_whole(select);
+      if (!job) return std::unexpected(job.error());
+      visitor.job(*job);
+      ++next;
+    }
+    if (!select.ok()) return failure();
+    if (next != end) return damaged("jobs");
   }
   return {};
 }
