@@ -301,6 +301,9 @@ Shard::~Shard() = default;
 Result<std::unique_ptr<Shard>> Shard::recover(ShardOptions options, store::Store& store, Time now,
                                               std::optional<Time> alive_until,
                                               DurableObserver& observer) {
+  // First of all: what is read after it, nobody else adds to.
+  const Result<Epoch> taken = store.tables->take(epoch_after(Epoch{}, now));
+  if (!taken) return std::unexpected(taken.error());
   Result<Recovered> recovered = recover_state(options.shard, options.machine, store);
   if (!recovered) return std::unexpected(recovered.error());
   // The shard's clock never goes back, whatever the wall clock says.
@@ -310,7 +313,7 @@ Result<std::unique_ptr<Shard>> Shard::recover(ShardOptions options, store::Store
   // It may be earlier than the last row: that was decided while nothing could be committed.
   Duration gap = now - std::min(alive_until.value_or(last), now);
   if (mutated(Mutant::kLeasesExpiredAtRestart)) gap = Duration{0};
-  const Epoch epoch = epoch_after(recovered->last_epoch, now);
+  const Epoch epoch = std::max(epoch_after(recovered->last_epoch, now), *taken);
   auto impl =
       std::make_unique<Impl>(options, *store.tables, std::move(*recovered), epoch, now, observer);
   impl->begin_term(gap);

@@ -52,12 +52,14 @@ Result<Seq> trim_point(store::Journal& journal, Seq synced, Time now, EventReten
     if (!found) return std::unexpected(found.error());
     below = *found;
   }
+  const std::uint64_t rows = to_number(extent->newest) - oldest + 1;
   if (extent->bytes > retention.bytes) {
-    const std::uint64_t rows = to_number(extent->newest) - oldest + 1;
     const std::uint64_t mean = std::max<std::uint64_t>(extent->bytes / rows, 1);
     const std::uint64_t excess = (extent->bytes - retention.bytes) / mean;
     below = std::max(below, std::min(oldest + excess, end));
   }
+  const std::uint64_t most_rows = journal.most_rows();
+  if (rows > most_rows) below = std::max(below, std::min(oldest + (rows - most_rows), end));
   return Seq{below};
 }
 

@@ -69,8 +69,12 @@ class Journal {
   virtual Result<Extent> extent() = 0;
 
   // Deletes rows below `below`, never the newest; bounded work a call (about 10 ms): returns how
-  // many it deleted.
+  // many it deleted. A store that deletes them in larger pieces may keep some of them for longer.
   virtual Result<std::uint64_t> trim(Seq below) = 0;
+
+  // More rows than this are not to be kept, however young and small: there is no room for them. All
+  // but for ever where there is no such bound.
+  virtual std::uint64_t most_rows() const { return std::uint64_t{1} << 62; }
 };
 
 }  // namespace millrace::store

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "store/events.pb.h"
-#include "store/sqlite/row_codec.h"
+#include "store/row_codec.h"
 #include "store/testing/arbitrary.h"
 
 namespace millrace::store {

@@ -70,10 +70,17 @@ struct JobHistory {
 };
 
 // One caller at a time for flush and sync (the projection thread). Everything else may be called
-// from any thread, each call reading one consistent snapshot.
+// from any thread, each call reading one consistent snapshot; a list, a selection or a count may
+// instead look at each job once, at one instant after the other.
 class Tables {
  public:
   virtual ~Tables() = default;
+
+  // Begins a term of leadership: from its return on, whoever took these tables before can neither
+  // flush nor trim, and what is read is the last that they left. Returns the term's epoch, above
+  // all former ones and not below `at_least`. A store that only one process can have open has
+  // nothing to do here.
+  virtual Result<Epoch> take(Epoch at_least) { return at_least; }
 
   // Writes `changes` and moves the progress from `from` to `to` in one transaction, if it still
   // stands at `from`; else nothing is written and it is an error. Committed, not necessarily

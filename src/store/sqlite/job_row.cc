@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
-
-#include "store/sqlite/row_codec.h"
+#include "store/row_codec.h"
 
 namespace millrace::store {
 namespace {
@@ -28,17 +26,6 @@ enum Column : int {
 
 std::unexpected<Error> damaged(std::int64_t ord, std::string_view what) {
   return failure(fmt::format("jobs.db is damaged: job {}: {}", ord, what));
-}
-
-template <typename Bytes>
-std::string_view view_of(const Bytes& bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-template <typename Bytes>
-bool copy_from(std::string_view blob, Bytes& bytes) {
-  if (blob.size() != bytes.size()) return false;
-  std::memcpy(bytes.data(), blob.data(), blob.size());
-  return true;
 }
 
 }  // namespace
@@ -93,13 +80,6 @@ const SharedBytes& JobRowReader::shared_type(std::string_view type) {
   SharedBytes& recent = recent_types_[std::hash<std::string_view>()(type) % recent_types_.size()];
   if (recent.view() != type) recent = SharedBytes(type);
   return recent;
-}
-
-std::string_view to_blob(const JobId& id) { return view_of(id.bytes); }
-std::string_view to_blob(const Fingerprint& fingerprint) { return view_of(fingerprint.bytes); }
-bool read_blob(std::string_view blob, JobId& id) { return copy_from(blob, id.bytes); }
-bool read_blob(std::string_view blob, Fingerprint& fingerprint) {
-  return copy_from(blob, fingerprint.bytes);
 }
 
 }  // namespace millrace::store

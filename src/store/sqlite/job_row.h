@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "core/job.h"
+#include "store/blob.h"
 #include "store/sqlite/database.h"
 #include "store/sqlite/queue_ids.h"
 
@@ -37,11 +38,5 @@ class JobRowReader {
   SharedBytes last_queue_name_;
   std::array<SharedBytes, 64> recent_types_;
 };
-
-std::string_view to_blob(const JobId& id);
-std::string_view to_blob(const Fingerprint& fingerprint);
-// False: not 16 bytes.
-bool read_blob(std::string_view blob, JobId& id);
-bool read_blob(std::string_view blob, Fingerprint& fingerprint);
 
 }  // namespace millrace::store

@@ -22,12 +22,6 @@ constexpr const char* kSelectBytes = "SELECT ifnull(sum(length(body)), 0) FROM j
 constexpr std::size_t kRowsALock = 64;
 constexpr std::size_t kBytesALock = 8 * 1024 * 1024;
 
-std::uint64_t big_endian(std::string_view bytes) {
-  std::uint64_t value = 0;
-  for (const char byte : bytes) value = (value << 8) | static_cast<std::uint8_t>(byte);
-  return value;
-}
-
 // A statement that has not come to its end keeps its snapshot whatever its transaction does, and
 // the next read on the connection would see that old one. So each is reset when its read is over.
 class ResetAtEnd {
@@ -57,20 +51,6 @@ Result<JournalRow> current_row(const Statement& select) {
   row.checksum = *checksum;
   row.body = select.bytes(4);
   return row;
-}
-
-std::string to_blob(const Checksum& checksum) {
-  std::string blob(16, '\0');
-  for (std::size_t i = 0; i < 8; ++i) {
-    blob[i] = static_cast<char>(checksum.high >> (56 - 8 * i));
-    blob[8 + i] = static_cast<char>(checksum.low >> (56 - 8 * i));
-  }
-  return blob;
-}
-
-Result<Checksum> checksum_from(std::string_view blob) {
-  if (blob.size() != 16) return failure("not a checksum");
-  return Checksum{big_endian(blob.substr(0, 8)), big_endian(blob.substr(8))};
 }
 
 JournalRows::JournalRows(std::unique_ptr<Database> database)

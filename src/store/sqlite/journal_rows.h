@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "store/blob.h"
 #include "store/journal.h"
 #include "store/journal_check.h"
 #include "store/sqlite/database.h"
@@ -39,8 +40,5 @@ class JournalRows {
 
 // Of a SELECT of seq, epoch, predecessor, checksum and body. Not checked.
 Result<JournalRow> current_row(const Statement& select);
-
-std::string to_blob(const Checksum& checksum);
-Result<Checksum> checksum_from(std::string_view blob);
 
 }  // namespace millrace::store

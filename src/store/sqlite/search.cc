@@ -1,9 +1,9 @@
 #include "store/sqlite/search.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 
+#include "store/job_filter_facts.h"
 #include "store/job_match.h"
 
 namespace millrace::store {
@@ -32,34 +32,6 @@ constexpr const char* kAll = "SELECT ord FROM jobs WHERE ord BETWEEN ?1 AND ?2 O
 constexpr std::size_t kMaxStreams = 64;
 // How often the clock is read: every so many jobs looked at.
 constexpr std::uint32_t kJobsALook = 64;
-
-using States = std::array<bool, core::kStateCount>;
-
-States states_of(const core::JobFilter& filter) {
-  States states;
-  states.fill(true);
-  for (const Condition& condition : filter.conditions) {
-    if (condition.field != JobField::kState) continue;
-    core::Job job;
-    for (std::size_t i = 0; i < states.size(); ++i) {
-      job.state = static_cast<core::State>(i);
-      states[i] = states[i] && matches(condition, job);
-    }
-  }
-  return states;
-}
-
-bool is_plain(const Condition& condition, JobField field) {
-  return condition.field == field && condition.comparison == Comparison::kEqual &&
-         !condition.negated;
-}
-
-const Condition* find_plain(const core::JobFilter& filter, JobField field) {
-  for (const Condition& condition : filter.conditions) {
-    if (is_plain(condition, field)) return &condition;
-  }
-  return nullptr;
-}
 
 }  // namespace
 
@@ -159,20 +131,18 @@ Status Search::open_streams(const core::JobFilter& filter, Plan& plan) {
     }
     return {};
   }
-  const States states = states_of(filter);
-  const auto wanted = static_cast<std::size_t>(std::ranges::count(states, true));
+  const std::vector<core::State> states = states_of(filter);
   if (const Condition* by_queue = find_plain(filter, JobField::kQueue)) {
     const auto queues = queues_.select([&](std::string_view name) {
       return std::ranges::any_of(by_queue->values, [&](const std::string& pattern) {
         return matches_pattern(pattern, name);
       });
     });
-    if (queues.size() * wanted <= kMaxStreams) {
+    if (queues.size() * states.size() <= kMaxStreams) {
       plan.answered = by_queue;
       plan.states_answered = true;
       for (const std::int64_t queue : queues) {
-        for (std::size_t state = 0; state < states.size(); ++state) {
-          if (!states[state]) continue;
+        for (const core::State state : states) {
           Status done = open_stream(plan, kByQueue, queue, static_cast<std::int64_t>(state));
           if (!done) return done;
         }
@@ -180,10 +150,9 @@ Status Search::open_streams(const core::JobFilter& filter, Plan& plan) {
       return {};
     }
   }
-  if (states[static_cast<std::size_t>(core::State::kSucceeded)]) return open_stream(plan, kAll);
+  if (std::ranges::count(states, core::State::kSucceeded) > 0) return open_stream(plan, kAll);
   plan.states_answered = true;
-  for (std::size_t state = 0; state < states.size(); ++state) {
-    if (!states[state]) continue;
+  for (const core::State state : states) {
     Status done = open_stream(plan, kByState, static_cast<std::int64_t>(state));
     if (!done) return done;
   }

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "core/limits.h"
+#include "store/row_codec.h"
 #include "store/sqlite/journal_rows.h"
-#include "store/sqlite/row_codec.h"
 
 namespace millrace::store {
 namespace {

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "core/limits.h"
+#include "store/row_codec.h"
 #include "store/sqlite/job_row.h"
 #include "store/sqlite/journal_rows.h"
-#include "store/sqlite/row_codec.h"
 
 namespace millrace::store {
 namespace {

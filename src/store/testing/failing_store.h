@@ -48,6 +48,7 @@ class FailingTables final : public Tables {
   bool history_fails = false;
   int fetches = 0;
 
+  Result<Epoch> take(Epoch at_least) override { return real_->take(at_least); }
   Status flush(const core::Changes& changes, Seq from, const Progress& to) override {
     return real_->flush(changes, from, to);
   }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -12,12 +13,14 @@
 
 #include "store/journal_check.h"
 #include "store/memory/memory_store.h"
+#include "store/postgres/postgres_store.h"
 #include "store/sqlite/sqlite_store.h"
+#include "store/testing/postgres_cluster.h"
 #include "store/testing/temporary_directory.h"
 
 namespace millrace::store {
 
-enum class StoreKind : std::uint8_t { kMemory, kSqlite };
+enum class StoreKind : std::uint8_t { kMemory, kSqlite, kPostgres };
 
 // With a clock that stands still: no search runs out of time.
 inline SqliteOptions sqlite_options(const std::string& directory) {
@@ -31,35 +34,81 @@ inline Store open_sqlite(const std::string& directory) {
   return std::move(*opened);
 }
 
+// The same clock; tables of the journal so small that trimming is exact.
+inline PostgresOptions postgres_options(const std::string& url) {
+  return {.url = url,
+          .clock = [] { return std::chrono::steady_clock::time_point(); },
+          .rows_a_table = 1,
+          .trim_age = std::chrono::milliseconds{0}};
+}
+
+inline Store open_postgres(const std::string& url) {
+  auto opened = open_postgres_store(postgres_options(url));
+  if (!opened) ADD_FAILURE() << opened.error().message;
+  MILLRACE_CHECK(opened.has_value());
+  return std::move(*opened);
+}
+
+// A database with a new store, copied from one that was made once: that is faster.
+inline std::string new_postgres_store() {
+  PostgresCluster& cluster = PostgresCluster::shared();
+  static const std::string made = [&] {
+    const std::string url = cluster.new_database();
+    open_postgres(url);
+    return url.substr(url.rfind('/') + 1);
+  }();
+  return cluster.new_database(made);
+}
+
 class StoreContract : public ::testing::TestWithParam<StoreKind> {
  protected:
-  StoreContract()
-      : store(GetParam() == StoreKind::kMemory ? make_memory_store()
-                                               : open_sqlite(directory_.path())) {}
+  StoreContract() {
+    if (GetParam() == StoreKind::kPostgres) url_ = new_postgres_store();
+    store = open();
+  }
+  ~StoreContract() override {
+    store = Store();
+    if (!url_.empty()) PostgresCluster::shared().drop_database(url_);
+  }
 
   // What lasts is still there afterwards.
   void reopen() {
     if (GetParam() == StoreKind::kMemory) return;
     store = Store();
-    store = open_sqlite(directory_.path());
+    store = open();
   }
   Journal& journal() { return *store.journal; }
   Tables& tables() { return *store.tables; }
 
  private:
+  Store open() const {
+    switch (GetParam()) {
+      case StoreKind::kMemory:
+        return make_memory_store();
+      case StoreKind::kSqlite:
+        return open_sqlite(directory_.path());
+      case StoreKind::kPostgres:
+        return open_postgres(url_);
+    }
+    return {};
+  }
+
   TemporaryDirectory directory_;
+  std::string url_;
 
  protected:
   Store store;
 };
 
 inline std::string kind_name(const ::testing::TestParamInfo<StoreKind>& info) {
-  return info.param == StoreKind::kMemory ? "Memory" : "Sqlite";
+  constexpr std::array kNames = {"Memory", "Sqlite", "Postgres"};
+  return kNames[static_cast<std::size_t>(info.param)];
 }
 
-#define MILLRACE_EVERY_STORE(suite)           \
-  INSTANTIATE_TEST_SUITE_P(EveryStore, suite, \
-                           ::testing::Values(StoreKind::kMemory, StoreKind::kSqlite), kind_name)
+#define MILLRACE_EVERY_STORE(suite) \
+  INSTANTIATE_TEST_SUITE_P(         \
+      EveryStore, suite,            \
+      ::testing::Values(StoreKind::kMemory, StoreKind::kSqlite, StoreKind::kPostgres), kind_name)
 
 inline JournalRow make_row(std::uint64_t seq, const Checksum& predecessor, std::string_view body,
                            std::uint64_t epoch = 1) {

@@ -1,4 +1,4 @@
-// The blobs of jobs.db: values as messages and back. An error names no row: the caller does.
+// The blobs of the tables: values as messages and back. An error names no row: the caller does.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,0 +1,22 @@
+// Ids and checksums as the bytes that columns hold.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "store/journal.h"
+
+namespace millrace::store {
+
+std::string_view to_blob(const JobId& id);
+std::string_view to_blob(const Fingerprint& fingerprint);
+// False: not 16 bytes.
+bool read_blob(std::string_view blob, JobId& id);
+bool read_blob(std::string_view blob, Fingerprint& fingerprint);
+
+std::string to_blob(const Checksum& checksum);
+Result<Checksum> checksum_from(std::string_view blob);
+
+}  // namespace millrace::store

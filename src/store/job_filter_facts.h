@@ -1,0 +1,16 @@
+// What a filter says about a job that an index can use.
+#pragma once
+
+#include <vector>
+
+#include "core/job_filter.h"
+
+namespace millrace::store {
+
+// The states that the filter allows, in their order.
+std::vector<core::State> states_of(const core::JobFilter& filter);
+
+// A condition that demands one of its values of `field`; null: there is none.
+const core::Condition* find_plain(const core::JobFilter& filter, core::JobField field);
+
+}  // namespace millrace::store

@@ -1,0 +1,105 @@
+#include "store/postgres/connection_pool.h"
+
+#include <utility>
+
+#include "base/check.h"
+
+namespace millrace::store {
+namespace {
+
+// Every session of Millrace's is named so, and goes on with its process's own word.
+constexpr std::string_view kApplicationPrefix = "millrace ";
+
+constexpr const char* kEndBlockers =
+    "SELECT blocker.application_name, pg_terminate_backend(blocker.pid) "
+    "FROM pg_stat_activity AS blocked, unnest(pg_blocking_pids(blocked.pid)) AS by(pid) "
+    "JOIN pg_stat_activity AS blocker USING (pid) "
+    "WHERE blocked.datname = current_database() AND blocked.application_name = $1 "
+    "AND blocked.wait_event_type = 'Lock' AND starts_with(blocker.application_name, $2) "
+    "AND blocker.datname = current_database()";
+
+}  // namespace
+
+ConnectionPool::ConnectionPool(std::string url, std::string instance, SteadyClock clock, Logger log)
+    : options_{std::move(url), std::string(kApplicationPrefix) + instance, std::move(clock)},
+      log_(std::move(log)) {}
+
+ConnectionPool::~ConnectionPool() {
+  const MutexLock lock(mutex_);
+  MILLRACE_CHECK(busy_ == 0);
+}
+
+ConnectionPool::Owned ConnectionPool::take(Use use) {
+  constexpr std::size_t kMostBusy = kMostConnections - kReserve;
+  const MutexLock lock(mutex_);
+  while (busy_ == kMostBusy || (use == Use::kReading && reading_ == kMostReading)) {
+    changed_.wait(mutex_);
+  }
+  ++busy_;
+  if (use == Use::kReading) ++reading_;
+  while (!idle_.empty()) {
+    Owned connection = std::move(idle_.back());
+    idle_.pop_back();
+    if (connection->alive()) return connection;
+  }
+  return nullptr;
+}
+
+void ConnectionPool::give_back(Use use, Owned connection) {
+  {
+    const MutexLock lock(mutex_);
+    --busy_;
+    if (use == Use::kReading) --reading_;
+    if (connection != nullptr && connection->usable()) idle_.push_back(std::move(connection));
+  }
+  changed_.notify_all();
+}
+
+template <typename Run>
+std::expected<SqlReplies, SqlFailure> ConnectionPool::with_connection(Use use, Run run) {
+  Owned connection = take(use);
+  std::expected<SqlReplies, SqlFailure> replies;
+  if (connection == nullptr) {
+    auto opened = Connection::open(options_);
+    if (opened) {
+      connection = std::move(*opened);
+    } else {
+      replies = std::unexpected(std::move(opened.error()));
+    }
+  }
+  if (connection != nullptr) replies = run(*connection);
+  give_back(use, std::move(connection));
+  return replies;
+}
+
+std::expected<SqlReplies, SqlFailure> ConnectionPool::run(Use use, const SqlMessage& message) {
+  return with_connection(use, [&](Connection& connection) { return connection.run(message); });
+}
+
+std::expected<SqlReplies, SqlFailure> ConnectionPool::run_script(const std::string& sql,
+                                                                 SqlLimits limits) {
+  return with_connection(
+      Use::kWriting, [&](Connection& connection) { return connection.run_script(sql, limits); });
+}
+
+void ConnectionPool::end_blockers() {
+  SqlMessage message({});
+  message.add(kEndBlockers,
+              std::move(Parameters().text(options_.application_name).text(kApplicationPrefix)));
+  const MutexLock lock(reserve_mutex_);
+  auto connection = Connection::open(options_);
+  if (!connection) return;
+  const auto replies = (*connection)->run(message);
+  if (!replies) {
+    log_.warn("sessions that hold a lock can't be looked for",
+              {{"reason", replies.error().message}});
+    return;
+  }
+  const SqlResult& ended = replies->results.front();
+  for (int row = 0; row < ended.rows(); ++row) {
+    log_.warn("a session that held a lock for a second was ended",
+              {{"session", ended.row(row).bytes(0)}, {"ended", ended.row(row).truth(1)}});
+  }
+}
+
+}  // namespace millrace::store

@@ -1,0 +1,61 @@
+// A node's connections to PostgreSQL, at most eight of them, shared by its shards: whoever has a
+// transaction to run gets one for as long as that takes.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/mutex.h"
+#include "store/postgres/connection.h"
+
+namespace millrace::store {
+
+// Any thread. Nobody may be in run() when it goes.
+class ConnectionPool {
+ public:
+  static constexpr std::size_t kMostConnections = 8;
+  // Kept free for whoever must end what the others wait for.
+  static constexpr std::size_t kReserve = 1;
+  // Of the others, for reading: searches never keep an append waiting.
+  static constexpr std::size_t kMostReading = 3;
+
+  // What the transaction is for.
+  enum class Use : std::uint8_t { kWriting, kReading };
+
+  // `instance`: a word of this process's own, to tell its sessions from another's.
+  ConnectionPool(std::string url, std::string instance, SteadyClock clock, Logger log);
+  ~ConnectionPool();
+
+  std::expected<SqlReplies, SqlFailure> run(Use use, const SqlMessage& message);
+  std::expected<SqlReplies, SqlFailure> run_script(const std::string& sql, SqlLimits limits);
+
+  // Ends those sessions of Millrace's on this database that keep a session of this process's
+  // waiting for a lock: a leader that was deposed while a transaction of its was open, or this
+  // process itself, on a connection that it has lost.
+  void end_blockers();
+
+  std::chrono::steady_clock::time_point now() const { return options_.clock(); }
+  const Logger& log() const { return log_; }
+
+ private:
+  using Owned = std::unique_ptr<Connection>;
+  template <typename Run>
+  std::expected<SqlReplies, SqlFailure> with_connection(Use use, Run run);
+  Owned take(Use use);  // null: a new one is to be opened
+  void give_back(Use use, Owned connection);
+
+  const Connection::Options options_;
+  const Logger log_;
+  Mutex mutex_;
+  WaitCondition changed_;
+  std::vector<Owned> idle_ MILLRACE_GUARDED_BY(mutex_);
+  std::size_t busy_ MILLRACE_GUARDED_BY(mutex_) = 0;
+  std::size_t reading_ MILLRACE_GUARDED_BY(mutex_) = 0;
+  Mutex reserve_mutex_;  // one at a time ends blockers
+};
+
+}  // namespace millrace::store

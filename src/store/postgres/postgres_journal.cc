@@ -1,0 +1,344 @@
+#include "store/postgres/postgres_journal.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "store/blob.h"
+#include "store/journal_check.h"
+#include "store/postgres/schema.h"
+
+namespace millrace::store {
+namespace {
+
+using std::chrono_literals::operator""ms;
+using Use = ConnectionPool::Use;
+
+// The predecessor is the newest row of its table, and has the checksum that the leader knows.
+constexpr const char* kInsert =
+    "INSERT INTO {0}(seq, epoch, predecessor, checksum, body) "
+    "SELECT $1, $2, $3, $4, $5 FROM {1} AS before "
+    "WHERE before.seq = $1 - 1 AND before.checksum = $3 "
+    "AND NOT EXISTS (SELECT FROM {1} AS newer WHERE newer.seq >= $1) "
+    "ON CONFLICT DO NOTHING RETURNING current_setting('synchronous_commit')";
+constexpr const char* kInsertFirst =
+    "INSERT INTO {0}(seq, epoch, predecessor, checksum, body) "
+    "SELECT $1, $2, $3, $4, $5 WHERE NOT EXISTS ({1}) "
+    "ON CONFLICT DO NOTHING RETURNING current_setting('synchronous_commit')";
+// Why nothing was inserted. Where the same row stands already it is written once more: its first
+// commit may never have been heard of by a standby, and this one's waits for all before it.
+constexpr const char* kTouch =
+    "UPDATE {0} SET epoch = epoch WHERE seq = $1 AND epoch = $2 AND checksum = $3 "
+    "RETURNING current_setting('synchronous_commit')";
+constexpr const char* kLook =
+    "SELECT EXISTS (SELECT FROM {0} WHERE seq = $1), "
+    "EXISTS (SELECT FROM {1} WHERE seq = $1 - 1 AND checksum = $2) "
+    "AND NOT EXISTS (SELECT FROM {1} WHERE seq >= $1)";
+constexpr const char* kSelectRows =
+    "SELECT seq, epoch, predecessor, checksum, body FROM {} WHERE seq >= $1 AND seq < $2 "
+    "ORDER BY seq LIMIT $3";
+constexpr const char* kSelectChecksum = "SELECT checksum FROM {} WHERE seq = $1";
+constexpr const char* kSelectBlock =
+    "SELECT min(seq), max(seq) FROM {} WHERE seq >= $1 AND seq < $2";
+constexpr const char* kWeighBlock =
+    "SELECT coalesce(sum(octet_length(body)), 0)::bigint FROM {} WHERE seq >= $1 AND seq < $2";
+// TRUNCATE can't be undone by the rows it meets: so what it rests on is looked at again under its
+// lock, in the same transaction. 55P03: somebody reads, another time will do.
+constexpr const char* kTruncate = R"sql(DO $$
+DECLARE newest record;
+BEGIN
+  PERFORM set_config('lock_timeout', '200ms', true), set_config('statement_timeout', '5s', true);
+  PERFORM millrace.require(count(*) = 1, 'another leader has the shard') FROM
+    (SELECT FROM millrace.shards WHERE shard = {0} AND epoch = {1} FOR SHARE) AS held;
+  LOCK TABLE {2} IN ACCESS EXCLUSIVE MODE;
+  SELECT seq, at INTO newest FROM {2} ORDER BY seq DESC LIMIT 1;
+  PERFORM millrace.require(newest.seq = {3}, 'the table has newer rows');
+  PERFORM millrace.require(newest.at <= clock_timestamp() - interval '{4} milliseconds',
+                           'the table is too young');
+  TRUNCATE {2};
+END $$)sql";
+
+constexpr SqlLimits kAppendLimits{.lock = 5'000ms, .statement = 10'000ms, .silence = 15'000ms};
+constexpr SqlLimits kTrimLimits{.lock = 200ms, .statement = 5'000ms, .silence = 15'000ms};
+// The first piece of a read is small: many want one row only.
+constexpr std::uint64_t kFirstPiece = 1;
+constexpr std::uint64_t kLargestPiece = 64;
+
+AppendResult fenced(std::string message) { return {AppendOutcome::kFenced, std::move(message)}; }
+
+Result<JournalRow> current_row(std::uint32_t shard, const SqlRow& row) {
+  JournalRow read;
+  read.seq = Seq{static_cast<std::uint64_t>(row.number(0))};
+  read.epoch = Epoch{static_cast<std::uint64_t>(row.number(1))};
+  const auto predecessor = checksum_from(row.bytes(2));
+  const auto checksum = checksum_from(row.bytes(3));
+  if (!predecessor || !checksum) {
+    return failure(
+        fmt::format("journal damaged: shard {}, row {}: no checksum", shard, to_number(read.seq)));
+  }
+  read.predecessor = *predecessor;
+  read.checksum = *checksum;
+  read.body = row.bytes(4);
+  return read;
+}
+
+}  // namespace
+
+PostgresJournal::PostgresJournal(std::shared_ptr<PostgresShard> shard) : shard_(std::move(shard)) {}
+
+std::string PostgresJournal::table_of(std::uint64_t seq) const {
+  return fmt::format("millrace.journal_{}_{}", shard_->shard, block_of(seq) % kJournalTables);
+}
+
+std::uint64_t PostgresJournal::most_rows() const {
+  // The newest rows' table, and one that is being emptied, are no room for older ones.
+  return (kJournalTables - 2) * shard_->rows_a_table;
+}
+
+// --- Appending
+
+std::string PostgresJournal::insert_sql(std::uint64_t seq) const {
+  if (seq > 1) return fmt::format(fmt::runtime(kInsert), table_of(seq), table_of(seq - 1));
+  std::string any_row;
+  for (std::uint64_t table = 0; table < kJournalTables; ++table) {
+    any_row += fmt::format("{}SELECT FROM millrace.journal_{}_{}", table == 0 ? "" : " UNION ALL ",
+                           shard_->shard, table);
+  }
+  return fmt::format(fmt::runtime(kInsertFirst), table_of(seq), any_row);
+}
+
+AppendResult PostgresJournal::append(const JournalRow& row) {
+  const std::uint64_t seq = to_number(row.seq);
+  SqlMessage message = impatient(*shard_->pool, kAppendLimits);
+  message.add(insert_sql(seq),
+              std::move(Parameters()
+                            .number(static_cast<std::int64_t>(seq))
+                            .number(static_cast<std::int64_t>(to_number(row.epoch)))
+                            .bytes(to_blob(row.predecessor))
+                            .bytes(to_blob(row.checksum))
+                            .large_bytes(row.body)));
+  const auto replies = shard_->pool->run(Use::kWriting, message);
+  if (!replies) return failed(replies.error());
+  const SqlResult& inserted = replies->results.front();
+  if (inserted.rows() == 0) return settle(row);
+  return committed(*replies, inserted.row(0).bytes(0));
+}
+
+AppendResult PostgresJournal::settle(const JournalRow& row) {
+  const std::uint64_t seq = to_number(row.seq);
+  SqlMessage message = impatient(*shard_->pool, kAppendLimits);
+  message.add(fmt::format(fmt::runtime(kTouch), table_of(seq)),
+              std::move(Parameters()
+                            .number(static_cast<std::int64_t>(seq))
+                            .number(static_cast<std::int64_t>(to_number(row.epoch)))
+                            .bytes(to_blob(row.checksum))));
+  message.add(
+      fmt::format(fmt::runtime(kLook), table_of(seq), table_of(seq - 1)),
+      std::move(
+          Parameters().number(static_cast<std::int64_t>(seq)).bytes(to_blob(row.predecessor))));
+  const auto replies = shard_->pool->run(Use::kWriting, message);
+  if (!replies) return failed(replies.error());
+  const SqlResult& touched = replies->results[0];
+  if (touched.rows() == 1) return committed(*replies, touched.row(0).bytes(0));
+  const SqlRow look = replies->results[1].row(0);
+  if (look.truth(0)) return fenced(fmt::format("another row {} stands in the journal", seq));
+  if (seq == 1) return fenced("the journal has rows already");
+  if (!look.truth(1)) {
+    return fenced(fmt::format("row {} has another predecessor, or none", seq));
+  }
+  // An append of this place came to its end between the two looks.
+  return {AppendOutcome::kUnknown, fmt::format("row {} could not be seen", seq)};
+}
+
+AppendResult PostgresJournal::committed(const SqlReplies& replies, std::string_view setting) const {
+  if (rank_of_synchronous_commit(setting) <
+      rank_of_synchronous_commit(shard_->synchronous_commit)) {
+    return {AppendOutcome::kBroken,
+            fmt::format("synchronous_commit is {} by now, and was {} at the start: what is "
+                        "committed may be lost. Set it back, or start the server again",
+                        setting, shard_->synchronous_commit)};
+  }
+  // The wait for a synchronous standby was cancelled: the row stands here, and perhaps only here.
+  if (!replies.warning.empty()) return {AppendOutcome::kUnknown, replies.warning};
+  return {AppendOutcome::kDurable, {}};
+}
+
+AppendResult PostgresJournal::failed(const SqlFailure& failed) const {
+  return {append_outcome(failed), to_error(failed).error().message};
+}
+
+// --- Reading
+
+Status PostgresJournal::read(Seq from, const std::function<bool(const JournalRow&)>& visit) {
+  from = std::max(from, Seq{1});
+  ChainCheck chain(shard_->shard, from);
+  std::vector<JournalRow> rows;
+  for (std::uint64_t piece = kFirstPiece;; piece = std::min(piece * 2, kLargestPiece)) {
+    rows.clear();
+    const bool first = chain.expected() == from;
+    if (Status read = read_some(chain, first, piece, rows); !read) return read;
+    if (first && (rows.empty() || rows.front().seq != from)) {
+      const auto range = extent();
+      if (!range) return std::unexpected(range.error());
+      if (Status checked = check_range(shard_->shard, from, *range); !checked) return checked;
+    }
+    if (rows.empty()) return {};
+    for (const JournalRow& row : rows) {
+      if (Status checked = chain.check(row); !checked) return checked;
+      if (!visit(row)) return {};
+    }
+  }
+}
+
+Status PostgresJournal::read_some(ChainCheck& chain, bool first, std::uint64_t limit,
+                                  std::vector<JournalRow>& rows) {
+  // Bodies of a piece together; one row is always read.
+  constexpr std::size_t kPieceBytes = 8 * 1024 * 1024;
+  const std::uint64_t from = to_number(chain.expected());
+  const std::uint64_t end = (block_of(from) + 1) * shard_->rows_a_table;
+  Status status;
+  std::size_t bytes = 0;
+  SqlMessage message({});
+  // What the first row must continue.
+  if (first) {
+    message.add(fmt::format(fmt::runtime(kSelectChecksum), table_of(from - 1)),
+                std::move(Parameters().number(static_cast<std::int64_t>(from) - 1)));
+  }
+  message.add(fmt::format(fmt::runtime(kSelectRows), table_of(from)),
+              std::move(Parameters()
+                            .number(static_cast<std::int64_t>(from))
+                            .number(static_cast<std::int64_t>(end))
+                            .number(static_cast<std::int64_t>(limit))),
+              [&](const SqlRow& row) {
+                auto read = current_row(shard_->shard, row);
+                if (!read) {
+                  status = std::unexpected(read.error());
+                  return false;
+                }
+                bytes += read->body.size();
+                rows.push_back(std::move(*read));
+                return bytes < kPieceBytes;
+              });
+  const auto replies = shard_->pool->run(Use::kReading, message);
+  if (!replies) return to_error(replies.error());
+  if (first && replies->results.front().rows() == 1) {
+    const auto checksum = checksum_from(replies->results.front().row(0).bytes(0));
+    if (!checksum) return std::unexpected(checksum.error());
+    chain.set_predecessor(*checksum);
+  }
+  return status;
+}
+
+// --- Measuring
+
+Result<std::vector<std::uint64_t>> PostgresJournal::newest_rows() {
+  std::string sql;
+  for (std::uint64_t table = 0; table < kJournalTables; ++table) {
+    sql += fmt::format("{}SELECT coalesce(max(seq), 0) FROM millrace.journal_{}_{}",
+                       table == 0 ? "" : " UNION ALL ", shard_->shard, table);
+  }
+  SqlMessage message({});
+  message.add(std::move(sql));
+  const auto replies = shard_->pool->run(Use::kReading, message);
+  if (!replies) return to_error(replies.error());
+  std::vector<std::uint64_t> newest;
+  for (int row = 0; row < replies->results.front().rows(); ++row) {
+    newest.push_back(static_cast<std::uint64_t>(replies->results.front().row(row).number(0)));
+  }
+  return newest;
+}
+
+// Block by block backwards, as far as they join without a gap: once round the ring at a time, and
+// further where tables were appended to again before they could be emptied.
+Result<std::uint64_t> PostgresJournal::oldest_row(std::uint64_t newest) {
+  std::uint64_t oldest = newest + 1;
+  while (oldest > 1) {
+    SqlMessage message({});
+    const Block last = block_of(oldest - 1);
+    const Block first = last - std::min(last, kJournalTables - 1);
+    for (Block block = last + 1; block-- > first;) {
+      const auto begin = static_cast<std::int64_t>(block * shard_->rows_a_table);
+      const auto end = static_cast<std::int64_t>((block + 1) * shard_->rows_a_table);
+      message.add(fmt::format(fmt::runtime(kSelectBlock), table_of(block * shard_->rows_a_table)),
+                  std::move(Parameters().number(begin).number(end)));
+    }
+    const auto replies = shard_->pool->run(Use::kReading, message);
+    if (!replies) return to_error(replies.error());
+    for (const SqlResult& result : replies->results) {
+      const SqlRow row = result.row(0);
+      const auto end = row.maybe_number(1);
+      if (!end || static_cast<std::uint64_t>(*end) + 1 < oldest) return oldest;
+      oldest = static_cast<std::uint64_t>(row.number(0));
+      if (oldest % shard_->rows_a_table != 0) return oldest;
+    }
+  }
+  return oldest;
+}
+
+Result<std::uint64_t> PostgresJournal::bytes_between(std::uint64_t oldest, std::uint64_t newest) {
+  const MutexLock lock(mutex_);
+  std::erase_if(weighed_, [&](const auto& entry) { return entry.first < block_of(oldest); });
+  std::uint64_t bytes = 0;
+  for (Block block = block_of(oldest); block <= block_of(newest); ++block) {
+    const std::uint64_t from = std::max(oldest, block * shard_->rows_a_table);
+    const std::uint64_t until = std::min(newest + 1, (block + 1) * shard_->rows_a_table);
+    Weighed& weighed = weighed_[block];
+    if (weighed.from != from || weighed.until > until) weighed = {0, from, from};
+    if (weighed.until < until) {
+      SqlMessage message({});
+      message.add(fmt::format(fmt::runtime(kWeighBlock), table_of(from)),
+                  std::move(Parameters()
+                                .number(static_cast<std::int64_t>(weighed.until))
+                                .number(static_cast<std::int64_t>(until))));
+      const auto replies = shard_->pool->run(Use::kReading, message);
+      if (!replies) return to_error(replies.error());
+      weighed.bytes += static_cast<std::uint64_t>(replies->results.front().row(0).number(0));
+      weighed.until = until;
+    }
+    bytes += weighed.bytes;
+  }
+  return bytes;
+}
+
+Result<Journal::Extent> PostgresJournal::extent() {
+  const auto tables = newest_rows();
+  if (!tables) return std::unexpected(tables.error());
+  const std::uint64_t newest = *std::ranges::max_element(*tables);
+  if (newest == 0) return Extent{};
+  const auto oldest = oldest_row(newest);
+  if (!oldest) return std::unexpected(oldest.error());
+  const auto bytes = bytes_between(*oldest, newest);
+  if (!bytes) return std::unexpected(bytes.error());
+  return Extent{Seq{*oldest}, Seq{newest}, *bytes};
+}
+
+// --- Trimming
+
+Result<std::uint64_t> PostgresJournal::trim(Seq below) {
+  const auto tables = newest_rows();
+  if (!tables) return std::unexpected(tables.error());
+  const std::uint64_t newest = *std::ranges::max_element(*tables);
+  // The one whose newest row is the oldest: an append rests on that order.
+  std::uint64_t last = 0;
+  for (const std::uint64_t seq : *tables) {
+    if (seq != 0 && (last == 0 || seq < last)) last = seq;
+  }
+  if (last == 0 || last >= to_number(below) || last == newest) return 0;
+  const auto oldest = oldest_row(newest);
+  if (!oldest) return std::unexpected(oldest.error());
+  const auto done =
+      shard_->pool->run_script(fmt::format(fmt::runtime(kTruncate), shard_->shard,
+                                           static_cast<std::int64_t>(shard_->epoch.load()),
+                                           table_of(last), last, shard_->trim_age.count()),
+                               kTrimLimits);
+  if (!done) {
+    const std::string& state = done.error().state;
+    if (state == kRequirementState || state == "55P03") return 0;
+    return to_error(done.error());
+  }
+  return last + 1 - std::min(*oldest, last);
+}
+
+}  // namespace millrace::store

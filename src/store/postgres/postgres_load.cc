@@ -1,0 +1,158 @@
+#include "store/postgres/postgres_load.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "core/limits.h"
+#include "store/blob.h"
+#include "store/postgres/job_columns.h"
+#include "store/row_codec.h"
+
+namespace millrace::store {
+namespace {
+
+using std::chrono_literals::operator""ms;
+
+constexpr const char* kSelectQueues =
+    "SELECT name, detail FROM millrace.queue_rows WHERE shard = $1 ORDER BY name";
+// Through the index of what has not succeeded: finished jobs are many, and not looked at.
+constexpr const char* kSelectLive =
+    "SELECT {} FROM {} WHERE state <> 'succeeded' AND state = ANY(ARRAY['scheduled', 'ready', "
+    "'running', 'retrying', 'blocked']) ORDER BY ord";
+constexpr const char* kSelectKeys =
+    "SELECT expires_at, key, body, job FROM millrace.key_rows WHERE shard = $1 AND expires_at > "
+    "coalesce((SELECT keys_expired_until FROM millrace.shards WHERE shard = $1), "
+    "-9223372036854775808) ORDER BY expires_at, key";
+constexpr const char* kSelectUniques =
+    "SELECT queue, key, job, until FROM millrace.unique_rows WHERE shard = $1 AND until > "
+    "coalesce((SELECT uniques_released_until FROM millrace.shards WHERE shard = $1), "
+    "-9223372036854775808) ORDER BY queue, key";
+constexpr const char* kSelectLeases =
+    "SELECT leases, count, coalesce(sum(count) OVER (), 0)::bigint FROM millrace.ended_lease_rows "
+    "WHERE shard = $1 ORDER BY flush";
+
+constexpr SqlLimits kLoadLimits{.lock = 10'000ms, .statement = 0ms, .silence = 600'000ms};
+
+std::unexpected<Error> damaged(std::string_view table) {
+  return failure(fmt::format("the tables are damaged: a row of {}", table));
+}
+
+// Hands the rows to the visitor as they come.
+class Loading {
+ public:
+  Loading(const PostgresShard& shard, StateVisitor& visitor) : shard_(shard), visitor_(visitor) {}
+
+  Status run() {
+    SqlMessage message(kLoadLimits, Isolation::kSnapshot);
+    add(message, kSelectProgress, &Loading::progress);
+    add(message, kSelectQueues, &Loading::queue);
+    message.add(
+        fmt::format(fmt::runtime(kSelectLive), job_columns(kWholeJob), shard_.table("job_rows")),
+        {}, taking(&Loading::job));
+    add(message, kSelectKeys, &Loading::key);
+    add(message, kSelectUniques, &Loading::unique);
+    add(message, kSelectLeases, &Loading::leases);
+    const auto replies = shard_.pool->run(ConnectionPool::Use::kReading, message);
+    if (!status_) return status_;
+    if (!replies) return to_error(replies.error());
+    return {};
+  }
+
+ private:
+  using Take = Status (Loading::*)(const SqlRow&);
+
+  void add(SqlMessage& message, const char* sql, Take take) {
+    message.add(sql, std::move(Parameters().number(shard_.shard)), taking(take));
+  }
+  SqlMessage::Visitor taking(Take take) {
+    return [this, take](const SqlRow& row) {
+      if (status_) status_ = (this->*take)(row);
+      return status_.has_value();
+    };
+  }
+
+  Status progress(const SqlRow& row) {
+    const auto progress = read_progress(row);
+    if (!progress) return std::unexpected(progress.error());
+    visitor_.progress(*progress);
+    return {};
+  }
+  Status queue(const SqlRow& row) {
+    core::Queue queue;
+    queue.name = SharedBytes(row.bytes(0));
+    if (!decode_value(row.bytes(1), Time{}, queue)) return damaged("queue_rows");
+    visitor_.queue(queue);
+    return {};
+  }
+  Status job(const SqlRow& row) {
+    const auto job = jobs_.read(row);
+    if (!job) return std::unexpected(job.error());
+    visitor_.job(*job);
+    return {};
+  }
+  Status key(const SqlRow& row) {
+    core::KeyRow read;
+    read.key.expires_at = time_from_ms(row.number(0));
+    if (!read_blob(row.bytes(1), read.key.key) || !read_blob(row.bytes(2), read.key.body) ||
+        !read_blob(row.bytes(3), read.job)) {
+      return damaged("key_rows");
+    }
+    visitor_.key(read);
+    return {};
+  }
+  Status unique(const SqlRow& row) {
+    core::HeldUnique unique;
+    unique.queue = SharedBytes(row.bytes(0));
+    unique.key = SharedBytes(row.bytes(1));
+    if (!read_blob(row.bytes(2), unique.job)) return damaged("unique_rows");
+    unique.until = time_from_ms(row.number(3));
+    visitor_.held_unique(unique);
+    return {};
+  }
+  Status leases(const SqlRow& row) {
+    // Whole flushes are kept, so that there may be a few too many.
+    if (!surplus_) {
+      const auto kept = static_cast<std::uint64_t>(row.number(2));
+      surplus_ = kept - std::min<std::uint64_t>(kept, core::kEndedLeasesRemembered);
+    }
+    EndedLeases flush;
+    if (!decode_value(row.bytes(0), Time{}, flush)) return damaged("ended_lease_rows");
+    for (const core::EndedLease& lease : flush.items) {
+      if (*surplus_ > 0) {
+        --*surplus_;
+      } else {
+        visitor_.ended_lease(lease);
+      }
+    }
+    return {};
+  }
+
+  const PostgresShard& shard_;
+  StateVisitor& visitor_;
+  JobReader jobs_;
+  std::optional<std::uint64_t> surplus_;
+  Status status_;
+};
+
+}  // namespace
+
+Result<Progress> read_progress(const SqlRow& row) {
+  const auto u64 = [&](int column) { return static_cast<std::uint64_t>(row.number(column)); };
+  const auto checksum = checksum_from(row.bytes(1));
+  if (!checksum) return damaged("shards");
+  Progress progress;
+  progress.seq = Seq{u64(0)};
+  progress.checksum = *checksum;
+  progress.facts = {time_from_ms(row.number(2)), Epoch{u64(3)}, u64(4), u64(5)};
+  return progress;
+}
+
+Status load_tables(const PostgresShard& shard, StateVisitor& visitor) {
+  return Loading(shard, visitor).run();
+}
+
+}  // namespace millrace::store

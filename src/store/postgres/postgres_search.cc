@@ -1,0 +1,293 @@
+#include "store/postgres/postgres_search.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "store/job_filter_facts.h"
+#include "store/job_match.h"
+
+namespace millrace::store {
+namespace {
+
+using core::Comparison;
+using core::Condition;
+using core::JobField;
+using Use = ConnectionPool::Use;
+
+constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+
+// What plain columns must be; the same parameters in each statement.
+constexpr const char* kPlain =
+    "j.ord BETWEEN $1 AND $2 AND j.priority BETWEEN $4 AND $5 AND j.attempt BETWEEN $6 AND $7 "
+    "AND j.run_at BETWEEN $8 AND $9 "
+    "AND ($10::bigint IS NULL OR j.finished_at BETWEEN $10 AND $11) "
+    "AND ($12::text[] IS NULL OR j.type = ANY($12)) ";
+// Where the newest ords of what matches come from. Each stream is in its index's order, so that no
+// more of it is read than the piece needs.
+constexpr const char* kById =
+    "SELECT j.ord FROM {0} AS j WHERE j.id = ANY($13) AND {1} ORDER BY j.ord DESC LIMIT $3";
+constexpr const char* kByQueue =
+    "SELECT found.ord FROM unnest($13::text[]) AS q(name) CROSS JOIN unnest($14::text[]) AS "
+    "s(name) CROSS JOIN LATERAL (SELECT j.ord FROM {0} AS j WHERE j.queue = q.name AND "
+    "j.state = s.name AND {1} ORDER BY j.ord DESC LIMIT $3) AS found ORDER BY 1 DESC LIMIT $3";
+constexpr const char* kByState =
+    "SELECT found.ord FROM unnest($13::text[]) AS s(name) CROSS JOIN LATERAL (SELECT j.ord "
+    "FROM {0} AS j WHERE j.state = s.name AND j.state <> 'succeeded' AND {1} "
+    "ORDER BY j.ord DESC LIMIT $3) AS found ORDER BY 1 DESC LIMIT $3";
+constexpr const char* kAll = "SELECT j.ord FROM {0} AS j WHERE {1} ORDER BY j.ord DESC LIMIT $3";
+constexpr const char* kSelectJobs =
+    "SELECT {2} FROM {0} WHERE ord = ANY(ARRAY({1})) ORDER BY ord DESC";
+constexpr const char* kSelectNewest = "SELECT coalesce(max(ord), 0) FROM {}";
+constexpr const char* kSelectCreated =
+    "SELECT ord, created_at FROM {} WHERE ord <= $1 ORDER BY ord DESC LIMIT 1";
+
+// More streams than this are not better than looking at every job.
+constexpr std::size_t kMaxStreams = 64;
+constexpr std::uint64_t kFirstPiece = 256;
+constexpr std::uint64_t kLargestPiece = 4'096;
+
+struct Bounds {
+  std::int64_t least = kLeast;
+  std::int64_t most = kMost;
+  bool any() const { return least != kLeast || most != kMost; }
+};
+
+// What all conditions on a number together allow, as far as bounds can say it.
+Bounds bounds_of(const core::JobFilter& filter, JobField field) {
+  Bounds bounds;
+  for (const Condition& condition : filter.conditions) {
+    if (condition.field != field || condition.negated) continue;
+    const std::int64_t number = condition.number;
+    switch (condition.comparison) {
+      case Comparison::kEqual:
+        bounds.least = std::max(bounds.least, number);
+        bounds.most = std::min(bounds.most, number);
+        break;
+      case Comparison::kGreater:
+      case Comparison::kGreaterEqual:
+        bounds.least = std::max(bounds.least, number);
+        break;
+      case Comparison::kLess:
+      case Comparison::kLessEqual:
+        bounds.most = std::min(bounds.most, number);
+        break;
+      case Comparison::kContains:
+        break;
+    }
+  }
+  return bounds;
+}
+
+bool is_exact(const Condition& condition) {
+  return std::ranges::none_of(condition.values,
+                              [](const std::string& value) { return value.ends_with('*'); });
+}
+
+SqlArray texts(const std::vector<std::string>& values) {
+  SqlArray array(SqlType::kTexts);
+  // A zero byte is in no text of PostgreSQL's, and in no name.
+  for (const std::string& value : values) {
+    if (!value.contains('\0')) array.bytes(value);
+  }
+  return array;
+}
+
+}  // namespace
+
+Result<std::int64_t> PostgresSearch::newest_before(std::int64_t time_ms) {
+  const std::string table = shard_.table("job_rows");
+  SqlMessage newest({});
+  newest.add(fmt::format(fmt::runtime(kSelectNewest), table));
+  const auto found_newest = shard_.pool->run(Use::kReading, newest);
+  if (!found_newest) return to_error(found_newest.error());
+  std::int64_t most = found_newest->results.front().row(0).number(0);
+  // Ords and creation times rise together: a job's time is its submission's, and no clock of a
+  // shard ever goes back. The answer lies between `least` and `most`.
+  std::int64_t least = 0;
+  while (least < most) {
+    const std::int64_t middle = least + (most - least + 1) / 2;
+    SqlMessage message({});
+    message.add(fmt::format(fmt::runtime(kSelectCreated), table),
+                std::move(Parameters().number(middle)));
+    const auto replies = shard_.pool->run(Use::kReading, message);
+    if (!replies) return to_error(replies.error());
+    const SqlResult& result = replies->results.front();
+    if (result.rows() == 0 || result.row(0).number(1) < time_ms) {
+      least = middle;  // none at or below: so below it there is nothing to find
+    } else {
+      most = result.row(0).number(0) - 1;
+    }
+  }
+  return least;
+}
+
+Result<PostgresSearch::Range> PostgresSearch::range_of(const core::JobFilter& filter,
+                                                       std::optional<std::uint64_t> after_ord) {
+  Range range{1, kMost};
+  if (after_ord) range.most = static_cast<std::int64_t>(*after_ord) - 1;
+  const Bounds created = bounds_of(filter, JobField::kCreatedAt);
+  if (created.most != kMost) {
+    const auto ord = newest_before(created.most + 1);
+    if (!ord) return std::unexpected(ord.error());
+    range.most = std::min(range.most, *ord);
+  }
+  if (created.least != kLeast) {
+    const auto ord = newest_before(created.least);
+    if (!ord) return std::unexpected(ord.error());
+    range.least = std::max(range.least, *ord + 1);
+  }
+  return range;
+}
+
+Result<std::size_t> PostgresSearch::piece(const core::JobFilter& filter, Range range,
+                                          Columns columns, std::uint64_t limit,
+                                          const Visit& visit) {
+  Parameters parameters;
+  parameters.number(range.least).number(range.most).number(static_cast<std::int64_t>(limit));
+  for (const JobField field : {JobField::kPriority, JobField::kAttempt, JobField::kRunAt}) {
+    const Bounds bounds = bounds_of(filter, field);
+    parameters.number(bounds.least).number(bounds.most);
+  }
+  const Bounds finished = bounds_of(filter, JobField::kFinishedAt);
+  parameters.number(finished.any() ? std::optional(finished.least) : std::nullopt)
+      .number(finished.most);
+  const Condition* const type = find_plain(filter, JobField::kType);
+  if (type != nullptr && is_exact(*type)) {
+    parameters.array(texts(type->values));
+  } else {
+    parameters.no_array(SqlType::kTexts);
+  }
+
+  const char* source = kAll;
+  std::vector<std::string> states;
+  for (const core::State state : states_of(filter)) states.emplace_back(core::to_string(state));
+  const Condition* const id = find_plain(filter, JobField::kId);
+  const Condition* const queue = find_plain(filter, JobField::kQueue);
+  if (id != nullptr) {
+    source = kById;
+    SqlArray ids(SqlType::kUuids);
+    for (const std::string& text : id->values) {
+      if (const auto parsed = parse_job_id(text)) ids.id(*parsed);
+    }
+    parameters.array(std::move(ids));
+  } else if (queue != nullptr && is_exact(*queue) &&
+             queue->values.size() * states.size() <= kMaxStreams) {
+    source = kByQueue;
+    // One stream a name, however often it is given.
+    std::vector<std::string> names = queue->values;
+    std::ranges::sort(names);
+    names.erase(std::ranges::unique(names).begin(), names.end());
+    parameters.array(texts(names)).array(texts(states));
+  } else if (std::ranges::count(states, "succeeded") == 0) {
+    source = kByState;
+    parameters.array(texts(states));
+  }
+
+  const std::string table = shard_.table("job_rows");
+  const std::string ords = fmt::format(fmt::runtime(source), table, kPlain);
+  std::size_t seen = 0;
+  Status status;
+  bool more = true;
+  SqlMessage message({.statement = std::chrono::milliseconds{10'000}});
+  message.add(fmt::format(fmt::runtime(kSelectJobs), table, ords, job_columns(columns)),
+              std::move(parameters), [&](const SqlRow& row) {
+                ++seen;
+                auto job = reader_.read(row);
+                if (!job) {
+                  status = std::unexpected(job.error());
+                  return false;
+                }
+                more = visit(*job);
+                return more;
+              });
+  const auto replies = shard_.pool->run(Use::kReading, message);
+  if (!replies) return to_error(replies.error());
+  if (!status) return std::unexpected(status.error());
+  return seen;
+}
+
+Result<PostgresSearch::Ended> PostgresSearch::run(const core::JobFilter& filter,
+                                                  std::optional<std::uint64_t> after_ord,
+                                                  Columns columns, std::uint64_t wanted,
+                                                  std::chrono::milliseconds budget,
+                                                  std::uint64_t& last, const Visit& visit) {
+  const auto end = shard_.pool->now() + budget;
+  auto range = range_of(filter, after_ord);
+  if (!range) return std::unexpected(range.error());
+  for (const Condition& condition : filter.conditions) {
+    columns.payload = columns.payload || needs_payload(condition);
+    columns.result = columns.result || needs_result(condition);
+  }
+  // One more than wanted tells whether that was all.
+  std::uint64_t limit = std::clamp<std::uint64_t>(wanted + 1, kFirstPiece, kLargestPiece);
+  bool stopped = false;
+  while (range->least <= range->most) {
+    const auto seen = piece(filter, *range, columns, limit, [&](core::Job& job) {
+      range->most = static_cast<std::int64_t>(job.ord) - 1;
+      if (matches(filter, job) && !visit(job)) {
+        stopped = true;
+        return false;
+      }
+      last = job.ord;
+      return true;
+    });
+    if (!seen) return std::unexpected(seen.error());
+    if (stopped) return Ended::kByVisitor;
+    if (*seen < limit) return Ended::kAll;
+    if (shard_.pool->now() >= end) return Ended::kByTime;
+    limit = std::min(limit * 2, kLargestPiece);
+  }
+  return Ended::kAll;
+}
+
+Result<JobPage> PostgresSearch::list(const JobQuery& query) {
+  JobPage page;
+  std::uint64_t last = query.after_ord.value_or(kMost);
+  const auto ended = run(query.filter, query.after_ord, query.columns, query.limit, query.budget,
+                         last, [&](core::Job& job) {
+                           if (page.jobs.size() >= query.limit) return false;
+                           if (!query.columns.payload) job.payload = SharedBytes();
+                           if (!query.columns.result) job.result = SharedBytes();
+                           page.jobs.push_back(std::move(job));
+                           return true;
+                         });
+  if (!ended) return std::unexpected(ended.error());
+  if (*ended != Ended::kAll) page.next_after_ord = last;
+  return page;
+}
+
+Result<Tables::IdPage> PostgresSearch::select_ids(const core::JobFilter& filter,
+                                                  std::optional<std::uint64_t> after_ord,
+                                                  std::uint32_t limit,
+                                                  std::chrono::milliseconds budget) {
+  Tables::IdPage page;
+  std::uint64_t last = after_ord.value_or(kMost);
+  const auto ended = run(filter, after_ord, {}, limit, budget, last, [&](core::Job& job) {
+    if (page.ids.size() >= limit) return false;
+    page.ids.push_back(job.id);
+    return true;
+  });
+  if (!ended) return std::unexpected(ended.error());
+  if (*ended != Ended::kAll) page.next_after_ord = last;
+  return page;
+}
+
+Result<std::uint64_t> PostgresSearch::count(const core::JobFilter& filter, std::uint64_t limit,
+                                            std::chrono::milliseconds budget) {
+  if (limit == 0) return 0;
+  std::uint64_t found = 0;
+  std::uint64_t last = 0;
+  const auto ended = run(filter, std::nullopt, {}, kLargestPiece, budget, last,
+                         [&](core::Job&) { return ++found < limit; });
+  if (!ended) return std::unexpected(ended.error());
+  if (*ended == Ended::kByTime) {
+    return failure("counting took longer than its time: make the filter narrower");
+  }
+  return found;
+}
+
+}  // namespace millrace::store

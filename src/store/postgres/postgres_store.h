@@ -1,0 +1,69 @@
+// The store on PostgreSQL 13 or newer: the schema `millrace` of a database, which may have other
+// schemas too. docs/reference/postgres-schema.md describes it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "store/journal_check.h"
+#include "store/tables.h"
+
+namespace millrace::store {
+
+class ConnectionPool;
+
+struct PostgresOptions {
+  std::string url;  // "postgres://...", or what else libpq takes
+  // For deadlines and time budgets. Any thread. Required.
+  std::function<std::chrono::steady_clock::time_point()> clock;
+  Logger log{};
+  // Use a server that may lose what it has committed (fsync or synchronous_commit is off).
+  bool allow_unsafe = false;
+
+  // Of the journal, when the shard's tables are made; later those stand.
+  std::uint64_t rows_a_table = 8'192;
+  // Rows stay in the journal for so long at least.
+  std::chrono::milliseconds trim_age{60'000};
+};
+
+// What a server says of itself.
+struct PostgresFacts {
+  std::int64_t version = 0;  // 150018
+  std::string version_text;
+  std::string fsync, synchronous_commit, synchronous_standby_names;
+};
+
+// A node's way to the database, which its shards share.
+class PostgresNode {
+ public:
+  // Connects, looks at the server, brings the schema up to date. The error says what to do.
+  static Result<std::unique_ptr<PostgresNode>> open(const PostgresOptions& options);
+  // The same without changing anything in the database: for `admin migrate status`.
+  static Result<std::unique_ptr<PostgresNode>> look(const PostgresOptions& options);
+  ~PostgresNode();
+
+  // The journal and the tables of one shard, made where they are missing. May outlive the node.
+  Result<Store> open_shard(std::uint32_t shard);
+
+  const PostgresFacts& facts() const { return facts_; }
+  ConnectionPool& pool() { return *pool_; }
+
+ private:
+  PostgresNode(PostgresOptions options, std::shared_ptr<ConnectionPool> pool);
+  Status inspect();
+
+  const PostgresOptions options_;
+  const std::shared_ptr<ConnectionPool> pool_;
+  PostgresFacts facts_;
+  std::string store_id_;
+};
+
+// The database's one shard.
+Result<Store> open_postgres_store(const PostgresOptions& options);
+
+}  // namespace millrace::store

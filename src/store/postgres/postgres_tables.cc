@@ -1,0 +1,218 @@
+#include "store/postgres/postgres_tables.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "store/blob.h"
+#include "store/postgres/job_columns.h"
+#include "store/postgres/postgres_load.h"
+#include "store/postgres/postgres_search.h"
+#include "store/row_codec.h"
+
+namespace millrace::store {
+namespace {
+
+using std::chrono_literals::operator""ms;
+using Use = ConnectionPool::Use;
+
+// From here on whoever took the shard before can neither flush nor trim.
+constexpr const char* kTake =
+    "UPDATE millrace.shards SET epoch = greatest(epoch + 1, $2) WHERE shard = $1 RETURNING epoch";
+constexpr const char* kTouch =
+    "UPDATE millrace.shards SET epoch = epoch WHERE shard = $1 RETURNING seq";
+constexpr const char* kSelectJobs = "SELECT {} FROM {} WHERE id = ANY($1)";
+constexpr const char* kSelectAttempts =
+    "SELECT detail FROM {} WHERE ord = (SELECT ord FROM {} WHERE id = $1) ORDER BY n";
+constexpr const char* kSelectLogs =
+    "SELECT line FROM {} WHERE ord = (SELECT ord FROM {} WHERE id = $1) ORDER BY seq";
+constexpr const char* kSelectMarks =
+    "SELECT mark FROM millrace.mark_rows WHERE shard = $2 AND "
+    "ord = (SELECT ord FROM {} WHERE id = $1) ORDER BY flush, place";
+constexpr const char* kSelectFinished =
+    "SELECT id FROM {} WHERE queue = $1 AND state = $2 AND finished_at IS NOT NULL AND "
+    "finished_at <= $3 ORDER BY finished_at, ord LIMIT $4";
+constexpr const char* kSelectOldestFinished =
+    "SELECT finished_at FROM {} WHERE queue = $1 AND state = $2 AND finished_at IS NOT NULL "
+    "ORDER BY finished_at LIMIT 1";
+constexpr const char* kPutBlob =
+    "INSERT INTO millrace.blob_rows(shard, name, content) VALUES ($1, $2, $3) "
+    "ON CONFLICT (shard, name) DO UPDATE SET content = excluded.content";
+constexpr const char* kSelectBlob =
+    "SELECT content FROM millrace.blob_rows WHERE shard = $1 AND name = $2";
+
+constexpr SqlLimits kTakeLimits{.lock = 10'000ms, .statement = 15'000ms, .silence = 20'000ms};
+
+template <typename Value>
+Status read_values(const SqlResult& rows, std::string_view table, std::vector<Value>& values) {
+  for (int row = 0; row < rows.rows(); ++row) {
+    if (!decode_value(rows.row(row).bytes(0), Time{}, values.emplace_back())) {
+      return failure(fmt::format("the tables are damaged: a row of {}", table));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+PostgresTables::PostgresTables(std::shared_ptr<PostgresShard> shard)
+    : shard_(std::move(shard)), writer_(shard_) {}
+
+Result<Epoch> PostgresTables::take(Epoch at_least) {
+  SqlMessage message = impatient(*shard_->pool, kTakeLimits);
+  message.add(kTake, std::move(Parameters()
+                                   .number(shard_->shard)
+                                   .number(static_cast<std::int64_t>(to_number(at_least)))));
+  const auto replies = shard_->pool->run(Use::kWriting, message);
+  if (!replies) return to_error(replies.error());
+  if (!replies->warning.empty()) {
+    return failure(fmt::format("the shard can't be taken: {}", replies->warning));
+  }
+  const auto epoch = static_cast<std::uint64_t>(replies->results.front().row(0).number(0));
+  shard_->epoch = epoch;
+  return Epoch{epoch};
+}
+
+Status PostgresTables::flush(const core::Changes& changes, Seq from, const Progress& to) {
+  const MutexLock lock(mutex_);
+  Status written = writer_.flush(changes, from, to);
+  if (written && writer_.clean()) synced_ = to.seq;
+  return written;
+}
+
+Result<Seq> PostgresTables::sync() {
+  const MutexLock lock(mutex_);
+  if (synced_ && writer_.clean()) return *synced_;
+  // A commit of our own, after which all that could be read before it stands.
+  SqlMessage message = impatient(*shard_->pool, kTakeLimits);
+  message.add(kTouch, std::move(Parameters().number(shard_->shard)));
+  const auto replies = shard_->pool->run(Use::kWriting, message);
+  if (!replies) return to_error(replies.error());
+  if (!replies->warning.empty()) return failure(replies->warning);
+  synced_ = Seq{static_cast<std::uint64_t>(replies->results.front().row(0).number(0))};
+  return *synced_;
+}
+
+Result<SqlResult> PostgresTables::read(std::string sql, Parameters parameters) {
+  SqlMessage message({});
+  message.add(std::move(sql), std::move(parameters));
+  auto replies = shard_->pool->run(Use::kReading, message);
+  if (!replies) return to_error(replies.error());
+  return std::move(replies->results.front());
+}
+
+Status PostgresTables::load(StateVisitor& visitor) { return load_tables(*shard_, visitor); }
+
+Result<Progress> PostgresTables::progress() {
+  const auto rows = read(kSelectProgress, std::move(Parameters().number(shard_->shard)));
+  if (!rows) return std::unexpected(rows.error());
+  return read_progress(rows->row(0));
+}
+
+Result<std::vector<core::Job>> PostgresTables::fetch(const std::vector<JobId>& ids) {
+  SqlArray array(SqlType::kUuids);
+  for (const JobId& id : ids) array.id(id);
+  std::vector<core::Job> found;
+  JobReader reader;
+  Status status;
+  SqlMessage message({});
+  message.add(
+      fmt::format(fmt::runtime(kSelectJobs), job_columns(kWholeJob), shard_->table("job_rows")),
+      std::move(Parameters().array(std::move(array))), [&](const SqlRow& row) {
+        auto job = reader.read(row);
+        if (job) {
+          found.push_back(std::move(*job));
+        } else {
+          status = std::unexpected(job.error());
+        }
+        return status.has_value();
+      });
+  if (auto replies = shard_->pool->run(Use::kReading, message); !replies) {
+    status = to_error(replies.error());
+  }
+  if (status) return found;
+  // Decisions rest on it whose callers are told no more than that the storage is not available.
+  shard_->pool->log().error("jobs can't be read", {{"why", status.error().message}});
+  return std::unexpected(status.error());
+}
+
+Result<JobHistory> PostgresTables::history(const JobId& id) {
+  const std::string jobs = shard_->table("job_rows");
+  SqlMessage message({}, Isolation::kSnapshot);
+  message.add(fmt::format(fmt::runtime(kSelectAttempts), shard_->table("attempt_rows"), jobs),
+              std::move(Parameters().id(id)));
+  message.add(fmt::format(fmt::runtime(kSelectLogs), shard_->table("log_rows"), jobs),
+              std::move(Parameters().id(id)));
+  message.add(fmt::format(fmt::runtime(kSelectMarks), jobs),
+              std::move(Parameters().id(id).number(shard_->shard)));
+  const auto replies = shard_->pool->run(Use::kReading, message);
+  if (!replies) return to_error(replies.error());
+  JobHistory history;
+  Status read = read_values(replies->results[0], "attempt_rows", history.attempts);
+  if (read) read = read_values(replies->results[1], "log_rows", history.logs);
+  if (read) read = read_values(replies->results[2], "mark_rows", history.marks);
+  if (!read) return std::unexpected(read.error());
+  return history;
+}
+
+Result<JobPage> PostgresTables::list(const JobQuery& query) {
+  return PostgresSearch(*shard_).list(query);
+}
+
+Result<Tables::IdPage> PostgresTables::select_ids(const core::JobFilter& filter,
+                                                  std::optional<std::uint64_t> after_ord,
+                                                  std::uint32_t limit,
+                                                  std::chrono::milliseconds budget) {
+  return PostgresSearch(*shard_).select_ids(filter, after_ord, limit, budget);
+}
+
+Result<std::uint64_t> PostgresTables::count(const core::JobFilter& filter, std::uint64_t limit,
+                                            std::chrono::milliseconds budget) {
+  return PostgresSearch(*shard_).count(filter, limit, budget);
+}
+
+Result<std::vector<JobId>> PostgresTables::finished_until(const SharedBytes& queue,
+                                                          core::State state, Time until,
+                                                          std::uint32_t limit) {
+  const auto rows = read(fmt::format(fmt::runtime(kSelectFinished), shard_->table("job_rows")),
+                         std::move(Parameters()
+                                       .text(queue.view())
+                                       .text(core::to_string(state))
+                                       .number(to_ms(until))
+                                       .number(limit)));
+  if (!rows) return std::unexpected(rows.error());
+  std::vector<JobId> ids;
+  for (int row = 0; row < rows->rows(); ++row) {
+    if (!read_blob(rows->row(row).bytes(0), ids.emplace_back())) {
+      return failure("the tables are damaged: a job's id");
+    }
+  }
+  return ids;
+}
+
+Result<std::optional<Time>> PostgresTables::oldest_finished(const SharedBytes& queue,
+                                                            core::State state) {
+  const auto rows =
+      read(fmt::format(fmt::runtime(kSelectOldestFinished), shard_->table("job_rows")),
+           std::move(Parameters().text(queue.view()).text(core::to_string(state))));
+  if (!rows) return std::unexpected(rows.error());
+  if (rows->rows() == 0) return std::nullopt;
+  return time_from_ms(rows->row(0).number(0));
+}
+
+Status PostgresTables::put_blob(const std::string& name, const std::string& content) {
+  SqlMessage message({});
+  message.add(kPutBlob, std::move(Parameters().number(shard_->shard).text(name).bytes(content)));
+  const auto replies = shard_->pool->run(Use::kWriting, message);
+  if (!replies) return to_error(replies.error());
+  return {};
+}
+
+Result<std::optional<std::string>> PostgresTables::get_blob(const std::string& name) {
+  const auto rows = read(kSelectBlob, std::move(Parameters().number(shard_->shard).text(name)));
+  if (!rows) return std::unexpected(rows.error());
+  if (rows->rows() == 0) return std::nullopt;
+  return std::string(rows->row(0).bytes(0));
+}
+
+}  // namespace millrace::store

@@ -1,0 +1,49 @@
+// The tables of the PostgreSQL store.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/mutex.h"
+#include "store/postgres/postgres_shard.h"
+#include "store/postgres/postgres_writer.h"
+#include "store/tables.h"
+
+namespace millrace::store {
+
+class PostgresTables final : public Tables {
+ public:
+  explicit PostgresTables(std::shared_ptr<PostgresShard> shard);
+
+  Result<Epoch> take(Epoch at_least) override;
+  Status flush(const core::Changes& changes, Seq from, const Progress& to) override;
+  Result<Seq> sync() override;
+
+  Status load(StateVisitor& visitor) override;
+  Result<Progress> progress() override;
+  Result<std::vector<core::Job>> fetch(const std::vector<JobId>& ids) override;
+  Result<JobHistory> history(const JobId& id) override;
+  Result<JobPage> list(const JobQuery& query) override;
+  Result<IdPage> select_ids(const core::JobFilter& filter, std::optional<std::uint64_t> after_ord,
+                            std::uint32_t limit, std::chrono::milliseconds budget) override;
+  Result<std::uint64_t> count(const core::JobFilter& filter, std::uint64_t limit,
+                              std::chrono::milliseconds budget) override;
+  Result<std::vector<JobId>> finished_until(const SharedBytes& queue, core::State state, Time until,
+                                            std::uint32_t limit) override;
+  Result<std::optional<Time>> oldest_finished(const SharedBytes& queue, core::State state) override;
+  Status put_blob(const std::string& name, const std::string& content) override;
+  Result<std::optional<std::string>> get_blob(const std::string& name) override;
+
+ private:
+  // One statement that only reads.
+  Result<SqlResult> read(std::string sql, Parameters parameters);
+
+  const std::shared_ptr<PostgresShard> shard_;
+  Mutex mutex_;
+  PostgresWriter writer_ MILLRACE_GUARDED_BY(mutex_);
+  // What a clean commit of this process's stands on; none: there was none yet.
+  std::optional<Seq> synced_ MILLRACE_GUARDED_BY(mutex_);
+};
+
+}  // namespace millrace::store

@@ -1,0 +1,409 @@
+#include "store/postgres/postgres_writer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+#include "core/limits.h"
+#include "store/blob.h"
+#include "store/row_codec.h"
+
+namespace millrace::store {
+namespace {
+
+using std::chrono_literals::operator""ms;
+using Use = ConnectionPool::Use;
+
+constexpr const char* kMoveProgress =
+    "WITH moved AS (UPDATE millrace.shards SET seq = $4, checksum = $5, at = $6, at_epoch = $7, "
+    "next_token = $8, next_ord = $9, keys_expired_until = coalesce($10, keys_expired_until), "
+    "uniques_released_until = coalesce($11, uniques_released_until) "
+    "WHERE shard = $1 AND epoch = $2 AND seq = $3 RETURNING 1) "
+    "SELECT millrace.require(count(*) = 1, 'the tables do not stand where this leader left them') "
+    "FROM moved";
+constexpr const char* kSelectStand =
+    "SELECT seq, checksum, epoch FROM millrace.shards WHERE shard = $1";
+constexpr const char* kDeleteJobs =
+    "WITH gone AS (DELETE FROM {0} WHERE id = ANY($1) RETURNING ord), "
+    "attempts AS (DELETE FROM {1} WHERE ord IN (SELECT ord FROM gone)), "
+    "logs AS (DELETE FROM {2} WHERE ord IN (SELECT ord FROM gone)) "
+    "DELETE FROM millrace.mark_rows WHERE shard = $2 AND ord IN (SELECT ord FROM gone)";
+// An empty payload is one that memory has let go of: what stands here stays.
+constexpr const char* kUpsertJobs =
+    "INSERT INTO {0} AS old(shard, ord, id, queue, type, state, priority, attempt, created_at, "
+    "run_at, finished_at, started_at, worker, error, detail, payload, result) "
+    "SELECT {1}, * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, "
+    "$16) ON CONFLICT (ord) DO UPDATE SET state = excluded.state, priority = excluded.priority, "
+    "attempt = excluded.attempt, run_at = excluded.run_at, finished_at = excluded.finished_at, "
+    "started_at = excluded.started_at, worker = excluded.worker, error = excluded.error, "
+    "detail = excluded.detail, payload = CASE WHEN octet_length(excluded.payload) = 0 "
+    "THEN old.payload ELSE excluded.payload END, result = excluded.result";
+constexpr const char* kInsertAttempts =
+    "INSERT INTO {0}(shard, ord, n, attempt, started_at, finished_at, outcome, worker, error, "
+    "detail) SELECT {1}, * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+constexpr const char* kInsertLogs =
+    "INSERT INTO {0}(shard, ord, seq, n, line) SELECT {1}, * FROM unnest($1, $2, $3, $4)";
+constexpr const char* kTrimLogs =
+    "DELETE FROM {0} AS log USING unnest($1, $2, $3) AS trim(ord, seq, n) "
+    "WHERE log.ord = trim.ord AND log.seq < trim.seq AND log.n = trim.n";
+constexpr const char* kInsertMarks =
+    "INSERT INTO millrace.mark_rows(shard, flush, ord, mark, place) "
+    "SELECT $1, $2, ord, mark, place FROM unnest($3, $4) WITH ORDINALITY AS m(ord, mark, place)";
+constexpr const char* kUpsertQueues =
+    "INSERT INTO millrace.queue_rows AS old(shard, name, paused, detail, scheduled, ready, "
+    "running, "
+    "retrying, blocked, succeeded, dead, cancelled, expired) "
+    "SELECT $1, q.name, q.paused <> 0, q.detail, q.c0, q.c1, q.c2, q.c3, q.c4, q.c5, q.c6, q.c7, "
+    "q.c8 FROM unnest($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) "
+    "AS q(name, paused, detail, c0, c1, c2, c3, c4, c5, c6, c7, c8) "
+    "ON CONFLICT (shard, name) DO UPDATE SET paused = excluded.paused, detail = excluded.detail, "
+    "scheduled = excluded.scheduled, ready = excluded.ready, running = excluded.running, "
+    "retrying = excluded.retrying, blocked = excluded.blocked, succeeded = excluded.succeeded, "
+    "dead = excluded.dead, cancelled = excluded.cancelled, expired = excluded.expired";
+constexpr const char* kInsertKeys =
+    "INSERT INTO millrace.key_rows(shard, expires_at, key, body, job) "
+    "SELECT $1, * FROM unnest($2, $3, $4, $5)";
+constexpr const char* kExpireKeys =
+    "DELETE FROM millrace.key_rows WHERE ctid = ANY(ARRAY(SELECT k.ctid FROM millrace.key_rows AS "
+    "k "
+    "WHERE k.shard = $1 AND k.expires_at <= (SELECT keys_expired_until FROM millrace.shards "
+    "WHERE shard = $1) ORDER BY k.expires_at LIMIT $2))";
+// The last of a key stands; without an end it goes.
+constexpr const char* kDeleteUniques =
+    "DELETE FROM millrace.unique_rows AS old USING unnest($2, $3) AS gone(queue, key) "
+    "WHERE old.shard = $1 AND old.queue = gone.queue AND old.key = gone.key";
+constexpr const char* kUpsertUniques =
+    "INSERT INTO millrace.unique_rows(shard, queue, key, job, until) "
+    "SELECT $1, * FROM unnest($2, $3, $4, $5) "
+    "ON CONFLICT (shard, queue, key) DO UPDATE SET job = excluded.job, until = excluded.until";
+constexpr const char* kReleaseUniques =
+    "DELETE FROM millrace.unique_rows WHERE ctid = ANY(ARRAY(SELECT u.ctid FROM "
+    "millrace.unique_rows AS u WHERE u.shard = $1 AND u.until <= (SELECT uniques_released_until "
+    "FROM millrace.shards WHERE shard = $1) ORDER BY u.until LIMIT $2))";
+constexpr const char* kInsertLeases =
+    "INSERT INTO millrace.ended_lease_rows(shard, flush, count, leases) VALUES ($1, $2, $3, $4)";
+constexpr const char* kDeleteLeases =
+    "DELETE FROM millrace.ended_lease_rows WHERE shard = $1 AND flush <= $2";
+constexpr const char* kSelectLeases =
+    "SELECT flush, count FROM millrace.ended_lease_rows WHERE shard = $1 ORDER BY flush";
+
+constexpr SqlLimits kFlushLimits{.lock = 5'000ms, .statement = 60'000ms, .silence = 90'000ms};
+// What has expired is not seen any more at once; its rows go in pieces, so that no flush is long.
+constexpr std::size_t kLeastExpiredAFlush = 20'000;
+// Of one statement: far below what PostgreSQL takes in one message.
+constexpr std::size_t kStatementBytes = 32 * 1024 * 1024;
+constexpr std::size_t kStatementJobs = 10'000;
+
+std::int64_t plain(std::uint64_t number) { return static_cast<std::int64_t>(number); }
+std::optional<std::int64_t> ms(const std::optional<Time>& time) {
+  return time ? std::optional(to_ms(*time)) : std::nullopt;
+}
+
+// "type: message", as people read it; empty: none.
+std::string error_text(const std::shared_ptr<const core::JobError>& error) {
+  if (error == nullptr) return {};
+  return fmt::format("{}: {}", error->type.view(), error->message.view());
+}
+
+// Parameters that are arrays of the same length, filled row by row.
+template <std::size_t Size>
+class Rows {
+ public:
+  explicit Rows(const std::array<SqlType, Size>& types) {
+    for (const SqlType type : types) arrays_.emplace_back(type);
+  }
+  SqlArray& operator[](std::size_t column) { return arrays_[column]; }
+  std::size_t bytes() const {
+    std::size_t sum = 0;
+    for (const SqlArray& array : arrays_) sum += array.size();
+    return sum;
+  }
+  Parameters finish(Parameters parameters = {}) {
+    for (SqlArray& array : arrays_) parameters.array(std::move(array));
+    return parameters;
+  }
+
+ private:
+  std::vector<SqlArray> arrays_;
+};
+
+constexpr SqlType kN = SqlType::kNumbers;
+constexpr SqlType kB = SqlType::kByteses;
+constexpr SqlType kT = SqlType::kTexts;
+constexpr SqlType kU = SqlType::kUuids;
+
+constexpr std::array kJobTypes = {kN, kU, kT, kT, kT, kN, kN, kN, kN, kN, kN, kB, kB, kB, kB, kB};
+
+void add_job(Rows<kJobTypes.size()>& rows, const core::Job& job, std::string& buffer) {
+  encode_value(JobDetail<const core::Job>{job}, job.created_at, buffer);
+  rows[0].number(plain(job.ord));
+  rows[1].id(job.id);
+  rows[2].bytes(job.queue.view());
+  rows[3].bytes(job.type.view());
+  rows[4].bytes(core::to_string(job.state));
+  rows[5].number(job.priority);
+  rows[6].number(job.attempt);
+  rows[7].number(to_ms(job.created_at));
+  rows[8].number(to_ms(job.run_at));
+  rows[9].number(ms(job.finished_at));
+  rows[10].number(job.latest.n == 0 ? std::nullopt : std::optional(to_ms(job.latest.started_at)));
+  rows[11].maybe_bytes(job.latest.worker.view());
+  rows[12].maybe_bytes(error_text(job.last_error));
+  rows[13].bytes(buffer);
+  rows[14].bytes(job.payload.view());
+  rows[15].maybe_bytes(job.result.view());
+}
+
+}  // namespace
+
+PostgresWriter::PostgresWriter(std::shared_ptr<PostgresShard> shard) : shard_(std::move(shard)) {}
+
+Status PostgresWriter::flush(const core::Changes& changes, Seq from, const Progress& to) {
+  if (!leases_kept_) {
+    if (Status loaded = load_leases_kept(); !loaded) return loaded;
+  }
+  SqlMessage message = impatient(*shard_->pool, kFlushLimits);
+  move_progress(message, changes, from, to);
+  // Deletions first: an id that was deleted may come again.
+  delete_jobs(message, changes.deleted);
+  write_queues(message, changes.queues);
+  write_jobs(message, changes.jobs);
+  write_history(message, changes, to.seq);
+  write_keys(message, changes);
+  write_uniques(message, changes);
+  const std::size_t surplus = write_ended_leases(message, changes.ended_leases, to.seq);
+  const auto replies = shard_->pool->run(Use::kWriting, message);
+  if (!replies) {
+    leases_kept_.reset();
+    if (replies.error().state == kRequirementState) {
+      const auto stands = stands_at(to);
+      if (stands && *stands) return {};
+    }
+    return to_error(replies.error());
+  }
+  clean_ = replies->warning.empty();
+  if (!changes.ended_leases.empty()) {
+    leases_kept_->push_back({to_number(to.seq), changes.ended_leases.size()});
+    leases_kept_->erase(leases_kept_->begin(),
+                        leases_kept_->begin() + static_cast<std::ptrdiff_t>(surplus));
+  }
+  return {};
+}
+
+Result<bool> PostgresWriter::stands_at(const Progress& to) {
+  SqlMessage message({});
+  message.add(kSelectStand, std::move(Parameters().number(shard_->shard)));
+  const auto replies = shard_->pool->run(Use::kWriting, message);
+  if (!replies) return to_error(replies.error());
+  const SqlRow row = replies->results.front().row(0);
+  // Where the commit was is not known; the next clean one includes it.
+  clean_ = false;
+  return row.number(0) == plain(to_number(to.seq)) && row.bytes(1) == to_blob(to.checksum) &&
+         row.number(2) == plain(shard_->epoch.load());
+}
+
+void PostgresWriter::move_progress(SqlMessage& message, const core::Changes& changes, Seq from,
+                                   const Progress& to) const {
+  Parameters parameters;
+  parameters.number(shard_->shard)
+      .number(plain(shard_->epoch.load()))
+      .number(plain(to_number(from)))
+      .number(plain(to_number(to.seq)))
+      .bytes(to_blob(to.checksum))
+      .number(to_ms(to.facts.at))
+      .number(plain(to_number(to.facts.epoch)))
+      .number(plain(to.facts.next_token))
+      .number(plain(to.facts.next_ord))
+      .number(ms(changes.keys_expired_until))
+      .number(ms(changes.uniques_released_until));
+  message.add(kMoveProgress, std::move(parameters));
+}
+
+void PostgresWriter::delete_jobs(SqlMessage& message, const std::vector<JobId>& ids) const {
+  if (ids.empty()) return;
+  SqlArray array(kU);
+  for (const JobId& id : ids) array.id(id);
+  message.add(fmt::format(fmt::runtime(kDeleteJobs), table("job_rows"), table("attempt_rows"),
+                          table("log_rows")),
+              std::move(Parameters().array(std::move(array)).number(shard_->shard)));
+}
+
+void PostgresWriter::write_jobs(SqlMessage& message, const std::vector<core::Job>& jobs) const {
+  // In the order of their places in the table.
+  std::vector<const core::Job*> ordered;
+  ordered.reserve(jobs.size());
+  for (const core::Job& job : jobs) ordered.push_back(&job);
+  std::ranges::sort(ordered, {}, &core::Job::ord);
+  const std::string sql = fmt::format(fmt::runtime(kUpsertJobs), table("job_rows"), shard_->shard);
+  std::string buffer;
+  for (auto at = ordered.begin(); at != ordered.end();) {
+    Rows<kJobTypes.size()> rows(kJobTypes);
+    for (std::size_t n = 0; at != ordered.end() && n < kStatementJobs; ++n, ++at) {
+      if (n > 0 && rows.bytes() + (*at)->payload.size() > kStatementBytes) break;
+      add_job(rows, **at, buffer);
+    }
+    message.add(sql, rows.finish());
+  }
+}
+
+void PostgresWriter::write_history(SqlMessage& message, const core::Changes& changes,
+                                   Seq to) const {
+  std::string buffer;
+  if (!changes.attempts.empty()) {
+    Rows<9> rows({kN, kN, kN, kN, kN, kT, kB, kB, kB});
+    for (const auto& row : changes.attempts) {
+      const core::Attempt& attempt = row.attempt;
+      encode_value(attempt, Time{}, buffer);
+      rows[0].number(plain(row.ord));
+      rows[1].number(attempt.n);
+      rows[2].number(attempt.attempt);
+      rows[3].number(to_ms(attempt.started_at));
+      rows[4].number(ms(attempt.finished_at));
+      rows[5].bytes(core::to_string(attempt.outcome));
+      rows[6].maybe_bytes(attempt.worker.view());
+      rows[7].maybe_bytes(error_text(attempt.error));
+      rows[8].bytes(buffer);
+    }
+    message.add(fmt::format(fmt::runtime(kInsertAttempts), table("attempt_rows"), shard_->shard),
+                rows.finish());
+  }
+  if (!changes.logs.empty()) {
+    Rows<4> rows({kN, kN, kN, kB});
+    for (const auto& row : changes.logs) {
+      encode_value(row.line, Time{}, buffer);
+      rows[0].number(plain(row.ord));
+      rows[1].number(row.line.seq);
+      rows[2].number(row.line.n);
+      rows[3].bytes(buffer);
+    }
+    message.add(fmt::format(fmt::runtime(kInsertLogs), table("log_rows"), shard_->shard),
+                rows.finish());
+  }
+  if (!changes.log_trims.empty()) {
+    Rows<3> rows({kN, kN, kN});
+    for (const auto& trim : changes.log_trims) {
+      rows[0].number(plain(trim.ord));
+      rows[1].number(trim.seq);
+      rows[2].number(trim.n);
+    }
+    message.add(fmt::format(fmt::runtime(kTrimLogs), table("log_rows")), rows.finish());
+  }
+  if (!changes.marks.empty()) {
+    Rows<2> rows({kN, kB});
+    for (const auto& row : changes.marks) {
+      encode_value(row.mark, Time{}, buffer);
+      rows[0].number(plain(row.ord));
+      rows[1].bytes(buffer);
+    }
+    message.add(
+        kInsertMarks,
+        rows.finish(std::move(Parameters().number(shard_->shard).number(plain(to_number(to))))));
+  }
+}
+
+void PostgresWriter::write_queues(SqlMessage& message,
+                                  const std::vector<core::Queue>& queues) const {
+  if (queues.empty()) return;
+  Rows<12> rows({kT, kN, kB, kN, kN, kN, kN, kN, kN, kN, kN, kN});
+  std::string buffer;
+  for (const core::Queue& queue : queues) {
+    encode_value(queue, Time{}, buffer);
+    rows[0].bytes(queue.name.view());
+    rows[1].number(std::int64_t{queue.paused});
+    rows[2].bytes(buffer);
+    for (std::size_t state = 0; state < core::kStateCount; ++state) {
+      rows[3 + state].number(plain(queue.counts[state]));
+    }
+  }
+  message.add(kUpsertQueues, rows.finish(std::move(Parameters().number(shard_->shard))));
+}
+
+void PostgresWriter::write_keys(SqlMessage& message, const core::Changes& changes) const {
+  if (!changes.keys.empty()) {
+    Rows<4> rows({kN, kB, kB, kU});
+    for (const core::KeyRow& row : changes.keys) {
+      rows[0].number(to_ms(row.key.expires_at));
+      rows[1].bytes(to_blob(row.key.key));
+      rows[2].bytes(to_blob(row.key.body));
+      rows[3].id(row.job);
+    }
+    message.add(kInsertKeys, rows.finish(std::move(Parameters().number(shard_->shard))));
+  }
+  // Faster than they come.
+  const std::size_t most = kLeastExpiredAFlush + 2 * changes.keys.size();
+  message.add(kExpireKeys, std::move(Parameters().number(shard_->shard).number(plain(most))));
+}
+
+void PostgresWriter::write_uniques(SqlMessage& message, const core::Changes& changes) const {
+  if (!changes.held_uniques.empty()) {
+    // The last of a key stands: one statement can't write a row twice.
+    std::map<std::pair<std::string_view, std::string_view>, const core::HeldUnique*> last;
+    for (const core::HeldUnique& unique : changes.held_uniques) {
+      last[{unique.queue.view(), unique.key.view()}] = &unique;
+    }
+    Rows<2> gone({kT, kB});
+    Rows<4> held({kT, kB, kU, kN});
+    for (const auto& [place, unique] : last) {
+      if (unique->until) {
+        held[0].bytes(place.first);
+        held[1].bytes(place.second);
+        held[2].id(unique->job);
+        held[3].number(to_ms(*unique->until));
+      } else {
+        gone[0].bytes(place.first);
+        gone[1].bytes(place.second);
+      }
+    }
+    message.add(kDeleteUniques, gone.finish(std::move(Parameters().number(shard_->shard))));
+    message.add(kUpsertUniques, held.finish(std::move(Parameters().number(shard_->shard))));
+  }
+  const std::size_t most = kLeastExpiredAFlush + 2 * changes.held_uniques.size();
+  message.add(kReleaseUniques, std::move(Parameters().number(shard_->shard).number(plain(most))));
+}
+
+std::size_t PostgresWriter::write_ended_leases(SqlMessage& message,
+                                               const std::vector<core::EndedLease>& leases,
+                                               Seq to) const {
+  if (leases.empty()) return 0;
+  std::string buffer;
+  encode_value(EndedLeases{leases}, Time{}, buffer);
+  message.add(kInsertLeases, std::move(Parameters()
+                                           .number(shard_->shard)
+                                           .number(plain(to_number(to)))
+                                           .number(plain(leases.size()))
+                                           .bytes(buffer)));
+  std::uint64_t kept = leases.size();
+  for (const LeasesOfFlush& flush : *leases_kept_) kept += flush.count;
+  std::size_t surplus = 0;
+  for (const LeasesOfFlush& flush : *leases_kept_) {
+    if (kept - flush.count < core::kEndedLeasesRemembered) break;
+    kept -= flush.count;
+    ++surplus;
+  }
+  if (surplus > 0) {
+    message.add(
+        kDeleteLeases,
+        std::move(
+            Parameters().number(shard_->shard).number(plain((*leases_kept_)[surplus - 1].flush))));
+  }
+  return surplus;
+}
+
+Status PostgresWriter::load_leases_kept() {
+  SqlMessage message({});
+  message.add(kSelectLeases, std::move(Parameters().number(shard_->shard)));
+  const auto replies = shard_->pool->run(Use::kWriting, message);
+  if (!replies) return to_error(replies.error());
+  const SqlResult& rows = replies->results.front();
+  leases_kept_.emplace();
+  for (int row = 0; row < rows.rows(); ++row) {
+    leases_kept_->push_back({static_cast<std::uint64_t>(rows.row(row).number(0)),
+                             static_cast<std::uint64_t>(rows.row(row).number(1))});
+  }
+  return {};
+}
+
+}  // namespace millrace::store

@@ -1,0 +1,56 @@
+// Writing the tables: a flush is one transaction, one message. Rows go as arrays, one statement for
+// all of a kind.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "core/changes.h"
+#include "store/postgres/postgres_shard.h"
+#include "store/tables.h"
+
+namespace millrace::store {
+
+// One thread at a time.
+class PostgresWriter {
+ public:
+  explicit PostgresWriter(std::shared_ptr<PostgresShard> shard);
+
+  Status flush(const core::Changes& changes, Seq from, const Progress& to);
+  // True: the last flush is where it must be. False: its commit came with a warning.
+  bool clean() const { return clean_; }
+
+ private:
+  struct LeasesOfFlush {
+    std::uint64_t flush;
+    std::uint64_t count;
+  };
+
+  void move_progress(SqlMessage& message, const core::Changes& changes, Seq from,
+                     const Progress& to) const;
+  void delete_jobs(SqlMessage& message, const std::vector<JobId>& ids) const;
+  void write_jobs(SqlMessage& message, const std::vector<core::Job>& jobs) const;
+  void write_history(SqlMessage& message, const core::Changes& changes, Seq to) const;
+  void write_queues(SqlMessage& message, const std::vector<core::Queue>& queues) const;
+  void write_keys(SqlMessage& message, const core::Changes& changes) const;
+  void write_uniques(SqlMessage& message, const core::Changes& changes) const;
+  // Returns how many of the oldest rows go.
+  std::size_t write_ended_leases(SqlMessage& message, const std::vector<core::EndedLease>& leases,
+                                 Seq to) const;
+  Status load_leases_kept();
+  // Whether the tables stand at `to` already: an earlier try was committed, and its answer lost.
+  Result<bool> stands_at(const Progress& to);
+
+  const std::shared_ptr<PostgresShard> shard_;
+  std::string table(std::string_view name) const { return shard_->table(name); }
+
+  bool clean_ = true;
+  // How many leases each row of theirs holds, oldest first; none: not known.
+  std::optional<std::deque<LeasesOfFlush>> leases_kept_;
+};
+
+}  // namespace millrace::store

@@ -1,0 +1,313 @@
+#include "store/postgres/schema.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+#include "base/version.h"
+
+namespace millrace::store {
+namespace {
+
+// A migration is one script, run in one transaction. One that was released is never edited.
+struct Migration {
+  std::string_view name;
+  // The least version that a program must know to use the database after it: its own number, or an
+  // earlier one where older programs are not disturbed by it, so that it may be applied ahead.
+  std::int64_t needed;
+  const char* script;
+};
+
+// Times are in milliseconds since 1970, as everywhere in Millrace; `detail` and the like are
+// messages of tables.proto; the views show both as people read them. What is written in bulk is
+// partitioned by shard, and written to the partition itself.
+constexpr const char* kMigration1 = R"sql(
+CREATE TABLE millrace.meta(name text PRIMARY KEY, value text NOT NULL);
+INSERT INTO millrace.meta VALUES ('store', replace(gen_random_uuid()::text, '-', ''));
+
+CREATE FUNCTION millrace.require(fulfilled boolean, what text) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  IF fulfilled IS NOT TRUE THEN RAISE EXCEPTION '%', what USING ERRCODE = 'ML001'; END IF;
+END $$;
+CREATE FUNCTION millrace.as_time(ms bigint) RETURNS timestamptz
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS 'SELECT to_timestamp(ms / 1000.0)';
+-- Bytes that are no JSON which jsonb can hold (it has no \u0000), or no text: null.
+CREATE FUNCTION millrace.as_json(bytes bytea) RETURNS jsonb
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE AS $$
+BEGIN
+  RETURN convert_from(bytes, 'UTF8')::jsonb;
+EXCEPTION WHEN OTHERS THEN RETURN NULL;
+END $$;
+CREATE FUNCTION millrace.as_text(bytes bytea) RETURNS text
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE AS $$
+BEGIN
+  RETURN convert_from(bytes, 'UTF8');
+EXCEPTION WHEN OTHERS THEN RETURN NULL;
+END $$;
+
+-- A shard's leadership and its projection's progress: the row that both are fenced by.
+CREATE TABLE millrace.shards(
+  shard                  integer PRIMARY KEY,
+  rows_a_table           bigint NOT NULL,
+  epoch                  bigint NOT NULL DEFAULT 0,
+  seq                    bigint NOT NULL DEFAULT 0,
+  checksum               bytea NOT NULL DEFAULT decode(repeat('00', 16), 'hex'),
+  at                     bigint NOT NULL DEFAULT 0,
+  at_epoch               bigint NOT NULL DEFAULT 0,
+  next_token             bigint NOT NULL DEFAULT 1,
+  next_ord               bigint NOT NULL DEFAULT 1,
+  keys_expired_until     bigint,
+  uniques_released_until bigint
+) WITH (fillfactor = 10, autovacuum_vacuum_threshold = 50, autovacuum_vacuum_scale_factor = 0);
+
+CREATE TABLE millrace.job_rows(
+  shard       integer NOT NULL,
+  ord         bigint NOT NULL,
+  id          uuid NOT NULL,
+  queue       text COLLATE "C" NOT NULL,
+  type        text COLLATE "C" NOT NULL,
+  state       text COLLATE "C" NOT NULL,
+  priority    bigint NOT NULL,
+  attempt     bigint NOT NULL,
+  created_at  bigint NOT NULL,
+  run_at      bigint NOT NULL,
+  finished_at bigint,
+  started_at  bigint,
+  worker      bytea,
+  error       bytea,
+  detail      bytea NOT NULL,
+  payload     bytea NOT NULL,
+  result      bytea
+) PARTITION BY LIST (shard);
+
+CREATE TABLE millrace.attempt_rows(
+  shard       integer NOT NULL,
+  ord         bigint NOT NULL,
+  n           bigint NOT NULL,
+  attempt     bigint NOT NULL,
+  started_at  bigint NOT NULL,
+  finished_at bigint,
+  outcome     text COLLATE "C" NOT NULL,
+  worker      bytea,
+  error       bytea,
+  detail      bytea NOT NULL
+) PARTITION BY LIST (shard);
+
+CREATE TABLE millrace.log_rows(
+  shard integer NOT NULL,
+  ord   bigint NOT NULL,
+  seq   bigint NOT NULL,
+  n     bigint NOT NULL,
+  line  bytea NOT NULL
+) PARTITION BY LIST (shard);
+
+CREATE TABLE millrace.mark_rows(
+  shard integer NOT NULL,
+  ord   bigint NOT NULL,
+  flush bigint NOT NULL,
+  place bigint NOT NULL,
+  mark  bytea NOT NULL,
+  PRIMARY KEY (shard, ord, flush, place));
+CREATE TABLE millrace.queue_rows(
+  shard  integer NOT NULL,
+  name   text COLLATE "C" NOT NULL,
+  paused boolean NOT NULL,
+  scheduled bigint NOT NULL, ready bigint NOT NULL, running bigint NOT NULL,
+  retrying bigint NOT NULL, blocked bigint NOT NULL, succeeded bigint NOT NULL,
+  dead bigint NOT NULL, cancelled bigint NOT NULL, expired bigint NOT NULL,
+  detail bytea NOT NULL,
+  PRIMARY KEY (shard, name)
+) WITH (fillfactor = 50, autovacuum_vacuum_threshold = 200, autovacuum_vacuum_scale_factor = 0);
+CREATE TABLE millrace.key_rows(
+  shard      integer NOT NULL,
+  expires_at bigint NOT NULL,
+  key        bytea NOT NULL,
+  body       bytea NOT NULL,
+  job        uuid NOT NULL,
+  PRIMARY KEY (shard, expires_at, key));
+CREATE TABLE millrace.unique_rows(
+  shard integer NOT NULL,
+  queue text COLLATE "C" NOT NULL,
+  key   bytea NOT NULL,
+  job   uuid NOT NULL,
+  until bigint NOT NULL,
+  PRIMARY KEY (shard, queue, key));
+CREATE INDEX unique_rows_by_until ON millrace.unique_rows(shard, until);
+CREATE TABLE millrace.ended_lease_rows(
+  shard  integer NOT NULL,
+  flush  bigint NOT NULL,
+  count  bigint NOT NULL,
+  leases bytea NOT NULL,
+  PRIMARY KEY (shard, flush));
+CREATE TABLE millrace.blob_rows(
+  shard   integer NOT NULL,
+  name    text COLLATE "C" NOT NULL,
+  content bytea NOT NULL,
+  PRIMARY KEY (shard, name));
+
+CREATE VIEW millrace.jobs AS
+SELECT id, queue, type, state, priority, attempt,
+       millrace.as_time(created_at) AS created_at, millrace.as_time(run_at) AS run_at,
+       millrace.as_time(started_at) AS started_at, millrace.as_time(finished_at) AS finished_at,
+       millrace.as_text(worker) AS worker, millrace.as_text(error) AS error,
+       millrace.as_json(payload) AS payload, payload AS payload_bytes,
+       millrace.as_json(result) AS result, result AS result_bytes, shard, ord
+FROM millrace.job_rows;
+CREATE VIEW millrace.attempts AS
+SELECT j.id AS job_id, j.queue, a.n, a.attempt, a.outcome,
+       millrace.as_time(a.started_at) AS started_at, millrace.as_time(a.finished_at) AS finished_at,
+       millrace.as_text(a.worker) AS worker, millrace.as_text(a.error) AS error, a.shard
+FROM millrace.attempt_rows AS a JOIN millrace.job_rows AS j USING (shard, ord);
+CREATE VIEW millrace.queues AS
+SELECT name, paused, scheduled, ready, running, retrying, blocked, succeeded, dead, cancelled,
+       expired, shard
+FROM millrace.queue_rows;
+)sql";
+
+constexpr std::array kMigrations = {Migration{"first", 1, kMigration1}};
+
+// The indexes on jobs are the few that pay for themselves: every one is written for every job. The
+// journal's tables know no dead rows and are soon emptied: there is nothing to vacuum. Bodies are
+// not compressed: the time is worth more.
+constexpr const char* kMakeShard = R"sql(
+CREATE TABLE IF NOT EXISTS millrace.job_rows_{0} PARTITION OF millrace.job_rows
+  (PRIMARY KEY (ord)) FOR VALUES IN ({0})
+  WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
+CREATE UNIQUE INDEX IF NOT EXISTS job_rows_{0}_by_id ON millrace.job_rows_{0}(id);
+CREATE INDEX IF NOT EXISTS job_rows_{0}_by_queue ON millrace.job_rows_{0}(queue, state, ord);
+CREATE INDEX IF NOT EXISTS job_rows_{0}_by_state ON millrace.job_rows_{0}(state, ord)
+  WHERE state <> 'succeeded';
+CREATE INDEX IF NOT EXISTS job_rows_{0}_by_end
+  ON millrace.job_rows_{0}(queue, state, finished_at, ord) WHERE finished_at IS NOT NULL;
+CREATE TABLE IF NOT EXISTS millrace.attempt_rows_{0} PARTITION OF millrace.attempt_rows
+  (PRIMARY KEY (ord, n)) FOR VALUES IN ({0});
+CREATE TABLE IF NOT EXISTS millrace.log_rows_{0} PARTITION OF millrace.log_rows
+  (PRIMARY KEY (ord, seq)) FOR VALUES IN ({0});
+)sql";
+constexpr const char* kMakeJournalTable = R"sql(
+CREATE TABLE IF NOT EXISTS millrace.journal_{0}_{1}(
+  seq         bigint PRIMARY KEY,
+  epoch       bigint NOT NULL,
+  at          timestamptz NOT NULL DEFAULT clock_timestamp(),
+  predecessor bytea NOT NULL,
+  checksum    bytea NOT NULL,
+  body        bytea NOT NULL
+) WITH (autovacuum_enabled = false, toast.autovacuum_enabled = false);
+ALTER TABLE millrace.journal_{0}_{1} ALTER body SET STORAGE EXTERNAL;
+)sql";
+
+constexpr const char* kMakeMigrations = R"sql(
+CREATE SCHEMA IF NOT EXISTS millrace;
+CREATE TABLE IF NOT EXISTS millrace.migrations(
+  version    bigint PRIMARY KEY,
+  name       text NOT NULL,
+  needed     bigint NOT NULL,
+  applied_at timestamptz NOT NULL DEFAULT now(),
+  applied_by text NOT NULL);
+)sql";
+constexpr const char* kHasMigrations = "SELECT to_regclass('millrace.migrations') IS NOT NULL";
+constexpr const char* kSelectMigrations =
+    "SELECT coalesce(max(version), 0)::bigint, coalesce(max(needed), 0)::bigint "
+    "FROM millrace.migrations";
+
+constexpr SqlLimits kMigrationLimits{.lock = std::chrono::milliseconds{10'000},
+                                     .statement = std::chrono::milliseconds{0},
+                                     .silence = std::chrono::milliseconds{0}};
+
+// One transaction as a script. Two programs that make the same thing at the same moment: the
+// loser's error says that it is there, and the next try finds it so.
+Status run_script(ConnectionPool& pool, const std::string& statements) {
+  const std::string script =
+      fmt::format("BEGIN; SET LOCAL lock_timeout = '10s'; {}; COMMIT", statements);
+  for (int tries = 1;; ++tries) {
+    const auto done = pool.run_script(script, kMigrationLimits);
+    if (done) return {};
+    const std::string& state = done.error().state;
+    const bool made_meanwhile =
+        state == "23505" || state == "42P06" || state == "42P07" || state == "42710";
+    if (!made_meanwhile || tries == 3) return to_error(done.error());
+  }
+}
+
+Status apply(ConnectionPool& pool, std::int64_t version) {
+  const Migration& migration = kMigrations[static_cast<std::size_t>(version - 1)];
+  // Who comes second waits for the first one's lock, and then finds nothing to do: the script stops
+  // at once, at a row that stands.
+  const auto done = pool.run_script(
+      fmt::format("BEGIN; SET LOCAL lock_timeout = '60s'; "
+                  "LOCK TABLE millrace.migrations IN SHARE ROW EXCLUSIVE MODE; "
+                  "INSERT INTO millrace.migrations(version, name, needed, applied_by) "
+                  "VALUES ({}, '{}', {}, '{}'); {} COMMIT",
+                  version, migration.name, migration.needed, millrace::version(), migration.script),
+      kMigrationLimits);
+  if (done || done.error().state == "23505") return {};
+  return failure(fmt::format("migration {} ({}) can't be applied: {}", version, migration.name,
+                             done.error().message));
+}
+
+}  // namespace
+
+std::int64_t newest_schema() { return static_cast<std::int64_t>(kMigrations.size()); }
+
+std::string_view migration_name(std::int64_t version) {
+  return kMigrations[static_cast<std::size_t>(version - 1)].name;
+}
+
+Result<SchemaState> read_schema(ConnectionPool& pool) {
+  SqlMessage look({});
+  look.add(kHasMigrations);
+  const auto found = pool.run(ConnectionPool::Use::kReading, look);
+  if (!found) return to_error(found.error());
+  if (!found->results.front().row(0).truth(0)) return SchemaState{};
+  SqlMessage read({});
+  read.add(kSelectMigrations);
+  const auto state = pool.run(ConnectionPool::Use::kReading, read);
+  if (!state) return to_error(state.error());
+  const SqlRow row = state->results.front().row(0);
+  return SchemaState{row.number(0), row.number(1)};
+}
+
+Result<SchemaState> migrate_schema(ConnectionPool& pool) {
+  auto state = read_schema(pool);
+  if (!state) return state;
+  if (Status fits = check_schema(*state); !fits) return std::unexpected(fits.error());
+  if (state->applied >= newest_schema()) return state;
+  if (state->applied == 0) {
+    if (Status made = run_script(pool, kMakeMigrations); !made) {
+      return std::unexpected(made.error());
+    }
+  }
+  for (std::int64_t version = state->applied + 1; version <= newest_schema(); ++version) {
+    if (Status done = apply(pool, version); !done) return std::unexpected(done.error());
+  }
+  return read_schema(pool);
+}
+
+Status check_schema(const SchemaState& state) {
+  if (state.needed <= newest_schema()) return {};
+  return failure(
+      fmt::format("the database has schema {}, made by a newer Millrace, which a program must know "
+                  "at least up to {} to use: this one ({}) knows {}. Start the newer version",
+                  state.applied, state.needed, version(), newest_schema()));
+}
+
+Status make_shard(ConnectionPool& pool, std::uint32_t shard, std::uint64_t rows_a_table) {
+  SqlMessage look({});
+  look.add("SELECT EXISTS (SELECT FROM millrace.shards WHERE shard = $1)",
+           std::move(Parameters().number(shard)));
+  const auto found = pool.run(ConnectionPool::Use::kReading, look);
+  if (!found) return to_error(found.error());
+  if (found->results.front().row(0).truth(0)) return {};
+  std::string script = fmt::format(fmt::runtime(kMakeShard), shard);
+  for (std::uint64_t table = 0; table < kJournalTables; ++table) {
+    script += fmt::format(fmt::runtime(kMakeJournalTable), shard, table);
+  }
+  script += fmt::format(
+      "INSERT INTO millrace.shards(shard, rows_a_table) VALUES ({}, {}) ON CONFLICT DO NOTHING",
+      shard, rows_a_table);
+  return run_script(pool, script);
+}
+
+}  // namespace millrace::store
