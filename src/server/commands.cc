@@ -13,6 +13,7 @@
 #include "api/json_writer.h"
 #include "server/config.h"
 #include "server/config_keys.h"
+#include "server/migrate.h"
 #include "server/serve.h"
 #include "server/system_time.h"
 #include "server/token.h"
@@ -228,6 +229,29 @@ void add_admin_verify(CLI::App& app, int& exit_code) {
   });
 }
 
+void add_admin_migrate(CLI::App& app, int& exit_code) {
+  CLI::App& admin = group(app, "admin", "Back up and verify a store");
+  CLI::App& migrate = group(admin, "migrate", "The schema of a PostgreSQL database");
+  const auto add = [&](const std::string& name, const std::string& description, Migrate what) {
+    CLI::App& command = *migrate.add_subcommand(name, description);
+    const auto url = std::make_shared<std::string>();
+    command.add_option("--postgres", *url, "The database")
+        ->envname(environment_of("postgres"))
+        ->required()
+        ->type_name("URL");
+    command.footer(
+        "The server brings the schema up to date by itself when it starts. Ahead of that, this "
+        "does\n"
+        "the same; servers of the version before go on where a migration says so.\n"
+        "Example:\n"
+        "  millrace admin migrate " +
+        name + " --postgres postgres://millrace@localhost/jobs");
+    command.callback([url, what, &exit_code] { exit_code = migrate_database(*url, what); });
+  };
+  add("status", "Print which migrations are applied", Migrate::kStatus);
+  add("up", "Apply what is missing", Migrate::kUp);
+}
+
 }  // namespace
 
 void add_commands(CLI::App& app, int& exit_code) {
@@ -235,6 +259,7 @@ void add_commands(CLI::App& app, int& exit_code) {
   add_config_show(app, exit_code);
   add_token_new(app, exit_code);
   add_admin_verify(app, exit_code);
+  add_admin_migrate(app, exit_code);
 }
 
 }  // namespace millrace::server

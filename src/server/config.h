@@ -28,6 +28,8 @@ std::string to_string(const ListenAddress& address);
 struct Config {
   std::string listen;
   std::string data;
+  std::string postgres;  // the database's URL, with its password; empty: SQLite in `data`
+  bool allow_unsafe_postgres = false;
   Duration drain{};
   LogLevel log_level{};
   LogFormat log_format{};

@@ -46,8 +46,10 @@ class Reader {
       file.values.push_back({key, *text, line});
     } else if (const auto number = node.value_exact<std::int64_t>()) {
       file.values.push_back({key, fmt::to_string(*number), line});
+    } else if (const auto truth = node.value_exact<bool>()) {
+      file.values.push_back({key, *truth ? "true" : "false", line});
     } else {
-      fail(node, fmt::format("{} must be a string or a whole number", key));
+      fail(node, fmt::format("{} must be a string, a whole number, true or false", key));
     }
   }
 

@@ -27,6 +27,10 @@ constexpr std::array kKeys = {
     ConfigKey{"listen", ListenSetting{&C::listen}, "127.0.0.1:7600",
               "address and port; another than loopback needs tokens"},
     ConfigKey{"data", TextSetting{&C::data}, "./data", "the data directory; made if missing"},
+    ConfigKey{"postgres", DatabaseSetting{&C::postgres}, "none",
+              "postgres://...: keep jobs in this database instead"},
+    ConfigKey{"allow_unsafe_postgres", TruthSetting{&C::allow_unsafe_postgres}, "false",
+              "true: also in one that may lose what it committed"},
     ConfigKey{"drain", DurationSetting{&C::drain, 0ms, 1h}, "10s", "how long a stop may take"},
     ConfigKey{"log_level", LogLevelSetting{&C::log_level}, "info", "debug, info, warn or error"},
     ConfigKey{"log_format", LogFormatSetting{&C::log_format}, "text", "text or json"},
@@ -78,6 +82,7 @@ std::optional<std::uint64_t> parse_count(std::string_view text) {
 }
 
 constexpr std::string_view kForEver = "never";
+constexpr std::string_view kNone = "none";
 
 using Fault = std::optional<std::string>;
 
@@ -122,6 +127,18 @@ struct ValueReader {
     if (!value) return "must be a whole number";
     return store_within(kind, *value, [](std::uint64_t n) { return fmt::to_string(n); });
   }
+  Fault operator()(DatabaseSetting kind) const {
+    if (text != kNone && !text.starts_with("postgres://") && !text.starts_with("postgresql://")) {
+      return R"(must be a URL, like "postgres://user@host:5432/database", or "none")";
+    }
+    config.*kind.member = text == kNone ? "" : text;
+    return std::nullopt;
+  }
+  Fault operator()(TruthSetting kind) const {
+    if (text != "true" && text != "false") return "must be true or false";
+    config.*kind.member = text == "true";
+    return std::nullopt;
+  }
   Fault operator()(LogLevelSetting kind) const {
     const auto value = parse_log_level(text);
     if (!value) return "must be debug, info, warn or error";
@@ -144,6 +161,26 @@ struct ValueReader {
   }
 };
 
+// "postgres://user:***@host/database": what stands between the first colon behind the scheme and
+// the last at sign before the path, and a parameter `password`.
+std::string without_password(std::string url) {
+  const std::size_t scheme = url.find("://");
+  if (scheme == std::string::npos) return url;
+  const std::size_t begin = scheme + 3;
+  const std::size_t at = url.substr(0, url.find_first_of("/?", begin)).rfind('@');
+  if (at != std::string::npos) {
+    const std::size_t colon = url.find(':', begin);
+    if (colon < at) url.replace(colon + 1, at - colon - 1, "***");
+  }
+  for (const std::string_view name : {"?password=", "&password="}) {
+    const std::size_t found = url.find(name);
+    if (found == std::string::npos) continue;
+    const std::size_t value = found + name.size();
+    url.replace(value, std::min(url.find('&', value), url.size()) - value, "***");
+  }
+  return url;
+}
+
 struct ValueWriter {
   const Config& config;
 
@@ -158,6 +195,11 @@ struct ValueWriter {
   }
   std::string operator()(SizeSetting kind) const { return format_size(config.*kind.member); }
   std::string operator()(CountSetting kind) const { return fmt::to_string(config.*kind.member); }
+  std::string operator()(DatabaseSetting kind) const {
+    const std::string& url = config.*kind.member;
+    return url.empty() ? std::string(kNone) : without_password(url);
+  }
+  std::string operator()(TruthSetting kind) const { return config.*kind.member ? "true" : "false"; }
   std::string operator()(LogLevelSetting kind) const {
     return std::string(to_string(config.*kind.member));
   }

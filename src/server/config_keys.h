@@ -37,14 +37,21 @@ struct CountSetting {
   std::uint64_t Config::* member;
   std::uint64_t least, most;
 };
+struct DatabaseSetting {  // a URL, whose password is never shown, or "none"
+  std::string Config::* member;
+};
+struct TruthSetting {  // true or false
+  bool Config::* member;
+};
 struct LogLevelSetting {
   LogLevel Config::* member;
 };
 struct LogFormatSetting {
   LogFormat Config::* member;
 };
-using SettingKind = std::variant<TextSetting, ListenSetting, DurationSetting, RetentionSetting,
-                                 SizeSetting, CountSetting, LogLevelSetting, LogFormatSetting>;
+using SettingKind =
+    std::variant<TextSetting, ListenSetting, DurationSetting, RetentionSetting, SizeSetting,
+                 CountSetting, DatabaseSetting, TruthSetting, LogLevelSetting, LogFormatSetting>;
 
 struct ConfigKey {
   std::string_view name;  // "limits.header_block"

@@ -161,6 +161,9 @@ TEST_F(ConfigTest, EveryBadValueIsNamedWithWhatItMustBe) {
       {"listen", "[::1]"},
       {"listen", "[127.0.0.1]:1"},
       {"data", ""},
+      {"postgres", "mysql://host/database"},
+      {"postgres", ""},
+      {"allow_unsafe_postgres", "yes"},
       {"drain", "10"},
       {"drain", "-1s"},
       {"drain", "2h"},
@@ -202,6 +205,29 @@ TEST_F(ConfigTest, EveryBadValueIsNamedWithWhatItMustBe) {
   }
 }
 
+TEST_F(ConfigTest, APasswordIsNotShown) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"postgres://me:secret@host/jobs", "postgres://me:***@host/jobs"},
+      {"postgres://me:se:c@ret@host:5433/jobs?a=b", "postgres://me:***@host:5433/jobs?a=b"},
+      {"postgresql://host/jobs?user=me&password=secret&a=b",
+       "postgresql://host/jobs?user=me&password=***&a=b"},
+      {"postgres://me@host", "postgres://me@host"},
+      {"none", "none"},
+  };
+  for (const auto& [url, shown] : cases) {
+    input.flags = {{"postgres", url}};
+    const auto loaded = load_config(input);
+    ASSERT_TRUE(loaded) << url;
+    EXPECT_EQ(setting(*loaded, "postgres").value, shown);
+    EXPECT_EQ(loaded->config.postgres, url == "none" ? "" : url);
+  }
+}
+
+TEST_F(ConfigTest, AFileMaySayTrueOrFalse) {
+  input.config_flag = write("allow_unsafe_postgres = true\n");
+  EXPECT_TRUE(load_config(input)->config.allow_unsafe_postgres);
+}
+
 TEST_F(ConfigTest, AllErrorsAreReportedTogether) {
   input.config_flag = write("drain = \"x\"\nnope = 1\n");
   input.environment = {{"MILLRACE_LIMITS_BODY", "x"}};
@@ -215,7 +241,7 @@ TEST_F(ConfigTest, BrokenFiles) {
   EXPECT_THAT(errors_of("drain = "), ElementsAre(HasSubstr("millrace.toml:1: ")));
   EXPECT_THAT(errors_of("a = 1\na = 2"), ElementsAre(HasSubstr("millrace.toml:2: ")));
   EXPECT_THAT(errors_of("drain = 1.5"),
-              ElementsAre(HasSubstr("must be a string or a whole number")));
+              ElementsAre(HasSubstr("must be a string, a whole number, true or false")));
   EXPECT_THAT(errors_of("drain = [\"1s\"]"), ElementsAre(HasSubstr("must be a string")));
   EXPECT_THAT(errors_of("name = \"\xff\""), testing::SizeIs(1));
 }

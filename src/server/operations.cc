@@ -101,8 +101,9 @@ api::Decoded<http::BackupDone> ServerOperations::backup(const std::string& path)
     return std::unexpected(path_fault("must not exist yet, or be an empty directory"));
   }
   if (parts_.store.backup == nullptr) {
-    return std::unexpected(
-        api::make_problem(api::ProblemCode::kInvalidState, "this store can't be copied"));
+    return std::unexpected(api::make_problem(
+        api::ProblemCode::kInvalidState,
+        "back up the database with its own tools: the server copies only a data directory"));
   }
   const MutexLock lock(backup_mutex_);
   const auto hold = parts_.driver.hold_trimming();

@@ -29,6 +29,7 @@
 #include "server/request_log.h"
 #include "server/statistics_keeper.h"
 #include "server/system_time.h"
+#include "store/postgres/postgres_store.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace millrace::server {
@@ -40,6 +41,7 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr int kOk = 0;
 constexpr int kFailure = 1;
 constexpr int kInterrupted = 130;
+constexpr std::uint32_t kShard = 0;  // the one there is
 constexpr std::uint64_t kMostCacheBytes = std::uint64_t{64} << 20;
 // What comes after the drain (closing files) may take this much longer before it is cut off.
 constexpr auto kClosingTime = 500ms;
@@ -172,12 +174,38 @@ class Server {
   }
 
  private:
-  Status open_store() {
-    auto opened = store::open_sqlite_store(
+  bool on_postgres() const { return !config_.postgres.empty(); }
+
+  Result<store::Store> open_sqlite() {
+    return store::open_sqlite_store(
         {.directory = config_.data,
          .clock = [] { return SteadyClock::now(); },
          .log = log_,
          .cache_bytes = std::min(kMostCacheBytes, memory_bytes(config_) / 16)});
+  }
+
+  Result<store::Store> open_postgres() {
+    // For the liveness stamp.
+    std::error_code error;
+    std::filesystem::create_directories(config_.data, error);
+    if (error) return failure(fmt::format("{}: {}", config_.data, error.message()));
+    auto node = store::PostgresNode::open({.url = config_.postgres,
+                                           .clock = [] { return SteadyClock::now(); },
+                                           .log = log_,
+                                           .allow_unsafe = config_.allow_unsafe_postgres});
+    if (!node) return std::unexpected(std::move(node.error()));
+    postgres_ = std::move(*node);
+    return postgres_->open_shard(kShard);
+  }
+
+  // For the log.
+  std::string engine_version() const {
+    return on_postgres() ? "PostgreSQL " + postgres_->facts().version_text
+                         : fmt::format("SQLite {}", store::sqlite_version());
+  }
+
+  Status open_store() {
+    auto opened = on_postgres() ? open_postgres() : open_sqlite();
     if (!opened) return std::unexpected(std::move(opened.error()));
     store_ = std::move(*opened);
     keeper_ = std::make_unique<StatisticsKeeper>(statistics_, store_, log_);
@@ -210,7 +238,7 @@ class Server {
     log_.info("store opened",
               {{"data", std::filesystem::absolute(config_.data).lexically_normal().string()},
                {"store", store_.id},
-               {"sqlite", store::sqlite_version()},
+               {"engine", engine_version()},
                {"jobs", driver_->status().figures.jobs_in_memory},
                {"recovery_ms", took.count()}});
     return {};
@@ -221,18 +249,18 @@ class Server {
     if (!tokens) return std::unexpected(std::move(tokens.error()));
     tokens_ = std::make_unique<http::TokenBook>(std::move(*tokens));
     reads_ = std::make_unique<engine::Reads>(*store_.tables);
-    operations_ =
-        std::make_unique<ServerOperations>(http::About{.version = std::string(version()),
-                                                       .commit = std::string(build_commit()),
-                                                       .store = "sqlite",
-                                                       .node = host_name(),
-                                                       .shards = 1,
-                                                       .started_at = system_time().wall()},
-                                           ServerOperations::Parts{.store = store_,
-                                                                   .driver = *driver_,
-                                                                   .metrics = metrics_,
-                                                                   .statistics = statistics_,
-                                                                   .log = log_});
+    operations_ = std::make_unique<ServerOperations>(
+        http::About{.version = std::string(version()),
+                    .commit = std::string(build_commit()),
+                    .store = on_postgres() ? "postgres" : "sqlite",
+                    .node = host_name(),
+                    .shards = 1,
+                    .started_at = system_time().wall()},
+        ServerOperations::Parts{.store = store_,
+                                .driver = *driver_,
+                                .metrics = metrics_,
+                                .statistics = statistics_,
+                                .log = log_});
     request_log_ = std::make_unique<RequestLog>(metrics_, log_);
     http_ = std::make_unique<http::HttpServer>(http_options(config_),
                                                http::ServerParts{.gateway = *driver_,
@@ -293,6 +321,7 @@ class Server {
 
   engine::Statistics statistics_;
   Metrics metrics_;
+  std::unique_ptr<store::PostgresNode> postgres_;  // null on SQLite
   store::Store store_;
   std::unique_ptr<StatisticsKeeper> keeper_;
   std::unique_ptr<engine::EventFeed> feed_;

@@ -17,6 +17,8 @@ import time
 import history
 from rig import Trouble, harness
 
+import postgres  # whose folder the rig has added
+
 LIBFAKETIME = "faketime/libfaketimeMT.so.1"
 LIBRARY_DIRECTORIES = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib")
 DISK_BYTES = 96 << 20
@@ -452,7 +454,46 @@ def own_clock(rig):
     )
 
 
-FAULTS = {
+# The database under the server is stopped, killed, deprived of its sessions. (On PostgreSQL.)
+
+
+def own_database(rig):
+    rig.cluster = postgres.Cluster()
+    rig.undo.append(rig.cluster.close)
+    rig.server.database = rig.cluster.new_database()
+
+
+def database_restarted(rig):
+    """Fast, at once, or killed as a whole; away for a moment."""
+    rig.cluster.stop(rig.dice.choice((signal.SIGINT, signal.SIGQUIT)))
+    time.sleep(rig.dice.choice((0, 0.3, 1.5)))
+    rig.cluster.start()
+    rig.await_service("the database was started again")
+
+
+def sessions_ended(rig):
+    """Every session of the server's is ended, again and again, in the middle of whatever it does."""
+    until = time.monotonic() + rig.dice.uniform(0.5, 1.5)
+    while time.monotonic() < until:
+        rig.cluster.sql(
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
+            "WHERE application_name LIKE 'millrace %'"
+        )
+        time.sleep(rig.dice.uniform(0, 0.05))
+    rig.await_service("its sessions were ended")
+
+
+def backend_killed(rig):
+    """One session's process is killed: the whole database recovers from its log."""
+    pid = rig.cluster.sql(
+        "SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'millrace %' LIMIT 1"
+    )
+    if pid:
+        os.kill(int(pid), signal.SIGKILL)
+    rig.await_service("a process of the database's was killed")
+
+
+FAULTS_OF_SQLITE = {
     "kill": kill,
     "kill-in-a-row": kill_in_a_row,
     "kill-in-recovery": kill_in_recovery,
@@ -473,7 +514,35 @@ FAULTS = {
     "missing": missing,
     "clock": clock,
 }
-PREPARE = {"disk-full": small_disk, "few-keys": narrow_key_limit, "clock": own_clock}
+# Those that do nothing to files or to the disk below them.
+FAULTS_OF_POSTGRES = {
+    **{
+        name: FAULTS_OF_SQLITE[name]
+        for name in (
+            "kill",
+            "kill-in-a-row",
+            "kill-in-recovery",
+            "kill-in-making",
+            "stop-and-continue",
+            "short-pauses",
+            "stop-politely",
+            "stop-impatiently",
+            "clock",
+        )
+    },
+    "database-restarted": database_restarted,
+    "sessions-ended": sessions_ended,
+    "backend-killed": backend_killed,
+}
+FAULTS = FAULTS_OF_POSTGRES if harness.STORE == "postgres" else FAULTS_OF_SQLITE
+PREPARE = {
+    "disk-full": small_disk,
+    "few-keys": narrow_key_limit,
+    "clock": own_clock,
+    "database-restarted": own_database,
+    "sessions-ended": own_database,
+    "backend-killed": own_database,
+}
 # What may come on top of a round's own fault.
 COMPANIONS = (
     "kill",
@@ -484,5 +553,5 @@ COMPANIONS = (
     "short-pauses",
     "stop-politely",
     "stop-impatiently",
-    "descriptors",
+    *(("descriptors",) if harness.STORE == "sqlite" else ()),
 )

@@ -20,9 +20,15 @@ import uuid
 
 import client
 
+sys.path.append(str(pathlib.Path(__file__).parents[1]))
+import postgres  # noqa: E402 (its folder is on the path only now)
+
 BINARY = os.environ.get(
     "MILLRACE_BIN", str(pathlib.Path(__file__).parents[2] / "build/release/millrace")
 )
+# Where the servers under test keep their jobs: "sqlite" or "postgres".
+STORE = os.environ.get("MILLRACE_STORE", "sqlite")
+sqlite_only = unittest.skipUnless(STORE == "sqlite", "a story of the SQLite store alone")
 START_TIMEOUT_S = 20
 STOP_TIMEOUT_S = 20
 TERMINAL = {"succeeded", "dead", "cancelled", "expired"}
@@ -139,6 +145,8 @@ class Server:
         self.data = pathlib.Path(data) if data else self.home / "data"
         self.host, self.port = "127.0.0.1", free_port()
         self.args = list(args)
+        # On the other store a directory is a database.
+        self.database = postgres.shared().new_database() if STORE == "postgres" else None
         self.token = token
         self.env = env or {}
         self.process = None
@@ -168,6 +176,7 @@ class Server:
                     f"{self.host}:{self.port}",
                     "--data",
                     str(self.data),
+                    *(["--postgres", self.database] if self.database else []),
                     *self.args,
                 ],
                 stdout=log,

@@ -153,6 +153,7 @@ class Commands(harness.ServerCase):
         done = harness.run("--url", self.server.url, "-o", "json", "job", "list")
         self.assertEqual(done.returncode, 0, done)
 
+    @harness.sqlite_only
     def test_backup_and_verify(self):
         self.submit()
         copy = self.server.home / "copy"

@@ -176,6 +176,7 @@ class NotStarting(harness.MillraceCase):
         self.assertEqual(server.stop(), 0)
         return server
 
+    @harness.sqlite_only
     def test_a_directory_in_use_names_who_uses_it(self):
         first = self.new_server().start()
         second = self.new_server(data=first.data)
@@ -214,12 +215,14 @@ class NotStarting(harness.MillraceCase):
         self.assertEqual(server.stop(), 0)
         self.assertEqual((server.data / "README").read_text(), "mine")
 
+    @harness.sqlite_only
     def test_a_journal_that_is_no_database(self):
         server = self.stopped_server_with_jobs()
         (server.data / "journal.db").write_bytes(b"this is no database at all" * 1000)
         self.refusal(server, "journal")
         self.assertTrue((server.data / "journal.db").read_bytes().startswith(b"this is no"))
 
+    @harness.sqlite_only
     def test_a_journal_that_is_gone_while_the_jobs_are_there(self):
         server = self.stopped_server_with_jobs()
         for path in server.data.glob("journal.db*"):
@@ -240,6 +243,7 @@ class NotStarting(harness.MillraceCase):
             self.use(server)
             self.assertEqual(self.counts(), {"ready": 300})
 
+    @harness.sqlite_only
     def test_a_damaged_journal_names_the_place(self):
         server = self.new_server().start()
         self.use(server)
@@ -258,6 +262,7 @@ class NotStarting(harness.MillraceCase):
         )
         self.refusal(server, "journal", seq)
 
+    @harness.sqlite_only
     def test_an_altered_page_is_named(self):
         for name, size in (("journal.db", 8192), ("jobs.db", 16384)):
             server = self.stopped_server_with_jobs()
@@ -270,6 +275,7 @@ class NotStarting(harness.MillraceCase):
             self.assertEqual(verified.returncode, 1, verified)
             self.assertIn(named, verified.stderr)
 
+    @harness.sqlite_only
     def test_a_journal_with_a_gap(self):
         server = self.new_server().start()
         self.use(server)
@@ -289,6 +295,7 @@ class NotStarting(harness.MillraceCase):
             self.use(server)
             self.assertEqual(self.counts(), {"ready": 20})
 
+    @harness.sqlite_only
     def test_the_journal_of_another_store(self):
         one, other = self.stopped_server_with_jobs(), self.stopped_server_with_jobs()
         for path in one.data.glob("journal.db*"):
@@ -296,6 +303,7 @@ class NotStarting(harness.MillraceCase):
         shutil.copy(other.data / "journal.db", one.data / "journal.db")
         self.refusal(one, "store")
 
+    @harness.sqlite_only
     def test_a_truncated_journal(self):
         server = self.stopped_server_with_jobs()
         path = server.data / "journal.db"

@@ -33,7 +33,7 @@ constexpr const char* kTouch =
     "UPDATE {0} SET epoch = epoch WHERE seq = $1 AND epoch = $2 AND checksum = $3 "
     "RETURNING current_setting('synchronous_commit')";
 constexpr const char* kLook =
-    "SELECT EXISTS (SELECT FROM {0} WHERE seq = $1), "
+    "SELECT (SELECT epoch = $3 AND checksum = $4 FROM {0} WHERE seq = $1), "
     "EXISTS (SELECT FROM {1} WHERE seq = $1 - 1 AND checksum = $2) "
     "AND NOT EXISTS (SELECT FROM {1} WHERE seq >= $1)";
 constexpr const char* kSelectRows =
@@ -134,21 +134,27 @@ AppendResult PostgresJournal::settle(const JournalRow& row) {
                             .number(static_cast<std::int64_t>(seq))
                             .number(static_cast<std::int64_t>(to_number(row.epoch)))
                             .bytes(to_blob(row.checksum))));
-  message.add(
-      fmt::format(fmt::runtime(kLook), table_of(seq), table_of(seq - 1)),
-      std::move(
-          Parameters().number(static_cast<std::int64_t>(seq)).bytes(to_blob(row.predecessor))));
+  message.add(fmt::format(fmt::runtime(kLook), table_of(seq), table_of(seq - 1)),
+              std::move(Parameters()
+                            .number(static_cast<std::int64_t>(seq))
+                            .bytes(to_blob(row.predecessor))
+                            .number(static_cast<std::int64_t>(to_number(row.epoch)))
+                            .bytes(to_blob(row.checksum))));
   const auto replies = shard_->pool->run(Use::kWriting, message);
   if (!replies) return failed(replies.error());
   const SqlResult& touched = replies->results[0];
   if (touched.rows() == 1) return committed(*replies, touched.row(0).bytes(0));
   const SqlRow look = replies->results[1].row(0);
-  if (look.truth(0)) return fenced(fmt::format("another row {} stands in the journal", seq));
+  if (!look.is_null(0)) {
+    if (!look.truth(0)) return fenced(fmt::format("another row {} stands in the journal", seq));
+    // An earlier append of it was committed between the two looks: the next one will see it.
+    return {AppendOutcome::kUnknown, fmt::format("row {} has come just now", seq)};
+  }
   if (seq == 1) return fenced("the journal has rows already");
   if (!look.truth(1)) {
     return fenced(fmt::format("row {} has another predecessor, or none", seq));
   }
-  // An append of this place came to its end between the two looks.
+  // That it can't be seen proves nothing.
   return {AppendOutcome::kUnknown, fmt::format("row {} could not be seen", seq)};
 }
 

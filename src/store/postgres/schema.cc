@@ -216,11 +216,15 @@ constexpr SqlLimits kMigrationLimits{.lock = std::chrono::milliseconds{10'000},
                                      .statement = std::chrono::milliseconds{0},
                                      .silence = std::chrono::milliseconds{0}};
 
+// One at a time changes the schema.
+constexpr const char* kLockMigrations =
+    "LOCK TABLE millrace.migrations IN SHARE ROW EXCLUSIVE MODE;";
+
 // One transaction as a script. Two programs that make the same thing at the same moment: the
 // loser's error says that it is there, and the next try finds it so.
 Status run_script(ConnectionPool& pool, const std::string& statements) {
   const std::string script =
-      fmt::format("BEGIN; SET LOCAL lock_timeout = '10s'; {}; COMMIT", statements);
+      fmt::format("BEGIN; SET LOCAL lock_timeout = '60s'; {}; COMMIT", statements);
   for (int tries = 1;; ++tries) {
     const auto done = pool.run_script(script, kMigrationLimits);
     if (done) return {};
@@ -236,11 +240,10 @@ Status apply(ConnectionPool& pool, std::int64_t version) {
   // Who comes second waits for the first one's lock, and then finds nothing to do: the script stops
   // at once, at a row that stands.
   const auto done = pool.run_script(
-      fmt::format("BEGIN; SET LOCAL lock_timeout = '60s'; "
-                  "LOCK TABLE millrace.migrations IN SHARE ROW EXCLUSIVE MODE; "
+      fmt::format("BEGIN; SET LOCAL lock_timeout = '60s'; {} "
                   "INSERT INTO millrace.migrations(version, name, needed, applied_by) "
                   "VALUES ({}, '{}', {}, '{}'); {} COMMIT",
-                  version, migration.name, migration.needed, millrace::version(), migration.script),
+                  kLockMigrations, version, migration.name, migration.needed, millrace::version(), migration.script),
       kMigrationLimits);
   if (done || done.error().state == "23505") return {};
   return failure(fmt::format("migration {} ({}) can't be applied: {}", version, migration.name,
@@ -300,7 +303,7 @@ Status make_shard(ConnectionPool& pool, std::uint32_t shard, std::uint64_t rows_
   const auto found = pool.run(ConnectionPool::Use::kReading, look);
   if (!found) return to_error(found.error());
   if (found->results.front().row(0).truth(0)) return {};
-  std::string script = fmt::format(fmt::runtime(kMakeShard), shard);
+  std::string script = kLockMigrations + fmt::format(fmt::runtime(kMakeShard), shard);
   for (std::uint64_t table = 0; table < kJournalTables; ++table) {
     script += fmt::format(fmt::runtime(kMakeJournalTable), shard, table);
   }

@@ -5,12 +5,6 @@
 #include <string_view>
 
 namespace millrace::store {
-namespace {
-
-bool is_class(std::string_view state, std::string_view two) { return state.starts_with(two); }
-
-}  // namespace
-
 std::unexpected<Error> to_error(const SqlFailure& failed) {
   if (failed.state.empty()) return failure(fmt::format("PostgreSQL: {}", failed.message));
   return failure(fmt::format("PostgreSQL: {} ({})", failed.message, failed.state));
@@ -25,7 +19,7 @@ AppendOutcome append_outcome(const SqlFailure& failed) {
   // Data or an index is corrupted, by the server's own word.
   if (state == "XX001" || state == "XX002") return AppendOutcome::kBroken;
   // The server goes down, crashed or comes up: whatever it said, it may have said after a commit.
-  if (is_class(state, "57P") || is_class(state, "08")) return AppendOutcome::kUnknown;
+  if (state.starts_with("57P") || state.starts_with("08")) return AppendOutcome::kUnknown;
   // Everything else the server says before it commits, so that nothing of it stands: the disk or
   // the memory is full (53), a lock or the statement took too long (55P03, 57014), the schema or a
   // right is gone (42, 3F, 28). It may be right again in a moment, or when an operator has seen to

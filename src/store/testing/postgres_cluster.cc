@@ -14,10 +14,12 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 #include <utility>
 
 #include "base/check.h"
+#include "store/testing/pg_bouncer.h"
 
 namespace millrace::store {
 namespace {
@@ -65,6 +67,37 @@ pid_t spawn(const std::vector<std::string>& command, const std::string& log) {
   return pid;
 }
 
+// As the user who may run a server; it ends with this process.
+std::vector<std::string> as_owner(std::vector<std::string> command) {
+  std::vector<std::string> words = {"setpriv", "--pdeathsig", "QUIT"};
+  if (::getuid() == 0) {
+    words.insert(words.end(), {"--reuid", "postgres", "--regid", "postgres", "--clear-groups"});
+  }
+  words.insert(words.end(), command.begin(), command.end());
+  return words;
+}
+
+// initdb, the server and PgBouncer refuse to run as root.
+void give_to_owner(const std::string& path) {
+  if (::getuid() != 0) return;
+  const passwd* const owner = ::getpwnam("postgres");
+  MILLRACE_CHECK(owner != nullptr);
+  MILLRACE_CHECK(::chown(path.c_str(), owner->pw_uid, owner->pw_gid) == 0);
+}
+
+void await_answer(const std::string& url) {
+  for (int tries = 0; PQping(url.c_str()) != PQPING_OK; ++tries) {
+    MILLRACE_CHECK(tries < 600);
+    std::this_thread::sleep_for(50ms);
+  }
+}
+
+void end_and_wait(pid_t pid, int signal) {
+  ::kill(pid, signal);
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+}
+
 void run(const std::vector<std::string>& command, const std::string& log) {
   int status = -1;
   const pid_t pid = spawn(command, log);
@@ -75,11 +108,7 @@ void run(const std::vector<std::string>& command, const std::string& log) {
 
 PostgresCluster::PostgresCluster(std::vector<std::string> settings)
     : settings_(std::move(settings)), port_(free_port()) {
-  if (::getuid() == 0) {  // initdb and the server refuse to run as root
-    const passwd* const owner = ::getpwnam("postgres");
-    MILLRACE_CHECK(owner != nullptr);
-    MILLRACE_CHECK(::chown(directory_.path().c_str(), owner->pw_uid, owner->pw_gid) == 0);
-  }
+  give_to_owner(directory_.path());
   run(as_owner({program("initdb"), "--pgdata", directory_.file("data"), "--username", kUser,
                 "--auth", "trust", "--encoding", "UTF8", "--locale", "C", "--no-sync"}),
       directory_.file("initdb.log"));
@@ -93,33 +122,16 @@ PostgresCluster& PostgresCluster::shared() {
   return cluster;
 }
 
-std::vector<std::string> PostgresCluster::as_owner(std::vector<std::string> command) const {
-  std::vector<std::string> words = {"setpriv", "--pdeathsig", "QUIT"};
-  if (::getuid() == 0) {
-    words.insert(words.end(), {"--reuid", "postgres", "--regid", "postgres", "--clear-groups"});
-  }
-  words.insert(words.end(), command.begin(), command.end());
-  return words;
-}
-
 void PostgresCluster::start() {
   std::vector<std::string> command = {program("postgres"),   "-D", directory_.file("data"), "-p",
                                       std::to_string(port_), "-k", directory_.path()};
   for (const std::string& setting : settings_) command.insert(command.end(), {"-c", setting});
   pid_ = spawn(as_owner(std::move(command)), directory_.file("log"));
-  const std::string address = url("postgres");
-  for (int tries = 0; PQping(address.c_str()) != PQPING_OK; ++tries) {
-    MILLRACE_CHECK(tries < 600);
-    std::this_thread::sleep_for(50ms);
-  }
+  await_answer(url("postgres"));
 }
 
 void PostgresCluster::stop(int signal) {
-  if (pid_ < 0) return;
-  const pid_t pid = std::exchange(pid_, -1);
-  ::kill(pid, signal);
-  int status = 0;
-  ::waitpid(pid, &status, 0);
+  if (pid_ >= 0) end_and_wait(std::exchange(pid_, -1), signal);
 }
 
 std::string PostgresCluster::url(const std::string& database) const {
@@ -135,6 +147,30 @@ std::string PostgresCluster::new_database(const std::string& like) {
 void PostgresCluster::drop_database(const std::string& url) {
   const std::string name = url.substr(url.rfind('/') + 1);
   PostgresSession(this->url("postgres")).ask(fmt::format("DROP DATABASE {} WITH (FORCE)", name));
+}
+
+PgBouncer::PgBouncer(const PostgresCluster& cluster) : port_(free_port()) {
+  const std::string settings = directory_.file("pgbouncer.ini");
+  {
+    std::ofstream file(settings);
+    file << fmt::format(
+        "[databases]\n* = host=127.0.0.1 port={} user={}\n"
+        "[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {}\nunix_socket_dir = {}\n"
+        "auth_type = any\npool_mode = transaction\ndefault_pool_size = 4\n",
+        cluster.port(), kUser, port_, directory_.path());
+    MILLRACE_CHECK(file.good());
+  }
+  give_to_owner(directory_.path());
+  give_to_owner(settings);
+  pid_ = spawn(as_owner({"pgbouncer", "-q", settings}), directory_.file("log"));
+  await_answer(fmt::format("postgres://{}@127.0.0.1:{}/postgres", kUser, port_));
+}
+
+PgBouncer::~PgBouncer() { end_and_wait(pid_, SIGKILL); }
+
+std::string PgBouncer::url(const std::string& direct) const {
+  return fmt::format("postgres://{}@127.0.0.1:{}{}", kUser, port_,
+                     direct.substr(direct.rfind('/')));
 }
 
 PostgresSession::PostgresSession(const std::string& url) : raw_(PQconnectdb(url.c_str())) {

@@ -38,8 +38,6 @@ class PostgresCluster {
   void stop(int signal = SIGINT);
 
  private:
-  std::vector<std::string> as_owner(std::vector<std::string> command) const;
-
   const TemporaryDirectory directory_;
   const std::vector<std::string> settings_;
   int port_ = 0;

@@ -1,0 +1,13 @@
+// `millrace admin migrate`: the schema of a PostgreSQL database, looked at and brought up to date.
+#pragma once
+
+#include <string>
+
+namespace millrace::server {
+
+enum class Migrate : std::uint8_t { kStatus, kUp };
+
+// Prints what it finds and does; the process's exit code.
+int migrate_database(const std::string& url, Migrate what);
+
+}  // namespace millrace::server

@@ -1,0 +1,390 @@
+// What the store on PostgreSQL does beyond the contract: doubt, fences, what a server may not be.
+#include "store/postgres/postgres_store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "store/postgres/schema.h"
+#include "store/testing/jobs.h"
+#include "store/testing/pg_bouncer.h"
+#include "store/testing/store_under_test.h"
+
+namespace millrace::store {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using std::chrono_literals::operator""ms;
+
+class PostgresStore : public ::testing::Test {
+ protected:
+  PostgresStore() : url_(new_postgres_store()), beside_(url_) { open(); }
+  ~PostgresStore() override { store_ = Store(); }
+
+  PostgresOptions options() const {
+    PostgresOptions made = postgres_options(url_);
+    made.clock = [] { return std::chrono::steady_clock::now(); };
+    return made;
+  }
+  void open() {
+    auto opened = open_postgres_store(options());
+    ASSERT_TRUE(opened) << opened.error().message;
+    store_ = std::move(*opened);
+  }
+  // Another process, as far as the database can tell.
+  Store another() { return open_postgres_store(options()).value(); }
+  Journal& journal() { return *store_.journal; }
+  Tables& tables() { return *store_.tables; }
+  std::string ask(const std::string& sql) { return beside_.ask(sql); }
+
+  const std::string url_;
+  PostgresSession beside_;
+  Store store_;
+};
+
+// Ends the other sessions of this database, over and over, while it lives.
+class SessionKiller {
+ public:
+  explicit SessionKiller(const std::string& url)
+      : thread_([this, url] {
+          PostgresSession session(url);
+          session.ask("SET client_min_messages = error");  // who ended by itself meanwhile
+          while (!over_) {
+            session.ask(
+                "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE "
+                "datname = current_database() AND application_name LIKE 'millrace %'");
+            std::this_thread::sleep_for(20ms);
+          }
+        }) {}
+  ~SessionKiller() {
+    over_ = true;
+    thread_.join();
+  }
+
+ private:
+  std::atomic<bool> over_ = false;
+  std::thread thread_;
+};
+
+TEST_F(PostgresStore, AnAppendWhoseSessionIsEndedIsSettledByAppendingAgain) {
+  std::vector<std::string> expected;
+  Checksum predecessor;
+  int doubts = 0;
+  {
+    const SessionKiller killer(url_);
+    for (std::uint64_t seq = 1; seq <= 150; ++seq) {
+      expected.push_back("row " + std::to_string(seq));
+      const JournalRow row = make_row(seq, predecessor, expected.back());
+      AppendResult result;
+      while ((result = journal().append(row)).outcome != AppendOutcome::kDurable) {
+        ++doubts;
+        ASSERT_TRUE(result.outcome == AppendOutcome::kUnknown ||
+                    result.outcome == AppendOutcome::kFailed)
+            << result.message;
+        ASSERT_LT(doubts, 20'000);
+      }
+      predecessor = row.checksum;
+    }
+  }
+  EXPECT_GT(doubts, 0);
+  EXPECT_EQ(bodies(journal(), 1), expected);
+}
+
+TEST_F(PostgresStore, AFlushWhoseSessionIsEndedIsSettledByFlushingAgain) {
+  Flusher flusher;
+  int doubts = 0;
+  {
+    const SessionKiller killer(url_);
+    for (std::uint64_t n = 1; n <= 50; ++n) {
+      core::Changes changes;
+      changes.jobs = {make_job(n)};
+      changes.attempts = {{n, {1, 1, {}, {}, {}, core::AttemptOutcome::kFailed, nullptr}}};
+      while (!flusher.flush(tables(), changes)) ASSERT_LT(++doubts, 20'000);
+    }
+  }
+  EXPECT_GT(doubts, 0);
+  EXPECT_EQ(ask("SELECT count(*) FROM millrace.jobs"), "50");
+  EXPECT_EQ(ask("SELECT count(*) FROM millrace.attempts"), "50");
+  EXPECT_EQ(tables().sync().value(), Seq{50});
+}
+
+TEST_F(PostgresStore, AReadOnlyServerDeposesTheLeader) {
+  const auto rows = fill(journal(), 2);
+  const std::string database = url_.substr(url_.rfind('/') + 1);
+  ask("ALTER DATABASE " + database + " SET default_transaction_read_only = on");
+  Store late = Store();  // a new session, which the setting is for
+  auto opened = open_postgres_store(options());
+  ASSERT_FALSE(opened);
+  EXPECT_THAT(opened.error().message, HasSubstr("read-only"));
+  PostgresSession(PostgresCluster::shared().url("postgres"))
+      .ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '" + database +
+           "' AND application_name LIKE 'millrace %'");
+  const JournalRow row = make_row(3, rows[1].checksum, "row 3");
+  AppendResult result = journal().append(row);
+  if (result.outcome == AppendOutcome::kUnknown) result = journal().append(row);
+  EXPECT_EQ(result.outcome, AppendOutcome::kFenced) << result.message;
+  EXPECT_THAT(result.message, HasSubstr("25006"));
+}
+
+TEST_F(PostgresStore, ALoweredSynchronousCommitEndsTheAppends) {
+  const auto rows = fill(journal(), 2);
+  const std::string database = url_.substr(url_.rfind('/') + 1);
+  ask("ALTER DATABASE " + database + " SET synchronous_commit = local");
+  ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '" + database +
+      "' AND application_name LIKE 'millrace %'");
+  const JournalRow row = make_row(3, rows[1].checksum, "row 3");
+  AppendResult result = journal().append(row);
+  if (result.outcome == AppendOutcome::kUnknown) result = journal().append(row);
+  EXPECT_EQ(result.outcome, AppendOutcome::kBroken);
+  EXPECT_THAT(result.message, HasSubstr("synchronous_commit is local by now"));
+}
+
+TEST_F(PostgresStore, ANewerSchemaIsRefusedUnlessItSaysOtherwise) {
+  ask("INSERT INTO millrace.migrations VALUES (98, 'ahead', 1, now(), '9.9')");
+  EXPECT_TRUE(open_postgres_store(options()));
+  ask("INSERT INTO millrace.migrations VALUES (99, 'other', 99, now(), '9.9')");
+  const auto opened = open_postgres_store(options());
+  ASSERT_FALSE(opened);
+  EXPECT_THAT(opened.error().message, HasSubstr("made by a newer Millrace"));
+}
+
+TEST_F(PostgresStore, WhoComesLaterTakesTheShard) {
+  Flusher flusher;
+  ASSERT_TRUE(tables().take(Epoch{5}));
+  ASSERT_TRUE(flusher.flush(tables(), {make_job(1)}));
+  Store successor = another();
+  EXPECT_EQ(successor.tables->take(Epoch{3}).value(), Epoch{6});
+  EXPECT_FALSE(flusher.flush(tables(), {make_job(2)}));
+  ASSERT_TRUE(flusher.flush(*successor.tables, {make_job(3)}));
+  EXPECT_EQ(ask("SELECT string_agg(ord::text, ' ') FROM millrace.jobs"), "1 3");
+}
+
+TEST_F(PostgresStore, OnlyTheLeaderTrims) {
+  ASSERT_TRUE(tables().take(Epoch{5}));
+  fill(journal(), 5);
+  Store successor = another();
+  ASSERT_TRUE(successor.tables->take(Epoch{6}));
+  EXPECT_EQ(journal().trim(Seq{5}).value(), 0u);
+  EXPECT_EQ(to_number(journal().extent()->oldest), 1u);
+  EXPECT_EQ(successor.journal->trim(Seq{5}).value(), 1u);
+  EXPECT_EQ(to_number(journal().extent()->oldest), 2u);
+}
+
+TEST_F(PostgresStore, YoungRowsAreNotTrimmed) {
+  fill(journal(), 5);
+  PostgresOptions patient = options();
+  patient.trim_age = std::chrono::minutes(1);
+  Store other = open_postgres_store(patient).value();
+  EXPECT_EQ(other.journal->trim(Seq{5}).value(), 0u);
+  ask("UPDATE millrace.journal_0_1 SET at = at - interval '2 minutes'");
+  EXPECT_EQ(other.journal->trim(Seq{5}).value(), 1u);
+}
+
+TEST_F(PostgresStore, ATableInUseIsTrimmedAnotherTime) {
+  fill(journal(), 5);
+  {
+    PostgresSession dump(url_);
+    dump.ask("BEGIN; SELECT count(*) FROM millrace.journal_0_1");
+    EXPECT_EQ(journal().trim(Seq{5}).value(), 0u);
+  }
+  EXPECT_EQ(journal().trim(Seq{5}).value(), 1u);
+}
+
+TEST_F(PostgresStore, ASnapshotThatIsHeldOpenHoldsUpNoTrim) {
+  auto rows = fill(journal(), 40);
+  PostgresSession reader(url_);
+  reader.ask("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM millrace.shards");
+  while (journal().trim(Seq{40}).value() > 0) {
+  }
+  EXPECT_EQ(to_number(journal().extent()->oldest), 40u);
+  EXPECT_EQ(journal().append(make_row(41, rows.back().checksum, "row 41")).outcome,
+            AppendOutcome::kDurable);
+}
+
+TEST_F(PostgresStore, ALeaderThatSleptWhileTheRingCameRoundIsFenced) {
+  const auto rows = fill(journal(), 40);
+  // Table 9 is emptied, table 8 is not: it holds the newest row, and row 24 still.
+  ASSERT_GT(journal().trim(Seq{40}).value(), 0u);
+  ASSERT_EQ(ask("SELECT count(*) FROM millrace.journal_0_9"), "0");
+  ASSERT_EQ(ask("SELECT count(*) FROM millrace.journal_0_8 WHERE seq = 24"), "1");
+  const JournalRow late = make_row(25, rows[23].checksum, "late");
+  EXPECT_EQ(journal().append(late).outcome, AppendOutcome::kFenced);
+  EXPECT_EQ(ask("SELECT count(*) FROM millrace.journal_0_9"), "0");
+}
+
+// A leader that was stopped in the middle of an append: its transaction is open, its row in the
+// way.
+TEST_F(PostgresStore, APredecessorThatStandsInTheWayIsEnded) {
+  const auto rows = fill(journal(), 2);
+  PostgresSession stopped(url_ + "?application_name=millrace%20stopped");
+  stopped.ask(
+      "BEGIN; INSERT INTO millrace.journal_0_3 VALUES (3, 9, DEFAULT, '\\x00', '\\x00', '')");
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(journal().append(make_row(3, rows[1].checksum, "row 3")).outcome,
+            AppendOutcome::kDurable);
+  const auto took = std::chrono::steady_clock::now() - begin;
+  EXPECT_GE(took, 900ms);
+  EXPECT_LT(took, 4'000ms);
+  EXPECT_THAT(bodies(journal(), 1), ElementsAre("row 1", "row 2", "row 3"));
+}
+
+TEST_F(PostgresStore, ANeighbourThatStandsInTheWayIsNotEnded) {
+  const auto rows = fill(journal(), 2);
+  PostgresSession neighbour(url_ + "?application_name=psql");
+  neighbour.ask("BEGIN; LOCK TABLE millrace.journal_0_3 IN ACCESS EXCLUSIVE MODE");
+  const JournalRow row = make_row(3, rows[1].checksum, "row 3");
+  const AppendResult result = journal().append(row);
+  EXPECT_EQ(result.outcome, AppendOutcome::kFailed) << result.message;
+  EXPECT_EQ(neighbour.ask("COMMIT; SELECT 7"), "7");
+  EXPECT_EQ(journal().append(row).outcome, AppendOutcome::kDurable);
+}
+
+TEST_F(PostgresStore, ZeroBytesSurvive) {
+  core::Job job = make_job(1);
+  job.payload = SharedBytes(R"({"text": "\u0000"})");
+  job.result = SharedBytes(std::string_view("\"\0\"", 3));
+  job.state = core::State::kSucceeded;
+  job.finished_at = job.created_at;
+  core::Job plain = make_job(2);
+  Flusher flusher;
+  ASSERT_TRUE(flusher.flush(tables(), {job, plain}));
+  EXPECT_TRUE(tables().fetch({job.id})->at(0) == job);
+  EXPECT_EQ(ask("SELECT payload IS NULL AND length(payload_bytes) = 18 FROM millrace.jobs "
+                "WHERE state = 'succeeded'"),
+            "t");
+  EXPECT_EQ(ask("SELECT payload->>'n' FROM millrace.jobs WHERE state = 'ready'"), "2");
+}
+
+TEST_F(PostgresStore, ViewsShowWhatPeopleLookFor) {
+  core::Changes changes;
+  changes.jobs = {make_job(1, "mail", core::State::kDead)};
+  core::JobError error;
+  error.type = SharedBytes("Timeout");
+  error.message = SharedBytes("after 30 s");
+  changes.jobs[0].last_error = std::make_shared<core::JobError>(error);
+  changes.queues = {make_queue("mail")};
+  changes.queues[0].counts[static_cast<std::size_t>(core::State::kDead)] = 1;
+  Flusher flusher;
+  ASSERT_TRUE(flusher.flush(tables(), changes));
+  EXPECT_EQ(
+      ask("SELECT concat_ws('|', id, queue, type, state, error, created_at AT TIME ZONE "
+          "'UTC') FROM millrace.jobs"),
+      to_string(id_of(1)) + "|mail|mail.send|dead|Timeout: after 30 s|1970-01-01 00:16:40.001");
+  EXPECT_EQ(ask("SELECT dead FROM millrace.queues WHERE name = 'mail'"), "1");
+}
+
+TEST_F(PostgresStore, NeverHoldsMoreThanEightSessions) {
+  Flusher flusher;
+  ASSERT_TRUE(flusher.flush(tables(), {make_job(1)}));
+  std::vector<std::thread> readers;
+  std::atomic<int> failures = 0;
+  for (int i = 0; i < 16; ++i) {
+    readers.emplace_back([&] {
+      for (int n = 0; n < 20; ++n) failures += tables().fetch({id_of(1)}).has_value() ? 0 : 1;
+    });
+  }
+  fill(journal(), 20);
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_EQ(failures, 0);
+  const std::string sessions =
+      ask("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND "
+          "application_name LIKE 'millrace %'");
+  EXPECT_LE(std::stoi(sessions), 8);
+}
+
+TEST_F(PostgresStore, SurvivesARestartOfTheServer) {
+  PostgresCluster cluster;
+  const std::string url = cluster.new_database();
+  PostgresOptions here = options();
+  here.url = url;
+  Store store = open_postgres_store(here).value();
+  const auto rows = fill(*store.journal, 3);
+  cluster.stop(SIGQUIT);
+  const JournalRow row = make_row(4, rows[2].checksum, "row 4");
+  const AppendOutcome down = store.journal->append(row).outcome;
+  EXPECT_TRUE(down == AppendOutcome::kFailed || down == AppendOutcome::kUnknown);
+  EXPECT_FALSE(store.tables->progress());
+  cluster.start();
+  EXPECT_EQ(store.journal->append(row).outcome, AppendOutcome::kDurable);
+  EXPECT_THAT(bodies(*store.journal, 1), ElementsAre("row 1", "row 2", "row 3", "row 4"));
+}
+
+TEST(UnsafePostgres, IsRefusedUnlessAskedFor) {
+  PostgresCluster cluster({"fsync=off"});
+  PostgresOptions options = postgres_options(cluster.new_database());
+  const auto refused = open_postgres_store(options);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("fsync is off"));
+  EXPECT_THAT(refused.error().message, HasSubstr("--allow-unsafe-postgres"));
+  options.allow_unsafe = true;
+  EXPECT_TRUE(open_postgres_store(options));
+}
+
+TEST(PostgresAddress, IsToldApartFromADatabaseThatIsAway) {
+  PostgresOptions options = postgres_options("postgres://[");
+  EXPECT_THAT(open_postgres_store(options).error().message, HasSubstr("can't be understood"));
+  options.url = "postgres://nobody@127.0.0.1:1/none";
+  EXPECT_THAT(open_postgres_store(options).error().message, HasSubstr("can't be reached"));
+}
+
+TEST(Migrations, ManyMayStartAtOnce) {
+  const std::string url = PostgresCluster::shared().new_database();
+  std::vector<std::thread> starts;
+  std::atomic<int> failures = 0;
+  for (int i = 0; i < 4; ++i) {
+    starts.emplace_back([&] {
+      const auto opened = open_postgres_store(postgres_options(url));
+      if (opened) return;
+      ++failures;
+      ADD_FAILURE() << opened.error().message;
+    });
+  }
+  for (std::thread& start : starts) start.join();
+  EXPECT_EQ(failures, 0);
+  EXPECT_EQ(PostgresSession(url).ask("SELECT count(*) FROM millrace.migrations"), "1");
+}
+
+// The whole contract's ground once more, through PgBouncer in transaction mode.
+TEST_F(PostgresStore, WorksThroughPgBouncer) {
+  const PgBouncer bouncer(PostgresCluster::shared());
+  PostgresOptions through = options();
+  through.url = bouncer.url(url_);
+  Store store = open_postgres_store(through).value();
+  ASSERT_TRUE(store.tables->take(Epoch{7}));
+  const auto rows = fill(*store.journal, 30);
+  EXPECT_EQ(store.journal->append(rows.back()).outcome, AppendOutcome::kDurable);
+  EXPECT_EQ(store.journal->append(make_row(30, rows[28].checksum, "other")).outcome,
+            AppendOutcome::kFenced);
+  EXPECT_EQ(bodies(*store.journal, 1).size(), 30u);
+  Flusher flusher;
+  for (std::uint64_t ord = 1; ord <= 20; ++ord) {
+    ASSERT_TRUE(flusher.flush(*store.tables, {make_job(ord)}));
+  }
+  LoadedState state;
+  ASSERT_TRUE(store.tables->load(state));
+  EXPECT_EQ(state.jobs.size(), 20u);
+  EXPECT_EQ(store.tables->list({})->jobs.size(), 20u);
+  EXPECT_GT(store.journal->trim(Seq{20}).value(), 0u);
+  // No limit of ours stays behind in a session that others use too.
+  PostgresSession other(through.url);
+  EXPECT_EQ(other.ask("SHOW lock_timeout"), "0");
+}
+
+TEST_F(PostgresStore, EndsAPredecessorThroughPgBouncerToo) {
+  const PgBouncer bouncer(PostgresCluster::shared());
+  PostgresOptions through = options();
+  through.url = bouncer.url(url_);
+  Store store = open_postgres_store(through).value();
+  const auto rows = fill(*store.journal, 2);
+  PostgresSession stopped(url_ + "?application_name=millrace%20stopped");
+  stopped.ask(
+      "BEGIN; INSERT INTO millrace.journal_0_3 VALUES (3, 9, DEFAULT, '\\x00', '\\x00', '')");
+  EXPECT_EQ(store.journal->append(make_row(3, rows[1].checksum, "row 3")).outcome,
+            AppendOutcome::kDurable);
+}
+
+}  // namespace
+}  // namespace millrace::store

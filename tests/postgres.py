@@ -1,0 +1,128 @@
+"""A PostgreSQL server of a test's own, from Debian's packages: a cluster in a temporary directory, on
+a free loopback port, run as an ordinary user; it ends with the test, or with this process.
+"""
+
+import atexit
+import itertools
+import os
+import pathlib
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+USER = "millrace"
+START_TIMEOUT_S = 30
+
+
+def program(name):
+    """The newest one that Debian's packages have put there."""
+    found = sorted(pathlib.Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
+    if not found:
+        raise RuntimeError(f"there is no {name}: tools/setup installs PostgreSQL")
+    return str(found[-1])
+
+
+def as_owner(*command, dies_with_us=True):
+    """The command as the user who may run a server (it refuses root)."""
+    words = ["setpriv"]
+    if dies_with_us:
+        words += ["--pdeathsig", "QUIT"]
+    if os.getuid() == 0:
+        words += ["--reuid", "postgres", "--regid", "postgres", "--clear-groups"]
+    return [*words, *map(str, command)] if len(words) > 1 else list(map(str, command))
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Cluster:
+    """A running server. `settings`: {"synchronous_commit": "off"} and the like."""
+
+    def __init__(self, **settings):
+        self.home = pathlib.Path(tempfile.mkdtemp(prefix="millrace-postgres-"))
+        self.data = self.home / "data"
+        self.port = free_port()
+        self.settings = settings
+        self.process = None
+        self._names = itertools.count(1)
+        if os.getuid() == 0:
+            owner = pwd.getpwnam("postgres")
+            os.chown(self.home, owner.pw_uid, owner.pw_gid)
+        subprocess.run(
+            as_owner(
+                program("initdb"), "--pgdata", self.data, "--username", USER, "--auth", "trust",
+                "--encoding", "UTF8", "--locale", "C", "--no-sync",
+            ),
+            check=True,
+            capture_output=True,
+            cwd=self.home,
+        )
+        self.start()
+
+    def start(self):
+        settings = [word for name, value in self.settings.items() for word in ("-c", f"{name}={value}")]
+        with (self.home / "log").open("ab") as log:
+            self.process = subprocess.Popen(
+                as_owner(program("postgres"), "-D", self.data, "-p", self.port, "-k", self.home,
+                         *settings),
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                cwd=self.home,
+            )
+        deadline = time.monotonic() + START_TIMEOUT_S
+        while self.sql("SELECT 1", check=False) != "1":
+            if time.monotonic() > deadline or self.process.poll() is not None:
+                raise RuntimeError("PostgreSQL does not start:\n" + (self.home / "log").read_text())
+            time.sleep(0.05)
+        return self
+
+    def stop(self, how=signal.SIGINT):
+        """SIGINT: fast. SIGQUIT: without saving anything."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(how)
+            self.process.wait(60)
+
+    def close(self):
+        self.stop(signal.SIGQUIT)
+        shutil.rmtree(self.home, ignore_errors=True)
+
+    def url(self, database="postgres", port=None):
+        return f"postgres://{USER}@127.0.0.1:{port or self.port}/{database}"
+
+    def new_database(self):
+        """An empty one; its URL."""
+        name = f"test{next(self._names)}"
+        self.sql(f"CREATE DATABASE {name}")
+        return self.url(name)
+
+    def sql(self, statement, url=None, check=True):
+        """What psql prints, without headings."""
+        done = subprocess.run(
+            [program("psql"), "-X", "-At", "-v", "ON_ERROR_STOP=1", url or self.url(), "-c", statement],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if check and done.returncode != 0:
+            raise AssertionError(f"{statement}: {done.stderr}")
+        return done.stdout.strip()
+
+
+_shared = None
+
+
+def shared():
+    """The one that the tests of this process share, each with databases of its own."""
+    global _shared
+    if _shared is None:
+        _shared = Cluster()
+        atexit.register(_shared.close)
+    return _shared

@@ -1,0 +1,185 @@
+"""A server on PostgreSQL: what is different there. (The other tests run on it too: see
+tests/CMakeLists.txt.)
+"""
+
+import signal
+import subprocess
+
+import harness
+import postgres
+
+
+class OnPostgres(harness.MillraceCase):
+    def setUp(self):
+        super().setUp()
+        self.cluster = postgres.shared()
+        self.database = self.cluster.new_database()
+
+    def serve(self, *args, database=None, **settings):
+        made = self.new_server(*args, **settings)
+        made.database = database or self.database
+        return made
+
+    def sql(self, statement):
+        return self.cluster.sql(statement, self.database)
+
+    def refusal(self, *args, database=None):
+        """What a server says that does not start."""
+        server = self.serve(*args, database=database).spawn()
+        self.assertEqual(server.wait(), 1, server.log)
+        return server.log
+
+    def test_jobs_can_be_read_with_sql(self):
+        self.use(self.serve().start())
+        self.assertEqual(self.api.get("/v1/meta").json["store"], "postgres")
+        job = self.submit("mail.send", payload={"to": "ada"}, priority=3)
+        harness.eventually(
+            lambda: self.sql("SELECT count(*) FROM millrace.jobs") == "1", what="the job's row"
+        )
+        self.assertEqual(
+            self.sql("SELECT id, queue, type, state, priority, payload->>'to' FROM millrace.jobs"),
+            f"{job['id']}|{self.queue}|mail.send|ready|3|ada",
+        )
+        self.finish(self.claim_one(), result={"sent": True})
+        harness.eventually(
+            lambda: self.sql("SELECT state, result FROM millrace.jobs")
+            == 'succeeded|{"sent": true}',
+            what="the job's end in its row",
+        )
+        self.assertEqual(
+            self.sql(f"SELECT succeeded FROM millrace.queues WHERE name = '{self.queue}'"), "1"
+        )
+
+    def test_it_says_what_it_found_and_hides_the_password(self):
+        url = self.database.replace("millrace@", "millrace:secret@")
+        self.use(self.serve(database=url).start())
+        self.assertIn("fsync=on synchronous_commit=on", self.server.log)
+        self.assertNotIn("secret", self.server.log)
+
+    def test_what_was_acknowledged_outlives_kills_of_both(self):
+        cluster = postgres.Cluster()
+        self.addCleanup(cluster.close)
+        self.use(self.serve(database=cluster.new_database()).start())
+        ids = self.submit_many(500)
+        cluster.stop(signal.SIGQUIT)
+        self.server.kill()
+        cluster.start()
+        self.server.start()
+        self.use(self.server)
+        self.assertEqual(self.counts(), {"ready": 500})
+        self.assertEqual({job["id"] for job in self.claim(limit=500)}, set(ids))
+
+    def test_it_goes_on_when_the_database_comes_back(self):
+        cluster = postgres.Cluster()
+        self.addCleanup(cluster.close)
+        self.use(self.serve(database=cluster.new_database()).start())
+        self.submit()
+        cluster.stop()
+        reply = self.api.post("/v1/jobs", {"type": "work", "queue": self.queue, "id": harness.uuid7()})
+        self.assertEqual(reply.status, 503, reply)
+        self.assertEqual(self.api.get("/readyz").status, 503)
+        cluster.start()
+        harness.eventually(lambda: self.api.get("/readyz").status == 200, 20, what="readiness")
+        self.submit()
+        self.assertIn(self.counts()["ready"], (2, 3))  # the refused one may have come through
+
+    def test_the_second_server_takes_the_shard(self):
+        first = self.serve("--limits-idempotency-window", "1h").start()
+        self.use(first)
+        kept = self.submit()
+        second = self.serve().start()
+        self.use(second)
+        self.assertEqual(self.state(kept["id"]), "ready")
+        later = self.submit()
+        reply = self.new_client(first).post("/v1/jobs", {"type": "work", "queue": self.queue})
+        self.assertEqual(reply.status, 503, reply)
+        self.assertEqual(first.wait(), 1)
+        self.assertIn("another", first.log)
+        self.assertEqual(self.counts(), {"ready": 2})
+        self.assertEqual([job["id"] for job in self.claim(limit=9)], [kept["id"], later["id"]])
+
+    def test_a_paused_leader_is_fenced_when_it_wakes(self):
+        first = self.serve().start()
+        self.use(first)
+        self.submit_many(100)
+        first.signal(signal.SIGSTOP)
+        second = self.serve().start()
+        self.use(second)
+        self.submit_many(100)
+        first.signal(signal.SIGCONT)
+        self.new_client(first).post("/v1/jobs", {"type": "work", "queue": self.queue})
+        self.assertEqual(first.wait(), 1)
+        self.assertEqual(self.counts(), {"ready": 200})
+
+    def test_what_it_refuses(self):
+        self.assertIn("can't be reached", self.refusal(database="postgres://x@127.0.0.1:1/none"))
+        unsafe = postgres.Cluster(fsync="off")
+        self.addCleanup(unsafe.close)
+        database = unsafe.new_database()
+        self.assertIn("fsync is off", self.refusal(database=database))
+        self.use(self.serve("--allow-unsafe-postgres", "true", database=database).start())
+        self.submit()
+
+    def test_migrations_are_shown_and_applied(self):
+        def migrate(what):
+            return harness.run("admin", "migrate", what, "--postgres", self.database)
+
+        before = migrate("status")
+        self.assertEqual((before.returncode, before.stderr), (0, ""))
+        self.assertIn("schema 0 in the database", before.stdout)
+        self.assertIn("to be applied", before.stdout)
+        self.assertEqual(migrate("up").returncode, 0)
+        self.assertNotIn("to be applied", migrate("status").stdout)
+        self.sql("INSERT INTO millrace.migrations VALUES (99, 'later', 99, now(), '9.9')")
+        after = migrate("status")
+        self.assertEqual(after.returncode, 1)
+        self.assertIn("made by a newer Millrace", after.stderr)
+        self.assertIn("made by a newer Millrace", self.refusal())
+
+    def test_pgbouncer_may_stand_between(self):
+        home = self.new_server().home
+        port = postgres.free_port()
+        settings = home / "pgbouncer.ini"
+        settings.write_text(
+            f"[databases]\n* = host=127.0.0.1 port={self.cluster.port} user={postgres.USER}\n"
+            f"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\n"
+            "auth_type = any\npool_mode = transaction\ndefault_pool_size = 3\n"
+        )
+        home.chmod(0o755)
+        with subprocess.Popen(
+            postgres.as_owner("pgbouncer", "-q", settings), stderr=subprocess.DEVNULL
+        ) as bouncer:
+            try:
+                name = self.database.rsplit("/", 1)[1]
+                through = self.cluster.url(name, port)
+                harness.eventually(
+                    lambda: self.cluster.sql("SELECT 1", through, check=False) == "1",
+                    what="PgBouncer",
+                )
+                self.use(self.serve(database=through).start())
+                self.submit_many(1000)
+                for _ in range(4):
+                    for job in self.claim(limit=250):
+                        self.finish(job)
+                self.assertEqual(self.counts(), {"succeeded": 1000})
+                self.assertEqual(len(self.list_jobs(state="succeeded")), 1000)
+                self.assertEqual(self.server.stop(), 0)
+            finally:
+                bouncer.kill()
+
+    def test_it_holds_few_connections(self):
+        self.use(self.serve().start())
+        self.submit_many(200)
+        for _ in range(20):
+            self.list_jobs()
+        held = int(
+            self.sql(
+                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
+                "AND application_name LIKE 'millrace %'"
+            )
+        )
+        self.assertLessEqual(held, 8)
+
+
+if __name__ == "__main__":
+    harness.main()
