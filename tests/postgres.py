@@ -15,7 +15,7 @@ import tempfile
 import time
 
 USER = "millrace"
-START_TIMEOUT_S = 30
+START_TIMEOUT_S = 90  # after a crash it syncs all of its files first
 
 
 def program(name):
@@ -77,6 +77,9 @@ class Cluster:
                 stdin=subprocess.DEVNULL,
                 cwd=self.home,
             )
+        return self.await_answer()
+
+    def await_answer(self):
         deadline = time.monotonic() + START_TIMEOUT_S
         while self.sql("SELECT 1", check=False) != "1":
             if time.monotonic() > deadline or self.process.poll() is not None:

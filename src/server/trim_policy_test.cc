@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "core/event.h"
 #include "store/event_codec.h"
 #include "store/memory/memory_store.h"
@@ -60,6 +62,27 @@ TEST_F(TrimPolicyTest, ASizeThatIsPassedTakesTheOldest) {
   const std::uint64_t bytes = store.journal->extent()->bytes;
   EXPECT_EQ(point(100, 1000s, bytes), 1u);
   EXPECT_NEAR(static_cast<double>(point(100, 1000s, bytes / 2)), 51, 2);
+}
+
+TEST_F(TrimPolicyTest, AJournalOfLittleRoomKeepsNoMoreThanItHolds) {
+  class Small final : public store::Journal {
+   public:
+    explicit Small(store::Journal& real) : real_(real) {}
+    store::AppendResult append(const store::JournalRow& row) override { return real_.append(row); }
+    Status read(Seq from, const std::function<bool(const store::JournalRow&)>& visit) override {
+      return real_.read(from, visit);
+    }
+    Result<Extent> extent() override { return real_.extent(); }
+    Result<std::uint64_t> trim(Seq below) override { return real_.trim(below); }
+    std::uint64_t most_rows() const override { return 30; }
+
+   private:
+    store::Journal& real_;
+  };
+  Small journal(*store.journal);
+  const EventRetention all{.age = 1000s, .bytes = kPlenty};
+  EXPECT_EQ(trim_point(journal, Seq{100}, kStart, all), Seq{71});
+  EXPECT_EQ(trim_point(journal, Seq{50}, kStart, all), Seq{50});  // never what is not in the tables
 }
 
 TEST(TrimPolicy, AnEmptyJournalIsLeftAlone) {

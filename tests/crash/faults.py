@@ -490,6 +490,8 @@ def backend_killed(rig):
     )
     if pid:
         os.kill(int(pid), signal.SIGKILL)
+    time.sleep(0.3)
+    rig.cluster.await_answer()
     rig.await_service("a process of the database's was killed")
 
 

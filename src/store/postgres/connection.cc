@@ -93,6 +93,7 @@ struct Connection::Answers {
   std::size_t before = 0;               // statements of ours before the message's first one
   std::size_t at = 0;                   // the statement whose results come
   bool visiting = true;                 // its visitor wants more rows
+  bool rows_seen = false;
   SqlReplies replies;
   std::optional<SqlFailure> failed;
   std::string last_command;  // as the server names it: "COMMIT"
@@ -144,7 +145,10 @@ std::expected<SqlReplies, SqlFailure> Connection::run(const SqlMessage& message)
   answers.before = 2;  // BEGIN and the limits
   if (PQenterPipelineMode(raw_) == 0 || !send(message)) return std::unexpected(lost());
   auto replies = converse(answers, message.limits_, message.when_blocked_);
-  if (!replies) return replies;
+  if (!replies) {
+    replies.error().rows_seen = answers.rows_seen;
+    return replies;
+  }
   if (answers.last_command != "COMMIT") {
     return std::unexpected(
         SqlFailure{"", "the transaction ended with " + answers.last_command, true});
@@ -257,6 +261,7 @@ void Connection::take_result(pg_result* raw, Answers& answers) {
     case PGRES_SINGLE_TUPLE:
       if (answers.visiting) {
         const auto* const statement = answers.statement();
+        answers.rows_seen = true;
         answers.visiting = statement != nullptr && statement->visitor(result.row(0));
       }
       return;

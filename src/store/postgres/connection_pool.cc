@@ -59,15 +59,22 @@ template <typename Run>
 std::expected<SqlReplies, SqlFailure> ConnectionPool::with_connection(Use use, Run run) {
   Owned connection = take(use);
   std::expected<SqlReplies, SqlFailure> replies;
-  if (connection == nullptr) {
-    auto opened = Connection::open(options_);
-    if (opened) {
+  for (bool kept = connection != nullptr;; kept = false) {
+    if (connection == nullptr) {
+      auto opened = Connection::open(options_);
+      if (!opened) {
+        replies = std::unexpected(std::move(opened.error()));
+        break;
+      }
       connection = std::move(*opened);
-    } else {
-      replies = std::unexpected(std::move(opened.error()));
     }
+    replies = run(*connection);
+    // A kept connection may have been ended just now: whoever only reads asks once more on a new
+    // one.
+    const bool lost = !replies && !replies.error().not_applied && !replies.error().rows_seen;
+    if (!lost || !kept || use != Use::kReading) break;
+    connection.reset();
   }
-  if (connection != nullptr) replies = run(*connection);
   give_back(use, std::move(connection));
   return replies;
 }

@@ -20,24 +20,25 @@ using Use = ConnectionPool::Use;
 constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
-// What plain columns must be; the same parameters in each statement.
+// What plain columns must be; the same parameters in each statement. `{0}` is how the source
+// orders.
 constexpr const char* kPlain =
-    "j.ord BETWEEN $1 AND $2 AND j.priority BETWEEN $4 AND $5 AND j.attempt BETWEEN $6 AND $7 "
+    "{0} BETWEEN $1 AND $2 AND j.priority BETWEEN $4 AND $5 AND j.attempt BETWEEN $6 AND $7 "
     "AND j.run_at BETWEEN $8 AND $9 "
     "AND ($10::bigint IS NULL OR j.finished_at BETWEEN $10 AND $11) "
     "AND ($12::text[] IS NULL OR j.type = ANY($12)) ";
 // Where the newest ords of what matches come from. Each stream is in its index's order, so that no
-// more of it is read than the piece needs.
+// more of it is read than the piece needs: see the indexes in schema.cc.
 constexpr const char* kById =
     "SELECT j.ord FROM {0} AS j WHERE j.id = ANY($13) AND {1} ORDER BY j.ord DESC LIMIT $3";
 constexpr const char* kByQueue =
     "SELECT found.ord FROM unnest($13::text[]) AS q(name) CROSS JOIN unnest($14::text[]) AS "
     "s(name) CROSS JOIN LATERAL (SELECT j.ord FROM {0} AS j WHERE j.queue = q.name AND "
-    "j.state = s.name AND {1} ORDER BY j.ord DESC LIMIT $3) AS found ORDER BY 1 DESC LIMIT $3";
+    "j.state = s.name AND {2} ORDER BY j.ord + 0 DESC LIMIT $3) AS found ORDER BY 1 DESC LIMIT $3";
 constexpr const char* kByState =
     "SELECT found.ord FROM unnest($13::text[]) AS s(name) CROSS JOIN LATERAL (SELECT j.ord "
-    "FROM {0} AS j WHERE j.state = s.name AND j.state <> 'succeeded' AND {1} "
-    "ORDER BY j.ord DESC LIMIT $3) AS found ORDER BY 1 DESC LIMIT $3";
+    "FROM {0} AS j WHERE j.state = s.name AND j.state <> 'succeeded' AND {2} "
+    "ORDER BY j.ord + 0 DESC LIMIT $3) AS found ORDER BY 1 DESC LIMIT $3";
 constexpr const char* kAll = "SELECT j.ord FROM {0} AS j WHERE {1} ORDER BY j.ord DESC LIMIT $3";
 constexpr const char* kSelectJobs =
     "SELECT {2} FROM {0} WHERE ord = ANY(ARRAY({1})) ORDER BY ord DESC";
@@ -49,6 +50,12 @@ constexpr const char* kSelectCreated =
 constexpr std::size_t kMaxStreams = 64;
 constexpr std::uint64_t kFirstPiece = 256;
 constexpr std::uint64_t kLargestPiece = 4'096;
+// Where the database itself must look at jobs one by one it looks at so many places at a time, more
+// or fewer by how long that takes.
+constexpr std::int64_t kFirstWindow = 65'536;
+constexpr std::int64_t kLeastWindow = 4'096;
+constexpr std::int64_t kMostWindow = std::int64_t{1} << 40;
+constexpr auto kQuickPiece = std::chrono::milliseconds{100};
 
 struct Bounds {
   std::int64_t least = kLeast;
@@ -82,6 +89,22 @@ Bounds bounds_of(const core::JobFilter& filter, JobField field) {
   return bounds;
 }
 
+// The database leaves out jobs that an index has found.
+bool narrows(const core::JobFilter& filter) {
+  return std::ranges::any_of(filter.conditions, [](const Condition& condition) {
+    switch (condition.field) {
+      case JobField::kType:
+      case JobField::kPriority:
+      case JobField::kAttempt:
+      case JobField::kRunAt:
+      case JobField::kFinishedAt:
+        return true;
+      default:
+        return false;
+    }
+  });
+}
+
 bool is_exact(const Condition& condition) {
   return std::ranges::none_of(condition.values,
                               [](const std::string& value) { return value.ends_with('*'); });
@@ -98,20 +121,25 @@ SqlArray texts(const std::vector<std::string>& values) {
 
 }  // namespace
 
+Result<std::int64_t> PostgresSearch::newest() {
+  SqlMessage message({});
+  message.add(fmt::format(fmt::runtime(kSelectNewest), shard_.table("job_rows")));
+  const auto replies = shard_.pool->run(Use::kReading, message);
+  if (!replies) return to_error(replies.error());
+  return replies->results.front().row(0).number(0);
+}
+
 Result<std::int64_t> PostgresSearch::newest_before(std::int64_t time_ms) {
-  const std::string table = shard_.table("job_rows");
-  SqlMessage newest({});
-  newest.add(fmt::format(fmt::runtime(kSelectNewest), table));
-  const auto found_newest = shard_.pool->run(Use::kReading, newest);
-  if (!found_newest) return to_error(found_newest.error());
-  std::int64_t most = found_newest->results.front().row(0).number(0);
+  const auto found = newest();
+  if (!found) return found;
+  std::int64_t most = *found;
   // Ords and creation times rise together: a job's time is its submission's, and no clock of a
   // shard ever goes back. The answer lies between `least` and `most`.
   std::int64_t least = 0;
   while (least < most) {
     const std::int64_t middle = least + (most - least + 1) / 2;
     SqlMessage message({});
-    message.add(fmt::format(fmt::runtime(kSelectCreated), table),
+    message.add(fmt::format(fmt::runtime(kSelectCreated), shard_.table("job_rows")),
                 std::move(Parameters().number(middle)));
     const auto replies = shard_.pool->run(Use::kReading, message);
     if (!replies) return to_error(replies.error());
@@ -188,7 +216,9 @@ Result<std::size_t> PostgresSearch::piece(const core::JobFilter& filter, Range r
   }
 
   const std::string table = shard_.table("job_rows");
-  const std::string ords = fmt::format(fmt::runtime(source), table, kPlain);
+  const std::string ords =
+      fmt::format(fmt::runtime(source), table, fmt::format(fmt::runtime(kPlain), "j.ord"),
+                  fmt::format(fmt::runtime(kPlain), "(j.ord + 0)"));
   std::size_t seen = 0;
   Status status;
   bool more = true;
@@ -222,11 +252,21 @@ Result<PostgresSearch::Ended> PostgresSearch::run(const core::JobFilter& filter,
     columns.payload = columns.payload || needs_payload(condition);
     columns.result = columns.result || needs_result(condition);
   }
+  const bool windows = narrows(filter) && find_plain(filter, JobField::kId) == nullptr;
+  if (windows) {
+    const auto found = newest();
+    if (!found) return std::unexpected(found.error());
+    range->most = std::min(range->most, *found);
+  }
   // One more than wanted tells whether that was all.
   std::uint64_t limit = std::clamp<std::uint64_t>(wanted + 1, kFirstPiece, kLargestPiece);
+  std::int64_t window = kFirstWindow;
   bool stopped = false;
   while (range->least <= range->most) {
-    const auto seen = piece(filter, *range, columns, limit, [&](core::Job& job) {
+    Range look = *range;
+    if (windows) look.least = std::max(look.least, look.most - window + 1);
+    const auto begun = shard_.pool->now();
+    const auto seen = piece(filter, look, columns, limit, [&](core::Job& job) {
       range->most = static_cast<std::int64_t>(job.ord) - 1;
       if (matches(filter, job) && !visit(job)) {
         stopped = true;
@@ -237,8 +277,14 @@ Result<PostgresSearch::Ended> PostgresSearch::run(const core::JobFilter& filter,
     });
     if (!seen) return std::unexpected(seen.error());
     if (stopped) return Ended::kByVisitor;
-    if (*seen < limit) return Ended::kAll;
-    if (shard_.pool->now() >= end) return Ended::kByTime;
+    if (*seen < limit) {  // there is no more in what was looked at
+      range->most = look.least - 1;
+      last = static_cast<std::uint64_t>(look.least);
+    }
+    const auto now = shard_.pool->now();
+    if (range->least <= range->most && now >= end) return Ended::kByTime;
+    window = now - begun < kQuickPiece ? std::min(window * 2, kMostWindow)
+                                       : std::max(window / 2, kLeastWindow);
     limit = std::min(limit * 2, kLargestPiece);
   }
   return Ended::kAll;

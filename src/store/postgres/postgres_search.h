@@ -39,6 +39,7 @@ class PostgresSearch {
   using Visit = std::function<bool(core::Job&)>;
 
   Result<Range> range_of(const core::JobFilter& filter, std::optional<std::uint64_t> after_ord);
+  Result<std::int64_t> newest();  // ord of all; 0: there are none
   // The newest ord whose job was created before `time_ms`; 0: none.
   Result<std::int64_t> newest_before(std::int64_t time_ms);
   // Calls `visit` with each job that matches, newest first, until it returns false; `last` is the

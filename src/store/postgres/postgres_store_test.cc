@@ -75,7 +75,7 @@ TEST_F(PostgresStore, AnAppendWhoseSessionIsEndedIsSettledByAppendingAgain) {
   int doubts = 0;
   {
     const SessionKiller killer(url_);
-    for (std::uint64_t seq = 1; seq <= 150; ++seq) {
+    for (std::uint64_t seq = 1; seq <= 60; ++seq) {
       expected.push_back("row " + std::to_string(seq));
       const JournalRow row = make_row(seq, predecessor, expected.back());
       AppendResult result;
@@ -98,7 +98,7 @@ TEST_F(PostgresStore, AFlushWhoseSessionIsEndedIsSettledByFlushingAgain) {
   int doubts = 0;
   {
     const SessionKiller killer(url_);
-    for (std::uint64_t n = 1; n <= 50; ++n) {
+    for (std::uint64_t n = 1; n <= 20; ++n) {
       core::Changes changes;
       changes.jobs = {make_job(n)};
       changes.attempts = {{n, {1, 1, {}, {}, {}, core::AttemptOutcome::kFailed, nullptr}}};
@@ -106,9 +106,11 @@ TEST_F(PostgresStore, AFlushWhoseSessionIsEndedIsSettledByFlushingAgain) {
     }
   }
   EXPECT_GT(doubts, 0);
-  EXPECT_EQ(ask("SELECT count(*) FROM millrace.jobs"), "50");
-  EXPECT_EQ(ask("SELECT count(*) FROM millrace.attempts"), "50");
-  EXPECT_EQ(tables().sync().value(), Seq{50});
+  EXPECT_EQ(ask("SELECT count(*) FROM millrace.jobs"), "20");
+  EXPECT_EQ(ask("SELECT count(*) FROM millrace.attempts"), "20");
+  auto synced = tables().sync();
+  if (!synced) synced = tables().sync();  // the killer's last word
+  EXPECT_EQ(synced.value(), Seq{20});
 }
 
 TEST_F(PostgresStore, AReadOnlyServerDeposesTheLeader) {
@@ -310,6 +312,70 @@ TEST_F(PostgresStore, SurvivesARestartOfTheServer) {
   cluster.start();
   EXPECT_EQ(store.journal->append(row).outcome, AppendOutcome::kDurable);
   EXPECT_THAT(bodies(*store.journal, 1), ElementsAre("row 1", "row 2", "row 3", "row 4"));
+}
+
+TEST_F(PostgresStore, ACancelledWaitForAStandbyIsUnknownUntilACleanCommit) {
+  PostgresCluster cluster;
+  PostgresOptions here = options();
+  here.url = cluster.new_database();
+  Store store = open_postgres_store(here).value();
+  const auto rows = fill(*store.journal, 2);
+  PostgresSession operating(here.url);
+  operating.ask("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+  operating.ask("SELECT pg_reload_conf()");
+  while (operating.ask("SHOW synchronous_standby_names") != "nobody") {
+    std::this_thread::sleep_for(10ms);
+  }
+  std::thread cancel([&] {
+    const char* const waiting =
+        "SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+    for (int cancelled = 0; cancelled < 2;) {
+      cancelled += operating.ask(waiting) != "0" ? 1 : 0;
+      std::this_thread::sleep_for(200ms);
+    }
+  });
+  const JournalRow row = make_row(3, rows[1].checksum, "row 3");
+  AppendResult result = store.journal->append(row);
+  EXPECT_EQ(result.outcome, AppendOutcome::kUnknown);
+  EXPECT_THAT(result.message, HasSubstr("wait for synchronous replication"));
+  // It can be seen; that proves nothing.
+  EXPECT_EQ(store.journal->append(row).outcome, AppendOutcome::kUnknown);
+  cancel.join();
+  operating.ask("ALTER SYSTEM RESET synchronous_standby_names");
+  operating.ask("SELECT pg_reload_conf()");
+  EXPECT_EQ(store.journal->append(row).outcome, AppendOutcome::kDurable);
+  EXPECT_THAT(bodies(*store.journal, 1), ElementsAre("row 1", "row 2", "row 3"));
+}
+
+TEST_F(PostgresStore, FindsFewAmongManyInTime) {
+  Flusher flusher;
+  std::vector<core::Job> jobs;
+  for (std::uint64_t ord = 1; ord <= 150'000; ++ord) {
+    jobs.push_back(make_job(ord, "mail", core::State::kSucceeded));
+    if (ord % 70'000 == 1) jobs.back().type = SharedBytes("rare");
+  }
+  jobs[4].state = core::State::kReady;
+  ASSERT_TRUE(flusher.flush(tables(), jobs));
+  ask("ANALYZE millrace.job_rows_0");
+  JobQuery query;
+  core::Condition rare;
+  rare.field = core::JobField::kType;
+  rare.values = {"rare"};
+  query.filter.conditions = {rare};
+  std::vector<std::uint64_t> found;
+  for (const core::Job& job : tables().list(query)->jobs) found.push_back(job.ord);
+  EXPECT_THAT(found, ElementsAre(140'001, 70'001, 1));
+  // The planner knows that all jobs are of this queue, and must not walk them for one.
+  core::Condition queue = rare;
+  queue.field = core::JobField::kQueue;
+  queue.values = {"mail"};
+  core::Condition state = rare;
+  state.field = core::JobField::kState;
+  state.values = {"ready"};
+  query.filter.conditions = {queue, state};
+  const auto begin = std::chrono::steady_clock::now();
+  ASSERT_EQ(tables().list(query)->jobs.size(), 1u);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 100ms);
 }
 
 TEST(UnsafePostgres, IsRefusedUnlessAskedFor) {

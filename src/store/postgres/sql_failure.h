@@ -15,6 +15,7 @@ struct SqlFailure {
   // The transaction was not committed, for certain: nothing of it was sent, or the server said so
   // while it was still open.
   bool not_applied = false;
+  bool rows_seen = false;  // a visitor has had some before it failed
 };
 
 std::unexpected<Error> to_error(const SqlFailure& failed);

@@ -87,7 +87,7 @@ void give_to_owner(const std::string& path) {
 
 void await_answer(const std::string& url) {
   for (int tries = 0; PQping(url.c_str()) != PQPING_OK; ++tries) {
-    MILLRACE_CHECK(tries < 600);
+    MILLRACE_CHECK(tries < 1'800);  // after a crash it syncs all of its files first
     std::this_thread::sleep_for(50ms);
   }
 }
