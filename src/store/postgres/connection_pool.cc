@@ -1,5 +1,7 @@
 #include "store/postgres/connection_pool.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "base/check.h"
@@ -20,8 +22,9 @@ constexpr const char* kEndBlockers =
 
 }  // namespace
 
-ConnectionPool::ConnectionPool(std::string url, std::string instance, SteadyClock clock, Logger log)
-    : options_{std::move(url), std::string(kApplicationPrefix) + instance, std::move(clock)},
+ConnectionPool::ConnectionPool(std::string url, std::string_view instance, SteadyClock clock,
+                               Logger log)
+    : options_{std::move(url), fmt::format("{}{}", kApplicationPrefix, instance), std::move(clock)},
       log_(std::move(log)) {}
 
 ConnectionPool::~ConnectionPool() {

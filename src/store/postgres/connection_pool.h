@@ -27,7 +27,7 @@ class ConnectionPool {
   enum class Use : std::uint8_t { kWriting, kReading };
 
   // `instance`: a word of this process's own, to tell its sessions from another's.
-  ConnectionPool(std::string url, std::string instance, SteadyClock clock, Logger log);
+  ConnectionPool(std::string url, std::string_view instance, SteadyClock clock, Logger log);
   ~ConnectionPool();
 
   std::expected<SqlReplies, SqlFailure> run(Use use, const SqlMessage& message);

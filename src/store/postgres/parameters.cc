@@ -1,5 +1,6 @@
 #include "store/postgres/parameters.h"
 
+#include <numeric>
 #include <type_traits>
 #include <utility>
 
@@ -96,6 +97,11 @@ std::string SqlArray::finish() {
   MILLRACE_CHECK(header.size() == kHeaderBytes);
   content_.replace(0, kHeaderBytes, header);
   return std::move(content_);
+}
+
+std::size_t Parameters::bytes() const {
+  return static_cast<std::size_t>(
+      std::accumulate(lengths_.begin(), lengths_.end(), std::int64_t{}));
 }
 
 Parameters& Parameters::add(SqlType type, const char* value, std::size_t length) {

@@ -65,6 +65,7 @@ class Parameters {
   Parameters& array(SqlArray&& value);
   Parameters& no_array(SqlType type);  // null
 
+  std::size_t bytes() const;  // of all values together
   int count() const { return static_cast<int>(types_.size()); }
   const std::uint32_t* types() const { return types_.data(); }
   const char* const* values() const { return values_.data(); }

@@ -250,6 +250,7 @@ Result<std::vector<std::uint64_t>> PostgresJournal::newest_rows() {
   const auto replies = shard_->pool->run(Use::kReading, message);
   if (!replies) return to_error(replies.error());
   std::vector<std::uint64_t> newest;
+  newest.reserve(kJournalTables);
   for (int row = 0; row < replies->results.front().rows(); ++row) {
     newest.push_back(static_cast<std::uint64_t>(replies->results.front().row(row).number(0)));
   }
