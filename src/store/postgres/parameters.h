@@ -52,8 +52,8 @@ class SqlArray {
 class Parameters {
  public:
   Parameters() = default;
-  Parameters(Parameters&&) = default;
-  Parameters& operator=(Parameters&&) = default;
+  Parameters(Parameters&&) noexcept = default;
+  Parameters& operator=(Parameters&&) noexcept = default;
 
   Parameters& number(std::int64_t value);
   Parameters& number(const std::optional<std::int64_t>& value);
