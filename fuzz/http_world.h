@@ -57,19 +57,10 @@ class HttpWorld final : engine::Gateway,
       : reads_(*store_.tables),
         feed_(*store_.journal, Seq{}),
         tokens_(*http::TokenBook::make(tokens(options))),
-        services_{reads_,
-                  feed_,
-                  statistics_,
-                  tokens_,
-                  *this,
-                  *this,
-                  readers(),
-                  kDecodeLimits,
-                  kHeadLimits,
-                  core::kDefaultIdempotencyWindow,
-                  {},
-                  http::BodyBudget(std::size_t{1} << 20),
-                  options.draining},
+        services_{
+            reads_, feed_,           statistics_,   tokens_,     *this,
+            *this,  readers(),       kDecodeLimits, kHeadLimits, core::kDefaultIdempotencyWindow,
+            {},     options.draining},
         io_(services_, *this, *this, gate_, {}, 1) {
     auto shard = engine::Shard::recover({}, store_, now_, {}, *this);
     MILLRACE_CHECK(shard.has_value());

@@ -42,8 +42,7 @@ core::EnqueueReply accept(const core::Enqueue& command, Time now) {
 
 SessionWorld::SessionWorld()
     : tokens_(*http::TokenBook::make({})),
-      services_{reads_, feed_, statistics_,         tokens_, *this, *this, readers_, {}, {},
-                {},     {},    http::BodyBudget(0), false},
+      services_{reads_, feed_, statistics_, tokens_, *this, *this, readers_, {}, {}, {}, {}, false},
       io_(services_, *this, *this, gate_, {}, 1) {
   int ends[2];
   MILLRACE_CHECK(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) == 0);

@@ -42,8 +42,8 @@ struct Services {
   HeadLimits head_limits;
   Duration idempotency_window = core::kDefaultIdempotencyWindow;
   core::Retention default_retention;  // of queues that do not say
-  BodyBudget bodies;
   std::atomic<bool> draining = false;
+  BodyBudget bodies{std::size_t{1} << 30};
 };
 
 enum class MediaType : std::uint8_t { kJson, kProblem, kText };

@@ -66,8 +66,8 @@ class HttpServer::Impl {
                   options_.head_limits,
                   options_.idempotency_window,
                   options_.default_retention,
-                  BodyBudget(options_.bodies_bytes),
-                  false} {
+                  false,
+                  BodyBudget(options_.bodies_bytes)} {
     SessionOptions session;
     session.header_timeout = options_.header_timeout;
     session.idle_timeout = options_.idle_timeout;
