@@ -10,8 +10,8 @@ namespace {
 constexpr std::size_t kStepBytes = 256;
 constexpr std::size_t kSteps = 16;
 // Of each size: enough for what a busy thread has waiting, 2 MiB a thread at most.
-constexpr std::size_t kKeptFrames = 64;
-static_assert(kStepBytes * kSteps * (kSteps + 1) / 2 * kKeptFrames / kSteps <= 2u << 20);
+constexpr std::size_t kKeptFrames = 60;
+static_assert(kKeptFrames * kStepBytes * (kSteps * (kSteps + 1) / 2) <= std::size_t{2} << 20);
 
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool kPooling = false;  // a frame used after its end must be seen
