@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "engine/request.h"
 
@@ -30,8 +31,9 @@ class Gateway {
  public:
   virtual ~Gateway() = default;
   // Any thread; never blocks. Exactly one answer comes for every ticket, unless it is cancelled
-  // first.
-  virtual void submit(Request request, ReplyPort& port, Ticket ticket) = 0;
+  // first. `credentials` are the client's, for another node to check anew; a view for the call.
+  virtual void submit(Request request, ReplyPort& port, Ticket ticket,
+                      std::string_view credentials = {}) = 0;
   // The asker has gone (its connection closed): a wait is given up and, if a claim for it was not
   // decided yet, none is. An answer may still come.
   virtual void cancel(ReplyPort& port, Ticket ticket) = 0;

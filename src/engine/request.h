@@ -63,6 +63,15 @@ struct AwaitEvents {
   Duration wait{};
 };
 
+// Answers when a claim over these queues might find something, or there is an order for the worker,
+// or after `wait`: what a claim over several shards leaves on each. It leases nothing.
+struct AwaitWork {
+  std::vector<SharedBytes> queues;
+  std::vector<SharedBytes> types;  // empty: any
+  SharedBytes worker;              // empty: nobody's orders
+  Duration wait{};
+};
+
 struct ListWorkers {};
 
 enum class WorkerState : std::uint8_t { kActive, kQuiet, kStopping };
@@ -72,7 +81,7 @@ struct CommandWorker {  // kQuiet or kStopping
 };
 
 using Request = std::variant<core::Command, WaitingClaim, Poll, WatchJob, AwaitProjection,
-                             AwaitEvents, ListWorkers, CommandWorker>;
+                             AwaitEvents, AwaitWork, ListWorkers, CommandWorker>;
 
 // --- Answers.
 
@@ -110,9 +119,11 @@ enum class Unavailable : std::uint8_t {
   kDraining,    // stopping
   kStorage,     // the journal can't be written
   kOverloaded,  // the hard limit on lag or memory
+  kNoLeader,    // nobody leads the shard, or who does can't be reached: nothing was done
+  kUnknown,     // it was sent to the shard's leader, and no answer came: it may have been done
 };
 
-// monostate: AwaitProjection and AwaitEvents are done.
+// monostate: AwaitProjection, AwaitEvents and AwaitWork are done.
 using Answer = std::variant<std::monostate, core::Reply, PollReply, WorkersReply, Unavailable>;
 
 }  // namespace millrace::engine
