@@ -41,6 +41,11 @@ bool is_uuid_v7(const JobId& id);
 // that any node finds a job's shard from its id alone.
 std::uint16_t queue_bits(std::string_view queue);
 
+// Those bits of an id. Of one made in another way they say nothing.
+constexpr std::uint16_t queue_bits(const JobId& id) {
+  return static_cast<std::uint16_t>((id.bytes[6] & 0x0f) << 8 | id.bytes[7]);
+}
+
 // A UUIDv7 of `now`, the queue's bits and 62 random bits of the caller's.
 JobId make_job_id(Time now, std::uint16_t queue_bits, std::uint64_t random);
 

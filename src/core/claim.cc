@@ -5,6 +5,28 @@
 #include "core/decider.h"
 
 namespace millrace::core {
+namespace {
+
+// Too late to be started, though the timer has not come to it.
+bool is_past_expiry(const JobSlot& slot, Time now) {
+  const Activity* activity = slot.activity.get();
+  return activity != nullptr && activity->expires_at && !slot.started() &&
+         *activity->expires_at <= now;
+}
+
+}  // namespace
+
+std::size_t count_claimable(const ShardState& state, std::string_view queue_name,
+                            const std::vector<SharedBytes>& types, Time now, std::size_t most) {
+  const QueueEntry* queue = state.find_queue(queue_name);
+  std::size_t count = 0;
+  if (queue == nullptr || queue->paused || most == 0) return count;
+  queue->ready.walk(types, [&](const ReadyKey& key) {
+    if (!is_past_expiry(state.slots.at(key.slot), now)) ++count;
+    return count < most;
+  });
+  return count;
+}
 
 Reply Decider::operator()(const Claim& command) {
   Claimed claimed;
@@ -21,12 +43,11 @@ Reply Decider::operator()(const Claim& command) {
     queue->ready.walk(command.types, [&](const ReadyKey& key) {
       if (claimed.items.size() >= command.limit) return false;
       const JobSlot& slot = state_.slots.at(key.slot);
-      const Activity* activity = slot.activity.get();
-      if (activity != nullptr && activity->expires_at && !slot.started() &&
-          *activity->expires_at <= now_) {
+      if (is_past_expiry(slot, now_)) {
         expired.push_back(slot.id);
         return true;
       }
+      const Activity* activity = slot.activity.get();
       Claimed::Item item;
       item.job = to_ref(slot);
       ++item.job.attempt;

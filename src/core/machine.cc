@@ -98,6 +98,11 @@ void Machine::tick(Time now, std::vector<Event>& events) {
   }
 }
 
+std::size_t Machine::claimable(std::string_view queue, const std::vector<SharedBytes>& types,
+                               Time now, std::size_t most) const {
+  return count_claimable(impl_->state, queue, types, now, most);
+}
+
 std::optional<Time> Machine::next_timer() const {
   std::optional<Time> next;
   const auto consider = [&](Time at) { next = next ? std::min(*next, at) : at; };

@@ -62,6 +62,11 @@ class Machine {
   Reply decide(const Command& command, Time now, const Prefetched& prefetched, Admission admission,
                std::vector<Event>& events);
 
+  // How many jobs of a queue and of these types (empty: any) a claim at `now` could be given,
+  // counted up to `most`.
+  std::size_t claimable(std::string_view queue, const std::vector<SharedBytes>& types, Time now,
+                        std::size_t most) const;
+
   // What is due at `now`: jobs become ready, expire, leases end, keys are freed. At most
   // kMaxDuePerTick actions; call again while next_timer() <= now.
   void tick(Time now, std::vector<Event>& events);

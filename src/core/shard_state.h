@@ -103,6 +103,10 @@ ReadyKey ready_key(const JobSlot& slot, SlotIndex index);
 // When a lease is over: the earlier of its expiry and the attempt's deadline.
 Time lease_end(const Activity& activity);
 
+// See Machine::claimable.
+std::size_t count_claimable(const ShardState& state, std::string_view queue,
+                            const std::vector<SharedBytes>& types, Time now, std::size_t most);
+
 // The projection's side: see Machine::take_changes, changes_stored.
 std::unique_ptr<const Changes> take_changes(ShardState& state);
 void changes_stored(ShardState& state, std::uint64_t keep_bytes);

@@ -26,7 +26,7 @@ void Projector::take(std::unique_ptr<const core::Changes> changes, Seq head,
                      const store::Checksum& checksum) {
   MILLRACE_CHECK(!flush_);
   const store::Progress to{head, checksum, changes->facts};
-  flush_ = Flush{std::move(changes), projected_.seq, to};
+  flush_ = Flush{std::move(changes), base_, projected_.seq, to};
   oldest_change_.reset();
   forced_ = false;
 }
@@ -48,6 +48,7 @@ bool Projector::done(const Status& status, Time now) {
     return false;
   }
   projected_ = flush_->to;
+  base_ = projected_.seq;
   flush_.reset();
   failing_since_.reset();
   backoff_ = {};

@@ -11,8 +11,15 @@ namespace millrace::engine {
 
 class Projector {
  public:
-  Projector(Duration flush_after, std::size_t flush_jobs, const store::Progress& progress)
-      : flush_after_(flush_after), flush_jobs_(flush_jobs), projected_(progress) {}
+  // The tables stand at `progress`; the changes to be taken next begin at row `base`, unless
+  // `outstanding` ones are to be written first.
+  Projector(Duration flush_after, std::size_t flush_jobs, const store::Progress& progress, Seq base,
+            std::optional<Flush> outstanding)
+      : flush_after_(flush_after),
+        flush_jobs_(flush_jobs),
+        projected_(progress),
+        base_(base),
+        flush_(std::move(outstanding)) {}
 
   // A row was decided at `now`.
   void row_decided(Time now) {
@@ -45,6 +52,7 @@ class Projector {
   const Duration flush_after_;
   const std::size_t flush_jobs_;
   store::Progress projected_;
+  Seq base_{};
   std::optional<Time> oldest_change_;  // decided, and in no flush yet
   bool forced_ = false;
   std::optional<Flush> flush_;

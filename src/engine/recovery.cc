@@ -50,79 +50,133 @@ Status check_extent(const store::Journal::Extent& extent, const store::Progress&
   return {};
 }
 
-// Applies the rows after the projection; its own row is there to be compared.
-class Replay {
- public:
-  Replay(std::uint32_t shard, Recovered& into) : shard_(shard), into_(into) {}
-
-  bool visit(const store::JournalRow& row) {
-    status_ = take(row);
-    return status_.has_value();
-  }
-  const Status& status() const { return status_; }
-
- private:
-  Status take(const store::JournalRow& row) {
-    const store::Progress& projected = into_.projected;
-    if (row.seq == projected.seq) {
-      if (row.checksum == projected.checksum) return {};
-      return failure(fmt::format("shard {}, row {}: the tables were made from another row", shard_,
-                                 to_number(row.seq)));
-    }
-    if (row.seq != next(into_.head) || row.predecessor != into_.head_checksum) {
-      return failure(fmt::format("shard {}, row {}: does not continue row {}", shard_,
-                                 to_number(row.seq), to_number(into_.head)));
-    }
-    const Result<core::EventBatch> batch = store::decode_events(row.body);
-    if (!batch) {
-      return failure(
-          fmt::format("shard {}, row {}: {}", shard_, to_number(row.seq), batch.error().message));
-    }
-    for (const core::Event& event : batch->events) into_.machine->apply(event, batch->at);
-    // Nobody waits yet.
-    into_.machine->take_woken_queues();
-    into_.machine->take_endings();
-    into_.machine->end_step();
-    into_.head = row.seq;
-    into_.head_checksum = row.checksum;
-    into_.last_epoch = std::max(into_.last_epoch, row.epoch);
-    return {};
-  }
-
-  const std::uint32_t shard_;
-  Recovered& into_;
-  Status status_;
-};
-
 }  // namespace
 
-Result<Recovered> recover_state(std::uint32_t shard, const core::MachineOptions& options,
-                                store::Store& store) {
-  Recovered recovered;
-  recovered.machine = std::make_unique<core::Machine>(options);
-  Loader loader(recovered);
+Result<std::unique_ptr<Follower>> Follower::load(std::uint32_t shard,
+                                                 const core::MachineOptions& options,
+                                                 store::Store& store) {
+  std::unique_ptr<Follower> follower(new Follower(shard, *store.journal));
+  Recovered& state = follower->state_;
+  state.machine = std::make_unique<core::Machine>(options);
+  Loader loader(state);
   if (Status loaded = store.tables->load(loader); !loaded) return std::unexpected(loaded.error());
-  const store::Progress& projected = recovered.projected;
-  recovered.head = projected.seq;
-  recovered.head_checksum = projected.checksum;
-  recovered.last_epoch = projected.facts.epoch;
+  const store::Progress& projected = state.projected;
+  state.base = projected.seq;
+  state.head = projected.seq;
+  state.head_checksum = projected.checksum;
+  state.last_epoch = projected.facts.epoch;
 
   const Result<store::Journal::Extent> extent = store.journal->extent();
   if (!extent) return std::unexpected(extent.error());
   if (Status fits = check_extent(*extent, projected); !fits) return std::unexpected(fits.error());
-  if (extent->newest == Seq{0}) return recovered;  // a new store
+  if (extent->newest == Seq{0}) return follower;  // a new store
 
-  Replay replay(shard, recovered);
+  // The tables' own row, where it is still there, is compared.
+  Status taken;
   const Seq from = std::max(projected.seq, extent->oldest);
-  const Status read =
-      store.journal->read(from, [&](const store::JournalRow& row) { return replay.visit(row); });
+  const Status read = store.journal->read(from, [&](const store::JournalRow& row) {
+    taken = follower->take(row);
+    return taken.has_value();
+  });
   if (!read) return std::unexpected(read.error());
-  if (!replay.status()) return std::unexpected(replay.status().error());
-  if (recovered.head != extent->newest) {
+  if (!taken) return std::unexpected(taken.error());
+  if (state.head < extent->newest) {
     return failure(fmt::format("shard {}: row {} of the journal can't be read", shard,
-                               to_number(next(recovered.head))));
+                               to_number(next(state.head))));
   }
-  return recovered;
+  return follower;
+}
+
+Result<std::size_t> Follower::follow() {
+  std::size_t applied = 0;
+  Status taken;
+  // From its own newest row on, which shows that the journal still goes on from there.
+  const Seq from = std::max(state_.head, Seq{1});
+  bool met = state_.head == Seq{0};
+  const Status read = journal_.read(from, [&](const store::JournalRow& row) {
+    if (row.seq == state_.head) {
+      met = row.checksum == state_.head_checksum;
+    } else {
+      taken = take(row);
+      applied += taken ? 1 : 0;
+    }
+    return met && taken;
+  });
+  if (!read) return std::unexpected(read.error());
+  if (!taken) return std::unexpected(taken.error());
+  if (!met) {
+    return failure(fmt::format("shard {}: row {} of the journal is gone, or another", shard_,
+                               to_number(state_.head)));
+  }
+  if (!state_.outstanding && state_.head > state_.base) {
+    std::shared_ptr<const core::Changes> changes = state_.machine->take_changes();
+    const store::Progress to{state_.head, state_.head_checksum, changes->facts};
+    state_.outstanding = Flush{std::move(changes), state_.base, state_.base, to};
+  }
+  return applied;
+}
+
+Status Follower::take(const store::JournalRow& row) {
+  if (row.seq == state_.projected.seq) {
+    if (row.checksum == state_.projected.checksum) return {};
+    return failure(fmt::format("shard {}, row {}: the tables were made from another row", shard_,
+                               to_number(row.seq)));
+  }
+  if (row.seq != next(state_.head) || row.predecessor != state_.head_checksum) {
+    return failure(fmt::format("shard {}, row {}: does not continue row {}", shard_,
+                               to_number(row.seq), to_number(state_.head)));
+  }
+  return apply(row);
+}
+
+Status Follower::apply(const store::JournalRow& row) {
+  const Result<core::EventBatch> batch = store::decode_events(row.body);
+  if (!batch) {
+    return failure(
+        fmt::format("shard {}, row {}: {}", shard_, to_number(row.seq), batch.error().message));
+  }
+  core::Machine& machine = *state_.machine;
+  for (const core::Event& event : batch->events) machine.apply(event, batch->at);
+  // Nobody waits yet.
+  machine.take_woken_queues();
+  machine.take_endings();
+  machine.end_step();
+  state_.head = row.seq;
+  state_.head_checksum = row.checksum;
+  state_.last_epoch = std::max(state_.last_epoch, row.epoch);
+  passed_.push_back({row.seq, row.checksum});
+  return {};
+}
+
+void Follower::stored(Seq projected) {
+  if (!state_.outstanding || projected < state_.outstanding->to.seq) return;
+  state_.base = state_.outstanding->to.seq;
+  state_.outstanding.reset();
+  state_.machine->changes_stored();
+  while (!passed_.empty() && passed_.front().seq < state_.base) passed_.pop_front();
+}
+
+Result<Recovered> Follower::finish(const store::Progress& projected) && {
+  stored(projected.seq);
+  const auto same_row = [&](const Passed& row) { return row.seq == projected.seq; };
+  const auto row = std::ranges::find_if(passed_, same_row);
+  const bool at_load = projected.seq == state_.projected.seq &&
+                       projected.checksum == state_.projected.checksum;
+  if (!at_load && (row == passed_.end() || row->checksum != projected.checksum)) {
+    return failure(fmt::format("shard {}: the tables stand at row {}, which is not in the journal",
+                               shard_, to_number(projected.seq)));
+  }
+  state_.projected = projected;
+  if (state_.outstanding) state_.outstanding->from = projected.seq;
+  return std::move(state_);
+}
+
+Result<Recovered> recover_state(std::uint32_t shard, const core::MachineOptions& options,
+                                store::Store& store) {
+  auto follower = Follower::load(shard, options, store);
+  if (!follower) return std::unexpected(follower.error());
+  const store::Progress projected = (*follower)->loaded();
+  return std::move(**follower).finish(projected);
 }
 
 }  // namespace millrace::engine

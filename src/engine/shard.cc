@@ -31,7 +31,8 @@ Shard::Impl::Impl(ShardOptions options, store::Tables& tables, Recovered recover
       epoch_(epoch),
       machine_(std::move(recovered.machine)),
       pipeline_(options_.shard, epoch, recovered.head, recovered.head_checksum),
-      projector_(options_.flush_after, options_.flush_jobs, recovered.projected),
+      projector_(options_.flush_after, options_.flush_jobs, recovered.projected, recovered.base,
+                 std::move(recovered.outstanding)),
       now_(now),
       workers_swept_at_(now) {}
 
@@ -254,6 +255,7 @@ std::optional<Time> Shard::Impl::next_wakeup() const {
   if (!hard_overloaded()) {
     if (!woken_.empty()) return now_;
     keep_earliest(earliest, machine_->next_timer());
+    if (!hinted_.empty()) keep_earliest(earliest, hinted_.front().again_at);
     keep_earliest(earliest, next_sweep());
   }
   keep_earliest(earliest, next_deadline());
@@ -301,22 +303,25 @@ Shard::~Shard() = default;
 Result<std::unique_ptr<Shard>> Shard::recover(ShardOptions options, store::Store& store, Time now,
                                               std::optional<Time> alive_until,
                                               DurableObserver& observer) {
-  // First of all: what is read after it, nobody else adds to.
-  const Result<Epoch> taken = store.tables->take(epoch_after(Epoch{}, now));
-  if (!taken) return std::unexpected(taken.error());
   Result<Recovered> recovered = recover_state(options.shard, options.machine, store);
   if (!recovered) return std::unexpected(recovered.error());
-  // The shard's clock never goes back, whatever the wall clock says.
   const bool first = recovered->head == Seq{};
   now = std::max(now, recovered->machine->facts().at);
   const Time last = first ? now : recovered->machine->facts().at;
   // It may be earlier than the last row: that was decided while nothing could be committed.
-  Duration gap = now - std::min(alive_until.value_or(last), now);
-  if (mutated(Mutant::kLeasesExpiredAtRestart)) gap = Duration{0};
-  const Epoch epoch = std::max(epoch_after(recovered->last_epoch, now), *taken);
-  auto impl =
-      std::make_unique<Impl>(options, *store.tables, std::move(*recovered), epoch, now, observer);
-  impl->begin_term(gap);
+  const Duration silent_for = now - std::min(alive_until.value_or(last), now);
+  return lead(options, *store.tables, std::move(*recovered), Epoch{}, now, silent_for, observer);
+}
+
+std::unique_ptr<Shard> Shard::lead(ShardOptions options, store::Tables& tables,
+                                   Recovered recovered, Epoch at_least, Time now,
+                                   Duration silent_for, DurableObserver& observer) {
+  // The shard's clock never goes back, whatever the wall clock says.
+  now = std::max(now, recovered.machine->facts().at);
+  if (mutated(Mutant::kLeasesExpiredAtRestart)) silent_for = Duration{0};
+  const Epoch epoch = std::max(epoch_after(recovered.last_epoch, now), at_least);
+  auto impl = std::make_unique<Impl>(options, tables, std::move(recovered), epoch, now, observer);
+  impl->begin_term(silent_for);
   return std::unique_ptr<Shard>(new Shard(std::move(impl)));
 }
 

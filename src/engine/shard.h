@@ -58,19 +58,29 @@ struct Outgoing {
 // A flush for the projection thread: write `changes`, moving the progress from `from` to `to`.
 struct Flush {
   std::shared_ptr<const core::Changes> changes;
+  // They are all that changed since this row, which may lie before `from`: a leader that followed
+  // its predecessor does not know exactly where that one's flushes ended.
+  Seq base{};
   Seq from{};
   store::Progress to;
 };
 
+struct Recovered;
+
 class Shard {
  public:
-  // Recovers from the store: loads the tables, replays the journal after them, checks that it
-  // continues without a gap, and decides the new term's first batch (epoch, grace for live leases
-  // since `alive_until`, the last instant at which the former process is known to have served).
-  // `journal` and `tables` are used for reads only.
+  // Of a store that nobody else writes: recovers it (recovery.h) and leads on. `alive_until`: the
+  // last instant at which the former process is known to have served.
   static Result<std::unique_ptr<Shard>> recover(ShardOptions options, store::Store& store, Time now,
                                                 std::optional<Time> alive_until,
                                                 DurableObserver& observer);
+  // Leads on from a state: decides the new term's first batch (its epoch, at least `at_least`, and
+  // as much grace for live leases as the shard has been silent). Until that batch is durable nobody
+  // is answered; if it is fenced, the former leader has added a row, and the state is to be loaded
+  // anew. `tables` are used for reads only.
+  static std::unique_ptr<Shard> lead(ShardOptions options, store::Tables& tables,
+                                     Recovered recovered, Epoch at_least, Time now,
+                                     Duration silent_for, DurableObserver& observer);
   ~Shard();
   Shard(const Shard&) = delete;
   Shard& operator=(const Shard&) = delete;

@@ -41,6 +41,8 @@ inline constexpr std::size_t kMaxTicksPerStep = 8;
 // Jobs looked at in one step for a payload that may leave memory.
 inline constexpr std::size_t kLetGoPerStep = 8'192;
 inline constexpr Duration kWorkersSweepPause{60'000};
+// Who was told of a job and has not come for it by then: another is told.
+inline constexpr Duration kHintPatience{50};
 
 class Shard::Impl {
  public:
@@ -113,6 +115,7 @@ class Shard::Impl {
   void note_worker(const Task& task);
   void serve_waiters();
   bool serve_queue(const SharedBytes& queue);
+  void look_again_at_hinted();
   void tell_workers();
   void answer_endings();
   core::JobReply ended_job(const core::Ending& ending);
@@ -132,6 +135,7 @@ class Shard::Impl {
   void decide_other(const Asker& asker, const WatchJob& watch);
   void decide_other(const Asker& asker, const AwaitProjection&);
   void decide_other(const Asker& asker, const AwaitEvents& wait);
+  void decide_other(const Asker& asker, const AwaitWork& wait);
   void decide_other(const Asker& asker, const ListWorkers&);
   void decide_other(const Asker& asker, const CommandWorker& command);
   core::JobReply job_reply(const JobId& id) const;
@@ -176,6 +180,12 @@ class Shard::Impl {
   bool tick_behind_ = true;             // the last tick left something due
   std::optional<Time> refusing_since_;  // completions too: hard overload
   std::deque<SharedBytes> woken_;       // queues whose waiters are still to be served
+  // Of whose jobs somebody was told who may not come for them: to be looked at again.
+  struct Hinted {
+    Time again_at{};
+    SharedBytes queue;
+  };
+  std::deque<Hinted> hinted_;
   Time workers_swept_at_;
   MemoryRoom memory_room_ = MemoryRoom::kWide;
   bool letting_go_ = false;  // of payloads, a few each step

@@ -1,4 +1,5 @@
 // Requests that are no commands, and the ends of waits.
+#include <algorithm>
 #include <utility>
 
 #include "base/mutant.h"
@@ -29,6 +30,7 @@ void Shard::Impl::dispatch() {
 }
 
 void Shard::Impl::end_wait(Waiters::Entry entry, core::ClaimReply reply) {
+  if (entry.item.wants == Waiter::Wants::kHint) return answer(entry.asker, std::monostate{});
   if (!entry.item.poll) return answer(entry.asker, core::Reply(std::move(reply)));
   PollReply poll = std::move(*entry.item.poll);
   poll.claim = std::move(reply);
@@ -74,6 +76,23 @@ void Shard::Impl::decide_other(const Asker& asker, const AwaitEvents& wait) {
   event_waits_.park(asker, add_saturating(now_, wait.wait), wait.after);
 }
 
+void Shard::Impl::decide_other(const Asker& asker, const AwaitWork& wait) {
+  const std::string_view worker = wait.worker.view();
+  const bool active = workers_.state(worker) == WorkerState::kActive;
+  const auto has_work = [&](const SharedBytes& queue) {
+    return machine_->claimable(queue.view(), wait.types, now_, 1) > 0;
+  };
+  if (draining_ || wait.wait <= Duration{} || workers_.has_news(worker) ||
+      (active && std::ranges::any_of(wait.queues, has_work))) {
+    return answer(asker, std::monostate{});
+  }
+  core::Claim claim;
+  claim.types = wait.types;
+  claim.worker = wait.worker;
+  if (active) claim.queues = wait.queues;
+  waiters_.park(asker, add_saturating(now_, wait.wait), Waiter::Wants::kHint, std::move(claim));
+}
+
 void Shard::Impl::decide_other(const Asker& asker, const ListWorkers&) {
   answer(asker, WorkersReply{true, workers_.list(*machine_, now_)});
 }
@@ -96,7 +115,8 @@ void Shard::Impl::decide_other(const Asker& asker, const CommandWorker& command)
 void Shard::Impl::tell_worker(std::string_view worker) {
   const bool quiet = workers_.state(worker) != WorkerState::kActive;
   for (const ParkingNumber number : waiters_.of_worker(worker)) {
-    if (waiters_.at(number).item.poll) {
+    const Waiter& waiter = waiters_.at(number).item;
+    if (waiter.poll || waiter.wants == Waiter::Wants::kHint) {
       end_wait(waiters_.take(number), {});
     } else if (quiet) {
       waiters_.starve(number);

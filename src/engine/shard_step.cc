@@ -209,8 +209,8 @@ void Shard::Impl::conclude_claim(Task task, core::ClaimReply reply) {
     return answer(task.asker, core::Reply(std::move(reply)));
   }
   const ParkingNumber number =
-      waiters_.park(task.asker, add_saturating(now_, task.wait),
-                    std::get<core::Claim>(std::move(task.commands[0])), std::nullopt);
+      waiters_.park(task.asker, add_saturating(now_, task.wait), Waiter::Wants::kJobs,
+                    std::get<core::Claim>(std::move(task.commands[0])));
   if (workers_.state(task.worker.id.view()) != WorkerState::kActive) waiters_.starve(number);
 }
 
@@ -227,7 +227,7 @@ void Shard::Impl::conclude_poll(Task task, std::vector<core::Reply> replies) {
     return answer(task.asker, std::move(poll));
   }
   const ParkingNumber number =
-      waiters_.park(task.asker, add_saturating(now_, task.wait),
+      waiters_.park(task.asker, add_saturating(now_, task.wait), Waiter::Wants::kJobs,
                     std::get<core::Claim>(std::move(task.commands[3])), std::move(poll));
   if (workers_.state(worker) != WorkerState::kActive) waiters_.starve(number);
 }
@@ -250,18 +250,38 @@ void Shard::Impl::note_worker(const Task& task) {
 
 void Shard::Impl::serve_waiters() {
   for (SharedBytes& queue : machine_->take_woken_queues()) woken_.push_back(std::move(queue));
+  look_again_at_hinted();
   if (hard_overloaded()) return;
   while (!woken_.empty() && serve_queue(woken_.front())) woken_.pop_front();
+}
+
+void Shard::Impl::look_again_at_hinted() {
+  for (; !hinted_.empty() && hinted_.front().again_at <= now_; hinted_.pop_front()) {
+    SharedBytes& queue = hinted_.front().queue;
+    if (waiters_.next_of(queue.view(), 0)) woken_.push_back(std::move(queue));
+  }
 }
 
 // False: the row is full, and somebody may be left who could be served.
 bool Shard::Impl::serve_queue(const SharedBytes& queue) {
   const Prefetch nothing;
   absl::flat_hash_set<std::string> fruitless;
+  absl::flat_hash_set<std::string> all_told;
+  std::size_t told = 0;  // so many may come for a job
   for (auto number = waiters_.next_of(queue.view(), 0); number;
        number = waiters_.next_of(queue.view(), *number)) {
     if (row_is_full()) return false;
     const Waiter& waiter = waiters_.at(*number).item;
+    if (waiter.wants == Waiter::Wants::kHint) {
+      if (all_told.contains(waiter.types_key)) continue;
+      if (machine_->claimable(queue.view(), waiter.claim.types, now_, told + 1) > told) {
+        if (told++ == 0) hinted_.push_back({now_ + kHintPatience, queue});
+        end_wait(waiters_.take(*number), {});
+      } else {
+        all_told.insert(waiter.types_key);
+      }
+      continue;
+    }
     if (fruitless.contains(waiter.types_key)) continue;
     auto reply = std::get<core::ClaimReply>(decide(waiter.claim, nothing));
     measure();

@@ -16,9 +16,9 @@ std::string key_of(const std::vector<SharedBytes>& types) {
 
 }  // namespace
 
-ParkingNumber Waiters::park(Asker asker, Time deadline, core::Claim claim,
+ParkingNumber Waiters::park(Asker asker, Time deadline, Waiter::Wants wants, core::Claim claim,
                             std::optional<PollReply> poll) {
-  Waiter waiter{std::move(claim), std::move(poll), {}};
+  Waiter waiter{wants, std::move(claim), std::move(poll), {}};
   waiter.types_key = key_of(waiter.claim.types);
   const std::vector<SharedBytes> queues = waiter.claim.queues;
   const std::string worker(waiter.claim.worker.view());

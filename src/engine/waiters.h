@@ -17,6 +17,9 @@
 namespace millrace::engine {
 
 struct Waiter {
+  // What is wanted: jobs, or only to be told that there may be some (AwaitWork).
+  enum class Wants : std::uint8_t { kJobs, kHint };
+  Wants wants{};
   // Of no queue: it can't be served (its worker is quiet) and waits for its deadline.
   core::Claim claim;
   // The rest of the answer, if the claim came in a poll.
@@ -29,7 +32,8 @@ class Waiters {
  public:
   using Entry = Parked<Waiter>::Entry;
 
-  ParkingNumber park(Asker asker, Time deadline, core::Claim claim, std::optional<PollReply> poll);
+  ParkingNumber park(Asker asker, Time deadline, Waiter::Wants wants, core::Claim claim,
+                     std::optional<PollReply> poll = std::nullopt);
 
   // The longest waiting one of a queue that came after `after` (0: any).
   std::optional<ParkingNumber> next_of(std::string_view queue, ParkingNumber after) const;

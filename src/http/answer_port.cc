@@ -2,6 +2,8 @@
 
 #include <variant>
 
+#include "engine/split.h"
+
 namespace millrace::http {
 namespace {
 
@@ -92,19 +94,7 @@ void AnswerPort::give_back(const engine::Answer& answer) {
     claim = &poll->claim;
   }
   if (claim == nullptr || claim->jobs.empty()) return;
-  gateway_.submit(core::Command(releases_of(*claim)), *this, kNobody);
-}
-
-core::Ack releases_of(const core::ClaimReply& claim) {
-  core::Ack release_all;
-  for (const core::ClaimReply::Item& item : claim.jobs) {
-    core::AckItem ack;
-    ack.id = item.job.id;
-    ack.token = item.job.token;
-    ack.outcome = core::AckOutcome::kReleased;
-    release_all.items.push_back(std::move(ack));
-  }
-  return release_all;
+  gateway_.submit(core::Command(engine::releases_of(*claim)), *this, kNobody);
 }
 
 AskAll::AskAll(AnswerPort& port, std::vector<engine::Request> requests)

@@ -65,9 +65,6 @@ class AnswerPort final : public engine::ReplyPort {
   std::vector<std::coroutine_handle<>> to_resume_;  // guarded by mutex_
 };
 
-// What gives all jobs of a claim back, where nobody can be told of them.
-core::Ack releases_of(const core::ClaimReply& claim);
-
 // co_await Ask(port, request): the answer. With `watch`, the place where whoever may give the wait
 // up finds it: the answer is then Unavailable::kDraining, which nobody is left to see.
 class [[nodiscard]] Ask final : AnswerPort::Waiter {

@@ -149,7 +149,7 @@ Task<bool> complete_claim(Call& call, core::ClaimReply& claim) {
   const Status read_done = co_await call.blocking(read);
   if (read_done) co_return true;
   call.note = read_done.error().message;
-  core::Command command(releases_of(claim));
+  core::Command command(engine::releases_of(claim));
   claim.jobs.clear();
   co_await call.ask(std::move(command));
   co_return false;

@@ -1,0 +1,275 @@
+#include "engine/operation.h"
+
+#include <utility>
+
+#include "engine/router.h"
+
+namespace millrace::engine {
+namespace {
+
+// What was given up may still bring jobs for so long.
+constexpr std::chrono::seconds kLateAnswers{90};
+
+const core::ClaimReply* claim_in(const Answer& answer) {
+  if (const auto* poll = std::get_if<PollReply>(&answer)) return &poll->claim;
+  const auto* reply = std::get_if<core::Reply>(&answer);
+  return reply == nullptr ? nullptr : std::get_if<core::ClaimReply>(reply);
+}
+
+// For one shard, whose answer is the whole's.
+class Passing final : public Operation {
+ public:
+  Passing(Router& router, Request request, ShardNumber shard, Asker asker, std::string credentials)
+      : Operation(router, asker, std::move(credentials)),
+        shard_(shard),
+        request_(std::move(request)) {}
+
+ private:
+  void start() override MILLRACE_REQUIRES(mutex_) { ask(shard_, std::move(request_)); }
+  void answered(std::size_t, Answer answer) override MILLRACE_REQUIRES(mutex_) {
+    finish(std::move(answer));
+  }
+  void given_up() override MILLRACE_REQUIRES(mutex_) {
+    give_up(0);
+    finish(Unavailable::kDraining);
+  }
+
+  const ShardNumber shard_;
+  Request request_;
+};
+
+// Items on one shard or several; those that their shards know nothing of are asked for elsewhere.
+class Items final : public Operation {
+ public:
+  Items(Router& router, Request request, Asker asker, std::string credentials)
+      : Operation(router, asker, std::move(credentials)),
+        request_(std::move(request)),
+        whole_(empty_whole(request_)) {}
+
+ private:
+  void start() override MILLRACE_REQUIRES(mutex_) {
+    parts_ = divide(request_, shards()).parts;
+    missing_ = parts_.size();
+    if (parts_.empty()) return finish(std::move(whole_));
+    for (Part& part : parts_) ask(part.shard, std::move(part.request));
+  }
+
+  void answered(std::size_t part, Answer answer) override MILLRACE_REQUIRES(mutex_) {
+    if (elsewhere_) {
+      unite_elsewhere(whole_, *elsewhere_, std::move(answer));
+    } else {
+      unite(whole_, parts_[part], std::move(answer));
+    }
+    if (--missing_ > 0) return;
+    if (elsewhere_ || !look_elsewhere()) finish(std::move(whole_));
+  }
+
+  bool look_elsewhere() MILLRACE_REQUIRES(mutex_) {
+    elsewhere_ = ask_elsewhere(request_, whole_);
+    if (!elsewhere_) return false;
+    for (ShardNumber shard = 0; shard < shards(); ++shard) {
+      if (parts_.size() == 1 && parts_.front().shard == shard) continue;
+      ++missing_;
+      ask(shard, elsewhere_->request);
+    }
+    return missing_ > 0;
+  }
+
+  const Request request_;
+  Answer whole_;
+  std::vector<Part> parts_;
+  std::optional<Part> elsewhere_;
+  std::size_t missing_ = 0;
+};
+
+// Every shard is asked: all answers are wanted, or the first one will do.
+class Everywhere final : public Operation {
+ public:
+  Everywhere(Router& router, Request request, Spread spread, Asker asker, std::string credentials)
+      : Operation(router, asker, std::move(credentials)),
+        request_(std::move(request)),
+        spread_(spread),
+        whole_(empty_whole(request_)) {}
+
+ private:
+  void start() override MILLRACE_REQUIRES(mutex_) {
+    missing_ = shards();
+    for (ShardNumber shard = 0; shard < shards(); ++shard) ask(shard, request_);
+  }
+  void answered(std::size_t, Answer answer) override MILLRACE_REQUIRES(mutex_) {
+    --missing_;
+    if (spread_ == Spread::kFirst) {
+      // One that can't be asked is not the first to know.
+      if (std::holds_alternative<Unavailable>(answer) && missing_ > 0) return;
+      for (std::size_t part = 0; part < shards(); ++part) give_up(part);
+      return finish(std::move(answer));
+    }
+    unite(whole_, {}, std::move(answer));
+    if (missing_ == 0) finish(std::move(whole_));
+  }
+  void given_up() override MILLRACE_REQUIRES(mutex_) {
+    for (std::size_t part = 0; part < shards(); ++part) give_up(part);
+    finish(Unavailable::kDraining);
+  }
+
+  const Request request_;
+  const Spread spread_;
+  Answer whole_;
+  std::size_t missing_ = 0;
+};
+
+Spread spread_of(const Request& request) {
+  if (std::holds_alternative<AwaitWork>(request) || std::holds_alternative<AwaitEvents>(request)) {
+    return Spread::kFirst;
+  }
+  if (std::holds_alternative<WaitingClaim>(request) || std::holds_alternative<Poll>(request)) {
+    return Spread::kSequence;
+  }
+  const auto* command = std::get_if<core::Command>(&request);
+  if (command == nullptr) return Spread::kAll;
+  if (std::holds_alternative<core::Claim>(*command)) return Spread::kSequence;
+  const Answer whole = empty_whole(request);
+  const auto* reply = std::get_if<core::Reply>(&whole);
+  const bool of_queues = reply != nullptr && std::holds_alternative<core::QueueReply>(*reply);
+  return of_queues ? Spread::kAll : Spread::kItems;
+}
+
+}  // namespace
+
+std::shared_ptr<Operation> make_operation(Router& router, Request request,
+                                          std::optional<ShardNumber> shard, Asker asker,
+                                          std::string credentials) {
+  const Spread spread = spread_of(request);
+  if (spread == Spread::kItems) {
+    const auto* command = std::get_if<core::Command>(&request);
+    if (shard && std::holds_alternative<core::Enqueue>(*command)) {
+      return std::make_shared<Passing>(router, std::move(request), *shard, asker,
+                                       std::move(credentials));
+    }
+    return std::make_shared<Items>(router, std::move(request), asker, std::move(credentials));
+  }
+  if (shard) {
+    return std::make_shared<Passing>(router, std::move(request), *shard, asker,
+                                     std::move(credentials));
+  }
+  if (spread == Spread::kSequence) {
+    return make_pursuit(router, std::move(request), asker, std::move(credentials));
+  }
+  return std::make_shared<Everywhere>(router, std::move(request), spread, asker,
+                                      std::move(credentials));
+}
+
+Instant Operation::now() const { return router_.now(); }
+ShardNumber Operation::shards() const { return router_.shards(); }
+
+void Operation::begin(std::uint64_t number) {
+  const MutexLock lock(mutex_);
+  number_ = number;
+  start();
+}
+
+std::size_t Operation::ask(ShardNumber shard, Request request) {
+  const std::size_t part = sent_.size();
+  sent_.push_back({shard, std::move(request), Stage::kOpen, false, now() + kLeaderPatience});
+  ++open_;
+  send(part);
+  return part;
+}
+
+void Operation::send(std::size_t part) {
+  Sent& sent = sent_[part];
+  if (!router_.give(sent.shard, sent.request, Router::ticket_of(number_, part), credentials_)) {
+    router_.hold_part({shared_from_this(), part, sent.shard, now(), sent.until});
+  }
+}
+
+void Operation::send_again(std::size_t part) {
+  const MutexLock lock(mutex_);
+  if (sent_[part].stage == Stage::kOpen) send(part);
+}
+
+void Operation::refuse(std::size_t part, Unavailable why) {
+  const MutexLock lock(mutex_);
+  if (sent_[part].stage != Stage::kOpen) return;
+  close(part);
+  if (!finished_) answered(part, why);
+}
+
+void Operation::answer_came(std::size_t part, Answer answer) {
+  const MutexLock lock(mutex_);
+  if (part >= sent_.size() || sent_[part].stage == Stage::kAnswered) return;
+  Sent& sent = sent_[part];
+  if (sent.stage == Stage::kGivenUp || finished_) {
+    if (const core::ClaimReply* claim = claim_in(answer)) give_back(sent.shard, *claim);
+    if (sent.stage == Stage::kOpen) close(part);
+    return;
+  }
+  if (hold_again(part, answer)) return;
+  if (sent.repeated && sent.request) as_first_answer(*sent.request, answer);
+  close(part);
+  answered(part, std::move(answer));
+}
+
+bool Operation::hold_again(std::size_t part, const Answer& answer) {
+  Sent& sent = sent_[part];
+  const auto* why = std::get_if<Unavailable>(&answer);
+  if (why == nullptr || !sent.request) return false;
+  const bool nothing_done = *why == Unavailable::kNoLeader;
+  if (nothing_done && now() >= sent.until) return false;
+  if (!nothing_done) {
+    // Once: whether it was done is not known, so that it must bear being done twice.
+    if (*why != Unavailable::kUnknown || sent.repeated) return false;
+    make_repeatable(*sent.request);
+    if (!is_idempotent(*sent.request)) return false;
+    sent.repeated = true;
+    sent.until = now() + kLeaderPatience;
+  }
+  router_.hold_part({shared_from_this(), part, sent.shard, now() + kSendAgainAfter, sent.until});
+  return true;
+}
+
+void Operation::close(std::size_t part) {
+  sent_[part].stage = Stage::kAnswered;
+  sent_[part].request.reset();
+  --open_;
+  if (finished_ && open_ == 0) router_.over(*this);
+}
+
+void Operation::give_up(std::size_t part) {
+  Sent& sent = sent_[part];
+  if (sent.stage != Stage::kOpen) return;
+  sent.stage = Stage::kGivenUp;
+  sent.request.reset();
+  router_.cancel_part(sent.shard, Router::ticket_of(number_, part));
+}
+
+void Operation::give_back(ShardNumber shard, const core::ClaimReply& claim) {
+  if (!claim.jobs.empty()) router_.release_jobs(shard, releases_of(claim), credentials_);
+}
+
+void Operation::ring_at(Instant at) { router_.ring_at(shared_from_this(), at); }
+
+void Operation::ring() {
+  const MutexLock lock(mutex_);
+  if (!finished_) rang();
+}
+
+void Operation::finish(Answer answer) {
+  if (std::exchange(finished_, true)) return;
+  finished_at_ = now();
+  Delivery delivery{asker_.ticket, std::move(answer)};
+  asker_.port->deliver({&delivery, 1});
+  if (open_ == 0) router_.over(*this);
+}
+
+void Operation::cancel() {
+  const MutexLock lock(mutex_);
+  if (!finished_) given_up();
+}
+
+bool Operation::over_since(Instant now) const {
+  const MutexLock lock(mutex_);
+  return finished_ && now - finished_at_ > kLateAnswers;
+}
+
+}  // namespace millrace::engine

@@ -1,0 +1,97 @@
+// The way in of a store with several shards: gives each request to the shards that it is for, here
+// or on another node, and puts their answers together.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "base/mutex.h"
+#include "engine/gateway.h"
+#include "engine/operation.h"
+#include "engine/peers.h"
+#include "engine/shard_clock.h"
+#include "engine/split.h"
+
+namespace millrace::engine {
+
+// Any thread. Outlives whatever it gives requests to.
+class Router final : public Gateway, private ReplyPort {
+ public:
+  // `peers`: null where there is only this node.
+  Router(ShardNumber shards, const TimeSource& time, Peers* peers);
+  ~Router() override;
+
+  // --- Where a shard's requests go from now on; at first they are held.
+  void lead_here(ShardNumber shard, Gateway& gateway);
+  void led_there(ShardNumber shard, const std::string& url);
+  // It changes hands: requests wait until one of the two above, or are refused after
+  // kLeaderPatience. On return none is being given to the gateway of before.
+  void hold(ShardNumber shard);
+
+  void submit(Request request, ReplyPort& port, Ticket ticket,
+              std::string_view credentials = {}) override;
+  void cancel(ReplyPort& port, Ticket ticket) override;
+
+  // Sends on what was held and may go, refuses what waited too long. About every 20 ms.
+  void tick();
+
+  ShardNumber shards() const { return static_cast<ShardNumber>(routes_.size()); }
+
+ private:
+  friend class Operation;
+  struct Route {
+    Mutex mutex;
+    Gateway* here MILLRACE_GUARDED_BY(mutex) = nullptr;
+    std::string there MILLRACE_GUARDED_BY(mutex);  // its leader's URL
+  };
+  // A part that waits for its shard's leader, or for a moment.
+  struct Held {
+    std::shared_ptr<Operation> operation;
+    std::size_t part = 0;
+    ShardNumber shard = 0;
+    Instant not_before{};
+    Instant until{};
+  };
+
+  struct Alarm {
+    std::shared_ptr<Operation> operation;
+    Instant at{};
+  };
+
+  // --- For operations.
+  Instant now() const { return time_.since_boot(); }
+  // Gives the request to the shard's leader, keeping a copy where it may have to be sent again.
+  // False: nobody leads it.
+  bool give(ShardNumber shard, std::optional<Request>& request, Ticket ticket,
+            std::string_view credentials);
+  void hold_part(Held held);
+  void ring_at(std::shared_ptr<Operation> operation, Instant at);
+  static Ticket ticket_of(std::uint64_t operation, std::size_t part);
+  void cancel_part(ShardNumber shard, Ticket ticket);
+  void over(const Operation& operation);
+  void release_jobs(ShardNumber shard, core::Ack releases, std::string_view credentials);
+
+  void deliver(std::span<Delivery> deliveries) override;
+  void begin(std::shared_ptr<Operation> operation);
+  bool has_leader(ShardNumber shard);
+
+  const TimeSource& time_;
+  Peers* const peers_;
+  std::vector<std::unique_ptr<Route>> routes_;
+
+  Mutex mutex_;
+  std::uint64_t next_number_ MILLRACE_GUARDED_BY(mutex_) = 1;
+  absl::flat_hash_map<std::uint64_t, std::shared_ptr<Operation>> operations_
+      MILLRACE_GUARDED_BY(mutex_);
+  absl::flat_hash_map<Asker, std::uint64_t> by_asker_ MILLRACE_GUARDED_BY(mutex_);
+  std::vector<Held> held_ MILLRACE_GUARDED_BY(mutex_);
+  std::vector<Alarm> alarms_ MILLRACE_GUARDED_BY(mutex_);
+  Instant swept_at_ MILLRACE_GUARDED_BY(mutex_){};
+};
+
+}  // namespace millrace::engine

@@ -1,0 +1,417 @@
+#include "engine/split.h"
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+#include "base/check.h"
+
+namespace millrace::engine {
+namespace {
+
+using core::ItemReply;
+using core::Refusal;
+using core::Rejection;
+
+// Items of one request by shard, in order of their first ones.
+class Places {
+ public:
+  void add(ShardNumber shard) {
+    const std::uint32_t place = next_++;
+    const auto same = [&](const auto& entry) { return entry.first == shard; };
+    auto found = std::ranges::find_if(by_shard_, same);
+    if (found == by_shard_.end()) {
+      by_shard_.emplace_back(shard, std::vector<std::uint32_t>{});
+      found = std::prev(by_shard_.end());
+    }
+    found->second.push_back(place);
+  }
+  std::vector<std::pair<ShardNumber, std::vector<std::uint32_t>>>& by_shard() { return by_shard_; }
+
+ private:
+  std::uint32_t next_ = 0;
+  std::vector<std::pair<ShardNumber, std::vector<std::uint32_t>>> by_shard_;
+};
+
+template <typename T>
+std::vector<T> pick(std::vector<T>& items, const std::vector<std::uint32_t>& places) {
+  std::vector<T> picked;
+  picked.reserve(places.size());
+  for (const std::uint32_t place : places) picked.push_back(std::move(items[place]));
+  return picked;
+}
+
+// The items of a command that is answered item by item; null: it is not.
+std::vector<core::JobSpec>* items_of(core::Enqueue& command) { return &command.jobs; }
+std::vector<core::HeartbeatItem>* items_of(core::Heartbeat& command) { return &command.items; }
+std::vector<core::AckItem>* items_of(core::Ack& command) { return &command.items; }
+std::vector<core::LogItem>* items_of(core::AppendLogs& command) { return &command.items; }
+std::vector<JobId>* items_of(core::Cancel& command) { return &command.ids; }
+std::vector<JobId>* items_of(core::Retry& command) { return &command.ids; }
+std::vector<JobId>* items_of(core::Edit& command) { return &command.ids; }
+std::vector<JobId>* items_of(core::Delete& command) { return &command.ids; }
+template <typename Command>
+std::nullptr_t items_of(Command&) {
+  return nullptr;
+}
+
+ShardNumber shard_of_item(const JobId& id, ShardNumber shards) { return shard_of(id, shards); }
+ShardNumber shard_of_item(const core::JobSpec& spec, ShardNumber shards) {
+  // The server's own ids carry the queue's bits; a client's may not.
+  if (spec.id_origin == core::IdOrigin::kServer) return shard_of(spec.id, shards);
+  return shard_of(spec.queue.view(), shards);
+}
+template <typename Item>
+ShardNumber shard_of_item(const Item& item, ShardNumber shards) {
+  return shard_of(item.id, shards);
+}
+
+const JobId& id_of(const JobId& id) { return id; }
+template <typename Item>
+const JobId& id_of(const Item& item) {
+  return item.id;
+}
+
+template <typename Command>
+constexpr bool kHasItems =
+    !std::is_same_v<decltype(items_of(std::declval<Command&>())), std::nullptr_t>;
+
+// The queue that a command is about; empty: none, or all.
+std::string_view queue_of(const core::SetQueue& command) { return command.queue.view(); }
+std::string_view queue_of(const core::PauseQueue& command) { return command.queue.view(); }
+std::string_view queue_of(const core::ResumeQueue& command) { return command.queue.view(); }
+std::string_view queue_of(const core::NotePurge& command) { return command.queue.view(); }
+std::string_view queue_of(const core::GetQueues& command) { return command.queue.view(); }
+
+// The shard that everything seen lies on.
+class OneShard {
+ public:
+  void see(ShardNumber shard) {
+    if (shard_ && *shard_ != shard) several_ = true;
+    shard_ = shard;
+  }
+  template <typename Items>
+  void see_items(const Items& items, ShardNumber shards) {
+    for (const auto& item : items) see(shard_of_item(item, shards));
+  }
+  void see_queues(const std::vector<SharedBytes>& queues, ShardNumber shards) {
+    for (const SharedBytes& queue : queues) see(shard_of(queue.view(), shards));
+  }
+  // Of nothing at all: any will do.
+  std::optional<ShardNumber> shard() const {
+    return several_ ? std::nullopt : std::optional(shard_.value_or(0));
+  }
+
+ private:
+  std::optional<ShardNumber> shard_;
+  bool several_ = false;
+};
+
+std::optional<ShardNumber> only_shard(const core::Command& command, ShardNumber shards) {
+  return std::visit(
+      [&]<typename Command>(const Command& c) -> std::optional<ShardNumber> {
+        if constexpr (kHasItems<Command>) {
+          OneShard one;
+          one.see_items(*items_of(const_cast<Command&>(c)), shards);
+          return one.shard();
+        } else if constexpr (std::is_same_v<Command, core::Claim>) {
+          OneShard one;
+          one.see_queues(c.queues, shards);
+          return one.shard();
+        } else if constexpr (std::is_same_v<Command, core::GetJob>) {
+          return shard_of(c.id, shards);
+        } else {
+          if (queue_of(c).empty()) return std::nullopt;
+          return shard_of(queue_of(c), shards);
+        }
+      },
+      command);
+}
+
+template <typename Command>
+std::vector<Part> divide_items(Command command, ShardNumber shards) {
+  auto items = std::move(*items_of(command));
+  items_of(command)->clear();
+  Places places;
+  for (const auto& item : items) places.add(shard_of_item(item, shards));
+  std::vector<Part> parts;
+  for (auto& [shard, where] : places.by_shard()) {
+    Command part = command;
+    *items_of(part) = pick(items, where);
+    parts.push_back({shard, core::Command(std::move(part)), std::move(where)});
+  }
+  return parts;
+}
+
+std::vector<Part> for_each_shard(const Request& request, ShardNumber shards) {
+  std::vector<Part> parts;
+  for (ShardNumber shard = 0; shard < shards; ++shard) parts.push_back({shard, request});
+  return parts;
+}
+
+Division divide(core::Command command, ShardNumber shards) {
+  return std::visit(
+      [&]<typename Command>(Command& c) -> Division {
+        if constexpr (kHasItems<Command>) {
+          return {Spread::kItems, divide_items(std::move(c), shards)};
+        } else if constexpr (std::is_same_v<Command, core::Claim>) {
+          return {Spread::kSequence, {}};
+        } else {
+          return {Spread::kAll, for_each_shard(core::Command(std::move(c)), shards)};
+        }
+      },
+      command);
+}
+
+Refusal refusal_of(Unavailable why) {
+  switch (why) {
+    case Unavailable::kUnknown:
+      return {Rejection::kOverloaded, {}, "no answer came: it may have been done"};
+    case Unavailable::kNoLeader:
+      return {Rejection::kOverloaded, {}, "nobody leads its shard at the moment: nothing was done"};
+    case Unavailable::kDraining:
+      return {Rejection::kOverloaded, {}, "its shard is being stopped: nothing was done"};
+    default:
+      return {Rejection::kOverloaded, {}, "its shard can't be written at the moment"};
+  }
+}
+
+void put(core::EnqueueReply& whole, const Part& part, core::EnqueueReply reply) {
+  for (std::size_t i = 0; i < part.places.size() && i < reply.items.size(); ++i) {
+    whole.items[part.places[i]] = std::move(reply.items[i]);
+  }
+}
+void put(core::ItemsReply& whole, const Part& part, core::ItemsReply reply) {
+  for (std::size_t i = 0; i < part.places.size() && i < reply.items.size(); ++i) {
+    whole.items[part.places[i]] = std::move(reply.items[i]);
+  }
+}
+
+void refuse_items(Answer& whole, const Part& part, Unavailable why) {
+  auto& reply = std::get<core::Reply>(whole);
+  for (const std::uint32_t place : part.places) {
+    if (auto* enqueued = std::get_if<core::EnqueueReply>(&reply)) {
+      enqueued->items[place].fate = core::Fate::kRefused;
+      enqueued->items[place].refusal = refusal_of(why);
+    } else {
+      std::get<core::ItemsReply>(reply).items[place].refusal = refusal_of(why);
+    }
+  }
+}
+
+// The shard does not have the job; for a lease it can't tell that from a lost one.
+bool is_unknown(const ItemReply& item) {
+  return item.refusal.why == Rejection::kNotFound || item.refusal.why == Rejection::kLeaseLost;
+}
+
+// By id; what several shards say of one worker is one view.
+void unite_workers(WorkersReply& whole, WorkersReply more) {
+  whole.found = whole.found || more.found;
+  for (WorkerView& view : more.workers) {
+    const auto same = [&](const WorkerView& other) {
+      return other.info.id.view() == view.info.id.view();
+    };
+    const auto found = std::ranges::find_if(whole.workers, same);
+    if (found == whole.workers.end()) {
+      whole.workers.push_back(std::move(view));
+      continue;
+    }
+    const bool newer = view.last_seen_at > found->last_seen_at;
+    const auto add_to = [](std::vector<SharedBytes>& names, std::vector<SharedBytes>& others) {
+      for (SharedBytes& name : others) {
+        const auto is_it = [&](const SharedBytes& known) { return known.view() == name.view(); };
+        if (std::ranges::none_of(names, is_it)) names.push_back(std::move(name));
+      }
+    };
+    add_to(found->queues, view.queues);
+    add_to(found->types, view.types);
+    found->state = std::max(found->state, view.state);
+    found->first_seen_at = std::min(found->first_seen_at, view.first_seen_at);
+    found->last_seen_at = std::max(found->last_seen_at, view.last_seen_at);
+    if (newer || found->info.host.empty()) found->info = std::move(view.info);
+    std::ranges::move(view.running, std::back_inserter(found->running));
+  }
+  std::ranges::sort(whole.workers, {},
+                    [](const WorkerView& view) { return view.info.id.view(); });
+}
+
+void unite_queues(core::QueueReply& whole, core::QueueReply more) {
+  std::ranges::move(more.queues, std::back_inserter(whole.queues));
+  std::ranges::sort(whole.queues, {}, [](const core::Queue& queue) { return queue.name.view(); });
+}
+
+}  // namespace
+
+std::optional<ShardNumber> only_shard(const Request& request, ShardNumber shards) {
+  if (shards == 1) return 0;
+  return std::visit(
+      [&]<typename T>(const T& asked) -> std::optional<ShardNumber> {
+        OneShard one;
+        if constexpr (std::is_same_v<T, core::Command>) {
+          return only_shard(asked, shards);
+        } else if constexpr (std::is_same_v<T, WaitingClaim>) {
+          one.see_queues(asked.claim.queues, shards);
+          return one.shard();
+        } else if constexpr (std::is_same_v<T, Poll>) {
+          one.see_items(asked.acks.items, shards);
+          one.see_items(asked.heartbeats.items, shards);
+          one.see_items(asked.logs.items, shards);
+          if (asked.claim) one.see_queues(asked.claim->queues, shards);
+          return one.shard();
+        } else if constexpr (std::is_same_v<T, WatchJob>) {
+          return shard_of(asked.id, shards);
+        } else if constexpr (std::is_same_v<T, AwaitWork>) {
+          one.see_queues(asked.queues, shards);
+          return one.shard();
+        } else {
+          return std::nullopt;
+        }
+      },
+      request);
+}
+
+Division divide(Request request, ShardNumber shards) {
+  if (auto* command = std::get_if<core::Command>(&request)) {
+    return divide(std::move(*command), shards);
+  }
+  if (std::holds_alternative<WaitingClaim>(request) || std::holds_alternative<Poll>(request)) {
+    return {Spread::kSequence, {}};
+  }
+  const bool first = std::holds_alternative<AwaitWork>(request);
+  return {first ? Spread::kFirst : Spread::kAll, for_each_shard(request, shards)};
+}
+
+Answer empty_whole(const Request& request) {
+  const auto* command = std::get_if<core::Command>(&request);
+  if (command == nullptr) {
+    const bool of_workers = std::holds_alternative<ListWorkers>(request) ||
+                            std::holds_alternative<CommandWorker>(request);
+    if (of_workers) return WorkersReply{std::holds_alternative<ListWorkers>(request), {}};
+    return std::monostate{};
+  }
+  return std::visit(
+      []<typename Command>(const Command& c) -> Answer {
+        if constexpr (std::is_same_v<Command, core::Enqueue>) {
+          core::EnqueueReply reply;
+          reply.items.resize(c.jobs.size());
+          return core::Reply(std::move(reply));
+        } else if constexpr (kHasItems<Command>) {
+          core::ItemsReply reply;
+          for (const auto& item : *items_of(const_cast<Command&>(c))) {
+            reply.items.emplace_back().id = id_of(item);
+          }
+          return core::Reply(std::move(reply));
+        } else {
+          return core::Reply(core::QueueReply{});
+        }
+      },
+      *command);
+}
+
+void unite(Answer& whole, const Part& part, Answer answer) {
+  if (std::holds_alternative<Unavailable>(whole)) return;
+  if (const auto* why = std::get_if<Unavailable>(&answer)) {
+    if (part.places.empty()) {
+      whole = *why;
+    } else {
+      refuse_items(whole, part, *why);
+    }
+    return;
+  }
+  if (auto* workers = std::get_if<WorkersReply>(&whole)) {
+    return unite_workers(*workers, std::get<WorkersReply>(std::move(answer)));
+  }
+  auto* reply = std::get_if<core::Reply>(&whole);
+  if (reply == nullptr) return;  // done, and nothing more
+  auto& more = std::get<core::Reply>(answer);
+  if (auto* enqueued = std::get_if<core::EnqueueReply>(reply)) {
+    put(*enqueued, part, std::get<core::EnqueueReply>(std::move(more)));
+  } else if (auto* items = std::get_if<core::ItemsReply>(reply)) {
+    put(*items, part, std::get<core::ItemsReply>(std::move(more)));
+  } else {
+    unite_queues(std::get<core::QueueReply>(*reply), std::get<core::QueueReply>(std::move(more)));
+  }
+}
+
+std::optional<Part> ask_elsewhere(const Request& request, const Answer& whole) {
+  const auto* command = std::get_if<core::Command>(&request);
+  const auto* reply = std::get_if<core::Reply>(&whole);
+  const auto* items = reply == nullptr ? nullptr : std::get_if<core::ItemsReply>(reply);
+  if (command == nullptr || items == nullptr) return std::nullopt;
+  Part part;
+  for (std::uint32_t place = 0; place < items->items.size(); ++place) {
+    if (is_unknown(items->items[place])) part.places.push_back(place);
+  }
+  if (part.places.empty()) return std::nullopt;
+  part.request = std::visit(
+      [&]<typename Command>(Command c) -> Request {
+        if constexpr (kHasItems<Command>) {
+          *items_of(c) = pick(*items_of(c), part.places);
+        }
+        return core::Command(std::move(c));
+      },
+      *command);
+  return part;
+}
+
+void unite_elsewhere(Answer& whole, const Part& part, Answer answer) {
+  auto* reply = std::get_if<core::Reply>(&answer);
+  auto* more = reply == nullptr ? nullptr : std::get_if<core::ItemsReply>(reply);
+  if (more == nullptr) return;
+  auto& items = std::get<core::ItemsReply>(std::get<core::Reply>(whole)).items;
+  for (std::size_t i = 0; i < part.places.size() && i < more->items.size(); ++i) {
+    if (!is_unknown(more->items[i])) items[part.places[i]] = std::move(more->items[i]);
+  }
+}
+
+core::Ack releases_of(const core::ClaimReply& claim) {
+  core::Ack release_all;
+  for (const core::ClaimReply::Item& item : claim.jobs) {
+    core::AckItem ack;
+    ack.id = item.job.id;
+    ack.token = item.job.token;
+    ack.outcome = core::AckOutcome::kReleased;
+    release_all.items.push_back(std::move(ack));
+  }
+  return release_all;
+}
+
+bool is_idempotent(const Request& request) {
+  const auto* command = std::get_if<core::Command>(&request);
+  if (command == nullptr) {
+    return !std::holds_alternative<WaitingClaim>(request) && !std::holds_alternative<Poll>(request);
+  }
+  if (const auto* enqueue = std::get_if<core::Enqueue>(command)) {
+    const auto of_client = [](const core::JobSpec& spec) {
+      return spec.id_origin == core::IdOrigin::kClient;
+    };
+    return enqueue->key.has_value() || std::ranges::all_of(enqueue->jobs, of_client);
+  }
+  return std::holds_alternative<core::Ack>(*command) ||
+         std::holds_alternative<core::Heartbeat>(*command) ||
+         std::holds_alternative<core::GetJob>(*command) ||
+         std::holds_alternative<core::GetQueues>(*command);
+}
+
+void make_repeatable(Request& request) {
+  auto* command = std::get_if<core::Command>(&request);
+  auto* enqueue = command == nullptr ? nullptr : std::get_if<core::Enqueue>(command);
+  if (enqueue == nullptr) return;
+  for (core::JobSpec& spec : enqueue->jobs) spec.id_origin = core::IdOrigin::kClient;
+}
+
+void as_first_answer(const Request& request, Answer& answer) {
+  const auto* command = std::get_if<core::Command>(&request);
+  const auto* enqueue = command == nullptr ? nullptr : std::get_if<core::Enqueue>(command);
+  auto* reply = std::get_if<core::Reply>(&answer);
+  auto* enqueued = reply == nullptr ? nullptr : std::get_if<core::EnqueueReply>(reply);
+  if (enqueue == nullptr || enqueued == nullptr) return;
+  for (std::size_t i = 0; i < enqueue->jobs.size() && i < enqueued->items.size(); ++i) {
+    core::EnqueueReply::Item& item = enqueued->items[i];
+    if (item.fate == core::Fate::kExisting && item.id == enqueue->jobs[i].id) {
+      item.fate = core::Fate::kCreated;
+    }
+  }
+}
+
+}  // namespace millrace::engine
