@@ -159,10 +159,11 @@ void Shard::Impl::append_done(const store::AppendResult& result, Time now) {
       pipeline_.retry(now_);
       return;
     case store::AppendOutcome::kFenced:
-      end("another leader writes this shard's journal: " + result.message);
+      depose("another leader writes this shard's journal: " + result.message);
       return;
     case store::AppendOutcome::kBroken:
-      end("the journal can't be trusted any more: " + result.message);
+      end("the journal can't be trusted any more: " + result.message, Unavailable::kStorage,
+          Unavailable::kStorage);
       return;
   }
 }
@@ -187,24 +188,29 @@ std::optional<Time> Shard::Impl::owed_since() const {
   return since;
 }
 
-void Shard::Impl::end(std::string why) {
+void Shard::Impl::end(std::string why, Unavailable decided, Unavailable waiting) {
+  if (ended_) return;
   ended_ = std::move(why);
-  answers_.replace_held(Unavailable::kStorage);
+  answers_.replace_held(decided);
   for (Task& task : inbox_) {
-    if (refuse_once(task)) answers_.send(task.asker, Unavailable::kStorage);
+    if (refuse_once(task)) answers_.send(task.asker, waiting);
   }
   inbox_.clear();
   for (const auto number : waiters_.all()) {
-    answers_.send(waiters_.take(number).asker, Unavailable::kStorage);
+    answers_.send(waiters_.take(number).asker, waiting);
   }
   for (const auto number : watchers_.all()) {
-    answers_.send(watchers_.take(number).asker, Unavailable::kStorage);
+    answers_.send(watchers_.take(number).asker, waiting);
   }
   for (auto* waits : {&projection_waits_, &event_waits_}) {
     for (const auto number : waits->all()) {
-      answers_.send(waits->take(number).asker, Unavailable::kStorage);
+      answers_.send(waits->take(number).asker, waiting);
     }
   }
+}
+
+void Shard::Impl::depose(std::string why) {
+  end(std::move(why), Unavailable::kUnknown, Unavailable::kNoLeader);
 }
 
 void Shard::Impl::set_memory_room(MemoryRoom room) {
@@ -264,6 +270,15 @@ std::optional<Time> Shard::Impl::next_wakeup() const {
 
 void Shard::Impl::drain() {
   draining_ = true;
+  end_all_waits();
+}
+
+void Shard::Impl::resign() {
+  resigning_ = true;
+  end_all_waits();
+}
+
+void Shard::Impl::end_all_waits() {
   for (const auto number : waiters_.all()) end_wait(waiters_.take(number), {});
   for (const auto number : watchers_.all()) {
     const Watchers::Entry entry = watchers_.take(number);
@@ -273,6 +288,10 @@ void Shard::Impl::drain() {
     answer(event_waits_.take(number).asker, std::monostate{});
   }
   dispatch();
+}
+
+bool Shard::Impl::quiet() const {
+  return inbox_.empty() && pipeline_.empty() && answers_.empty();
 }
 
 bool Shard::Impl::idle() const {
@@ -340,6 +359,10 @@ void Shard::flush_done(const Status& status, Time now) { impl_->flush_done(statu
 std::vector<Outgoing> Shard::take_answers() { return impl_->take_answers(); }
 std::optional<Time> Shard::next_wakeup() const { return impl_->next_wakeup(); }
 void Shard::drain() { impl_->drain(); }
+void Shard::resign() { impl_->resign(); }
+bool Shard::quiet() const { return impl_->quiet(); }
+void Shard::depose(std::string why) { impl_->depose(std::move(why)); }
+void Shard::turn_away(Unavailable why) { impl_->refuse_all(why); }
 bool Shard::idle() const { return impl_->idle(); }
 void Shard::set_memory_room(MemoryRoom room) { impl_->set_memory_room(room); }
 void Shard::request_flush() { impl_->request_flush(); }

@@ -117,6 +117,16 @@ class Shard {
   void drain();
   // Nothing decided waits for its commit, and the projection holds it all.
   bool idle() const;
+  // Before another node leads: waits are answered now and none begins; what was offered is decided
+  // as ever, to the end: quiet().
+  void resign();
+  // Nothing waits to be decided or to be durable.
+  bool quiet() const;
+  // Another node leads, or may: the shard has ended. Who waits is told kNoLeader; kUnknown where
+  // something was decided and is not known to be durable.
+  void depose(std::string why);
+  // Nothing may be decided at the moment: who waits for that is told so.
+  void turn_away(Unavailable why);
   // Asks for a flush now, whatever its age.
   void request_flush();
 

@@ -63,6 +63,10 @@ class Shard::Impl {
   std::optional<Time> next_wakeup() const;
   void drain();
   bool idle() const;
+  void resign();
+  bool quiet() const;
+  void depose(std::string why);
+  void refuse_all(Unavailable why);
   void request_flush() { projector_.force(); }
   void set_memory_room(MemoryRoom room);
   void stood_still() { stalled_since(now_); }
@@ -84,12 +88,14 @@ class Shard::Impl {
   };
 
   // shard.cc
-  void end(std::string why);
+  // `decided`: what those are told whose answers were not durable yet.
+  void end(std::string why, Unavailable decided, Unavailable waiting);
+  void end_all_waits();
+  bool may_wait() const { return !draining_ && !resigning_; }
   void move_clock(Time now);
   bool may_decide() const;
   bool refuses_all() const;  // the journal does not take what is decided
   std::optional<Time> refuses_all_at() const;
-  void refuse_all(Unavailable why);
   std::optional<Time> next_deadline() const;  // of all who wait
   bool hard_overloaded() const { return machine_->unprojected() > options_.hard_max_unprojected; }
   void release_durable();
@@ -169,6 +175,7 @@ class Shard::Impl {
   Time now_;
   std::deque<Task> inbox_;
   bool draining_ = false;
+  bool resigning_ = false;
   std::optional<std::string> ended_;
   std::optional<Time> stalled_since_;  // until the next step: live leases are owed as much
   // The last row that gives leases what they are owed, until it is durable, and since when.

@@ -57,7 +57,7 @@ void Shard::Impl::decide_other(const Asker& asker, const WatchJob& watch) {
   auto reply = std::get<core::JobReply>(decide(core::GetJob{watch.id}, Prefetch{}));
   // What is not in memory has ended, or never was.
   const bool waits = reply.job != nullptr && !core::is_terminal(reply.job->job.state) &&
-                     watch.wait > Duration{} && !draining_;
+                     watch.wait > Duration{} && may_wait();
   if (!waits) return answer(asker, core::Reply(std::move(reply)));
   watchers_.park(asker, add_saturating(now_, watch.wait), watch.id);
 }
@@ -70,7 +70,7 @@ void Shard::Impl::decide_other(const Asker& asker, const AwaitProjection&) {
 }
 
 void Shard::Impl::decide_other(const Asker& asker, const AwaitEvents& wait) {
-  if (pipeline_.durable() > wait.after || wait.wait <= Duration{} || draining_) {
+  if (pipeline_.durable() > wait.after || wait.wait <= Duration{} || !may_wait()) {
     return answer(asker, std::monostate{});
   }
   event_waits_.park(asker, add_saturating(now_, wait.wait), wait.after);
@@ -82,7 +82,7 @@ void Shard::Impl::decide_other(const Asker& asker, const AwaitWork& wait) {
   const auto has_work = [&](const SharedBytes& queue) {
     return machine_->claimable(queue.view(), wait.types, now_, 1) > 0;
   };
-  if (draining_ || wait.wait <= Duration{} || workers_.has_news(worker) ||
+  if (!may_wait() || wait.wait <= Duration{} || workers_.has_news(worker) ||
       (active && std::ranges::any_of(wait.queues, has_work))) {
     return answer(asker, std::monostate{});
   }

@@ -205,7 +205,7 @@ void Shard::Impl::decide_task(Task task, const core::Prefetched& prefetched) {
 }
 
 void Shard::Impl::conclude_claim(Task task, core::ClaimReply reply) {
-  if (!reply.jobs.empty() || task.wait <= Duration{} || draining_) {
+  if (!reply.jobs.empty() || task.wait <= Duration{} || !may_wait()) {
     return answer(task.asker, core::Reply(std::move(reply)));
   }
   const ParkingNumber number =
@@ -221,7 +221,7 @@ void Shard::Impl::conclude_poll(Task task, std::vector<core::Reply> replies) {
   poll.heartbeats = std::get<core::ItemsReply>(std::move(replies[1]));
   poll.logs = std::get<core::ItemsReply>(std::move(replies[2]));
   if (task.claims) poll.claim = std::get<core::ClaimReply>(std::move(replies[3]));
-  if (!task.claims || !poll.claim.jobs.empty() || task.wait <= Duration{} || draining_ ||
+  if (!task.claims || !poll.claim.jobs.empty() || task.wait <= Duration{} || !may_wait() ||
       workers_.has_news(worker)) {
     poll.orders = workers_.take_orders(worker);
     return answer(task.asker, std::move(poll));

@@ -25,6 +25,10 @@ constexpr auto kPulse = 500ms;
 // is woken for so many, which it decides meanwhile, or after so long.
 constexpr std::size_t kMailWorthWaking = 64;
 constexpr auto kPatience = 2ms;
+// While it is not known whether this node leads, requests wait so long; then they are sent
+// elsewhere.
+constexpr auto kDoubtPatience = 500ms;
+constexpr auto kDoubtPulse = 20ms;
 // A timer this late means that the clock ran on while the thread slept (the machine was suspended).
 constexpr auto kLateWakeup = 100ms;
 constexpr std::int64_t kNoWakeup = std::numeric_limits<std::int64_t>::max();
@@ -36,17 +40,19 @@ Result<std::unique_ptr<Driver>> Driver::start(DriverOptions options, Parts parts
   auto shard = engine::Shard::recover(options.shard, parts.store, parts.time.wall(), alive_until,
                                       parts.observer);
   if (!shard) return std::unexpected(std::move(shard.error()));
-  const Time last_journaled = (*shard)->machine().facts().at;
-  const Seq projected = (*shard)->figures().projected;
-  return std::unique_ptr<Driver>(new Driver(std::move(options), std::move(parts), std::move(*shard),
-                                            last_journaled, projected));
+  return lead(std::move(options), std::move(parts), std::move(*shard));
 }
 
-Driver::Driver(DriverOptions options, Parts parts, std::unique_ptr<engine::Shard> shard,
-               Time last_journaled, Seq projected)
+std::unique_ptr<Driver> Driver::lead(DriverOptions options, Parts parts,
+                                     std::unique_ptr<engine::Shard> shard) {
+  return std::unique_ptr<Driver>(
+      new Driver(std::move(options), std::move(parts), std::move(shard)));
+}
+
+Driver::Driver(DriverOptions options, Parts parts, std::unique_ptr<engine::Shard> shard)
     : options_(std::move(options)),
       parts_(std::move(parts)),
-      clock_(parts_.time, last_journaled),
+      clock_(parts_.time, shard->machine().facts().at),
       shard_(std::move(shard)),
       liveness_(options_.liveness_file),
       memory_(options_.memory_bytes) {
@@ -59,7 +65,7 @@ Driver::Driver(DriverOptions options, Parts parts, std::unique_ptr<engine::Shard
       },
       parts_.log);
   projection_ = std::make_unique<ProjectionThread>(
-      *parts_.store.tables, projected,
+      *parts_.store.tables, status_.figures.projected,
       ProjectionThread::Hooks{
           .flushed =
               [this](Status status, const engine::Flush& flush, std::chrono::nanoseconds took) {
@@ -90,6 +96,7 @@ void Driver::stop() {
 }
 
 void Driver::stamp(Time alive_at) {
+  if (parts_.lease != nullptr) return;  // the registry knows when this node last renewed it
   if (const Status written = liveness_.write(alive_at); !written) {
     parts_.log.warn("the liveness stamp can't be written", {{"reason", written.error().message}});
   }
@@ -106,7 +113,8 @@ void Driver::post(Change change) {
   if (wake) wake_.notify_one();
 }
 
-void Driver::submit(engine::Request request, engine::ReplyPort& port, engine::Ticket ticket) {
+void Driver::submit(engine::Request request, engine::ReplyPort& port, engine::Ticket ticket,
+                    std::string_view) {
   bool wake = false;
   {
     const MutexLock lock(mutex_);
@@ -126,6 +134,22 @@ void Driver::drain() {
     status_.draining = true;
   }
   post([](Inbox& inbox) { inbox.drain = true; });
+}
+
+void Driver::end_flushes(std::function<void()> flushes_ended) {
+  post([&](Inbox& inbox) { inbox.end_flushes = std::move(flushes_ended); });
+}
+
+void Driver::resign() {
+  post([](Inbox& inbox) { inbox.resign = true; });
+}
+
+void Driver::depose(std::string why) {
+  post([&](Inbox& inbox) { inbox.depose = std::move(why); });
+}
+
+void Driver::look_at_lease() {
+  post([](Inbox& inbox) { inbox.look = true; });
 }
 
 DriverStatus Driver::status() const {
@@ -149,7 +173,7 @@ void Driver::run() {
     take_in(inbox, now);
     release_answers();
     look_at_memory();
-    shard_->step(now);
+    decide(now);
     hand_over_row();
     hand_over_flush(now);
     release_answers();
@@ -157,6 +181,28 @@ void Driver::run() {
     publish(false);
     if (inbox.stop) return;
     wait_for_work(inbox);
+  }
+}
+
+bool Driver::leads() const {
+  return parts_.lease == nullptr || parts_.lease->holds(parts_.time.since_boot());
+}
+
+// What came before a look at the lease that finds it holding may be answered from what is in memory:
+// nobody else can have added to the journal until after the look.
+void Driver::decide(Time now) {
+  if (leads()) {
+    if (std::exchange(in_doubt_since_, std::nullopt)) unpublished_ = true;
+    shard_->step(now);
+    return;
+  }
+  const auto clock = SteadyClock::now();
+  if (!in_doubt_since_) {
+    in_doubt_since_ = clock;
+    unpublished_ = true;
+  }
+  if (clock - *in_doubt_since_ > kDoubtPatience) {
+    shard_->turn_away(engine::Unavailable::kNoLeader);
   }
 }
 
@@ -172,6 +218,8 @@ void Driver::wait_for_work(Inbox& inbox) {
     until = std::min(until, SteadyClock::now() + kPulse);
   }
   if (unpublished_) until = std::min(until, published_ + kPublishInterval);
+  // A lease that holds again is told of; one that does not is looked at for those who wait.
+  if (in_doubt_since_) until = SteadyClock::now() + kDoubtPulse;
 
   const MutexLock lock(mutex_);
   wake_at_mail_ = row_in_flight_ ? kMailWorthWaking : 1;
@@ -190,6 +238,9 @@ void Driver::wait_for_work(Inbox& inbox) {
   inbox.appended = std::exchange(inbox_.appended, std::nullopt);
   inbox.flushed = std::exchange(inbox_.flushed, std::nullopt);
   inbox.drain = std::exchange(inbox_.drain, false);
+  inbox.resign = std::exchange(inbox_.resign, false);
+  inbox.end_flushes = std::exchange(inbox_.end_flushes, nullptr);
+  inbox.depose = std::exchange(inbox_.depose, std::nullopt);
   inbox.look = std::exchange(inbox_.look, false);
   inbox.stop = inbox_.stop;
 }
@@ -216,6 +267,13 @@ void Driver::take_in(Inbox& inbox, Time now) {
   inbox.mail.clear();
   // After the mail: what was asked before the drain is not refused for it.
   if (inbox.drain && !std::exchange(draining_, true)) shard_->drain();
+  if (inbox.resign && !std::exchange(resigning_, true)) shard_->resign();
+  if (inbox.depose) shard_->depose(*inbox.depose);
+  if (inbox.end_flushes) {
+    flushes_end_ = true;
+    flushes_ended_ = std::move(inbox.end_flushes);
+  }
+  if (flushes_ended_ && !flush_in_flight_) std::exchange(flushes_ended_, nullptr)();
 }
 
 void Driver::hand_over_row() {
@@ -229,7 +287,7 @@ void Driver::hand_over_row() {
 }
 
 void Driver::hand_over_flush(Time now) {
-  if (flush_in_flight_ || shard_->ended()) return;
+  if (flush_in_flight_ || flushes_end_ || shard_->ended()) return;
   if (draining_) shard_->request_flush();
   if (auto flush = shard_->next_flush(now)) {
     flush_in_flight_ = true;
@@ -284,7 +342,8 @@ void Driver::look_at_memory() {
 void Driver::publish(bool force) {
   const auto now = SteadyClock::now();
   const bool drained = draining_ && !row_in_flight_ && !flush_in_flight_ && shard_->idle();
-  if (!force && !drained && now - published_ < kPublishInterval) {
+  const bool resigned = resigning_ && !row_in_flight_ && shard_->quiet();
+  if (!force && !drained && !resigned && now - published_ < kPublishInterval) {
     unpublished_ = true;
     return;
   }
@@ -296,7 +355,9 @@ void Driver::publish(bool force) {
     const MutexLock lock(status_mutex_);
     status_.figures = figures;
     status_.memory_room = memory_room_;
+    status_.in_doubt = in_doubt_since_.has_value();
     settled = drained && !std::exchange(status_.drained, true);
+    settled |= resigned && !std::exchange(status_.resigned, true);
   }
   if (settled) parts_.on_settled();
 }

@@ -21,6 +21,7 @@
 #include "engine/shard.h"
 #include "engine/shard_clock.h"
 #include "server/journal_thread.h"
+#include "server/lease.h"
 #include "server/liveness.h"
 #include "server/memory_gauge.h"
 #include "server/projection_thread.h"
@@ -58,10 +59,14 @@ struct DriverStatus {
   std::uint64_t memory_budget = 0;  // bytes
   engine::MemoryRoom memory_room{};
   std::optional<std::string> ended;  // the shard has stopped for good
+  bool resigned = false;             // nothing more is decided, and what was is durable
+  bool in_doubt = false;             // whether it still leads: nothing is decided meanwhile
   Duration wall_ahead{};             // of the shard's time; negative: behind
 };
 
 class Driver final : public engine::Gateway {
+  using SteadyTime = std::chrono::steady_clock::time_point;
+
  public:
   struct Parts {
     store::Store& store;
@@ -71,26 +76,40 @@ class Driver final : public engine::Gateway {
     // Regular work that may block for a read or write of the store; about once a second, on the
     // projection's thread.
     std::function<void(Time now)> chores;
-    // Something is over: all is drained, or the shard has ended for good. status() says which. On
-    // the shard's thread.
+    // Something is over: all is drained, the shard has resigned, or it has ended for good. status()
+    // says which. On the shard's thread.
     std::function<void()> on_settled;
     Logger log;
+    const Lease* lease = nullptr;  // null: nobody else can lead the shard
   };
 
   // Recovers the shard and starts the threads. All of `parts` must outlive the driver.
   static Result<std::unique_ptr<Driver>> start(DriverOptions options, Parts parts);
+  // Goes on with a shard that was made to lead.
+  static std::unique_ptr<Driver> lead(DriverOptions options, Parts parts,
+                                      std::unique_ptr<engine::Shard> shard);
   // Stops if that was not done; no request may come any more.
   ~Driver() override;
   Driver(const Driver&) = delete;
   Driver& operator=(const Driver&) = delete;
 
-  void submit(engine::Request request, engine::ReplyPort& port, engine::Ticket ticket) override;
+  void submit(engine::Request request, engine::ReplyPort& port, engine::Ticket ticket,
+              std::string_view credentials = {}) override;
   void cancel(engine::ReplyPort& port, engine::Ticket ticket) override;
 
   // --- Any thread.
   // New work is refused from now on, waits are answered, everything is committed and projected;
   // then comes on_settled.
   void drain();
+  // For a successor that is ready, in this order, when no request comes any more: no flush is begun,
+  // so that the tables are free for it; then all that has come is decided and made durable, and
+  // on_settled comes. `flushes_ended`: on the shard's thread.
+  void end_flushes(std::function<void()> flushes_ended);
+  void resign();
+  // Another node leads: the shard ends, and who waits is told.
+  void depose(std::string why);
+  // The lease may hold again.
+  void look_at_lease();
   // No answer leaves any more, from its return on; nothing that was answered is lost. Requests that
   // still come wait for ever. From one thread.
   void stop();
@@ -115,13 +134,18 @@ class Driver final : public engine::Gateway {
     std::optional<store::AppendResult> appended;
     std::optional<FlushDone> flushed;
     bool drain = false;
-    bool look = false;  // at the clock
+    bool resign = false;
+    std::function<void()> end_flushes;
+    std::optional<std::string> depose;
+    bool look = false;  // at the clock, or the lease
     bool stop = false;
-    bool only_mail() const { return !appended && !flushed && !drain && !look && !stop; }
+    bool only_mail() const {
+      return !appended && !flushed && !drain && !resign && !end_flushes && !depose && !look &&
+             !stop;
+    }
   };
 
-  Driver(DriverOptions options, Parts parts, std::unique_ptr<engine::Shard> shard,
-         Time last_journaled, Seq projected);
+  Driver(DriverOptions options, Parts parts, std::unique_ptr<engine::Shard> shard);
 
   // --- The shard's thread.
   void run();
@@ -133,6 +157,8 @@ class Driver final : public engine::Gateway {
   // The time at waking: gives leases back what a stopped process or a stepped clock took from them.
   Time wake_up();
   void look_at_memory();
+  void decide(Time now);
+  bool leads() const;
   void publish(bool force);
   void end();
 
@@ -175,6 +201,10 @@ class Driver final : public engine::Gateway {
   bool row_in_flight_ = false;
   bool flush_in_flight_ = false;
   bool draining_ = false;
+  bool resigning_ = false;
+  std::function<void()> flushes_ended_;
+  bool flushes_end_ = false;
+  std::optional<SteadyTime> in_doubt_since_;
   bool ended_ = false;
   std::size_t requests_since_row_ = 0;
   std::chrono::steady_clock::time_point published_;
