@@ -61,6 +61,12 @@ void Router::led_there(ShardNumber shard, const std::string& url) {
 
 void Router::hold(ShardNumber shard) { led_there(shard, {}); }
 
+void Router::no_longer_here(ShardNumber shard, const Gateway& gateway) {
+  Route& route = *routes_[shard];
+  const MutexLock lock(route.mutex);
+  if (route.here == &gateway) route.here = nullptr;
+}
+
 bool Router::has_leader(ShardNumber shard) {
   Route& route = *routes_[shard];
   const MutexLock lock(route.mutex);

@@ -33,6 +33,9 @@ class Router final : public Gateway, private ReplyPort {
   // kLeaderPatience. On return none is being given to the gateway of before.
   void hold(ShardNumber shard);
 
+  // Held, if they still go to this gateway; on return none is being given to it.
+  void no_longer_here(ShardNumber shard, const Gateway& gateway);
+
   void submit(Request request, ReplyPort& port, Ticket ticket,
               std::string_view credentials = {}) override;
   void cancel(ReplyPort& port, Ticket ticket) override;

@@ -1,0 +1,168 @@
+#include "server/node.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/thread_name.h"
+#include "store/event_codec.h"
+
+namespace millrace::server {
+namespace {
+
+using std::chrono_literals::operator""ms;
+
+// Between two looks that were asked for.
+constexpr auto kLookPause = 20ms;
+constexpr auto kRetryPause = 100ms;
+// After another node's lease is over, so that the look finds it so.
+constexpr auto kOverhang = 5ms;
+constexpr std::uint32_t kFormat = static_cast<std::uint32_t>(store::kNewestEventFormat);
+
+}  // namespace
+
+Node::Node(store::NodeFacts self, Parts parts) : self_(std::move(self)), parts_(std::move(parts)) {}
+
+Node::~Node() {
+  {
+    const MutexLock lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+Status Node::join(std::vector<ShardHost*> hosts) {
+  hosts_ = std::move(hosts);
+  if (Status joined = renew(); !joined) return joined;
+  thread_ = std::thread([this] { run(); });
+  return {};
+}
+
+void Node::run() {
+  name_this_thread("node");
+  auto next = next_renewal(view());
+  while (true) {
+    {
+      const MutexLock lock(mutex_);
+      while (!stopping_ && Clock::now() < next) {
+        if (look_) next = std::min(next, renewed_at_ + kLookPause);
+        if (Clock::now() < next) wake_.wait_until(mutex_, next);
+      }
+      if (stopping_) return;
+      look_ = false;
+    }
+    next = renew() ? next_renewal(view()) : Clock::now() + kRetryPause;
+  }
+}
+
+Status Node::renew() {
+  const auto seen_at = parts_.time.since_boot();
+  renewed_at_ = Clock::now();
+  auto renewed = parts_.registry.renew(self_, Duration{Lease::kLength});
+  if (!renewed) {
+    parts_.lease.doubt();
+    if (failures_++ == 0) {
+      parts_.log.warn("the lease can't be renewed", {{"reason", renewed.error().message}});
+    }
+    return std::unexpected(std::move(renewed.error()));
+  }
+  if (std::exchange(failures_, 0) > 0) parts_.log.info("the lease is renewed again", {});
+  // Orders first: a shard that has become another's must not be taken for led because of it.
+  {
+    const MutexLock lock(mutex_);
+    view_ = *renewed;
+  }
+  give_orders(*renewed, seen_at);
+  parts_.lease.renewed(seen_at);
+  for (ShardHost* const host : hosts_) host->look_at_lease();
+  return {};
+}
+
+void Node::give_orders(const store::ClusterView& view, std::chrono::nanoseconds seen_at) {
+  for (const engine::Assignment& assignment : engine::assign(view, self_.id, kFormat)) {
+    if (assignment.shard >= hosts_.size()) continue;
+    ShardOrders orders{seen_at, {}, assignment, {}, url_of(view, assignment.owner)};
+    const auto seen = std::ranges::find(view.shards, assignment.shard, &store::ShardView::shard);
+    orders.seen = *seen;
+    orders.leader_url = url_of(view, seen->leader);
+    hosts_[assignment.shard]->order(std::move(orders));
+  }
+}
+
+std::string Node::url_of(const store::ClusterView& view, store::NodeId id) const {
+  for (const store::NodeView& node : view.nodes) {
+    if (node.facts.id == id && node.left > Duration{}) return node.facts.url;
+  }
+  return {};
+}
+
+// The own lease's time, or the end of another's who leads something.
+Node::Clock::time_point Node::next_renewal(const store::ClusterView& view) const {
+  auto next = renewed_at_ + kRenewPause;
+  for (const store::NodeView& node : view.nodes) {
+    if (node.facts.id == self_.id || node.left <= Duration{}) continue;
+    next = std::min(next, renewed_at_ + node.left + kOverhang);
+  }
+  return std::max(next, Clock::now() + kLookPause);
+}
+
+void Node::look() {
+  {
+    const MutexLock lock(mutex_);
+    look_ = true;
+  }
+  wake_.notify_all();
+}
+
+store::ClusterView Node::view() const {
+  const MutexLock lock(mutex_);
+  return view_;
+}
+
+bool Node::leads_nothing() const {
+  return std::ranges::all_of(hosts_, [](const ShardHost* host) { return host->led() == nullptr; });
+}
+
+bool Node::hand_everything_over(Clock::time_point until) {
+  if (const auto set = parts_.registry.set_draining(self_.id, true); !set) {
+    parts_.log.warn("the others can't be told that this node stops",
+                    {{"reason", set.error().message}});
+    return false;
+  }
+  look();
+  while (!leads_nothing()) {
+    const store::ClusterView view = this->view();
+    const auto could_lead = [&](const store::NodeView& node) {
+      return node.facts.id != self_.id && node.left > Duration{} && !node.draining &&
+             node.facts.newest_format >= kFormat;
+    };
+    if (std::ranges::none_of(view.nodes, could_lead) || Clock::now() >= until) return false;
+    std::this_thread::sleep_for(kLookPause);
+  }
+  return true;
+}
+
+void Node::leave() {
+  {
+    const MutexLock lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+  if (const Status left = parts_.registry.leave(self_.id); !left) {
+    parts_.log.warn("the others learn that this node is gone when its lease is over",
+                    {{"reason", left.error().message}});
+  }
+}
+
+engine::Gateway* Node::led_shard(std::uint32_t shard) {
+  return shard < hosts_.size() ? hosts_[shard]->led() : nullptr;
+}
+
+void Node::give_shard(std::uint32_t shard, std::uint64_t asker, Epoch epoch,
+                      std::function<void(bool)> done) {
+  if (shard >= hosts_.size()) return done(false);
+  hosts_[shard]->give(store::NodeId{asker}, epoch, std::move(done));
+}
+
+}  // namespace millrace::server

@@ -1,0 +1,138 @@
+// One shard on this node: follows it, leads it, gives it away, as the orders say. Has a thread of
+// its own, so that a shard that takes long to load keeps no other waiting.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <semaphore>
+#include <string>
+#include <thread>
+
+#include "base/log.h"
+#include "base/mutex.h"
+#include "engine/leadership.h"
+#include "engine/peers.h"
+#include "engine/recovery.h"
+#include "engine/router.h"
+#include "server/driver.h"
+#include "server/lease.h"
+#include "store/registry.h"
+#include "store/tables.h"
+
+namespace millrace::server {
+
+// What a node wants of a shard, from one look at the registry.
+struct ShardOrders {
+  // When the look began: what was done since is newer.
+  std::chrono::nanoseconds seen_at{};
+  store::ShardView seen;
+  engine::Assignment assignment;
+  std::string leader_url;  // empty: it has none that lives
+  std::string owner_url;
+};
+
+class ShardHost {
+ public:
+  struct Parts {
+    store::NodeId self{};
+    store::Store& store;
+    store::Registry& registry;
+    const Lease& lease;
+    engine::Router& router;
+    engine::Peers& peers;
+    const engine::TimeSource& time;
+    engine::DurableObserver& observer;
+    DriverProbe& probe;
+    std::function<void(Time now)> chores;
+    // Something has changed that the registry should be looked at for, or that others look at. Any
+    // thread; must not block.
+    std::function<void()> changed;
+    Logger log;
+  };
+
+  ShardHost(std::uint32_t shard, DriverOptions options, Parts parts);
+  // Ends what it leads, as if it had been deposed. Requests must not come any more.
+  ~ShardHost();
+  ShardHost(const ShardHost&) = delete;
+  ShardHost& operator=(const ShardHost&) = delete;
+
+  // --- Any thread; none blocks.
+  void order(ShardOrders orders);
+  // To be handed over to `asker`, if that is its owner and the epoch is the one that is led here.
+  void give(store::NodeId asker, Epoch epoch, std::function<void(bool)> done);
+  // The lease holds again, or may.
+  void look_at_lease();
+  // Nobody takes over: new work is refused, everything is committed and projected. `drained` is
+  // called when that is so, or when nothing is led here.
+  void drain(std::function<void()> drained);
+
+  struct Status {
+    enum class Role : std::uint8_t { kNone, kFollows, kLeads };
+    Role role{};
+    Seq head{};  // what has been read, where it follows
+    std::optional<DriverStatus> driver;
+    Time now{};  // the shard's
+  };
+  Status status() const;
+  // Null: not led here. Only until the next change: for the router and the peers.
+  engine::Gateway* led() const;
+
+ private:
+  struct Gift {
+    store::NodeId asker{};
+    Epoch epoch{};
+    std::function<void(bool)> done;
+  };
+  struct Mail {
+    std::optional<ShardOrders> orders;
+    std::optional<Gift> gift;
+    std::function<void()> drained;
+    bool received = false;  // another has handed the shard over to this node
+    bool settled = false;   // see Driver::Parts::on_settled
+    bool stop = false;
+    bool any() const { return orders || gift || drained || received || settled || stop; }
+  };
+
+  void run();
+  Mail wait();
+  void obey();
+  bool follow();
+  void ask_for();
+  void take(const store::ShardView& seen);
+  bool lead(const store::Term& term);
+  void give_away(Gift gift);
+  bool resign();
+  // The shard is another's.
+  void step_down(const std::string& why);
+  void drop_driver();
+  void begin_drain();
+  template <typename Change>
+  void post(Change change);
+
+  const std::uint32_t shard_;
+  const DriverOptions options_;
+  Parts parts_;
+
+  mutable Mutex mutex_;
+  WaitCondition wake_;
+  Mail mail_ MILLRACE_GUARDED_BY(mutex_);
+  std::shared_ptr<Driver> driver_ MILLRACE_GUARDED_BY(mutex_);  // changed by the thread alone
+  Seq followed_ MILLRACE_GUARDED_BY(mutex_){};
+  bool follows_ MILLRACE_GUARDED_BY(mutex_) = false;
+
+  // The thread's own.
+  ShardOrders orders_;
+  std::unique_ptr<engine::Follower> follower_;
+  Epoch epoch_{};                            // of the term, while it leads
+  std::chrono::nanoseconds acted_at_{};      // orders that were seen before are old
+  std::chrono::nanoseconds asked_at_{};      // for the shard
+  std::chrono::nanoseconds not_before_{};    // of the next try, after a failure
+  std::function<void()> drained_;
+
+  std::thread thread_;  // last
+};
+
+}  // namespace millrace::server
