@@ -60,21 +60,21 @@ Status Node::renew() {
   renewed_at_ = Clock::now();
   auto renewed = parts_.registry.renew(self_, Duration{Lease::kLength});
   if (!renewed) {
-    parts_.lease.doubt();
+    lease_.doubt();
+    for (ShardHost* const host : hosts_) host->doubt();
     if (failures_++ == 0) {
       parts_.log.warn("the lease can't be renewed", {{"reason", renewed.error().message}});
     }
     return std::unexpected(std::move(renewed.error()));
   }
   if (std::exchange(failures_, 0) > 0) parts_.log.info("the lease is renewed again", {});
-  // Orders first: a shard that has become another's must not be taken for led because of it.
-  {
-    const MutexLock lock(mutex_);
-    view_ = *renewed;
+  lease_.renewed(seen_at);
+  for (const store::ShardView& shard : renewed->shards) {
+    if (shard.shard < hosts_.size()) hosts_[shard.shard]->renewed(seen_at, shard);
   }
   give_orders(*renewed, seen_at);
-  parts_.lease.renewed(seen_at);
-  for (ShardHost* const host : hosts_) host->look_at_lease();
+  const MutexLock lock(mutex_);
+  view_ = std::move(*renewed);
   return {};
 }
 

@@ -31,7 +31,6 @@ class Node final : public engine::PeerService {
     store::Registry& registry;
     engine::Router& router;
     const engine::TimeSource& time;
-    Lease& lease;
     Logger log;
   };
   explicit Node(store::NodeFacts self, Parts parts);
@@ -54,7 +53,7 @@ class Node final : public engine::PeerService {
   // --- Any thread.
   store::NodeId id() const { return self_.id; }
   store::ClusterView view() const;  // as of the last renewal that succeeded
-  bool in_doubt() const { return !parts_.lease.holds(parts_.time.since_boot()); }
+  bool in_doubt() const { return !lease_.holds(parts_.time.since_boot()); }
 
   engine::Gateway* led_shard(std::uint32_t shard) override;
   void give_shard(std::uint32_t shard, std::uint64_t asker, Epoch epoch,
@@ -72,6 +71,7 @@ class Node final : public engine::PeerService {
 
   const store::NodeFacts self_;
   Parts parts_;
+  Lease lease_;
   std::vector<ShardHost*> hosts_;
 
   mutable Mutex mutex_;

@@ -59,9 +59,19 @@ void ShardHost::drain(std::function<void()> drained) {
   post([&](Mail& mail) { mail.drained = std::move(drained); });
 }
 
-void ShardHost::look_at_lease() {
+void ShardHost::renewed(std::chrono::nanoseconds at, const store::ShardView& seen) {
   const MutexLock lock(mutex_);
-  if (driver_ != nullptr) driver_->look_at_lease();
+  if (driver_ == nullptr || seen.leader != parts_.self || seen.epoch != epoch_) {
+    lease_.doubt();
+    return;
+  }
+  lease_.renewed(at);
+  driver_->look_at_lease();
+}
+
+Epoch ShardHost::epoch() const {
+  const MutexLock lock(mutex_);
+  return epoch_;
 }
 
 ShardHost::Status ShardHost::status() const {
@@ -129,7 +139,7 @@ void ShardHost::obey() {
   if (orders_.seen_at < acted_at_ || parts_.time.since_boot() < not_before_) return;
   const Duty duty = orders_.assignment.duty;
   if (leads) {
-    const bool still = duty == Duty::kLead && orders_.seen.epoch == epoch_;
+    const bool still = duty == Duty::kLead && orders_.seen.epoch == epoch();
     if (!still) step_down("the registry names another leader, or another term");
     return;
   }
@@ -213,11 +223,12 @@ void ShardHost::take(const store::ShardView& seen) {
   }
   const auto took = std::chrono::duration_cast<Duration>(SteadyClock::now() - begin);
   parts_.log.info("leading a shard",
-                  {{"shard", shard_}, {"epoch", to_number(epoch_)}, {"took_ms", took.count()}});
+                  {{"shard", shard_}, {"epoch", to_number(epoch())}, {"took_ms", took.count()}});
   parts_.changed();
 }
 
 bool ShardHost::lead(const store::Term& term) {
+  lease_.doubt();  // until the registry is seen to know of the term
   const auto fail = [&](const Error& error) {
     parts_.log.error("a shard can't be led",
                      {{"shard", shard_}, {"reason", error.message}});
@@ -247,13 +258,13 @@ bool ShardHost::lead(const store::Term& term) {
                     .chores = parts_.chores,
                     .on_settled = [this] { post([](Mail& mail) { mail.settled = true; }); },
                     .log = parts_.log,
-                    .lease = &parts_.lease},
+                    .lease = &lease_},
                    std::move(shard));
-  epoch_ = term.epoch;
   parts_.router.lead_here(shard_, *driver);
   {
     const MutexLock lock(mutex_);
     driver_ = std::move(driver);
+    epoch_ = term.epoch;
     follows_ = false;
   }
   parts_.router.tick();
@@ -261,13 +272,13 @@ bool ShardHost::lead(const store::Term& term) {
 }
 
 void ShardHost::give_away(Gift gift) {
-  const bool due = status().role == Status::Role::kLeads && gift.epoch == epoch_ &&
+  const bool due = status().role == Status::Role::kLeads && gift.epoch == epoch() &&
                    gift.asker == orders_.assignment.owner && !orders_.owner_url.empty() &&
-                   parts_.lease.holds(parts_.time.since_boot());
+                   lease_.holds(parts_.time.since_boot());
   if (!due) return gift.done(false);
   const auto begin = SteadyClock::now();
   const bool quiet = resign();
-  const Result<bool> given = parts_.registry.hand_over(parts_.self, shard_, epoch_, gift.asker);
+  const Result<bool> given = parts_.registry.hand_over(parts_.self, shard_, epoch(), gift.asker);
   acted_at_ = parts_.time.since_boot();
   if (given && *given) {
     parts_.router.led_there(shard_, orders_.owner_url);

@@ -40,7 +40,6 @@ class ShardHost {
     store::NodeId self{};
     store::Store& store;
     store::Registry& registry;
-    const Lease& lease;
     engine::Router& router;
     engine::Peers& peers;
     const engine::TimeSource& time;
@@ -63,8 +62,10 @@ class ShardHost {
   void order(ShardOrders orders);
   // To be handed over to `asker`, if that is its owner and the epoch is the one that is led here.
   void give(store::NodeId asker, Epoch epoch, std::function<void(bool)> done);
-  // The lease holds again, or may.
-  void look_at_lease();
+  // The node's lease was renewed from `at` on, and the registry then showed the shard as `seen`.
+  void renewed(std::chrono::nanoseconds at, const store::ShardView& seen);
+  // It was not.
+  void doubt() { lease_.doubt(); }
   // Nobody takes over: new work is refused, everything is committed and projected. `drained` is
   // called when that is so, or when nothing is led here.
   void drain(std::function<void()> drained);
@@ -109,24 +110,28 @@ class ShardHost {
   void step_down(const std::string& why);
   void drop_driver();
   void begin_drain();
+  Epoch epoch() const;
   template <typename Change>
   void post(Change change);
 
   const std::uint32_t shard_;
   const DriverOptions options_;
   Parts parts_;
+  // Of the shard: it holds only where a renewal has shown that the shard is still led from here, in
+  // the same term. A node that renews its lease may have lost the shard before.
+  Lease lease_;
 
   mutable Mutex mutex_;
   WaitCondition wake_;
   Mail mail_ MILLRACE_GUARDED_BY(mutex_);
   std::shared_ptr<Driver> driver_ MILLRACE_GUARDED_BY(mutex_);  // changed by the thread alone
+  Epoch epoch_ MILLRACE_GUARDED_BY(mutex_){};  // of the term, while it leads
   Seq followed_ MILLRACE_GUARDED_BY(mutex_){};
   bool follows_ MILLRACE_GUARDED_BY(mutex_) = false;
 
   // The thread's own.
   ShardOrders orders_;
   std::unique_ptr<engine::Follower> follower_;
-  Epoch epoch_{};                            // of the term, while it leads
   std::chrono::nanoseconds acted_at_{};      // orders that were seen before are old
   std::chrono::nanoseconds asked_at_{};      // for the shard
   std::chrono::nanoseconds not_before_{};    // of the next try, after a failure
