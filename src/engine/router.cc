@@ -31,6 +31,16 @@ bool is_final(const Request& request) {
          std::holds_alternative<WatchJob>(request) || std::holds_alternative<AwaitWork>(request);
 }
 
+// In order; the others stay in theirs.
+template <typename T, typename Wanted>
+std::vector<T> take_if(std::vector<T>& from, Wanted wanted) {
+  std::vector<T> taken;
+  std::vector<T> left;
+  for (T& item : from) (wanted(item) ? taken : left).push_back(std::move(item));
+  from = std::move(left);
+  return taken;
+}
+
 }  // namespace
 
 Ticket Router::ticket_of(std::uint64_t operation, std::size_t part) {
@@ -187,18 +197,12 @@ void Router::tick() {
   std::vector<std::shared_ptr<Operation>> old;
   {
     const MutexLock lock(mutex_);
-    const auto waits = [&](const Held& held) { return held.not_before > now; };
-    const auto first_due = std::stable_partition(held_.begin(), held_.end(), waits);
-    due.assign(std::make_move_iterator(first_due), std::make_move_iterator(held_.end()));
-    held_.erase(first_due, held_.end());
+    due = take_if(held_, [&](const Held& held) { return held.not_before <= now; });
+    ringing = take_if(alarms_, [&](const Alarm& alarm) { return alarm.at <= now; });
     if (now - swept_at_ > kSweepPause) {
       swept_at_ = now;
       for (const auto& [number, operation] : operations_) old.push_back(operation);
     }
-    const auto first_ringing = std::stable_partition(
-        alarms_.begin(), alarms_.end(), [&](const Alarm& alarm) { return alarm.at > now; });
-    ringing.assign(std::make_move_iterator(first_ringing), std::make_move_iterator(alarms_.end()));
-    alarms_.erase(first_ringing, alarms_.end());
   }
   for (const auto& operation : old) {
     if (operation->over_since(now)) over(*operation);
