@@ -98,7 +98,7 @@ engine::Gateway* ShardHost::led() const {
 // --- The thread.
 
 void ShardHost::run() {
-  name_this_thread(fmt::format("host-{}", shard_));
+  name_this_thread("shard host");
   while (true) {
     Mail mail = wait();
     if (mail.stop) break;
