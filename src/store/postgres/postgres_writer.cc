@@ -202,14 +202,14 @@ Result<bool> PostgresWriter::stands_at(const Progress& to) {
   // Where the commit was is not known; the next clean one includes it.
   clean_ = false;
   return row.number(0) == plain(to_number(to.seq)) && row.bytes(1) == to_blob(to.checksum) &&
-         row.number(2) == plain(shard_->epoch.load());
+         row.number(2) == plain(shard_->epoch());
 }
 
 void PostgresWriter::move_progress(SqlMessage& message, const core::Changes& changes, Seq from,
                                    const Progress& to) const {
   Parameters parameters;
   parameters.number(shard_->shard)
-      .number(plain(shard_->epoch.load()))
+      .number(plain(shard_->epoch()))
       .number(plain(to_number(from)))
       .number(plain(to_number(to.seq)))
       .bytes(to_blob(to.checksum))
