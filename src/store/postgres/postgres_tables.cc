@@ -75,9 +75,9 @@ Result<Epoch> PostgresTables::take(Epoch at_least) {
   return Epoch{epoch};
 }
 
-Status PostgresTables::flush(const core::Changes& changes, Seq from, const Progress& to) {
+Status PostgresTables::flush(const core::Changes& changes, Since since, const Progress& to) {
   const MutexLock lock(mutex_);
-  Status written = writer_.flush(changes, from, to);
+  Status written = writer_.flush(changes, since, to);
   if (written && writer_.clean()) synced_ = to.seq;
   return written;
 }
