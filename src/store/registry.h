@@ -61,9 +61,9 @@ struct ClusterView {
 // A shard that was taken.
 struct Term {
   Epoch epoch{};
-  // How long ago its former leader renewed its lease: since then it may have answered nobody. None:
-  // there was no other leader, it handed over or left, or it is forgotten; then the journal's last
-  // row tells how long nobody may have been answered.
+  // For how long nobody may have been answered: since it was handed over or left, else since its
+  // former leader last renewed its lease; or longer, if whoever took it then never flushed. None:
+  // it was the taker's own all the while, or is new.
   std::optional<Duration> silent_for;
 };
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <thread>
+#include <utility>
 
 #include "store/memory/memory_registry.h"
 #include "store/registry.h"
@@ -44,11 +45,13 @@ class RegistryContract : public ::testing::TestWithParam<StoreKind> {
     for (std::unique_ptr<PostgresNode>& node : nodes_) {
       node = PostgresNode::open(options(url_)).value();
       registries_.push_back(node->make_registry());
+      stores_.push_back(node->open_shard(0).value());
     }
   }
   ~RegistryContract() override {
     beside_.reset();
     registries_.clear();
+    stores_.clear();
     for (std::unique_ptr<PostgresNode>& node : nodes_) node.reset();
     if (!url_.empty()) PostgresCluster::shared().drop_database(url_);
   }
@@ -78,11 +81,24 @@ class RegistryContract : public ::testing::TestWithParam<StoreKind> {
   void pass(Duration time) {
     now_ += time;
     if (memory_ != nullptr) return;
+    const std::string span = fmt::format("interval '{} ms'", time.count());
     beside_->ask(
-        fmt::format("UPDATE millrace.nodes SET started_at = started_at - span, renewed_at "
-                    "= renewed_at - span, expires_at = expires_at - span "
-                    "FROM (SELECT interval '{} ms') AS by(span)",
-                    time.count()));
+        fmt::format("UPDATE millrace.nodes SET started_at = started_at - {0}, renewed_at = "
+                    "renewed_at - {0}, expires_at = expires_at - {0}",
+                    span));
+    beside_->ask(fmt::format("UPDATE millrace.shards SET silent_since = silent_since - {}", span));
+  }
+  // `id` leads shard 0.
+  void flush(NodeId id) {
+    if (memory_ != nullptr) {
+      projected_[0] = next(projected_[0]);
+      return;
+    }
+    Tables& tables = *stores_.at(to_number(id) - to_number(kA)).tables;
+    Progress to = tables.progress().value();
+    const Seq from = std::exchange(to.seq, next(to.seq));
+    const Status done = tables.flush({}, from, to);
+    ASSERT_TRUE(done) << done.error().message;
   }
   void project(std::uint32_t shard, Seq seq) {
     projected_[shard] = seq;
@@ -122,6 +138,7 @@ class RegistryContract : public ::testing::TestWithParam<StoreKind> {
   std::unique_ptr<PostgresSession> beside_;
   std::array<std::unique_ptr<PostgresNode>, 3> nodes_;
   std::vector<std::unique_ptr<Registry>> registries_;
+  std::vector<Store> stores_;  // of shard 0
 };
 INSTANTIATE_TEST_SUITE_P(EveryRegistry, RegistryContract,
                          ::testing::Values(StoreKind::kMemory, StoreKind::kPostgres), kind_name);
@@ -235,10 +252,12 @@ TEST_P(RegistryContract, HandsOverToItsSuccessor) {
   const ShardView handed = renew(kB).shards[0];
   EXPECT_EQ(handed.leader, kB);
   EXPECT_FALSE(take(kC, handed));
+  pass(2s);
   const std::optional<Term> term = take(kB, handed);
   ASSERT_TRUE(term);
   EXPECT_EQ(term->epoch, Epoch{2});
-  EXPECT_FALSE(term->silent_for);
+  ASSERT_TRUE(term->silent_for);
+  expect_about(*term->silent_for, 2s);
 }
 
 TEST_P(RegistryContract, HandsOverToNobody) {
@@ -258,9 +277,38 @@ TEST_P(RegistryContract, WhoLeavesLeadsNothing) {
   EXPECT_LE(view.nodes[0].left, 0ms);
   EXPECT_EQ(view.shards[0].leader, kNobody);
   EXPECT_EQ(view.shards[1].leader, kB);
+  pass(2s);
   const std::optional<Term> term = take(kB, view.shards[0]);
   ASSERT_TRUE(term);
-  EXPECT_FALSE(term->silent_for);
+  ASSERT_TRUE(term->silent_for);
+  expect_about(*term->silent_for, 2s);
+}
+
+// It may have died before it answered anybody.
+TEST_P(RegistryContract, WhoTakesAndNeverFlushesDoesNotEndTheSilence) {
+  lead(kA);
+  flush(kA);
+  pass(kLease);
+  ASSERT_TRUE(take(kB, renew(kB).shards[0]));
+  const std::optional<Term> again = take(kB, renew(kB).shards[0]);  // its first answer was lost
+  ASSERT_TRUE(again && again->silent_for);
+  expect_about(*again->silent_for, kLease);
+  pass(kLease * 20);
+  const std::optional<Term> term = take(kC, renew(kC).shards[0]);
+  ASSERT_TRUE(term && term->silent_for);
+  expect_about(*term->silent_for, kLease * 21);
+}
+
+TEST_P(RegistryContract, AFlushEndsTheSilence) {
+  lead(kA);
+  flush(kA);
+  pass(kLease * 20);
+  ASSERT_TRUE(take(kB, renew(kB).shards[0]));
+  flush(kB);
+  pass(kLease);
+  const std::optional<Term> term = take(kC, renew(kC).shards[0]);
+  ASSERT_TRUE(term && term->silent_for);
+  expect_about(*term->silent_for, kLease);
 }
 
 TEST_P(RegistryContract, DrainingLastsUntilItIsTakenBack) {
@@ -277,6 +325,7 @@ TEST_P(RegistryContract, DrainingLastsUntilItIsTakenBack) {
 
 TEST_P(RegistryContract, WhoIsAwayForAnHourIsForgotten) {
   lead(kA);
+  flush(kA);
   pass(kLease + kNodeForgottenAfter - 60s);
   EXPECT_EQ(renew(kB).nodes.size(), 2u);
   pass(61s);
@@ -285,8 +334,8 @@ TEST_P(RegistryContract, WhoIsAwayForAnHourIsForgotten) {
   EXPECT_EQ(view.nodes[0].facts.id, kB);
   EXPECT_EQ(view.shards[0].leader, kA);
   const std::optional<Term> term = take(kB, view.shards[0]);
-  ASSERT_TRUE(term);
-  EXPECT_FALSE(term->silent_for);
+  ASSERT_TRUE(term && term->silent_for);
+  EXPECT_GE(*term->silent_for, kNodeForgottenAfter);
   EXPECT_EQ(renew(kB).nodes.size(), 1u);
   const ClusterView back = renew(kA);
   EXPECT_EQ(back.nodes.size(), 2u);

@@ -42,18 +42,30 @@ Result<std::optional<Term>> MemoryRegistry::take(NodeId self, const ShardView& s
   const MutexLock lock(mutex_);
   Shard& shard = shards_.at(seen.shard);
   if (shard.leader != seen.leader || shard.epoch != seen.epoch) return std::nullopt;
-  Term term;
+  const Time now = options_.now();
+  std::optional<Time> renewed_at;
   if (seen.leader != kNobody && seen.leader != self) {
+    renewed_at = now - kNodeForgottenAfter;
     if (const auto former = nodes_.find(seen.leader); former != nodes_.end()) {
-      const Time now = options_.now();
       if (former->second.expires_at > now) return std::nullopt;
-      term.silent_for = now - former->second.renewed_at;
+      renewed_at = former->second.renewed_at;
     }
   }
+  fall_silent(seen.shard, renewed_at);
   shard.leader = self;
   shard.epoch = std::max(Epoch{to_number(shard.epoch) + 1}, at_least);
-  term.epoch = shard.epoch;
+  Term term{shard.epoch, std::nullopt};
+  if (shard.silent_since) term.silent_for = now - *shard.silent_since;
   return term;
+}
+
+// Unless it has been silent since earlier, nobody having flushed meanwhile.
+void MemoryRegistry::fall_silent(std::uint32_t shard, std::optional<Time> since) {
+  Shard& silent = shards_.at(shard);
+  const Seq projected = options_.projected(shard);
+  if (silent.silent_since && projected == silent.silent_at) return;
+  silent.silent_since = since;
+  silent.silent_at = projected;
 }
 
 Result<bool> MemoryRegistry::hand_over(NodeId self, std::uint32_t shard, Epoch epoch, NodeId to) {
@@ -61,6 +73,7 @@ Result<bool> MemoryRegistry::hand_over(NodeId self, std::uint32_t shard, Epoch e
   Shard& held = shards_.at(shard);
   if (held.leader != self || held.epoch != epoch) return false;
   held.leader = to;
+  fall_silent(shard, options_.now());
   return true;
 }
 
@@ -77,8 +90,10 @@ Status MemoryRegistry::leave(NodeId self) {
   if (const auto found = nodes_.find(self); found != nodes_.end()) {
     found->second.expires_at = std::min(found->second.expires_at, options_.now());
   }
-  for (Shard& shard : shards_) {
-    if (shard.leader == self) shard.leader = kNobody;
+  for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) {
+    if (shards_[shard].leader != self) continue;
+    shards_[shard].leader = kNobody;
+    fall_silent(shard, options_.now());
   }
   return {};
 }

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,7 +45,11 @@ class MemoryRegistry final : public Registry {
   struct Shard {
     NodeId leader = kNobody;
     Epoch epoch{};
+    std::optional<Time> silent_since;  // none: its leader has flushed
+    Seq silent_at{};                   // where the tables stood then
   };
+
+  void fall_silent(std::uint32_t shard, std::optional<Time> since) MILLRACE_REQUIRES(mutex_);
 
   const Options options_;
   Mutex mutex_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -40,21 +41,33 @@ constexpr const char* kLockFormer =
     "started_at, expires_at) VALUES ($1, '', '', '', 0, clock_timestamp(), "
     "clock_timestamp() - $2 * interval '1 millisecond') "
     "ON CONFLICT (node) DO UPDATE SET draining = former.draining "
-    "WHERE former.expires_at <= clock_timestamp() RETURNING renewed_at) "
-    "SELECT millrace.require(count(*) = 1, 'the lease of the shard''s leader is not over'), "
-    "floor(extract(epoch FROM clock_timestamp() - min(renewed_at)) * 1000)::bigint FROM locked";
-// Whoever flushes or trims demands the epoch of this row, and locks it.
+    "WHERE former.expires_at <= clock_timestamp() RETURNING 1) "
+    "SELECT millrace.require(count(*) = 1, 'the lease of the shard''s leader is not over') "
+    "FROM locked";
+// Whoever flushes or trims demands the epoch of this row, and locks it. A flush under a later epoch
+// than `silent_epoch` ends the silence. Where nobody knows since when there has been one (the
+// former leader is forgotten, or the database is from before there were nodes) the tables' time
+// tells.
 constexpr const char* kTake =
-    "UPDATE millrace.shards SET leader = $4, epoch = greatest(epoch + 1, $5) WHERE shard = $1 AND "
-    "leader IS NOT DISTINCT FROM nullif($2, '') AND epoch = $3 RETURNING epoch";
+    "UPDATE millrace.shards SET leader = $4, epoch = greatest(epoch + 1, $5), "
+    "silent_since = CASE WHEN leader = $4 THEN silent_since ELSE coalesce(silent_since, "
+    "(SELECT renewed_at FROM millrace.nodes WHERE node = $2), "
+    "CASE WHEN seq > 0 THEN to_timestamp(at / 1000.0) END) END, "
+    "silent_epoch = CASE WHEN silent_since IS NULL THEN epoch ELSE silent_epoch END "
+    "WHERE shard = $1 AND leader IS NOT DISTINCT FROM nullif($2, '') AND epoch = $3 "
+    "RETURNING epoch, floor(extract(epoch FROM clock_timestamp() - silent_since) * 1000)::bigint";
 constexpr const char* kHandOver =
-    "UPDATE millrace.shards SET leader = nullif($4, '') WHERE shard = $1 AND leader = $2 AND "
-    "epoch = $3 RETURNING 1";
+    "UPDATE millrace.shards SET leader = nullif($4, ''), "
+    "silent_since = coalesce(silent_since, clock_timestamp()), silent_epoch = epoch "
+    "WHERE shard = $1 AND leader = $2 AND epoch = $3 RETURNING 1";
 constexpr const char* kSetDraining =
     "UPDATE millrace.nodes SET draining = ($2 <> 0) WHERE node = $1 RETURNING 1";
 constexpr const char* kEndLease =
     "UPDATE millrace.nodes SET expires_at = least(expires_at, clock_timestamp()) WHERE node = $1";
-constexpr const char* kLeaveShards = "UPDATE millrace.shards SET leader = NULL WHERE leader = $1";
+constexpr const char* kLeaveShards =
+    "UPDATE millrace.shards SET leader = NULL, "
+    "silent_since = coalesce(silent_since, clock_timestamp()), silent_epoch = epoch "
+    "WHERE leader = $1";
 constexpr const char* kSelectSecret = "SELECT value FROM millrace.meta WHERE name = 'node_secret'";
 
 // Longer than the second after which whoever is in the way is ended.
@@ -165,8 +178,8 @@ Result<std::optional<Term>> PostgresRegistry::take(NodeId self, const ShardView&
   const auto epoch = static_cast<std::uint64_t>(taken.row(0).number(0));
   terms_->begin(seen.shard, epoch);
   Term term{Epoch{epoch}, std::nullopt};
-  if (anothers) {
-    if (const auto ms = replies->results[0].row(0).maybe_number(1)) term.silent_for = Duration{*ms};
+  if (const auto ms = taken.row(0).maybe_number(1)) {
+    term.silent_for = std::max(Duration{*ms}, Duration{0});
   }
   return term;
 }

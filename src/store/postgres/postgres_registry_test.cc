@@ -293,7 +293,8 @@ TEST(PostgresShards, AStoreFromBeforeHasOne) {
   const std::string url = new_postgres_store();
   PostgresSession beside(url);
   const std::string before =
-      "DROP TABLE millrace.nodes; ALTER TABLE millrace.shards DROP COLUMN leader;"
+      "DROP TABLE millrace.nodes; ALTER TABLE millrace.shards DROP COLUMN leader, DROP COLUMN "
+      "silent_since, DROP COLUMN silent_epoch;"
       "DELETE FROM millrace.meta WHERE name IN ('shards', 'node_secret');"
       "DELETE FROM millrace.migrations WHERE version = 2";
   PostgresOptions wanted = postgres_options(url);
@@ -301,7 +302,14 @@ TEST(PostgresShards, AStoreFromBeforeHasOne) {
   beside.ask(before);
   EXPECT_THAT(PostgresNode::open(wanted).error().message, HasSubstr("shards is 1"));
   wanted.shards = 0;
-  EXPECT_EQ(PostgresNode::open(wanted).value()->shards(), 1u);
+  beside.ask("UPDATE millrace.shards SET seq = 9, at = extract(epoch FROM now()) * 1000 - 7200000");
+  Process process(wanted);
+  EXPECT_EQ(process.node->shards(), 1u);
+  // Its last server said nothing when it left: the tables' time is what is known.
+  const std::optional<Term> term = process.take(kA, process.renew(kA));
+  ASSERT_TRUE(term && term->silent_for);
+  EXPECT_GE(*term->silent_for, 7'200s);
+  EXPECT_LE(*term->silent_for, 7'800s);
 }
 
 }  // namespace

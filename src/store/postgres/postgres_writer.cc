@@ -22,7 +22,8 @@ using Use = ConnectionPool::Use;
 constexpr const char* kMoveProgress =
     "WITH moved AS (UPDATE millrace.shards SET seq = $4, checksum = $5, at = $6, at_epoch = $7, "
     "next_token = $8, next_ord = $9, keys_expired_until = coalesce($10, keys_expired_until), "
-    "uniques_released_until = coalesce($11, uniques_released_until) "
+    "uniques_released_until = coalesce($11, uniques_released_until), "
+    "silent_since = CASE WHEN silent_epoch < epoch THEN NULL ELSE silent_since END "
     "WHERE shard = $1 AND epoch = $2 AND seq = $3 RETURNING 1) "
     "SELECT millrace.require(count(*) = 1, 'the tables do not stand where this leader left them') "
     "FROM moved";

@@ -182,7 +182,10 @@ CREATE TABLE millrace.nodes(
   renewed_at    timestamptz,  -- null: known from a shard's leader alone
   expires_at    timestamptz NOT NULL
 ) WITH (fillfactor = 10, autovacuum_vacuum_threshold = 50, autovacuum_vacuum_scale_factor = 0);
-ALTER TABLE millrace.shards ADD COLUMN leader text COLLATE "C";
+ALTER TABLE millrace.shards
+  ADD COLUMN leader       text COLLATE "C",
+  ADD COLUMN silent_since timestamptz,  -- null: its leader has flushed
+  ADD COLUMN silent_epoch bigint;       -- under a later one
 INSERT INTO millrace.meta VALUES ('node_secret', encode(sha256(convert_to(concat(
   gen_random_uuid(), gen_random_uuid(), gen_random_uuid()), 'UTF8')), 'hex'));
 INSERT INTO millrace.meta SELECT 'shards', '1' WHERE EXISTS (SELECT FROM millrace.shards);
