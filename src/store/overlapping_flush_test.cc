@@ -66,7 +66,8 @@ class Place {
     JobQuery query;
     query.limit = 100'000;
     query.columns = {.payload = true, .result = true};
-    for (const core::Job& job : tables().list(query)->jobs) add(job, rows);
+    const JobPage page = tables().list(query).value();
+    for (const core::Job& job : page.jobs) add(job, rows);
     if (!url_.empty()) add_tables(rows);
     return rows;
   }
@@ -187,7 +188,8 @@ class Life {
     leader_.wanted(command, wanted);
     Found found;
     if (!wanted.empty()) {
-      for (const core::Job& job : exact_.fetch(wanted).value()) found.jobs[job.id] = job;
+      const std::vector<core::Job> stored = exact_.fetch(wanted).value();
+      for (const core::Job& job : stored) found.jobs[job.id] = job;
     }
     core::Reply reply;
     row([&](std::vector<core::Event>& events) {
@@ -270,7 +272,8 @@ class Life {
     command.limit = 1 + static_cast<std::uint32_t>(below(3));
     command.worker = SharedBytes("w" + std::to_string(below(2)));
     if (below(4) == 0) command.lease = Duration{1'000};
-    for (const auto& item : std::get<core::ClaimReply>(decide(command)).jobs) {
+    const core::Reply reply = decide(command);
+    for (const auto& item : std::get<core::ClaimReply>(reply).jobs) {
       tokens_[item.job.id] = item.job.token;
     }
   }
@@ -402,9 +405,8 @@ TEST_P(OverlappingFlush, MayBeginInTheMiddleOfAFormerOne) {
   ASSERT_TRUE(place.tables().flush(marked_and_ended({22}), Seq{20}, to(24)));
   ASSERT_TRUE(place.tables().flush(marked_and_ended({18, 22, 30}), {Seq{15}, Seq{24}}, to(30)));
   std::vector<std::int64_t> marks;
-  for (const core::Mark& mark : place.tables().history(id_of(1))->marks) {
-    marks.push_back(to_ms(mark.at));
-  }
+  const JobHistory history = place.tables().history(id_of(1)).value();
+  for (const core::Mark& mark : history.marks) marks.push_back(to_ms(mark.at));
   EXPECT_THAT(marks, ElementsAre(8, 12, 18, 22, 30));
   LoadedState state;
   ASSERT_TRUE(place.tables().load(state));

@@ -29,19 +29,15 @@ ConnectionPool::ConnectionPool(std::string url, std::string_view instance, Stead
 
 ConnectionPool::~ConnectionPool() {
   const MutexLock lock(mutex_);
-  MILLRACE_CHECK(writing_ + reading_ + leasing_ == 0);
+  for (const std::size_t busy : busy_) MILLRACE_CHECK(busy == 0);
 }
 
-bool ConnectionPool::has_room(Use use) const {
+bool ConnectionPool::has_room(Use use) {
   constexpr std::size_t kMostShared = kMostConnections - kReserve - kForLease;
-  if (use == Use::kLease) return leasing_ < kForLease;
-  if (use == Use::kReading && reading_ == kMostReading) return false;
-  return writing_ + reading_ < kMostShared;
-}
-
-std::size_t& ConnectionPool::busy(Use use) {
-  if (use == Use::kLease) return leasing_;
-  return use == Use::kReading ? reading_ : writing_;
+  if (use == Use::kLease) return busy(use) < kForLease;
+  if (use == Use::kReading && busy(use) == kMostReading) return false;
+  if (use == Use::kFlushing && busy(use) == kMostFlushing) return false;
+  return busy(Use::kWriting) + busy(Use::kReading) + busy(Use::kFlushing) < kMostShared;
 }
 
 ConnectionPool::Owned ConnectionPool::take(Use use) {
@@ -82,7 +78,8 @@ std::expected<SqlReplies, SqlFailure> ConnectionPool::with_connection(Use use, R
     // A kept connection may have been ended just now: what may be asked for twice is asked for once
     // more on a new one.
     const bool lost = !replies && !replies.error().not_applied && !replies.error().rows_seen;
-    if (!lost || !kept || use == Use::kWriting) break;
+    const bool twice = use == Use::kReading || use == Use::kLease;
+    if (!lost || !kept || !twice) break;
     connection.reset();
   }
   give_back(use, std::move(connection));

@@ -207,7 +207,7 @@ Status PostgresWriter::flush(const core::Changes& changes, Since since, const Pr
   write_keys(message, changes, since);
   write_uniques(message, changes);
   const std::size_t surplus = write_ended_leases(message, changes.ended_leases, to.seq);
-  const auto replies = shard_->pool->run(Use::kWriting, message);
+  const auto replies = shard_->pool->run(Use::kFlushing, message);
   if (!replies) {
     leases_kept_.reset();
     if (replies.error().state == kRequirementState) {
