@@ -109,7 +109,7 @@ class Life {
   Life(std::uint64_t seed, Tables& exact, Tables& shared)
       : random_(seed), exact_(exact), shared_(shared) {
     follower_.follow();
-    row([&](std::vector<core::Event>& events) { leader_.start_epoch(Epoch{1}, now_, events); });
+    begin_term();
   }
 
   void moment() {
@@ -140,6 +140,7 @@ class Life {
       follower_hears();
     }
     follower_.lead();
+    begin_term();
     while (base_ != head_) {
       follower_takes();
       const Seq stands = shared_.progress()->seq;
@@ -181,6 +182,10 @@ class Life {
     for (const core::Event& event : events) follower_.apply(event, now_);
     follower_.end_step();
     head_ = next(head_);
+  }
+  void begin_term() {
+    epoch_ = Epoch{to_number(epoch_) + 1};
+    row([&](std::vector<core::Event>& events) { leader_.start_epoch(epoch_, now_, events); });
   }
   core::Reply decide(const core::Command& command) {
     pass(Duration{1});
@@ -323,7 +328,7 @@ class Life {
       patch.succeeded = Duration{below(2) == 0 ? 0 : 3'600'000};
       decide(core::SetQueue{any_queue(), true, patch, {}});
     }
-    pass(some_time());
+    pass(below(4) == 0 ? 30 * some_time() : some_time());
   }
   void pass(Duration time) {
     now_ += time;
@@ -344,6 +349,7 @@ class Life {
   core::Machine leader_{options()};
   core::Machine follower_{options()};
   Time now_ = time_from_ms(1'700'000'000'000);
+  Epoch epoch_{};
   Seq head_{};
   Seq projected_{};
   std::map<JobId, LeaseToken> tokens_;

@@ -94,11 +94,11 @@ class Tables {
   // can have open has nothing to do here.
   virtual Result<Epoch> take(Epoch at_least) { return at_least; }
 
-  // Writes `changes` and moves the progress from `since.from` to `to` in one transaction, if it
-  // still stands there; else nothing is written and it is an error. Committed, not necessarily
-  // synced, on return. Afterwards the tables are as after flushes that never overlapped. (Of two
-  // equal marks of a job, in the same millisecond, one before and one after `base`, one stays.) A
-  // store that only one process can have open takes no overlapping ones.
+  // Writes `changes` and moves the progress from `since.from` to `to`, a later row, in one
+  // transaction, if it still stands there; else nothing is written and it is an error. Committed,
+  // not necessarily synced, on return. Afterwards the tables are as after flushes that never
+  // overlapped. (Of two equal marks of a job, in the same millisecond, one before and one after
+  // `base`, one stays.) A store that only one process can have open takes no overlapping ones.
   virtual Status flush(const core::Changes& changes, Since since, const Progress& to) = 0;
   // Syncs: returns the seq that a power failure can't take back.
   virtual Result<Seq> sync() = 0;
