@@ -29,8 +29,9 @@ class Disk::TablesView final : public store::Tables {
  public:
   explicit TablesView(Disk& disk) : disk_(disk) {}
 
-  Status flush(const core::Changes& changes, Seq from, const store::Progress& to) override {
-    return tables().flush(changes, from, to);
+  Status flush(const core::Changes& changes, store::Since since,
+               const store::Progress& to) override {
+    return tables().flush(changes, since, to);
   }
   Result<Seq> sync() override { return disk_.sync_tables(); }
   Status load(store::StateVisitor& visitor) override { return tables().load(visitor); }

@@ -274,6 +274,7 @@ void Applier::operator()(const Submitted& event) {
   MILLRACE_CHECK(is_waiting(event.job.state) && event.job.attempt == 0);
   ++state_.facts.next_ord;
   const SlotIndex index = add(event.job);
+  state_.slots.at(index).stored = state_.following;
   ++state_.slots.at(index).lane->queue->created;
   if (event.key) {
     const KeyRow row{*event.key, event.job.id};

@@ -116,6 +116,10 @@ class Machine {
   // goes on there the next time. False: all have been looked at since restart_letting_go().
   bool let_go_of_payloads(std::size_t most);
   void restart_letting_go();
+  // From follow() until lead() another writes the tables. They may then hold jobs that this machine
+  // has never projected: each one that is forgotten is among the deletions, and is a tombstone.
+  void follow();
+  void lead();
   // Jobs waiting to be projected.
   std::size_t unprojected() const;
 

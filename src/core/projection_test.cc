@@ -39,6 +39,24 @@ TEST(Projection, WithRetentionZeroItIsNoRowAtAll) {
   EXPECT_TRUE(changes->deleted.empty());
 }
 
+TEST(Projection, WhileAnotherWritesTheTablesWhateverIsForgottenIsDeletedThere) {
+  Scenario s;
+  s.machine().follow();
+  s.enqueue("a");
+  s.remove("a");
+  EXPECT_TRUE(s.machine().is_tombstone(Scenario::id("a")));
+  const auto changes = s.machine().take_changes();
+  EXPECT_TRUE(changes->jobs.empty());
+  ASSERT_EQ(changes->deleted.size(), 1u);
+  EXPECT_EQ(changes->deleted.at(0), Scenario::id("a"));
+  s.machine().changes_stored();
+  EXPECT_FALSE(s.machine().is_tombstone(Scenario::id("a")));
+  s.machine().lead();
+  s.enqueue("b");
+  s.remove("b");
+  EXPECT_TRUE(s.machine().take_changes()->deleted.empty());
+}
+
 TEST(Projection, WhatChangesWhileAFlushIsUnderWayStays) {
   Scenario s;
   s.enqueue("a");

@@ -59,6 +59,8 @@ struct ShardState {
   EndedLeases ended_leases;
 
   ChangeLog changes;
+  // Another writes the tables: they may have any job.
+  bool following = false;
   std::uint64_t bytes_held = 0;  // payloads and results
 
   // Within a step:

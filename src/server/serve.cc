@@ -192,7 +192,8 @@ class Server {
     auto node = store::PostgresNode::open({.url = config_.postgres,
                                            .clock = [] { return SteadyClock::now(); },
                                            .log = log_,
-                                           .allow_unsafe = config_.allow_unsafe_postgres});
+                                           .allow_unsafe = config_.allow_unsafe_postgres,
+                                           .shards = 1});
     if (!node) return std::unexpected(std::move(node.error()));
     postgres_ = std::move(*node);
     return postgres_->open_shard(kShard);

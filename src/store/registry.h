@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/ids.h"
@@ -23,21 +24,21 @@ namespace millrace::store {
 enum class NodeId : std::uint64_t {};
 constexpr NodeId kNobody{0};
 constexpr std::uint64_t to_number(NodeId id) { return static_cast<std::uint64_t>(id); }
-std::string to_string(NodeId id);  // 16 hexadecimal digits
+std::string to_string(NodeId id);  // 16 hexadecimal digits, in lower case
 std::optional<NodeId> parse_node_id(std::string_view text);
 
 // What a node says of itself.
 struct NodeFacts {
   NodeId id{};
-  std::string url;      // where the others reach it: "http://10.0.0.7:7600"
-  std::string name;     // for people: the host's
-  std::string version;  // of the program
+  std::string url;                  // where the others reach it: "http://10.0.0.7:7600"
+  std::string name;                 // for people: the host's
+  std::string version;              // of the program
   std::uint32_t newest_format = 0;  // of a journal row's body that it can read
 };
 
 struct NodeView {
   NodeFacts facts;
-  Time started_at{};
+  Time started_at{};      // by the database's clock
   bool draining = false;  // gives up what it leads and takes nothing
   Duration left{};        // of its lease; not above 0: over
 };
@@ -49,20 +50,26 @@ struct ShardView {
   Seq projected{};  // how far the tables are
 };
 
+// A node whose lease has been over for so long is forgotten.
+inline constexpr Duration kNodeForgottenAfter{3'600'000};
+
 struct ClusterView {
-  std::vector<NodeView> nodes;    // by id; those whose lease is long over are gone
+  std::vector<NodeView> nodes;    // by id; a shard's leader that is not among them is forgotten
   std::vector<ShardView> shards;  // by number, each there is
 };
 
 // A shard that was taken.
 struct Term {
   Epoch epoch{};
-  // Since when its former leader may have answered nobody; none: it never had one, or handed over.
+  // For how long nobody may have been answered: since it was handed over or left, else since its
+  // former leader last renewed its lease; or longer, if whoever took it then never flushed. None:
+  // it was the taker's own all the while, or is new.
   std::optional<Duration> silent_for;
 };
 
 // Any thread; every call blocks for the database. An error means that the outcome is not known:
-// whoever held a lease must take it for lost until renew() says otherwise.
+// whoever held a lease must take it for lost until renew() says otherwise, and whoever asked for a
+// shard and finds itself its leader later takes it again.
 class Registry {
  public:
   virtual ~Registry() = default;
@@ -73,12 +80,14 @@ class Registry {
   virtual Result<ClusterView> renew(const NodeFacts& self, Duration lease) = 0;
 
   // Leads a shard from now on, under a new epoch of at least `at_least`, if leader and epoch are
-  // still `seen`'s, and that leader is nobody, or `self`, or its lease is over. None: they are not.
+  // still `seen`'s, and that leader is nobody, or `self`, or its lease is over, or it is forgotten.
+  // None: they are not. Of a take and a renewal of the former leader's lease one comes first: if it
+  // is the renewal, nothing is taken; if it is the take, the renewal's view shows it.
   // From its return on no flush or trim under an older epoch succeeds.
   virtual Result<std::optional<Term>> take(NodeId self, const ShardView& seen, Epoch at_least) = 0;
 
-  // The leader `self` of that epoch names its successor, which takes the shard. False: it leads it
-  // no more.
+  // The leader `self` of that epoch names its successor (or nobody), which takes the shard, under a
+  // later epoch. False: it leads it no more.
   virtual Result<bool> hand_over(NodeId self, std::uint32_t shard, Epoch epoch, NodeId to) = 0;
 
   // An operator's wish for a node; false: there is no such node.

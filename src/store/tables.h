@@ -30,6 +30,18 @@ struct Progress {
   core::ShardFacts facts;
 };
 
+// What a flush goes on from. A leader's changes begin where its last flush ended, which is where
+// the tables stand. Those of a follower that takes over may begin earlier: what the former leader
+// wrote of them comes again. They name as deleted whatever came and went since `base`.
+struct Since {
+  Since(Seq row) : base(row), from(row) {}
+  Since(Seq base_row, Seq from_row) : base(base_row), from(from_row) {}
+
+  Seq base{};  // the changes are all that happened after this row, at or before `from`
+  Seq from{};  // where the tables stand
+  bool overlaps() const { return base < from; }
+};
+
 // Receives the tables' live state at restart; calls come in this order.
 class StateVisitor {
  public:
@@ -76,16 +88,18 @@ class Tables {
  public:
   virtual ~Tables() = default;
 
-  // Begins a term of leadership: from its return on, whoever took these tables before can neither
-  // flush nor trim, and what is read is the last that they left. Returns the term's epoch, above
-  // all former ones and not below `at_least`. A store that only one process can have open has
-  // nothing to do here.
+  // Begins a term of leadership without a registry (store/registry.h), whoever led before: from its
+  // return on they can neither flush nor trim, and what is read is the last that they left. Returns
+  // the term's epoch, above all former ones and not below `at_least`. A store that only one process
+  // can have open has nothing to do here.
   virtual Result<Epoch> take(Epoch at_least) { return at_least; }
 
-  // Writes `changes` and moves the progress from `from` to `to` in one transaction, if it still
-  // stands at `from`; else nothing is written and it is an error. Committed, not necessarily
-  // synced, on return.
-  virtual Status flush(const core::Changes& changes, Seq from, const Progress& to) = 0;
+  // Writes `changes` and moves the progress from `since.from` to `to`, a later row, in one
+  // transaction, if it still stands there; else nothing is written and it is an error. Committed,
+  // not necessarily synced, on return. Afterwards the tables are as after flushes that never
+  // overlapped. (Of two equal marks of a job, in the same millisecond, one before and one after
+  // `base`, one stays.) A store that only one process can have open takes no overlapping ones.
+  virtual Status flush(const core::Changes& changes, Since since, const Progress& to) = 0;
   // Syncs: returns the seq that a power failure can't take back.
   virtual Result<Seq> sync() = 0;
 

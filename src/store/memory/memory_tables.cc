@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
+#include "base/check.h"
 #include "base/mutant.h"
 #include "core/limits.h"
 #include "store/job_match.h"
@@ -17,17 +19,28 @@ core::Job with_columns(core::Job job, Columns columns) {
   return job;
 }
 
+bool same_mark(const core::Mark& a, const core::Mark& b) {
+  return a.kind == b.kind && a.at == b.at && a.attempt == b.attempt && a.reason == b.reason;
+}
+
+template <typename Rows, typename Member, typename Value>
+bool holds(const Rows& rows, Member member, const Value& value) {
+  return std::ranges::find(rows, value, member) != rows.end();
+}
+
 }  // namespace
 
-Status MemoryTables::flush(const core::Changes& changes, Seq from, const Progress& to) {
+Status MemoryTables::flush(const core::Changes& changes, Since since, const Progress& to) {
   const MutexLock lock(mutex_);
-  if (progress_.seq != from && !mutated(Mutant::kFlushUnfenced)) {
+  MILLRACE_CHECK(since.base <= since.from);
+  if (progress_.seq != since.from && !mutated(Mutant::kFlushUnfenced)) {
     return failure(fmt::format("the tables stand at row {}, not at {}", to_number(progress_.seq),
-                               to_number(from)));
+                               to_number(since.from)));
   }
   for (const JobId& id : changes.deleted) delete_job(id);
   for (const core::Job& job : changes.jobs) upsert_job(job);
-  write_history(changes);
+  if (since.overlaps()) take_back(changes, since.base);
+  write_history(changes, since, to.seq);
   for (const core::Queue& queue : changes.queues) {
     core::Queue& stored =
         queues_.insert_or_assign(std::string(queue.name.view()), queue).first->second;
@@ -38,6 +51,20 @@ Status MemoryTables::flush(const core::Changes& changes, Seq from, const Progres
   while (ended_leases_.size() > core::kEndedLeasesRemembered) ended_leases_.pop_front();
   progress_ = to;
   return {};
+}
+
+void MemoryTables::take_back(const core::Changes& changes, Seq base) {
+  for (const auto& row : changes.marks) {
+    const auto found = histories_.find(row.ord);
+    if (found == histories_.end()) continue;
+    std::erase_if(found->second.marks, [&](const StoredMark& stored) {
+      return stored.flush > base && same_mark(stored.mark, row.mark);
+    });
+  }
+  std::set<LeaseToken> again;
+  for (const core::EndedLease& lease : changes.ended_leases) again.insert(lease.token);
+  std::erase_if(ended_leases_,
+                [&](const core::EndedLease& lease) { return again.contains(lease.token); });
 }
 
 void MemoryTables::delete_job(const JobId& id) {
@@ -56,15 +83,24 @@ void MemoryTables::upsert_job(const core::Job& job) {
   stored.payload = payload;
 }
 
-void MemoryTables::write_history(const core::Changes& changes) {
-  for (const auto& row : changes.attempts) histories_[row.ord].attempts.push_back(row.attempt);
-  for (const auto& row : changes.logs) histories_[row.ord].logs.push_back(row.line);
+void MemoryTables::write_history(const core::Changes& changes, Since since, Seq to) {
+  const bool again = since.overlaps();
+  for (const auto& row : changes.attempts) {
+    auto& attempts = histories_[row.ord].attempts;
+    if (again && holds(attempts, &core::Attempt::n, row.attempt.n)) continue;
+    attempts.push_back(row.attempt);
+  }
+  for (const auto& row : changes.logs) {
+    auto& logs = histories_[row.ord].logs;
+    if (again && holds(logs, &core::LogLine::seq, row.line.seq)) continue;
+    logs.push_back(row.line);
+  }
   for (const auto& trim : changes.log_trims) {
     std::erase_if(histories_[trim.ord].logs, [&](const core::LogLine& line) {
       return line.n == trim.n && line.seq < trim.seq;
     });
   }
-  for (const auto& row : changes.marks) histories_[row.ord].marks.push_back(row.mark);
+  for (const auto& row : changes.marks) histories_[row.ord].marks.push_back({to, row.mark});
 }
 
 void MemoryTables::write_keys(const core::Changes& changes) {
@@ -124,7 +160,10 @@ Result<JobHistory> MemoryTables::history(const JobId& id) {
   const auto ord = ords_.find(id);
   if (ord == ords_.end()) return JobHistory{};
   const auto found = histories_.find(ord->second);
-  return found == histories_.end() ? JobHistory{} : found->second;
+  if (found == histories_.end()) return JobHistory{};
+  JobHistory history{found->second.attempts, found->second.logs, {}};
+  for (const StoredMark& stored : found->second.marks) history.marks.push_back(stored.mark);
+  return history;
 }
 
 void MemoryTables::scan(const core::JobFilter& filter, std::optional<Ord> after_ord,

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/mutex.h"
 #include "store/tables.h"
@@ -16,7 +17,7 @@ namespace millrace::store {
 
 class MemoryTables final : public Tables {
  public:
-  Status flush(const core::Changes& changes, Seq from, const Progress& to) override;
+  Status flush(const core::Changes& changes, Since since, const Progress& to) override;
   Result<Seq> sync() override;
 
   Status load(StateVisitor& visitor) override;
@@ -41,9 +42,21 @@ class MemoryTables final : public Tables {
  private:
   using Ord = std::uint64_t;
 
+  struct StoredMark {
+    Seq flush;  // that wrote it
+    core::Mark mark;
+  };
+  struct History {
+    std::vector<core::Attempt> attempts;
+    std::vector<core::LogLine> logs;
+    std::vector<StoredMark> marks;
+  };
+
+  // Of what flushes after row `base` wrote, that which comes again and can't be told apart then.
+  void take_back(const core::Changes& changes, Seq base) MILLRACE_REQUIRES(mutex_);
   void delete_job(const JobId& id) MILLRACE_REQUIRES(mutex_);
   void upsert_job(const core::Job& job) MILLRACE_REQUIRES(mutex_);
-  void write_history(const core::Changes& changes) MILLRACE_REQUIRES(mutex_);
+  void write_history(const core::Changes& changes, Since since, Seq to) MILLRACE_REQUIRES(mutex_);
   void write_keys(const core::Changes& changes) MILLRACE_REQUIRES(mutex_);
   // Matching jobs, newest first from `after_ord`, until `visit` returns false.
   void scan(const core::JobFilter& filter, std::optional<Ord> after_ord,
@@ -56,7 +69,7 @@ class MemoryTables final : public Tables {
   Progress progress_ MILLRACE_GUARDED_BY(mutex_);
   std::map<Ord, core::Job> jobs_ MILLRACE_GUARDED_BY(mutex_);
   std::map<JobId, Ord> ords_ MILLRACE_GUARDED_BY(mutex_);
-  std::map<Ord, JobHistory> histories_ MILLRACE_GUARDED_BY(mutex_);
+  std::map<Ord, History> histories_ MILLRACE_GUARDED_BY(mutex_);
   std::map<std::string, core::Queue, std::less<>> queues_ MILLRACE_GUARDED_BY(mutex_);
   std::map<std::pair<Time, Fingerprint>, core::KeyRow> keys_ MILLRACE_GUARDED_BY(mutex_);
   std::map<std::pair<std::string, std::string>, core::HeldUnique> uniques_

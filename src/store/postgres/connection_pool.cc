@@ -29,17 +29,21 @@ ConnectionPool::ConnectionPool(std::string url, std::string_view instance, Stead
 
 ConnectionPool::~ConnectionPool() {
   const MutexLock lock(mutex_);
-  MILLRACE_CHECK(busy_ == 0);
+  for (const std::size_t busy : busy_) MILLRACE_CHECK(busy == 0);
+}
+
+bool ConnectionPool::has_room(Use use) {
+  constexpr std::size_t kMostShared = kMostConnections - kReserve - kForLease;
+  if (use == Use::kLease) return busy(use) < kForLease;
+  if (use == Use::kReading && busy(use) == kMostReading) return false;
+  if (use == Use::kFlushing && busy(use) == kMostFlushing) return false;
+  return busy(Use::kWriting) + busy(Use::kReading) + busy(Use::kFlushing) < kMostShared;
 }
 
 ConnectionPool::Owned ConnectionPool::take(Use use) {
-  constexpr std::size_t kMostBusy = kMostConnections - kReserve;
   const MutexLock lock(mutex_);
-  while (busy_ == kMostBusy || (use == Use::kReading && reading_ == kMostReading)) {
-    changed_.wait(mutex_);
-  }
-  ++busy_;
-  if (use == Use::kReading) ++reading_;
+  while (!has_room(use)) changed_.wait(mutex_);
+  ++busy(use);
   while (!idle_.empty()) {
     Owned connection = std::move(idle_.back());
     idle_.pop_back();
@@ -51,8 +55,7 @@ ConnectionPool::Owned ConnectionPool::take(Use use) {
 void ConnectionPool::give_back(Use use, Owned connection) {
   {
     const MutexLock lock(mutex_);
-    --busy_;
-    if (use == Use::kReading) --reading_;
+    --busy(use);
     if (connection != nullptr && connection->usable()) idle_.push_back(std::move(connection));
   }
   changed_.notify_all();
@@ -72,10 +75,11 @@ std::expected<SqlReplies, SqlFailure> ConnectionPool::with_connection(Use use, R
       connection = std::move(*opened);
     }
     replies = run(*connection);
-    // A kept connection may have been ended just now: whoever only reads asks once more on a new
-    // one.
+    // A kept connection may have been ended just now: what may be asked for twice is asked for once
+    // more on a new one.
     const bool lost = !replies && !replies.error().not_applied && !replies.error().rows_seen;
-    if (!lost || !kept || use != Use::kReading) break;
+    const bool twice = use == Use::kReading || use == Use::kLease;
+    if (!lost || !kept || !twice) break;
     connection.reset();
   }
   give_back(use, std::move(connection));

@@ -1,7 +1,8 @@
-// A node's connections to PostgreSQL, at most eight of them, shared by its shards: whoever has a
+// A node's connections to PostgreSQL, at most nine of them, shared by its shards: whoever has a
 // transaction to run gets one for as long as that takes.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <expected>
 #include <memory>
@@ -17,14 +18,18 @@ namespace millrace::store {
 // Any thread. Nobody may be in run() when it goes.
 class ConnectionPool {
  public:
-  static constexpr std::size_t kMostConnections = 8;
+  static constexpr std::size_t kMostConnections = 9;
   // Kept free for whoever must end what the others wait for.
   static constexpr std::size_t kReserve = 1;
-  // Of the others, for reading: searches never keep an append waiting.
+  // Kept free for the node's lease, which must not wait for flushes.
+  static constexpr std::size_t kForLease = 1;
+  // Of the others, for reading and for flushes: those that take long never keep an append waiting,
+  // however many shards there are.
   static constexpr std::size_t kMostReading = 3;
+  static constexpr std::size_t kMostFlushing = 2;
 
-  // What the transaction is for.
-  enum class Use : std::uint8_t { kWriting, kReading };
+  // What the transaction is for. Those that read, and that of a lease, may be asked for twice.
+  enum class Use : std::uint8_t { kWriting, kReading, kFlushing, kLease };
 
   // `instance`: a word of this process's own, to tell its sessions from another's.
   ConnectionPool(std::string url, std::string_view instance, SteadyClock clock, Logger log);
@@ -45,6 +50,10 @@ class ConnectionPool {
   using Owned = std::unique_ptr<Connection>;
   template <typename Run>
   std::expected<SqlReplies, SqlFailure> with_connection(Use use, Run run);
+  bool has_room(Use use) MILLRACE_REQUIRES(mutex_);
+  std::size_t& busy(Use use) MILLRACE_REQUIRES(mutex_) {
+    return busy_[static_cast<std::size_t>(use)];
+  }
   Owned take(Use use);  // null: a new one is to be opened
   void give_back(Use use, Owned connection);
 
@@ -53,9 +62,8 @@ class ConnectionPool {
   Mutex mutex_;
   WaitCondition changed_;
   std::vector<Owned> idle_ MILLRACE_GUARDED_BY(mutex_);
-  std::size_t busy_ MILLRACE_GUARDED_BY(mutex_) = 0;
-  std::size_t reading_ MILLRACE_GUARDED_BY(mutex_) = 0;
-  Mutex reserve_mutex_;  // one at a time ends blockers
+  std::array<std::size_t, 4> busy_ MILLRACE_GUARDED_BY(mutex_){};  // by use
+  Mutex reserve_mutex_;                                            // one at a time ends blockers
 };
 
 }  // namespace millrace::store

@@ -337,7 +337,7 @@ Result<std::uint64_t> PostgresJournal::trim(Seq below) {
   if (!oldest) return std::unexpected(oldest.error());
   const auto done =
       shard_->pool->run_script(fmt::format(fmt::runtime(kTruncate), shard_->shard,
-                                           static_cast<std::int64_t>(shard_->epoch.load()),
+                                           static_cast<std::int64_t>(shard_->epoch()),
                                            table_of(last), last, shard_->trim_age.count()),
                                kTrimLimits);
   if (!done) {

@@ -6,23 +6,39 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/ids.h"
 #include "store/postgres/connection_pool.h"
 
 namespace millrace::store {
 
+// The epochs under which this process flushes and trims the shards of a database: taken by the
+// registry, used by the stores of the shards. 0: it has not taken that shard.
+class PostgresTerms {
+ public:
+  explicit PostgresTerms(std::uint32_t shards) : epochs_(shards) {}
+
+  std::uint32_t shards() const { return static_cast<std::uint32_t>(epochs_.size()); }
+  std::uint64_t epoch(std::uint32_t shard) const { return epochs_.at(shard).load(); }
+  void begin(std::uint32_t shard, std::uint64_t epoch) { epochs_.at(shard).store(epoch); }
+
+ private:
+  std::vector<std::atomic<std::uint64_t>> epochs_;
+};
+
 struct PostgresShard {
   std::shared_ptr<ConnectionPool> pool;
+  std::shared_ptr<PostgresTerms> terms;
   std::uint32_t shard = 0;
   std::uint64_t rows_a_table = 0;  // of the journal
   // How long rows stay in the journal at least, for those who follow it.
   std::chrono::milliseconds trim_age{};
   // What commits must at least be: "on", as PostgreSQL spells it.
   std::string synchronous_commit;
-  // The term for which this process holds the shard; 0: it has not taken it.
-  std::atomic<std::uint64_t> epoch{0};
 
+  std::uint64_t epoch() const { return terms->epoch(shard); }
   // A shard's own table: "millrace.job_rows_3".
   std::string table(std::string_view name) const;
 };

@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "store/postgres/connection_pool.h"
 #include "store/postgres/postgres_journal.h"
+#include "store/postgres/postgres_registry.h"
 #include "store/postgres/postgres_shard.h"
 #include "store/postgres/postgres_tables.h"
 #include "store/postgres/schema.h"
@@ -69,6 +70,9 @@ Result<std::unique_ptr<PostgresNode>> PostgresNode::open(const PostgresOptions& 
   if (!store) return to_error(store.error());
   if (store->results.front().rows() != 1) return failure("millrace.meta has lost the store's id");
   (*node)->store_id_ = store->results.front().row(0).bytes(0);
+  const auto shards = fix_shards((*node)->pool(), options.shards);
+  if (!shards) return std::unexpected(shards.error());
+  (*node)->terms_ = std::make_shared<PostgresTerms>(*shards);
   return node;
 }
 
@@ -113,7 +117,14 @@ Status PostgresNode::inspect() {
   return {};
 }
 
+std::uint32_t PostgresNode::shards() const { return terms_->shards(); }
+
+std::unique_ptr<Registry> PostgresNode::make_registry() const {
+  return std::make_unique<PostgresRegistry>(pool_, terms_);
+}
+
 Result<Store> PostgresNode::open_shard(std::uint32_t shard) {
+  MILLRACE_CHECK(shard < shards());
   if (Status made = make_shard(*pool_, shard, options_.rows_a_table); !made) {
     return std::unexpected(made.error());
   }
@@ -123,6 +134,7 @@ Result<Store> PostgresNode::open_shard(std::uint32_t shard) {
   if (!replies) return to_error(replies.error());
   auto parts = std::make_shared<PostgresShard>();
   parts->pool = pool_;
+  parts->terms = terms_;
   parts->shard = shard;
   parts->rows_a_table = static_cast<std::uint64_t>(replies->results.front().row(0).number(0));
   parts->trim_age = options_.trim_age;

@@ -11,11 +11,13 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "store/journal_check.h"
+#include "store/registry.h"
 #include "store/tables.h"
 
 namespace millrace::store {
 
 class ConnectionPool;
+class PostgresTerms;
 
 struct PostgresOptions {
   std::string url;  // "postgres://...", or what else libpq takes
@@ -25,6 +27,8 @@ struct PostgresOptions {
   // Use a server that may lose what it has committed (fsync or synchronous_commit is off).
   bool allow_unsafe = false;
 
+  // Fixed when the store is made. 0: as many as it has, eight if it is made now.
+  std::uint32_t shards = 0;
   // Of the journal, when the shard's tables are made; later those stand.
   std::uint64_t rows_a_table = 8'192;
   // Rows stay in the journal for so long at least.
@@ -47,8 +51,13 @@ class PostgresNode {
   static Result<std::unique_ptr<PostgresNode>> look(const PostgresOptions& options);
   ~PostgresNode();
 
-  // The journal and the tables of one shard, made where they are missing. May outlive the node.
+  // How many shards the store has.
+  std::uint32_t shards() const;
+  // The journal and the tables of one of them, made where they are missing. May outlive the node.
   Result<Store> open_shard(std::uint32_t shard);
+  // Under the epoch that it takes a shard with, the stores of that shard flush and trim. May
+  // outlive the node.
+  std::unique_ptr<Registry> make_registry() const;
 
   const PostgresFacts& facts() const { return facts_; }
   ConnectionPool& pool() { return *pool_; }
@@ -61,9 +70,10 @@ class PostgresNode {
   const std::shared_ptr<ConnectionPool> pool_;
   PostgresFacts facts_;
   std::string store_id_;
+  std::shared_ptr<PostgresTerms> terms_;  // null: look() alone
 };
 
-// The database's one shard.
+// The only shard of a database; where there are more, the first.
 Result<Store> open_postgres_store(const PostgresOptions& options);
 
 }  // namespace millrace::store

@@ -16,9 +16,11 @@ namespace {
 using std::chrono_literals::operator""ms;
 using Use = ConnectionPool::Use;
 
-// From here on whoever took the shard before can neither flush nor trim.
+// From here on whoever took the shard before can neither flush nor trim. With nodes beside this one
+// it is the registry that takes it.
 constexpr const char* kTake =
-    "UPDATE millrace.shards SET epoch = greatest(epoch + 1, $2) WHERE shard = $1 RETURNING epoch";
+    "UPDATE millrace.shards SET leader = NULL, epoch = greatest(epoch + 1, $2) WHERE shard = $1 "
+    "RETURNING epoch";
 constexpr const char* kTouch =
     "UPDATE millrace.shards SET epoch = epoch WHERE shard = $1 RETURNING seq";
 constexpr const char* kSelectJobs = "SELECT {} FROM {} WHERE id = ANY($1)";
@@ -69,13 +71,13 @@ Result<Epoch> PostgresTables::take(Epoch at_least) {
     return failure(fmt::format("the shard can't be taken: {}", replies->warning));
   }
   const auto epoch = static_cast<std::uint64_t>(replies->results.front().row(0).number(0));
-  shard_->epoch = epoch;
+  shard_->terms->begin(shard_->shard, epoch);
   return Epoch{epoch};
 }
 
-Status PostgresTables::flush(const core::Changes& changes, Seq from, const Progress& to) {
+Status PostgresTables::flush(const core::Changes& changes, Since since, const Progress& to) {
   const MutexLock lock(mutex_);
-  Status written = writer_.flush(changes, from, to);
+  Status written = writer_.flush(changes, since, to);
   if (written && writer_.clean()) synced_ = to.seq;
   return written;
 }

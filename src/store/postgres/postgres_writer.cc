@@ -7,6 +7,8 @@
 #include <map>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
+#include "base/check.h"
 #include "core/limits.h"
 #include "store/blob.h"
 #include "store/row_codec.h"
@@ -20,7 +22,8 @@ using Use = ConnectionPool::Use;
 constexpr const char* kMoveProgress =
     "WITH moved AS (UPDATE millrace.shards SET seq = $4, checksum = $5, at = $6, at_epoch = $7, "
     "next_token = $8, next_ord = $9, keys_expired_until = coalesce($10, keys_expired_until), "
-    "uniques_released_until = coalesce($11, uniques_released_until) "
+    "uniques_released_until = coalesce($11, uniques_released_until), "
+    "silent_since = CASE WHEN silent_epoch < epoch THEN NULL ELSE silent_since END "
     "WHERE shard = $1 AND epoch = $2 AND seq = $3 RETURNING 1) "
     "SELECT millrace.require(count(*) = 1, 'the tables do not stand where this leader left them') "
     "FROM moved";
@@ -52,6 +55,12 @@ constexpr const char* kTrimLogs =
 constexpr const char* kInsertMarks =
     "INSERT INTO millrace.mark_rows(shard, flush, ord, mark, place) "
     "SELECT $1, $2, ord, mark, place FROM unnest($3, $4) WITH ORDINALITY AS m(ord, mark, place)";
+// A mark that comes again is the same in all its parts.
+constexpr const char* kTakeBackMarks =
+    "DELETE FROM millrace.mark_rows AS old USING unnest($3, $4) AS again(ord, mark) "
+    "WHERE old.shard = $1 AND old.flush > $2 AND old.ord = again.ord AND old.mark = again.mark";
+// Of what is inserted once: an overlapping flush brings it again.
+constexpr const char* kUnlessThere = " ON CONFLICT DO NOTHING";
 constexpr const char* kUpsertQueues =
     "INSERT INTO millrace.queue_rows AS old(shard, name, paused, detail, scheduled, ready, "
     "running, "
@@ -87,6 +96,11 @@ constexpr const char* kInsertLeases =
     "INSERT INTO millrace.ended_lease_rows(shard, flush, count, leases) VALUES ($1, $2, $3, $4)";
 constexpr const char* kDeleteLeases =
     "DELETE FROM millrace.ended_lease_rows WHERE shard = $1 AND flush <= $2";
+constexpr const char* kSelectFirstLeases =
+    "SELECT flush, leases FROM millrace.ended_lease_rows WHERE shard = $1 AND flush > $2 "
+    "ORDER BY flush LIMIT 1";
+constexpr const char* kTakeBackLeases =
+    "DELETE FROM millrace.ended_lease_rows WHERE shard = $1 AND flush > $2";
 constexpr const char* kSelectLeases =
     "SELECT flush, count FROM millrace.ended_lease_rows WHERE shard = $1 ORDER BY flush";
 
@@ -157,25 +171,43 @@ void add_job(Rows<kJobTypes.size()>& rows, const core::Job& job, std::string& bu
   rows[15].maybe_bytes(job.result.view());
 }
 
+Rows<2> mark_rows(const std::vector<core::Changes::MarkRow>& marks) {
+  Rows<2> rows({kN, kB});
+  std::string buffer;
+  for (const auto& row : marks) {
+    encode_value(row.mark, Time{}, buffer);
+    rows[0].number(plain(row.ord));
+    rows[1].bytes(buffer);
+  }
+  return rows;
+}
+
 }  // namespace
 
 PostgresWriter::PostgresWriter(std::shared_ptr<PostgresShard> shard) : shard_(std::move(shard)) {}
 
-Status PostgresWriter::flush(const core::Changes& changes, Seq from, const Progress& to) {
-  if (!leases_kept_) {
+Status PostgresWriter::flush(const core::Changes& changes, Since since, const Progress& to) {
+  MILLRACE_CHECK(since.base <= since.from);
+  if (!leases_kept_ || leases_epoch_ != shard_->epoch()) {
     if (Status loaded = load_leases_kept(); !loaded) return loaded;
   }
   SqlMessage message = impatient(*shard_->pool, kFlushLimits);
-  move_progress(message, changes, from, to);
+  move_progress(message, changes, since.from, to);
   // Deletions first: an id that was deleted may come again.
   delete_jobs(message, changes.deleted);
   write_queues(message, changes.queues);
   write_jobs(message, changes.jobs);
-  write_history(message, changes, to.seq);
-  write_keys(message, changes);
+  if (since.overlaps()) {
+    take_back_marks(message, changes.marks, since.base);
+    if (Status done = take_back_ended_leases(message, changes.ended_leases, since.base); !done) {
+      return done;
+    }
+  }
+  write_history(message, changes, since, to.seq);
+  write_keys(message, changes, since);
   write_uniques(message, changes);
   const std::size_t surplus = write_ended_leases(message, changes.ended_leases, to.seq);
-  const auto replies = shard_->pool->run(Use::kWriting, message);
+  const auto replies = shard_->pool->run(Use::kFlushing, message);
   if (!replies) {
     leases_kept_.reset();
     if (replies.error().state == kRequirementState) {
@@ -202,14 +234,14 @@ Result<bool> PostgresWriter::stands_at(const Progress& to) {
   // Where the commit was is not known; the next clean one includes it.
   clean_ = false;
   return row.number(0) == plain(to_number(to.seq)) && row.bytes(1) == to_blob(to.checksum) &&
-         row.number(2) == plain(shard_->epoch.load());
+         row.number(2) == plain(shard_->epoch());
 }
 
 void PostgresWriter::move_progress(SqlMessage& message, const core::Changes& changes, Seq from,
                                    const Progress& to) const {
   Parameters parameters;
   parameters.number(shard_->shard)
-      .number(plain(shard_->epoch.load()))
+      .number(plain(shard_->epoch()))
       .number(plain(to_number(from)))
       .number(plain(to_number(to.seq)))
       .bytes(to_blob(to.checksum))
@@ -249,8 +281,18 @@ void PostgresWriter::write_jobs(SqlMessage& message, const std::vector<core::Job
   }
 }
 
-void PostgresWriter::write_history(SqlMessage& message, const core::Changes& changes,
+void PostgresWriter::take_back_marks(SqlMessage& message,
+                                     const std::vector<core::Changes::MarkRow>& marks,
+                                     Seq base) const {
+  if (marks.empty()) return;
+  message.add(kTakeBackMarks,
+              mark_rows(marks).finish(
+                  std::move(Parameters().number(shard_->shard).number(plain(to_number(base))))));
+}
+
+void PostgresWriter::write_history(SqlMessage& message, const core::Changes& changes, Since since,
                                    Seq to) const {
+  const char* const unless_there = since.overlaps() ? kUnlessThere : "";
   std::string buffer;
   if (!changes.attempts.empty()) {
     Rows<9> rows({kN, kN, kN, kN, kN, kT, kB, kB, kB});
@@ -267,7 +309,8 @@ void PostgresWriter::write_history(SqlMessage& message, const core::Changes& cha
       rows[7].maybe_bytes(error_text(attempt.error));
       rows[8].bytes(buffer);
     }
-    message.add(fmt::format(fmt::runtime(kInsertAttempts), table("attempt_rows"), shard_->shard),
+    message.add(fmt::format(fmt::runtime(kInsertAttempts), table("attempt_rows"), shard_->shard) +
+                    unless_there,
                 rows.finish());
   }
   if (!changes.logs.empty()) {
@@ -279,8 +322,9 @@ void PostgresWriter::write_history(SqlMessage& message, const core::Changes& cha
       rows[2].number(row.line.n);
       rows[3].bytes(buffer);
     }
-    message.add(fmt::format(fmt::runtime(kInsertLogs), table("log_rows"), shard_->shard),
-                rows.finish());
+    message.add(
+        fmt::format(fmt::runtime(kInsertLogs), table("log_rows"), shard_->shard) + unless_there,
+        rows.finish());
   }
   if (!changes.log_trims.empty()) {
     Rows<3> rows({kN, kN, kN});
@@ -292,15 +336,10 @@ void PostgresWriter::write_history(SqlMessage& message, const core::Changes& cha
     message.add(fmt::format(fmt::runtime(kTrimLogs), table("log_rows")), rows.finish());
   }
   if (!changes.marks.empty()) {
-    Rows<2> rows({kN, kB});
-    for (const auto& row : changes.marks) {
-      encode_value(row.mark, Time{}, buffer);
-      rows[0].number(plain(row.ord));
-      rows[1].bytes(buffer);
-    }
     message.add(
         kInsertMarks,
-        rows.finish(std::move(Parameters().number(shard_->shard).number(plain(to_number(to))))));
+        mark_rows(changes.marks)
+            .finish(std::move(Parameters().number(shard_->shard).number(plain(to_number(to))))));
   }
 }
 
@@ -321,7 +360,8 @@ void PostgresWriter::write_queues(SqlMessage& message,
   message.add(kUpsertQueues, rows.finish(std::move(Parameters().number(shard_->shard))));
 }
 
-void PostgresWriter::write_keys(SqlMessage& message, const core::Changes& changes) const {
+void PostgresWriter::write_keys(SqlMessage& message, const core::Changes& changes,
+                                Since since) const {
   if (!changes.keys.empty()) {
     Rows<4> rows({kN, kB, kB, kU});
     for (const core::KeyRow& row : changes.keys) {
@@ -330,7 +370,8 @@ void PostgresWriter::write_keys(SqlMessage& message, const core::Changes& change
       rows[2].bytes(to_blob(row.key.body));
       rows[3].id(row.job);
     }
-    message.add(kInsertKeys, rows.finish(std::move(Parameters().number(shard_->shard))));
+    message.add(std::string(kInsertKeys) + (since.overlaps() ? kUnlessThere : ""),
+                rows.finish(std::move(Parameters().number(shard_->shard))));
   }
   // Faster than they come.
   const std::size_t most = kLeastExpiredAFlush + 2 * changes.keys.size();
@@ -364,17 +405,58 @@ void PostgresWriter::write_uniques(SqlMessage& message, const core::Changes& cha
   message.add(kReleaseUniques, std::move(Parameters().number(shard_->shard).number(plain(most))));
 }
 
-std::size_t PostgresWriter::write_ended_leases(SqlMessage& message,
-                                               const std::vector<core::EndedLease>& leases,
-                                               Seq to) const {
-  if (leases.empty()) return 0;
+// Of the flushes after `base` only the first can have begun before it: what is that one's alone
+// stays.
+Status PostgresWriter::take_back_ended_leases(SqlMessage& message,
+                                              const std::vector<core::EndedLease>& leases,
+                                              Seq base) {
+  if (leases.empty()) return {};
+  SqlMessage look({});
+  look.add(kSelectFirstLeases,
+           std::move(Parameters().number(shard_->shard).number(plain(to_number(base)))));
+  const auto replies = shard_->pool->run(Use::kWriting, look);
+  if (!replies) return to_error(replies.error());
+  const SqlResult& first = replies->results.front();
+  if (first.rows() == 0) return {};
+  EndedLeases kept;
+  if (!decode_value(first.row(0).bytes(1), Time{}, kept)) {
+    return failure("the tables are damaged: a row of ended_lease_rows");
+  }
+  absl::flat_hash_set<std::uint64_t> again;
+  for (const core::EndedLease& lease : leases) again.insert(to_number(lease.token));
+  std::erase_if(kept.items, [&](const core::EndedLease& lease) {
+    return again.contains(to_number(lease.token));
+  });
+  message.add(kTakeBackLeases,
+              std::move(Parameters().number(shard_->shard).number(plain(to_number(base)))));
+  // Should the flush fail, they are loaded anew.
+  while (!leases_kept_->empty() && leases_kept_->back().flush > to_number(base)) {
+    leases_kept_->pop_back();
+  }
+  if (kept.items.empty()) return {};
+  const auto flush = static_cast<std::uint64_t>(first.row(0).number(0));
+  insert_ended_leases(message, kept.items, Seq{flush});
+  leases_kept_->push_back({flush, kept.items.size()});
+  return {};
+}
+
+void PostgresWriter::insert_ended_leases(SqlMessage& message,
+                                         const std::vector<core::EndedLease>& leases,
+                                         Seq flush) const {
   std::string buffer;
   encode_value(EndedLeases{leases}, Time{}, buffer);
   message.add(kInsertLeases, std::move(Parameters()
                                            .number(shard_->shard)
-                                           .number(plain(to_number(to)))
+                                           .number(plain(to_number(flush)))
                                            .number(plain(leases.size()))
                                            .bytes(buffer)));
+}
+
+std::size_t PostgresWriter::write_ended_leases(SqlMessage& message,
+                                               const std::vector<core::EndedLease>& leases,
+                                               Seq to) const {
+  if (leases.empty()) return 0;
+  insert_ended_leases(message, leases, to);
   std::uint64_t kept = leases.size();
   for (const LeasesOfFlush& flush : *leases_kept_) kept += flush.count;
   std::size_t surplus = 0;
@@ -393,12 +475,14 @@ std::size_t PostgresWriter::write_ended_leases(SqlMessage& message,
 }
 
 Status PostgresWriter::load_leases_kept() {
+  const std::uint64_t epoch = shard_->epoch();
   SqlMessage message({});
   message.add(kSelectLeases, std::move(Parameters().number(shard_->shard)));
   const auto replies = shard_->pool->run(Use::kWriting, message);
   if (!replies) return to_error(replies.error());
   const SqlResult& rows = replies->results.front();
   leases_kept_.emplace();
+  leases_epoch_ = epoch;
   for (int row = 0; row < rows.rows(); ++row) {
     leases_kept_->push_back({static_cast<std::uint64_t>(rows.row(row).number(0)),
                              static_cast<std::uint64_t>(rows.row(row).number(1))});

@@ -20,7 +20,7 @@ class PostgresWriter {
  public:
   explicit PostgresWriter(std::shared_ptr<PostgresShard> shard);
 
-  Status flush(const core::Changes& changes, Seq from, const Progress& to);
+  Status flush(const core::Changes& changes, Since since, const Progress& to);
   // True: the last flush is where it must be. False: its commit came with a warning.
   bool clean() const { return clean_; }
 
@@ -34,10 +34,18 @@ class PostgresWriter {
                      const Progress& to) const;
   void delete_jobs(SqlMessage& message, const std::vector<JobId>& ids) const;
   void write_jobs(SqlMessage& message, const std::vector<core::Job>& jobs) const;
-  void write_history(SqlMessage& message, const core::Changes& changes, Seq to) const;
+  // Those that flushes after `since.base` wrote and that come again go first, where they can't be
+  // told apart later.
+  void take_back_marks(SqlMessage& message, const std::vector<core::Changes::MarkRow>& marks,
+                       Seq base) const;
+  Status take_back_ended_leases(SqlMessage& message, const std::vector<core::EndedLease>& leases,
+                                Seq base);
+  void write_history(SqlMessage& message, const core::Changes& changes, Since since, Seq to) const;
   void write_queues(SqlMessage& message, const std::vector<core::Queue>& queues) const;
-  void write_keys(SqlMessage& message, const core::Changes& changes) const;
+  void write_keys(SqlMessage& message, const core::Changes& changes, Since since) const;
   void write_uniques(SqlMessage& message, const core::Changes& changes) const;
+  void insert_ended_leases(SqlMessage& message, const std::vector<core::EndedLease>& leases,
+                           Seq flush) const;
   // Returns how many of the oldest rows go.
   std::size_t write_ended_leases(SqlMessage& message, const std::vector<core::EndedLease>& leases,
                                  Seq to) const;
@@ -51,6 +59,7 @@ class PostgresWriter {
   bool clean_ = true;
   // How many leases each row of theirs holds, oldest first; none: not known.
   std::optional<std::deque<LeasesOfFlush>> leases_kept_;
+  std::uint64_t leases_epoch_ = 0;  // under which they were looked at
 };
 
 }  // namespace millrace::store

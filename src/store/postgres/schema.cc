@@ -168,7 +168,31 @@ SELECT name, paused, scheduled, ready, running, retrying, blocked, succeeded, de
 FROM millrace.queue_rows;
 )sql";
 
-constexpr std::array kMigrations = {Migration{"first", 1, kMigration1}};
+// An older program takes a shard without asking who leads it, and knows of one shard only. A
+// database from before has that one.
+constexpr const char* kMigration2 = R"sql(
+CREATE TABLE millrace.nodes(
+  node          text COLLATE "C" PRIMARY KEY,
+  url           text NOT NULL,
+  name          text NOT NULL,
+  version       text NOT NULL,
+  newest_format bigint NOT NULL,
+  started_at    timestamptz NOT NULL,
+  draining      boolean NOT NULL DEFAULT false,
+  renewed_at    timestamptz,  -- null: known from a shard's leader alone
+  expires_at    timestamptz NOT NULL
+) WITH (fillfactor = 10, autovacuum_vacuum_threshold = 50, autovacuum_vacuum_scale_factor = 0);
+ALTER TABLE millrace.shards
+  ADD COLUMN leader       text COLLATE "C",
+  ADD COLUMN silent_since timestamptz,  -- null: its leader has flushed
+  ADD COLUMN silent_epoch bigint;       -- under a later one
+INSERT INTO millrace.meta VALUES ('node_secret', encode(sha256(convert_to(concat(
+  gen_random_uuid(), gen_random_uuid(), gen_random_uuid()), 'UTF8')), 'hex'));
+INSERT INTO millrace.meta SELECT 'shards', '1' WHERE EXISTS (SELECT FROM millrace.shards);
+)sql";
+
+constexpr std::array kMigrations = {Migration{"first", 1, kMigration1},
+                                    Migration{"nodes", 2, kMigration2}};
 
 // The indexes on jobs are the few that pay for themselves: every one is written for every job.
 // Those for searches end with `ord + 0`, which only they can be in the order of: by `ord` alone the
@@ -215,6 +239,12 @@ constexpr const char* kHasMigrations = "SELECT to_regclass('millrace.migrations'
 constexpr const char* kSelectMigrations =
     "SELECT coalesce(max(version), 0)::bigint, coalesce(max(needed), 0)::bigint "
     "FROM millrace.migrations";
+
+// The first to come says how many there are.
+constexpr const char* kFixShards =
+    "INSERT INTO millrace.meta VALUES ('shards', $1::bigint::text) ON CONFLICT DO NOTHING";
+constexpr const char* kSelectShards =
+    "SELECT value::bigint FROM millrace.meta WHERE name = 'shards'";
 
 constexpr SqlLimits kMigrationLimits{.lock = std::chrono::milliseconds{10'000},
                                      .statement = std::chrono::milliseconds{0},
@@ -299,6 +329,29 @@ Status check_schema(const SchemaState& state) {
       fmt::format("the database has schema {}, made by a newer Millrace, which a program must know "
                   "at least up to {} to use: this one ({}) knows {}. Start the newer version",
                   state.applied, state.needed, version(), newest_schema()));
+}
+
+Result<std::uint32_t> fix_shards(ConnectionPool& pool, std::uint32_t wanted) {
+  if (wanted > kMostShards) {
+    return failure(
+        fmt::format("a store has at most {} shards: {} are too many", kMostShards, wanted));
+  }
+  SqlMessage message({});
+  message.add(kFixShards,
+              std::move(Parameters().number(wanted == 0 ? kShardsOfANewStore : wanted)));
+  message.add(kSelectShards);
+  const auto replies = pool.run(ConnectionPool::Use::kWriting, message);
+  if (!replies) return to_error(replies.error());
+  const SqlResult& found = replies->results[1];
+  const std::int64_t shards = found.rows() == 1 ? found.row(0).number(0) : 0;
+  if (shards < 1 || shards > kMostShards) return failure("millrace.meta says no number of shards");
+  if (wanted != 0 && wanted != shards) {
+    return failure(
+        fmt::format("the number of this store's shards is {}, for good: start with it, or with "
+                    "none given, not with {}",
+                    shards, wanted));
+  }
+  return static_cast<std::uint32_t>(shards);
 }
 
 Status make_shard(ConnectionPool& pool, std::uint32_t shard, std::uint64_t rows_a_table) {

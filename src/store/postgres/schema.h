@@ -28,6 +28,12 @@ Result<SchemaState> migrate_schema(ConnectionPool& pool);
 // That this program may use a database in `state`; the error says what to do.
 Status check_schema(const SchemaState& state);
 
+// How many shards the store has: `wanted` if nobody said so before, 0 being kShardsOfANewStore. An
+// error if it has another number than the one that is wanted.
+inline constexpr std::uint32_t kShardsOfANewStore = 8;
+inline constexpr std::uint32_t kMostShards = 64;
+Result<std::uint32_t> fix_shards(ConnectionPool& pool, std::uint32_t wanted);
+
 // Makes the shard's tables where they are missing. `rows_a_table`: of its journal, for good.
 Status make_shard(ConnectionPool& pool, std::uint32_t shard, std::uint64_t rows_a_table);
 

@@ -1,5 +1,6 @@
 #include "store/sqlite/sqlite_tables.h"
 
+#include "base/check.h"
 #include "store/sqlite/repair.h"
 #include "store/sqlite/schema.h"
 
@@ -64,11 +65,12 @@ Status SqliteTables::noted(Status written) {
   return written;
 }
 
-Status SqliteTables::flush(const core::Changes& changes, Seq from, const Progress& to) {
+Status SqliteTables::flush(const core::Changes& changes, Since since, const Progress& to) {
+  MILLRACE_CHECK(!since.overlaps());
   {
     const MutexLock lock(mutex_);
     if (broken_) return failure(*broken_);
-    if (Status written = noted(writer_.flush(changes, from, to)); !written) return written;
+    if (Status written = noted(writer_.flush(changes, since.from, to)); !written) return written;
     flushed_ = to.seq;
   }
   // The flush stands whatever becomes of this; what went wrong shows at the next write.

@@ -49,8 +49,8 @@ class FailingTables final : public Tables {
   int fetches = 0;
 
   Result<Epoch> take(Epoch at_least) override { return real_->take(at_least); }
-  Status flush(const core::Changes& changes, Seq from, const Progress& to) override {
-    return real_->flush(changes, from, to);
+  Status flush(const core::Changes& changes, Since since, const Progress& to) override {
+    return real_->flush(changes, since, to);
   }
   Result<Seq> sync() override { return real_->sync(); }
   Status load(StateVisitor& visitor) override {

@@ -38,6 +38,7 @@ inline Store open_sqlite(const std::string& directory) {
 inline PostgresOptions postgres_options(const std::string& url) {
   return {.url = url,
           .clock = [] { return std::chrono::steady_clock::time_point(); },
+          .shards = 1,
           .rows_a_table = 1,
           .trim_age = std::chrono::milliseconds{0}};
 }

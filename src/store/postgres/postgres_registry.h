@@ -1,0 +1,38 @@
+// The registry of the nodes that share a database: the tables millrace.nodes and millrace.shards.
+//
+// One row a node is renewed, however many shards it leads. Whoever takes a shard first locks the
+// row of its former leader, on the condition that its lease is over, which PostgreSQL looks at
+// again after it has waited for the lock; so a take that waited for a renewal takes nothing, and a
+// renewal that waited for a take reads, in a later statement of its transaction, that the shard is
+// another's. Locks are always asked for in this order: nodes, shards.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "store/postgres/connection_pool.h"
+#include "store/postgres/postgres_shard.h"
+#include "store/registry.h"
+
+namespace millrace::store {
+
+class PostgresRegistry final : public Registry {
+ public:
+  PostgresRegistry(std::shared_ptr<ConnectionPool> pool, std::shared_ptr<PostgresTerms> terms);
+
+  Result<ClusterView> renew(const NodeFacts& self, Duration lease) override;
+  Result<std::optional<Term>> take(NodeId self, const ShardView& seen, Epoch at_least) override;
+  Result<bool> hand_over(NodeId self, std::uint32_t shard, Epoch epoch, NodeId to) override;
+  Result<bool> set_draining(NodeId node, bool draining) override;
+  Status leave(NodeId self) override;
+  Result<std::string> secret() override;
+
+ private:
+  // A transaction that changes something; an error also where its commit came with a warning.
+  Result<SqlReplies> run(ConnectionPool::Use use, const SqlMessage& message);
+
+  const std::shared_ptr<ConnectionPool> pool_;
+  const std::shared_ptr<PostgresTerms> terms_;
+};
+
+}  // namespace millrace::store
