@@ -54,12 +54,13 @@ Status check_extent(const store::Journal::Extent& extent, const store::Progress&
 
 Result<std::unique_ptr<Follower>> Follower::load(std::uint32_t shard,
                                                  const core::MachineOptions& options,
-                                                 store::Store& store) {
+                                                 store::Store& store, Writers writers) {
   std::unique_ptr<Follower> follower(new Follower(shard, *store.journal));
   Recovered& state = follower->state_;
   state.machine = std::make_unique<core::Machine>(options);
   Loader loader(state);
   if (Status loaded = store.tables->load(loader); !loaded) return std::unexpected(loaded.error());
+  if (writers == Writers::kAnother) state.machine->follow();
   const store::Progress& projected = state.projected;
   state.base = projected.seq;
   state.head = projected.seq;
@@ -167,13 +168,14 @@ Result<Recovered> Follower::finish(const store::Progress& projected) && {
                                shard_, to_number(projected.seq)));
   }
   state_.projected = projected;
+  state_.machine->lead();
   if (state_.outstanding) state_.outstanding->from = projected.seq;
   return std::move(state_);
 }
 
 Result<Recovered> recover_state(std::uint32_t shard, const core::MachineOptions& options,
                                 store::Store& store) {
-  auto follower = Follower::load(shard, options, store);
+  auto follower = Follower::load(shard, options, store, Writers::kNobody);
   if (!follower) return std::unexpected(follower.error());
   const store::Progress projected = (*follower)->loaded();
   return std::move(**follower).finish(projected);

@@ -27,6 +27,9 @@ struct Recovered {
   Epoch last_epoch{};
 };
 
+// Whether somebody else may write the tables while they are read.
+enum class Writers : std::uint8_t { kNobody, kAnother };
+
 // One thread. Writes nothing. The store must outlive it.
 class Follower {
  public:
@@ -34,7 +37,7 @@ class Follower {
   // by checksum: nothing is skipped.
   static Result<std::unique_ptr<Follower>> load(std::uint32_t shard,
                                                 const core::MachineOptions& options,
-                                                store::Store& store);
+                                                store::Store& store, Writers writers);
 
   // Applies the rows that have come since; says how many. After an error it is of no use: rows that
   // it needs were trimmed (load anew), or one is bad.

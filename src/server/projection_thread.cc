@@ -83,7 +83,7 @@ void ProjectionThread::flush_waiting() {
     return *std::exchange(waiting_, std::nullopt);
   }();
   const auto start = Clock::now();
-  Status status = tables_.flush(*flush.changes, flush.from, flush.to);
+  Status status = tables_.flush(*flush.changes, {flush.base, flush.from}, flush.to);
   const auto end = Clock::now();
   if (status) {
     if (failures_ > 0) log_.info("the tables can be written again", {{"tries", failures_ + 1}});

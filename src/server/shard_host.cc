@@ -171,7 +171,8 @@ void ShardHost::obey() {
 // True: it has read almost everything.
 bool ShardHost::follow() {
   if (follower_ == nullptr) {
-    auto loaded = engine::Follower::load(shard_, options_.shard.machine, parts_.store);
+    auto loaded = engine::Follower::load(shard_, options_.shard.machine, parts_.store,
+                                         engine::Writers::kAnother);
     if (!loaded) {
       parts_.log.warn("a shard can't be followed",
                       {{"shard", shard_}, {"reason", loaded.error().message}});
@@ -235,7 +236,8 @@ bool ShardHost::lead(const store::Term& term) {
     return false;
   };
   if (follower_ == nullptr) {
-    auto loaded = engine::Follower::load(shard_, options_.shard.machine, parts_.store);
+    auto loaded = engine::Follower::load(shard_, options_.shard.machine, parts_.store,
+                                         engine::Writers::kNobody);
     if (!loaded) return fail(loaded.error());
     follower_ = std::move(*loaded);
   } else if (const auto read = follower_->follow(); !read) {
