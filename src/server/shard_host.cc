@@ -248,6 +248,7 @@ bool ShardHost::lead(const store::Term& term) {
   auto recovered = std::move(*std::exchange(follower_, nullptr)).finish(*projected);
   if (!recovered) return fail(recovered.error());
 
+  parts_.begin_leading(recovered->head);
   auto shard = engine::Shard::lead(options_.shard, *parts_.store.tables, std::move(*recovered),
                                    term.epoch, parts_.time.wall(),
                                    term.silent_for.value_or(Duration{0}), parts_.observer);
@@ -338,6 +339,7 @@ void ShardHost::drop_driver() {
   parts_.router.no_longer_here(shard_, *driver);
   driver->depose("another node leads the shard");
   driver->stop();
+  parts_.end_leading();
   if (drained_) std::exchange(drained_, nullptr)();
 }
 

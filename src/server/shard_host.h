@@ -46,6 +46,9 @@ class ShardHost {
     engine::DurableObserver& observer;
     DriverProbe& probe;
     std::function<void(Time now)> chores;
+    // Around the time that it is led here, on the host's thread. `durable`: the journal's newest row.
+    std::function<void(Seq durable)> begin_leading;
+    std::function<void()> end_leading;
     // Something has changed that the registry should be looked at for, or that others look at. Any
     // thread; must not block.
     std::function<void()> changed;

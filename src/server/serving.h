@@ -1,0 +1,79 @@
+// The store and whoever runs its shards, as the rest of the server sees them: one process on
+// SQLite, or one of several nodes on PostgreSQL.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "engine/gateway.h"
+#include "server/config.h"
+#include "server/driver.h"
+#include "server/metrics.h"
+#include "server/shard_parts.h"
+#include "store/registry.h"
+
+namespace millrace::server {
+
+// A shard as this process knows it.
+struct ShardReport {
+  enum class Role : std::uint8_t { kNone, kFollows, kLeads };
+  std::uint32_t shard = 0;
+  Role role{};
+  std::string leader_url;  // of another node that leads it; empty: none
+  Seq followed{};          // how far it has been read, where it is followed
+  std::optional<DriverStatus> driver;  // where it is led
+  Time now{};                          // the shard's
+};
+
+class Serving {
+ public:
+  using Deadline = std::chrono::steady_clock::time_point;
+  virtual ~Serving() = default;
+
+  // --- Any thread, once it was made.
+  virtual engine::Gateway& gateway() = 0;
+  virtual ShardParts& parts() = 0;
+  virtual std::vector<ShardReport> shards() const = 0;
+  virtual const std::string& store_id() const = 0;
+  virtual std::string engine_version() const = 0;  // for the log
+  // For node-to-node calls; null: there are no other nodes.
+  virtual engine::PeerService* peer_service() { return nullptr; }
+  virtual std::string peer_secret() const { return {}; }
+  // The nodes as they were last seen; none: this one is alone by its nature.
+  virtual std::optional<store::ClusterView> cluster() const { return std::nullopt; }
+  virtual Result<bool> set_draining(store::NodeId, bool) { return false; }
+  // Keeps the journals from being trimmed until the result goes.
+  virtual std::shared_ptr<void> hold_trimming() = 0;
+
+  // --- One thread, in this order.
+  // HTTP listens, and others reach it at `url`. Blocks until it can serve, or for a few seconds.
+  virtual Status begin(const std::string& url) = 0;
+  // It can't serve any more, and only a new start mends it.
+  virtual bool broken() const = 0;
+  // New work is refused or sent elsewhere; what was taken is committed and projected, or is
+  // another's. False: not within the time.
+  virtual bool drain(Deadline deadline) = 0;
+  // From its return on no answer leaves.
+  virtual void stop() = 0;
+};
+
+// What all kinds need.
+struct ServingParts {
+  const Config& config;
+  DriverOptions driver;  // of each shard
+  Metrics& metrics;
+  std::function<void()> settled;  // broken() may have changed; any thread
+  Logger log;
+};
+
+Result<std::unique_ptr<Serving>> serve_sqlite(ServingParts parts);
+Result<std::unique_ptr<Serving>> serve_postgres(ServingParts parts);
+
+}  // namespace millrace::server

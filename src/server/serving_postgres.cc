@@ -1,0 +1,258 @@
+// One of the nodes that share a PostgreSQL database.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <latch>
+#include <semaphore>
+#include <thread>
+#include <utility>
+
+#include "base/random.h"
+#include "base/thread_name.h"
+#include "base/version.h"
+#include "http/peer_client.h"
+#include "server/node.h"
+#include "server/serving.h"
+#include "server/shard_host.h"
+#include "server/system_time.h"
+#include "store/event_codec.h"
+#include "store/postgres/postgres_store.h"
+
+namespace millrace::server {
+namespace {
+
+using std::chrono_literals::operator""ms;
+using SteadyClock = std::chrono::steady_clock;
+
+// A first start, or one after a crash, waits for the former lease to be over.
+constexpr auto kFirstPatience = 10'000ms;
+constexpr auto kRouterPause = 20ms;
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
+}
+
+store::NodeId make_node_id() {
+  store::NodeId id = store::kNobody;
+  while (id == store::kNobody) id = store::NodeId{system_random()};
+  return id;
+}
+
+class PostgresServing final : public Serving, private engine::PeerService {
+ public:
+  PostgresServing(ServingParts outside, std::unique_ptr<store::PostgresNode> database,
+                  std::unique_ptr<store::Registry> registry, std::string secret,
+                  std::vector<store::Store> stores)
+      : outside_(std::move(outside)),
+        database_(std::move(database)),
+        registry_(std::move(registry)),
+        secret_(std::move(secret)),
+        store_id_(stores.front().id),
+        parts_(std::move(stores), outside_.metrics, outside_.log),
+        peers_({}, {.secret = secret_, .clock = clock_, .log = outside_.log, .seed = system_random()}),
+        router_(parts_.shards(), system_time(), &peers_),
+        self_(make_node_id()) {}
+  ~PostgresServing() override { stop(); }
+
+  engine::Gateway& gateway() override { return router_; }
+  ShardParts& parts() override { return parts_; }
+  const std::string& store_id() const override { return store_id_; }
+  std::string engine_version() const override {
+    return "PostgreSQL " + database_->facts().version_text;
+  }
+  engine::PeerService* peer_service() override { return this; }
+  std::string peer_secret() const override { return secret_; }
+
+  std::vector<ShardReport> shards() const override {
+    std::vector<ShardReport> reports;
+    const auto view = cluster();
+    for (std::uint32_t shard = 0; shard < hosts_.size(); ++shard) {
+      ShardHost::Status status = hosts_[shard]->status();
+      ShardReport report{.shard = shard,
+                         .role = static_cast<ShardReport::Role>(status.role),
+                         .leader_url = {},
+                         .followed = status.head,
+                         .driver = std::move(status.driver),
+                         .now = status.now};
+      if (view && !report.driver) report.leader_url = leader_url(*view, shard);
+      reports.push_back(std::move(report));
+    }
+    return reports;
+  }
+  std::optional<store::ClusterView> cluster() const override {
+    if (node_ == nullptr) return std::nullopt;
+    return node_->view();
+  }
+  Result<bool> set_draining(store::NodeId node, bool draining) override {
+    auto done = registry_->set_draining(node, draining);
+    node_->look();
+    return done;
+  }
+  std::shared_ptr<void> hold_trimming() override { return nullptr; }
+
+  Status begin(const std::string& url) override {
+    for (std::uint32_t shard = 0; shard < parts_.shards(); ++shard) hosts_.push_back(host(shard));
+    node_ = std::make_unique<Node>(
+        store::NodeFacts{.id = self_,
+                         .url = url,
+                         .name = host_name(),
+                         .version = std::string(version()),
+                         .newest_format = static_cast<std::uint32_t>(store::kNewestEventFormat)},
+        Node::Parts{.registry = *registry_,
+                    .router = router_,
+                    .time = system_time(),
+                    .log = outside_.log});
+    std::vector<ShardHost*> hosts;
+    for (const auto& host : hosts_) hosts.push_back(host.get());
+    ticker_ = std::thread([this] { tick(); });
+    if (Status joined = node_->join(hosts); !joined) return joined;
+    outside_.log.info("joined", {{"node", store::to_string(self_)},
+                                 {"url", url},
+                                 {"shards", parts_.shards()}});
+    const auto until = SteadyClock::now() + kFirstPatience;
+    while (!every_shard_is_led() && SteadyClock::now() < until) {
+      std::this_thread::sleep_for(kRouterPause);
+    }
+    return {};
+  }
+
+  bool broken() const override { return false; }
+
+  bool drain(Deadline deadline) override {
+    if (node_ == nullptr) return true;
+    if (node_->hand_everything_over(deadline)) return true;
+    // Nobody is there to take it.
+    std::counting_semaphore<> drained{0};
+    for (const auto& host : hosts_) host->drain([&drained] { drained.release(); });
+    bool all = true;
+    for (std::size_t i = 0; i < hosts_.size(); ++i) {
+      // One that is not done in time may be done later: it must find the semaphore.
+      all = drained.try_acquire_until(deadline) && all;
+    }
+    if (!all) {
+      for (const auto& host : hosts_) host->drain([] {});
+    }
+    return all;
+  }
+
+  void stop() override {
+    if (stopped_) return;
+    stopped_ = true;
+    if (node_ != nullptr) node_->leave();
+    peers_.stop();
+    hosts_.clear();
+    if (ticker_.joinable()) ticker_.join();
+    node_.reset();
+  }
+
+ private:
+  std::unique_ptr<ShardHost> host(std::uint32_t shard) {
+    return std::make_unique<ShardHost>(
+        shard, options_of(shard),
+        ShardHost::Parts{.self = self_,
+                         .store = parts_.store(shard),
+                         .registry = *registry_,
+                         .router = router_,
+                         .peers = peers_,
+                         .time = system_time(),
+                         .observer = parts_.observer(shard),
+                         .probe = outside_.metrics,
+                         .chores = [this, shard](Time now) { parts_.chores(shard, now); },
+                         .begin_leading =
+                             [this, shard](Seq durable) { parts_.begin_leading(shard, durable); },
+                         .end_leading = [this, shard] { parts_.end_leading(shard); },
+                         .changed = [this] { node_->look(); },
+                         .log = outside_.log});
+  }
+  // What the process may use is shared out among the shards.
+  DriverOptions options_of(std::uint32_t shard) const {
+    DriverOptions options = outside_.driver;
+    options.shard.shard = shard;
+    options.shard.machine.keep_bytes /= parts_.shards();
+    options.shard.max_bytes_held /= parts_.shards();
+    return options;
+  }
+
+  static std::string leader_url(const store::ClusterView& view, std::uint32_t shard) {
+    const auto seen = std::ranges::find(view.shards, shard, &store::ShardView::shard);
+    if (seen == view.shards.end()) return {};
+    for (const store::NodeView& node : view.nodes) {
+      if (node.facts.id == seen->leader && node.left > Duration{}) return node.facts.url;
+    }
+    return {};
+  }
+  bool every_shard_is_led() const {
+    return std::ranges::all_of(shards(), [](const ShardReport& report) {
+      return report.driver.has_value() || !report.leader_url.empty();
+    });
+  }
+
+  void tick() {
+    name_this_thread("router");
+    while (!stopped_) {
+      std::this_thread::sleep_for(kRouterPause);
+      router_.tick();
+    }
+  }
+
+  // --- For the other nodes, which may ask before this one has joined.
+  engine::Gateway* led_shard(std::uint32_t shard) override {
+    return node_ == nullptr ? nullptr : node_->led_shard(shard);
+  }
+  void give_shard(std::uint32_t shard, std::uint64_t asker, Epoch epoch,
+                  std::function<void(bool)> done) override {
+    if (node_ == nullptr) return done(false);
+    node_->give_shard(shard, asker, epoch, std::move(done));
+  }
+
+  class SystemClock final : public http::Clock {
+   public:
+    Time now() const override { return system_time().wall(); }
+    http::Steady steady() const override { return SteadyClock::now(); }
+  };
+
+  const ServingParts outside_;
+  const SystemClock clock_;
+  std::unique_ptr<store::PostgresNode> database_;
+  std::unique_ptr<store::Registry> registry_;
+  const std::string secret_;
+  const std::string store_id_;
+  ShardParts parts_;
+  http::PeerClient peers_;
+  engine::Router router_;
+  const store::NodeId self_;
+  std::vector<std::unique_ptr<ShardHost>> hosts_;
+  std::unique_ptr<Node> node_;
+  std::atomic<bool> stopped_ = false;
+  std::thread ticker_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Serving>> serve_postgres(ServingParts parts) {
+  auto database = store::PostgresNode::open({.url = parts.config.postgres,
+                                             .clock = [] { return SteadyClock::now(); },
+                                             .log = parts.log,
+                                             .allow_unsafe = parts.config.allow_unsafe_postgres,
+                                             .shards = static_cast<std::uint32_t>(parts.config.shards)});
+  if (!database) return std::unexpected(std::move(database.error()));
+  std::vector<store::Store> stores;
+  for (std::uint32_t shard = 0; shard < (*database)->shards(); ++shard) {
+    auto store = (*database)->open_shard(shard);
+    if (!store) return std::unexpected(std::move(store.error()));
+    stores.push_back(std::move(*store));
+  }
+  auto registry = (*database)->make_registry();
+  auto secret = registry->secret();
+  if (!secret) return std::unexpected(std::move(secret.error()));
+  return std::make_unique<PostgresServing>(std::move(parts), std::move(*database),
+                                           std::move(registry), std::move(*secret),
+                                           std::move(stores));
+}
+
+}  // namespace millrace::server

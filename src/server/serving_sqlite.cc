@@ -1,0 +1,106 @@
+// One process, one shard, the directory of the data its own.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <semaphore>
+#include <utility>
+
+#include "server/serving.h"
+#include "server/system_time.h"
+#include "store/sqlite/sqlite_store.h"
+
+namespace millrace::server {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr std::uint32_t kShard = 0;
+constexpr std::uint64_t kMostCacheBytes = std::uint64_t{64} << 20;
+
+class SqliteServing final : public Serving {
+ public:
+  SqliteServing(ServingParts parts, store::Store store)
+      : outside_(std::move(parts)), store_id_(store.id), parts_(one(std::move(store)), outside_.metrics, outside_.log) {}
+
+  Status start() {
+    const auto extent = parts_.store(kShard).journal->extent();
+    if (!extent) return std::unexpected(extent.error());
+    parts_.begin_leading(kShard, extent->newest);
+    auto driver = Driver::start(outside_.driver,
+                                {.store = parts_.store(kShard),
+                                 .time = system_time(),
+                                 .observer = parts_.observer(kShard),
+                                 .probe = outside_.metrics,
+                                 .chores = [this](Time now) { parts_.chores(kShard, now); },
+                                 .on_settled =
+                                     [this] {
+                                       settled_.release();
+                                       outside_.settled();
+                                     },
+                                 .log = outside_.log});
+    if (!driver) return std::unexpected(std::move(driver.error()));
+    driver_ = std::move(*driver);
+    return {};
+  }
+  ~SqliteServing() override { stop(); }
+
+  engine::Gateway& gateway() override { return *driver_; }
+  ShardParts& parts() override { return parts_; }
+  std::vector<ShardReport> shards() const override {
+    return {{.shard = kShard,
+             .role = ShardReport::Role::kLeads,
+             .leader_url = {},
+             .driver = driver_->status(),
+             .now = driver_->now()}};
+  }
+  const std::string& store_id() const override { return store_id_; }
+  std::string engine_version() const override {
+    return fmt::format("SQLite {}", store::sqlite_version());
+  }
+  std::shared_ptr<void> hold_trimming() override {
+    return std::make_shared<JournalThread::TrimHold>(driver_->hold_trimming());
+  }
+
+  Status begin(const std::string&) override { return {}; }
+  bool broken() const override { return driver_->status().ended.has_value(); }
+  bool drain(Deadline deadline) override {
+    driver_->drain();
+    return settled_.try_acquire_until(deadline);
+  }
+  void stop() override {
+    if (driver_ == nullptr) return;
+    driver_->stop();
+    parts_.end_leading(kShard);
+    driver_.reset();
+  }
+
+ private:
+  static std::vector<store::Store> one(store::Store store) {
+    std::vector<store::Store> stores;
+    stores.push_back(std::move(store));
+    return stores;
+  }
+
+  const ServingParts outside_;
+  const std::string store_id_;
+  ShardParts parts_;
+  std::counting_semaphore<> settled_{0};
+  std::unique_ptr<Driver> driver_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Serving>> serve_sqlite(ServingParts parts) {
+  auto store = store::open_sqlite_store(
+      {.directory = parts.config.data,
+       .clock = [] { return SteadyClock::now(); },
+       .log = parts.log,
+       .cache_bytes = std::min(kMostCacheBytes, parts.driver.memory_bytes / 16)});
+  if (!store) return std::unexpected(std::move(store.error()));
+  auto serving = std::make_unique<SqliteServing>(std::move(parts), std::move(*store));
+  if (Status started = serving->start(); !started) return std::unexpected(started.error());
+  return serving;
+}
+
+}  // namespace millrace::server
