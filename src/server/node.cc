@@ -20,7 +20,8 @@ constexpr std::uint32_t kFormat = static_cast<std::uint32_t>(store::kNewestEvent
 
 }  // namespace
 
-Node::Node(store::NodeFacts self, Parts parts) : self_(std::move(self)), parts_(std::move(parts)) {}
+Node::Node(store::NodeFacts self, std::vector<ShardHost*> hosts, Parts parts)
+    : self_(std::move(self)), hosts_(std::move(hosts)), parts_(std::move(parts)) {}
 
 Node::~Node() {
   {
@@ -31,8 +32,8 @@ Node::~Node() {
   if (thread_.joinable()) thread_.join();
 }
 
-Status Node::join(std::vector<ShardHost*> hosts) {
-  hosts_ = std::move(hosts);
+Status Node::join(const std::string& url) {
+  self_.url = url;
   if (Status joined = renew(); !joined) return joined;
   thread_ = std::thread([this] { run(); });
   return {};

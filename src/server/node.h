@@ -33,15 +33,15 @@ class Node final : public engine::PeerService {
     const engine::TimeSource& time;
     Logger log;
   };
-  explicit Node(store::NodeFacts self, Parts parts);
+  // `hosts`, by shard, outlive the node. `self` without its URL.
+  Node(store::NodeFacts self, std::vector<ShardHost*> hosts, Parts parts);
   // leave() came first, or the others wait for the lease to be over.
   ~Node() override;
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
-  // Renews the lease for the first time and takes part from then on. `hosts`, by shard, outlive
-  // the node.
-  Status join(std::vector<ShardHost*> hosts);
+  // Renews the lease for the first time and takes part from then on: others reach it at `url`.
+  Status join(const std::string& url);
   // Gives up what it leads, while it serves on. True: nothing is led here any more. Blocks.
   bool hand_everything_over(std::chrono::steady_clock::time_point until);
   // No lease any more.
@@ -69,10 +69,10 @@ class Node final : public engine::PeerService {
   std::string url_of(const store::ClusterView& view, store::NodeId id) const;
   bool leads_nothing() const;
 
-  const store::NodeFacts self_;
+  store::NodeFacts self_;
+  const std::vector<ShardHost*> hosts_;
   Parts parts_;
   Lease lease_;
-  std::vector<ShardHost*> hosts_;
 
   mutable Mutex mutex_;
   WaitCondition wake_;

@@ -43,7 +43,7 @@ store::NodeId make_node_id() {
   return id;
 }
 
-class PostgresServing final : public Serving, private engine::PeerService {
+class PostgresServing final : public Serving {
  public:
   PostgresServing(ServingParts outside, std::unique_ptr<store::PostgresNode> database,
                   std::unique_ptr<store::Registry> registry, std::string secret,
@@ -56,7 +56,24 @@ class PostgresServing final : public Serving, private engine::PeerService {
         parts_(std::move(stores), outside_.metrics, outside_.log),
         peers_({}, {.secret = secret_, .clock = clock_, .log = outside_.log, .seed = system_random()}),
         router_(parts_.shards(), system_time(), &peers_),
-        self_(make_node_id()) {}
+        self_(make_node_id()) {
+    std::vector<ShardHost*> hosts;
+    for (std::uint32_t shard = 0; shard < parts_.shards(); ++shard) {
+      hosts_.push_back(host(shard));
+      hosts.push_back(hosts_.back().get());
+    }
+    node_ = std::make_unique<Node>(
+        store::NodeFacts{.id = self_,
+                         .url = {},
+                         .name = host_name(),
+                         .version = std::string(version()),
+                         .newest_format = static_cast<std::uint32_t>(store::kNewestEventFormat)},
+        std::move(hosts),
+        Node::Parts{.registry = *registry_,
+                    .router = router_,
+                    .time = system_time(),
+                    .log = outside_.log});
+  }
   ~PostgresServing() override { stop(); }
 
   engine::Gateway& gateway() override { return router_; }
@@ -65,7 +82,7 @@ class PostgresServing final : public Serving, private engine::PeerService {
   std::string engine_version() const override {
     return "PostgreSQL " + database_->facts().version_text;
   }
-  engine::PeerService* peer_service() override { return this; }
+  engine::PeerService* peer_service() override { return node_.get(); }
   std::string peer_secret() const override { return secret_; }
 
   std::vector<ShardReport> shards() const override {
@@ -85,7 +102,6 @@ class PostgresServing final : public Serving, private engine::PeerService {
     return reports;
   }
   std::optional<store::ClusterView> cluster() const override {
-    if (node_ == nullptr) return std::nullopt;
     return node_->view();
   }
   Result<bool> set_draining(store::NodeId node, bool draining) override {
@@ -96,21 +112,8 @@ class PostgresServing final : public Serving, private engine::PeerService {
   std::shared_ptr<void> hold_trimming() override { return nullptr; }
 
   Status begin(const std::string& url) override {
-    for (std::uint32_t shard = 0; shard < parts_.shards(); ++shard) hosts_.push_back(host(shard));
-    node_ = std::make_unique<Node>(
-        store::NodeFacts{.id = self_,
-                         .url = url,
-                         .name = host_name(),
-                         .version = std::string(version()),
-                         .newest_format = static_cast<std::uint32_t>(store::kNewestEventFormat)},
-        Node::Parts{.registry = *registry_,
-                    .router = router_,
-                    .time = system_time(),
-                    .log = outside_.log});
-    std::vector<ShardHost*> hosts;
-    for (const auto& host : hosts_) hosts.push_back(host.get());
     ticker_ = std::thread([this] { tick(); });
-    if (Status joined = node_->join(hosts); !joined) return joined;
+    if (Status joined = node_->join(url); !joined) return joined;
     outside_.log.info("joined", {{"node", store::to_string(self_)},
                                  {"url", url},
                                  {"shards", parts_.shards()}});
@@ -124,7 +127,6 @@ class PostgresServing final : public Serving, private engine::PeerService {
   bool broken() const override { return false; }
 
   bool drain(Deadline deadline) override {
-    if (node_ == nullptr) return true;
     if (node_->hand_everything_over(deadline)) return true;
     // Nobody is there to take it.
     std::counting_semaphore<> drained{0};
@@ -143,11 +145,10 @@ class PostgresServing final : public Serving, private engine::PeerService {
   void stop() override {
     if (stopped_) return;
     stopped_ = true;
-    if (node_ != nullptr) node_->leave();
+    node_->leave();
     peers_.stop();
-    hosts_.clear();
+    for (const auto& host : hosts_) host->stop();
     if (ticker_.joinable()) ticker_.join();
-    node_.reset();
   }
 
  private:
@@ -200,15 +201,6 @@ class PostgresServing final : public Serving, private engine::PeerService {
     }
   }
 
-  // --- For the other nodes, which may ask before this one has joined.
-  engine::Gateway* led_shard(std::uint32_t shard) override {
-    return node_ == nullptr ? nullptr : node_->led_shard(shard);
-  }
-  void give_shard(std::uint32_t shard, std::uint64_t asker, Epoch epoch,
-                  std::function<void(bool)> done) override {
-    if (node_ == nullptr) return done(false);
-    node_->give_shard(shard, asker, epoch, std::move(done));
-  }
 
   class SystemClock final : public http::Clock {
    public:

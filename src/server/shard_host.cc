@@ -31,7 +31,10 @@ ShardHost::ShardHost(std::uint32_t shard, DriverOptions options, Parts parts)
       parts_(std::move(parts)),
       thread_([this] { run(); }) {}
 
-ShardHost::~ShardHost() {
+ShardHost::~ShardHost() { stop(); }
+
+void ShardHost::stop() {
+  if (!thread_.joinable()) return;
   post([](Mail& mail) { mail.stop = true; });
   thread_.join();
 }

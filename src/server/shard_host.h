@@ -56,10 +56,12 @@ class ShardHost {
   };
 
   ShardHost(std::uint32_t shard, DriverOptions options, Parts parts);
-  // Ends what it leads, as if it had been deposed. Requests must not come any more.
-  ~ShardHost();
+  ~ShardHost();  // stops
   ShardHost(const ShardHost&) = delete;
   ShardHost& operator=(const ShardHost&) = delete;
+
+  // Ends what it leads, as if it had been deposed.
+  void stop();
 
   // --- Any thread; none blocks.
   void order(ShardOrders orders);
