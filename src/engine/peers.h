@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -41,8 +42,8 @@ class Peers {
 class PeerService {
  public:
   virtual ~PeerService() = default;
-  // Null: this node does not lead the shard (now).
-  virtual Gateway* led_shard(std::uint32_t shard) = 0;
+  // Null: this node does not lead the shard (now). One that it leads no more answers kNoLeader.
+  virtual std::shared_ptr<Gateway> led_shard(std::uint32_t shard) = 0;
   // Hands the shard of that epoch over to `asker`, if that is whose it should be.
   virtual void give_shard(std::uint32_t shard, std::uint64_t asker, Epoch epoch,
                           std::function<void(bool)> done) = 0;

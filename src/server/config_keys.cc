@@ -31,6 +31,10 @@ constexpr std::array kKeys = {
               "postgres://...: keep jobs in this database instead"},
     ConfigKey{"allow_unsafe_postgres", TruthSetting{&C::allow_unsafe_postgres}, "false",
               "true: also in one that may lose what it committed"},
+    ConfigKey{"shards", CountSetting{&C::shards, 0, 1'024}, "0",
+              "of a new store on PostgreSQL, for good; 0: eight, or what it has"},
+    ConfigKey{"advertise", UrlSetting{&C::advertise}, "auto",
+              "URL at which other nodes reach this one; auto: where it listens"},
     ConfigKey{"drain", DurationSetting{&C::drain, 0ms, 1h}, "10s", "how long a stop may take"},
     ConfigKey{"log_level", LogLevelSetting{&C::log_level}, "info", "debug, info, warn or error"},
     ConfigKey{"log_format", LogFormatSetting{&C::log_format}, "text", "text or json"},
@@ -83,6 +87,7 @@ std::optional<std::uint64_t> parse_count(std::string_view text) {
 
 constexpr std::string_view kForEver = "never";
 constexpr std::string_view kNone = "none";
+constexpr std::string_view kAuto = "auto";
 
 using Fault = std::optional<std::string>;
 
@@ -132,6 +137,13 @@ struct ValueReader {
       return R"(must be a URL, like "postgres://user@host:5432/database", or "none")";
     }
     config.*kind.member = text == kNone ? "" : text;
+    return std::nullopt;
+  }
+  Fault operator()(UrlSetting kind) const {
+    if (text != kAuto && !text.starts_with("http://")) {
+      return R"(must be a URL, like "http://10.0.0.7:7600", or "auto")";
+    }
+    config.*kind.member = text == kAuto ? "" : text;
     return std::nullopt;
   }
   Fault operator()(TruthSetting kind) const {
@@ -198,6 +210,10 @@ struct ValueWriter {
   std::string operator()(DatabaseSetting kind) const {
     const std::string& url = config.*kind.member;
     return url.empty() ? std::string(kNone) : without_password(url);
+  }
+  std::string operator()(UrlSetting kind) const {
+    const std::string& url = config.*kind.member;
+    return url.empty() ? std::string(kAuto) : url;
   }
   std::string operator()(TruthSetting kind) const { return config.*kind.member ? "true" : "false"; }
   std::string operator()(LogLevelSetting kind) const {

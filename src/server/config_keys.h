@@ -40,6 +40,9 @@ struct CountSetting {
 struct DatabaseSetting {  // a URL, whose password is never shown, or "none"
   std::string Config::* member;
 };
+struct UrlSetting {  // of HTTP, or "auto"
+  std::string Config::* member;
+};
 struct TruthSetting {  // true or false
   bool Config::* member;
 };
@@ -51,7 +54,7 @@ struct LogFormatSetting {
 };
 using SettingKind =
     std::variant<TextSetting, ListenSetting, DurationSetting, RetentionSetting, SizeSetting,
-                 CountSetting, DatabaseSetting, TruthSetting, LogLevelSetting, LogFormatSetting>;
+                 CountSetting, DatabaseSetting, UrlSetting, TruthSetting, LogLevelSetting, LogFormatSetting>;
 
 struct ConfigKey {
   std::string_view name;  // "limits.header_block"

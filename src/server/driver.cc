@@ -92,7 +92,21 @@ void Driver::stop() {
   if (!thread_.joinable()) return;
   post([](Inbox& inbox) { inbox.stop = true; });
   thread_.join();
-  stopped_at_ = clock_.now();  // from here on nobody is answered
+  stopped_at_ = clock_.now();  // from here on nothing is decided
+  std::vector<Mail> late;
+  {
+    const MutexLock lock(mutex_);
+    stopped_ = true;
+    late.swap(inbox_.mail);
+  }
+  for (const Mail& mail : late) {
+    if (mail.request) tell_stopped(*mail.port, mail.ticket);
+  }
+}
+
+void Driver::tell_stopped(engine::ReplyPort& port, engine::Ticket ticket) {
+  engine::Delivery delivery{ticket, engine::Unavailable::kNoLeader};
+  port.deliver({&delivery, 1});
 }
 
 void Driver::stamp(Time alive_at) {
@@ -116,11 +130,14 @@ void Driver::post(Change change) {
 void Driver::submit(engine::Request request, engine::ReplyPort& port, engine::Ticket ticket,
                     std::string_view) {
   bool wake = false;
+  bool stopped = false;
   {
     const MutexLock lock(mutex_);
-    inbox_.mail.push_back({&port, ticket, std::move(request)});
+    stopped = stopped_;
+    if (!stopped) inbox_.mail.push_back({&port, ticket, std::move(request)});
     if (inbox_.mail.size() >= wake_at_mail_) wake = std::exchange(waiting_, false);
   }
+  if (stopped) return tell_stopped(port, ticket);
   if (wake) wake_.notify_one();
 }
 

@@ -110,8 +110,8 @@ class Driver final : public engine::Gateway {
   void depose(std::string why);
   // The lease may hold again.
   void look_at_lease();
-  // No answer leaves any more, from its return on; nothing that was answered is lost. Requests that
-  // still come wait for ever. From one thread.
+  // Nothing is decided any more, from its return on, and nothing that was answered is lost. Who
+  // asks from then on is told kNoLeader, at once. From one thread.
   void stop();
 
   Time now() const { return clock_.now(); }
@@ -162,6 +162,7 @@ class Driver final : public engine::Gateway {
   void publish(bool force);
   void end();
 
+  static void tell_stopped(engine::ReplyPort& port, engine::Ticket ticket);
   // Changes the inbox and wakes the shard's thread.
   template <typename Change>
   void post(Change change);
@@ -183,6 +184,7 @@ class Driver final : public engine::Gateway {
   WaitCondition wake_;
   Inbox inbox_ MILLRACE_GUARDED_BY(mutex_);
   bool waiting_ MILLRACE_GUARDED_BY(mutex_) = false;  // the shard's thread sleeps
+  bool stopped_ MILLRACE_GUARDED_BY(mutex_) = false;  // it has ended
   // So much mail wakes it.
   std::size_t wake_at_mail_ MILLRACE_GUARDED_BY(mutex_) = 1;
 

@@ -156,7 +156,7 @@ void Node::leave() {
   }
 }
 
-engine::Gateway* Node::led_shard(std::uint32_t shard) {
+std::shared_ptr<engine::Gateway> Node::led_shard(std::uint32_t shard) {
   return shard < hosts_.size() ? hosts_[shard]->led() : nullptr;
 }
 

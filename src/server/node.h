@@ -55,7 +55,7 @@ class Node final : public engine::PeerService {
   store::ClusterView view() const;  // as of the last renewal that succeeded
   bool in_doubt() const { return !lease_.holds(parts_.time.since_boot()); }
 
-  engine::Gateway* led_shard(std::uint32_t shard) override;
+  std::shared_ptr<engine::Gateway> led_shard(std::uint32_t shard) override;
   void give_shard(std::uint32_t shard, std::uint64_t asker, Epoch epoch,
                   std::function<void(bool)> done) override;
 

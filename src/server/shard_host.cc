@@ -93,9 +93,9 @@ ShardHost::Status ShardHost::status() const {
   return status;
 }
 
-engine::Gateway* ShardHost::led() const {
+std::shared_ptr<engine::Gateway> ShardHost::led() const {
   const MutexLock lock(mutex_);
-  return driver_.get();
+  return driver_;
 }
 
 // --- The thread.

@@ -83,8 +83,8 @@ class ShardHost {
     Time now{};  // the shard's
   };
   Status status() const;
-  // Null: not led here. Only until the next change: for the router and the peers.
-  engine::Gateway* led() const;
+  // Null: not led here.
+  std::shared_ptr<engine::Gateway> led() const;
 
  private:
   struct Gift {
