@@ -90,44 +90,95 @@ void add_queues(FamilyList& out, std::vector<core::Queue> queues) {
   if (queues.size() > named) add_counts(engine::kOtherSeries, rest);
 }
 
-void add_shard(FamilyList& out, const DriverStatus& status, Time now) {
-  const engine::Shard::Figures& figures = status.figures;
-  const auto number = [](auto n) { return static_cast<double>(n); };
-  const auto lag = [&](Seq behind, Seq ahead) {
-    return number(to_number(ahead)) - number(to_number(behind));
-  };
-  out.gauge("jobs_in_memory", "Jobs that the shard holds.").value(number(figures.jobs_in_memory));
-  out.gauge("payload_bytes", "Bytes of payloads and results in memory.")
-      .value(number(figures.payload_bytes));
-  out.gauge("memory_budget_bytes", "What the process may use: --memory.")
-      .value(number(status.memory_budget));
-  out.gauge("memory_short",
-            "1: payloads leave memory as soon as they can; 2: new jobs are refused.")
-      .value(number(static_cast<int>(status.memory_room)));
-  out.gauge("leases", "Live leases.").value(number(figures.live_leases));
-  out.gauge("claims_waiting", "Claims in long poll.").value(number(figures.waiting_claims));
-  out.gauge("idempotency_keys", "Idempotency keys held.").value(number(figures.keys));
-  out.gauge("journal_seq", "The newest durable row of the journal.")
-      .value(number(to_number(figures.durable)));
-  out.gauge("journal_lag_rows", "Rows decided and not yet durable.")
-      .value(lag(figures.durable, figures.applied));
-  out.gauge("projection_lag_rows", "Durable rows that the tables do not hold yet.")
-      .value(lag(figures.projected, figures.durable));
-  out.gauge("projection_lag_jobs", "Changed jobs that the tables do not hold yet.")
-      .value(number(figures.unprojected));
-  const bool behind = figures.projected < figures.durable;
-  out.gauge("projection_lag_seconds", "How far the tables are behind.")
-      .value(behind ? std::chrono::duration<double>(now - figures.projected_at).count() : 0);
-  out.gauge("synced_seq", "The row up to which the tables would survive a power failure.")
-      .value(number(to_number(status.synced)));
-  out.gauge("epoch", "The shard's term.").value(number(to_number(figures.epoch)));
-  out.gauge("draining", "1 while the server stops.").value(status.draining ? 1 : 0);
-  out.gauge("journal_failing", "1 while the journal can't be written.")
-      .value(status.journal_failing ? 1 : 0);
-  out.gauge("tables_failing", "1 while the tables can't be written.")
-      .value(status.tables_failing ? 1 : 0);
-  out.gauge("wall_clock_ahead_seconds", "Wall clock less the shard's time.")
-      .value(std::chrono::duration<double>(status.wall_ahead).count());
+using Reports = std::vector<ShardReport>;
+
+// One value for each shard that is led here, labelled where there are several.
+template <typename Value>
+void of_each(FamilyList& out, const Reports& shards, Value value) {
+  for (const ShardReport& shard : shards) {
+    if (!shard.driver) continue;
+    Labels labels;
+    if (shards.size() > 1) labels.emplace_back("shard", std::to_string(shard.shard));
+    out.value(static_cast<double>(value(*shard.driver)), std::move(labels));
+  }
+}
+
+double rows_between(Seq behind, Seq ahead) {
+  return static_cast<double>(to_number(ahead)) - static_cast<double>(to_number(behind));
+}
+
+void add_memory(FamilyList& out, const Reports& shards) {
+  using Status = DriverStatus;
+  out.gauge("jobs_in_memory", "Jobs that the shard holds.");
+  of_each(out, shards, [](const Status& s) { return s.figures.jobs_in_memory; });
+  out.gauge("payload_bytes", "Bytes of payloads and results in memory.");
+  of_each(out, shards, [](const Status& s) { return s.figures.payload_bytes; });
+  // The process's, whatever the shard.
+  const auto led = std::ranges::find_if(shards, [](const ShardReport& s) { return s.driver; });
+  if (led != shards.end()) {
+    out.gauge("memory_budget_bytes", "What the process may use: --memory.")
+        .value(static_cast<double>(led->driver->memory_budget));
+    out.gauge("memory_short",
+              "1: payloads leave memory as soon as they can; 2: new jobs are refused.")
+        .value(static_cast<double>(static_cast<int>(led->driver->memory_room)));
+  }
+  out.gauge("leases", "Live leases.");
+  of_each(out, shards, [](const Status& s) { return s.figures.live_leases; });
+  out.gauge("claims_waiting", "Claims in long poll.");
+  of_each(out, shards, [](const Status& s) { return s.figures.waiting_claims; });
+  out.gauge("idempotency_keys", "Idempotency keys held.");
+  of_each(out, shards, [](const Status& s) { return s.figures.keys; });
+}
+
+void add_store(FamilyList& out, const Reports& shards) {
+  using Status = DriverStatus;
+  out.gauge("journal_seq", "The newest durable row of the journal.");
+  of_each(out, shards, [](const Status& s) { return to_number(s.figures.durable); });
+  out.gauge("journal_lag_rows", "Rows decided and not yet durable.");
+  of_each(out, shards,
+          [](const Status& s) { return rows_between(s.figures.durable, s.figures.applied); });
+  out.gauge("projection_lag_rows", "Durable rows that the tables do not hold yet.");
+  of_each(out, shards,
+          [](const Status& s) { return rows_between(s.figures.projected, s.figures.durable); });
+  out.gauge("projection_lag_jobs", "Changed jobs that the tables do not hold yet.");
+  of_each(out, shards, [](const Status& s) { return s.figures.unprojected; });
+  out.gauge("projection_lag_seconds", "How far the tables are behind.");
+  for (const ShardReport& shard : shards) {
+    if (!shard.driver) continue;
+    const engine::Shard::Figures& figures = shard.driver->figures;
+    Labels labels;
+    if (shards.size() > 1) labels.emplace_back("shard", std::to_string(shard.shard));
+    const bool behind = figures.projected < figures.durable;
+    const Duration lag = behind ? shard.now - figures.projected_at : Duration{};
+    out.value(std::chrono::duration<double>(lag).count(), std::move(labels));
+  }
+  out.gauge("synced_seq", "The row up to which the tables would survive a power failure.");
+  of_each(out, shards, [](const Status& s) { return to_number(s.synced); });
+}
+
+void add_state(FamilyList& out, const Reports& shards) {
+  using Status = DriverStatus;
+  out.gauge("epoch", "The shard's term.");
+  of_each(out, shards, [](const Status& s) { return to_number(s.figures.epoch); });
+  out.gauge("draining", "1 while the server stops.");
+  of_each(out, shards, [](const Status& s) { return s.draining ? 1 : 0; });
+  out.gauge("journal_failing", "1 while the journal can't be written.");
+  of_each(out, shards, [](const Status& s) { return s.journal_failing ? 1 : 0; });
+  out.gauge("tables_failing", "1 while the tables can't be written.");
+  of_each(out, shards, [](const Status& s) { return s.tables_failing ? 1 : 0; });
+  out.gauge("wall_clock_ahead_seconds", "Wall clock less the shard's time.");
+  of_each(out, shards, [](const Status& s) {
+    return std::chrono::duration<double>(s.wall_ahead).count();
+  });
+}
+
+core::StateCounts sum_of_counts(const Reports& shards) {
+  core::StateCounts sum{};
+  for (const ShardReport& shard : shards) {
+    if (!shard.driver) continue;
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += shard.driver->figures.counts[i];
+  }
+  return sum;
 }
 
 void add_process(FamilyList& out, const Metrics::Sources& sources) {
@@ -149,9 +200,11 @@ void add_process(FamilyList& out, const Metrics::Sources& sources) {
 
 void add_snapshot(FamilyList& out, const Metrics::Sources& sources) {
   add_process(out, sources);
-  add_jobs(out, sources.statistics.totals(), sources.status.figures.counts);
+  add_jobs(out, sources.statistics.totals(), sum_of_counts(sources.shards));
   add_queues(out, sources.queues);
-  add_shard(out, sources.status, sources.now);
+  add_memory(out, sources.shards);
+  add_store(out, sources.shards);
+  add_state(out, sources.shards);
 }
 
 }  // namespace millrace::server

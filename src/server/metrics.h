@@ -10,9 +10,10 @@
 #include "base/time.h"
 #include "core/queue.h"
 #include "engine/observer.h"
-#include "engine/statistics.h"
+#include "engine/store_statistics.h"
 #include "http/observer.h"
 #include "server/driver.h"
+#include "server/shard_report.h"
 
 namespace millrace::server {
 
@@ -36,11 +37,10 @@ class Metrics final : public engine::DurableObserver, public DriverProbe, public
   struct Sources {
     std::string version;
     std::string commit;
-    const engine::Statistics& statistics;
-    DriverStatus status;
+    const engine::StoreStatistics& statistics;
+    std::vector<ShardReport> shards;
     std::vector<core::Queue> queues;
     Time started_at{};
-    Time now{};
   };
   std::string text(const Sources& sources) const;
 

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <iterator>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -33,14 +35,15 @@ api::Problem path_fault(std::string detail) {
 
 }  // namespace
 
-std::optional<engine::Answer> ShardQuestions::ask(engine::Request request, Duration patience) {
+std::optional<engine::Answer> ShardQuestions::ask(engine::Gateway& gateway,
+                                                  engine::Request request, Duration patience) {
   engine::Ticket ticket{};
   {
     const MutexLock lock(mutex_);
     ticket = engine::Ticket{++last_ticket_};
     open_.emplace(ticket, std::nullopt);
   }
-  gateway_.submit(std::move(request), *this, ticket);
+  gateway.submit(std::move(request), *this, ticket);
   const auto deadline = std::chrono::steady_clock::now() + patience;
   const MutexLock lock(mutex_);
   while (!open_.at(ticket) && answered_.wait_until(mutex_, deadline)) {
@@ -60,36 +63,56 @@ void ShardQuestions::deliver(std::span<engine::Delivery> deliveries) {
 }
 
 ServerOperations::ServerOperations(http::About about, Parts parts)
-    : about_(std::move(about)), parts_(std::move(parts)), questions_(parts_.driver) {}
+    : about_(std::move(about)), parts_(std::move(parts)) {}
 
 http::Readiness ServerOperations::readiness() const {
-  const DriverStatus status = parts_.driver.status();
   http::Readiness readiness;
-  readiness.draining = status.draining;
-  readiness.checks.push_back({"shard", !status.ended, status.ended.value_or("")});
-  readiness.checks.push_back({"journal", !status.journal_failing && !status.ended,
-                              status.journal_failing ? "can't be written" : ""});
+  const std::vector<ShardReport> shards = parts_.serving.shards();
+  const bool several = shards.size() > 1;
+  Duration ahead{};
+  for (const ShardReport& shard : shards) {
+    // One that another node leads is reached there.
+    const auto name = [&](const char* what) {
+      return several ? fmt::format("{} {}", what, shard.shard) : std::string(what);
+    };
+    if (!shard.driver) {
+      const bool led = !shard.leader_url.empty();
+      readiness.checks.push_back(
+          {name("shard"), led, led ? "led by " + shard.leader_url : "nobody leads it"});
+      continue;
+    }
+    const DriverStatus& status = *shard.driver;
+    readiness.draining |= status.draining;
+    readiness.checks.push_back(
+        {name("shard"), !status.ended && !status.in_doubt,
+         status.in_doubt ? "the lease could not be renewed" : status.ended.value_or("")});
+    readiness.checks.push_back({name("journal"), !status.journal_failing && !status.ended,
+                                status.journal_failing ? "can't be written" : ""});
+    readiness.checks.push_back({name("tables"), !status.tables_failing,
+                                status.tables_failing ? "can't be written" : ""});
+    if (status.wall_ahead > ahead || ahead == Duration{}) ahead = status.wall_ahead;
+  }
   readiness.checks.push_back(
-      {"tables", !status.tables_failing, status.tables_failing ? "can't be written" : ""});
-  readiness.checks.push_back(
-      {"clock", true, fmt::format("wall clock ahead by {} ms", status.wall_ahead.count())});
+      {"clock", true, fmt::format("wall clock ahead by {} ms", ahead.count())});
   return readiness;
 }
 
 std::string ServerOperations::metrics_text() {
+  // Of the shards that are led here: other nodes tell of theirs.
   std::vector<core::Queue> queues;
-  if (auto answer = questions_.ask(core::Command(core::GetQueues{}), kQueuesPatience)) {
+  for (const auto& gateway : parts_.serving.led()) {
+    auto answer = questions_.ask(*gateway, core::Command(core::GetQueues{}), kQueuesPatience);
+    if (!answer) continue;
     auto* const reply = std::get_if<core::Reply>(&*answer);
     auto* const found = reply == nullptr ? nullptr : std::get_if<core::QueueReply>(reply);
-    if (found != nullptr) queues = std::move(found->queues);
+    if (found != nullptr) std::ranges::move(found->queues, std::back_inserter(queues));
   }
   return parts_.metrics.text({.version = about_.version,
                               .commit = about_.commit,
-                              .statistics = parts_.statistics,
-                              .status = parts_.driver.status(),
+                              .statistics = parts_.serving.parts().statistics(),
+                              .shards = parts_.serving.shards(),
                               .queues = std::move(queues),
-                              .started_at = about_.started_at,
-                              .now = parts_.driver.now()});
+                              .started_at = about_.started_at});
 }
 
 api::Decoded<http::BackupDone> ServerOperations::backup(const std::string& path) {
@@ -100,15 +123,16 @@ api::Decoded<http::BackupDone> ServerOperations::backup(const std::string& path)
   if (fs::exists(path, error) && !fs::is_empty(path, error)) {
     return std::unexpected(path_fault("must not exist yet, or be an empty directory"));
   }
-  if (parts_.store.backup == nullptr) {
+  store::Backup* const copier = parts_.serving.parts().store(0).backup.get();
+  if (copier == nullptr) {
     return std::unexpected(api::make_problem(
         api::ProblemCode::kInvalidState,
         "back up the database with its own tools: the server copies only a data directory"));
   }
   const MutexLock lock(backup_mutex_);
-  const auto hold = parts_.driver.hold_trimming();
+  const auto hold = parts_.serving.hold_trimming();
   parts_.log.info("backup begins", {{"path", path}});
-  if (const Status status = parts_.store.backup->backup_to(path); !status) {
+  if (const Status status = copier->backup_to(path); !status) {
     parts_.log.error("backup failed", {{"path", path}, {"reason", status.error().message}});
     return std::unexpected(
         api::make_problem(api::ProblemCode::kStorageUnavailable, status.error().message));

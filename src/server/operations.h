@@ -10,26 +10,22 @@
 #include "base/log.h"
 #include "base/mutex.h"
 #include "engine/gateway.h"
-#include "engine/statistics.h"
 #include "http/operations.h"
-#include "server/driver.h"
 #include "server/metrics.h"
-#include "store/tables.h"
+#include "server/serving.h"
 
 namespace millrace::server {
 
-// Asks the shard from a thread that may block.
+// Asks shards from a thread that may block.
 class ShardQuestions final : public engine::ReplyPort {
  public:
-  explicit ShardQuestions(engine::Gateway& gateway) : gateway_(gateway) {}
-
   // None: no answer came in time. Any thread but the shard's.
-  std::optional<engine::Answer> ask(engine::Request request, Duration patience);
+  std::optional<engine::Answer> ask(engine::Gateway& gateway, engine::Request request,
+                                    Duration patience);
 
   void deliver(std::span<engine::Delivery> deliveries) override;
 
  private:
-  engine::Gateway& gateway_;
   Mutex mutex_;
   WaitCondition answered_;
   std::uint64_t last_ticket_ MILLRACE_GUARDED_BY(mutex_) = 0;
@@ -40,10 +36,8 @@ class ShardQuestions final : public engine::ReplyPort {
 class ServerOperations final : public http::Operations {
  public:
   struct Parts {
-    store::Store& store;
-    Driver& driver;
+    Serving& serving;
     const Metrics& metrics;
-    const engine::Statistics& statistics;
     Logger log;
   };
   ServerOperations(http::About about, Parts parts);

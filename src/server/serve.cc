@@ -10,16 +10,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
-#include <semaphore>
 #include <string>
 #include <thread>
 #include <utility>
 
 #include "base/random.h"
 #include "base/version.h"
-#include "engine/event_feed.h"
-#include "engine/reads.h"
-#include "engine/statistics.h"
 #include "http/server.h"
 #include "server/driver.h"
 #include "server/memory_gauge.h"
@@ -27,10 +23,8 @@
 #include "server/operations.h"
 #include "server/process.h"
 #include "server/request_log.h"
-#include "server/statistics_keeper.h"
+#include "server/serving.h"
 #include "server/system_time.h"
-#include "store/postgres/postgres_store.h"
-#include "store/sqlite/sqlite_store.h"
 
 namespace millrace::server {
 namespace {
@@ -41,8 +35,6 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr int kOk = 0;
 constexpr int kFailure = 1;
 constexpr int kInterrupted = 130;
-constexpr std::uint32_t kShard = 0;  // the one there is
-constexpr std::uint64_t kMostCacheBytes = std::uint64_t{64} << 20;
 // What comes after the drain (closing files) may take this much longer before it is cut off.
 constexpr auto kClosingTime = 500ms;
 
@@ -50,19 +42,6 @@ class WallClock final : public http::Clock {
  public:
   Time now() const override { return system_time().wall(); }
   http::Steady steady() const override { return SteadyClock::now(); }
-};
-
-// Hands each durable batch to everyone who wants to know, in this order.
-class DurableFanOut final : public engine::DurableObserver {
- public:
-  explicit DurableFanOut(std::array<engine::DurableObserver*, 3> observers)
-      : observers_(observers) {}
-  void durable(Seq seq, const core::EventBatch& batch) override {
-    for (engine::DurableObserver* const observer : observers_) observer->durable(seq, batch);
-  }
-
- private:
-  std::array<engine::DurableObserver*, 3> observers_;
 };
 
 std::string host_name() {
@@ -151,6 +130,16 @@ class ImpatientExit {
   std::thread thread_;
 };
 
+// Where other nodes reach this one: where it listens, or on this host by its name, if it listens
+// everywhere.
+std::string advertised_url(const Config& config, std::uint16_t port) {
+  if (!config.advertise.empty()) return config.advertise;
+  ListenAddress address = *parse_listen(config.listen);
+  address.port = port;
+  if (address.host == "0.0.0.0" || address.host == "::") address.host = host_name();
+  return "http://" + to_string(address);
+}
+
 // A running server; members in the order in which they need each other.
 class Server {
  public:
@@ -160,15 +149,15 @@ class Server {
   Status start() {
     log_.info("starting",
               {{"version", version()}, {"commit", build_commit()}, {"pid", ::getpid()}});
-    if (Status status = open_store(); !status) return status;
-    if (Status status = start_shard(); !status) return status;
-    return start_http();
+    if (Status status = start_serving(); !status) return status;
+    if (Status status = start_http(); !status) return status;
+    return begin();
   }
 
-  // Until a signal comes or the shard ends; the process's exit code.
+  // Until a signal comes or the store can't be served any more; the process's exit code.
   int run() {
     while (signals_.wait() != StopSignals::Woken::kSignal) {
-      if (driver_->status().ended) return stop_broken();
+      if (serving_->broken()) return stop_broken();
     }
     return stop();
   }
@@ -176,98 +165,58 @@ class Server {
  private:
   bool on_postgres() const { return !config_.postgres.empty(); }
 
-  Result<store::Store> open_sqlite() {
-    return store::open_sqlite_store(
-        {.directory = config_.data,
-         .clock = [] { return SteadyClock::now(); },
-         .log = log_,
-         .cache_bytes = std::min(kMostCacheBytes, memory_bytes(config_) / 16)});
-  }
-
-  Result<store::Store> open_postgres() {
-    // For the liveness stamp.
-    std::error_code error;
-    std::filesystem::create_directories(config_.data, error);
-    if (error) return failure(fmt::format("{}: {}", config_.data, error.message()));
-    auto node = store::PostgresNode::open({.url = config_.postgres,
-                                           .clock = [] { return SteadyClock::now(); },
-                                           .log = log_,
-                                           .allow_unsafe = config_.allow_unsafe_postgres,
-                                           .shards = 1});
-    if (!node) return std::unexpected(std::move(node.error()));
-    postgres_ = std::move(*node);
-    return postgres_->open_shard(kShard);
+  Status start_serving() {
+    const auto begin = SteadyClock::now();
+    ServingParts parts{.config = config_,
+                       .driver = driver_options(config_),
+                       .metrics = metrics_,
+                       .settled = [this] { signals_.ring(); },
+                       .log = log_};
+    auto serving =
+        on_postgres() ? serve_postgres(std::move(parts)) : serve_sqlite(std::move(parts));
+    if (!serving) return std::unexpected(std::move(serving.error()));
+    serving_ = std::move(*serving);
+    const auto took = std::chrono::duration_cast<Duration>(SteadyClock::now() - begin);
+    log_.info("store opened", {{"data", data()},
+                               {"store", serving_->store_id()},
+                               {"engine", serving_->engine_version()},
+                               {"jobs", jobs_in_memory()},
+                               {"recovery_ms", took.count()}});
+    return {};
   }
 
   // For the log.
-  std::string engine_version() const {
-    return on_postgres() ? "PostgreSQL " + postgres_->facts().version_text
-                         : fmt::format("SQLite {}", store::sqlite_version());
+  std::string data() const {
+    if (on_postgres()) return "postgres";
+    return std::filesystem::absolute(config_.data).lexically_normal().string();
   }
-
-  Status open_store() {
-    auto opened = on_postgres() ? open_postgres() : open_sqlite();
-    if (!opened) return std::unexpected(std::move(opened.error()));
-    store_ = std::move(*opened);
-    keeper_ = std::make_unique<StatisticsKeeper>(statistics_, store_, log_);
-    keeper_->restore();
-    const auto extent = store_.journal->extent();
-    if (!extent) return std::unexpected(extent.error());
-    feed_ = std::make_unique<engine::EventFeed>(*store_.journal, extent->newest);
-    fan_out_ = std::make_unique<DurableFanOut>(
-        std::array<engine::DurableObserver*, 3>{&statistics_, feed_.get(), &metrics_});
-    return {};
-  }
-
-  Status start_shard() {
-    const auto begin = SteadyClock::now();
-    auto started = Driver::start(driver_options(config_),
-                                 {.store = store_,
-                                  .time = system_time(),
-                                  .observer = *fan_out_,
-                                  .probe = metrics_,
-                                  .chores = [this](Time now) { keeper_->save_now_and_then(now); },
-                                  .on_settled =
-                                      [this] {
-                                        settled_.release();
-                                        signals_.ring();
-                                      },
-                                  .log = log_});
-    if (!started) return std::unexpected(std::move(started.error()));
-    driver_ = std::move(*started);
-    const auto took = std::chrono::duration_cast<Duration>(SteadyClock::now() - begin);
-    log_.info("store opened",
-              {{"data", std::filesystem::absolute(config_.data).lexically_normal().string()},
-               {"store", store_.id},
-               {"engine", engine_version()},
-               {"jobs", driver_->status().figures.jobs_in_memory},
-               {"recovery_ms", took.count()}});
-    return {};
+  std::size_t jobs_in_memory() const {
+    std::size_t jobs = 0;
+    for (const ShardReport& shard : serving_->shards()) {
+      if (shard.driver) jobs += shard.driver->figures.jobs_in_memory;
+    }
+    return jobs;
   }
 
   Status start_http() {
     auto tokens = http::TokenBook::make(config_.tokens);
     if (!tokens) return std::unexpected(std::move(tokens.error()));
     tokens_ = std::make_unique<http::TokenBook>(std::move(*tokens));
-    reads_ = std::make_unique<engine::Reads>(*store_.tables);
     operations_ = std::make_unique<ServerOperations>(
         http::About{.version = std::string(version()),
                     .commit = std::string(build_commit()),
                     .store = on_postgres() ? "postgres" : "sqlite",
                     .node = host_name(),
-                    .shards = 1,
+                    .shards = serving_->parts().shards(),
                     .started_at = system_time().wall()},
-        ServerOperations::Parts{.store = store_,
-                                .driver = *driver_,
-                                .metrics = metrics_,
-                                .statistics = statistics_,
-                                .log = log_});
+        ServerOperations::Parts{.serving = *serving_, .metrics = metrics_, .log = log_});
     request_log_ = std::make_unique<RequestLog>(metrics_, log_);
+    ShardParts& parts = serving_->parts();
     http_ = std::make_unique<http::HttpServer>(http_options(config_),
-                                               http::ServerParts{.gateway = *driver_,
-                                                                 .reads = *reads_,
-                                                                 .feed = *feed_,
-                                                                 .statistics = statistics_,
+                                               http::ServerParts{.gateway = serving_->gateway(),
+                                                                 .reads = parts.reads(),
+                                                                 .feed = parts.feed(),
+                                                                 .statistics = parts.statistics(),
                                                                  .tokens = *tokens_,
                                                                  .operations = *operations_,
                                                                  .observer = *request_log_,
@@ -277,29 +226,34 @@ class Server {
     if (config_.tokens.empty()) {
       log_.warn("no tokens are configured: whoever is on this machine may use the server");
     }
+    return {};
+  }
+
+  Status begin() {
+    if (Status begun = serving_->begin(advertised_url(config_, http_->port())); !begun) {
+      return begun;
+    }
     ListenAddress address = *parse_listen(config_.listen);
     address.port = http_->port();
     log_.info("listening", {{"url", "http://" + to_string(address)}});
     return {};
   }
 
-  // All that was taken is answered, committed and projected, within the time there is for it.
+  // All that was taken is answered, committed and projected, or another node's, within the time
+  // there is for it.
   int stop() {
     const auto deadline = SteadyClock::now() + config_.drain;
     log_.info("stopping", {{"drain", format_duration(config_.drain)}});
     const ImpatientExit impatient(signals_, deadline + kClosingTime);
     http_->drain();
-    driver_->drain();
-    const bool drained = settled_.try_acquire_until(deadline);
+    const bool drained = serving_->drain(deadline);
     const auto left = std::chrono::duration_cast<Duration>(deadline - SteadyClock::now());
     http_->close(std::max(left, Duration{0}));
-    driver_->stop();
-    keeper_->save();
-    const DriverStatus status = driver_->status();
+    const bool broken = serving_->broken();
+    serving_->stop();
     http_.reset();
-    driver_.reset();
-    store_ = {};
-    if (status.ended) return kFailure;
+    serving_.reset();
+    if (broken) return kFailure;
     log_.info("stopped", {{"drained", drained}});
     return kOk;
   }
@@ -309,7 +263,7 @@ class Server {
   int stop_broken() {
     http_->drain();
     http_->close(kClosingTime);
-    driver_->stop();
+    serving_->stop();
     log_.error("stopped: start the server again; it checks its journal before it serves");
     return kFailure;
   }
@@ -318,18 +272,10 @@ class Server {
   StopSignals& signals_;
   const Logger log_;
   WallClock clock_;
-  std::counting_semaphore<> settled_{0};
 
-  engine::Statistics statistics_;
   Metrics metrics_;
-  std::unique_ptr<store::PostgresNode> postgres_;  // null on SQLite
-  store::Store store_;
-  std::unique_ptr<StatisticsKeeper> keeper_;
-  std::unique_ptr<engine::EventFeed> feed_;
-  std::unique_ptr<DurableFanOut> fan_out_;
-  std::unique_ptr<Driver> driver_;
+  std::unique_ptr<Serving> serving_;
   std::unique_ptr<http::TokenBook> tokens_;
-  std::unique_ptr<engine::Reads> reads_;
   std::unique_ptr<ServerOperations> operations_;
   std::unique_ptr<RequestLog> request_log_;
   std::unique_ptr<http::HttpServer> http_;

@@ -17,20 +17,10 @@
 #include "server/driver.h"
 #include "server/metrics.h"
 #include "server/shard_parts.h"
+#include "server/shard_report.h"
 #include "store/registry.h"
 
 namespace millrace::server {
-
-// A shard as this process knows it.
-struct ShardReport {
-  enum class Role : std::uint8_t { kNone, kFollows, kLeads };
-  std::uint32_t shard = 0;
-  Role role{};
-  std::string leader_url;  // of another node that leads it; empty: none
-  Seq followed{};          // how far it has been read, where it is followed
-  std::optional<DriverStatus> driver;  // where it is led
-  Time now{};                          // the shard's
-};
 
 class Serving {
  public:
@@ -41,6 +31,8 @@ class Serving {
   virtual engine::Gateway& gateway() = 0;
   virtual ShardParts& parts() = 0;
   virtual std::vector<ShardReport> shards() const = 0;
+  // Of the shards that are led here.
+  virtual std::vector<std::shared_ptr<engine::Gateway>> led() const = 0;
   virtual const std::string& store_id() const = 0;
   virtual std::string engine_version() const = 0;  // for the log
   // For node-to-node calls; null: there are no other nodes.

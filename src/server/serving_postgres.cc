@@ -101,6 +101,13 @@ class PostgresServing final : public Serving {
     }
     return reports;
   }
+  std::vector<std::shared_ptr<engine::Gateway>> led() const override {
+    std::vector<std::shared_ptr<engine::Gateway>> led;
+    for (const auto& host : hosts_) {
+      if (auto gateway = host->led()) led.push_back(std::move(gateway));
+    }
+    return led;
+  }
   std::optional<store::ClusterView> cluster() const override {
     return node_->view();
   }

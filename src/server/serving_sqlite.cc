@@ -54,6 +54,7 @@ class SqliteServing final : public Serving {
              .driver = driver_->status(),
              .now = driver_->now()}};
   }
+  std::vector<std::shared_ptr<engine::Gateway>> led() const override { return {driver_}; }
   const std::string& store_id() const override { return store_id_; }
   std::string engine_version() const override {
     return fmt::format("SQLite {}", store::sqlite_version());
@@ -86,7 +87,7 @@ class SqliteServing final : public Serving {
   const std::string store_id_;
   ShardParts parts_;
   std::counting_semaphore<> settled_{0};
-  std::unique_ptr<Driver> driver_;
+  std::shared_ptr<Driver> driver_;
 };
 
 }  // namespace
