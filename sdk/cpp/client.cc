@@ -311,6 +311,26 @@ Result<Queue> Client::resume(std::string_view name) {
               read_queue);
 }
 
+Result<Cluster> Client::cluster() {
+  return then(call({.path = "/v1/admin/nodes", .timeout = options_.timeout}), read_cluster);
+}
+
+Result<Cluster> Client::drain_node(std::string_view id) {
+  return then(call({.method = "POST",
+                    .path = fmt::format("/v1/admin/nodes/{}/drain", url_encode(id)),
+                    .timeout = options_.timeout,
+                    .repeatable = true}),
+              read_cluster);
+}
+
+Result<Cluster> Client::undrain_node(std::string_view id) {
+  return then(call({.method = "POST",
+                    .path = fmt::format("/v1/admin/nodes/{}/undrain", url_encode(id)),
+                    .timeout = options_.timeout,
+                    .repeatable = true}),
+              read_cluster);
+}
+
 Result<ServerInfo> Client::server_info() {
   return then(call({.path = "/v1/meta", .timeout = options_.timeout}), read_server_info);
 }

@@ -226,6 +226,30 @@ bool read_members(JsonValue value, Readiness::Check& check) {
   });
 }
 
+bool read_members(JsonValue value, Node& node) {
+  return each_member(value, [&node](std::string_view name, JsonValue content) {
+    if (name == "id") read(content, node.id);
+    if (name == "name") read(content, node.name);
+    if (name == "url") read(content, node.url);
+    if (name == "version") read(content, node.version);
+    if (name == "started_at") read(content, node.started_at);
+    if (name == "live") read(content, node.live);
+    if (name == "draining") read(content, node.draining);
+    if (name == "self") read(content, node.self);
+  });
+}
+
+bool read_members(JsonValue value, Shard& shard) {
+  return each_member(value, [&shard](std::string_view name, JsonValue content) {
+    if (name == "shard") read(content, shard.shard);
+    if (name == "leader") read(content, shard.leader);
+    if (name == "epoch") read(content, shard.epoch);
+    if (name == "projected_seq") read(content, shard.projected_seq);
+    if (name == "seq") read(content, shard.seq);
+    if (name == "projection_lag_ms") read(content, shard.projection_lag_ms);
+  });
+}
+
 bool read_members(JsonValue value, WorkerCommand& command) {
   return each_member(value, [&command](std::string_view name, JsonValue content) {
     if (name == "type") read(content, command.type);
@@ -313,6 +337,19 @@ Result<ServerInfo> read_server_info(std::string_view json) {
     return std::unexpected(bad_answer("a description of a server"));
   }
   return info;
+}
+
+Result<Cluster> read_cluster(std::string_view json) {
+  Cluster cluster;
+  cluster.json = json;
+  const bool is_object = with_document(json, [&cluster](JsonValue root) {
+    return each_member(root, [&cluster](std::string_view name, JsonValue content) {
+      if (name == "nodes") read_all(content, cluster.nodes);
+      if (name == "shards") read_all(content, cluster.shards);
+    });
+  });
+  if (!is_object || cluster.nodes.empty()) return std::unexpected(bad_answer("the nodes"));
+  return cluster;
 }
 
 Result<Readiness> read_readiness(std::string_view json) {

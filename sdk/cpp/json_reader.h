@@ -15,6 +15,7 @@ Result<Batch> read_batch(std::string_view json);
 Result<Page<LogLine>> read_logs(std::string_view json);
 Result<Queue> read_queue(std::string_view json);
 Result<Page<Queue>> read_queues(std::string_view json);
+Result<Cluster> read_cluster(std::string_view json);
 Result<ServerInfo> read_server_info(std::string_view json);
 Result<Readiness> read_readiness(std::string_view json);
 Result<PollAnswer> read_poll_answer(std::string_view json);

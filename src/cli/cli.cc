@@ -83,7 +83,9 @@ void add_client_commands(CLI::App& app, Session& session) {
   add_top(app, session);
   add_health(app, session);
   add_bench(app, session);
-  add_admin_backup(group(app, "admin", "Back up and verify a store"), session);
+  CLI::App& admin = group(app, "admin", "Nodes; back up and verify a store");
+  add_admin_backup(admin, session);
+  add_admin_nodes(admin, session);
   add_completion(app, session);
   add_version(app, session);
 }

@@ -38,5 +38,6 @@ void add_queue_purge(CLI::App& queue, Session& session);
 
 // On `admin`, beside the server's own.
 void add_admin_backup(CLI::App& admin, Session& session);
+void add_admin_nodes(CLI::App& admin, Session& session);
 
 }  // namespace millrace::cli

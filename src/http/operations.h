@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "api/node.h"
 #include "api/problem.h"
 #include "base/time.h"
 
@@ -42,9 +43,12 @@ class Operations {
   // Any thread; does not block.
   virtual const About& about() const = 0;
   virtual Readiness readiness() const = 0;
+  virtual api::Cluster cluster() const = 0;
 
   // Any thread; these block, so they are called on the pool for reads.
   virtual std::string metrics_text() = 0;  // in Prometheus's text format
+  // Of a node by its id; the answer is how all stand then.
+  virtual api::Decoded<api::Cluster> set_draining(const std::string& node, bool draining) = 0;
   // Whole and synced on return. A problem's detail is shown to the caller, who has the scope admin.
   virtual api::Decoded<BackupDone> backup(const std::string& path) = 0;
 };

@@ -212,7 +212,7 @@ void add_token_new(CLI::App& app, int& exit_code) {
 }
 
 void add_admin_verify(CLI::App& app, int& exit_code) {
-  CLI::App& admin = group(app, "admin", "Back up and verify a store");
+  CLI::App& admin = group(app, "admin", "Nodes; back up and verify a store");
   CLI::App& command =
       *admin.add_subcommand("verify", "Check every row of a store that no server is using");
   const auto directory = std::make_shared<std::string>();
@@ -230,7 +230,7 @@ void add_admin_verify(CLI::App& app, int& exit_code) {
 }
 
 void add_admin_migrate(CLI::App& app, int& exit_code) {
-  CLI::App& admin = group(app, "admin", "Back up and verify a store");
+  CLI::App& admin = group(app, "admin", "Nodes; back up and verify a store");
   CLI::App& migrate = group(admin, "migrate", "The schema of a PostgreSQL database");
   const auto add = [&](const std::string& name, const std::string& description, Migrate what) {
     CLI::App& command = *migrate.add_subcommand(name, description);

@@ -97,6 +97,71 @@ http::Readiness ServerOperations::readiness() const {
   return readiness;
 }
 
+api::Cluster ServerOperations::cluster() const {
+  api::Cluster cluster;
+  const auto view = parts_.serving.cluster();
+  const std::vector<ShardReport> reports = parts_.serving.shards();
+  if (!view) {
+    // Alone: it leads all there is.
+    cluster.nodes.push_back({.id = "local",
+                             .name = about_.node,
+                             .url = {},
+                             .version = about_.version,
+                             .started_at = about_.started_at,
+                             .live = true,
+                             .draining = reports.front().driver->draining,
+                             .self = true});
+  } else {
+    for (const store::NodeView& node : view->nodes) {
+      cluster.nodes.push_back({.id = store::to_string(node.facts.id),
+                               .name = node.facts.name,
+                               .url = node.facts.url,
+                               .version = node.facts.version,
+                               .started_at = node.started_at,
+                               .live = node.left > Duration{},
+                               .draining = node.draining,
+                               .self = node.facts.id == parts_.serving.self()});
+    }
+  }
+  for (const ShardReport& report : reports) {
+    api::ShardInfo shard{.shard = report.shard};
+    if (view && report.shard < view->shards.size()) {
+      const store::ShardView& seen = view->shards[report.shard];
+      if (seen.leader != store::kNobody) shard.leader = store::to_string(seen.leader);
+      shard.epoch = to_number(seen.epoch);
+      shard.projected_seq = to_number(seen.projected);
+    }
+    if (report.role == ShardReport::Role::kFollows) shard.seq = to_number(report.followed);
+    if (report.driver) {
+      const engine::Shard::Figures& figures = report.driver->figures;
+      if (!view) shard.leader = "local";
+      shard.epoch = to_number(figures.epoch);
+      shard.projected_seq = to_number(figures.projected);
+      shard.seq = to_number(figures.durable);
+      const bool behind = figures.projected < figures.durable;
+      shard.projection_lag_ms = behind ? (report.now - figures.projected_at).count() : 0;
+    }
+    cluster.shards.push_back(std::move(shard));
+  }
+  return cluster;
+}
+
+api::Decoded<api::Cluster> ServerOperations::set_draining(const std::string& node, bool draining) {
+  const auto id = store::parse_node_id(node);
+  const auto set = id ? parts_.serving.set_draining(*id, draining) : Result<bool>(false);
+  if (!set) {
+    return std::unexpected(
+        api::make_problem(api::ProblemCode::kStorageUnavailable, set.error().message));
+  }
+  if (!*set) {
+    return std::unexpected(
+        api::make_problem(api::ProblemCode::kNotFound, "there is no node of this id"));
+  }
+  parts_.log.info(draining ? "a node is to drain" : "a node is to take part again",
+                  {{"node", node}});
+  return cluster();
+}
+
 std::string ServerOperations::metrics_text() {
   // Of the shards that are led here: other nodes tell of theirs.
   std::vector<core::Queue> queues;

@@ -40,6 +40,9 @@ class Serving {
   virtual std::string peer_secret() const { return {}; }
   // The nodes as they were last seen; none: this one is alone by its nature.
   virtual std::optional<store::ClusterView> cluster() const { return std::nullopt; }
+  // This process among them.
+  virtual store::NodeId self() const { return store::kNobody; }
+  // False: there is no such node.
   virtual Result<bool> set_draining(store::NodeId, bool) { return false; }
   // Keeps the journals from being trimmed until the result goes.
   virtual std::shared_ptr<void> hold_trimming() = 0;

@@ -111,6 +111,7 @@ class PostgresServing final : public Serving {
   std::optional<store::ClusterView> cluster() const override {
     return node_->view();
   }
+  store::NodeId self() const override { return self_; }
   Result<bool> set_draining(store::NodeId node, bool draining) override {
     auto done = registry_->set_draining(node, draining);
     node_->look();

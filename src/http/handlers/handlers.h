@@ -56,6 +56,8 @@ Task<void> metrics(Call& call);
 Task<void> get_meta(Call& call);
 Task<void> get_openapi(Call& call);
 Task<void> backup(Call& call);
+Task<void> list_nodes(Call& call);
+Task<void> drain_node(Call& call);
 Task<void> list_tokens(Call& call);
 
 }  // namespace millrace::http

@@ -111,6 +111,27 @@ Task<void> backup(Call& call) {
   api::encode_backup_done(json, wanted->path, done->bytes);
 }
 
+Task<void> list_nodes(Call& call) {
+  if (!accepted(call, api::decode_no_query(call.query()))) co_return;
+  api::JsonWriter json(call.response.body);
+  encode(json, call.services.operations.cluster());
+}
+
+// Both ways: the route says which.
+Task<void> drain_node(Call& call) {
+  if (!accepted(call, api::decode_no_query(call.query()))) co_return;
+  if (!accepted(call, api::decode_nothing(call.body, call.services.limits))) co_return;
+  const bool draining = call.route_id() == api::RouteId::kDrainNode;
+  auto set = [&] {
+    return call.services.operations.set_draining(call.parameter(), draining);
+  };
+  auto result = co_await call.blocking(set);
+  const auto cluster = accepted(call, std::move(result));
+  if (!cluster) co_return;
+  api::JsonWriter json(call.response.body);
+  encode(json, *cluster);
+}
+
 Task<void> list_tokens(Call& call) {
   const auto page = accepted(call, api::decode_page_query(call.query()));
   if (!page) co_return;

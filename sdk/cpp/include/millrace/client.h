@@ -16,6 +16,7 @@
 #include "millrace/error.h"
 #include "millrace/job.h"
 #include "millrace/lease.h"
+#include "millrace/node.h"
 #include "millrace/queue.h"
 #include "millrace/transport.h"
 
@@ -72,6 +73,12 @@ class Client {
   Result<Queue> patch_queue(std::string_view name, std::string_view settings);
   Result<Queue> pause(std::string_view name, std::string_view reason = {});
   Result<Queue> resume(std::string_view name);
+
+  // The nodes and who leads which shard.
+  Result<Cluster> cluster();
+  // Whether a node is to give up what it leads. The answer is how all stand then.
+  Result<Cluster> drain_node(std::string_view id);
+  Result<Cluster> undrain_node(std::string_view id);
 
   Result<ServerInfo> server_info();
   // A server that answers that it is not ready is no error.
