@@ -21,7 +21,7 @@
 #include "base/check.h"
 #include "engine/event_feed.h"
 #include "engine/shard.h"
-#include "engine/statistics.h"
+#include "engine/store_statistics.h"
 #include "http/io_thread.h"
 #include "store/memory/memory_store.h"
 
@@ -62,6 +62,7 @@ class HttpWorld final : engine::Gateway,
             *this,  readers(),       kDecodeLimits, kHeadLimits, core::kDefaultIdempotencyWindow,
             {},     options.draining},
         io_(services_, *this, *this, gate_, {}, 1) {
+    statistics_.led(0);
     auto shard = engine::Shard::recover({}, store_, now_, {}, *this);
     MILLRACE_CHECK(shard.has_value());
     shard_ = std::move(*shard);
@@ -205,8 +206,8 @@ class HttpWorld final : engine::Gateway,
   }
 
   void durable(Seq seq, const core::EventBatch& batch) override {
-    feed_.durable(seq, batch);
-    statistics_.durable(seq, batch);
+    feed_.observer(0).durable(seq, batch);
+    statistics_.of(0).durable(seq, batch);
   }
 
   Time now() const override { return now_; }
@@ -229,7 +230,7 @@ class HttpWorld final : engine::Gateway,
   std::unique_ptr<engine::Shard> shard_;
   engine::Reads reads_;
   engine::EventFeed feed_;
-  engine::Statistics statistics_;
+  engine::StoreStatistics statistics_{{store_.tables.get()}};
   http::TokenBook tokens_;
   http::About about_{"1.2.3", "abc", "memory", "here", 1, time_from_ms(kWorldStartMs)};
   http::ConnectionGate gate_{1'000, 1'000};

@@ -332,7 +332,7 @@ engine::Request Clients::read(Dice& dice) {
     case 1:
       return engine::AwaitProjection{};
     case 2:
-      return engine::AwaitEvents{Seq{dice.below(1'000)}, some_wait(dice)};
+      return engine::AwaitEvents{{Seq{dice.below(1'000)}}, some_wait(dice)};
     default:
       return core::Command(core::GetJob{some_id(dice)});
   }

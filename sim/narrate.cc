@@ -168,6 +168,7 @@ std::string narrate(const engine::Request& request) {
           [](const engine::WatchJob& watch) {
             return fmt::format("watch {} for {} ms", job(watch.id), watch.wait.count());
           },
+          [](const engine::FindJob& find) { return fmt::format("find {}", job(find.id)); },
           [](const engine::AwaitProjection&) { return std::string("wait for the tables"); },
           [](const engine::AwaitEvents&) { return std::string("wait for events"); },
           [](const engine::ListWorkers&) { return std::string("list workers"); },

@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 #include "engine/event_feed.h"
-#include "engine/statistics.h"
+#include "engine/store_statistics.h"
 #include "http/io_thread.h"
 #include "store/memory/memory_store.h"
 
@@ -47,7 +47,7 @@ class SessionWorld final : engine::Gateway, http::Clock, http::Operations, http:
   store::Store store_ = store::make_memory_store();
   engine::Reads reads_{*store_.tables};
   engine::EventFeed feed_{*store_.journal, Seq{}};
-  engine::Statistics statistics_;
+  engine::StoreStatistics statistics_{{store_.tables.get()}};
   http::TokenBook tokens_;
   http::About about_;
   http::ReaderPool readers_{1};

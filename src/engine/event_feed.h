@@ -1,10 +1,11 @@
-// The event log as outsiders read it: the journal's rows from a position on, each core event
-// flattened to one fact per job.
+// The event log as outsiders read it: the rows of all shards' journals from a position on, each core
+// event flattened to one fact per job. In order within a shard, by time between shards.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 #include "core/event.h"
 #include "core/reply.h"
 #include "engine/observer.h"
+#include "engine/split.h"
 #include "store/journal.h"
 
 namespace millrace::engine {
@@ -54,26 +56,45 @@ struct FeedPage {
   std::string message;
   std::vector<FeedEvent> events;  // oldest first
   std::string next;               // the position after the page, also when it is empty; never empty
-  // Every row up to here has been read: what AwaitEvents waits after, once the page is at the end.
-  Seq reached{};
+  // By shard: every row up to here has been read: what AwaitEvents waits after, once the page is at
+  // the end.
+  std::vector<Seq> reached;
   bool at_end = false;
 };
 
-// Thread-safe. Shows durable rows only: durable() is fed by the shard's observer.
-class EventFeed : public DurableObserver {
+// Thread-safe. Shows durable rows only. Of a shard that this node leads those are the ones that its
+// observer has told of. Of another's they are the rows that can be read: what its leader has
+// committed. (PostgreSQL shows a row once its commit has been waited for at the synchronous standby.
+// After a wait that was cut off, or a crash in it, a row may be seen that only the primary has; if
+// that one is lost then, so is the row, and another event may stand at a position that was shown.)
+class EventFeed {
  public:
-  EventFeed(store::Journal& journal, Seq durable)
-      : journal_(journal), durable_(to_number(durable)) {}
+  // By shard; they outlive it. None is led.
+  explicit EventFeed(std::vector<store::Journal*> journals);
+  // Of one shard, which this node leads.
+  EventFeed(store::Journal& journal, Seq durable);
 
-  void durable(Seq seq, const core::EventBatch& batch) override;
+  // This node leads the shard from now on, and its rows are durable up to here; observer(shard) is
+  // told of the others.
+  void led(ShardNumber shard, Seq durable);
+  // It does no more; no call of its observer comes after this.
+  void not_led(ShardNumber shard);
+  DurableObserver& observer(ShardNumber shard) { return *shards_[shard]; }
 
   // Blocks for the read, so not for an I/O thread. Stops after a bounded amount of rows, whatever
   // the filters.
   FeedPage read(const FeedQuery& query) const;
 
  private:
-  store::Journal& journal_;
-  std::atomic<std::uint64_t> durable_;
+  struct Shard final : DurableObserver {
+    explicit Shard(store::Journal& of_shard) : journal(of_shard) {}
+    void durable(Seq seq, const core::EventBatch& batch) override;
+
+    store::Journal& journal;
+    std::atomic<std::uint64_t> last;  // the row to be shown last
+  };
+
+  std::vector<std::unique_ptr<Shard>> shards_;
 };
 
 // The life of one job from its own records: complete however old it is. Oldest first; positions are

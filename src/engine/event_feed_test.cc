@@ -15,7 +15,7 @@ struct MemoryWorld : World {
 
   void durable(Seq seq, const core::EventBatch& batch) override {
     World::durable(seq, batch);
-    feed.durable(seq, batch);
+    feed.observer(0).durable(seq, batch);
   }
   FeedPage read(const std::string& after = "", std::uint32_t limit = 50) {
     FeedQuery query;
@@ -108,7 +108,7 @@ TEST(EventFeed, FiltersByTypeQueueAndWhatTheAskerMaySee) {
   const FeedPage page = world.feed.read(query);
   EXPECT_TRUE(page.events.empty());
   EXPECT_TRUE(page.at_end);
-  EXPECT_EQ(page.reached, world.shard().figures().durable);
+  EXPECT_EQ(page.reached, std::vector{world.shard().figures().durable});
 }
 
 TEST(EventFeed, SaysWhenAPositionIsGoneOrIsNone) {

@@ -151,7 +151,7 @@ class FeedOfAFailingJournal : public ::testing::Test, protected FailingStore {
     rows_.push_back(store::make_row(
         rows_.size() + 1, rows_.empty() ? store::Checksum{} : rows_.back().checksum, body));
     MILLRACE_CHECK(journal->append(rows_.back()).outcome == store::AppendOutcome::kDurable);
-    feed_.durable(rows_.back().seq, {});
+    feed_.observer(0).durable(rows_.back().seq, {});
   }
   FeedPage read(const std::string& after = {}, std::uint32_t limit = 100'000) {
     FeedQuery query;

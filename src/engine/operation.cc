@@ -93,8 +93,9 @@ class Everywhere final : public Operation {
 
  private:
   void start() override MILLRACE_REQUIRES(mutex_) {
-    missing_ = shards();
-    for (ShardNumber shard = 0; shard < shards(); ++shard) ask(shard, request_);
+    std::vector<Part> parts = divide(request_, shards()).parts;
+    missing_ = parts.size();
+    for (Part& part : parts) ask(part.shard, std::move(part.request));
   }
   void answered(std::size_t, Answer answer) override MILLRACE_REQUIRES(mutex_) {
     --missing_;

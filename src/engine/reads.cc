@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "base/check.h"
 
 namespace millrace::engine {
 namespace {
@@ -36,48 +38,195 @@ void merge_marks(std::vector<core::Mark>& marks, std::vector<core::Mark> older) 
   marks = std::move(older);
 }
 
+// One shard's jobs on their way into a list.
+class JobStream {
+ public:
+  JobStream(store::Tables& tables, std::uint64_t below) : tables_(tables), below_(below) {}
+
+  bool has_jobs() const { return next_ < jobs_.size(); }
+  const core::Job& head() const { return jobs_[next_]; }
+  core::Job take() { return std::move(jobs_[next_++]); }
+  // Nothing is at hand, and more may be in the tables.
+  bool must_read() const { return !has_jobs() && below_ != JobCursor::kEnded; }
+  bool out_of_time() const { return out_of_time_; }
+  // The jobs still to come.
+  std::uint64_t below() const { return has_jobs() ? head().ord + 1 : below_; }
+
+  Status read(const JobQuery& query, std::uint32_t limit, std::chrono::milliseconds budget) {
+    Result<store::JobPage> page = tables_.list(
+        {query.filter, after_ord(below_), limit, query.columns, budget});
+    if (!page) return std::unexpected(std::move(page.error()));
+    jobs_ = std::move(page->jobs);
+    next_ = 0;
+    below_ = page->next_after_ord.value_or(JobCursor::kEnded);
+    out_of_time_ = page->next_after_ord && jobs_.size() < limit;
+    return {};
+  }
+
+  static std::optional<std::uint64_t> after_ord(std::uint64_t below) {
+    return below == JobCursor::kFromNewest ? std::nullopt : std::optional(below);
+  }
+
+ private:
+  store::Tables& tables_;
+  std::uint64_t below_;  // what is to be read
+  std::vector<core::Job> jobs_;
+  std::size_t next_ = 0;
+  bool out_of_time_ = false;
+};
+
+std::optional<JobCursor> unless_ended(JobCursor cursor) {
+  const auto ended = [](std::uint64_t below) { return below == JobCursor::kEnded; };
+  if (std::ranges::all_of(cursor.below, ended)) return std::nullopt;
+  return cursor;
+}
+
 }  // namespace
 
-Result<JobPage> Reads::list(const JobQuery& query) const { return tables_.list(query); }
+JobCursor Reads::begun(const JobCursor& after) const {
+  if (after.below.empty()) return {std::vector(tables_.size(), JobCursor::kFromNewest)};
+  MILLRACE_CHECK(after.below.size() == tables_.size());
+  return after;
+}
 
-Result<IdPage> Reads::select_ids(const JobFilter& filter, std::optional<std::uint64_t> after_ord,
+Result<JobPage> Reads::list(const JobQuery& query) const {
+  // Each shard reads its share of the page, and again where more of it turn out to be its own. One
+  // that was too slow for its share of the time reads no more, and ends the page once its next job
+  // would have to be known: so all of them together take no longer than the budget, about.
+  const auto share = static_cast<std::uint32_t>((query.limit + tables_.size() - 1) / tables_.size());
+  const auto budget = query.budget / static_cast<std::int64_t>(tables_.size());
+  const JobCursor begin = begun(query.after);
+  std::vector<JobStream> streams;
+  for (ShardNumber shard = 0; shard < shards(); ++shard) {
+    streams.emplace_back(*tables_[shard], begin.below[shard]);
+  }
+
+  JobPage page;
+  while (page.jobs.size() < query.limit) {
+    const auto left = query.limit - static_cast<std::uint32_t>(page.jobs.size());
+    for (JobStream& stream : streams) {
+      if (!stream.must_read() || stream.out_of_time()) continue;
+      const Status read = stream.read(query, std::min(share, left), budget);
+      if (!read) return std::unexpected(read.error());
+    }
+    if (std::ranges::any_of(streams, &JobStream::must_read)) break;
+    JobStream* newest = nullptr;
+    for (JobStream& stream : streams) {
+      if (!stream.has_jobs()) continue;
+      const bool newer =
+          newest == nullptr || stream.head().created_at > newest->head().created_at;
+      if (newer) newest = &stream;
+    }
+    if (newest == nullptr) break;
+    page.jobs.push_back(newest->take());
+  }
+  JobCursor next;
+  for (const JobStream& stream : streams) next.below.push_back(stream.below());
+  page.next = unless_ended(std::move(next));
+  return page;
+}
+
+Result<IdPage> Reads::select_ids(const JobFilter& filter, const JobCursor& after,
                                  std::uint32_t limit, std::chrono::milliseconds budget) const {
-  return tables_.select_ids(filter, after_ord, limit, budget);
+  JobCursor cursor = begun(after);
+  IdPage page;
+  for (ShardNumber shard = 0; shard < shards() && page.ids.size() < limit; ++shard) {
+    std::uint64_t& below = cursor.below[shard];
+    if (below == JobCursor::kEnded) continue;
+    auto found = tables_[shard]->select_ids(filter, JobStream::after_ord(below),
+                                            limit - static_cast<std::uint32_t>(page.ids.size()),
+                                            budget / static_cast<std::int64_t>(tables_.size()));
+    if (!found) return std::unexpected(std::move(found.error()));
+    std::ranges::move(found->ids, std::back_inserter(page.ids));
+    below = found->next_after_ord.value_or(JobCursor::kEnded);
+    if (below != JobCursor::kEnded) break;
+  }
+  page.next = unless_ended(std::move(cursor));
+  return page;
 }
 
 Result<std::uint64_t> Reads::count(const JobFilter& filter, std::uint64_t limit,
                                    std::chrono::milliseconds budget) const {
-  return tables_.count(filter, limit, budget);
+  std::uint64_t found = 0;
+  for (store::Tables* const tables : tables_) {
+    const auto more = tables->count(filter, limit - found,
+                                    budget / static_cast<std::int64_t>(tables_.size()));
+    if (!more) return more;
+    found += *more;
+  }
+  return found;
+}
+
+Status Reads::fetch_into(ShardNumber shard, const std::vector<JobId>& ids, Jobs& found) const {
+  if (ids.empty()) return {};
+  Result<Jobs> more = tables_[shard]->fetch(ids);
+  if (!more) return std::unexpected(std::move(more.error()));
+  std::ranges::move(*more, std::back_inserter(found));
+  return {};
+}
+
+Status Reads::fetch_foreign(std::vector<JobId> ids, Jobs& found) const {
+  for (ShardNumber shard = 0; shard < shards() && !ids.empty(); ++shard) {
+    std::vector<JobId> wanted;
+    const auto is_foreign = [&](const JobId& id) { return shard_of(id, shards()) != shard; };
+    std::ranges::copy_if(ids, std::back_inserter(wanted), is_foreign);
+    const std::size_t before = found.size();
+    if (Status done = fetch_into(shard, wanted, found); !done) return done;
+    absl::flat_hash_set<JobId> there;
+    for (std::size_t i = before; i < found.size(); ++i) there.insert(found[i].id);
+    std::erase_if(ids, [&](const JobId& id) { return there.contains(id); });
+  }
+  return {};
 }
 
 Result<std::vector<core::Job>> Reads::fetch(const std::vector<JobId>& ids) const {
-  return tables_.fetch(ids);
+  if (tables_.size() == 1) return tables_.front()->fetch(ids);
+  std::vector<std::vector<JobId>> by_shard(tables_.size());
+  for (const JobId& id : ids) by_shard[shard_of(id, shards())].push_back(id);
+  Jobs found;
+  for (ShardNumber shard = 0; shard < shards(); ++shard) {
+    Status done = fetch_into(shard, by_shard[shard], found);
+    if (!done) return std::unexpected(std::move(done.error()));
+  }
+  absl::flat_hash_set<JobId> there;
+  for (const core::Job& job : found) there.insert(job.id);
+  std::vector<JobId> missing;
+  std::ranges::copy_if(ids, std::back_inserter(missing),
+                       [&](const JobId& id) { return !there.contains(id); });
+  Status done = fetch_foreign(std::move(missing), found);
+  if (!done) return std::unexpected(std::move(done.error()));
+  return found;
+}
+
+store::Tables& Reads::tables_of(const core::Job& job) const {
+  return *tables_[shard_of(job.queue.view(), shards())];
 }
 
 Result<std::optional<core::JobView>> Reads::job(const JobId& id, const core::JobReply& memory,
-                                                History history) const {
-  if (memory.job == nullptr) {
-    if (memory.deleted) return std::nullopt;
-    Result<std::vector<core::Job>> found = tables_.fetch({id});
-    if (!found) return std::unexpected(found.error());
-    if (found->empty()) return std::nullopt;
-    core::JobView view;
-    view.job = std::move(found->front());
-    return completed(view, history);
-  }
-  return completed(*memory.job, history);
+                                                History history, Lookup lookup) const {
+  if (memory.job != nullptr) return completed(*memory.job, history);
+  if (memory.deleted) return std::nullopt;
+  Jobs found;
+  const Status done = lookup == Lookup::kItsShard ? fetch_into(shard_of(id, shards()), {id}, found)
+                                                  : fetch_foreign({id}, found);
+  if (!done) return std::unexpected(done.error());
+  if (found.empty()) return std::nullopt;
+  core::JobView view;
+  view.job = std::move(found.front());
+  return completed(view, history);
 }
 
 Result<core::JobView> Reads::completed(const core::JobView& memory, History history) const {
   core::JobView view = memory;
+  store::Tables& tables = tables_of(view.job);
   if (view.job.payload.empty()) {  // let go of under memory pressure
-    Result<std::vector<core::Job>> found = tables_.fetch({view.job.id});
+    Result<Jobs> found = tables.fetch({view.job.id});
     if (!found) return std::unexpected(found.error());
     const bool same = !found->empty() && found->front().ord == view.job.ord;
     if (same) view.job.payload = found->front().payload;
   }
   if (history == History::kWhole) {
-    Result<JobHistory> older = tables_.history(view.job.id);
+    Result<JobHistory> older = tables.history(view.job.id);
     if (!older) return std::unexpected(older.error());
     merge_history(view, std::move(*older));
   }
@@ -85,21 +234,31 @@ Result<core::JobView> Reads::completed(const core::JobView& memory, History hist
 }
 
 Status Reads::complete(core::ClaimReply& claimed) const {
-  std::vector<JobId> ids;
+  // By shard.
+  std::vector<std::vector<JobId>> ids(tables_.size());
+  const auto shard_of_item = [&](const core::ClaimReply::Item& item) {
+    return shard_of(item.job.queue.view(), shards());
+  };
+  bool complete = true;
   for (const auto& item : claimed.jobs) {
-    if (item.job.payload.empty()) ids.push_back(item.job.id);
+    if (!item.job.payload.empty()) continue;
+    ids[shard_of_item(item)].push_back(item.job.id);
+    complete = false;
   }
-  if (ids.empty()) return {};
-  Result<std::vector<core::Job>> stored = tables_.fetch(ids);
-  if (!stored) return std::unexpected(stored.error());
+  if (complete) return {};
   // By their order of submission: an id that was deleted may stand for another job by now.
-  absl::flat_hash_map<std::uint64_t, SharedBytes> payloads;
-  for (core::Job& job : *stored) payloads.emplace(job.ord, std::move(job.payload));
+  std::vector<absl::flat_hash_map<std::uint64_t, SharedBytes>> payloads(tables_.size());
+  for (ShardNumber shard = 0; shard < shards(); ++shard) {
+    Jobs stored;
+    if (Status done = fetch_into(shard, ids[shard], stored); !done) return done;
+    for (core::Job& job : stored) payloads[shard].emplace(job.ord, std::move(job.payload));
+  }
   std::erase_if(claimed.jobs, [&](core::ClaimReply::Item& item) {
     if (!item.job.payload.empty()) return false;
-    const auto found = payloads.find(item.job.ord);
-    if (found != payloads.end()) item.job.payload = found->second;
-    return found == payloads.end();
+    const auto& of_shard = payloads[shard_of_item(item)];
+    const auto found = of_shard.find(item.job.ord);
+    if (found != of_shard.end()) item.job.payload = found->second;
+    return found == of_shard.end();
   });
   return {};
 }

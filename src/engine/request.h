@@ -54,12 +54,18 @@ struct WatchJob {
   Duration wait{};
 };
 
+// The job, whichever shard has it: a client's own id tells nothing of where it lies. JobReply; on a
+// shard it is core::GetJob.
+struct FindJob {
+  JobId id;
+};
+
 // Answers when the tables hold everything that was durable when this was asked.
 struct AwaitProjection {};
 
-// Answers when the journal has a durable row after `after`, or after `wait`.
+// Answers when a journal has a durable row after its `after`, or after `wait`.
 struct AwaitEvents {
-  Seq after{};
+  std::vector<Seq> after;  // by shard; on a shard, its own alone
   Duration wait{};
 };
 
@@ -80,7 +86,7 @@ struct CommandWorker {  // kQuiet or kStopping
   WorkerState state{};
 };
 
-using Request = std::variant<core::Command, WaitingClaim, Poll, WatchJob, AwaitProjection,
+using Request = std::variant<core::Command, WaitingClaim, Poll, WatchJob, FindJob, AwaitProjection,
                              AwaitEvents, AwaitWork, ListWorkers, CommandWorker>;
 
 // --- Answers.

@@ -70,10 +70,11 @@ void Shard::Impl::decide_other(const Asker& asker, const AwaitProjection&) {
 }
 
 void Shard::Impl::decide_other(const Asker& asker, const AwaitEvents& wait) {
-  if (pipeline_.durable() > wait.after || wait.wait <= Duration{} || !may_wait()) {
+  const Seq after = wait.after.empty() ? Seq{} : wait.after.front();
+  if (pipeline_.durable() > after || wait.wait <= Duration{} || !may_wait()) {
     return answer(asker, std::monostate{});
   }
-  event_waits_.park(asker, add_saturating(now_, wait.wait), wait.after);
+  event_waits_.park(asker, add_saturating(now_, wait.wait), after);
 }
 
 void Shard::Impl::decide_other(const Asker& asker, const AwaitWork& wait) {

@@ -348,9 +348,9 @@ TEST(AwaitedEvents, AreThereWithTheNextDurableRow) {
   MemoryWorld world;
   world.run();
   const Seq last = world.shard().figures().durable;
-  const Ticket wait = world.ask(AwaitEvents{last, Duration{10'000}});
-  const Ticket short_wait = world.ask(AwaitEvents{last, Duration{100}});
-  const Ticket behind = world.ask(AwaitEvents{Seq{0}, Duration{10'000}});
+  const Ticket wait = world.ask(AwaitEvents{{last}, Duration{10'000}});
+  const Ticket short_wait = world.ask(AwaitEvents{{last}, Duration{100}});
+  const Ticket behind = world.ask(AwaitEvents{{}, Duration{10'000}});
   world.pass(Duration{100});
   EXPECT_FALSE(world.answered(wait));
   EXPECT_TRUE(world.answered(short_wait));

@@ -149,6 +149,17 @@ std::vector<Part> for_each_shard(const Request& request, ShardNumber shards) {
   return parts;
 }
 
+// Each shard waits for its own rows.
+std::vector<Part> divide_wait(const AwaitEvents& wait, ShardNumber shards) {
+  std::vector<Part> parts;
+  for (ShardNumber shard = 0; shard < shards; ++shard) {
+    AwaitEvents own{{}, wait.wait};
+    if (shard < wait.after.size()) own.after.push_back(wait.after[shard]);
+    parts.push_back({shard, std::move(own)});
+  }
+  return parts;
+}
+
 Division divide(core::Command command, ShardNumber shards) {
   return std::visit(
       [&]<typename Command>(Command& c) -> Division {
@@ -235,6 +246,13 @@ void unite_workers(WorkersReply& whole, WorkersReply more) {
                     [](const WorkerView& view) { return view.info.id.view(); });
 }
 
+// Of FindJob: whoever has the job answers for all, also for those that can't.
+const core::JobView* job_in(const Answer& answer) {
+  const auto* reply = std::get_if<core::Reply>(&answer);
+  const auto* job = reply == nullptr ? nullptr : std::get_if<core::JobReply>(reply);
+  return job == nullptr ? nullptr : job->job.get();
+}
+
 void unite_queues(core::QueueReply& whole, core::QueueReply more) {
   std::ranges::move(more.queues, std::back_inserter(whole.queues));
   std::ranges::sort(whole.queues, {}, [](const core::Queue& queue) { return queue.name.view(); });
@@ -277,11 +295,15 @@ Division divide(Request request, ShardNumber shards) {
   if (std::holds_alternative<WaitingClaim>(request) || std::holds_alternative<Poll>(request)) {
     return {Spread::kSequence, {}};
   }
+  if (const auto* wait = std::get_if<AwaitEvents>(&request)) {
+    return {Spread::kFirst, divide_wait(*wait, shards)};
+  }
   const bool first = std::holds_alternative<AwaitWork>(request);
   return {first ? Spread::kFirst : Spread::kAll, for_each_shard(request, shards)};
 }
 
 Answer empty_whole(const Request& request) {
+  if (std::holds_alternative<FindJob>(request)) return core::Reply(core::JobReply{});
   const auto* command = std::get_if<core::Command>(&request);
   if (command == nullptr) {
     const bool of_workers = std::holds_alternative<ListWorkers>(request) ||
@@ -309,6 +331,11 @@ Answer empty_whole(const Request& request) {
 }
 
 void unite(Answer& whole, const Part& part, Answer answer) {
+  if (job_in(whole) != nullptr) return;
+  if (job_in(answer) != nullptr) {
+    whole = std::move(answer);
+    return;
+  }
   if (std::holds_alternative<Unavailable>(whole)) return;
   if (const auto* why = std::get_if<Unavailable>(&answer)) {
     if (part.places.empty()) {
@@ -328,6 +355,8 @@ void unite(Answer& whole, const Part& part, Answer answer) {
     put(*enqueued, part, std::get<core::EnqueueReply>(std::move(more)));
   } else if (auto* items = std::get_if<core::ItemsReply>(reply)) {
     put(*items, part, std::get<core::ItemsReply>(std::move(more)));
+  } else if (auto* job = std::get_if<core::JobReply>(reply)) {
+    job->deleted = job->deleted || std::get<core::JobReply>(more).deleted;
   } else {
     unite_queues(std::get<core::QueueReply>(*reply), std::get<core::QueueReply>(std::move(more)));
   }

@@ -1,19 +1,21 @@
 #include "engine/statistics.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "base/mutex.h"
 #include "base/string_map.h"
 #include "engine/statistics_blob.h"
 #include "engine/statistics_series.h"
+#include "engine/statistics_sum.h"
 
 namespace millrace::engine {
 namespace {
 
-// About 32 MiB of histogram buckets; looked at now and then.
+// About 32 MiB of histogram buckets, of all shards together; looked at now and then.
 constexpr std::size_t kMaxHistogramEntries = 4'000'000;
+// Of one of several shards: queues do not spread evenly.
+constexpr std::size_t kMinSeries = 32;
 constexpr Duration kShedEvery{60'000};
 constexpr std::size_t kMaxRateQueues = 20'000;
 
@@ -27,13 +29,16 @@ struct RateRing {
   };
   std::array<Slot, kSlots> slots;
 
-  void count(Happening what, Time at) {
-    const std::int64_t index = at.time_since_epoch() / kLength;
+  Slot& at(Time time) {
+    const std::int64_t index = time.time_since_epoch() / kLength;
     Slot& slot = slots[static_cast<std::size_t>(index % kSlots)];
     if (slot.index != index) slot = {index, {}};
-    ++slot.counts[static_cast<std::size_t>(what)];
+    return slot;
   }
 };
+
+// Of a batch that has just become durable, or of one that is read again after a restart.
+enum class Source : std::uint8_t { kLive, kReplay };
 
 struct Series {
   StatisticsSeries history;
@@ -47,99 +52,137 @@ void record(LatencyTotals& totals, Duration value) {
   totals.sum_ms += static_cast<std::uint64_t>(std::max<std::int64_t>(value.count(), 0));
 }
 
-// The finest ring that still holds the window.
-std::size_t ring_for(Duration window) {
-  for (std::size_t i = 0; i + 1 < StatisticsSeries::kRings; ++i) {
-    if (window <= StatisticsSeries::kLengths[i] * StatisticsSeries::kKept[i]) return i;
-  }
-  return StatisticsSeries::kRings - 1;
-}
-
-// A group of a query, while it is summed up.
-struct GroupColumns {
-  std::array<std::vector<std::uint64_t>, kHappenings> counts;
-  std::vector<Histogram> wait;
-  std::vector<Histogram> run;
-
-  explicit GroupColumns(std::size_t size) : wait(size), run(size) {
-    for (auto& column : counts) column.resize(size);
-  }
-  void add(std::size_t at, const StatisticsSlot& slot) {
-    for (std::size_t i = 0; i < kHappenings; ++i) counts[i][at] += slot.counts[i];
-    wait[at].merge(slot.wait);
-    run[at].merge(slot.run);
-  }
-};
-
-StatsPercentiles percentiles(const std::vector<Histogram>& histograms) {
-  StatsPercentiles result;
-  for (const Histogram& histogram : histograms) {
-    result.p50.push_back(histogram.quantile(0.50));
-    result.p95.push_back(histogram.quantile(0.95));
-    result.p99.push_back(histogram.quantile(0.99));
-  }
-  return result;
+// Joined by a newline, which no name holds.
+std::string key_of(std::string_view queue, std::string_view type) {
+  std::string key;
+  key.append(queue).append("\n").append(type);
+  return key;
 }
 
 }  // namespace
 
+bool has_counted(const SeriesTotals& totals) {
+  return std::ranges::any_of(totals.counts, [](std::uint64_t count) { return count > 0; }) ||
+         totals.run.count > 0;
+}
+
 struct Statistics::Impl {
+  explicit Impl(std::size_t shards)
+      : max_series(shards == 1 ? kMaxStatisticsSeries
+                               : std::clamp(2 * kMaxStatisticsSeries / shards, kMinSeries,
+                                            kMaxStatisticsSeries)),
+        max_entries(kMaxHistogramEntries / shards) {}
+
+  const std::size_t max_series;
+  const std::size_t max_entries;
   mutable Mutex mutex;
-  // Name of queue and type, joined by a newline, which no name holds.
+  // By key_of().
   OrderedStringMap<Series> series MILLRACE_GUARDED_BY(mutex);
   StringMap<RateRing> rates MILLRACE_GUARDED_BY(mutex);
   Seq through MILLRACE_GUARDED_BY(mutex){};
+  Time latest MILLRACE_GUARDED_BY(mutex){};
   Time shed_at MILLRACE_GUARDED_BY(mutex){};
 
   Series& series_of(std::string_view queue, std::string_view type) MILLRACE_REQUIRES(mutex) {
-    std::string key;
-    key.append(queue).append("\n").append(type);
+    const std::string key = key_of(queue, type);
     const auto found = series.find(key);
     if (found != series.end()) return found->second;
-    if (series.size() >= kMaxStatisticsSeries && queue != kOtherSeries) {
+    if (series.size() >= max_series && queue != kOtherSeries) {
       return series_of(kOtherSeries, kOtherSeries);
     }
+    return made_series(key, queue, type);
+  }
+  Series& made_series(const std::string& key, std::string_view queue, std::string_view type)
+      MILLRACE_REQUIRES(mutex) {
     Series& made = series[key];
     made.totals.queue = queue;
     made.totals.type = type;
     return made;
   }
 
-  Series& count(const core::JobRef& job, Happening what, Time at) MILLRACE_REQUIRES(mutex) {
-    return count(job.queue.view(), job.type.view(), what, at);
-  }
-  Series& count(std::string_view queue, std::string_view type, Happening what, Time at)
-      MILLRACE_REQUIRES(mutex) {
-    Series& of = series_of(queue, type);
-    of.history.count(what, at);
-    ++of.totals.counts[static_cast<std::size_t>(what)];
+  // Null: there are too many queues.
+  RateRing* rates_of(std::string_view queue) MILLRACE_REQUIRES(mutex) {
     auto rate = rates.find(queue);
     if (rate == rates.end() && rates.size() < kMaxRateQueues) {
       rate = rates.try_emplace(std::string(queue)).first;
     }
-    if (rate != rates.end()) rate->second.count(what, at);
+    return rate == rates.end() ? nullptr : &rate->second;
+  }
+
+  Series& count(std::string_view queue, std::string_view type, Happening what, Time at,
+                Source source) MILLRACE_REQUIRES(mutex) {
+    const auto place = static_cast<std::size_t>(what);
+    Series& of = series_of(queue, type);
+    of.history.count(what, at);
+    if (source == Source::kLive) ++of.totals.counts[place];
+    if (RateRing* const rate = rates_of(queue)) ++rate->at(at).counts[place];
     return of;
   }
 
-  void take(const core::Claimed& claimed, Time at) MILLRACE_REQUIRES(mutex) {
+  void take(const core::Submitted& submitted, Time at, Source source) MILLRACE_REQUIRES(mutex) {
+    count(submitted.job.queue.view(), submitted.job.type.view(), Happening::kSubmitted, at, source);
+  }
+  void take(const core::Claimed& claimed, Time at, Source source) MILLRACE_REQUIRES(mutex) {
     for (const core::Claimed::Item& item : claimed.items) {
-      Series& of = count(item.job, Happening::kStarted, at);
+      Series& of =
+          count(item.job.queue.view(), item.job.type.view(), Happening::kStarted, at, source);
       of.history.waited(item.waited, at);
-      record(of.totals.wait, item.waited);
+      if (source == Source::kLive) record(of.totals.wait, item.waited);
     }
   }
-  void take(const core::AttemptEnded& ended, Time at) MILLRACE_REQUIRES(mutex) {
+  void take(const core::AttemptEnded& ended, Time at, Source source) MILLRACE_REQUIRES(mutex) {
     using enum core::AttemptOutcome;
     if (ended.outcome == kSnoozed || ended.outcome == kReleased) return;
-    Series& of = series_of(ended.job.queue.view(), ended.job.type.view());
+    const std::string_view queue = ended.job.queue.view();
+    const std::string_view type = ended.job.type.view();
+    Series& of = series_of(queue, type);
     of.history.ran(ended.ran, at);
-    record(of.totals.run, ended.ran);
+    if (source == Source::kLive) record(of.totals.run, ended.ran);
     if (ended.outcome == kSucceeded) {
-      count(ended.job, Happening::kSucceeded, at);
+      count(queue, type, Happening::kSucceeded, at, source);
     } else if (ended.outcome != kCancelled) {
-      count(ended.job, Happening::kFailed, at);
+      count(queue, type, Happening::kFailed, at, source);
     }
-    if (ended.state == core::State::kDead) count(ended.job, Happening::kDead, at);
+    if (ended.state == core::State::kDead) count(queue, type, Happening::kDead, at, source);
+  }
+
+  void take(Seq seq, const core::EventBatch& batch, Source source) {
+    const MutexLock lock(mutex);
+    for (const core::Event& event : batch.events) {
+      if (const auto* submitted = std::get_if<core::Submitted>(&event)) {
+        take(*submitted, batch.at, source);
+      } else if (const auto* claimed = std::get_if<core::Claimed>(&event)) {
+        take(*claimed, batch.at, source);
+      } else if (const auto* ended = std::get_if<core::AttemptEnded>(&event)) {
+        take(*ended, batch.at, source);
+      }
+    }
+    through = seq;
+    latest = std::max(latest, batch.at);
+    shed(batch.at);
+  }
+
+  // The last minute's from the history.
+  void take_rates() MILLRACE_REQUIRES(mutex) {
+    Time newest{};
+    for (const auto& [key, of] : series) {
+      of.history.each_slot(
+          0, [&](Time begin, const StatisticsSlot&) { newest = std::max(newest, begin); });
+    }
+    latest = newest;
+    rates.clear();
+    const Time from = newest - (RateRing::kSlots - 1) * RateRing::kLength;
+    for (const auto& [key, of] : series) {
+      std::vector<std::pair<Time, const StatisticsSlot*>> recent;
+      of.history.each_slot(0, [&](Time begin, const StatisticsSlot& slot) {
+        if (begin >= from) recent.emplace_back(begin, &slot);
+      });
+      RateRing* const rate = recent.empty() ? nullptr : rates_of(of.totals.queue);
+      if (rate == nullptr) continue;
+      for (const auto& [begin, slot] : recent) {
+        for (std::size_t i = 0; i < kHappenings; ++i) rate->at(begin).counts[i] += slot->counts[i];
+      }
+    }
   }
 
   void shed(Time now) MILLRACE_REQUIRES(mutex) {
@@ -147,60 +190,38 @@ struct Statistics::Impl {
     shed_at = now;
     std::size_t entries = 0;
     for (const auto& [key, of] : series) entries += of.history.histogram_entries();
-    if (entries <= kMaxHistogramEntries) return;
+    if (entries <= max_entries) return;
     for (auto& [key, of] : series) of.history.shed();
   }
 };
 
-Statistics::Statistics() : impl_(std::make_unique<Impl>()) {}
+Statistics::Statistics(std::size_t shards) : impl_(std::make_unique<Impl>(shards)) {}
 Statistics::~Statistics() = default;
 
 void Statistics::durable(Seq seq, const core::EventBatch& batch) {
+  impl_->take(seq, batch, Source::kLive);
+}
+
+void Statistics::replay(Seq seq, const core::EventBatch& batch) {
+  impl_->take(seq, batch, Source::kReplay);
+}
+
+void Statistics::add_to(StatisticsSum& sum) const {
   const MutexLock lock(impl_->mutex);
-  for (const core::Event& event : batch.events) {
-    if (const auto* submitted = std::get_if<core::Submitted>(&event)) {
-      impl_->count(submitted->job.queue.view(), submitted->job.type.view(), Happening::kSubmitted,
-                   batch.at);
-    } else if (const auto* claimed = std::get_if<core::Claimed>(&event)) {
-      impl_->take(*claimed, batch.at);
-    } else if (const auto* ended = std::get_if<core::AttemptEnded>(&event)) {
-      impl_->take(*ended, batch.at);
-    }
+  for (const auto& [key, series] : impl_->series) {
+    sum.add(series.totals.queue, series.totals.type, series.history);
   }
-  impl_->through = seq;
-  impl_->shed(batch.at);
 }
 
 StatsReply Statistics::query(const StatsQuery& query) const {
-  const std::size_t ring = ring_for(query.window);
-  const Duration length = StatisticsSeries::kLengths[ring];
-  const std::int64_t slots =
-      std::max<std::int64_t>(1, (query.step + length - Duration{1}) / length);
-  const Duration step = slots * length;
-  const auto steps = static_cast<std::size_t>((query.window + step - Duration{1}) / step);
-  const Time end{(query.now.time_since_epoch() / step + 1) * step};
-  const Time from = end - static_cast<std::int64_t>(steps) * step;
+  StatisticsSum sum(query);
+  add_to(sum);
+  return sum.reply();
+}
 
-  std::map<std::string, GroupColumns> groups;
-  if (query.by == StatsBy::kAll) groups.try_emplace("", steps);
+Time Statistics::latest() const {
   const MutexLock lock(impl_->mutex);
-  for (const auto& [key, series] : impl_->series) {
-    if (query.visible && !query.visible(series.totals.queue)) continue;
-    const std::string name = query.by == StatsBy::kAll     ? ""
-                             : query.by == StatsBy::kQueue ? series.totals.queue
-                                                           : series.totals.type;
-    series.history.each_slot(ring, [&](Time begin, const StatisticsSlot& slot) {
-      if (begin < from || begin >= end) return;
-      groups.try_emplace(name, steps)
-          .first->second.add(static_cast<std::size_t>((begin - from) / step), slot);
-    });
-  }
-  StatsReply reply{from, step, {}};
-  for (auto& [name, columns] : groups) {
-    reply.groups.push_back(
-        {name, std::move(columns.counts), percentiles(columns.wait), percentiles(columns.run)});
-  }
-  return reply;
+  return impl_->latest;
 }
 
 QueueRates Statistics::rates(std::string_view queue, Time now) const {
@@ -240,10 +261,16 @@ std::optional<Seq> Statistics::restore(std::string_view blob) {
   std::optional<SavedStatistics> saved = read_blob(blob);
   if (!saved || saved->series.size() > kMaxStatisticsSeries + 1) return std::nullopt;
   const MutexLock lock(impl_->mutex);
+  if (saved->through < impl_->through) return impl_->through;
+  // What was counted for metrics stays.
+  for (auto& [key, series] : impl_->series) series.history = {};
+  absl::erase_if(impl_->series, [](const auto& entry) { return !has_counted(entry.second.totals); });
   for (SavedStatistics::Series& series : saved->series) {
-    impl_->series_of(series.queue, series.type).history = std::move(series.history);
+    impl_->made_series(key_of(series.queue, series.type), series.queue, series.type).history =
+        std::move(series.history);
   }
   impl_->through = saved->through;
+  impl_->take_rates();
   return saved->through;
 }
 

@@ -18,8 +18,8 @@
 
 namespace millrace::engine {
 
-inline constexpr std::size_t kMaxStatisticsSeries =
-    128;  // (queue, type) pairs; the rest share kOtherSeries
+// (queue, type) pairs; the rest share kOtherSeries. Of one of several shards it may be fewer.
+inline constexpr std::size_t kMaxStatisticsSeries = 128;
 inline constexpr std::string_view kOtherSeries = "(other)";
 
 enum class Happening : std::uint8_t { kSubmitted, kStarted, kSucceeded, kFailed, kDead };
@@ -72,24 +72,32 @@ struct SeriesTotals {
   LatencyTotals wait;
   LatencyTotals run;
 };
+bool has_counted(const SeriesTotals& totals);
 
-// Thread-safe. Memory: see kMaxStatisticsSeries; a quiet series costs next to nothing.
+class StatisticsSum;
+
+// A shard's. Thread-safe. Memory: see kMaxStatisticsSeries; a quiet series costs next to nothing.
 class Statistics : public DurableObserver {
  public:
-  Statistics();
+  // So many shards share the bounds of memory.
+  explicit Statistics(std::size_t shards = 1);
   ~Statistics() override;
   Statistics(const Statistics&) = delete;
   Statistics& operator=(const Statistics&) = delete;
 
   void durable(Seq seq, const core::EventBatch& batch) override;
+  // A row from before the leader's term here: part of the history, and of no total.
+  void replay(Seq seq, const core::EventBatch& batch);
 
   StatsReply query(const StatsQuery& query) const;
+  void add_to(StatisticsSum& sum) const;  // the same, together with other shards'
   QueueRates rates(std::string_view queue, Time now) const;
   std::vector<SeriesTotals> totals() const;
+  Time latest() const;  // when something was counted last
 
-  // The history as bytes, for Tables::put_blob(kStatisticsBlob); restore() takes them back into an
-  // empty object and says up to which row they go. None: not ours or damaged, and nothing was
-  // taken.
+  // The history as bytes, for Tables::put_blob(kStatisticsBlob). restore() takes them instead of the
+  // history that it has, unless that goes further, and says up to which row it has one then. None:
+  // not ours or damaged, and nothing was taken.
   std::string save() const;
   std::optional<Seq> restore(std::string_view blob);
 

@@ -74,6 +74,9 @@ Task make_task(Request request, Asker asker) {
     return task;
   }
   if (auto* poll = std::get_if<Poll>(&request)) return poll_task(std::move(*poll), asker);
+  if (const auto* find = std::get_if<FindJob>(&request)) {
+    return make_task(core::Command(core::GetJob{find->id}), asker);
+  }
   return {.kind = Task::Kind::kOther, .asker = asker, .other = std::move(request)};
 }
 

@@ -16,7 +16,7 @@
 #include "core/queue.h"
 #include "engine/event_feed.h"
 #include "engine/reads.h"
-#include "engine/statistics.h"
+#include "engine/store_statistics.h"
 #include "http/answer_port.h"
 #include "http/auth.h"
 #include "http/body_budget.h"
@@ -32,7 +32,7 @@ namespace millrace::http {
 struct Services {
   const engine::Reads& reads;
   const engine::EventFeed& feed;
-  const engine::Statistics& statistics;
+  engine::StoreStatistics& statistics;
   const TokenBook& tokens;
   Operations& operations;
   const Clock& clock;
@@ -44,6 +44,8 @@ struct Services {
   core::Retention default_retention;  // of queues that do not say
   std::atomic<bool> draining = false;
   BodyBudget bodies{std::size_t{1} << 30};
+
+  engine::ShardNumber shards() const { return reads.shards(); }
 };
 
 enum class MediaType : std::uint8_t { kJson, kProblem, kText };

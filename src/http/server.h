@@ -13,7 +13,7 @@
 #include "engine/event_feed.h"
 #include "engine/gateway.h"
 #include "engine/reads.h"
-#include "engine/statistics.h"
+#include "engine/store_statistics.h"
 #include "http/auth.h"
 #include "http/clock.h"
 #include "http/observer.h"
@@ -46,7 +46,7 @@ struct ServerParts {
   engine::Gateway& gateway;
   const engine::Reads& reads;
   const engine::EventFeed& feed;
-  const engine::Statistics& statistics;
+  engine::StoreStatistics& statistics;
   const TokenBook& tokens;
   Operations& operations;
   Observer& observer;

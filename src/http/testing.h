@@ -15,7 +15,7 @@
 #include "engine/event_feed.h"
 #include "engine/gateway.h"
 #include "engine/reads.h"
-#include "engine/statistics.h"
+#include "engine/store_statistics.h"
 #include "http/server.h"
 
 namespace millrace::http {

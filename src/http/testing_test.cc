@@ -145,7 +145,7 @@ struct TestServer::Parts {
   store::FailingTables tables{std::move(store.tables)};
   engine::Reads reads{tables};
   engine::EventFeed feed{*store.journal, Seq{}};
-  engine::Statistics statistics;
+  engine::StoreStatistics statistics{{&tables}};
   TokenBook tokens;
   TestOperations operations;
   Recorder recorder;

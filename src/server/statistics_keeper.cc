@@ -30,7 +30,7 @@ void StatisticsKeeper::restore() {
   const Status status = store_.journal->read(from, [&](const store::JournalRow& row) {
     const auto batch = store::decode_events(row.body);
     if (!batch) return false;  // the shard's recovery says what is wrong with it
-    statistics_.durable(row.seq, *batch);
+    statistics_.replay(row.seq, *batch);
     return true;
   });
   if (!status)

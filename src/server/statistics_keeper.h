@@ -1,5 +1,5 @@
-// Keeps the statistics' history over restarts: a blob beside the tables, saved once a minute, and
-// the journal's rows since then.
+// Keeps a shard's statistics' history over restarts and changes of its leader: a blob beside the
+// tables, saved once a minute, which other nodes read too, and the journal's rows since then.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@ class StatisticsKeeper {
   StatisticsKeeper(engine::Statistics& statistics, store::Store& store, Logger log)
       : statistics_(statistics), store_(store), log_(std::move(log)) {}
 
-  // Before the shard starts. Reads a bounded part of the journal; what is older than that is
+  // Before the shard is led, once the former leader has ended. Reads a bounded part of the journal; what is older than that is
   // missing from the history.
   void restore();
   // Called about once a second: saves when it is time.

@@ -98,7 +98,7 @@ Task<bool> for_all(Call& call, const engine::JobFilter& filter, std::uint64_t mo
                    const MakeCommand& make_command, api::BulkOutcome& outcome) {
   const bool fresh = co_await await_projection(call);
   if (!fresh) co_return false;
-  std::optional<std::uint64_t> after;
+  engine::JobCursor after;
   std::uint64_t selected = 0;
   while (true) {
     const auto limit = static_cast<std::uint32_t>(
@@ -125,9 +125,9 @@ Task<bool> for_all(Call& call, const engine::JobFilter& filter, std::uint64_t mo
         (item.refusal ? outcome.failed : outcome.changed) += 1;
       }
     }
-    after = page->next_after_ord;
-    outcome.more = after.has_value();
-    if (!after || selected >= most) co_return true;
+    outcome.more = page->next.has_value();
+    if (!page->next || selected >= most) co_return true;
+    after = std::move(*page->next);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "http/handlers/common.h"
 
 #include <memory>
+#include <numeric>
 #include <utility>
 
 #include "api/text.h"
@@ -33,28 +34,71 @@ bool needs_tables(const core::JobReply& memory, const api::Include& include) {
 
 void refuse_absent(Call& call) { call.refuse(ProblemCode::kNotFound, "there is no such job"); }
 
+// The job that memory answered with, or else the tables of those shards have; null: neither knows
+// it. None: the call is answered, for they can't be read.
+Task<std::optional<SharedJobView>> look_up(Call& call, JobId id, const core::JobReply& memory,
+                                           api::Include include, engine::Lookup lookup) {
+  if (!needs_tables(memory, include)) co_return memory.job;
+  const engine::History history = include.attempts || include.logs || include.events
+                                      ? engine::History::kWhole
+                                      : engine::History::kNone;
+  auto read = [&] { return call.services.reads.job(id, memory, history, lookup); };
+  auto found = co_await call.blocking(read);
+  if (!found) {
+    refuse_reads(call, found.error());
+    co_return std::nullopt;
+  }
+  if (!*found) co_return SharedJobView();
+  co_return std::make_shared<const core::JobView>(std::move(**found));
+}
+
+// Asks the memory of the jobs' shards, or of all, which of those at `places` of `ids` may be touched,
+// and marks them. Gives the places of those that it does not know.
+Task<std::vector<std::size_t>> mark_allowed(Call& call, const std::vector<JobId>& ids,
+                                            const std::vector<std::size_t>& places,
+                                            engine::Lookup lookup, std::vector<bool>& allowed) {
+  std::vector<engine::Request> requests;
+  requests.reserve(places.size());
+  for (const std::size_t place : places) {
+    if (lookup == engine::Lookup::kItsShard) {
+      requests.emplace_back(core::GetJob{ids[place]});
+    } else {
+      requests.emplace_back(engine::FindJob{ids[place]});
+    }
+  }
+  std::vector<engine::Answer> answers = co_await call.ask_all(std::move(requests));
+  std::vector<std::size_t> unknown;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const auto* reply = reply_in<core::JobReply>(answers[i]);
+    if (reply != nullptr && reply->job != nullptr) {
+      allowed[places[i]] = call.allows_queue(reply->job->job.queue.view());
+    } else if (reply != nullptr && !reply->deleted) {
+      unknown.push_back(places[i]);
+    }
+  }
+  co_return unknown;
+}
+
 }  // namespace
 
 Task<SharedJobView> find_job(Call& call, JobId id, const core::JobReply& memory,
                              api::Include include) {
-  SharedJobView view = memory.job;
-  if (needs_tables(memory, include)) {
-    const engine::History history = include.attempts || include.logs || include.events
-                                        ? engine::History::kWhole
-                                        : engine::History::kNone;
-    auto read = [&] { return call.services.reads.job(id, memory, history); };
-    auto found = co_await call.blocking(read);
-    if (!found) {
-      refuse_reads(call, found.error());
+  auto found = co_await look_up(call, id, memory, include, engine::Lookup::kItsShard);
+  if (found && *found == nullptr && call.services.shards() > 1) {
+    engine::Answer answer = co_await call.ask(engine::FindJob{id});
+    const auto* elsewhere = reply_in<core::JobReply>(answer);
+    if (elsewhere == nullptr) {
+      call.refuse(answer);
       co_return nullptr;
     }
-    view = *found ? std::make_shared<const core::JobView>(std::move(**found)) : nullptr;
+    found = co_await look_up(call, id, *elsewhere, include, engine::Lookup::kOtherShards);
   }
-  if (view == nullptr || !call.allows_queue(view->job.queue.view())) {
+  if (!found) co_return nullptr;
+  if (*found == nullptr || !call.allows_queue((*found)->job.queue.view())) {
     refuse_absent(call);
     co_return nullptr;
   }
-  co_return view;
+  co_return std::move(*found);
 }
 
 Task<SharedJobView> find_job(Call& call, JobId id, api::Include include) {
@@ -71,21 +115,16 @@ Task<SharedJobView> find_job(Call& call, JobId id, api::Include include) {
 Task<std::vector<bool>> allowed_jobs(Call& call, const std::vector<JobId>& ids) {
   std::vector<bool> allowed(ids.size(), !call.limited());
   if (!call.limited()) co_return allowed;
-  std::vector<engine::Request> requests;
-  requests.reserve(ids.size());
-  for (const JobId& id : ids) requests.emplace_back(core::GetJob{id});
-  std::vector<engine::Answer> answers = co_await call.ask_all(std::move(requests));
-  std::vector<JobId> elsewhere;
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    const auto* reply = reply_in<core::JobReply>(answers[i]);
-    if (reply != nullptr && reply->job != nullptr) {
-      allowed[i] = call.allows_queue(reply->job->job.queue.view());
-    } else if (reply != nullptr && !reply->deleted) {
-      elsewhere.push_back(ids[i]);
-    }
+  std::vector<std::size_t> places(ids.size());
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  places = co_await mark_allowed(call, ids, places, engine::Lookup::kItsShard, allowed);
+  if (!places.empty() && call.services.shards() > 1) {
+    places = co_await mark_allowed(call, ids, places, engine::Lookup::kOtherShards, allowed);
   }
-  if (elsewhere.empty()) co_return allowed;
-  auto read = [&] { return call.services.reads.fetch(elsewhere); };
+  if (places.empty()) co_return allowed;
+  std::vector<JobId> unknown;
+  for (const std::size_t place : places) unknown.push_back(ids[place]);
+  auto read = [&] { return call.services.reads.fetch(unknown); };
   const auto jobs = co_await call.blocking(read);
   if (!jobs) co_return allowed;  // what can't be looked at is not touched
   for (const core::Job& job : *jobs) {
@@ -103,6 +142,16 @@ Task<bool> admits_job(Call& call, JobId id) {
   const std::vector<bool> allowed = co_await allowed_jobs(call, ids);
   if (!allowed.front()) refuse_absent(call);
   co_return allowed.front();
+}
+
+Task<void> refresh_statistics(Call& call) {
+  const Time now = call.now();
+  if (!call.services.statistics.is_stale(now)) co_return;
+  auto refresh = [&] {
+    call.services.statistics.refresh(now);
+    return true;
+  };
+  co_await call.blocking(refresh);
 }
 
 bool take_if_match(Call& call, std::optional<std::uint64_t>& version) {

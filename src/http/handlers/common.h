@@ -25,8 +25,9 @@ std::optional<T> accepted(Call& call, api::Decoded<T> decoded) {
 
 using SharedJobView = std::shared_ptr<const core::JobView>;
 
-// The job as it is now: what memory said, completed from the tables where `include` needs them.
-// Null: the call has its answer (404, or 503 where the tables can't be read).
+// The job as it is now: what the memory of its id's shard said, completed from the tables where
+// `include` needs them; if both know nothing, the other shards are asked. Null: the call has its
+// answer (404, or 503 where the tables can't be read).
 Task<SharedJobView> find_job(Call& call, JobId id, const core::JobReply& memory,
                              api::Include include);
 // The same, asking the shard first.
@@ -52,6 +53,9 @@ void answer_job(Call& call, const core::JobView& view, const api::Include& inclu
 
 // Waits until the tables hold all that was acknowledged before. False: the call has its answer.
 Task<bool> await_projection(Call& call);
+
+// So that statistics are those of all shards, also of the ones that other nodes lead.
+Task<void> refresh_statistics(Call& call);
 
 // The tables can't be read: the log has the reason, the client is told to come back.
 void refuse_reads(Call& call, const Error& error);

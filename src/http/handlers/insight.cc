@@ -81,7 +81,10 @@ Task<void> get_stats(Call& call) {
   if (query->by_queue) wanted.by = engine::StatsBy::kQueue;
   if (query->by_type) wanted.by = engine::StatsBy::kType;
   wanted.visible = visible_to(call);
-  auto read = [&] { return call.services.statistics.query(wanted); };
+  auto read = [&] {
+    call.services.statistics.refresh(wanted.now);
+    return call.services.statistics.query(wanted);
+  };
   const engine::StatsReply reply = co_await call.blocking(read);
   api::Stats stats{reply.from, reply.step, {}};
   for (const engine::StatsGroup& group : reply.groups) {
@@ -117,8 +120,8 @@ Task<void> list_events(Call& call) {
     if (!page.events.empty() || left <= Duration{0}) break;
     wanted.after = page.next;
     if (!page.at_end) continue;
-    const engine::Answer answer =
-        co_await call.ask(engine::AwaitEvents{page.reached, left}, Call::Patience::kWait);
+    engine::AwaitEvents wait{std::move(page.reached), left};
+    const engine::Answer answer = co_await call.ask(std::move(wait), Call::Patience::kWait);
     if (std::holds_alternative<engine::Unavailable>(answer)) break;
   }
   std::vector<api::JobEvent> events;

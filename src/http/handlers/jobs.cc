@@ -1,10 +1,12 @@
-#include <charconv>
+#include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "api/submission.h"
 #include "http/convert.h"
 #include "http/handlers/common.h"
 #include "http/handlers/handlers.h"
+#include "http/names_cursor.h"
 
 namespace millrace::http {
 namespace {
@@ -23,19 +25,11 @@ api::Problem no_such_queue() {
   return api::make_problem(ProblemCode::kNotFound, "there is no such queue for this token");
 }
 
-// A client's cursor: the order number that the page before ended with.
-std::string cursor_of(std::optional<std::uint64_t> ord) {
-  if (!ord) return {};
-  char digits[16];
-  return {digits, std::to_chars(digits, digits + sizeof digits, *ord, 36).ptr};
-}
-
-std::optional<std::uint64_t> parse_cursor(const std::string& cursor) {
-  std::uint64_t ord = 0;
-  const char* end = cursor.data() + cursor.size();
-  const auto result = std::from_chars(cursor.data(), end, ord, 36);
-  if (result.ec != std::errc() || result.ptr != end) return std::nullopt;
-  return ord;
+bool lies_on_one_shard(const std::vector<core::JobSpec>& jobs, engine::ShardNumber shards) {
+  const auto shard_of_job = [&](const core::JobSpec& job) {
+    return engine::shard_of(job.queue.view(), shards);
+  };
+  return std::ranges::adjacent_find(jobs, std::ranges::not_equal_to(), shard_of_job) == jobs.end();
 }
 
 // The problem of an atomic submission: one for all. Conflicts only: 409, else 422 with every fault
@@ -193,6 +187,12 @@ Task<void> submit_batch(Call& call) {
       co_return;
     }
   }
+  if (batch->atomic && !lies_on_one_shard(enqueue.jobs, call.services.shards())) {
+    call.refuse(ProblemCode::kAcrossShards,
+                "nothing was stored: the jobs of an atomic submission must lie on one shard, as those "
+                "of one queue do");
+    co_return;
+  }
   core::EnqueueReply none;
   core::EnqueueReply* reply = &none;
   engine::Answer answer;
@@ -222,12 +222,12 @@ Task<void> list_jobs(Call& call) {
   wanted.limit = static_cast<std::uint32_t>(query->page.limit);
   wanted.columns = {query->include.payload, query->include.result};
   if (!query->page.cursor.empty()) {
-    wanted.after_ord = parse_cursor(query->page.cursor);
-    if (!wanted.after_ord) {
-      call.refuse(api::make_fault(api::FieldError::Place::kParameter, "cursor",
-                                  "is not one that this list gave"));
+    auto cursor = engine::decode_job_cursor(query->page.cursor, call.services.shards());
+    if (!cursor) {
+      call.refuse(bad_cursor());
       co_return;
     }
+    wanted.after = std::move(*cursor);
   }
   if (query->page.fresh) {
     const bool fresh = co_await await_projection(call);
@@ -248,9 +248,8 @@ Task<void> list_jobs(Call& call) {
     api::encode(json, shape.job());
   }
   json.end_array();
-  const std::string cursor = cursor_of(page->next_after_ord);
   json.key("next_cursor");
-  cursor.empty() ? json.null() : json.string(cursor);
+  page->next ? json.string(engine::encode(*page->next)) : json.null();
   json.end_object();
 }
 

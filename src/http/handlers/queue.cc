@@ -31,6 +31,7 @@ Task<void> command_queue(Call& call, Command& command) {
   } else if (reply->queues.empty()) {
     call.refuse(ProblemCode::kNotFound, "there is no such queue");
   } else {
+    co_await refresh_statistics(call);
     encode_queue(call, reply->queues.front());
     if (reply->created && call.route_id() == api::RouteId::kPutQueue) call.response.status = 201;
   }
@@ -53,6 +54,7 @@ Task<void> list_queues(Call& call) {
     call.refuse(answer);
     co_return;
   }
+  co_await refresh_statistics(call);
   const Time now = call.now();
   std::vector<api::Queue> queues;
   bool more = false;
