@@ -39,8 +39,13 @@ enum class RefusalDetail : std::uint8_t {
   kNotWaiting,
   kMaxAttemptsTooLow,
   kRunning,
+  // Of an item whose shard could not be asked like the others':
+  kShardSilent,
+  kShardWithoutLeader,
+  kShardStopping,
+  kShardUnwritable,
 };
-inline constexpr auto kLastRefusalDetail = RefusalDetail::kRunning;
+inline constexpr auto kLastRefusalDetail = RefusalDetail::kShardUnwritable;
 
 // A sentence for the client; empty: kNone.
 constexpr std::string_view to_string(RefusalDetail detail) {
@@ -60,6 +65,10 @@ constexpr std::string_view to_string(RefusalDetail detail) {
           "only a waiting job can be edited",
           "max_attempts must exceed the attempts already made",
           "a running job can't be deleted",
+          "no answer came: it may have been done",
+          "nobody leads its shard at the moment: nothing was done",
+          "its shard is being stopped: nothing was done",
+          "its shard can't be written at the moment",
       };
   return kSentences[static_cast<std::size_t>(detail)];
 }

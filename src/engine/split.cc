@@ -164,15 +164,16 @@ Division divide(core::Command command, ShardNumber shards) {
 }
 
 Refusal refusal_of(Unavailable why) {
+  using core::RefusalDetail;
   switch (why) {
     case Unavailable::kUnknown:
-      return {Rejection::kOverloaded, {}, "no answer came: it may have been done"};
+      return {Rejection::kOverloaded, {}, RefusalDetail::kShardSilent};
     case Unavailable::kNoLeader:
-      return {Rejection::kOverloaded, {}, "nobody leads its shard at the moment: nothing was done"};
+      return {Rejection::kOverloaded, {}, RefusalDetail::kShardWithoutLeader};
     case Unavailable::kDraining:
-      return {Rejection::kOverloaded, {}, "its shard is being stopped: nothing was done"};
+      return {Rejection::kOverloaded, {}, RefusalDetail::kShardStopping};
     default:
-      return {Rejection::kOverloaded, {}, "its shard can't be written at the moment"};
+      return {Rejection::kOverloaded, {}, RefusalDetail::kShardUnwritable};
   }
 }
 
@@ -231,8 +232,7 @@ void unite_workers(WorkersReply& whole, WorkersReply more) {
     if (newer || found->info.host.empty()) found->info = std::move(view.info);
     std::ranges::move(view.running, std::back_inserter(found->running));
   }
-  std::ranges::sort(whole.workers, {},
-                    [](const WorkerView& view) { return view.info.id.view(); });
+  std::ranges::sort(whole.workers, {}, [](const WorkerView& view) { return view.info.id.view(); });
 }
 
 void unite_queues(core::QueueReply& whole, core::QueueReply more) {
@@ -309,7 +309,11 @@ Answer empty_whole(const Request& request) {
 }
 
 void unite(Answer& whole, const Part& part, Answer answer) {
-  if (std::holds_alternative<Unavailable>(whole)) return;
+  if (std::holds_alternative<Unavailable>(whole) || std::holds_alternative<Denied>(whole)) return;
+  if (const auto* denied = std::get_if<Denied>(&answer)) {
+    whole = *denied;
+    return;
+  }
   if (const auto* why = std::get_if<Unavailable>(&answer)) {
     if (part.places.empty()) {
       whole = *why;

@@ -14,15 +14,10 @@
 
 #include "http/clock.h"
 #include "http/input_buffer.h"
+#include "http/peer_access.h"
 #include "http/peer_frames.h"
 
 namespace millrace::http {
-
-struct PeerTiming {
-  Duration handshake{5'000};  // from the connection's begin to the last proof
-  Duration ping_every{1'000};
-  Duration silence{3'000};  // no byte for so long: the other is gone
-};
 
 class PeerStream : public std::enable_shared_from_this<PeerStream> {
  public:
@@ -52,7 +47,8 @@ class PeerStream : public std::enable_shared_from_this<PeerStream> {
   // The handshake is over: frames of any size, pings, an end to its time.
   void open();
 
-  // Where the frame ends among all the bytes sent. Not after close().
+  // Where the frame ends among all the bytes sent. After close() it goes nowhere, and ends where
+  // written() never gets.
   std::uint64_t send(FrameKind kind, std::uint64_t number,
                      std::initializer_list<std::string_view> parts = {});
   // How many of them the kernel has: a frame that ends beyond can't have been read by anybody.
@@ -87,7 +83,6 @@ class PeerStream : public std::enable_shared_from_this<PeerStream> {
   InputBuffer input_;
   std::size_t most_frame_ = kMaxHandshakeFrameBytes;
   std::size_t frame_wanted_ = 0;  // bytes of the frame that has begun to come
-  bool taking_ = false;
   bool reading_ = false;
 
   std::string writing_;  // handed to the socket

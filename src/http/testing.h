@@ -30,13 +30,15 @@ class FakeGateway final : public engine::Gateway {
   ~FakeGateway() override;
   void respond_with(Responder responder);
 
-  void submit(engine::Request request, engine::ReplyPort& port, engine::Ticket ticket) override;
+  void submit(engine::Request request, engine::ReplyPort& port, engine::Ticket ticket,
+              std::string_view credentials) override;
   void cancel(engine::ReplyPort& port, engine::Ticket ticket) override;
 
   // Blocks until so many were asked or cancelled in all; false after five seconds.
   bool wait_for_requests(std::size_t count);
   bool wait_for_cancels(std::size_t count);
   std::vector<engine::Request> requests() const;
+  std::vector<std::string> credentials() const;  // that came with them
   // Answers the oldest ticket that has no answer, cancelled or not.
   void answer_oldest(engine::Answer answer);
 
@@ -54,6 +56,7 @@ class FakeGateway final : public engine::Gateway {
   std::vector<Asked> waiting_;
   std::vector<Asked> unanswered_;
   std::vector<engine::Request> requests_;
+  std::vector<std::string> credentials_;
   std::size_t cancels_ = 0;
   bool stopping_ = false;
   std::thread thread_;

@@ -71,10 +71,12 @@ void FakeGateway::respond_with(Responder responder) {
   responder_ = std::move(responder);
 }
 
-void FakeGateway::submit(engine::Request request, engine::ReplyPort& port, engine::Ticket ticket) {
+void FakeGateway::submit(engine::Request request, engine::ReplyPort& port, engine::Ticket ticket,
+                         std::string_view credentials) {
   {
     const std::lock_guard lock(mutex_);
     requests_.push_back(request);
+    credentials_.emplace_back(credentials);
     waiting_.push_back({&port, ticket, std::move(request)});
   }
   changed_.notify_all();
@@ -102,6 +104,11 @@ bool FakeGateway::wait_for_cancels(std::size_t count) {
 std::vector<engine::Request> FakeGateway::requests() const {
   const std::lock_guard lock(mutex_);
   return requests_;
+}
+
+std::vector<std::string> FakeGateway::credentials() const {
+  const std::lock_guard lock(mutex_);
+  return credentials_;
 }
 
 void FakeGateway::answer_oldest(engine::Answer answer) {
