@@ -44,8 +44,9 @@ enum class RefusalDetail : std::uint8_t {
   kShardWithoutLeader,
   kShardStopping,
   kShardUnwritable,
+  kShardDenied,
 };
-inline constexpr auto kLastRefusalDetail = RefusalDetail::kShardUnwritable;
+inline constexpr auto kLastRefusalDetail = RefusalDetail::kShardDenied;
 
 // A sentence for the client; empty: kNone.
 constexpr std::string_view to_string(RefusalDetail detail) {
@@ -69,6 +70,7 @@ constexpr std::string_view to_string(RefusalDetail detail) {
           "nobody leads its shard at the moment: nothing was done",
           "its shard is being stopped: nothing was done",
           "its shard can't be written at the moment",
+          "the node that leads its shard does not take the token: nothing was done",
       };
   return kSentences[static_cast<std::size_t>(detail)];
 }

@@ -188,14 +188,14 @@ void put(core::ItemsReply& whole, const Part& part, core::ItemsReply reply) {
   }
 }
 
-void refuse_items(Answer& whole, const Part& part, Unavailable why) {
+void refuse_items(Answer& whole, const Part& part, const Refusal& refusal) {
   auto& reply = std::get<core::Reply>(whole);
   for (const std::uint32_t place : part.places) {
     if (auto* enqueued = std::get_if<core::EnqueueReply>(&reply)) {
       enqueued->items[place].fate = core::Fate::kRefused;
-      enqueued->items[place].refusal = refusal_of(why);
+      enqueued->items[place].refusal = refusal;
     } else {
-      std::get<core::ItemsReply>(reply).items[place].refusal = refusal_of(why);
+      std::get<core::ItemsReply>(reply).items[place].refusal = refusal;
     }
   }
 }
@@ -311,14 +311,18 @@ Answer empty_whole(const Request& request) {
 void unite(Answer& whole, const Part& part, Answer answer) {
   if (std::holds_alternative<Unavailable>(whole) || std::holds_alternative<Denied>(whole)) return;
   if (const auto* denied = std::get_if<Denied>(&answer)) {
-    whole = *denied;
+    if (part.places.empty()) {
+      whole = *denied;
+    } else {
+      refuse_items(whole, part, {Rejection::kOverloaded, {}, core::RefusalDetail::kShardDenied});
+    }
     return;
   }
   if (const auto* why = std::get_if<Unavailable>(&answer)) {
     if (part.places.empty()) {
       whole = *why;
     } else {
-      refuse_items(whole, part, *why);
+      refuse_items(whole, part, refusal_of(*why));
     }
     return;
   }

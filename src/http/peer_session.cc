@@ -54,7 +54,8 @@ struct PeerSession::Asked {
 PeerSession::PeerSession(IoThread& thread, IoThread::Socket socket, std::string peer)
     : thread_(thread),
       peer_(std::move(peer)),
-      stream_(std::make_shared<PeerStream>(*this, std::move(socket), thread.services().clock,
+      stream_(std::make_shared<PeerStream>(static_cast<PeerStream::Owner&>(*this),
+                                           std::move(socket), thread.services().clock,
                                            access().timing(), kMaxUnwrittenBytes)) {}
 
 PeerSession::~PeerSession() = default;

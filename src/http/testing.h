@@ -62,10 +62,17 @@ class FakeGateway final : public engine::Gateway {
   std::thread thread_;
 };
 
+// What a server of several has beside.
+struct TestWiring {
+  engine::Gateway* gateway = nullptr;  // instead of its own
+  std::optional<PeerParts> peers = std::nullopt;
+};
+
 // A server on a free loopback port, its store in memory and empty.
 class TestServer {
  public:
-  explicit TestServer(ServerOptions options = {}, std::vector<TokenSettings> tokens = {});
+  explicit TestServer(ServerOptions options = {}, std::vector<TokenSettings> tokens = {},
+                      TestWiring wiring = {});
   ~TestServer();
 
   FakeGateway gateway;
@@ -81,6 +88,7 @@ class TestServer {
  private:
   struct Parts;
   ServerParts parts();
+  const TestWiring wiring_;
   std::unique_ptr<Parts> parts_;
   std::unique_ptr<HttpServer> server_;
 };
@@ -94,12 +102,15 @@ struct TestResponse {
 // A blocking connection. Reads give up after five seconds.
 class TestClient {
  public:
-  explicit TestClient(const TestServer& server);
+  explicit TestClient(const TestServer& server) : TestClient(server.port()) {}
+  explicit TestClient(std::uint16_t port);
   ~TestClient();
   TestClient(const TestClient&) = delete;
   TestClient& operator=(const TestClient&) = delete;
 
   void send(std::string_view bytes);
+  // So many bytes; fewer where no more come.
+  std::string receive_bytes(std::size_t size);
   // One answer; with `head_only` none of its body is waited for.
   TestResponse receive(bool head_only = false);
   // True: the server has closed, and nothing more came.
