@@ -33,10 +33,6 @@ inline auto parts(const Enqueue& v) {
   const auto& [jobs, atomicity, detail, key, window] = v;
   return std::tie(jobs, atomicity, detail, key, window);
 }
-inline auto parts(const IdempotencyKey& v) {
-  const auto& [key, body, expires_at] = v;
-  return std::tie(key, body, expires_at);
-}
 inline auto parts(const Claim& v) {
   const auto& [queues, types, limit, lease, worker] = v;
   return std::tie(queues, types, limit, lease, worker);
@@ -110,10 +106,6 @@ inline auto parts(const Refusal& v) {
 inline auto parts(const Mark& v) {
   const auto& [kind, at, attempt, reason] = v;
   return std::tie(kind, at, attempt, reason);
-}
-inline auto parts(const LogLine& v) {
-  const auto& [seq, n, attempt, at, level, message] = v;
-  return std::tie(seq, n, attempt, at, level, message);
 }
 inline auto parts(const JobView::LogTrim& v) {
   const auto& [n, below] = v;
@@ -605,7 +597,7 @@ TEST(RequestCodec, EveryCutBodyIsReadOrRefusedNeverWorse) {
 }
 
 TEST(RequestCodec, EveryFlippedBitIsReadOrRefusedNeverWorse) {
-  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
     const std::string body = encoded(Maker(seed).any_answer());
     for (std::size_t bit = 0; bit < std::min<std::size_t>(body.size(), 2'000) * 8; ++bit) {
       std::string flipped = body;

@@ -234,17 +234,19 @@ class PeerClient::Impl final : PeerLink::Host {
   std::vector<Mail> inbox_;  // guarded by mutex_
   bool stopped_ = false;     // guarded by mutex_
 
-  bool ending_ = false;
-  std::unordered_map<std::string, std::unique_ptr<Node>> nodes_;  // by URL
-  std::unordered_map<const PeerAsk*, UnderWay> under_way_;
-  std::unordered_map<Asker, std::shared_ptr<PeerAsk>, AskerHash> by_asker_;
-
   asio::io_context context_;
   asio::executor_work_guard<asio::io_context::executor_type> work_;
   asio::basic_waitable_timer<std::chrono::steady_clock,
                              asio::wait_traits<std::chrono::steady_clock>,
                              asio::io_context::executor_type>
       ticker_;
+
+  // The thread's own.
+  bool ending_ = false;
+  std::unordered_map<std::string, std::unique_ptr<Node>> nodes_;  // by URL
+  std::unordered_map<const PeerAsk*, UnderWay> under_way_;
+  std::unordered_map<Asker, std::shared_ptr<PeerAsk>, AskerHash> by_asker_;
+
   std::thread thread_;  // last: it uses everything above
 };
 

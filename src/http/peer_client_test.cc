@@ -251,9 +251,11 @@ TEST(PeerClient, AStoppingNodeIsAskedNoMore) {
 
 // The answer crossed the cancel: only jobs are of interest then, to be given back.
 TEST(PeerClient, ALateClaimComesAndNothingElseDoes) {
-  HandNode node([](HandNode::Connection& connection) {
+  std::promise<void> asked;
+  HandNode node([&](HandNode::Connection& connection) {
     const ReceivedFrame first = connection.receive();
     const ReceivedFrame second = connection.receive();
+    asked.set_value();
     EXPECT_EQ(connection.receive().kind, FrameKind::kCancel);
     EXPECT_EQ(connection.receive().kind, FrameKind::kCancel);
     connection.send(FrameKind::kAnswer, first.number, encoded(Unavailable::kDraining));
@@ -266,6 +268,7 @@ TEST(PeerClient, ALateClaimComesAndNothingElseDoes) {
   TestAsker asking;
   asking.ask(node.url(), 1, engine::WaitingClaim{});
   asking.ask(node.url(), 2, engine::WaitingClaim{});
+  asked.get_future().wait();
   asking.client.cancel(asking.port, engine::Ticket{1});
   asking.client.cancel(asking.port, engine::Ticket{2});
   const auto late = asking.port.wait_for(2);

@@ -88,6 +88,8 @@ bool prove(TestClient& client, std::string_view secret);
 ReceivedFrame receive_frame(TestClient& client);
 void send_frame(TestClient& client, FrameKind kind, std::uint64_t number,
                 std::string_view body = {});
+// Nothing but pings came, and then the server closed.
+bool ends(TestClient& client);
 std::string ask_body(const engine::Request& request, std::string_view credentials = {},
                      std::uint32_t shard = 0);
 

@@ -146,6 +146,14 @@ bool prove(TestClient& client, std::string_view secret) {
          is_peer_proof(proven.body, secret, PeerRole::kAnswerer, nonce_in(challenge.body), nonce);
 }
 
+bool ends(TestClient& client) {
+  ReceivedFrame frame;
+  do {
+    frame = receive_frame(client);
+  } while (frame.kind == FrameKind::kPing);
+  return frame.kind == FrameKind{} && client.is_closed();
+}
+
 std::string ask_body(const engine::Request& request, std::string_view credentials,
                      std::uint32_t shard) {
   std::string body;
