@@ -60,4 +60,7 @@ Task<void> list_nodes(Call& call);
 Task<void> drain_node(Call& call);
 Task<void> list_tokens(Call& call);
 
+// peer.cc
+Task<void> connect_peer(Call& call);
+
 }  // namespace millrace::http
