@@ -126,7 +126,8 @@ class Decider {
   std::shared_ptr<const JobView> view(const JobId& id) const;
   // In memory: for what stood before.
   std::shared_ptr<const JobView> standing(const JobId& id) const;
-  static ItemReply refused(const JobId& id, Rejection why, std::string_view detail = {}) {
+  static ItemReply refused(const JobId& id, Rejection why,
+                           RefusalDetail detail = RefusalDetail::kNone) {
     ItemReply reply;
     reply.id = id;
     reply.refusal = {why, {}, detail};

@@ -45,8 +45,7 @@ std::optional<Decider::Verdict> Decider::judge_id(const JobSpec& spec,
   Verdict verdict = existing(spec.id);
   if (*queue != spec.queue) {
     verdict.fate = Fate::kRefused;
-    verdict.refusal = {Rejection::kDuplicateJob, spec.id,
-                       "this id belongs to a job of another queue"};
+    verdict.refusal = {Rejection::kDuplicateJob, spec.id, RefusalDetail::kIdOfAnotherQueue};
   }
   return verdict;
 }
@@ -77,11 +76,10 @@ std::optional<Decider::Verdict> Decider::judge_unique(const JobSpec& spec,
   if (rule.on_conflict == OnConflict::kReturn) return verdict;
   if (rule.on_conflict == OnConflict::kReject || running) {
     verdict.fate = Fate::kRefused;
-    verdict.refusal = {
-        Rejection::kDuplicateJob, holder,
-        running && rule.on_conflict == OnConflict::kReplace
-            ? std::string_view("a running job holds this unique key and can't be replaced")
-            : std::string_view("a job holds this unique key")};
+    verdict.refusal = {Rejection::kDuplicateJob, holder,
+                       running && rule.on_conflict == OnConflict::kReplace
+                           ? RefusalDetail::kUniqueKeyHeldByRunning
+                           : RefusalDetail::kUniqueKeyHeld};
     return verdict;
   }
   Verdict replacement;
@@ -93,11 +91,10 @@ std::optional<Decider::Verdict> Decider::judge_unique(const JobSpec& spec,
 std::optional<Refusal> Decider::judge_capacity(const JobSpec& spec, bool with_key,
                                                const Foreseen& foreseen) const {
   if (admission_ == Admission::kClosed) {
-    return Refusal{
-        Rejection::kOverloaded, {}, "the server is behind and takes no new jobs for the moment"};
+    return Refusal{Rejection::kOverloaded, {}, RefusalDetail::kBehind};
   }
   if (with_key && state_.keys.size() + foreseen.keys >= options_.max_keys) {
-    return Refusal{Rejection::kOverloaded, {}, "too many idempotency keys are held"};
+    return Refusal{Rejection::kOverloaded, {}, RefusalDetail::kTooManyKeys};
   }
   const QueueEntry* queue = state_.find_queue(spec.queue.view());
   if (queue == nullptr || !queue->settings.max_ready) return std::nullopt;
@@ -105,8 +102,7 @@ std::optional<Refusal> Decider::judge_capacity(const JobSpec& spec, bool with_ke
   if (const auto more = foreseen.ready.find(spec.queue.view()); more != foreseen.ready.end())
     ready += more->second;
   if (ready < *queue->settings.max_ready) return std::nullopt;
-  return Refusal{
-      Rejection::kQueueFull, {}, "the queue holds as many ready jobs as its max_ready allows"};
+  return Refusal{Rejection::kQueueFull, {}, RefusalDetail::kQueueAtMaxReady};
 }
 
 Decider::Verdict Decider::judge(const JobSpec& spec, const std::optional<IdempotencyKey>& key,
@@ -122,7 +118,7 @@ Decider::Verdict Decider::judge(const JobSpec& spec, const std::optional<Idempot
       Verdict verdict;
       verdict.fate = Fate::kRefused;
       verdict.refusal = {Rejection::kIdempotencyMismatch, row->job,
-                         "the key was used with another body"};
+                         RefusalDetail::kKeyOfAnotherBody};
       return verdict;
     }
   }

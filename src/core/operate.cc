@@ -78,16 +78,14 @@ Reply Decider::operator()(const Cancel& command) {
 }
 
 Refusal Decider::judge_retry(const Job& job) const {
-  if (!is_terminal(job.state))
-    return {Rejection::kInvalidState, {}, "only a job that has ended can be retried"};
+  if (!is_terminal(job.state)) return {Rejection::kInvalidState, {}, RefusalDetail::kNotEnded};
   if (admission_ == Admission::kClosed) {
-    return {
-        Rejection::kOverloaded, {}, "the server is behind and takes no new jobs for the moment"};
+    return {Rejection::kOverloaded, {}, RefusalDetail::kBehind};
   }
   if (job.extras != nullptr && job.extras->unique) {
     const auto* held = state_.uniques.find(job.queue.view(), job.extras->unique->key.view(), now_);
     if (held != nullptr && held->job != job.id) {
-      return {Rejection::kDuplicateJob, held->job, "another job holds its unique key now"};
+      return {Rejection::kDuplicateJob, held->job, RefusalDetail::kUniqueKeyTaken};
     }
   }
   return {};
@@ -103,8 +101,7 @@ ItemReply Decider::retry(const JobId& id, const Retry& command) {
     return reply;
   }
   if (!command.reset_attempts && job->attempt > kMaxAttempts) {
-    return refused(id, Rejection::kInvalidState,
-                   "its attempts are used up: retry it with reset_attempts");
+    return refused(id, Rejection::kInvalidState, RefusalDetail::kAttemptsUsedUp);
   }
   const State from = job->state;
   ++job->generation;
@@ -148,10 +145,9 @@ ItemReply Decider::edit(const JobId& id, const Edit& command) {
   if (command.if_version && *command.if_version != slot.version)
     return refused(id, Rejection::kVersionConflict);
   if (!is_waiting(slot.state))
-    return refused(id, Rejection::kInvalidState, "only a waiting job can be edited");
+    return refused(id, Rejection::kInvalidState, RefusalDetail::kNotWaiting);
   if (command.max_attempts && *command.max_attempts <= slot.attempt) {
-    return refused(id, Rejection::kInvalidState,
-                   "max_attempts must exceed the attempts already made");
+    return refused(id, Rejection::kInvalidState, RefusalDetail::kMaxAttemptsTooLow);
   }
   Edited edited;
   edited.job = to_ref(slot);
@@ -199,8 +195,7 @@ Reply Decider::operator()(const Delete& command) {
           retention && job->finished_at && add_saturating(*job->finished_at, *retention) <= now_;
     }
     if (!allowed) {
-      reply.items.push_back(
-          refused(id, Rejection::kInvalidState, "a running job can't be deleted"));
+      reply.items.push_back(refused(id, Rejection::kInvalidState, RefusalDetail::kRunning));
       continue;
     }
     doomed.emplace(id, job->state);

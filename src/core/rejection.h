@@ -1,6 +1,8 @@
 // Why not: what decide answers instead of doing, in order of precedence.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -21,10 +23,62 @@ enum class Rejection : std::uint8_t {
   kInvalidState,         // not in this state
 };
 
+// What there is to say beyond that. A number, so that it goes from node to node as one.
+enum class RefusalDetail : std::uint8_t {
+  kNone,  // the caller's own words do
+  kBehind,
+  kTooManyKeys,
+  kQueueAtMaxReady,
+  kIdOfAnotherQueue,
+  kUniqueKeyHeld,
+  kUniqueKeyHeldByRunning,
+  kUniqueKeyTaken,
+  kKeyOfAnotherBody,
+  kNotEnded,
+  kAttemptsUsedUp,
+  kNotWaiting,
+  kMaxAttemptsTooLow,
+  kRunning,
+  // Of an item whose shard could not be asked like the others':
+  kShardSilent,
+  kShardWithoutLeader,
+  kShardStopping,
+  kShardUnwritable,
+  kShardDenied,
+};
+inline constexpr auto kLastRefusalDetail = RefusalDetail::kShardDenied;
+
+// A sentence for the client; empty: kNone.
+constexpr std::string_view to_string(RefusalDetail detail) {
+  constexpr std::array<std::string_view, static_cast<std::size_t>(kLastRefusalDetail) + 1>
+      kSentences = {
+          "",
+          "the server is behind and takes no new jobs for the moment",
+          "too many idempotency keys are held",
+          "the queue holds as many ready jobs as its max_ready allows",
+          "this id belongs to a job of another queue",
+          "a job holds this unique key",
+          "a running job holds this unique key and can't be replaced",
+          "another job holds its unique key now",
+          "the key was used with another body",
+          "only a job that has ended can be retried",
+          "its attempts are used up: retry it with reset_attempts",
+          "only a waiting job can be edited",
+          "max_attempts must exceed the attempts already made",
+          "a running job can't be deleted",
+          "no answer came: it may have been done",
+          "nobody leads its shard at the moment: nothing was done",
+          "its shard is being stopped: nothing was done",
+          "its shard can't be written at the moment",
+          "the node that leads its shard does not take the token: nothing was done",
+      };
+  return kSentences[static_cast<std::size_t>(detail)];
+}
+
 struct Refusal {
   Rejection why = Rejection::kNone;
-  JobId other{};              // the job in the way, for kDuplicateJob
-  std::string_view detail{};  // a static sentence; empty: the caller's own words
+  JobId other{};  // the job in the way, for kDuplicateJob
+  RefusalDetail detail = RefusalDetail::kNone;
   explicit operator bool() const { return why != Rejection::kNone; }
 };
 

@@ -123,7 +123,17 @@ enum class Unavailable : std::uint8_t {
   kUnknown,     // it was sent to the shard's leader, and no answer came: it may have been done
 };
 
+// The node that leads the shard looked at the client's credentials anew, and they do not do:
+// nothing was done. The node that was asked first had found them good, so the two were told
+// different tokens, or one has expired on the way.
+enum class Denied : std::uint8_t {
+  kUnauthenticated,  // no live token
+  kScope,            // it lacks the scope
+  kQueue,            // it does not open a queue that is named, or that a job lies in
+};
+
 // monostate: AwaitProjection, AwaitEvents and AwaitWork are done.
-using Answer = std::variant<std::monostate, core::Reply, PollReply, WorkersReply, Unavailable>;
+using Answer =
+    std::variant<std::monostate, core::Reply, PollReply, WorkersReply, Unavailable, Denied>;
 
 }  // namespace millrace::engine

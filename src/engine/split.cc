@@ -164,15 +164,16 @@ Division divide(core::Command command, ShardNumber shards) {
 }
 
 Refusal refusal_of(Unavailable why) {
+  using core::RefusalDetail;
   switch (why) {
     case Unavailable::kUnknown:
-      return {Rejection::kOverloaded, {}, "no answer came: it may have been done"};
+      return {Rejection::kOverloaded, {}, RefusalDetail::kShardSilent};
     case Unavailable::kNoLeader:
-      return {Rejection::kOverloaded, {}, "nobody leads its shard at the moment: nothing was done"};
+      return {Rejection::kOverloaded, {}, RefusalDetail::kShardWithoutLeader};
     case Unavailable::kDraining:
-      return {Rejection::kOverloaded, {}, "its shard is being stopped: nothing was done"};
+      return {Rejection::kOverloaded, {}, RefusalDetail::kShardStopping};
     default:
-      return {Rejection::kOverloaded, {}, "its shard can't be written at the moment"};
+      return {Rejection::kOverloaded, {}, RefusalDetail::kShardUnwritable};
   }
 }
 
@@ -187,14 +188,14 @@ void put(core::ItemsReply& whole, const Part& part, core::ItemsReply reply) {
   }
 }
 
-void refuse_items(Answer& whole, const Part& part, Unavailable why) {
+void refuse_items(Answer& whole, const Part& part, const Refusal& refusal) {
   auto& reply = std::get<core::Reply>(whole);
   for (const std::uint32_t place : part.places) {
     if (auto* enqueued = std::get_if<core::EnqueueReply>(&reply)) {
       enqueued->items[place].fate = core::Fate::kRefused;
-      enqueued->items[place].refusal = refusal_of(why);
+      enqueued->items[place].refusal = refusal;
     } else {
-      std::get<core::ItemsReply>(reply).items[place].refusal = refusal_of(why);
+      std::get<core::ItemsReply>(reply).items[place].refusal = refusal;
     }
   }
 }
@@ -231,8 +232,7 @@ void unite_workers(WorkersReply& whole, WorkersReply more) {
     if (newer || found->info.host.empty()) found->info = std::move(view.info);
     std::ranges::move(view.running, std::back_inserter(found->running));
   }
-  std::ranges::sort(whole.workers, {},
-                    [](const WorkerView& view) { return view.info.id.view(); });
+  std::ranges::sort(whole.workers, {}, [](const WorkerView& view) { return view.info.id.view(); });
 }
 
 void unite_queues(core::QueueReply& whole, core::QueueReply more) {
@@ -309,12 +309,20 @@ Answer empty_whole(const Request& request) {
 }
 
 void unite(Answer& whole, const Part& part, Answer answer) {
-  if (std::holds_alternative<Unavailable>(whole)) return;
+  if (std::holds_alternative<Unavailable>(whole) || std::holds_alternative<Denied>(whole)) return;
+  if (const auto* denied = std::get_if<Denied>(&answer)) {
+    if (part.places.empty()) {
+      whole = *denied;
+    } else {
+      refuse_items(whole, part, {Rejection::kOverloaded, {}, core::RefusalDetail::kShardDenied});
+    }
+    return;
+  }
   if (const auto* why = std::get_if<Unavailable>(&answer)) {
     if (part.places.empty()) {
       whole = *why;
     } else {
-      refuse_items(whole, part, *why);
+      refuse_items(whole, part, refusal_of(*why));
     }
     return;
   }

@@ -257,14 +257,15 @@ api::Queue to_api(const core::Queue& queue, const engine::QueueRates& rates, Tim
 
 api::Problem to_problem(const core::Refusal& refusal, std::string_view what) {
   using api::ProblemCode;
-  const auto problem = [&refusal](ProblemCode code, std::string detail) {
-    if (!refusal.detail.empty()) detail = refusal.detail;
+  const std::string_view said = to_string(refusal.detail);
+  const auto problem = [said](ProblemCode code, std::string detail) {
+    if (!said.empty()) detail = said;
     return api::make_problem(code, std::move(detail));
   };
   switch (refusal.why) {
     case core::Rejection::kOverloaded: {
       api::Problem made = problem_of(engine::Unavailable::kOverloaded);
-      if (!refusal.detail.empty()) made.detail = refusal.detail;
+      if (!said.empty()) made.detail = said;
       return made;
     }
     case core::Rejection::kIdempotencyMismatch:

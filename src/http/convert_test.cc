@@ -184,7 +184,9 @@ TEST(Convert, EveryRejectionIsAProblem) {
     EXPECT_FALSE(problem.detail.empty());
     EXPECT_EQ(problem.retry_after.has_value(), one.status == 429 || one.status == 503);
   }
-  EXPECT_EQ(to_problem({core::Rejection::kInvalidState, {}, "because"}).detail, "because");
+  const api::Problem said =
+      to_problem({core::Rejection::kInvalidState, {}, core::RefusalDetail::kNotEnded});
+  EXPECT_EQ(said.detail, "only a job that has ended can be retried");
 }
 
 }  // namespace

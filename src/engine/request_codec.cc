@@ -1,0 +1,62 @@
+#include "engine/request_codec.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <vector>
+
+#include "engine/request_fields.h"
+#include "store/shared_parts.h"
+#include "store/wire_reader.h"
+#include "store/wire_writer.h"
+
+namespace millrace::engine {
+namespace {
+
+// A message of the value, and after it what it refers to by number: as in a batch of events.
+constexpr int kValueField = 1;
+constexpr int kNamesField = 2;
+constexpr int kPoliciesField = 3;
+
+template <typename Value>
+void encode(const Value& value, std::string& out) {
+  store::SharedPartsWriter shared;
+  store::WireWriter wire(out, Time{}, &shared);
+  wire.message(kValueField, value);
+  wire.bytes(kNamesField, shared.names());
+  for (const auto& policy : shared.policies()) wire.message(kPoliciesField, *policy);
+  wire.finish();
+}
+
+template <typename Value>
+Result<Value> decode(std::string_view body, std::string_view what) {
+  store::WireReader wire(body, Time{});
+  std::string_view value_body;
+  const bool found = wire.take_raw(kValueField, value_body);
+  store::SharedPartsReader shared;
+  wire.bytes(kNamesField, shared.names);
+  std::vector<core::RetryPolicy> policies;
+  wire.message(kPoliciesField, policies);
+  wire.expect_end();
+  if (!wire.ok()) return failure(fmt::format("damaged {}: {}", what, wire.problem()));
+  if (!found) return failure(fmt::format("damaged {}: it is missing", what));
+  for (core::RetryPolicy& policy : policies) {
+    shared.policies.push_back(store::share(std::move(policy)));
+  }
+  Value value;
+  store::WireReader reader(value_body, Time{}, &shared);
+  describe(reader, value);
+  reader.expect_end();
+  if (!reader.ok()) return failure(fmt::format("damaged {}: {}", what, reader.problem()));
+  return value;
+}
+
+}  // namespace
+
+void encode_request(const Request& request, std::string& out) { encode(request, out); }
+void encode_answer(const Answer& answer, std::string& out) { encode(answer, out); }
+
+Result<Request> decode_request(std::string_view body) { return decode<Request>(body, "request"); }
+Result<Answer> decode_answer(std::string_view body) { return decode<Answer>(body, "answer"); }
+
+}  // namespace millrace::engine
