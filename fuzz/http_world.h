@@ -195,7 +195,8 @@ class HttpWorld final : engine::Gateway,
   }
 
   // engine::Gateway: there is one port, so tickets are enough.
-  void submit(engine::Request request, engine::ReplyPort& port, engine::Ticket ticket) override {
+  void submit(engine::Request request, engine::ReplyPort& port, engine::Ticket ticket,
+              std::string_view) override {
     asked_.insert(ticket);
     shard_->offer(std::move(request), port, ticket);
   }

@@ -89,7 +89,8 @@ bool SessionWorld::receive() {
   return size > 0;
 }
 
-void SessionWorld::submit(engine::Request request, engine::ReplyPort& port, engine::Ticket ticket) {
+void SessionWorld::submit(engine::Request request, engine::ReplyPort& port, engine::Ticket ticket,
+                          std::string_view) {
   const auto* command = std::get_if<core::Command>(&request);
   const auto* enqueue = command == nullptr ? nullptr : std::get_if<core::Enqueue>(command);
   MILLRACE_CHECK(enqueue != nullptr);

@@ -30,7 +30,8 @@ class SessionWorld final : engine::Gateway, http::Clock, http::Operations, http:
   void send(std::string_view bytes);
   bool receive();
 
-  void submit(engine::Request request, engine::ReplyPort& port, engine::Ticket ticket) override;
+  void submit(engine::Request request, engine::ReplyPort& port, engine::Ticket ticket,
+              std::string_view credentials) override;
   void cancel(engine::ReplyPort&, engine::Ticket) override {}
 
   Time now() const override { return time_from_ms(1'700'000'000'000); }

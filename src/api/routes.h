@@ -58,8 +58,9 @@ enum class RouteId : std::uint8_t {
   kPurgeQueue,
   kStats,
   kEvents,
+  kPeer,
 };
-constexpr std::size_t kRouteIds = static_cast<std::size_t>(RouteId::kEvents) + 1;
+constexpr std::size_t kRouteIds = static_cast<std::size_t>(RouteId::kPeer) + 1;
 
 struct Route {
   Method method;

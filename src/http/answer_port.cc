@@ -1,5 +1,6 @@
 #include "http/answer_port.h"
 
+#include <algorithm>
 #include <variant>
 
 #include "engine/split.h"
@@ -16,7 +17,7 @@ engine::Ticket ticket_of(std::uint32_t slot, std::uint32_t generation) {
 
 }  // namespace
 
-engine::Ticket AnswerPort::ask(engine::Request request, Waiter& waiter) {
+engine::Ticket AnswerPort::ask(engine::Request request, Waiter& waiter, const Asking& asking) {
   std::uint32_t slot = 0;
   if (free_slots_.empty()) {
     slot = static_cast<std::uint32_t>(slots_.size());
@@ -25,9 +26,11 @@ engine::Ticket AnswerPort::ask(engine::Request request, Waiter& waiter) {
     slot = free_slots_.back();
     free_slots_.pop_back();
   }
+  engine::Gateway& asked = asking.shard != nullptr ? *asking.shard : gateway_;
   slots_[slot].waiter = &waiter;
+  slots_[slot].asked = &asked;
   const engine::Ticket ticket = ticket_of(slot, slots_[slot].generation);
-  gateway_.submit(std::move(request), *this, ticket);
+  asked.submit(std::move(request), *this, ticket, asking.credentials);
   return ticket;
 }
 
@@ -40,8 +43,16 @@ AnswerPort::Waiter* AnswerPort::release(engine::Ticket ticket) {
   return std::exchange(slots_[slot].waiter, nullptr);
 }
 
-void AnswerPort::cancel(engine::Ticket ticket) {
-  if (release(ticket) != nullptr) gateway_.cancel(*this, ticket);
+void AnswerPort::cancel(engine::Ticket ticket, std::string_view credentials) {
+  if (release(ticket) == nullptr) return;
+  if (!credentials.empty()) {
+    if (cancelled_.size() < kCancelledRemembered) cancelled_.emplace_back();
+    Cancelled& remembered = cancelled_[next_cancelled_];
+    next_cancelled_ = (next_cancelled_ + 1) % kCancelledRemembered;
+    remembered.ticket = ticket;
+    remembered.credentials = credentials;
+  }
+  slots_[static_cast<std::uint32_t>(ticket)].asked->cancel(*this, ticket);
 }
 
 void AnswerPort::forget(engine::Ticket ticket) { release(ticket); }
@@ -76,7 +87,7 @@ void AnswerPort::run() {
     if (Waiter* waiter = release(delivery.ticket)) {
       waiter->answered(std::move(delivery.answer));
     } else {
-      give_back(delivery.answer);
+      give_back(delivery);
     }
   }
   for (const std::coroutine_handle<> handle : resuming_) handle.resume();
@@ -86,20 +97,28 @@ void AnswerPort::run() {
 
 // The claimer's connection closed before the answer could be sent: the jobs need not wait for their
 // leases to run out.
-void AnswerPort::give_back(const engine::Answer& answer) {
-  const core::ClaimReply* claim = nullptr;
-  if (const auto* reply = std::get_if<core::Reply>(&answer)) {
-    claim = std::get_if<core::ClaimReply>(reply);
-  } else if (const auto* poll = std::get_if<engine::PollReply>(&answer)) {
-    claim = &poll->claim;
-  }
-  if (claim == nullptr || claim->jobs.empty()) return;
-  gateway_.submit(core::Command(engine::releases_of(*claim)), *this, kNobody);
+void AnswerPort::give_back(engine::Delivery& delivery) {
+  const core::ClaimReply* const claim = claim_in(delivery.answer);
+  if (claim == nullptr) return;
+  const auto remembered = std::ranges::find(cancelled_, delivery.ticket, &Cancelled::ticket);
+  give_back(*claim, remembered == cancelled_.end() ? std::string_view() : remembered->credentials);
 }
 
-AskAll::AskAll(AnswerPort& port, std::vector<engine::Request> requests)
+void AnswerPort::give_back(const core::ClaimReply& claim, std::string_view credentials) {
+  if (claim.jobs.empty()) return;
+  gateway_.submit(core::Command(engine::releases_of(claim)), *this, kNobody, credentials);
+}
+
+core::ClaimReply* claim_in(engine::Answer& answer) {
+  if (auto* reply = std::get_if<core::Reply>(&answer)) return std::get_if<core::ClaimReply>(reply);
+  auto* poll = std::get_if<engine::PollReply>(&answer);
+  return poll == nullptr ? nullptr : &poll->claim;
+}
+
+AskAll::AskAll(AnswerPort& port, std::vector<engine::Request> requests, const Asking& asking)
     : port_(port),
       requests_(std::move(requests)),
+      asking_(asking),
       waiters_(requests_.size()),
       answers_(requests_.size()),
       missing_(requests_.size()) {}
@@ -114,7 +133,7 @@ void AskAll::await_suspend(std::coroutine_handle<> handle) {
   handle_ = handle;
   for (std::size_t i = 0; i < requests_.size(); ++i) {
     waiters_[i].all = this;
-    waiters_[i].ticket = port_.ask(std::move(requests_[i]), waiters_[i]);
+    waiters_[i].ticket = port_.ask(std::move(requests_[i]), waiters_[i], asking_);
   }
 }
 

@@ -8,12 +8,20 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "engine/gateway.h"
 
 namespace millrace::http {
+
+// In whose name to ask, and whom.
+struct Asking {
+  std::string_view credentials;      // the client's; they stay where they are until the answer
+  engine::Gateway* shard = nullptr;  // null: the port's own gateway, which finds the shard
+};
 
 class AnswerPort final : public engine::ReplyPort {
  public:
@@ -29,14 +37,16 @@ class AnswerPort final : public engine::ReplyPort {
       : gateway_(gateway), wake_(std::move(wake)) {}
 
   // --- The I/O thread.
-  engine::Ticket ask(engine::Request request, Waiter& waiter);
+  engine::Ticket ask(engine::Request request, Waiter& waiter, const Asking& asking = {});
   // The asker has gone: nobody waits on the ticket any more. Jobs that are claimed for it all the
-  // same are given back.
-  void cancel(engine::Ticket ticket);
+  // same are given back, with these credentials.
+  void cancel(engine::Ticket ticket, std::string_view credentials);
   // The waiter is being destroyed.
   void forget(engine::Ticket ticket);
   // Hands out what has come.
   void run();
+  // Of the jobs in a claim that can't be answered.
+  void give_back(const core::ClaimReply& claim, std::string_view credentials);
 
   // --- Any thread.
   void deliver(std::span<engine::Delivery> deliveries) override;
@@ -46,10 +56,18 @@ class AnswerPort final : public engine::ReplyPort {
  private:
   struct Slot {
     Waiter* waiter = nullptr;
+    engine::Gateway* asked = nullptr;
     std::uint32_t generation = 0;
   };
+  // Whose answer may still come, with jobs.
+  struct Cancelled {
+    engine::Ticket ticket{};
+    std::string credentials;
+  };
+  static constexpr std::size_t kCancelledRemembered = 1'024;
+
   Waiter* release(engine::Ticket ticket);
-  void give_back(const engine::Answer& answer);
+  void give_back(engine::Delivery& delivery);
 
   engine::Gateway& gateway_;
   const std::function<void()> wake_;
@@ -57,6 +75,8 @@ class AnswerPort final : public engine::ReplyPort {
   // A ticket is a slot's number and its generation: a late answer finds its slot reused.
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_slots_;
+  std::vector<Cancelled> cancelled_;  // a ring; only those with credentials
+  std::size_t next_cancelled_ = 0;
   std::vector<engine::Delivery> running_;
   std::vector<std::coroutine_handle<>> resuming_;
 
@@ -65,12 +85,15 @@ class AnswerPort final : public engine::ReplyPort {
   std::vector<std::coroutine_handle<>> to_resume_;  // guarded by mutex_
 };
 
+// The jobs that an answer hands out, or null.
+core::ClaimReply* claim_in(engine::Answer& answer);
+
 // co_await Ask(port, request): the answer. With `watch`, the place where whoever may give the wait
 // up finds it: the answer is then Unavailable::kDraining, which nobody is left to see.
 class [[nodiscard]] Ask final : AnswerPort::Waiter {
  public:
-  Ask(AnswerPort& port, engine::Request request, Ask** watch = nullptr)
-      : port_(port), request_(std::move(request)), watch_(watch) {}
+  Ask(AnswerPort& port, engine::Request request, const Asking& asking = {}, Ask** watch = nullptr)
+      : port_(port), request_(std::move(request)), asking_(asking), watch_(watch) {}
   Ask(const Ask&) = delete;
   Ask& operator=(const Ask&) = delete;
   ~Ask() override {
@@ -81,12 +104,12 @@ class [[nodiscard]] Ask final : AnswerPort::Waiter {
   void await_suspend(std::coroutine_handle<> handle) {
     handle_ = handle;
     if (watch_ != nullptr) *watch_ = this;
-    ticket_ = port_.ask(std::move(request_), *this);
+    ticket_ = port_.ask(std::move(request_), *this, asking_);
   }
   engine::Answer await_resume() { return std::move(*answer_); }
 
   void give_up() {
-    port_.cancel(*ticket_);
+    port_.cancel(*ticket_, asking_.credentials);
     answered(engine::Unavailable::kDraining);
   }
 
@@ -100,6 +123,7 @@ class [[nodiscard]] Ask final : AnswerPort::Waiter {
 
   AnswerPort& port_;
   engine::Request request_;
+  const Asking asking_;
   Ask** watch_;
   std::coroutine_handle<> handle_;
   std::optional<engine::Ticket> ticket_;
@@ -109,7 +133,7 @@ class [[nodiscard]] Ask final : AnswerPort::Waiter {
 // co_await AskAll(port, requests): the answers, in order.
 class AskAll {
  public:
-  AskAll(AnswerPort& port, std::vector<engine::Request> requests);
+  AskAll(AnswerPort& port, std::vector<engine::Request> requests, const Asking& asking = {});
   AskAll(const AskAll&) = delete;
   AskAll& operator=(const AskAll&) = delete;
   ~AskAll();
@@ -127,6 +151,7 @@ class AskAll {
 
   AnswerPort& port_;
   std::vector<engine::Request> requests_;
+  const Asking asking_;
   std::vector<One> waiters_;
   std::vector<engine::Answer> answers_;
   std::size_t missing_ = 0;

@@ -25,6 +25,7 @@ void Response::clear() {
   allow.clear();
   problem = {};
   must_close = false;
+  upgrades = false;
 }
 
 JobId IdMaker::make(Time now, std::string_view queue) {
@@ -60,7 +61,28 @@ void Call::refuse(const engine::Answer& answer) {
   if (const auto* unavailable = std::get_if<engine::Unavailable>(&answer)) {
     return refuse(problem_of(*unavailable));
   }
+  if (const auto* denied = std::get_if<engine::Denied>(&answer)) return refuse(*denied);
   refuse(ProblemCode::kInternal, "the shard gave an answer of another kind");
+}
+
+// As if this node had refused it, which found the token good: the log is told that.
+void Call::refuse(engine::Denied why) {
+  note = "the node that leads the shard refused the token: do all nodes have the same ones?";
+  switch (why) {
+    case engine::Denied::kUnauthenticated:
+      return refuse(ProblemCode::kUnauthenticated,
+                    "send a live token as 'Authorization: Bearer mlr_...'");
+    case engine::Denied::kScope:
+      return refuse(ProblemCode::kForbidden,
+                    "the token lacks the scope " + std::string(api::name_of(route.route->scope)));
+    case engine::Denied::kQueue:
+      return refuse(ProblemCode::kNotFound, "there is no such job or queue for this token");
+  }
+}
+
+std::string_view Call::credentials() const {
+  const Field* field = head == nullptr ? nullptr : head->find("authorization");
+  return field == nullptr ? std::string_view() : field->value;
 }
 
 api::Problem problem_of(engine::Unavailable why) {
@@ -79,6 +101,16 @@ api::Problem problem_of(engine::Unavailable why) {
     case engine::Unavailable::kOverloaded:
       problem.code = ProblemCode::kOverloaded;
       problem.detail = "too much waits to be written; come back later";
+      break;
+    case engine::Unavailable::kNoLeader:
+      problem.code = ProblemCode::kStorageUnavailable;
+      problem.detail = "no node that leads the queue's shard can be reached, and nothing was done";
+      break;
+    case engine::Unavailable::kUnknown:
+      problem.code = ProblemCode::kStorageUnavailable;
+      problem.detail =
+          "the node that leads the queue's shard did not answer: it may have been done; "
+          "ask again with the same id or key";
       break;
   }
   return problem;

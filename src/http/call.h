@@ -22,6 +22,7 @@
 #include "http/body_budget.h"
 #include "http/clock.h"
 #include "http/operations.h"
+#include "http/peer_access.h"
 #include "http/reader_pool.h"
 #include "http/request_guard.h"
 #include "http/task.h"
@@ -44,6 +45,7 @@ struct Services {
   core::Retention default_retention;  // of queues that do not say
   std::atomic<bool> draining = false;
   BodyBudget bodies{std::size_t{1} << 30};
+  PeerAccess* peers = nullptr;  // null: this node knows no others
 };
 
 enum class MediaType : std::uint8_t { kJson, kProblem, kText };
@@ -58,6 +60,7 @@ struct Response {
   std::string allow;         // with 405
   std::string_view problem;  // its code
   bool must_close = false;   // nothing more is read from this connection
+  bool upgrades = false;     // 101: from here on it is one between nodes
 
   void clear();
 };
@@ -107,16 +110,20 @@ class Call {
     return access == nullptr || access->allows_queue(queue);
   }
 
+  // What the client sent as Authorization, for the node that leads the shard to look at anew;
+  // empty: nothing.
+  std::string_view credentials() const;
+
   // --- Asking. A wait is given up when the client goes away; other requests run to their end.
   enum class Patience : std::uint8_t { kCommit, kWait };
   // Takes a reference and makes the request in here: see the note on GCC 12 in task.h.
   template <typename T>
   Ask ask(T&& request, Patience patience = Patience::kCommit) {
-    return Ask(port, engine::Request(std::forward<T>(request)),
+    return Ask(port, engine::Request(std::forward<T>(request)), {credentials(), nullptr},
                patience == Patience::kWait ? &waiting_ : nullptr);
   }
   AskAll ask_all(std::vector<engine::Request>&& requests) {
-    return AskAll(port, std::move(requests));
+    return AskAll(port, std::move(requests), {credentials(), nullptr});
   }
   // co_await call.blocking(function), the function named before.
   template <typename Function>
@@ -134,6 +141,7 @@ class Call {
   }
   // Makes the problem that stands for an answer that is none of those expected.
   void refuse(const engine::Answer& answer);
+  void refuse(engine::Denied why);
   void no_content() { response.status = 204; }
 
  private:

@@ -11,6 +11,7 @@
 #include <boost/asio/post.hpp>
 
 #include "base/thread_name.h"
+#include "http/peer_session.h"
 #include "http/session.h"
 
 namespace millrace::http {
@@ -37,6 +38,7 @@ IoThread::IoThread(Services& services, engine::Gateway& gateway, Observer& obser
 IoThread::~IoThread() {
   stop();
   sessions_.clear();
+  peers_.clear();
 }
 
 void IoThread::start() {
@@ -60,6 +62,8 @@ void IoThread::drain() {
   boost::asio::post(context_, [this] {
     const std::vector<std::shared_ptr<Session>> all(sessions_.begin(), sessions_.end());
     for (const auto& session : all) session->drain();
+    const std::vector<std::shared_ptr<PeerSession>> peers(peers_.begin(), peers_.end());
+    for (const auto& peer : peers) peer->drain();
   });
 }
 
@@ -69,21 +73,40 @@ void IoThread::stop() {
 }
 
 void IoThread::retire(std::shared_ptr<Session> session) {
-  observer_.connection(Observer::Connection::kClosed);
-  gate_.leave(session->peer());
+  forget(session->peer());
   sessions_.erase(session);
   // Its coroutine is still on the stack.
   boost::asio::post(context_, [last = std::move(session)] {});
 }
 
+void IoThread::upgrade(std::shared_ptr<Session> session, Socket socket, std::string_view received) {
+  const auto peer = std::make_shared<PeerSession>(*this, std::move(socket), session->peer());
+  peers_.insert(peer);
+  peer->start(received);
+  sessions_.erase(session);
+  boost::asio::post(context_, [last = std::move(session)] {});
+}
+
+void IoThread::retire(std::shared_ptr<PeerSession> session) {
+  forget(session->peer());
+  peers_.erase(session);
+  boost::asio::post(context_, [last = std::move(session)] {});
+}
+
+void IoThread::forget(const std::string& peer) {
+  observer_.connection(Observer::Connection::kClosed);
+  gate_.leave(peer);
+}
+
 void IoThread::sweep() {
-  sweeping_ = !sessions_.empty();
+  sweeping_ = !sessions_.empty() || !peers_.empty();
   if (!sweeping_) return;
   sweeper_.expires_after(kSweepEvery);
   sweeper_.async_wait([this](const boost::system::error_code& error) {
     if (error) return;
     const Steady now = services_.clock.steady();
     for (const auto& session : sessions_) session->check_deadline(now);
+    for (const auto& peer : peers_) peer->check(now);
     sweep();
   });
 }

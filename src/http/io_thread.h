@@ -17,6 +17,7 @@
 
 namespace millrace::http {
 
+class PeerSession;
 class Session;
 
 struct SessionOptions {
@@ -60,9 +61,13 @@ class IoThread {
   std::string_view date();
   // The session has come to its end; it is destroyed once nothing of it runs any more.
   void retire(std::shared_ptr<Session> session);
+  // The session's connection becomes another node's; `received` came behind the request.
+  void upgrade(std::shared_ptr<Session> session, Socket socket, std::string_view received);
+  void retire(std::shared_ptr<PeerSession> session);
 
  private:
   void sweep();
+  void forget(const std::string& peer);
 
   Services& services_;
   Observer& observer_;
@@ -77,6 +82,7 @@ class IoThread {
       sweeper_;
   bool sweeping_ = false;
   std::unordered_set<std::shared_ptr<Session>> sessions_;
+  std::unordered_set<std::shared_ptr<PeerSession>> peers_;
   std::int64_t date_second_ = -1;
   std::string date_;
   std::thread thread_;

@@ -7,6 +7,8 @@ namespace {
 
 std::string_view reason(int status) {
   switch (status) {
+    case 101:
+      return "Switching Protocols";
     case 200:
       return "OK";
     case 201:
@@ -83,7 +85,8 @@ void append_response(std::string& out, const Response& response, const ResponseF
   out.append(" ").append(reason(response.status)).append("\r\n");
   append_field(out, "Date", framing.date);
   append_field(out, "X-Request-Id", framing.request_id);
-  if (response.status != 204) {
+  const bool has_body = response.status != 204 && !response.upgrades;
+  if (has_body) {
     append_field(out, "Content-Type", name_of(response.media_type));
     out.append("Content-Length: ");
     append_number(out, response.body.size());
@@ -102,13 +105,16 @@ void append_response(std::string& out, const Response& response, const ResponseF
   }
   if (!response.allow.empty()) append_field(out, "Allow", response.allow);
   if (response.status == 401) append_field(out, "WWW-Authenticate", "Bearer");
-  if (framing.close) {
+  if (response.upgrades) {
+    append_field(out, "Connection", "Upgrade");
+    append_field(out, "Upgrade", kPeerProtocol);
+  } else if (framing.close) {
     append_field(out, "Connection", "close");
   } else if (framing.http_1_0) {
     append_field(out, "Connection", "keep-alive");
   }
   out.append("\r\n");
-  if (!framing.head_only && response.status != 204) out.append(response.body);
+  if (!framing.head_only && has_body) out.append(response.body);
 }
 
 }  // namespace millrace::http

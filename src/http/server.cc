@@ -55,6 +55,7 @@ class HttpServer::Impl {
         observer_(parts.observer),
         readers_(std::max<std::size_t>(1, options_.reader_threads)),
         gate_(options_.max_connections, options_.max_connections_per_address),
+        peers_(parts.peers ? std::make_unique<PeerAccess>(*std::move(parts.peers)) : nullptr),
         services_{parts.reads,
                   parts.feed,
                   parts.statistics,
@@ -67,7 +68,8 @@ class HttpServer::Impl {
                   options_.idempotency_window,
                   options_.default_retention,
                   false,
-                  BodyBudget(options_.bodies_bytes)} {
+                  BodyBudget(options_.bodies_bytes),
+                  peers_.get()} {
     SessionOptions session;
     session.header_timeout = options_.header_timeout;
     session.idle_timeout = options_.idle_timeout;
@@ -106,13 +108,14 @@ class HttpServer::Impl {
   CountingObserver observer_;
   ReaderPool readers_;
   ConnectionGate gate_;
+  const std::unique_ptr<PeerAccess> peers_;
   Services services_;
   std::vector<std::unique_ptr<IoThread>> threads_;
   std::unique_ptr<Listener> listener_;  // before the threads whose loop it uses
 };
 
 HttpServer::HttpServer(ServerOptions options, ServerParts parts)
-    : impl_(std::make_unique<Impl>(std::move(options), parts)) {}
+    : impl_(std::make_unique<Impl>(std::move(options), std::move(parts))) {}
 HttpServer::~HttpServer() = default;
 Status HttpServer::start() { return impl_->start(); }
 std::uint16_t HttpServer::port() const { return impl_->port(); }

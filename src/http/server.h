@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "api/bounds.h"
@@ -18,6 +19,7 @@
 #include "http/clock.h"
 #include "http/observer.h"
 #include "http/operations.h"
+#include "http/peer_access.h"
 #include "http/request_guard.h"
 
 namespace millrace::http {
@@ -53,6 +55,8 @@ struct ServerParts {
   const Clock& clock;
   // For the ids of jobs and requests; from the system's generator, another at every start.
   std::uint64_t seed;
+  // How other nodes get in; none: this one knows no others.
+  std::optional<PeerParts> peers = std::nullopt;
 };
 
 // One owner; its functions are called from one thread at a time. The order of an end: drain(), the

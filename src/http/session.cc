@@ -109,6 +109,11 @@ Task<void> Session::run() {
   Next next = Next::kRequest;
   while (next == Next::kRequest) next = co_await serve();
   const bool written = co_await flush();
+  if (written && next == Next::kUpgrade) {
+    MILLRACE_CHECK(!reading_);  // its handler does not wait
+    thread_.upgrade(shared_from_this(), std::move(socket_), input_.view());
+    co_return;
+  }
   if (written && next == Next::kLinger) co_await linger();
   error_code ignored;
   socket_.shutdown(asio::socket_base::shutdown_both, ignored);
@@ -142,6 +147,7 @@ Task<Session::Next> Session::serve() {
   write_response();
   if (call_.response.must_close) co_return Next::kLinger;
   input_.consume(guard_.head_size() + body_size_);
+  if (call_.response.upgrades) co_return Next::kUpgrade;
   if (output_.size() >= kOutputGatheredBytes) co_await flush();
   co_return closing() ? Next::kClose : Next::kRequest;
 }

@@ -35,7 +35,7 @@ class Session : public std::enable_shared_from_this<Session> {
   class Input;   // awaitable: more has come, or nothing will
   class Output;  // awaitable: the rest of the output is written, or can't be
 
-  enum class Next : std::uint8_t { kRequest, kClose, kLinger };
+  enum class Next : std::uint8_t { kRequest, kClose, kLinger, kUpgrade };
 
   Task<void> run();
   Task<Next> serve();

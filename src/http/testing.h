@@ -30,13 +30,15 @@ class FakeGateway final : public engine::Gateway {
   ~FakeGateway() override;
   void respond_with(Responder responder);
 
-  void submit(engine::Request request, engine::ReplyPort& port, engine::Ticket ticket) override;
+  void submit(engine::Request request, engine::ReplyPort& port, engine::Ticket ticket,
+              std::string_view credentials) override;
   void cancel(engine::ReplyPort& port, engine::Ticket ticket) override;
 
   // Blocks until so many were asked or cancelled in all; false after five seconds.
   bool wait_for_requests(std::size_t count);
   bool wait_for_cancels(std::size_t count);
   std::vector<engine::Request> requests() const;
+  std::vector<std::string> credentials() const;  // that came with them
   // Answers the oldest ticket that has no answer, cancelled or not.
   void answer_oldest(engine::Answer answer);
 
@@ -54,15 +56,23 @@ class FakeGateway final : public engine::Gateway {
   std::vector<Asked> waiting_;
   std::vector<Asked> unanswered_;
   std::vector<engine::Request> requests_;
+  std::vector<std::string> credentials_;
   std::size_t cancels_ = 0;
   bool stopping_ = false;
   std::thread thread_;
 };
 
+// What a server of several has beside.
+struct TestWiring {
+  engine::Gateway* gateway = nullptr;  // instead of its own
+  std::optional<PeerParts> peers = std::nullopt;
+};
+
 // A server on a free loopback port, its store in memory and empty.
 class TestServer {
  public:
-  explicit TestServer(ServerOptions options = {}, std::vector<TokenSettings> tokens = {});
+  explicit TestServer(ServerOptions options = {}, std::vector<TokenSettings> tokens = {},
+                      TestWiring wiring = {});
   ~TestServer();
 
   FakeGateway gateway;
@@ -78,6 +88,7 @@ class TestServer {
  private:
   struct Parts;
   ServerParts parts();
+  const TestWiring wiring_;
   std::unique_ptr<Parts> parts_;
   std::unique_ptr<HttpServer> server_;
 };
@@ -91,12 +102,15 @@ struct TestResponse {
 // A blocking connection. Reads give up after five seconds.
 class TestClient {
  public:
-  explicit TestClient(const TestServer& server);
+  explicit TestClient(const TestServer& server) : TestClient(server.port()) {}
+  explicit TestClient(std::uint16_t port);
   ~TestClient();
   TestClient(const TestClient&) = delete;
   TestClient& operator=(const TestClient&) = delete;
 
   void send(std::string_view bytes);
+  // So many bytes; fewer where no more come.
+  std::string receive_bytes(std::size_t size);
   // One answer; with `head_only` none of its body is waited for.
   TestResponse receive(bool head_only = false);
   // True: the server has closed, and nothing more came.

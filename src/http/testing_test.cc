@@ -71,10 +71,12 @@ void FakeGateway::respond_with(Responder responder) {
   responder_ = std::move(responder);
 }
 
-void FakeGateway::submit(engine::Request request, engine::ReplyPort& port, engine::Ticket ticket) {
+void FakeGateway::submit(engine::Request request, engine::ReplyPort& port, engine::Ticket ticket,
+                         std::string_view credentials) {
   {
     const std::lock_guard lock(mutex_);
     requests_.push_back(request);
+    credentials_.emplace_back(credentials);
     waiting_.push_back({&port, ticket, std::move(request)});
   }
   changed_.notify_all();
@@ -102,6 +104,11 @@ bool FakeGateway::wait_for_cancels(std::size_t count) {
 std::vector<engine::Request> FakeGateway::requests() const {
   const std::lock_guard lock(mutex_);
   return requests_;
+}
+
+std::vector<std::string> FakeGateway::credentials() const {
+  const std::lock_guard lock(mutex_);
+  return credentials_;
 }
 
 void FakeGateway::answer_oldest(engine::Answer answer) {
@@ -152,8 +159,8 @@ struct TestServer::Parts {
   RealClock clock;
 };
 
-TestServer::TestServer(ServerOptions options, std::vector<TokenSettings> tokens)
-    : parts_(std::make_unique<Parts>(std::move(tokens))) {
+TestServer::TestServer(ServerOptions options, std::vector<TokenSettings> tokens, TestWiring wiring)
+    : wiring_(std::move(wiring)), parts_(std::make_unique<Parts>(std::move(tokens))) {
   options.port = 0;
   options.io_threads = 2;
   options.reader_threads = 1;
@@ -163,7 +170,7 @@ TestServer::TestServer(ServerOptions options, std::vector<TokenSettings> tokens)
 }
 
 ServerParts TestServer::parts() {
-  return {gateway,
+  return {wiring_.gateway != nullptr ? *wiring_.gateway : gateway,
           parts_->reads,
           parts_->feed,
           parts_->statistics,
@@ -171,7 +178,8 @@ ServerParts TestServer::parts() {
           parts_->operations,
           parts_->recorder,
           parts_->clock,
-          1};
+          1,
+          wiring_.peers};
 }
 
 Status TestServer::start_another(std::uint16_t port) {
@@ -188,11 +196,11 @@ std::uint16_t TestServer::port() const { return server_->port(); }
 
 std::vector<std::pair<int, std::string>> TestServer::log() const { return parts_->recorder.log(); }
 
-TestClient::TestClient(const TestServer& server) {
+TestClient::TestClient(std::uint16_t port) {
   socket_ = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
-  address.sin_port = htons(server.port());
+  address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   EXPECT_EQ(::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
   const timeval patience{kPatience.count(), 0};
@@ -218,6 +226,14 @@ bool TestClient::receive_more() {
   const ssize_t size = ::recv(socket_, buffer, sizeof buffer, 0);
   if (size > 0) received_.append(buffer, static_cast<std::size_t>(size));
   return size > 0;
+}
+
+std::string TestClient::receive_bytes(std::size_t size) {
+  while (received_.size() < size && receive_more()) {
+  }
+  const std::string bytes = received_.substr(0, size);
+  received_.erase(0, size);
+  return bytes;
 }
 
 bool TestClient::is_closed() {

@@ -200,7 +200,7 @@ Task<void> purge_queue(Call& call) {
   if (!done) co_return;
   core::NotePurge note{queue, static_cast<std::uint64_t>(outcome.changed)};
   const engine::Answer noted = co_await call.ask(std::move(note));
-  if (std::holds_alternative<engine::Unavailable>(noted)) {
+  if (!std::holds_alternative<core::Reply>(noted)) {
     call.refuse(noted);
     co_return;
   }

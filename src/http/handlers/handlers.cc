@@ -56,6 +56,7 @@ constexpr std::array<Entry, api::kRouteIds> kHandlers = {{
     {RouteId::kPurgeQueue, purge_queue},
     {RouteId::kStats, get_stats},
     {RouteId::kEvents, list_events},
+    {RouteId::kPeer, connect_peer},
 }};
 
 constexpr bool handlers_stand_in_order() {

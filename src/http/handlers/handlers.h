@@ -58,4 +58,7 @@ Task<void> get_openapi(Call& call);
 Task<void> backup(Call& call);
 Task<void> list_tokens(Call& call);
 
+// peer.cc
+Task<void> connect_peer(Call& call);
+
 }  // namespace millrace::http

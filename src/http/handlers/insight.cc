@@ -119,7 +119,7 @@ Task<void> list_events(Call& call) {
     if (!page.at_end) continue;
     const engine::Answer answer =
         co_await call.ask(engine::AwaitEvents{page.reached, left}, Call::Patience::kWait);
-    if (std::holds_alternative<engine::Unavailable>(answer)) break;
+    if (!std::holds_alternative<std::monostate>(answer)) break;
   }
   std::vector<api::JobEvent> events;
   events.reserve(page.events.size());

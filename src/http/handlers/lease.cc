@@ -4,6 +4,7 @@
 
 #include "api/worker.h"
 #include "api/worker_reply.h"
+#include "engine/split.h"
 #include "http/convert.h"
 #include "http/handlers/common.h"
 #include "http/handlers/handlers.h"

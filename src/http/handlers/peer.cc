@@ -1,0 +1,27 @@
+// The door for other nodes: what is said behind it is in http/peer_frames.h.
+#include "http/handlers/common.h"
+#include "http/handlers/handlers.h"
+
+namespace millrace::http {
+
+// Does not wait: the session hands the connection over right after.
+Task<void> connect_peer(Call& call) {
+  const RequestHead& head = *call.head;
+  const Field* upgrade = head.find("upgrade");
+  const bool plain = head.method == api::Method::kGet && !head.http_1_0 && call.body.empty();
+  if (call.services.peers == nullptr) {
+    call.refuse(api::ProblemCode::kNotFound, "there is nothing at this path");
+  } else if (!plain || upgrade == nullptr || upgrade->value != kPeerProtocol) {
+    call.refuse(
+        api::ProblemCode::kInvalidRequest,
+        "only nodes of the same store connect here, with Upgrade: " + std::string(kPeerProtocol));
+  } else if (call.services.draining) {
+    call.refuse(problem_of(engine::Unavailable::kDraining));
+  } else {
+    call.response.status = 101;
+    call.response.upgrades = true;
+  }
+  co_return;
+}
+
+}  // namespace millrace::http
