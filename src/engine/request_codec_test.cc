@@ -544,7 +544,9 @@ TEST(RequestCodec, TheComparisonSeesADifference) {
   ack.items[0].error = std::make_shared<core::JobError>();
   core::Ack other = ack;
   EXPECT_TRUE(same(Request(core::Command(ack)), Request(core::Command(other))));
-  other.items[0].error = std::make_shared<core::JobError>(core::JobError{SharedBytes("t")});
+  core::JobError error;
+  error.type = SharedBytes("t");
+  other.items[0].error = std::make_shared<core::JobError>(error);
   EXPECT_FALSE(same(Request(core::Command(ack)), Request(core::Command(other))));
 }
 

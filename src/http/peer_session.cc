@@ -117,7 +117,6 @@ bool PeerSession::take_proof(const Frame& frame) {
   stream_->send(FrameKind::kProven, 0, {as_text(mac)});
   proven_ = true;
   stream_->open();
-  if (draining_) stream_->send(FrameKind::kGoodbye, 0);
   return true;
 }
 
