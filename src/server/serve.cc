@@ -221,12 +221,19 @@ class Server {
                                                                  .operations = *operations_,
                                                                  .observer = *request_log_,
                                                                  .clock = clock_,
-                                                                 .seed = system_random()});
+                                                                 .seed = system_random(),
+                                                                 .peers = peers()});
     if (Status status = http_->start(); !status) return status;
     if (config_.tokens.empty()) {
       log_.warn("no tokens are configured: whoever is on this machine may use the server");
     }
     return {};
+  }
+
+  std::optional<http::PeerParts> peers() {
+    engine::PeerService* const service = serving_->peer_service();
+    if (service == nullptr) return std::nullopt;
+    return http::PeerParts{.service = *service, .secret = serving_->peer_secret(), .log = log_};
   }
 
   Status begin() {
