@@ -215,9 +215,11 @@ TEST_F(PostgresRegistryTest, ATakeWhoseCommitIsInDoubtIsAnError) {
   while (operating.ask("SHOW synchronous_standby_names") != "nobody") {
     std::this_thread::sleep_for(10ms);
   }
+  std::this_thread::sleep_for(500ms);  // until the server's own processes have read it too
   auto taken =
       std::async(std::launch::async, [&] { return process.registry->take(kA, seen, Epoch{1}); });
-  while (operating.ask("SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE "
+  while (taken.wait_for(0ms) != std::future_status::ready &&
+         operating.ask("SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE "
                        "wait_event = 'SyncRep'") == "0") {
     std::this_thread::sleep_for(10ms);
   }
