@@ -80,6 +80,11 @@ inline void read(JsonValue value, std::optional<double>& out) {
   if (value.get_double().get(number) == simdjson::SUCCESS) out = number;
 }
 
+inline void read(JsonValue value, std::optional<std::int64_t>& out) {
+  std::int64_t number = 0;
+  if (value.get_int64().get(number) == simdjson::SUCCESS) out = number;
+}
+
 inline void read(JsonValue value, std::optional<Milliseconds>& out) {
   std::int64_t number = 0;
   if (value.get_int64().get(number) == simdjson::SUCCESS) out = Milliseconds{number};

@@ -101,7 +101,8 @@ class Everywhere final : public Operation {
     --missing_;
     if (spread_ == Spread::kFirst) {
       // One that can't be asked is not the first to know.
-      if (std::holds_alternative<Unavailable>(answer) && missing_ > 0) return;
+      const bool knows = std::holds_alternative<std::monostate>(answer);
+      if (!knows && missing_ > 0) return;
       for (std::size_t part = 0; part < shards(); ++part) give_up(part);
       return finish(std::move(answer));
     }

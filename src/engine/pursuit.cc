@@ -157,6 +157,7 @@ class Pursuit final : public Operation {
   }
 
   void claimed(Answer answer) MILLRACE_REQUIRES(mutex_) {
+    if (std::holds_alternative<Denied>(answer)) return denied(answer);
     if (const auto* why = std::get_if<Unavailable>(&answer)) {
       unavailable_ = *why;
       ++refused_;
@@ -209,9 +210,19 @@ class Pursuit final : public Operation {
     hints_open_ = hints_;
   }
 
+  // Another node knows the token otherwise: with it nobody need come back.
+  void denied(const Answer& answer) MILLRACE_REQUIRES(mutex_) {
+    if (!reply_.claim.jobs.empty()) return conclude();
+    finish(answer);
+  }
+
   void hinted(std::size_t part, const Answer& answer) MILLRACE_REQUIRES(mutex_) {
     if (part < first_hint_) return;
     --hints_open_;
+    if (std::holds_alternative<Denied>(answer)) {
+      for (std::size_t hint = first_hint_; hint < first_hint_ + hints_; ++hint) give_up(hint);
+      return denied(answer);
+    }
     // A shard without a leader will not tell of anything: the others may.
     if (std::holds_alternative<Unavailable>(answer) && hints_open_ > 0) return;
     for (std::size_t hint = first_hint_; hint < first_hint_ + hints_; ++hint) give_up(hint);
