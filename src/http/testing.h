@@ -66,6 +66,7 @@ class FakeGateway final : public engine::Gateway {
 struct TestWiring {
   engine::Gateway* gateway = nullptr;  // instead of its own
   std::optional<PeerParts> peers = std::nullopt;
+  std::uint32_t shards = 1;  // where there are several, none is led here
 };
 
 // A server on a free loopback port, its store in memory and empty.
@@ -74,6 +75,9 @@ class TestServer {
   explicit TestServer(ServerOptions options = {}, std::vector<TokenSettings> tokens = {},
                       TestWiring wiring = {});
   ~TestServer();
+
+  // To be filled before requests come.
+  store::Tables& tables(std::uint32_t shard);
 
   FakeGateway gateway;
   std::uint16_t port() const;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <deque>
 
 #include "store/memory/memory_store.h"
 #include "store/testing/failing_store.h"
@@ -146,13 +147,36 @@ void FakeGateway::loop() {
 }
 
 struct TestServer::Parts {
-  explicit Parts(std::vector<TokenSettings> settings)
-      : tokens(std::move(*TokenBook::make(std::move(settings)))) {}
-  store::Store store = store::make_memory_store();
-  store::FailingTables tables{std::move(store.tables)};
-  engine::Reads reads{tables};
-  engine::EventFeed feed{*store.journal, Seq{}};
-  engine::StoreStatistics statistics{{&tables}};
+  explicit Parts(std::vector<TokenSettings> settings, std::uint32_t shards)
+      : stores(shards),
+        reads(all_tables()),
+        feed(all_journals()),
+        statistics(all_tables()),
+        tokens(std::move(*TokenBook::make(std::move(settings)))) {
+    if (shards > 1) return;
+    feed.led(0, Seq{});
+    statistics.led(0);
+  }
+
+  struct Store {
+    store::Store store = store::make_memory_store();
+    store::FailingTables tables{std::move(store.tables)};
+  };
+  std::vector<store::Tables*> all_tables() {
+    std::vector<store::Tables*> all;
+    for (Store& store : stores) all.push_back(&store.tables);
+    return all;
+  }
+  std::vector<store::Journal*> all_journals() {
+    std::vector<store::Journal*> all;
+    for (Store& store : stores) all.push_back(store.store.journal.get());
+    return all;
+  }
+
+  std::deque<Store> stores;  // by shard
+  engine::Reads reads;
+  engine::EventFeed feed;
+  engine::StoreStatistics statistics;
   TokenBook tokens;
   TestOperations operations;
   Recorder recorder;
@@ -160,7 +184,8 @@ struct TestServer::Parts {
 };
 
 TestServer::TestServer(ServerOptions options, std::vector<TokenSettings> tokens, TestWiring wiring)
-    : wiring_(std::move(wiring)), parts_(std::make_unique<Parts>(std::move(tokens))) {
+    : wiring_(std::move(wiring)),
+      parts_(std::make_unique<Parts>(std::move(tokens), wiring_.shards)) {
   options.port = 0;
   options.io_threads = 2;
   options.reader_threads = 1;
@@ -191,7 +216,10 @@ Status TestServer::start_another(std::uint16_t port) {
 
 TestServer::~TestServer() = default;
 
-void TestServer::fail_reads() { parts_->tables.reads_fail = true; }
+void TestServer::fail_reads() {
+  for (Parts::Store& store : parts_->stores) store.tables.reads_fail = true;
+}
+store::Tables& TestServer::tables(std::uint32_t shard) { return parts_->stores[shard].tables; }
 std::uint16_t TestServer::port() const { return server_->port(); }
 
 std::vector<std::pair<int, std::string>> TestServer::log() const { return parts_->recorder.log(); }

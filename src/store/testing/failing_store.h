@@ -1,7 +1,9 @@
 // A store that answers with an error while it is told to.
 #pragma once
 
+#include <algorithm>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -47,6 +49,8 @@ class FailingTables final : public Tables {
   bool reads_fail = false;  // all but history
   bool history_fails = false;
   int fetches = 0;
+  // A list or a selection is out of time after so many.
+  std::uint32_t most_listed = std::numeric_limits<std::uint32_t>::max();
 
   Result<Epoch> take(Epoch at_least) override { return real_->take(at_least); }
   Status flush(const core::Changes& changes, Since since, const Progress& to) override {
@@ -66,13 +70,20 @@ class FailingTables final : public Tables {
     if (history_fails) return broken();
     return real_->history(id);
   }
-  Result<JobPage> list(const JobQuery& query) override { return real_->list(query); }
+  Result<JobPage> list(const JobQuery& query) override {
+    if (reads_fail) return broken();
+    JobQuery shorter = query;
+    shorter.limit = std::min(query.limit, most_listed);
+    return real_->list(shorter);
+  }
   Result<IdPage> select_ids(const core::JobFilter& filter, std::optional<std::uint64_t> after_ord,
                             std::uint32_t limit, std::chrono::milliseconds budget) override {
-    return real_->select_ids(filter, after_ord, limit, budget);
+    if (reads_fail) return broken();
+    return real_->select_ids(filter, after_ord, std::min(limit, most_listed), budget);
   }
   Result<std::uint64_t> count(const core::JobFilter& filter, std::uint64_t limit,
                               std::chrono::milliseconds budget) override {
+    if (reads_fail) return broken();
     return real_->count(filter, limit, budget);
   }
   Result<std::vector<JobId>> finished_until(const SharedBytes& queue, core::State state, Time until,

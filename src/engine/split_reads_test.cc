@@ -1,0 +1,79 @@
+// How requests of readers spread over several shards.
+#include <gtest/gtest.h>
+
+#include "engine/split.h"
+#include "engine/task.h"
+
+namespace millrace::engine {
+namespace {
+
+const JobId kId = make_job_id(time_from_ms(1'700'000'000'000), 5, 6);
+
+Answer knows_it() {
+  auto view = std::make_shared<core::JobView>();
+  view->job.id = kId;
+  return core::Reply(core::JobReply{std::move(view), false});
+}
+Answer knows_nothing() { return core::Reply(core::JobReply{}); }
+Answer knows_it_is_gone() { return core::Reply(core::JobReply{nullptr, true}); }
+
+Answer united(const std::vector<Answer>& answers) {
+  Answer whole = empty_whole(FindJob{kId});
+  for (const Answer& answer : answers) unite(whole, {}, answer);
+  return whole;
+}
+
+const core::JobReply* reply_in(const Answer& answer) {
+  const auto* reply = std::get_if<core::Reply>(&answer);
+  return reply == nullptr ? nullptr : std::get_if<core::JobReply>(reply);
+}
+
+TEST(FindJob, IsAskedOfEveryShardWhereverTheIdPoints) {
+  EXPECT_FALSE(only_shard(FindJob{kId}, 3));
+  EXPECT_EQ(only_shard(FindJob{kId}, 1), 0U);
+  const Division division = divide(FindJob{kId}, 3);
+  EXPECT_EQ(division.spread, Spread::kAll);
+  ASSERT_EQ(division.parts.size(), 3U);
+  for (ShardNumber shard = 0; shard < 3; ++shard) {
+    EXPECT_EQ(division.parts[shard].shard, shard);
+    // There it is a look-up as any other.
+    const Task task = make_task(division.parts[shard].request, {});
+    ASSERT_EQ(task.commands.size(), 1U);
+    EXPECT_EQ(std::get<core::GetJob>(task.commands.front()).id, kId);
+  }
+}
+
+TEST(FindJob, IsAnsweredByWhoeverHasTheJob) {
+  for (const Answer& other : {knows_nothing(), knows_it_is_gone(), Answer(Unavailable::kNoLeader)}) {
+    for (const Answer& whole : {united({knows_it(), other}), united({other, knows_it()}),
+                                united({other, knows_it(), other})}) {
+      ASSERT_NE(reply_in(whole), nullptr);
+      EXPECT_NE(reply_in(whole)->job, nullptr);
+    }
+  }
+}
+
+TEST(FindJob, IsUnknownOnlyWhereAllHaveSaidSo) {
+  const Answer nowhere = united({knows_nothing(), knows_nothing()});
+  EXPECT_TRUE(reply_in(nowhere) != nullptr && reply_in(nowhere)->job == nullptr &&
+              !reply_in(nowhere)->deleted);
+  EXPECT_TRUE(reply_in(united({knows_nothing(), knows_it_is_gone(), knows_nothing()}))->deleted);
+  const Answer unsure = united({knows_nothing(), Unavailable::kNoLeader, knows_nothing()});
+  EXPECT_EQ(std::get<Unavailable>(unsure), Unavailable::kNoLeader);
+}
+
+TEST(AwaitEvents, EachShardWaitsForItsOwnRows) {
+  const AwaitEvents wait{{Seq{4}, Seq{9}}, Duration{7}};
+  Division division = divide(wait, 3);
+  EXPECT_EQ(division.spread, Spread::kFirst);
+  ASSERT_EQ(division.parts.size(), 3U);
+  const std::vector<std::vector<Seq>> expected = {{Seq{4}}, {Seq{9}}, {}};
+  for (ShardNumber shard = 0; shard < 3; ++shard) {
+    const auto& part = std::get<AwaitEvents>(division.parts[shard].request);
+    EXPECT_EQ(part.after, expected[shard]);
+    EXPECT_EQ(part.wait, wait.wait);
+  }
+}
+
+}  // namespace
+}  // namespace millrace::engine
