@@ -52,6 +52,7 @@ struct Poll {
 struct WatchJob {
   JobId id;
   Duration wait{};
+  SharedBytes queue = {};  // that it lies in, where its id does not say so; empty: it does
 };
 
 // The job, whichever shard has it: a client's own id tells nothing of where it lies. JobReply; on a

@@ -277,7 +277,8 @@ std::optional<ShardNumber> only_shard(const Request& request, ShardNumber shards
           if (asked.claim) one.see_queues(asked.claim->queues, shards);
           return one.shard();
         } else if constexpr (std::is_same_v<T, WatchJob>) {
-          return shard_of(asked.id, shards);
+          return asked.queue.empty() ? shard_of(asked.id, shards)
+                                     : shard_of(asked.queue.view(), shards);
         } else if constexpr (std::is_same_v<T, AwaitWork>) {
           one.see_queues(asked.queues, shards);
           return one.shard();

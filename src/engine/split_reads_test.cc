@@ -62,6 +62,14 @@ TEST(FindJob, IsUnknownOnlyWhereAllHaveSaidSo) {
   EXPECT_EQ(std::get<Unavailable>(unsure), Unavailable::kNoLeader);
 }
 
+TEST(WatchJob, IsForTheShardOfItsIdUnlessItIsSaidWhereItLies) {
+  for (int i = 0; i < 20; ++i) {
+    const std::string queue = "q" + std::to_string(i);
+    EXPECT_EQ(only_shard(WatchJob{kId, Duration{1}}, 3), shard_of(kId, 3));
+    EXPECT_EQ(only_shard(WatchJob{kId, Duration{1}, SharedBytes(queue)}, 3), shard_of(queue, 3));
+  }
+}
+
 TEST(AwaitEvents, EachShardWaitsForItsOwnRows) {
   const AwaitEvents wait{{Seq{4}, Seq{9}}, Duration{7}};
   Division division = divide(wait, 3);

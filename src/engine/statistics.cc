@@ -148,6 +148,7 @@ struct Statistics::Impl {
 
   void take(Seq seq, const core::EventBatch& batch, Source source) {
     const MutexLock lock(mutex);
+    if (source == Source::kReplay && seq <= through) return;
     for (const core::Event& event : batch.events) {
       if (const auto* submitted = std::get_if<core::Submitted>(&event)) {
         take(*submitted, batch.at, source);

@@ -86,7 +86,7 @@ class Statistics : public DurableObserver {
   Statistics& operator=(const Statistics&) = delete;
 
   void durable(Seq seq, const core::EventBatch& batch) override;
-  // A row from before the leader's term here: part of the history, and of no total.
+  // A row from before the leader's term here, unless the history has it: no part of the totals.
   void replay(Seq seq, const core::EventBatch& batch);
 
   StatsReply query(const StatsQuery& query) const;

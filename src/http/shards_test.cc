@@ -24,6 +24,15 @@ core::Job job_on(std::uint32_t shard, std::uint64_t ord, std::uint32_t id_of) {
   return job;
 }
 
+// The member of a body that is text.
+std::string member(const std::string& body, const std::string& name) {
+  const std::string key = "\"" + name + "\":\"";
+  const std::size_t start = body.find(key);
+  if (start == std::string::npos) return {};
+  const std::size_t begin = start + key.size();
+  return body.substr(begin, body.find('"', begin) - begin);
+}
+
 class Shards : public testing::Test {
  protected:
   // Look-ups of a shard find nothing; what is asked of all finds `found`.
@@ -98,6 +107,25 @@ TEST_F(Shards, AJobWhereItsIdPointsIsLookedForNowhereElse) {
   EXPECT_TRUE(asked<engine::FindJob>().empty());
 }
 
+TEST(WaitingForAJob, GoesOnWhereItLies) {
+  TestServer server(TestServer::Shards{.count = kTwo});
+  core::Job job = job_on(1, 1, 0);
+  server.gateway.respond_with([&](const engine::Request& request) -> std::optional<engine::Answer> {
+    const auto* watch = std::get_if<engine::WatchJob>(&request);
+    if (watch != nullptr && watch->queue.empty()) return core::Reply(core::JobReply{});
+    auto view = std::make_shared<core::JobView>();
+    view->job = job;
+    if (watch != nullptr) view->job.state = core::State::kDead;
+    return core::Reply(core::JobReply{std::move(view), false});
+  });
+  TestClient client(server);
+  client.send(request("GET", "/v1/jobs/" + to_string(job.id) + "?wait_ms=1000&until=final"));
+  const TestResponse response = client.receive();
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(member(response.body, "state"), "dead");
+  EXPECT_EQ(server.gateway.requests().size(), 3U);
+}
+
 TEST(OneShard, AJobThatIsNotThereIsAskedForOnce) {
   TestServer server;
   server.gateway.respond_with([](const engine::Request&) -> std::optional<engine::Answer> {
@@ -123,15 +151,6 @@ TEST_F(Shards, AnAtomicSubmissionLiesOnOne) {
   // These get as far as the shards.
   EXPECT_EQ(call("POST", "/v1/jobs/batch", batch(first, first, "true")).status, 503);
   EXPECT_EQ(call("POST", "/v1/jobs/batch", batch(first, second, "false")).status, 503);
-}
-
-// The member of a body that is text.
-std::string member(const std::string& body, const std::string& name) {
-  const std::string key = "\"" + name + "\":\"";
-  const std::size_t start = body.find(key);
-  if (start == std::string::npos) return {};
-  const std::size_t begin = start + key.size();
-  return body.substr(begin, body.find('"', begin) - begin);
 }
 
 TEST_F(Shards, AListIsOfAll) {

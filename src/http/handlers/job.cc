@@ -23,6 +23,13 @@ Task<void> command_job(Call& call, JobId id, Command& command, api::Include incl
   co_await answer_item(call, reply->items.front(), include);
 }
 
+// It goes on, on another shard than its id names, which therefore had nothing to wait for.
+bool must_wait_elsewhere(const Call& call, const core::Job& job) {
+  const engine::ShardNumber shards = call.services.shards();
+  return !core::is_terminal(job.state) &&
+         engine::shard_of(job.id, shards) != engine::shard_of(job.queue.view(), shards);
+}
+
 }  // namespace
 
 Task<void> get_job(Call& call) {
@@ -35,14 +42,24 @@ Task<void> get_job(Call& call) {
     // Nobody waits for the end of a job that they may not see.
     const bool admitted = co_await admits_job(call, *id);
     if (!admitted) co_return;
-    engine::Answer answer =
-        co_await call.ask(engine::WatchJob{*id, query->wait}, Call::Patience::kWait);
+    engine::WatchJob watch{*id, query->wait};
+    engine::Answer answer = co_await call.ask(std::move(watch), Call::Patience::kWait);
     auto* reply = reply_in<core::JobReply>(answer);
     if (reply == nullptr) {
       call.refuse(answer);
       co_return;
     }
     view = co_await find_job(call, *id, *reply, query->include);
+    if (view != nullptr && must_wait_elsewhere(call, view->job)) {
+      engine::WatchJob there{*id, query->wait, view->job.queue};
+      answer = co_await call.ask(std::move(there), Call::Patience::kWait);
+      reply = reply_in<core::JobReply>(answer);
+      if (reply == nullptr) {
+        call.refuse(answer);
+        co_return;
+      }
+      view = co_await find_job(call, *id, *reply, query->include);
+    }
   } else {
     view = co_await find_job(call, *id, query->include);
   }
