@@ -76,7 +76,8 @@ TEST(JobListQuery, EveryFaultNamesItsParameter) {
     EXPECT_EQ(error.place, FieldError::Place::kParameter);
   EXPECT_EQ(places(decode_job_list_query("limit=1001")), (Strings{"limit"}));
   EXPECT_EQ(places(decode_job_list_query("limit=1x")), (Strings{"limit"}));
-  EXPECT_EQ(places(decode_job_list_query("cursor=" + std::string(kMaxCursorBytes + 1, 'a'))), (Strings{"cursor"}));
+  EXPECT_EQ(places(decode_job_list_query("cursor=" + std::string(kMaxCursorBytes + 1, 'a'))),
+            (Strings{"cursor"}));
   EXPECT_EQ(places(decode_job_list_query("queue=%00")), (Strings{"queue"}));
   EXPECT_EQ(places(decode_job_list_query("%ff=1")), (Strings{"?"}));
   std::string many;

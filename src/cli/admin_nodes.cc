@@ -11,7 +11,8 @@ namespace {
 std::string shards_of(const sdk::Cluster& cluster, std::string_view leader) {
   std::string shards;
   for (const sdk::Shard& shard : cluster.shards) {
-    if (shard.leader == leader) shards += fmt::format("{}{}", shards.empty() ? "" : " ", shard.shard);
+    if (shard.leader == leader)
+      shards += fmt::format("{}{}", shards.empty() ? "" : " ", shard.shard);
   }
   return shards.empty() ? "-" : shards;
 }
@@ -26,8 +27,7 @@ std::string node_table(const sdk::Cluster& cluster) {
   for (const sdk::Node& node : cluster.nodes) {
     table.add({printable(node.id) + (node.self ? " *" : ""), printable(node.name, 24),
                node.url.empty() ? "-" : printable(node.url, 48), printable(node.version, 16),
-               relative_time(node.started_at, now()), state_of(node),
-               shards_of(cluster, node.id)});
+               relative_time(node.started_at, now()), state_of(node), shards_of(cluster, node.id)});
   }
   return table.text();
 }
@@ -41,11 +41,10 @@ std::string shard_table(const sdk::Cluster& cluster) {
                {"BEHIND", Align::kRight}});
   for (const sdk::Shard& shard : cluster.shards) {
     const auto lag = shard.projection_lag_ms;
-    table.add({fmt::to_string(shard.shard),
-               shard.leader.empty() ? "nobody" : printable(shard.leader),
-               fmt::to_string(shard.epoch), fmt::to_string(shard.projected_seq),
-               shard.seq ? fmt::to_string(*shard.seq) : "-",
-               lag ? fmt::format("{} ms", *lag) : "-"});
+    table.add(
+        {fmt::to_string(shard.shard), shard.leader.empty() ? "nobody" : printable(shard.leader),
+         fmt::to_string(shard.epoch), fmt::to_string(shard.projected_seq),
+         shard.seq ? fmt::to_string(*shard.seq) : "-", lag ? fmt::format("{} ms", *lag) : "-"});
   }
   return table.text();
 }
@@ -68,8 +67,7 @@ void add_on_node(CLI::App& admin, Session& session, const std::string& name,
   command.footer(footer);
   command.callback([node, call, &session] {
     if (session.refuse_dashes()) return;
-    session.with_client(
-        [&](sdk::Client& client) { show((client.*call)(*node), session); });
+    session.with_client([&](sdk::Client& client) { show((client.*call)(*node), session); });
   });
 }
 
@@ -82,18 +80,20 @@ void add_admin_nodes(CLI::App& admin, Session& session) {
       "Examples:\n"
       "  millrace admin nodes\n"
       "  millrace admin nodes -o json\n"
-      "The node that answers is marked with a *. NEWEST and BEHIND are known of the shards that it\n"
+      "The node that answers is marked with a *. NEWEST and BEHIND are known of the shards that "
+      "it\n"
       "leads, NEWEST also of those that it follows.");
   command.callback([&session] {
     if (session.refuse_dashes()) return;
     session.with_client([&](sdk::Client& client) { show(client.cluster(), session); });
   });
-  add_on_node(admin, session, "drain", "Have a node give its shards to the others",
-              "Examples:\n"
-              "  millrace admin drain 4f1c09a2b7e35d86\n"
-              "It goes on to answer requests, and leads nothing until `millrace admin undrain`, or a\n"
-              "new start. A node that is stopped with SIGTERM drains by itself.",
-              &sdk::Client::drain_node);
+  add_on_node(
+      admin, session, "drain", "Have a node give its shards to the others",
+      "Examples:\n"
+      "  millrace admin drain 4f1c09a2b7e35d86\n"
+      "It goes on to answer requests, and leads nothing until `millrace admin undrain`, or a\n"
+      "new start. A node that is stopped with SIGTERM drains by itself.",
+      &sdk::Client::drain_node);
   add_on_node(admin, session, "undrain", "Let a drained node lead again",
               "Examples:\n"
               "  millrace admin undrain 4f1c09a2b7e35d86",

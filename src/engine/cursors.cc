@@ -54,8 +54,8 @@ std::optional<JobCursor> decode_job_cursor(std::string_view text, std::size_t sh
   if (!parts) return std::nullopt;
   JobCursor cursor;
   for (const std::string_view part : *parts) {
-    const auto below = part.empty() ? JobCursor::kEnded
-                                    : parse_number(part, kOrdBase, JobCursor::kFromNewest);
+    const auto below =
+        part.empty() ? JobCursor::kEnded : parse_number(part, kOrdBase, JobCursor::kFromNewest);
     if (!below) return std::nullopt;
     cursor.below.push_back(*below);
   }

@@ -18,7 +18,8 @@ struct JobCursor {
   static constexpr std::uint64_t kFromNewest = std::numeric_limits<std::int64_t>::max();
   static constexpr std::uint64_t kEnded = 0;
 
-  // Of each shard: its jobs of lower order numbers are still to come. Empty: all jobs of all shards.
+  // Of each shard: its jobs of lower order numbers are still to come. Empty: all jobs of all
+  // shards.
   std::vector<std::uint64_t> below;
 
   friend bool operator==(const JobCursor&, const JobCursor&) = default;

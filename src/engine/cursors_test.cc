@@ -102,7 +102,8 @@ TEST(Cursors, HaveOneTextEach) {
     EXPECT_FALSE(decode_job_cursor(text, 1)) << text;
   }
   EXPECT_TRUE(decode_job_cursor("1y2p0ij32e8e7", 1)) << "the largest";
-  for (const char* text : {"", "1", "1-", "-1", "0-0", "01-0", "1-0.", "1--1", "9007199254740993-0"}) {
+  for (const char* text :
+       {"", "1", "1-", "-1", "0-0", "01-0", "1-0.", "1--1", "9007199254740993-0"}) {
     EXPECT_FALSE(decode_event_places(text, 1)) << text;
   }
 }

@@ -168,8 +168,7 @@ class PageReader {
       FactStream* const behind = first_to_read();
       FactStream* const oldest = first_to_tell();
       // As long as it is not known that it has nothing older, nothing is told.
-      if (behind != nullptr &&
-          (oldest == nullptr || behind->read_until() < oldest->head().at)) {
+      if (behind != nullptr && (oldest == nullptr || behind->read_until() < oldest->head().at)) {
         if (!allowance_.any()) break;
         const std::size_t left = query_.limit - page_.events.size();
         const std::size_t share = (query_.limit + streams_.size() - 1) / streams_.size();

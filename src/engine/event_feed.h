@@ -1,5 +1,5 @@
-// The event log as outsiders read it: the rows of all shards' journals from a position on, each core
-// event flattened to one fact per job. In order within a shard, by time between shards.
+// The event log as outsiders read it: the rows of all shards' journals from a position on, each
+// core event flattened to one fact per job. In order within a shard, by time between shards.
 #pragma once
 
 #include <atomic>
@@ -64,9 +64,10 @@ struct FeedPage {
 
 // Thread-safe. Shows durable rows only. Of a shard that this node leads those are the ones that its
 // observer has told of. Of another's they are the rows that can be read: what its leader has
-// committed. (PostgreSQL shows a row once its commit has been waited for at the synchronous standby.
-// After a wait that was cut off, or a crash in it, a row may be seen that only the primary has; if
-// that one is lost then, so is the row, and another event may stand at a position that was shown.)
+// committed. (PostgreSQL shows a row once its commit has been waited for at the synchronous
+// standby. After a wait that was cut off, or a crash in it, a row may be seen that only the primary
+// has; if that one is lost then, so is the row, and another event may stand at a position that was
+// shown.)
 class EventFeed {
  public:
   // By shard; they outlive it. None is led.

@@ -53,8 +53,8 @@ class JobStream {
   std::uint64_t below() const { return has_jobs() ? head().ord + 1 : below_; }
 
   Status read(const JobQuery& query, std::uint32_t limit, std::chrono::milliseconds budget) {
-    Result<store::JobPage> page = tables_.list(
-        {query.filter, after_ord(below_), limit, query.columns, budget});
+    Result<store::JobPage> page =
+        tables_.list({query.filter, after_ord(below_), limit, query.columns, budget});
     if (!page) return std::unexpected(std::move(page.error()));
     jobs_ = std::move(page->jobs);
     next_ = 0;
@@ -93,7 +93,8 @@ Result<JobPage> Reads::list(const JobQuery& query) const {
   // Each shard reads its share of the page, and again where more of it turn out to be its own. One
   // that was too slow for its share of the time reads no more, and ends the page once its next job
   // would have to be known: so all of them together take no longer than the budget, about.
-  const auto share = static_cast<std::uint32_t>((query.limit + tables_.size() - 1) / tables_.size());
+  const auto share =
+      static_cast<std::uint32_t>((query.limit + tables_.size() - 1) / tables_.size());
   const auto budget = query.budget / static_cast<std::int64_t>(tables_.size());
   const JobCursor begin = begun(query.after);
   std::vector<JobStream> streams;
@@ -113,8 +114,7 @@ Result<JobPage> Reads::list(const JobQuery& query) const {
     JobStream* newest = nullptr;
     for (JobStream& stream : streams) {
       if (!stream.has_jobs()) continue;
-      const bool newer =
-          newest == nullptr || stream.head().created_at > newest->head().created_at;
+      const bool newer = newest == nullptr || stream.head().created_at > newest->head().created_at;
       if (newer) newest = &stream;
     }
     if (newest == nullptr) break;
@@ -149,8 +149,8 @@ Result<std::uint64_t> Reads::count(const JobFilter& filter, std::uint64_t limit,
                                    std::chrono::milliseconds budget) const {
   std::uint64_t found = 0;
   for (store::Tables* const tables : tables_) {
-    const auto more = tables->count(filter, limit - found,
-                                    budget / static_cast<std::int64_t>(tables_.size()));
+    const auto more =
+        tables->count(filter, limit - found, budget / static_cast<std::int64_t>(tables_.size()));
     if (!more) return more;
     found += *more;
   }

@@ -1,5 +1,5 @@
-// What may be read of the tables from outside the shards: lists, searches, one job with its history.
-// For those who must not know the store itself. All shards' tables are read as one.
+// What may be read of the tables from outside the shards: lists, searches, one job with its
+// history. For those who must not know the store itself. All shards' tables are read as one.
 #pragma once
 
 #include <chrono>
@@ -69,8 +69,8 @@ class Reads {
   // Whole jobs by id, as the tables have them; no order.
   Result<std::vector<core::Job>> fetch(const std::vector<JobId>& ids) const;
 
-  // One job as it is now: what memory answered (it wins), completed from the tables. Memory is asked
-  // first, the tables after: a job may leave memory in between, never the other way round. So
+  // One job as it is now: what memory answered (it wins), completed from the tables. Memory is
+  // asked first, the tables after: a job may leave memory in between, never the other way round. So
   // `memory` is what those shards answered that are looked at: the job's own to core::GetJob or
   // WatchJob, or all of them to FindJob. None: there is no such job there.
   Result<std::optional<core::JobView>> job(const JobId& id, const core::JobReply& memory,

@@ -53,9 +53,8 @@ class ManyJobs {
   void slow_down() {
     for (ShardNumber shard = 0; shard < shards.shards(); ++shard) {
       const bool slow = random.next() % 3 == 0;
-      shards.tables(shard).most_listed =
-          slow ? static_cast<std::uint32_t>(random.next() % 3)
-               : std::numeric_limits<std::uint32_t>::max();
+      shards.tables(shard).most_listed = slow ? static_cast<std::uint32_t>(random.next() % 3)
+                                              : std::numeric_limits<std::uint32_t>::max();
     }
   }
 

@@ -59,7 +59,9 @@ class ShardsForTests {
     MILLRACE_CHECK(on.flusher.flush(*on.tables, {job}).has_value());
     return job;
   }
-  core::Job add_job(ShardNumber shard, Time created_at) { return add_job(shard, created_at, shard); }
+  core::Job add_job(ShardNumber shard, Time created_at) {
+    return add_job(shard, created_at, shard);
+  }
 
   // The shard's next row, durable.
   Seq append(ShardNumber shard, const core::EventBatch& batch) {

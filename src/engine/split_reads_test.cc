@@ -44,7 +44,8 @@ TEST(FindJob, IsAskedOfEveryShardWhereverTheIdPoints) {
 }
 
 TEST(FindJob, IsAnsweredByWhoeverHasTheJob) {
-  for (const Answer& other : {knows_nothing(), knows_it_is_gone(), Answer(Unavailable::kNoLeader)}) {
+  for (const Answer& other :
+       {knows_nothing(), knows_it_is_gone(), Answer(Unavailable::kNoLeader)}) {
     for (const Answer& whole : {united({knows_it(), other}), united({other, knows_it()}),
                                 united({other, knows_it(), other})}) {
       ASSERT_NE(reply_in(whole), nullptr);

@@ -265,7 +265,8 @@ std::optional<Seq> Statistics::restore(std::string_view blob) {
   if (saved->through < impl_->through) return impl_->through;
   // What was counted for metrics stays.
   for (auto& [key, series] : impl_->series) series.history = {};
-  absl::erase_if(impl_->series, [](const auto& entry) { return !has_counted(entry.second.totals); });
+  absl::erase_if(impl_->series,
+                 [](const auto& entry) { return !has_counted(entry.second.totals); });
   for (SavedStatistics::Series& series : saved->series) {
     impl_->made_series(key_of(series.queue, series.type), series.queue, series.type).history =
         std::move(series.history);

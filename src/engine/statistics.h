@@ -95,9 +95,9 @@ class Statistics : public DurableObserver {
   std::vector<SeriesTotals> totals() const;
   Time latest() const;  // when something was counted last
 
-  // The history as bytes, for Tables::put_blob(kStatisticsBlob). restore() takes them instead of the
-  // history that it has, unless that goes further, and says up to which row it has one then. None:
-  // not ours or damaged, and nothing was taken.
+  // The history as bytes, for Tables::put_blob(kStatisticsBlob). restore() takes them instead of
+  // the history that it has, unless that goes further, and says up to which row it has one then.
+  // None: not ours or damaged, and nothing was taken.
   std::string save() const;
   std::optional<Seq> restore(std::string_view blob);
 

@@ -19,8 +19,8 @@ const Time kThen = time_from_ms(1'700'000'000'000);
 core::Job job_on(std::uint32_t shard, std::uint64_t ord, std::uint32_t id_of) {
   core::Job job = store::make_job(ord, engine::queue_on(shard, kTwo));
   job.created_at = job.run_at = kThen + Duration{static_cast<std::int64_t>(ord)};
-  job.id = make_job_id(job.created_at, queue_bits(engine::queue_on(id_of, kTwo)),
-                       shard * 1'000 + ord);
+  job.id =
+      make_job_id(job.created_at, queue_bits(engine::queue_on(id_of, kTwo)), shard * 1'000 + ord);
   return job;
 }
 
@@ -165,8 +165,8 @@ TEST_F(Shards, AListIsOfAll) {
   std::vector<std::string> shown;
   std::string cursor;
   do {
-    const TestResponse page = call(
-        "GET", "/v1/jobs?limit=1" + (cursor.empty() ? "" : "&cursor=" + cursor));
+    const TestResponse page =
+        call("GET", "/v1/jobs?limit=1" + (cursor.empty() ? "" : "&cursor=" + cursor));
     ASSERT_EQ(page.status, 200) << page.body;
     shown.push_back(member(page.body, "id"));
     cursor = member(page.body, "next_cursor");
@@ -197,9 +197,8 @@ TEST_F(Shards, StatisticsOfThoseLedElsewhereAreRead) {
   submitted.job.type = SharedBytes("t");
   batch.events.insert(batch.events.end(), 60, submitted);
   leader.durable(Seq{1}, batch);
-  ASSERT_TRUE(server.tables(1)
-                  .put_blob(std::string(engine::kStatisticsBlob), leader.save())
-                  .has_value());
+  ASSERT_TRUE(
+      server.tables(1).put_blob(std::string(engine::kStatisticsBlob), leader.save()).has_value());
   EXPECT_THAT(call("GET", "/v1/stats?window_ms=3600000").body, HasSubstr(",60]"));
 }
 

@@ -35,8 +35,8 @@ api::Problem path_fault(std::string detail) {
 
 }  // namespace
 
-std::optional<engine::Answer> ShardQuestions::ask(engine::Gateway& gateway,
-                                                  engine::Request request, Duration patience) {
+std::optional<engine::Answer> ShardQuestions::ask(engine::Gateway& gateway, engine::Request request,
+                                                  Duration patience) {
   engine::Ticket ticket{};
   {
     const MutexLock lock(mutex_);
@@ -88,8 +88,8 @@ http::Readiness ServerOperations::readiness() const {
          status.in_doubt ? "the lease could not be renewed" : status.ended.value_or("")});
     readiness.checks.push_back({name("journal"), !status.journal_failing && !status.ended,
                                 status.journal_failing ? "can't be written" : ""});
-    readiness.checks.push_back({name("tables"), !status.tables_failing,
-                                status.tables_failing ? "can't be written" : ""});
+    readiness.checks.push_back(
+        {name("tables"), !status.tables_failing, status.tables_failing ? "can't be written" : ""});
     if (status.wall_ahead > ahead || ahead == Duration{}) ahead = status.wall_ahead;
   }
   readiness.checks.push_back(

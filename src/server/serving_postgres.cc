@@ -54,7 +54,8 @@ class PostgresServing final : public Serving {
         secret_(std::move(secret)),
         store_id_(stores.front().id),
         parts_(std::move(stores), outside_.metrics, outside_.log),
-        peers_({}, {.secret = secret_, .clock = clock_, .log = outside_.log, .seed = system_random()}),
+        peers_({},
+               {.secret = secret_, .clock = clock_, .log = outside_.log, .seed = system_random()}),
         router_(parts_.shards(), system_time(), &peers_),
         self_(make_node_id()) {
     std::vector<ShardHost*> hosts;
@@ -69,10 +70,8 @@ class PostgresServing final : public Serving {
                          .version = std::string(version()),
                          .newest_format = static_cast<std::uint32_t>(store::kNewestEventFormat)},
         std::move(hosts),
-        Node::Parts{.registry = *registry_,
-                    .router = router_,
-                    .time = system_time(),
-                    .log = outside_.log});
+        Node::Parts{
+            .registry = *registry_, .router = router_, .time = system_time(), .log = outside_.log});
   }
   ~PostgresServing() override { stop(); }
 
@@ -108,9 +107,7 @@ class PostgresServing final : public Serving {
     }
     return led;
   }
-  std::optional<store::ClusterView> cluster() const override {
-    return node_->view();
-  }
+  std::optional<store::ClusterView> cluster() const override { return node_->view(); }
   store::NodeId self() const override { return self_; }
   Result<bool> set_draining(store::NodeId node, bool draining) override {
     auto done = registry_->set_draining(node, draining);
@@ -122,9 +119,8 @@ class PostgresServing final : public Serving {
   Status begin(const std::string& url) override {
     ticker_ = std::thread([this] { tick(); });
     if (Status joined = node_->join(url); !joined) return joined;
-    outside_.log.info("joined", {{"node", store::to_string(self_)},
-                                 {"url", url},
-                                 {"shards", parts_.shards()}});
+    outside_.log.info(
+        "joined", {{"node", store::to_string(self_)}, {"url", url}, {"shards", parts_.shards()}});
     const auto until = SteadyClock::now() + kFirstPatience;
     while (!every_shard_is_led() && SteadyClock::now() < until) {
       std::this_thread::sleep_for(kRouterPause);
@@ -163,20 +159,20 @@ class PostgresServing final : public Serving {
   std::unique_ptr<ShardHost> host(std::uint32_t shard) {
     return std::make_unique<ShardHost>(
         shard, options_of(shard),
-        ShardHost::Parts{.self = self_,
-                         .store = parts_.store(shard),
-                         .registry = *registry_,
-                         .router = router_,
-                         .peers = peers_,
-                         .time = system_time(),
-                         .observer = parts_.observer(shard),
-                         .probe = outside_.metrics,
-                         .chores = [this, shard](Time now) { parts_.chores(shard, now); },
-                         .begin_leading =
-                             [this, shard](Seq durable) { parts_.begin_leading(shard, durable); },
-                         .end_leading = [this, shard] { parts_.end_leading(shard); },
-                         .changed = [this] { node_->look(); },
-                         .log = outside_.log});
+        ShardHost::Parts{
+            .self = self_,
+            .store = parts_.store(shard),
+            .registry = *registry_,
+            .router = router_,
+            .peers = peers_,
+            .time = system_time(),
+            .observer = parts_.observer(shard),
+            .probe = outside_.metrics,
+            .chores = [this, shard](Time now) { parts_.chores(shard, now); },
+            .begin_leading = [this, shard](Seq durable) { parts_.begin_leading(shard, durable); },
+            .end_leading = [this, shard] { parts_.end_leading(shard); },
+            .changed = [this] { node_->look(); },
+            .log = outside_.log});
   }
   // What the process may use is shared out among the shards.
   DriverOptions options_of(std::uint32_t shard) const {
@@ -209,7 +205,6 @@ class PostgresServing final : public Serving {
     }
   }
 
-
   class SystemClock final : public http::Clock {
    public:
     Time now() const override { return system_time().wall(); }
@@ -235,11 +230,12 @@ class PostgresServing final : public Serving {
 }  // namespace
 
 Result<std::unique_ptr<Serving>> serve_postgres(ServingParts parts) {
-  auto database = store::PostgresNode::open({.url = parts.config.postgres,
-                                             .clock = [] { return SteadyClock::now(); },
-                                             .log = parts.log,
-                                             .allow_unsafe = parts.config.allow_unsafe_postgres,
-                                             .shards = static_cast<std::uint32_t>(parts.config.shards)});
+  auto database =
+      store::PostgresNode::open({.url = parts.config.postgres,
+                                 .clock = [] { return SteadyClock::now(); },
+                                 .log = parts.log,
+                                 .allow_unsafe = parts.config.allow_unsafe_postgres,
+                                 .shards = static_cast<std::uint32_t>(parts.config.shards)});
   if (!database) return std::unexpected(std::move(database.error()));
   std::vector<store::Store> stores;
   for (std::uint32_t shard = 0; shard < (*database)->shards(); ++shard) {

@@ -16,8 +16,8 @@ class StatisticsKeeper {
   StatisticsKeeper(engine::Statistics& statistics, store::Store& store, Logger log)
       : statistics_(statistics), store_(store), log_(std::move(log)) {}
 
-  // Before the shard is led, once the former leader has ended. Reads a bounded part of the journal; what is older than that is
-  // missing from the history.
+  // Before the shard is led, once the former leader has ended. Reads a bounded part of the journal;
+  // what is older than that is missing from the history.
   void restore();
   // Called about once a second: saves when it is time.
   void save_now_and_then(Time now);

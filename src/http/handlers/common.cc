@@ -52,8 +52,8 @@ Task<std::optional<SharedJobView>> look_up(Call& call, JobId id, const core::Job
   co_return std::make_shared<const core::JobView>(std::move(**found));
 }
 
-// Asks the memory of the jobs' shards, or of all, which of those at `places` of `ids` may be touched,
-// and marks them. Gives the places of those that it does not know.
+// Asks the memory of the jobs' shards, or of all, which of those at `places` of `ids` may be
+// touched, and marks them. Gives the places of those that it does not know.
 Task<std::vector<std::size_t>> mark_allowed(Call& call, const std::vector<JobId>& ids,
                                             const std::vector<std::size_t>& places,
                                             engine::Lookup lookup, std::vector<bool>& allowed) {

@@ -188,9 +188,10 @@ Task<void> submit_batch(Call& call) {
     }
   }
   if (batch->atomic && !lies_on_one_shard(enqueue.jobs, call.services.shards())) {
-    call.refuse(ProblemCode::kAcrossShards,
-                "nothing was stored: the jobs of an atomic submission must lie on one shard, as those "
-                "of one queue do");
+    call.refuse(
+        ProblemCode::kAcrossShards,
+        "nothing was stored: the jobs of an atomic submission must lie on one shard, as those "
+        "of one queue do");
     co_return;
   }
   core::EnqueueReply none;

@@ -122,9 +122,7 @@ Task<void> drain_node(Call& call) {
   if (!accepted(call, api::decode_no_query(call.query()))) co_return;
   if (!accepted(call, api::decode_nothing(call.body, call.services.limits))) co_return;
   const bool draining = call.route_id() == api::RouteId::kDrainNode;
-  auto set = [&] {
-    return call.services.operations.set_draining(call.parameter(), draining);
-  };
+  auto set = [&] { return call.services.operations.set_draining(call.parameter(), draining); };
   auto result = co_await call.blocking(set);
   const auto cluster = accepted(call, std::move(result));
   if (!cluster) co_return;
