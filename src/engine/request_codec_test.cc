@@ -167,8 +167,12 @@ inline auto parts(const Poll& v) {
   return std::tie(worker, acks, heartbeats, logs, claim, wait);
 }
 inline auto parts(const WatchJob& v) {
-  const auto& [id, wait] = v;
-  return std::tie(id, wait);
+  const auto& [id, wait, queue] = v;
+  return std::tie(id, wait, queue);
+}
+inline auto parts(const FindJob& v) {
+  const auto& [id] = v;
+  return std::tie(id);
 }
 inline auto parts(const AwaitProjection&) { return std::tuple<>(); }
 inline auto parts(const AwaitEvents& v) {
@@ -390,10 +394,11 @@ class Maker {
             make_.maybe([&] { return one(Of<core::Claim>()); }),
             make_.duration()};
   }
-  WatchJob one(Of<WatchJob>) { return {make_.id(), make_.duration()}; }
+  WatchJob one(Of<WatchJob>) { return {make_.id(), make_.duration(), make_.name()}; }
+  FindJob one(Of<FindJob>) { return {make_.id()}; }
   AwaitProjection one(Of<AwaitProjection>) { return {}; }
   AwaitEvents one(Of<AwaitEvents>) {
-    return {Seq{make_.number<std::uint64_t>()}, make_.duration()};
+    return {make_.several(4, [&] { return Seq{make_.number<std::uint64_t>()}; }), make_.duration()};
   }
   AwaitWork one(Of<AwaitWork>) { return {names(), names(), make_.bytes(), make_.duration()}; }
   ListWorkers one(Of<ListWorkers>) { return {}; }

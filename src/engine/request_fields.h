@@ -29,6 +29,23 @@ struct Labels {
   }
 };
 
+// One a shard, zeros included.
+struct Seqs {
+  static void field(store::WireWriter& wire, int number, const std::vector<Seq>& seqs) {
+    std::vector<Duration> values;
+    for (const Seq seq : seqs) values.emplace_back(static_cast<std::int64_t>(to_number(seq)));
+    wire.durations(number, values);
+  }
+  static void field(store::WireReader& wire, int number, std::vector<Seq>& seqs) {
+    std::vector<Duration> values;
+    wire.durations(number, values);
+    seqs.clear();
+    for (const Duration value : values) {
+      seqs.push_back(Seq{static_cast<std::uint64_t>(value.count())});
+    }
+  }
+};
+
 template <typename Wire, Described<WorkerInfo> T>
 void describe(Wire& wire, T& worker) {
   wire.bytes(1, worker.id);
@@ -60,6 +77,12 @@ template <typename Wire, Described<WatchJob> T>
 void describe(Wire& wire, T& request) {
   wire.id(1, request.id);
   wire.duration(2, request.wait);
+  wire.bytes(3, request.queue);
+}
+
+template <typename Wire, Described<FindJob> T>
+void describe(Wire& wire, T& request) {
+  wire.id(1, request.id);
 }
 
 template <typename Wire, Described<AwaitProjection> T>
@@ -67,7 +90,7 @@ void describe(Wire&, T&) {}
 
 template <typename Wire, Described<AwaitEvents> T>
 void describe(Wire& wire, T& request) {
-  wire.number(1, request.after);
+  Seqs::field(wire, 1, request.after);
   wire.duration(2, request.wait);
 }
 

@@ -40,6 +40,7 @@ struct ScopesOf {
   Scopes operator()(const engine::WaitingClaim&) const { return kWork; }
   Scopes operator()(const engine::Poll&) const { return kWork; }
   Scopes operator()(const engine::WatchJob&) const { return kRead; }
+  Scopes operator()(const engine::FindJob&) const { return kSubmit | kWork | kRead | kOperate; }
   Scopes operator()(const engine::AwaitProjection&) const { return kRead | kOperate; }
   Scopes operator()(const engine::AwaitEvents&) const { return kRead; }
   Scopes operator()(const engine::AwaitWork&) const { return kWork; }
@@ -47,7 +48,7 @@ struct ScopesOf {
   Scopes operator()(const engine::CommandWorker&) const { return kOperate; }
 };
 
-// --- What a request names. Of GetJob and WatchJob the answer is looked at.
+// --- What a request names. Of GetJob, WatchJob and FindJob the answer is looked at.
 
 struct Named {
   std::vector<std::string_view> queues;
@@ -84,6 +85,7 @@ struct Named {
     if (request.claim) names(request.claim->queues);
   }
   void operator()(const engine::WatchJob&) {}
+  void operator()(const engine::FindJob&) {}
   void operator()(const engine::AwaitProjection&) {}
   void operator()(const engine::AwaitEvents&) {}
   void operator()(const engine::AwaitWork& request) { names(request.queues); }

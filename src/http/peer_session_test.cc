@@ -374,6 +374,7 @@ TEST(PeerTokens, EveryKindNeedsAScope) {
       {engine::WaitingClaim{}, "w"},
       {engine::Poll{}, "w"},
       {engine::WatchJob{}, "r"},
+      {engine::FindJob{}, "swro"},
       {engine::AwaitProjection{}, "ro"},
       {engine::AwaitEvents{}, "r"},
       {engine::AwaitWork{}, "w"},

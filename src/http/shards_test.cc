@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <mutex>
 
 #include "engine/shards_for_tests.h"
 #include "http/testing.h"
@@ -35,11 +36,14 @@ std::string member(const std::string& body, const std::string& name) {
 
 class Shards : public testing::Test {
  protected:
-  // Look-ups of a shard find nothing; what is asked of all finds `found`.
+  // Look-ups of a shard find nothing; for those of all see answer_find().
   void SetUp() override {
     server.gateway.respond_with(
         [this](const engine::Request& request) -> std::optional<engine::Answer> {
-          if (std::holds_alternative<engine::FindJob>(request)) return found;
+          if (std::holds_alternative<engine::FindJob>(request)) {
+            const std::lock_guard lock(mutex_);
+            return found_;
+          }
           if (std::holds_alternative<engine::AwaitEvents>(request)) return std::monostate{};
           const auto* command = std::get_if<core::Command>(&request);
           if (command != nullptr && std::holds_alternative<core::GetJob>(*command)) {
@@ -71,9 +75,16 @@ class Shards : public testing::Test {
     return asked;
   }
 
-  engine::Answer found = core::Reply(core::JobReply{});  // to FindJob
+  std::mutex mutex_;
+  engine::Answer found_ = core::Reply(core::JobReply{});  // guarded by mutex_
   store::Flusher flushers[kTwo];
   TestServer server{{}, {}, {.shards = kTwo}};
+
+  // What FindJob is answered from now on.
+  void answer_find(engine::Answer answer) {
+    const std::lock_guard lock(mutex_);
+    found_ = std::move(answer);
+  }
 };
 
 TEST_F(Shards, AJobIsLookedForOnEachBeforeItIsNotThere) {
@@ -82,21 +93,21 @@ TEST_F(Shards, AJobIsLookedForOnEachBeforeItIsNotThere) {
   ASSERT_EQ(asked<engine::FindJob>().size(), 1U);
   EXPECT_EQ(asked<engine::FindJob>().front().id, job.id);
 
-  found = reply_with(job);
+  answer_find(reply_with(job));
   const TestResponse in_memory = call("GET", "/v1/jobs/" + to_string(job.id) + "?include=payload");
   EXPECT_EQ(in_memory.status, 200);
   EXPECT_THAT(in_memory.body, HasSubstr(job.payload.view()));
 
-  found = engine::Unavailable::kStorage;  // one of them can't say
+  answer_find(engine::Unavailable::kStorage);  // one of them can't say
   EXPECT_EQ(call("GET", "/v1/jobs/" + to_string(job.id)).status, 503);
 
-  found = core::Reply(core::JobReply{});
+  answer_find(core::Reply(core::JobReply{}));
   put(1, {job});
   const TestResponse in_tables = call("GET", "/v1/jobs/" + to_string(job.id) + "?include=payload");
   EXPECT_EQ(in_tables.status, 200);
   EXPECT_THAT(in_tables.body, HasSubstr(job.payload.view()));
 
-  found = core::Reply(core::JobReply{nullptr, true});  // the tables do not know yet that it is gone
+  answer_find(core::Reply(core::JobReply{nullptr, true}));  // the tables do not know yet that it is gone
   EXPECT_EQ(call("GET", "/v1/jobs/" + to_string(job.id)).status, 404);
 }
 
@@ -108,7 +119,7 @@ TEST_F(Shards, AJobWhereItsIdPointsIsLookedForNowhereElse) {
 }
 
 TEST(WaitingForAJob, GoesOnWhereItLies) {
-  TestServer server(TestServer::Shards{.count = kTwo});
+  TestServer server({}, {}, {.shards = kTwo});
   core::Job job = job_on(1, 1, 0);
   server.gateway.respond_with([&](const engine::Request& request) -> std::optional<engine::Answer> {
     const auto* watch = std::get_if<engine::WatchJob>(&request);
