@@ -171,6 +171,7 @@ std::string narrate(const engine::Request& request) {
           [](const engine::FindJob& find) { return fmt::format("find {}", job(find.id)); },
           [](const engine::AwaitProjection&) { return std::string("wait for the tables"); },
           [](const engine::AwaitEvents&) { return std::string("wait for events"); },
+          [](const engine::AwaitWork&) { return std::string("wait for work"); },
           [](const engine::ListWorkers&) { return std::string("list workers"); },
           [](const engine::CommandWorker&) { return std::string("command a worker"); },
       },
@@ -188,6 +189,9 @@ std::string narrate(const engine::Delivery& delivery) {
                      [](const engine::WorkersReply&) { return std::string(" workers"); },
                      [](const engine::Unavailable& why) {
                        return fmt::format(" unavailable ({})", static_cast<int>(why));
+                     },
+                     [](const engine::Denied& why) {
+                       return fmt::format(" denied ({})", static_cast<int>(why));
                      },
                  },
                  delivery.answer);
