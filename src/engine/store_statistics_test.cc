@@ -33,9 +33,9 @@ core::EventBatch started(Time at, const std::string& queue, Duration waited, int
 
 class StoreStatisticsTest : public testing::Test {
  protected:
-  void save(ShardNumber shard, const Statistics& statistics) {
+  void save(ShardNumber shard, const Statistics& of_leader) {
     ASSERT_TRUE(
-        shards.tables(shard).put_blob(std::string(kStatisticsBlob), statistics.save()).has_value());
+        shards.tables(shard).put_blob(std::string(kStatisticsBlob), of_leader.save()).has_value());
   }
   StatsGroup all(Time now) const {
     const StatsReply reply = statistics.query({.now = now, .visible = {}});
