@@ -220,6 +220,10 @@ class HttpWorld final : engine::Gateway,
   api::Decoded<http::BackupDone> backup(const std::string&) override {
     return http::BackupDone{42};
   }
+  api::Cluster cluster() const override { return {}; }
+  api::Decoded<api::Cluster> set_draining(const std::string&, bool) override {
+    return api::Cluster{};
+  }
 
   void answered(const http::RequestRecord& record) override {
     answers_.push_back({std::string(record.request_id), std::string(record.method), record.status});

@@ -41,6 +41,10 @@ class SessionWorld final : engine::Gateway, http::Clock, http::Operations, http:
   http::Readiness readiness() const override { return {}; }
   std::string metrics_text() override { return {}; }
   api::Decoded<http::BackupDone> backup(const std::string&) override { return http::BackupDone{}; }
+  api::Cluster cluster() const override { return {}; }
+  api::Decoded<api::Cluster> set_draining(const std::string&, bool) override {
+    return api::Cluster{};
+  }
 
   void answered(const http::RequestRecord&) override {}
   void connection(Connection) override {}

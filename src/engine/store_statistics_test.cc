@@ -43,7 +43,7 @@ class StoreStatisticsTest : public testing::Test {
     return reply.groups.front();
   }
   std::uint64_t submitted(Time now) const {
-    const auto& column = all(now).columns[0];
+    const std::vector<std::uint64_t> column = all(now).columns[0];
     return std::accumulate(column.begin(), column.end(), std::uint64_t{0});
   }
 

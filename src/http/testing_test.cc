@@ -32,6 +32,10 @@ class TestOperations final : public Operations {
   Readiness readiness() const override { return {false, {{"store", true, "writable"}}}; }
   std::string metrics_text() override { return "millrace_up 1\n"; }
   api::Decoded<BackupDone> backup(const std::string&) override { return BackupDone{42}; }
+  api::Cluster cluster() const override { return {}; }
+  api::Decoded<api::Cluster> set_draining(const std::string&, bool) override {
+    return api::Cluster{};
+  }
 
  private:
   About about_{"1.2.3", "abc", "sqlite", "here", 1, Time{}};
