@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "store/memory/memory_store.h"
+
 namespace millrace::server {
 namespace {
 
@@ -21,14 +23,18 @@ using testing::StartsWith;
 
 class MetricsTest : public testing::Test {
  protected:
+  MetricsTest() {
+    statistics.led(0);
+    shards.front().driver.emplace();
+    shards.front().now = time_from_ms(2'000'000);
+  }
   std::vector<std::string> lines() const {
     std::istringstream text(metrics.text({.version = "1.2.3",
                                           .commit = "abc",
                                           .statistics = statistics,
-                                          .status = status,
+                                          .shards = shards,
                                           .queues = queues,
-                                          .started_at = time_from_ms(1'000'000),
-                                          .now = time_from_ms(2'000'000)}));
+                                          .started_at = time_from_ms(1'000'000)}));
     std::vector<std::string> all;
     for (std::string line; std::getline(text, line);) all.push_back(line);
     return all;
@@ -41,13 +47,14 @@ class MetricsTest : public testing::Test {
     submitted.job.type = SharedBytes(type);
     batch.events.emplace_back(std::move(submitted));
     seq = next(seq);
-    statistics.durable(seq, batch);
+    statistics.of(0).durable(seq, batch);
     metrics.durable(seq, batch);
   }
 
   Metrics metrics;
-  engine::Statistics statistics;
-  DriverStatus status;
+  store::Store store = store::make_memory_store();
+  engine::StoreStatistics statistics{{store.tables.get()}};
+  std::vector<ShardReport> shards{1};
   std::vector<core::Queue> queues;
   Seq seq{};
 };
@@ -145,6 +152,7 @@ TEST_F(MetricsTest, RequestsByRouteAndProblemsByCode) {
 }
 
 TEST_F(MetricsTest, LagIsWhatIsBetween) {
+  DriverStatus& status = *shards.front().driver;
   status.figures.applied = Seq{12};
   status.figures.durable = Seq{11};
   status.figures.projected = Seq{8};
@@ -155,6 +163,21 @@ TEST_F(MetricsTest, LagIsWhatIsBetween) {
   EXPECT_THAT(all, Contains("millrace_projection_lag_rows 3"));
   EXPECT_THAT(all, Contains("millrace_projection_lag_seconds 1.5"));
   EXPECT_THAT(all, Contains(R"(millrace_jobs{state="ready"} 5)"));
+}
+
+TEST_F(MetricsTest, SeveralShardsAreToldApartAndTheirJobsAddedUp) {
+  shards.resize(3);  // the last one is led elsewhere
+  shards[1].shard = 1;
+  shards[1].driver.emplace();
+  for (std::uint64_t n : {0, 1}) {
+    shards[n].driver->figures.durable = Seq{10 + n};
+    shards[n].driver->figures.counts[static_cast<std::size_t>(core::State::kReady)] = 5;
+  }
+  const auto all = lines();
+  EXPECT_THAT(all, Contains(R"(millrace_journal_seq{shard="0"} 10)"));
+  EXPECT_THAT(all, Contains(R"(millrace_journal_seq{shard="1"} 11)"));
+  EXPECT_THAT(all, Not(Contains(HasSubstr(R"({shard="2"})"))));
+  EXPECT_THAT(all, Contains(R"(millrace_jobs{state="ready"} 10)"));
 }
 
 TEST_F(MetricsTest, ConnectionsAndTheProcess) {
