@@ -7,6 +7,7 @@
 #include <atomic>
 #include <functional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -311,6 +312,29 @@ TEST_F(PostgresFaults, AConnectionThatVanishedWhileNobodyUsedItIsReplaced) {
   EXPECT_TRUE(store_.tables->progress());
 }
 
+TEST_F(PostgresFaults, WhoeverFindsAllConnectionsTakenWaits) {
+  fill_store();
+  beside_.ask("BEGIN; LOCK TABLE millrace.blob_rows IN ACCESS EXCLUSIVE MODE");
+  std::vector<std::thread> writers;
+  std::atomic<int> done = 0;
+  for (int n = 0; n < 12; ++n) {
+    writers.emplace_back([this, &done, n] {
+      while (!store_.tables->put_blob("name " + std::to_string(n), "b")) {
+      }
+      ++done;
+    });
+  }
+  PostgresSession looking(url_);
+  while (looking.ask("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND "
+                     "datname = current_database()") != "7") {
+    std::this_thread::sleep_for(std::chrono::milliseconds{1});
+  }
+  EXPECT_EQ(done, 0);
+  beside_.ask("COMMIT");
+  for (std::thread& writer : writers) writer.join();
+  EXPECT_EQ(beside_.ask("SELECT count(*) FROM millrace.blob_rows"), "12");
+}
+
 TEST_F(PostgresFaults, EveryCallOfTheLibraryMayFail) {
   fill_store();
   const JournalRow row = make_row(4, last_, "more");
@@ -459,7 +483,10 @@ TEST_F(PostgresFaults, RowsThatSomebodyChangedAreFoundDamaged) {
       {"key_rows", "body = '\\x01'", {load}},
       {"ended_lease_rows", "leases = '\\xff'", {load}},
       {"shards", "checksum = '\\x01'", {load, [&] { return wrong_with(tables.progress()); }}},
-      {"journal_0_1", "checksum = '\\x01'", {read}},
+      {"journal_0_1",
+       "checksum = '\\x01'",
+       {read,
+        [&] { return wrong_with(journal.read(Seq{2}, [](const JournalRow&) { return true; })); }}},
       {"journal_0_2", "predecessor = '\\x01'", {read}},
       {"journal_0_2", "body = 'other'", {read}},
   };
