@@ -62,7 +62,7 @@ bool Campaign::run() {
   }
   if (tally_.violations == 0 && options_.flips > 0) try_flips();
   if (tally_.violations == 0 && options_.sample > 0) try_sample();
-  if (tally_.violations == 0 && options_.whole_recoveries > 0) try_whole_recoveries();
+  if (tally_.violations == 0 && options_.whole_recoveries.value_or(0) > 0) try_whole_recoveries();
   if (tally_.violations == 0 && options_.all) try_all();
   tell_figures();
   if (tally_.violations == 0) return true;
@@ -153,7 +153,12 @@ void Campaign::try_whole_recoveries() {
   Plan whole = plan();
   whole.sites.emplace();
   whole.one_in_recovery = 1;
-  const std::uint64_t count = std::min(options_.whole_recoveries, tally_.call_count.load());
+  // A third of the time: every call of the workload is to have its turn too.
+  if (options_.all && until_) {
+    const auto now = std::chrono::steady_clock::now();
+    whole.until = now + (*until_ - now) / 3;
+  }
+  const std::uint64_t count = std::min(*options_.whole_recoveries, tally_.call_count.load());
   for (std::uint64_t i = 0; i < count; ++i) {
     // The next call on which this death makes a difference, so that the kinds of death alternate.
     const Trial death = deaths[i % deaths.size()];

@@ -14,7 +14,7 @@ struct Options {
   bool all = false;
   std::uint64_t sample = 0;  // sites
   // From so many deaths, spread over the workload, the recovery is tried at each of its calls.
-  std::uint64_t whole_recoveries = 0;
+  std::optional<std::uint64_t> whole_recoveries;
   std::optional<double> minutes;
   std::uint64_t seed = 1;
   std::optional<Site> site;

@@ -98,8 +98,8 @@ int run(int count, char** arguments) {
   if (given.point > 0) options.site = Site{given.point, *parse_trial(given.mode)};
   if (given.then > 0) options.in_recovery = Site{given.then, *parse_trial(given.then_mode)};
   if (!options.site) options.flips = kFlips;
-  if (options.all && options.whole_recoveries == 0) options.whole_recoveries = kWholeRecoveries;
-  if (!options.site && !options.all && options.sample == 0 && options.whole_recoveries == 0)
+  if (options.all && !options.whole_recoveries) options.whole_recoveries = kWholeRecoveries;
+  if (!options.site && !options.all && options.sample == 0 && !options.whole_recoveries)
     options.sample = 400;
   const Directories directories;
   return Campaign(options, {directories.data(), directories.backup()}).run() ? 0 : 1;

@@ -443,14 +443,14 @@ void Applier::operator()(const Retried& event) {
     MILLRACE_CHECK(slot.state == event.from && slot.lane->queue == &queue);
     const bool stored = slot.stored;
     PendingHistory history = std::move(state_.changes.histories[slot.ord]);
-    const SharedBytes payload = slot.payload;
+    const auto max_attempts = slot.max_attempts;
     const State before = slot.state;
     leave(index, slot);
     ++queue.count(before);  // taken back below, as for a job that is not in memory
     state_.by_id.erase(event.job.id);
     drop(index);
     index = add(event.job);
-    if (mutated(Mutant::kRetryWithoutRecord)) set_payload(state_.slots.at(index), payload);
+    if (mutated(Mutant::kRetryWithoutRecord)) state_.slots.at(index).max_attempts = max_attempts;
     state_.slots.at(index).stored = stored;
     state_.changes.histories[event.job.ord] = std::move(history);
   } else {

@@ -122,7 +122,7 @@ ItemReply Decider::retry(const JobId& id, const Retry& command) {
   job->progress = nullptr;
   job->cancel_requested = false;
   job->cancel_reason = {};
-  if (mutated(Mutant::kRetryWithoutRecord)) job->payload = {};
+  if (mutated(Mutant::kRetryWithoutRecord)) job->max_attempts = std::max(job->attempt, 1U);
   emit(Retried{std::move(*job), from});
   return changed(id, command.ids.size());
 }

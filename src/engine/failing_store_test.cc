@@ -83,6 +83,21 @@ TEST_F(ReadsOfAFailingStore, FetchAPayloadThatMemoryHasLetGoOf) {
   EXPECT_TRUE((*view)->job.payload.empty());
 }
 
+TEST_F(ReadsOfAFailingStore, CompleteTheJobsOfAClaim) {
+  core::ClaimReply claimed;
+  claimed.jobs = {{store::make_job(2)}, {store::make_job(1)}, {store::make_job(9)}};
+  tables->reads_fail = true;
+  EXPECT_TRUE(reads_.complete(claimed));  // memory has them all
+  claimed.jobs[1].job.payload = {};
+  EXPECT_FALSE(reads_.complete(claimed));
+  tables->reads_fail = false;
+  claimed.jobs[2].job.payload = {};  // gone meanwhile
+  ASSERT_TRUE(reads_.complete(claimed));
+  ASSERT_EQ(claimed.jobs.size(), 2U);
+  EXPECT_EQ(claimed.jobs[0].job.id, store::id_of(2));
+  EXPECT_EQ(claimed.jobs[1].job.payload, store::make_job(1).payload);
+}
+
 TEST(MergedMarks, AreTheSameOnlyInAllTheirMembers) {
   const core::Mark mark{core::MarkKind::kRetried, time_from_ms(5), 1, SharedBytes("why")};
   std::vector<core::Mark> others(4, mark);

@@ -206,6 +206,79 @@ TEST(Memory, FullOfPayloadsClosesTheDoorToNewJobs) {
   EXPECT_EQ(world.claimed(claim), "big");
 }
 
+TEST(Memory, WhenItIsShortPayloadsLeaveItAndThenTheDoorCloses) {
+  MemoryWorld world;
+  world.now_answer<core::EnqueueReply>(World::enqueue("a"));
+  world.pass(Duration{1'000});
+  ASSERT_GT(world.machine().bytes_held(), 0U);
+  world.shard().set_memory_room(MemoryRoom::kTight);
+  EXPECT_EQ(world.shard().next_wakeup(), world.now);  // to let go of them
+  world.shard().set_memory_room(MemoryRoom::kTight);
+  world.pass(Duration{10});
+  EXPECT_EQ(world.machine().bytes_held(), 0U);
+
+  world.shard().set_memory_room(MemoryRoom::kNone);
+  EXPECT_EQ(world.now_answer<core::EnqueueReply>(World::enqueue("b")).items.at(0).refusal.why,
+            core::Rejection::kOverloaded);
+  world.shard().set_memory_room(MemoryRoom::kTight);
+  world.shard().set_memory_room(MemoryRoom::kWide);
+  world.now_answer<core::EnqueueReply>(World::enqueue("c"));
+  world.pass(Duration{1'000});
+  EXPECT_GT(world.machine().bytes_held(), 0U);
+}
+
+TEST(Wakeup, ComesForThoseWhoAskThoughTheJournalFails) {
+  MemoryWorld world;
+  world.run();
+  world.ask(World::enqueue("a"));
+  EXPECT_EQ(world.shard().next_wakeup(), world.now);
+  world.step();
+  ASSERT_NE(world.shard().next_append(), nullptr);
+  world.append_done({store::AppendOutcome::kFailed, "the disk is full"});
+  EXPECT_LE(world.shard().next_wakeup(), world.now + Duration{1'000});  // to turn newcomers away
+
+  world.now += Duration{1'001};
+  const Ticket early = world.ask(World::enqueue("b"));
+  world.step();
+  EXPECT_EQ(world.answer<Unavailable>(early), Unavailable::kStorage);
+  const Ticket late = world.ask(World::enqueue("c"));
+  EXPECT_EQ(world.shard().next_wakeup(), world.now);
+  world.step();
+  EXPECT_EQ(world.answer<Unavailable>(late), Unavailable::kStorage);
+}
+
+TEST(Wakeup, LeavesTimersAloneWhileTheTablesLagTooFarBehind) {
+  ShardOptions options;
+  options.hard_max_unprojected = 0;
+  MemoryWorld world(options);
+  world.run();
+  core::JobSpec spec = World::spec("a");
+  spec.delay = Duration{50};
+  world.now_answer<core::EnqueueReply>(World::enqueue(spec));
+  ASSERT_GT(world.machine().unprojected(), 0U);
+  const auto wakeup = world.shard().next_wakeup();
+  ASSERT_TRUE(wakeup.has_value());
+  EXPECT_NE(*wakeup, world.now + Duration{50});  // but for the flush
+}
+
+TEST(Projection, AFlushMayComeBackAfterTheEnd) {
+  MemoryWorld world;
+  world.run();
+  world.pass(Duration{1'000});
+  world.ask(World::enqueue("a"));
+  world.run_unprojected();
+  world.now += Duration{1'000};
+  const std::optional<Flush> flush = world.shard().next_flush(world.now);
+  ASSERT_TRUE(flush.has_value());
+  world.ask(World::enqueue("b"));
+  world.step();
+  ASSERT_NE(world.shard().next_append(), nullptr);
+  world.append_done({store::AppendOutcome::kBroken, "the disk lied"});
+  ASSERT_TRUE(world.shard().ended().has_value());
+  world.shard().flush_done({}, world.now);
+  EXPECT_EQ(world.shard().figures().projected, flush->to.seq);
+}
+
 TEST(Recovery, FindsTheStateOfTheNewestDurableRow) {
   MemoryWorld world;
   world.now_answer<core::EnqueueReply>(World::enqueue("a"));

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/world.h"
+#include "store/memory/memory_store.h"
+
 namespace millrace::engine {
 namespace {
 
@@ -80,6 +83,29 @@ TEST(Workers, AreSeenWhenTheyShowATokenAndIntroducedOnce) {
   EXPECT_EQ(workers.view("anna", machine).last_seen_at, kNow + Duration{500});
   workers.seen(info("anna"), kNow + Duration{200});
   EXPECT_EQ(workers.view("anna", machine).last_seen_at, kNow + Duration{500});
+}
+
+TEST(Workers, AreKnownByTheirLeasesAfterARestart) {
+  World world(store::make_memory_store(), {});
+  world.now_answer<core::EnqueueReply>(World::enqueue("a"));
+  const Ticket claim = world.ask(World::waiting(World::claim(), 0));
+  world.run();
+  ASSERT_EQ(world.claimed(claim), "a");
+  world.crash();
+  world.run();
+  const auto told =
+      world.now_answer<WorkersReply>(CommandWorker{SharedBytes("anna"), WorkerState::kQuiet});
+  EXPECT_TRUE(told.found);
+  ASSERT_EQ(told.workers.size(), 1U);
+  EXPECT_EQ(told.workers[0].running.size(), 1U);
+
+  // Quiet as it is, its plain claim waits and gets nothing.
+  const Ticket waiting = world.ask(World::waiting(World::claim(), 1'000));
+  world.run();
+  world.now_answer<core::EnqueueReply>(World::enqueue("b"));
+  EXPECT_FALSE(world.answered(waiting));
+  world.pass(Duration{1'001});
+  EXPECT_EQ(world.claimed(waiting), "");
 }
 
 }  // namespace

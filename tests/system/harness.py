@@ -29,6 +29,14 @@ BINARY = os.environ.get(
 # Where the servers under test keep their jobs: "sqlite" or "postgres".
 STORE = os.environ.get("MILLRACE_STORE", "sqlite")
 sqlite_only = unittest.skipUnless(STORE == "sqlite", "a story of the SQLite store alone")
+
+
+def is_sanitized():
+    """The binary brings a sanitizer's allocator, which holds a multiple of what is asked of it."""
+    binary = pathlib.Path(BINARY).read_bytes()
+    return b"__asan_init" in binary or b"__tsan_init" in binary
+
+
 START_TIMEOUT_S = 20
 STOP_TIMEOUT_S = 20
 TERMINAL = {"succeeded", "dead", "cancelled", "expired"}

@@ -3,12 +3,14 @@ server never holds more than it was given.
 """
 
 import pathlib
+import unittest
 
 import harness
 
 MIB = 1024 * 1024
 
 
+@unittest.skipIf(harness.is_sanitized(), "resident memory says nothing under a sanitizer")
 class Budget(harness.MillraceCase):
     def serve(self, budget_mib):
         server = self.new_server("--memory", f"{budget_mib}MiB").start()
