@@ -25,13 +25,13 @@ void encode(JsonWriter& json, const NodeInfo& node);
 
 struct ShardInfo {
   std::uint32_t shard = 0;
-  std::string leader;  // a node's id; empty: null, nobody leads it
+  std::string leader{};  // a node's id; empty: null, nobody leads it
   std::uint64_t epoch = 0;
   std::uint64_t projected_seq = 0;  // the row that the tables have reached
   // What only the answering node knows of the shards that it leads or follows: the newest row that
   // it holds, and by how much the tables are behind.
-  std::optional<std::uint64_t> seq;
-  std::optional<std::int64_t> projection_lag_ms;
+  std::optional<std::uint64_t> seq{};
+  std::optional<std::int64_t> projection_lag_ms{};
 };
 void encode(JsonWriter& json, const ShardInfo& shard);
 

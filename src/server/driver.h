@@ -117,7 +117,9 @@ class Driver final : public engine::Gateway {
   Time now() const { return clock_.now(); }
   DriverStatus status() const;
   // Keeps the journal from being trimmed, for a backup.
-  JournalThread::TrimHold hold_trimming() { return JournalThread::TrimHold(*journal_); }
+  std::shared_ptr<void> hold_trimming() {
+    return std::make_shared<JournalThread::TrimHold>(*journal_);
+  }
 
  private:
   struct Mail {

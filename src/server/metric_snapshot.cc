@@ -114,7 +114,7 @@ void add_memory(FamilyList& out, const Reports& shards) {
   out.gauge("payload_bytes", "Bytes of payloads and results in memory.");
   of_each(out, shards, [](const Status& s) { return s.figures.payload_bytes; });
   // The process's, whatever the shard.
-  const auto led = std::ranges::find_if(shards, [](const ShardReport& s) { return s.driver; });
+  const auto led = std::ranges::find_if(shards, [](const ShardReport& s) { return s.driver.has_value(); });
   if (led != shards.end()) {
     out.gauge("memory_budget_bytes", "What the process may use: --memory.")
         .value(static_cast<double>(led->driver->memory_budget));

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "engine/gateway.h"
+#include "engine/peers.h"
 #include "server/config.h"
 #include "server/driver.h"
 #include "server/metrics.h"

@@ -60,7 +60,7 @@ class SqliteServing final : public Serving {
     return fmt::format("SQLite {}", store::sqlite_version());
   }
   std::shared_ptr<void> hold_trimming() override {
-    return std::make_shared<JournalThread::TrimHold>(driver_->hold_trimming());
+    return driver_->hold_trimming();
   }
 
   Status begin(const std::string&) override { return {}; }
