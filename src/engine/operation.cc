@@ -180,7 +180,10 @@ std::size_t Operation::ask(ShardNumber shard, Request request) {
 
 void Operation::send(std::size_t part) {
   Sent& sent = sent_[part];
-  if (!router_.give(sent.shard, sent.request, Router::ticket_of(number_, part), credentials_)) {
+  // What was sent twice is needed once more, for its answer's sake: the route takes a copy.
+  std::optional<Request> copy;
+  if (sent.repeated) copy = sent.request;
+  if (!router_.give(sent.shard, sent.repeated ? copy : sent.request, Router::ticket_of(number_, part), credentials_)) {
     router_.hold_part({shared_from_this(), part, sent.shard, now(), sent.until});
   }
 }

@@ -55,7 +55,7 @@ void Shard::Impl::begin_term(Duration grace) {
 
 void Shard::Impl::offer(Task task) {
   if (ended_) {
-    answers_.send(task.asker, Unavailable::kStorage);
+    answers_.send(task.asker, told_since_end_);
     return;
   }
   inbox_.push_back(std::move(task));
@@ -191,6 +191,7 @@ std::optional<Time> Shard::Impl::owed_since() const {
 void Shard::Impl::end(std::string why, Unavailable decided, Unavailable waiting) {
   if (ended_) return;
   ended_ = std::move(why);
+  told_since_end_ = waiting;
   answers_.replace_held(decided);
   for (Task& task : inbox_) {
     if (refuse_once(task)) answers_.send(task.asker, waiting);
