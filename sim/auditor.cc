@@ -102,7 +102,9 @@ void Auditor::answered(std::vector<engine::Outgoing> answers) {
 void Auditor::gave_up(const std::vector<engine::Outgoing>& answers) {
   for (const engine::Outgoing& out : answers) {
     const auto* why = std::get_if<engine::Unavailable>(&out.delivery.answer);
-    demand(why != nullptr && *why == engine::Unavailable::kStorage, "D1",
+    const bool promises = why == nullptr || *why == engine::Unavailable::kDraining ||
+                          *why == engine::Unavailable::kOverloaded;
+    demand(!promises, "D1",
            "request {} was answered by a shard that had ended",
            static_cast<std::uint64_t>(out.delivery.ticket));
   }

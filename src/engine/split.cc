@@ -271,6 +271,11 @@ std::optional<ShardNumber> only_shard(const Request& request, ShardNumber shards
           one.see_queues(asked.claim.queues, shards);
           return one.shard();
         } else if constexpr (std::is_same_v<T, Poll>) {
+          // For the worker's orders alone: any shard may have some.
+          if (!asked.claim && asked.acks.items.empty() && asked.heartbeats.items.empty() &&
+              asked.logs.items.empty()) {
+            return std::nullopt;
+          }
           one.see_items(asked.acks.items, shards);
           one.see_items(asked.heartbeats.items, shards);
           one.see_items(asked.logs.items, shards);

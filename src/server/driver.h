@@ -210,6 +210,7 @@ class Driver final : public engine::Gateway {
   bool flushes_end_ = false;
   std::optional<SteadyTime> in_doubt_since_;
   bool ended_ = false;
+  bool deposed_ = false;
   std::size_t requests_since_row_ = 0;
   std::chrono::steady_clock::time_point published_;
   bool unpublished_ = true;

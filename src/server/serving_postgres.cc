@@ -122,7 +122,7 @@ class PostgresServing final : public Serving {
     outside_.log.info(
         "joined", {{"node", store::to_string(self_)}, {"url", url}, {"shards", parts_.shards()}});
     const auto until = SteadyClock::now() + kFirstPatience;
-    while (!every_shard_is_led() && SteadyClock::now() < until) {
+    while (!every_shard_is_led(url) && SteadyClock::now() < until) {
       std::this_thread::sleep_for(kRouterPause);
     }
     return {};
@@ -133,17 +133,11 @@ class PostgresServing final : public Serving {
   bool drain(Deadline deadline) override {
     if (node_->hand_everything_over(deadline)) return true;
     // Nobody is there to take it.
-    std::counting_semaphore<> drained{0};
-    for (const auto& host : hosts_) host->drain([&drained] { drained.release(); });
-    bool all = true;
-    for (std::size_t i = 0; i < hosts_.size(); ++i) {
-      // One that is not done in time may be done later: it must find the semaphore.
-      all = drained.try_acquire_until(deadline) && all;
-    }
-    if (!all) {
-      for (const auto& host : hosts_) host->drain([] {});
-    }
-    return all;
+    // Shared: one that is not done in time may be done later.
+    const auto drained = std::make_shared<std::counting_semaphore<>>(0);
+    for (const auto& host : hosts_) host->drain([drained] { drained->release(); });
+    return std::ranges::all_of(hosts_,
+                               [&](const auto&) { return drained->try_acquire_until(deadline); });
   }
 
   void stop() override {
@@ -191,9 +185,11 @@ class PostgresServing final : public Serving {
     }
     return {};
   }
-  bool every_shard_is_led() const {
-    return std::ranges::all_of(shards(), [](const ShardReport& report) {
-      return report.driver.has_value() || !report.leader_url.empty();
+  // A leader at this node's own URL is the process that was here before.
+  bool every_shard_is_led(const std::string& url) const {
+    return std::ranges::all_of(shards(), [&](const ShardReport& report) {
+      const bool elsewhere = !report.leader_url.empty() && report.leader_url != url;
+      return report.driver.has_value() || elsewhere;
     });
   }
 

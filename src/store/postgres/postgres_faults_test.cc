@@ -333,7 +333,7 @@ TEST_F(PostgresFaults, WhoeverFindsAllConnectionsTakenWaits) {
   const auto all_wait = [&] {
     return looking.ask(
                "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND "
-               "datname = current_database()") == "7";
+               "datname = current_database()") == "6";
   };
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{30};
   bool waited = false;
