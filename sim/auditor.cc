@@ -104,8 +104,7 @@ void Auditor::gave_up(const std::vector<engine::Outgoing>& answers) {
     const auto* why = std::get_if<engine::Unavailable>(&out.delivery.answer);
     const bool promises = why == nullptr || *why == engine::Unavailable::kDraining ||
                           *why == engine::Unavailable::kOverloaded;
-    demand(!promises, "D1",
-           "request {} was answered by a shard that had ended",
+    demand(!promises, "D1", "request {} was answered by a shard that had ended",
            static_cast<std::uint64_t>(out.delivery.ticket));
   }
 }
