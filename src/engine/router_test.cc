@@ -1,4 +1,5 @@
 // The router over real shards on memory stores, stepped by the test.
+#include "engine/operation.h"
 #include "engine/router.h"
 
 #include <gtest/gtest.h>
@@ -402,7 +403,7 @@ TEST_F(RouterTest, RequestsWaitWhileAShardChangesHandsButNotForEver) {
   router.hold(1);
   const Ticket refused =
       ask(core::Command(core::GetJob{make_job_id(time.now, queue_bits(queue_of(1)), 1)}));
-  pass(Duration{1'600});
+  pass(Duration{kLeaderPatience} + Duration{100});
   EXPECT_EQ(reply<Unavailable>(refused), Unavailable::kNoLeader);
 }
 
@@ -413,7 +414,7 @@ TEST_F(RouterTest, ItemsOfAShardWithoutALeaderAreRefusedOneByOne) {
   enqueue.jobs.push_back(spec(queue_of(2)));
   const Ticket ticket = ask(core::Command(enqueue));
   run();
-  pass(Duration{1'600});
+  pass(Duration{kLeaderPatience} + Duration{100});
   const auto reply = this->reply<core::EnqueueReply>(ticket);
   EXPECT_EQ(reply.items[0].fate, core::Fate::kRefused);
   EXPECT_EQ(reply.items[0].refusal.why, core::Rejection::kOverloaded);

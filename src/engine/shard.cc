@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/mutant.h"
 #include "core/limits.h"
+#include "engine/outbox.h"
 #include "engine/recovery.h"
 #include "engine/shard_impl.h"
 
@@ -57,6 +58,12 @@ void Shard::Impl::offer(Task task) {
   if (ended_) {
     answers_.send(task.asker, told_since_end_);
     return;
+  }
+  if (options_.shards > 1) {
+    for (core::Command& command : task.commands) {
+      auto* const ack = std::get_if<core::Ack>(&command);
+      if (ack != nullptr) put_in_outbox(*ack, options_.shard, options_.shards);
+    }
   }
   inbox_.push_back(std::move(task));
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "engine/outbox.h"
 
 namespace millrace::engine {
 namespace {
@@ -253,7 +254,11 @@ const core::JobView* job_in(const Answer& answer) {
   return job == nullptr ? nullptr : job->job.get();
 }
 
+// But for the shards' own.
 void unite_queues(core::QueueReply& whole, core::QueueReply more) {
+  std::erase_if(more.queues, [](const core::Queue& queue) {
+    return queue.name.view() == kOutboxQueue;
+  });
   std::ranges::move(more.queues, std::back_inserter(whole.queues));
   std::ranges::sort(whole.queues, {}, [](const core::Queue& queue) { return queue.name.view(); });
 }

@@ -16,6 +16,7 @@
 #include "base/version.h"
 #include "http/peer_client.h"
 #include "server/node.h"
+#include "server/relay.h"
 #include "server/serving.h"
 #include "server/shard_host.h"
 #include "server/system_time.h"
@@ -60,6 +61,7 @@ class PostgresServing final : public Serving {
         self_(make_node_id()) {
     std::vector<ShardHost*> hosts;
     for (std::uint32_t shard = 0; shard < parts_.shards(); ++shard) {
+      relays_.push_back(std::make_unique<Relay>(router_, outside_.log));
       hosts_.push_back(host(shard));
       hosts.push_back(hosts_.back().get());
     }
@@ -164,7 +166,14 @@ class PostgresServing final : public Serving {
             .probe = outside_.metrics,
             .chores = [this, shard](Time now) { parts_.chores(shard, now); },
             .begin_leading = [this, shard](Seq durable) { parts_.begin_leading(shard, durable); },
-            .end_leading = [this, shard] { parts_.end_leading(shard); },
+            .led = [this, shard](std::shared_ptr<engine::Gateway> gateway) {
+              relays_[shard]->begin(std::move(gateway));
+            },
+            .end_leading =
+                [this, shard] {
+                  relays_[shard]->end();
+                  parts_.end_leading(shard);
+                },
             .changed = [this] { node_->look(); },
             .log = outside_.log});
   }
@@ -172,6 +181,7 @@ class PostgresServing final : public Serving {
   DriverOptions options_of(std::uint32_t shard) const {
     DriverOptions options = outside_.driver;
     options.shard.shard = shard;
+    options.shard.shards = parts_.shards();
     options.shard.machine.keep_bytes /= parts_.shards();
     options.shard.max_bytes_held /= parts_.shards();
     return options;
@@ -198,6 +208,7 @@ class PostgresServing final : public Serving {
     while (!stopped_) {
       std::this_thread::sleep_for(kRouterPause);
       router_.tick();
+      for (const auto& relay : relays_) relay->tick();
     }
   }
 
@@ -217,6 +228,7 @@ class PostgresServing final : public Serving {
   http::PeerClient peers_;
   engine::Router router_;
   const store::NodeId self_;
+  std::vector<std::unique_ptr<Relay>> relays_;
   std::vector<std::unique_ptr<ShardHost>> hosts_;
   std::unique_ptr<Node> node_;
   std::atomic<bool> stopped_ = false;

@@ -268,10 +268,11 @@ bool ShardHost::lead(const store::Term& term) {
   parts_.router.lead_here(shard_, *driver);
   {
     const MutexLock lock(mutex_);
-    driver_ = std::move(driver);
+    driver_ = driver;
     epoch_ = term.epoch;
     follows_ = false;
   }
+  parts_.led(std::move(driver));
   parts_.router.tick();
   return true;
 }

@@ -49,6 +49,7 @@ class ShardHost {
     // Around the time that it is led here, on the host's thread. `durable`: the journal's newest
     // row.
     std::function<void(Seq durable)> begin_leading;
+    std::function<void(std::shared_ptr<engine::Gateway>)> led;
     std::function<void()> end_leading;
     // Something has changed that the registry should be looked at for, or that others look at. Any
     // thread; must not block.

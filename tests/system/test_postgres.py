@@ -113,6 +113,60 @@ class OnPostgres(harness.MillraceCase):
         self.assertEqual(self.counts(), {"ready": 202})
         self.assertEqual(len(self.claim(limit=1000)), 202)
 
+    def acked_with_others(self, queues):
+        """The ids of the jobs that the ack of one job has submitted, one to each queue."""
+        self.submit()
+        job = self.claim_one()
+        ids = [harness.uuid7() for _ in queues]
+        nested = [
+            {"type": "next", "queue": queue, "id": nested_id, "payload": {"n": n}}
+            for n, (queue, nested_id) in enumerate(zip(queues, ids))
+        ]
+        reply = self.api.post(
+            "/v1/ack",
+            {
+                "items": [
+                    {
+                        "id": job["id"],
+                        "token": job["lease"]["token"],
+                        "outcome": "succeeded",
+                        "enqueue": nested,
+                    }
+                ]
+            },
+        )
+        self.assertEqual(reply.json["results"][0]["status"], 200, reply)
+        return ids
+
+    def test_an_ack_submits_to_other_shards_too(self):
+        self.use(self.serve().start())
+        queues = [f"{self.queue}-{n}" for n in range(40)]
+        ids = self.acked_with_others(queues)
+        for n, (queue, job_id) in enumerate(zip(queues, ids)):
+            (job,) = self.claim(queues=[queue], wait_ms=10_000)
+            self.assertEqual((job["id"], job["payload"]), (job_id, {"n": n}))
+        self.assertEqual(self.claim(queues=queues, limit=50), [])
+        for path, member in (("/v1/workers", "id"), ("/v1/queues", "name")):
+            names = [item[member] for item in self.api.get(path).json["items"]]
+            self.assertNotIn("~outbox", names)
+
+    def test_and_nothing_of_it_is_lost_or_doubled_by_a_kill(self):
+        self.use(self.serve().start())
+        queues = [f"{self.queue}-{n}" for n in range(40)]
+        ids = self.acked_with_others(queues)
+        self.server.kill()
+        self.server.start()
+        self.use(self.server)
+        seen = []
+        while len(seen) < len(ids):
+            (job,) = self.claim(queues=queues, wait_ms=30_000)
+            seen.append(job["id"])
+            self.finish(job)
+        self.assertEqual(sorted(seen), sorted(ids))
+        outbox = "SELECT count(*) FROM millrace.jobs WHERE queue = '~outbox'"
+        harness.eventually(lambda: self.sql(outbox) == "0", 40, what="an empty outbox")
+        self.assertEqual(self.claim(queues=queues, limit=50), [])
+
     def test_what_it_refuses(self):
         self.assertIn("can't be reached", self.refusal(database="postgres://x@127.0.0.1:1/none"))
         unsafe = postgres.Cluster(fsync="off")
