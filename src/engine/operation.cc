@@ -183,7 +183,8 @@ void Operation::send(std::size_t part) {
   // What was sent twice is needed once more, for its answer's sake: the route takes a copy.
   std::optional<Request> copy;
   if (sent.repeated) copy = sent.request;
-  if (!router_.give(sent.shard, sent.repeated ? copy : sent.request, Router::ticket_of(number_, part), credentials_)) {
+  if (!router_.give(sent.shard, sent.repeated ? copy : sent.request,
+                    Router::ticket_of(number_, part), credentials_)) {
     router_.hold_part({shared_from_this(), part, sent.shard, now(), sent.until});
   }
 }

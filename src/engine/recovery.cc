@@ -161,8 +161,8 @@ Result<Recovered> Follower::finish(const store::Progress& projected) && {
   stored(projected.seq);
   const auto same_row = [&](const Passed& row) { return row.seq == projected.seq; };
   const auto row = std::ranges::find_if(passed_, same_row);
-  const bool at_load = projected.seq == state_.projected.seq &&
-                       projected.checksum == state_.projected.checksum;
+  const bool at_load =
+      projected.seq == state_.projected.seq && projected.checksum == state_.projected.checksum;
   if (!at_load && (row == passed_.end() || row->checksum != projected.checksum)) {
     return failure(fmt::format("shard {}: the tables stand at row {}, which is not in the journal",
                                shard_, to_number(projected.seq)));

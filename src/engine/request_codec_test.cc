@@ -557,7 +557,9 @@ TEST(RequestCodec, TheComparisonSeesADifference) {
 }
 
 // The value, and the names it refers to: none.
-std::string with_no_names(std::string_view value) { return std::string(value) + std::string("\x12\x00", 2); }
+std::string with_no_names(std::string_view value) {
+  return std::string(value) + std::string("\x12\x00", 2);
+}
 
 TEST(RequestCodec, RefusesAnUnknownKind) {
   // {1: {11: {}}}
@@ -585,7 +587,8 @@ TEST(RequestCodec, RefusesAnUnknownFieldOrValue) {
   EXPECT_TRUE(decode_answer(with_no_names("\x0a\x04\x2a\x02\x08\x05"sv)));
   EXPECT_THAT(decode_answer(with_no_names("\x0a\x04\x2a\x02\x08\x06"sv)).error().message,
               HasSubstr("unknown value of field 1"));
-  EXPECT_THAT(decode_answer(with_no_names("\x0a\x02\x2a\x00"sv)).error().message, HasSubstr("missing field 1"));
+  EXPECT_THAT(decode_answer(with_no_names("\x0a\x02\x2a\x00"sv)).error().message,
+              HasSubstr("missing field 1"));
 }
 
 TEST(RequestCodec, RefusesNothing) {
