@@ -92,34 +92,6 @@ class OnPostgres(harness.MillraceCase):
         self.submit()
         self.assertEqual(self.counts(), {"ready": 3})
 
-    def test_the_second_server_takes_the_shard(self):
-        first = self.serve("--limits-idempotency-window", "1h").start()
-        self.use(first)
-        kept = self.submit()
-        second = self.serve().start()
-        self.use(second)
-        self.assertEqual(self.state(kept["id"]), "ready")
-        later = self.submit()
-        reply = self.new_client(first).post("/v1/jobs", {"type": "work", "queue": self.queue})
-        self.assertEqual(reply.status, 503, reply)
-        self.assertEqual(first.wait(), 1)
-        self.assertIn("another", first.log)
-        self.assertEqual(self.counts(), {"ready": 2})
-        self.assertEqual([job["id"] for job in self.claim(limit=9)], [kept["id"], later["id"]])
-
-    def test_a_paused_leader_is_fenced_when_it_wakes(self):
-        first = self.serve().start()
-        self.use(first)
-        self.submit_many(100)
-        first.signal(signal.SIGSTOP)
-        second = self.serve().start()
-        self.use(second)
-        self.submit_many(100)
-        first.signal(signal.SIGCONT)
-        self.new_client(first).post("/v1/jobs", {"type": "work", "queue": self.queue})
-        self.assertEqual(first.wait(), 1)
-        self.assertEqual(self.counts(), {"ready": 200})
-
     def test_what_it_refuses(self):
         self.assertIn("can't be reached", self.refusal(database="postgres://x@127.0.0.1:1/none"))
         unsafe = postgres.Cluster(fsync="off")
