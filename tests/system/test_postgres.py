@@ -5,6 +5,7 @@ tests/CMakeLists.txt.)
 import signal
 import subprocess
 import threading
+import time
 
 import harness
 import postgres
@@ -76,19 +77,22 @@ class OnPostgres(harness.MillraceCase):
         self.use(self.serve(database=cluster.new_database()).start())
         self.submit()
         cluster.stop()
-        # Taken, and perhaps committed: it is answered when that is known.
+        # Answered when it is known what became of it; or refused, once the lease is in doubt.
         waiting, replies = self.new_client(), []
-        thread = threading.Thread(
-            target=lambda: replies.append(
-                waiting.post("/v1/jobs", {"type": "work", "queue": self.queue})
-            )
-        )
+        body = {"type": "work", "queue": self.queue, "id": harness.uuid7()}
+
+        def submit():
+            while not replies or replies[-1].status == 503:
+                replies.append(waiting.post("/v1/jobs", body))
+                time.sleep(0.05)
+
+        thread = threading.Thread(target=submit)
         thread.start()
         harness.eventually(lambda: self.api.get("/readyz").status == 503, what="trouble")
         cluster.start()
         harness.eventually(lambda: self.api.get("/readyz").status == 200, 20, what="readiness")
         thread.join()
-        self.assertEqual([reply.status for reply in replies], [201])
+        self.assertIn(replies[-1].status, (200, 201), replies)
         self.submit()
         self.assertEqual(self.counts(), {"ready": 3})
 
