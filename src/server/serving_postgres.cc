@@ -201,7 +201,7 @@ class PostgresServing final : public Serving {
     name_this_thread("router");
     while (!stopped_) {
       std::this_thread::sleep_for(kRouterPause);
-      router_.tick();
+      if (router_.tick()) node_->look();
     }
   }
 
