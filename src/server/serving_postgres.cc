@@ -183,13 +183,21 @@ class PostgresServing final : public Serving {
     return options;
   }
 
-  static std::string leader_url(const store::ClusterView& view, std::uint32_t shard) {
+  // Empty: nobody who lives leads it. Whoever was at this node's URL before it does not live, though
+  // the lease may not be over.
+  std::string leader_url(const store::ClusterView& view, std::uint32_t shard) const {
     const auto seen = std::ranges::find(view.shards, shard, &store::ShardView::shard);
     if (seen == view.shards.end()) return {};
+    const store::NodeView* self = nullptr;
+    const store::NodeView* leader = nullptr;
     for (const store::NodeView& node : view.nodes) {
-      if (node.facts.id == seen->leader && node.left > Duration{}) return node.facts.url;
+      if (node.facts.id == self_) self = &node;
+      if (node.facts.id == seen->leader) leader = &node;
     }
-    return {};
+    if (leader == nullptr || leader->left <= Duration{}) return {};
+    const bool predecessor =
+        self != nullptr && self != leader && self->facts.url == leader->facts.url;
+    return predecessor ? std::string() : leader->facts.url;
   }
   bool every_shard_is_led() const {
     return std::ranges::all_of(shards(), [](const ShardReport& report) {
