@@ -184,6 +184,7 @@ void Shard::Impl::decide_task(Task task, const core::Prefetched& prefetched) {
   const bool claim_is_empty =
       task.claims && (draining_ || workers_.state(task.worker.id.view()) != WorkerState::kActive);
   std::vector<core::Reply> replies;
+  const std::size_t events_before = events_.size();
   for (const core::Command& command : task.commands) {
     if (claim_is_empty && std::holds_alternative<core::Claim>(command)) {
       replies.emplace_back(core::ClaimReply{});
@@ -191,6 +192,7 @@ void Shard::Impl::decide_task(Task task, const core::Prefetched& prefetched) {
       replies.push_back(decide(command, prefetched));
     }
   }
+  if (task.inbox_row && events_.size() > events_before) taken_.push_back(*task.inbox_row);
   switch (task.kind) {
     case Task::Kind::kClaim:
       return conclude_claim(std::move(task), std::get<core::ClaimReply>(std::move(replies[0])));
@@ -359,7 +361,7 @@ void Shard::Impl::seal() {
   row_bytes_ = 0;
   retention_.learn(batch);
   projector_.row_decided(now_);
-  pipeline_.seal(std::move(batch));
+  pipeline_.seal(std::move(batch), std::exchange(taken_, {}));
 }
 
 }  // namespace millrace::engine
