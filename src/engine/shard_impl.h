@@ -110,6 +110,7 @@ class Shard::Impl {
   std::optional<Unavailable> refusal_of(const Task& task) const;
   void fetch_wanted(Intake& intake, const std::vector<JobId>& wanted,
                     const std::vector<std::size_t>& wanted_until);
+  void raise_fences(Intake& intake);
   void put_back(std::vector<Task> tasks);
   void decide_tasks(Intake intake);
   bool make_fit(Task& task, const core::Prefetched& prefetched);

@@ -88,7 +88,31 @@ Shard::Impl::Intake Shard::Impl::take_tasks() {
     intake.tasks.push_back(std::move(task));
   }
   if (!wanted.empty()) fetch_wanted(intake, wanted, wanted_until);
+  raise_fences(intake);
   return intake;
+}
+
+// Of the jobs that are about to be retried. One that only ends within this step is not among them,
+// and is to be retried in a later one.
+void Shard::Impl::raise_fences(Intake& intake) {
+  store::Fences* const fences = tables_.fences();
+  if (fences == nullptr) return;
+  bool retries = false;
+  std::vector<store::EndedJob> ended;
+  for (const Task& task : intake.tasks) {
+    if (task.kind != Task::Kind::kCommand) continue;
+    const auto* const retry = std::get_if<core::Retry>(&task.commands.front());
+    if (retry == nullptr) continue;
+    retries = true;
+    for (const JobId& id : retry->ids) {
+      const auto view = machine_->view(id);
+      const core::Job* const job = view != nullptr ? &view->job : intake.prefetched.find(id);
+      if (job == nullptr || !core::is_terminal(job->state)) continue;
+      ended.push_back({id, job->state == core::State::kSucceeded});
+    }
+  }
+  if (!retries) return;
+  intake.prefetched.raise_fences(*fences, ended, LeaseToken{machine_->facts().next_token});
 }
 
 void Shard::Impl::fetch_wanted(Intake& intake, const std::vector<JobId>& wanted,

@@ -66,6 +66,24 @@ std::expected<core::Command, std::string> enqueue_of(const store::InboxRow& row,
   return enqueue;
 }
 
+std::expected<core::Command, std::string> finish_of(const store::InboxRow& row,
+                                                    const InboxTerms& terms) {
+  core::AckItem item;
+  item.id = row.job;
+  item.token = row.token;
+  item.outcome = core::AckOutcome::kSucceeded;
+  if (!row.payload.empty()) {
+    if (auto fault = fault_of_payload(row.payload, terms.limits, "result")) {
+      return std::unexpected(std::move(*fault));
+    }
+    item.result = SharedBytes(row.payload);
+  }
+  core::Ack ack;
+  ack.items.push_back(std::move(item));
+  ack.right = core::AckRight::kFence;
+  return ack;
+}
+
 }  // namespace
 
 std::expected<core::Command, std::string> command_of(const store::InboxRow& row,
@@ -75,7 +93,7 @@ std::expected<core::Command, std::string> command_of(const store::InboxRow& row,
     case store::InboxKind::kEnqueue:
       return enqueue_of(row, shard, terms);
     case store::InboxKind::kFinish:
-      break;
+      return finish_of(row, terms);
   }
   return std::unexpected("this version does not know what to do with it");
 }

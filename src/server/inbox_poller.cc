@@ -32,7 +32,7 @@ std::string reason_of(const core::Refusal& refusal) {
 
 bool InboxPoller::Shard::holds(const store::InboxKey& key) const {
   return waiting.contains(key) || asked.contains(key) || useless.contains(key) ||
-         rejected.contains(key);
+         astray.contains(key) || rejected.contains(key);
 }
 
 InboxPoller::InboxPoller(Parts parts) : parts_(std::move(parts)) {}
@@ -182,6 +182,13 @@ void InboxPoller::tidy(Shard& shard) {
     note(done);
     if (done) shard.useless.clear();
   }
+  while (!shard.astray.empty()) {
+    const Status done =
+        parts_.inbox.move(number, *shard.astray.begin(), (number + 1) % parts_.shards);
+    note(done);
+    if (!done) break;
+    shard.astray.erase(shard.astray.begin());
+  }
   if (!shard.rejected.empty()) {
     std::vector<store::RejectedRow> rows;
     for (const auto& [key, reason] : shard.rejected) rows.push_back({key, reason});
@@ -229,6 +236,8 @@ void InboxPoller::conclude(const Asked& asked, engine::Answer answer) {
   }
   if (const auto* const enqueued = std::get_if<core::EnqueueReply>(reply)) {
     conclude_enqueue(shard, std::move(node.mapped()), *enqueued);
+  } else {
+    conclude_finish(shard, std::move(node.mapped()), std::get<core::ItemsReply>(*reply));
   }
 }
 
@@ -250,6 +259,20 @@ void InboxPoller::conclude_enqueue(Shard& shard, store::InboxRow row,
     return wait_a_moment(shard);
   }
   shard.rejected.emplace(key, reason_of(item.refusal));
+}
+
+void InboxPoller::conclude_finish(Shard& shard, store::InboxRow row,
+                                  const core::ItemsReply& reply) {
+  const core::ItemReply& item = reply.items.front();
+  if (!item.refusal) {
+    if (item.version == 0) shard.useless.insert(row.key);  // it had succeeded already
+  } else if (item.refusal.why != core::Rejection::kNotFound) {
+    shard.rejected.emplace(row.key, reason_of(item.refusal));
+  } else if (row.moves + 1 < parts_.shards) {
+    shard.astray.insert(row.key);  // an id that a client has made says nothing of the shard
+  } else {
+    shard.rejected.emplace(row.key, "there is no such job: it may have been pruned");
+  }
 }
 
 }  // namespace millrace::server

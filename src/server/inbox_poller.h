@@ -67,6 +67,7 @@ class InboxPoller final : private engine::ReplyPort {
     Rows asked;    // of the shard; no answer yet
     // Done with here, and still in the table.
     std::set<store::InboxKey> useless;
+    std::set<store::InboxKey> astray;                 // for another shard
     std::map<store::InboxKey, std::string> rejected;  // and why
     Clock::time_point not_before{};                   // of the next offer
 
@@ -86,6 +87,7 @@ class InboxPoller final : private engine::ReplyPort {
   void take_answers();
   void conclude(const Asked& asked, engine::Answer answer);
   void conclude_enqueue(Shard& shard, store::InboxRow row, const core::EnqueueReply& reply);
+  void conclude_finish(Shard& shard, store::InboxRow row, const core::ItemsReply& reply);
   void look_who_leads();
   bool poll();  // true: there is more
   void offer(Shard& shard);

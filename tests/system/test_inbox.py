@@ -1,5 +1,8 @@
-"""millrace.enqueue in transactions of the user's own, on a real PostgreSQL."""
+"""millrace.enqueue, millrace.finish and millrace.fence in transactions of the user's own, on a real
+PostgreSQL.
+"""
 
+import random
 import signal
 import time
 import uuid
@@ -238,6 +241,196 @@ class Enqueue(OnPostgres):
         self.assertEqual(len(committed), 240)
         jobs = self.list_jobs(include="payload")
         self.assertEqual(sorted(job["payload"] for job in jobs), sorted(committed))
+
+
+class Finish(OnPostgres):
+    RETRY_AT_ONCE = {"strategy": "fixed", "base_ms": 0, "jitter": 0}
+    RETRY_LATE = {"strategy": "fixed", "base_ms": 3_600_000, "jitter": 0}
+
+    def call(self, job, function="finish", result=None):
+        more = "" if result is None else f", '{result}'"
+        return f"millrace.{function}('{job['id']}', {job['lease']['token']}{more})"
+
+    def started(self, **members):
+        lease = members.pop("lease_ms", 60_000)
+        self.submit(**members)
+        return self.claim_within(lease_ms=lease)
+
+    def events(self, job):
+        reply = self.api.get(f"/v1/jobs/{job['id']}/events")
+        self.assertEqual(reply.status, 200, reply)
+        return [event["type"] for event in reply.json["events"]]
+
+    def test_the_effects_and_the_completion_commit_together(self):
+        self.sql("CREATE TABLE mails(job uuid)")
+        job = self.started()
+        session = self.session()
+        session.sql(f"BEGIN; INSERT INTO mails VALUES ('{job['id']}')")
+        session.sql(f"SELECT {self.call(job, result='[1]')}; ROLLBACK")
+        time.sleep(0.2)
+        self.assertEqual(self.state(job["id"]), "running")
+        session.sql(f"BEGIN; INSERT INTO mails VALUES ('{job['id']}')")
+        session.sql(f"SELECT {self.call(job, result='[1]')}; COMMIT")
+        ended = self.final(job["id"])
+        self.assertEqual((ended["state"], ended["result"]), ("succeeded", [1]))
+        self.assertEqual(self.finish(job), "succeeded")  # the worker's ack, after all
+        self.assertEqual(self.sql("SELECT count(*) FROM mails"), "1")
+
+    def test_a_second_finish_rolls_its_caller_back(self):
+        self.sql("CREATE TABLE mails(n integer)")
+        job = self.started()
+        self.sql(f"INSERT INTO mails VALUES (1); SELECT {self.call(job)}")
+        state, _ = self.refusal(f"INSERT INTO mails VALUES (2); SELECT {self.call(job)}")
+        self.assertEqual(state, "ML002")
+        session = self.session()
+        session.sql(f"BEGIN; INSERT INTO mails VALUES (3); SELECT {self.call(job)}")
+        session.sql("COMMIT")
+        self.assertEqual(self.sql("SELECT n FROM mails"), "1")
+
+    def test_of_two_at_once_one_commits(self):
+        job = self.started()
+        first, second = self.session(), self.session()
+        first.sql(f"BEGIN; SELECT {self.call(job)}")
+        second.send(f"SELECT {self.call(job)}")
+        first.sql("COMMIT")
+        self.assertIn("ML002", second.receive())
+
+    def test_it_decides_though_the_lease_has_expired(self):
+        job = self.started(lease_ms=1000, retry=self.RETRY_LATE)
+        self.await_state(job["id"], "retrying")
+        self.sql(f"SELECT {self.call(job)}")
+        self.assertEqual(self.final(job["id"])["state"], "succeeded")
+        types = self.events(job)
+        self.assertIn("job.lease_expired", types)
+        self.assertEqual(types[-1], "job.succeeded")
+
+    def test_it_decides_though_the_job_is_dead(self):
+        for projected in (False, True):
+            job = self.started(max_attempts=1)
+            self.assertEqual(self.fail_attempt(job), "dead")
+            if projected:
+                self.api.get("/v1/jobs", fresh="true")
+            self.sql(f"SELECT {self.call(job)}")
+            self.await_state(job["id"], "succeeded")
+            self.assertEqual(self.events(job)[-2:], ["job.dead", "job.succeeded"])
+        self.assertEqual(self.counts(), {"succeeded": 2})
+        self.server.restart(kill=True)
+        self.use(self.server)
+        self.assertEqual(self.counts(), {"succeeded": 2})
+
+    def test_it_decides_though_another_worker_has_the_job(self):
+        stale = self.started(lease_ms=1000, retry=self.RETRY_AT_ONCE)
+        live = self.claim_within(worker="w2")
+        self.assertEqual(live["id"], stale["id"])
+        self.sql(f"SELECT {self.call(stale)}")
+        self.assertEqual(self.final(stale["id"])["state"], "succeeded")
+        self.assertEqual(self.ack(live)["error"]["code"], "lease_lost")
+        self.assertEqual(self.refusal(f"SELECT {self.call(live)}")[0], "ML002")
+
+    def test_a_generation_that_has_raised_the_fence_keeps_older_ones_out(self):
+        stale = self.started(lease_ms=1000, retry=self.RETRY_AT_ONCE)
+        live = self.claim_within(worker="w2")
+        self.sql(f"SELECT {self.call(live, 'fence')}")
+        for function in ("fence", "finish"):
+            self.assertEqual(self.refusal(f"SELECT {self.call(stale, function)}")[0], "ML003")
+        self.sql(f"SELECT {self.call(live)}")
+        self.assertEqual(self.final(live["id"])["state"], "succeeded")
+
+    def test_an_operators_retry_keeps_older_generations_out(self):
+        stale = self.started(max_attempts=1)
+        self.fail_attempt(stale)
+        self.assertEqual(self.api.post(f"/v1/jobs/{stale['id']}/retry", {}).status, 200)
+        self.assertEqual(self.refusal(f"SELECT {self.call(stale)}")[0], "ML003")
+        live = self.claim_within()
+        self.sql(f"SELECT {self.call(live)}")
+        self.await_state(live["id"], "succeeded")
+        # Also once it was finished.
+        self.assertEqual(self.api.post(f"/v1/jobs/{stale['id']}/retry", {}).status, 200)
+        self.assertEqual(self.refusal(f"SELECT {self.call(live)}")[0], "ML003")
+        self.sql(f"SELECT {self.call(self.claim_within())}")
+        self.await_state(live["id"], "succeeded")
+
+    def test_a_retry_does_not_overtake_a_finish_that_is_under_way(self):
+        job = self.started(max_attempts=1)
+        self.fail_attempt(job)
+        session = self.session()
+        session.sql(f"BEGIN; SELECT {self.call(job)}")
+        reply = self.api.post(f"/v1/jobs/{job['id']}/retry", {})
+        self.assert_refused(reply, 503, "overloaded")
+        session.sql("COMMIT")
+        self.await_state(job["id"], "succeeded")
+
+    def test_a_client_made_id_is_found_on_its_shard(self):
+        for _ in range(3):
+            job = self.started(id=harness.uuid7())
+            self.sql(f"SELECT {self.call(job)}")
+            self.await_state(job["id"], "succeeded")
+        self.await_empty_inbox()
+
+    def test_a_job_that_never_was_is_put_aside(self):
+        job = self.started()
+        self.sql(f"SELECT millrace.finish('{harness.uuid7()}', 5)")
+        self.sql(f"SELECT millrace.finish('{job['id']}', {job['lease']['token'] + 1})")
+        self.await_empty_inbox()
+        self.assertEqual(
+            self.sql("SELECT kind, reason FROM millrace.inbox_rejected ORDER BY reason"),
+            "finish|no such lease of the job was ever given\n"
+            "finish|there is no such job: it may have been pruned",
+        )
+        self.assertEqual(self.state(job["id"]), "running")
+
+    def test_bounds(self):
+        good = f"'{harness.uuid7()}'"
+        for arguments, name in (
+            ("NULL, 1", "job_id"),
+            (f"{good}, 0", "token"),
+            (f"{good}, 9007199254740992", "token"),
+            (f"{good}, NULL", "token"),
+            (f"{good}, 1, to_jsonb(repeat('x', 1048575))", "result"),
+        ):
+            with self.subTest(arguments):
+                state, message = self.refusal(f"SELECT millrace.finish({arguments})")
+                self.assertEqual(state, "22023")
+                self.assertTrue(message.startswith(f"{name}: "), message)
+
+    def test_effects_exactly_once_though_server_and_handlers_are_killed(self):
+        jobs = 120
+        chance = random.Random(5)
+        self.sql("CREATE TABLE balance(amount integer); INSERT INTO balance VALUES (0)")
+        self.submit_many(jobs, retry=self.RETRY_AT_ONCE, max_attempts=1000)
+        kills, handlers_killed, attempts = 0, 0, 0
+        deadline = time.monotonic() + 120
+        while self.counts() != {"succeeded": jobs}:
+            self.assertLess(time.monotonic(), deadline)
+            if chance.random() < 0.04:
+                self.server.kill()
+                self.server.start()
+                self.use(self.server)
+                kills += 1
+            for job in self.claim(limit=8, lease_ms=1000, wait_ms=200):
+                attempts += 1
+                session = postgres.Session(self.database)
+                session.sql("BEGIN; UPDATE balance SET amount = amount + 1")
+                fate = chance.random()
+                if fate > 0.2:
+                    session.sql(f"SELECT {self.call(job)}")
+                if fate > 0.4:
+                    session.send("COMMIT")
+                if fate > 0.6:
+                    session.receive()
+                else:
+                    handlers_killed += 1
+                session.close()
+                if fate > 0.8:
+                    self.ack(job)
+        self.assertEqual(self.sql("SELECT amount FROM balance"), str(jobs))
+        self.await_empty_inbox()
+        self.assertEqual(self.sql("SELECT count(*) FROM millrace.inbox_rejected"), "0")
+        print(
+            f"\n{jobs} jobs, {attempts} attempts, {handlers_killed} handlers and {kills} servers killed"
+        )
+        self.assertGreater(handlers_killed, 10)
+        self.assertGreater(kills, 0)
 
 
 class Bounds(OnPostgres):

@@ -43,9 +43,6 @@ CREATE TABLE millrace.fences(
   finished boolean NOT NULL,
   at       timestamptz NOT NULL
 ) WITH (fillfactor = 70);
--- Tokens below it are those of fences that may have gone.
-CREATE TABLE millrace.fence_floor(token bigint NOT NULL);
-INSERT INTO millrace.fence_floor VALUES (0);
 
 CREATE FUNCTION millrace.check_argument(fulfilled boolean, argument text, rule text) RETURNS void
 LANGUAGE plpgsql IMMUTABLE AS $$
@@ -255,7 +252,6 @@ CREATE FUNCTION millrace.raise_fence(job_id uuid, lease_token bigint, finishes b
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   standing record;
-  lowest bigint;
 BEGIN
   PERFORM millrace.check_argument(job_id IS NOT NULL, 'job_id', 'must not be null');
   PERFORM millrace.check_argument(coalesce(lease_token, 0) BETWEEN 1 AND 9007199254740991, 'token',
@@ -272,17 +268,6 @@ BEGIN
       RAISE EXCEPTION 'job % was finished already', job_id USING ERRCODE = 'ML002';
     END IF;
     RAISE EXCEPTION 'the token of job % is out of date: a later generation has begun', job_id
-      USING ERRCODE = 'ML003';
-  END IF;
-  -- After the fence: whoever took an older one away has raised the floor in the same transaction. A
-  -- snapshot from before that is found out by the lock.
-  IF current_setting('transaction_isolation') = 'read committed' THEN
-    SELECT token INTO lowest FROM millrace.fence_floor;
-  ELSE
-    SELECT token INTO lowest FROM millrace.fence_floor FOR SHARE;
-  END IF;
-  IF lease_token < lowest THEN
-    RAISE EXCEPTION 'the token of job % is out of date: its lease has long been over', job_id
       USING ERRCODE = 'ML003';
   END IF;
 END $$;
