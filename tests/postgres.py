@@ -129,3 +129,38 @@ def shared():
         _shared = Cluster()
         atexit.register(_shared.close)
     return _shared
+
+
+class Session:
+    """One session, kept open: for transactions that a test takes its time over."""
+
+    _END = "-- end"
+
+    def __init__(self, url):
+        self.process = subprocess.Popen(
+            [program("psql"), "-X", "-qAt", "-v", "VERBOSITY=verbose", url],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            bufsize=1,
+        )
+
+    def send(self, statement):
+        self.process.stdin.write(f"{statement};\n\\echo '{self._END}'\n")
+        self.process.stdin.flush()
+
+    def receive(self):
+        lines = iter(self.process.stdout.readline, "")
+        return "\n".join(itertools.takewhile(lambda line: line != self._END, map(str.strip, lines)))
+
+    def sql(self, statement):
+        """What psql prints, errors too."""
+        self.send(statement)
+        return self.receive()
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()

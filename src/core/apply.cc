@@ -5,63 +5,14 @@
 
 #include "base/check.h"
 #include "base/mutant.h"
-#include "core/shard_state.h"
+#include "core/applier.h"
 
 namespace millrace::core {
 namespace {
 
-class Applier {
- public:
-  Applier(ShardState& state, Time at) : state_(state), at_(at) {}
-
-  void operator()(const QueueChanged& event);
-  void operator()(const Submitted& event);
-  void operator()(const Claimed& event);
-  void operator()(const Extended& event);
-  void operator()(const AttemptEnded& event);
-  void operator()(const Logged& event);
-  void operator()(const BecameDue& event);
-  void operator()(const Expired& event);
-  void operator()(const CancelRequested& event);
-  void operator()(const Cancelled& event);
-  void operator()(const Retried& event);
-  void operator()(const Edited& event);
-  void operator()(const Deleted& event);
-  void operator()(const QueuePurged&) {}  // for the log alone: the deletions came before
-  void operator()(const KeysExpired& event);
-  void operator()(const UniquesReleased& event);
-  void operator()(const EpochStarted& event);
-  void operator()(const LeasesExtended& event);
-
-  SlotIndex add(const Job& job);
-  void set_payload(JobSlot& slot, const SharedBytes& payload);
-  void set_result(JobSlot& slot, const SharedBytes& result);
-  void drop(SlotIndex index);
-
- private:
-  SlotIndex existing(const JobId& id) const {
-    const SlotIndex index = state_.find(id);
-    MILLRACE_CHECK(index != kNoSlot);
-    return index;
-  }
-  void enter(SlotIndex index, JobSlot& slot);
-  void leave(SlotIndex index, JobSlot& slot);
-  void move(SlotIndex index, State to);
-  void end(SlotIndex index, State to, Keep keep);
-  void finish(SlotIndex index, Keep keep);
-  void hold_unique(const JobSlot& slot, const SharedBytes& key, std::optional<Time> until);
-  void forget(SlotIndex index);
-  void mark(const JobSlot& slot, MarkKind kind, const SharedBytes& reason = {});
-  void wake(QueueEntry& queue);
-  void start_lease(SlotIndex index, JobSlot& slot, const Claimed::Item& item, WorkerLeases& holder);
-  void delete_stored(const Deleted::Item& item);
-  WorkerLeases& leases_of(const SharedBytes& worker);
-
-  ShardState& state_;
-  const Time at_;
-};
-
 bool waits_for_time(State state) { return state == State::kScheduled || state == State::kRetrying; }
+
+}  // namespace
 
 void Applier::wake(QueueEntry& queue) {
   if (queue.woken || queue.paused) return;
@@ -245,7 +196,8 @@ SlotIndex Applier::add(const Job& job) {
   }
   set_result(slot, job.result);
   MILLRACE_CHECK(state_.by_id.emplace(job.id, index).second);
-  if (const auto& unique = slot.unique()) {
+  // A key that a job held until it ended may be another's by now.
+  if (const auto& unique = slot.unique(); unique && !is_terminal(job.state)) {
     if (state_.uniques.take(queue.name.view(), unique->key.view(), slot.id)) {
       state_.changes.held_uniques.push_back({queue.name, unique->key, slot.id, std::nullopt});
     }
@@ -342,6 +294,17 @@ void Applier::operator()(const Extended& event) {
   }
 }
 
+void Applier::end_attempt(JobSlot& slot, AttemptOutcome outcome, State to) {
+  Activity& activity = *slot.activity;
+  const EndedLease ended{activity.token, slot.id, outcome, to};
+  state_.ended_leases.add(ended);
+  state_.changes.ended_leases.push_back(ended);
+  activity.latest.finished_at = at_;
+  activity.latest.outcome = outcome;
+  activity.token = kNoToken;
+  activity.deadline.reset();
+}
+
 void Applier::operator()(const AttemptEnded& event) {
   const SlotIndex index = state_.find_leased(event.job.id, event.token);
   MILLRACE_CHECK(index != kNoSlot);
@@ -349,11 +312,8 @@ void Applier::operator()(const AttemptEnded& event) {
   JobSlot& slot = state_.slots.at(index);
   leave(index, slot);
   Activity& activity = *slot.activity;
-  activity.latest.finished_at = at_;
-  activity.latest.outcome = event.outcome;
+  end_attempt(slot, event.outcome, event.state);
   activity.latest.error = event.error;
-  activity.token = kNoToken;
-  activity.deadline.reset();
   if (event.error != nullptr) activity.last_error = event.error;
   if (event.crashed) ++slot.crashes;
   if (!event.counted) --slot.attempt;
@@ -364,9 +324,6 @@ void Applier::operator()(const AttemptEnded& event) {
   slot.cancel_requested = slot.cancel_requested && event.state == State::kCancelled;
   if (!slot.cancel_requested) activity.cancel_reason = {};
   if (event.state == State::kSucceeded) set_result(slot, event.result);
-  const EndedLease ended{event.token, event.job.id, event.outcome, event.state};
-  state_.ended_leases.add(ended);
-  state_.changes.ended_leases.push_back(ended);
 
   slot.state = event.state;
   ++slot.version;
@@ -402,114 +359,6 @@ void Applier::operator()(const BecameDue& event) {
     MILLRACE_CHECK(waits_for_time(state_.slots.at(index).state) &&
                    state_.slots.at(index).run_at <= at_);
     move(index, State::kReady);
-  }
-}
-
-void Applier::operator()(const Expired& event) {
-  const SlotIndex index = existing(event.job.id);
-  MILLRACE_CHECK(is_waiting(state_.slots.at(index).state));
-  mark(state_.slots.at(index), MarkKind::kExpired);
-  end(index, State::kExpired, event.keep);
-}
-
-void Applier::operator()(const CancelRequested& event) {
-  const SlotIndex index = existing(event.job.id);
-  JobSlot& slot = state_.slots.at(index);
-  MILLRACE_CHECK(slot.state == State::kRunning);
-  slot.cancel_requested = true;
-  slot.activity->cancel_reason = event.reason;
-  ++slot.version;
-  mark(slot, MarkKind::kCancelRequested, event.reason);
-  state_.changes.note(slot, index);
-}
-
-void Applier::operator()(const Cancelled& event) {
-  const SlotIndex index = existing(event.job.id);
-  JobSlot& slot = state_.slots.at(index);
-  MILLRACE_CHECK(is_waiting(slot.state));
-  mark(slot, MarkKind::kCancelled, event.reason);
-  slot.active().cancel_reason = event.reason;
-  end(index, State::kCancelled, event.keep);
-}
-
-void Applier::operator()(const Retried& event) {
-  MILLRACE_CHECK(is_waiting(event.job.state) && is_terminal(event.from));
-  MILLRACE_CHECK(event.job.ord > 0 && event.job.ord < state_.facts.next_ord);
-  MILLRACE_CHECK(event.job.attempt <= event.job.max_attempts);
-  QueueEntry& queue = ensure_queue(state_, event.job.queue);
-  SlotIndex index = state_.find(event.job.id);
-  if (index != kNoSlot) {  // ended and not yet projected: the event's record replaces it
-    JobSlot& slot = state_.slots.at(index);
-    MILLRACE_CHECK(slot.state == event.from && slot.lane->queue == &queue);
-    const bool stored = slot.stored;
-    PendingHistory history = std::move(state_.changes.histories[slot.ord]);
-    const auto max_attempts = slot.max_attempts;
-    const State before = slot.state;
-    leave(index, slot);
-    ++queue.count(before);  // taken back below, as for a job that is not in memory
-    state_.by_id.erase(event.job.id);
-    drop(index);
-    index = add(event.job);
-    if (mutated(Mutant::kRetryWithoutRecord)) state_.slots.at(index).max_attempts = max_attempts;
-    state_.slots.at(index).stored = stored;
-    state_.changes.histories[event.job.ord] = std::move(history);
-  } else {
-    index = add(event.job);
-    state_.slots.at(index).stored = true;
-  }
-  MILLRACE_CHECK(queue.count(event.from) > 0);
-  --queue.count(event.from);
-  mark(state_.slots.at(index), MarkKind::kRetried);
-}
-
-void Applier::operator()(const Edited& event) {
-  const SlotIndex index = existing(event.job.id);
-  JobSlot& slot = state_.slots.at(index);
-  MILLRACE_CHECK(is_waiting(slot.state));
-  MILLRACE_CHECK(is_waiting(event.state.value_or(slot.state)));
-  MILLRACE_CHECK(event.max_attempts.value_or(slot.attempt) >= slot.attempt);
-  leave(index, slot);
-  if (event.priority) slot.priority = *event.priority;
-  if (event.run_at) slot.run_at = *event.run_at;
-  if (event.state) slot.state = *event.state;
-  if (!event.payload.empty()) set_payload(slot, event.payload);
-  if (event.max_attempts) slot.max_attempts = static_cast<std::uint16_t>(*event.max_attempts);
-  if (event.tags) {
-    JobExtras extras = slot.extras == nullptr ? JobExtras{} : *slot.extras;
-    extras.tags = *event.tags;
-    slot.extras = std::make_shared<const JobExtras>(std::move(extras));
-  }
-  ++slot.version;
-  mark(slot, MarkKind::kEdited);
-  enter(index, slot);
-}
-
-// A job that only the tables hold.
-void Applier::delete_stored(const Deleted::Item& item) {
-  QueueEntry& queue = ensure_queue(state_, item.job.queue);
-  MILLRACE_CHECK(is_terminal(item.state) && queue.count(item.state) > 0);
-  --queue.count(item.state);
-  ++queue.pruned;
-  state_.changes.note(queue);
-  state_.changes.note_deleted(item.job.id);
-}
-
-void Applier::operator()(const Deleted& event) {
-  for (const Deleted::Item& item : event.items) {
-    if (!item.unique_key.empty() &&
-        state_.uniques.ended(item.job.queue.view(), item.unique_key.view(), item.job.id,
-                             std::nullopt)) {
-      state_.changes.held_uniques.push_back(
-          {item.job.queue, item.unique_key, item.job.id, std::nullopt});
-    }
-    state_.endings.push_back({item.job.id, true});
-    const SlotIndex index = state_.find(item.job.id);
-    if (index == kNoSlot) {
-      delete_stored(item);
-    } else {
-      MILLRACE_CHECK(state_.slots.at(index).state != State::kRunning);
-      forget(index);
-    }
   }
 }
 
@@ -550,8 +399,6 @@ void Applier::operator()(const LeasesExtended& event) {
     state_.changes.note(slot, index);
   }
 }
-
-}  // namespace
 
 void apply_event(ShardState& state, const Event& event, Time at) {
   MILLRACE_CHECK(at >= state.facts.at);

@@ -95,9 +95,13 @@ struct AckItem {
   std::vector<LogEntry> logs;
   std::vector<JobSpec> enqueue;  // submitted in the same commit, or the ack is refused
 };
+// What entitles to an ack: a live lease; or the job's fence, which a transaction of the user's own
+// has won with this token, and committed: what it says stands, whatever has become of the lease.
+enum class AckRight : std::uint8_t { kLease, kFence };
 struct Ack {
   std::vector<AckItem> items;
   Detail detail = Detail::kIds;
+  AckRight right = AckRight::kLease;  // kFence: succeeded alone
 };
 
 struct LogItem {

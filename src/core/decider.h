@@ -96,6 +96,7 @@ class Decider {
 
   // --- leases.cc
   ItemReply ack(const AckItem& item, Detail detail);
+  ItemReply finish(const AckItem& item, Detail detail);
   Refusal judge_nested(const AckItem& item, const JobSlot& slot, const AttemptEnded& event) const;
   ItemReply repeated_ack(const AckItem& item, Detail detail) const;
   AttemptEnded ended(const AckItem& item, const JobSlot& slot) const;

@@ -119,6 +119,16 @@ struct Retried {
   State from{};  // the terminal state that it leaves
 };
 
+// By a transaction of the user's own that has won the job's fence, whatever has become of its lease
+// since. Whole, but for the payload, since the job may not be in memory where this is replayed.
+struct Finished {
+  Job job;       // as it stands from here on: succeeded
+  State from{};  // running: under a later lease, which ends
+  LeaseToken token{};
+  Keep keep = Keep::kRetained;
+};
+inline constexpr std::string_view kFinishedByTransaction = "finished by its own transaction";
+
 struct Edited {
   JobRef job;
   std::optional<std::int16_t> priority;
@@ -168,7 +178,8 @@ struct LeasesExtended {
 
 using Event = std::variant<QueueChanged, Submitted, Claimed, Extended, AttemptEnded, Logged,
                            BecameDue, Expired, CancelRequested, Cancelled, Retried, Edited, Deleted,
-                           QueuePurged, KeysExpired, UniquesReleased, EpochStarted, LeasesExtended>;
+                           QueuePurged, KeysExpired, UniquesReleased, EpochStarted, LeasesExtended,
+                           Finished>;
 
 struct EventBatch {
   Time at{};

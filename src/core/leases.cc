@@ -233,7 +233,10 @@ ItemReply Decider::ack(const AckItem& item, Detail detail) {
 Reply Decider::operator()(const Ack& command) {
   ItemsReply reply;
   reply.items.reserve(command.items.size());
-  for (const AckItem& item : command.items) reply.items.push_back(ack(item, command.detail));
+  for (const AckItem& item : command.items) {
+    reply.items.push_back(command.right == AckRight::kFence ? finish(item, command.detail)
+                                                            : ack(item, command.detail));
+  }
   return reply;
 }
 

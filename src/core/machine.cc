@@ -26,7 +26,10 @@ class Wanted {
 
   void operator()(const Enqueue& command) { add(command.jobs); }
   void operator()(const Ack& command) {
-    for (const AckItem& item : command.items) add(item.enqueue);
+    for (const AckItem& item : command.items) {
+      add(item.enqueue);
+      if (command.right == AckRight::kFence) add(item.id);
+    }
   }
   void operator()(const Cancel& command) { add(command.ids); }
   void operator()(const Retry& command) {

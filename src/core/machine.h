@@ -35,6 +35,9 @@ class Prefetched {
  public:
   virtual ~Prefetched() = default;
   virtual const Job* find(const JobId& id) const = 0;
+  // Whether no transaction of an earlier generation can finish the job any more. False: one has, or
+  // may yet.
+  virtual bool fenced(const JobId&) const { return true; }
 };
 
 // Whether new jobs are taken. The engine says so from what the machine can't see.

@@ -103,6 +103,9 @@ ItemReply Decider::retry(const JobId& id, const Retry& command) {
   if (!command.reset_attempts && job->attempt > kMaxAttempts) {
     return refused(id, Rejection::kInvalidState, RefusalDetail::kAttemptsUsedUp);
   }
+  if (!prefetched_.fenced(id)) {
+    return refused(id, Rejection::kOverloaded, RefusalDetail::kFinishUnderWay);
+  }
   const State from = job->state;
   ++job->generation;
   ++job->version;

@@ -45,8 +45,10 @@ enum class RefusalDetail : std::uint8_t {
   kShardStopping,
   kShardUnwritable,
   kShardDenied,
+  kNoSuchLease,
+  kFinishUnderWay,
 };
-inline constexpr auto kLastRefusalDetail = RefusalDetail::kShardDenied;
+inline constexpr auto kLastRefusalDetail = RefusalDetail::kFinishUnderWay;
 
 // A sentence for the client; empty: kNone.
 constexpr std::string_view to_string(RefusalDetail detail) {
@@ -71,6 +73,8 @@ constexpr std::string_view to_string(RefusalDetail detail) {
           "its shard is being stopped: nothing was done",
           "its shard can't be written at the moment",
           "the node that leads its shard does not take the token: nothing was done",
+          "no such lease of the job was ever given",
+          "a transaction that finishes the job is under way",
       };
   return kSentences[static_cast<std::size_t>(detail)];
 }

@@ -81,6 +81,7 @@ void describe(Wire& wire, T& item) {
 
 template <typename Wire, Described<core::Ack> T>
 void describe(Wire& wire, T& command) {
+  // A finish comes from the inbox, never from another node.
   wire.message(1, command.items);
   wire.enumeration(2, command.detail, core::Detail::kJobs);
 }

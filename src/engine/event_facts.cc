@@ -85,6 +85,13 @@ class Flattener {
                .time("run_at", e.job.run_at)
                .number("generation", e.job.generation));
   }
+  void operator()(const core::Finished& e) {
+    of_job("job.succeeded", ref(e.job),
+           DataObject()
+               .text("state", core::to_string(e.job.state))
+               .text("from", core::to_string(e.from))
+               .text("reason", core::kFinishedByTransaction));
+  }
   void operator()(const core::Edited& e) {
     DataObject data;
     if (e.priority) data.number("priority", *e.priority);

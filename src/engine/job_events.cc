@@ -104,7 +104,7 @@ class Life {
     DataObject data;
     if (!mark.reason.empty()) data.text("reason", mark.reason.view());
     constexpr std::string_view kTypes[] = {"job.cancel_requested", "job.cancelled", "job.expired",
-                                           "job.retried", "job.edited"};
+                                           "job.retried",          "job.edited",    "job.succeeded"};
     add(kTypes[static_cast<std::size_t>(mark.kind)], mark.at, mark.attempt, {}, data);
   }
 

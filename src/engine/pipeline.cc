@@ -12,7 +12,7 @@ namespace millrace::engine {
 Pipeline::Pipeline(std::uint32_t shard, Epoch epoch, Seq head, const store::Checksum& head_checksum)
     : shard_(shard), epoch_(epoch), head_(head), head_checksum_(head_checksum), durable_(head) {}
 
-void Pipeline::seal(core::EventBatch batch) {
+void Pipeline::seal(core::EventBatch batch, std::vector<store::InboxKey> taken) {
   MILLRACE_CHECK(can_seal());
   auto sealed = std::make_unique<Row>();
   store::JournalRow& row = sealed->row;
@@ -20,6 +20,7 @@ void Pipeline::seal(core::EventBatch batch) {
   MILLRACE_CHECK(row.body.size() <= core::kMaxJournalBodyBytes);
   row.seq = millrace::next(head_);
   row.epoch = epoch_;
+  row.taken = std::move(taken);
   row.predecessor = head_checksum_;
   row.checksum = store::row_checksum(shard_, row.seq, row.epoch, row.predecessor, row.body);
   head_ = row.seq;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "base/ids.h"
 #include "base/time.h"
@@ -19,8 +20,8 @@ class Pipeline {
   Pipeline(std::uint32_t shard, Epoch epoch, Seq head, const store::Checksum& head_checksum);
 
   bool can_seal() const { return sealed_ == nullptr; }
-  // Encodes the next row. Precondition: can_seal().
-  void seal(core::EventBatch batch);
+  // Encodes the next row, which takes these of the inbox. Precondition: can_seal().
+  void seal(core::EventBatch batch, std::vector<store::InboxKey> taken);
 
   // The row to hand to the journal, or null; it counts as in flight from then on.
   const store::JournalRow* next(Time now);

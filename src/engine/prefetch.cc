@@ -25,6 +25,14 @@ Result<std::size_t> Prefetch::load(store::Tables& tables, const std::vector<JobI
   return settled;
 }
 
+void Prefetch::raise_fences(store::Fences& fences, const std::vector<store::EndedJob>& jobs,
+                            LeaseToken token) {
+  fences_required_ = true;
+  if (jobs.empty()) return;
+  const Result<std::vector<JobId>> raised = fences.raise(jobs, token);
+  if (raised) fenced_.insert(raised->begin(), raised->end());
+}
+
 const core::Job* Prefetch::find(const JobId& id) const {
   const auto found = jobs_.find(id);
   return found == jobs_.end() ? nullptr : &found->second;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "base/result.h"
 #include "core/machine.h"
 #include "store/tables.h"
@@ -25,8 +26,16 @@ class Prefetch : public core::Prefetched {
 
   const core::Job* find(const JobId& id) const override;
 
+  // Before jobs that have ended begin a new generation, of tokens from `token` on: what earlier ones
+  // may still commit is fenced off, where that can be. From here on no other job counts as fenced.
+  void raise_fences(store::Fences& fences, const std::vector<store::EndedJob>& jobs,
+                    LeaseToken token);
+  bool fenced(const JobId& id) const override { return !fences_required_ || fenced_.contains(id); }
+
  private:
   absl::flat_hash_map<JobId, core::Job> jobs_;
+  absl::flat_hash_set<JobId> fenced_;
+  bool fences_required_ = false;
 };
 
 }  // namespace millrace::engine

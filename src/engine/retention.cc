@@ -34,6 +34,9 @@ void RetentionPlanner::learn(const core::EventBatch& batch) {
       ended(cancelled->job, core::State::kCancelled, cancelled->keep, batch.at);
     } else if (const auto* expired = std::get_if<core::Expired>(&event)) {
       ended(expired->job, core::State::kExpired, expired->keep, batch.at);
+    } else if (const auto* finished = std::get_if<core::Finished>(&event)) {
+      const core::Job& job = finished->job;
+      ended({job.id, job.queue, job.type, job.attempt}, job.state, finished->keep, batch.at);
     } else if (const auto* changed = std::get_if<core::QueueChanged>(&event)) {
       set_keep(changed->queue, changed->settings.retention);
     }

@@ -87,6 +87,7 @@ struct EventBytes {
   }
   std::size_t operator()(const core::Cancelled& e) const { return kRefBytes + e.reason.size(); }
   std::size_t operator()(const core::Retried& e) const { return kItemBytes + row_bytes(e.job); }
+  std::size_t operator()(const core::Finished& e) const { return kItemBytes + row_bytes(e.job); }
   std::size_t operator()(const core::Edited& e) const {
     return kRefBytes + kItemBytes + e.payload.size() + bytes_of(e.tags);
   }

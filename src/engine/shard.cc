@@ -353,6 +353,11 @@ std::unique_ptr<Shard> Shard::lead(ShardOptions options, store::Tables& tables, 
 void Shard::offer(Request request, ReplyPort& port, Ticket ticket) {
   impl_->offer(make_task(std::move(request), {&port, ticket}));
 }
+void Shard::offer(core::Command command, store::InboxKey row, ReplyPort& port, Ticket ticket) {
+  Task task = make_task(std::move(command), {&port, ticket});
+  task.inbox_row = row;
+  impl_->offer(std::move(task));
+}
 void Shard::cancel(ReplyPort& port, Ticket ticket) { impl_->cancel({&port, ticket}); }
 bool Shard::step(Time now) { return impl_->step(now); }
 void Shard::stood_still() { impl_->stood_still(); }

@@ -87,6 +87,9 @@ class Shard {
   Shard& operator=(const Shard&) = delete;
 
   void offer(Request request, ReplyPort& port, Ticket ticket);
+  // A command that a row of the shard's inbox brings. If it changes anything, that row is gone with
+  // the commit of the change; where it does not, and where it is refused, it is left.
+  void offer(core::Command command, store::InboxKey row, ReplyPort& port, Ticket ticket);
   void cancel(ReplyPort& port, Ticket ticket);
 
   // Decides what was offered (as much as fits one body) unless a decided row already waits behind

@@ -110,6 +110,7 @@ class Shard::Impl {
   std::optional<Unavailable> refusal_of(const Task& task) const;
   void fetch_wanted(Intake& intake, const std::vector<JobId>& wanted,
                     const std::vector<std::size_t>& wanted_until);
+  void raise_fences(Intake& intake);
   void put_back(std::vector<Task> tasks);
   void decide_tasks(Intake intake);
   bool make_fit(Task& task, const core::Prefetched& prefetched);
@@ -200,6 +201,7 @@ class Shard::Impl {
 
   // Of the step under way.
   std::vector<core::Event> events_;
+  std::vector<store::InboxKey> taken_;  // by those events
   std::size_t measured_ = 0;  // how many of them are in row_bytes_
   std::size_t row_bytes_ = 0;
   std::vector<std::pair<Asker, Answer>> made_;

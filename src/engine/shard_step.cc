@@ -88,7 +88,31 @@ Shard::Impl::Intake Shard::Impl::take_tasks() {
     intake.tasks.push_back(std::move(task));
   }
   if (!wanted.empty()) fetch_wanted(intake, wanted, wanted_until);
+  raise_fences(intake);
   return intake;
+}
+
+// Of the jobs that are about to be retried. One that only ends within this step is not among them,
+// and is to be retried in a later one.
+void Shard::Impl::raise_fences(Intake& intake) {
+  store::Fences* const fences = tables_.fences();
+  if (fences == nullptr) return;
+  bool retries = false;
+  std::vector<store::EndedJob> ended;
+  for (const Task& task : intake.tasks) {
+    if (task.kind != Task::Kind::kCommand) continue;
+    const auto* const retry = std::get_if<core::Retry>(&task.commands.front());
+    if (retry == nullptr) continue;
+    retries = true;
+    for (const JobId& id : retry->ids) {
+      const auto view = machine_->view(id);
+      const core::Job* const job = view != nullptr ? &view->job : intake.prefetched.find(id);
+      if (job == nullptr || !core::is_terminal(job->state)) continue;
+      ended.push_back({id, job->state == core::State::kSucceeded});
+    }
+  }
+  if (!retries) return;
+  intake.prefetched.raise_fences(*fences, ended, LeaseToken{machine_->facts().next_token});
 }
 
 void Shard::Impl::fetch_wanted(Intake& intake, const std::vector<JobId>& wanted,
@@ -184,6 +208,7 @@ void Shard::Impl::decide_task(Task task, const core::Prefetched& prefetched) {
   const bool claim_is_empty =
       task.claims && (draining_ || workers_.state(task.worker.id.view()) != WorkerState::kActive);
   std::vector<core::Reply> replies;
+  const std::size_t events_before = events_.size();
   for (const core::Command& command : task.commands) {
     if (claim_is_empty && std::holds_alternative<core::Claim>(command)) {
       replies.emplace_back(core::ClaimReply{});
@@ -191,6 +216,7 @@ void Shard::Impl::decide_task(Task task, const core::Prefetched& prefetched) {
       replies.push_back(decide(command, prefetched));
     }
   }
+  if (task.inbox_row && events_.size() > events_before) taken_.push_back(*task.inbox_row);
   switch (task.kind) {
     case Task::Kind::kClaim:
       return conclude_claim(std::move(task), std::get<core::ClaimReply>(std::move(replies[0])));
@@ -359,7 +385,7 @@ void Shard::Impl::seal() {
   row_bytes_ = 0;
   retention_.learn(batch);
   projector_.row_decided(now_);
-  pipeline_.seal(std::move(batch));
+  pipeline_.seal(std::move(batch), std::exchange(taken_, {}));
 }
 
 }  // namespace millrace::engine

@@ -156,6 +156,9 @@ struct Statistics::Impl {
         take(*claimed, batch.at, source);
       } else if (const auto* ended = std::get_if<core::AttemptEnded>(&event)) {
         take(*ended, batch.at, source);
+      } else if (const auto* finished = std::get_if<core::Finished>(&event)) {
+        const core::Job& job = finished->job;
+        count(job.queue.view(), job.type.view(), Happening::kSucceeded, batch.at, source);
       }
     }
     through = seq;

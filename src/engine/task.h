@@ -9,6 +9,7 @@
 
 #include "engine/asker.h"
 #include "engine/request.h"
+#include "store/inbox_key.h"
 
 namespace millrace::engine {
 
@@ -35,6 +36,7 @@ struct Task {
   std::shared_ptr<Gather> gather = nullptr;  // of the parts decided before; null: it was not split
   bool more = false;                         // a part, and not the last one
   Request other = {};                        // kOther
+  std::optional<store::InboxKey> inbox_row = {};  // kCommand: see Shard::offer
 };
 
 Task make_task(Request request, Asker asker);

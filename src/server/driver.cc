@@ -129,12 +129,23 @@ void Driver::post(Change change) {
 
 void Driver::submit(engine::Request request, engine::ReplyPort& port, engine::Ticket ticket,
                     std::string_view) {
+  submit({&port, ticket, std::move(request)});
+}
+
+void Driver::submit(core::Command command, store::InboxKey row, engine::ReplyPort& port,
+                    engine::Ticket ticket) {
+  submit({&port, ticket, std::move(command), row});
+}
+
+void Driver::submit(Mail mail) {
+  engine::ReplyPort& port = *mail.port;
+  const engine::Ticket ticket = mail.ticket;
   bool wake = false;
   bool stopped = false;
   {
     const MutexLock lock(mutex_);
     stopped = stopped_;
-    if (!stopped) inbox_.mail.push_back({&port, ticket, std::move(request)});
+    if (!stopped) inbox_.mail.push_back(std::move(mail));
     if (inbox_.mail.size() >= wake_at_mail_) wake = std::exchange(waiting_, false);
   }
   if (stopped) return tell_stopped(port, ticket);
@@ -274,7 +285,10 @@ void Driver::take_in(Inbox& inbox, Time now) {
     shard_->flush_done(inbox.flushed->status, now);
   }
   for (Mail& mail : inbox.mail) {
-    if (mail.request) {
+    if (mail.inbox_row) {
+      shard_->offer(std::get<core::Command>(std::move(*mail.request)), *mail.inbox_row, *mail.port,
+                    mail.ticket);
+    } else if (mail.request) {
       shard_->offer(std::move(*mail.request), *mail.port, mail.ticket);
       ++requests_since_row_;
     } else {

@@ -96,6 +96,9 @@ class Driver final : public engine::Gateway {
   void submit(engine::Request request, engine::ReplyPort& port, engine::Ticket ticket,
               std::string_view credentials = {}) override;
   void cancel(engine::ReplyPort& port, engine::Ticket ticket) override;
+  // What a row of the shard's inbox brings: see engine::Shard::offer.
+  void submit(core::Command command, store::InboxKey row, engine::ReplyPort& port,
+              engine::Ticket ticket);
 
   // --- Any thread.
   // New work is refused from now on, waits are answered, everything is committed and projected;
@@ -126,6 +129,7 @@ class Driver final : public engine::Gateway {
     engine::ReplyPort* port = nullptr;
     engine::Ticket ticket{};
     std::optional<engine::Request> request;  // none: the ticket is cancelled
+    std::optional<store::InboxKey> inbox_row = {};  // then it is a command
   };
   struct FlushDone {
     Status status;
@@ -164,6 +168,7 @@ class Driver final : public engine::Gateway {
   void publish(bool force);
   void end();
 
+  void submit(Mail mail);
   static void tell_stopped(engine::ReplyPort& port, engine::Ticket ticket);
   // Changes the inbox and wakes the shard's thread.
   template <typename Change>

@@ -15,6 +15,7 @@
 #include "base/thread_name.h"
 #include "base/version.h"
 #include "http/peer_client.h"
+#include "server/inbox_poller.h"
 #include "server/node.h"
 #include "server/relay.h"
 #include "server/serving.h"
@@ -58,7 +59,16 @@ class PostgresServing final : public Serving {
         peers_({},
                {.secret = secret_, .clock = clock_, .log = outside_.log, .seed = system_random()}),
         router_(parts_.shards(), system_time(), &peers_),
-        self_(make_node_id()) {
+        self_(make_node_id()),
+        inbox_(database_->make_inbox()),
+        poller_({.inbox = *inbox_,
+                 .shards = parts_.shards(),
+                 .led = [this](std::uint32_t shard) { return hosts_[shard]->led(); },
+                 .limits = {.body_bytes = outside_.config.body_bytes,
+                            .payload_bytes = outside_.config.payload_bytes,
+                            .json_depth = outside_.config.json_depth},
+                 .idempotency_window = outside_.config.idempotency_window,
+                 .log = outside_.log}) {
     std::vector<ShardHost*> hosts;
     for (std::uint32_t shard = 0; shard < parts_.shards(); ++shard) {
       relays_.push_back(std::make_unique<Relay>(router_, outside_.log));
@@ -120,6 +130,7 @@ class PostgresServing final : public Serving {
 
   Status begin(const std::string& url) override {
     ticker_ = std::thread([this] { tick(); });
+    poller_.start();
     if (Status joined = node_->join(url); !joined) return joined;
     outside_.log.info(
         "joined", {{"node", store::to_string(self_)}, {"url", url}, {"shards", parts_.shards()}});
@@ -145,6 +156,7 @@ class PostgresServing final : public Serving {
   void stop() override {
     if (stopped_) return;
     stopped_ = true;
+    poller_.stop();
     node_->leave();
     peers_.stop();
     for (const auto& host : hosts_) host->stop();
@@ -235,6 +247,8 @@ class PostgresServing final : public Serving {
   engine::Router router_;
   const store::NodeId self_;
   std::vector<std::unique_ptr<Relay>> relays_;
+  std::unique_ptr<store::Inbox> inbox_;
+  InboxPoller poller_;  // outlives the shards
   std::vector<std::unique_ptr<ShardHost>> hosts_;
   std::unique_ptr<Node> node_;
   std::atomic<bool> stopped_ = false;

@@ -93,7 +93,7 @@ ShardHost::Status ShardHost::status() const {
   return status;
 }
 
-std::shared_ptr<engine::Gateway> ShardHost::led() const {
+std::shared_ptr<Driver> ShardHost::led() const {
   const MutexLock lock(mutex_);
   return driver_;
 }

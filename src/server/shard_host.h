@@ -86,7 +86,7 @@ class ShardHost {
   };
   Status status() const;
   // Null: not led here.
-  std::shared_ptr<engine::Gateway> led() const;
+  std::shared_ptr<Driver> led() const;
 
  private:
   struct Gift {

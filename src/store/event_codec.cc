@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 #include <variant>
@@ -28,7 +29,7 @@ constexpr std::array<std::string_view, std::variant_size_v<core::Event>> kEventN
     "queue_changed",    "submitted",     "claimed",        "extended",         "attempt_ended",
     "logged",           "became_due",    "expired",        "cancel_requested", "cancelled",
     "retried",          "edited",        "deleted",        "queue_purged",     "keys_expired",
-    "uniques_released", "epoch_started", "leases_extended"};
+    "uniques_released", "epoch_started", "leases_extended",  "finished"};
 
 // One alternative of the `Event` message, as if it were the message.
 struct EventRef {
@@ -68,11 +69,18 @@ Status decode_event(std::string_view body, Time at, const SharedPartsReader& sha
 
 }  // namespace
 
-void encode_events(const core::EventBatch& batch, std::string& out, EventFormat format) {
-  MILLRACE_CHECK(format == EventFormat::kFirst);
+EventFormat format_of(const core::EventBatch& batch) {
+  const auto is_finished = [](const core::Event& event) {
+    return std::holds_alternative<core::Finished>(event);
+  };
+  return std::ranges::any_of(batch.events, is_finished) ? EventFormat::kFinished
+                                                        : EventFormat::kFirst;
+}
+
+void encode_events(const core::EventBatch& batch, std::string& out) {
   SharedPartsWriter shared;
   WireWriter wire(out, batch.at, &shared);
-  wire.number(kFormatField, format);
+  wire.number(kFormatField, format_of(batch));
   wire.duration(kAtField, batch.at.time_since_epoch());
   for (const core::Event& event : batch.events) wire.message(kEventsField, EventRef{event});
   wire.bytes(kNamesField, shared.names());
@@ -112,6 +120,11 @@ Result<core::EventBatch> decode_events(std::string_view body) {
       return failure(fmt::format("event {} of {}: {}", batch.events.size(), event_bodies.size(),
                                  read.error().message));
     }
+  }
+  if (format != format_of(batch)) {
+    return failure(fmt::format("events of format {} in a batch of format {}",
+                               static_cast<std::uint32_t>(format_of(batch)),
+                               static_cast<std::uint32_t>(format)));
   }
   return batch;
 }

@@ -13,12 +13,18 @@
 namespace millrace::store {
 
 // The format level that a body carries. A reader knows all levels up to its own newest one.
-enum class EventFormat : std::uint32_t { kFirst = 1 };
-inline constexpr EventFormat kNewestEventFormat = EventFormat::kFirst;
+enum class EventFormat : std::uint32_t {
+  kFirst = 1,
+  kFinished = 2,  // jobs that are finished by a transaction
+};
+inline constexpr EventFormat kNewestEventFormat = EventFormat::kFinished;
+
+// The oldest level that can say it: a batch is written at that one, so that an older program stops
+// at the first batch that it would not understand, and not before.
+EventFormat format_of(const core::EventBatch& batch);
 
 // Replaces `out`, whose capacity is kept. Thread-safe.
-void encode_events(const core::EventBatch& batch, std::string& out,
-                   EventFormat format = kNewestEventFormat);
+void encode_events(const core::EventBatch& batch, std::string& out);
 
 // All or nothing: an unknown level, event, field or enum value fails with a message that says
 // where, and so does a field that is missing, repeated or out of order. Thread-safe.

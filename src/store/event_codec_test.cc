@@ -136,10 +136,23 @@ TEST(EventCodec, ReadsWhatProtocsCodeWrites) {
   EXPECT_TRUE(decode_events(expiry_of_keys().SerializeAsString()));
 }
 
+TEST(EventCodec, ABatchIsWrittenAtTheOldestLevelThatCanSayIt) {
+  core::Finished finished;
+  finished.job.retry = core::default_retry_policy();
+  pb::EventBatch parsed;
+  ASSERT_TRUE(parsed.ParseFromString(encoded({time_from_ms(1), {core::KeysExpired{}, finished}})));
+  EXPECT_EQ(parsed.format(), 2U);
+  parsed.set_format(1);
+  EXPECT_EQ(error_of(parsed.SerializeAsString()), "events of format 2 in a batch of format 1");
+  pb::EventBatch older = expiry_of_keys();
+  older.set_format(2);
+  EXPECT_EQ(error_of(older.SerializeAsString()), "events of format 1 in a batch of format 2");
+}
+
 TEST(EventCodec, RefusesAnotherFormatLevel) {
   pb::EventBatch batch = expiry_of_keys();
-  batch.set_format(2);
-  EXPECT_EQ(error_of(batch.SerializeAsString()), "events of format 2: this version reads up to 1");
+  batch.set_format(3);
+  EXPECT_EQ(error_of(batch.SerializeAsString()), "events of format 3: this version reads up to 2");
   batch.set_format(0);
   EXPECT_THAT(error_of(batch.SerializeAsString()), HasSubstr("events of format 0"));
   EXPECT_THAT(error_of(""), HasSubstr("events of format 0"));

@@ -154,6 +154,14 @@ void describe(Wire& wire, T& event) {
   wire.enumeration(2, event.from, kLastState);
 }
 
+template <typename Wire, Described<core::Finished> T>
+void describe(Wire& wire, T& event) {
+  wire.message(1, event.job);
+  wire.enumeration(2, event.from, kLastState);
+  wire.number(3, event.token);
+  wire.enumeration(4, event.keep, core::Keep::kForgotten);
+}
+
 template <typename Wire, Described<core::Edited> T>
 void describe(Wire& wire, T& event) {
   wire.message(1, event.job);

@@ -6,9 +6,11 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "store/inbox_key.h"
 
 namespace millrace::store {
 
@@ -25,6 +27,9 @@ struct JournalRow {
   Checksum predecessor;  // all zero before the first row
   Checksum checksum;
   std::string body;  // an encoded core::EventBatch: store/event_codec.h
+  // What of the shard's inbox the body has taken: gone with the commit that this row comes with, and
+  // only with that one. Not part of what is read back.
+  std::vector<InboxKey> taken;
 };
 
 Checksum row_checksum(std::uint32_t shard, Seq seq, Epoch epoch, const Checksum& predecessor,

@@ -43,7 +43,7 @@ void describe(Wire& wire, const JobDetail<T>& detail) {
 
 template <typename Wire, Described<core::Mark> T>
 void describe(Wire& wire, T& mark) {
-  wire.enumeration(1, mark.kind, core::MarkKind::kEdited);
+  wire.enumeration(1, mark.kind, core::MarkKind::kFinished);
   wire.time(2, mark.at);
   wire.number(3, mark.attempt);
   wire.bytes(4, mark.reason);

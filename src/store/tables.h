@@ -18,6 +18,7 @@
 #include "core/job_filter.h"
 #include "core/queue.h"
 #include "store/backup.h"
+#include "store/fences.h"
 #include "store/journal.h"
 
 namespace millrace::store {
@@ -131,6 +132,9 @@ class Tables {
   // A named blob beside the state (the statistics' history). Last one wins; may lag.
   virtual Status put_blob(const std::string& name, const std::string& content) = 0;
   virtual Result<std::optional<std::string>> get_blob(const std::string& name) = 0;
+
+  // Null: no transaction but the server's own can finish a job.
+  virtual Fences* fences() { return nullptr; }
 };
 
 // A store: a journal and its tables, opened together. Closing is the destructor, after the threads

@@ -25,9 +25,10 @@ import threading
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests/system"))
+sys.path[:0] = [str(ROOT / "tests/system"), str(ROOT / "tests")]
 
 import harness  # noqa: E402 (its folder is on the path only now)
+import postgres  # noqa: E402
 
 BLOCK_TIMEOUT_S = 60
 
@@ -135,11 +136,14 @@ class Guide(unittest.TestCase):
     def setUp(self):
         self.server = harness.Server()
         self.addCleanup(self.server.close)
+        database = None
+        if self._testMethodName in ON_POSTGRES:
+            database = self.server.database = postgres.shared().new_database()
         self.server.start()
         self.home = self.server.home / "page"
         self.home.mkdir()
         self.shell = Shell(self.home, harness.environment(
-            MILLRACE_URL=self.server.url, NO_COLOR=1,
+            MILLRACE_URL=self.server.url, NO_COLOR=1, **({"DATABASE_URL": database} if database else {}),
             PATH=f"{pathlib.Path(harness.BINARY).resolve().parent}:{os.environ['PATH']}"))
         self.addCleanup(self.shell.close)
 
@@ -202,6 +206,8 @@ class Matching(unittest.TestCase):
 
 # The pages in which nothing can be typed.
 READ_ONLY = {"README.md"}
+# Those whose server keeps its jobs in PostgreSQL; they find the database as DATABASE_URL.
+ON_POSTGRES = {"test_exactly_once"}
 
 
 def add_page(page):

@@ -8,6 +8,7 @@
 
 #include "store/blob.h"
 #include "store/journal_check.h"
+#include "store/postgres/postgres_inbox.h"
 #include "store/postgres/schema.h"
 
 namespace millrace::store {
@@ -27,6 +28,11 @@ constexpr const char* kInsertFirst =
     "INSERT INTO {0}(seq, epoch, predecessor, checksum, body) "
     "SELECT $1, $2, $3, $4, $5 WHERE NOT EXISTS ({1}) "
     "ON CONFLICT DO NOTHING RETURNING current_setting('synchronous_commit')";
+// The same with the rows of the inbox that it takes: where nothing is inserted, nothing goes.
+constexpr const char* kTakingInsert =
+    "WITH inserted AS ({0}), taken AS (DELETE FROM millrace.inbox_rows AS row "
+    "USING unnest($6, $7) AS key(xid, id) WHERE row.shard = {1} AND row.xid = key.xid "
+    "AND row.id = key.id AND EXISTS (SELECT FROM inserted)) SELECT * FROM inserted";
 // Why nothing was inserted. Where the same row stands already it is written once more: its first
 // commit may never have been heard of by a standby, and this one's waits for all before it.
 constexpr const char* kTouch =
@@ -112,13 +118,18 @@ std::string PostgresJournal::insert_sql(std::uint64_t seq) const {
 AppendResult PostgresJournal::append(const JournalRow& row) {
   const std::uint64_t seq = to_number(row.seq);
   SqlMessage message = impatient(*shard_->pool, kAppendLimits);
-  message.add(insert_sql(seq),
-              std::move(Parameters()
-                            .number(static_cast<std::int64_t>(seq))
-                            .number(static_cast<std::int64_t>(to_number(row.epoch)))
-                            .bytes(to_blob(row.predecessor))
-                            .bytes(to_blob(row.checksum))
-                            .large_bytes(row.body)));
+  Parameters parameters;
+  parameters.number(static_cast<std::int64_t>(seq))
+      .number(static_cast<std::int64_t>(to_number(row.epoch)))
+      .bytes(to_blob(row.predecessor))
+      .bytes(to_blob(row.checksum))
+      .large_bytes(row.body);
+  std::string sql = insert_sql(seq);
+  if (!row.taken.empty()) {
+    add_keys(parameters, row.taken);
+    sql = fmt::format(fmt::runtime(kTakingInsert), sql, shard_->shard);
+  }
+  message.add(std::move(sql), std::move(parameters));
   const auto replies = shard_->pool->run(Use::kWriting, message);
   if (!replies) return failed(replies.error());
   const SqlResult& inserted = replies->results.front();

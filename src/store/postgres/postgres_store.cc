@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/random.h"
 #include "store/postgres/connection_pool.h"
+#include "store/postgres/postgres_inbox.h"
 #include "store/postgres/postgres_journal.h"
 #include "store/postgres/postgres_registry.h"
 #include "store/postgres/postgres_shard.h"
@@ -121,6 +122,10 @@ std::uint32_t PostgresNode::shards() const { return terms_->shards(); }
 
 std::unique_ptr<Registry> PostgresNode::make_registry() const {
   return std::make_unique<PostgresRegistry>(pool_, terms_);
+}
+
+std::unique_ptr<Inbox> PostgresNode::make_inbox() const {
+  return std::make_unique<PostgresInbox>(pool_);
 }
 
 Result<Store> PostgresNode::open_shard(std::uint32_t shard) {

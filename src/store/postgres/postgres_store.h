@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/result.h"
+#include "store/inbox.h"
 #include "store/journal_check.h"
 #include "store/registry.h"
 #include "store/tables.h"
@@ -58,6 +59,8 @@ class PostgresNode {
   // Under the epoch that it takes a shard with, the stores of that shard flush and trim. May
   // outlive the node.
   std::unique_ptr<Registry> make_registry() const;
+  // May outlive the node.
+  std::unique_ptr<Inbox> make_inbox() const;
 
   const PostgresFacts& facts() const { return facts_; }
   ConnectionPool& pool() { return *pool_; }

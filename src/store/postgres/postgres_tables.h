@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "store/postgres/postgres_fences.h"
 #include "store/postgres/postgres_shard.h"
 #include "store/postgres/postgres_writer.h"
 #include "store/tables.h"
@@ -34,12 +35,14 @@ class PostgresTables final : public Tables {
   Result<std::optional<Time>> oldest_finished(const SharedBytes& queue, core::State state) override;
   Status put_blob(const std::string& name, const std::string& content) override;
   Result<std::optional<std::string>> get_blob(const std::string& name) override;
+  Fences* fences() override { return &fences_; }
 
  private:
   // One statement that only reads.
   Result<SqlResult> read(std::string sql, Parameters parameters);
 
   const std::shared_ptr<PostgresShard> shard_;
+  PostgresFences fences_;
   Mutex mutex_;
   PostgresWriter writer_ MILLRACE_GUARDED_BY(mutex_);
   // What a clean commit of this process's stands on; none: there was none yet.

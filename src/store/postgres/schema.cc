@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/version.h"
+#include "store/postgres/inbox_schema.h"
 
 namespace millrace::store {
 namespace {
@@ -191,8 +192,10 @@ INSERT INTO millrace.meta VALUES ('node_secret', encode(sha256(convert_to(concat
 INSERT INTO millrace.meta SELECT 'shards', '1' WHERE EXISTS (SELECT FROM millrace.shards);
 )sql";
 
-constexpr std::array kMigrations = {Migration{"first", 1, kMigration1},
-                                    Migration{"nodes", 2, kMigration2}};
+// An older program leaves the inbox alone: what is in it waits for a newer one.
+const std::array kMigrations = {Migration{"first", 1, kMigration1},
+                                Migration{"nodes", 2, kMigration2},
+                                Migration{"inbox", 2, kInboxMigration}};
 
 // The indexes on jobs are the few that pay for themselves: every one is written for every job.
 // Those for searches end with `ord + 0`, which only they can be in the order of: by `ord` alone the

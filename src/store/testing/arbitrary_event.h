@@ -54,6 +54,8 @@ core::Event arbitrary_event(Arbitrary& make) {
     return Made{make.ref(), make.bytes(), make.keep()};
   } else if constexpr (std::same_as<Made, core::Retried>) {
     return Made{make.job(), make.enumerator(kLastState)};
+  } else if constexpr (std::same_as<Made, core::Finished>) {
+    return Made{make.job(), make.enumerator(kLastState), make.token(), make.keep()};
   } else if constexpr (std::same_as<Made, core::Edited>) {
     return Made{make.ref(),
                 make.maybe([&] { return make.number<std::int16_t>(); }),

@@ -73,6 +73,7 @@ inline auto parts(const core::Cancelled& v) {
   return std::tie(job, reason, keep);
 }
 inline auto parts(const core::Retried& v) { return std::tie(v.job, v.from); }
+inline auto parts(const core::Finished& v) { return std::tie(v.job, v.from, v.token, v.keep); }
 inline auto parts(const core::Edited& v) {
   const auto& [job, priority, run_at, state, payload, max_attempts, tags] = v;
   return std::tie(job, priority, run_at, state, payload, max_attempts, tags);

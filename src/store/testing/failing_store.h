@@ -49,6 +49,7 @@ class FailingTables final : public Tables {
   bool reads_fail = false;  // all but history
   bool history_fails = false;
   int fetches = 0;
+  Fences* with_fences = nullptr;  // as fences() says
   // A list or a selection is out of time after so many.
   std::uint32_t most_listed = std::numeric_limits<std::uint32_t>::max();
 
@@ -102,6 +103,7 @@ class FailingTables final : public Tables {
   Result<std::optional<std::string>> get_blob(const std::string& name) override {
     return real_->get_blob(name);
   }
+  Fences* fences() override { return with_fences; }
 
  private:
   static std::unexpected<Error> broken() { return failure("the tables do not answer"); }

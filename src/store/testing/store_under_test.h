@@ -113,7 +113,7 @@ inline std::string kind_name(const ::testing::TestParamInfo<StoreKind>& info) {
 
 inline JournalRow make_row(std::uint64_t seq, const Checksum& predecessor, std::string_view body,
                            std::uint64_t epoch = 1) {
-  JournalRow row{Seq{seq}, Epoch{epoch}, predecessor, {}, std::string(body)};
+  JournalRow row{Seq{seq}, Epoch{epoch}, predecessor, {}, std::string(body), {}};
   row.checksum = row_checksum(kOnlyShard, row.seq, row.epoch, predecessor, body);
   return row;
 }

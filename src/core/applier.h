@@ -1,0 +1,66 @@
+// What each event does to the state: one applier an event. Nothing else changes the state. apply.cc
+// has the life of a job, apply_operate.cc what ends it from outside.
+#pragma once
+
+#include <optional>
+
+#include "base/check.h"
+#include "core/shard_state.h"
+
+namespace millrace::core {
+
+class Applier {
+ public:
+  Applier(ShardState& state, Time at) : state_(state), at_(at) {}
+
+  void operator()(const QueueChanged& event);
+  void operator()(const Submitted& event);
+  void operator()(const Claimed& event);
+  void operator()(const Extended& event);
+  void operator()(const AttemptEnded& event);
+  void operator()(const Logged& event);
+  void operator()(const BecameDue& event);
+  void operator()(const Expired& event);
+  void operator()(const CancelRequested& event);
+  void operator()(const Cancelled& event);
+  void operator()(const Retried& event);
+  void operator()(const Edited& event);
+  void operator()(const Deleted& event);
+  void operator()(const QueuePurged&) {}  // for the log alone: the deletions came before
+  void operator()(const KeysExpired& event);
+  void operator()(const UniquesReleased& event);
+  void operator()(const EpochStarted& event);
+  void operator()(const LeasesExtended& event);
+  void operator()(const Finished& event);
+
+  SlotIndex add(const Job& job);
+  void set_payload(JobSlot& slot, const SharedBytes& payload);
+  void set_result(JobSlot& slot, const SharedBytes& result);
+  void drop(SlotIndex index);
+
+ private:
+  SlotIndex existing(const JobId& id) const {
+    const SlotIndex index = state_.find(id);
+    MILLRACE_CHECK(index != kNoSlot);
+    return index;
+  }
+  void enter(SlotIndex index, JobSlot& slot);
+  void leave(SlotIndex index, JobSlot& slot);
+  void move(SlotIndex index, State to);
+  void end(SlotIndex index, State to, Keep keep);
+  void finish(SlotIndex index, Keep keep);
+  // The running attempt: it is over, its lease with it.
+  void end_attempt(JobSlot& slot, AttemptOutcome outcome, State to);
+  void hold_unique(const JobSlot& slot, const SharedBytes& key, std::optional<Time> until);
+  void forget(SlotIndex index);
+  void mark(const JobSlot& slot, MarkKind kind, const SharedBytes& reason = {});
+  void wake(QueueEntry& queue);
+  void start_lease(SlotIndex index, JobSlot& slot, const Claimed::Item& item, WorkerLeases& holder);
+  void delete_stored(const Deleted::Item& item);
+  WorkerLeases& leases_of(const SharedBytes& worker);
+
+  ShardState& state_;
+  const Time at_;
+};
+
+}  // namespace millrace::core

@@ -1,0 +1,199 @@
+#include <algorithm>
+
+#include "core/scenario.h"
+
+namespace millrace::core {
+namespace {
+
+class Finish : public ::testing::Test {
+ protected:
+  ItemReply finish(const std::string& name, LeaseToken token, std::string_view result = "[1]") {
+    AckItem item = s.ack_of(name, AckOutcome::kSucceeded);
+    item.token = token;
+    item.result = SharedBytes(result);
+    Ack command;
+    command.items.push_back(std::move(item));
+    command.right = AckRight::kFence;
+    return s.items(std::move(command));
+  }
+  // Enqueued and claimed; its token.
+  LeaseToken started(const std::string& name) {
+    s.enqueue(name);
+    EXPECT_EQ(s.claim(), name);
+    return s.token(name);
+  }
+  void expect_succeeded(const std::string& name) {
+    const Job job = s.job(name);
+    EXPECT_EQ(to_string(job.state), "succeeded");
+    EXPECT_EQ(job.result.view(), "[1]");
+    EXPECT_EQ(job.finished_at, s.now());
+    EXPECT_FALSE(job.cancel_requested);
+    EXPECT_EQ(job.token, kNoToken);
+  }
+  bool marked(const std::string& name) {
+    const auto view = s.machine().view(Scenario::id(name));
+    return view != nullptr && std::ranges::any_of(view->marks, [](const Mark& mark) {
+             return mark.kind == MarkKind::kFinished;
+           });
+  }
+  std::size_t events() const {
+    std::size_t events = 0;
+    for (const EventBatch& batch : s.journal()) events += batch.events.size();
+    return events;
+  }
+
+  Scenario s;
+};
+
+TEST_F(Finish, WithTheLiveLeaseIsAnAck) {
+  const LeaseToken token = started("a");
+  const ItemReply reply = finish("a", token);
+  EXPECT_EQ(reply.state, State::kSucceeded);
+  EXPECT_GT(reply.version, 0U);
+  expect_succeeded("a");
+  EXPECT_EQ(s.job("a").latest.outcome, AttemptOutcome::kSucceeded);
+  EXPECT_FALSE(marked("a"));
+  // The worker's own ack, which comes after it, is answered as if it had been the first.
+  EXPECT_EQ(s.ack("a", AckOutcome::kSucceeded).state, State::kSucceeded);
+}
+
+TEST_F(Finish, AfterTheAckChangesNothing) {
+  const LeaseToken token = started("a");
+  s.ack("a", AckOutcome::kSucceeded);
+  const std::size_t before = events();
+  const ItemReply reply = finish("a", token);
+  EXPECT_FALSE(reply.refusal);
+  EXPECT_EQ(reply.version, 0U);
+  EXPECT_EQ(events(), before);
+}
+
+TEST_F(Finish, AJobThatWaitsForItsNextAttempt) {
+  const LeaseToken token = started("a");
+  s.wait_ms(30'000);
+  ASSERT_EQ(s.state("a"), "retrying");
+  EXPECT_GT(finish("a", token).version, 0U);
+  expect_succeeded("a");
+  EXPECT_EQ(s.job("a").latest.outcome, AttemptOutcome::kLeaseExpired);
+  EXPECT_TRUE(marked("a"));
+  s.wait_ms(600'000);
+  EXPECT_EQ(s.claim(), "");
+}
+
+TEST_F(Finish, AJobThatIsReadyAgain) {
+  const LeaseToken token = started("a");
+  s.ack("a", AckOutcome::kReleased);
+  ASSERT_EQ(s.state("a"), "ready");
+  finish("a", token);
+  expect_succeeded("a");
+  EXPECT_EQ(s.claim(), "");
+  s.enqueue("b");
+  EXPECT_EQ(s.claim(2), "b");
+}
+
+TEST_F(Finish, AJobThatRunsElsewhere) {
+  const LeaseToken stale = started("a");
+  s.ack("a", AckOutcome::kReleased);
+  s.claim();
+  const LeaseToken live = s.token("a");
+  ASSERT_NE(stale, live);
+  finish("a", stale);
+  expect_succeeded("a");
+  EXPECT_EQ(s.job("a").latest.outcome, AttemptOutcome::kCancelled);
+  EXPECT_EQ(s.job("a").latest.n, 2U);
+  EXPECT_TRUE(marked("a"));
+  EXPECT_EQ(s.machine().live_leases(), 0U);
+  // Its worker has lost it.
+  EXPECT_EQ(s.ack("a", AckOutcome::kSucceeded).refusal.why, Rejection::kLeaseLost);
+  EXPECT_EQ(s.heartbeat("a").refusal.why, Rejection::kLeaseLost);
+}
+
+TEST_F(Finish, ADeadJobInMemoryOrNot) {
+  for (const std::string name : {"a", "b"}) {
+    const LeaseToken token = started(name);
+    s.ack(name, AckOutcome::kDead);
+    if (name == "b") s.project();
+    finish(name, token);
+    expect_succeeded(name);
+    EXPECT_TRUE(marked(name));
+    EXPECT_EQ(s.job(name).last_error->message.view(), "it broke");
+  }
+  const auto& counts = s.queue().counts;
+  EXPECT_EQ(counts[static_cast<std::size_t>(State::kDead)], 0U);
+  EXPECT_EQ(counts[static_cast<std::size_t>(State::kSucceeded)], 2U);
+  s.project();
+  EXPECT_EQ(to_string(s.table().at(Scenario::id("b")).state), "succeeded");
+}
+
+TEST_F(Finish, ACancelledJob) {
+  const LeaseToken token = started("a");
+  s.cancel("a");
+  s.ack("a", AckOutcome::kCancelled);
+  finish("a", token);
+  expect_succeeded("a");
+}
+
+TEST_F(Finish, DoesNotTakeAUniqueKeyBack) {
+  const auto with_key = [](const std::string& name) {
+    JobSpec spec = Scenario::spec(name);
+    auto extras = std::make_shared<JobExtras>();
+    extras->unique = UniqueRule{SharedBytes("key"), std::nullopt, OnConflict::kReject};
+    spec.extras = std::move(extras);
+    return spec;
+  };
+  s.enqueue(with_key("a"));
+  s.claim();
+  s.ack("a", AckOutcome::kDead);
+  s.project();
+  s.enqueue(with_key("b"));
+  finish("a", s.token("a"));
+  expect_succeeded("a");
+  EXPECT_EQ(s.enqueue(with_key("c")).refusal.other, Scenario::id("b"));
+}
+
+TEST_F(Finish, ForgetsWhatIsNotKept) {
+  QueuePatch patch;
+  patch.succeeded = Duration{0};
+  s.set_queue("mail", patch);
+  const LeaseToken token = started("a");
+  s.wait_ms(30'000);
+  EXPECT_EQ(finish("a", token).state, State::kSucceeded);
+  EXPECT_EQ(s.state("a"), "gone");
+  EXPECT_EQ(finish("a", token).refusal.why, Rejection::kNotFound);
+}
+
+TEST_F(Finish, RefusesWhatWasNeverSo) {
+  const LeaseToken of_b = started("b");
+  const LeaseToken token = started("a");
+  const auto refusal = [&](const std::string& name, LeaseToken claimed) {
+    return finish(name, claimed).refusal.detail;
+  };
+  const std::size_t before = events();
+  EXPECT_EQ(refusal("a", LeaseToken{to_number(token) + 1}), RefusalDetail::kNoSuchLease);
+  EXPECT_EQ(refusal("b", token), RefusalDetail::kNoSuchLease);
+  EXPECT_EQ(finish("nobody", token).refusal.why, Rejection::kNotFound);
+  EXPECT_EQ(events(), before);
+  s.ack("b", AckOutcome::kDead);
+  EXPECT_EQ(refusal("a", of_b), RefusalDetail::kNoSuchLease);
+  EXPECT_EQ(s.state("a"), "running");
+}
+
+// A generation whose end may still be committed by a transaction does not give way to the next.
+TEST_F(Finish, AJobThatIsNotFencedIsNotRetried) {
+  class Unfenced final : public Prefetched {
+   public:
+    const Job* find(const JobId&) const override { return nullptr; }
+    bool fenced(const JobId&) const override { return false; }
+  };
+  started("a");
+  s.ack("a", AckOutcome::kDead);
+  std::vector<Event> events;
+  const Reply reply = s.machine().decide(Retry{{Scenario::id("a")}, {}, true}, s.now(), Unfenced(),
+                                         Admission::kOpen, events);
+  EXPECT_EQ(std::get<ItemsReply>(reply).items.at(0).refusal.detail,
+            RefusalDetail::kFinishUnderWay);
+  EXPECT_TRUE(events.empty());
+  EXPECT_EQ(s.retry("a").state, State::kReady);
+}
+
+}  // namespace
+}  // namespace millrace::core

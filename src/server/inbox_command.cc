@@ -1,0 +1,101 @@
+#include "server/inbox_command.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+#include "api/json_value.h"
+#include "api/submission.h"
+#include "engine/split.h"
+#include "http/convert.h"
+
+namespace millrace::server {
+namespace {
+
+std::optional<std::string> fault_of_payload(const std::string& payload,
+                                            const api::DecodeLimits& limits,
+                                            std::string_view name) {
+  if (payload.size() > limits.payload_bytes) {
+    return fmt::format("{}: must have at most {} bytes", name, limits.payload_bytes);
+  }
+  // Over HTTP the request's own object is one level.
+  const auto fault =
+      api::check_json(payload, limits.json_depth - 1, api::LoneSurrogates::kKept);
+  if (fault) return fmt::format("{}: {}, at byte {}", name, fault->reason, fault->position);
+  return std::nullopt;
+}
+
+std::string sentence_of(const api::Problem& problem) {
+  if (problem.errors.empty()) return problem.detail;
+  return fmt::format("{}: {}", problem.errors.front().where, problem.errors.front().detail);
+}
+
+std::expected<core::Command, std::string> enqueue_of(const store::InboxRow& row,
+                                                     std::uint32_t shard,
+                                                     const InboxTerms& terms) {
+  auto job = api::decode_job(row.spec, terms.limits);
+  if (!job) return std::unexpected(sentence_of(job.error()));
+  if (auto fault = fault_of_payload(row.payload, terms.limits, "payload")) {
+    return std::unexpected(std::move(*fault));
+  }
+  if (engine::shard_of(job->queue, terms.shards) != shard) {
+    return std::unexpected(fmt::format("the queue lies on another shard than {}", shard));
+  }
+  const bool made_here = !job->id.has_value();
+  job->id = row.job;
+  job->payload = row.payload;
+  // They count from the call.
+  if (job->delay) job->run_at = add_saturating(row.at, *job->delay);
+  if (job->expires_in) job->expires_at = add_saturating(row.at, *job->expires_in);
+  job->delay.reset();
+  job->expires_in.reset();
+
+  core::Enqueue enqueue;
+  if (!row.idempotency_key.empty()) {
+    core::IdempotencyKey key;
+    key.key = fingerprint(job->queue, row.idempotency_key);
+    key.body = fingerprint(row.spec, row.payload);
+    enqueue.key = key;
+    enqueue.key_window = terms.idempotency_window;
+  }
+  http::IdMaker no_ids(0);  // the row has one
+  http::SpecMaker specs(no_ids, row.at);
+  enqueue.jobs.push_back(specs.make(*job));
+  if (made_here) enqueue.jobs.back().id_origin = core::IdOrigin::kServer;
+  return enqueue;
+}
+
+std::expected<core::Command, std::string> finish_of(const store::InboxRow& row,
+                                                    const InboxTerms& terms) {
+  core::AckItem item;
+  item.id = row.job;
+  item.token = row.token;
+  item.outcome = core::AckOutcome::kSucceeded;
+  if (!row.payload.empty()) {
+    if (auto fault = fault_of_payload(row.payload, terms.limits, "result")) {
+      return std::unexpected(std::move(*fault));
+    }
+    item.result = SharedBytes(row.payload);
+  }
+  core::Ack ack;
+  ack.items.push_back(std::move(item));
+  ack.right = core::AckRight::kFence;
+  return ack;
+}
+
+}  // namespace
+
+std::expected<core::Command, std::string> command_of(const store::InboxRow& row,
+                                                     std::uint32_t shard,
+                                                     const InboxTerms& terms) {
+  switch (row.kind) {
+    case store::InboxKind::kEnqueue:
+      return enqueue_of(row, shard, terms);
+    case store::InboxKind::kFinish:
+      return finish_of(row, terms);
+  }
+  return std::unexpected("this version does not know what to do with it");
+}
+
+}  // namespace millrace::server

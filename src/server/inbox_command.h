@@ -1,0 +1,25 @@
+// A row of the inbox as what is asked of its shard.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <string>
+
+#include "api/bounds.h"
+#include "base/time.h"
+#include "core/command.h"
+#include "store/inbox.h"
+
+namespace millrace::server {
+
+struct InboxTerms {
+  std::uint32_t shards = 0;
+  api::DecodeLimits limits;
+  Duration idempotency_window{};
+};
+
+// The error says why the row can't ever be taken.
+std::expected<core::Command, std::string> command_of(const store::InboxRow& row,
+                                                     std::uint32_t shard, const InboxTerms& terms);
+
+}  // namespace millrace::server

@@ -1,0 +1,24 @@
+// The table millrace.fences, which millrace.finish and millrace.fence write (inbox_schema.cc).
+#pragma once
+
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "store/fences.h"
+#include "store/postgres/connection_pool.h"
+
+namespace millrace::store {
+
+class PostgresFences final : public Fences {
+ public:
+  explicit PostgresFences(std::shared_ptr<ConnectionPool> pool) : pool_(std::move(pool)) {}
+
+  Result<std::vector<JobId>> raise(std::span<const EndedJob> jobs, LeaseToken token) override;
+
+ private:
+  const std::shared_ptr<ConnectionPool> pool_;
+};
+
+}  // namespace millrace::store

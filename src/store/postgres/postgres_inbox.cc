@@ -1,0 +1,197 @@
+#include "store/postgres/postgres_inbox.h"
+
+#include <charconv>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "store/blob.h"
+
+namespace millrace::store {
+namespace {
+
+using std::chrono_literals::operator""ms;
+using Use = ConnectionPool::Use;
+
+constexpr const char* kInUse =
+    "SELECT is_called FROM millrace.inbox_rows_id_seq";
+constexpr const char* kRead = "SELECT * FROM millrace.read_inbox($1, $2, $3, $4, $5, $6)";
+constexpr const char* kDrop =
+    "DELETE FROM millrace.inbox_rows AS row USING unnest($2, $3) AS key(xid, id) "
+    "WHERE row.shard = $1 AND row.xid = key.xid AND row.id = key.id";
+constexpr const char* kReject =
+    "WITH gone AS (DELETE FROM millrace.inbox_rows AS row "
+    "USING unnest($2, $3, $4) AS key(xid, id, reason) "
+    "WHERE row.shard = $1 AND row.xid = key.xid AND row.id = key.id RETURNING row.*, key.reason) "
+    "INSERT INTO millrace.inbox_rejected(id, reason, kind, job, token, spec, idempotency_key, "
+    "payload, at) SELECT id, reason, CASE kind WHEN 1 THEN 'enqueue' ELSE 'finish' END, job, token, "
+    "spec, idempotency_key, millrace.as_json(payload), at FROM gone";
+constexpr const char* kMove =
+    "WITH gone AS (DELETE FROM millrace.inbox_rows WHERE shard = $1 AND xid = $2 AND id = $3 "
+    "RETURNING *) INSERT INTO millrace.inbox_rows(shard, kind, moves, at, job, token, spec, "
+    "idempotency_key, payload) SELECT $4, kind, moves + 1, at, job, token, spec, idempotency_key, "
+    "payload FROM gone";
+
+constexpr SqlLimits kLimits{.lock = 1'000ms, .statement = 5'000ms, .silence = 15'000ms};
+
+// As read_inbox() returns them.
+enum Column : std::uint8_t {
+  kShard,
+  kSnapshot,
+  kCandidates,
+  kXid,
+  kId,
+  kKind,
+  kMoves,
+  kAtMs,
+  kJob,
+  kToken,
+  kSpec,
+  kIdempotencyKey,
+  kPayload
+};
+// As many as read_inbox() looks at.
+constexpr std::int64_t kMostCandidates = 1'000;
+
+SqlArray numbers() { return SqlArray(SqlType::kNumbers); }
+std::int64_t plain(std::uint64_t number) { return static_cast<std::int64_t>(number); }
+
+// "xmin:xmax:xip,xip,...", as PostgreSQL writes a pg_snapshot.
+std::optional<InboxSnapshot> parse_snapshot(std::string_view text) {
+  const std::size_t first = text.find(':');
+  const std::size_t second = text.find(':', first + 1);
+  if (first == std::string_view::npos || second == std::string_view::npos) return std::nullopt;
+  const auto read = [](std::string_view digits, std::uint64_t& out) {
+    const char* const end = digits.data() + digits.size();
+    const auto parsed = std::from_chars(digits.data(), end, out);
+    return parsed.ec == std::errc{} && parsed.ptr == end;
+  };
+  InboxSnapshot snapshot;
+  if (!read(text.substr(first + 1, second - first - 1), snapshot.next)) return std::nullopt;
+  for (std::string_view left = text.substr(second + 1); !left.empty();) {
+    const std::size_t comma = left.find(',');
+    if (!read(left.substr(0, comma), snapshot.in_progress.emplace_back())) return std::nullopt;
+    left = comma == std::string_view::npos ? std::string_view() : left.substr(comma + 1);
+  }
+  return snapshot;
+}
+
+std::optional<InboxRow> read_row(const SqlRow& row) {
+  InboxRow read;
+  read.key = {static_cast<std::uint64_t>(row.number(kXid)),
+              static_cast<std::uint64_t>(row.number(kId))};
+  read.kind = static_cast<InboxKind>(row.number(kKind));
+  read.moves = static_cast<std::uint32_t>(row.number(kMoves));
+  read.at = time_from_ms(row.number(kAtMs));
+  if (!read_blob(row.bytes(kJob), read.job)) return std::nullopt;
+  read.token = LeaseToken{static_cast<std::uint64_t>(row.maybe_number(kToken).value_or(0))};
+  read.spec = row.bytes(kSpec);
+  read.idempotency_key = row.bytes(kIdempotencyKey);
+  read.payload = row.bytes(kPayload);
+  return read;
+}
+
+}  // namespace
+
+void add_keys(Parameters& parameters, std::span<const InboxKey> keys) {
+  SqlArray xids = numbers();
+  SqlArray ids = numbers();
+  for (const InboxKey& key : keys) {
+    xids.number(plain(key.xid));
+    ids.number(plain(key.id));
+  }
+  parameters.array(std::move(xids)).array(std::move(ids));
+}
+
+Result<bool> PostgresInbox::in_use() {
+  SqlMessage message(kLimits);
+  message.add(kInUse);
+  const auto replies = pool_->run(Use::kReading, message);
+  if (!replies) return to_error(replies.error());
+  return replies->results.front().row(0).truth(0);
+}
+
+Result<std::vector<InboxPage>> PostgresInbox::read(std::span<const InboxReader> readers) {
+  SqlArray shards = numbers();
+  SqlArray open_shards = numbers();
+  std::vector<InboxKey> places;
+  std::vector<InboxKey> open;
+  for (const InboxReader& reader : readers) {
+    shards.number(reader.shard);
+    places.push_back(reader.place.after());
+    for (const InboxKey& key : reader.place.open()) {
+      open_shards.number(reader.shard);
+      open.push_back(key);
+    }
+  }
+  Parameters parameters;
+  parameters.array(std::move(shards));
+  add_keys(parameters, places);
+  parameters.array(std::move(open_shards));
+  add_keys(parameters, open);
+  SqlMessage message(kLimits);
+  message.add(kRead, std::move(parameters));
+  const auto replies = pool_->run(Use::kReading, message);
+  if (!replies) return to_error(replies.error());
+
+  std::vector<InboxPage> pages;
+  const SqlResult& rows = replies->results.front();
+  std::int64_t candidates = 0;
+  for (int number = 0; number < rows.rows(); ++number) {
+    const SqlRow row = rows.row(number);
+    const auto shard = static_cast<std::uint32_t>(row.number(kShard));
+    if (pages.empty() || pages.back().shard != shard) {
+      auto snapshot = parse_snapshot(row.bytes(kSnapshot));
+      if (!snapshot) return failure("PostgreSQL: a snapshot that can't be read");
+      pages.push_back({shard, std::move(*snapshot), {}, false});
+      candidates = row.maybe_number(kCandidates).value_or(0);
+    }
+    if (row.is_null(kXid)) continue;  // none
+    auto read = read_row(row);
+    if (!read) return failure("millrace.inbox_rows is damaged: no job's id");
+    InboxPage& page = pages.back();
+    page.rows.push_back(std::move(*read));
+    page.cut = candidates == kMostCandidates ||
+               page.rows.size() < static_cast<std::size_t>(candidates);
+  }
+  return pages;
+}
+
+Status PostgresInbox::write(const char* sql, Parameters parameters) {
+  SqlMessage message(kLimits);
+  message.add(sql, std::move(parameters));
+  const auto replies = pool_->run(Use::kWriting, message);
+  if (!replies) return to_error(replies.error());
+  return {};
+}
+
+Status PostgresInbox::drop(std::uint32_t shard, std::span<const InboxKey> keys) {
+  Parameters parameters;
+  parameters.number(shard);
+  add_keys(parameters, keys);
+  return write(kDrop, std::move(parameters));
+}
+
+Status PostgresInbox::reject(std::uint32_t shard, std::span<const RejectedRow> rows) {
+  std::vector<InboxKey> keys;
+  SqlArray reasons(SqlType::kTexts);
+  for (const RejectedRow& row : rows) {
+    keys.push_back(row.key);
+    reasons.bytes(row.reason);
+  }
+  Parameters parameters;
+  parameters.number(shard);
+  add_keys(parameters, keys);
+  parameters.array(std::move(reasons));
+  return write(kReject, std::move(parameters));
+}
+
+Status PostgresInbox::move(std::uint32_t shard, const InboxKey& key, std::uint32_t to) {
+  return write(kMove, std::move(Parameters()
+                                    .number(shard)
+                                    .number(plain(key.xid))
+                                    .number(plain(key.id))
+                                    .number(to)));
+}
+
+}  // namespace millrace::store

@@ -1,0 +1,33 @@
+// The inboxes of a database's shards: the table millrace.inbox_rows, which millrace.enqueue and
+// millrace.finish write (inbox_schema.cc).
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "store/inbox.h"
+#include "store/postgres/connection_pool.h"
+
+namespace millrace::store {
+
+class PostgresInbox final : public Inbox {
+ public:
+  explicit PostgresInbox(std::shared_ptr<ConnectionPool> pool) : pool_(std::move(pool)) {}
+
+  Result<bool> in_use() override;
+  Result<std::vector<InboxPage>> read(std::span<const InboxReader> readers) override;
+  Status drop(std::uint32_t shard, std::span<const InboxKey> keys) override;
+  Status reject(std::uint32_t shard, std::span<const RejectedRow> rows) override;
+  Status move(std::uint32_t shard, const InboxKey& key, std::uint32_t to) override;
+
+ private:
+  Status write(const char* sql, Parameters parameters);
+
+  const std::shared_ptr<ConnectionPool> pool_;
+};
+
+// Two arrays: their transactions, their ids.
+void add_keys(Parameters& parameters, std::span<const InboxKey> keys);
+
+}  // namespace millrace::store

@@ -1,0 +1,278 @@
+// The inbox beside a running journal: every row once, in order, and gone with what takes it.
+#include "store/postgres/postgres_inbox.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+#include "store/postgres/postgres_store.h"
+#include "store/testing/cutting_proxy.h"
+#include "store/testing/store_under_test.h"
+
+namespace millrace::store {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+class PostgresInboxTest : public ::testing::Test {
+ protected:
+  PostgresInboxTest()
+      : url_(new_postgres_store()),
+        proxy_(PostgresCluster::shared().port()),
+        beside_(url_),
+        node_(open()),
+        inbox_(node_->make_inbox()),
+        store_(node_->open_shard(kOnlyShard).value()) {}
+  ~PostgresInboxTest() override {
+    proxy_.let_through(CuttingProxy::kAll);
+    store_ = Store();
+  }
+
+  std::unique_ptr<PostgresNode> open() const {
+    PostgresOptions options = postgres_options(proxy_.url(url_));
+    options.clock = [] { return std::chrono::steady_clock::now(); };
+    auto node = PostgresNode::open(options);
+    MILLRACE_CHECK(node.has_value());
+    return std::move(*node);
+  }
+  std::string ask(const std::string& sql) { return beside_.ask(sql); }
+  std::string rows_left() { return ask("SELECT count(*) FROM millrace.inbox_rows"); }
+
+  InboxPage read_on() {
+    auto pages = inbox_->read({&reader_, 1});
+    MILLRACE_CHECK(pages.has_value() && pages->size() == 1);
+    reader_.place.advance(pages->front());
+    return std::move(pages->front());
+  }
+  std::vector<InboxKey> keys_of(const InboxPage& page) {
+    std::vector<InboxKey> keys;
+    for (const InboxRow& row : page.rows) keys.push_back(row.key);
+    return keys;
+  }
+
+  const std::string url_;
+  CuttingProxy proxy_;
+  PostgresSession beside_;
+  std::unique_ptr<PostgresNode> node_;
+  std::unique_ptr<Inbox> inbox_;
+  Store store_;
+  InboxReader reader_;
+};
+
+constexpr const char* kFill =
+    "INSERT INTO millrace.inbox_rows(shard, kind, job, spec, payload) "
+    "SELECT 0, 1, gen_random_uuid(), '{{}}', convert_to(n::text, 'UTF8') "
+    "FROM generate_series(1, {}) AS n";
+
+TEST_F(PostgresInboxTest, ARowSaysAllThatTheCallSaid) {
+  EXPECT_FALSE(inbox_->in_use().value());
+  const std::string id =
+      ask("SELECT millrace.enqueue('mail.send', '{\"a\": 1}', queue => 'mail', priority => 3, "
+          "idempotency_key => 'k')");
+  EXPECT_TRUE(inbox_->in_use().value());
+  ask("SELECT millrace.finish('" + id + "', 7, '[1]')");
+  const InboxPage page = read_on();
+  ASSERT_EQ(page.rows.size(), 2U);
+  const InboxRow& enqueue = page.rows[0];
+  EXPECT_EQ(enqueue.kind, InboxKind::kEnqueue);
+  EXPECT_EQ(to_string(enqueue.job), id);
+  EXPECT_EQ(queue_bits(enqueue.job), queue_bits("mail"));
+  EXPECT_TRUE(is_uuid_v7(enqueue.job));
+  EXPECT_EQ(enqueue.spec, R"({"type": "mail.send", "queue": "mail", "priority": 3})");
+  EXPECT_EQ(enqueue.payload, R"({"a": 1})");
+  EXPECT_EQ(enqueue.idempotency_key, "k");
+  const InboxRow& finish = page.rows[1];
+  EXPECT_EQ(finish.kind, InboxKind::kFinish);
+  EXPECT_EQ(finish.job, enqueue.job);
+  EXPECT_EQ(finish.token, LeaseToken{7});
+  EXPECT_EQ(finish.payload, "[1]");
+  EXPECT_LT(enqueue.key, finish.key);
+  EXPECT_THAT(read_on().rows, IsEmpty());
+}
+
+// Transactions that open, write and end in any order, and pages that are cut off.
+TEST_F(PostgresInboxTest, EveryRowIsReadOnceHoweverLateItsTransactionCommits) {
+  constexpr int kSessions = 8;
+  struct Writer {
+    explicit Writer(const std::string& url) : session(url) {}
+    PostgresSession session;
+    int rows = 0;  // of the transaction under way; 0: none
+  };
+  std::vector<std::unique_ptr<Writer>> writers;
+  for (int i = 0; i < kSessions; ++i) writers.push_back(std::make_unique<Writer>(url_));
+  std::mt19937 random(7);
+  std::size_t committed = 0;
+  std::set<InboxKey> seen;
+  std::size_t cut = 0;
+  const auto read = [&] {
+    const InboxPage page = read_on();
+    const std::vector<InboxKey> keys = keys_of(page);
+    EXPECT_TRUE(std::ranges::is_sorted(keys));
+    for (const InboxKey& key : keys) EXPECT_TRUE(seen.insert(key).second) << key.xid;
+    cut += page.cut ? 1 : 0;
+    return page.cut;
+  };
+  for (int round = 0; round < 600; ++round) {
+    Writer& writer = *writers[random() % kSessions];
+    if (writer.rows == 0) writer.session.ask("BEGIN");
+    if (writer.rows == 0 || random() % 2 == 0) {
+      const int rows = random() % 8 == 0 ? 900 : 1;
+      writer.session.ask(fmt::format(fmt::runtime(kFill), rows));
+      writer.rows += rows;
+    } else if (random() % 4 == 0) {
+      writer.session.ask("ROLLBACK");
+      writer.rows = 0;
+    } else {
+      writer.session.ask("COMMIT");
+      committed += static_cast<std::size_t>(std::exchange(writer.rows, 0));
+    }
+    if (random() % 3 == 0) read();
+  }
+  for (auto& writer : writers) {
+    if (writer->rows == 0) continue;
+    writer->session.ask("COMMIT");
+    committed += static_cast<std::size_t>(writer->rows);
+  }
+  while (read()) {
+  }
+  EXPECT_EQ(seen.size(), committed);
+  EXPECT_EQ(rows_left(), std::to_string(committed));
+  EXPECT_GT(cut, 10U);
+}
+
+TEST_F(PostgresInboxTest, APageHasNoMoreThanItsBytes) {
+  ask("INSERT INTO millrace.inbox_rows(shard, kind, job, spec, payload) SELECT 0, 1, "
+      "gen_random_uuid(), '{}', convert_to(repeat('x', 1048576), 'UTF8') "
+      "FROM generate_series(1, 10)");
+  std::vector<std::size_t> pages;
+  for (bool more = true; more;) {
+    const InboxPage page = read_on();
+    pages.push_back(page.rows.size());
+    more = page.cut;
+  }
+  EXPECT_THAT(pages, ElementsAre(4, 4, 2));
+}
+
+// As after a dump was restored into another cluster: from transactions that have not come yet here.
+TEST_F(PostgresInboxTest, RowsOfAnotherClustersTransactionsHideNothing) {
+  ask("INSERT INTO millrace.inbox_rows(shard, xid, kind, job, spec) SELECT 0, 1000000000 + n, 1, "
+      "gen_random_uuid(), '{}' FROM generate_series(1, 3) AS n");
+  EXPECT_EQ(read_on().rows.size(), 3U);
+  ask(fmt::format(fmt::runtime(kFill), 1));
+  const InboxPage page = read_on();
+  ASSERT_EQ(page.rows.size(), 4U);  // the others again, until they are taken
+  EXPECT_EQ(page.rows.front().payload, "1");
+}
+
+// What was taken long ago is not walked over, though no VACUUM may remove it.
+TEST_F(PostgresInboxTest, AReadDoesNotMeetDeadRows) {
+  PostgresSession reader(url_);
+  reader.ask("BEGIN ISOLATION LEVEL REPEATABLE READ");
+  reader.ask("SELECT 1");
+  ask(fmt::format(fmt::runtime(kFill), 100'000));
+  while (read_on().cut) {
+  }
+  ask("DELETE FROM millrace.inbox_rows");
+  ask("VACUUM millrace.inbox_rows");
+  const auto blocks = [&](const InboxKey& after) {
+    const std::string explain = fmt::format(
+        "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) "
+        "SELECT * FROM millrace.read_inbox('{{0}}', '{{{}}}', '{{{}}}', '{{}}', '{{}}', '{{}}')",
+        after.xid, after.id);
+    ask(explain);  // plans it
+    const std::string plan = ask(explain);
+    const std::string name = "\"Shared Hit Blocks\": ";
+    const std::size_t at = plan.find(name);
+    MILLRACE_CHECK(at != std::string::npos);
+    return std::stoi(plan.substr(at + name.size()));
+  };
+  EXPECT_GT(blocks({}), 1'000);
+  EXPECT_LT(blocks(reader_.place.after()), 30);
+  ask(fmt::format(fmt::runtime(kFill), 1));
+  EXPECT_EQ(read_on().rows.size(), 1U);
+}
+
+TEST_F(PostgresInboxTest, AnAppendDeletesWhatItTakesAndNothingElse) {
+  ask(fmt::format(fmt::runtime(kFill), 5));
+  const std::vector<InboxKey> keys = keys_of(read_on());
+  JournalRow row = make_row(1, {}, "row 1");
+  row.taken = {keys[1], keys[3]};
+  ASSERT_EQ(store_.journal->append(row).outcome, AppendOutcome::kDurable);
+  EXPECT_EQ(ask("SELECT string_agg(convert_from(payload, 'UTF8'), ' ' ORDER BY id) "
+                "FROM millrace.inbox_rows"),
+            "1 3 5");
+  // The same again, as where the outcome was unknown.
+  EXPECT_EQ(store_.journal->append(row).outcome, AppendOutcome::kDurable);
+  EXPECT_EQ(rows_left(), "3");
+
+  JournalRow next = make_row(2, row.checksum, "row 2");
+  next.taken = {keys[0], keys[2], keys[4]};
+  ASSERT_EQ(store_.journal->append(next).outcome, AppendOutcome::kDurable);
+  EXPECT_EQ(rows_left(), "0");
+}
+
+TEST_F(PostgresInboxTest, AnAppendThatInsertsNothingDeletesNothing) {
+  const auto rows = fill(*store_.journal, 2);
+  ask(fmt::format(fmt::runtime(kFill), 2));
+  const std::vector<InboxKey> keys = keys_of(read_on());
+  JournalRow deposed = make_row(2, rows[0].checksum, "another leader's");
+  deposed.taken = keys;
+  EXPECT_EQ(store_.journal->append(deposed).outcome, AppendOutcome::kFenced);
+  JournalRow astray = make_row(3, rows[0].checksum, "after another row");
+  astray.taken = keys;
+  EXPECT_EQ(store_.journal->append(astray).outcome, AppendOutcome::kFenced);
+  EXPECT_EQ(rows_left(), "2");
+}
+
+TEST_F(PostgresInboxTest, AnUnknownAppendIsSettledWithWhatItTakes) {
+  JournalRow last;
+  for (const auto cut : {CuttingProxy::Cut::kBefore, CuttingProxy::Cut::kAfter}) {
+    ask(fmt::format(fmt::runtime(kFill), 1));
+    JournalRow row = make_row(to_number(last.seq) + 1, last.checksum, "row");
+    row.taken = keys_of(read_on());
+    ASSERT_EQ(row.taken.size(), 1U);
+    proxy_.let_through(0, cut);
+    const AppendResult doubtful = store_.journal->append(row);
+    EXPECT_TRUE(doubtful.outcome == AppendOutcome::kUnknown ||
+                doubtful.outcome == AppendOutcome::kFailed)
+        << doubtful.message;
+    proxy_.let_through(CuttingProxy::kAll);
+    EXPECT_EQ(store_.journal->append(row).outcome, AppendOutcome::kDurable);
+    EXPECT_EQ(rows_left(), "0");
+    last = row;
+  }
+}
+
+TEST_F(PostgresInboxTest, WhatIsRejectedIsPutAsideOnce) {
+  ask(fmt::format(fmt::runtime(kFill), 2));
+  const std::vector<InboxKey> keys = keys_of(read_on());
+  const std::vector<RejectedRow> bad = {{keys[0], "no good"}};
+  EXPECT_TRUE(inbox_->reject(kOnlyShard, bad));
+  EXPECT_TRUE(inbox_->reject(kOnlyShard, bad));
+  EXPECT_TRUE(inbox_->drop(kOnlyShard, {&keys[1], 1}));
+  EXPECT_EQ(rows_left(), "0");
+  EXPECT_EQ(ask("SELECT string_agg(concat(kind, ' ', payload, ' ', reason), ',') "
+                "FROM millrace.inbox_rejected"),
+            "enqueue 1 no good");
+}
+
+TEST_F(PostgresInboxTest, ARowThatIsMovedIsReadThereOnce) {
+  ask(fmt::format(fmt::runtime(kFill), 1));
+  const InboxPage page = read_on();
+  EXPECT_TRUE(inbox_->move(kOnlyShard, page.rows[0].key, 5));
+  EXPECT_TRUE(inbox_->move(kOnlyShard, page.rows[0].key, 5));
+  InboxReader other{5, {}};
+  const auto there = inbox_->read({&other, 1});
+  ASSERT_EQ(there.value().front().rows.size(), 1U);
+  EXPECT_EQ(there->front().rows[0].job, page.rows[0].job);
+  EXPECT_EQ(there->front().rows[0].moves, 1U);
+  EXPECT_EQ(rows_left(), "1");
+}
+
+}  // namespace
+}  // namespace millrace::store
