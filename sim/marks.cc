@@ -62,6 +62,7 @@ constexpr std::array<std::string_view, kMarks> kNames = {
     "read from tables",
     "decided ahead",
     "payload from the tables",
+    "refused in doubt",
 };
 static_assert(!kNames.back().empty(), "a name for each");
 

@@ -67,6 +67,8 @@ enum class Mark : std::uint8_t {
   kReadFromTables,
   kDecidedAhead,
   kPayloadFromTables,
+  // Of many nodes.
+  kRefusedInDoubt,
   kLast,
 };
 inline constexpr std::size_t kMarks = static_cast<std::size_t>(Mark::kLast);
