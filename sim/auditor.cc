@@ -53,7 +53,11 @@ void Auditor::cancelled(Ticket ticket) {
     return;
   }
   engine::Request& request = requests_.at(ticket);
-  if (std::holds_alternative<core::Command>(request)) return;  // sent is sent
+  // Sent is sent.
+  if (std::holds_alternative<core::Command>(request) ||
+      std::holds_alternative<engine::FindJob>(request)) {
+    return;
+  }
   if (auto* poll = std::get_if<engine::Poll>(&request)) {
     poll->claim.reset();
     return;

@@ -88,7 +88,7 @@ void Chronicle::check_late(const engine::Outgoing& out) const {
   }
   const auto* reply = std::get_if<core::Reply>(&answer);
   const auto* submitted = reply == nullptr ? nullptr : std::get_if<core::EnqueueReply>(reply);
-  if (submitted == nullptr) return;
+  if (submitted == nullptr || submitted->refused_as_one) return;
   for (const auto& item : submitted->items) {
     demand(item.fate != core::Fate::kCreated || created(item.id), "D1",
            "shard {}: {} was acknowledged by a node that leads no more, and was never stored",
