@@ -105,7 +105,8 @@ void Network::lose(std::size_t which, bool read) {
   Message message = std::move(messages_.at(which));
   messages_.erase(messages_.begin() + static_cast<std::ptrdiff_t>(which));
   message.lost();
-  if (!read) return;
+  if (!read || message.late) return;
+  message.late = true;
   message.lost = [] {};
   messages_.push_back(std::move(message));
 }
@@ -129,7 +130,7 @@ void Network::ask(NodeId from, const engine::PeerShard& where, engine::Request r
 
 // N6: a part whose outcome nobody knows goes out again only if it bears being done twice.
 void Network::check_sent_again(const Question& question, const engine::Request& request) {
-  if (unknown_.erase({question.port, question.ticket}) == 0) return;
+  if (unknown_.erase({question.from, question.ticket}) == 0) return;
   marks_.hit(Mark::kForwardedAgain);
   demand(bears_repetition(request), "N6",
          "a request that may have been carried out was sent again, and does not bear that");
@@ -202,7 +203,7 @@ void Network::tell(const Question& question, engine::Answer answer) {
   const auto* why = std::get_if<engine::Unavailable>(&answer);
   if (why != nullptr && *why == engine::Unavailable::kUnknown) {
     marks_.hit(Mark::kForwardUnknown);
-    unknown_.insert({question.port, question.ticket});
+    unknown_.insert({question.from, question.ticket});
   }
   engine::Delivery delivery{question.ticket, std::move(answer)};
   question.port->deliver({&delivery, 1});

@@ -62,6 +62,7 @@ class Network final : private engine::ReplyPort {
     NodeId to{};
     std::function<void()> arrive;
     std::function<void()> lost;
+    bool late = false;  // its asker has given it up
   };
 
   void ask(NodeId from, const engine::PeerShard& where, engine::Request request,
@@ -92,7 +93,7 @@ class Network final : private engine::ReplyPort {
   std::uint64_t asked_ = 0;
   std::map<std::uint64_t, Question> questions_;
   // Parts of which nobody knows whether they were carried out.
-  std::set<std::pair<engine::ReplyPort*, engine::Ticket>> unknown_;
+  std::set<std::pair<NodeId, engine::Ticket>> unknown_;
 };
 
 }  // namespace millrace::sim

@@ -32,8 +32,10 @@ Node::Node(NodeId id, std::string name, const engine::ShardOptions& options, Kin
     stores_.push_back(open_view(
         {.journal = [&stored]() -> store::MemoryJournal& { return stored.journal; },
          .tables = [&stored]() -> store::MemoryTables& { return stored.tables; },
-         .fault = [this](View::Read) -> std::optional<Error> {
-           if (!cut_off_) return std::nullopt;
+         // What a read that fails while it serves comes to is the other world's: after it only the
+         // answers tell what was done, and here they may be lost.
+         .fault = [this](View::Read read) -> std::optional<Error> {
+           if (!cut_off_ || read == View::Read::kJobs) return std::nullopt;
            return Error{"the database can't be reached"};
          },
          .unreadable = [this, shard](const store::JournalRow& row) {
