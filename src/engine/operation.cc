@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/mutant.h"
 #include "engine/router.h"
 
 namespace millrace::engine {
@@ -226,7 +227,7 @@ bool Operation::hold_again(std::size_t part, const Answer& answer) {
     // Once: whether it was done is not known, so that it must bear being done twice.
     if (*why != Unavailable::kUnknown || sent.repeated) return false;
     make_repeatable(*sent.request);
-    if (!is_idempotent(*sent.request)) return false;
+    if (!is_idempotent(*sent.request) && !mutated(Mutant::kForwardedTwice)) return false;
     sent.repeated = true;
     sent.until = now() + kLeaderPatience;
   }

@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "core/machine.h"
 #include "engine/shard.h"
+#include "store/registry.h"
 #include "store/tables.h"
 
 namespace millrace::engine {
@@ -70,6 +71,13 @@ class Follower {
   };
   std::deque<Passed> passed_;
 };
+
+// Leads on, once the registry has given the shard to this node: reads the journal to its end, since
+// the former leader may have added to it until then. Without a follower the store is loaded.
+Result<std::unique_ptr<Shard>> lead_on(std::unique_ptr<Follower> follower,
+                                       const ShardOptions& options, store::Store& store,
+                                       const store::Term& term, Time now,
+                                       DurableObserver& observer);
 
 // Load and finish: what a store holds that nobody else writes.
 Result<Recovered> recover_state(std::uint32_t shard, const core::MachineOptions& options,

@@ -18,7 +18,7 @@
 #include "engine/recovery.h"
 #include "engine/router.h"
 #include "server/driver.h"
-#include "server/lease.h"
+#include "engine/lease.h"
 #include "store/registry.h"
 #include "store/tables.h"
 
@@ -126,7 +126,7 @@ class ShardHost {
   Parts parts_;
   // Of the shard: it holds only where a renewal has shown that the shard is still led from here, in
   // the same term. A node that renews its lease may have lost the shard before.
-  Lease lease_;
+  engine::Lease lease_;
 
   mutable Mutex mutex_;
   WaitCondition wake_;
