@@ -104,9 +104,9 @@ class Driver final : public engine::Gateway {
   // New work is refused from now on, waits are answered, everything is committed and projected;
   // then comes on_settled.
   void drain();
-  // For a successor that is ready, in this order, when no request comes any more: no flush is begun,
-  // so that the tables are free for it; then all that has come is decided and made durable, and
-  // on_settled comes. `flushes_ended`: on the shard's thread.
+  // For a successor that is ready, in this order, when no request comes any more: no flush is
+  // begun, so that the tables are free for it; then all that has come is decided and made durable,
+  // and on_settled comes. `flushes_ended`: on the shard's thread.
   void end_flushes(std::function<void()> flushes_ended);
   void resign();
   // Another node leads: the shard ends, and who waits is told.
@@ -128,7 +128,7 @@ class Driver final : public engine::Gateway {
   struct Mail {
     engine::ReplyPort* port = nullptr;
     engine::Ticket ticket{};
-    std::optional<engine::Request> request;  // none: the ticket is cancelled
+    std::optional<engine::Request> request;         // none: the ticket is cancelled
     std::optional<store::InboxKey> inbox_row = {};  // then it is a command
   };
   struct FlushDone {
