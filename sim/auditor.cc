@@ -29,9 +29,9 @@ const core::ClaimReply* claim_in(const engine::Answer& answer) {
 
 }  // namespace
 
-Auditor::Auditor(Marks& marks, Disk& disk, core::MachineOptions options, Limits limits)
+Auditor::Auditor(Marks& marks, Storage& stored, core::MachineOptions options, Limits limits)
     : marks_(marks),
-      disk_(disk),
+      stored_(stored),
       options_(options),
       limits_(limits),
       model_(marks, options.default_retention),
@@ -53,7 +53,11 @@ void Auditor::cancelled(Ticket ticket) {
     return;
   }
   engine::Request& request = requests_.at(ticket);
-  if (std::holds_alternative<core::Command>(request)) return;  // sent is sent
+  // Sent is sent.
+  if (std::holds_alternative<core::Command>(request) ||
+      std::holds_alternative<engine::FindJob>(request)) {
+    return;
+  }
   if (auto* poll = std::get_if<engine::Poll>(&request)) {
     poll->claim.reset();
     return;
@@ -62,13 +66,13 @@ void Auditor::cancelled(Ticket ticket) {
   requests_.erase(ticket);
 }
 
-void Auditor::decided(Time now, std::optional<Seq> row, Seq head, bool draining,
+void Auditor::decided(Time now, std::optional<Seq> row, Seq head, Closing closing,
                       bool reads_failed) {
-  Step step{now, row, draining, reads_failed, std::exchange(undecided_, {})};
+  Step step{now, row, closing, reads_failed, std::exchange(undecided_, {})};
   entries_.push_back({head, std::move(step)});
 }
 
-void Auditor::drained(Seq head) { entries_.push_back({head, Drain{}}); }
+void Auditor::waits_ended(Seq head) { entries_.push_back({head, WaitsEnded{}}); }
 void Auditor::started(Time now, Seq row, Epoch epoch) {
   epoch_ = epoch;
   // What a life saw of its own time after its last durable row did not happen.
@@ -83,7 +87,7 @@ void Auditor::stalled(Time from, Time to) {
 }
 
 void Auditor::durable(Seq seq, const core::EventBatch& batch) {
-  demand(disk_.journal().row(seq).has_value(), "D1", "row {} is called durable and is not there",
+  demand(stored_.row(seq).has_value(), "D1", "row {} is called durable and is not there",
          to_number(seq));
   batches_.emplace(seq, batch);
 }
@@ -102,7 +106,7 @@ void Auditor::answered(std::vector<engine::Outgoing> answers) {
 void Auditor::gave_up(const std::vector<engine::Outgoing>& answers) {
   for (const engine::Outgoing& out : answers) {
     const auto* why = std::get_if<engine::Unavailable>(&out.delivery.answer);
-    demand(why != nullptr && *why == engine::Unavailable::kStorage, "D1",
+    demand(why != nullptr && *why != engine::Unavailable::kDraining, "D1",
            "request {} was answered by a shard that had ended",
            static_cast<std::uint64_t>(out.delivery.ticket));
   }
@@ -129,7 +133,7 @@ void Auditor::follow(Seq durable) {
 
 // The journal's bytes alone must make the same state (S7, D3).
 void Auditor::fold(Seq seq) {
-  const std::optional<store::JournalRow> row = disk_.journal().row(seq);
+  const std::optional<store::JournalRow> row = stored_.row(seq);
   demand(row.has_value(), "D2", "row {}, which was answered for, is gone", to_number(seq));
   const Result<core::EventBatch> batch = store::decode_events(row->body);
   demand(batch.has_value(), "D6", "row {} can't be decoded", to_number(seq));
@@ -155,7 +159,7 @@ void Auditor::follow_entry(const Entry& entry) {
         } else if constexpr (std::is_same_v<What, Gone>) {
           follow_gone(what);
         } else {
-          follow_drain();
+          follow_waits_ended();
         }
       },
       entry.what);
@@ -246,7 +250,7 @@ void Auditor::follow_gone(const Gone& gone) {
   std::erase_if(watches_, [&](const Watch& watch) { return watch.ticket == gone.ticket; });
 }
 
-void Auditor::follow_drain() {
+void Auditor::follow_waits_ended() {
   for (const Parked& parked : std::exchange(parked_, {})) check_parked(parked, {});
   for (const Watch& watch : std::exchange(watches_, {})) {
     if (const auto* reply = reply_of<core::JobReply>(watch.ticket, "a watch")) {
@@ -269,7 +273,7 @@ bool Auditor::was_refused_whole(const Step& step, Ticket ticket, const engine::R
                                     std::holds_alternative<core::GetJob>(*command) ||
                                     std::holds_alternative<core::GetQueues>(*command);
   }();
-  const bool for_draining = step.draining && !finishes;
+  const bool for_draining = step.closing == Closing::kDraining && !finishes;
   if (for_draining) {
     demand(!answers_known_ || (why != nullptr && *why == engine::Unavailable::kDraining), "LV7",
            "a draining server took new work");
@@ -294,13 +298,15 @@ void Auditor::follow_task(const Step& step, Ticket ticket, const Choices& choice
   if (const auto* command = std::get_if<core::Command>(&request)) {
     follow_command(ticket, *command, choices);
   } else if (const auto* claim = std::get_if<engine::WaitingClaim>(&request)) {
-    follow_claim(ticket, claim->claim, claim->wait, step.draining, choices);
+    follow_claim(ticket, claim->claim, claim->wait, step.closing, choices);
   } else if (const auto* poll = std::get_if<engine::Poll>(&request)) {
-    follow_poll(ticket, *poll, step.draining, choices);
+    follow_poll(ticket, *poll, step.closing, choices);
+  } else if (const auto* find = std::get_if<engine::FindJob>(&request)) {
+    expect_job(ticket, find->id);
   } else if (const auto* watch = std::get_if<engine::WatchJob>(&request)) {
     const core::Job* job = model_.find(watch->id);
     const bool waits = job != nullptr && !core::is_terminal(job->state) &&
-                       watch->wait > Duration{} && !step.draining;
+                       watch->wait > Duration{} && step.closing == Closing::kOpen;
     if (waits && given_up_.erase(ticket) > 0) {
       // It outlasted the storage's patience, and was told so.
     } else if (waits) {
@@ -434,9 +440,10 @@ void Auditor::sort_out_strays() {
     const auto* why = std::get_if<engine::Unavailable>(&answer->second);
     demand(why != nullptr, "D1", "request {} was answered before its batch was durable",
            static_cast<std::uint64_t>(ticket));
-    demand(storage_ails_ && *why == engine::Unavailable::kStorage, "R4",
-           "request {} was refused for no reason", static_cast<std::uint64_t>(ticket));
-    marks_.hit(Mark::kRefusedStorage);
+    demand(may_refuse_ == *why, "R4", "request {} was refused for no reason",
+           static_cast<std::uint64_t>(ticket));
+    marks_.hit(*why == engine::Unavailable::kStorage ? Mark::kRefusedStorage
+                                                     : Mark::kRefusedInDoubt);
     if (std::erase(undecided_, ticket) > 0) {
       requests_.erase(ticket);
     } else if (requests_.contains(ticket)) {
@@ -450,7 +457,7 @@ void Auditor::sort_out_strays() {
 
 // A row of a life that is over: of the last one, or of one before that was thought lost.
 void Auditor::follow_dead_row(Seq seq) {
-  const auto row = disk_.journal().row(seq);
+  const auto row = stored_.row(seq);
   demand(row.has_value(), "D2", "row {} is gone", to_number(seq));
   if (!batches_.contains(seq) || row->epoch != epoch_) {
     Result<core::EventBatch> batch = store::decode_events(row->body);
@@ -518,7 +525,7 @@ void Auditor::ended(Seq head) {
   given_up_.clear();
   cancel_orders_.clear();
   answers_known_ = true;
-  storage_ails_ = false;
+  may_refuse_.reset();
 }
 
 }  // namespace millrace::sim

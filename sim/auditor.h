@@ -17,9 +17,9 @@
 
 #include "engine/request.h"
 #include "engine/shard.h"
-#include "sim/disk.h"
 #include "sim/marks.h"
 #include "sim/model.h"
+#include "sim/storage.h"
 
 namespace millrace::sim {
 
@@ -27,16 +27,24 @@ using engine::Ticket;
 
 enum class Limits : std::uint8_t { kWide, kTight };  // tight: new jobs may be refused for capacity
 
+// How a shard comes to its end.
+enum class Closing : std::uint8_t {
+  kOpen,
+  kDraining,   // new work is refused
+  kResigning,  // nobody waits any more
+};
+
 class Auditor {
  public:
-  Auditor(Marks& marks, Disk& disk, core::MachineOptions options, Limits limits);
+  Auditor(Marks& marks, Storage& stored, core::MachineOptions options, Limits limits);
 
   // --- What the world tells, as it happens.
   void offered(Ticket ticket, engine::Request request);
   void cancelled(Ticket ticket);
   // The shard decided at `now`; `row` was sealed by it, or none. `head`: the newest row then.
-  void decided(Time now, std::optional<Seq> row, Seq head, bool draining, bool reads_failed);
-  void drained(Seq head);
+  void decided(Time now, std::optional<Seq> row, Seq head, Closing closing, bool reads_failed);
+  // All waits end now, and none begins any more.
+  void waits_ended(Seq head);
   // A life began with this row.
   void started(Time now, Seq row, Epoch epoch);
   // Nobody could be answered in between.
@@ -45,8 +53,8 @@ class Auditor {
   void answered(std::vector<engine::Outgoing> answers);
   // The shard has ended for good, and says so to everybody.
   void gave_up(const std::vector<engine::Outgoing>& answers);
-  // The shard may refuse for its storage from now on, or no longer.
-  void storage_ails(bool ails) { storage_ails_ = ails; }
+  // Why the shard may refuse what it has not decided, from now on; none: it may not.
+  void may_refuse(std::optional<engine::Unavailable> why) { may_refuse_ = why; }
   // Some decided step met a read that failed: its answers tell what came of it.
   bool needs_answers() const;
 
@@ -91,7 +99,7 @@ class Auditor {
   struct Step {
     Time now{};
     std::optional<Seq> row;
-    bool draining = false;
+    Closing closing{};
     bool reads_failed = false;
     std::vector<Ticket> tickets;
   };
@@ -102,10 +110,10 @@ class Auditor {
   struct Gone {
     Ticket ticket{};
   };
-  struct Drain {};
+  struct WaitsEnded {};
   struct Entry {
     Seq needs{};  // durable, before this is followed
-    std::variant<Step, Start, Gone, Drain> what;
+    std::variant<Step, Start, Gone, WaitsEnded> what;
   };
   // A row that its life did not see become durable, and that may still.
   struct Ghost {
@@ -129,7 +137,7 @@ class Auditor {
   void follow_step(const Step& step);
   void follow_start(const Start& start);
   void follow_gone(const Gone& gone);
-  void follow_drain();
+  void follow_waits_ended();
   Duration counted(const Model::Lease& lease) const;
   void follow_task(const Step& step, Ticket ticket, const Choices& choices);
   bool was_refused_whole(const Step& step, Ticket ticket, const engine::Request& request);
@@ -150,9 +158,10 @@ class Auditor {
   const core::ItemsReply* items_in_answer(Ticket ticket) const;
   std::vector<Item> follow_heartbeats(const core::Heartbeat& command);
   std::vector<Item> follow_logs(const core::AppendLogs& command);
-  void follow_claim(Ticket ticket, const core::Claim& claim, Duration wait, bool draining,
+  void follow_claim(Ticket ticket, const core::Claim& claim, Duration wait, Closing closing,
                     const Choices& choices);
-  void follow_poll(Ticket ticket, const engine::Poll& poll, bool draining, const Choices& choices);
+  void follow_poll(Ticket ticket, const engine::Poll& poll, Closing closing,
+                   const Choices& choices);
   void check_items(const std::vector<Item>& expected, const core::ItemsReply& actual,
                    const char* what) const;
   void check_claim(const core::ClaimReply& reply, const std::vector<JobId>& ids) const;
@@ -169,7 +178,7 @@ class Auditor {
   const T* reply_of(Ticket ticket, const char* what);
 
   Marks& marks_;
-  Disk& disk_;
+  Storage& stored_;
   const core::MachineOptions options_;
   const Limits limits_;
   Model model_;
@@ -187,7 +196,7 @@ class Auditor {
   std::map<std::uint64_t, Ticket> claimed_by_;  // by token, of the answers
   engine::Answer kept_;                         // the last one that was looked at
   bool answers_known_ = true;                   // false while a dead life is followed to its end
-  bool storage_ails_ = false;
+  std::optional<engine::Unavailable> may_refuse_;
   std::uint64_t commands_ = 0;
 
   // Of the life under way.

@@ -168,7 +168,7 @@ void Auditor::follow_command(Ticket ticket, const core::Command& command, const 
     return expect(ticket, *enqueue, choices);
   }
   if (const auto* claim = std::get_if<core::Claim>(&command)) {
-    return follow_claim(ticket, *claim, Duration{}, false, choices);
+    return follow_claim(ticket, *claim, Duration{}, Closing::kOpen, choices);
   }
   if (const auto* acks = std::get_if<core::Ack>(&command)) {
     return expect_items(ticket, follow_acks(ticket, *acks, choices));
@@ -332,7 +332,7 @@ void Auditor::check_job(const core::JobReply& reply, const JobId& id, const char
   if (should == nullptr) return;
   demand(!reply.deleted && core::is_terminal(should->state), "H1",
          "{} does not find {} ({}) in memory", what, to_string(id), core::to_string(should->state));
-  const auto rows = disk_.tables().fetch({id});
+  const auto rows = stored_.fetch({id});
   demand(rows && rows->size() == 1, "H1", "{} finds {} neither in memory nor in the tables", what,
          to_string(id));
   marks_.hit(Mark::kReadFromTables);
@@ -438,10 +438,10 @@ void Auditor::check_claim(const core::ClaimReply& reply, const std::vector<JobId
   }
 }
 
-void Auditor::follow_claim(Ticket ticket, const core::Claim& claim, Duration wait, bool draining,
+void Auditor::follow_claim(Ticket ticket, const core::Claim& claim, Duration wait, Closing closing,
                            const Choices& choices) {
   const std::vector<JobId> ids = model_claim(claim, choices);
-  if (ids.empty() && wait > Duration{} && !draining) {
+  if (ids.empty() && wait > Duration{} && closing == Closing::kOpen) {
     if (given_up_.erase(ticket) > 0) return;
     Parked parked;
     parked.ticket = ticket;
@@ -461,7 +461,7 @@ void Auditor::check_orders(const engine::PollReply& reply) const {
   }
 }
 
-void Auditor::follow_poll(Ticket ticket, const engine::Poll& poll, bool draining,
+void Auditor::follow_poll(Ticket ticket, const engine::Poll& poll, Closing closing,
                           const Choices& choices) {
   Parked parked;
   parked.ticket = ticket;
@@ -473,13 +473,13 @@ void Auditor::follow_poll(Ticket ticket, const engine::Poll& poll, bool draining
   if (poll.claim) {
     parked.claim = *poll.claim;
     parked.claim.worker = poll.worker.id;
-    if (!draining) ids = model_claim(parked.claim, choices);
+    if (closing != Closing::kDraining) ids = model_claim(parked.claim, choices);
     // It is answered at once when there is news for its worker, which its answer tells.
     const auto answer = answers_.find(ticket);
     const auto* reply =
         answer == answers_.end() ? nullptr : std::get_if<engine::PollReply>(&answer->second);
     const bool told = reply != nullptr && !reply->orders.empty();
-    if (ids.empty() && poll.wait > Duration{} && !draining && !told) {
+    if (ids.empty() && poll.wait > Duration{} && closing == Closing::kOpen && !told) {
       if (given_up_.erase(ticket) > 0) return;
       parked.deadline = add_saturating(model_.now(), poll.wait);
       parked_.push_back(std::move(parked));
@@ -519,7 +519,7 @@ void Auditor::compare(const core::Machine& machine) {
       const std::string wrong = difference(whole(view->job, should), should);
       demand(wrong.empty(), "S1", "{}:{}", to_string(should.id), wrong);
     } else {
-      const auto rows = disk_.tables().fetch({should.id});
+      const auto rows = stored_.fetch({should.id});
       demand(rows && rows->size() == 1, "D7", "{} ({}) is gone", to_string(should.id),
              core::to_string(should.state));
       const std::string wrong = difference(rows->front(), should);

@@ -8,7 +8,7 @@ namespace millrace::sim {
 core::Job Auditor::whole(const core::Job& is, const core::Job& should_be) const {
   core::Job job = is;
   if (!job.payload.empty()) return job;
-  const auto rows = disk_.tables().fetch({job.id});
+  const auto rows = stored_.fetch({job.id});
   demand(rows.has_value(), "H11", "the payload of {} can't be read", to_string(job.id));
   if (rows->empty() || rows->front().ord != should_be.ord) {  // deleted, its id perhaps used again
     payloads_gone_.push_back({job.id, should_be.ord});

@@ -8,10 +8,12 @@
 #include <array>
 #include <csignal>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <string_view>
 
 #include "base/check.h"
+#include "sim/cluster.h"
 #include "sim/violation.h"
 
 namespace millrace::sim {
@@ -31,7 +33,7 @@ struct Report {
 
 // In the child, for the handler of its abort.
 Report* dying_report = nullptr;
-const World* dying_world = nullptr;
+const Simulation* dying_world = nullptr;
 
 template <std::size_t N>
 void put(std::array<char, N>& to, std::string_view text) {
@@ -44,25 +46,30 @@ void note_position(int) {
   if (dying_world != nullptr) dying_report->actions = dying_world->actions_begun();
 }
 
+std::unique_ptr<Simulation> make_world(const Plan& plan, Marks& marks, Story& story) {
+  if (plan.nodes > 1) return std::make_unique<Cluster>(plan, marks, story);
+  return std::make_unique<World>(plan, marks, story);
+}
+
 void run_child(const Plan& plan, Telling telling, Report& report) {
   ::alarm(kPatienceSeconds);
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // an abort must not swallow the story
   Marks marks;
   Story story(telling == Telling::kStory ? stdout : nullptr);
-  World world(plan, marks, story);
+  const std::unique_ptr<Simulation> world = make_world(plan, marks, story);
   dying_report = &report;
-  dying_world = &world;
+  dying_world = world.get();
   struct sigaction action{};
   action.sa_handler = &note_position;
   ::sigaction(SIGABRT, &action, nullptr);
   try {
-    report.outcome = world.run();
+    report.outcome = world->run();
   } catch (const Violation& violation) {
     report.found = true;
     put(report.id, violation.id);
     put(report.text, violation.text);
   }
-  report.actions = world.actions_begun();
+  report.actions = world->actions_begun();
   report.marks = marks;
   std::fflush(stdout);
 }

@@ -46,14 +46,19 @@ std::shared_ptr<const core::RetryPolicy> retry_policy(Dice& dice) {
 
 }  // namespace
 
-JobId numbered_id(std::uint64_t number) {
+JobId numbered_id(std::uint64_t number, std::uint16_t queue_bits) {
   JobId id;
   for (int i = 0; i < 4; ++i) {
     id.bytes[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(number >> (24 - 8 * i));
   }
-  id.bytes[6] = 0x70;
+  id.bytes[6] = static_cast<std::uint8_t>(0x70 | queue_bits >> 8);
+  id.bytes[7] = static_cast<std::uint8_t>(queue_bits);
   id.bytes[8] = 0x80;
   return id;
+}
+
+JobId Clients::server_id(std::uint64_t number, const SharedBytes& queue) const {
+  return numbered_id(number, made_as_ == Ids::kOfQueues ? queue_bits(queue.view()) : 0);
 }
 
 // --- Words.
@@ -98,14 +103,20 @@ Clients::Lease Clients::some_lease(Dice& dice) {
 core::JobSpec Clients::spec(Dice& dice, Time now) {
   core::JobSpec spec;
   const bool known = dice.chance(swarm_.of(Knob::kClientIds) / 8);
-  spec.id = known ? some_id(dice) : numbered_id(++made_);
+  if (known) {
+    spec.id = some_id(dice);
+  } else {
+    ++made_;
+  }
   spec.id_origin = known || dice.chance(swarm_.of(Knob::kClientIds)) ? core::IdOrigin::kClient
                                                                      : core::IdOrigin::kServer;
+  spec.queue = queue(dice);
   if (!known) {
+    const bool by_server = spec.id_origin == core::IdOrigin::kServer;
+    spec.id = by_server ? server_id(made_, spec.queue) : numbered_id(made_);
     ids_.push_back(spec.id);
     if (ids_.size() > kIdsRemembered) ids_.pop_front();
   }
-  spec.queue = queue(dice);
   const bool typed = dice.chance(swarm_.of(Knob::kTypes));
   spec.type = SharedBytes(typed ? fmt::format("t{}", dice.below(3)) : "t");
   spec.payload = payload(made_);
@@ -362,7 +373,7 @@ engine::Request Clients::ask(Dice& dice, Time now, bool crowded) {
 engine::Request Clients::on_arrival(engine::Request request) {
   const auto renew = [this](std::vector<core::JobSpec>& specs) {
     for (core::JobSpec& spec : specs) {
-      if (spec.id_origin == core::IdOrigin::kServer) spec.id = numbered_id(++made_);
+      if (spec.id_origin == core::IdOrigin::kServer) spec.id = server_id(++made_, spec.queue);
     }
   };
   const auto renew_nested = [&](core::Ack& acks) {

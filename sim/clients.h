@@ -15,7 +15,9 @@ namespace millrace::sim {
 
 class Clients {
  public:
-  explicit Clients(const Swarm& swarm) : swarm_(swarm) {}
+  // kOfQueues: ids that the server makes say where their job lies.
+  enum class Ids : std::uint8_t { kNumbered, kOfQueues };
+  explicit Clients(const Swarm& swarm, Ids ids = Ids::kNumbered) : swarm_(swarm), made_as_(ids) {}
 
   // Something that one of them asks now. `crowded`: there are many jobs already.
   engine::Request ask(Dice& dice, Time now, bool crowded);
@@ -55,7 +57,10 @@ class Clients {
   Duration some_wait(Dice& dice) const;
   void learn(const core::ClaimReply& reply);
 
+  JobId server_id(std::uint64_t number, const SharedBytes& queue) const;
+
   const Swarm& swarm_;
+  const Ids made_as_;
   std::uint64_t made_ = 0;
   std::deque<JobId> ids_;      // of jobs that were submitted, newest last
   std::deque<Lease> leases_;   // as far as anybody knows
@@ -63,6 +68,6 @@ class Clients {
 };
 
 // A job's id, made from a number: "00000017-..." in a story.
-JobId numbered_id(std::uint64_t number);
+JobId numbered_id(std::uint64_t number, std::uint16_t queue_bits = 0);
 
 }  // namespace millrace::sim

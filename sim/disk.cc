@@ -4,81 +4,12 @@
 
 #include "base/check.h"
 #include "base/mutant.h"
+#include "sim/views.h"
 
 namespace millrace::sim {
 
 using store::AppendOutcome;
 using store::AppendResult;
-
-// A process reads through it; its appends go through begin_append() and end_append().
-class Disk::JournalView final : public store::Journal {
- public:
-  explicit JournalView(Disk& disk) : disk_(disk) {}
-  AppendResult append(const store::JournalRow& row) override { return disk_.journal_->append(row); }
-  Status read(Seq from, const std::function<bool(const store::JournalRow&)>& visit) override {
-    return disk_.journal_->read(from, visit);
-  }
-  Result<Extent> extent() override { return disk_.journal_->extent(); }
-  Result<std::uint64_t> trim(Seq below) override { return disk_.journal_->trim(below); }
-
- private:
-  Disk& disk_;
-};
-
-class Disk::TablesView final : public store::Tables {
- public:
-  explicit TablesView(Disk& disk) : disk_(disk) {}
-
-  Status flush(const core::Changes& changes, store::Since since,
-               const store::Progress& to) override {
-    return tables().flush(changes, since, to);
-  }
-  Result<Seq> sync() override { return disk_.sync_tables(); }
-  Status load(store::StateVisitor& visitor) override { return tables().load(visitor); }
-  Result<store::Progress> progress() override { return tables().progress(); }
-  Result<std::vector<core::Job>> fetch(const std::vector<JobId>& ids) override {
-    if (auto fault = broken()) return std::unexpected(*fault);
-    return tables().fetch(ids);
-  }
-  Result<store::JobHistory> history(const JobId& id) override { return tables().history(id); }
-  Result<store::JobPage> list(const store::JobQuery& query) override {
-    return tables().list(query);
-  }
-  Result<IdPage> select_ids(const core::JobFilter& filter, std::optional<std::uint64_t> after,
-                            std::uint32_t limit, std::chrono::milliseconds budget) override {
-    return tables().select_ids(filter, after, limit, budget);
-  }
-  Result<std::uint64_t> count(const core::JobFilter& filter, std::uint64_t limit,
-                              std::chrono::milliseconds budget) override {
-    return tables().count(filter, limit, budget);
-  }
-  Result<std::vector<JobId>> finished_until(const SharedBytes& queue, core::State state, Time until,
-                                            std::uint32_t limit) override {
-    if (auto fault = broken()) return std::unexpected(*fault);
-    return tables().finished_until(queue, state, until, limit);
-  }
-  Result<std::optional<Time>> oldest_finished(const SharedBytes& queue,
-                                              core::State state) override {
-    if (auto fault = broken()) return std::unexpected(*fault);
-    return tables().oldest_finished(queue, state);
-  }
-  Status put_blob(const std::string& name, const std::string& content) override {
-    return tables().put_blob(name, content);
-  }
-  Result<std::optional<std::string>> get_blob(const std::string& name) override {
-    return tables().get_blob(name);
-  }
-
- private:
-  store::MemoryTables& tables() { return *disk_.tables_; }
-  std::optional<Error> broken() {
-    if (!disk_.reads_fail) return std::nullopt;
-    ++disk_.failed_reads;
-    return Error{"disk I/O error"};
-  }
-
-  Disk& disk_;
-};
 
 Disk::Disk()
     : journal_(std::make_unique<store::MemoryJournal>()),
@@ -86,8 +17,13 @@ Disk::Disk()
       platter_(std::make_unique<store::MemoryTables>()) {}
 
 store::Store Disk::open() {
-  return {"simulated", std::make_unique<JournalView>(*this), std::make_unique<TablesView>(*this),
-          nullptr};
+  return open_view({.journal = [this]() -> store::MemoryJournal& { return *journal_; },
+                    .tables = [this]() -> store::MemoryTables& { return *tables_; },
+                    .fault = [this](View::Read read) -> std::optional<Error> {
+                      if (!reads_fail || read != View::Read::kJobs) return std::nullopt;
+                      ++failed_reads;
+                      return Error{"disk I/O error"};
+                    }});
 }
 
 // --- Appends.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/shard.h"
+#include "sim/storage.h"
 #include "store/memory/memory_journal.h"
 #include "store/memory/memory_tables.h"
 #include "store/tables.h"
@@ -26,7 +27,7 @@ enum class AppendFate : std::uint8_t {
   kBrokenLost,
 };
 
-class Disk {
+class Disk final : public Storage {
  public:
   Disk();
 
@@ -76,11 +77,12 @@ class Disk {
   std::uint64_t failed_reads = 0;
 
   store::MemoryTables& tables() { return *tables_; }
-  store::MemoryJournal& journal() { return *journal_; }
+  std::optional<store::JournalRow> row(Seq seq) override { return journal_->row(seq); }
+  Result<std::vector<core::Job>> fetch(const std::vector<JobId>& ids) override {
+    return tables_->fetch(ids);
+  }
 
  private:
-  class JournalView;
-  class TablesView;
   // An append under way, and whether its fence held when it began: only
   // Mutant::kFenceCheckedEarly goes by that.
   struct Append {

@@ -25,6 +25,8 @@ constexpr int kClean = 0;
 constexpr int kFound = 1;
 constexpr int kUsage = 2;
 // A run of this many commands must have met every mark.
+// Of a cluster, at most.
+constexpr std::uint32_t kNodes = 4;
 constexpr std::uint64_t kCommandsForAllMarks = 5'000'000;
 
 volatile std::sig_atomic_t interrupted = 0;
@@ -32,6 +34,7 @@ volatile std::sig_atomic_t interrupted = 0;
 struct Options {
   std::optional<std::uint64_t> seed;
   std::uint64_t steps = 6'000;
+  std::optional<std::uint32_t> nodes;
   std::vector<std::string> without;
   std::vector<std::string> only;
   std::string skip;
@@ -98,7 +101,7 @@ class Tally {
 void print_swarm(const Plan& plan) {
   Swarm swarm = Swarm::draw(plan.seed);
   for (const Knob knob : plan.without) swarm.turn_off(knob);
-  fmt::print("seed {}: {}\n", plan.seed, swarm.describe());
+  fmt::print("seed {}: {}\n", plan.seed, swarm.describe(plan.nodes > 1));
 }
 
 // The finding, the smallest plan that shows it, and its story.
@@ -178,6 +181,7 @@ int run_many(const Options& options) {
     if (timed && SteadyClock::now() >= end) break;
     Plan plan;
     plan.seed = seed;
+    plan.nodes = options.nodes.value_or(seed % 2 == 0 ? 1 : kNodes);
     plan.actions = options.steps;
     plan.without = switched_off(options);
     const Life life = live(plan, Telling::kSilent);
@@ -236,6 +240,7 @@ int run(const Options& options) {
   if (!options.seed) return run_many(options);
   Plan plan;
   plan.seed = *options.seed;
+  plan.nodes = options.nodes.value_or(1);
   plan.actions = options.steps;
   plan.without = switched_off(options);
   if (!read_skips(options.skip, plan)) {
@@ -262,6 +267,8 @@ int main(int argc, char** argv) {
       "Exit code: 0 nothing broken, 1 something is, 2 wrong usage.");
   app.add_option("--seed", options.seed, "Live this seed once");
   app.add_option("--steps", options.steps, "Actions of a life")->capture_default_str();
+  app.add_option("--nodes", options.nodes,
+                 "Of a cluster, at most; 1: one server (of fresh seeds every other one is a cluster)");
   app.add_option("--without", options.without, "Switch off these faults and features: a,b")
       ->delimiter(',');
   app.add_option("--only", options.only, "Switch off all faults and features but these: a,b; none")

@@ -82,6 +82,7 @@ Plan shrink(Plan plan, const Finding& finding, std::uint64_t lives) {
 
 std::string command_of(const Plan& plan) {
   std::string text = fmt::format("sim --seed {} --steps {}", plan.seed, plan.actions);
+  if (plan.nodes > 1) text += fmt::format(" --nodes {}", plan.nodes);
   if (!plan.without.empty()) {
     std::string on;
     const Swarm swarm = Swarm::draw(plan.seed);

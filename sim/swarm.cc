@@ -31,6 +31,9 @@ constexpr std::array<KnobInfo, kKnobs> kInfo = {{
     {"operators", 200},      {"queue-settings", 40},
     {"short-retention", 1},  {"tight-limits", 1},
     {"bursts", 15},          {"small-memory", 2'000},
+    {"cut-from-database", 20}, {"cut-from-peers", 20},
+    {"node-drains", 15},     {"clock-rates", 40},
+    {"clock-skews", 300},    {"mixed-formats", 400},
 }};
 
 }  // namespace
@@ -44,7 +47,8 @@ std::optional<Knob> knob_by_name(std::string_view name) {
   return std::nullopt;
 }
 
-bool is_fault(Knob knob) { return knob < Knob::kKeys; }
+bool is_of_nodes(Knob knob) { return knob >= Knob::kCutFromDatabase; }
+bool is_fault(Knob knob) { return knob < Knob::kKeys || is_of_nodes(knob); }
 
 Swarm Swarm::draw(std::uint64_t seed) {
   Random random(mix64(seed) ^ 0x5357'4152'4d00ULL);
@@ -63,10 +67,11 @@ Swarm Swarm::draw(std::uint64_t seed) {
   return swarm;
 }
 
-std::string Swarm::describe() const {
+std::string Swarm::describe(bool nodes) const {
   std::string text = fmt::format("{} queues, {} workers;", queues_, workers_);
   for (std::size_t i = 0; i < kKnobs; ++i) {
-    if (strength_[i] > 0) text += fmt::format(" {} {}", kInfo[i].name, strength_[i]);
+    const bool told = nodes || !is_of_nodes(static_cast<Knob>(i));
+    if (told && strength_[i] > 0) text += fmt::format(" {} {}", kInfo[i].name, strength_[i]);
   }
   return text;
 }

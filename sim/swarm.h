@@ -50,6 +50,13 @@ enum class Knob : std::uint8_t {
   kTightLimits,
   kBursts,
   kSmallMemory,
+  // Of many nodes.
+  kCutFromDatabase,
+  kCutFromPeers,
+  kNodeDrains,
+  kClockRates,
+  kClockSkews,
+  kMixedFormats,
   kLast,
 };
 inline constexpr std::size_t kKnobs = static_cast<std::size_t>(Knob::kLast);
@@ -57,6 +64,7 @@ inline constexpr std::size_t kKnobs = static_cast<std::size_t>(Knob::kLast);
 std::string_view knob_name(Knob knob);
 std::optional<Knob> knob_by_name(std::string_view name);
 bool is_fault(Knob knob);
+bool is_of_nodes(Knob knob);
 
 class Swarm {
  public:
@@ -68,7 +76,7 @@ class Swarm {
   std::uint32_t workers() const { return workers_; }
 
   // "2 queues, 3 workers; crash 12, keys 300, ..."
-  std::string describe() const;
+  std::string describe(bool nodes) const;
 
  private:
   std::array<std::uint32_t, kKnobs> strength_{};

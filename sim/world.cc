@@ -16,34 +16,11 @@ namespace {
 constexpr Duration kPulse{500};
 constexpr std::uint64_t kStepsBetweenWholeChecks = 150;
 
-engine::ShardOptions shard_options(const Swarm& swarm) {
-  engine::ShardOptions options;
-  options.flush_jobs = 400;
-  if (swarm.of(Knob::kShortRetention) > 0) {
-    options.machine.default_retention = {Duration{20'000}, Duration{40'000}, Duration{5'000},
-                                         Duration{10'000}};
-  }
-  if (const std::uint32_t bytes = swarm.of(Knob::kSmallMemory); bytes > 0) {
-    options.machine.keep_bytes = bytes - 1;
-  }
-  if (swarm.of(Knob::kTightLimits) > 0) {
-    options.max_unprojected = 60;
-    options.max_bytes_held = 20'000;
-  }
-  return options;
-}
-
-Swarm drawn(const Plan& plan) {
-  Swarm swarm = Swarm::draw(plan.seed);
-  for (const Knob knob : plan.without) swarm.turn_off(knob);
-  return swarm;
-}
-
 }  // namespace
 
 World::World(const Plan& plan, Marks& marks, Story& story)
     : plan_(plan),
-      swarm_(drawn(plan)),
+      swarm_(swarm_of(plan)),
       marks_(marks),
       story_(story),
       options_(shard_options(swarm_)),
@@ -53,18 +30,12 @@ World::World(const Plan& plan, Marks& marks, Story& story)
 
 World::~World() = default;
 
-bool World::skipped(std::uint64_t action) const {
-  return std::ranges::any_of(plan_.skips, [&](const auto& range) {
-    return range.first <= action && action < range.second;
-  });
-}
-
 Outcome World::run() {
   start();
   for (std::uint64_t action = 0; action < plan_.actions; ++action) {
     begun_ = action + 1;
-    if (skipped(action)) continue;
-    Dice dice(mix64(plan_.seed) ^ mix64(action * 2 + 1));
+    if (skipped(plan_, action)) continue;
+    Dice dice = dice_of(plan_, action);
     act(dice);
   }
   heal();
@@ -186,7 +157,7 @@ void World::hand_over() {
 void World::release() {
   std::vector<engine::Outgoing> answers = shard_->take_answers();
   const bool ails = shard_->ended() || (row_since_ && now() - *row_since_ >= Duration{1'000});
-  auditor_.storage_ails(ails);
+  auditor_.may_refuse(ails ? std::optional(engine::Unavailable::kStorage) : std::nullopt);
   for (const engine::Outgoing& out : answers) {
     const engine::Delivery& delivery = out.delivery;
     outcome_.digest = mix64(outcome_.digest ^ static_cast<std::uint64_t>(delivery.ticket) ^
@@ -215,7 +186,8 @@ void World::step(Time now) {
   marks_.hit_if(ahead, Mark::kDecidedAhead);
   const Seq after = shard_->figures().applied;
   const std::optional<Seq> row = after == before ? std::nullopt : std::optional(after);
-  auditor_.decided(now, row, after, draining_, disk_.failed_reads != failed_reads);
+  auditor_.decided(now, row, after, draining_ ? Closing::kDraining : Closing::kOpen,
+                   disk_.failed_reads != failed_reads);
 }
 
 void World::cycle(const store::AppendResult* appended, const Status* flushed) {

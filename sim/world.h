@@ -18,37 +18,21 @@
 #include "sim/clients.h"
 #include "sim/disk.h"
 #include "sim/marks.h"
+#include "sim/simulation.h"
 #include "sim/story.h"
 #include "sim/swarm.h"
 
 namespace millrace::sim {
 
-struct Plan {
-  std::uint64_t seed = 1;
-  std::uint64_t actions = 10'000;
-  std::set<Knob> without;  // swarm features that are switched off
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> skips;  // actions [first, last) left out
-};
-
-struct Outcome {
-  std::uint64_t commands = 0;
-  std::uint64_t rows = 0;
-  std::uint64_t restarts = 0;
-  std::uint64_t digest = 0;  // of all that was written and answered
-};
-
-class World final : public engine::DurableObserver, public engine::ReplyPort {
+class World final : public Simulation, public engine::DurableObserver, public engine::ReplyPort {
  public:
   World(const Plan& plan, Marks& marks, Story& story);
   ~World() override;
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
-  // Phase one: breaks things, and checks what must hold after each step. Phase two: heals, and
-  // demands that everything comes to its end. Throws Violation.
-  Outcome run();
-  // How many actions have begun: where a violation struck.
-  std::uint64_t actions_begun() const { return begun_; }
+  Outcome run() override;
+  std::uint64_t actions_begun() const override { return begun_; }
 
   void durable(Seq seq, const core::EventBatch& batch) override;
   void deliver(std::span<engine::Delivery>) override {}  // the driver's, not the shard's
@@ -71,7 +55,6 @@ class World final : public engine::DurableObserver, public engine::ReplyPort {
     std::uint64_t arrives = 0;  // the action at which it does
   };
 
-  bool skipped(std::uint64_t action) const;
   std::uint32_t knob(Knob which) const { return swarm_.of(which); }
   Time now() const { return shard_clock_->now(); }
 

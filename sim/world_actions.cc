@@ -215,7 +215,7 @@ void World::stop_gracefully(Dice& dice) {
   story_.tell("the server is told to stop");
   shard_->drain();
   draining_ = true;
-  auditor_.drained(shard_->figures().applied);
+  auditor_.waits_ended(shard_->figures().applied);
   for (std::uint64_t i = dice.below(20); i > 0 && !shard_->ended(); --i) {
     send(dice, clients_.ask(dice, now(), true));
     cycle();

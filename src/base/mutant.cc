@@ -34,6 +34,10 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Mutant::kLast)> 
     "retry-without-record",
     "pause-forgotten",
     "payload-normalised",
+    "read-after-lease",
+    "leads-unread",
+    "take-uncompared",
+    "forwarded-twice",
 };
 static_assert(!kNames.back().empty(), "a name for each");
 

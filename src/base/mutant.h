@@ -36,6 +36,10 @@ enum class Mutant : std::uint8_t {
   kRetryWithoutRecord,  // the event needs a job that only the leader had
   kPauseForgotten,      // the flag is not durable
   kPayloadNormalised,   // white space in payloads is not kept
+  kReadAfterLease,      // a node takes itself for the leader when its lease is over
+  kLeadsUnread,         // a follower leads without reading what came last
+  kTakeUncompared,      // a shard is taken from whoever leads it
+  kForwardedTwice,      // what was perhaps done is sent again, whatever it is
   kLast,
 };
 

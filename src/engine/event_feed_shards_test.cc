@@ -7,7 +7,7 @@
 #include "base/random.h"
 #include "engine/cursors.h"
 #include "engine/event_feed.h"
-#include "engine/shards_for_tests.h"
+#include "engine/shards_testing.h"
 
 namespace millrace::engine {
 namespace {

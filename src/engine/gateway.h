@@ -27,6 +27,9 @@ class ReplyPort {
   virtual void deliver(std::span<Delivery> deliveries) = 0;
 };
 
+// The credentials of what a node asks for itself. No header of a client's can hold them.
+inline constexpr std::string_view kNodesOwn{"\0node", 5};
+
 class Gateway {
  public:
   virtual ~Gateway() = default;

@@ -20,8 +20,9 @@ class Router;
 // Since the machine started: TimeSource::since_boot().
 using Instant = std::chrono::nanoseconds;
 
-// A part waits this long for its shard to have a leader that can be reached.
-inline constexpr std::chrono::milliseconds kLeaderPatience{1'500};
+// A part waits this long for its shard to have a leader that can be reached: longer than a leader
+// that died is missed for.
+inline constexpr std::chrono::milliseconds kLeaderPatience{4'000};
 // Before it is sent again.
 inline constexpr std::chrono::milliseconds kSendAgainAfter{20};
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/mutant.h"
 #include "store/event_codec.h"
 
 namespace millrace::engine {
@@ -161,8 +162,8 @@ Result<Recovered> Follower::finish(const store::Progress& projected) && {
   stored(projected.seq);
   const auto same_row = [&](const Passed& row) { return row.seq == projected.seq; };
   const auto row = std::ranges::find_if(passed_, same_row);
-  const bool at_load = projected.seq == state_.projected.seq &&
-                       projected.checksum == state_.projected.checksum;
+  const bool at_load =
+      projected.seq == state_.projected.seq && projected.checksum == state_.projected.checksum;
   if (!at_load && (row == passed_.end() || row->checksum != projected.checksum)) {
     return failure(fmt::format("shard {}: the tables stand at row {}, which is not in the journal",
                                shard_, to_number(projected.seq)));
@@ -171,6 +172,29 @@ Result<Recovered> Follower::finish(const store::Progress& projected) && {
   state_.machine->lead();
   if (state_.outstanding) state_.outstanding->from = projected.seq;
   return std::move(state_);
+}
+
+Result<std::unique_ptr<Shard>> lead_on(std::unique_ptr<Follower> follower,
+                                       const ShardOptions& options, store::Store& store,
+                                       const store::Term& term, Time now,
+                                       DurableObserver& observer) {
+  if (follower == nullptr) {
+    auto loaded = Follower::load(options.shard, options.machine, store, Writers::kNobody);
+    if (!loaded) return std::unexpected(loaded.error());
+    follower = std::move(*loaded);
+  } else if (!mutated(Mutant::kLeadsUnread)) {
+    if (const auto read = follower->follow(); !read) return std::unexpected(read.error());
+  }
+  const Result<store::Progress> projected = store.tables->progress();
+  if (!projected) return std::unexpected(projected.error());
+  auto recovered = std::move(*follower).finish(*projected);
+  if (!recovered) return std::unexpected(recovered.error());
+  // The shard's time leaps to this node's clock, which may be ahead of the former leader's: more may
+  // be gone by it than by the database's.
+  const Duration leaps = std::max(now - recovered->machine->facts().at, Duration{0});
+  const Duration silent_for = std::max(term.silent_for.value_or(Duration{0}), leaps);
+  return Shard::lead(options, *store.tables, std::move(*recovered), term.epoch, now, silent_for,
+                     observer);
 }
 
 Result<Recovered> recover_state(std::uint32_t shard, const core::MachineOptions& options,

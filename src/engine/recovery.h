@@ -1,5 +1,6 @@
 // A shard's state read back from its store: the tables' live rows, then the journal after them.
-// Read once, it is a restart; read on as the journal grows, it is a follower, which can lead at once.
+// Read once, it is a restart; read on as the journal grows, it is a follower, which can lead at
+// once.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include "base/result.h"
 #include "core/machine.h"
 #include "engine/shard.h"
+#include "store/registry.h"
 #include "store/tables.h"
 
 namespace millrace::engine {
@@ -33,8 +35,8 @@ enum class Writers : std::uint8_t { kNobody, kAnother };
 // One thread. Writes nothing. The store must outlive it.
 class Follower {
  public:
-  // As the store is now. Refuses one whose journal does not continue its tables row by row, checksum
-  // by checksum: nothing is skipped.
+  // As the store is now. Refuses one whose journal does not continue its tables row by row,
+  // checksum by checksum: nothing is skipped.
   static Result<std::unique_ptr<Follower>> load(std::uint32_t shard,
                                                 const core::MachineOptions& options,
                                                 store::Store& store, Writers writers);
@@ -69,6 +71,13 @@ class Follower {
   };
   std::deque<Passed> passed_;
 };
+
+// Leads on, once the registry has given the shard to this node: reads the journal to its end, since
+// the former leader may have added to it until then. Without a follower the store is loaded.
+Result<std::unique_ptr<Shard>> lead_on(std::unique_ptr<Follower> follower,
+                                       const ShardOptions& options, store::Store& store,
+                                       const store::Term& term, Time now,
+                                       DurableObserver& observer);
 
 // Load and finish: what a store holds that nobody else writes.
 Result<Recovered> recover_state(std::uint32_t shard, const core::MachineOptions& options,

@@ -151,6 +151,7 @@ namespace {
 using store::Arbitrary;
 using store::same;
 using ::testing::HasSubstr;
+using namespace std::string_view_literals;
 
 }  // namespace
 
@@ -555,33 +556,39 @@ TEST(RequestCodec, TheComparisonSeesADifference) {
   EXPECT_FALSE(same(Request(core::Command(ack)), Request(core::Command(other))));
 }
 
+// The value, and the names it refers to: none.
+std::string with_no_names(std::string_view value) {
+  return std::string(value) + std::string("\x12\x00", 2);
+}
+
 TEST(RequestCodec, RefusesAnUnknownKind) {
-  // {1: {10: {}}}
-  EXPECT_THAT(decode_request({"\x0a\x02\x52\x00", 4}).error().message,
-              HasSubstr("unknown or misplaced field 10"));
-  EXPECT_THAT(decode_answer({"\x0a\x02\x3a\x00", 4}).error().message,
+  // {1: {11: {}}}
+  EXPECT_THAT(decode_request(with_no_names("\x0a\x02\x5a\x00"sv)).error().message,
+              HasSubstr("unknown or misplaced field 11"));
+  EXPECT_THAT(decode_answer(with_no_names("\x0a\x02\x3a\x00"sv)).error().message,
               HasSubstr("unknown or misplaced field 7"));
   // {1: {1: {16: {}}}}: a command
-  EXPECT_THAT(decode_request({"\x0a\x05\x0a\x03\x82\x01\x00", 7}).error().message,
+  EXPECT_THAT(decode_request(with_no_names("\x0a\x05\x0a\x03\x82\x01\x00"sv)).error().message,
               HasSubstr("unknown or misplaced field 16"));
 }
 
 TEST(RequestCodec, RefusesTwoAlternatives) {
-  // {1: {5: {}, 8: {}}}
-  EXPECT_TRUE(decode_request({"\x0a\x02\x2a\x00", 4}));
-  EXPECT_THAT(decode_request({"\x0a\x04\x2a\x00\x42\x00", 6}).error().message,
+  // {1: {6: {}, 8: {}}}
+  EXPECT_TRUE(decode_request(with_no_names("\x0a\x02\x32\x00"sv)));
+  EXPECT_THAT(decode_request(with_no_names("\x0a\x04\x32\x00\x42\x00"sv)).error().message,
               HasSubstr("unknown or misplaced field 8"));
 }
 
 TEST(RequestCodec, RefusesAnUnknownFieldOrValue) {
-  // {1: {5: {1: 1}}}: a member that AwaitProjection has not
-  EXPECT_THAT(decode_request({"\x0a\x04\x2a\x02\x08\x01", 6}).error().message,
+  // {1: {6: {1: 1}}}: a member that AwaitProjection has not
+  EXPECT_THAT(decode_request(with_no_names("\x0a\x04\x32\x02\x08\x01"sv)).error().message,
               HasSubstr("unknown or misplaced field 1"));
   // {1: {5: {1: 5}}}, {1: {5: {1: 6}}}: Unavailable
-  EXPECT_TRUE(decode_answer({"\x0a\x04\x2a\x02\x08\x05", 6}));
-  EXPECT_THAT(decode_answer({"\x0a\x04\x2a\x02\x08\x06", 6}).error().message,
+  EXPECT_TRUE(decode_answer(with_no_names("\x0a\x04\x2a\x02\x08\x05"sv)));
+  EXPECT_THAT(decode_answer(with_no_names("\x0a\x04\x2a\x02\x08\x06"sv)).error().message,
               HasSubstr("unknown value of field 1"));
-  EXPECT_THAT(decode_answer({"\x0a\x02\x2a\x00", 4}).error().message, HasSubstr("missing field 1"));
+  EXPECT_THAT(decode_answer(with_no_names("\x0a\x02\x2a\x00"sv)).error().message,
+              HasSubstr("missing field 1"));
 }
 
 TEST(RequestCodec, RefusesNothing) {

@@ -83,8 +83,13 @@ bool Router::has_leader(ShardNumber shard) {
   return route.here != nullptr || !route.there.empty();
 }
 
-void Router::submit(Request request, ReplyPort& port, Ticket ticket,
-                    std::string_view credentials) {
+bool Router::is_led_here(ShardNumber shard) {
+  Route& route = *routes_[shard];
+  const MutexLock lock(route.mutex);
+  return route.here != nullptr;
+}
+
+void Router::submit(Request request, ReplyPort& port, Ticket ticket, std::string_view credentials) {
   const std::optional<ShardNumber> shard = only_shard(request, shards());
   if (shard && (shards() == 1 || is_final(request))) {
     Route& route = *routes_[*shard];
@@ -94,8 +99,8 @@ void Router::submit(Request request, ReplyPort& port, Ticket ticket,
       return;
     }
   }
-  begin(make_operation(*this, std::move(request), shard, {&port, ticket},
-                       std::string(credentials)));
+  begin(
+      make_operation(*this, std::move(request), shard, {&port, ticket}, std::string(credentials)));
 }
 
 void Router::begin(std::shared_ptr<Operation> operation) {
@@ -190,7 +195,7 @@ void Router::deliver(std::span<Delivery> deliveries) {
   }
 }
 
-void Router::tick() {
+bool Router::tick() {
   const Instant now = this->now();
   std::vector<Held> due;
   std::vector<Alarm> ringing;
@@ -208,7 +213,9 @@ void Router::tick() {
     if (operation->over_since(now)) over(*operation);
   }
   for (const Alarm& alarm : ringing) alarm.operation->ring();
+  bool leader_wanted = false;
   for (Held& held : due) {
+    leader_wanted |= !is_led_here(held.shard);
     if (has_leader(held.shard)) {
       held.operation->send_again(held.part);
     } else if (now >= held.until) {
@@ -218,6 +225,7 @@ void Router::tick() {
       hold_part(std::move(held));
     }
   }
+  return leader_wanted;
 }
 
 }  // namespace millrace::engine

@@ -40,8 +40,9 @@ class Router final : public Gateway, private ReplyPort {
               std::string_view credentials = {}) override;
   void cancel(ReplyPort& port, Ticket ticket) override;
 
-  // Sends on what was held and may go, refuses what waited too long. About every 20 ms.
-  void tick();
+  // Sends on what was held and may go, refuses what waited too long. About every 20 ms. True:
+  // requests wait for a shard whose leader is not known, or is another than it was taken for.
+  bool tick();
 
   ShardNumber shards() const { return static_cast<ShardNumber>(routes_.size()); }
 
@@ -82,6 +83,7 @@ class Router final : public Gateway, private ReplyPort {
   void deliver(std::span<Delivery> deliveries) override;
   void begin(std::shared_ptr<Operation> operation);
   bool has_leader(ShardNumber shard);
+  bool is_led_here(ShardNumber shard);
 
   const TimeSource& time_;
   Peers* const peers_;

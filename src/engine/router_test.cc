@@ -1,4 +1,5 @@
 // The router over real shards on memory stores, stepped by the test.
+#include "engine/operation.h"
 #include "engine/router.h"
 
 #include <gtest/gtest.h>
@@ -219,8 +220,7 @@ TEST_F(RouterTest, AClaimTakesTheQueuesInTheirOrderUpToItsLimit) {
   const JobId third = submit(queue_of(3));
   const JobId second = submit(queue_of(1));
   const JobId first = submit(queue_of(2));
-  const auto reply =
-      answer<core::ClaimReply>(claim({queue_of(2), queue_of(1), queue_of(3)}, 2));
+  const auto reply = answer<core::ClaimReply>(claim({queue_of(2), queue_of(1), queue_of(3)}, 2));
   ASSERT_EQ(reply.jobs.size(), 2U);
   EXPECT_EQ(reply.jobs[0].job.id, first);
   EXPECT_EQ(reply.jobs[1].job.id, second);
@@ -324,8 +324,8 @@ TEST_F(RouterTest, QueuesOfAllShardsAreOneListByName) {
   for (ShardNumber shard = 0; shard < kShards; ++shard) submit(queue_of(shard));
   const auto reply = answer<core::QueueReply>(core::Command(core::GetQueues{}));
   ASSERT_EQ(reply.queues.size(), kShards);
-  EXPECT_TRUE(std::ranges::is_sorted(
-      reply.queues, {}, [](const core::Queue& queue) { return queue.name.view(); }));
+  EXPECT_TRUE(std::ranges::is_sorted(reply.queues, {},
+                                     [](const core::Queue& queue) { return queue.name.view(); }));
 }
 
 TEST_F(RouterTest, AWorkerIsOneThoughSeveralShardsKnowIt) {
@@ -365,6 +365,26 @@ TEST_F(RouterTest, WhatReachedNobodyIsSentToTheNewLeader) {
   EXPECT_EQ(reply<core::EnqueueReply>(ticket).items[0].fate, core::Fate::kCreated);
 }
 
+TEST_F(RouterTest, ItSaysWhenALeaderIsWanted) {
+  EXPECT_FALSE(router.tick());
+  router.led_there(1, "http://b");
+  core::Enqueue enqueue;
+  enqueue.jobs.push_back(spec(queue_of(1)));
+  ask(core::Command(enqueue));
+  EXPECT_FALSE(router.tick()) << "the leader has it";
+  peers.answer(0, Unavailable::kNoLeader);
+  time.now += kSendAgainAfter;
+  EXPECT_TRUE(router.tick()) << "it is another by now";
+  router.hold(1);
+  peers.answer(1, Unavailable::kNoLeader);
+  time.now += kSendAgainAfter;
+  EXPECT_TRUE(router.tick()) << "nobody knows who leads";
+  router.lead_here(1, *shards[1]);
+  EXPECT_FALSE(router.tick());
+  run();
+  EXPECT_FALSE(router.tick());
+}
+
 TEST_F(RouterTest, ASubmissionWhoseAnswerWasLostIsSentAgainAndMadeOnce) {
   router.led_there(1, "http://b");
   core::Enqueue enqueue;
@@ -392,7 +412,8 @@ TEST_F(RouterTest, WhatMayNotBeDoneTwiceIsNotSentAgain) {
 
 TEST_F(RouterTest, RequestsWaitWhileAShardChangesHandsButNotForEver) {
   router.hold(1);
-  const Ticket served = ask(core::Command(core::GetJob{make_job_id(time.now, queue_bits(queue_of(1)), 1)}));
+  const Ticket served =
+      ask(core::Command(core::GetJob{make_job_id(time.now, queue_bits(queue_of(1)), 1)}));
   pass(Duration{100});
   EXPECT_FALSE(answers.contains(served));
   router.lead_here(1, *shards[1]);
@@ -400,8 +421,9 @@ TEST_F(RouterTest, RequestsWaitWhileAShardChangesHandsButNotForEver) {
   EXPECT_TRUE(answers.contains(served));
 
   router.hold(1);
-  const Ticket refused = ask(core::Command(core::GetJob{make_job_id(time.now, queue_bits(queue_of(1)), 1)}));
-  pass(Duration{1'600});
+  const Ticket refused =
+      ask(core::Command(core::GetJob{make_job_id(time.now, queue_bits(queue_of(1)), 1)}));
+  pass(Duration{kLeaderPatience} + Duration{100});
   EXPECT_EQ(reply<Unavailable>(refused), Unavailable::kNoLeader);
 }
 
@@ -412,7 +434,7 @@ TEST_F(RouterTest, ItemsOfAShardWithoutALeaderAreRefusedOneByOne) {
   enqueue.jobs.push_back(spec(queue_of(2)));
   const Ticket ticket = ask(core::Command(enqueue));
   run();
-  pass(Duration{1'600});
+  pass(Duration{kLeaderPatience} + Duration{100});
   const auto reply = this->reply<core::EnqueueReply>(ticket);
   EXPECT_EQ(reply.items[0].fate, core::Fate::kRefused);
   EXPECT_EQ(reply.items[0].refusal.why, core::Rejection::kOverloaded);

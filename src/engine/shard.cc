@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/mutant.h"
 #include "core/limits.h"
+#include "engine/outbox.h"
 #include "engine/recovery.h"
 #include "engine/shard_impl.h"
 
@@ -55,8 +56,14 @@ void Shard::Impl::begin_term(Duration grace) {
 
 void Shard::Impl::offer(Task task) {
   if (ended_) {
-    answers_.send(task.asker, Unavailable::kStorage);
+    answers_.send(task.asker, told_since_end_);
     return;
+  }
+  if (options_.shards > 1) {
+    for (core::Command& command : task.commands) {
+      auto* const ack = std::get_if<core::Ack>(&command);
+      if (ack != nullptr) put_in_outbox(*ack, options_.shard, options_.shards);
+    }
   }
   inbox_.push_back(std::move(task));
 }
@@ -191,6 +198,7 @@ std::optional<Time> Shard::Impl::owed_since() const {
 void Shard::Impl::end(std::string why, Unavailable decided, Unavailable waiting) {
   if (ended_) return;
   ended_ = std::move(why);
+  told_since_end_ = waiting;
   answers_.replace_held(decided);
   for (Task& task : inbox_) {
     if (refuse_once(task)) answers_.send(task.asker, waiting);

@@ -30,6 +30,7 @@ namespace millrace::engine {
 
 struct ShardOptions {
   std::uint32_t shard = 0;  // its number: part of each journal row's checksum
+  std::uint32_t shards = 1;
   core::MachineOptions machine;
   // New jobs are refused when this many changed jobs wait for the projection; at `hard` everything
   // but reads is.

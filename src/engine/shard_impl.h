@@ -178,6 +178,7 @@ class Shard::Impl {
   bool draining_ = false;
   bool resigning_ = false;
   std::optional<std::string> ended_;
+  Unavailable told_since_end_{};
   std::optional<Time> stalled_since_;  // until the next step: live leases are owed as much
   // The last row that gives leases what they are owed, until it is durable, and since when.
   struct Grace {

@@ -139,13 +139,13 @@ TEST(Shard, FencedItEndsAndAnswersMaybe) {
   ASSERT_EQ(world.store.journal->append(row).outcome, AppendOutcome::kDurable);
   world.append_done(world.store.journal->append(*mine));
   ASSERT_TRUE(world.shard().ended().has_value());
-  EXPECT_EQ(world.answer<Unavailable>(decided), Unavailable::kStorage);
-  EXPECT_EQ(world.answer<Unavailable>(waiting), Unavailable::kStorage);
+  EXPECT_EQ(world.answer<Unavailable>(decided), Unavailable::kUnknown);
+  EXPECT_EQ(world.answer<Unavailable>(waiting), Unavailable::kNoLeader);
   EXPECT_EQ(world.shard().next_append(), nullptr);
   EXPECT_FALSE(world.shard().next_wakeup().has_value());
   const Ticket late = world.ask(World::enqueue("b"));
   world.step();
-  EXPECT_EQ(world.answer<Unavailable>(late), Unavailable::kStorage);
+  EXPECT_EQ(world.answer<Unavailable>(late), Unavailable::kNoLeader);
 }
 
 TEST(Shard, ABrokenJournalEndsIt) {

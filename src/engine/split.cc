@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "engine/outbox.h"
 
 namespace millrace::engine {
 namespace {
@@ -253,7 +254,11 @@ const core::JobView* job_in(const Answer& answer) {
   return job == nullptr ? nullptr : job->job.get();
 }
 
+// But for the shards' own.
 void unite_queues(core::QueueReply& whole, core::QueueReply more) {
+  std::erase_if(more.queues, [](const core::Queue& queue) {
+    return queue.name.view() == kOutboxQueue;
+  });
   std::ranges::move(more.queues, std::back_inserter(whole.queues));
   std::ranges::sort(whole.queues, {}, [](const core::Queue& queue) { return queue.name.view(); });
 }
@@ -271,6 +276,11 @@ std::optional<ShardNumber> only_shard(const Request& request, ShardNumber shards
           one.see_queues(asked.claim.queues, shards);
           return one.shard();
         } else if constexpr (std::is_same_v<T, Poll>) {
+          // For the worker's orders alone: any shard may have some.
+          if (!asked.claim && asked.acks.items.empty() && asked.heartbeats.items.empty() &&
+              asked.logs.items.empty()) {
+            return std::nullopt;
+          }
           one.see_items(asked.acks.items, shards);
           one.see_items(asked.heartbeats.items, shards);
           one.see_items(asked.logs.items, shards);

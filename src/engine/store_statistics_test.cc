@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-#include "engine/shards_for_tests.h"
+#include "engine/shards_testing.h"
 
 namespace millrace::engine {
 namespace {

@@ -11,6 +11,9 @@ namespace {
 // A worker that never polls must not pile up orders; its heartbeats tell it of cancellations too.
 constexpr std::size_t kMaxOrdersKept = 10'000;
 
+// A worker of the server's own, which nobody manages: no client can take such a name.
+bool is_ours(std::string_view worker) { return worker.starts_with('~'); }
+
 }  // namespace
 
 Workers::Entry* Workers::find(std::string_view worker) {
@@ -19,6 +22,7 @@ Workers::Entry* Workers::find(std::string_view worker) {
 }
 
 void Workers::seen(const WorkerInfo& info, Time now) {
+  if (is_ours(info.id.view())) return;
   Entry* entry = find(info.id.view());
   if (entry == nullptr) {
     if (entries_.size() >= kMaxWorkers) return;
@@ -46,7 +50,7 @@ WorkerState Workers::state(std::string_view worker) const {
 }
 
 void Workers::introduce(const SharedBytes& worker, Time since) {
-  if (knows(worker.view()) || entries_.size() >= kMaxWorkers) return;
+  if (is_ours(worker.view()) || knows(worker.view()) || entries_.size() >= kMaxWorkers) return;
   Entry& entry = entries_[std::string(worker.view())];
   entry.info.id = worker;
   entry.first_seen_at = entry.last_seen_at = since;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <latch>
 
 #include "engine/request_codec.h"
 #include "http/peer_link.h"
@@ -148,8 +149,10 @@ TEST(PeerClient, WhoPingsIsAlive) {
 
 // What the socket did not take was read by nobody; what it took may have been.
 TEST(PeerClient, TellsWhatWasWrittenFromWhatWasNot) {
-  HandNode node([](HandNode::Connection& connection) {
+  std::latch all_asked(1);
+  HandNode node([&](HandNode::Connection& connection) {
     connection.receive();
+    all_asked.wait();
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   });  // closes with the rest unread
   PeerClientOptions options = quick_options();
@@ -161,6 +164,7 @@ TEST(PeerClient, TellsWhatWasWrittenFromWhatWasNot) {
   asking.ask(node.url(), 1);
   asking.ask(node.url(), 2, core::Command(large));
   asking.ask(node.url(), 3);
+  all_asked.count_down();
   EXPECT_EQ(unavailable_in(asking.port.wait_for(1)), Unavailable::kUnknown);
   EXPECT_EQ(unavailable_in(asking.port.wait_for(2)), Unavailable::kNoLeader);
   EXPECT_EQ(unavailable_in(asking.port.wait_for(3)), Unavailable::kNoLeader);

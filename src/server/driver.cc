@@ -299,7 +299,10 @@ void Driver::take_in(Inbox& inbox, Time now) {
   // After the mail: what was asked before the drain is not refused for it.
   if (inbox.drain && !std::exchange(draining_, true)) shard_->drain();
   if (inbox.resign && !std::exchange(resigning_, true)) shard_->resign();
-  if (inbox.depose) shard_->depose(*inbox.depose);
+  if (inbox.depose && !shard_->ended()) {
+    deposed_ = true;
+    shard_->depose(*inbox.depose);
+  }
   if (inbox.end_flushes) {
     flushes_end_ = true;
     flushes_ended_ = std::move(inbox.end_flushes);
@@ -395,7 +398,8 @@ void Driver::publish(bool force) {
 
 void Driver::end() {
   ended_ = true;
-  parts_.log.error("the shard has stopped", {{"reason", *shard_->ended()}});
+  // Whoever deposed it says why, where that is worth saying.
+  if (!deposed_) parts_.log.error("the shard has stopped", {{"reason", *shard_->ended()}});
   {
     const MutexLock lock(status_mutex_);
     status_.ended = shard_->ended();

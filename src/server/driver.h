@@ -21,7 +21,7 @@
 #include "engine/shard.h"
 #include "engine/shard_clock.h"
 #include "server/journal_thread.h"
-#include "server/lease.h"
+#include "engine/lease.h"
 #include "server/liveness.h"
 #include "server/memory_gauge.h"
 #include "server/projection_thread.h"
@@ -80,7 +80,7 @@ class Driver final : public engine::Gateway {
     // says which. On the shard's thread.
     std::function<void()> on_settled;
     Logger log;
-    const Lease* lease = nullptr;  // null: nobody else can lead the shard
+    const engine::Lease* lease = nullptr;  // null: nobody else can lead the shard
   };
 
   // Recovers the shard and starts the threads. All of `parts` must outlive the driver.
@@ -215,6 +215,7 @@ class Driver final : public engine::Gateway {
   bool flushes_end_ = false;
   std::optional<SteadyTime> in_doubt_since_;
   bool ended_ = false;
+  bool deposed_ = false;
   std::size_t requests_since_row_ = 0;
   std::chrono::steady_clock::time_point published_;
   bool unpublished_ = true;

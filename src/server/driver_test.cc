@@ -310,17 +310,22 @@ TEST_F(DriverTest, AFailedAppendIsTriedAgainBeforeAnythingIsAnswered) {
 }
 
 TEST_F(DriverTest, ABrokenJournalEndsTheShard) {
-  for (const auto outcome : {store::AppendOutcome::kBroken, store::AppendOutcome::kFenced}) {
+  struct End {
+    store::AppendOutcome outcome;
+    engine::Unavailable decided, later;
+  };
+  for (const End& end : {End{store::AppendOutcome::kBroken, engine::Unavailable::kStorage,
+                             engine::Unavailable::kStorage},
+                         End{store::AppendOutcome::kFenced, engine::Unavailable::kUnknown,
+                             engine::Unavailable::kNoLeader}}) {
     settled = 0;
     start();
     Port port(*driver);
     port.ask(enqueue(1));
-    journal->outcome = outcome;
+    journal->outcome = end.outcome;
     journal->failures = 1;
-    EXPECT_EQ(std::get<engine::Unavailable>(port.ask(enqueue(1))), engine::Unavailable::kStorage);
-    // Whoever asks later hears the same.
-    EXPECT_EQ(std::get<engine::Unavailable>(port.ask(core::Command(claim(1)))),
-              engine::Unavailable::kStorage);
+    EXPECT_EQ(std::get<engine::Unavailable>(port.ask(enqueue(1))), end.decided);
+    EXPECT_EQ(std::get<engine::Unavailable>(port.ask(core::Command(claim(1)))), end.later);
     EXPECT_EQ(settled, 1);
     EXPECT_TRUE(driver->status().ended);
   }

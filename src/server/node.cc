@@ -46,7 +46,7 @@ void Node::run() {
     {
       const MutexLock lock(mutex_);
       while (!stopping_ && Clock::now() < next) {
-        if (look_) next = std::min(next, renewed_at_ + kLookPause);
+        if (look_ && failures_ == 0) next = std::min(next, renewed_at_ + kLookPause);
         if (Clock::now() < next) wake_.wait_until(mutex_, next);
       }
       if (stopping_) return;
@@ -59,7 +59,7 @@ void Node::run() {
 Status Node::renew() {
   const auto seen_at = parts_.time.since_boot();
   renewed_at_ = Clock::now();
-  auto renewed = parts_.registry.renew(self_, Duration{Lease::kLength});
+  auto renewed = parts_.registry.renew(self_, Duration{engine::Lease::kLength});
   if (!renewed) {
     lease_.doubt();
     for (ShardHost* const host : hosts_) host->doubt();
@@ -99,7 +99,7 @@ std::string Node::url_of(const store::ClusterView& view, store::NodeId id) const
 
 // The own lease's time, or the end of another's who leads something.
 Node::Clock::time_point Node::next_renewal(const store::ClusterView& view) const {
-  auto next = renewed_at_ + kRenewPause;
+  auto next = renewed_at_ + engine::Lease::kRenewPause;
   for (const store::NodeView& node : view.nodes) {
     if (node.facts.id == self_.id || node.left <= Duration{}) continue;
     next = std::min(next, renewed_at_ + node.left + kOverhang);

@@ -16,7 +16,7 @@
 #include "base/result.h"
 #include "engine/peers.h"
 #include "engine/router.h"
-#include "server/lease.h"
+#include "engine/lease.h"
 #include "server/shard_host.h"
 #include "store/registry.h"
 
@@ -24,9 +24,6 @@ namespace millrace::server {
 
 class Node final : public engine::PeerService {
  public:
-  // How often the lease is renewed.
-  static constexpr std::chrono::milliseconds kRenewPause{500};
-
   struct Parts {
     store::Registry& registry;
     engine::Router& router;
@@ -72,7 +69,7 @@ class Node final : public engine::PeerService {
   store::NodeFacts self_;
   const std::vector<ShardHost*> hosts_;
   Parts parts_;
-  Lease lease_;
+  engine::Lease lease_;
 
   mutable Mutex mutex_;
   WaitCondition wake_;

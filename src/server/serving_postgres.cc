@@ -17,6 +17,7 @@
 #include "http/peer_client.h"
 #include "server/inbox_poller.h"
 #include "server/node.h"
+#include "server/relay.h"
 #include "server/serving.h"
 #include "server/shard_host.h"
 #include "server/system_time.h"
@@ -70,6 +71,7 @@ class PostgresServing final : public Serving {
                  .log = outside_.log}) {
     std::vector<ShardHost*> hosts;
     for (std::uint32_t shard = 0; shard < parts_.shards(); ++shard) {
+      relays_.push_back(std::make_unique<Relay>(router_, outside_.log));
       hosts_.push_back(host(shard));
       hosts.push_back(hosts_.back().get());
     }
@@ -144,17 +146,11 @@ class PostgresServing final : public Serving {
   bool drain(Deadline deadline) override {
     if (node_->hand_everything_over(deadline)) return true;
     // Nobody is there to take it.
-    std::counting_semaphore<> drained{0};
-    for (const auto& host : hosts_) host->drain([&drained] { drained.release(); });
-    bool all = true;
-    for (std::size_t i = 0; i < hosts_.size(); ++i) {
-      // One that is not done in time may be done later: it must find the semaphore.
-      all = drained.try_acquire_until(deadline) && all;
-    }
-    if (!all) {
-      for (const auto& host : hosts_) host->drain([] {});
-    }
-    return all;
+    // Shared: one that is not done in time may be done later.
+    const auto drained = std::make_shared<std::counting_semaphore<>>(0);
+    for (const auto& host : hosts_) host->drain([drained] { drained->release(); });
+    return std::ranges::all_of(hosts_,
+                               [&](const auto&) { return drained->try_acquire_until(deadline); });
   }
 
   void stop() override {
@@ -182,7 +178,14 @@ class PostgresServing final : public Serving {
             .probe = outside_.metrics,
             .chores = [this, shard](Time now) { parts_.chores(shard, now); },
             .begin_leading = [this, shard](Seq durable) { parts_.begin_leading(shard, durable); },
-            .end_leading = [this, shard] { parts_.end_leading(shard); },
+            .led = [this, shard](std::shared_ptr<engine::Gateway> gateway) {
+              relays_[shard]->begin(std::move(gateway));
+            },
+            .end_leading =
+                [this, shard] {
+                  relays_[shard]->end();
+                  parts_.end_leading(shard);
+                },
             .changed = [this] { node_->look(); },
             .log = outside_.log});
   }
@@ -190,18 +193,27 @@ class PostgresServing final : public Serving {
   DriverOptions options_of(std::uint32_t shard) const {
     DriverOptions options = outside_.driver;
     options.shard.shard = shard;
+    options.shard.shards = parts_.shards();
     options.shard.machine.keep_bytes /= parts_.shards();
     options.shard.max_bytes_held /= parts_.shards();
     return options;
   }
 
-  static std::string leader_url(const store::ClusterView& view, std::uint32_t shard) {
+  // Empty: nobody who lives leads it. Whoever was at this node's URL before it does not live, though
+  // the lease may not be over.
+  std::string leader_url(const store::ClusterView& view, std::uint32_t shard) const {
     const auto seen = std::ranges::find(view.shards, shard, &store::ShardView::shard);
     if (seen == view.shards.end()) return {};
+    const store::NodeView* self = nullptr;
+    const store::NodeView* leader = nullptr;
     for (const store::NodeView& node : view.nodes) {
-      if (node.facts.id == seen->leader && node.left > Duration{}) return node.facts.url;
+      if (node.facts.id == self_) self = &node;
+      if (node.facts.id == seen->leader) leader = &node;
     }
-    return {};
+    if (leader == nullptr || leader->left <= Duration{}) return {};
+    const bool predecessor =
+        self != nullptr && self != leader && self->facts.url == leader->facts.url;
+    return predecessor ? std::string() : leader->facts.url;
   }
   bool every_shard_is_led() const {
     return std::ranges::all_of(shards(), [](const ShardReport& report) {
@@ -213,7 +225,8 @@ class PostgresServing final : public Serving {
     name_this_thread("router");
     while (!stopped_) {
       std::this_thread::sleep_for(kRouterPause);
-      router_.tick();
+      if (router_.tick()) node_->look();
+      for (const auto& relay : relays_) relay->tick();
     }
   }
 
@@ -233,6 +246,7 @@ class PostgresServing final : public Serving {
   http::PeerClient peers_;
   engine::Router router_;
   const store::NodeId self_;
+  std::vector<std::unique_ptr<Relay>> relays_;
   std::unique_ptr<store::Inbox> inbox_;
   InboxPoller poller_;  // outlives the shards
   std::vector<std::unique_ptr<ShardHost>> hosts_;

@@ -237,23 +237,10 @@ bool ShardHost::lead(const store::Term& term) {
     parts_.log.error("a shard can't be led", {{"shard", shard_}, {"reason", error.message}});
     return false;
   };
-  if (follower_ == nullptr) {
-    auto loaded = engine::Follower::load(shard_, options_.shard.machine, parts_.store,
-                                         engine::Writers::kNobody);
-    if (!loaded) return fail(loaded.error());
-    follower_ = std::move(*loaded);
-  } else if (const auto read = follower_->follow(); !read) {
-    return fail(read.error());
-  }
-  const Result<store::Progress> projected = parts_.store.tables->progress();
-  if (!projected) return fail(projected.error());
-  auto recovered = std::move(*std::exchange(follower_, nullptr)).finish(*projected);
-  if (!recovered) return fail(recovered.error());
-
-  parts_.begin_leading(recovered->head);
-  auto shard = engine::Shard::lead(options_.shard, *parts_.store.tables, std::move(*recovered),
-                                   term.epoch, parts_.time.wall(),
-                                   term.silent_for.value_or(Duration{0}), parts_.observer);
+  auto shard = engine::lead_on(std::move(follower_), options_.shard, parts_.store, term,
+                               parts_.time.wall(), parts_.observer);
+  if (!shard) return fail(shard.error());
+  parts_.begin_leading((*shard)->figures().durable);
   std::shared_ptr<Driver> driver =
       Driver::lead(options_,
                    {.store = parts_.store,
@@ -264,14 +251,15 @@ bool ShardHost::lead(const store::Term& term) {
                     .on_settled = [this] { post([](Mail& mail) { mail.settled = true; }); },
                     .log = parts_.log,
                     .lease = &lease_},
-                   std::move(shard));
+                   std::move(*shard));
   parts_.router.lead_here(shard_, *driver);
   {
     const MutexLock lock(mutex_);
-    driver_ = std::move(driver);
+    driver_ = driver;
     epoch_ = term.epoch;
     follows_ = false;
   }
+  parts_.led(std::move(driver));
   parts_.router.tick();
   return true;
 }

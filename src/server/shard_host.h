@@ -18,7 +18,7 @@
 #include "engine/recovery.h"
 #include "engine/router.h"
 #include "server/driver.h"
-#include "server/lease.h"
+#include "engine/lease.h"
 #include "store/registry.h"
 #include "store/tables.h"
 
@@ -49,6 +49,7 @@ class ShardHost {
     // Around the time that it is led here, on the host's thread. `durable`: the journal's newest
     // row.
     std::function<void(Seq durable)> begin_leading;
+    std::function<void(std::shared_ptr<engine::Gateway>)> led;
     std::function<void()> end_leading;
     // Something has changed that the registry should be looked at for, or that others look at. Any
     // thread; must not block.
@@ -125,7 +126,7 @@ class ShardHost {
   Parts parts_;
   // Of the shard: it holds only where a renewal has shown that the shard is still led from here, in
   // the same term. A node that renews its lease may have lost the shard before.
-  Lease lease_;
+  engine::Lease lease_;
 
   mutable Mutex mutex_;
   WaitCondition wake_;

@@ -3,6 +3,7 @@ a directory of its own, and is ended by its process id. What it logged is shown 
 """
 
 import datetime
+import hashlib
 import itertools
 import json
 import os
@@ -28,6 +29,7 @@ BINARY = os.environ.get(
 )
 # Where the servers under test keep their jobs: "sqlite" or "postgres".
 STORE = os.environ.get("MILLRACE_STORE", "sqlite")
+SHARDS = 1 if STORE == "sqlite" else 8
 sqlite_only = unittest.skipUnless(STORE == "sqlite", "a story of the SQLite store alone")
 
 
@@ -138,6 +140,16 @@ def uuid7():
     number = number & ~(0xF << 76) | 0x7 << 76
     number = number & ~(0x3 << 62) | 0x2 << 62
     return str(uuid.UUID(int=number))
+
+
+def neighbour(queue):
+    """Another queue on the same shard, whatever the number of shards: a client's id is known there."""
+
+    def bits(name):
+        return hashlib.sha256(name.encode()).hexdigest()[:3]
+
+    names = (f"{queue}-{n}" for n in itertools.count())
+    return next(name for name in names if bits(name)[-1] == bits(queue)[-1])
 
 
 def seconds(text):

@@ -44,6 +44,9 @@ ROUTES = [
     ("POST", "/v1/queues/{q}/pause", "operate"),
     ("POST", "/v1/queues/{q}/resume", "operate"),
     ("POST", "/v1/queues/{q}/purge", "operate"),
+    ("GET", "/v1/admin/nodes", "admin"),
+    ("POST", "/v1/admin/nodes/1234567890abcdef/drain", "admin"),
+    ("POST", "/v1/admin/nodes/1234567890abcdef/undrain", "admin"),
     ("GET", "/v1/stats", "read"),
     ("GET", "/v1/events", "read"),
 ]
@@ -111,7 +114,7 @@ class Tokens(harness.MillraceCase):
             for method, path, _ in self.api.contract().operations()
         }
         here = {
-            (method, re.sub(r"\{\w+\}|(?<=workers/)w", "*", path)) for method, path, _ in ROUTES
+            (method, re.sub(r"\{\w+\}|(?<=workers/)w|(?<=nodes/)\w+", "*", path)) for method, path, _ in ROUTES
         }
         self.assertEqual(here, described)
 

@@ -83,7 +83,7 @@ class Batches(harness.ServerCase):
         self.assertEqual(self.counts(), {"ready": 2})
 
     def test_a_conflict_is_refused_and_the_others_stand(self):
-        taken = self.submit(queue=self.queue + "-other", id=harness.uuid7())["id"]
+        taken = self.submit(queue=harness.neighbour(self.queue), id=harness.uuid7())["id"]
         self.submit(unique={"key": "k"})
         results = self.batch(
             [

@@ -183,7 +183,7 @@ class Submitting(harness.ServerCase):
         again = self.api.post("/v1/jobs", {"type": "other", "queue": self.queue, "id": job_id})
         self.assertEqual((again.status, again.json["type"]), (200, "t"))
         elsewhere = self.api.post(
-            "/v1/jobs", {"type": "t", "queue": self.queue + "b", "id": job_id}
+            "/v1/jobs", {"type": "t", "queue": harness.neighbour(self.queue), "id": job_id}
         )
         self.assert_refused(elsewhere, 409, "duplicate_job")
         self.assertEqual(self.counts(), {"ready": 1})

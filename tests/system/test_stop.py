@@ -192,6 +192,7 @@ class NotStarting(harness.MillraceCase):
         self.use(first)
         self.assertEqual(self.submit()["state"], "ready")
 
+    @harness.sqlite_only
     def test_a_directory_that_cannot_be_written(self):
         if os.geteuid() == 0:
             target = "/proc/millrace-data"  # root can write everywhere else
@@ -201,6 +202,7 @@ class NotStarting(harness.MillraceCase):
             target = locked / "data"
         self.refusal(self.new_server(data=target), str(target))
 
+    @harness.sqlite_only
     def test_a_file_in_the_place_of_the_directory(self):
         server = self.new_server()
         server.data.write_text("not a directory")
@@ -316,6 +318,7 @@ class NotStarting(harness.MillraceCase):
             self.use(server)
             self.assertEqual(self.counts(), {"ready": 300}, "it started, so nothing may be missing")
 
+    @harness.sqlite_only
     def test_the_data_directory_is_its_owners_alone(self):
         server = self.new_server().start()
         self.assertEqual(server.data.stat().st_mode & 0o077, 0)

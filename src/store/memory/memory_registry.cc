@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/mutant.h"
 
 namespace millrace::store {
 
@@ -44,10 +45,11 @@ Result<std::optional<Term>> MemoryRegistry::take(NodeId self, const ShardView& s
   if (shard.leader != seen.leader || shard.epoch != seen.epoch) return std::nullopt;
   const Time now = options_.now();
   std::optional<Time> renewed_at;
+  const bool compares = !mutated(Mutant::kTakeUncompared);
   if (seen.leader != kNobody && seen.leader != self) {
     renewed_at = now - kNodeForgottenAfter;
     if (const auto former = nodes_.find(seen.leader); former != nodes_.end()) {
-      if (former->second.expires_at > now) return std::nullopt;
+      if (former->second.expires_at > now && compares) return std::nullopt;
       renewed_at = former->second.renewed_at;
     }
   }

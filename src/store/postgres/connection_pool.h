@@ -1,4 +1,4 @@
-// A node's connections to PostgreSQL, at most nine of them, shared by its shards: whoever has a
+// A node's connections to PostgreSQL, at most eight of them, shared by its shards: whoever has a
 // transaction to run gets one for as long as that takes.
 #pragma once
 
@@ -18,14 +18,14 @@ namespace millrace::store {
 // Any thread. Nobody may be in run() when it goes.
 class ConnectionPool {
  public:
-  static constexpr std::size_t kMostConnections = 9;
+  static constexpr std::size_t kMostConnections = 8;
   // Kept free for whoever must end what the others wait for.
   static constexpr std::size_t kReserve = 1;
   // Kept free for the node's lease, which must not wait for flushes.
   static constexpr std::size_t kForLease = 1;
   // Of the others, for reading and for flushes: those that take long never keep an append waiting,
   // however many shards there are.
-  static constexpr std::size_t kMostReading = 3;
+  static constexpr std::size_t kMostReading = 2;
   static constexpr std::size_t kMostFlushing = 2;
 
   // What the transaction is for. Those that read, and that of a lease, may be asked for twice.

@@ -1,0 +1,124 @@
+// Several simulated nodes over one database: the real engine on each, with leases, followers and
+// requests that are passed on, over clocks, a network and a database that do what the dice say.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "sim/chronicle.h"
+#include "sim/clients.h"
+#include "sim/database.h"
+#include "sim/dice.h"
+#include "sim/marks.h"
+#include "sim/network.h"
+#include "sim/node.h"
+#include "sim/simulation.h"
+#include "sim/story.h"
+
+namespace millrace::sim {
+
+class Cluster final : public Simulation, private engine::ReplyPort {
+ public:
+  Cluster(const Plan& plan, Marks& marks, Story& story);
+  ~Cluster() override;
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
+
+  Outcome run() override;
+  std::uint64_t actions_begun() const override { return begun_; }
+
+ private:
+  using Instant = std::chrono::nanoseconds;
+  // A machine that a node runs on, or will again.
+  struct Machine {
+    std::unique_ptr<Node> node;  // null: none runs
+    Node::Kind kind;
+    Instant starts_at{};
+    std::optional<Instant> paused_until;
+    Instant paused_at{};
+    bool fallen_silent = false;
+    Instant cut_until{};
+    bool runs() const { return node != nullptr && !paused_until; }
+  };
+  struct Asked {
+    NodeId at{};
+    engine::Request request;
+    bool given_up = false;
+  };
+  struct Mail {
+    engine::Request request;
+    std::uint64_t arrives = 0;  // the action at which it does
+  };
+
+  std::uint32_t knob(Knob which) const { return swarm_.of(which); }
+  Time now() const;
+
+  // cluster.cc: how things go by themselves
+  void start(Machine& machine);
+  void die(Machine& machine, std::string_view how);
+  void pass(Dice& dice, Duration by);
+  void tick(Dice& dice);
+  void move_calls(Dice& dice);
+  void move_messages(Dice& dice);
+  void tend_machine(Machine& machine);
+  void look_at_leaders();
+  void settle_call(Dice& dice, std::size_t which);
+  Database::Fate fate(Dice& dice, const Call& call);
+  Machine* machine_of(NodeId id);
+  Machine* running(Dice& dice);
+  Node::Kind draw_kind(Dice& dice) const;
+
+  // cluster_actions.cc: what the dice do
+  void act(Dice& dice);
+  void ask(Dice& dice);
+  void send(Dice& dice, engine::Request request);
+  void keep_nested_at_home(engine::Request& request) const;
+  void submit(Dice& dice, engine::Request request);
+  void move_something(Dice& dice);
+  bool break_something(Dice& dice);
+  void pause(Dice& dice);
+  void trim(Dice& dice);
+  void deliver_mail(Dice& dice);
+  void deliver(std::span<engine::Delivery> deliveries) override;
+  void check_answer(const Asked& asked, const engine::Answer& answer) const;
+  void answered(const engine::Delivery& delivery);
+
+  // cluster_heal.cc: phase two
+  void heal();
+  bool all_led();
+  void await_leaders(Dice& dice, Duration within);
+  void settle(Dice& dice);
+  void finish_everything(Dice& dice);
+  std::size_t live_jobs() const;
+  void leap(Dice& dice, Duration by);
+  void check_whole();
+
+  const Plan plan_;
+  Swarm swarm_;
+  Marks& marks_;
+  Story& story_;
+  Instant truth_{std::chrono::hours{1}};
+  engine::ShardOptions options_;
+  Clients clients_;
+  Network network_;
+  Database database_;
+  std::vector<std::unique_ptr<Chronicle>> chronicles_;
+  std::vector<Machine> machines_;
+
+  std::vector<Mail> mail_;
+  std::map<engine::Ticket, Asked> asked_;
+  std::uint64_t client_tickets_ = 0;
+  std::uint64_t shard_tickets_ = 0;
+  std::uint64_t lives_ = 0;  // of nodes
+  std::uint64_t ticks_ = 0;
+  std::uint64_t begun_ = 0;
+  bool healing_ = false;
+  Outcome outcome_;
+};
+
+}  // namespace millrace::sim

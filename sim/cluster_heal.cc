@@ -1,0 +1,114 @@
+// Phase two: the faults are over, and everything must come to its end.
+#include <algorithm>
+
+#include "sim/cluster.h"
+#include "sim/violation.h"
+
+namespace millrace::sim {
+namespace {
+
+using std::chrono_literals::operator""ms;
+
+constexpr std::size_t kMaxRounds = 20'000;
+// A shard has a leader after so long: the lease of whoever led it, and a renewal (LV5). The rest is
+// what clocks may differ by, and what passes between a look and an act here.
+constexpr Duration kUntilLed = engine::Lease::kLength + engine::Lease::kRenewPause + 300ms;
+constexpr Duration kUntilAnswered{5'000};
+
+}  // namespace
+
+void Cluster::heal() {
+  story_.tell("the faults are over");
+  Dice dice(mix64(plan_.seed ^ 2));
+  healing_ = true;
+  network_.heal();
+  while (database_.late() > 0) database_.land(dice.below(database_.late()));
+  for (Machine& machine : machines_) {
+    machine.paused_until.reset();
+    machine.cut_until = {};
+    if (machine.node != nullptr && machine.node->stopping()) die(machine, "has stopped");
+    if (machine.node == nullptr) start(machine);
+    machine.node->cut_off(false);
+    machine.node->drain(false);
+  }
+  for (Mail& mail : mail_) mail.arrives = 0;
+  await_leaders(dice, kUntilLed);
+  deliver_mail(dice);
+  settle(dice);
+  for (engine::Request& request : clients_.resume_all()) submit(dice, std::move(request));
+  settle(dice);
+  finish_everything(dice);
+}
+
+bool Cluster::all_led() {
+  for (std::uint32_t shard = 0; shard < database_.shards(); ++shard) {
+    const bool led = std::ranges::any_of(
+        machines_, [&](const Machine& machine) { return machine.node->host(shard).holds(); });
+    if (!led) return false;
+  }
+  return true;
+}
+
+void Cluster::await_leaders(Dice& dice, Duration within) {
+  const Instant until = truth_ + within;
+  while (!all_led()) {
+    demand(truth_ < until, "LV5", "not every shard has a leader after {} ms", within.count());
+    pass(dice, Duration{10});
+  }
+}
+
+// Everybody is answered, but for those who wait for something.
+void Cluster::settle(Dice& dice) {
+  const Instant until = truth_ + Duration{kUntilAnswered};
+  const auto waits = [](const auto& entry) {
+    const engine::Request& request = entry.second.request;
+    return entry.second.given_up || !(std::holds_alternative<core::Command>(request) ||
+                                      std::holds_alternative<engine::FindJob>(request));
+  };
+  while (!std::ranges::all_of(asked_, waits)) {
+    demand(truth_ < until, "LV1", "requests are not answered");
+    pass(dice, Duration{5});
+  }
+  pass(dice, Duration{60});
+}
+
+std::size_t Cluster::live_jobs() const {
+  std::size_t live = 0;
+  for (const auto& chronicle : chronicles_) live += chronicle->auditor().model().live().size();
+  return live;
+}
+
+// Nothing happens for long: all nodes sleep meanwhile, and find each other again.
+void Cluster::leap(Dice& dice, Duration by) {
+  if (by < Duration{5'000}) return pass(dice, by);
+  truth_ += by;
+  pass(dice, Duration{20});
+  await_leaders(dice, kUntilLed);
+}
+
+// LV1, LV3, LV4: every job is offered, every lease ends, every job becomes terminal.
+void Cluster::finish_everything(Dice& dice) {
+  for (std::size_t round = 0; live_jobs() > 0; ++round) {
+    demand(round < kMaxRounds, "LV4", "{} jobs do not come to their end", live_jobs());
+    engine::Request claim = clients_.claim_all();
+    submit(dice, core::Command(std::get<engine::WaitingClaim>(claim).claim));
+    settle(dice);
+    const std::vector<engine::Request> acks = clients_.finish_all();
+    for (const engine::Request& request : acks) submit(dice, request);
+    settle(dice);
+    if (!acks.empty()) continue;
+    std::optional<Duration> wait;
+    for (const Machine& machine : machines_) {
+      for (std::uint32_t shard = 0; shard < database_.shards(); ++shard) {
+        const Host& host = machine.node->host(shard);
+        if (const auto due = host.due_in()) wait = std::min(wait.value_or(*due), *due);
+      }
+    }
+    demand(wait.has_value(), "LV1", "{} jobs are left, and nothing is due", live_jobs());
+    leap(dice, std::max(*wait, Duration{1}));
+  }
+  settle(dice);
+  check_whole();
+}
+
+}  // namespace millrace::sim

@@ -1,0 +1,88 @@
+// The database that several nodes share: a journal and tables for each shard, the registry, and its
+// own clock. What is written to it has a beginning and an end, between which anything may happen;
+// whoever began it may be told what came of it, or nothing, and it may be carried out long after
+// that.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "engine/shard.h"
+#include "sim/marks.h"
+#include "store/memory/memory_journal.h"
+#include "store/memory/memory_registry.h"
+#include "store/memory/memory_tables.h"
+#include "store/tables.h"
+
+namespace millrace::sim {
+
+using store::NodeId;
+
+// What a node does when it hears of what it asked for.
+using Heard = std::function<void()>;
+
+// Something that a node has asked the database for, and not heard of.
+struct Call {
+  enum class Kind : std::uint8_t { kAppend, kFlush, kTrim, kRegistry };
+  Kind kind{};
+  NodeId from{};
+  std::uint32_t shard = 0;
+  std::function<Heard()> carry_out;  // at the database; gives what its node will hear
+  Heard unknown;                     // nobody can tell
+  Heard failed = nullptr;            // nothing was done; null: that can't be told of it
+};
+
+class Database {
+ public:
+  struct Shard {
+    store::MemoryJournal journal;
+    store::MemoryTables tables;
+  };
+  // `hear` brings what was heard to a node, if it still lives.
+  Database(std::uint32_t shards, std::function<Time()> now, Marks& marks,
+           std::function<void(NodeId, Heard)> hear);
+
+  std::uint32_t shards() const { return static_cast<std::uint32_t>(shards_.size()); }
+  Shard& shard(std::uint32_t number) { return *shards_.at(number); }
+  store::MemoryRegistry& registry() { return registry_; }
+  Time now() const { return now_(); }
+
+  // --- Calls.
+  void begin(Call call) { calls_.push_back(std::move(call)); }
+  enum class Fate : std::uint8_t {
+    kHeard,    // carried out, and its node hears
+    kUnheard,  // carried out, and the answer is lost
+    kLost,     // not carried out, and nobody can tell
+    kLate,     // its node gives up; it may be carried out at any later time
+    kFails,    // not carried out, and its node is told so
+  };
+  const std::vector<Call>& calls() const { return calls_; }
+  void settle(std::size_t which, Fate fate);
+  std::size_t late() const { return late_.size(); }
+  void land(std::size_t which);
+  void forget_late() { late_.clear(); }
+  // The node is gone, or can't be reached any more: its calls are on their way all the same.
+  void cut(NodeId node);
+
+  // --- What calls are made of.
+  store::AppendResult append(std::uint32_t shard, const store::JournalRow& row, Epoch term);
+  Status flush(std::uint32_t shard, const engine::Flush& flush, Epoch term);
+  void trim(std::uint32_t shard, Seq below, Epoch term);
+
+ private:
+  bool superseded(std::uint32_t shard, Epoch term);
+
+  const std::function<Time()> now_;
+  Marks& marks_;
+  const std::function<void(NodeId, Heard)> hear_;
+  std::vector<std::unique_ptr<Shard>> shards_;
+  store::MemoryRegistry registry_;
+  std::vector<Call> calls_;
+  std::vector<Call> late_;
+};
+
+}  // namespace millrace::sim

@@ -1,0 +1,200 @@
+#include "sim/node.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/views.h"
+
+namespace millrace::sim {
+namespace {
+
+using std::chrono_literals::operator""ms;
+
+// As in server/node.cc.
+constexpr auto kLookPause = 20ms;
+constexpr auto kRetryPause = 100ms;
+constexpr auto kOverhang = 5ms;
+// How long a node that stops waits for others to take over.
+constexpr auto kStopPatience = 10'000ms;
+
+}  // namespace
+
+Node::Node(NodeId id, std::string name, const engine::ShardOptions& options, Kind kind,
+           Parts parts)
+    : facts_{id, "http://" + store::to_string(id), std::move(name), "simulated", kind.format},
+      parts_(std::move(parts)),
+      clock_(parts_.truth, kind.clock) {
+  engine::Peers& peers = parts_.network.join(id, facts_.url, *this);
+  const std::uint32_t shards = parts_.database.shards();
+  router_ = std::make_unique<engine::Router>(shards, clock_, &peers);
+  for (std::uint32_t shard = 0; shard < shards; ++shard) {
+    Database::Shard& stored = parts_.database.shard(shard);
+    stores_.push_back(open_view(
+        {.journal = [&stored]() -> store::MemoryJournal& { return stored.journal; },
+         .tables = [&stored]() -> store::MemoryTables& { return stored.tables; },
+         // What a read that fails while it serves comes to is the other world's: after it only the
+         // answers tell what was done, and here they may be lost.
+         .fault = [this](View::Read read) -> std::optional<Error> {
+           if (!cut_off_ || read == View::Read::kJobs) return std::nullopt;
+           return Error{"the database can't be reached"};
+         },
+         .unreadable = [this, shard](const store::JournalRow& row) {
+           return parts_.unreadable(row, shard);
+         }}));
+  }
+  for (std::uint32_t shard = 0; shard < shards; ++shard) {
+    hosts_.push_back(std::make_shared<Host>(
+        shard, options,
+        Host::Parts{.self = id,
+                    .name = facts_.name,
+                    .store = stores_[shard],
+                    .database = parts_.database,
+                    .chronicle = *parts_.chronicles[shard],
+                    .router = *router_,
+                    .peers = peers,
+                    .time = clock_,
+                    .changed = [this] { look_ = true; },
+                    .next_ticket = parts_.next_ticket,
+                    .answered = parts_.answered,
+                    .marks = parts_.marks,
+                    .story = parts_.story}));
+  }
+}
+
+Node::~Node() { parts_.network.leave(id()); }
+
+void Node::run_heard() {
+  while (!heard_.empty()) {
+    const Heard heard = std::move(heard_.front());
+    heard_.pop_front();
+    heard();
+  }
+}
+
+void Node::run() {
+  run_heard();
+  run_keeper();
+  for (const auto& host : hosts_) {
+    host->run_host();
+    host->run_driver();
+  }
+  router_->tick();
+}
+
+// --- The keeper's thread.
+
+void Node::run_keeper() {
+  if (stopping_) go_on_stopping();
+  if (renewing_ || gone_ || (stopping_ && stopping_->left)) return;
+  if (look_) next_ = std::min(next_, renewed_at_ + kLookPause);
+  if (clock_.since_boot() >= next_) renew();
+}
+
+void Node::renew() {
+  look_ = false;
+  renewing_ = true;
+  const Instant seen_at = clock_.since_boot();
+  renewed_at_ = seen_at;
+  parts_.database.begin(
+      {Call::Kind::kRegistry, id(), 0,
+       [this, seen_at, facts = facts_, &registry = parts_.database.registry()] {
+         return [this, seen_at,
+                 view = registry.renew(facts, Duration{engine::Lease::kLength})] {
+           renewed(seen_at, view);
+         };
+       },
+       [this, seen_at] { renewed(seen_at, failure("the connection is lost")); }});
+}
+
+void Node::renewed(Instant seen_at, const Result<store::ClusterView>& view) {
+  renewing_ = false;
+  if (!view) {
+    lease_.doubt();
+    for (const auto& host : hosts_) host->doubt();
+    next_ = clock_.since_boot() + kRetryPause;
+    return;
+  }
+  lease_.renewed(seen_at);
+  for (const store::ShardView& shard : view->shards) hosts_[shard.shard]->renewed(seen_at, shard);
+  give_orders(*view, seen_at);
+  view_ = *view;
+  next_ = next_renewal(view_);
+}
+
+void Node::give_orders(const store::ClusterView& view, Instant seen_at) {
+  for (const auto& assignment : engine::assign(view, id(), format())) {
+    Orders orders{seen_at, view.shards[assignment.shard], assignment, {}, {}};
+    orders.leader_url = url_of(view, orders.seen.leader);
+    orders.owner_url = url_of(view, assignment.owner);
+    hosts_[assignment.shard]->order(std::move(orders));
+  }
+}
+
+std::string Node::url_of(const store::ClusterView& view, NodeId id) const {
+  for (const store::NodeView& node : view.nodes) {
+    if (node.facts.id == id && node.left > Duration{}) return node.facts.url;
+  }
+  return {};
+}
+
+Node::Instant Node::next_renewal(const store::ClusterView& view) const {
+  Instant next = renewed_at_ + engine::Lease::kRenewPause;
+  for (const store::NodeView& node : view.nodes) {
+    if (node.facts.id == id() || node.left <= Duration{}) continue;
+    next = std::min<Instant>(next, renewed_at_ + node.left + kOverhang);
+  }
+  return std::max<Instant>(next, clock_.since_boot() + kLookPause);
+}
+
+// --- Its end.
+
+void Node::drain(bool draining) {
+  parts_.database.begin({Call::Kind::kRegistry, id(), 0,
+                         [this, draining, id = id(),
+                          &registry = parts_.database.registry()]() -> Heard {
+                           (void)registry.set_draining(id, draining);
+                           return [this] { look_ = true; };
+                         },
+                         [] {}});
+}
+
+void Node::stop() {
+  if (stopping_) return;
+  stopping_ = {clock_.since_boot() + kStopPatience, false};
+  drain(true);
+}
+
+void Node::go_on_stopping() {
+  if (stopping_->left) return;
+  if (leads() > 0 && clock_.since_boot() < stopping_->until) return;
+  parts_.marks.hit_if(leads() == 0, Mark::kLeftInOrder);
+  for (const auto& host : hosts_) host->stop();
+  stopping_->left = true;
+  parts_.database.begin({Call::Kind::kRegistry, id(), 0,
+                         [this, id = id(), &registry = parts_.database.registry()]() -> Heard {
+                           (void)registry.leave(id);
+                           return [this] { gone_ = true; };
+                         },
+                         [this] { gone_ = true; }});
+}
+
+bool Node::busy() const {
+  return !heard_.empty() ||
+         std::ranges::any_of(hosts_, [](const auto& host) { return host->busy(); });
+}
+
+std::uint32_t Node::leads() const {
+  return static_cast<std::uint32_t>(
+      std::ranges::count_if(hosts_, [](const auto& host) { return host->leads(); }));
+}
+
+std::shared_ptr<engine::Gateway> Node::led_shard(std::uint32_t shard) {
+  return hosts_.at(shard)->leads() ? hosts_[shard] : nullptr;
+}
+
+void Node::give_shard(std::uint32_t shard, std::uint64_t asker, Epoch epoch,
+                      std::function<void(bool)> done) {
+  hosts_.at(shard)->give(NodeId{asker}, epoch, std::move(done));
+}
+
+}  // namespace millrace::sim

@@ -1,0 +1,135 @@
+// A simulated node: its clock, its lease, and its shards, run a turn at a time. What server/node.h
+// does there on a thread of its own.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/lease.h"
+#include "engine/peers.h"
+#include "engine/router.h"
+#include "sim/chronicle.h"
+#include "sim/database.h"
+#include "sim/host.h"
+#include "sim/network.h"
+#include "sim/story.h"
+
+namespace millrace::sim {
+
+// Runs a little faster or slower than the world's, and shows another time of day.
+class NodeClock final : public engine::TimeSource {
+ public:
+  struct Faults {
+    std::int64_t rate_ppm = 1'000'000;
+    Duration wall_ahead{};
+  };
+  NodeClock(const std::chrono::nanoseconds& truth, Faults faults)
+      : truth_(truth), began_(truth), faults_(faults) {}
+
+  Time wall() const override {
+    return Time{} + Duration{1'700'000'000'000} +
+           std::chrono::floor<Duration>(began_ + gone()) + faults_.wall_ahead;
+  }
+  std::chrono::nanoseconds since_boot() const override {
+    return std::chrono::nanoseconds{1'000'000'000} + gone();
+  }
+  void step_wall(Duration by) { faults_.wall_ahead += by; }
+
+ private:
+  std::chrono::nanoseconds gone() const {
+    return (truth_ - began_) / 1'000'000 * faults_.rate_ppm;
+  }
+
+  const std::chrono::nanoseconds& truth_;
+  const std::chrono::nanoseconds began_;
+  Faults faults_;
+};
+
+class Node final : public engine::PeerService {
+ public:
+  struct Parts {
+    Database& database;
+    Network& network;
+    std::vector<std::unique_ptr<Chronicle>>& chronicles;
+    const std::chrono::nanoseconds& truth;
+    std::function<engine::Ticket()> next_ticket;
+    std::function<void(const engine::Delivery&)> answered;
+    std::function<std::optional<Error>(const store::JournalRow&, std::uint32_t shard)> unreadable;
+    Marks& marks;
+    Story& story;
+  };
+  struct Kind {
+    std::uint32_t format = 1;
+    NodeClock::Faults clock;
+  };
+  Node(NodeId id, std::string name, const engine::ShardOptions& options, Kind kind, Parts parts);
+  ~Node() override;
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  NodeId id() const { return facts_.id; }
+  const std::string& name() const { return facts_.name; }
+  std::uint32_t format() const { return facts_.newest_format; }
+  engine::Router& router() { return *router_; }
+  Host& host(std::uint32_t shard) { return *hosts_.at(shard); }
+  NodeClock& clock() { return clock_; }
+
+  // --- Turns.
+  void hear(Heard heard) { heard_.push_back(std::move(heard)); }
+  void run();  // everything that is due
+  void run_keeper();
+  void run_heard();
+
+  // To come to its end: others take over what it leads. gone(): it has left.
+  void stop();
+  bool gone() const { return gone_; }
+  bool stopping() const { return stopping_.has_value(); }
+  void drain(bool draining);
+
+  bool reaches_database() const { return !cut_off_; }
+  void cut_off(bool cut_off) { cut_off_ = cut_off; }
+  bool busy() const;
+  std::uint32_t leads() const;
+
+  std::shared_ptr<engine::Gateway> led_shard(std::uint32_t shard) override;
+  void give_shard(std::uint32_t shard, std::uint64_t asker, Epoch epoch,
+                  std::function<void(bool)> done) override;
+
+ private:
+  using Instant = std::chrono::nanoseconds;
+  void renew();
+  void renewed(Instant seen_at, const Result<store::ClusterView>& view);
+  void give_orders(const store::ClusterView& view, Instant seen_at);
+  std::string url_of(const store::ClusterView& view, NodeId id) const;
+  Instant next_renewal(const store::ClusterView& view) const;
+  void go_on_stopping();
+
+  store::NodeFacts facts_;
+  Parts parts_;
+  NodeClock clock_;
+  std::unique_ptr<engine::Router> router_;
+  std::vector<store::Store> stores_;
+  std::vector<std::shared_ptr<Host>> hosts_;
+  engine::Lease lease_;
+  std::deque<Heard> heard_;
+  store::ClusterView view_;
+  bool renewing_ = false;
+  bool look_ = false;
+  bool cut_off_ = false;
+  bool gone_ = false;
+  Instant renewed_at_{};
+  Instant next_{};
+  struct Stopping {
+    Instant until{};
+    bool left = false;
+  };
+  std::optional<Stopping> stopping_;
+};
+
+}  // namespace millrace::sim

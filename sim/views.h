@@ -1,0 +1,31 @@
+// A simulated store as a process sees it: reads go through, where nothing is in their way. What is
+// appended and flushed goes other ways, which have a beginning and an end.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "base/result.h"
+#include "store/memory/memory_journal.h"
+#include "store/memory/memory_tables.h"
+#include "store/tables.h"
+
+namespace millrace::sim {
+
+struct View {
+  enum class Read : std::uint8_t {
+    kState,  // at the start, and of the journal
+    kJobs,   // while it serves
+  };
+  std::function<store::MemoryJournal&()> journal;
+  std::function<store::MemoryTables&()> tables;
+  // Before each read: why it fails, if it does.
+  std::function<std::optional<Error>(Read)> fault;
+  // Why a row can't be read here, if it can't. Null: every row can.
+  std::function<std::optional<Error>(const store::JournalRow&)> unreadable = nullptr;
+};
+
+store::Store open_view(View view);
+
+}  // namespace millrace::sim

@@ -1,0 +1,76 @@
+#include "engine/outbox.h"
+
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/escaping.h"
+#include "core/limits.h"
+#include "engine/request_codec.h"
+
+namespace millrace::engine {
+namespace {
+
+constexpr std::string_view kRelayType = "submission";
+
+// The same jobs are never both of the outbox and passed on under one id.
+JobId outbox_id_of(JobId id) {
+  id.bytes.back() ^= 1;
+  return id;
+}
+
+core::JobSpec boxed(core::JobSpec spec) {
+  core::JobSpec box;
+  box.id = outbox_id_of(spec.id);
+  box.queue = SharedBytes(kOutboxQueue);
+  box.type = SharedBytes(kRelayType);
+  box.priority = spec.priority;
+  // It is passed on however often that fails.
+  box.max_attempts = core::kMaxAttempts;
+  core::Enqueue submission;
+  submission.jobs.push_back(std::move(spec));
+  std::string bytes;
+  encode_request(core::Command(std::move(submission)), bytes);
+  box.payload = SharedBytes('"' + absl::Base64Escape(bytes) + '"');
+  return box;
+}
+
+std::string_view unquoted(std::string_view payload) {
+  const bool quoted = payload.size() >= 2 && payload.front() == '"' && payload.back() == '"';
+  return quoted ? payload.substr(1, payload.size() - 2) : std::string_view();
+}
+
+}  // namespace
+
+void put_in_outbox(core::Ack& ack, ShardNumber shard, ShardNumber shards) {
+  for (core::AckItem& item : ack.items) {
+    for (core::JobSpec& spec : item.enqueue) {
+      if (shard_of(spec.queue.view(), shards) != shard) spec = boxed(std::move(spec));
+    }
+  }
+}
+
+Result<core::Enqueue> from_outbox(const core::Job& job) {
+  std::string bytes;
+  const std::string_view text = unquoted(job.payload.view());
+  if (!absl::Base64Unescape({text.data(), text.size()}, &bytes)) {
+    return failure("the payload is no submission");
+  }
+  Result<Request> request = decode_request(bytes);
+  if (!request) return std::unexpected(std::move(request.error()));
+  auto* command = std::get_if<core::Command>(&*request);
+  auto* enqueue = command == nullptr ? nullptr : std::get_if<core::Enqueue>(command);
+  if (enqueue == nullptr || enqueue->jobs.size() != 1) return failure("it is not one submission");
+  core::JobSpec& spec = enqueue->jobs.front();
+  if (!spec.run_at && spec.delay > Duration{0}) spec.run_at = job.created_at + spec.delay;
+  if (!spec.expires_at && spec.expires_in) spec.expires_at = job.created_at + *spec.expires_in;
+  spec.id_origin = core::IdOrigin::kClient;
+  enqueue->key = core::IdempotencyKey{
+      .key = fingerprint(spec.queue.view(), "outbox " + to_string(spec.id)),
+      .body = fingerprint(job.payload.view()),
+      .expires_at = {}};
+  enqueue->key_window = kOutboxKeyWindow;
+  return std::move(*enqueue);
+}
+
+}  // namespace millrace::engine

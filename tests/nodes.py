@@ -1,0 +1,115 @@
+"""Several servers that are the nodes of one store on PostgreSQL."""
+
+import pathlib
+import sys
+
+import postgres
+
+sys.path.append(str(pathlib.Path(__file__).parent / "system"))
+import harness  # noqa: E402 (its folder is on the path only now)
+
+SETTLE_TIMEOUT_S = 30
+
+
+class Nodes:
+    """The servers, in a fixed order, some of them perhaps not running. They serve one database of
+    `cluster`, unless `urls` says how each is to reach it.
+    """
+
+    def __init__(self, count, *args, cluster=None, **settings):
+        self.cluster = cluster or postgres.shared()
+        self.database = self.cluster.new_database()
+        self.args, self.settings = args, settings
+        self.servers = []
+        for _ in range(count):
+            self.add()
+
+    def add(self):
+        """One more, not started yet."""
+        server = harness.Server(*self.args, **self.settings)
+        server.database = self.database
+        self.servers.append(server)
+        return server
+
+    def start(self):
+        for server in self.servers:
+            server.start()
+        return self.settle()
+
+    def __getitem__(self, number):
+        return self.servers[number]
+
+    def __len__(self):
+        return len(self.servers)
+
+    @property
+    def running(self):
+        return [s for s in self.servers if s.process is not None and s.process.poll() is None]
+
+    def view(self, server=None):
+        """What a node says of all: the answer to GET /v1/admin/nodes."""
+        api = (server or self.running[0]).client()
+        try:
+            reply = api.get("/v1/admin/nodes")
+        finally:
+            api.close()
+        if reply.status != 200:
+            raise AssertionError(f"GET /v1/admin/nodes: {reply}")
+        return reply.json
+
+    def id_of(self, server):
+        return next(n["id"] for n in self.view(server)["nodes"] if n["self"])
+
+    def leaders(self, server=None):
+        """By shard: the server that leads it, as `server` sees it; None: nobody that lives."""
+        view = self.view(server)
+        urls = {node["id"]: node["url"] for node in view["nodes"] if node["live"]}
+        servers = {each.url: each for each in self.servers}
+        return {shard["shard"]: servers.get(urls.get(shard["leader"])) for shard in view["shards"]}
+
+    def led_by(self, server):
+        """The shards that it leads, as the first running node sees it."""
+        return sorted(shard for shard, leader in self.leaders().items() if leader is server)
+
+    def settle(self, leaders=None):
+        """Waits until `leaders` (all that run) lead their shares, and every running node sees it."""
+        expected = self.running if leaders is None else leaders
+
+        def settled():
+            seen = [self.leaders(server) for server in self.running]
+            share = -(-len(seen[0]) // len(expected))
+            loads = [list(seen[0].values()).count(server) for server in expected]
+            return (
+                all(view == seen[0] for view in seen)
+                and sum(loads) == len(seen[0])
+                and max(loads) <= share
+            )
+
+        harness.eventually(settled, SETTLE_TIMEOUT_S, 0.05, what="every node's lead of its share")
+        return self
+
+    def queue_on_each_shard(self, prefix="on"):
+        """By shard: a queue that lies on it. They are made by this."""
+        api = self.running[0].client()
+        try:
+            shards, found, number = len(self.leaders()), {}, 0
+            while len(found) < shards:
+                for _ in range(2 * shards):
+                    number += 1
+                    reply = api.put(f"/v1/queues/{prefix}-{number}", {})
+                    if reply.status not in (200, 201):
+                        raise AssertionError(f"PUT queue: {reply}")
+                api.get("/v1/jobs", fresh="true")  # the tables know of them now
+                rows = self.cluster.sql(
+                    f"SELECT shard, min(name) FROM millrace.queues WHERE name LIKE '{prefix}-%' "
+                    "GROUP BY shard",
+                    self.database,
+                )
+                found = {int(s): name for s, name in (row.split("|") for row in rows.split())}
+            return found
+        finally:
+            api.close()
+
+    def close(self):
+        for server in self.servers:
+            server.close()
