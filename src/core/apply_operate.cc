@@ -144,7 +144,7 @@ void Applier::operator()(const Finished& event) {
     ++slot.version;
     enter(index, slot);
   }
-  mark(state_.slots.at(index), MarkKind::kFinished, SharedBytes(kFinishedByTransaction));
+  mark(state_.slots.at(index), MarkKind::kFinished, SharedBytes(to_string(event.from)));
   finish(index, event.keep);
 }
 

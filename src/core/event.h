@@ -176,10 +176,10 @@ struct LeasesExtended {
   Duration by{};
 };
 
-using Event = std::variant<QueueChanged, Submitted, Claimed, Extended, AttemptEnded, Logged,
-                           BecameDue, Expired, CancelRequested, Cancelled, Retried, Edited, Deleted,
-                           QueuePurged, KeysExpired, UniquesReleased, EpochStarted, LeasesExtended,
-                           Finished>;
+using Event =
+    std::variant<QueueChanged, Submitted, Claimed, Extended, AttemptEnded, Logged, BecameDue,
+                 Expired, CancelRequested, Cancelled, Retried, Edited, Deleted, QueuePurged,
+                 KeysExpired, UniquesReleased, EpochStarted, LeasesExtended, Finished>;
 
 struct EventBatch {
   Time at{};

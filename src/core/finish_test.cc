@@ -189,8 +189,7 @@ TEST_F(Finish, AJobThatIsNotFencedIsNotRetried) {
   std::vector<Event> events;
   const Reply reply = s.machine().decide(Retry{{Scenario::id("a")}, {}, true}, s.now(), Unfenced(),
                                          Admission::kOpen, events);
-  EXPECT_EQ(std::get<ItemsReply>(reply).items.at(0).refusal.detail,
-            RefusalDetail::kFinishUnderWay);
+  EXPECT_EQ(std::get<ItemsReply>(reply).items.at(0).refusal.detail, RefusalDetail::kFinishUnderWay);
   EXPECT_TRUE(events.empty());
   EXPECT_EQ(s.retry("a").state, State::kReady);
 }

@@ -120,7 +120,14 @@ struct LogLine {
 };
 
 // A life-cycle event that attempts do not tell: an operator's action, an expiry.
-enum class MarkKind : std::uint8_t { kCancelRequested, kCancelled, kExpired, kRetried, kEdited, kFinished };
+enum class MarkKind : std::uint8_t {
+  kCancelRequested,
+  kCancelled,
+  kExpired,
+  kRetried,
+  kEdited,
+  kFinished
+};
 struct Mark {
   MarkKind kind{};
   Time at{};

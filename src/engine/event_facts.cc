@@ -86,6 +86,13 @@ class Flattener {
                .number("generation", e.job.generation));
   }
   void operator()(const core::Finished& e) {
+    if (e.from == core::State::kRunning) {  // elsewhere, and that is over
+      DataObject data;
+      const core::Attempt& latest = e.job.latest;
+      data.text("state", core::to_string(e.job.state))
+          .number("ran_ms", (*latest.finished_at - latest.started_at).count());
+      of_job("job.cancelled", ref(e.job), data).worker = latest.worker;
+    }
     of_job("job.succeeded", ref(e.job),
            DataObject()
                .text("state", core::to_string(e.job.state))

@@ -96,15 +96,25 @@ class Life {
       if (mark.at < *attempt.finished_at || (next_start && mark.at > *next_start)) continue;
       if (mark.kind == core::MarkKind::kCancelled) return false;
       if (mark.kind == core::MarkKind::kRetried) return true;
+      if (mark.kind == core::MarkKind::kFinished) {
+        return mark.reason.view() == core::to_string(core::State::kDead);
+      }
     }
     return false;
   }
 
   void tell_mark(const core::Mark& mark) {
     DataObject data;
-    if (!mark.reason.empty()) data.text("reason", mark.reason.view());
-    constexpr std::string_view kTypes[] = {"job.cancel_requested", "job.cancelled", "job.expired",
-                                           "job.retried",          "job.edited",    "job.succeeded"};
+    if (mark.kind == core::MarkKind::kFinished) {
+      data.text("state", core::to_string(core::State::kSucceeded))
+          .text("from", mark.reason.view())
+          .text("reason", core::kFinishedByTransaction);
+    } else if (!mark.reason.empty()) {
+      data.text("reason", mark.reason.view());
+    }
+    constexpr std::string_view kTypes[] = {"job.cancel_requested", "job.cancelled",
+                                           "job.expired",          "job.retried",
+                                           "job.edited",           "job.succeeded"};
     add(kTypes[static_cast<std::size_t>(mark.kind)], mark.at, mark.attempt, {}, data);
   }
 

@@ -202,7 +202,7 @@ class Shard::Impl {
   // Of the step under way.
   std::vector<core::Event> events_;
   std::vector<store::InboxKey> taken_;  // by those events
-  std::size_t measured_ = 0;  // how many of them are in row_bytes_
+  std::size_t measured_ = 0;            // how many of them are in row_bytes_
   std::size_t row_bytes_ = 0;
   std::vector<std::pair<Asker, Answer>> made_;
 };

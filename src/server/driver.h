@@ -128,7 +128,7 @@ class Driver final : public engine::Gateway {
   struct Mail {
     engine::ReplyPort* port = nullptr;
     engine::Ticket ticket{};
-    std::optional<engine::Request> request;  // none: the ticket is cancelled
+    std::optional<engine::Request> request;         // none: the ticket is cancelled
     std::optional<store::InboxKey> inbox_row = {};  // then it is a command
   };
   struct FlushDone {

@@ -20,8 +20,7 @@ std::optional<std::string> fault_of_payload(const std::string& payload,
     return fmt::format("{}: must have at most {} bytes", name, limits.payload_bytes);
   }
   // Over HTTP the request's own object is one level.
-  const auto fault =
-      api::check_json(payload, limits.json_depth - 1, api::LoneSurrogates::kKept);
+  const auto fault = api::check_json(payload, limits.json_depth - 1, api::LoneSurrogates::kKept);
   if (fault) return fmt::format("{}: {}, at byte {}", name, fault->reason, fault->position);
   return std::nullopt;
 }
@@ -32,8 +31,7 @@ std::string sentence_of(const api::Problem& problem) {
 }
 
 std::expected<core::Command, std::string> enqueue_of(const store::InboxRow& row,
-                                                     std::uint32_t shard,
-                                                     const InboxTerms& terms) {
+                                                     std::uint32_t shard, const InboxTerms& terms) {
   auto job = api::decode_job(row.spec, terms.limits);
   if (!job) return std::unexpected(sentence_of(job.error()));
   if (auto fault = fault_of_payload(row.payload, terms.limits, "payload")) {
@@ -87,8 +85,7 @@ std::expected<core::Command, std::string> finish_of(const store::InboxRow& row,
 }  // namespace
 
 std::expected<core::Command, std::string> command_of(const store::InboxRow& row,
-                                                     std::uint32_t shard,
-                                                     const InboxTerms& terms) {
+                                                     std::uint32_t shard, const InboxTerms& terms) {
   switch (row.kind) {
     case store::InboxKind::kEnqueue:
       return enqueue_of(row, shard, terms);

@@ -3,9 +3,10 @@
 //
 // A row is read once, given to its shard as a command, and gone with the append that makes what it
 // asked for durable. Until then it stays in hand here: what the shard can't take at the moment is
-// offered again, what it can't ever take goes to millrace.inbox_rejected. Who ceases to lead a shard
-// forgets what it has in hand; who begins to reads everything, once an answer of the shard has
-// proved that its term's first row is durable, so that nothing is read that another may yet take.
+// offered again, what it can't ever take goes to millrace.inbox_rejected. Who ceases to lead a
+// shard forgets what it has in hand; who begins to reads everything, once an answer of the shard
+// has proved that its term's first row is durable, so that nothing is read that another may yet
+// take.
 #pragma once
 
 #include <chrono>

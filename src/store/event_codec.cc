@@ -26,10 +26,10 @@ constexpr int kPoliciesField = 5;
 // An event's field in the `Event` message is 1 + its index in core::Event: the order of the variant
 // is part of the format. By that index, for errors.
 constexpr std::array<std::string_view, std::variant_size_v<core::Event>> kEventNames = {
-    "queue_changed",    "submitted",     "claimed",        "extended",         "attempt_ended",
-    "logged",           "became_due",    "expired",        "cancel_requested", "cancelled",
-    "retried",          "edited",        "deleted",        "queue_purged",     "keys_expired",
-    "uniques_released", "epoch_started", "leases_extended",  "finished"};
+    "queue_changed",    "submitted",     "claimed",         "extended",         "attempt_ended",
+    "logged",           "became_due",    "expired",         "cancel_requested", "cancelled",
+    "retried",          "edited",        "deleted",         "queue_purged",     "keys_expired",
+    "uniques_released", "epoch_started", "leases_extended", "finished"};
 
 // One alternative of the `Event` message, as if it were the message.
 struct EventRef {

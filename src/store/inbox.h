@@ -1,6 +1,6 @@
 // The inbox of a shard: what transactions of the user's own have asked for in the store's database,
-// each row visible once its transaction has committed. Its leader reads it by and by, and a row goes
-// with the very append that has taken it (JournalRow::taken).
+// each row visible once its transaction has committed. Its leader reads it by and by, and a row
+// goes with the very append that has taken it (JournalRow::taken).
 #pragma once
 
 #include <cstdint>
@@ -45,9 +45,10 @@ struct InboxPage {
 };
 
 // How far a shard's inbox has been read. Rows become visible in another order than that of their
-// keys, so this is a place, all before which has been read but for what transactions write that were
-// open when it was passed. A read goes on after the place and after each of those: it meets every
-// row once, however late its transaction commits, and never walks over what it has read before.
+// keys, so this is a place, all before which has been read but for what transactions write that
+// were open when it was passed. A read goes on after the place and after each of those: it meets
+// every row once, however late its transaction commits, and never walks over what it has read
+// before.
 class InboxPlace {
  public:
   void advance(const InboxPage& page);

@@ -27,8 +27,8 @@ struct JournalRow {
   Checksum predecessor;  // all zero before the first row
   Checksum checksum;
   std::string body;  // an encoded core::EventBatch: store/event_codec.h
-  // What of the shard's inbox the body has taken: gone with the commit that this row comes with, and
-  // only with that one. Not part of what is read back.
+  // What of the shard's inbox the body has taken: gone with the commit that this row comes with,
+  // and only with that one. Not part of what is read back.
   std::vector<InboxKey> taken;
 };
 

@@ -6,8 +6,8 @@ namespace millrace::store {
 // than EXECUTE on them; nobody has that until it is granted. The bounds are those of api/bounds.h,
 // with the limits that a server has if nothing else is set.
 //
-// A row of the inbox is written once and deleted once. Its place (xid, id) is what a leader's reading
-// rests on: see store/inbox.h.
+// A row of the inbox is written once and deleted once. Its place (xid, id) is what a leader's
+// reading rests on: see store/inbox.h.
 const char* const kInboxMigration = R"sql(
 CREATE TABLE millrace.inbox_rows(
   shard           integer NOT NULL,
@@ -289,8 +289,8 @@ BEGIN
 END $$;
 
 -- What a leader polls: for each shard (its place in `shards`, `xids`, `ids`) the rows after that
--- place, and those of transactions that were open when it went by. At most 1,000 rows and 4 MiB of a
--- shard, or one row; `candidates` tells of how many they are the first.
+-- place, and those of transactions that were open when it went by. At most 1,000 rows and 4 MiB of
+-- a shard, or one row; `candidates` tells of how many they are the first.
 CREATE FUNCTION millrace.read_inbox(
   shards bigint[], xids bigint[], ids bigint[],
   open_shards bigint[], open_xids bigint[], open_ids bigint[])
@@ -304,12 +304,12 @@ BEGIN
   IF NOT EXISTS (
     SELECT FROM unnest(shards, xids, ids) AS led(shard, xid, id) CROSS JOIN LATERAL (
       SELECT FROM millrace.inbox_rows AS after
-      WHERE after.shard = led.shard AND (after.xid, after.id) > (led.xid, led.id) LIMIT 1) AS any_row)
+      WHERE after.shard = led.shard AND (after.xid, after.id) > (led.xid, led.id) LIMIT 1) AS fresh)
   AND NOT EXISTS (
     SELECT FROM unnest(open_shards, open_xids, open_ids) AS behind(shard, xid, id)
     CROSS JOIN LATERAL (
       SELECT FROM millrace.inbox_rows AS row WHERE row.shard = behind.shard
-      AND row.xid = behind.xid AND row.id > behind.id LIMIT 1) AS any_row) THEN
+      AND row.xid = behind.xid AND row.id > behind.id LIMIT 1) AS late) THEN
     RETURN QUERY SELECT led, pg_current_snapshot()::text, NULL::bigint, NULL::bigint, NULL::bigint,
       NULL::bigint, NULL::bigint, NULL::bigint, NULL::uuid, NULL::bigint, NULL::text, NULL::text,
       NULL::bytea FROM unnest(shards) AS led;
@@ -322,7 +322,8 @@ BEGIN
          page.idempotency_key, page.payload
   FROM unnest(shards, xids, ids) AS led(shard, xid, id)
   LEFT JOIN LATERAL (
-    SELECT *, count(*) OVER () AS candidates, sum(bytes) OVER (ORDER BY first.xid, first.id) AS until
+    SELECT *, count(*) OVER () AS candidates,
+           sum(bytes) OVER (ORDER BY first.xid, first.id) AS until
     FROM (
       SELECT *, coalesce(octet_length(payload), 0) AS bytes FROM (
         (SELECT * FROM millrace.inbox_rows AS after

@@ -13,8 +13,7 @@ namespace {
 using std::chrono_literals::operator""ms;
 using Use = ConnectionPool::Use;
 
-constexpr const char* kInUse =
-    "SELECT is_called FROM millrace.inbox_rows_id_seq";
+constexpr const char* kInUse = "SELECT is_called FROM millrace.inbox_rows_id_seq";
 constexpr const char* kRead = "SELECT * FROM millrace.read_inbox($1, $2, $3, $4, $5, $6)";
 constexpr const char* kDrop =
     "DELETE FROM millrace.inbox_rows AS row USING unnest($2, $3) AS key(xid, id) "
@@ -24,7 +23,8 @@ constexpr const char* kReject =
     "USING unnest($2, $3, $4) AS key(xid, id, reason) "
     "WHERE row.shard = $1 AND row.xid = key.xid AND row.id = key.id RETURNING row.*, key.reason) "
     "INSERT INTO millrace.inbox_rejected(id, reason, kind, job, token, spec, idempotency_key, "
-    "payload, at) SELECT id, reason, CASE kind WHEN 1 THEN 'enqueue' ELSE 'finish' END, job, token, "
+    "payload, at) SELECT id, reason, CASE kind WHEN 1 THEN 'enqueue' ELSE 'finish' END, job, "
+    "token, "
     "spec, idempotency_key, millrace.as_json(payload), at FROM gone";
 constexpr const char* kMove =
     "WITH gone AS (DELETE FROM millrace.inbox_rows WHERE shard = $1 AND xid = $2 AND id = $3 "
@@ -151,8 +151,8 @@ Result<std::vector<InboxPage>> PostgresInbox::read(std::span<const InboxReader> 
     if (!read) return failure("millrace.inbox_rows is damaged: no job's id");
     InboxPage& page = pages.back();
     page.rows.push_back(std::move(*read));
-    page.cut = candidates == kMostCandidates ||
-               page.rows.size() < static_cast<std::size_t>(candidates);
+    page.cut =
+        candidates == kMostCandidates || page.rows.size() < static_cast<std::size_t>(candidates);
   }
   return pages;
 }
@@ -187,11 +187,10 @@ Status PostgresInbox::reject(std::uint32_t shard, std::span<const RejectedRow> r
 }
 
 Status PostgresInbox::move(std::uint32_t shard, const InboxKey& key, std::uint32_t to) {
-  return write(kMove, std::move(Parameters()
-                                    .number(shard)
-                                    .number(plain(key.xid))
-                                    .number(plain(key.id))
-                                    .number(to)));
+  return write(
+      kMove,
+      std::move(
+          Parameters().number(shard).number(plain(key.xid)).number(plain(key.id)).number(to)));
 }
 
 }  // namespace millrace::store
