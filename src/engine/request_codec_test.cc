@@ -55,8 +55,8 @@ inline auto parts(const AckItem& v) {
                          retryable, delay, logs, enqueue);
 }
 inline auto parts(const Ack& v) {
-  const auto& [items, detail] = v;
-  return std::tie(items, detail);
+  const auto& [items, detail, right] = v;
+  return std::tie(items, detail, right);
 }
 inline auto parts(const LogItem& v) {
   const auto& [id, token, entry] = v;

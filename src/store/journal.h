@@ -29,7 +29,7 @@ struct JournalRow {
   std::string body;  // an encoded core::EventBatch: store/event_codec.h
   // What of the shard's inbox the body has taken: gone with the commit that this row comes with,
   // and only with that one. Not part of what is read back.
-  std::vector<InboxKey> taken;
+  std::vector<InboxKey> taken{};
 };
 
 Checksum row_checksum(std::uint32_t shard, Seq seq, Epoch epoch, const Checksum& predecessor,
