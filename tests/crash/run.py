@@ -5,6 +5,7 @@
     run.py --forever [--minutes 60]    until stopped, or for so long
     run.py --seed 7 --rounds 1         the round of seed 7 again: the same load, the same faults
     run.py --only disk-full            this fault alone (see --list)
+    run.py --each                      a round of each fault, with nothing on top
     run.py --nodes 3                   several nodes on PostgreSQL, with faults of their own
     MILLRACE_STORE=postgres run.py     one server, on PostgreSQL
 
@@ -39,8 +40,8 @@ class Round:
     fault may, between the last kill and the last start: the verdict must not be good then.
     """
 
-    def __init__(self, seed, only=None, sabotage=None, nodes=0):
-        self.seed, self.sabotage, self.nodes = seed, sabotage, nodes
+    def __init__(self, seed, only=None, sabotage=None, nodes=0, bare=False):
+        self.seed, self.sabotage, self.nodes, self.bare = seed, sabotage, nodes, bare
         self.dice = random.Random(seed)
         self.only = only
         self.faults = collections.Counter()
@@ -59,6 +60,8 @@ class Round:
         if self.only:
             return [self.only] * self.dice.randint(1, 3)
         kinds = list(self.kinds.FAULTS)
+        if self.bare:
+            return [kinds[self.seed % len(kinds)]]
         plan = self.dice.choices(self.kinds.COMPANIONS, k=self.dice.randint(0, 2))
         plan.insert(self.dice.randint(0, len(plan)), kinds[self.seed % len(kinds)])
         return plan
@@ -97,8 +100,8 @@ class Round:
         for name in self.plan:
             if name in self.skipped:
                 continue
-            rig.note(name)
-            self.kinds.FAULTS[name](rig)
+            with rig.fault(name):
+                self.kinds.FAULTS[name](rig)
             rig.must_live(name)
             self.faults[name] += 1
             time.sleep(self.dice.uniform(0.3, 0.9))
@@ -181,6 +184,7 @@ def report(done, tell):
     if done.findings:
         only = f" --only {done.only}" if done.only else ""
         only += f" --nodes {done.nodes}" if done.nodes else ""
+        only += " --bare" if done.bare else ""
         print("VIOLATION", *done.findings, sep="\n")
         store = f"MILLRACE_STORE={harness.STORE} "
         print(f"again: {store}python3 -B tests/crash/run.py --rounds 1 --seed {done.seed}{only}")
@@ -200,7 +204,7 @@ def run(options):
                 seed = next(seeds, None)
                 if seed is None:
                     return
-                pending.add(pool.submit(one_round, seed, options.only, options.nodes))
+                pending.add(pool.submit(one_round, seed, options))
 
         try:
             refill()
@@ -219,8 +223,8 @@ def run(options):
     return tally
 
 
-def one_round(seed, only, nodes):
-    return Round(seed, only, nodes=nodes).run()
+def one_round(seed, options):
+    return Round(seed, options.only, nodes=options.nodes, bare=options.bare).run()
 
 
 def arguments(given=None):
@@ -233,6 +237,8 @@ def arguments(given=None):
     parser.add_argument("--seed", type=int, help="the first round's; drawn where not given")
     parser.add_argument("--only", metavar="FAULT")
     parser.add_argument("--nodes", type=int, default=0, help="so many, on PostgreSQL")
+    parser.add_argument("--bare", action="store_true", help="one fault a round")
+    parser.add_argument("--each", action="store_true", help="as many rounds, bare, as there are faults")
     parser.add_argument("--parallel", type=int, default=2)
     parser.add_argument("--tell", action="store_true", help="tell what was done in each round")
     parser.add_argument("--list", action="store_true", help="name the faults")
@@ -240,6 +246,8 @@ def arguments(given=None):
     kinds = (node_faults if options.nodes else faults).FAULTS
     if options.only and options.only not in kinds:
         parser.error(f"there is no {options.only}; there are: {', '.join(kinds)}")
+    if options.each:
+        options.rounds, options.bare = len(kinds), True
     if options.seed is None:
         options.seed = random.SystemRandom().randrange(1_000_000)
     return options
