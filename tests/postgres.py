@@ -43,35 +43,50 @@ def free_port():
 
 
 class Cluster:
-    """A running server. `settings`: {"synchronous_commit": "off"} and the like."""
+    """A running server. `settings`: {"synchronous_commit": "off"} and the like. `home`: where its
+    directory is made; `host` and `within`: its address, and the command that gives it that network;
+    `standby_of`: another, which it copies and follows.
+    """
 
-    def __init__(self, **settings):
-        self.home = pathlib.Path(tempfile.mkdtemp(prefix="millrace-postgres-"))
+    def __init__(self, home=None, host="127.0.0.1", within=(), standby_of=None, **settings):
+        self.home = pathlib.Path(home or tempfile.mkdtemp(prefix="millrace-postgres-"))
         self.data = self.home / "data"
+        self.host, self.within = host, within
         self.port = free_port()
-        self.settings = settings
+        self.settings = {"listen_addresses": host, **settings}
         self.process = None
         self._names = itertools.count(1)
         if os.getuid() == 0:
             owner = pwd.getpwnam("postgres")
             os.chown(self.home, owner.pw_uid, owner.pw_gid)
-        subprocess.run(
-            as_owner(
-                program("initdb"), "--pgdata", self.data, "--username", USER, "--auth", "trust",
+        if standby_of is None:
+            self._make(
+                "initdb", "--pgdata", self.data, "--username", USER, "--auth", "trust",
                 "--encoding", "UTF8", "--locale", "C", "--no-sync",
-            ),
-            check=True,
-            capture_output=True,
-            cwd=self.home,
-        )
+            )
+            if host != "127.0.0.1":
+                with (self.data / "pg_hba.conf").open("a") as rules:
+                    rules.write("host all all samenet trust\n")
+        else:
+            self._make(
+                "pg_basebackup", "--pgdata", self.data, "--write-recovery-conf", "--no-sync",
+                "--checkpoint", "fast", "--dbname", standby_of.url(),
+            )
         self.start()
+
+    def _make(self, name, *args):
+        made = subprocess.run(
+            as_owner(program(name), *args), capture_output=True, text=True, cwd=self.home, check=False
+        )
+        if made.returncode != 0:
+            raise RuntimeError(f"{name}: {made.stderr}")
 
     def start(self):
         settings = [word for name, value in self.settings.items() for word in ("-c", f"{name}={value}")]
         with (self.home / "log").open("ab") as log:
             self.process = subprocess.Popen(
-                as_owner(program("postgres"), "-D", self.data, "-p", self.port, "-k", self.home,
-                         *settings),
+                [*self.within, *as_owner(program("postgres"), "-D", self.data, "-p", self.port, "-k",
+                                         self.home, *settings)],
                 stdout=log,
                 stderr=log,
                 stdin=subprocess.DEVNULL,
@@ -93,12 +108,31 @@ class Cluster:
             self.process.send_signal(how)
             self.process.wait(60)
 
+    def kill(self):
+        """The postmaster alone; its processes notice, and end. Waits until they have."""
+        self.process.kill()
+        self.process.wait()
+        deadline = time.monotonic() + START_TIMEOUT_S
+        while self.processes() and time.monotonic() < deadline:
+            time.sleep(0.02)
+
+    def processes(self):
+        """Those that work in its data directory."""
+        found = []
+        for entry in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                if os.readlink(entry / "cwd") == str(self.data):
+                    found.append(int(entry.name))
+            except OSError:
+                pass  # it ended, or is a kernel's
+        return found
+
     def close(self):
         self.stop(signal.SIGQUIT)
         shutil.rmtree(self.home, ignore_errors=True)
 
     def url(self, database="postgres", port=None):
-        return f"postgres://{USER}@127.0.0.1:{port or self.port}/{database}"
+        return f"postgres://{USER}@{self.host}:{port or self.port}/{database}"
 
     def new_database(self):
         """An empty one; its URL."""

@@ -210,6 +210,32 @@ TEST_F(RouterTest, AnIdThatWasMadeOtherwiseIsFoundOnWhateverShardItLies) {
   EXPECT_EQ(reply.items.front().state, core::State::kCancelled);
 }
 
+TEST_F(RouterTest, AJobThatASilentShardMayHaveIsNotTakenForLost) {
+  router.led_there(1, "http://b");
+  router.led_there(2, "http://b");
+  core::AckItem ack;
+  ack.id = make_job_id(time.now, queue_bits(queue_of(3)), 99);
+  ack.token = LeaseToken{7};
+  const auto refusal_after = [&](Unavailable of_one, Unavailable of_two) {
+    peers.asked.clear();
+    const Ticket ticket = ask(core::Command(core::Ack{{ack}}));
+    run();
+    EXPECT_EQ(peers.asked.size(), 2U);
+    time.now += kLeaderPatience;  // so that nothing is tried again
+    peers.answer(0, of_one);
+    peers.answer(1, of_two);
+    pass(kSendAgainAfter);
+    for (std::size_t i = 2; i < peers.asked.size(); ++i) peers.answer(i, Unavailable::kUnknown);
+    return reply<core::ItemsReply>(ticket).items.front().refusal;
+  };
+  EXPECT_EQ(refusal_after(Unavailable::kNoLeader, Unavailable::kNoLeader).detail,
+            core::RefusalDetail::kShardWithoutLeader);
+  EXPECT_EQ(refusal_after(Unavailable::kNoLeader, Unavailable::kUnknown).detail,
+            core::RefusalDetail::kShardSilent);
+  EXPECT_EQ(refusal_after(Unavailable::kUnknown, Unavailable::kNoLeader).detail,
+            core::RefusalDetail::kShardSilent);
+}
+
 TEST_F(RouterTest, WhatNoShardKnowsIsNotFound) {
   const JobId id = make_job_id(time.now, 7, 7);
   const auto reply = answer<core::ItemsReply>(core::Command(core::Cancel{{id}, {}}));

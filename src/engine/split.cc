@@ -403,10 +403,21 @@ std::optional<Part> ask_elsewhere(const Request& request, const Answer& whole) {
 }
 
 void unite_elsewhere(Answer& whole, const Part& part, Answer answer) {
+  auto& items = std::get<core::ItemsReply>(std::get<core::Reply>(whole)).items;
+  if (const auto* why = std::get_if<Unavailable>(&answer)) {
+    // That shard may have the job: it is not known to be nowhere.
+    const Refusal refusal = refusal_of(*why);
+    for (const std::uint32_t place : part.places) {
+      ItemReply& item = items[place];
+      const bool may_be_done = refusal.detail == core::RefusalDetail::kShardSilent;
+      const bool refused = item.refusal.why == Rejection::kOverloaded;
+      if (is_unknown(item) || (refused && may_be_done)) item.refusal = refusal;
+    }
+    return;
+  }
   auto* reply = std::get_if<core::Reply>(&answer);
   auto* more = reply == nullptr ? nullptr : std::get_if<core::ItemsReply>(reply);
   if (more == nullptr) return;
-  auto& items = std::get<core::ItemsReply>(std::get<core::Reply>(whole)).items;
   for (std::size_t i = 0; i < part.places.size() && i < more->items.size(); ++i) {
     if (!is_unknown(more->items[i])) items[part.places[i]] = std::move(more->items[i]);
   }

@@ -54,7 +54,7 @@ void unite(Answer& whole, const Part& part, Answer answer);
 // request for those items alone that their shards know nothing of, to be asked of every other one,
 // and their places; none: there are no such items.
 std::optional<Part> ask_elsewhere(const Request& request, const Answer& whole);
-// Takes over what another shard knows better.
+// Takes over what another shard knows better, or that it can't be asked.
 void unite_elsewhere(Answer& whole, const Part& part, Answer answer);
 
 // What gives all jobs of a claim back, where nobody can be told of them.

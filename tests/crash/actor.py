@@ -1,5 +1,6 @@
 """A client that writes down everything it asked and what it was told."""
 
+import dataclasses
 import http.client
 import json
 import random
@@ -15,13 +16,24 @@ REFUSALS_OF_503 = {"overloaded", "draining"}
 IN_SEVERAL_STEPS = {"purge"}
 
 
-class Actor(threading.Thread):
-    """One client with one connection, on a thread of its own where it is started."""
+@dataclasses.dataclass(frozen=True)
+class Targets:
+    """The servers, nodes of one store, that a client may ask: "host:port" each; and its token."""
 
-    def __init__(self, name, port, directory, seed, stop=None):
+    addresses: tuple
+    token: str | None = None
+
+
+class Actor(threading.Thread):
+    """One client with one connection, on a thread of its own where it is started. It asks one of
+    the servers, until that is gone or says that it is going: then the next one.
+    """
+
+    def __init__(self, name, targets, directory, seed, stop=None):
         super().__init__(name=name, daemon=True)
-        self.port = port
+        self.targets = targets
         self.dice = random.Random(f"{seed}/{name}")
+        self.at = self.dice.randrange(len(targets.addresses)) if len(targets.addresses) > 1 else 0
         self.stop = stop or threading.Event()
         self.failure = None
         self._connection = None
@@ -58,14 +70,14 @@ class Actor(threading.Thread):
             if self._connection is None:
                 self._connect(timeout_s)
         except OSError:
-            self._disconnect()
+            self._go_elsewhere()
             self.rest(0.02, 0.06)
             return None
         try:
             self._connection.sock.settimeout(timeout_s)
             self._exchange(record, method, path, body, headers, view)
         except (OSError, http.client.HTTPException):
-            self._disconnect()
+            self._go_elsewhere()
         record.end = time.monotonic()
         self._file.write(record.line() + "\n")
         if record.outcome == "maybe":
@@ -75,6 +87,8 @@ class Actor(threading.Thread):
     def _exchange(self, record, method, path, body, headers, view):
         raw = None if body is None else json.dumps(body, separators=(",", ":")).encode()
         sent = {"Content-Type": "application/json"} if raw is not None else {}
+        if self.targets.token:
+            sent["Authorization"] = f"Bearer {self.targets.token}"
         self._connection.request(method, path, raw, {**sent, **(headers or {})})
         answer = self._connection.getresponse()
         text = answer.read()
@@ -87,13 +101,20 @@ class Actor(threading.Thread):
                 record.reply = view(json.loads(text), answer.status)
             return
         record.code = json.loads(text)["code"]
+        if record.code == "draining":
+            self._go_elsewhere()
         refused = record.code in REFUSALS_OF_503 and record.op not in IN_SEVERAL_STEPS
         known = answer.status < 500 or refused
         record.outcome = "no" if known else "maybe"
 
     def _connect(self, timeout_s):
-        self._connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout_s)
+        address = self.targets.addresses[self.at]
+        self._connection = http.client.HTTPConnection(address, timeout=timeout_s)
         self._connection.connect()
+
+    def _go_elsewhere(self):
+        self._disconnect()
+        self.at = (self.at + 1) % len(self.targets.addresses)
 
     def _disconnect(self):
         if self._connection is not None:

@@ -174,8 +174,16 @@ def exclusive_lease(book):
 
 
 def token_order(book):
-    """H5: tokens rise, over the whole store."""
-    claims = [fact for story in book.stories.values() for fact in story.claims]
+    """H5: tokens rise, over the whole store; of one with several shards, over each queue."""
+    claims = collections.defaultdict(list)
+    for story in book.stories.values():
+        for fact in story.claims:
+            claims[fact.data["queue"] if book.final.get("sharded") else None].append(fact)
+    for some in claims.values():
+        yield from tokens_rise(some)
+
+
+def tokens_rise(claims):
     ended = sorted(claims, key=lambda fact: fact.end)
     highest, position = None, 0
     for claim in sorted(claims, key=lambda fact: fact.start):

@@ -12,6 +12,8 @@ import json
 import pathlib
 import zlib
 
+# A claim that ended so shortly before a fault, or began so shortly after it, may have met with it.
+BEFORE_FAULT_S, AFTER_FAULT_S = 0.5, 3.0
 TERMINAL = {"succeeded", "dead", "cancelled", "expired"}
 ENDING_ACKS = {"succeeded": "succeeded", "dead": "dead", "cancelled": "cancelled"}
 
@@ -121,10 +123,13 @@ class Book:
         self.ids_of = collections.defaultdict(set)  # nonce -> ids that the server showed for it
         self.maybe_claims = collections.Counter()  # worker -> claims without an answer
         self.queue_ops = collections.defaultdict(list)  # queue -> pause, resume and purge records
+        self.faults = []  # (start, end)
         self.steps = []  # of the wall clock: when it was moved, at some moment from start to end
         self.first_start = records[0].start if records else 0.0
         for record in records:
             self._take(record)
+        if final.get("sharded"):
+            self._count_torn_claims()
         for job in final["jobs"]:
             self.story(job["id"])
             self._show(job["payload"], job["id"])
@@ -161,6 +166,8 @@ class Book:
             self._take_items(record, record.args["items"])
         elif record.op in ("pause", "resume", "purge"):
             self.queue_ops[record.args["queue"]].append(record)
+        elif record.op == "fault":
+            self.faults.append((record.start, record.end))
         elif record.op == "step":
             self.steps.append(record)
         elif record.op == "read":
@@ -168,6 +175,17 @@ class Book:
                 self._fact(record, seen["id"], record.outcome, seen)
         else:
             self._take_items(record, [{"id": job_id} for job_id in record.args["ids"]])
+
+    def _count_torn_claims(self):
+        """A claim over several shards is answered with what some of them gave, also where another's
+        answer was lost; what that one handed out comes back when its lease is over.
+        """
+        for record in self.records:
+            if record.op == "claim" and record.outcome == "ok" and len(record.args["queues"]) > 1:
+                self.maybe_claims[record.args["worker"]] += any(
+                    start - BEFORE_FAULT_S < record.end and record.start < end + AFTER_FAULT_S
+                    for start, end in self.faults
+                )
 
     def _fact(self, record, job_id, outcome, data):
         fact = Fact(record.op, record.start, record.end, outcome, record.client, data)

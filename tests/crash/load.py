@@ -1,6 +1,6 @@
 """The clients that load the server: one process a role, several threads in each.
 
-    load.py ROLE --port N --records DIR --seed S --threads N
+    load.py ROLE --at HOST:PORT... [--token T] --records DIR --seed S --threads N
 
 runs until its standard input ends. What a thread does how often is drawn from its seed: some
 workers are honest, some stall past their lease, some walk away, some come with tokens of old.
@@ -360,15 +360,17 @@ def granted(job, lease_s):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("role", choices=ROLES)
-    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--at", nargs="+", required=True)
+    parser.add_argument("--token")
     parser.add_argument("--records", required=True)
     parser.add_argument("--seed", required=True)
     parser.add_argument("--threads", type=int, required=True)
     options = parser.parse_args()
     stop = threading.Event()
+    targets = actor.Targets(tuple(options.at), options.token)
     actors = [
         ROLES[options.role](
-            f"{options.role}-{number}", options.port, options.records, options.seed, stop
+            f"{options.role}-{number}", targets, options.records, options.seed, stop
         )
         for number in range(options.threads)
     ]

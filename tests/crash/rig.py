@@ -1,8 +1,11 @@
-"""One server with its clients, for one round."""
+"""One server, or several nodes of one store, with the clients, for one round."""
 
+import concurrent.futures
+import contextlib
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,7 +17,6 @@ sys.path.insert(0, str(HERE.parent / "system"))
 
 import actor  # noqa: E402
 import checker  # noqa: E402
-import client  # noqa: E402
 import harness  # noqa: E402
 import history  # noqa: E402
 import load  # noqa: E402
@@ -26,6 +28,8 @@ DRAIN_TIMEOUT_S = 30
 CLIENTS_TIMEOUT_S = 15
 LISTING = "/v1/jobs?limit=1000&fresh=true&include=payload,result"
 PIPELINE = 50
+READERS = 4
+ATTEMPTS_SAMPLE = 200
 # Nothing is pruned but in "brief", and no key frees, also when the clock is days ahead.
 SERVE = ("--log-level", "warn", "--limits-idempotency-window", "60d", "--drain", "5s")
 KEEP = {f"{state}_ms": None for state in sorted(history.TERMINAL)}
@@ -44,6 +48,10 @@ QUEUES = {
 
 class Trouble(Exception):
     """Something that the product must not do, seen by the rig itself."""
+
+
+def runs(server):
+    return server.process is not None and server.process.poll() is None
 
 
 class Drainer(load.Worker):
@@ -69,12 +77,15 @@ class Drainer(load.Worker):
 
 
 class Rig:
-    def __init__(self, seed, dice):
+    """`servers`: nodes of one store; where not given, one server alone."""
+
+    def __init__(self, seed, dice, servers=None):
         self.seed, self.dice = seed, dice
-        self.server = harness.Server(*SERVE)
-        self.records = self.server.home / "records"
+        self.servers = servers or [harness.Server(*SERVE)]
+        self.home = self.servers[0].home
+        self.records = self.home / "records"
         self.records.mkdir()
-        self.probe = actor.Actor("rig-0", self.server.port, self.records, seed)
+        self.probe = actor.Actor("rig-0", self.targets, self.records, seed)
         self.probe_serial = 0
         self.clients = []
         self.undo = []  # what preparing a fault did to the machine
@@ -86,28 +97,52 @@ class Rig:
     def note(self, text):
         self.log.append(f"{time.monotonic() - self.begin:7.2f} s  {text}")
 
-    # The server.
+    @contextlib.contextmanager
+    def fault(self, name):
+        """While it does its harm; written down for the checker."""
+        self.note(name)
+        start = time.monotonic()
+        yield
+        record = history.Record("rig-0", "fault", start, time.monotonic(), "ok", {"name": name})
+        with (self.records / "faults.jsonl").open("a") as file:
+            file.write(record.line() + "\n")
+
+    # The servers.
+
+    @property
+    def targets(self):
+        addresses = tuple(f"{server.host}:{server.port}" for server in self.servers)
+        return actor.Targets(addresses, self.servers[0].token)
+
+    @property
+    def server(self):
+        """The first that runs; where none does, the first."""
+        return next((each for each in self.servers if runs(each)), self.servers[0])
 
     def start(self):
+        """Starts all that do not run."""
+        started = [server.spawn() for server in self.servers if not runs(server)]
         try:
-            self.server.spawn()
-            harness.eventually(self.server._ready, READY_TIMEOUT_S, what="readiness")
+            for server in started:
+                harness.eventually(server._ready, READY_TIMEOUT_S, what="readiness")
         except AssertionError as error:
             raise Trouble(f"the server does not start: {error}") from error
 
     def kill(self):
-        self.server.kill()
-        self.kills += 1
+        """All that run."""
+        for server in self.servers:
+            if runs(server):
+                server.kill()
+                self.kills += 1
 
     def alive(self):
-        return self.server.process.poll() is None
+        return all(runs(server) for server in self.servers)
 
     def must_live(self, what):
-        if not self.alive():
-            status = self.server.process.returncode
-            raise Trouble(
-                f"{what}: the server ended with {status}:\n{self.server.log[-1500:]}"
-            )
+        for server in self.servers:
+            if not runs(server):
+                status = server.process.returncode
+                raise Trouble(f"{what}: the server ended with {status}:\n{server.log[-1500:]}")
 
     def submit(self, size=20, keyed=False):
         """One submission of the rig's own; its record, or None."""
@@ -163,7 +198,9 @@ class Rig:
                         "-B",
                         str(HERE / "load.py"),
                         role,
-                        f"--port={self.server.port}",
+                        "--at",
+                        *self.targets.addresses,
+                        *(["--token", self.targets.token] if self.targets.token else []),
                         f"--records={self.records}",
                         f"--seed={self.seed}",
                         f"--threads={number}",
@@ -189,7 +226,7 @@ class Rig:
             self.probe.call("resume", "POST", f"/v1/queues/{queue}/resume", {"queue": queue})
         stop = threading.Event()
         drainers = [
-            Drainer(f"drainer-{n}", self.server.port, self.records, self.seed, stop)
+            Drainer(f"drainer-{n}", self.targets, self.records, self.seed, stop)
             for n in range(2)
         ]
         for drainer in drainers:
@@ -235,16 +272,29 @@ class Rig:
         finally:
             api.close()
 
+    def sample(self, ids):
+        """On PostgreSQL, where each look at a job's attempts reads the journal, some of them."""
+        few = self.server.database is not None and len(ids) > ATTEMPTS_SAMPLE
+        return self.dice.sample(ids, ATTEMPTS_SAMPLE) if few else ids
+
     def attempts(self, ids):
         """Every attempt that the server knows of, by job; asked for many at a time."""
         found = {}
-        with client.RawConnection("127.0.0.1", self.server.port) as connection:
+        with concurrent.futures.ThreadPoolExecutor(READERS) as pool:
+            for some in pool.map(self.attempts_of, [ids[n::READERS] for n in range(READERS)]):
+                found.update(some)
+        return found
+
+    def attempts_of(self, ids):
+        token = self.server.token
+        head = "HTTP/1.1\r\nHost: rig\r\n" + (f"Authorization: Bearer {token}\r\n" if token else "")
+        found = {}
+        with self.server.connect() as connection:
             for start in range(0, len(ids), PIPELINE):
                 some = ids[start : start + PIPELINE]
                 connection.send(
                     b"".join(
-                        f"GET /v1/jobs/{job_id}/attempts HTTP/1.1\r\nHost: rig\r\n\r\n".encode()
-                        for job_id in some
+                        f"GET /v1/jobs/{job_id}/attempts {head}\r\n".encode() for job_id in some
                     )
                 )
                 for job_id in some:
@@ -265,9 +315,10 @@ class Rig:
         return {
             "jobs": jobs,
             "counts": after,
-            "attempts": self.attempts([job["id"] for job in jobs]),
+            "attempts": self.attempts(self.sample([job["id"] for job in jobs])),
             "backlog": backlog,
             "brief_queues": ["brief"],
+            "sharded": self.server.database is not None,
         }
 
     def close(self, keep=False):
@@ -275,16 +326,20 @@ class Rig:
             process.kill()
             process.wait()
         self.probe.close()
-        if self.server.process is not None and self.alive():
-            self.server.process.send_signal(signal.SIGCONT)
-            self.server.process.kill()
-            self.server.process.wait()
+        for server in self.servers:
+            if runs(server):
+                server.process.send_signal(signal.SIGCONT)
+                server.process.kill()
+                server.process.wait()
         if keep:
-            (self.server.home / "what-was-done").write_text("\n".join(self.log) + "\n")
+            (self.home / "what-was-done").write_text("\n".join(self.log) + "\n")
+            for number, server in enumerate(self.servers[1:], 2):
+                if server.log_path.exists():
+                    shutil.copy(server.log_path, self.home / f"log-{number}")
         for step in reversed(self.undo):
             step()
-        if not keep:
-            self.server.close()
+        for server in self.servers[keep:]:
+            server.close()
 
     def save(self, final):
-        (self.server.home / "final.json").write_text(json.dumps(final))
+        (self.home / "final.json").write_text(json.dumps(final))

@@ -5,6 +5,9 @@
     run.py --forever [--minutes 60]    until stopped, or for so long
     run.py --seed 7 --rounds 1         the round of seed 7 again: the same load, the same faults
     run.py --only disk-full            this fault alone (see --list)
+    run.py --each                      a round of each fault, with nothing on top
+    run.py --nodes 3                   several nodes on PostgreSQL, with faults of their own
+    MILLRACE_STORE=postgres run.py     one server, on PostgreSQL
 
 Round N of a run has seed S + N. Each draws its load and its faults from its seed: one that goes
 round among all kinds, and some on top. On a violation the command that repeats the round and the
@@ -21,8 +24,12 @@ import traceback
 
 import checker
 import history
-from faults import COMPANIONS, FAULTS, PREPARE, Skipped
-from rig import Rig, Trouble
+import rig as rigs
+from rig import Trouble, harness
+
+import faults
+import node_faults  # after the rig, which adds the folders of what they need
+from nodes_rig import NodesRig
 
 STORIES_SHOWN = 3
 WORDS = ("lost", "invented", "duplicated", "out of order", "fencing violations", "early", "stuck")
@@ -33,8 +40,8 @@ class Round:
     fault may, between the last kill and the last start: the verdict must not be good then.
     """
 
-    def __init__(self, seed, only=None, sabotage=None):
-        self.seed, self.sabotage = seed, sabotage
+    def __init__(self, seed, only=None, sabotage=None, nodes=0, bare=False):
+        self.seed, self.sabotage, self.nodes, self.bare = seed, sabotage, nodes, bare
         self.dice = random.Random(seed)
         self.only = only
         self.faults = collections.Counter()
@@ -44,18 +51,27 @@ class Round:
         self.log = []
         self.plan = self.draw()
 
+    @property
+    def kinds(self):
+        return node_faults if self.nodes else faults
+
     def draw(self):
         """The names of the faults, in order: the round's own, and some before or after it."""
         if self.only:
             return [self.only] * self.dice.randint(1, 3)
-        kinds = list(FAULTS)
-        plan = self.dice.choices(COMPANIONS, k=self.dice.randint(0, 2))
+        kinds = list(self.kinds.FAULTS)
+        if self.bare:
+            return [kinds[self.seed % len(kinds)]]
+        plan = self.dice.choices(self.kinds.COMPANIONS, k=self.dice.randint(0, 2))
         plan.insert(self.dice.randint(0, len(plan)), kinds[self.seed % len(kinds)])
         return plan
 
     def run(self):
-        rig = Rig(self.seed, self.dice)
-        self.home = rig.server.home
+        if self.nodes:
+            rig = NodesRig(self.seed, self.dice, self.nodes)
+        else:
+            rig = rigs.Rig(self.seed, self.dice)
+        self.home = rig.home
         try:
             self.live(rig)
         except Trouble as trouble:
@@ -64,6 +80,7 @@ class Round:
             self.findings.append(f"the test itself failed:\n{traceback.format_exc()}")
         finally:
             self.figures["kills"] += rig.kills
+            self.figures.update(rig.figures)
             self.log = rig.log
             rig.close(keep=bool(self.findings))
         return self
@@ -71,7 +88,7 @@ class Round:
     def live(self, rig):
         for name in dict.fromkeys(self.plan):
             try:
-                PREPARE.get(name, lambda _: None)(rig)
+                self.kinds.PREPARE.get(name, lambda _: None)(rig)
             except Skipped as reason:
                 self.skipped[name] = str(reason)
         rig.start()
@@ -83,8 +100,8 @@ class Round:
         for name in self.plan:
             if name in self.skipped:
                 continue
-            rig.note(name)
-            FAULTS[name](rig)
+            with rig.fault(name):
+                self.kinds.FAULTS[name](rig)
             rig.must_live(name)
             self.faults[name] += 1
             time.sleep(self.dice.uniform(0.3, 0.9))
@@ -166,8 +183,11 @@ def report(done, tell):
         print(*done.log, sep="\n", flush=True)
     if done.findings:
         only = f" --only {done.only}" if done.only else ""
+        only += f" --nodes {done.nodes}" if done.nodes else ""
+        only += " --bare" if done.bare else ""
         print("VIOLATION", *done.findings, sep="\n")
-        print(f"again: python3 -B tests/crash/run.py --rounds 1 --seed {done.seed}{only}")
+        store = f"MILLRACE_STORE={harness.STORE} "
+        print(f"again: {store}python3 -B tests/crash/run.py --rounds 1 --seed {done.seed}{only}")
         print(f"kept: {done.home}", flush=True)
 
 
@@ -184,7 +204,7 @@ def run(options):
                 seed = next(seeds, None)
                 if seed is None:
                     return
-                pending.add(pool.submit(one_round, seed, options.only))
+                pending.add(pool.submit(one_round, seed, options))
 
         try:
             refill()
@@ -203,8 +223,8 @@ def run(options):
     return tally
 
 
-def one_round(seed, only):
-    return Round(seed, only).run()
+def one_round(seed, options):
+    return Round(seed, options.only, nodes=options.nodes, bare=options.bare).run()
 
 
 def arguments(given=None):
@@ -215,11 +235,19 @@ def arguments(given=None):
     parser.add_argument("--forever", action="store_true")
     parser.add_argument("--minutes", type=float, help="begin no round after so long")
     parser.add_argument("--seed", type=int, help="the first round's; drawn where not given")
-    parser.add_argument("--only", choices=FAULTS, metavar="FAULT")
+    parser.add_argument("--only", metavar="FAULT")
+    parser.add_argument("--nodes", type=int, default=0, help="so many, on PostgreSQL")
+    parser.add_argument("--bare", action="store_true", help="one fault a round")
+    parser.add_argument("--each", action="store_true", help="as many rounds, bare, as there are faults")
     parser.add_argument("--parallel", type=int, default=2)
     parser.add_argument("--tell", action="store_true", help="tell what was done in each round")
     parser.add_argument("--list", action="store_true", help="name the faults")
     options = parser.parse_args(given)
+    kinds = (node_faults if options.nodes else faults).FAULTS
+    if options.only and options.only not in kinds:
+        parser.error(f"there is no {options.only}; there are: {', '.join(kinds)}")
+    if options.each:
+        options.rounds, options.bare = len(kinds), True
     if options.seed is None:
         options.seed = random.SystemRandom().randrange(1_000_000)
     return options
@@ -228,7 +256,7 @@ def arguments(given=None):
 def main():
     options = arguments()
     if options.list:
-        print(*FAULTS, sep="\n")
+        print(*(node_faults if options.nodes else faults).FAULTS, sep="\n")
         return 0
     print(f"the first round's seed is {options.seed}", flush=True)
     tally = run(options)

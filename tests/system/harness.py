@@ -164,6 +164,7 @@ class Server:
         self.home = pathlib.Path(tempfile.mkdtemp(prefix="millrace-test-"))
         self.data = pathlib.Path(data) if data else self.home / "data"
         self.host, self.port = "127.0.0.1", free_port()
+        self.within = ()  # the command that gives it another network
         self.args = list(args)
         # On the other store a directory is a database.
         self.database = postgres.shared().new_database() if STORE == "postgres" else None
@@ -190,6 +191,7 @@ class Server:
         with self.log_path.open("ab") as log:
             self.process = subprocess.Popen(
                 [
+                    *self.within,
                     BINARY,
                     "serve",
                     "--listen",

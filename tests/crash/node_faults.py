@@ -1,0 +1,245 @@
+"""What can happen to several nodes and their PostgreSQL: as faults.py, for a NodesRig. Each fault
+leaves nodes that are all ready again by themselves, or raises Trouble.
+"""
+
+import pathlib
+import signal
+import subprocess
+import tempfile
+import time
+
+import faults
+from cutting_proxy import WAYS, CuttingProxy
+from faults import Skipped
+from nodes_rig import Network
+from rig import Trouble, runs
+
+import postgres
+import test_auth
+
+LEASE_S = 2
+DATABASE_DISK_BYTES = 160 << 20
+SYNC_TIMEOUT_S = 30
+
+
+# The nodes.
+
+
+def kill(rig):
+    """One dies, and comes back: before its lease is over, or after another has taken its place."""
+    rig.kill_one(rig.pick())
+    time.sleep(rig.dice.choice((0, 0.3, LEASE_S + 1)))
+    rig.start()
+    rig.await_service("a node was killed")
+
+
+def kill_all(rig):
+    rig.kill()
+    time.sleep(rig.dice.choice((0, 0.5)))
+    rig.start()
+    rig.await_service("all nodes were killed")
+
+
+def pause(rig):
+    """Stands still for longer than its lease lasts, wakes up and finds itself replaced."""
+    server = rig.pick()
+    server.signal(signal.SIGSTOP)
+    time.sleep(rig.dice.uniform(LEASE_S + 0.5, LEASE_S + 3))
+    server.signal(signal.SIGCONT)
+    rig.await_service("a node stood still")
+
+
+def short_pauses(rig):
+    for _ in range(rig.dice.randint(4, 10)):
+        server = rig.pick()
+        server.signal(signal.SIGSTOP)
+        time.sleep(rig.dice.uniform(0.05, 0.6))
+        server.signal(signal.SIGCONT)
+    rig.await_service("many short pauses")
+
+
+def stop(rig):
+    """Goes politely, and comes back."""
+    server = rig.pick()
+    server.signal(signal.SIGTERM)
+    status = server.wait()
+    if status != 0:
+        raise Trouble(f"SIGTERM under load: exit status {status}\n{server.log[-1500:]}")
+    time.sleep(rig.dice.choice((0, 1)))
+    rig.start()
+    rig.await_service("a node was stopped")
+
+
+# The network between them.
+
+
+def partition(rig):
+    """A node is cut off from the database, from the other nodes, or from everybody."""
+    for _ in range(rig.dice.randint(1, 2)):
+        lonely = rig.dice.randrange(len(rig.servers))
+        way = rig.dice.choice(("database", "nodes", "everybody"))
+        rig.note(f"partition: node {lonely + 1} from {way}")
+        if way == "database":
+            rig.network.cut([lonely, Network.DATABASE])
+        elif way == "nodes":
+            rig.network.cut(range(len(rig.servers)))
+        else:
+            rig.network.cut_off(lonely)
+        time.sleep(rig.dice.choice((0.5, LEASE_S + 1, LEASE_S + 3)))
+        rig.must_live("a partition")
+        rig.network.heal()
+        rig.await_service(f"a node was cut off from {way}, and is not any more")
+
+
+def on_a_network(rig):
+    try:
+        rig.network = Network(len(rig.servers))
+    except OSError as error:
+        raise Skipped(str(error)) from error
+    rig.undo.append(rig.network.close)
+    scopes = [word for scope in test_auth.SCOPES for word in ("--scope", scope)]
+    token, block = test_auth.new_token("--name", "rig", *scopes)
+    for number, server in enumerate(rig.servers):
+        server.host, server.within = rig.network.address(number), rig.network.within(number)
+        server.token = token
+        config = server.home / "millrace.toml"
+        config.write_text(block)
+        config.chmod(0o600)
+        server.args += ["--config", str(config)]
+    database = Network.DATABASE
+    rig.use(
+        postgres.Cluster(host=rig.network.address(database), within=rig.network.within(database))
+    )
+
+
+# The database.
+
+
+def restart_database(rig, end, what):
+    end(rig.cluster)
+    time.sleep(rig.dice.choice((0, 0.5, LEASE_S + 1)))
+    rig.cluster.start()
+    rig.await_service(what)
+
+
+def database_stopped_fast(rig):
+    restart_database(rig, lambda cluster: cluster.stop(signal.SIGINT), "a fast stop of PostgreSQL")
+
+
+def database_stopped_at_once(rig):
+    restart_database(rig, lambda cluster: cluster.stop(signal.SIGQUIT), "an immediate stop")
+
+
+def database_killed(rig):
+    restart_database(rig, lambda cluster: cluster.kill(), "PostgreSQL was killed")
+
+
+def connections_cut(rig):
+    """Each transaction may lose its connection: before it, after it, inside its answer."""
+    before = dict(rig.proxy.cuts)
+    likely = rig.dice.choice((0.02, 0.1, 0.3))
+    rig.proxy.cut(lambda: rig.dice.choice(WAYS) if rig.dice.random() < likely else None)
+    time.sleep(rig.dice.uniform(2, 4))
+    rig.proxy.let_pass()
+    rig.note(f"cut so far: {rig.proxy.cuts}")
+    rig.await_service("connections to PostgreSQL were cut")
+    for way in WAYS:
+        rig.figures[f"connections cut {way}"] += rig.proxy.cuts[way] - before[way]
+
+
+def through_a_proxy(rig):
+    cluster = postgres.Cluster()
+    rig.proxy = CuttingProxy(cluster.host, cluster.port)
+    rig.undo.append(rig.proxy.close)
+    rig.use(cluster, rig.proxy.url)
+
+
+def standby_promoted(rig):
+    """The primary dies, and its synchronous standby becomes the primary. (Once a round.)"""
+    if rig.standby is None:
+        return
+    rig.cluster.kill()
+    time.sleep(rig.dice.choice((0, 1)))
+    rig.cluster, rig.standby = rig.standby, None
+    rig.cluster.sql("SELECT pg_promote()")
+    rig.await_service("the standby was promoted")
+
+
+def with_a_standby(rig):
+    primary = postgres.Cluster(wal_keep_size="256MB")
+    rig.undo.append(primary.close)
+    rig.standby = postgres.Cluster(standby_of=primary)
+    primary.sql("ALTER SYSTEM SET synchronous_standby_names = '*'")
+    primary.sql("SELECT pg_reload_conf()")
+    faults.harness.eventually(
+        lambda: primary.sql("SELECT sync_state FROM pg_stat_replication") == "sync",
+        SYNC_TIMEOUT_S,
+        what="the standby's being synchronous",
+    )
+    both = f"{primary.host}:{primary.port},{rig.standby.host}:{rig.standby.port}/"
+    rig.undo.append(rig.standby.close)
+    rig.use(
+        primary,
+        lambda direct: direct.replace(f"{primary.host}:{primary.port}/", both)
+        + "?target_session_attrs=read-write",
+    )
+
+
+def database_disk_full(rig):
+    """No room for PostgreSQL, for a while; it may end, and is started again when there is."""
+    ballast = rig.cluster.home / "ballast"
+    faults.fill(ballast, rig.dice.choice((0, 200_000, 2_000_000)))
+    deadline = time.monotonic() + rig.dice.uniform(2, 6)
+    refused = None
+    while time.monotonic() < deadline:
+        record = rig.submit(size=100_000)
+        refused = refused or (record and record.status == 503)
+        rig.must_live("PostgreSQL's disk full")
+    ballast.unlink()
+    if not runs(rig.cluster):
+        rig.note("PostgreSQL ended")
+        rig.cluster.start()
+    rig.note("refused" if refused else "nothing was refused")
+    rig.await_service("PostgreSQL's disk full, and room again")
+
+
+def on_a_small_disk(rig):
+    where = pathlib.Path(tempfile.mkdtemp(prefix="millrace-postgres-"))
+    options = f"size={DATABASE_DISK_BYTES},mode=700"
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", options, "millrace", str(where)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        where.rmdir()
+        raise Skipped(f"no small disk can be mounted: {done.stderr.strip()}")
+    rig.undo.append(lambda: subprocess.run(["umount", "-l", str(where)], check=False))
+    rig.use(postgres.Cluster(home=where, max_wal_size="48MB", min_wal_size="32MB"))
+
+
+FAULTS = {
+    "kill": kill,
+    "kill-all": kill_all,
+    "pause": pause,
+    "short-pauses": short_pauses,
+    "stop": stop,
+    "partition": partition,
+    "terminate": faults.sessions_ended,
+    "pg-backend": faults.backend_killed,
+    "pg-fast": database_stopped_fast,
+    "pg-immediate": database_stopped_at_once,
+    "pg-kill": database_killed,
+    "cut": connections_cut,
+    "standby": standby_promoted,
+    "disk-full": database_disk_full,
+}
+PREPARE = {
+    "partition": on_a_network,
+    "cut": through_a_proxy,
+    "standby": with_a_standby,
+    "disk-full": on_a_small_disk,
+}
+# What may come on top of a round's own fault.
+COMPANIONS = ("kill", "kill", "pause", "short-pauses", "stop", "terminate")

@@ -1,0 +1,140 @@
+"""Several nodes on a PostgreSQL of their own, with the clients, for one round."""
+
+import collections
+import os
+import pathlib
+import shutil
+import subprocess
+
+import rig
+from rig import Trouble, harness
+
+import postgres  # whose folder the rig has added
+
+HEAL_TIMEOUT_S = 30
+
+
+class NodesRig(rig.Rig):
+    """`cluster` is the database; a fault that needs another sort of it has made it before the start."""
+
+    def __init__(self, seed, dice, count):
+        super().__init__(seed, dice, [harness.Server(*rig.SERVE) for _ in range(count)])
+        self.cluster = None
+        self.figures = collections.Counter()
+
+    def start(self):
+        if self.cluster is None:
+            self.use(postgres.Cluster())
+        self.probe.targets = self.targets
+        super().start()
+
+    def use(self, cluster, url=None):
+        """The nodes' database is a new one there. `url(direct)`: how they reach it."""
+        self.cluster = cluster
+        self.undo.append(cluster.close)
+        direct = cluster.new_database()
+        for server in self.servers:
+            server.database = url(direct) if url else direct
+
+    def pick(self):
+        return self.dice.choice(self.servers)
+
+    def kill_one(self, server):
+        server.kill()
+        self.kills += 1
+
+    def await_service(self, what, timeout_s=HEAL_TIMEOUT_S):
+        """And that every node is ready again, without anybody's help."""
+        super().await_service(what, timeout_s)
+        for server in self.servers:
+            try:
+                harness.eventually(server._ready, timeout_s, what=f"readiness of {server.url}")
+            except AssertionError as error:
+                raise Trouble(f"{what}: {error}") from error
+
+
+class Network:
+    """The nodes and the database each in a network namespace, on one bridge to which the clients
+    belong too. Raises OSError where this machine can't.
+    """
+
+    DATABASE = "database"
+
+    def __init__(self, nodes):
+        if os.getuid() != 0 or not shutil.which("ip") or not shutil.which("bridge"):
+            raise OSError("network namespaces need root and iproute2")
+        self.slot = self._take_slot()
+        self.bridge = f"mlr{self.slot}"
+        self.members = [*range(nodes), self.DATABASE]
+        try:
+            ip("addr", "add", f"{self._prefix}.1/24", "dev", self.bridge)
+            ip("link", "set", self.bridge, "up")
+            for member in self.members:
+                self._connect(member)
+        except OSError:
+            self.close()
+            raise
+
+    def _take_slot(self):
+        """Several rounds run at a time: who makes the bridge has the addresses."""
+        for slot in range(250):
+            try:
+                ip("link", "add", f"mlr{slot}", "type", "bridge")
+                return slot
+            except OSError as error:
+                if "exists" not in str(error):
+                    raise
+        raise OSError("no network is free")
+
+    @property
+    def _prefix(self):
+        return f"198.18.{self.slot}"  # set aside for tests of networks: RFC 2544
+
+    def _place(self, member):
+        return f"{self.bridge}-{self.members.index(member)}"
+
+    def address(self, member):
+        return f"{self._prefix}.{10 + self.members.index(member)}"
+
+    def within(self, member):
+        """The command that runs another in the member's network."""
+        return ("ip", "netns", "exec", self._place(member))
+
+    def _connect(self, member):
+        place = self._place(member)
+        ip("netns", "add", place)
+        ip("link", "add", place, "type", "veth", "peer", "name", "eth0", "netns", place)
+        ip("link", "set", place, "master", self.bridge, "up")
+        ip("-n", place, "addr", "add", f"{self.address(member)}/24", "dev", "eth0")
+        ip("-n", place, "link", "set", "eth0", "up")
+        ip("-n", place, "link", "set", "lo", "up")
+
+    def cut(self, members):
+        """These don't hear of each other any more; all else do of them."""
+        for member in members:
+            run("bridge", "link", "set", "dev", self._place(member), "isolated", "on")
+
+    def cut_off(self, member):
+        """Nobody hears of it, and it of nobody."""
+        ip("link", "set", self._place(member), "down")
+
+    def heal(self):
+        for member in self.members:
+            run("bridge", "link", "set", "dev", self._place(member), "isolated", "off")
+            ip("link", "set", self._place(member), "up")
+
+    def close(self):
+        for member in self.members:
+            if pathlib.Path(f"/run/netns/{self._place(member)}").exists():
+                ip("netns", "del", self._place(member))
+        ip("link", "del", self.bridge)
+
+
+def ip(*args):
+    run("ip", *args)
+
+
+def run(*command):
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise OSError(f"{' '.join(command)}: {done.stderr.strip()}")
