@@ -77,7 +77,6 @@ class Cluster final : public Simulation, private engine::ReplyPort {
   void act(Dice& dice);
   void ask(Dice& dice);
   void send(Dice& dice, engine::Request request);
-  void keep_nested_at_home(engine::Request& request) const;
   void submit(Dice& dice, engine::Request request);
   void move_something(Dice& dice);
   bool break_something(Dice& dice);
