@@ -94,6 +94,7 @@ class Cluster final : public Simulation, private engine::ReplyPort {
   void settle(Dice& dice);
   void finish_everything(Dice& dice);
   std::size_t live_jobs() const;
+  [[noreturn]] void complain() const;
   void leap(Dice& dice, Duration by);
   void check_whole();
 
