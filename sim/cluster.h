@@ -77,7 +77,6 @@ class Cluster final : public Simulation, private engine::ReplyPort {
   void act(Dice& dice);
   void ask(Dice& dice);
   void send(Dice& dice, engine::Request request);
-  void keep_nested_at_home(engine::Request& request) const;
   void submit(Dice& dice, engine::Request request);
   void move_something(Dice& dice);
   bool break_something(Dice& dice);
@@ -95,6 +94,7 @@ class Cluster final : public Simulation, private engine::ReplyPort {
   void settle(Dice& dice);
   void finish_everything(Dice& dice);
   std::size_t live_jobs() const;
+  [[noreturn]] void complain() const;
   void leap(Dice& dice, Duration by);
   void check_whole();
 

@@ -68,24 +68,8 @@ void Cluster::deliver_mail(Dice& dice) {
   }
 }
 
-// Jobs that come with an ack lie on its shard: the server refuses others, since nothing is done
-// across shards yet (N7).
-void Cluster::keep_nested_at_home(engine::Request& request) const {
-  core::Ack* acks = nullptr;
-  if (auto* poll = std::get_if<engine::Poll>(&request)) acks = &poll->acks;
-  if (auto* command = std::get_if<core::Command>(&request)) acks = std::get_if<core::Ack>(command);
-  if (acks == nullptr) return;
-  for (core::AckItem& item : acks->items) {
-    std::erase_if(item.enqueue, [&](const core::JobSpec& spec) {
-      return engine::shard_of(spec.queue.view(), database_.shards()) !=
-             engine::shard_of(item.id, database_.shards());
-    });
-  }
-}
-
 // As the server lets it in.
 void Cluster::submit(Dice& dice, engine::Request request) {
-  keep_nested_at_home(request);
   Machine* const machine = running(dice);
   if (machine == nullptr) return;
   if (auto* events = std::get_if<engine::AwaitEvents>(&request)) {
