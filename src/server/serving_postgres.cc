@@ -199,8 +199,8 @@ class PostgresServing final : public Serving {
     return options;
   }
 
-  // Empty: nobody who lives leads it. Whoever was at this node's URL before it does not live, though
-  // the lease may not be over.
+  // Empty: nobody who lives leads it. Whoever was at this node's URL before it does not live,
+  // though the lease may not be over.
   std::string leader_url(const store::ClusterView& view, std::uint32_t shard) const {
     const auto seen = std::ranges::find(view.shards, shard, &store::ShardView::shard);
     if (seen == view.shards.end()) return {};

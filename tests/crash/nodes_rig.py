@@ -1,6 +1,5 @@
 """Several nodes on a PostgreSQL of their own, with the clients, for one round."""
 
-import collections
 import os
 import pathlib
 import shutil
@@ -20,7 +19,6 @@ class NodesRig(rig.Rig):
     def __init__(self, seed, dice, count):
         super().__init__(seed, dice, [harness.Server(*rig.SERVE) for _ in range(count)])
         self.cluster = None
-        self.figures = collections.Counter()
 
     def start(self):
         if self.cluster is None:

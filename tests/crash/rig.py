@@ -1,5 +1,6 @@
 """One server, or several nodes of one store, with the clients, for one round."""
 
+import collections
 import concurrent.futures
 import contextlib
 import json
@@ -29,7 +30,7 @@ CLIENTS_TIMEOUT_S = 15
 LISTING = "/v1/jobs?limit=1000&fresh=true&include=payload,result"
 PIPELINE = 50
 READERS = 4
-ATTEMPTS_SAMPLE = 200
+ATTEMPTS_SAMPLE = 60
 # Nothing is pruned but in "brief", and no key frees, also when the clock is days ahead.
 SERVE = ("--log-level", "warn", "--limits-idempotency-window", "60d", "--drain", "5s")
 KEEP = {f"{state}_ms": None for state in sorted(history.TERMINAL)}
@@ -90,6 +91,7 @@ class Rig:
         self.clients = []
         self.undo = []  # what preparing a fault did to the machine
         self.kills = 0
+        self.figures = collections.Counter()  # of the faults
         self.clock_offset_s = 0
         self.log = []
         self.begin = time.monotonic()
