@@ -16,14 +16,15 @@ constexpr auto kRetryPause = 100ms;
 constexpr auto kOverhang = 5ms;
 // How long a node that stops waits for others to take over.
 constexpr auto kStopPatience = 10'000ms;
+constexpr std::uint32_t kFormat = 1;
 
 }  // namespace
 
-Node::Node(NodeId id, std::string name, const engine::ShardOptions& options, Kind kind,
-           Parts parts)
-    : facts_{id, "http://" + store::to_string(id), std::move(name), "simulated", kind.format},
+Node::Node(NodeId id, std::string name, const engine::ShardOptions& options,
+           NodeClock::Faults clock, Parts parts)
+    : facts_{id, "http://" + store::to_string(id), std::move(name), "simulated", kFormat},
       parts_(std::move(parts)),
-      clock_(parts_.truth, kind.clock) {
+      clock_(parts_.truth, clock) {
   engine::Peers& peers = parts_.network.join(id, facts_.url, *this);
   const std::uint32_t shards = parts_.database.shards();
   router_ = std::make_unique<engine::Router>(shards, clock_, &peers);
@@ -37,9 +38,6 @@ Node::Node(NodeId id, std::string name, const engine::ShardOptions& options, Kin
          .fault = [this](View::Read read) -> std::optional<Error> {
            if (!cut_off_ || read == View::Read::kJobs) return std::nullopt;
            return Error{"the database can't be reached"};
-         },
-         .unreadable = [this, shard](const store::JournalRow& row) {
-           return parts_.unreadable(row, shard);
          }}));
   }
   for (std::uint32_t shard = 0; shard < shards; ++shard) {
@@ -122,7 +120,7 @@ void Node::renewed(Instant seen_at, const Result<store::ClusterView>& view) {
 }
 
 void Node::give_orders(const store::ClusterView& view, Instant seen_at) {
-  for (const auto& assignment : engine::assign(view, id(), format())) {
+  for (const auto& assignment : engine::assign(view, id(), kFormat)) {
     Orders orders{seen_at, view.shards[assignment.shard], assignment, {}, {}};
     orders.leader_url = url_of(view, orders.seen.leader);
     orders.owner_url = url_of(view, assignment.owner);

@@ -60,22 +60,17 @@ class Node final : public engine::PeerService {
     const std::chrono::nanoseconds& truth;
     std::function<engine::Ticket()> next_ticket;
     std::function<void(const engine::Delivery&)> answered;
-    std::function<std::optional<Error>(const store::JournalRow&, std::uint32_t shard)> unreadable;
     Marks& marks;
     Story& story;
   };
-  struct Kind {
-    std::uint32_t format = 1;
-    NodeClock::Faults clock;
-  };
-  Node(NodeId id, std::string name, const engine::ShardOptions& options, Kind kind, Parts parts);
+  Node(NodeId id, std::string name, const engine::ShardOptions& options, NodeClock::Faults clock,
+       Parts parts);
   ~Node() override;
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
   NodeId id() const { return facts_.id; }
   const std::string& name() const { return facts_.name; }
-  std::uint32_t format() const { return facts_.newest_format; }
   engine::Router& router() { return *router_; }
   Host& host(std::uint32_t shard) { return *hosts_.at(shard); }
   NodeClock& clock() { return clock_; }

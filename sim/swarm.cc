@@ -33,7 +33,7 @@ constexpr std::array<KnobInfo, kKnobs> kInfo = {{
     {"bursts", 15},          {"small-memory", 2'000},
     {"cut-from-database", 20}, {"cut-from-peers", 20},
     {"node-drains", 15},     {"clock-rates", 40},
-    {"clock-skews", 300},    {"mixed-formats", 400},
+    {"clock-skews", 300},
 }};
 
 }  // namespace
