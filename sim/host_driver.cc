@@ -112,7 +112,8 @@ void Host::decide(Time now) {
   if (!lease_.holds(clock)) {
     if (!in_doubt_since_) {
       in_doubt_since_ = clock;
-      doubt_began_ = slept_at_;
+      doubt_began_ = now;
+      shard_->stood_still();
     }
     if (clock - *in_doubt_since_ > kDoubtPatience) {
       note([](Auditor& auditor) { auditor.may_refuse(engine::Unavailable::kNoLeader); });
