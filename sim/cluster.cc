@@ -28,11 +28,11 @@ Cluster::Cluster(const Plan& plan, Marks& marks, Story& story)
       options_(shard_options(swarm_)),
       clients_(swarm_, Clients::Ids::kOfQueues),
       network_(marks),
-      database_(1 + static_cast<std::uint32_t>(mix64(plan.seed) % 4),
-                [this] { return now(); }, marks,
-                [this](NodeId id, Heard heard) {
-                  if (Machine* machine = machine_of(id)) machine->node->hear(std::move(heard));
-                }) {
+      database_(
+          1 + static_cast<std::uint32_t>(mix64(plan.seed) % 4), [this] { return now(); }, marks,
+          [this](NodeId id, Heard heard) {
+            if (Machine* machine = machine_of(id)) machine->node->hear(std::move(heard));
+          }) {
   // Jobs that come with an ack are stored where it is, which is wrong where their queue lies on
   // another shard: nothing is done across shards yet (N7).
   if (database_.shards() > 1) swarm_.turn_off(Knob::kNested);
@@ -83,36 +83,33 @@ Cluster::Machine* Cluster::running(Dice& dice) {
   return those.empty() ? nullptr : those[dice.below(those.size())];
 }
 
-Node::Kind Cluster::draw_kind(Dice& dice) const {
-  Node::Kind kind;
+NodeClock::Faults Cluster::draw_clock(Dice& dice) const {
+  NodeClock::Faults clock;
   if (const std::uint64_t most = knob(Knob::kClockRates); most > 0) {
-    kind.clock.rate_ppm += static_cast<std::int64_t>(dice.below(2 * most * 1'000)) -
-                           static_cast<std::int64_t>(most * 1'000);
+    clock.rate_ppm += static_cast<std::int64_t>(dice.below(2 * most * 1'000)) -
+                      static_cast<std::int64_t>(most * 1'000);
   }
   if (const std::uint64_t most = knob(Knob::kClockSkews); most > 0) {
-    kind.clock.wall_ahead = Duration{static_cast<std::int64_t>(dice.below(most))};
+    clock.wall_ahead = Duration{static_cast<std::int64_t>(dice.below(most))};
   }
-  return kind;
+  return clock;
 }
 
 void Cluster::start(Machine& machine) {
   Dice dice(mix64(plan_.seed ^ mix64(++lives_)));
-  machine.kind = draw_kind(dice);
   machine.paused_until.reset();
   machine.fallen_silent = false;
   machine.cut_until = {};
   const NodeId id{mix64(plan_.seed * 1'000 + lives_)};
   const auto number = static_cast<std::size_t>(&machine - machines_.data());
   machine.node = std::make_unique<Node>(
-      id, fmt::format("n{}", number), options_, machine.kind,
+      id, fmt::format("n{}", number), options_, draw_clock(dice),
       Node::Parts{.database = database_,
                   .network = network_,
                   .chronicles = chronicles_,
                   .truth = truth_,
                   .next_ticket = [this] { return engine::Ticket{++shard_tickets_}; },
                   .answered = [this](const engine::Delivery& delivery) { answered(delivery); },
-                  .unreadable = [](const store::JournalRow&,
-                                   std::uint32_t) -> std::optional<Error> { return {}; },
                   .marks = marks_,
                   .story = story_});
   story_.tell("{} starts as node {}", machine.node->name(), store::to_string(id));

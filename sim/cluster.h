@@ -37,7 +37,6 @@ class Cluster final : public Simulation, private engine::ReplyPort {
   // A machine that a node runs on, or will again.
   struct Machine {
     std::unique_ptr<Node> node;  // null: none runs
-    Node::Kind kind;
     Instant starts_at{};
     std::optional<Instant> paused_until;
     Instant paused_at{};
@@ -71,7 +70,7 @@ class Cluster final : public Simulation, private engine::ReplyPort {
   Database::Fate fate(Dice& dice, const Call& call);
   Machine* machine_of(NodeId id);
   Machine* running(Dice& dice);
-  Node::Kind draw_kind(Dice& dice) const;
+  NodeClock::Faults draw_clock(Dice& dice) const;
 
   // cluster_actions.cc: what the dice do
   void act(Dice& dice);
@@ -108,7 +107,6 @@ class Cluster final : public Simulation, private engine::ReplyPort {
   Network network_;
   Database database_;
   std::vector<std::unique_ptr<Chronicle>> chronicles_;
-  std::vector<Machine> machines_;
 
   std::vector<Mail> mail_;
   std::map<engine::Ticket, Asked> asked_;
@@ -119,6 +117,7 @@ class Cluster final : public Simulation, private engine::ReplyPort {
   std::uint64_t begun_ = 0;
   bool healing_ = false;
   Outcome outcome_;
+  std::vector<Machine> machines_;  // last: nodes answer to the end
 };
 
 }  // namespace millrace::sim

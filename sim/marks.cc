@@ -81,7 +81,6 @@ constexpr std::array<std::string_view, kMarks> kNames = {
     "forward unknown",
     "forwarded again",
     "all died",
-    "format unreadable",
 };
 static_assert(!kNames.back().empty(), "a name for each");
 

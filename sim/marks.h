@@ -87,7 +87,6 @@ enum class Mark : std::uint8_t {
   kForwardUnknown,
   kForwardedAgain,
   kAllDied,
-  kFormatUnreadable,
   kLast,
 };
 inline constexpr std::size_t kMarks = static_cast<std::size_t>(Mark::kLast);

@@ -33,8 +33,8 @@ class NodeClock final : public engine::TimeSource {
       : truth_(truth), began_(truth), faults_(faults) {}
 
   Time wall() const override {
-    return Time{} + Duration{1'700'000'000'000} +
-           std::chrono::floor<Duration>(began_ + gone()) + faults_.wall_ahead;
+    return Time{} + Duration{1'700'000'000'000} + std::chrono::floor<Duration>(began_ + gone()) +
+           faults_.wall_ahead;
   }
   std::chrono::nanoseconds since_boot() const override {
     return std::chrono::nanoseconds{1'000'000'000} + gone();
@@ -42,9 +42,7 @@ class NodeClock final : public engine::TimeSource {
   void step_wall(Duration by) { faults_.wall_ahead += by; }
 
  private:
-  std::chrono::nanoseconds gone() const {
-    return (truth_ - began_) / 1'000'000 * faults_.rate_ppm;
-  }
+  std::chrono::nanoseconds gone() const { return (truth_ - began_) / 1'000'000 * faults_.rate_ppm; }
 
   const std::chrono::nanoseconds& truth_;
   const std::chrono::nanoseconds began_;
@@ -60,22 +58,17 @@ class Node final : public engine::PeerService {
     const std::chrono::nanoseconds& truth;
     std::function<engine::Ticket()> next_ticket;
     std::function<void(const engine::Delivery&)> answered;
-    std::function<std::optional<Error>(const store::JournalRow&, std::uint32_t shard)> unreadable;
     Marks& marks;
     Story& story;
   };
-  struct Kind {
-    std::uint32_t format = 1;
-    NodeClock::Faults clock;
-  };
-  Node(NodeId id, std::string name, const engine::ShardOptions& options, Kind kind, Parts parts);
+  Node(NodeId id, std::string name, const engine::ShardOptions& options, NodeClock::Faults clock,
+       Parts parts);
   ~Node() override;
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
   NodeId id() const { return facts_.id; }
   const std::string& name() const { return facts_.name; }
-  std::uint32_t format() const { return facts_.newest_format; }
   engine::Router& router() { return *router_; }
   Host& host(std::uint32_t shard) { return *hosts_.at(shard); }
   NodeClock& clock() { return clock_; }

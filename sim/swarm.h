@@ -56,7 +56,6 @@ enum class Knob : std::uint8_t {
   kNodeDrains,
   kClockRates,
   kClockSkews,
-  kMixedFormats,
   kLast,
 };
 inline constexpr std::size_t kKnobs = static_cast<std::size_t>(Knob::kLast);

@@ -19,13 +19,7 @@ class JournalView final : public store::Journal {
   }
   Status read(Seq from, const std::function<bool(const store::JournalRow&)>& visit) override {
     if (auto fault = view_.fault(Read::kState)) return std::unexpected(*fault);
-    std::optional<Error> unreadable;
-    const Status read = view_.journal().read(from, [&](const store::JournalRow& row) {
-      if (view_.unreadable) unreadable = view_.unreadable(row);
-      return !unreadable && visit(row);
-    });
-    if (unreadable) return std::unexpected(*unreadable);
-    return read;
+    return view_.journal().read(from, visit);
   }
   Result<Extent> extent() override {
     if (auto fault = view_.fault(Read::kState)) return std::unexpected(*fault);

@@ -22,8 +22,6 @@ struct View {
   std::function<store::MemoryTables&()> tables;
   // Before each read: why it fails, if it does.
   std::function<std::optional<Error>(Read)> fault;
-  // Why a row can't be read here, if it can't. Null: every row can.
-  std::function<std::optional<Error>(const store::JournalRow&)> unreadable = nullptr;
 };
 
 store::Store open_view(View view);

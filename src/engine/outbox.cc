@@ -65,10 +65,10 @@ Result<core::Enqueue> from_outbox(const core::Job& job) {
   if (!spec.run_at && spec.delay > Duration{0}) spec.run_at = job.created_at + spec.delay;
   if (!spec.expires_at && spec.expires_in) spec.expires_at = job.created_at + *spec.expires_in;
   spec.id_origin = core::IdOrigin::kClient;
-  enqueue->key = core::IdempotencyKey{
-      .key = fingerprint(spec.queue.view(), "outbox " + to_string(spec.id)),
-      .body = fingerprint(job.payload.view()),
-      .expires_at = {}};
+  enqueue->key =
+      core::IdempotencyKey{.key = fingerprint(spec.queue.view(), "outbox " + to_string(spec.id)),
+                           .body = fingerprint(job.payload.view()),
+                           .expires_at = {}};
   enqueue->key_window = kOutboxKeyWindow;
   return std::move(*enqueue);
 }

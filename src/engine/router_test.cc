@@ -1,5 +1,4 @@
 // The router over real shards on memory stores, stepped by the test.
-#include "engine/operation.h"
 #include "engine/router.h"
 
 #include <gtest/gtest.h>
@@ -10,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/operation.h"
 #include "engine/world.h"
 #include "store/memory/memory_store.h"
 

@@ -256,9 +256,8 @@ const core::JobView* job_in(const Answer& answer) {
 
 // But for the shards' own.
 void unite_queues(core::QueueReply& whole, core::QueueReply more) {
-  std::erase_if(more.queues, [](const core::Queue& queue) {
-    return queue.name.view() == kOutboxQueue;
-  });
+  std::erase_if(more.queues,
+                [](const core::Queue& queue) { return queue.name.view() == kOutboxQueue; });
   std::ranges::move(more.queues, std::back_inserter(whole.queues));
   std::ranges::sort(whole.queues, {}, [](const core::Queue& queue) { return queue.name.view(); });
 }

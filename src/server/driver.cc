@@ -228,6 +228,7 @@ void Driver::decide(Time now) {
   if (!in_doubt_since_) {
     in_doubt_since_ = clock;
     unpublished_ = true;
+    shard_->stood_still();  // nobody is answered meanwhile
   }
   if (clock - *in_doubt_since_ > kDoubtPatience) {
     shard_->turn_away(engine::Unavailable::kNoLeader);

@@ -178,9 +178,10 @@ class PostgresServing final : public Serving {
             .probe = outside_.metrics,
             .chores = [this, shard](Time now) { parts_.chores(shard, now); },
             .begin_leading = [this, shard](Seq durable) { parts_.begin_leading(shard, durable); },
-            .led = [this, shard](std::shared_ptr<engine::Gateway> gateway) {
-              relays_[shard]->begin(std::move(gateway));
-            },
+            .led =
+                [this, shard](std::shared_ptr<engine::Gateway> gateway) {
+                  relays_[shard]->begin(std::move(gateway));
+                },
             .end_leading =
                 [this, shard] {
                   relays_[shard]->end();

@@ -14,11 +14,11 @@
 #include "base/log.h"
 #include "base/mutex.h"
 #include "engine/leadership.h"
+#include "engine/lease.h"
 #include "engine/peers.h"
 #include "engine/recovery.h"
 #include "engine/router.h"
 #include "server/driver.h"
-#include "engine/lease.h"
 #include "store/registry.h"
 #include "store/tables.h"
 

@@ -410,7 +410,8 @@ TEST(Migrations, ManyMayStartAtOnce) {
   }
   for (std::thread& start : starts) start.join();
   EXPECT_EQ(failures, 0);
-  EXPECT_EQ(PostgresSession(url).ask("SELECT count(*) FROM millrace.migrations"), std::to_string(newest_schema()));
+  EXPECT_EQ(PostgresSession(url).ask("SELECT count(*) FROM millrace.migrations"),
+            std::to_string(newest_schema()));
 }
 
 // The whole contract's ground once more, through PgBouncer in transaction mode.
