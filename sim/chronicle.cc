@@ -122,8 +122,7 @@ void Chronicle::advance() {
 void Chronicle::check_chain(const store::JournalRow& row) const {
   const auto checksum =
       store::row_checksum(kShardInRows, row.seq, row.epoch, row.predecessor, row.body);
-  demand(checksum == row.checksum, "D6", "shard {}: row {} is damaged", shard_,
-         to_number(row.seq));
+  demand(checksum == row.checksum, "D6", "shard {}: row {} is damaged", shard_, to_number(row.seq));
   const auto before = rows_.find(newest_);
   if (before == rows_.end()) return;
   demand(before->second.checksum == row.predecessor, "N2",
@@ -136,8 +135,8 @@ void Chronicle::enter(const store::JournalRow& row) {
   const auto found = std::ranges::find_if(
       waiting_, [&](const auto& entry) { return entry.second.first == row.checksum; });
   if (current_) {
-    demand(row.epoch > rows_.at(newest_).epoch, "N2", "shard {}: epoch {} follows epoch {}",
-           shard_, to_number(row.epoch), to_number(rows_.at(newest_).epoch));
+    demand(row.epoch > rows_.at(newest_).epoch, "N2", "shard {}: epoch {} follows epoch {}", shard_,
+           to_number(row.epoch), to_number(rows_.at(newest_).epoch));
     auditor_.ended(newest_);
     if (current_->served) served_until_ = current_->served;
   }
@@ -147,8 +146,7 @@ void Chronicle::enter(const store::JournalRow& row) {
 
 void Chronicle::fold(const store::JournalRow& row) {
   const Result<core::EventBatch> batch = store::decode_events(row.body);
-  demand(batch.has_value(), "D6", "shard {}: row {} can't be decoded", shard_,
-         to_number(row.seq));
+  demand(batch.has_value(), "D6", "shard {}: row {} can't be decoded", shard_, to_number(row.seq));
   for (const core::Event& event : batch->events) {
     fold_->apply(event, batch->at);
     if (const auto* submitted = std::get_if<core::Submitted>(&event)) {

@@ -28,11 +28,11 @@ Cluster::Cluster(const Plan& plan, Marks& marks, Story& story)
       options_(shard_options(swarm_)),
       clients_(swarm_, Clients::Ids::kOfQueues),
       network_(marks),
-      database_(1 + static_cast<std::uint32_t>(mix64(plan.seed) % 4),
-                [this] { return now(); }, marks,
-                [this](NodeId id, Heard heard) {
-                  if (Machine* machine = machine_of(id)) machine->node->hear(std::move(heard));
-                }) {
+      database_(
+          1 + static_cast<std::uint32_t>(mix64(plan.seed) % 4), [this] { return now(); }, marks,
+          [this](NodeId id, Heard heard) {
+            if (Machine* machine = machine_of(id)) machine->node->hear(std::move(heard));
+          }) {
   // Jobs that come with an ack are stored where it is, which is wrong where their queue lies on
   // another shard: nothing is done across shards yet (N7).
   if (database_.shards() > 1) swarm_.turn_off(Knob::kNested);
@@ -87,7 +87,7 @@ NodeClock::Faults Cluster::draw_clock(Dice& dice) const {
   NodeClock::Faults clock;
   if (const std::uint64_t most = knob(Knob::kClockRates); most > 0) {
     clock.rate_ppm += static_cast<std::int64_t>(dice.below(2 * most * 1'000)) -
-                           static_cast<std::int64_t>(most * 1'000);
+                      static_cast<std::int64_t>(most * 1'000);
   }
   if (const std::uint64_t most = knob(Knob::kClockSkews); most > 0) {
     clock.wall_ahead = Duration{static_cast<std::int64_t>(dice.below(most))};

@@ -118,8 +118,8 @@ void Cluster::check_answer(const Asked& asked, const engine::Answer& answer) con
     if (submitted->items[i].fate != core::Fate::kCreated) continue;
     const std::uint32_t shard = engine::shard_of(jobs[i].queue.view(), database_.shards());
     demand(chronicles_[shard]->created(submitted->items[i].id), "D1",
-           "{} was acknowledged, and shard {} never stored it",
-           to_string(submitted->items[i].id), shard);
+           "{} was acknowledged, and shard {} never stored it", to_string(submitted->items[i].id),
+           shard);
   }
 }
 

@@ -81,7 +81,8 @@ std::size_t Cluster::live_jobs() const {
 void Cluster::complain() const {
   for (const auto& chronicle : chronicles_) {
     for (const auto& [ord, job] : chronicle->auditor().model().live()) {
-      violated("LV4", "{} jobs do not come to their end, as {} of queue {}, which is {} since {} ms",
+      violated("LV4",
+               "{} jobs do not come to their end, as {} of queue {}, which is {} since {} ms",
                live_jobs(), to_string(job->id), job->queue.view(), core::to_string(job->state),
                to_ms(chronicle->auditor().model().now()) - to_ms(job->run_at));
     }
@@ -125,8 +126,8 @@ void Cluster::finish_everything(Dice& dice) {
         if (const auto due = host.due_in()) wait = std::min(wait.value_or(*due), *due);
       }
     }
-    const bool busy = std::ranges::any_of(
-        machines_, [](const Machine& machine) { return machine.node->busy(); });
+    const bool busy =
+        std::ranges::any_of(machines_, [](const Machine& machine) { return machine.node->busy(); });
     if (busy || !all_led()) {  // a row is on its way, or a shard is just being handed over
       pass(dice, Duration{100});
       await_leaders(dice, kUntilLed);

@@ -15,13 +15,12 @@ Database::Database(std::uint32_t shards, std::function<Time()> now, Marks& marks
     : now_(std::move(now)),
       marks_(marks),
       hear_(std::move(hear)),
-      registry_({.shards = shards,
-                 .now = now_,
-                 .projected =
-                     [this](std::uint32_t shard) {
-                       return shards_.at(shard)->tables.progress()->seq;
-                     },
-                 .secret = "secret"}) {
+      registry_(
+          {.shards = shards,
+           .now = now_,
+           .projected =
+               [this](std::uint32_t shard) { return shards_.at(shard)->tables.progress()->seq; },
+           .secret = "secret"}) {
   for (std::uint32_t i = 0; i < shards; ++i) shards_.push_back(std::make_unique<Shard>());
 }
 
@@ -91,8 +90,8 @@ Status Database::flush(std::uint32_t shard, const engine::Flush& flush, Epoch te
     return failure("another node leads the shard");
   }
   const bool overlaps = flush.base < flush.from;
-  Status flushed = shards_.at(shard)->tables.flush(*flush.changes, {flush.base, flush.from},
-                                                   flush.to);
+  Status flushed =
+      shards_.at(shard)->tables.flush(*flush.changes, {flush.base, flush.from}, flush.to);
   demand(flushed.has_value() || !superseded(shard, term), "N1", "shard {}: {}", shard,
          flushed ? "" : flushed.error().message);
   marks_.hit_if(flushed && overlaps, Mark::kFlushOverlapped);

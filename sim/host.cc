@@ -222,13 +222,14 @@ void Host::go_on_giving() {
   if (!quiet && !shard_->ended() && now() < gift_->until) return;
   gift_->stage = Gift::Stage::kGiving;
   blocked_ = true;
-  parts_.database.begin(
-      {Call::Kind::kRegistry, parts_.self, number_,
-       [this, self = parts_.self, shard = number_, epoch = epoch_, to = gift_->asker,
-        &registry = parts_.database.registry()] {
-         return [this, result = registry.hand_over(self, shard, epoch, to)] { given(result); };
-       },
-       [this] { given(failure("the connection is lost")); }});
+  parts_.database.begin({Call::Kind::kRegistry, parts_.self, number_,
+                         [this, self = parts_.self, shard = number_, epoch = epoch_,
+                          to = gift_->asker, &registry = parts_.database.registry()] {
+                           return [this, result = registry.hand_over(self, shard, epoch, to)] {
+                             given(result);
+                           };
+                         },
+                         [this] { given(failure("the connection is lost")); }});
 }
 
 void Host::given(const Result<bool>& given) {

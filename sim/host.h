@@ -1,5 +1,5 @@
-// One shard on a simulated node: what server/shard_host.h and server/driver.h do there on threads of
-// their own, a turn at a time. Follows it, leads it, gives it away. What is decided is the
+// One shard on a simulated node: what server/shard_host.h and server/driver.h do there on threads
+// of their own, a turn at a time. Follows it, leads it, gives it away. What is decided is the
 // engine's; the order of things is told again here, as it stands there.
 #pragma once
 
@@ -149,7 +149,7 @@ class Host final : public engine::Gateway,
   // The driver, while it leads.
   std::unique_ptr<engine::Shard> shard_;
   std::optional<engine::ShardClock> clock_;
-  Epoch epoch_{};   // of the registry
+  Epoch epoch_{};  // of the registry
   TermId term_{};
   std::vector<Mail> mail_;
   std::map<engine::Ticket, Mail> asked_;  // by the shard's own tickets

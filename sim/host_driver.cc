@@ -151,24 +151,21 @@ void Host::begin_append(const store::JournalRow& row) {
   parts_.story.tell("  {} appends row {} of shard {}", parts_.name, to_number(row.seq), number_);
   const auto heard = [this, life = life_](store::AppendResult result) {
     if (life != life_) return;
-    parts_.story.tell("  {}: append to shard {}: {}", parts_.name, number_,
-                      result.outcome == store::AppendOutcome::kDurable ? "durable"
-                                                                       : result.message);
+    parts_.story.tell(
+        "  {}: append to shard {}: {}", parts_.name, number_,
+        result.outcome == store::AppendOutcome::kDurable ? "durable" : result.message);
     appended_ = std::move(result);
   };
-  parts_.database.begin({Call::Kind::kAppend, parts_.self, number_,
-                         [row, heard, shard = number_, epoch = epoch_,
-                          &database = parts_.database, &chronicle = parts_.chronicle]() -> Heard {
-                           const store::AppendResult result = database.append(shard, row, epoch);
-                           chronicle.advance();
-                           return [heard, result] { heard(result); };
-                         },
-                         [heard] {
-                           heard({store::AppendOutcome::kUnknown, "the connection is lost"});
-                         },
-                         [heard] {
-                           heard({store::AppendOutcome::kFailed, "the disk is full"});
-                         }});
+  parts_.database.begin(
+      {Call::Kind::kAppend, parts_.self, number_,
+       [row, heard, shard = number_, epoch = epoch_, &database = parts_.database,
+        &chronicle = parts_.chronicle]() -> Heard {
+         const store::AppendResult result = database.append(shard, row, epoch);
+         chronicle.advance();
+         return [heard, result] { heard(result); };
+       },
+       [heard] { heard({store::AppendOutcome::kUnknown, "the connection is lost"}); },
+       [heard] { heard({store::AppendOutcome::kFailed, "the disk is full"}); }});
 }
 
 void Host::hand_over_flush(Time now) {
@@ -179,25 +176,26 @@ void Host::hand_over_flush(Time now) {
   const auto heard = [this, life = life_](Status status) {
     if (life == life_) flushed_ = std::move(status);
   };
-  parts_.database.begin(
-      {Call::Kind::kFlush, parts_.self, number_,
-       [flush = std::move(*flush), heard, shard = number_, epoch = epoch_,
-        &database = parts_.database]() -> Heard {
-         return [heard, status = database.flush(shard, flush, epoch)] { heard(status); };
-       },
-       [heard] { heard(failure("the connection is lost")); }});
+  parts_.database.begin({Call::Kind::kFlush, parts_.self, number_,
+                         [flush = std::move(*flush), heard, shard = number_, epoch = epoch_,
+                          &database = parts_.database]() -> Heard {
+                           return [heard, status = database.flush(shard, flush, epoch)] {
+                             heard(status);
+                           };
+                         },
+                         [heard] { heard(failure("the connection is lost")); }});
 }
 
 void Host::trim(Seq keep) {
   if (!leads()) return;
   const Seq below = std::min(keep, shard_->figures().projected);
-  parts_.database.begin({Call::Kind::kTrim, parts_.self, number_,
-                         [below, shard = number_, epoch = epoch_,
-                          &database = parts_.database]() -> Heard {
-                           database.trim(shard, below, epoch);
-                           return [] {};
-                         },
-                         [] {}});
+  parts_.database.begin(
+      {Call::Kind::kTrim, parts_.self, number_,
+       [below, shard = number_, epoch = epoch_, &database = parts_.database]() -> Heard {
+         database.trim(shard, below, epoch);
+         return [] {};
+       },
+       [] {}});
 }
 
 void Host::release() {
@@ -209,8 +207,8 @@ void Host::release() {
   } else {
     parts_.chronicle.answered(term_, answers);
     note([ails, doubt = in_doubt_since_.has_value(), seq = durable_](Auditor& auditor) {
-      if (!doubt) auditor.may_refuse(ails ? std::optional(engine::Unavailable::kStorage)
-                                          : std::nullopt);
+      if (!doubt)
+        auditor.may_refuse(ails ? std::optional(engine::Unavailable::kStorage) : std::nullopt);
       auditor.follow(seq);
     });
   }

@@ -267,8 +267,9 @@ int main(int argc, char** argv) {
       "Exit code: 0 nothing broken, 1 something is, 2 wrong usage.");
   app.add_option("--seed", options.seed, "Live this seed once");
   app.add_option("--steps", options.steps, "Actions of a life")->capture_default_str();
-  app.add_option("--nodes", options.nodes,
-                 "Of a cluster, at most; 1: one server (of fresh seeds every other one is a cluster)");
+  app.add_option(
+      "--nodes", options.nodes,
+      "Of a cluster, at most; 1: one server (of fresh seeds every other one is a cluster)");
   app.add_option("--without", options.without, "Switch off these faults and features: a,b")
       ->delimiter(',');
   app.add_option("--only", options.only, "Switch off all faults and features but these: a,b; none")

@@ -51,7 +51,7 @@ class Network final : private engine::ReplyPort {
     NodeId from{};
     NodeId to{};
     std::uint32_t shard = 0;
-    std::string request;  // encoded
+    std::string request;                // encoded
     engine::ReplyPort* port = nullptr;  // null: nobody waits for the answer any more
     engine::Ticket ticket{};
     bool cancelled = false;

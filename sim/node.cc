@@ -30,32 +30,31 @@ Node::Node(NodeId id, std::string name, const engine::ShardOptions& options,
   router_ = std::make_unique<engine::Router>(shards, clock_, &peers);
   for (std::uint32_t shard = 0; shard < shards; ++shard) {
     Database::Shard& stored = parts_.database.shard(shard);
-    stores_.push_back(open_view(
-        {.journal = [&stored]() -> store::MemoryJournal& { return stored.journal; },
-         .tables = [&stored]() -> store::MemoryTables& { return stored.tables; },
-         // What a read that fails while it serves comes to is the other world's: after it only the
-         // answers tell what was done, and here they may be lost.
-         .fault = [this](View::Read read) -> std::optional<Error> {
-           if (!cut_off_ || read == View::Read::kJobs) return std::nullopt;
-           return Error{"the database can't be reached"};
-         }}));
+    stores_.push_back(
+        open_view({.journal = [&stored]() -> store::MemoryJournal& { return stored.journal; },
+                   .tables = [&stored]() -> store::MemoryTables& { return stored.tables; },
+                   // What a read that fails while it serves comes to is the other world's: after it
+                   // only the answers tell what was done, and here they may be lost.
+                   .fault = [this](View::Read read) -> std::optional<Error> {
+                     if (!cut_off_ || read == View::Read::kJobs) return std::nullopt;
+                     return Error{"the database can't be reached"};
+                   }}));
   }
   for (std::uint32_t shard = 0; shard < shards; ++shard) {
-    hosts_.push_back(std::make_shared<Host>(
-        shard, options,
-        Host::Parts{.self = id,
-                    .name = facts_.name,
-                    .store = stores_[shard],
-                    .database = parts_.database,
-                    .chronicle = *parts_.chronicles[shard],
-                    .router = *router_,
-                    .peers = peers,
-                    .time = clock_,
-                    .changed = [this] { look_ = true; },
-                    .next_ticket = parts_.next_ticket,
-                    .answered = parts_.answered,
-                    .marks = parts_.marks,
-                    .story = parts_.story}));
+    hosts_.push_back(std::make_shared<Host>(shard, options,
+                                            Host::Parts{.self = id,
+                                                        .name = facts_.name,
+                                                        .store = stores_[shard],
+                                                        .database = parts_.database,
+                                                        .chronicle = *parts_.chronicles[shard],
+                                                        .router = *router_,
+                                                        .peers = peers,
+                                                        .time = clock_,
+                                                        .changed = [this] { look_ = true; },
+                                                        .next_ticket = parts_.next_ticket,
+                                                        .answered = parts_.answered,
+                                                        .marks = parts_.marks,
+                                                        .story = parts_.story}));
   }
 }
 
@@ -93,15 +92,14 @@ void Node::renew() {
   renewing_ = true;
   const Instant seen_at = clock_.since_boot();
   renewed_at_ = seen_at;
-  parts_.database.begin(
-      {Call::Kind::kRegistry, id(), 0,
-       [this, seen_at, facts = facts_, &registry = parts_.database.registry()] {
-         return [this, seen_at,
-                 view = registry.renew(facts, Duration{engine::Lease::kLength})] {
-           renewed(seen_at, view);
-         };
-       },
-       [this, seen_at] { renewed(seen_at, failure("the connection is lost")); }});
+  parts_.database.begin({Call::Kind::kRegistry, id(), 0,
+                         [this, seen_at, facts = facts_, &registry = parts_.database.registry()] {
+                           return [this, seen_at,
+                                   view = registry.renew(facts, Duration{engine::Lease::kLength})] {
+                             renewed(seen_at, view);
+                           };
+                         },
+                         [this, seen_at] { renewed(seen_at, failure("the connection is lost")); }});
 }
 
 void Node::renewed(Instant seen_at, const Result<store::ClusterView>& view) {
@@ -147,13 +145,13 @@ Node::Instant Node::next_renewal(const store::ClusterView& view) const {
 // --- Its end.
 
 void Node::drain(bool draining) {
-  parts_.database.begin({Call::Kind::kRegistry, id(), 0,
-                         [this, draining, id = id(),
-                          &registry = parts_.database.registry()]() -> Heard {
-                           (void)registry.set_draining(id, draining);
-                           return [this] { look_ = true; };
-                         },
-                         [] {}});
+  parts_.database.begin(
+      {Call::Kind::kRegistry, id(), 0,
+       [this, draining, id = id(), &registry = parts_.database.registry()]() -> Heard {
+         (void)registry.set_draining(id, draining);
+         return [this] { look_ = true; };
+       },
+       [] {}});
 }
 
 void Node::stop() {

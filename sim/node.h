@@ -33,8 +33,8 @@ class NodeClock final : public engine::TimeSource {
       : truth_(truth), began_(truth), faults_(faults) {}
 
   Time wall() const override {
-    return Time{} + Duration{1'700'000'000'000} +
-           std::chrono::floor<Duration>(began_ + gone()) + faults_.wall_ahead;
+    return Time{} + Duration{1'700'000'000'000} + std::chrono::floor<Duration>(began_ + gone()) +
+           faults_.wall_ahead;
   }
   std::chrono::nanoseconds since_boot() const override {
     return std::chrono::nanoseconds{1'000'000'000} + gone();
@@ -42,9 +42,7 @@ class NodeClock final : public engine::TimeSource {
   void step_wall(Duration by) { faults_.wall_ahead += by; }
 
  private:
-  std::chrono::nanoseconds gone() const {
-    return (truth_ - began_) / 1'000'000 * faults_.rate_ppm;
-  }
+  std::chrono::nanoseconds gone() const { return (truth_ - began_) / 1'000'000 * faults_.rate_ppm; }
 
   const std::chrono::nanoseconds& truth_;
   const std::chrono::nanoseconds began_;

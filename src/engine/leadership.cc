@@ -22,8 +22,7 @@ std::uint64_t rank(NodeId node, std::uint32_t shard) {
 
 using Owners = std::map<std::uint32_t, NodeId>;
 
-Owners owners_among(const std::vector<NodeId>& nodes,
-                    const std::vector<store::ShardView>& shards) {
+Owners owners_among(const std::vector<NodeId>& nodes, const std::vector<store::ShardView>& shards) {
   Owners owners;
   if (nodes.empty()) return owners;
   const std::size_t most = (shards.size() + nodes.size() - 1) / nodes.size();

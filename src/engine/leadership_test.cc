@@ -29,7 +29,8 @@ class Cluster {
     return *this;
   }
   store::NodeView& at(std::uint64_t id) {
-    return *std::ranges::find_if(view.nodes, [&](const auto& n) { return n.facts.id == NodeId{id}; });
+    return *std::ranges::find_if(view.nodes,
+                                 [&](const auto& n) { return n.facts.id == NodeId{id}; });
   }
   Cluster& leader(std::uint32_t shard, std::uint64_t id) {
     view.shards[shard].leader = NodeId{id};

@@ -25,9 +25,7 @@ class Lease {
   void renewed(Instant at) { until_ = (at + kLength - kMargin).count(); }
   // One has not: until the next that does, nobody can say.
   void doubt() { until_ = 0; }
-  bool holds(Instant now) const {
-    return now.count() < until_ || mutated(Mutant::kReadAfterLease);
-  }
+  bool holds(Instant now) const { return now.count() < until_ || mutated(Mutant::kReadAfterLease); }
 
  private:
   std::atomic<std::int64_t> until_ = 0;

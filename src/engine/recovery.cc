@@ -162,8 +162,8 @@ Result<Recovered> Follower::finish(const store::Progress& projected) && {
   stored(projected.seq);
   const auto same_row = [&](const Passed& row) { return row.seq == projected.seq; };
   const auto row = std::ranges::find_if(passed_, same_row);
-  const bool at_load = projected.seq == state_.projected.seq &&
-                       projected.checksum == state_.projected.checksum;
+  const bool at_load =
+      projected.seq == state_.projected.seq && projected.checksum == state_.projected.checksum;
   if (!at_load && (row == passed_.end() || row->checksum != projected.checksum)) {
     return failure(fmt::format("shard {}: the tables stand at row {}, which is not in the journal",
                                shard_, to_number(projected.seq)));
@@ -189,8 +189,8 @@ Result<std::unique_ptr<Shard>> lead_on(std::unique_ptr<Follower> follower,
   if (!projected) return std::unexpected(projected.error());
   auto recovered = std::move(*follower).finish(*projected);
   if (!recovered) return std::unexpected(recovered.error());
-  // The shard's time leaps to this node's clock, which may be ahead of the former leader's: more may
-  // be gone by it than by the database's.
+  // The shard's time leaps to this node's clock, which may be ahead of the former leader's: more
+  // may be gone by it than by the database's.
   const Duration leaps = std::max(now - recovered->machine->facts().at, Duration{0});
   const Duration silent_for = std::max(term.silent_for.value_or(Duration{0}), leaps);
   return Shard::lead(options, *store.tables, std::move(*recovered), term.epoch, now, silent_for,

@@ -1,5 +1,6 @@
 // A shard's state read back from its store: the tables' live rows, then the journal after them.
-// Read once, it is a restart; read on as the journal grows, it is a follower, which can lead at once.
+// Read once, it is a restart; read on as the journal grows, it is a follower, which can lead at
+// once.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +35,8 @@ enum class Writers : std::uint8_t { kNobody, kAnother };
 // One thread. Writes nothing. The store must outlive it.
 class Follower {
  public:
-  // As the store is now. Refuses one whose journal does not continue its tables row by row, checksum
-  // by checksum: nothing is skipped.
+  // As the store is now. Refuses one whose journal does not continue its tables row by row,
+  // checksum by checksum: nothing is skipped.
   static Result<std::unique_ptr<Follower>> load(std::uint32_t shard,
                                                 const core::MachineOptions& options,
                                                 store::Store& store, Writers writers);

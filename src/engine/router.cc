@@ -83,8 +83,7 @@ bool Router::has_leader(ShardNumber shard) {
   return route.here != nullptr || !route.there.empty();
 }
 
-void Router::submit(Request request, ReplyPort& port, Ticket ticket,
-                    std::string_view credentials) {
+void Router::submit(Request request, ReplyPort& port, Ticket ticket, std::string_view credentials) {
   const std::optional<ShardNumber> shard = only_shard(request, shards());
   if (shard && (shards() == 1 || is_final(request))) {
     Route& route = *routes_[*shard];
@@ -94,8 +93,8 @@ void Router::submit(Request request, ReplyPort& port, Ticket ticket,
       return;
     }
   }
-  begin(make_operation(*this, std::move(request), shard, {&port, ticket},
-                       std::string(credentials)));
+  begin(
+      make_operation(*this, std::move(request), shard, {&port, ticket}, std::string(credentials)));
 }
 
 void Router::begin(std::shared_ptr<Operation> operation) {

@@ -219,8 +219,7 @@ TEST_F(RouterTest, AClaimTakesTheQueuesInTheirOrderUpToItsLimit) {
   const JobId third = submit(queue_of(3));
   const JobId second = submit(queue_of(1));
   const JobId first = submit(queue_of(2));
-  const auto reply =
-      answer<core::ClaimReply>(claim({queue_of(2), queue_of(1), queue_of(3)}, 2));
+  const auto reply = answer<core::ClaimReply>(claim({queue_of(2), queue_of(1), queue_of(3)}, 2));
   ASSERT_EQ(reply.jobs.size(), 2U);
   EXPECT_EQ(reply.jobs[0].job.id, first);
   EXPECT_EQ(reply.jobs[1].job.id, second);
@@ -324,8 +323,8 @@ TEST_F(RouterTest, QueuesOfAllShardsAreOneListByName) {
   for (ShardNumber shard = 0; shard < kShards; ++shard) submit(queue_of(shard));
   const auto reply = answer<core::QueueReply>(core::Command(core::GetQueues{}));
   ASSERT_EQ(reply.queues.size(), kShards);
-  EXPECT_TRUE(std::ranges::is_sorted(
-      reply.queues, {}, [](const core::Queue& queue) { return queue.name.view(); }));
+  EXPECT_TRUE(std::ranges::is_sorted(reply.queues, {},
+                                     [](const core::Queue& queue) { return queue.name.view(); }));
 }
 
 TEST_F(RouterTest, AWorkerIsOneThoughSeveralShardsKnowIt) {
@@ -392,7 +391,8 @@ TEST_F(RouterTest, WhatMayNotBeDoneTwiceIsNotSentAgain) {
 
 TEST_F(RouterTest, RequestsWaitWhileAShardChangesHandsButNotForEver) {
   router.hold(1);
-  const Ticket served = ask(core::Command(core::GetJob{make_job_id(time.now, queue_bits(queue_of(1)), 1)}));
+  const Ticket served =
+      ask(core::Command(core::GetJob{make_job_id(time.now, queue_bits(queue_of(1)), 1)}));
   pass(Duration{100});
   EXPECT_FALSE(answers.contains(served));
   router.lead_here(1, *shards[1]);
@@ -400,7 +400,8 @@ TEST_F(RouterTest, RequestsWaitWhileAShardChangesHandsButNotForEver) {
   EXPECT_TRUE(answers.contains(served));
 
   router.hold(1);
-  const Ticket refused = ask(core::Command(core::GetJob{make_job_id(time.now, queue_bits(queue_of(1)), 1)}));
+  const Ticket refused =
+      ask(core::Command(core::GetJob{make_job_id(time.now, queue_bits(queue_of(1)), 1)}));
   pass(Duration{1'600});
   EXPECT_EQ(reply<Unavailable>(refused), Unavailable::kNoLeader);
 }

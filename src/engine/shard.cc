@@ -290,9 +290,7 @@ void Shard::Impl::end_all_waits() {
   dispatch();
 }
 
-bool Shard::Impl::quiet() const {
-  return inbox_.empty() && pipeline_.empty() && answers_.empty();
-}
+bool Shard::Impl::quiet() const { return inbox_.empty() && pipeline_.empty() && answers_.empty(); }
 
 bool Shard::Impl::idle() const {
   return inbox_.empty() && pipeline_.empty() && projector_.projected().seq == pipeline_.head();
@@ -332,9 +330,9 @@ Result<std::unique_ptr<Shard>> Shard::recover(ShardOptions options, store::Store
   return lead(options, *store.tables, std::move(*recovered), Epoch{}, now, silent_for, observer);
 }
 
-std::unique_ptr<Shard> Shard::lead(ShardOptions options, store::Tables& tables,
-                                   Recovered recovered, Epoch at_least, Time now,
-                                   Duration silent_for, DurableObserver& observer) {
+std::unique_ptr<Shard> Shard::lead(ShardOptions options, store::Tables& tables, Recovered recovered,
+                                   Epoch at_least, Time now, Duration silent_for,
+                                   DurableObserver& observer) {
   // The shard's clock never goes back, whatever the wall clock says.
   now = std::max(now, recovered.machine->facts().at);
   if (mutated(Mutant::kLeasesExpiredAtRestart)) silent_for = Duration{0};

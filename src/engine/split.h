@@ -18,9 +18,7 @@ using ShardNumber = std::uint32_t;
 inline ShardNumber shard_of(std::string_view queue, ShardNumber shards) {
   return shards == 1 ? 0 : queue_bits(queue) % shards;
 }
-inline ShardNumber shard_of(const JobId& id, ShardNumber shards) {
-  return queue_bits(id) % shards;
-}
+inline ShardNumber shard_of(const JobId& id, ShardNumber shards) { return queue_bits(id) % shards; }
 
 struct Part {
   ShardNumber shard = 0;
@@ -52,9 +50,9 @@ Division divide(Request request, ShardNumber shards);
 Answer empty_whole(const Request& request);
 void unite(Answer& whole, const Part& part, Answer answer);
 
-// Ids that were not made as ids are lie on any shard. Of an answer that is put together: the request
-// for those items alone that their shards know nothing of, to be asked of every other one, and their
-// places; none: there are no such items.
+// Ids that were not made as ids are lie on any shard. Of an answer that is put together: the
+// request for those items alone that their shards know nothing of, to be asked of every other one,
+// and their places; none: there are no such items.
 std::optional<Part> ask_elsewhere(const Request& request, const Answer& whole);
 // Takes over what another shard knows better.
 void unite_elsewhere(Answer& whole, const Part& part, Answer answer);

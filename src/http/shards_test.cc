@@ -107,7 +107,8 @@ TEST_F(Shards, AJobIsLookedForOnEachBeforeItIsNotThere) {
   EXPECT_EQ(in_tables.status, 200);
   EXPECT_THAT(in_tables.body, HasSubstr(std::string(job.payload.view())));
 
-  answer_find(core::Reply(core::JobReply{nullptr, true}));  // the tables do not know yet that it is gone
+  answer_find(
+      core::Reply(core::JobReply{nullptr, true}));  // the tables do not know yet that it is gone
   EXPECT_EQ(call("GET", "/v1/jobs/" + to_string(job.id)).status, 404);
 }
 
@@ -216,9 +217,8 @@ TEST_F(Shards, StatisticsOfThoseLedElsewhereAreRead) {
 // What a token may touch is known of jobs that lie anywhere.
 TEST(LimitedTokens, ReachJobsThatLieElsewhere) {
   const NewToken token = make_token({7}, {7});
-  TestServer server(
-      {}, {{"t", token.hash, {"operate"}, {engine::queue_on(1, kTwo)}, std::nullopt}},
-      {.shards = kTwo});
+  TestServer server({}, {{"t", token.hash, {"operate"}, {engine::queue_on(1, kTwo)}, std::nullopt}},
+                    {.shards = kTwo});
   const core::Job job = job_on(1, 1, 0);
   server.gateway.respond_with([&](const engine::Request& request) -> std::optional<engine::Answer> {
     auto view = std::make_shared<core::JobView>();

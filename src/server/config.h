@@ -30,8 +30,9 @@ struct Config {
   std::string data;
   std::string postgres;  // the database's URL, with its password; empty: SQLite in `data`
   bool allow_unsafe_postgres = false;
-  std::uint64_t shards = 0;  // of a store on PostgreSQL; 0: as many as it has, eight when it is made
-  std::string advertise;     // the URL at which other nodes reach this one; empty: from `listen`
+  std::uint64_t shards =
+      0;                  // of a store on PostgreSQL; 0: as many as it has, eight when it is made
+  std::string advertise;  // the URL at which other nodes reach this one; empty: from `listen`
   Duration drain{};
   LogLevel log_level{};
   LogFormat log_format{};

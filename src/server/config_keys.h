@@ -52,9 +52,9 @@ struct LogLevelSetting {
 struct LogFormatSetting {
   LogFormat Config::* member;
 };
-using SettingKind =
-    std::variant<TextSetting, ListenSetting, DurationSetting, RetentionSetting, SizeSetting,
-                 CountSetting, DatabaseSetting, UrlSetting, TruthSetting, LogLevelSetting, LogFormatSetting>;
+using SettingKind = std::variant<TextSetting, ListenSetting, DurationSetting, RetentionSetting,
+                                 SizeSetting, CountSetting, DatabaseSetting, UrlSetting,
+                                 TruthSetting, LogLevelSetting, LogFormatSetting>;
 
 struct ConfigKey {
   std::string_view name;  // "limits.header_block"

@@ -205,8 +205,8 @@ bool Driver::leads() const {
   return parts_.lease == nullptr || parts_.lease->holds(parts_.time.since_boot());
 }
 
-// What came before a look at the lease that finds it holding may be answered from what is in memory:
-// nobody else can have added to the journal until after the look.
+// What came before a look at the lease that finds it holding may be answered from what is in
+// memory: nobody else can have added to the journal until after the look.
 void Driver::decide(Time now) {
   if (leads()) {
     if (std::exchange(in_doubt_since_, std::nullopt)) unpublished_ = true;

@@ -18,10 +18,10 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "engine/gateway.h"
+#include "engine/lease.h"
 #include "engine/shard.h"
 #include "engine/shard_clock.h"
 #include "server/journal_thread.h"
-#include "engine/lease.h"
 #include "server/liveness.h"
 #include "server/memory_gauge.h"
 #include "server/projection_thread.h"
@@ -101,9 +101,9 @@ class Driver final : public engine::Gateway {
   // New work is refused from now on, waits are answered, everything is committed and projected;
   // then comes on_settled.
   void drain();
-  // For a successor that is ready, in this order, when no request comes any more: no flush is begun,
-  // so that the tables are free for it; then all that has come is decided and made durable, and
-  // on_settled comes. `flushes_ended`: on the shard's thread.
+  // For a successor that is ready, in this order, when no request comes any more: no flush is
+  // begun, so that the tables are free for it; then all that has come is decided and made durable,
+  // and on_settled comes. `flushes_ended`: on the shard's thread.
   void end_flushes(std::function<void()> flushes_ended);
   void resign();
   // Another node leads: the shard ends, and who waits is told.

@@ -114,7 +114,8 @@ void add_memory(FamilyList& out, const Reports& shards) {
   out.gauge("payload_bytes", "Bytes of payloads and results in memory.");
   of_each(out, shards, [](const Status& s) { return s.figures.payload_bytes; });
   // The process's, whatever the shard.
-  const auto led = std::ranges::find_if(shards, [](const ShardReport& s) { return s.driver.has_value(); });
+  const auto led =
+      std::ranges::find_if(shards, [](const ShardReport& s) { return s.driver.has_value(); });
   if (led != shards.end()) {
     out.gauge("memory_budget_bytes", "What the process may use: --memory.")
         .value(static_cast<double>(led->driver->memory_budget));
@@ -167,9 +168,8 @@ void add_state(FamilyList& out, const Reports& shards) {
   out.gauge("tables_failing", "1 while the tables can't be written.");
   of_each(out, shards, [](const Status& s) { return s.tables_failing ? 1 : 0; });
   out.gauge("wall_clock_ahead_seconds", "Wall clock less the shard's time.");
-  of_each(out, shards, [](const Status& s) {
-    return std::chrono::duration<double>(s.wall_ahead).count();
-  });
+  of_each(out, shards,
+          [](const Status& s) { return std::chrono::duration<double>(s.wall_ahead).count(); });
 }
 
 core::StateCounts sum_of_counts(const Reports& shards) {

@@ -14,9 +14,9 @@
 #include "base/log.h"
 #include "base/mutex.h"
 #include "base/result.h"
+#include "engine/lease.h"
 #include "engine/peers.h"
 #include "engine/router.h"
-#include "engine/lease.h"
 #include "server/shard_host.h"
 #include "store/registry.h"
 

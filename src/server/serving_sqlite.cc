@@ -21,24 +21,26 @@ constexpr std::uint64_t kMostCacheBytes = std::uint64_t{64} << 20;
 class SqliteServing final : public Serving {
  public:
   SqliteServing(ServingParts parts, store::Store store)
-      : outside_(std::move(parts)), store_id_(store.id), parts_(one(std::move(store)), outside_.metrics, outside_.log) {}
+      : outside_(std::move(parts)),
+        store_id_(store.id),
+        parts_(one(std::move(store)), outside_.metrics, outside_.log) {}
 
   Status start() {
     const auto extent = parts_.store(kShard).journal->extent();
     if (!extent) return std::unexpected(extent.error());
     parts_.begin_leading(kShard, extent->newest);
-    auto driver = Driver::start(outside_.driver,
-                                {.store = parts_.store(kShard),
-                                 .time = system_time(),
-                                 .observer = parts_.observer(kShard),
-                                 .probe = outside_.metrics,
-                                 .chores = [this](Time now) { parts_.chores(kShard, now); },
-                                 .on_settled =
-                                     [this] {
-                                       settled_.release();
-                                       outside_.settled();
-                                     },
-                                 .log = outside_.log});
+    auto driver =
+        Driver::start(outside_.driver, {.store = parts_.store(kShard),
+                                        .time = system_time(),
+                                        .observer = parts_.observer(kShard),
+                                        .probe = outside_.metrics,
+                                        .chores = [this](Time now) { parts_.chores(kShard, now); },
+                                        .on_settled =
+                                            [this] {
+                                              settled_.release();
+                                              outside_.settled();
+                                            },
+                                        .log = outside_.log});
     if (!driver) return std::unexpected(std::move(driver.error()));
     driver_ = std::move(*driver);
     return {};
@@ -59,9 +61,7 @@ class SqliteServing final : public Serving {
   std::string engine_version() const override {
     return fmt::format("SQLite {}", store::sqlite_version());
   }
-  std::shared_ptr<void> hold_trimming() override {
-    return driver_->hold_trimming();
-  }
+  std::shared_ptr<void> hold_trimming() override { return driver_->hold_trimming(); }
 
   Status begin(const std::string&) override { return {}; }
   bool broken() const override { return driver_->status().ended.has_value(); }

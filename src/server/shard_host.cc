@@ -234,8 +234,7 @@ void ShardHost::take(const store::ShardView& seen) {
 bool ShardHost::lead(const store::Term& term) {
   lease_.doubt();  // until the registry is seen to know of the term
   const auto fail = [&](const Error& error) {
-    parts_.log.error("a shard can't be led",
-                     {{"shard", shard_}, {"reason", error.message}});
+    parts_.log.error("a shard can't be led", {{"shard", shard_}, {"reason", error.message}});
     return false;
   };
   auto shard = engine::lead_on(std::move(follower_), options_.shard, parts_.store, term,

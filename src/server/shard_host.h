@@ -14,11 +14,11 @@
 #include "base/log.h"
 #include "base/mutex.h"
 #include "engine/leadership.h"
+#include "engine/lease.h"
 #include "engine/peers.h"
 #include "engine/recovery.h"
 #include "engine/router.h"
 #include "server/driver.h"
-#include "engine/lease.h"
 #include "store/registry.h"
 #include "store/tables.h"
 
@@ -46,7 +46,8 @@ class ShardHost {
     engine::DurableObserver& observer;
     DriverProbe& probe;
     std::function<void(Time now)> chores;
-    // Around the time that it is led here, on the host's thread. `durable`: the journal's newest row.
+    // Around the time that it is led here, on the host's thread. `durable`: the journal's newest
+    // row.
     std::function<void(Seq durable)> begin_leading;
     std::function<void()> end_leading;
     // Something has changed that the registry should be looked at for, or that others look at. Any
@@ -130,16 +131,16 @@ class ShardHost {
   WaitCondition wake_;
   Mail mail_ MILLRACE_GUARDED_BY(mutex_);
   std::shared_ptr<Driver> driver_ MILLRACE_GUARDED_BY(mutex_);  // changed by the thread alone
-  Epoch epoch_ MILLRACE_GUARDED_BY(mutex_){};  // of the term, while it leads
+  Epoch epoch_ MILLRACE_GUARDED_BY(mutex_){};                   // of the term, while it leads
   Seq followed_ MILLRACE_GUARDED_BY(mutex_){};
   bool follows_ MILLRACE_GUARDED_BY(mutex_) = false;
 
   // The thread's own.
   ShardOrders orders_;
   std::unique_ptr<engine::Follower> follower_;
-  std::chrono::nanoseconds acted_at_{};      // orders that were seen before are old
-  std::chrono::nanoseconds asked_at_{};      // for the shard
-  std::chrono::nanoseconds not_before_{};    // of the next try, after a failure
+  std::chrono::nanoseconds acted_at_{};    // orders that were seen before are old
+  std::chrono::nanoseconds asked_at_{};    // for the shard
+  std::chrono::nanoseconds not_before_{};  // of the next try, after a failure
   std::function<void()> drained_;
 
   std::thread thread_;  // last

@@ -16,8 +16,8 @@ struct ShardReport {
   enum class Role : std::uint8_t { kNone, kFollows, kLeads };
   std::uint32_t shard = 0;
   Role role{};
-  std::string leader_url;  // of another node that leads it; empty: none
-  Seq followed{};          // how far it has been read, where it is followed
+  std::string leader_url;              // of another node that leads it; empty: none
+  Seq followed{};                      // how far it has been read, where it is followed
   std::optional<DriverStatus> driver;  // where it is led
   Time now{};                          // the shard's
 };
