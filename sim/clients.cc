@@ -114,8 +114,8 @@ core::JobSpec Clients::spec(Dice& dice, Time now) {
   if (!known) {
     const bool by_server = spec.id_origin == core::IdOrigin::kServer;
     spec.id = by_server ? server_id(made_, spec.queue) : numbered_id(made_);
-    ids_.push_back(spec.id);
-    if (ids_.size() > kIdsRemembered) ids_.pop_front();
+    // Where requests overtake each other, nobody knows a server's id before it is told.
+    if (!by_server || made_as_ == Ids::kNumbered) remember(spec.id);
   }
   const bool typed = dice.chance(swarm_.of(Knob::kTypes));
   spec.type = SharedBytes(typed ? fmt::format("t{}", dice.below(3)) : "t");
@@ -397,11 +397,21 @@ void Clients::learn(const core::ClaimReply& reply) {
   }
 }
 
+void Clients::remember(const JobId& id) {
+  ids_.push_back(id);
+  if (ids_.size() > kIdsRemembered) ids_.pop_front();
+}
+
 void Clients::heard(const engine::Answer& answer) {
   if (const auto* poll = std::get_if<engine::PollReply>(&answer)) return learn(poll->claim);
   const auto* reply = std::get_if<core::Reply>(&answer);
   if (reply == nullptr) return;
   if (const auto* claim = std::get_if<core::ClaimReply>(reply)) learn(*claim);
+  const auto* submitted = std::get_if<core::EnqueueReply>(reply);
+  if (submitted == nullptr || submitted->refused_as_one || made_as_ == Ids::kNumbered) return;
+  for (const auto& item : submitted->items) {
+    if (item.fate == core::Fate::kCreated) remember(item.id);
+  }
 }
 
 // --- After the faults.

@@ -57,6 +57,7 @@ class Clients {
   Duration some_wait(Dice& dice) const;
   void learn(const core::ClaimReply& reply);
 
+  void remember(const JobId& id);
   JobId server_id(std::uint64_t number, const SharedBytes& queue) const;
 
   const Swarm& swarm_;

@@ -126,7 +126,10 @@ void Cluster::finish_everything(Dice& dice) {
         if (const auto due = host.due_in()) wait = std::min(wait.value_or(*due), *due);
       }
     }
-    if (!all_led()) {  // one is just being handed over
+    const bool busy =
+        std::ranges::any_of(machines_, [](const Machine& machine) { return machine.node->busy(); });
+    if (busy || !all_led()) {  // a row is on its way, or a shard is just being handed over
+      pass(dice, Duration{100});
       await_leaders(dice, kUntilLed);
       continue;
     }
