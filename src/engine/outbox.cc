@@ -22,6 +22,8 @@ JobId outbox_id_of(JobId id) {
 core::JobSpec boxed(core::JobSpec spec) {
   core::JobSpec box;
   box.id = outbox_id_of(spec.id);
+  // It follows from an id that may be a client's: two acks may name the same.
+  box.id_origin = core::IdOrigin::kClient;
   box.queue = SharedBytes(kOutboxQueue);
   box.type = SharedBytes(kRelayType);
   box.priority = spec.priority;

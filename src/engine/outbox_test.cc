@@ -52,6 +52,7 @@ TEST(Outbox, TakesWhatLiesElsewhereAndNothingElse) {
   EXPECT_EQ(ack.items[0].enqueue[1].queue.view(), kOutboxQueue);
   EXPECT_NE(ack.items[0].enqueue[1].id, spec(queue_on(5)).id);
   EXPECT_EQ(ack.items[0].enqueue[1].priority, -3);
+  EXPECT_EQ(ack.items[0].enqueue[1].id_origin, core::IdOrigin::kClient);
 }
 
 TEST(Outbox, GivesBackWhatWasPutIn) {
