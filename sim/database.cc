@@ -73,7 +73,11 @@ bool Database::superseded(std::uint32_t shard, Epoch term) {
 AppendResult Database::append(std::uint32_t shard, const store::JournalRow& row, Epoch term) {
   store::MemoryJournal& journal = shards_.at(shard)->journal;
   const bool stood = journal.row(row.seq).has_value();
+  const Seq newest = journal.extent()->newest;
   AppendResult result = journal.append(row);
+  demand(result.outcome != AppendOutcome::kDurable || stood || row.seq == next(newest), "N2",
+         "shard {}: row {} was stored, and the newest was {}", shard, to_number(row.seq),
+         to_number(newest));
   if (superseded(shard, term)) {
     marks_.hit(result.outcome == AppendOutcome::kFenced ? Mark::kOldAppendFenced
                                                         : Mark::kOldAppendApplied);

@@ -35,7 +35,6 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Mutant::kLast)> 
     "pause-forgotten",
     "payload-normalised",
     "read-after-lease",
-    "leads-unread",
     "take-uncompared",
     "forwarded-twice",
 };

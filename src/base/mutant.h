@@ -37,7 +37,6 @@ enum class Mutant : std::uint8_t {
   kPauseForgotten,      // the flag is not durable
   kPayloadNormalised,   // white space in payloads is not kept
   kReadAfterLease,      // a node takes itself for the leader when its lease is over
-  kLeadsUnread,         // a follower leads without reading what came last
   kTakeUncompared,      // a shard is taken from whoever leads it
   kForwardedTwice,      // what was perhaps done is sent again, whatever it is
   kLast,

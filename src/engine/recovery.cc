@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/mutant.h"
 #include "store/event_codec.h"
 
 namespace millrace::engine {
@@ -182,8 +181,8 @@ Result<std::unique_ptr<Shard>> lead_on(std::unique_ptr<Follower> follower,
     auto loaded = Follower::load(options.shard, options.machine, store, Writers::kNobody);
     if (!loaded) return std::unexpected(loaded.error());
     follower = std::move(*loaded);
-  } else if (!mutated(Mutant::kLeadsUnread)) {
-    if (const auto read = follower->follow(); !read) return std::unexpected(read.error());
+  } else if (const auto read = follower->follow(); !read) {
+    return std::unexpected(read.error());
   }
   const Result<store::Progress> projected = store.tables->progress();
   if (!projected) return std::unexpected(projected.error());
