@@ -59,10 +59,6 @@ void Shard::Impl::offer(Task task) {
     answers_.send(task.asker, told_since_end_);
     return;
   }
-  if (resigning_) {
-    answers_.send(task.asker, Unavailable::kNoLeader);
-    return;
-  }
   if (options_.shards > 1) {
     for (core::Command& command : task.commands) {
       auto* const ack = std::get_if<core::Ack>(&command);

@@ -121,8 +121,8 @@ class Shard {
   void drain();
   // Nothing decided waits for its commit, and the projection holds it all.
   bool idle() const;
-  // Before another node leads: waits are answered now; what was offered is decided as ever, to the
-  // end: quiet(). What is offered from now on is told kNoLeader.
+  // Before another node leads: waits are answered now and none begins; what was offered is decided
+  // as ever, to the end: quiet().
   void resign();
   // Nothing waits to be decided or to be durable.
   bool quiet() const;

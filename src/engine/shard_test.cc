@@ -124,23 +124,6 @@ TEST(Shard, AnUnknownOutcomeIsSettledByTheSameRow) {
   }
 }
 
-TEST(Shard, ResigningItFinishesWhatItHasAndTakesNothingMore) {
-  MemoryWorld world;
-  world.run();
-  const Ticket waiting = world.ask(World::waiting(World::claim({"other"})));
-  world.step();
-  const Ticket offered = world.ask(World::enqueue("a"));
-  world.shard().resign();
-  const Ticket late = world.ask(World::enqueue("b"));
-  EXPECT_FALSE(world.shard().quiet());
-  world.run();
-  EXPECT_TRUE(world.shard().quiet());
-  EXPECT_EQ(world.answer<core::EnqueueReply>(offered).items[0].fate, core::Fate::kCreated);
-  EXPECT_EQ(world.answer<Unavailable>(late), Unavailable::kNoLeader);
-  EXPECT_TRUE(world.answered(waiting));
-  EXPECT_EQ(world.machine().jobs_in_memory(), 1U);
-}
-
 TEST(Shard, FencedItEndsAndAnswersMaybe) {
   MemoryWorld world;
   world.run();

@@ -121,7 +121,9 @@ store::ClusterView Node::view() const {
 }
 
 bool Node::leads_nothing() const {
-  return std::ranges::all_of(hosts_, [](const ShardHost* host) { return host->led() == nullptr; });
+  return std::ranges::all_of(hosts_, [](const ShardHost* host) {
+    return host->status().role != ShardHost::Status::Role::kLeads;
+  });
 }
 
 bool Node::hand_everything_over(Clock::time_point until) {

@@ -95,7 +95,7 @@ ShardHost::Status ShardHost::status() const {
 
 std::shared_ptr<Driver> ShardHost::led() const {
   const MutexLock lock(mutex_);
-  return driver_;
+  return resigning_ ? nullptr : driver_;
 }
 
 // --- The thread.
@@ -300,6 +300,11 @@ bool ShardHost::resign() {
   driver->end_flushes([flushed] { flushed->release(); });
   (void)flushed->try_acquire_for(kFlushPatience);
   parts_.router.hold(shard_);
+  {
+    // What other nodes asked from now on would be decided, and perhaps not be written any more.
+    const MutexLock lock(mutex_);
+    resigning_ = true;
+  }
   driver->resign();
   const auto until = SteadyClock::now() + kResignPatience;
   const MutexLock lock(mutex_);
@@ -324,6 +329,7 @@ void ShardHost::drop_driver() {
   {
     const MutexLock lock(mutex_);
     driver = std::exchange(driver_, nullptr);
+    resigning_ = false;
   }
   if (driver == nullptr) return;
   parts_.router.no_longer_here(shard_, *driver);

@@ -85,7 +85,7 @@ class ShardHost {
     Time now{};  // the shard's
   };
   Status status() const;
-  // Null: not led here.
+  // Null: not led here, or being handed over, so that nothing new may come.
   std::shared_ptr<Driver> led() const;
 
  private:
@@ -132,6 +132,7 @@ class ShardHost {
   WaitCondition wake_;
   Mail mail_ MILLRACE_GUARDED_BY(mutex_);
   std::shared_ptr<Driver> driver_ MILLRACE_GUARDED_BY(mutex_);  // changed by the thread alone
+  bool resigning_ MILLRACE_GUARDED_BY(mutex_) = false;
   Epoch epoch_ MILLRACE_GUARDED_BY(mutex_){};                   // of the term, while it leads
   Seq followed_ MILLRACE_GUARDED_BY(mutex_){};
   bool follows_ MILLRACE_GUARDED_BY(mutex_) = false;
