@@ -133,7 +133,7 @@ class ShardHost {
   Mail mail_ MILLRACE_GUARDED_BY(mutex_);
   std::shared_ptr<Driver> driver_ MILLRACE_GUARDED_BY(mutex_);  // changed by the thread alone
   bool resigning_ MILLRACE_GUARDED_BY(mutex_) = false;
-  Epoch epoch_ MILLRACE_GUARDED_BY(mutex_){};                   // of the term, while it leads
+  Epoch epoch_ MILLRACE_GUARDED_BY(mutex_){};  // of the term, while it leads
   Seq followed_ MILLRACE_GUARDED_BY(mutex_){};
   bool follows_ MILLRACE_GUARDED_BY(mutex_) = false;
 
