@@ -411,10 +411,11 @@ TEST_F(RouterTest, ItSaysWhenALeaderIsWanted) {
   EXPECT_FALSE(router.tick());
 }
 
-TEST_F(RouterTest, ASubmissionWhoseAnswerWasLostIsSentAgainAndMadeOnce) {
+TEST_F(RouterTest, ASubmissionWithAKeyWhoseAnswerWasLostIsSentAgainAndMadeOnce) {
   router.led_there(1, "http://b");
   core::Enqueue enqueue;
   enqueue.jobs.push_back(spec(queue_of(1)));
+  enqueue.key = core::IdempotencyKey{fingerprint("key"), fingerprint("body"), time.now + Duration{60'000}};
   const Ticket ticket = ask(core::Command(enqueue));
   // It was done there; then that node died, and this one leads.
   const Ticket done{999};
@@ -423,17 +424,26 @@ TEST_F(RouterTest, ASubmissionWhoseAnswerWasLostIsSentAgainAndMadeOnce) {
   peers.answer(0, Unavailable::kUnknown);
   router.lead_here(1, *shards[1]);
   pass(Duration{50});
-  EXPECT_EQ(reply<core::EnqueueReply>(ticket).items[0].fate, core::Fate::kCreated);
+  const auto made = reply<core::EnqueueReply>(ticket).items[0];
+  EXPECT_EQ(made.fate, core::Fate::kExisting);
+  EXPECT_EQ(made.id, enqueue.jobs[0].id);
   EXPECT_EQ(shards[1]->shard().figures().jobs_in_memory, 1U);
 }
 
+// Nor a submission under an id: the job may have ended meanwhile, and be forgotten.
 TEST_F(RouterTest, WhatMayNotBeDoneTwiceIsNotSentAgain) {
   router.led_there(1, "http://b");
-  const Ticket ticket = ask(claim({queue_of(1)}));
+  core::Enqueue enqueue;
+  enqueue.jobs.push_back(spec(queue_of(1)));
+  enqueue.jobs[0].id_origin = core::IdOrigin::kClient;
+  const Ticket claimed = ask(claim({queue_of(1)}));
+  const Ticket submitted = ask(core::Command(enqueue));
   peers.answer(0, Unavailable::kUnknown);
+  peers.answer(1, Unavailable::kUnknown);
   pass(Duration{100});
-  EXPECT_EQ(reply<Unavailable>(ticket), Unavailable::kUnknown);
-  EXPECT_EQ(peers.asked.size(), 1U);
+  EXPECT_EQ(reply<Unavailable>(claimed), Unavailable::kUnknown);
+  EXPECT_EQ(reply<Unavailable>(submitted), Unavailable::kUnknown);
+  EXPECT_EQ(peers.asked.size(), 2U);
 }
 
 TEST_F(RouterTest, RequestsWaitWhileAShardChangesHandsButNotForEver) {

@@ -440,36 +440,13 @@ bool is_idempotent(const Request& request) {
     return !std::holds_alternative<WaitingClaim>(request) && !std::holds_alternative<Poll>(request);
   }
   if (const auto* enqueue = std::get_if<core::Enqueue>(command)) {
-    const auto of_client = [](const core::JobSpec& spec) {
-      return spec.id_origin == core::IdOrigin::kClient;
-    };
-    return enqueue->key.has_value() || std::ranges::all_of(enqueue->jobs, of_client);
+    // An id is known for as long as its job is: where a queue keeps nothing, for a moment.
+    return enqueue->key.has_value();
   }
   return std::holds_alternative<core::Ack>(*command) ||
          std::holds_alternative<core::Heartbeat>(*command) ||
          std::holds_alternative<core::GetJob>(*command) ||
          std::holds_alternative<core::GetQueues>(*command);
-}
-
-void make_repeatable(Request& request) {
-  auto* command = std::get_if<core::Command>(&request);
-  auto* enqueue = command == nullptr ? nullptr : std::get_if<core::Enqueue>(command);
-  if (enqueue == nullptr) return;
-  for (core::JobSpec& spec : enqueue->jobs) spec.id_origin = core::IdOrigin::kClient;
-}
-
-void as_first_answer(const Request& request, Answer& answer) {
-  const auto* command = std::get_if<core::Command>(&request);
-  const auto* enqueue = command == nullptr ? nullptr : std::get_if<core::Enqueue>(command);
-  auto* reply = std::get_if<core::Reply>(&answer);
-  auto* enqueued = reply == nullptr ? nullptr : std::get_if<core::EnqueueReply>(reply);
-  if (enqueue == nullptr || enqueued == nullptr) return;
-  for (std::size_t i = 0; i < enqueue->jobs.size() && i < enqueued->items.size(); ++i) {
-    core::EnqueueReply::Item& item = enqueued->items[i];
-    if (item.fate == core::Fate::kExisting && item.id == enqueue->jobs[i].id) {
-      item.fate = core::Fate::kCreated;
-    }
-  }
 }
 
 }  // namespace millrace::engine

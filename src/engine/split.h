@@ -62,9 +62,5 @@ core::Ack releases_of(const core::ClaimReply& claim);
 
 // Asked twice, it does what it does once, and the second answer stands for the first.
 bool is_idempotent(const Request& request);
-// So that it is: a submission under the server's own ids becomes one under a client's.
-void make_repeatable(Request& request);
-// The answer to what make_repeatable() made, as the first asking would have had it.
-void as_first_answer(const Request& request, Answer& answer);
 
 }  // namespace millrace::engine
