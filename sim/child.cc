@@ -1,6 +1,7 @@
 #include "sim/child.h"
 
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,7 +20,7 @@
 namespace millrace::sim {
 namespace {
 
-constexpr unsigned kPatienceSeconds = 60;
+constexpr ::itimerval kPatience{{}, {.tv_sec = 120, .tv_usec = 0}};  // of its own computing
 
 // What the child leaves behind, whatever end it takes.
 struct Report {
@@ -52,7 +53,7 @@ std::unique_ptr<Simulation> make_world(const Plan& plan, Marks& marks, Story& st
 }
 
 void run_child(const Plan& plan, Telling telling, Report& report) {
-  ::alarm(kPatienceSeconds);
+  ::setitimer(ITIMER_PROF, &kPatience, nullptr);
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // an abort must not swallow the story
   Marks marks;
   Story story(telling == Telling::kStory ? stdout : nullptr);
@@ -87,7 +88,7 @@ std::string read_all(int fd) {
 
 Finding finding_of(const Report& report, int status, int complaints) {
   if (report.found) return {report.id.data(), report.text.data(), report.actions};
-  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) {
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF) {
     return {"HANG", "the life does not end", report.actions};
   }
   return {"CHECK", read_all(complaints), report.actions};

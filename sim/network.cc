@@ -26,9 +26,7 @@ bool bears_repetition(const engine::Request& request) {
   if (std::holds_alternative<core::Retry>(*command)) return false;
   const auto* enqueue = std::get_if<core::Enqueue>(command);
   if (enqueue == nullptr) return true;
-  return enqueue->key || std::ranges::all_of(enqueue->jobs, [](const core::JobSpec& spec) {
-           return spec.id_origin == core::IdOrigin::kClient;
-         });
+  return enqueue->key.has_value();  // an id is forgotten with its job
 }
 
 }  // namespace
@@ -69,16 +67,17 @@ void Network::leave(NodeId node) {
     return message.from == node && message.question == 0;
   });
   for (auto& [number, question] : questions_) {
-    if (question.from == node) question.port = nullptr;
+    if (question.from == node) stop_waiting(question);
   }
   fall_silent(node);
 }
 
 void Network::fall_silent(NodeId node) {
   std::vector<std::uint64_t> asked;
-  for (const auto& [number, question] : questions_) {
-    if (question.to == node && question.port != nullptr) asked.push_back(number);
+  for (const auto& [asker, number] : waiting_) {
+    if (questions_.at(number).to == node) asked.push_back(number);
   }
+  std::ranges::sort(asked);
   for (const std::uint64_t number : asked) give_up(number, engine::Unavailable::kUnknown);
 }
 
@@ -118,6 +117,8 @@ void Network::ask(NodeId from, const engine::PeerShard& where, engine::Request r
   const std::uint64_t number = ++asked_;
   Question& question = questions_[number];
   question = {from, node_at(where.url), where.shard, {}, &port, ticket};
+  demand(waiting_.emplace(Asker{from, &port, ticket}, number).second, "N6",
+         "a part was asked for again while its answer was waited for");
   check_sent_again(question, request);
   engine::encode_request(request, question.request);
   marks_.hit(Mark::kForwarded);
@@ -137,19 +138,26 @@ void Network::check_sent_again(const Question& question, const engine::Request& 
 }
 
 void Network::cancel(NodeId from, engine::ReplyPort& port, engine::Ticket ticket) {
-  for (auto& [number, question] : questions_) {
-    if (question.from != from || question.port != &port || question.ticket != ticket) continue;
-    question.cancelled = true;
-    messages_.push_back({number, from, question.to,
-                         [this, number, to = question.to, shard = question.shard] {
-                           const auto node = nodes_.find(to);
-                           if (node == nodes_.end()) return;
-                           if (const auto gateway = node->second.service->led_shard(shard)) {
-                             gateway->cancel(*this, engine::Ticket{number});
-                           }
-                         },
-                         [] {}});
-  }
+  const auto found = waiting_.find({from, &port, ticket});
+  if (found == waiting_.end()) return;
+  const std::uint64_t number = found->second;
+  Question& question = questions_.at(number);
+  question.cancelled = true;
+  messages_.push_back({number, from, question.to,
+                       [this, number, to = question.to, shard = question.shard] {
+                         const auto node = nodes_.find(to);
+                         if (node == nodes_.end()) return;
+                         if (const auto gateway = node->second.service->led_shard(shard)) {
+                           gateway->cancel(*this, engine::Ticket{number});
+                         }
+                       },
+                       [] {}});
+}
+
+void Network::stop_waiting(Question& question) {
+  if (question.port == nullptr) return;
+  waiting_.erase({question.from, question.port, question.ticket});
+  question.port = nullptr;
 }
 
 void Network::arrive(std::uint64_t number) {
@@ -185,15 +193,19 @@ void Network::deliver(std::span<engine::Delivery> deliveries) {
 }
 
 void Network::answer(std::uint64_t number, engine::Answer answer) {
-  const auto node = questions_.extract(number);
-  if (!node.empty()) tell(node.mapped(), std::move(answer));
+  const auto found = questions_.find(number);
+  if (found == questions_.end()) return;
+  const Question question = found->second;
+  stop_waiting(found->second);
+  questions_.erase(found);
+  tell(question, std::move(answer));
 }
 
 void Network::give_up(std::uint64_t number, engine::Unavailable why) {
   const auto found = questions_.find(number);
   if (found == questions_.end()) return;
   const Question question = found->second;
-  found->second.port = nullptr;
+  stop_waiting(found->second);
   tell(question, why);
 }
 

@@ -11,6 +11,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -77,6 +78,8 @@ class Network final : private engine::ReplyPort {
   void tell(const Question& question, engine::Answer answer);
   void deliver(std::span<engine::Delivery> deliveries) override;
   void check_sent_again(const Question& question, const engine::Request& request);
+  // Nobody waits for its answer any more.
+  void stop_waiting(Question& question);
   NodeId node_at(const std::string& url) const;
   bool is_cut(NodeId one, NodeId other) const;
 
@@ -91,7 +94,10 @@ class Network final : private engine::ReplyPort {
   std::set<std::pair<NodeId, NodeId>> cuts_;
   std::vector<Message> messages_;
   std::uint64_t asked_ = 0;
+  // Those that somebody waits for, and those given up that may still arrive.
   std::map<std::uint64_t, Question> questions_;
+  using Asker = std::tuple<NodeId, engine::ReplyPort*, engine::Ticket>;
+  std::map<Asker, std::uint64_t> waiting_;
   // Parts of which nobody knows whether they were carried out.
   std::set<std::pair<NodeId, engine::Ticket>> unknown_;
 };
