@@ -74,7 +74,8 @@ void Network::leave(NodeId node) {
 
 void Network::fall_silent(NodeId node) {
   std::vector<std::uint64_t> asked;
-  for (const auto& [asker, number] : waiting_) {
+  for (const auto& waiting : waiting_) {
+    const std::uint64_t number = std::get<3>(waiting);
     if (questions_.at(number).to == node) asked.push_back(number);
   }
   std::ranges::sort(asked);
@@ -116,9 +117,8 @@ void Network::ask(NodeId from, const engine::PeerShard& where, engine::Request r
                   engine::ReplyPort& port, engine::Ticket ticket) {
   const std::uint64_t number = ++asked_;
   Question& question = questions_[number];
-  question = {from, node_at(where.url), where.shard, {}, &port, ticket};
-  demand(waiting_.emplace(Asker{from, &port, ticket}, number).second, "N6",
-         "a part was asked for again while its answer was waited for");
+  question = {number, from, node_at(where.url), where.shard, {}, &port, ticket};
+  waiting_.emplace(from, &port, ticket, number);
   check_sent_again(question, request);
   engine::encode_request(request, question.request);
   marks_.hit(Mark::kForwarded);
@@ -138,25 +138,27 @@ void Network::check_sent_again(const Question& question, const engine::Request& 
 }
 
 void Network::cancel(NodeId from, engine::ReplyPort& port, engine::Ticket ticket) {
-  const auto found = waiting_.find({from, &port, ticket});
-  if (found == waiting_.end()) return;
-  const std::uint64_t number = found->second;
-  Question& question = questions_.at(number);
-  question.cancelled = true;
-  messages_.push_back({number, from, question.to,
-                       [this, number, to = question.to, shard = question.shard] {
-                         const auto node = nodes_.find(to);
-                         if (node == nodes_.end()) return;
-                         if (const auto gateway = node->second.service->led_shard(shard)) {
-                           gateway->cancel(*this, engine::Ticket{number});
-                         }
-                       },
-                       [] {}});
+  for (auto found = waiting_.lower_bound({from, &port, ticket, 0}); found != waiting_.end();
+       ++found) {
+    const auto& [asker, asked_through, asked_as, number] = *found;
+    if (std::tie(asker, asked_through, asked_as) != std::tuple(from, &port, ticket)) return;
+    Question& question = questions_.at(number);
+    question.cancelled = true;
+    messages_.push_back({number, from, question.to,
+                         [this, number, to = question.to, shard = question.shard] {
+                           const auto node = nodes_.find(to);
+                           if (node == nodes_.end()) return;
+                           if (const auto gateway = node->second.service->led_shard(shard)) {
+                             gateway->cancel(*this, engine::Ticket{number});
+                           }
+                         },
+                         [] {}});
+  }
 }
 
 void Network::stop_waiting(Question& question) {
   if (question.port == nullptr) return;
-  waiting_.erase({question.from, question.port, question.ticket});
+  waiting_.erase({question.from, question.port, question.ticket, question.number});
   question.port = nullptr;
 }
 

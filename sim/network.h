@@ -49,6 +49,7 @@ class Network final : private engine::ReplyPort {
  private:
   class Way;
   struct Question {
+    std::uint64_t number = 0;
     NodeId from{};
     NodeId to{};
     std::uint32_t shard = 0;
@@ -96,8 +97,8 @@ class Network final : private engine::ReplyPort {
   std::uint64_t asked_ = 0;
   // Those that somebody waits for, and those given up that may still arrive.
   std::map<std::uint64_t, Question> questions_;
-  using Asker = std::tuple<NodeId, engine::ReplyPort*, engine::Ticket>;
-  std::map<Asker, std::uint64_t> waiting_;
+  // By asker: a ticket that nobody looks at stands for several questions.
+  std::set<std::tuple<NodeId, engine::ReplyPort*, engine::Ticket, std::uint64_t>> waiting_;
   // Parts of which nobody knows whether they were carried out.
   std::set<std::pair<NodeId, engine::Ticket>> unknown_;
 };

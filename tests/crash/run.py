@@ -89,7 +89,7 @@ class Round:
         for name in dict.fromkeys(self.plan):
             try:
                 self.kinds.PREPARE.get(name, lambda _: None)(rig)
-            except Skipped as reason:
+            except faults.Skipped as reason:
                 self.skipped[name] = str(reason)
         rig.start()
         rig.make_queues()
