@@ -118,7 +118,7 @@ void Node::renewed(Instant seen_at, const Result<store::ClusterView>& view) {
 }
 
 void Node::give_orders(const store::ClusterView& view, Instant seen_at) {
-  for (const auto& assignment : engine::assign(view, id(), kFormat)) {
+  for (const auto& assignment : engine::assign(view, id())) {
     Orders orders{seen_at, view.shards[assignment.shard], assignment, {}, {}};
     orders.leader_url = url_of(view, orders.seen.leader);
     orders.owner_url = url_of(view, assignment.owner);

@@ -46,7 +46,11 @@ NodeId owner_in(const Owners& owners, std::uint32_t shard) {
 
 }  // namespace
 
-std::vector<Assignment> assign(const store::ClusterView& view, NodeId self, std::uint32_t format) {
+bool can_lead(const store::NodeView& node, const store::ClusterView& view) {
+  return node.left > Duration{} && !node.draining && node.facts.newest_format >= view.format;
+}
+
+std::vector<Assignment> assign(const store::ClusterView& view, NodeId self) {
   std::vector<NodeId> able;
   const auto is_live = [&](NodeId id) {
     return std::ranges::any_of(view.nodes, [&](const store::NodeView& node) {
@@ -54,9 +58,7 @@ std::vector<Assignment> assign(const store::ClusterView& view, NodeId self, std:
     });
   };
   for (const store::NodeView& node : view.nodes) {
-    if (node.left > Duration{} && !node.draining && node.facts.newest_format >= format) {
-      able.push_back(node.facts.id);
-    }
+    if (can_lead(node, view)) able.push_back(node.facts.id);
   }
   const Owners owners = owners_among(able, view.shards);
   std::map<NodeId, Owners> without;  // one of them

@@ -27,8 +27,9 @@ struct Assignment {
 
 // By shard. Owners are found by rendezvous hashing (each shard ranks the nodes; Thaler and
 // Ravishankar, 1998) with a bound on the load: no node owns more than its share, rounded up. Nodes
-// that drain, whose lease is over, or that can't read `format`, own nothing.
-std::vector<Assignment> assign(const store::ClusterView& view, store::NodeId self,
-                               std::uint32_t format);
+// that drain, whose lease is over, or that can't read the store's format, own nothing.
+std::vector<Assignment> assign(const store::ClusterView& view, store::NodeId self);
+// By what `assign` goes.
+bool can_lead(const store::NodeView& node, const store::ClusterView& view);
 
 }  // namespace millrace::engine

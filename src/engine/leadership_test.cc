@@ -18,6 +18,7 @@ constexpr std::uint32_t kFormat = 1;
 class Cluster {
  public:
   explicit Cluster(std::uint32_t shards) {
+    view.format = kFormat;
     for (std::uint32_t shard = 0; shard < shards; ++shard) view.shards.push_back({shard});
   }
   Cluster& node(std::uint64_t id) {
@@ -37,7 +38,7 @@ class Cluster {
     return *this;
   }
   std::vector<Assignment> seen_by(std::uint64_t self) const {
-    return assign(view, NodeId{self}, kFormat);
+    return assign(view, NodeId{self});
   }
   std::map<NodeId, int> load() const {
     std::map<NodeId, int> load;

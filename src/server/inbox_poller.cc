@@ -75,6 +75,7 @@ void InboxPoller::run() {
       for (auto& [number, shard] : shards_) tidy(shard);
       more = poll();
       for (auto& [number, shard] : shards_) offer(shard);
+      sweep();
     }
     next_poll = Clock::now() + (more ? 0ms : in_use_ ? kPause : kPauseWhileUnused);
   }
@@ -201,6 +202,14 @@ void InboxPoller::tidy(Shard& shard) {
     }
     shard.rejected.clear();
   }
+}
+
+void InboxPoller::sweep() {
+  if (!shards_.contains(0) || Clock::now() < next_sweep_) return;
+  const Result<JobId> swept = parts_.inbox.sweep(swept_);
+  if (swept) swept_ = *swept;
+  note(swept ? Status() : std::unexpected(swept.error()));
+  next_sweep_ = Clock::now() + kSweepPause;
 }
 
 // --- Answers.

@@ -35,6 +35,8 @@ class InboxPoller final : private engine::ReplyPort {
   // One query a node so often, from the first row ever; before that one is looked for now and then.
   static constexpr std::chrono::milliseconds kPause{20};
   static constexpr std::chrono::milliseconds kPauseWhileUnused{500};
+  // Of shard 0's leader, for all: away with what nobody needs any more.
+  static constexpr std::chrono::milliseconds kSweepPause{5'000};
 
   struct Parts {
     store::Inbox& inbox;
@@ -93,6 +95,7 @@ class InboxPoller final : private engine::ReplyPort {
   bool poll();  // true: there is more
   void offer(Shard& shard);
   void tidy(Shard& shard);
+  void sweep();
   void wait_a_moment(Shard& shard) const;
   void note(const Status& done);
 
@@ -102,6 +105,8 @@ class InboxPoller final : private engine::ReplyPort {
   absl::flat_hash_map<std::uint64_t, Asked> asked_;  // by ticket
   std::uint64_t next_ticket_ = 1;
   bool in_use_ = false;
+  JobId swept_{};  // how far, through the fences
+  Clock::time_point next_sweep_{};
   bool failing_ = false;
 
   Mutex mutex_;

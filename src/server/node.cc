@@ -1,10 +1,11 @@
 #include "server/node.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "base/thread_name.h"
-#include "store/event_codec.h"
 
 namespace millrace::server {
 namespace {
@@ -16,7 +17,12 @@ constexpr auto kLookPause = 20ms;
 constexpr auto kRetryPause = 100ms;
 // After another node's lease is over, so that the look finds it so.
 constexpr auto kOverhang = 5ms;
-constexpr std::uint32_t kFormat = static_cast<std::uint32_t>(store::kNewestEventFormat);
+
+std::string too_new(const store::ClusterView& view, const store::NodeFacts& self) {
+  return fmt::format("the store is of format {}, written by a newer Millrace: this one ({}) reads up to {}. "
+                     "Start the newer version",
+                     view.format, self.version, self.newest_format);
+}
 
 }  // namespace
 
@@ -35,6 +41,9 @@ Node::~Node() {
 Status Node::join(const std::string& url) {
   self_.url = url;
   if (Status joined = renew(); !joined) return joined;
+  if (const auto seen = view(); seen.format > self_.newest_format) {
+    return failure(too_new(seen, self_));
+  }
   thread_ = std::thread([this] { run(); });
   return {};
 }
@@ -73,6 +82,10 @@ Status Node::renew() {
   for (const store::ShardView& shard : renewed->shards) {
     if (shard.shard < hosts_.size()) hosts_[shard.shard]->renewed(seen_at, shard);
   }
+  if (renewed->format > self_.newest_format && view().format <= self_.newest_format) {
+    parts_.log.error("this node leads and follows nothing any more",
+                     {{"reason", too_new(*renewed, self_)}});
+  }
   give_orders(*renewed, seen_at);
   const MutexLock lock(mutex_);
   view_ = std::move(*renewed);
@@ -80,7 +93,7 @@ Status Node::renew() {
 }
 
 void Node::give_orders(const store::ClusterView& view, std::chrono::nanoseconds seen_at) {
-  for (const engine::Assignment& assignment : engine::assign(view, self_.id, kFormat)) {
+  for (const engine::Assignment& assignment : engine::assign(view, self_.id)) {
     if (assignment.shard >= hosts_.size()) continue;
     ShardOrders orders{seen_at, {}, assignment, {}, url_of(view, assignment.owner)};
     const auto seen = std::ranges::find(view.shards, assignment.shard, &store::ShardView::shard);
@@ -136,8 +149,7 @@ bool Node::hand_everything_over(Clock::time_point until) {
   while (!leads_nothing()) {
     const store::ClusterView view = this->view();
     const auto could_lead = [&](const store::NodeView& node) {
-      return node.facts.id != self_.id && node.left > Duration{} && !node.draining &&
-             node.facts.newest_format >= kFormat;
+      return node.facts.id != self_.id && engine::can_lead(node, view);
     };
     if (std::ranges::none_of(view.nodes, could_lead) || Clock::now() >= until) return false;
     std::this_thread::sleep_for(kLookPause);

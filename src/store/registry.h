@@ -33,7 +33,7 @@ struct NodeFacts {
   std::string url;                  // where the others reach it: "http://10.0.0.7:7600"
   std::string name;                 // for people: the host's
   std::string version;              // of the program
-  std::uint32_t newest_format = 0;  // of a journal row's body that it can read
+  std::uint32_t newest_format = 0;  // of a journal row's body that it can read (EventFormat)
 };
 
 struct NodeView {
@@ -54,6 +54,8 @@ struct ShardView {
 inline constexpr Duration kNodeForgottenAfter{3'600'000};
 
 struct ClusterView {
+  // The store's: no journal row is of a newer one, and who can't read it neither leads nor follows.
+  std::uint32_t format = 0;
   std::vector<NodeView> nodes;    // by id; a shard's leader that is not among them is forgotten
   std::vector<ShardView> shards;  // by number, each there is
 };
@@ -76,7 +78,8 @@ class Registry {
 
   // Begins this node's lease, or makes it last `lease` from now, and tells how everything stands
   // right after that, in one transaction. A lease that was over but that nobody took anything from
-  // goes on.
+  // goes on. Raises the store's format to the newest that all whose leases live can read; nothing
+  // lowers it.
   virtual Result<ClusterView> renew(const NodeFacts& self, Duration lease) = 0;
 
   // Leads a shard from now on, under a new epoch of at least `at_least`, if leader and epoch are

@@ -179,6 +179,24 @@ TEST_P(RegistryContract, NodesFindEachOther) {
   EXPECT_LE(renew(kA).nodes[0].started_at, started);  // as before, seen from later
 }
 
+TEST_P(RegistryContract, TheFormatIsTheNewestThatAllWhoLiveCanRead) {
+  const auto format_seen_by = [&](NodeId id, std::uint32_t newest) {
+    NodeFacts facts = facts_of(id);
+    facts.newest_format = newest;
+    return of(id).renew(facts, kLease).value().format;
+  };
+  EXPECT_EQ(format_seen_by(kA, 1), 1u);
+  EXPECT_EQ(format_seen_by(kB, 2), 1u);
+  pass(kLease / 2);
+  EXPECT_EQ(format_seen_by(kB, 3), 1u);
+  pass(kLease / 2 + 1ms);
+  EXPECT_EQ(format_seen_by(kB, 3), 3u);  // A's lease is over
+  EXPECT_EQ(format_seen_by(kA, 1), 3u);  // and A, when it wakes up, is told
+  EXPECT_EQ(format_seen_by(kB, 4), 3u);
+  ASSERT_TRUE(of(kA).leave(kA));
+  EXPECT_EQ(format_seen_by(kB, 4), 4u);
+}
+
 TEST_P(RegistryContract, TellsHowFarTheTablesAre) {
   project(1, Seq{77});
   const ClusterView view = renew(kA);

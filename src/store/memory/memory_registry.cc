@@ -26,7 +26,13 @@ Result<ClusterView> MemoryRegistry::renew(const NodeFacts& self, Duration lease)
   std::erase_if(nodes_, [&](const auto& entry) {
     return entry.second.expires_at + kNodeForgottenAfter <= now;
   });
+  std::uint32_t readable = self.newest_format;
+  for (const auto& [id, node] : nodes_) {
+    if (node.expires_at > now) readable = std::min(readable, node.facts.newest_format);
+  }
+  format_ = std::max(format_, readable);
   ClusterView view;
+  view.format = format_;
   for (const auto& [id, node] : nodes_) {
     view.nodes.push_back({node.facts, node.started_at, node.draining, node.expires_at - now});
   }
@@ -98,6 +104,11 @@ Status MemoryRegistry::leave(NodeId self) {
     fall_silent(shard, options_.now());
   }
   return {};
+}
+
+std::uint32_t MemoryRegistry::format() {
+  const MutexLock lock(mutex_);
+  return format_;
 }
 
 Epoch MemoryRegistry::epoch(std::uint32_t shard) {

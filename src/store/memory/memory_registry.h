@@ -30,6 +30,7 @@ class MemoryRegistry final : public Registry {
   Status leave(NodeId self) override;
   Result<std::string> secret() override { return options_.secret; }
 
+  std::uint32_t format();
   // Under which a flush or trim of the shard may succeed: whoever stands in for the database holds
   // them to it.
   Epoch epoch(std::uint32_t shard);
@@ -55,6 +56,7 @@ class MemoryRegistry final : public Registry {
   Mutex mutex_;
   std::map<NodeId, Node> nodes_ MILLRACE_GUARDED_BY(mutex_);
   std::vector<Shard> shards_ MILLRACE_GUARDED_BY(mutex_);
+  std::uint32_t format_ MILLRACE_GUARDED_BY(mutex_) = 1;
 };
 
 }  // namespace millrace::store

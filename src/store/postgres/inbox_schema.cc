@@ -9,6 +9,9 @@ namespace millrace::store {
 // A row of the inbox is written once and deleted once. Its place (xid, id) is what a leader's
 // reading rests on: see store/inbox.h.
 const char* const kInboxMigration = R"sql(
+-- The level of the journal's rows: see store/event_codec.h and Registry::renew.
+INSERT INTO millrace.meta VALUES ('format', '1');
+
 CREATE TABLE millrace.inbox_rows(
   shard           integer NOT NULL,
   xid             bigint NOT NULL DEFAULT pg_current_xact_id()::text::bigint,
@@ -248,6 +251,11 @@ BEGIN
   RETURN CASE TG_OP WHEN 'DELETE' THEN OLD ELSE NEW END;
 END $$;
 
+-- When an id (a UUID of version 7) was made, as it says.
+CREATE FUNCTION millrace.id_time(id uuid) RETURNS timestamptz LANGUAGE sql IMMUTABLE STRICT
+AS 'SELECT to_timestamp(
+      (''x'' || left(replace(id::text, ''-'', ''''), 12))::bit(48)::bigint / 1000.0)';
+
 CREATE FUNCTION millrace.raise_fence(job_id uuid, lease_token bigint, finishes boolean)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -270,12 +278,22 @@ BEGIN
     RAISE EXCEPTION 'the token of job % is out of date: a later generation has begun', job_id
       USING ERRCODE = 'ML003';
   END IF;
+  -- Or the fence was there, and was swept after the job had gone.
+  IF millrace.id_time(job_id) < clock_timestamp() - interval '1 day'
+     AND NOT EXISTS (SELECT FROM millrace.job_rows WHERE id = job_id) THEN
+    RAISE EXCEPTION 'there is no job %: it has ended, and is forgotten', job_id
+      USING ERRCODE = 'ML004';
+  END IF;
 END $$;
 
 CREATE FUNCTION millrace.finish(job_id uuid, token bigint, result jsonb DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, millrace, pg_temp AS $$
 BEGIN
   PERFORM check_json(result, 'result');
+  IF NOT EXISTS (SELECT FROM meta WHERE name = 'format' AND value::bigint >= 2) THEN
+    RAISE EXCEPTION 'a node that does not know millrace.finish is still there: finish the upgrade'
+      USING ERRCODE = '55000';
+  END IF;
   PERFORM raise_fence(job_id, token, true);
   INSERT INTO inbox_rows(shard, kind, job, token, payload)
   VALUES (shard_of(substr(job_id::text, 16, 3)), 2, job_id, finish.token,

@@ -32,6 +32,19 @@ constexpr const char* kMove =
     "idempotency_key, payload) SELECT $4, kind, moves + 1, at, job, token, spec, idempotency_key, "
     "payload FROM gone";
 
+// An old id whose job is not kept can't be finished any more, with a fence or without: see
+// millrace.raise_fence. A younger one could be of a job that the tables do not have yet.
+constexpr const char* kSweepFences =
+    "WITH slice AS (SELECT job FROM millrace.fences WHERE job > $1 ORDER BY job LIMIT $2), "
+    "gone AS (DELETE FROM millrace.fences AS fence USING slice WHERE fence.job = slice.job "
+    "AND greatest(fence.at, millrace.id_time(fence.job)) < clock_timestamp() - interval '1 day' "
+    "AND NOT EXISTS (SELECT FROM millrace.job_rows AS kept WHERE kept.id = fence.job)) "
+    "SELECT job FROM slice ORDER BY job OFFSET $2 - 1";
+constexpr const char* kSweepRejected =
+    "DELETE FROM millrace.inbox_rejected WHERE rejected_at < clock_timestamp() - interval '30 "
+    "days'";
+constexpr std::int64_t kSweptAtATime = 2'000;
+
 constexpr SqlLimits kLimits{.lock = 1'000ms, .statement = 5'000ms, .silence = 15'000ms};
 
 // As read_inbox() returns them.
@@ -184,6 +197,20 @@ Status PostgresInbox::reject(std::uint32_t shard, std::span<const RejectedRow> r
   add_keys(parameters, keys);
   parameters.array(std::move(reasons));
   return write(kReject, std::move(parameters));
+}
+
+Result<JobId> PostgresInbox::sweep(JobId after) {
+  SqlMessage message(kLimits);
+  message.add(kSweepFences, std::move(Parameters().id(after).number(kSweptAtATime)));
+  message.add(kSweepRejected);
+  const auto replies = pool_->run(Use::kWriting, message);
+  if (!replies) return to_error(replies.error());
+  JobId last{};  // where there are no more: from the beginning
+  const SqlResult& rows = replies->results.front();
+  if (rows.rows() > 0 && !read_blob(rows.row(0).bytes(0), last)) {
+    return failure("millrace.fences is damaged: no job's id");
+  }
+  return last;
 }
 
 Status PostgresInbox::move(std::uint32_t shard, const InboxKey& key, std::uint32_t to) {

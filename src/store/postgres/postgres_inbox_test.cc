@@ -27,7 +27,9 @@ class PostgresInboxTest : public ::testing::Test {
         beside_(url_),
         node_(open()),
         inbox_(node_->make_inbox()),
-        store_(node_->open_shard(kOnlyShard).value()) {}
+        store_(node_->open_shard(kOnlyShard).value()) {
+    ask("UPDATE millrace.meta SET value = '2' WHERE name = 'format'");
+  }
   ~PostgresInboxTest() override {
     proxy_.let_through(CuttingProxy::kAll);
     store_ = Store();
@@ -259,6 +261,74 @@ TEST_F(PostgresInboxTest, WhatIsRejectedIsPutAsideOnce) {
   EXPECT_EQ(ask("SELECT string_agg(concat(kind, ' ', payload, ' ', reason), ',') "
                 "FROM millrace.inbox_rejected"),
             "enqueue 1 no good");
+}
+
+// A version-7 id of that time, in days from now.
+std::string id_made(int days, int number) {
+  const auto ms = to_ms(std::chrono::floor<Duration>(std::chrono::system_clock::now())) + days * std::int64_t{86'400'000};
+  return fmt::format("{:08x}-{:04x}-7000-8000-{:012x}", ms >> 16, ms & 0xffff, number);
+}
+
+TEST_F(PostgresInboxTest, FencesGoADayAfterTheirJob) {
+  const auto finish = [&](const std::string& id) {
+    ask(fmt::format("INSERT INTO millrace.fences VALUES ('{}', 7, true, clock_timestamp())", id));
+  };
+  const std::string kept = id_made(-9, 1);
+  finish(kept);
+  ask(
+      fmt::format("INSERT INTO millrace.job_rows_0(shard, ord, id, queue, type, state, priority, "
+                  "attempt, created_at, run_at, detail, payload) "
+                  "VALUES (0, 1, '{}', 'q', 't', 'succeeded', 0, 1, 0, 0, '', '')",
+                  kept));
+  const std::string late = id_made(-9, 2);
+  finish(late);
+  const std::string young = id_made(0, 3);
+  finish(young);
+  const std::string gone = id_made(-9, 4);
+  finish(gone);
+  ask(fmt::format("UPDATE millrace.fences SET at = at - interval '25 hours' WHERE job <> '{}'",
+                  late));
+
+  const auto left = [&] {
+    return ask("SELECT string_agg(right(job::text, 1), '' ORDER BY job) FROM millrace.fences");
+  };
+  EXPECT_EQ(inbox_->sweep({}).value(), JobId{});
+  EXPECT_EQ(left(), "123");
+  // Nobody finishes that job any more, whatever the token.
+  EXPECT_EQ(beside_.refusal(fmt::format("SELECT millrace.finish('{}', 9)", gone)), "ML004");
+  EXPECT_EQ(left(), "123");
+}
+
+TEST_F(PostgresInboxTest, ASweepGoesOnWhereTheLastOneStopped) {
+  ask("INSERT INTO millrace.fences SELECT gen_random_uuid(), 7, true, clock_timestamp() "
+      "FROM generate_series(1, 4500)");
+  JobId place{};
+  std::vector<bool> wraps;
+  for (int i = 0; i < 3; ++i) {
+    place = inbox_->sweep(place).value();
+    wraps.push_back(place == JobId{});
+  }
+  EXPECT_THAT(wraps, ElementsAre(false, false, true));
+}
+
+TEST_F(PostgresInboxTest, WhatWasRejectedIsKeptForAMonth) {
+  ask(fmt::format(fmt::runtime(kFill), 2));
+  const std::vector<InboxKey> keys = keys_of(read_on());
+  const std::vector<RejectedRow> bad = {{keys[0], "no good"}, {keys[1], "no good"}};
+  ASSERT_TRUE(inbox_->reject(kOnlyShard, bad));
+  ask(
+      fmt::format("UPDATE millrace.inbox_rejected SET rejected_at = rejected_at - interval '31 "
+                  "days' WHERE id = {}",
+                  keys[0].id));
+  ASSERT_TRUE(inbox_->sweep({}));
+  EXPECT_EQ(ask("SELECT id FROM millrace.inbox_rejected"), std::to_string(keys[1].id));
+}
+
+TEST_F(PostgresInboxTest, ThereIsNoFinishBeforeAllNodesKnowOfIt) {
+  ask("UPDATE millrace.meta SET value = '1' WHERE name = 'format'");
+  EXPECT_EQ(beside_.refusal(fmt::format("SELECT millrace.finish('{}', 9)", id_made(0, 1))),
+            "55000");
+  EXPECT_EQ(rows_left(), "0");
 }
 
 TEST_F(PostgresInboxTest, ARowThatIsMovedIsReadThereOnce) {

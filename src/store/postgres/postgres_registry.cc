@@ -26,6 +26,13 @@ constexpr const char* kRenew =
 constexpr const char* kForget =
     "DELETE FROM millrace.nodes WHERE node IN (SELECT node FROM millrace.nodes WHERE "
     "expires_at <= clock_timestamp() - $1 * interval '1 millisecond' FOR UPDATE SKIP LOCKED)";
+// Most often it finds nothing to do, and writes nothing.
+constexpr const char* kRaiseFormat =
+    "UPDATE millrace.meta SET value = readable.format::text FROM (SELECT min(newest_format) AS "
+    "format FROM millrace.nodes WHERE expires_at > clock_timestamp()) AS readable "
+    "WHERE name = 'format' AND value::bigint < readable.format";
+constexpr const char* kSelectFormat =
+    "SELECT value::bigint FROM millrace.meta WHERE name = 'format'";
 constexpr const char* kSelectNodes =
     "SELECT node, url, name, version, newest_format, "
     "floor(extract(epoch FROM started_at) * 1000)::bigint, draining, "
@@ -140,11 +147,16 @@ Result<ClusterView> PostgresRegistry::renew(const NodeFacts& self, Duration leas
                                     .number(self.newest_format)
                                     .number(lease.count())));
   message.add(kForget, std::move(Parameters().number(forgotten_ms)));
+  message.add(kRaiseFormat);
+  const std::size_t format = message.add(kSelectFormat);
   const std::size_t nodes = message.add(kSelectNodes, std::move(Parameters().number(forgotten_ms)));
   const std::size_t shards = message.add(kSelectShards);
   const auto replies = run(Use::kLease, message);
   if (!replies) return std::unexpected(replies.error());
+  const SqlResult& found = replies->results[format];
+  if (found.rows() != 1) return failure("millrace.meta has lost the store's format");
   ClusterView view;
+  view.format = static_cast<std::uint32_t>(found.row(0).number(0));
   Status read = read_nodes(replies->results[nodes], view.nodes);
   if (read) read = read_shards(replies->results[shards], view.shards);
   if (!read) return std::unexpected(read.error());

@@ -193,4 +193,12 @@ std::string PostgresSession::ask(const std::string& sql) {
   return value;
 }
 
+std::string PostgresSession::refusal(const std::string& sql) {
+  PGresult* const result = PQexec(raw_, sql.c_str());
+  const char* const state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+  const std::string refused = state == nullptr ? "" : state;
+  PQclear(result);
+  return refused;
+}
+
 }  // namespace millrace::store

@@ -55,6 +55,8 @@ class PostgresSession {
 
   // The first value of the last statement's result; empty: none. A failure is the test's.
   std::string ask(const std::string& sql);
+  // The SQLSTATE that a statement fails with; empty: it does not.
+  std::string refusal(const std::string& sql);
 
  private:
   pg_conn* const raw_;
