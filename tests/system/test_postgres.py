@@ -179,6 +179,11 @@ class OnPostgres(harness.MillraceCase):
         self.assertIn("made by a newer Millrace", after.stderr)
         self.assertIn("made by a newer Millrace", self.refusal())
 
+    def test_a_journal_in_a_newer_format_is_refused(self):
+        self.serve().start().stop()
+        self.sql("UPDATE millrace.meta SET value = '99' WHERE name = 'format'")
+        self.assertIn("the store is of format 99, written by a newer Millrace", self.refusal())
+
     def test_pgbouncer_may_stand_between(self):
         home = self.new_server().home
         port = postgres.free_port()
