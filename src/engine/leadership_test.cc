@@ -37,9 +37,7 @@ class Cluster {
     view.shards[shard].leader = NodeId{id};
     return *this;
   }
-  std::vector<Assignment> seen_by(std::uint64_t self) const {
-    return assign(view, NodeId{self});
-  }
+  std::vector<Assignment> seen_by(std::uint64_t self) const { return assign(view, NodeId{self}); }
   std::map<NodeId, int> load() const {
     std::map<NodeId, int> load;
     for (const Assignment& assignment : seen_by(0)) ++load[assignment.owner];

@@ -415,7 +415,8 @@ TEST_F(RouterTest, ASubmissionWithAKeyWhoseAnswerWasLostIsSentAgainAndMadeOnce) 
   router.led_there(1, "http://b");
   core::Enqueue enqueue;
   enqueue.jobs.push_back(spec(queue_of(1)));
-  enqueue.key = core::IdempotencyKey{fingerprint("key"), fingerprint("body"), time.now + Duration{60'000}};
+  enqueue.key =
+      core::IdempotencyKey{fingerprint("key"), fingerprint("body"), time.now + Duration{60'000}};
   const Ticket ticket = ask(core::Command(enqueue));
   // It was done there; then that node died, and this one leads.
   const Ticket done{999};

@@ -19,9 +19,10 @@ constexpr auto kRetryPause = 100ms;
 constexpr auto kOverhang = 5ms;
 
 std::string too_new(const store::ClusterView& view, const store::NodeFacts& self) {
-  return fmt::format("the store is of format {}, written by a newer Millrace: this one ({}) reads up to {}. "
-                     "Start the newer version",
-                     view.format, self.version, self.newest_format);
+  return fmt::format(
+      "the store is of format {}, written by a newer Millrace: this one ({}) reads up to {}. "
+      "Start the newer version",
+      view.format, self.version, self.newest_format);
 }
 
 }  // namespace

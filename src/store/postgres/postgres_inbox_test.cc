@@ -265,7 +265,8 @@ TEST_F(PostgresInboxTest, WhatIsRejectedIsPutAsideOnce) {
 
 // A version-7 id of that time, in days from now.
 std::string id_made(int days, int number) {
-  const auto ms = to_ms(std::chrono::floor<Duration>(std::chrono::system_clock::now())) + days * std::int64_t{86'400'000};
+  const auto ms = to_ms(std::chrono::floor<Duration>(std::chrono::system_clock::now())) +
+                  days * std::int64_t{86'400'000};
   return fmt::format("{:08x}-{:04x}-7000-8000-{:012x}", ms >> 16, ms & 0xffff, number);
 }
 
