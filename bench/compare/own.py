@@ -3,7 +3,7 @@
 import contextlib
 import subprocess
 
-from peers import Row
+from peers import Row, postgres
 from processes import Skipped, answer_of, data_folder, free_port, server
 
 HTTP_SECONDS = 4
@@ -41,15 +41,21 @@ def bare_http(connections):
 
 
 @contextlib.contextmanager
-def millrace(options):
+def millrace(options, store=("--data", "data")):
     if not options.millrace.exists():
         raise Skipped("not built: the target millrace builds it")
     port = free_port()
     with data_folder(options.data_parent) as folder:
-        command = [options.millrace, "serve", "--listen", f"127.0.0.1:{port}", "--data", folder / "data",
-                   "--log-level", "warn"]
+        command = [options.millrace, "serve", "--listen", f"127.0.0.1:{port}", *store, "--log-level", "warn"]
         with server(command, port, folder):
             yield port
+
+
+@contextlib.contextmanager
+def millrace_on_postgres(options):
+    with postgres(options) as (_, port, _), \
+            millrace(options, ("--postgres", f"postgres://bench@127.0.0.1:{port}/bench")) as own_port:
+        yield own_port
 
 
 def version(options):
@@ -57,9 +63,9 @@ def version(options):
     return run.stdout.split("\n")[0].removeprefix("millrace ").strip()
 
 
-def roundtrip(connections, retention):
+def roundtrip(connections, retention, serve=millrace):
     def measure(options):
-        with millrace(options) as port:
+        with serve(options) as port:
             command = [options.millrace, "bench", "roundtrip", "--url", f"http://127.0.0.1:{port}", "-o", "json",
                        "--jobs", options.jobs, "--producers", connections, "--workers", connections,
                        "--batch", options.batch, "--payload", options.payload, "--retention", retention]
@@ -93,6 +99,10 @@ OWN = [
           f"{connections} producers, {connections} workers, calls of a batch", SYNCED, True,
           roundtrip(connections, retention), "millrace")
       for retention in ("0", "24h") for connections in (8, 16)),
+    *(Row("millrace", f"Millrace on PostgreSQL, {connections} + {connections}, retention {retention}",
+          f"{connections} producers, {connections} workers, calls of a batch", SYNCED, True,
+          roundtrip(connections, retention, millrace_on_postgres), "millrace")
+      for retention, connections in (("0", 8), ("0", 16), ("24h", 16))),
     *(Row("millrace", f"Millrace, POST /v1/jobs, {connections} connection{'s' if connections > 1 else ''}",
           "one job a request, submission alone", SYNCED, True, submissions(connections), "millrace", "requests/s")
       for connections in (64, 1)),

@@ -6,6 +6,8 @@ import machine
 HEADLINE = "Millrace, 8 + 8, retention 0"
 SECOND = "Millrace, 16 + 16, retention 0"
 KEPT = "Millrace, 8 + 8, retention 24h"
+ON_POSTGRES = "Millrace on PostgreSQL, 16 + 16, retention 0"
+KEPT_ON_POSTGRES = "Millrace on PostgreSQL, 16 + 16, retention 24h"
 SINGLE = "Millrace, POST /v1/jobs, 64 connections"
 
 
@@ -85,6 +87,10 @@ def targets(result):
         ratio_target("8 + 8 as a multiple of NATS JetStream, unsynced", figures, HEADLINE, "NATS JetStream", 4),
         ratio_target(f"8 + 8 as a multiple of the fastest synced peer ({synced})", figures, HEADLINE, synced, 15),
         ratio_target("8 + 8, retention 24 h as a share of retention 0", figures, KEPT, HEADLINE, 0.5),
+        figure_target("lifecycles/s on PostgreSQL, 16 + 16, retention 0", figures, ON_POSTGRES, 120_000),
+        ratio_target("the same as a multiple of graphile-worker's best mode", figures, ON_POSTGRES,
+                     "graphile-worker, batched", 10),
+        ratio_target("on PostgreSQL, retention 24 h as a share of retention 0", figures, KEPT_ON_POSTGRES, ON_POSTGRES, 0.5),
         ratio_target("POST /v1/jobs by 64 connections as a share of the bare Beast server", figures, SINGLE,
                      "bare Beast server, 64 connections", 0.6),
     ])

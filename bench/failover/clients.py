@@ -7,7 +7,7 @@ import json
 import threading
 import time
 
-PAUSE_S = 0.04  # of each client, between two requests; each shard gets one every few milliseconds
+PAUSE_S = 0.15  # of each client, between two requests; each shard gets one every ten milliseconds or so
 RETRY_PAUSE_S = 0.005
 ANSWER_S = 30
 
