@@ -93,9 +93,15 @@ Status Database::flush(std::uint32_t shard, const engine::Flush& flush, Epoch te
     marks_.hit(Mark::kOldFlushFenced);
     return failure("another node leads the shard");
   }
+  store::MemoryTables& tables = shards_.at(shard)->tables;
+  // One whose end was unknown comes again; as in PostgreSQL it is there then.
+  const Result<store::Progress> stands = tables.progress();
+  if (stands->seq == flush.to.seq && stands->checksum == flush.to.checksum) {
+    marks_.hit(Mark::kFlushedAgain);
+    return {};
+  }
   const bool overlaps = flush.base < flush.from;
-  Status flushed =
-      shards_.at(shard)->tables.flush(*flush.changes, {flush.base, flush.from}, flush.to);
+  Status flushed = tables.flush(*flush.changes, {flush.base, flush.from}, flush.to);
   demand(flushed.has_value() || !superseded(shard, term), "N1", "shard {}: {}", shard,
          flushed ? "" : flushed.error().message);
   marks_.hit_if(flushed && overlaps, Mark::kFlushOverlapped);

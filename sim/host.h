@@ -23,6 +23,7 @@
 #include "engine/shard_clock.h"
 #include "sim/chronicle.h"
 #include "sim/database.h"
+#include "sim/relay.h"
 #include "sim/story.h"
 
 namespace millrace::sim {
@@ -46,6 +47,7 @@ class Host final : public engine::Gateway,
     store::Store& store;
     Database& database;
     Chronicle& chronicle;
+    Effects& effects;
     engine::Router& router;
     engine::Peers& peers;
     const engine::TimeSource& time;
@@ -69,12 +71,19 @@ class Host final : public engine::Gateway,
   // --- Turns.
   void run_host();
   void run_driver();
+  void run_relay() { relay_.tick(); }
   // The projection's chores.
   void trim(Seq keep);
 
   bool leads() const { return shard_ != nullptr; }
+  // Not while it is being handed over.
+  bool takes_requests() const {
+    return leads() && (!gift_ || gift_->stage < Gift::Stage::kResigning);
+  }
   bool holds() const { return leads() && lease_.holds(parts_.time.since_boot()); }
   Epoch epoch() const { return epoch_; }
+  // The tables have all that was decided here.
+  bool flushed() const;
   // How long until something falls due by itself.
   std::optional<Duration> due_in() const;
   // Is anything on its way, or waiting for its turn?
@@ -94,6 +103,7 @@ class Host final : public engine::Gateway,
     engine::ReplyPort* port = nullptr;
     engine::Ticket ticket{};
     std::optional<engine::Request> request;  // none: the ticket is cancelled
+    By by{};
   };
   struct Gift {
     NodeId asker{};
@@ -116,6 +126,7 @@ class Host final : public engine::Gateway,
   void given(const Result<bool>& given);
   void step_down(const std::string& why);
   void drop();
+  void turn_mail_away();
   Instant now() const { return parts_.time.since_boot(); }
 
   // host_driver.cc: the driver's
@@ -133,6 +144,8 @@ class Host final : public engine::Gateway,
   const engine::ShardOptions options_;
   Parts parts_;
   engine::Lease lease_;
+
+  Relay relay_;
 
   // The host's thread.
   std::optional<Orders> orders_mail_;

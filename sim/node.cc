@@ -31,7 +31,8 @@ Node::Node(NodeId id, std::string name, const engine::ShardOptions& options,
   for (std::uint32_t shard = 0; shard < shards; ++shard) {
     Database::Shard& stored = parts_.database.shard(shard);
     stores_.push_back(
-        open_view({.journal = [&stored]() -> store::MemoryJournal& { return stored.journal; },
+        open_view({.shard = shard,
+                   .journal = [&stored]() -> store::MemoryJournal& { return stored.journal; },
                    .tables = [&stored]() -> store::MemoryTables& { return stored.tables; },
                    // What a read that fails while it serves comes to is the other world's: after it
                    // only the answers tell what was done, and here they may be lost.
@@ -41,12 +42,16 @@ Node::Node(NodeId id, std::string name, const engine::ShardOptions& options,
                    }}));
   }
   for (std::uint32_t shard = 0; shard < shards; ++shard) {
-    hosts_.push_back(std::make_shared<Host>(shard, options,
+    engine::ShardOptions mine = options;
+    mine.shard = shard;
+    mine.shards = shards;
+    hosts_.push_back(std::make_shared<Host>(shard, mine,
                                             Host::Parts{.self = id,
                                                         .name = facts_.name,
                                                         .store = stores_[shard],
                                                         .database = parts_.database,
                                                         .chronicle = *parts_.chronicles[shard],
+                                                        .effects = parts_.effects,
                                                         .router = *router_,
                                                         .peers = peers,
                                                         .time = clock_,
@@ -76,6 +81,7 @@ void Node::run() {
     host->run_driver();
   }
   router_->tick();
+  for (const auto& host : hosts_) host->run_relay();
 }
 
 // --- The keeper's thread.
@@ -185,7 +191,7 @@ std::uint32_t Node::leads() const {
 }
 
 std::shared_ptr<engine::Gateway> Node::led_shard(std::uint32_t shard) {
-  return hosts_.at(shard)->leads() ? hosts_[shard] : nullptr;
+  return hosts_.at(shard)->takes_requests() ? hosts_[shard] : nullptr;
 }
 
 void Node::give_shard(std::uint32_t shard, std::uint64_t asker, Epoch epoch,
