@@ -224,6 +224,9 @@ Database::Fate Cluster::fate(Dice& dice, const Call& call) {
     marks_.hit(Mark::kCommitFailed);
     return Fate::kFails;
   }
+  if (call.kind == Call::Kind::kRenewal && dice.chance(knob(Knob::kAppendFails) / share)) {
+    return Fate::kFails;
+  }
   if (call.kind == Call::Kind::kFlush && dice.chance(knob(Knob::kFlushFails))) return Fate::kLost;
   if (dice.chance(knob(Knob::kAppendUnknown) / share)) {
     return dice.chance(500) ? Fate::kUnheard : Fate::kLost;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/mutant.h"
+#include "engine/lease.h"
 #include "sim/violation.h"
 
 namespace millrace::sim {
@@ -62,6 +63,32 @@ void Database::cut(NodeId node) {
       ++i;
     }
   }
+}
+
+void Database::renew(const store::NodeFacts& facts,
+                     std::function<void(const Result<store::ClusterView>&)> heard) {
+  const auto unheard = [this, id = facts.id, heard](const char* why) {
+    return [this, id, heard, why] {
+      shown_[id].reset();
+      heard(failure(why));
+    };
+  };
+  begin({Call::Kind::kRenewal, facts.id, 0,
+         [this, facts, heard]() -> Heard {
+           return [this, id = facts.id, heard,
+                   view = registry_.renew(facts, Duration{engine::Lease::kLength})] {
+             shown_[id] = *view;
+             heard(view);
+           };
+         },
+         unheard("the connection is lost"), unheard("the transaction was rolled back")});
+}
+
+bool Database::shown_to_lead(NodeId node, std::uint32_t shard, Epoch term) const {
+  const auto shown = shown_.find(node);
+  if (shown == shown_.end() || !shown->second) return false;
+  const store::ShardView& view = shown->second->shards.at(shard);
+  return view.leader == node && view.epoch == term;
 }
 
 // --- What they are made of.

@@ -279,6 +279,7 @@ void Host::drop() {
   closing_ = {};
   in_doubt_since_.reset();
   doubt_began_.reset();
+  doubted_ = decided_ = false;
   row_since_.reset();
   failing_since_.reset();
   append_failures_ = 0;

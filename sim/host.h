@@ -65,7 +65,10 @@ class Host final : public engine::Gateway,
   // --- The keeper's.
   void order(Orders orders) { orders_mail_ = std::move(orders); }
   void renewed(std::chrono::nanoseconds at, const store::ShardView& seen);
-  void doubt() { lease_.doubt(); }
+  void doubt() {
+    lease_.doubt();
+    doubted_ = decided_;
+  }
   void give(NodeId asker, Epoch epoch, std::function<void(bool)> done);
 
   // --- Turns.
@@ -174,6 +177,8 @@ class Host final : public engine::Gateway,
   Closing closing_{};
   std::optional<Instant> in_doubt_since_;
   std::optional<Time> doubt_began_;
+  bool doubted_ = false;  // in this term, after it had led
+  bool decided_ = false;
   std::optional<Time> row_since_;
   std::optional<Time> failing_since_;
   Instant not_before_append_{};

@@ -134,6 +134,11 @@ void Host::decide(Time now) {
          number_);
   const Seq before = shard_->figures().applied;
   if (!shard_->step(now)) return;
+  demand(parts_.database.shown_to_lead(parts_.self, number_, epoch_), "N4",
+         "{} decides for shard {}, and what it last heard of its lease does not show that it leads",
+         parts_.name, number_);
+  parts_.marks.hit_if(std::exchange(doubted_, false), Mark::kLedOnAfterDoubt);
+  decided_ = true;
   parts_.chronicle.served(term_, now);
   const Seq after = shard_->figures().applied;
   const std::optional<Seq> row = after == before ? std::nullopt : std::optional(after);

@@ -81,6 +81,8 @@ constexpr std::array<std::string_view, kMarks> kNames = {
     "forward unknown",
     "forwarded again",
     "all died",
+    "renewal unknown",
+    "led on after doubt",
     "flushed again",
     "put in the outbox",
     "passed on",

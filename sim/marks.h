@@ -87,6 +87,8 @@ enum class Mark : std::uint8_t {
   kForwardUnknown,
   kForwardedAgain,
   kAllDied,
+  kRenewalUnknown,
+  kLedOnAfterDoubt,
   kFlushedAgain,
   kPutInOutbox,
   kPassedOn,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/mutant.h"
 #include "sim/views.h"
 
 namespace millrace::sim {
@@ -98,21 +99,18 @@ void Node::renew() {
   renewing_ = true;
   const Instant seen_at = clock_.since_boot();
   renewed_at_ = seen_at;
-  parts_.database.begin({Call::Kind::kRegistry, id(), 0,
-                         [this, seen_at, facts = facts_, &registry = parts_.database.registry()] {
-                           return [this, seen_at,
-                                   view = registry.renew(facts, Duration{engine::Lease::kLength})] {
-                             renewed(seen_at, view);
-                           };
-                         },
-                         [this, seen_at] { renewed(seen_at, failure("the connection is lost")); }});
+  parts_.database.renew(
+      facts_, [this, seen_at](const Result<store::ClusterView>& view) { renewed(seen_at, view); });
 }
 
 void Node::renewed(Instant seen_at, const Result<store::ClusterView>& view) {
   renewing_ = false;
   if (!view) {
-    lease_.doubt();
-    for (const auto& host : hosts_) host->doubt();
+    parts_.marks.hit_if(leads() > 0, Mark::kRenewalUnknown);
+    if (!mutated(Mutant::kDoubtIgnored)) {
+      lease_.doubt();
+      for (const auto& host : hosts_) host->doubt();
+    }
     next_ = clock_.since_boot() + kRetryPause;
     return;
   }

@@ -39,6 +39,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Mutant::kLast)> 
     "forwarded-twice",
     "outbox-unkeyed",
     "outbox-acked-unheard",
+    "doubt-ignored",
 };
 static_assert(!kNames.back().empty(), "a name for each");
 

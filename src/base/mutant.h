@@ -41,6 +41,7 @@ enum class Mutant : std::uint8_t {
   kForwardedTwice,      // what was perhaps done is sent again, whatever it is
   kOutboxUnkeyed,       // what is passed on from an outbox has no idempotency key
   kOutboxAckedUnheard,  // its job is acknowledged whatever came of it
+  kDoubtIgnored,        // a renewal of unknown outcome changes nothing
   kLast,
 };
 
