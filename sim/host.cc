@@ -27,7 +27,7 @@ Host::Host(std::uint32_t shard, const engine::ShardOptions& options, Parts parts
     : number_(shard),
       options_(options),
       parts_(std::move(parts)),
-      relay_(shard, parts_.router, parts_.effects) {}
+      relay_(shard, *parts_.store.tables, parts_.router, parts_.effects) {}
 
 Host::~Host() = default;
 

@@ -89,8 +89,10 @@ void Relay::deliver(std::span<engine::Delivery> deliveries) {
   }
 }
 
-void Relay::pass_on(const core::ClaimReply& claim) {
+void Relay::pass_on(core::ClaimReply claim) {
   if (claim.jobs.empty()) return;
+  // Reads of jobs do not fail while a node serves.
+  (void)reads_.complete(claim);
   if (shard_ != nullptr && !std::exchange(settings_told_, true)) {
     core::SetQueue settings;
     settings.queue = SharedBytes(engine::kOutboxQueue);

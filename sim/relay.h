@@ -8,15 +8,16 @@
 #include <span>
 
 #include "engine/gateway.h"
+#include "engine/reads.h"
 #include "sim/effects.h"
 
 namespace millrace::sim {
 
 class Relay final : public engine::ReplyPort {
  public:
-  // `router` reaches every shard.
-  Relay(std::uint32_t shard, engine::Gateway& router, Effects& effects)
-      : number_(shard), router_(router), effects_(effects) {}
+  // `tables` are the shard's; `router` reaches every shard.
+  Relay(std::uint32_t shard, store::Tables& tables, engine::Gateway& router, Effects& effects)
+      : number_(shard), reads_(tables), router_(router), effects_(effects) {}
 
   // The shard is led here, through this gateway, in a term of that number (above 0); no more.
   void begin(engine::Gateway& shard, std::uint64_t term);
@@ -33,12 +34,13 @@ class Relay final : public engine::ReplyPort {
   };
 
   void ask();
-  void pass_on(const core::ClaimReply& claim);
+  void pass_on(core::ClaimReply claim);
   void passed(const Passing& job, const engine::Answer& answer);
   void settle(core::AckItem item);
   engine::Ticket next_ticket() { return engine::Ticket{++last_ticket_}; }
 
   const std::uint32_t number_;
+  const engine::Reads reads_;
   engine::Gateway& router_;
   Effects& effects_;
   engine::Gateway* shard_ = nullptr;  // null: not led here
