@@ -29,18 +29,21 @@ const core::ClaimReply* claim_in(const engine::Answer& answer) {
 
 }  // namespace
 
-Auditor::Auditor(Marks& marks, Storage& stored, core::MachineOptions options, Limits limits)
+Auditor::Auditor(Marks& marks, Storage& stored, core::MachineOptions options, Limits limits,
+                 Place place)
     : marks_(marks),
       stored_(stored),
       options_(options),
       limits_(limits),
+      place_(place),
       model_(marks, options.default_retention),
       fold_(std::make_unique<core::Machine>(options)) {}
 
 // --- What happens.
 
-void Auditor::offered(Ticket ticket, engine::Request request) {
+void Auditor::offered(Ticket ticket, engine::Request request, By by) {
   commands_ += count_commands(request);
+  if (by == By::kRelay) of_relays_.insert(ticket);
   requests_.emplace(ticket, std::move(request));
   undecided_.push_back(ticket);
 }

@@ -17,6 +17,7 @@
 
 #include "engine/request.h"
 #include "engine/shard.h"
+#include "sim/effects.h"
 #include "sim/marks.h"
 #include "sim/model.h"
 #include "sim/storage.h"
@@ -27,6 +28,16 @@ using engine::Ticket;
 
 enum class Limits : std::uint8_t { kWide, kTight };  // tight: new jobs may be refused for capacity
 
+// Where its shard stands among others.
+struct Place {
+  std::uint32_t shard = 0;
+  std::uint32_t shards = 1;
+  Effects* effects = nullptr;  // null: there are no others
+};
+
+// Who asks.
+enum class By : std::uint8_t { kClient, kRelay };
+
 // How a shard comes to its end.
 enum class Closing : std::uint8_t {
   kOpen,
@@ -36,10 +47,11 @@ enum class Closing : std::uint8_t {
 
 class Auditor {
  public:
-  Auditor(Marks& marks, Storage& stored, core::MachineOptions options, Limits limits);
+  Auditor(Marks& marks, Storage& stored, core::MachineOptions options, Limits limits,
+          Place place = {});
 
   // --- What the world tells, as it happens.
-  void offered(Ticket ticket, engine::Request request);
+  void offered(Ticket ticket, engine::Request request, By by = By::kClient);
   void cancelled(Ticket ticket);
   // The shard decided at `now`; `row` was sealed by it, or none. `head`: the newest row then.
   void decided(Time now, std::optional<Seq> row, Seq head, Closing closing, bool reads_failed);
@@ -125,6 +137,15 @@ class Auditor {
     std::vector<std::pair<Time, Time>> stalls;
   };
 
+  // auditor_outbox.cc: jobs that acks submit to other shards
+  struct Boxing {
+    core::AckItem item;  // as it is decided here
+    std::vector<std::pair<core::JobSpec, Effects::Was>> asked;
+  };
+  std::optional<Boxing> put_in_outbox(const core::AckItem& ack, const Choices& choices) const;
+  core::Rejection follow_ack(const core::AckItem& ack, const Choices& choices,
+                             std::optional<bool> admitted);
+
   // auditor_payloads.cc
   core::Job whole(const core::Job& is, const core::Job& should_be) const;
   void check_payloads_gone();
@@ -181,6 +202,7 @@ class Auditor {
   Storage& stored_;
   const core::MachineOptions options_;
   const Limits limits_;
+  const Place place_;
   Model model_;
   std::unique_ptr<core::Machine> fold_;
   Seq followed_{};
@@ -188,6 +210,7 @@ class Auditor {
 
   std::map<Ticket, engine::Request> requests_;  // asked, and not settled
   std::vector<Ticket> undecided_;
+  std::set<Ticket> of_relays_;
   std::deque<Entry> entries_;
   std::vector<Ghost> ghosts_;
   Epoch epoch_{};

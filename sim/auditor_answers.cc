@@ -271,6 +271,9 @@ void Auditor::expect(Ticket ticket, const core::Enqueue& command, const Choices&
       verdicts.push_back(verdict);
     }
   }
+  if (of_relays_.contains(ticket)) {
+    place_.effects->passed_on(command.jobs.front(), verdicts.front());
+  }
   if (reply == nullptr) return;
   demand(reply->refused_as_one == refused_as_one, "I4", "a submission was {}refused as one",
          refused_as_one ? "not " : "");
@@ -382,7 +385,7 @@ std::vector<Auditor::Item> Auditor::follow_acks(Ticket ticket, const core::Ack& 
         marks_.hit(Mark::kStaleToken);
       }
     } else {
-      item.why = model_.ack(ack, choices, admitted(items.size()));
+      item.why = follow_ack(ack, choices, admitted(items.size()));
       if (item.why == Rejection::kNone) item.state = model_.ended_lease(ack.token)->state;
     }
     show_job(item, command.detail);

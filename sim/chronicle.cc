@@ -11,8 +11,6 @@ namespace millrace::sim {
 namespace {
 
 constexpr std::uint64_t kRowsBetweenEvictions = 64;
-// The stores in memory are all of this shard.
-constexpr std::uint32_t kShardInRows = 0;
 
 const core::ClaimReply* claim_in(const engine::Answer& answer) {
   if (const auto* poll = std::get_if<engine::PollReply>(&answer)) return &poll->claim;
@@ -23,10 +21,10 @@ const core::ClaimReply* claim_in(const engine::Answer& answer) {
 }  // namespace
 
 Chronicle::Chronicle(std::uint32_t shard, Database& database, Marks& marks,
-                     const core::MachineOptions& options, Limits limits)
+                     const core::MachineOptions& options, Limits limits, Effects& effects)
     : shard_(shard),
       database_(database),
-      auditor_(marks, *this, options, limits),
+      auditor_(marks, *this, options, limits, {shard, database.shards(), &effects}),
       fold_(std::make_unique<core::Machine>(options)) {}
 
 std::optional<store::JournalRow> Chronicle::row(Seq seq) {
@@ -120,8 +118,7 @@ void Chronicle::advance() {
 }
 
 void Chronicle::check_chain(const store::JournalRow& row) const {
-  const auto checksum =
-      store::row_checksum(kShardInRows, row.seq, row.epoch, row.predecessor, row.body);
+  const auto checksum = store::row_checksum(shard_, row.seq, row.epoch, row.predecessor, row.body);
   demand(checksum == row.checksum, "D6", "shard {}: row {} is damaged", shard_, to_number(row.seq));
   const auto before = rows_.find(newest_);
   if (before == rows_.end()) return;
@@ -152,8 +149,10 @@ void Chronicle::fold(const store::JournalRow& row) {
     if (const auto* submitted = std::get_if<core::Submitted>(&event)) {
       const core::Job& job = submitted->job;
       created_.insert(job.id);
-      demand(engine::shard_of(job.queue.view(), database_.shards()) == shard_, "N5",
-             "{} of queue {} lies on shard {}", to_string(job.id), job.queue.view(), shard_);
+      const bool belongs = job.queue.view() == kOutbox ||
+                           engine::shard_of(job.queue.view(), database_.shards()) == shard_;
+      demand(belongs, "N5", "{} of queue {} lies on shard {}", to_string(job.id), job.queue.view(),
+             shard_);
     } else if (const auto* claimed = std::get_if<core::Claimed>(&event)) {
       for (const auto& item : claimed->items) granted_.insert(to_number(item.token));
     }

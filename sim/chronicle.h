@@ -24,7 +24,7 @@ enum class TermId : std::uint64_t {};
 class Chronicle final : public Storage {
  public:
   Chronicle(std::uint32_t shard, Database& database, Marks& marks,
-            const core::MachineOptions& options, Limits limits);
+            const core::MachineOptions& options, Limits limits, Effects& effects);
 
   // A node leads from now on, as far as it knows; `first` is the row that begins its term.
   TermId begin(const store::JournalRow& first, Time now);

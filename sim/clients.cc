@@ -440,7 +440,14 @@ std::vector<engine::Request> Clients::finish_all() {
 std::vector<engine::Request> Clients::resume_all() const {
   std::vector<engine::Request> requests;
   for (std::uint32_t i = 0; i < swarm_.queues(); ++i) {
-    requests.emplace_back(core::Command(core::ResumeQueue{SharedBytes(fmt::format("q{}", i))}));
+    const SharedBytes queue(fmt::format("q{}", i));
+    requests.emplace_back(core::Command(core::ResumeQueue{queue}));
+    if (made_as_ == Ids::kNumbered) continue;
+    // Else what waits in an outbox may wait for ever.
+    core::SetQueue room;
+    room.queue = queue;
+    room.patch.max_ready.emplace();
+    requests.emplace_back(core::Command(std::move(room)));
   }
   return requests;
 }

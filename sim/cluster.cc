@@ -32,14 +32,12 @@ Cluster::Cluster(const Plan& plan, Marks& marks, Story& story)
           1 + static_cast<std::uint32_t>(mix64(plan.seed) % 4), [this] { return now(); }, marks,
           [this](NodeId id, Heard heard) {
             if (Machine* machine = machine_of(id)) machine->node->hear(std::move(heard));
-          }) {
-  // Jobs that come with an ack are stored where it is, which is wrong where their queue lies on
-  // another shard: nothing is done across shards yet (N7).
-  if (database_.shards() > 1) swarm_.turn_off(Knob::kNested);
+          }),
+      effects_(marks) {
   const Limits limits = knob(Knob::kTightLimits) > 0 ? Limits::kTight : Limits::kWide;
   for (std::uint32_t shard = 0; shard < database_.shards(); ++shard) {
     chronicles_.push_back(
-        std::make_unique<Chronicle>(shard, database_, marks, options_.machine, limits));
+        std::make_unique<Chronicle>(shard, database_, marks, options_.machine, limits, effects_));
   }
   machines_.resize(2 + mix64(plan.seed ^ 1) % std::max(plan.nodes - 1, 1u));
 }
@@ -107,6 +105,7 @@ void Cluster::start(Machine& machine) {
       Node::Parts{.database = database_,
                   .network = network_,
                   .chronicles = chronicles_,
+                  .effects = effects_,
                   .truth = truth_,
                   .next_ticket = [this] { return engine::Ticket{++shard_tickets_}; },
                   .answered = [this](const engine::Delivery& delivery) { answered(delivery); },
@@ -219,10 +218,13 @@ Database::Fate Cluster::fate(Dice& dice, const Call& call) {
   const Machine* machine = machine_of(call.from);
   if (machine == nullptr || !machine->node->reaches_database()) return Fate::kLost;
   if (healing_) return Fate::kHeard;
-  const bool seldom = call.kind == Call::Kind::kRegistry || call.kind == Call::Kind::kTrim;
+  const bool seldom = call.kind != Call::Kind::kAppend && call.kind != Call::Kind::kFlush;
   const std::uint32_t share = seldom ? 10 : 1;
   if (call.kind == Call::Kind::kAppend && dice.chance(knob(Knob::kAppendFails))) {
     marks_.hit(Mark::kCommitFailed);
+    return Fate::kFails;
+  }
+  if (call.kind == Call::Kind::kRenewal && dice.chance(knob(Knob::kAppendFails) / share)) {
     return Fate::kFails;
   }
   if (call.kind == Call::Kind::kFlush && dice.chance(knob(Knob::kFlushFails))) return Fate::kLost;

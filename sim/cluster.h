@@ -14,6 +14,7 @@
 #include "sim/clients.h"
 #include "sim/database.h"
 #include "sim/dice.h"
+#include "sim/effects.h"
 #include "sim/marks.h"
 #include "sim/network.h"
 #include "sim/node.h"
@@ -94,6 +95,8 @@ class Cluster final : public Simulation, private engine::ReplyPort {
   void finish_everything(Dice& dice);
   std::size_t live_jobs() const;
   [[noreturn]] void complain() const;
+  void check_effects() const;
+  void await_flushes(Dice& dice);
   void leap(Dice& dice, Duration by);
   void check_whole();
 
@@ -106,6 +109,7 @@ class Cluster final : public Simulation, private engine::ReplyPort {
   Clients clients_;
   Network network_;
   Database database_;
+  Effects effects_;
   std::vector<std::unique_ptr<Chronicle>> chronicles_;
 
   std::vector<Mail> mail_;

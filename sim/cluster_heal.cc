@@ -10,10 +10,14 @@ namespace {
 using std::chrono_literals::operator""ms;
 
 constexpr std::size_t kMaxRounds = 5'000;
+// After each nothing happens for twice as long as after the one before: more than ten years.
+constexpr int kMaxFruitless = 40;
 // A shard has a leader after so long: the lease of whoever led it, and a renewal (LV5). The rest is
 // what clocks may differ by, and what passes between a look and an act here.
 constexpr Duration kUntilLed = engine::Lease::kLength + engine::Lease::kRenewPause + 300ms;
 constexpr Duration kUntilAnswered{5'000};
+// The longest pause after flushes that failed, and what is decided meanwhile.
+constexpr Duration kUntilFlushed{10'000};
 
 }  // namespace
 
@@ -108,7 +112,7 @@ void Cluster::leap(Dice& dice, Duration by) {
 void Cluster::finish_everything(Dice& dice) {
   int fruitless = 0;
   for (std::size_t round = 0; live_jobs() > 0; ++round) {
-    if (round >= kMaxRounds) complain();
+    if (round >= kMaxRounds || fruitless > kMaxFruitless) complain();
     engine::Request claim = clients_.claim_all();
     submit(dice, core::Command(std::get<engine::WaitingClaim>(claim).claim));
     settle(dice);
@@ -138,7 +142,38 @@ void Cluster::finish_everything(Dice& dice) {
     leap(dice, std::max(*wait, Duration{std::int64_t{10} << std::min(fruitless++, 36)}));
   }
   settle(dice);
+  await_flushes(dice);
   check_whole();
+  check_effects();
+}
+
+// LV10: the tables catch up.
+void Cluster::await_flushes(Dice& dice) {
+  const auto all_flushed = [&] {
+    return std::ranges::all_of(machines_, [&](const Machine& machine) {
+      for (std::uint32_t shard = 0; shard < database_.shards(); ++shard) {
+        if (!machine.node->host(shard).flushed()) return false;
+      }
+      return true;
+    });
+  };
+  const Instant until = truth_ + kUntilFlushed;
+  while (!all_flushed()) {
+    demand(truth_ < until, "LV10", "the tables do not catch up with the journal");
+    pass(dice, Duration{100});
+  }
+}
+
+// N7: what durable acks asked of other shards is there, and no outbox keeps what it should not.
+void Cluster::check_effects() const {
+  for (std::uint32_t shard = 0; shard < database_.shards(); ++shard) {
+    chronicles_[shard]->auditor().model().each_job([&](const core::Job& job) {
+      if (job.queue.view() == kOutbox && job.state == core::State::kDead) {
+        effects_.check_dead(shard, job);
+      }
+    });
+  }
+  effects_.check_all_there();
 }
 
 }  // namespace millrace::sim

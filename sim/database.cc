@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/mutant.h"
+#include "engine/lease.h"
 #include "sim/violation.h"
 
 namespace millrace::sim {
@@ -64,6 +65,32 @@ void Database::cut(NodeId node) {
   }
 }
 
+void Database::renew(const store::NodeFacts& facts,
+                     std::function<void(const Result<store::ClusterView>&)> heard) {
+  const auto unheard = [this, id = facts.id, heard](const char* why) {
+    return [this, id, heard, why] {
+      shown_[id].reset();
+      heard(failure(why));
+    };
+  };
+  begin({Call::Kind::kRenewal, facts.id, 0,
+         [this, facts, heard]() -> Heard {
+           return [this, id = facts.id, heard,
+                   view = registry_.renew(facts, Duration{engine::Lease::kLength})] {
+             shown_[id] = *view;
+             heard(view);
+           };
+         },
+         unheard("the connection is lost"), unheard("the transaction was rolled back")});
+}
+
+bool Database::shown_to_lead(NodeId node, std::uint32_t shard, Epoch term) const {
+  const auto shown = shown_.find(node);
+  if (shown == shown_.end() || !shown->second) return false;
+  const store::ShardView& view = shown->second->shards.at(shard);
+  return view.leader == node && view.epoch == term;
+}
+
 // --- What they are made of.
 
 bool Database::superseded(std::uint32_t shard, Epoch term) {
@@ -93,9 +120,15 @@ Status Database::flush(std::uint32_t shard, const engine::Flush& flush, Epoch te
     marks_.hit(Mark::kOldFlushFenced);
     return failure("another node leads the shard");
   }
+  store::MemoryTables& tables = shards_.at(shard)->tables;
+  // One whose end was unknown comes again; as in PostgreSQL it is there then.
+  const Result<store::Progress> stands = tables.progress();
+  if (stands->seq == flush.to.seq && stands->checksum == flush.to.checksum) {
+    marks_.hit(Mark::kFlushedAgain);
+    return {};
+  }
   const bool overlaps = flush.base < flush.from;
-  Status flushed =
-      shards_.at(shard)->tables.flush(*flush.changes, {flush.base, flush.from}, flush.to);
+  Status flushed = tables.flush(*flush.changes, {flush.base, flush.from}, flush.to);
   demand(flushed.has_value() || !superseded(shard, term), "N1", "shard {}: {}", shard,
          flushed ? "" : flushed.error().message);
   marks_.hit_if(flushed && overlaps, Mark::kFlushOverlapped);

@@ -7,8 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
-#include <set>
+#include <optional>
 #include <vector>
 
 #include "engine/shard.h"
@@ -27,7 +28,7 @@ using Heard = std::function<void()>;
 
 // Something that a node has asked the database for, and not heard of.
 struct Call {
-  enum class Kind : std::uint8_t { kAppend, kFlush, kTrim, kRegistry };
+  enum class Kind : std::uint8_t { kAppend, kFlush, kTrim, kRegistry, kRenewal };
   Kind kind{};
   NodeId from{};
   std::uint32_t shard = 0;
@@ -68,6 +69,13 @@ class Database {
   // The node is gone, or can't be reached any more: its calls are on their way all the same.
   void cut(NodeId node);
 
+  // Renews the node's lease, and keeps what the node hears of that, apart from what it makes of it.
+  void renew(const store::NodeFacts& facts,
+             std::function<void(const Result<store::ClusterView>&)> heard);
+  // The last renewal whose end the node has heard of went well, and showed it the shard as its own
+  // in that term (N4).
+  bool shown_to_lead(NodeId node, std::uint32_t shard, Epoch term) const;
+
   // --- What calls are made of.
   store::AppendResult append(std::uint32_t shard, const store::JournalRow& row, Epoch term);
   Status flush(std::uint32_t shard, const engine::Flush& flush, Epoch term);
@@ -83,6 +91,7 @@ class Database {
   store::MemoryRegistry registry_;
   std::vector<Call> calls_;
   std::vector<Call> late_;
+  std::map<NodeId, std::optional<store::ClusterView>> shown_;  // none: it can't know
 };
 
 }  // namespace millrace::sim

@@ -24,7 +24,10 @@ constexpr std::uint64_t kRowsBetweenLooks = 8;
 }  // namespace
 
 Host::Host(std::uint32_t shard, const engine::ShardOptions& options, Parts parts)
-    : number_(shard), options_(options), parts_(std::move(parts)) {}
+    : number_(shard),
+      options_(options),
+      parts_(std::move(parts)),
+      relay_(shard, *parts_.store.tables, parts_.router, parts_.effects) {}
 
 Host::~Host() = default;
 
@@ -193,6 +196,7 @@ bool Host::lead(const store::Term& term) {
                     shard_->machine().live_leases());
   begin_append(*first);
   parts_.router.lead_here(number_, *this);
+  relay_.begin(*this, static_cast<std::uint64_t>(term_));
   parts_.router.tick();
   return true;
 }
@@ -218,7 +222,7 @@ void Host::go_on_giving() {
     case Gift::Stage::kResigning:
       break;
   }
-  const bool quiet = mail_.empty() && !row_in_flight_ && shard_->quiet();
+  const bool quiet = !row_in_flight_ && shard_->quiet();
   if (!quiet && !shard_->ended() && now() < gift_->until) return;
   gift_->stage = Gift::Stage::kGiving;
   blocked_ = true;
@@ -260,13 +264,11 @@ void Host::stop() {
 void Host::drop() {
   if (!leads()) return;
   parts_.router.no_longer_here(number_, *this);
-  for (Mail& mail : std::exchange(mail_, {})) {
-    if (!mail.request) continue;
-    engine::Delivery delivery{mail.ticket, engine::Unavailable::kNoLeader};
-    mail.port->deliver({&delivery, 1});
-  }
   shard_->depose("another node leads the shard");
   release();
+  turn_mail_away();
+  relay_.end();
+  turn_mail_away();
   ++life_;
   shard_.reset();
   clock_.reset();
@@ -277,15 +279,25 @@ void Host::drop() {
   closing_ = {};
   in_doubt_since_.reset();
   doubt_began_.reset();
+  doubted_ = decided_ = false;
   row_since_.reset();
   failing_since_.reset();
   append_failures_ = 0;
   not_before_append_ = {};
 }
 
+// Where nobody takes it any more.
+void Host::turn_mail_away() {
+  for (Mail& mail : std::exchange(mail_, {})) {
+    if (!mail.request) continue;
+    engine::Delivery delivery{mail.ticket, engine::Unavailable::kNoLeader};
+    mail.port->deliver({&delivery, 1});
+  }
+}
+
 bool Host::busy() const {
-  return blocked_ || received_ || gift_ || !mail_.empty() || appended_ || flushed_ ||
-         row_in_flight_ || flush_in_flight_;
+  return relay_.busy() || blocked_ || received_ || gift_ || !mail_.empty() || appended_ ||
+         flushed_ || row_in_flight_ || flush_in_flight_;
 }
 
 }  // namespace millrace::sim

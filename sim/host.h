@@ -23,6 +23,7 @@
 #include "engine/shard_clock.h"
 #include "sim/chronicle.h"
 #include "sim/database.h"
+#include "sim/relay.h"
 #include "sim/story.h"
 
 namespace millrace::sim {
@@ -46,6 +47,7 @@ class Host final : public engine::Gateway,
     store::Store& store;
     Database& database;
     Chronicle& chronicle;
+    Effects& effects;
     engine::Router& router;
     engine::Peers& peers;
     const engine::TimeSource& time;
@@ -63,18 +65,28 @@ class Host final : public engine::Gateway,
   // --- The keeper's.
   void order(Orders orders) { orders_mail_ = std::move(orders); }
   void renewed(std::chrono::nanoseconds at, const store::ShardView& seen);
-  void doubt() { lease_.doubt(); }
+  void doubt() {
+    lease_.doubt();
+    doubted_ = decided_;
+  }
   void give(NodeId asker, Epoch epoch, std::function<void(bool)> done);
 
   // --- Turns.
   void run_host();
   void run_driver();
+  void run_relay() { relay_.tick(); }
   // The projection's chores.
   void trim(Seq keep);
 
   bool leads() const { return shard_ != nullptr; }
+  // Not while it is being handed over.
+  bool takes_requests() const {
+    return leads() && (!gift_ || gift_->stage < Gift::Stage::kResigning);
+  }
   bool holds() const { return leads() && lease_.holds(parts_.time.since_boot()); }
   Epoch epoch() const { return epoch_; }
+  // The tables have all that was decided here.
+  bool flushed() const;
   // How long until something falls due by itself.
   std::optional<Duration> due_in() const;
   // Is anything on its way, or waiting for its turn?
@@ -94,6 +106,7 @@ class Host final : public engine::Gateway,
     engine::ReplyPort* port = nullptr;
     engine::Ticket ticket{};
     std::optional<engine::Request> request;  // none: the ticket is cancelled
+    By by{};
   };
   struct Gift {
     NodeId asker{};
@@ -116,6 +129,7 @@ class Host final : public engine::Gateway,
   void given(const Result<bool>& given);
   void step_down(const std::string& why);
   void drop();
+  void turn_mail_away();
   Instant now() const { return parts_.time.since_boot(); }
 
   // host_driver.cc: the driver's
@@ -133,6 +147,8 @@ class Host final : public engine::Gateway,
   const engine::ShardOptions options_;
   Parts parts_;
   engine::Lease lease_;
+
+  Relay relay_;
 
   // The host's thread.
   std::optional<Orders> orders_mail_;
@@ -161,6 +177,8 @@ class Host final : public engine::Gateway,
   Closing closing_{};
   std::optional<Instant> in_doubt_since_;
   std::optional<Time> doubt_began_;
+  bool doubted_ = false;  // in this term, after it had led
+  bool decided_ = false;
   std::optional<Time> row_since_;
   std::optional<Time> failing_since_;
   Instant not_before_append_{};

@@ -22,12 +22,13 @@ constexpr auto kLongestPause = 1'000ms;
 // --- The way in.
 
 void Host::submit(engine::Request request, engine::ReplyPort& port, engine::Ticket ticket,
-                  std::string_view) {
-  mail_.push_back({&port, ticket, std::move(request)});
+                  std::string_view credentials) {
+  const By by = credentials == engine::kNodesOwn ? By::kRelay : By::kClient;
+  mail_.push_back({&port, ticket, std::move(request), by});
 }
 
 void Host::cancel(engine::ReplyPort& port, engine::Ticket ticket) {
-  mail_.push_back({&port, ticket, std::nullopt});
+  mail_.push_back({&port, ticket, std::nullopt, {}});
 }
 
 void Host::durable(Seq seq, const core::EventBatch& batch) {
@@ -101,7 +102,9 @@ void Host::offer(Mail mail) {
     parts_.story.tell("#{} at shard {} on {}: {}", static_cast<std::uint64_t>(ticket), number_,
                       parts_.name, narrate(*mail.request));
   }
-  note([ticket, request = *mail.request](Auditor& auditor) { auditor.offered(ticket, request); });
+  note([ticket, request = *mail.request, by = mail.by](Auditor& auditor) {
+    auditor.offered(ticket, request, by);
+  });
   engine::Request request = std::move(*std::exchange(mail.request, std::nullopt));
   asked_.emplace(ticket, std::move(mail));
   shard_->offer(std::move(request), *this, ticket);
@@ -131,6 +134,11 @@ void Host::decide(Time now) {
          number_);
   const Seq before = shard_->figures().applied;
   if (!shard_->step(now)) return;
+  demand(parts_.database.shown_to_lead(parts_.self, number_, epoch_), "N4",
+         "{} decides for shard {}, and what it last heard of its lease does not show that it leads",
+         parts_.name, number_);
+  parts_.marks.hit_if(std::exchange(doubted_, false), Mark::kLedOnAfterDoubt);
+  decided_ = true;
   parts_.chronicle.served(term_, now);
   const Seq after = shard_->figures().applied;
   const std::optional<Seq> row = after == before ? std::nullopt : std::optional(after);
@@ -174,7 +182,12 @@ void Host::hand_over_flush(Time now) {
   if (!flush) return;
   flush_in_flight_ = true;
   const auto heard = [this, life = life_](Status status) {
-    if (life == life_) flushed_ = std::move(status);
+    if (life != life_) return;
+    if (!status) {
+      parts_.story.tell("  {}: flush of shard {}: {}", parts_.name, number_,
+                        status.error().message);
+    }
+    flushed_ = std::move(status);
   };
   parts_.database.begin({Call::Kind::kFlush, parts_.self, number_,
                          [flush = std::move(*flush), heard, shard = number_, epoch = epoch_,
@@ -227,6 +240,10 @@ std::optional<Duration> Host::due_in() const {
   if (!leads()) return std::nullopt;
   const std::optional<Time> due = shard_->next_wakeup();
   return due ? std::optional(*due - clock_->now()) : std::nullopt;
+}
+
+bool Host::flushed() const {
+  return !leads() || shard_->figures().projected == shard_->figures().applied;
 }
 
 void Host::check_whole() {

@@ -24,9 +24,9 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr int kClean = 0;
 constexpr int kFound = 1;
 constexpr int kUsage = 2;
-// A run of this many commands must have met every mark.
 // Of a cluster, at most.
 constexpr std::uint32_t kNodes = 4;
+// A run of this many commands must have met every mark.
 constexpr std::uint64_t kCommandsForAllMarks = 5'000'000;
 
 volatile std::sig_atomic_t interrupted = 0;
@@ -142,7 +142,7 @@ int run_one(const Plan& plan, const Options& options) {
   return kClean;
 }
 
-// One seed a line, with its number of steps; the rest of the line says why it is kept.
+// One seed a line, with its number of steps and of nodes; the rest of the line says why it is kept.
 int run_kept(const Options& options) {
   std::ifstream file(options.kept);
   if (!file) {
@@ -154,7 +154,11 @@ int run_kept(const Options& options) {
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line.front() == '#') continue;
     Plan plan;
-    std::istringstream(line) >> plan.seed >> plan.actions;
+    if (!(std::istringstream(line) >> plan.seed >> plan.actions >> plan.nodes) || plan.nodes == 0) {
+      fmt::print(stderr, "sim: {}: a line begins with seed, steps and nodes, not: {}\n",
+                 options.kept, line);
+      return kUsage;
+    }
     const Life life = live(plan, Telling::kSilent);
     if (life.finding) {
       explain(plan, *life.finding, options.no_shrink);
@@ -280,7 +284,7 @@ int main(int argc, char** argv) {
   app.add_flag("--forever", options.forever, "Fresh seeds until stopped");
   app.add_option("--minutes", options.minutes, "Fresh seeds for so long");
   app.add_option("--from", options.from, "The first of the fresh seeds");
-  app.add_option("--kept", options.kept, "Live the seeds of this file");
+  app.add_option("--kept", options.kept, "Live the seeds of this file: seed, steps, nodes a line");
   app.add_option("--mutant", options.mutant, "Plant a known bug (preset mutants)");
   try {
     app.parse(argc, argv);

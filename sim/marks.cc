@@ -81,6 +81,16 @@ constexpr std::array<std::string_view, kMarks> kNames = {
     "forward unknown",
     "forwarded again",
     "all died",
+    "renewal unknown",
+    "led on after doubt",
+    "flushed again",
+    "put in the outbox",
+    "passed on",
+    "passed on twice",
+    "outbox put off",
+    "outbox refused",
+    "outbox taken over",
+    "relay died in between",
 };
 static_assert(!kNames.back().empty(), "a name for each");
 

@@ -87,6 +87,16 @@ enum class Mark : std::uint8_t {
   kForwardUnknown,
   kForwardedAgain,
   kAllDied,
+  kRenewalUnknown,
+  kLedOnAfterDoubt,
+  kFlushedAgain,
+  kPutInOutbox,
+  kPassedOn,
+  kPassedOnTwice,
+  kOutboxPutOff,
+  kOutboxRefused,
+  kOutboxTakenOver,
+  kRelayDiedBetween,
   kLast,
 };
 inline constexpr std::size_t kMarks = static_cast<std::size_t>(Mark::kLast);

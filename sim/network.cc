@@ -34,9 +34,9 @@ bool bears_repetition(const engine::Request& request) {
 class Network::Way final : public engine::Peers {
  public:
   Way(Network& network, NodeId node) : network_(network), node_(node) {}
-  void ask(const engine::PeerShard& where, engine::Request request, std::string_view,
+  void ask(const engine::PeerShard& where, engine::Request request, std::string_view credentials,
            engine::ReplyPort& port, engine::Ticket ticket) override {
-    network_.ask(node_, where, std::move(request), port, ticket);
+    network_.ask(node_, where, std::move(request), credentials, port, ticket);
   }
   void cancel(engine::ReplyPort& port, engine::Ticket ticket) override {
     network_.cancel(node_, port, ticket);
@@ -114,10 +114,11 @@ void Network::lose(std::size_t which, bool read) {
 // --- Questions.
 
 void Network::ask(NodeId from, const engine::PeerShard& where, engine::Request request,
-                  engine::ReplyPort& port, engine::Ticket ticket) {
+                  std::string_view credentials, engine::ReplyPort& port, engine::Ticket ticket) {
   const std::uint64_t number = ++asked_;
   Question& question = questions_[number];
-  question = {number, from, node_at(where.url), where.shard, {}, &port, ticket};
+  question = {number, from,  node_at(where.url), where.shard, {}, std::string(credentials),
+              &port,  ticket};
   waiting_.emplace(from, &port, ticket, number);
   check_sent_again(question, request);
   engine::encode_request(request, question.request);
@@ -172,7 +173,7 @@ void Network::arrive(std::uint64_t number) {
   Result<engine::Request> request = engine::decode_request(found->second.request);
   demand(request.has_value(), "N6", "a request can't be decoded: {}",
          request ? "" : request.error().message);
-  gateway->submit(std::move(*request), *this, engine::Ticket{number});
+  gateway->submit(std::move(*request), *this, engine::Ticket{number}, found->second.credentials);
 }
 
 // From the other side: they travel back.

@@ -53,7 +53,8 @@ class Network final : private engine::ReplyPort {
     NodeId from{};
     NodeId to{};
     std::uint32_t shard = 0;
-    std::string request;                // encoded
+    std::string request;  // encoded
+    std::string credentials;
     engine::ReplyPort* port = nullptr;  // null: nobody waits for the answer any more
     engine::Ticket ticket{};
     bool cancelled = false;
@@ -68,7 +69,7 @@ class Network final : private engine::ReplyPort {
   };
 
   void ask(NodeId from, const engine::PeerShard& where, engine::Request request,
-           engine::ReplyPort& port, engine::Ticket ticket);
+           std::string_view credentials, engine::ReplyPort& port, engine::Ticket ticket);
   void cancel(NodeId from, engine::ReplyPort& port, engine::Ticket ticket);
   void ask_for_shard(NodeId from, const engine::PeerShard& where, std::uint64_t asker, Epoch epoch,
                      engine::Peers::Done done);

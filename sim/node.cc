@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/mutant.h"
 #include "sim/views.h"
 
 namespace millrace::sim {
@@ -31,7 +32,8 @@ Node::Node(NodeId id, std::string name, const engine::ShardOptions& options,
   for (std::uint32_t shard = 0; shard < shards; ++shard) {
     Database::Shard& stored = parts_.database.shard(shard);
     stores_.push_back(
-        open_view({.journal = [&stored]() -> store::MemoryJournal& { return stored.journal; },
+        open_view({.shard = shard,
+                   .journal = [&stored]() -> store::MemoryJournal& { return stored.journal; },
                    .tables = [&stored]() -> store::MemoryTables& { return stored.tables; },
                    // What a read that fails while it serves comes to is the other world's: after it
                    // only the answers tell what was done, and here they may be lost.
@@ -41,12 +43,16 @@ Node::Node(NodeId id, std::string name, const engine::ShardOptions& options,
                    }}));
   }
   for (std::uint32_t shard = 0; shard < shards; ++shard) {
-    hosts_.push_back(std::make_shared<Host>(shard, options,
+    engine::ShardOptions mine = options;
+    mine.shard = shard;
+    mine.shards = shards;
+    hosts_.push_back(std::make_shared<Host>(shard, mine,
                                             Host::Parts{.self = id,
                                                         .name = facts_.name,
                                                         .store = stores_[shard],
                                                         .database = parts_.database,
                                                         .chronicle = *parts_.chronicles[shard],
+                                                        .effects = parts_.effects,
                                                         .router = *router_,
                                                         .peers = peers,
                                                         .time = clock_,
@@ -76,6 +82,7 @@ void Node::run() {
     host->run_driver();
   }
   router_->tick();
+  for (const auto& host : hosts_) host->run_relay();
 }
 
 // --- The keeper's thread.
@@ -92,21 +99,18 @@ void Node::renew() {
   renewing_ = true;
   const Instant seen_at = clock_.since_boot();
   renewed_at_ = seen_at;
-  parts_.database.begin({Call::Kind::kRegistry, id(), 0,
-                         [this, seen_at, facts = facts_, &registry = parts_.database.registry()] {
-                           return [this, seen_at,
-                                   view = registry.renew(facts, Duration{engine::Lease::kLength})] {
-                             renewed(seen_at, view);
-                           };
-                         },
-                         [this, seen_at] { renewed(seen_at, failure("the connection is lost")); }});
+  parts_.database.renew(
+      facts_, [this, seen_at](const Result<store::ClusterView>& view) { renewed(seen_at, view); });
 }
 
 void Node::renewed(Instant seen_at, const Result<store::ClusterView>& view) {
   renewing_ = false;
   if (!view) {
-    lease_.doubt();
-    for (const auto& host : hosts_) host->doubt();
+    parts_.marks.hit_if(leads() > 0, Mark::kRenewalUnknown);
+    if (!mutated(Mutant::kDoubtIgnored)) {
+      lease_.doubt();
+      for (const auto& host : hosts_) host->doubt();
+    }
     next_ = clock_.since_boot() + kRetryPause;
     return;
   }
@@ -185,7 +189,7 @@ std::uint32_t Node::leads() const {
 }
 
 std::shared_ptr<engine::Gateway> Node::led_shard(std::uint32_t shard) {
-  return hosts_.at(shard)->leads() ? hosts_[shard] : nullptr;
+  return hosts_.at(shard)->takes_requests() ? hosts_[shard] : nullptr;
 }
 
 void Node::give_shard(std::uint32_t shard, std::uint64_t asker, Epoch epoch,

@@ -55,6 +55,7 @@ class Node final : public engine::PeerService {
     Database& database;
     Network& network;
     std::vector<std::unique_ptr<Chronicle>>& chronicles;
+    Effects& effects;
     const std::chrono::nanoseconds& truth;
     std::function<engine::Ticket()> next_ticket;
     std::function<void(const engine::Delivery&)> answered;

@@ -18,6 +18,7 @@ struct View {
     kState,  // at the start, and of the journal
     kJobs,   // while it serves
   };
+  std::uint32_t shard = 0;
   std::function<store::MemoryJournal&()> journal;
   std::function<store::MemoryTables&()> tables;
   // Before each read: why it fails, if it does.

@@ -37,6 +37,9 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Mutant::kLast)> 
     "read-after-lease",
     "take-uncompared",
     "forwarded-twice",
+    "outbox-unkeyed",
+    "outbox-acked-unheard",
+    "doubt-ignored",
 };
 static_assert(!kNames.back().empty(), "a name for each");
 

@@ -39,6 +39,9 @@ enum class Mutant : std::uint8_t {
   kReadAfterLease,      // a node takes itself for the leader when its lease is over
   kTakeUncompared,      // a shard is taken from whoever leads it
   kForwardedTwice,      // what was perhaps done is sent again, whatever it is
+  kOutboxUnkeyed,       // what is passed on from an outbox has no idempotency key
+  kOutboxAckedUnheard,  // its job is acknowledged whatever came of it
+  kDoubtIgnored,        // a renewal of unknown outcome changes nothing
   kLast,
 };
 

@@ -1,5 +1,6 @@
 #include "server/relay.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 #include <variant>
@@ -51,7 +52,8 @@ core::AckItem outcome_of(const engine::Answer& answer) {
 
 }  // namespace
 
-Relay::Relay(engine::Gateway& router, Logger log) : router_(router), log_(std::move(log)) {}
+Relay::Relay(engine::Gateway& router, store::Tables& tables, Run run, Logger log)
+    : router_(router), reads_(tables), run_(std::move(run)), log_(std::move(log)) {}
 
 engine::Ticket Relay::next_ticket() { return engine::Ticket{++last_ticket_}; }
 
@@ -112,10 +114,31 @@ void Relay::deliver(std::span<engine::Delivery> deliveries) {
     if (job) {
       passed(*job, delivery.answer);
     } else if (claimed && claim_in(delivery.answer) != nullptr) {
-      pass_on(std::get<core::ClaimReply>(std::get<core::Reply>(std::move(delivery.answer))));
-      ask();
+      complete(std::get<core::ClaimReply>(std::get<core::Reply>(std::move(delivery.answer))));
     }
   }
+}
+
+// Brings the submissions that memory has let go of; the next are asked for after that.
+void Relay::complete(core::ClaimReply claim) {
+  const bool whole = std::ranges::none_of(
+      claim.jobs, [](const core::ClaimReply::Item& item) { return item.job.payload.empty(); });
+  if (whole) {
+    pass_on(std::move(claim));
+    return ask();
+  }
+  run_([this, claim = std::move(claim)]() mutable {
+    if (const Status read = reads_.complete(claim); read) {
+      pass_on(std::move(claim));
+    } else {
+      log_.warn("what an ack submitted can't be read, and is tried again",
+                {{"reason", read.error().message}});
+      for (const core::ClaimReply::Item& item : claim.jobs) {
+        passed({item.job.id, item.job.token}, engine::Unavailable::kStorage);
+      }
+    }
+    ask();
+  });
 }
 
 void Relay::pass_on(core::ClaimReply claim) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -11,14 +12,17 @@
 #include "base/mutex.h"
 #include "engine/gateway.h"
 #include "engine/peers.h"
+#include "engine/reads.h"
 
 namespace millrace::server {
 
 // Any thread. Outlives the gateways that it asks.
 class Relay final : public engine::ReplyPort {
  public:
-  // `router` reaches every shard.
-  Relay(engine::Gateway& router, Logger log);
+  // Runs it later, on a thread that may block; or never, when the process ends.
+  using Run = std::function<void(std::function<void()>)>;
+  // `tables` are the shard's; `router` reaches every shard.
+  Relay(engine::Gateway& router, store::Tables& tables, Run run, Logger log);
 
   // The shard is led here, through this gateway; no more.
   void begin(std::shared_ptr<engine::Gateway> shard);
@@ -35,12 +39,15 @@ class Relay final : public engine::ReplyPort {
   };
 
   void ask();
+  void complete(core::ClaimReply claim);
   void pass_on(core::ClaimReply claim);
   void passed(const Passing& job, const engine::Answer& answer);
   void settle(core::AckItem item);
   engine::Ticket next_ticket() MILLRACE_REQUIRES(mutex_);
 
   engine::Gateway& router_;
+  const engine::Reads reads_;
+  const Run run_;
   const Logger log_;
   mutable Mutex mutex_;
   std::shared_ptr<engine::Gateway> shard_ MILLRACE_GUARDED_BY(mutex_);  // null: not led here

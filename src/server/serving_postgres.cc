@@ -15,6 +15,7 @@
 #include "base/thread_name.h"
 #include "base/version.h"
 #include "http/peer_client.h"
+#include "http/reader_pool.h"
 #include "server/inbox_poller.h"
 #include "server/node.h"
 #include "server/relay.h"
@@ -71,7 +72,10 @@ class PostgresServing final : public Serving {
                  .log = outside_.log}) {
     std::vector<ShardHost*> hosts;
     for (std::uint32_t shard = 0; shard < parts_.shards(); ++shard) {
-      relays_.push_back(std::make_unique<Relay>(router_, outside_.log));
+      relays_.push_back(std::make_unique<Relay>(
+          router_, *parts_.store(shard).tables,
+          [this](std::function<void()> work) { relay_reader_.run(std::move(work)); },
+          outside_.log));
       hosts_.push_back(host(shard));
       hosts.push_back(hosts_.back().get());
     }
@@ -159,6 +163,7 @@ class PostgresServing final : public Serving {
     poller_.stop();
     node_->leave();
     peers_.stop();
+    relay_reader_.stop();
     for (const auto& host : hosts_) host->stop();
     if (ticker_.joinable()) ticker_.join();
   }
@@ -248,6 +253,7 @@ class PostgresServing final : public Serving {
   engine::Router router_;
   const store::NodeId self_;
   std::vector<std::unique_ptr<Relay>> relays_;
+  http::ReaderPool relay_reader_{1};  // outlives the shards
   std::unique_ptr<store::Inbox> inbox_;
   InboxPoller poller_;  // outlives the shards
   std::vector<std::unique_ptr<ShardHost>> hosts_;
