@@ -157,6 +157,7 @@ TEST(PeerClient, TellsWhatWasWrittenFromWhatWasNot) {
   });  // closes with the rest unread
   PeerClientOptions options = quick_options();
   options.connections = 1;
+  options.timing = patient_timing();
   TestAsker asking(options);
   core::Enqueue large;
   large.jobs.resize(1);

@@ -31,13 +31,19 @@ T in(const std::optional<engine::Answer>& answer) {
   return value == nullptr ? T{} : *value;
 }
 
+PeerClientOptions options_of(PeerTiming timing) {
+  PeerClientOptions options = quick_options();
+  options.timing = timing;
+  return options;
+}
+
 // A node with shard 0, and a client that asks it.
 struct Nodes {
-  explicit Nodes(std::vector<TokenSettings> tokens = {}, std::string_view secret = kTestSecret)
-      : server(
-            {}, std::move(tokens),
-            {nullptr, PeerParts{service, std::string(kTestSecret), log.logger(), quick_timing()}}),
-        client(quick_options(), {std::string(secret), real_clock(), log.logger(), 1}) {}
+  explicit Nodes(std::vector<TokenSettings> tokens = {}, std::string_view secret = kTestSecret,
+                 PeerTiming timing = quick_timing())
+      : server({}, std::move(tokens),
+               {nullptr, PeerParts{service, std::string(kTestSecret), log.logger(), timing}}),
+        client(options_of(timing), {std::string(secret), real_clock(), log.logger(), 1}) {}
 
   std::string url() const { return "http://127.0.0.1:" + std::to_string(server.port()); }
   std::optional<engine::Answer> ask(engine::Request request, std::string_view credentials = {},
@@ -260,7 +266,7 @@ TEST(PeerAsks, ALargeAnswerComesWhole) {
 
 // Jobs beyond what one answer may hold are given back at once.
 TEST(PeerAsks, AClaimIsCutToItsBound) {
-  Nodes nodes;
+  Nodes nodes({}, kTestSecret, patient_timing());
   core::ClaimReply many = one_job(std::string(std::size_t{30} * 1024 * 1024, '7'));
   many.jobs.resize(4, many.jobs[0]);
   nodes.service.gateway.respond_with(

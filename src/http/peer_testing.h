@@ -23,6 +23,8 @@ inline constexpr std::string_view kTestSecret = "the secret of this database";
 
 // Short, so that the tests are.
 PeerTiming quick_timing();
+// For what takes its time under a sanitizer: large messages.
+PeerTiming patient_timing();
 PeerClientOptions quick_options();
 
 // The system's clocks.
@@ -31,7 +33,7 @@ const Clock& real_clock();
 class KeepingPort final : public engine::ReplyPort {
  public:
   void deliver(std::span<engine::Delivery> deliveries) override;
-  // The answer to that ticket; none after five seconds.
+  // The answer to that ticket; none after twenty seconds.
   std::optional<engine::Answer> wait_for(std::uint64_t ticket);
   // Told so far, of all tickets.
   std::size_t count() const;

@@ -16,7 +16,7 @@
 namespace millrace::http {
 namespace {
 
-constexpr std::chrono::seconds kPatience{5};
+constexpr std::chrono::seconds kPatience{20};
 
 class SystemClock final : public Clock {
  public:
@@ -40,6 +40,8 @@ void set_patience(int socket) {
 }  // namespace
 
 PeerTiming quick_timing() { return {Duration{3'000}, Duration{200}, Duration{2'000}}; }
+
+PeerTiming patient_timing() { return {Duration{3'000}, Duration{200}, Duration{20'000}}; }
 
 PeerClientOptions quick_options() {
   PeerClientOptions options;
