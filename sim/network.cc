@@ -105,7 +105,7 @@ void Network::lose(std::size_t which, bool read) {
   Message message = std::move(messages_.at(which));
   messages_.erase(messages_.begin() + static_cast<std::ptrdiff_t>(which));
   message.lost();
-  if (!read || message.late) return;
+  if (!read || message.late || !message.sent) return;
   message.late = true;
   message.lost = [] {};
   messages_.push_back(std::move(message));
@@ -127,7 +127,9 @@ void Network::ask(NodeId from, const engine::PeerShard& where, engine::Request r
   const auto lost = [this, number, reached] {
     give_up(number, reached ? engine::Unavailable::kUnknown : engine::Unavailable::kNoLeader);
   };
-  messages_.push_back({number, from, question.to, [this, number] { arrive(number); }, lost});
+  Message message{number, from, question.to, [this, number] { arrive(number); }, lost};
+  message.sent = reached;
+  messages_.push_back(std::move(message));
 }
 
 // N6: a part whose outcome nobody knows goes out again only if it bears being done twice.

@@ -66,6 +66,7 @@ class Network final : private engine::ReplyPort {
     std::function<void()> arrive;
     std::function<void()> lost;
     bool late = false;  // its asker has given it up
+    bool sent = true;   // false: there was no connection, and its asker will know that
   };
 
   void ask(NodeId from, const engine::PeerShard& where, engine::Request request,

@@ -181,7 +181,11 @@ std::size_t Operation::ask(ShardNumber shard, Request request) {
 
 void Operation::send(std::size_t part) {
   Sent& sent = sent_[part];
-  if (!router_.give(sent.shard, sent.request, Router::ticket_of(number_, part), credentials_)) {
+  // What was sent twice is needed once more, for its answer's sake: the route takes a copy.
+  std::optional<Request> copy;
+  if (sent.repeated) copy = sent.request;
+  if (!router_.give(sent.shard, sent.repeated ? copy : sent.request,
+                    Router::ticket_of(number_, part), credentials_)) {
     router_.hold_part({shared_from_this(), part, sent.shard, now(), sent.until});
   }
 }
@@ -208,6 +212,7 @@ void Operation::answer_came(std::size_t part, Answer answer) {
     return;
   }
   if (hold_again(part, answer)) return;
+  if (sent.repeated && sent.request) as_first_answer(*sent.request, answer);
   close(part);
   answered(part, std::move(answer));
 }
@@ -222,6 +227,7 @@ bool Operation::hold_again(std::size_t part, const Answer& answer) {
     // Once: whether it was done is not known, so that it must bear being done twice.
     if (*why != Unavailable::kUnknown || sent.repeated) return false;
     if (!is_idempotent(*sent.request) && !mutated(Mutant::kForwardedTwice)) return false;
+    make_repeatable(*sent.request);
     sent.repeated = true;
     sent.until = now() + kLeaderPatience;
   }

@@ -426,8 +426,26 @@ TEST_F(RouterTest, ASubmissionWithAKeyWhoseAnswerWasLostIsSentAgainAndMadeOnce) 
   router.lead_here(1, *shards[1]);
   pass(Duration{50});
   const auto made = reply<core::EnqueueReply>(ticket).items[0];
-  EXPECT_EQ(made.fate, core::Fate::kExisting);
+  EXPECT_EQ(made.fate, core::Fate::kCreated);
   EXPECT_EQ(made.id, enqueue.jobs[0].id);
+  EXPECT_EQ(shards[1]->shard().figures().jobs_in_memory, 1U);
+}
+
+// The key's window is over when it is sent again: the job is still known by its id.
+TEST_F(RouterTest, AJobWhoseKeyIsOverIsNotMadeAgainWhileItIsThere) {
+  router.led_there(1, "http://b");
+  core::Enqueue enqueue;
+  enqueue.jobs.push_back(spec(queue_of(1)));
+  enqueue.key =
+      core::IdempotencyKey{fingerprint("key"), fingerprint("body"), time.now + Duration{10}};
+  const Ticket ticket = ask(core::Command(enqueue));
+  shards[1]->submit(std::move(peers.asked[0].request), *this, Ticket{999}, {});
+  run();
+  time.now += Duration{1'000};
+  peers.answer(0, Unavailable::kUnknown);
+  router.lead_here(1, *shards[1]);
+  pass(Duration{50});
+  EXPECT_EQ(reply<core::EnqueueReply>(ticket).items[0].id, enqueue.jobs[0].id);
   EXPECT_EQ(shards[1]->shard().figures().jobs_in_memory, 1U);
 }
 

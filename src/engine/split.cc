@@ -449,4 +449,25 @@ bool is_idempotent(const Request& request) {
          std::holds_alternative<core::GetQueues>(*command);
 }
 
+void make_repeatable(Request& request) {
+  auto* command = std::get_if<core::Command>(&request);
+  auto* enqueue = command == nullptr ? nullptr : std::get_if<core::Enqueue>(command);
+  if (enqueue == nullptr) return;
+  for (core::JobSpec& spec : enqueue->jobs) spec.id_origin = core::IdOrigin::kClient;
+}
+
+void as_first_answer(const Request& request, Answer& answer) {
+  const auto* command = std::get_if<core::Command>(&request);
+  const auto* enqueue = command == nullptr ? nullptr : std::get_if<core::Enqueue>(command);
+  auto* reply = std::get_if<core::Reply>(&answer);
+  auto* enqueued = reply == nullptr ? nullptr : std::get_if<core::EnqueueReply>(reply);
+  if (enqueue == nullptr || enqueued == nullptr) return;
+  for (std::size_t i = 0; i < enqueue->jobs.size() && i < enqueued->items.size(); ++i) {
+    core::EnqueueReply::Item& item = enqueued->items[i];
+    if (item.fate == core::Fate::kExisting && item.id == enqueue->jobs[i].id) {
+      item.fate = core::Fate::kCreated;
+    }
+  }
+}
+
 }  // namespace millrace::engine

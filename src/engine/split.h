@@ -62,5 +62,10 @@ core::Ack releases_of(const core::ClaimReply& claim);
 
 // Asked twice, it does what it does once, and the second answer stands for the first.
 bool is_idempotent(const Request& request);
+// Before it is asked again: the ids that a server made for a submission may be known now, as only a
+// client's were before.
+void make_repeatable(Request& request);
+// The answer to what make_repeatable() made, as the first asking would have had it.
+void as_first_answer(const Request& request, Answer& answer);
 
 }  // namespace millrace::engine
