@@ -66,6 +66,7 @@ Result<std::unique_ptr<Follower>> Follower::load(std::uint32_t shard,
   state.head = projected.seq;
   state.head_checksum = projected.checksum;
   state.last_epoch = projected.facts.epoch;
+  state.alive_at = projected.facts.at;
 
   const Result<store::Journal::Extent> extent = store.journal->extent();
   if (!extent) return std::unexpected(extent.error());
@@ -145,6 +146,10 @@ Status Follower::apply(const store::JournalRow& row) {
   state_.head = row.seq;
   state_.head_checksum = row.checksum;
   state_.last_epoch = std::max(state_.last_epoch, row.epoch);
+  const bool begins_term = std::ranges::any_of(batch->events, [](const core::Event& event) {
+    return std::holds_alternative<core::EpochStarted>(event);
+  });
+  if (!begins_term) state_.alive_at = batch->at;
   passed_.push_back({row.seq, row.checksum});
   return {};
 }
@@ -188,9 +193,9 @@ Result<std::unique_ptr<Shard>> lead_on(std::unique_ptr<Follower> follower,
   if (!projected) return std::unexpected(projected.error());
   auto recovered = std::move(*follower).finish(*projected);
   if (!recovered) return std::unexpected(recovered.error());
-  // The shard's time leaps to this node's clock, which may be ahead of the former leader's: more
-  // may be gone by it than by the database's.
-  const Duration leaps = std::max(now - recovered->machine->facts().at, Duration{0});
+  // The shard's time leaps to this node's clock, which may be ahead of the former leader's, or
+  // faster: more may be gone by it than by the database's.
+  const Duration leaps = std::max(now - recovered->alive_at, Duration{0});
   const Duration silent_for = std::max(term.silent_for.value_or(Duration{0}), leaps);
   return Shard::lead(options, *store.tables, std::move(*recovered), term.epoch, now, silent_for,
                      observer);

@@ -27,6 +27,9 @@ struct Recovered {
   Seq head{};  // the journal's newest row, which the machine has applied
   store::Checksum head_checksum;
   Epoch last_epoch{};
+  // By the shard's time: of the newest row but for those that begin a term, which show nobody that
+  // the shard is there.
+  Time alive_at{};
 };
 
 // Whether somebody else may write the tables while they are read.
