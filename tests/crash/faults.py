@@ -5,6 +5,7 @@ raises Trouble. Those that need something beforehand (a small disk, a clock of t
 function in PREPARE, which raises Skipped where this machine can't.
 """
 
+import contextlib
 import os
 import pathlib
 import resource
@@ -23,6 +24,7 @@ LIBFAKETIME = "faketime/libfaketimeMT.so.1"
 LIBRARY_DIRECTORIES = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib")
 DISK_BYTES = 96 << 20
 REFUSAL_TIMEOUT_S = 15
+LOG_TIMEOUT_S = 5
 HOUR_S, DAY_S = 3600, 86400
 CLOCK_LAG_S = 2.5  # libfaketime counts whole seconds, and looks at its file when more than one has passed
 
@@ -376,6 +378,11 @@ def look(rig):
         rig.note(f"no listing: {str(error)[-300:]}")
         # It may say by now that it is not ready: what it needs to write its tables is harmed.
         if served and rig.alive():
+            if "storage_unavailable" in str(error):
+                # The answer is there before the line of the log that says why.
+                with contextlib.suppress(AssertionError):
+                    harness.eventually(lambda: "storage_unavailable" in rig.server.log[mark:], LOG_TIMEOUT_S,
+                                       what="the reason in the log")
             rig.server.kill()
             return str(error)[-300:], rig.server.log[mark:]
     try:
