@@ -7,7 +7,7 @@ import json
 import threading
 import time
 
-PAUSE_S = 0.15  # of each client, between two requests; each shard gets one every ten milliseconds or so
+PAUSE_S = 0.15  # of each client, between two requests; each shard gets one every twenty milliseconds or so
 RETRY_PAUSE_S = 0.005
 ANSWER_S = 30
 
