@@ -148,12 +148,10 @@ void Cluster::die(Machine& machine, std::string_view how) {
   ++outcome_.restarts;
 }
 
-// It is stopped, in order or not, and comes back with the newest program.
+// It comes back with the newest program; so does one that has left in order.
 void Cluster::upgrade(Dice& dice, Machine& machine) {
   machine.reads = kNewestFormat;
   if (machine.node == nullptr) return;
-  story_.tell("{} is upgraded", machine.node->name());
-  if (machine.runs() && dice.chance(600)) return machine.node->stop();
   die(machine, "is killed for its upgrade");
   machine.starts_at = truth_ + dice.time_up_to(Duration{10'000});
 }
@@ -182,7 +180,7 @@ void Cluster::tend_machine(Machine& machine) {
   if (machine.node->gone()) {
     const bool refused = machine.node->refused();
     die(machine, refused ? "is too old for the store" : "has left");
-    if (refused && ++machine.refusals >= kRefusalsUntilUpgraded) machine.reads = kNewestFormat;
+    if (!refused || ++machine.refusals >= kRefusalsUntilUpgraded) machine.reads = kNewestFormat;
     machine.starts_at = truth_ + 2s;
   }
 }
@@ -253,7 +251,8 @@ Database::Fate Cluster::fate(Dice& dice, const Call& call) {
   const Machine* machine = machine_of(call.from);
   if (machine == nullptr || !machine->node->reaches_database()) return Fate::kLost;
   if (healing_) return Fate::kHeard;
-  const bool seldom = call.kind != Call::Kind::kAppend && call.kind != Call::Kind::kFlush;
+  const bool seldom = call.kind != Call::Kind::kAppend && call.kind != Call::Kind::kFlush &&
+                      call.kind != Call::Kind::kFences;
   const std::uint32_t share = seldom ? 10 : 1;
   if (call.kind == Call::Kind::kAppend && dice.chance(knob(Knob::kAppendFails))) {
     marks_.hit(Mark::kCommitFailed);

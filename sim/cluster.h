@@ -85,6 +85,7 @@ class Cluster final : public Simulation, private engine::ReplyPort {
   void move_something(Dice& dice);
   bool break_something(Dice& dice);
   void pause(Dice& dice);
+  void stand_still(Machine& machine, Duration by);
   void trim(Dice& dice);
   void deliver_mail(Dice& dice);
   void transact(Dice& dice);

@@ -255,7 +255,11 @@ bool Cluster::break_something(Dice& dice) {
   } else if (knob(Knob::kOldNodes) > 0 && strikes(Knob::kOldNodes)) {
     Machine& one = machines_[dice.below(machines_.size())];
     if (one.reads >= static_cast<std::uint32_t>(store::kNewestEventFormat)) return false;
-    upgrade(dice, one);
+    if (one.runs() && dice.chance(500)) {
+      stand_still(one, Duration{2'000} + dice.time_up_to(Duration{30'000}));
+    } else {
+      upgrade(dice, one);
+    }
   } else if (strikes(Knob::kWallStep)) {
     const Duration by = (dice.chance(500) ? 1 : -1) * dice.time_up_to(Duration{3'600'000});
     story_.tell("the wall clock of {} is set by {} ms", node.name(), by.count());
@@ -277,10 +281,14 @@ void Cluster::pause(Dice& dice) {
   }
   if (machine == nullptr) return;
   const Duration by = Duration{dice.chance(500) ? 2'000 : 0} + dice.time_up_to(Duration{10'000});
-  story_.tell("{} stands still for {} ms", machine->node->name(), by.count());
-  machine->paused_at = truth_;
-  machine->paused_until = truth_ + by;
-  machine->fallen_silent = false;
+  stand_still(*machine, by);
+}
+
+void Cluster::stand_still(Machine& machine, Duration by) {
+  story_.tell("{} stands still for {} ms", machine.node->name(), by.count());
+  machine.paused_at = truth_;
+  machine.paused_until = truth_ + by;
+  machine.fallen_silent = false;
 }
 
 }  // namespace millrace::sim

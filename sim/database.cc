@@ -12,7 +12,6 @@ namespace millrace::sim {
 
 using store::AppendOutcome;
 using store::AppendResult;
-constexpr bool kFenced = false;
 
 Database::Database(std::uint32_t shards, std::function<Time()> now, Marks& marks,
                    std::function<void(NodeId, Heard)> hear)
@@ -142,7 +141,7 @@ AppendResult Database::append(std::uint32_t shard, const store::JournalRow& row,
 Result<std::vector<JobId>> Database::raise(std::uint32_t shard,
                                            std::span<const store::EndedJob> jobs, LeaseToken token,
                                            Epoch term) {
-  if (superseded(shard, term) && kFenced) {
+  if (superseded(shard, term)) {
     marks_.hit(Mark::kOldRaiseFenced);
     return std::vector<JobId>{};
   }

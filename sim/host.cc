@@ -58,7 +58,7 @@ void Host::give(NodeId asker, Epoch epoch, std::function<void(bool)> done) {
 // --- Its thread.
 
 void Host::run_host() {
-  if (blocked_) return;
+  if (blocked_ || stopped_) return;
   if (gift_ && gift_->stage != Gift::Stage::kAsked) return go_on_giving();
   if (auto orders = std::exchange(orders_mail_, std::nullopt)) {
     if (orders->seen_at >= acted_at_) orders_ = std::move(*orders);
@@ -271,6 +271,7 @@ void Host::step_down(const std::string& why) {
 }
 
 void Host::stop() {
+  stopped_ = true;
   if (leads()) drop();
 }
 

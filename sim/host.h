@@ -168,6 +168,7 @@ class Host final : public engine::Gateway,
   std::optional<Gift> gift_;
   bool received_ = false;
   bool blocked_ = false;  // in a call
+  bool stopped_ = false;
   Instant acted_at_{};
   Instant asked_at_{};
   Instant not_before_{};

@@ -89,7 +89,7 @@ std::vector<Transactions::Xid> Transactions::open() const {
 
 // --- Of leaders.
 
-bool Transactions::waits_for_its_shard(const JobId& job) const {
+bool Transactions::lies_in_an_inbox(const JobId& job) const {
   return std::ranges::any_of(rows_, [&](const auto& rows) {
     return std::ranges::any_of(rows, [&](const auto& entry) { return entry.second.job == job; });
   });
@@ -106,9 +106,7 @@ Result<std::vector<JobId>> Transactions::raise(std::span<const store::EndedJob> 
   for (const store::EndedJob& job : jobs) {
     const auto [entry, made] = fences_.try_emplace(job.id, Fence{token, false});
     Fence& fence = entry->second;
-    if (!made && fence.finished) {
-      if (!job.succeeded) continue;
-    }
+    if (!made && fence.finished && (!job.succeeded || lies_in_an_inbox(job.id))) continue;
     fence = {std::max(fence.token, token), false};
     raised.push_back(job.id);
   }

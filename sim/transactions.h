@@ -74,7 +74,7 @@ class Transactions {
 
   bool is_locked(const JobId& job, std::optional<Xid> but_by) const;
   Said raise_fence(Xid xid, const JobId& job, Fence to);
-  bool waits_for_its_shard(const JobId& job) const;
+  bool lies_in_an_inbox(const JobId& job) const;
   store::InboxKey next_key(Xid xid);
 
   const std::function<Time()> now_;
