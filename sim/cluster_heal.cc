@@ -186,8 +186,8 @@ void Cluster::await_upgraded(Dice& dice) {
 void Cluster::await_inboxes(Dice& dice) {
   const Instant until = truth_ + kUntilTaken;
   while (database_.transactions().rows() > 0) {
-    demand(truth_ < until, "LV4", "{} rows lie in the inboxes after {} ms",
-           database_.transactions().rows(), kUntilTaken.count());
+    demand(truth_ < until, "LV4", "after {} ms these lie in the inboxes:{}", kUntilTaken.count(),
+           database_.transactions().describe_rows());
     pass(dice, Duration{20});
   }
 }

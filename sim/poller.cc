@@ -92,7 +92,9 @@ bool Poller::tidy() {
   if (!useless_.empty()) {
     const std::vector<store::InboxKey> keys(useless_.begin(), useless_.end());
     call([&transactions, shard, keys] { transactions.drop(shard, keys); },
-         [this] { useless_.clear(); });
+         [this, keys] {
+           for (const store::InboxKey& done : keys) useless_.erase(done);
+         });
   } else if (!astray_.empty()) {
     const store::InboxKey key = *astray_.begin();
     const std::uint32_t to = (shard + 1) % parts_.database.shards();
@@ -101,7 +103,9 @@ bool Poller::tidy() {
   } else if (!rejected_.empty()) {
     const std::vector<store::InboxKey> keys(rejected_.begin(), rejected_.end());
     call([&transactions, shard, keys] { transactions.reject(shard, keys); },
-         [this] { rejected_.clear(); });
+         [this, keys] {
+           for (const store::InboxKey& done : keys) rejected_.erase(done);
+         });
   } else {
     return false;
   }

@@ -158,6 +158,17 @@ void Transactions::move(std::uint32_t shard, const store::InboxKey& key, std::ui
   rows_.at(to).emplace(row->key, std::move(*row));
 }
 
+std::string Transactions::describe_rows() const {
+  std::string text;
+  for (std::size_t shard = 0; shard < rows_.size(); ++shard) {
+    for (const auto& [key, row] : rows_[shard]) {
+      text += fmt::format(" {} with token {}, of transaction {}, on shard {};", to_string(row.job),
+                          to_number(row.token), key.xid, shard);
+    }
+  }
+  return text;
+}
+
 std::size_t Transactions::rows() const {
   std::size_t all = 0;
   for (const auto& rows : rows_) all += rows.size();

@@ -57,6 +57,7 @@ class Transactions {
 
   // Committed, and in an inbox still.
   std::size_t rows() const;
+  std::string describe_rows() const;
 
  private:
   struct Fence {
