@@ -82,7 +82,7 @@ void Database::renew(const store::NodeFacts& facts,
            const Duration lease{engine::Lease::kLength};
            const std::uint32_t before = registry_.format();
            const Result<store::ClusterView> view = registry_.renew(facts, lease);
-           marks_.hit_if(view->format > before, Mark::kFormatRaised);
+           if (view->format > before) check_raised(facts.id, view->format);
            known_[facts.id] = {facts.name, facts.newest_format, now_() + lease, view->format};
            return [this, id = facts.id, heard, view] {
              shown_[id] = *view;
@@ -90,6 +90,15 @@ void Database::renew(const store::NodeFacts& facts,
            };
          },
          unheard("the connection is lost"), unheard("the transaction was rolled back")});
+}
+
+void Database::check_raised(NodeId by, std::uint32_t format) {
+  marks_.hit(Mark::kFormatRaised);
+  for (const auto& [id, node] : known_) {
+    demand(id == by || node.until <= now_() || node.reads >= format, "N8",
+           "the store's format is {} from now on, and {} is there, which reads up to {}", format,
+           node.name, node.reads);
+  }
 }
 
 void Database::leave(NodeId node) {

@@ -103,6 +103,7 @@ class Database {
   };
 
   bool superseded(std::uint32_t shard, Epoch term);
+  void check_raised(NodeId by, std::uint32_t format);
 
   const std::function<Time()> now_;
   Marks& marks_;
