@@ -249,8 +249,7 @@ void Auditor::follow_step(const Step& step) {
          step.row ? to_number(*step.row) : 0, made, created);
   demand(choices.finished.size() == model_.finished_in_batch(), "X5",
          "row {}: {} jobs were finished, {} finishes were brought",
-         step.row ? to_number(*step.row) : 0, choices.finished.size(),
-         model_.finished_in_batch());
+         step.row ? to_number(*step.row) : 0, choices.finished.size(), model_.finished_in_batch());
 }
 
 void Auditor::follow_gone(const Gone& gone) {

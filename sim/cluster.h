@@ -136,7 +136,7 @@ class Cluster final : public Simulation, private engine::ReplyPort {
   std::map<engine::Ticket, Asked> asked_;
   std::uint64_t client_tickets_ = 0;
   std::uint64_t shard_tickets_ = 0;
-  std::uint64_t lives_ = 0;  // of nodes
+  std::uint64_t lives_ = 0;   // of nodes
   std::uint64_t raises_ = 0;  // of fences
   std::uint64_t ticks_ = 0;
   std::uint64_t begun_ = 0;

@@ -59,7 +59,9 @@ void Cluster::transact(Dice& dice) {
   const Transactions::Xid xid = open[dice.below(open.size())];
   const std::uint64_t what = dice.below(100);
   story_.tell("transaction {} {}", static_cast<std::uint64_t>(xid),
-              what < 65 ? "commits" : what < 80 ? "is rolled back" : "goes on");
+              what < 65   ? "commits"
+              : what < 80 ? "is rolled back"
+                          : "goes on");
   if (what < 65) return transactions.commit(xid);
   if (what < 80 || !go_on(dice, xid)) transactions.roll_back(xid);
 }
@@ -71,9 +73,9 @@ bool Cluster::go_on(Dice& dice, Transactions::Xid xid) {
   if (!held) return true;
   Transactions& transactions = database_.transactions();
   const bool finishes = dice.chance(850);
-  const Said said = finishes ? transactions.finish(xid, held->job, held->token,
-                                                   database_.registry().format())
-                             : transactions.fence(xid, held->job, held->token);
+  const Said said =
+      finishes ? transactions.finish(xid, held->job, held->token, database_.registry().format())
+               : transactions.fence(xid, held->job, held->token);
   story_.tell("transaction {} {} {} with token {}: {}", static_cast<std::uint64_t>(xid),
               finishes ? "finishes" : "fences", to_string(held->job), to_number(held->token),
               said == Said::kDone ? "done" : "refused");

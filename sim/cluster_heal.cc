@@ -60,10 +60,9 @@ void Cluster::heal() {
 
 bool Cluster::all_led() {
   for (std::uint32_t shard = 0; shard < database_.shards(); ++shard) {
-    const bool led = std::ranges::any_of(
-        machines_, [&](const Machine& machine) {
-          return machine.node != nullptr && machine.node->host(shard).holds();
-        });
+    const bool led = std::ranges::any_of(machines_, [&](const Machine& machine) {
+      return machine.node != nullptr && machine.node->host(shard).holds();
+    });
     if (!led) return false;
   }
   return true;

@@ -166,8 +166,9 @@ void Database::stored(const core::EventBatch& batch) {
   for (const auto& [id, node] : known_) {
     // Who renews its lease after that is told so, and neither leads nor follows.
     const bool in_the_dark = node.until > now_() && node.reads < format && node.told < format;
-    demand(!in_the_dark, "N8", "a row of format {} was stored, and {} is there, which reads up to {}",
-           format, node.name, node.reads);
+    demand(!in_the_dark, "N8",
+           "a row of format {} was stored, and {} is there, which reads up to {}", format,
+           node.name, node.reads);
   }
 }
 

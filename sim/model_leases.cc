@@ -225,7 +225,7 @@ Rejection Model::finish(const core::AckItem& item, const Choices& choices) {
          "X5", "{} ({}) should have been finished with token {}", to_string(job->id),
          core::to_string(job->state), to_number(item.token));
   ++finished_in_batch_;
-  marks_.hit(core::is_terminal(job->state)       ? Mark::kFinishedAfterEnd
+  marks_.hit(core::is_terminal(job->state)   ? Mark::kFinishedAfterEnd
              : job->state == State::kRunning ? Mark::kFinishedElsewhere
                                              : Mark::kFinishedWaiting);
   if (job->state == State::kRunning) {

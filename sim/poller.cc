@@ -116,9 +116,8 @@ void Poller::read() {
   if (waiting_.size() + asked_.size() >= kEnough) return;
   const auto page = std::make_shared<store::InboxPage>();
   const store::InboxReader reader{parts_.shard, place_};
-  call([page, reader, &transactions = parts_.database.transactions()] {
-    *page = transactions.read(reader);
-  },
+  call([page, reader,
+        &transactions = parts_.database.transactions()] { *page = transactions.read(reader); },
        [this, page] { seen(*page); });
 }
 

@@ -33,7 +33,7 @@ Transactions::Said Transactions::raise_fence(Xid xid, const JobId& job, Fence to
   Open& open = open_.at(xid);
   const auto own = open.fences.find(job);
   const auto standing = fences_.find(job);
-  const Fence* const fence = own != open.fences.end()      ? &own->second
+  const Fence* const fence = own != open.fences.end()    ? &own->second
                              : standing != fences_.end() ? &standing->second
                                                          : nullptr;
   if (fence != nullptr && fence->finished) return Said::kFinished;

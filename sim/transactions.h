@@ -1,6 +1,6 @@
-// Transactions of the users' own in the simulated database, which finish jobs or fence them off, and
-// the rows that they leave in the shards' inboxes: what millrace.finish and millrace.fence are to
-// do, in words of their own.
+// Transactions of the users' own in the simulated database, which finish jobs or fence them off,
+// and the rows that they leave in the shards' inboxes: what millrace.finish and millrace.fence are
+// to do, in words of their own.
 #pragma once
 
 #include <cstdint>

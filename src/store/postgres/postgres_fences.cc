@@ -8,9 +8,9 @@ namespace {
 using std::chrono_literals::operator""ms;
 
 // Of the shard's leader alone: one that comes late, from a former one, must not open a fence that a
-// later generation has won. A job that was finished begins anew when nothing of that is to come: its
-// shard has it as succeeded, and no inbox has the row. Both are looked at as of one instant; what
-// is committed after it counts as finished.
+// later generation has won. A job that was finished begins anew when nothing of that is to come:
+// its shard has it as succeeded, and no inbox has the row. Both are looked at as of one instant;
+// what is committed after it counts as finished.
 constexpr const char* kRaise =
     "WITH wish AS (SELECT job, max(succeeded) AS succeeded FROM unnest($1, $2) "
     "AS given(job, succeeded) GROUP BY job ORDER BY job), "
