@@ -231,6 +231,8 @@ void Auditor::follow_step(const Step& step) {
              "an attempt of {} (token {}) ended, and nobody ended it", to_string(end->job.id),
              to_number(end->token));
       if (core::is_terminal(end->state)) ended.insert(end->job.id);
+    } else if (const auto* finished = std::get_if<core::Finished>(&event)) {
+      ended.insert(finished->job.id);
     } else if (const auto* cancel = std::get_if<core::Cancelled>(&event)) {
       ended.insert(cancel->job.id);
     } else if (const auto* expiry = std::get_if<core::Expired>(&event)) {
@@ -245,6 +247,9 @@ void Auditor::follow_step(const Step& step) {
   const std::uint64_t created = model_.created_in_batch();
   demand(created == made, "H2", "row {}: {} jobs were stored, {} were submitted",
          step.row ? to_number(*step.row) : 0, made, created);
+  demand(choices.finished.size() == model_.finished_in_batch(), "X5",
+         "row {}: {} jobs were finished, {} finishes were brought",
+         step.row ? to_number(*step.row) : 0, choices.finished.size(), model_.finished_in_batch());
 }
 
 void Auditor::follow_gone(const Gone& gone) {

@@ -33,6 +33,8 @@ struct Place {
   std::uint32_t shard = 0;
   std::uint32_t shards = 1;
   Effects* effects = nullptr;  // null: there are no others
+  // Transactions of the users' own may finish jobs: retries wait for them.
+  bool fences = false;
 };
 
 // Who asks.
@@ -176,6 +178,7 @@ class Auditor {
   void expect_job(Ticket ticket, const JobId& id);
   void expect_items(Ticket ticket, const std::vector<Item>& items);
   std::vector<Item> follow_acks(Ticket ticket, const core::Ack& command, const Choices& choices);
+  std::vector<Item> follow_finishes(const core::Ack& command, const Choices& choices);
   const core::ItemsReply* items_in_answer(Ticket ticket) const;
   std::vector<Item> follow_heartbeats(const core::Heartbeat& command);
   std::vector<Item> follow_logs(const core::AppendLogs& command);

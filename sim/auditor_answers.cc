@@ -171,7 +171,9 @@ void Auditor::follow_command(Ticket ticket, const core::Command& command, const 
     return follow_claim(ticket, *claim, Duration{}, Closing::kOpen, choices);
   }
   if (const auto* acks = std::get_if<core::Ack>(&command)) {
-    return expect_items(ticket, follow_acks(ticket, *acks, choices));
+    return expect_items(ticket, acks->right == core::AckRight::kFence
+                                    ? follow_finishes(*acks, choices)
+                                    : follow_acks(ticket, *acks, choices));
   }
   if (const auto* beats = std::get_if<core::Heartbeat>(&command)) {
     return expect_items(ticket, follow_heartbeats(*beats));
@@ -185,10 +187,13 @@ void Auditor::follow_command(Ticket ticket, const core::Command& command, const 
   } else if (const auto* retry = std::get_if<core::Retry>(&command)) {
     const core::ItemsReply* actual = items_in_answer(ticket);
     for (const JobId& id : retry->ids) {
-      bool admitted = limits_ == Limits::kWide || choices.retried.contains(id);
+      const bool always = limits_ == Limits::kWide && !place_.fences;
+      bool admitted = always || choices.retried.contains(id);
       if (actual != nullptr && items.size() < actual->items.size()) {
-        admitted = actual->items[items.size()].refusal.why != Rejection::kOverloaded ||
-                   limits_ == Limits::kWide;
+        const core::Refusal& refusal = actual->items[items.size()].refusal;
+        const bool held = refusal.detail == core::RefusalDetail::kFinishUnderWay && place_.fences;
+        marks_.hit_if(held, Mark::kRetryHeld);
+        admitted = refusal.why != Rejection::kOverloaded || (limits_ == Limits::kWide && !held);
       }
       const bool in_memory = fold_->view(id) != nullptr;
       items.push_back(item_of(id, model_.retry(id, *retry, admitted)));
@@ -390,6 +395,16 @@ std::vector<Auditor::Item> Auditor::follow_acks(Ticket ticket, const core::Ack& 
     }
     show_job(item, command.detail);
     items.push_back(std::move(item));
+  }
+  return items;
+}
+
+std::vector<Auditor::Item> Auditor::follow_finishes(const core::Ack& command,
+                                                    const Choices& choices) {
+  std::vector<Item> items;
+  for (const core::AckItem& ack : command.items) {
+    const core::Rejection why = model_.finish(ack, choices);
+    items.push_back(item_of(ack.id, why));
   }
   return items;
 }

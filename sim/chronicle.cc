@@ -24,7 +24,8 @@ Chronicle::Chronicle(std::uint32_t shard, Database& database, Marks& marks,
                      const core::MachineOptions& options, Limits limits, Effects& effects)
     : shard_(shard),
       database_(database),
-      auditor_(marks, *this, options, limits, {shard, database.shards(), &effects}),
+      auditor_(marks, *this, options, limits,
+               {.shard = shard, .shards = database.shards(), .effects = &effects, .fences = true}),
       fold_(std::make_unique<core::Machine>(options)) {}
 
 std::optional<store::JournalRow> Chronicle::row(Seq seq) {
@@ -144,6 +145,7 @@ void Chronicle::enter(const store::JournalRow& row) {
 void Chronicle::fold(const store::JournalRow& row) {
   const Result<core::EventBatch> batch = store::decode_events(row.body);
   demand(batch.has_value(), "D6", "shard {}: row {} can't be decoded", shard_, to_number(row.seq));
+  Finishes& finishes = database_.finishes();
   for (const core::Event& event : batch->events) {
     fold_->apply(event, batch->at);
     if (const auto* submitted = std::get_if<core::Submitted>(&event)) {
@@ -154,9 +156,19 @@ void Chronicle::fold(const store::JournalRow& row) {
       demand(belongs, "N5", "{} of queue {} lies on shard {}", to_string(job.id), job.queue.view(),
              shard_);
     } else if (const auto* claimed = std::get_if<core::Claimed>(&event)) {
-      for (const auto& item : claimed->items) granted_.insert(to_number(item.token));
+      for (const auto& item : claimed->items) {
+        granted_.insert(to_number(item.token));
+        finishes.granted(fold_->view(item.job.id)->job, item.token);
+      }
+    } else if (const auto* retried = std::get_if<core::Retried>(&event)) {
+      finishes.retried(retried->job);
+    } else if (const auto* ended = std::get_if<core::AttemptEnded>(&event)) {
+      if (ended->state == core::State::kSucceeded) finishes.succeeded(ended->job.id, ended->token);
+    } else if (const auto* finished = std::get_if<core::Finished>(&event)) {
+      finishes.succeeded(finished->job.id, finished->token);
     }
   }
+  database_.stored(*batch);
   fold_->take_woken_queues();
   fold_->take_endings();
   fold_->end_step();

@@ -102,9 +102,13 @@ Clients::Lease Clients::some_lease(Dice& dice) {
 
 core::JobSpec Clients::spec(Dice& dice, Time now) {
   core::JobSpec spec;
-  const bool known = dice.chance(swarm_.of(Knob::kClientIds) / 8);
+  bool known = dice.chance(swarm_.of(Knob::kClientIds) / 8);
   if (known) {
     spec.id = some_id(dice);
+    known = !finished_.contains(spec.id);
+  }
+  if (known) {
+    used_again_.insert(spec.id);
   } else {
     ++made_;
   }
@@ -229,6 +233,21 @@ core::AckItem Clients::ack_item(Dice& dice, Time now) {
   if (settled_.size() > kLeasesRemembered) settled_.pop_front();
   std::erase_if(leases_, [&](const Lease& known) { return known.token == lease.token; });
   return item;
+}
+
+std::optional<Clients::Held> Clients::some_finish(Dice& dice) {
+  if (dice.chance(20)) return Held{numbered_id(2'000'000 + dice.below(50)), LeaseToken{1}};
+  const std::deque<Lease>& from = dice.chance(200) ? settled_ : leases_;
+  if (from.empty()) return std::nullopt;
+  const Lease lease = from[dice.below(from.size())];
+  const bool made_up = !granted_.contains({lease.id, lease.token});
+  if (made_up || used_again_.contains(lease.id)) return std::nullopt;
+  finished_.insert(lease.id);
+  // Some acknowledge it too.
+  if (dice.chance(600)) {
+    std::erase_if(leases_, [&](const Lease& known) { return known.token == lease.token; });
+  }
+  return Held{lease.id, lease.token};
 }
 
 core::Heartbeat Clients::heartbeat(Dice& dice) {
@@ -394,6 +413,7 @@ void Clients::learn(const core::ClaimReply& reply) {
   for (const auto& item : reply.jobs) {
     leases_.push_back({item.job.id, item.job.token, item.job.latest.worker});
     if (leases_.size() > kLeasesRemembered) leases_.pop_front();
+    granted_.emplace(item.job.id, item.job.token);
   }
 }
 

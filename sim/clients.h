@@ -4,7 +4,10 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/request.h"
@@ -23,6 +26,13 @@ class Clients {
   engine::Request ask(Dice& dice, Time now, bool crowded);
   // The request arrives late, or once more: the server makes ids for jobs that come without.
   engine::Request on_arrival(engine::Request request);
+  // A lease whose holder finishes its job with a transaction of its own, or has begun to; none: at
+  // the moment nobody does. Sometimes one that is over, or of a job that never was.
+  struct Held {
+    JobId job;
+    LeaseToken token{};
+  };
+  std::optional<Held> some_finish(Dice& dice);
   // What one of them is told.
   void heard(const engine::Answer& answer);
 
@@ -66,6 +76,11 @@ class Clients {
   std::deque<JobId> ids_;      // of jobs that were submitted, newest last
   std::deque<Lease> leases_;   // as far as anybody knows
   std::deque<Lease> settled_;  // that were acknowledged already
+  // Ids that several jobs may have: their tokens say nothing of each other. Those of jobs that are
+  // finished by transactions are not used again.
+  std::set<JobId> used_again_;
+  std::set<JobId> finished_;
+  std::set<std::pair<JobId, LeaseToken>> granted_;  // as somebody was told
 };
 
 // A job's id, made from a number: "00000017-..." in a story.

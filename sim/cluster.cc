@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sim/violation.h"
+#include "store/event_codec.h"
 
 namespace millrace::sim {
 namespace {
@@ -15,6 +16,9 @@ using std::chrono_literals::operator""s;
 constexpr Duration kTick{20};
 constexpr Duration kHealingTick{100};
 constexpr std::uint64_t kTicksBetweenWholeChecks = 100;
+constexpr auto kNewestFormat = static_cast<std::uint32_t>(store::kNewestEventFormat);
+// Somebody sees why a program is refused.
+constexpr std::uint32_t kRefusalsUntilUpgraded = 3;
 // Who hears nothing from a node for so long closes the connection.
 constexpr auto kPeerSilence = 3s;
 
@@ -49,7 +53,10 @@ Time Cluster::now() const {
 }
 
 Outcome Cluster::run() {
-  for (Machine& machine : machines_) start(machine);
+  draw_programs();
+  for (Machine& machine : machines_) {
+    if (machine.starts_at <= truth_) start(machine);
+  }
   for (std::uint64_t action = 0; action < plan_.actions; ++action) {
     begun_ = action + 1;
     if (skipped(plan_, action)) continue;
@@ -93,6 +100,16 @@ NodeClock::Faults Cluster::draw_clock(Dice& dice) const {
   return clock;
 }
 
+// Some begin with an older program; some of those join late.
+void Cluster::draw_programs() {
+  Dice dice(mix64(plan_.seed ^ 3));
+  for (Machine& machine : machines_) {
+    const bool old = knob(Knob::kOldNodes) > 0 && dice.chance(700);
+    machine.reads = old ? 1 : kNewestFormat;
+    if (old && dice.chance(250)) machine.starts_at = truth_ + dice.time_up_to(Duration{60'000});
+  }
+}
+
 void Cluster::start(Machine& machine) {
   Dice dice(mix64(plan_.seed ^ mix64(++lives_)));
   machine.paused_until.reset();
@@ -101,7 +118,7 @@ void Cluster::start(Machine& machine) {
   const NodeId id{mix64(plan_.seed * 1'000 + lives_)};
   const auto number = static_cast<std::size_t>(&machine - machines_.data());
   machine.node = std::make_unique<Node>(
-      id, fmt::format("n{}", number), options_, draw_clock(dice),
+      id, fmt::format("n{}", number), machine.reads, options_, draw_clock(dice),
       Node::Parts{.database = database_,
                   .network = network_,
                   .chronicles = chronicles_,
@@ -109,9 +126,15 @@ void Cluster::start(Machine& machine) {
                   .truth = truth_,
                   .next_ticket = [this] { return engine::Ticket{++shard_tickets_}; },
                   .answered = [this](const engine::Delivery& delivery) { answered(delivery); },
+                  .fate =
+                      [this](const Call& call) {
+                        Dice fates(mix64(plan_.seed ^ mix64(++raises_ + 1'000'000)));
+                        return fate(fates, call);
+                      },
                   .marks = marks_,
                   .story = story_});
-  story_.tell("{} starts as node {}", machine.node->name(), store::to_string(id));
+  story_.tell("{} starts as node {}{}", machine.node->name(), store::to_string(id),
+              machine.reads < kNewestFormat ? ", with an older program" : "");
 }
 
 void Cluster::die(Machine& machine, std::string_view how) {
@@ -123,6 +146,14 @@ void Cluster::die(Machine& machine, std::string_view how) {
   // Their connections are gone.
   std::erase_if(asked_, [&](const auto& entry) { return entry.second.at == id; });
   ++outcome_.restarts;
+}
+
+// It comes back with the newest program; so does one that has left in order.
+void Cluster::upgrade(Dice& dice, Machine& machine) {
+  machine.reads = kNewestFormat;
+  if (machine.node == nullptr) return;
+  die(machine, "is killed for its upgrade");
+  machine.starts_at = truth_ + dice.time_up_to(Duration{10'000});
 }
 
 void Cluster::tend_machine(Machine& machine) {
@@ -147,7 +178,9 @@ void Cluster::tend_machine(Machine& machine) {
   }
   machine.node->run();
   if (machine.node->gone()) {
-    die(machine, "has left");
+    const bool refused = machine.node->refused();
+    die(machine, refused ? "is too old for the store" : "has left");
+    if (!refused || ++machine.refusals >= kRefusalsUntilUpgraded) machine.reads = kNewestFormat;
     machine.starts_at = truth_ + 2s;
   }
 }
@@ -218,7 +251,8 @@ Database::Fate Cluster::fate(Dice& dice, const Call& call) {
   const Machine* machine = machine_of(call.from);
   if (machine == nullptr || !machine->node->reaches_database()) return Fate::kLost;
   if (healing_) return Fate::kHeard;
-  const bool seldom = call.kind != Call::Kind::kAppend && call.kind != Call::Kind::kFlush;
+  const bool seldom = call.kind != Call::Kind::kAppend && call.kind != Call::Kind::kFlush &&
+                      call.kind != Call::Kind::kFences;
   const std::uint32_t share = seldom ? 10 : 1;
   if (call.kind == Call::Kind::kAppend && dice.chance(knob(Knob::kAppendFails))) {
     marks_.hit(Mark::kCommitFailed);

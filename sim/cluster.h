@@ -43,6 +43,8 @@ class Cluster final : public Simulation, private engine::ReplyPort {
     Instant paused_at{};
     bool fallen_silent = false;
     Instant cut_until{};
+    std::uint32_t reads = 0;     // the newest format that its program knows
+    std::uint32_t refusals = 0;  // of its program, by the store
     bool runs() const { return node != nullptr && !paused_until; }
   };
   struct Asked {
@@ -72,6 +74,8 @@ class Cluster final : public Simulation, private engine::ReplyPort {
   Machine* machine_of(NodeId id);
   Machine* running(Dice& dice);
   NodeClock::Faults draw_clock(Dice& dice) const;
+  void draw_programs();
+  void upgrade(Dice& dice, Machine& machine);
 
   // cluster_actions.cc: what the dice do
   void act(Dice& dice);
@@ -81,8 +85,11 @@ class Cluster final : public Simulation, private engine::ReplyPort {
   void move_something(Dice& dice);
   bool break_something(Dice& dice);
   void pause(Dice& dice);
+  void stand_still(Machine& machine, Duration by);
   void trim(Dice& dice);
   void deliver_mail(Dice& dice);
+  void transact(Dice& dice);
+  bool go_on(Dice& dice, Transactions::Xid xid);
   void deliver(std::span<engine::Delivery> deliveries) override;
   void check_answer(const Asked& asked, const engine::Answer& answer) const;
   void answered(const engine::Delivery& delivery);
@@ -95,7 +102,20 @@ class Cluster final : public Simulation, private engine::ReplyPort {
   void finish_everything(Dice& dice);
   std::size_t live_jobs() const;
   [[noreturn]] void complain() const;
+  void await_upgraded(Dice& dice);
+  void await_inboxes(Dice& dice);
   void check_effects() const;
+  void check_finishes();
+  template <typename Check>
+  bool all_hosts(const Check& check) const {
+    for (const Machine& machine : machines_) {
+      if (machine.node == nullptr) continue;
+      for (std::uint32_t shard = 0; shard < database_.shards(); ++shard) {
+        if (!check(*machine.node, machine.node->host(shard))) return false;
+      }
+    }
+    return true;
+  }
   void await_flushes(Dice& dice);
   void leap(Dice& dice, Duration by);
   void check_whole();
@@ -116,7 +136,8 @@ class Cluster final : public Simulation, private engine::ReplyPort {
   std::map<engine::Ticket, Asked> asked_;
   std::uint64_t client_tickets_ = 0;
   std::uint64_t shard_tickets_ = 0;
-  std::uint64_t lives_ = 0;  // of nodes
+  std::uint64_t lives_ = 0;   // of nodes
+  std::uint64_t raises_ = 0;  // of fences
   std::uint64_t ticks_ = 0;
   std::uint64_t begun_ = 0;
   bool healing_ = false;

@@ -6,6 +6,7 @@
 #include "sim/cluster.h"
 #include "sim/narrate.h"
 #include "sim/violation.h"
+#include "store/event_codec.h"
 
 namespace millrace::sim {
 namespace {
@@ -39,9 +40,48 @@ void Cluster::ask(Dice& dice) {
     story_.tell("@{} is given up by its client", static_cast<std::uint64_t>(gone->first));
     return machine->node->router().cancel(*this, gone->first);
   }
+  if (knob(Knob::kFinishes) > 0 && dice.chance(knob(Knob::kFinishes))) return transact(dice);
   const std::uint64_t burst = dice.chance(knob(Knob::kBursts)) ? 70 : 1;
   const bool crowded = live_jobs() > kCrowd;
   for (std::uint64_t i = 0; i < burst; ++i) send(dice, clients_.ask(dice, now(), crowded));
+}
+
+// --- Their transactions.
+
+void Cluster::transact(Dice& dice) {
+  Transactions& transactions = database_.transactions();
+  const std::vector<Transactions::Xid> open = transactions.open();
+  if (open.empty() || dice.chance(350)) {
+    const Transactions::Xid xid = transactions.begin();
+    if (!go_on(dice, xid)) transactions.roll_back(xid);
+    return;
+  }
+  const Transactions::Xid xid = open[dice.below(open.size())];
+  const std::uint64_t what = dice.below(100);
+  story_.tell("transaction {} {}", static_cast<std::uint64_t>(xid),
+              what < 65   ? "commits"
+              : what < 80 ? "is rolled back"
+                          : "goes on");
+  if (what < 65) return transactions.commit(xid);
+  if (what < 80 || !go_on(dice, xid)) transactions.roll_back(xid);
+}
+
+// False: a statement of it has failed.
+bool Cluster::go_on(Dice& dice, Transactions::Xid xid) {
+  using Said = Transactions::Said;
+  const auto held = clients_.some_finish(dice);
+  if (!held) return true;
+  Transactions& transactions = database_.transactions();
+  const bool finishes = dice.chance(850);
+  const Said said =
+      finishes ? transactions.finish(xid, held->job, held->token, database_.registry().format())
+               : transactions.fence(xid, held->job, held->token);
+  story_.tell("transaction {} {} {} with token {}: {}", static_cast<std::uint64_t>(xid),
+              finishes ? "finishes" : "fences", to_string(held->job), to_number(held->token),
+              said == Said::kDone ? "done" : "refused");
+  marks_.hit_if(said == Said::kOldFormat, Mark::kFinishOfOldFormat);
+  marks_.hit_if(said == Said::kFinished || said == Said::kOutOfDate, Mark::kFinishRefused);
+  return said == Said::kDone;
 }
 
 void Cluster::send(Dice& dice, engine::Request request) {
@@ -214,6 +254,14 @@ bool Cluster::break_something(Dice& dice) {
     const bool draining = dice.chance(500);
     story_.tell("{} is to {}", node.name(), draining ? "drain" : "take part again");
     node.drain(draining);
+  } else if (knob(Knob::kOldNodes) > 0 && strikes(Knob::kOldNodes)) {
+    Machine& one = machines_[dice.below(machines_.size())];
+    if (one.reads >= static_cast<std::uint32_t>(store::kNewestEventFormat)) return false;
+    if (one.runs() && dice.chance(500)) {
+      stand_still(one, Duration{2'000} + dice.time_up_to(Duration{30'000}));
+    } else {
+      upgrade(dice, one);
+    }
   } else if (strikes(Knob::kWallStep)) {
     const Duration by = (dice.chance(500) ? 1 : -1) * dice.time_up_to(Duration{3'600'000});
     story_.tell("the wall clock of {} is set by {} ms", node.name(), by.count());
@@ -235,10 +283,14 @@ void Cluster::pause(Dice& dice) {
   }
   if (machine == nullptr) return;
   const Duration by = Duration{dice.chance(500) ? 2'000 : 0} + dice.time_up_to(Duration{10'000});
-  story_.tell("{} stands still for {} ms", machine->node->name(), by.count());
-  machine->paused_at = truth_;
-  machine->paused_until = truth_ + by;
-  machine->fallen_silent = false;
+  stand_still(*machine, by);
+}
+
+void Cluster::stand_still(Machine& machine, Duration by) {
+  story_.tell("{} stands still for {} ms", machine.node->name(), by.count());
+  machine.paused_at = truth_;
+  machine.paused_until = truth_ + by;
+  machine.fallen_silent = false;
 }
 
 }  // namespace millrace::sim

@@ -18,6 +18,9 @@ constexpr Duration kUntilLed = engine::Lease::kLength + engine::Lease::kRenewPau
 constexpr Duration kUntilAnswered{5'000};
 // The longest pause after flushes that failed, and what is decided meanwhile.
 constexpr Duration kUntilFlushed{10'000};
+// A shard is given away: a look, the last flush, its last row, another look.
+constexpr Duration kUntilHandedOver{10'000};
+constexpr Duration kUntilTaken{5'000};
 
 }  // namespace
 
@@ -26,17 +29,28 @@ void Cluster::heal() {
   Dice dice(mix64(plan_.seed ^ 2));
   healing_ = true;
   network_.heal();
-  while (database_.late() > 0) database_.land(dice.below(database_.late()));
+  Transactions& transactions = database_.transactions();
+  for (const Transactions::Xid xid : transactions.open()) {
+    dice.chance(500) ? transactions.commit(xid) : transactions.roll_back(xid);
+  }
   for (Machine& machine : machines_) {
     machine.paused_until.reset();
     machine.cut_until = {};
     if (machine.node != nullptr && machine.node->stopping()) die(machine, "has stopped");
-    if (machine.node == nullptr) start(machine);
+  }
+  // Also what those had asked for: a lease goes on from there.
+  while (database_.late() > 0) database_.land(dice.below(database_.late()));
+  for (Machine& machine : machines_) {
+    if (machine.node == nullptr) {
+      machine.reads = std::max(machine.reads, database_.registry().format());
+      start(machine);
+    }
     machine.node->cut_off(false);
     machine.node->drain(false);
   }
   for (Mail& mail : mail_) mail.arrives = 0;
   await_leaders(dice, kUntilLed);
+  await_upgraded(dice);
   deliver_mail(dice);
   settle(dice);
   for (engine::Request& request : clients_.resume_all()) submit(dice, std::move(request));
@@ -46,8 +60,9 @@ void Cluster::heal() {
 
 bool Cluster::all_led() {
   for (std::uint32_t shard = 0; shard < database_.shards(); ++shard) {
-    const bool led = std::ranges::any_of(
-        machines_, [&](const Machine& machine) { return machine.node->host(shard).holds(); });
+    const bool led = std::ranges::any_of(machines_, [&](const Machine& machine) {
+      return machine.node != nullptr && machine.node->host(shard).holds();
+    });
     if (!led) return false;
   }
   return true;
@@ -124,14 +139,14 @@ void Cluster::finish_everything(Dice& dice) {
       continue;
     }
     std::optional<Duration> wait;
-    for (const Machine& machine : machines_) {
-      for (std::uint32_t shard = 0; shard < database_.shards(); ++shard) {
-        const Host& host = machine.node->host(shard);
-        if (const auto due = host.due_in()) wait = std::min(wait.value_or(*due), *due);
-      }
-    }
-    const bool busy =
-        std::ranges::any_of(machines_, [](const Machine& machine) { return machine.node->busy(); });
+    all_hosts([&](const Node&, const Host& host) {
+      if (const auto due = host.due_in()) wait = std::min(wait.value_or(*due), *due);
+      return true;
+    });
+    const bool busy = database_.transactions().rows() > 0 ||
+                      std::ranges::any_of(machines_, [](const Machine& machine) {
+                        return machine.node == nullptr || machine.node->busy();
+                      });
     if (busy || !all_led()) {  // a row is on its way, or a shard is just being handed over
       pass(dice, Duration{100});
       await_leaders(dice, kUntilLed);
@@ -142,20 +157,53 @@ void Cluster::finish_everything(Dice& dice) {
     leap(dice, std::max(*wait, Duration{std::int64_t{10} << std::min(fruitless++, 36)}));
   }
   settle(dice);
+  await_upgraded(dice);
+  await_inboxes(dice);
   await_flushes(dice);
   check_whole();
   check_effects();
+  check_finishes();
+}
+
+// N8: who is too old for the store has given away what it led.
+void Cluster::await_upgraded(Dice& dice) {
+  const Instant until = truth_ + kUntilHandedOver;
+  const auto given_away = [&] {
+    return all_hosts([&](const Node& node, const Host& host) {
+      return !node.too_old(database_.registry().format()) || !(host.leads() || host.follows());
+    });
+  };
+  while (!given_away()) {
+    demand(truth_ < until, "N8",
+           "a node that is too old for the store leads or follows a shard after {} ms",
+           kUntilHandedOver.count());
+    pass(dice, Duration{20});
+  }
+}
+
+// LV4: what transactions have finished does not lie about.
+void Cluster::await_inboxes(Dice& dice) {
+  const Instant until = truth_ + kUntilTaken;
+  while (database_.transactions().rows() > 0) {
+    demand(truth_ < until, "LV4", "after {} ms these lie in the inboxes:{}", kUntilTaken.count(),
+           database_.transactions().describe_rows());
+    pass(dice, Duration{20});
+  }
+}
+
+void Cluster::check_finishes() {
+  database_.finishes().check_all_there([&](const JobId& id, std::uint64_t ord) {
+    return std::ranges::any_of(chronicles_, [&](const auto& chronicle) {
+      const core::Job* const job = chronicle->auditor().model().find(id);
+      return job != nullptr && job->ord == ord;
+    });
+  });
 }
 
 // LV10: the tables catch up.
 void Cluster::await_flushes(Dice& dice) {
   const auto all_flushed = [&] {
-    return std::ranges::all_of(machines_, [&](const Machine& machine) {
-      for (std::uint32_t shard = 0; shard < database_.shards(); ++shard) {
-        if (!machine.node->host(shard).flushed()) return false;
-      }
-      return true;
-    });
+    return all_hosts([](const Node&, const Host& host) { return host.flushed(); });
   };
   const Instant until = truth_ + kUntilFlushed;
   while (!all_flushed()) {

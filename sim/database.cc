@@ -1,10 +1,12 @@
 #include "sim/database.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/mutant.h"
 #include "engine/lease.h"
 #include "sim/violation.h"
+#include "store/event_codec.h"
 
 namespace millrace::sim {
 
@@ -21,7 +23,9 @@ Database::Database(std::uint32_t shards, std::function<Time()> now, Marks& marks
            .now = now_,
            .projected =
                [this](std::uint32_t shard) { return shards_.at(shard)->tables.progress()->seq; },
-           .secret = "secret"}) {
+           .secret = "secret"}),
+      finishes_(marks),
+      transactions_(shards, now_, finishes_, marks) {
   for (std::uint32_t i = 0; i < shards; ++i) shards_.push_back(std::make_unique<Shard>());
 }
 
@@ -75,13 +79,33 @@ void Database::renew(const store::NodeFacts& facts,
   };
   begin({Call::Kind::kRenewal, facts.id, 0,
          [this, facts, heard]() -> Heard {
-           return [this, id = facts.id, heard,
-                   view = registry_.renew(facts, Duration{engine::Lease::kLength})] {
+           const Duration lease{engine::Lease::kLength};
+           const std::uint32_t before = registry_.format();
+           const Result<store::ClusterView> view = registry_.renew(facts, lease);
+           if (view->format > before) check_raised(facts.id, view->format);
+           known_[facts.id] = {facts.name, facts.newest_format, now_() + lease, view->format};
+           return [this, id = facts.id, heard, view] {
              shown_[id] = *view;
              heard(view);
            };
          },
          unheard("the connection is lost"), unheard("the transaction was rolled back")});
+}
+
+void Database::check_raised(NodeId by, std::uint32_t format) {
+  marks_.hit(Mark::kFormatRaised);
+  for (const auto& [id, node] : known_) {
+    demand(id == by || node.until <= now_() || node.reads >= format, "N8",
+           "the store's format is {} from now on, and {} is there, which reads up to {}", format,
+           node.name, node.reads);
+  }
+}
+
+void Database::leave(NodeId node) {
+  (void)registry_.leave(node);
+  if (const auto known = known_.find(node); known != known_.end()) {
+    known->second.until = std::min(known->second.until, now_());
+  }
 }
 
 bool Database::shown_to_lead(NodeId node, std::uint32_t shard, Epoch term) const {
@@ -105,6 +129,14 @@ AppendResult Database::append(std::uint32_t shard, const store::JournalRow& row,
   demand(result.outcome != AppendOutcome::kDurable || stood || row.seq == next(newest), "N2",
          "shard {}: row {} was stored, and the newest was {}", shard, to_number(row.seq),
          to_number(newest));
+  if (result.outcome == AppendOutcome::kDurable && !stood) {
+    for (const store::InboxKey& key : row.taken) {
+      auto taken = transactions_.take(shard, key);
+      demand(taken.has_value(), "X5", "shard {}: row {} takes a row of the inbox that is gone",
+             shard, to_number(row.seq));
+      taken_.push_back(std::move(*taken));
+    }
+  }
   if (superseded(shard, term)) {
     marks_.hit(result.outcome == AppendOutcome::kFenced ? Mark::kOldAppendFenced
                                                         : Mark::kOldAppendApplied);
@@ -113,6 +145,31 @@ AppendResult Database::append(std::uint32_t shard, const store::JournalRow& row,
   }
   marks_.hit_if(stood && result.outcome == AppendOutcome::kDurable, Mark::kAppendedAgain);
   return result;
+}
+
+Result<std::vector<JobId>> Database::raise(std::uint32_t shard,
+                                           std::span<const store::EndedJob> jobs, LeaseToken token,
+                                           Epoch term) {
+  if (superseded(shard, term)) {
+    marks_.hit(Mark::kOldRaiseFenced);
+    return std::vector<JobId>{};
+  }
+  return transactions_.raise(jobs, token);
+}
+
+void Database::stored(const core::EventBatch& batch) {
+  finishes_.stored(batch, std::exchange(taken_, {}));
+  const auto format = static_cast<std::uint32_t>(store::format_of(batch));
+  marks_.hit_if(format > 1, Mark::kFormatWritten);
+  demand(format <= registry_.format(), "N8", "a row of format {} stands in a store of format {}",
+         format, registry_.format());
+  for (const auto& [id, node] : known_) {
+    // Who renews its lease after that is told so, and neither leads nor follows.
+    const bool in_the_dark = node.until > now_() && node.reads < format && node.told < format;
+    demand(!in_the_dark, "N8",
+           "a row of format {} was stored, and {} is there, which reads up to {}", format,
+           node.name, node.reads);
+  }
 }
 
 Status Database::flush(std::uint32_t shard, const engine::Flush& flush, Epoch term) {

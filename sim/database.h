@@ -10,10 +10,14 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "engine/shard.h"
+#include "sim/finishes.h"
 #include "sim/marks.h"
+#include "sim/transactions.h"
 #include "store/memory/memory_journal.h"
 #include "store/memory/memory_registry.h"
 #include "store/memory/memory_tables.h"
@@ -28,7 +32,7 @@ using Heard = std::function<void()>;
 
 // Something that a node has asked the database for, and not heard of.
 struct Call {
-  enum class Kind : std::uint8_t { kAppend, kFlush, kTrim, kRegistry, kRenewal };
+  enum class Kind : std::uint8_t { kAppend, kFlush, kTrim, kRegistry, kRenewal, kInbox, kFences };
   Kind kind{};
   NodeId from{};
   std::uint32_t shard = 0;
@@ -51,6 +55,8 @@ class Database {
   Shard& shard(std::uint32_t number) { return *shards_.at(number); }
   store::MemoryRegistry& registry() { return registry_; }
   Time now() const { return now_(); }
+  Finishes& finishes() { return finishes_; }
+  Transactions& transactions() { return transactions_; }
 
   // --- Calls.
   void begin(Call call) { calls_.push_back(std::move(call)); }
@@ -65,13 +71,15 @@ class Database {
   void settle(std::size_t which, Fate fate);
   std::size_t late() const { return late_.size(); }
   void land(std::size_t which);
-  void forget_late() { late_.clear(); }
+  // Its node has given it up already.
+  void begin_late(Call call) { late_.push_back(std::move(call)); }
   // The node is gone, or can't be reached any more: its calls are on their way all the same.
   void cut(NodeId node);
 
   // Renews the node's lease, and keeps what the node hears of that, apart from what it makes of it.
   void renew(const store::NodeFacts& facts,
              std::function<void(const Result<store::ClusterView>&)> heard);
+  void leave(NodeId node);
   // The last renewal whose end the node has heard of went well, and showed it the shard as its own
   // in that term (N4).
   bool shown_to_lead(NodeId node, std::uint32_t shard, Epoch term) const;
@@ -80,15 +88,32 @@ class Database {
   store::AppendResult append(std::uint32_t shard, const store::JournalRow& row, Epoch term);
   Status flush(std::uint32_t shard, const engine::Flush& flush, Epoch term);
   void trim(std::uint32_t shard, Seq below, Epoch term);
+  Result<std::vector<JobId>> raise(std::uint32_t shard, std::span<const store::EndedJob> jobs,
+                                   LeaseToken token, Epoch term);
+  // The row that was just appended, as it is read: N8, X5.
+  void stored(const core::EventBatch& batch);
 
  private:
+  // What the database knows of a node.
+  struct Known {
+    std::string name;
+    std::uint32_t reads = 0;  // the newest format
+    Time until{};             // of its lease
+    std::uint32_t told = 0;   // the store's format, by its last renewal
+  };
+
   bool superseded(std::uint32_t shard, Epoch term);
+  void check_raised(NodeId by, std::uint32_t format);
 
   const std::function<Time()> now_;
   Marks& marks_;
   const std::function<void(NodeId, Heard)> hear_;
   std::vector<std::unique_ptr<Shard>> shards_;
   store::MemoryRegistry registry_;
+  Finishes finishes_;
+  Transactions transactions_;
+  std::vector<store::InboxRow> taken_;  // by the row that was just appended
+  std::map<NodeId, Known> known_;
   std::vector<Call> calls_;
   std::vector<Call> late_;
   std::map<NodeId, std::optional<store::ClusterView>> shown_;  // none: it can't know

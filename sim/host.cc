@@ -27,7 +27,16 @@ Host::Host(std::uint32_t shard, const engine::ShardOptions& options, Parts parts
     : number_(shard),
       options_(options),
       parts_(std::move(parts)),
-      relay_(shard, *parts_.store.tables, parts_.router, parts_.effects) {}
+      relay_(shard, *parts_.store.tables, parts_.router, parts_.effects),
+      poller_({.self = parts_.self,
+               .name = parts_.name,
+               .shard = shard,
+               .database = parts_.database,
+               .bring =
+                   [this](core::Command command, store::InboxKey row, engine::Ticket ticket) {
+                     mail_.push_back({&poller_, ticket, std::move(command), By::kClient, row});
+                   },
+               .story = parts_.story}) {}
 
 Host::~Host() = default;
 
@@ -49,7 +58,7 @@ void Host::give(NodeId asker, Epoch epoch, std::function<void(bool)> done) {
 // --- Its thread.
 
 void Host::run_host() {
-  if (blocked_) return;
+  if (blocked_ || stopped_) return;
   if (gift_ && gift_->stage != Gift::Stage::kAsked) return go_on_giving();
   if (auto orders = std::exchange(orders_mail_, std::nullopt)) {
     if (orders->seen_at >= acted_at_) orders_ = std::move(*orders);
@@ -124,6 +133,7 @@ bool Host::follow() {
     parts_.story.tell("{} loads shard {} anew: {}", parts_.name, number_, read.error().message);
     const auto extent = parts_.database.shard(number_).journal.extent();
     parts_.marks.hit_if(extent->oldest > next(follower_->head()), Mark::kFollowerLeftBehind);
+    parts_.marks.hit_if(read.error().message == kTooNew, Mark::kOldReaderStopped);
     follower_.reset();
     return false;
   }
@@ -197,6 +207,8 @@ bool Host::lead(const store::Term& term) {
   begin_append(*first);
   parts_.router.lead_here(number_, *this);
   relay_.begin(*this, static_cast<std::uint64_t>(term_));
+  // Older programs know of no inbox.
+  if (parts_.reads >= kFormatOfFinish) poller_.begin();
   parts_.router.tick();
   return true;
 }
@@ -211,6 +223,7 @@ void Host::go_on_giving() {
     case Gift::Stage::kFlushing:
       if (flush_in_flight_ && now() < gift_->until) return;
       parts_.router.hold(number_);
+      poller_.end();
       if (!shard_->ended()) {
         shard_->resign();
         closing_ = Closing::kResigning;
@@ -258,6 +271,7 @@ void Host::step_down(const std::string& why) {
 }
 
 void Host::stop() {
+  stopped_ = true;
   if (leads()) drop();
 }
 
@@ -268,6 +282,7 @@ void Host::drop() {
   release();
   turn_mail_away();
   relay_.end();
+  poller_.end();
   turn_mail_away();
   ++life_;
   shard_.reset();
@@ -296,8 +311,8 @@ void Host::turn_mail_away() {
 }
 
 bool Host::busy() const {
-  return relay_.busy() || blocked_ || received_ || gift_ || !mail_.empty() || appended_ ||
-         flushed_ || row_in_flight_ || flush_in_flight_;
+  return relay_.busy() || poller_.busy() || blocked_ || received_ || gift_ || !mail_.empty() ||
+         appended_ || flushed_ || row_in_flight_ || flush_in_flight_;
 }
 
 }  // namespace millrace::sim

@@ -23,8 +23,10 @@
 #include "engine/shard_clock.h"
 #include "sim/chronicle.h"
 #include "sim/database.h"
+#include "sim/poller.h"
 #include "sim/relay.h"
 #include "sim/story.h"
+#include "sim/views.h"
 
 namespace millrace::sim {
 
@@ -43,7 +45,8 @@ class Host final : public engine::Gateway,
  public:
   struct Parts {
     NodeId self{};
-    std::string name;  // of the node, for the story
+    std::string name;         // of the node, for the story
+    std::uint32_t reads = 0;  // the newest format
     store::Store& store;
     Database& database;
     Chronicle& chronicle;
@@ -74,11 +77,17 @@ class Host final : public engine::Gateway,
   // --- Turns.
   void run_host();
   void run_driver();
-  void run_relay() { relay_.tick(); }
+  void run_relay() {
+    relay_.tick();
+    poller_.tick(now());
+  }
   // The projection's chores.
   void trim(Seq keep);
 
   bool leads() const { return shard_ != nullptr; }
+  bool follows() const { return follower_ != nullptr; }
+  // In a call that it waits for.
+  bool waits() const { return blocked_; }
   // Not while it is being handed over.
   bool takes_requests() const {
     return leads() && (!gift_ || gift_->stage < Gift::Stage::kResigning);
@@ -107,6 +116,7 @@ class Host final : public engine::Gateway,
     engine::Ticket ticket{};
     std::optional<engine::Request> request;  // none: the ticket is cancelled
     By by{};
+    store::InboxKey row = {};  // that brings it; zero: none
   };
   struct Gift {
     NodeId asker{};
@@ -149,6 +159,7 @@ class Host final : public engine::Gateway,
   engine::Lease lease_;
 
   Relay relay_;
+  Poller poller_;
 
   // The host's thread.
   std::optional<Orders> orders_mail_;
@@ -157,6 +168,7 @@ class Host final : public engine::Gateway,
   std::optional<Gift> gift_;
   bool received_ = false;
   bool blocked_ = false;  // in a call
+  bool stopped_ = false;
   Instant acted_at_{};
   Instant asked_at_{};
   Instant not_before_{};

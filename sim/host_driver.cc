@@ -106,8 +106,13 @@ void Host::offer(Mail mail) {
     auditor.offered(ticket, request, by);
   });
   engine::Request request = std::move(*std::exchange(mail.request, std::nullopt));
+  const store::InboxKey row = mail.row;
   asked_.emplace(ticket, std::move(mail));
-  shard_->offer(std::move(request), *this, ticket);
+  if (row == store::InboxKey{}) {
+    shard_->offer(std::move(request), *this, ticket);
+  } else {
+    shard_->offer(std::get<core::Command>(std::move(request)), row, *this, ticket);
+  }
 }
 
 void Host::decide(Time now) {

@@ -40,6 +40,8 @@ Choices::Choices(const core::EventBatch& batch) {
       ++retried[retry->job.id];
     } else if (const auto* claimed = std::get_if<core::Claimed>(&event)) {
       claims.push_back(claimed);
+    } else if (const auto* finish = std::get_if<core::Finished>(&event)) {
+      finished[to_number(finish->token)] = finish;
     } else if (const auto* expiry = std::get_if<core::Expired>(&event)) {
       expired.push_back(expiry->job.id);
     } else if (const auto* extension = std::get_if<core::LeasesExtended>(&event)) {

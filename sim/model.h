@@ -38,6 +38,7 @@ struct Choices {
   std::vector<const core::Claimed*> claims;
   std::vector<JobId> expired;
   std::vector<const core::Deleted*> retention;
+  absl::flat_hash_map<std::uint64_t, const core::Finished*> finished;  // by token
   Duration extended{};
 };
 
@@ -66,6 +67,7 @@ class Model {
   void begin(Time now) {
     now_ = now;
     created_before_ = created();
+    finished_in_batch_ = 0;
     expired_.clear();
   }
   void start_term(const core::EpochStarted& event);
@@ -93,6 +95,8 @@ class Model {
   const absl::btree_map<std::uint64_t, core::Job*>& live() const { return live_; }
   std::uint64_t created() const { return next_ord_ - 1; }
   std::uint64_t created_in_batch() const { return created() - created_before_; }
+  // By transactions, without their lease.
+  std::uint64_t finished_in_batch() const { return finished_in_batch_; }
   // Whether the batch stores it, `ahead` jobs after those that are accounted for.
   bool is_stored(const core::JobSpec& spec, const Choices& choices, std::size_t ahead) const;
   template <typename Visit>
@@ -116,6 +120,8 @@ class Model {
   // `admitted`: whether there is room for the jobs that come with it; none: the batch tells.
   core::Rejection ack(const core::AckItem& item, const Choices& choices,
                       std::optional<bool> admitted);
+  // By a transaction that has committed: whatever has become of its lease.
+  core::Rejection finish(const core::AckItem& item, const Choices& choices);
   // Where an ack leads.
   core::State state_after(const core::AckItem& item, const core::Job& job) const;
   core::Rejection log(const core::LogItem& item);
@@ -161,6 +167,7 @@ class Model {
   std::uint64_t next_ord_ = 1;
   // Of the batch under way.
   std::uint64_t created_before_ = 0;
+  std::uint64_t finished_in_batch_ = 0;
   std::vector<JobId> expired_;
   std::uint64_t last_token_ = 0;
   std::uint64_t epoch_ = 0;
@@ -180,6 +187,11 @@ class Model {
   absl::flat_hash_map<Fingerprint, core::KeyRow> keys_;
   std::map<UniqueName, Holder> uniques_;
   absl::flat_hash_map<std::uint64_t, core::EndedLease> ended_;
+  struct Generation {
+    std::uint64_t ord = 0;  // of the job
+    std::uint32_t number = 0;
+  };
+  absl::flat_hash_map<std::uint64_t, Generation> generations_;  // of leases, by token
 };
 
 // The bounds between which the wait before the next attempt must lie (A4), worked out anew.

@@ -101,6 +101,7 @@ void Model::claim(const core::Claim& claim, const core::Claimed* event) {
     }
     job.lease_given = *job.lease_expires_at - now_;
     lease_since_[job.id] = {now_, job.lease_given};
+    generations_[to_number(item.token)] = {job.ord, job.generation};
     ++job.attempt;
     const std::uint32_t starts = job.latest.n + 1;
     job.latest = {};
@@ -202,6 +203,41 @@ Rejection Model::ack(const core::AckItem& item, const Choices& choices,
       break;
   }
   for (const JobSpec& spec : item.enqueue) submit(spec, nullptr);
+  return Rejection::kNone;
+}
+
+Rejection Model::finish(const core::AckItem& item, const Choices& choices) {
+  Job* job = job_at(item.id);
+  if (job == nullptr) return Rejection::kNotFound;
+  if (leased(item.id, item.token) != nullptr) {
+    marks_.hit(Mark::kFinishedWithLease);
+    return ack(item, choices, true);
+  }
+  if (job->state == State::kSucceeded) return Rejection::kNone;
+  const auto lease = generations_.find(to_number(item.token));
+  const bool of_it = lease != generations_.end() && lease->second.ord == job->ord;
+  demand(!of_it || lease->second.number == job->generation, "X5",
+         "{} is in generation {}, and is finished with token {} of generation {}",
+         to_string(job->id), job->generation, to_number(item.token), lease->second.number);
+  const auto event = choices.finished.find(to_number(item.token));
+  demand(event != choices.finished.end() && event->second->job.id == job->id &&
+             event->second->from == job->state,
+         "X5", "{} ({}) should have been finished with token {}", to_string(job->id),
+         core::to_string(job->state), to_number(item.token));
+  ++finished_in_batch_;
+  marks_.hit(core::is_terminal(job->state)   ? Mark::kFinishedAfterEnd
+             : job->state == State::kRunning ? Mark::kFinishedElsewhere
+                                             : Mark::kFinishedWaiting);
+  if (job->state == State::kRunning) {
+    ended_[to_number(job->token)] = {job->token, job->id, AttemptOutcome::kCancelled,
+                                     State::kSucceeded};
+    job->latest.finished_at = now_;
+    job->latest.outcome = AttemptOutcome::kCancelled;
+  }
+  job->result = item.result;
+  job->cancel_requested = false;
+  job->cancel_reason = {};
+  finish(*job, State::kSucceeded);
   return Rejection::kNone;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/mutant.h"
 #include "sim/views.h"
+#include "sim/violation.h"
 
 namespace millrace::sim {
 namespace {
@@ -17,13 +18,14 @@ constexpr auto kRetryPause = 100ms;
 constexpr auto kOverhang = 5ms;
 // How long a node that stops waits for others to take over.
 constexpr auto kStopPatience = 10'000ms;
-constexpr std::uint32_t kFormat = 1;
+// Who is told that it is too old follows nothing after so long.
+constexpr auto kFollowsNoLonger = 1'000ms;
 
 }  // namespace
 
-Node::Node(NodeId id, std::string name, const engine::ShardOptions& options,
+Node::Node(NodeId id, std::string name, std::uint32_t reads, const engine::ShardOptions& options,
            NodeClock::Faults clock, Parts parts)
-    : facts_{id, "http://" + store::to_string(id), std::move(name), "simulated", kFormat},
+    : facts_{id, "http://" + store::to_string(id), std::move(name), "simulated", reads},
       parts_(std::move(parts)),
       clock_(parts_.truth, clock) {
   engine::Peers& peers = parts_.network.join(id, facts_.url, *this);
@@ -31,6 +33,7 @@ Node::Node(NodeId id, std::string name, const engine::ShardOptions& options,
   router_ = std::make_unique<engine::Router>(shards, clock_, &peers);
   for (std::uint32_t shard = 0; shard < shards; ++shard) {
     Database::Shard& stored = parts_.database.shard(shard);
+    fences_.push_back(std::make_unique<ShardFences>(*this, shard));
     stores_.push_back(
         open_view({.shard = shard,
                    .journal = [&stored]() -> store::MemoryJournal& { return stored.journal; },
@@ -40,7 +43,9 @@ Node::Node(NodeId id, std::string name, const engine::ShardOptions& options,
                    .fault = [this](View::Read read) -> std::optional<Error> {
                      if (!cut_off_ || read == View::Read::kJobs) return std::nullopt;
                      return Error{"the database can't be reached"};
-                   }}));
+                   },
+                   .reads = reads,
+                   .fences = fences_.back().get()}));
   }
   for (std::uint32_t shard = 0; shard < shards; ++shard) {
     engine::ShardOptions mine = options;
@@ -49,6 +54,7 @@ Node::Node(NodeId id, std::string name, const engine::ShardOptions& options,
     hosts_.push_back(std::make_shared<Host>(shard, mine,
                                             Host::Parts{.self = id,
                                                         .name = facts_.name,
+                                                        .reads = reads,
                                                         .store = stores_[shard],
                                                         .database = parts_.database,
                                                         .chronicle = *parts_.chronicles[shard],
@@ -83,6 +89,41 @@ void Node::run() {
   }
   router_->tick();
   for (const auto& host : hosts_) host->run_relay();
+  check_obeys();
+}
+
+// N8: who is too old for the store follows nothing. What it leads it gives away: see Cluster.
+void Node::check_obeys() {
+  if (!too_old_since_) return;
+  for (const auto& host : hosts_) {
+    if (host->waits()) return;
+  }
+  for (const auto& host : hosts_) {
+    demand(!host->follows() || clock_.since_boot() - *too_old_since_ <= kFollowsNoLonger, "N8",
+           "{} follows a shard, and was told {} ms ago that the store is too new for it", name(),
+           (clock_.since_boot() - *too_old_since_) / 1ms);
+  }
+}
+
+// The shard waits meanwhile.
+Result<std::vector<JobId>> Node::raise(std::uint32_t shard, std::span<const store::EndedJob> jobs,
+                                       LeaseToken token) {
+  using Fate = Database::Fate;
+  const auto carry_out = [&database = parts_.database, shard, token, term = hosts_[shard]->epoch(),
+                          those = std::vector<store::EndedJob>(jobs.begin(), jobs.end())] {
+    return database.raise(shard, those, token, term);
+  };
+  Call call{Call::Kind::kFences, id(), shard,
+            [carry_out]() -> Heard {
+              (void)carry_out();
+              return [] {};
+            },
+            [] {}};
+  const Fate fate = parts_.fate(call);
+  if (fate == Fate::kHeard) return carry_out();
+  if (fate == Fate::kUnheard) (void)carry_out();
+  if (fate == Fate::kLate) parts_.database.begin_late(std::move(call));
+  return failure("the connection is lost");
 }
 
 // --- The keeper's thread.
@@ -113,6 +154,17 @@ void Node::renewed(Instant seen_at, const Result<store::ClusterView>& view) {
     }
     next_ = clock_.since_boot() + kRetryPause;
     return;
+  }
+  const bool too_new = too_old(view->format);
+  if (!std::exchange(joined_, true) && too_new) {
+    parts_.marks.hit(Mark::kOldNodeRefused);
+    refused_ = gone_ = true;
+    return;
+  }
+  if (too_new && !too_old_since_) {
+    parts_.marks.hit(Mark::kOldNodeTold);
+    parts_.story.tell("{} is too old for the store", name());
+    too_old_since_ = clock_.since_boot();
   }
   lease_.renewed(seen_at);
   for (const store::ShardView& shard : view->shards) hosts_[shard.shard]->renewed(seen_at, shard);
@@ -171,8 +223,8 @@ void Node::go_on_stopping() {
   for (const auto& host : hosts_) host->stop();
   stopping_->left = true;
   parts_.database.begin({Call::Kind::kRegistry, id(), 0,
-                         [this, id = id(), &registry = parts_.database.registry()]() -> Heard {
-                           (void)registry.leave(id);
+                         [this, id = id(), &database = parts_.database]() -> Heard {
+                           database.leave(id);
                            return [this] { gone_ = true; };
                          },
                          [this] { gone_ = true; }});

@@ -59,11 +59,14 @@ class Node final : public engine::PeerService {
     const std::chrono::nanoseconds& truth;
     std::function<engine::Ticket()> next_ticket;
     std::function<void(const engine::Delivery&)> answered;
+    // What becomes of a call that it does not do anything else during.
+    std::function<Database::Fate(const Call&)> fate;
     Marks& marks;
     Story& story;
   };
-  Node(NodeId id, std::string name, const engine::ShardOptions& options, NodeClock::Faults clock,
-       Parts parts);
+  // `reads`: the newest format that its program knows.
+  Node(NodeId id, std::string name, std::uint32_t reads, const engine::ShardOptions& options,
+       NodeClock::Faults clock, Parts parts);
   ~Node() override;
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
@@ -84,6 +87,10 @@ class Node final : public engine::PeerService {
   void stop();
   bool gone() const { return gone_; }
   bool stopping() const { return stopping_.has_value(); }
+  // It did not start: the store is of a newer format than it reads.
+  bool refused() const { return refused_; }
+  std::uint32_t reads() const { return facts_.newest_format; }
+  bool too_old(std::uint32_t format) const { return reads() < format; }
   void drain(bool draining);
 
   bool reaches_database() const { return !cut_off_; }
@@ -97,17 +104,35 @@ class Node final : public engine::PeerService {
 
  private:
   using Instant = std::chrono::nanoseconds;
+  // A shard's, as its leader here raises them.
+  class ShardFences final : public store::Fences {
+   public:
+    ShardFences(Node& node, std::uint32_t shard) : node_(node), shard_(shard) {}
+    Result<std::vector<JobId>> raise(std::span<const store::EndedJob> jobs,
+                                     LeaseToken token) override {
+      return node_.raise(shard_, jobs, token);
+    }
+
+   private:
+    Node& node_;
+    const std::uint32_t shard_;
+  };
+
   void renew();
   void renewed(Instant seen_at, const Result<store::ClusterView>& view);
   void give_orders(const store::ClusterView& view, Instant seen_at);
   std::string url_of(const store::ClusterView& view, NodeId id) const;
   Instant next_renewal(const store::ClusterView& view) const;
   void go_on_stopping();
+  void check_obeys();
+  Result<std::vector<JobId>> raise(std::uint32_t shard, std::span<const store::EndedJob> jobs,
+                                   LeaseToken token);
 
   store::NodeFacts facts_;
   Parts parts_;
   NodeClock clock_;
   std::unique_ptr<engine::Router> router_;
+  std::vector<std::unique_ptr<store::Fences>> fences_;  // by shard
   std::vector<store::Store> stores_;
   std::vector<std::shared_ptr<Host>> hosts_;
   engine::Lease lease_;
@@ -116,7 +141,10 @@ class Node final : public engine::PeerService {
   bool renewing_ = false;
   bool look_ = false;
   bool cut_off_ = false;
+  bool joined_ = false;
+  bool refused_ = false;
   bool gone_ = false;
+  std::optional<Instant> too_old_since_;  // as it was told
   Instant renewed_at_{};
   Instant next_{};
   struct Stopping {

@@ -54,6 +54,8 @@ constexpr std::array<KnobInfo, kKnobs> kInfo = {{
     {"node-drains", 15},
     {"clock-rates", 40},
     {"clock-skews", 300},
+    {"finishes", 250},
+    {"old-nodes", 15},
 }};
 
 }  // namespace

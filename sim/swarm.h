@@ -56,6 +56,8 @@ enum class Knob : std::uint8_t {
   kNodeDrains,
   kClockRates,
   kClockSkews,
+  kFinishes,
+  kOldNodes,
   kLast,
 };
 inline constexpr std::size_t kKnobs = static_cast<std::size_t>(Knob::kLast);

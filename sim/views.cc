@@ -28,6 +28,7 @@ class JournalView final : public store::Journal {
     store::ChainCheck chain(view_.shard, std::max(from, Seq{1}));
     while (const auto row = journal.row(chain.expected())) {
       if (Status checked = chain.check(*row); !checked) return checked;
+      if (!is_readable(*row)) return failure(std::string(kTooNew));
       if (!visit(*row)) break;
     }
     return {};
@@ -39,6 +40,13 @@ class JournalView final : public store::Journal {
   Result<std::uint64_t> trim(Seq below) override { return view_.journal().trim(below); }
 
  private:
+  // By a program that knows no newer format; this one knows them all.
+  bool is_readable(const store::JournalRow& row) const {
+    if (view_.reads >= static_cast<std::uint32_t>(store::kNewestEventFormat)) return true;
+    const auto batch = store::decode_events(row.body);
+    return !batch || static_cast<std::uint32_t>(store::format_of(*batch)) <= view_.reads;
+  }
+
   const View view_;
 };
 
@@ -91,6 +99,7 @@ class TablesView final : public store::Tables {
   Result<std::optional<std::string>> get_blob(const std::string& name) override {
     return tables().get_blob(name);
   }
+  store::Fences* fences() override { return view_.fences; }
 
  private:
   store::MemoryTables& tables() { return view_.tables(); }

@@ -5,13 +5,18 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string_view>
 
 #include "base/result.h"
+#include "store/event_codec.h"
 #include "store/memory/memory_journal.h"
 #include "store/memory/memory_tables.h"
 #include "store/tables.h"
 
 namespace millrace::sim {
+
+// What a reader says of a row that is newer than it.
+inline constexpr std::string_view kTooNew = "events of a format that this version does not read";
 
 struct View {
   enum class Read : std::uint8_t {
@@ -23,6 +28,8 @@ struct View {
   std::function<store::MemoryTables&()> tables;
   // Before each read: why it fails, if it does.
   std::function<std::optional<Error>(Read)> fault;
+  std::uint32_t reads = static_cast<std::uint32_t>(store::kNewestEventFormat);
+  store::Fences* fences = nullptr;
 };
 
 store::Store open_view(View view);

@@ -40,6 +40,9 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Mutant::kLast)> 
     "outbox-unkeyed",
     "outbox-acked-unheard",
     "doubt-ignored",
+    "inbox-row-kept",
+    "retry-unfenced",
+    "format-raised-alone",
 };
 static_assert(!kNames.back().empty(), "a name for each");
 

@@ -42,6 +42,9 @@ enum class Mutant : std::uint8_t {
   kOutboxUnkeyed,       // what is passed on from an outbox has no idempotency key
   kOutboxAckedUnheard,  // its job is acknowledged whatever came of it
   kDoubtIgnored,        // a renewal of unknown outcome changes nothing
+  kInboxRowKept,        // what a row of the journal has taken of the inbox stays there
+  kRetryUnfenced,       // a generation begins while transactions may still finish the one before
+  kFormatRaisedAlone,   // the store's format is that of whoever renews, whoever else is there
   kLast,
 };
 

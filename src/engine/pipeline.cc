@@ -20,7 +20,7 @@ void Pipeline::seal(core::EventBatch batch, std::vector<store::InboxKey> taken) 
   MILLRACE_CHECK(row.body.size() <= core::kMaxJournalBodyBytes);
   row.seq = millrace::next(head_);
   row.epoch = epoch_;
-  row.taken = std::move(taken);
+  if (!mutated(Mutant::kInboxRowKept)) row.taken = std::move(taken);
   row.predecessor = head_checksum_;
   row.checksum = store::row_checksum(shard_, row.seq, row.epoch, row.predecessor, row.body);
   head_ = row.seq;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/mutant.h"
 #include "engine/row_budget.h"
 
 namespace millrace::engine {
@@ -27,6 +28,7 @@ Result<std::size_t> Prefetch::load(store::Tables& tables, const std::vector<JobI
 
 void Prefetch::raise_fences(store::Fences& fences, const std::vector<store::EndedJob>& jobs,
                             LeaseToken token) {
+  if (mutated(Mutant::kRetryUnfenced)) return;
   fences_required_ = true;
   if (jobs.empty()) return;
   const Result<std::vector<JobId>> raised = fences.raise(jobs, token);

@@ -434,14 +434,18 @@ core::Ack releases_of(const core::ClaimReply& claim) {
   return release_all;
 }
 
+// Longer than a request is on its way, from node to node.
+constexpr Duration kOutlastsEveryWay{60'000};
+
 bool is_idempotent(const Request& request) {
   const auto* command = std::get_if<core::Command>(&request);
   if (command == nullptr) {
     return !std::holds_alternative<WaitingClaim>(request) && !std::holds_alternative<Poll>(request);
   }
   if (const auto* enqueue = std::get_if<core::Enqueue>(command)) {
-    // An id is known for as long as its job is: where a queue keeps nothing, for a moment.
-    return enqueue->key.has_value();
+    // An id is known for as long as its job is: where a queue keeps nothing, for a moment. A key is
+    // for its window.
+    return enqueue->key.has_value() && enqueue->key_window >= kOutlastsEveryWay;
   }
   return std::holds_alternative<core::Ack>(*command) ||
          std::holds_alternative<core::Heartbeat>(*command) ||

@@ -28,7 +28,8 @@ Result<ClusterView> MemoryRegistry::renew(const NodeFacts& self, Duration lease)
   });
   std::uint32_t readable = self.newest_format;
   for (const auto& [id, node] : nodes_) {
-    if (node.expires_at > now) readable = std::min(readable, node.facts.newest_format);
+    const bool counts = node.expires_at > now && !mutated(Mutant::kFormatRaisedAlone);
+    if (counts) readable = std::min(readable, node.facts.newest_format);
   }
   format_ = std::max(format_, readable);
   ClusterView view;

@@ -7,14 +7,22 @@ namespace {
 
 using std::chrono_literals::operator""ms;
 
+// Of the shard's leader alone: one that comes late, from a former one, must not open a fence that a
+// later generation has won. A job that was finished begins anew when nothing of that is to come:
+// its shard has it as succeeded, and no inbox has the row. Both are looked at as of one instant;
+// what is committed after it counts as finished.
 constexpr const char* kRaise =
     "WITH wish AS (SELECT job, max(succeeded) AS succeeded FROM unnest($1, $2) "
-    "AS given(job, succeeded) GROUP BY job ORDER BY job) "
+    "AS given(job, succeeded) GROUP BY job ORDER BY job), "
+    "settled AS (SELECT job FROM wish JOIN millrace.fences AS known USING (job) "
+    "WHERE known.finished AND wish.succeeded = 1 AND NOT EXISTS "
+    "(SELECT FROM millrace.inbox_rows AS lying WHERE lying.job = known.job AND lying.kind = 2)) "
     "INSERT INTO millrace.fences AS fence(job, token, finished, at) "
     "SELECT job, $3, false, clock_timestamp() FROM wish "
+    "WHERE EXISTS (SELECT FROM millrace.shards WHERE shard = $4 AND epoch = $5) "
     "ON CONFLICT (job) DO UPDATE SET token = greatest(fence.token, excluded.token), "
     "finished = false, at = excluded.at WHERE NOT fence.finished "
-    "OR EXISTS (SELECT FROM wish WHERE wish.job = fence.job AND wish.succeeded = 1) "
+    "OR EXISTS (SELECT FROM settled WHERE settled.job = fence.job) "
     "RETURNING fence.job";
 
 // The shard waits meanwhile.
@@ -33,8 +41,10 @@ Result<std::vector<JobId>> PostgresFences::raise(std::span<const EndedJob> jobs,
   message.add(kRaise, std::move(Parameters()
                                     .array(std::move(ids))
                                     .array(std::move(succeeded))
-                                    .number(static_cast<std::int64_t>(to_number(token)))));
-  const auto replies = pool_->run(ConnectionPool::Use::kWriting, message);
+                                    .number(static_cast<std::int64_t>(to_number(token)))
+                                    .number(shard_->shard)
+                                    .number(static_cast<std::int64_t>(shard_->epoch()))));
+  const auto replies = shard_->pool->run(ConnectionPool::Use::kWriting, message);
   if (!replies) return to_error(replies.error());
   // It stands here, and perhaps only here.
   if (!replies->warning.empty()) return failure("PostgreSQL: " + replies->warning);

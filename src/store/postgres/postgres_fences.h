@@ -7,18 +7,18 @@
 #include <vector>
 
 #include "store/fences.h"
-#include "store/postgres/connection_pool.h"
+#include "store/postgres/postgres_shard.h"
 
 namespace millrace::store {
 
 class PostgresFences final : public Fences {
  public:
-  explicit PostgresFences(std::shared_ptr<ConnectionPool> pool) : pool_(std::move(pool)) {}
+  explicit PostgresFences(std::shared_ptr<PostgresShard> shard) : shard_(std::move(shard)) {}
 
   Result<std::vector<JobId>> raise(std::span<const EndedJob> jobs, LeaseToken token) override;
 
  private:
-  const std::shared_ptr<ConnectionPool> pool_;
+  const std::shared_ptr<PostgresShard> shard_;
 };
 
 }  // namespace millrace::store

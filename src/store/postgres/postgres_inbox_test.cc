@@ -270,6 +270,42 @@ std::string id_made(int days, int number) {
   return fmt::format("{:08x}-{:04x}-7000-8000-{:012x}", ms >> 16, ms & 0xffff, number);
 }
 
+// A finish that waits in the inbox is of the generation before: none begins until it is taken.
+TEST_F(PostgresInboxTest, AFinishedJobBeginsAnewWhenNothingOfItIsToCome) {
+  const JobId job = parse_job_id(id_made(0, 1)).value();
+  ASSERT_TRUE(store_.tables->take(Epoch{7}).has_value());
+  const auto raise = [&](bool succeeded, std::uint64_t token) {
+    const EndedJob ended{job, succeeded};
+    return store_.tables->fences()->raise({&ended, 1}, LeaseToken{token}).value().size();
+  };
+  const auto finish = [&](int token) {
+    return fmt::format("SELECT millrace.finish('{}', {})", to_string(job), token);
+  };
+  EXPECT_EQ(raise(false, 5), 1U);
+  EXPECT_EQ(beside_.refusal(finish(4)), "ML003");
+  ask(finish(5));
+  EXPECT_EQ(raise(false, 6), 0U);
+  EXPECT_EQ(raise(true, 6), 0U);  // by an ack: the row is there still
+  ASSERT_TRUE(inbox_->drop(0, keys_of(read_on())).has_value());
+  EXPECT_EQ(raise(false, 6), 0U);
+  EXPECT_EQ(raise(true, 6), 1U);
+  EXPECT_EQ(beside_.refusal(finish(5)), "ML003");
+  ask(finish(6));
+}
+
+// Another leads by now, and its job may be in a later generation.
+TEST_F(PostgresInboxTest, AFormerLeaderRaisesNothing) {
+  const JobId job = parse_job_id(id_made(0, 1)).value();
+  ASSERT_TRUE(store_.tables->take(Epoch{7}).has_value());
+  ask(fmt::format("SELECT millrace.finish('{}', 5)", to_string(job)));
+  ask("DELETE FROM millrace.inbox_rows");
+  ask("UPDATE millrace.shards SET epoch = epoch + 1");
+  const EndedJob ended{job, true};
+  EXPECT_THAT(store_.tables->fences()->raise({&ended, 1}, LeaseToken{6}).value(), IsEmpty());
+  EXPECT_EQ(beside_.refusal(fmt::format("SELECT millrace.finish('{}', 7)", to_string(job))),
+            "ML002");
+}
+
 TEST_F(PostgresInboxTest, FencesGoADayAfterTheirJob) {
   const auto finish = [&](const std::string& id) {
     ask(fmt::format("INSERT INTO millrace.fences VALUES ('{}', 7, true, clock_timestamp())", id));

@@ -58,7 +58,7 @@ Status read_values(const SqlResult& rows, std::string_view table, std::vector<Va
 }  // namespace
 
 PostgresTables::PostgresTables(std::shared_ptr<PostgresShard> shard)
-    : shard_(std::move(shard)), fences_(shard_->pool), writer_(shard_) {}
+    : shard_(std::move(shard)), fences_(shard_), writer_(shard_) {}
 
 Result<Epoch> PostgresTables::take(Epoch at_least) {
   SqlMessage message = impatient(*shard_->pool, kTakeLimits);

@@ -1,0 +1,178 @@
+#include "sim/transactions.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/split.h"
+#include "sim/violation.h"
+
+namespace millrace::sim {
+namespace {
+
+// So few that pages are cut.
+constexpr std::size_t kRowsOfAPage = 4;
+
+}  // namespace
+
+// --- Of users.
+
+Transactions::Xid Transactions::begin() {
+  const Xid xid{++xids_};
+  open_[xid];
+  return xid;
+}
+
+bool Transactions::is_locked(const JobId& job, std::optional<Xid> but_by) const {
+  return std::ranges::any_of(open_, [&](const auto& entry) {
+    return entry.first != but_by && entry.second.fences.contains(job);
+  });
+}
+
+Transactions::Said Transactions::raise_fence(Xid xid, const JobId& job, Fence to) {
+  if (is_locked(job, xid)) return Said::kLocked;
+  Open& open = open_.at(xid);
+  const auto own = open.fences.find(job);
+  const auto standing = fences_.find(job);
+  const Fence* const fence = own != open.fences.end()    ? &own->second
+                             : standing != fences_.end() ? &standing->second
+                                                         : nullptr;
+  if (fence != nullptr && fence->finished) return Said::kFinished;
+  if (fence != nullptr && fence->token > to.token) return Said::kOutOfDate;
+  open.fences[job] = to;
+  return Said::kDone;
+}
+
+Transactions::Said Transactions::finish(Xid xid, const JobId& job, LeaseToken token,
+                                        std::uint32_t store_format) {
+  if (store_format < kFormatOfFinish) return Said::kOldFormat;
+  const Said said = raise_fence(xid, job, {token, true});
+  if (said != Said::kDone) return said;
+  Written written;
+  written.shard = engine::shard_of(job, static_cast<std::uint32_t>(rows_.size()));
+  written.row.key = next_key(xid);
+  written.row.kind = store::InboxKind::kFinish;
+  written.row.at = now_();
+  written.row.job = job;
+  written.row.token = token;
+  written.row.payload = fmt::format("[{}]", to_number(token));
+  open_.at(xid).rows.push_back(std::move(written));
+  return Said::kDone;
+}
+
+Transactions::Said Transactions::fence(Xid xid, const JobId& job, LeaseToken token) {
+  return raise_fence(xid, job, {token, false});
+}
+
+store::InboxKey Transactions::next_key(Xid xid) {
+  return {static_cast<std::uint64_t>(xid), ++row_ids_};
+}
+
+void Transactions::commit(Xid xid) {
+  const Open done = std::move(open_.extract(xid).mapped());
+  for (const auto& [job, fence] : done.fences) fences_[job] = fence;
+  for (const Written& written : done.rows) {
+    finishes_.committed(written.row.job, written.row.token);
+    rows_[written.shard].emplace(written.row.key, written.row);
+  }
+}
+
+void Transactions::roll_back(Xid xid) {
+  marks_.hit_if(!open_.at(xid).rows.empty(), Mark::kFinishRolledBack);
+  open_.erase(xid);
+}
+
+std::vector<Transactions::Xid> Transactions::open() const {
+  std::vector<Xid> xids;
+  for (const auto& [xid, open] : open_) xids.push_back(xid);
+  return xids;
+}
+
+// --- Of leaders.
+
+bool Transactions::lies_in_an_inbox(const JobId& job) const {
+  return std::ranges::any_of(rows_, [&](const auto& rows) {
+    return std::ranges::any_of(rows, [&](const auto& entry) { return entry.second.job == job; });
+  });
+}
+
+// All of them or, where one is held, none. A job that was finished may begin anew only when its
+// shard knows of that, and of that finish.
+Result<std::vector<JobId>> Transactions::raise(std::span<const store::EndedJob> jobs,
+                                               LeaseToken token) {
+  for (const store::EndedJob& job : jobs) {
+    if (is_locked(job.id, std::nullopt)) return failure("a transaction holds a fence");
+  }
+  std::vector<JobId> raised;
+  for (const store::EndedJob& job : jobs) {
+    const auto [entry, made] = fences_.try_emplace(job.id, Fence{token, false});
+    Fence& fence = entry->second;
+    if (!made && fence.finished && (!job.succeeded || lies_in_an_inbox(job.id))) continue;
+    fence = {std::max(fence.token, token), false};
+    raised.push_back(job.id);
+  }
+  return raised;
+}
+
+store::InboxPage Transactions::read(const store::InboxReader& reader) const {
+  store::InboxPage page;
+  page.shard = reader.shard;
+  page.snapshot.next = xids_ + 1;
+  for (const auto& [xid, open] : open_) {
+    page.snapshot.in_progress.push_back(static_cast<std::uint64_t>(xid));
+  }
+  for (const auto& [key, row] : rows_.at(reader.shard)) {
+    const bool late = std::ranges::any_of(reader.place.open(), [&](const store::InboxKey& open) {
+      return key.xid == open.xid && key.id > open.id;
+    });
+    if (key <= reader.place.after() && !late) continue;
+    page.cut = page.rows.size() == kRowsOfAPage;
+    if (page.cut) break;
+    page.rows.push_back(row);
+  }
+  return page;
+}
+
+std::optional<store::InboxRow> Transactions::take(std::uint32_t shard, const store::InboxKey& key) {
+  auto row = rows_.at(shard).extract(key);
+  return row.empty() ? std::nullopt : std::optional(std::move(row.mapped()));
+}
+
+void Transactions::drop(std::uint32_t shard, std::span<const store::InboxKey> keys) {
+  for (const store::InboxKey& key : keys) {
+    if (const auto row = take(shard, key)) finishes_.dropped(row->job, row->token);
+  }
+}
+
+void Transactions::reject(std::uint32_t shard, std::span<const store::InboxKey> keys) {
+  for (const store::InboxKey& key : keys) {
+    if (const auto row = take(shard, key)) finishes_.rejected(row->job, row->token);
+  }
+}
+
+void Transactions::move(std::uint32_t shard, const store::InboxKey& key, std::uint32_t to) {
+  auto row = take(shard, key);
+  if (!row) return;
+  marks_.hit(Mark::kFinishAstray);
+  row->key = next_key(Xid{++xids_});
+  ++row->moves;
+  rows_.at(to).emplace(row->key, std::move(*row));
+}
+
+std::string Transactions::describe_rows() const {
+  std::string text;
+  for (std::size_t shard = 0; shard < rows_.size(); ++shard) {
+    for (const auto& [key, row] : rows_[shard]) {
+      text += fmt::format(" {} with token {}, of transaction {}, on shard {};", to_string(row.job),
+                          to_number(row.token), key.xid, shard);
+    }
+  }
+  return text;
+}
+
+std::size_t Transactions::rows() const {
+  std::size_t all = 0;
+  for (const auto& rows : rows_) all += rows.size();
+  return all;
+}
+
+}  // namespace millrace::sim

@@ -1,0 +1,91 @@
+// Transactions of the users' own in the simulated database, which finish jobs or fence them off,
+// and the rows that they leave in the shards' inboxes: what millrace.finish and millrace.fence are
+// to do, in words of their own.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "sim/finishes.h"
+#include "sim/marks.h"
+#include "store/fences.h"
+#include "store/inbox.h"
+
+namespace millrace::sim {
+
+// Of the store, in which millrace.finish may be called.
+inline constexpr std::uint32_t kFormatOfFinish = 2;
+
+class Transactions {
+ public:
+  enum class Xid : std::uint64_t {};
+
+  Transactions(std::uint32_t shards, std::function<Time()> now, Finishes& finishes, Marks& marks)
+      : now_(std::move(now)), finishes_(finishes), marks_(marks), rows_(shards) {}
+
+  // --- Of users. What is not kDone has failed, and the transaction can only be rolled back.
+  enum class Said : std::uint8_t {
+    kDone,
+    kOldFormat,  // a node that does not know of it is still there
+    kFinished,   // already
+    kOutOfDate,  // the token: a later one has passed
+    kLocked,     // another transaction is about to, and it was not waited for
+  };
+  Xid begin();
+  Said finish(Xid xid, const JobId& job, LeaseToken token, std::uint32_t store_format);
+  Said fence(Xid xid, const JobId& job, LeaseToken token);
+  void commit(Xid xid);
+  void roll_back(Xid xid);
+  std::vector<Xid> open() const;
+
+  // --- Of leaders: store/fences.h, store/inbox.h.
+  Result<std::vector<JobId>> raise(std::span<const store::EndedJob> jobs, LeaseToken token);
+  store::InboxPage read(const store::InboxReader& reader) const;
+  void drop(std::uint32_t shard, std::span<const store::InboxKey> keys);
+  void reject(std::uint32_t shard, std::span<const store::InboxKey> keys);
+  void move(std::uint32_t shard, const store::InboxKey& key, std::uint32_t to);
+  // With an append. None: it is gone.
+  std::optional<store::InboxRow> take(std::uint32_t shard, const store::InboxKey& key);
+
+  // Committed, and in an inbox still.
+  std::size_t rows() const;
+  std::string describe_rows() const;
+
+ private:
+  struct Fence {
+    LeaseToken token{};
+    bool finished = false;
+  };
+  struct Written {
+    std::uint32_t shard = 0;
+    store::InboxRow row;
+  };
+  struct Open {
+    std::map<JobId, Fence> fences;  // that it holds until it ends
+    std::vector<Written> rows;
+  };
+
+  bool is_locked(const JobId& job, std::optional<Xid> but_by) const;
+  Said raise_fence(Xid xid, const JobId& job, Fence to);
+  bool lies_in_an_inbox(const JobId& job) const;
+  store::InboxKey next_key(Xid xid);
+
+  const std::function<Time()> now_;
+  Finishes& finishes_;
+  Marks& marks_;
+  std::uint64_t xids_ = 100;
+  std::uint64_t row_ids_ = 0;
+  std::map<JobId, Fence> fences_;
+  std::map<Xid, Open> open_;
+  std::vector<std::map<store::InboxKey, store::InboxRow>> rows_;  // by shard
+};
+
+}  // namespace millrace::sim
