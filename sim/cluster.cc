@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/views.h"
 #include "sim/violation.h"
-#include "store/event_codec.h"
 
 namespace millrace::sim {
 namespace {
@@ -16,7 +16,7 @@ using std::chrono_literals::operator""s;
 constexpr Duration kTick{20};
 constexpr Duration kHealingTick{100};
 constexpr std::uint64_t kTicksBetweenWholeChecks = 100;
-constexpr auto kNewestFormat = static_cast<std::uint32_t>(store::kNewestEventFormat);
+
 // Somebody sees why a program is refused.
 constexpr std::uint32_t kRefusalsUntilUpgraded = 3;
 // Who hears nothing from a node for so long closes the connection.

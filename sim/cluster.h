@@ -99,6 +99,7 @@ class Cluster final : public Simulation, private engine::ReplyPort {
   bool all_led();
   void await_leaders(Dice& dice, Duration within);
   void settle(Dice& dice);
+  void open_queues(Dice& dice);
   void finish_everything(Dice& dice);
   std::size_t live_jobs() const;
   [[noreturn]] void complain() const;

@@ -5,6 +5,7 @@
 #include "engine/split.h"
 #include "sim/cluster.h"
 #include "sim/narrate.h"
+#include "sim/views.h"
 #include "sim/violation.h"
 #include "store/event_codec.h"
 
@@ -256,7 +257,7 @@ bool Cluster::break_something(Dice& dice) {
     node.drain(draining);
   } else if (knob(Knob::kOldNodes) > 0 && strikes(Knob::kOldNodes)) {
     Machine& one = machines_[dice.below(machines_.size())];
-    if (one.reads >= static_cast<std::uint32_t>(store::kNewestEventFormat)) return false;
+    if (one.reads >= kNewestFormat) return false;
     if (one.runs() && dice.chance(500)) {
       stand_still(one, Duration{2'000} + dice.time_up_to(Duration{30'000}));
     } else {

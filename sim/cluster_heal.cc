@@ -53,9 +53,13 @@ void Cluster::heal() {
   await_upgraded(dice);
   deliver_mail(dice);
   settle(dice);
+  open_queues(dice);
+  finish_everything(dice);
+}
+
+void Cluster::open_queues(Dice& dice) {
   for (engine::Request& request : clients_.resume_all()) submit(dice, std::move(request));
   settle(dice);
-  finish_everything(dice);
 }
 
 bool Cluster::all_led() {
@@ -152,6 +156,7 @@ void Cluster::finish_everything(Dice& dice) {
       await_leaders(dice, kUntilLed);
       continue;
     }
+    open_queues(dice);  // a shard that was being handed over has refused it
     demand(wait.has_value(), "LV1", "{} jobs are left, and nothing is due", live_jobs());
     // Much that falls due is nothing to a worker.
     leap(dice, std::max(*wait, Duration{std::int64_t{10} << std::min(fruitless++, 36)}));

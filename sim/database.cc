@@ -85,7 +85,7 @@ void Database::renew(const store::NodeFacts& facts,
            if (view->format > before) check_raised(facts.id, view->format);
            known_[facts.id] = {facts.name, facts.newest_format, now_() + lease, view->format};
            return [this, id = facts.id, heard, view] {
-             shown_[id] = *view;
+             show(id, *view);
              heard(view);
            };
          },
@@ -106,6 +106,26 @@ void Database::leave(NodeId node) {
   if (const auto known = known_.find(node); known != known_.end()) {
     known->second.until = std::min(known->second.until, now_());
   }
+}
+
+// What a node has taken since this was read it has heard before.
+void Database::show(NodeId node, const store::ClusterView& view) {
+  std::optional<store::ClusterView>& shown = shown_[node];
+  store::ClusterView now = view;
+  if (shown) {
+    for (store::ShardView& shard : now.shards) {
+      const store::ShardView& before = shown->shards.at(shard.shard);
+      if (before.epoch > shard.epoch) shard = before;
+    }
+  }
+  shown = std::move(now);
+}
+
+void Database::show_taken(NodeId node, std::uint32_t shard, Epoch term) {
+  std::optional<store::ClusterView>& shown = shown_[node];
+  if (!shown) return;
+  shown->shards.at(shard).leader = node;
+  shown->shards.at(shard).epoch = term;
 }
 
 bool Database::shown_to_lead(NodeId node, std::uint32_t shard, Epoch term) const {

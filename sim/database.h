@@ -80,8 +80,10 @@ class Database {
   void renew(const store::NodeFacts& facts,
              std::function<void(const Result<store::ClusterView>&)> heard);
   void leave(NodeId node);
-  // The last renewal whose end the node has heard of went well, and showed it the shard as its own
-  // in that term (N4).
+  // A node has heard that it took the shard.
+  void show_taken(NodeId node, std::uint32_t shard, Epoch term);
+  // The last renewal whose end the node has heard of went well, and that, or the taking of the
+  // shard after it, showed it the shard as its own in that term (N4).
   bool shown_to_lead(NodeId node, std::uint32_t shard, Epoch term) const;
 
   // --- What calls are made of.
@@ -102,6 +104,7 @@ class Database {
     std::uint32_t told = 0;   // the store's format, by its last renewal
   };
 
+  void show(NodeId node, const store::ClusterView& view);
   bool superseded(std::uint32_t shard, Epoch term);
   void check_raised(NodeId by, std::uint32_t format);
 

@@ -41,6 +41,8 @@ Host::Host(std::uint32_t shard, const engine::ShardOptions& options, Parts parts
 Host::~Host() = default;
 
 void Host::renewed(Instant at, const store::ShardView& seen) {
+  node_in_doubt_ = false;
+  if (leads() && at < led_since_) return;
   if (!leads() || seen.leader != parts_.self || seen.epoch != epoch_) {
     lease_.doubt();
     return;
@@ -133,7 +135,6 @@ bool Host::follow() {
     parts_.story.tell("{} loads shard {} anew: {}", parts_.name, number_, read.error().message);
     const auto extent = parts_.database.shard(number_).journal.extent();
     parts_.marks.hit_if(extent->oldest > next(follower_->head()), Mark::kFollowerLeftBehind);
-    parts_.marks.hit_if(read.error().message == kTooNew, Mark::kOldReaderStopped);
     follower_.reset();
     return false;
   }
@@ -157,6 +158,7 @@ void Host::ask_for() {
 
 void Host::take(const store::ShardView& seen) {
   blocked_ = true;
+  renewed_at_ = orders_.seen_at;
   const auto seconds = to_ms(parts_.time.wall()) / 1000;
   const Epoch at_least{static_cast<std::uint64_t>(std::max<std::int64_t>(seconds, 0))};
   parts_.database.begin(
@@ -171,6 +173,7 @@ void Host::taken(const Result<std::optional<store::Term>>& term) {
   blocked_ = false;
   acted_at_ = now();
   if (!term || !*term) return parts_.changed();
+  parts_.database.show_taken(parts_.self, number_, (*term)->epoch);
   if (!lead(**term)) {
     follower_.reset();
     not_before_ = now() + kRetryPause;
@@ -193,6 +196,8 @@ bool Host::lead(const store::Term& term) {
   parts_.marks.hit_if(warm && behind > 0, Mark::kFollowerCaughtUp);
   shard_ = std::move(*shard);
   epoch_ = term.epoch;
+  led_since_ = acted_at_;
+  if (!node_in_doubt_) lease_.renewed(renewed_at_);
   ++life_;
   clock_.emplace(parts_.time, shard_->machine().facts().at);
   slept_at_ = clock_->now();

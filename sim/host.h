@@ -69,6 +69,7 @@ class Host final : public engine::Gateway,
   void order(Orders orders) { orders_mail_ = std::move(orders); }
   void renewed(std::chrono::nanoseconds at, const store::ShardView& seen);
   void doubt() {
+    node_in_doubt_ = true;
     lease_.doubt();
     doubted_ = decided_;
   }
@@ -92,7 +93,11 @@ class Host final : public engine::Gateway,
   bool takes_requests() const {
     return leads() && (!gift_ || gift_->stage < Gift::Stage::kResigning);
   }
-  bool holds() const { return leads() && lease_.holds(parts_.time.since_boot()); }
+  // Inside its lease of the shard, which it has not asked the database to give to another.
+  bool holds() const {
+    const bool giving = gift_ && gift_->stage == Gift::Stage::kGiving;
+    return leads() && !giving && lease_.holds(parts_.time.since_boot());
+  }
   Epoch epoch() const { return epoch_; }
   // The tables have all that was decided here.
   bool flushed() const;
@@ -169,6 +174,8 @@ class Host final : public engine::Gateway,
   bool received_ = false;
   bool blocked_ = false;  // in a call
   bool stopped_ = false;
+  bool node_in_doubt_ = false;
+  Instant renewed_at_{};  // the last renewal before the shard was taken
   Instant acted_at_{};
   Instant asked_at_{};
   Instant not_before_{};
@@ -178,6 +185,7 @@ class Host final : public engine::Gateway,
   std::unique_ptr<engine::Shard> shard_;
   std::optional<engine::ShardClock> clock_;
   Epoch epoch_{};  // of the registry
+  Instant led_since_{};
   TermId term_{};
   std::vector<Mail> mail_;
   std::map<engine::Ticket, Mail> asked_;  // by the shard's own tickets

@@ -109,7 +109,6 @@ constexpr std::array<std::string_view, kMarks> kNames = {
     "newer format written",
     "old node refused",
     "old node told",
-    "old reader stopped",
 };
 static_assert(!kNames.back().empty(), "a name for each");
 

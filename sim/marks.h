@@ -115,7 +115,6 @@ enum class Mark : std::uint8_t {
   kFormatWritten,
   kOldNodeRefused,
   kOldNodeTold,
-  kOldReaderStopped,
   kLast,
 };
 inline constexpr std::size_t kMarks = static_cast<std::size_t>(Mark::kLast);

@@ -28,7 +28,9 @@ class JournalView final : public store::Journal {
     store::ChainCheck chain(view_.shard, std::max(from, Seq{1}));
     while (const auto row = journal.row(chain.expected())) {
       if (Status checked = chain.check(*row); !checked) return checked;
-      if (!is_readable(*row)) return failure(std::string(kTooNew));
+      if (!is_readable(*row)) {
+        return failure("events of a format that this version does not read");
+      }
       if (!visit(*row)) break;
     }
     return {};
@@ -42,7 +44,7 @@ class JournalView final : public store::Journal {
  private:
   // By a program that knows no newer format; this one knows them all.
   bool is_readable(const store::JournalRow& row) const {
-    if (view_.reads >= static_cast<std::uint32_t>(store::kNewestEventFormat)) return true;
+    if (view_.reads >= kNewestFormat) return true;
     const auto batch = store::decode_events(row.body);
     return !batch || static_cast<std::uint32_t>(store::format_of(*batch)) <= view_.reads;
   }

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <string_view>
 
 #include "base/result.h"
 #include "store/event_codec.h"
@@ -16,7 +15,8 @@
 namespace millrace::sim {
 
 // What a reader says of a row that is newer than it.
-inline constexpr std::string_view kTooNew = "events of a format that this version does not read";
+// That this build knows.
+inline constexpr auto kNewestFormat = static_cast<std::uint32_t>(store::kNewestEventFormat);
 
 struct View {
   enum class Read : std::uint8_t {

@@ -64,12 +64,21 @@ void ShardHost::drain(std::function<void()> drained) {
 
 void ShardHost::renewed(std::chrono::nanoseconds at, const store::ShardView& seen) {
   const MutexLock lock(mutex_);
+  in_doubt_ = false;
+  // It may have looked before the shard was taken.
+  if (driver_ != nullptr && at < led_since_) return;
   if (driver_ == nullptr || seen.leader != parts_.self || seen.epoch != epoch_) {
     lease_.doubt();
     return;
   }
   lease_.renewed(at);
   driver_->look_at_lease();
+}
+
+void ShardHost::doubt() {
+  const MutexLock lock(mutex_);
+  in_doubt_ = true;
+  lease_.doubt();
 }
 
 Epoch ShardHost::epoch() const {
@@ -208,6 +217,7 @@ void ShardHost::ask_for() {
 
 void ShardHost::take(const store::ShardView& seen) {
   const auto begin = SteadyClock::now();
+  const auto renewed_at = orders_.seen_at;
   const auto seconds = to_ms(parts_.time.wall()) / 1000;
   const Epoch at_least{static_cast<std::uint64_t>(std::max<std::int64_t>(seconds, 0))};
   const auto term = parts_.registry.take(parts_.self, seen, at_least);
@@ -220,7 +230,7 @@ void ShardHost::take(const store::ShardView& seen) {
     parts_.changed();
     return;
   }
-  if (!lead(**term)) {
+  if (!lead(**term, renewed_at)) {
     follower_.reset();
     not_before_ = parts_.time.since_boot() + kRetryPause;
     return;
@@ -231,8 +241,8 @@ void ShardHost::take(const store::ShardView& seen) {
   parts_.changed();
 }
 
-bool ShardHost::lead(const store::Term& term) {
-  lease_.doubt();  // until the registry is seen to know of the term
+bool ShardHost::lead(const store::Term& term, std::chrono::nanoseconds renewed_at) {
+  lease_.doubt();  // until all of it is there
   const auto fail = [&](const Error& error) {
     parts_.log.error("a shard can't be led", {{"shard", shard_}, {"reason", error.message}});
     return false;
@@ -257,8 +267,11 @@ bool ShardHost::lead(const store::Term& term) {
     const MutexLock lock(mutex_);
     driver_ = driver;
     epoch_ = term.epoch;
+    led_since_ = acted_at_;
     follows_ = false;
+    if (!in_doubt_) lease_.renewed(renewed_at);
   }
+  driver->look_at_lease();
   parts_.led(std::move(driver));
   parts_.router.tick();
   return true;

@@ -72,7 +72,7 @@ class ShardHost {
   // The node's lease was renewed from `at` on, and the registry then showed the shard as `seen`.
   void renewed(std::chrono::nanoseconds at, const store::ShardView& seen);
   // It was not.
-  void doubt() { lease_.doubt(); }
+  void doubt();
   // Nobody takes over: new work is refused, everything is committed and projected. `drained` is
   // called when that is so, or when nothing is led here.
   void drain(std::function<void()> drained);
@@ -110,7 +110,8 @@ class ShardHost {
   bool follow();
   void ask_for();
   void take(const store::ShardView& seen);
-  bool lead(const store::Term& term);
+  // `renewed_at`: begin of the last renewal before the shard was taken.
+  bool lead(const store::Term& term, std::chrono::nanoseconds renewed_at);
   void give_away(Gift gift);
   bool resign();
   // The shard is another's.
@@ -124,8 +125,9 @@ class ShardHost {
   const std::uint32_t shard_;
   const DriverOptions options_;
   Parts parts_;
-  // Of the shard: it holds only where a renewal has shown that the shard is still led from here, in
-  // the same term. A node that renews its lease may have lost the shard before.
+  // Of the shard: that of the last renewal which has shown that the shard is still led from here,
+  // in the same term; before there is one, that of the last renewal before the shard was taken. A
+  // node that renews its lease later may have lost the shard in between.
   engine::Lease lease_;
 
   mutable Mutex mutex_;
@@ -134,6 +136,8 @@ class ShardHost {
   std::shared_ptr<Driver> driver_ MILLRACE_GUARDED_BY(mutex_);  // changed by the thread alone
   bool resigning_ MILLRACE_GUARDED_BY(mutex_) = false;
   Epoch epoch_ MILLRACE_GUARDED_BY(mutex_){};  // of the term, while it leads
+  std::chrono::nanoseconds led_since_ MILLRACE_GUARDED_BY(mutex_){};
+  bool in_doubt_ MILLRACE_GUARDED_BY(mutex_) = false;  // the node's last renewal failed
   Seq followed_ MILLRACE_GUARDED_BY(mutex_){};
   bool follows_ MILLRACE_GUARDED_BY(mutex_) = false;
 

@@ -96,13 +96,16 @@ Result<bool> MemoryRegistry::set_draining(NodeId node, bool draining) {
 
 Status MemoryRegistry::leave(NodeId self) {
   const MutexLock lock(mutex_);
+  Time served_until = options_.now();  // at least: it may have been in doubt since
   if (const auto found = nodes_.find(self); found != nodes_.end()) {
-    found->second.expires_at = std::min(found->second.expires_at, options_.now());
+    Node& node = found->second;
+    node.expires_at = std::min(node.expires_at, options_.now());
+    served_until = node.renewed_at;
   }
   for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) {
     if (shards_[shard].leader != self) continue;
     shards_[shard].leader = kNobody;
-    fall_silent(shard, options_.now());
+    fall_silent(shard, served_until);
   }
   return {};
 }

@@ -71,10 +71,11 @@ constexpr const char* kSetDraining =
     "UPDATE millrace.nodes SET draining = ($2 <> 0) WHERE node = $1 RETURNING 1";
 constexpr const char* kEndLease =
     "UPDATE millrace.nodes SET expires_at = least(expires_at, clock_timestamp()) WHERE node = $1";
+// It may have been in doubt for a while: silent since its last renewal, as if it had died.
 constexpr const char* kLeaveShards =
-    "UPDATE millrace.shards SET leader = NULL, "
-    "silent_since = coalesce(silent_since, clock_timestamp()), silent_epoch = epoch "
-    "WHERE leader = $1";
+    "UPDATE millrace.shards SET leader = NULL, silent_since = coalesce(silent_since, "
+    "(SELECT renewed_at FROM millrace.nodes WHERE node = $1), clock_timestamp()), "
+    "silent_epoch = epoch WHERE leader = $1";
 constexpr const char* kSelectSecret = "SELECT value FROM millrace.meta WHERE name = 'node_secret'";
 
 // Longer than the second after which whoever is in the way is ended.
