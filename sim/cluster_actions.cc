@@ -264,7 +264,8 @@ bool Cluster::break_something(Dice& dice) {
       upgrade(dice, one);
     }
   } else if (strikes(Knob::kWallStep)) {
-    const Duration by = (dice.chance(500) ? 1 : -1) * dice.time_up_to(Duration{3'600'000});
+    const int direction = dice.chance(500) ? 1 : -1;  // first, with every compiler
+    const Duration by = direction * dice.time_up_to(Duration{3'600'000});
     story_.tell("the wall clock of {} is set by {} ms", node.name(), by.count());
     node.clock().step_wall(by);
   } else {
@@ -283,8 +284,8 @@ void Cluster::pause(Dice& dice) {
     }
   }
   if (machine == nullptr) return;
-  const Duration by = Duration{dice.chance(500) ? 2'000 : 0} + dice.time_up_to(Duration{10'000});
-  stand_still(*machine, by);
+  const Duration at_least{dice.chance(500) ? 2'000 : 0};
+  stand_still(*machine, at_least + dice.time_up_to(Duration{10'000}));
 }
 
 void Cluster::stand_still(Machine& machine, Duration by) {

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of a test's own, from Debian's packages: a cluster in a temporary directory, on
+"""A PostgreSQL server of a test's own, from Debian's packages or the folder MILLRACE_POSTGRES: a cluster in a temporary directory, on
 a free loopback port, run as an ordinary user; it ends with the test, or with this process.
 """
 
@@ -19,7 +19,10 @@ START_TIMEOUT_S = 90  # after a crash it syncs all of its files first
 
 
 def program(name):
-    """The newest one that Debian's packages have put there."""
+    """That of the folder MILLRACE_POSTGRES, or the newest one that Debian's packages have put there."""
+    chosen = pathlib.Path(os.environ.get("MILLRACE_POSTGRES", "")) / name
+    if "MILLRACE_POSTGRES" in os.environ and chosen.exists():
+        return str(chosen)
     found = sorted(pathlib.Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
     if not found:
         raise RuntimeError(f"there is no {name}: tools/setup installs PostgreSQL")

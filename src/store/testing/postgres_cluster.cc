@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -29,8 +30,12 @@ namespace fs = std::filesystem;
 
 constexpr const char* kUser = "millrace";
 
-// The newest of the versions that Debian's packages have put there.
+// Of the folder that MILLRACE_POSTGRES names, or the newest that Debian's packages have put there.
 std::string program(const std::string& name) {
+  if (const char* const folder = std::getenv("MILLRACE_POSTGRES"); folder != nullptr) {
+    const fs::path path = fs::path(folder) / name;
+    if (fs::exists(path)) return path;
+  }
   fs::path newest;
   for (const auto& version : fs::directory_iterator("/usr/lib/postgresql")) {
     const fs::path path = version.path() / "bin" / name;
