@@ -17,57 +17,56 @@ constexpr std::size_t kAnswer = index_in<Kind>(static_cast<const Answer*>(nullpt
 template <typename Kind>
 constexpr std::size_t kReply = index_in<Kind>(static_cast<const core::Reply*>(nullptr));
 
-struct Shape {
-  std::size_t reply = 0;
-  std::size_t items = 0;
-};
-
-Shape items(std::size_t count) { return {kReply<core::ItemsReply>, count}; }
-
-struct ShapeOf {
-  Shape operator()(const core::Enqueue& c) const {
-    return {kReply<core::EnqueueReply>, c.jobs.size()};
-  }
-  Shape operator()(const core::Claim&) const { return {kReply<core::ClaimReply>}; }
-  Shape operator()(const core::Heartbeat& c) const { return items(c.items.size()); }
-  Shape operator()(const core::Ack& c) const { return items(c.items.size()); }
-  Shape operator()(const core::AppendLogs& c) const { return items(c.items.size()); }
-  Shape operator()(const core::Cancel& c) const { return items(c.ids.size()); }
-  Shape operator()(const core::Retry& c) const { return items(c.ids.size()); }
-  Shape operator()(const core::Edit& c) const { return items(c.ids.size()); }
-  Shape operator()(const core::Delete& c) const { return items(c.ids.size()); }
-  Shape operator()(const core::SetQueue&) const { return {kReply<core::QueueReply>}; }
-  Shape operator()(const core::PauseQueue&) const { return {kReply<core::QueueReply>}; }
-  Shape operator()(const core::ResumeQueue&) const { return {kReply<core::QueueReply>}; }
-  Shape operator()(const core::NotePurge&) const { return {kReply<core::QueueReply>}; }
-  Shape operator()(const core::GetJob&) const { return {kReply<core::JobReply>}; }
-  Shape operator()(const core::GetQueues&) const { return {kReply<core::QueueReply>}; }
-};
-
 }  // namespace
 
-ExpectedAnswer::ExpectedAnswer(const Request& request) {
-  if (const auto* command = std::get_if<core::Command>(&request)) {
-    kind_ = kAnswer<core::Reply>;
-    const Shape shape = std::visit(ShapeOf(), *command);
-    reply_ = shape.reply;
-    items_[0] = shape.items;
-  } else if (std::holds_alternative<WaitingClaim>(request)) {
-    kind_ = kAnswer<core::Reply>;
-    reply_ = kReply<core::ClaimReply>;
-  } else if (std::holds_alternative<WatchJob>(request)) {
-    kind_ = kAnswer<core::Reply>;
-    reply_ = kReply<core::JobReply>;
-  } else if (const auto* poll = std::get_if<Poll>(&request)) {
-    kind_ = kAnswer<PollReply>;
-    items_ = {poll->acks.items.size(), poll->heartbeats.items.size(), poll->logs.items.size()};
-  } else if (std::holds_alternative<ListWorkers>(request) ||
-             std::holds_alternative<CommandWorker>(request)) {
-    kind_ = kAnswer<WorkersReply>;
-  } else {
-    kind_ = kAnswer<std::monostate>;
+// Of each request, so that none is forgotten.
+struct ExpectedAnswer::Of {
+  template <typename Reply>
+  static ExpectedAnswer a(std::size_t items = 0) {
+    return {kAnswer<core::Reply>, kReply<Reply>, {items}};
   }
-}
+  template <typename Kind>
+  static ExpectedAnswer plain() {
+    return {kAnswer<Kind>, 0, {}};
+  }
+  static ExpectedAnswer items(std::size_t count) { return a<core::ItemsReply>(count); }
+
+  ExpectedAnswer operator()(const core::Enqueue& c) const {
+    return a<core::EnqueueReply>(c.jobs.size());
+  }
+  ExpectedAnswer operator()(const core::Claim&) const { return a<core::ClaimReply>(); }
+  ExpectedAnswer operator()(const core::Heartbeat& c) const { return items(c.items.size()); }
+  ExpectedAnswer operator()(const core::Ack& c) const { return items(c.items.size()); }
+  ExpectedAnswer operator()(const core::AppendLogs& c) const { return items(c.items.size()); }
+  ExpectedAnswer operator()(const core::Cancel& c) const { return items(c.ids.size()); }
+  ExpectedAnswer operator()(const core::Retry& c) const { return items(c.ids.size()); }
+  ExpectedAnswer operator()(const core::Edit& c) const { return items(c.ids.size()); }
+  ExpectedAnswer operator()(const core::Delete& c) const { return items(c.ids.size()); }
+  ExpectedAnswer operator()(const core::SetQueue&) const { return a<core::QueueReply>(); }
+  ExpectedAnswer operator()(const core::PauseQueue&) const { return a<core::QueueReply>(); }
+  ExpectedAnswer operator()(const core::ResumeQueue&) const { return a<core::QueueReply>(); }
+  ExpectedAnswer operator()(const core::NotePurge&) const { return a<core::QueueReply>(); }
+  ExpectedAnswer operator()(const core::GetJob&) const { return a<core::JobReply>(); }
+  ExpectedAnswer operator()(const core::GetQueues&) const { return a<core::QueueReply>(); }
+
+  ExpectedAnswer operator()(const core::Command& c) const { return std::visit(*this, c); }
+  ExpectedAnswer operator()(const WaitingClaim&) const { return a<core::ClaimReply>(); }
+  ExpectedAnswer operator()(const Poll& poll) const {
+    return {kAnswer<PollReply>,
+            0,
+            {poll.acks.items.size(), poll.heartbeats.items.size(), poll.logs.items.size()}};
+  }
+  ExpectedAnswer operator()(const WatchJob&) const { return a<core::JobReply>(); }
+  ExpectedAnswer operator()(const FindJob&) const { return a<core::JobReply>(); }
+  ExpectedAnswer operator()(const AwaitProjection&) const { return plain<std::monostate>(); }
+  ExpectedAnswer operator()(const AwaitEvents&) const { return plain<std::monostate>(); }
+  ExpectedAnswer operator()(const AwaitWork&) const { return plain<std::monostate>(); }
+  ExpectedAnswer operator()(const ListWorkers&) const { return plain<WorkersReply>(); }
+  ExpectedAnswer operator()(const CommandWorker&) const { return plain<WorkersReply>(); }
+};
+
+ExpectedAnswer::ExpectedAnswer(const Request& request)
+    : ExpectedAnswer(std::visit(Of(), request)) {}
 
 bool ExpectedAnswer::fits(const Answer& answer) const {
   if (std::holds_alternative<Unavailable>(answer) || std::holds_alternative<Denied>(answer)) {

@@ -17,10 +17,15 @@ class ExpectedAnswer {
   bool fits(const Answer& answer) const;
 
  private:
+  struct Of;
+  using Counts = std::array<std::size_t, 3>;
+  ExpectedAnswer(std::size_t kind, std::size_t reply, Counts items)
+      : kind_(kind), reply_(reply), items_(items) {}
+
   std::size_t kind_ = 0;   // the index in Answer
   std::size_t reply_ = 0;  // the index in core::Reply, where it is one
   // How many items are answered; a poll's acks, heartbeats and logs.
-  std::array<std::size_t, 3> items_{};
+  Counts items_{};
 };
 
 }  // namespace millrace::engine

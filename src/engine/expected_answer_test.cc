@@ -22,6 +22,11 @@ TEST(ExpectedAnswer, KnowsTheKind) {
   EXPECT_TRUE(wait.fits(std::monostate()));
   EXPECT_FALSE(wait.fits(WorkersReply{}));
   EXPECT_TRUE(ExpectedAnswer{Request(ListWorkers{})}.fits(WorkersReply{}));
+  for (const Request& job :
+       {Request(core::Command(core::GetJob{})), Request(FindJob{}), Request(WatchJob{})}) {
+    EXPECT_TRUE(ExpectedAnswer{job}.fits(core::Reply(core::JobReply{})));
+    EXPECT_FALSE(ExpectedAnswer{job}.fits(std::monostate()));
+  }
 }
 
 TEST(ExpectedAnswer, CountsTheItems) {

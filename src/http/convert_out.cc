@@ -255,6 +255,28 @@ api::Queue to_api(const core::Queue& queue, const engine::QueueRates& rates, Tim
   return made;
 }
 
+namespace {
+
+// An item is answered as the whole request is when it lies on one shard.
+engine::Unavailable unavailable_of(core::RefusalDetail detail) {
+  using core::RefusalDetail;
+  using engine::Unavailable;
+  switch (detail) {
+    case RefusalDetail::kShardSilent:
+      return Unavailable::kUnknown;
+    case RefusalDetail::kShardWithoutLeader:
+      return Unavailable::kNoLeader;
+    case RefusalDetail::kShardStopping:
+      return Unavailable::kDraining;
+    case RefusalDetail::kShardUnwritable:
+      return Unavailable::kStorage;
+    default:
+      return Unavailable::kOverloaded;
+  }
+}
+
+}  // namespace
+
 api::Problem to_problem(const core::Refusal& refusal, std::string_view what) {
   using api::ProblemCode;
   const std::string_view said = to_string(refusal.detail);
@@ -264,7 +286,7 @@ api::Problem to_problem(const core::Refusal& refusal, std::string_view what) {
   };
   switch (refusal.why) {
     case core::Rejection::kOverloaded: {
-      api::Problem made = problem_of(engine::Unavailable::kOverloaded);
+      api::Problem made = problem_of(unavailable_of(refusal.detail));
       if (!said.empty()) made.detail = said;
       return made;
     }

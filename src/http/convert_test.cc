@@ -189,5 +189,25 @@ TEST(Convert, EveryRejectionIsAProblem) {
   EXPECT_EQ(said.detail, "only a job that has ended can be retried");
 }
 
+// What may have been done must not be told under a code that says that nothing was.
+TEST(Convert, AnItemWhoseShardWasSilentIsNoRefusal) {
+  const struct {
+    core::RefusalDetail detail;
+    api::ProblemCode code;
+  } cases[] = {
+      {core::RefusalDetail::kShardSilent, api::ProblemCode::kStorageUnavailable},
+      {core::RefusalDetail::kShardUnwritable, api::ProblemCode::kStorageUnavailable},
+      {core::RefusalDetail::kShardWithoutLeader, api::ProblemCode::kStorageUnavailable},
+      {core::RefusalDetail::kShardStopping, api::ProblemCode::kDraining},
+      {core::RefusalDetail::kBehind, api::ProblemCode::kOverloaded},
+  };
+  for (const auto& one : cases) {
+    const api::Problem problem = to_problem({core::Rejection::kOverloaded, {}, one.detail});
+    EXPECT_EQ(problem.code, one.code);
+    EXPECT_EQ(problem.detail, to_string(one.detail));
+    EXPECT_TRUE(problem.retry_after.has_value());
+  }
+}
+
 }  // namespace
 }  // namespace millrace::http

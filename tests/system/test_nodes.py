@@ -102,6 +102,24 @@ class AnyNode(NodesCase):
                 reply = api.get(f"/v1/jobs/{job_id}")
                 self.assertEqual((reply.status, reply.json["state"]), (200, "succeeded"))
 
+    def test_a_job_is_looked_for_wherever_it_may_lie(self):
+        """The id of a client's own says nothing of its shard."""
+        ids = []
+        for queue in self.queues.values():
+            for api in self.each():
+                job_id = self.submit_until_taken(api, queue)
+                ids.append(job_id)
+                for other in self.each():
+                    for what in ("", "/attempts"):
+                        reply = other.get(f"/v1/jobs/{job_id}{what}")
+                        self.assertEqual(reply.status, 200, reply)
+        for api in self.each():
+            reply = api.get(f"/v1/jobs/{harness.uuid7()}")
+            self.assertEqual(reply.status, 404, reply)
+        for server in self.nodes.servers:
+            self.assertNotIn("was not understood", server.log)
+        self.finish_all(api, self.claim_all(api, ids))
+
     def test_a_batch_may_lie_on_all_shards(self):
         for api in self.each():
             jobs = [{"type": "work", "queue": queue} for queue in self.queues.values()]
