@@ -90,8 +90,9 @@ void Applier::end(SlotIndex index, State to, Keep keep) {
 // The key of a job that ended is held until then, or free (none).
 void Applier::hold_unique(const JobSlot& slot, const SharedBytes& key, std::optional<Time> until) {
   const SharedBytes& queue = slot.lane->queue->name;
+  const bool was_held = state_.uniques.is_held_after_end(queue.view(), key.view());
   if (!state_.uniques.ended(queue.view(), key.view(), slot.id, until)) return;
-  if (until) state_.changes.held_uniques.push_back({queue, key, slot.id, until});
+  if (until || was_held) state_.changes.held_uniques.push_back({queue, key, slot.id, until});
 }
 
 // The job is in a terminal state.

@@ -132,6 +132,23 @@ TEST_F(Finish, ACancelledJob) {
   expect_succeeded("a");
 }
 
+// The tables have a row of a key that a dead job holds for a time: that goes with the hold.
+TEST_F(Finish, EndsTheHoldOfAUniqueKeyInTheTablesToo) {
+  JobSpec spec = Scenario::spec("a");
+  auto extras = std::make_shared<JobExtras>();
+  extras->unique = UniqueRule{SharedBytes("key"), Duration{100}, OnConflict::kReject};
+  spec.extras = std::move(extras);
+  s.enqueue(std::move(spec));
+  s.claim();
+  s.ack("a", AckOutcome::kDead);
+  s.project();
+  s.wait_ms(200);
+  finish("a", s.token("a"));
+  const auto changes = s.machine().take_changes();
+  ASSERT_EQ(changes->held_uniques.size(), 1U);
+  EXPECT_EQ(changes->held_uniques.front().until, std::nullopt);
+}
+
 TEST_F(Finish, DoesNotTakeAUniqueKeyBack) {
   const auto with_key = [](const std::string& name) {
     JobSpec spec = Scenario::spec(name);

@@ -17,6 +17,11 @@ const UniqueIndex::Holder* UniqueIndex::find(std::string_view queue, std::string
   return holder.released_at && *holder.released_at <= now ? nullptr : &holder;
 }
 
+bool UniqueIndex::is_held_after_end(std::string_view queue, std::string_view key) const {
+  const auto found = holders_.find(name(queue, key));
+  return found != holders_.end() && found->second.released_at;
+}
+
 void UniqueIndex::forget_release(const std::string& name, const Holder& holder) {
   if (holder.released_at) by_release_.erase({*holder.released_at, name});
 }

@@ -24,6 +24,8 @@ class UniqueIndex {
 
   // Null: free at `now`.
   const Holder* find(std::string_view queue, std::string_view key, Time now) const;
+  // By a job that has ended, whether or not its time is over.
+  bool is_held_after_end(std::string_view queue, std::string_view key) const;
   // A live job takes the key, whoever held it. True: an ended job held it until now.
   bool take(std::string_view queue, std::string_view key, const JobId& job);
   // The holder has ended; it holds the key until then, or frees it (none). False: another job holds

@@ -55,7 +55,9 @@ def excused_absence(book, story):
     queue = story.queue
     accepted = min((f.start for f in story.submits if f.outcome != "no"), default=0)
     for record in book.queue_ops.get(queue, ()):
-        if record.op == "purge" and record.outcome != "no" and record.end > accepted:
+        # One without an answer may still be under way, and take what comes meanwhile.
+        may_go_on = record.outcome == "maybe" or record.end > accepted
+        if record.op == "purge" and record.outcome != "no" and may_go_on:
             return "purged"
     if queue in book.final.get("brief_queues", ()):
         ended = any(f.outcome != "no" for f in story.acks)
