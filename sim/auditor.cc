@@ -448,7 +448,10 @@ void Auditor::sort_out_strays() {
     const auto* why = std::get_if<engine::Unavailable>(&answer->second);
     demand(why != nullptr, "D1", "request {} was answered before its batch was durable",
            static_cast<std::uint64_t>(ticket));
-    demand(may_refuse_ == *why, "R4", "request {} was refused for no reason",
+    // Who has parts of its request done, or may have, is told that nobody knows.
+    const bool allowed =
+        may_refuse_ && (may_refuse_ == *why || *why == engine::Unavailable::kUnknown);
+    demand(allowed, "R4", "request {} was refused for no reason",
            static_cast<std::uint64_t>(ticket));
     marks_.hit(*why == engine::Unavailable::kStorage ? Mark::kRefusedStorage
                                                      : Mark::kRefusedInDoubt);

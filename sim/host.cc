@@ -78,7 +78,7 @@ void Host::run_host() {
     }
     std::exchange(gift_, std::nullopt)->done(false);
   }
-  if (std::exchange(received_, false)) {
+  if (std::exchange(received_, false) && !leads()) {
     store::ShardView mine = orders_.seen;
     mine.leader = parts_.self;
     return take(mine);

@@ -39,6 +39,62 @@ class Passing final : public Operation {
   Request request_;
 };
 
+// A poll whose items point to one shard: what that knows nothing of is asked for elsewhere.
+class PassingPoll final : public Operation {
+ public:
+  PassingPoll(Router& router, Poll poll, ShardNumber shard, Asker asker, std::string credentials)
+      : Operation(router, asker, std::move(credentials)), shard_(shard), poll_(std::move(poll)) {}
+
+ private:
+  struct Carried {
+    core::ItemsReply* into = nullptr;
+    Part part;
+  };
+
+  void start() override MILLRACE_REQUIRES(mutex_) { ask(shard_, poll_); }
+
+  void answered(std::size_t part, Answer answer) override MILLRACE_REQUIRES(mutex_) {
+    if (part > 0) {
+      const Carried& carried = carried_[part - 1];
+      Answer whole = core::Reply(std::move(*carried.into));
+      unite_elsewhere(whole, carried.part, std::move(answer));
+      *carried.into = std::get<core::ItemsReply>(std::get<core::Reply>(std::move(whole)));
+    } else {
+      auto* reply = std::get_if<PollReply>(&answer);
+      if (reply == nullptr) return finish(std::move(answer));
+      reply_ = std::move(*reply);
+      look_elsewhere(reply_.acks, core::Command(std::move(poll_.acks)));
+      look_elsewhere(reply_.heartbeats, core::Command(std::move(poll_.heartbeats)));
+      look_elsewhere(reply_.logs, core::Command(std::move(poll_.logs)));
+    }
+    if (part > 0) --missing_;
+    if (missing_ == 0) finish(std::move(reply_));
+  }
+
+  void look_elsewhere(core::ItemsReply& items, const Request& asked) MILLRACE_REQUIRES(mutex_) {
+    const std::optional<Part> part = ask_elsewhere(asked, core::Reply(items));
+    if (!part) return;
+    for (ShardNumber shard = 0; shard < shards(); ++shard) {
+      if (shard == shard_) continue;
+      ++missing_;
+      carried_.push_back({&items, *part});
+      ask(shard, part->request);
+    }
+  }
+
+  void given_up() override MILLRACE_REQUIRES(mutex_) {
+    if (missing_ == 0) give_up(0);
+    give_back(shard_, reply_.claim);
+    finish(Unavailable::kDraining);
+  }
+
+  const ShardNumber shard_;
+  Poll poll_;
+  PollReply reply_;
+  std::vector<Carried> carried_;  // by part, from the second on
+  std::size_t missing_ = 0;
+};
+
 // Items on one shard or several; those that their shards know nothing of are asked for elsewhere.
 class Items final : public Operation {
  public:
@@ -152,6 +208,14 @@ std::shared_ptr<Operation> make_operation(Router& router, Request request,
     return std::make_shared<Items>(router, std::move(request), asker, std::move(credentials));
   }
   if (shard) {
+    auto* poll = std::get_if<Poll>(&request);
+    const bool brings =
+        poll != nullptr &&
+        !(poll->acks.items.empty() && poll->heartbeats.items.empty() && poll->logs.items.empty());
+    if (brings && router.shards() > 1) {
+      return std::make_shared<PassingPoll>(router, std::move(*poll), *shard, asker,
+                                           std::move(credentials));
+    }
     return std::make_shared<Passing>(router, std::move(request), *shard, asker,
                                      std::move(credentials));
   }
@@ -198,8 +262,9 @@ void Operation::send_again(std::size_t part) {
 void Operation::refuse(std::size_t part, Unavailable why) {
   const MutexLock lock(mutex_);
   if (sent_[part].stage != Stage::kOpen) return;
+  const bool repeated = sent_[part].repeated;
   close(part);
-  if (!finished_) answered(part, why);
+  if (!finished_) answered(part, repeated ? Unavailable::kUnknown : why);
 }
 
 void Operation::answer_came(std::size_t part, Answer answer) {
@@ -212,7 +277,13 @@ void Operation::answer_came(std::size_t part, Answer answer) {
     return;
   }
   if (hold_again(part, answer)) return;
-  if (sent.repeated && sent.request) as_first_answer(*sent.request, answer);
+  if (sent.repeated) {
+    if (sent.request) as_first_answer(*sent.request, answer);
+    // Of the second sending; what became of the first nobody knows.
+    const bool refused =
+        std::holds_alternative<Unavailable>(answer) || std::holds_alternative<Denied>(answer);
+    if (refused) answer = Unavailable::kUnknown;
+  }
   close(part);
   answered(part, std::move(answer));
 }
@@ -248,6 +319,12 @@ void Operation::give_up(std::size_t part) {
   sent.stage = Stage::kGivenUp;
   sent.request.reset();
   router_.cancel_part(sent.shard, Router::ticket_of(number_, part));
+}
+
+void Operation::drop(std::size_t part) {
+  if (sent_[part].stage != Stage::kOpen) return;
+  router_.cancel_part(sent_[part].shard, Router::ticket_of(number_, part));
+  close(part);
 }
 
 void Operation::give_back(ShardNumber shard, const core::ClaimReply& claim) {

@@ -60,6 +60,8 @@ class Operation : public std::enable_shared_from_this<Operation> {
   std::size_t ask(ShardNumber shard, Request request) MILLRACE_REQUIRES(mutex_);
   // Its answer is not waited for any more. Jobs that are leased for it all the same are given back.
   void give_up(std::size_t part) MILLRACE_REQUIRES(mutex_);
+  // The same of what leases nothing: no answer of it is to come.
+  void drop(std::size_t part) MILLRACE_REQUIRES(mutex_);
   // Jobs that were leased for the asker, and that it will not see.
   void give_back(ShardNumber shard, const core::ClaimReply& claim) MILLRACE_REQUIRES(mutex_);
   // rang() is called then, about.

@@ -73,9 +73,9 @@ class Pursuit final : public Operation {
   };
 
   void bring() MILLRACE_REQUIRES(mutex_) {
-    bring_one(reply_.acks, core::Command(poll_.acks));
-    bring_one(reply_.heartbeats, core::Command(poll_.heartbeats));
-    bring_one(reply_.logs, core::Command(poll_.logs));
+    bring_one(reply_.acks, core::Command(std::exchange(poll_.acks, {})));
+    bring_one(reply_.heartbeats, core::Command(std::exchange(poll_.heartbeats, {})));
+    bring_one(reply_.logs, core::Command(std::exchange(poll_.logs, {})));
   }
 
   void bring_one(core::ItemsReply& into, Request request) MILLRACE_REQUIRES(mutex_) {
@@ -220,12 +220,12 @@ class Pursuit final : public Operation {
     if (part < first_hint_) return;
     --hints_open_;
     if (std::holds_alternative<Denied>(answer)) {
-      for (std::size_t hint = first_hint_; hint < first_hint_ + hints_; ++hint) give_up(hint);
+      for (std::size_t hint = first_hint_; hint < first_hint_ + hints_; ++hint) drop(hint);
       return denied(answer);
     }
     // A shard without a leader will not tell of anything: the others may.
     if (std::holds_alternative<Unavailable>(answer) && hints_open_ > 0) return;
-    for (std::size_t hint = first_hint_; hint < first_hint_ + hints_; ++hint) give_up(hint);
+    for (std::size_t hint = first_hint_; hint < first_hint_ + hints_; ++hint) drop(hint);
     if (std::holds_alternative<Unavailable>(answer)) return conclude();
     claim_round();
   }
@@ -264,7 +264,7 @@ class Pursuit final : public Operation {
         give_up(claiming_);
         break;
       case Phase::kWaiting:
-        for (std::size_t hint = first_hint_; hint < first_hint_ + hints_; ++hint) give_up(hint);
+        for (std::size_t hint = first_hint_; hint < first_hint_ + hints_; ++hint) drop(hint);
         break;
     }
     for (core::ClaimReply::Item& item : std::exchange(reply_.claim.jobs, {})) {

@@ -465,6 +465,52 @@ TEST_F(RouterTest, WhatMayNotBeDoneTwiceIsNotSentAgain) {
   EXPECT_EQ(peers.asked.size(), 2U);
 }
 
+TEST_F(RouterTest, OfWhatWasSentTwiceNobodyKnowsThatItWasNotDone) {
+  router.led_there(1, "http://b");
+  core::Enqueue enqueue;
+  enqueue.jobs.push_back(spec(queue_of(1)));
+  enqueue.key = core::IdempotencyKey{};
+  enqueue.key_window = Duration{60'000};
+  const auto ask_and_lose_the_answer = [&] {
+    const Ticket ticket = ask(core::Command(enqueue));
+    peers.answer(peers.asked.size() - 1, Unavailable::kUnknown);
+    return ticket;
+  };
+  for (const Answer& second : {Answer(Unavailable::kDraining), Answer(Denied::kQueue)}) {
+    const Ticket ticket = ask_and_lose_the_answer();
+    pass(kSendAgainAfter);
+    peers.answer(peers.asked.size() - 1, second);
+    EXPECT_EQ(reply<Unavailable>(ticket), Unavailable::kUnknown);
+  }
+  const Ticket never = ask_and_lose_the_answer();
+  router.hold(1);
+  pass(Duration{2 * kLeaderPatience});
+  EXPECT_EQ(reply<Unavailable>(never), Unavailable::kUnknown);
+}
+
+// The id of a client's own points anywhere.
+TEST_F(RouterTest, WhatAPollBringsIsLookedForElsewhereToo) {
+  core::Enqueue enqueue;
+  enqueue.jobs.push_back(spec(queue_of(1)));
+  enqueue.jobs[0].id = make_job_id(time.now, queue_bits(queue_of(2)), 77);
+  enqueue.jobs[0].id_origin = core::IdOrigin::kClient;
+  ASSERT_EQ(answer<core::EnqueueReply>(core::Command(enqueue)).items.front().fate,
+            core::Fate::kCreated);
+  const auto claimed = answer<core::ClaimReply>(claim({queue_of(1)}));
+  ASSERT_EQ(claimed.jobs.size(), 1U);
+  Poll poll;
+  poll.worker = World::worker("anna");
+  core::HeartbeatItem beat;
+  beat.id = claimed.jobs.front().job.id;
+  beat.token = claimed.jobs.front().job.token;
+  poll.heartbeats.items.push_back(beat);
+  EXPECT_FALSE(answer<PollReply>(poll).heartbeats.items.front().refusal);
+  beat.token = LeaseToken{12};
+  poll.heartbeats.items.front() = beat;
+  EXPECT_EQ(answer<PollReply>(poll).heartbeats.items.front().refusal.why,
+            core::Rejection::kLeaseLost);
+}
+
 TEST_F(RouterTest, RequestsWaitWhileAShardChangesHandsButNotForEver) {
   router.hold(1);
   const Ticket served =

@@ -119,11 +119,12 @@ bool Shard::Impl::refuses_all() const {
 
 void Shard::Impl::refuse_all(Unavailable why) {
   for (Task& task : inbox_) {
-    if (refuse_once(task)) answers_.send(task.asker, why);
+    if (refuse_once(task)) answers_.send(task.asker, told_of(task, why));
   }
   inbox_.clear();
   for (const ParkingNumber number : waiters_.expired(now_)) {
-    answers_.send(waiters_.take(number).asker, why);
+    const Waiters::Entry entry = waiters_.take(number);
+    answers_.send(entry.asker, told_of(entry.item, why));
   }
   for (const ParkingNumber number : watchers_.expired(now_)) {
     answers_.send(watchers_.take(number).asker, why);
@@ -201,11 +202,12 @@ void Shard::Impl::end(std::string why, Unavailable decided, Unavailable waiting)
   told_since_end_ = waiting;
   answers_.replace_held(decided);
   for (Task& task : inbox_) {
-    if (refuse_once(task)) answers_.send(task.asker, waiting);
+    if (refuse_once(task)) answers_.send(task.asker, told_of(task, waiting));
   }
   inbox_.clear();
   for (const auto number : waiters_.all()) {
-    answers_.send(waiters_.take(number).asker, waiting);
+    const Waiters::Entry entry = waiters_.take(number);
+    answers_.send(entry.asker, told_of(entry.item, waiting));
   }
   for (const auto number : watchers_.all()) {
     answers_.send(watchers_.take(number).asker, waiting);

@@ -134,7 +134,7 @@ class Shard::Impl {
   // shard_others.cc
   void answer(const Asker& asker, Answer answer) { made_.emplace_back(asker, std::move(answer)); }
   void refuse(Task& task, Unavailable why) {
-    if (refuse_once(task)) answer(task.asker, why);
+    if (refuse_once(task)) answer(task.asker, told_of(task, why));
   }
   void dispatch();  // what answer() gathered, resting on the newest row
   void end_wait(Waiters::Entry entry, core::ClaimReply reply);

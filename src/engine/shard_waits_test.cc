@@ -175,6 +175,24 @@ TEST(Polls, CommitTheirAcksBeforeTheClaimWaits) {
   EXPECT_EQ(page->front().state, core::State::kSucceeded);
 }
 
+// Its acks are committed: that nothing was done would be wrong.
+TEST(Polls, AreNotToldThatNothingWasDoneOfWhatTheyBrought) {
+  MemoryWorld world;
+  world.now_answer<core::EnqueueReply>(World::enqueue("a"));
+  const Ticket claim = world.ask(world.poll("anna"));
+  world.run();
+  ASSERT_EQ(World::names(world.answer<PollReply>(claim).claim), "a");
+  const Ticket bare = world.ask(world.poll("berta"));
+  Poll poll = world.poll("anna");
+  poll.acks.items.push_back(world.ack_of("a"));
+  const Ticket bringing = world.ask(poll);
+  world.run();
+  world.shard().depose("for a test");
+  world.run();
+  EXPECT_EQ(world.answer<Unavailable>(bare), Unavailable::kNoLeader);
+  EXPECT_EQ(world.answer<Unavailable>(bringing), Unavailable::kUnknown);
+}
+
 TEST(Polls, AnswerAllTheirPartsTogether) {
   MemoryWorld world;
   for (const char* name : {"a", "b"}) world.ask(World::enqueue(name));

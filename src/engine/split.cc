@@ -346,7 +346,12 @@ void unite(Answer& whole, const Part& part, Answer answer) {
     whole = std::move(answer);
     return;
   }
-  if (std::holds_alternative<Unavailable>(whole) || std::holds_alternative<Denied>(whole)) return;
+  if (std::holds_alternative<Unavailable>(whole) || std::holds_alternative<Denied>(whole)) {
+    // That it may have been done is the more important.
+    const auto* why = std::get_if<Unavailable>(&answer);
+    if (why != nullptr && *why == Unavailable::kUnknown) whole = *why;
+    return;
+  }
   if (const auto* denied = std::get_if<Denied>(&answer)) {
     if (part.places.empty()) {
       whole = *denied;
@@ -411,6 +416,15 @@ void unite_elsewhere(Answer& whole, const Part& part, Answer answer) {
       const bool may_be_done = refusal.detail == core::RefusalDetail::kShardSilent;
       const bool refused = item.refusal.why == Rejection::kOverloaded;
       if (is_unknown(item) || (refused && may_be_done)) item.refusal = refusal;
+    }
+    return;
+  }
+  if (std::holds_alternative<Denied>(answer)) {
+    for (const std::uint32_t place : part.places) {
+      ItemReply& item = items[place];
+      if (is_unknown(item)) {
+        item.refusal = {Rejection::kOverloaded, {}, core::RefusalDetail::kShardDenied};
+      }
     }
     return;
   }

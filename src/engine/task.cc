@@ -113,6 +113,12 @@ bool refuse_once(Task& task) {
   return task.gather == nullptr || !std::exchange(task.gather->refused, true);
 }
 
+Unavailable told_of(const Task& task, Unavailable why) {
+  const bool begun =
+      task.gather != nullptr && !std::holds_alternative<std::monostate>(task.gather->reply);
+  return begun ? Unavailable::kUnknown : why;
+}
+
 bool is_refused(const Task& task) { return task.gather != nullptr && task.gather->refused; }
 
 void gather_into(core::Reply& whole, core::Reply part) {

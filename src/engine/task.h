@@ -49,6 +49,8 @@ std::optional<Task> split_jobs(Task& task, std::size_t bytes);
 
 // Whether the asker is to be told that the task is refused: not for a second part.
 bool refuse_once(Task& task);
+// What its asker is told instead of `why`, which says that nothing was done: parts may have been.
+Unavailable told_of(const Task& task, Unavailable why);
 // A part of what was refused.
 bool is_refused(const Task& task);
 

@@ -28,6 +28,15 @@ struct Waiter {
   std::string types_key;
 };
 
+// What its asker is told instead of `why`, which says that nothing was done: what the poll brought
+// was.
+inline Unavailable told_of(const Waiter& waiter, Unavailable why) {
+  const bool brought =
+      waiter.poll && !(waiter.poll->acks.items.empty() && waiter.poll->heartbeats.items.empty() &&
+                       waiter.poll->logs.items.empty());
+  return brought ? Unavailable::kUnknown : why;
+}
+
 class Waiters {
  public:
   using Entry = Parked<Waiter>::Entry;

@@ -45,7 +45,8 @@ struct Services {
   core::Retention default_retention;  // of queues that do not say
   std::atomic<bool> draining = false;
   BodyBudget bodies{std::size_t{1} << 30};
-  PeerAccess* peers = nullptr;  // null: this node knows no others
+  PeerAccess* peers = nullptr;        // null: this node knows no others
+  std::atomic<bool> closing = false;  // other nodes, too, find nobody here any more
 
   engine::ShardNumber shards() const { return reads.shards(); }
 };

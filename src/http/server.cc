@@ -98,6 +98,7 @@ class HttpServer::Impl {
   void drain() { services_.draining = true; }
   void close(Duration at_most) {
     services_.draining = true;
+    services_.closing = true;
     listener_->close();
     for (const auto& thread : threads_) thread->drain();
     observer_.wait_for_none(at_most);

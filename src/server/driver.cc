@@ -221,7 +221,10 @@ bool Driver::leads() const {
 void Driver::decide(Time now) {
   if (leads()) {
     if (std::exchange(in_doubt_since_, std::nullopt)) unpublished_ = true;
+    const auto began = SteadyClock::now();
     shard_->step(now);
+    // It may have waited for the tables: what came meanwhile was not heard.
+    if (SteadyClock::now() - began > core::kStallGrace) shard_->stood_still();
     return;
   }
   const auto clock = SteadyClock::now();

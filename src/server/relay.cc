@@ -59,8 +59,9 @@ engine::Ticket Relay::next_ticket() { return engine::Ticket{++last_ticket_}; }
 
 void Relay::begin(std::shared_ptr<engine::Gateway> shard) {
   {
+    std::shared_ptr<engine::Gateway> former;  // goes when the lock has gone
     const MutexLock lock(mutex_);
-    shard_ = std::move(shard);
+    former = std::exchange(shard_, std::move(shard));
     settings_told_ = false;
     claim_.reset();
     under_way_.clear();

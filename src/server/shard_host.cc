@@ -125,7 +125,7 @@ void ShardHost::run() {
       if (drained_ && (!now.driver || now.driver->drained)) std::exchange(drained_, nullptr)();
     }
     if (mail.gift) give_away(std::move(*mail.gift));
-    if (mail.received) {
+    if (mail.received && status().role != Status::Role::kLeads) {
       store::ShardView mine = orders_.seen;
       mine.leader = parts_.self;
       take(mine);
