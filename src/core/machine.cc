@@ -176,7 +176,10 @@ std::vector<JobView> Machine::running_jobs(const SharedBytes& worker) const {
   const auto found = impl_->state.workers.find(worker.view());
   if (found == impl_->state.workers.end()) return jobs;
   for (const auto& [token, index] : found->second->by_token) {
-    jobs.push_back(*to_view(impl_->state, impl_->state.slots.at(index)));
+    JobView& view = jobs.emplace_back(*to_view(impl_->state, impl_->state.slots.at(index)));
+    view.job.payload = view.job.result = {};
+    view.job.last_error.reset();
+    view.job.progress.reset();
   }
   return jobs;
 }

@@ -100,7 +100,7 @@ class Machine {
   std::shared_ptr<const JobView> view(const JobId& id) const;
   // True: `id` was deleted and the tables may still show it.
   bool is_tombstone(const JobId& id) const;
-  // Running jobs of a worker, in order of their tokens.
+  // Running jobs of a worker, in order of their tokens, without what may be large.
   std::vector<JobView> running_jobs(const SharedBytes& worker) const;
   // Workers that hold leases, by name.
   std::vector<SharedBytes> workers_with_leases() const;

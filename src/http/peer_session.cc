@@ -6,6 +6,7 @@
 #include <boost/asio/post.hpp>
 
 #include "engine/request_codec.h"
+#include "engine/row_budget.h"
 #include "http/peer_admission.h"
 
 namespace millrace::http {
@@ -16,20 +17,12 @@ namespace asio = boost::asio;
 // With so much that the other has not taken in, no more of its requests are read.
 constexpr std::size_t kMaxUnwrittenBytes = 2 * kMaxClaimBytes;
 
-std::size_t bytes_of(const core::Job& job) {
-  std::size_t bytes = sizeof(core::Job) + job.payload.size() + job.result.size();
-  if (job.extras != nullptr) {
-    for (const auto& [name, value] : job.extras->meta) bytes += name.size() + value.size();
-  }
-  return bytes;
-}
-
 // Cuts a claim to what may be sent at once; the first job always may. What is cut off.
 core::ClaimReply cut(core::ClaimReply& claim) {
   core::ClaimReply rest;
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < claim.jobs.size(); ++i) {
-    bytes += bytes_of(claim.jobs[i].job);
+    bytes += sizeof(core::Job) + engine::row_bytes(claim.jobs[i].job);
     if (i == 0 || bytes <= kMaxClaimBytes) continue;
     const auto first = claim.jobs.begin() + static_cast<std::ptrdiff_t>(i);
     rest.jobs.assign(std::make_move_iterator(first), std::make_move_iterator(claim.jobs.end()));
@@ -199,7 +192,7 @@ void PeerSession::send_answer(const Asked& asked, engine::Answer& answer) {
   if (stream_->closing()) return;
   engine::encode_answer(answer, body_);
   if (kFrameHeadBytes + body_.size() > kMaxFrameBytes) {
-    engine::encode_answer(engine::Unavailable::kOverloaded, body_);
+    engine::encode_answer(engine::Unavailable::kUnknown, body_);  // it was done
   }
   stream_->send(FrameKind::kAnswer, asked.number, {body_});
   if (body_.capacity() > InputBuffer::kKeptBytes) body_ = std::string();
