@@ -42,6 +42,7 @@ Host::~Host() = default;
 
 void Host::renewed(Instant at, const store::ShardView& seen) {
   node_in_doubt_ = false;
+  if (gift_ && gift_->stage == Gift::Stage::kGiving) return;
   if (leads() && at < led_since_) return;
   if (!leads() || seen.leader != parts_.self || seen.epoch != epoch_) {
     lease_.doubt();
@@ -243,6 +244,7 @@ void Host::go_on_giving() {
   const bool quiet = !row_in_flight_ && shard_->quiet();
   if (!quiet && !shard_->ended() && now() < gift_->until) return;
   gift_->stage = Gift::Stage::kGiving;
+  lease_.doubt();
   blocked_ = true;
   parts_.database.begin({Call::Kind::kRegistry, parts_.self, number_,
                          [this, self = parts_.self, shard = number_, epoch = epoch_,

@@ -93,11 +93,7 @@ class Host final : public engine::Gateway,
   bool takes_requests() const {
     return leads() && (!gift_ || gift_->stage < Gift::Stage::kResigning);
   }
-  // Inside its lease of the shard, which it has not asked the database to give to another.
-  bool holds() const {
-    const bool giving = gift_ && gift_->stage == Gift::Stage::kGiving;
-    return leads() && !giving && lease_.holds(parts_.time.since_boot());
-  }
+  bool holds() const { return leads() && lease_.holds(parts_.time.since_boot()); }
   Epoch epoch() const { return epoch_; }
   // The tables have all that was decided here.
   bool flushed() const;

@@ -184,8 +184,9 @@ class Pursuit final : public Operation {
 
   void round_over() MILLRACE_REQUIRES(mutex_) {
     const bool got = !reply_.claim.jobs.empty() || !reply_.orders.empty();
-    if (got || !poll_.claim || now() >= until_) return conclude();
+    if (got || !poll_.claim) return conclude();
     if (refused_ == legs_.size() && unavailable_ && !is_poll_) return finish(*unavailable_);
+    if (now() >= until_) return conclude();
     wait();
   }
 

@@ -65,6 +65,7 @@ void ShardHost::drain(std::function<void()> drained) {
 void ShardHost::renewed(std::chrono::nanoseconds at, const store::ShardView& seen) {
   const MutexLock lock(mutex_);
   in_doubt_ = false;
+  if (giving_) return;
   // It may have looked before the shard was taken.
   if (driver_ != nullptr && at < led_since_) return;
   if (driver_ == nullptr || seen.leader != parts_.self || seen.epoch != epoch_) {
@@ -284,6 +285,11 @@ void ShardHost::give_away(Gift gift) {
   if (!due) return gift.done(false);
   const auto begin = SteadyClock::now();
   const bool quiet = resign();
+  {
+    const MutexLock lock(mutex_);
+    giving_ = true;
+    lease_.doubt();
+  }
   const Result<bool> given = parts_.registry.hand_over(parts_.self, shard_, epoch(), gift.asker);
   acted_at_ = parts_.time.since_boot();
   if (given && *given) {
@@ -342,7 +348,7 @@ void ShardHost::drop_driver() {
   {
     const MutexLock lock(mutex_);
     driver = std::exchange(driver_, nullptr);
-    resigning_ = false;
+    resigning_ = giving_ = false;
   }
   if (driver == nullptr) return;
   parts_.router.no_longer_here(shard_, *driver);

@@ -135,7 +135,8 @@ class ShardHost {
   Mail mail_ MILLRACE_GUARDED_BY(mutex_);
   std::shared_ptr<Driver> driver_ MILLRACE_GUARDED_BY(mutex_);  // changed by the thread alone
   bool resigning_ MILLRACE_GUARDED_BY(mutex_) = false;
-  Epoch epoch_ MILLRACE_GUARDED_BY(mutex_){};  // of the term, while it leads
+  bool giving_ MILLRACE_GUARDED_BY(mutex_) = false;  // from here on another may lead it
+  Epoch epoch_ MILLRACE_GUARDED_BY(mutex_){};        // of the term, while it leads
   std::chrono::nanoseconds led_since_ MILLRACE_GUARDED_BY(mutex_){};
   bool in_doubt_ MILLRACE_GUARDED_BY(mutex_) = false;  // the node's last renewal failed
   Seq followed_ MILLRACE_GUARDED_BY(mutex_){};
