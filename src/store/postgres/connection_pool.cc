@@ -37,7 +37,8 @@ bool ConnectionPool::has_room(Use use) {
   if (use == Use::kLease) return busy(use) < kForLease;
   if (use == Use::kReading && busy(use) == kMostReading) return false;
   if (use == Use::kFlushing && busy(use) == kMostFlushing) return false;
-  return busy(Use::kWriting) + busy(Use::kReading) + busy(Use::kFlushing) < kMostShared;
+  return busy(Use::kWriting) + busy(Use::kLookup) + busy(Use::kReading) + busy(Use::kFlushing) <
+         kMostShared;
 }
 
 ConnectionPool::Owned ConnectionPool::take(Use use) {
@@ -78,7 +79,7 @@ std::expected<SqlReplies, SqlFailure> ConnectionPool::with_connection(Use use, R
     // A kept connection may have been ended just now: what may be asked for twice is asked for once
     // more on a new one.
     const bool lost = !replies && !replies.error().not_applied && !replies.error().rows_seen;
-    const bool twice = use == Use::kReading || use == Use::kLease;
+    const bool twice = use == Use::kLookup || use == Use::kReading || use == Use::kLease;
     if (!lost || !kept || !twice) break;
     connection.reset();
   }

@@ -28,8 +28,9 @@ class ConnectionPool {
   static constexpr std::size_t kMostReading = 2;
   static constexpr std::size_t kMostFlushing = 2;
 
-  // What the transaction is for. Those that read, and that of a lease, may be asked for twice.
-  enum class Use : std::uint8_t { kWriting, kReading, kFlushing, kLease };
+  // What the transaction is for. A lookup reads a few rows for whom a shard waits, and is held up
+  // by no long reader. Those that read, and that of a lease, may be asked for twice.
+  enum class Use : std::uint8_t { kWriting, kLookup, kReading, kFlushing, kLease };
 
   // `instance`: a word of this process's own, to tell its sessions from another's.
   ConnectionPool(std::string url, std::string_view instance, SteadyClock clock, Logger log);
@@ -62,7 +63,7 @@ class ConnectionPool {
   Mutex mutex_;
   WaitCondition changed_;
   std::vector<Owned> idle_ MILLRACE_GUARDED_BY(mutex_);
-  std::array<std::size_t, 4> busy_ MILLRACE_GUARDED_BY(mutex_){};  // by use
+  std::array<std::size_t, 5> busy_ MILLRACE_GUARDED_BY(mutex_){};  // by use
   Mutex reserve_mutex_;                                            // one at a time ends blockers
 };
 

@@ -203,6 +203,25 @@ TEST_F(PostgresRegistryTest, ALeaseDoesNotWaitForFlushes) {
   for (std::thread& flush : flushes) flush.join();
 }
 
+// Long ones, as a shard that is loaded, or a search.
+TEST_F(PostgresRegistryTest, ReadersDoNotKeepALookupWaiting) {
+  ask("SELECT pg_advisory_lock(7)");
+  std::vector<std::thread> readers;
+  for (std::size_t i = 0; i < ConnectionPool::kMostReading + 1; ++i) {
+    readers.emplace_back([&] {
+      SqlMessage message(SqlLimits{.lock = 0ms, .statement = 0ms});
+      message.add("SELECT pg_advisory_xact_lock_shared(7)");
+      EXPECT_TRUE(a_.node->pool().run(ConnectionPool::Use::kReading, message));
+    });
+  }
+  await_waiting(ConnectionPool::kMostReading, "advisory");
+  SqlMessage lookup({});
+  lookup.add("SELECT 1");
+  EXPECT_TRUE(a_.node->pool().run(ConnectionPool::Use::kLookup, lookup));
+  go_on();
+  for (std::thread& reader : readers) reader.join();
+}
+
 TEST_F(PostgresRegistryTest, ATakeWhoseCommitIsInDoubtIsAnError) {
   PostgresCluster cluster;
   PostgresOptions here = options();

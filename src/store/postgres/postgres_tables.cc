@@ -129,7 +129,7 @@ Result<std::vector<core::Job>> PostgresTables::fetch(const std::vector<JobId>& i
         }
         return status.has_value();
       });
-  if (auto replies = shard_->pool->run(Use::kReading, message); !replies) {
+  if (auto replies = shard_->pool->run(Use::kLookup, message); !replies) {
     status = to_error(replies.error());
   }
   if (status) return found;
