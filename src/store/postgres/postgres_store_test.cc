@@ -415,6 +415,39 @@ TEST(Migrations, ManyMayStartAtOnce) {
 }
 
 // The whole contract's ground once more, through PgBouncer in transaction mode.
+TEST(Migrations, NeedNoMoreThanASchemaOfTheirOwn) {
+  std::string url = PostgresCluster::shared().new_database();
+  PostgresSession beside(url);
+  const std::string role = "owner_" + beside.ask("SELECT current_database()");
+  beside.ask("CREATE ROLE " + role + " LOGIN; CREATE SCHEMA millrace AUTHORIZATION " + role);
+  url.replace(url.find("millrace@"), std::string_view("millrace").size(), role);
+  const auto opened = open_postgres_store(postgres_options(url));
+  EXPECT_TRUE(opened) << opened.error().message;
+}
+
+// Functions and operators that fit a statement's types better than the built-in ones.
+TEST(SearchPath, LeadsNowhereButToTheServersOwn) {
+  const std::string url = PostgresCluster::shared().new_database();
+  PostgresSession beside(url);
+  beside.ask(
+      "CREATE FUNCTION public.concat(uuid, uuid, uuid) RETURNS text LANGUAGE sql "
+      "AS 'SELECT ''known''::text';"
+      "CREATE FUNCTION public.trap(bigint, interval) RETURNS interval LANGUAGE plpgsql "
+      "AS 'BEGIN RAISE ''called''; END';"
+      "CREATE FUNCTION public.trap(bigint, numeric) RETURNS numeric LANGUAGE plpgsql "
+      "AS 'BEGIN RAISE ''called''; END';"
+      "CREATE OPERATOR public.* (FUNCTION = public.trap, LEFTARG = bigint, RIGHTARG = interval);"
+      "CREATE OPERATOR public./ (FUNCTION = public.trap, LEFTARG = bigint, RIGHTARG = numeric)");
+  const auto node = PostgresNode::open(postgres_options(url));
+  ASSERT_TRUE(node) << node.error().message;
+  EXPECT_NE(beside.ask("SELECT value FROM millrace.meta WHERE name = 'node_secret'"),
+            beside.ask("SELECT encode(sha256('known'), 'hex')"));
+  const auto renewed = (*node)->make_registry()->renew(
+      {NodeId{1}, "http://10.0.0.1:7600", "host", "0.1.0", 1}, std::chrono::seconds{60});
+  EXPECT_TRUE(renewed) << renewed.error().message;
+  EXPECT_EQ(beside.ask("SELECT extract(epoch FROM millrace.as_time(1500))"), "1.500000");
+}
+
 TEST_F(PostgresStore, WorksThroughPgBouncer) {
   const PgBouncer bouncer(PostgresCluster::shared());
   PostgresOptions through = options();
