@@ -278,6 +278,33 @@ TEST_F(PostgresStore, ViewsShowWhatPeopleLookFor) {
   EXPECT_EQ(ask("SELECT dead FROM millrace.queues WHERE name = 'mail'"), "1");
 }
 
+// A table of the journal is never analyzed, and a planner that knows nothing reads it whole.
+TEST_F(PostgresStore, AnAppendDoesNotReadTheJournal) {
+  ask("UPDATE millrace.shards SET rows_a_table = 8192");
+  store_ = another();
+  fill(journal(), 200);
+  EXPECT_EQ(journal().append(make_row(150, {}, "another's")).outcome, AppendOutcome::kFenced);
+  store_ = Store();
+  const std::string sessions =
+      "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'millrace %' "
+      "AND datname = current_database()";
+  while (ask(sessions) != "0") std::this_thread::sleep_for(5ms);
+  const std::string table = " FROM pg_stat_user_tables WHERE relname = 'journal_0_0'";
+  EXPECT_EQ(ask("SELECT n_tup_ins" + table), "200");
+  EXPECT_EQ(ask("SELECT seq_tup_read" + table), "0");
+}
+
+TEST_F(PostgresStore, ViewsBearAParallelPlan) {
+  ask("INSERT INTO millrace.job_rows_0(shard, ord, id, queue, type, state, priority, attempt, "
+      "created_at, run_at, detail, payload, error) "
+      "VALUES (0, 1, gen_random_uuid(), 'q', 't', 'ready', 0, 1, 1000, 0, '', '[1]', 'sad')");
+  ask("SELECT set_config(name, 'on', false) FROM pg_settings "
+      "WHERE name IN ('force_parallel_mode', 'debug_parallel_query')");
+  EXPECT_EQ(ask("SELECT concat(payload, error, extract(epoch FROM created_at)) "
+                "FROM millrace.jobs"),
+            "[1]sad1.000000");
+}
+
 TEST_F(PostgresStore, NeverHoldsMoreThanEightSessions) {
   Flusher flusher;
   ASSERT_TRUE(flusher.flush(tables(), {make_job(1)}));
