@@ -97,6 +97,39 @@ TEST_F(PostgresInboxTest, ARowSaysAllThatTheCallSaid) {
   EXPECT_THAT(read_on().rows, IsEmpty());
 }
 
+TEST_F(PostgresInboxTest, TagsAreAPlainList) {
+  EXPECT_EQ(beside_.refusal("SELECT millrace.enqueue('t', tags => '{{a, b}, {c, d}}')"), "22023");
+  ask("SELECT millrace.enqueue('t', tags => '{}'), millrace.enqueue('t', tags => '{a, b}')");
+  EXPECT_EQ(rows_left(), "2");
+}
+
+// To write a row as JSON calls what its types' owner has defined.
+TEST_F(PostgresInboxTest, ATriggerHasTheRightsOfWhoWrites) {
+  const std::string role = "writer_" + ask("SELECT current_database()");
+  ask(
+      fmt::format("CREATE ROLE {0}; GRANT USAGE ON SCHEMA millrace TO {0};"
+                  "GRANT EXECUTE ON FUNCTION millrace.enqueue TO {0}",
+                  role));
+  ask("CREATE TYPE public.mood AS ENUM ('fine');"
+      "CREATE FUNCTION public.as_json(public.mood) RETURNS json LANGUAGE sql "
+      "AS 'SELECT to_json(current_user::text)';"
+      "CREATE CAST (public.mood AS json) WITH FUNCTION public.as_json(public.mood);"
+      "CREATE TABLE public.notes(mood public.mood);"
+      "CREATE TRIGGER notes_to_jobs AFTER INSERT ON public.notes "
+      "FOR EACH ROW EXECUTE FUNCTION millrace.enqueue_row('note.made')");
+  ask(fmt::format("GRANT INSERT ON public.notes TO {}", role));
+  const std::string write =
+      fmt::format("SET ROLE {}; INSERT INTO public.notes VALUES ('fine'); RESET ROLE", role);
+  ask(write);
+  const InboxPage page = read_on();
+  ASSERT_EQ(page.rows.size(), 1U);
+  EXPECT_EQ(
+      page.rows[0].payload,
+      fmt::format(R"({{"op": "insert", "row": {{"mood": "{}"}}, "table": "public.notes"}})", role));
+  ask(fmt::format("REVOKE EXECUTE ON FUNCTION millrace.enqueue FROM {}", role));
+  EXPECT_EQ(beside_.refusal(write), "42501");
+}
+
 // Transactions that open, write and end in any order, and pages that are cut off.
 TEST_F(PostgresInboxTest, EveryRowIsReadOnceHoweverLateItsTransactionCommits) {
   constexpr int kSessions = 8;
