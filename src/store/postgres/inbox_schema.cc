@@ -27,6 +27,7 @@ CREATE TABLE millrace.inbox_rows(
   payload         bytea,                        -- or the result; null: none
   PRIMARY KEY (shard, xid, id)
 ) WITH (autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0);
+CREATE INDEX inbox_rows_by_job ON millrace.inbox_rows(job) WHERE kind = 2;
 
 CREATE TABLE millrace.inbox_rejected(
   id              bigint PRIMARY KEY,

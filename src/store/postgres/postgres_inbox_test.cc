@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <random>
 #include <set>
+#include <thread>
 
 #include "store/postgres/postgres_store.h"
 #include "store/testing/cutting_proxy.h"
@@ -337,6 +338,37 @@ TEST_F(PostgresInboxTest, AFormerLeaderRaisesNothing) {
   EXPECT_THAT(store_.tables->fences()->raise({&ended, 1}, LeaseToken{6}).value(), IsEmpty());
   EXPECT_EQ(beside_.refusal(fmt::format("SELECT millrace.finish('{}', 7)", to_string(job))),
             "ML002");
+}
+
+// As where the raise waited for it.
+TEST_F(PostgresInboxTest, WhatALaterTokenHasFinishedStays) {
+  const JobId job = parse_job_id(id_made(0, 1)).value();
+  ASSERT_TRUE(store_.tables->take(Epoch{7}).has_value());
+  ask(fmt::format("INSERT INTO millrace.fences VALUES ('{}', 9, true, now())", to_string(job)));
+  const EndedJob ended{job, true};
+  EXPECT_THAT(store_.tables->fences()->raise({&ended, 1}, LeaseToken{8}).value(), IsEmpty());
+  EXPECT_EQ(beside_.refusal(fmt::format("SELECT millrace.finish('{}', 9)", to_string(job))),
+            "ML002");
+  EXPECT_THAT(store_.tables->fences()->raise({&ended, 1}, LeaseToken{10}).value(),
+              ElementsAre(job));
+}
+
+TEST_F(PostgresInboxTest, ARaiseDoesNotReadTheWholeInbox) {
+  ask(fmt::format(fmt::runtime(kFill), 20'000));
+  const JobId job = parse_job_id(id_made(0, 1)).value();
+  ASSERT_TRUE(store_.tables->take(Epoch{7}).has_value());
+  ask(fmt::format("SELECT millrace.finish('{}', 5)", to_string(job)));
+  const EndedJob ended{job, true};
+  EXPECT_THAT(store_.tables->fences()->raise({&ended, 1}, LeaseToken{6}).value(), IsEmpty());
+  // A session tells what it has read at its end at the latest.
+  store_ = Store();
+  inbox_.reset();
+  node_.reset();
+  const std::string sessions =
+      "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'millrace %' "
+      "AND datname = current_database()";
+  while (ask(sessions) != "0") std::this_thread::sleep_for(std::chrono::milliseconds{5});
+  EXPECT_EQ(ask("SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = 'inbox_rows'"), "0");
 }
 
 TEST_F(PostgresInboxTest, FencesGoADayAfterTheirJob) {
