@@ -40,6 +40,7 @@ CREATE TABLE millrace.inbox_rejected(
   idempotency_key text,
   payload         jsonb,
   at              timestamptz NOT NULL);
+CREATE INDEX inbox_rejected_by_time ON millrace.inbox_rejected(rejected_at);
 
 -- What generation of a job may still commit what.
 CREATE TABLE millrace.fences(

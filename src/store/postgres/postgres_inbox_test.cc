@@ -394,7 +394,7 @@ TEST_F(PostgresInboxTest, FencesGoADayAfterTheirJob) {
   const auto left = [&] {
     return ask("SELECT string_agg(right(job::text, 1), '' ORDER BY job) FROM millrace.fences");
   };
-  EXPECT_EQ(inbox_->sweep({}).value(), JobId{});
+  EXPECT_EQ(inbox_->sweep_fences({}).value(), JobId{});
   EXPECT_EQ(left(), "123");
   // Nobody finishes that job any more, whatever the token.
   EXPECT_EQ(beside_.refusal(fmt::format("SELECT millrace.finish('{}', 9)", gone)), "ML004");
@@ -407,7 +407,7 @@ TEST_F(PostgresInboxTest, ASweepGoesOnWhereTheLastOneStopped) {
   JobId place{};
   std::vector<bool> wraps;
   for (int i = 0; i < 3; ++i) {
-    place = inbox_->sweep(place).value();
+    place = inbox_->sweep_fences(place).value();
     wraps.push_back(place == JobId{});
   }
   EXPECT_THAT(wraps, ElementsAre(false, false, true));
@@ -422,8 +422,24 @@ TEST_F(PostgresInboxTest, WhatWasRejectedIsKeptForAMonth) {
       fmt::format("UPDATE millrace.inbox_rejected SET rejected_at = rejected_at - interval '31 "
                   "days' WHERE id = {}",
                   keys[0].id));
-  ASSERT_TRUE(inbox_->sweep({}));
+  ASSERT_TRUE(inbox_->sweep_rejected());
   EXPECT_EQ(ask("SELECT id FROM millrace.inbox_rejected"), std::to_string(keys[1].id));
+}
+
+TEST_F(PostgresInboxTest, RejectedRowsGoSomeAtATimeAndWaitForNobody) {
+  ask("INSERT INTO millrace.inbox_rejected(id, rejected_at, reason, kind, job, at) "
+      "SELECT n, now() - interval '31 days', 'no good', 'enqueue', gen_random_uuid(), now() "
+      "FROM generate_series(1, 2500) AS n");
+  PostgresSession reader(url_);
+  reader.ask("BEGIN; SELECT id FROM millrace.inbox_rejected WHERE id = 7 FOR UPDATE");
+  const auto left = [&] { return ask("SELECT count(*) FROM millrace.inbox_rejected"); };
+  ASSERT_TRUE(inbox_->sweep_rejected());
+  EXPECT_EQ(left(), "500");
+  ASSERT_TRUE(inbox_->sweep_rejected());
+  EXPECT_EQ(ask("SELECT string_agg(id::text, ' ') FROM millrace.inbox_rejected"), "7");
+  reader.ask("ROLLBACK");
+  ASSERT_TRUE(inbox_->sweep_rejected());
+  EXPECT_EQ(left(), "0");
 }
 
 TEST_F(PostgresInboxTest, ThereIsNoFinishBeforeAllNodesKnowOfIt) {
