@@ -206,9 +206,10 @@ void InboxPoller::tidy(Shard& shard) {
 
 void InboxPoller::sweep() {
   if (!shards_.contains(0) || Clock::now() < next_sweep_) return;
-  const Result<JobId> swept = parts_.inbox.sweep(swept_);
+  const Result<JobId> swept = parts_.inbox.sweep_fences(swept_);
   if (swept) swept_ = *swept;
   note(swept ? Status() : std::unexpected(swept.error()));
+  note(parts_.inbox.sweep_rejected());
   next_sweep_ = Clock::now() + kSweepPause;
 }
 

@@ -21,8 +21,9 @@ class Fences {
   virtual ~Fences() = default;
   // From its return on no transaction with a token below `token` can finish these jobs. Returns
   // those for which that is so: none that was finished and whose row lies in an inbox, or whose
-  // shard does not have it as succeeded; none at all to a former leader. Waits a moment for
-  // transactions that are about to finish one of them, then it is an error.
+  // shard does not have it as succeeded, or by a token above `token`; none at all to a former
+  // leader. Waits a moment for transactions that are about to finish one of them, then it is an
+  // error.
   virtual Result<std::vector<JobId>> raise(std::span<const EndedJob> jobs, LeaseToken token) = 0;
 };
 

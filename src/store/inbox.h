@@ -85,10 +85,11 @@ class Inbox {
   virtual Status drop(std::uint32_t shard, std::span<const InboxKey> keys) = 0;
   // Rows that can't be taken, ever: they go to where people find them.
   virtual Status reject(std::uint32_t shard, std::span<const RejectedRow> rows) = 0;
-  // Of the fences and the rejected rows those that nobody needs any more go, some at a time: of
-  // the fences those of jobs that are no longer kept, a day after they were written. Begins after
-  // the job `after`, all zeros at first, and returns where the next call goes on.
-  virtual Result<JobId> sweep(JobId after) = 0;
+  // The fences of jobs that are no longer kept go, a day after they were written, some at a time.
+  // Begins after the job `after`, all zeros at first, and returns where the next call goes on.
+  virtual Result<JobId> sweep_fences(JobId after) = 0;
+  // Rejected rows go after a month, some at a time.
+  virtual Status sweep_rejected() = 0;
   // To another shard's inbox.
   virtual Status move(std::uint32_t shard, const InboxKey& key, std::uint32_t to) = 0;
 };

@@ -49,12 +49,19 @@ std::string begin_of(Isolation isolation) {
                                            : "BEGIN ISOLATION LEVEL READ COMMITTED";
 }
 
+// Whoever may create in a schema of the session's search_path could put an operator or a function
+// there that fits a statement's types better than the built-in one, and is called in its stead.
+// What is Millrace's own is named with its schema.
+constexpr const char* kSearchPath = "pg_catalog, pg_temp";
+
 // The last limit ends a transaction whose sender stops in the middle of it.
 std::string set_limits(const SqlLimits& limits) {
   return fmt::format(
-      "SELECT set_config('lock_timeout', '{}', true), set_config('statement_timeout', '{}', true), "
-      "set_config('idle_in_transaction_session_timeout', '{}', true)",
-      limits.lock.count(), limits.statement.count(), limits.silence.count());
+      "SELECT pg_catalog.set_config('search_path', '{}', true), "
+      "pg_catalog.set_config('lock_timeout', '{}', true), "
+      "pg_catalog.set_config('statement_timeout', '{}', true), "
+      "pg_catalog.set_config('idle_in_transaction_session_timeout', '{}', true)",
+      kSearchPath, limits.lock.count(), limits.statement.count(), limits.silence.count());
 }
 
 }  // namespace
@@ -166,7 +173,8 @@ std::expected<SqlReplies, SqlFailure> Connection::run_script(const std::string& 
   MILLRACE_CHECK(usable_);
   usable_ = false;
   Answers answers;
-  if (PQsendQuery(raw_, sql.c_str()) == 0) return std::unexpected(lost());
+  const std::string script = fmt::format("SET LOCAL search_path = {}; {}", kSearchPath, sql);
+  if (PQsendQuery(raw_, script.c_str()) == 0) return std::unexpected(lost());
   auto replies = converse(answers, limits, nullptr);
   usable_ = replies.has_value();
   return replies;

@@ -3,8 +3,9 @@
 namespace millrace::store {
 
 // The functions run with the rights of the schema's owner, so that an application needs no more
-// than EXECUTE on them; nobody has that until it is granted. The bounds are those of api/bounds.h,
-// with the limits that a server has if nothing else is set.
+// than EXECUTE on them; nobody has that until it is granted. Only the trigger function does not: to
+// write a row as JSON calls casts that whoever made its types has defined. The bounds are those of
+// api/bounds.h, with the limits that a server has if nothing else is set.
 //
 // A row of the inbox is written once and deleted once. Its place (xid, id) is what a leader's
 // reading rests on: see store/inbox.h.
@@ -26,6 +27,7 @@ CREATE TABLE millrace.inbox_rows(
   payload         bytea,                        -- or the result; null: none
   PRIMARY KEY (shard, xid, id)
 ) WITH (autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0);
+CREATE INDEX inbox_rows_by_job ON millrace.inbox_rows(job) WHERE kind = 2;
 
 CREATE TABLE millrace.inbox_rejected(
   id              bigint PRIMARY KEY,
@@ -38,6 +40,7 @@ CREATE TABLE millrace.inbox_rejected(
   idempotency_key text,
   payload         jsonb,
   at              timestamptz NOT NULL);
+CREATE INDEX inbox_rejected_by_time ON millrace.inbox_rejected(rejected_at);
 
 -- What generation of a job may still commit what.
 CREATE TABLE millrace.fences(
@@ -208,6 +211,7 @@ BEGIN
     'goes with unique_key only');
   PERFORM check_argument(on_conflict IN ('return', 'reject', 'replace'), 'on_conflict',
     'must be "return", "reject" or "replace"');
+  PERFORM check_argument(array_ndims(tags) = 1, 'tags', 'must be an array of one dimension');
   PERFORM check_argument(cardinality(tags) <= 32, 'tags', 'must have at most 32 elements');
   FOREACH tag IN ARRAY coalesce(tags, '{}') LOOP PERFORM check_name(tag, 'tags'); END LOOP;
   PERFORM check_meta(meta);
@@ -239,7 +243,7 @@ BEGIN
 END $$;
 
 CREATE FUNCTION millrace.enqueue_row() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, millrace, pg_temp AS $$
+LANGUAGE plpgsql SECURITY INVOKER SET search_path = pg_catalog, millrace, pg_temp AS $$
 BEGIN
   PERFORM check_argument(TG_LEVEL = 'ROW' AND TG_NARGS BETWEEN 1 AND 2, 'millrace.enqueue_row',
     'is for triggers FOR EACH ROW, with a type and perhaps a queue');

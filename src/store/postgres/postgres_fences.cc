@@ -10,7 +10,8 @@ using std::chrono_literals::operator""ms;
 // Of the shard's leader alone: one that comes late, from a former one, must not open a fence that a
 // later generation has won. A job that was finished begins anew when nothing of that is to come:
 // its shard has it as succeeded, and no inbox has the row. Both are looked at as of one instant;
-// what is committed after it counts as finished.
+// what is committed after it counts as finished, and so does what a later generation has won by the
+// time that its lock is had.
 constexpr const char* kRaise =
     "WITH wish AS (SELECT job, max(succeeded) AS succeeded FROM unnest($1, $2) "
     "AS given(job, succeeded) GROUP BY job ORDER BY job), "
@@ -22,7 +23,8 @@ constexpr const char* kRaise =
     "WHERE EXISTS (SELECT FROM millrace.shards WHERE shard = $4 AND epoch = $5) "
     "ON CONFLICT (job) DO UPDATE SET token = greatest(fence.token, excluded.token), "
     "finished = false, at = excluded.at WHERE NOT fence.finished "
-    "OR EXISTS (SELECT FROM settled WHERE settled.job = fence.job) "
+    "OR (fence.token <= excluded.token "
+    "AND EXISTS (SELECT FROM settled WHERE settled.job = fence.job)) "
     "RETURNING fence.job";
 
 // The shard waits meanwhile.

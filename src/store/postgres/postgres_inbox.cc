@@ -40,9 +40,12 @@ constexpr const char* kSweepFences =
     "AND greatest(fence.at, millrace.id_time(fence.job)) < clock_timestamp() - interval '1 day' "
     "AND NOT EXISTS (SELECT FROM millrace.job_rows AS kept WHERE kept.id = fence.job)) "
     "SELECT job FROM slice ORDER BY job OFFSET $2 - 1";
+// now(), unlike clock_timestamp(), can be looked for in the index. What somebody else deletes at
+// the moment is not waited for.
 constexpr const char* kSweepRejected =
-    "DELETE FROM millrace.inbox_rejected WHERE rejected_at < clock_timestamp() - interval '30 "
-    "days'";
+    "DELETE FROM millrace.inbox_rejected WHERE id = ANY(ARRAY("
+    "SELECT id FROM millrace.inbox_rejected WHERE rejected_at < now() - interval '30 days' "
+    "ORDER BY rejected_at LIMIT $1 FOR UPDATE SKIP LOCKED))";
 constexpr std::int64_t kSweptAtATime = 2'000;
 
 constexpr SqlLimits kLimits{.lock = 1'000ms, .statement = 5'000ms, .silence = 15'000ms};
@@ -199,10 +202,9 @@ Status PostgresInbox::reject(std::uint32_t shard, std::span<const RejectedRow> r
   return write(kReject, std::move(parameters));
 }
 
-Result<JobId> PostgresInbox::sweep(JobId after) {
+Result<JobId> PostgresInbox::sweep_fences(JobId after) {
   SqlMessage message(kLimits);
   message.add(kSweepFences, std::move(Parameters().id(after).number(kSweptAtATime)));
-  message.add(kSweepRejected);
   const auto replies = pool_->run(Use::kWriting, message);
   if (!replies) return to_error(replies.error());
   JobId last{};  // where there are no more: from the beginning
@@ -211,6 +213,10 @@ Result<JobId> PostgresInbox::sweep(JobId after) {
     return failure("millrace.fences is damaged: no job's id");
   }
   return last;
+}
+
+Status PostgresInbox::sweep_rejected() {
+  return write(kSweepRejected, std::move(Parameters().number(kSweptAtATime)));
 }
 
 Status PostgresInbox::move(std::uint32_t shard, const InboxKey& key, std::uint32_t to) {

@@ -19,7 +19,8 @@ class PostgresInbox final : public Inbox {
   Result<std::vector<InboxPage>> read(std::span<const InboxReader> readers) override;
   Status drop(std::uint32_t shard, std::span<const InboxKey> keys) override;
   Status reject(std::uint32_t shard, std::span<const RejectedRow> rows) override;
-  Result<JobId> sweep(JobId after) override;
+  Result<JobId> sweep_fences(JobId after) override;
+  Status sweep_rejected() override;
   Status move(std::uint32_t shard, const InboxKey& key, std::uint32_t to) override;
 
  private:

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <random>
 #include <set>
+#include <thread>
 
 #include "store/postgres/postgres_store.h"
 #include "store/testing/cutting_proxy.h"
@@ -95,6 +96,39 @@ TEST_F(PostgresInboxTest, ARowSaysAllThatTheCallSaid) {
   EXPECT_EQ(finish.payload, "[1]");
   EXPECT_LT(enqueue.key, finish.key);
   EXPECT_THAT(read_on().rows, IsEmpty());
+}
+
+TEST_F(PostgresInboxTest, TagsAreAPlainList) {
+  EXPECT_EQ(beside_.refusal("SELECT millrace.enqueue('t', tags => '{{a, b}, {c, d}}')"), "22023");
+  ask("SELECT millrace.enqueue('t', tags => '{}'), millrace.enqueue('t', tags => '{a, b}')");
+  EXPECT_EQ(rows_left(), "2");
+}
+
+// To write a row as JSON calls what its types' owner has defined.
+TEST_F(PostgresInboxTest, ATriggerHasTheRightsOfWhoWrites) {
+  const std::string role = "writer_" + ask("SELECT current_database()");
+  ask(
+      fmt::format("CREATE ROLE {0}; GRANT USAGE ON SCHEMA millrace TO {0};"
+                  "GRANT EXECUTE ON FUNCTION millrace.enqueue TO {0}",
+                  role));
+  ask("CREATE TYPE public.mood AS ENUM ('fine');"
+      "CREATE FUNCTION public.as_json(public.mood) RETURNS json LANGUAGE sql "
+      "AS 'SELECT to_json(current_user::text)';"
+      "CREATE CAST (public.mood AS json) WITH FUNCTION public.as_json(public.mood);"
+      "CREATE TABLE public.notes(mood public.mood);"
+      "CREATE TRIGGER notes_to_jobs AFTER INSERT ON public.notes "
+      "FOR EACH ROW EXECUTE FUNCTION millrace.enqueue_row('note.made')");
+  ask(fmt::format("GRANT INSERT ON public.notes TO {}", role));
+  const std::string write =
+      fmt::format("SET ROLE {}; INSERT INTO public.notes VALUES ('fine'); RESET ROLE", role);
+  ask(write);
+  const InboxPage page = read_on();
+  ASSERT_EQ(page.rows.size(), 1U);
+  EXPECT_EQ(
+      page.rows[0].payload,
+      fmt::format(R"({{"op": "insert", "row": {{"mood": "{}"}}, "table": "public.notes"}})", role));
+  ask(fmt::format("REVOKE EXECUTE ON FUNCTION millrace.enqueue FROM {}", role));
+  EXPECT_EQ(beside_.refusal(write), "42501");
 }
 
 // Transactions that open, write and end in any order, and pages that are cut off.
@@ -306,6 +340,37 @@ TEST_F(PostgresInboxTest, AFormerLeaderRaisesNothing) {
             "ML002");
 }
 
+// As where the raise waited for it.
+TEST_F(PostgresInboxTest, WhatALaterTokenHasFinishedStays) {
+  const JobId job = parse_job_id(id_made(0, 1)).value();
+  ASSERT_TRUE(store_.tables->take(Epoch{7}).has_value());
+  ask(fmt::format("INSERT INTO millrace.fences VALUES ('{}', 9, true, now())", to_string(job)));
+  const EndedJob ended{job, true};
+  EXPECT_THAT(store_.tables->fences()->raise({&ended, 1}, LeaseToken{8}).value(), IsEmpty());
+  EXPECT_EQ(beside_.refusal(fmt::format("SELECT millrace.finish('{}', 9)", to_string(job))),
+            "ML002");
+  EXPECT_THAT(store_.tables->fences()->raise({&ended, 1}, LeaseToken{10}).value(),
+              ElementsAre(job));
+}
+
+TEST_F(PostgresInboxTest, ARaiseDoesNotReadTheWholeInbox) {
+  ask(fmt::format(fmt::runtime(kFill), 20'000));
+  const JobId job = parse_job_id(id_made(0, 1)).value();
+  ASSERT_TRUE(store_.tables->take(Epoch{7}).has_value());
+  ask(fmt::format("SELECT millrace.finish('{}', 5)", to_string(job)));
+  const EndedJob ended{job, true};
+  EXPECT_THAT(store_.tables->fences()->raise({&ended, 1}, LeaseToken{6}).value(), IsEmpty());
+  // A session tells what it has read at its end at the latest.
+  store_ = Store();
+  inbox_.reset();
+  node_.reset();
+  const std::string sessions =
+      "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'millrace %' "
+      "AND datname = current_database()";
+  while (ask(sessions) != "0") std::this_thread::sleep_for(std::chrono::milliseconds{5});
+  EXPECT_EQ(ask("SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = 'inbox_rows'"), "0");
+}
+
 TEST_F(PostgresInboxTest, FencesGoADayAfterTheirJob) {
   const auto finish = [&](const std::string& id) {
     ask(fmt::format("INSERT INTO millrace.fences VALUES ('{}', 7, true, clock_timestamp())", id));
@@ -329,7 +394,7 @@ TEST_F(PostgresInboxTest, FencesGoADayAfterTheirJob) {
   const auto left = [&] {
     return ask("SELECT string_agg(right(job::text, 1), '' ORDER BY job) FROM millrace.fences");
   };
-  EXPECT_EQ(inbox_->sweep({}).value(), JobId{});
+  EXPECT_EQ(inbox_->sweep_fences({}).value(), JobId{});
   EXPECT_EQ(left(), "123");
   // Nobody finishes that job any more, whatever the token.
   EXPECT_EQ(beside_.refusal(fmt::format("SELECT millrace.finish('{}', 9)", gone)), "ML004");
@@ -342,7 +407,7 @@ TEST_F(PostgresInboxTest, ASweepGoesOnWhereTheLastOneStopped) {
   JobId place{};
   std::vector<bool> wraps;
   for (int i = 0; i < 3; ++i) {
-    place = inbox_->sweep(place).value();
+    place = inbox_->sweep_fences(place).value();
     wraps.push_back(place == JobId{});
   }
   EXPECT_THAT(wraps, ElementsAre(false, false, true));
@@ -357,8 +422,24 @@ TEST_F(PostgresInboxTest, WhatWasRejectedIsKeptForAMonth) {
       fmt::format("UPDATE millrace.inbox_rejected SET rejected_at = rejected_at - interval '31 "
                   "days' WHERE id = {}",
                   keys[0].id));
-  ASSERT_TRUE(inbox_->sweep({}));
+  ASSERT_TRUE(inbox_->sweep_rejected());
   EXPECT_EQ(ask("SELECT id FROM millrace.inbox_rejected"), std::to_string(keys[1].id));
+}
+
+TEST_F(PostgresInboxTest, RejectedRowsGoSomeAtATimeAndWaitForNobody) {
+  ask("INSERT INTO millrace.inbox_rejected(id, rejected_at, reason, kind, job, at) "
+      "SELECT n, now() - interval '31 days', 'no good', 'enqueue', gen_random_uuid(), now() "
+      "FROM generate_series(1, 2500) AS n");
+  PostgresSession reader(url_);
+  reader.ask("BEGIN; SELECT id FROM millrace.inbox_rejected WHERE id = 7 FOR UPDATE");
+  const auto left = [&] { return ask("SELECT count(*) FROM millrace.inbox_rejected"); };
+  ASSERT_TRUE(inbox_->sweep_rejected());
+  EXPECT_EQ(left(), "500");
+  ASSERT_TRUE(inbox_->sweep_rejected());
+  EXPECT_EQ(ask("SELECT string_agg(id::text, ' ') FROM millrace.inbox_rejected"), "7");
+  reader.ask("ROLLBACK");
+  ASSERT_TRUE(inbox_->sweep_rejected());
+  EXPECT_EQ(left(), "0");
 }
 
 TEST_F(PostgresInboxTest, ThereIsNoFinishBeforeAllNodesKnowOfIt) {

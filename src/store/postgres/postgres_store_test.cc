@@ -278,6 +278,33 @@ TEST_F(PostgresStore, ViewsShowWhatPeopleLookFor) {
   EXPECT_EQ(ask("SELECT dead FROM millrace.queues WHERE name = 'mail'"), "1");
 }
 
+// A table of the journal is never analyzed, and a planner that knows nothing reads it whole.
+TEST_F(PostgresStore, AnAppendDoesNotReadTheJournal) {
+  ask("UPDATE millrace.shards SET rows_a_table = 8192");
+  store_ = another();
+  fill(journal(), 200);
+  EXPECT_EQ(journal().append(make_row(150, {}, "another's")).outcome, AppendOutcome::kFenced);
+  store_ = Store();
+  const std::string sessions =
+      "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'millrace %' "
+      "AND datname = current_database()";
+  while (ask(sessions) != "0") std::this_thread::sleep_for(5ms);
+  const std::string table = " FROM pg_stat_user_tables WHERE relname = 'journal_0_0'";
+  EXPECT_EQ(ask("SELECT n_tup_ins" + table), "200");
+  EXPECT_EQ(ask("SELECT seq_tup_read" + table), "0");
+}
+
+TEST_F(PostgresStore, ViewsBearAParallelPlan) {
+  ask("INSERT INTO millrace.job_rows_0(shard, ord, id, queue, type, state, priority, attempt, "
+      "created_at, run_at, detail, payload, error) "
+      "VALUES (0, 1, gen_random_uuid(), 'q', 't', 'ready', 0, 1, 1000, 0, '', '[1]', 'sad')");
+  ask("SELECT set_config(name, 'on', false) FROM pg_settings "
+      "WHERE name IN ('force_parallel_mode', 'debug_parallel_query')");
+  EXPECT_EQ(ask("SELECT concat(payload, error, extract(epoch FROM created_at)) "
+                "FROM millrace.jobs"),
+            "[1]sad1.000000");
+}
+
 TEST_F(PostgresStore, NeverHoldsMoreThanEightSessions) {
   Flusher flusher;
   ASSERT_TRUE(flusher.flush(tables(), {make_job(1)}));
@@ -415,6 +442,39 @@ TEST(Migrations, ManyMayStartAtOnce) {
 }
 
 // The whole contract's ground once more, through PgBouncer in transaction mode.
+TEST(Migrations, NeedNoMoreThanASchemaOfTheirOwn) {
+  std::string url = PostgresCluster::shared().new_database();
+  PostgresSession beside(url);
+  const std::string role = "owner_" + beside.ask("SELECT current_database()");
+  beside.ask("CREATE ROLE " + role + " LOGIN; CREATE SCHEMA millrace AUTHORIZATION " + role);
+  url.replace(url.find("millrace@"), std::string_view("millrace").size(), role);
+  const auto opened = open_postgres_store(postgres_options(url));
+  EXPECT_TRUE(opened) << opened.error().message;
+}
+
+// Functions and operators that fit a statement's types better than the built-in ones.
+TEST(SearchPath, LeadsNowhereButToTheServersOwn) {
+  const std::string url = PostgresCluster::shared().new_database();
+  PostgresSession beside(url);
+  beside.ask(
+      "CREATE FUNCTION public.concat(uuid, uuid, uuid) RETURNS text LANGUAGE sql "
+      "AS 'SELECT ''known''::text';"
+      "CREATE FUNCTION public.trap(bigint, interval) RETURNS interval LANGUAGE plpgsql "
+      "AS 'BEGIN RAISE ''called''; END';"
+      "CREATE FUNCTION public.trap(bigint, numeric) RETURNS numeric LANGUAGE plpgsql "
+      "AS 'BEGIN RAISE ''called''; END';"
+      "CREATE OPERATOR public.* (FUNCTION = public.trap, LEFTARG = bigint, RIGHTARG = interval);"
+      "CREATE OPERATOR public./ (FUNCTION = public.trap, LEFTARG = bigint, RIGHTARG = numeric)");
+  const auto node = PostgresNode::open(postgres_options(url));
+  ASSERT_TRUE(node) << node.error().message;
+  EXPECT_NE(beside.ask("SELECT value FROM millrace.meta WHERE name = 'node_secret'"),
+            beside.ask("SELECT encode(sha256('known'), 'hex')"));
+  const auto renewed = (*node)->make_registry()->renew(
+      {NodeId{1}, "http://10.0.0.1:7600", "host", "0.1.0", 1}, std::chrono::seconds{60});
+  EXPECT_TRUE(renewed) << renewed.error().message;
+  EXPECT_EQ(beside.ask("SELECT extract(epoch FROM millrace.as_time(1500))"), "1.500000");
+}
+
 TEST_F(PostgresStore, WorksThroughPgBouncer) {
   const PgBouncer bouncer(PostgresCluster::shared());
   PostgresOptions through = options();

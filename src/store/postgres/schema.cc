@@ -28,21 +28,23 @@ CREATE TABLE millrace.meta(name text PRIMARY KEY, value text NOT NULL);
 INSERT INTO millrace.meta VALUES ('store', replace(gen_random_uuid()::text, '-', ''));
 
 CREATE FUNCTION millrace.require(fulfilled boolean, what text) RETURNS void
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   IF fulfilled IS NOT TRUE THEN RAISE EXCEPTION '%', what USING ERRCODE = 'ML001'; END IF;
 END $$;
 CREATE FUNCTION millrace.as_time(ms bigint) RETURNS timestamptz
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS 'SELECT to_timestamp(ms / 1000.0)';
--- Bytes that are no JSON which jsonb can hold (it has no \u0000), or no text: null.
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS 'SELECT to_timestamp(ms / 1000.0)';
+-- Bytes that are no JSON which jsonb can hold (it has no \u0000), or no text: null. Before
+-- PostgreSQL 17 a parallel plan can't begin the subtransaction that EXCEPTION needs.
 CREATE FUNCTION millrace.as_json(bytes bytea) RETURNS jsonb
-LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE AS $$
+LANGUAGE plpgsql STABLE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   RETURN convert_from(bytes, 'UTF8')::jsonb;
 EXCEPTION WHEN OTHERS THEN RETURN NULL;
 END $$;
 CREATE FUNCTION millrace.as_text(bytes bytea) RETURNS text
-LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE AS $$
+LANGUAGE plpgsql STABLE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   RETURN convert_from(bytes, 'UTF8');
 EXCEPTION WHEN OTHERS THEN RETURN NULL;
@@ -229,8 +231,12 @@ CREATE TABLE IF NOT EXISTS millrace.journal_{0}_{1}(
 ALTER TABLE millrace.journal_{0}_{1} ALTER body SET STORAGE EXTERNAL;
 )sql";
 
+// With IF NOT EXISTS the right to make one is asked for first, which who owns the schema that is
+// there need not have.
 constexpr const char* kMakeMigrations = R"sql(
-CREATE SCHEMA IF NOT EXISTS millrace;
+DO $$ BEGIN
+  IF to_regnamespace('millrace') IS NULL THEN CREATE SCHEMA millrace; END IF;
+END $$;
 CREATE TABLE IF NOT EXISTS millrace.migrations(
   version    bigint PRIMARY KEY,
   name       text NOT NULL,
