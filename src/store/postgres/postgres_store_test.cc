@@ -300,9 +300,9 @@ TEST_F(PostgresStore, ViewsBearAParallelPlan) {
       "VALUES (0, 1, gen_random_uuid(), 'q', 't', 'ready', 0, 1, 1000, 0, '', '[1]', 'sad')");
   ask("SELECT set_config(name, 'on', false) FROM pg_settings "
       "WHERE name IN ('force_parallel_mode', 'debug_parallel_query')");
-  EXPECT_EQ(ask("SELECT concat(payload, error, extract(epoch FROM created_at)) "
+  EXPECT_EQ(ask("SELECT concat(payload, error, extract(epoch FROM created_at) = 1) "
                 "FROM millrace.jobs"),
-            "[1]sad1.000000");
+            "[1]sadt");
 }
 
 TEST_F(PostgresStore, NeverHoldsMoreThanEightSessions) {
@@ -472,7 +472,7 @@ TEST(SearchPath, LeadsNowhereButToTheServersOwn) {
   const auto renewed = (*node)->make_registry()->renew(
       {NodeId{1}, "http://10.0.0.1:7600", "host", "0.1.0", 1}, std::chrono::seconds{60});
   EXPECT_TRUE(renewed) << renewed.error().message;
-  EXPECT_EQ(beside.ask("SELECT extract(epoch FROM millrace.as_time(1500))"), "1.500000");
+  EXPECT_EQ(beside.ask("SELECT extract(epoch FROM millrace.as_time(1500)) = 1.5"), "t");
 }
 
 TEST_F(PostgresStore, WorksThroughPgBouncer) {
