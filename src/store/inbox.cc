@@ -7,6 +7,12 @@ namespace millrace::store {
 
 void InboxPlace::advance(const InboxPage& page) {
   const InboxSnapshot& seen = page.snapshot;
+  if (seen.next <= after_.xid) {
+    // The server has crashed, or another stands in for it: numbers whose transactions it had not
+    // written down are given again.
+    *this = {};
+    return;
+  }
   const auto was_open = [&](std::uint64_t xid) {
     return std::ranges::binary_search(seen.in_progress, xid);
   };

@@ -265,6 +265,20 @@ TEST_F(PostgresInboxTest, AnAppendThatInsertsNothingDeletesNothing) {
   EXPECT_EQ(rows_left(), "2");
 }
 
+// A crash of the server may undo what was committed asynchronously, and was read.
+TEST_F(PostgresInboxTest, AnAppendThatTakesWhatIsGoneInsertsNothing) {
+  ask(fmt::format(fmt::runtime(kFill), 2));
+  JournalRow row = make_row(1, {}, "row 1");
+  row.taken = keys_of(read_on());
+  ASSERT_EQ(row.taken.size(), 2U);
+  ask("DELETE FROM millrace.inbox_rows WHERE id = (SELECT min(id) FROM millrace.inbox_rows)");
+  EXPECT_EQ(store_.journal->append(row).outcome, AppendOutcome::kFenced);
+  EXPECT_EQ(rows_left(), "1");
+  row.taken = {row.taken[1]};
+  EXPECT_EQ(store_.journal->append(row).outcome, AppendOutcome::kDurable);
+  EXPECT_EQ(rows_left(), "0");
+}
+
 TEST_F(PostgresInboxTest, AnUnknownAppendIsSettledWithWhatItTakes) {
   JournalRow last;
   for (const auto cut : {CuttingProxy::Cut::kBefore, CuttingProxy::Cut::kAfter}) {

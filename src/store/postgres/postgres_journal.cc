@@ -30,11 +30,15 @@ constexpr const char* kInsertFirst =
     "INSERT INTO {0}(seq, epoch, predecessor, checksum, body) "
     "SELECT $1, $2, $3, $4, $5 WHERE NOT EXISTS ({1}) "
     "ON CONFLICT DO NOTHING RETURNING current_setting('synchronous_commit')";
-// The same with the rows of the inbox that it takes: where nothing is inserted, nothing goes.
+// The same with the rows of the inbox that it takes: where nothing is inserted, nothing goes; where
+// one of them is gone, nothing is inserted. (Its transaction was committed asynchronously, and a
+// crash of the server has undone it.)
 constexpr const char* kTakingInsert =
     "WITH inserted AS ({0}), taken AS (DELETE FROM millrace.inbox_rows AS row "
     "USING unnest($6, $7) AS key(xid, id) WHERE row.shard = {1} AND row.xid = key.xid "
-    "AND row.id = key.id AND EXISTS (SELECT FROM inserted)) SELECT * FROM inserted";
+    "AND row.id = key.id AND EXISTS (SELECT FROM inserted) RETURNING row.id) "
+    "SELECT inserted.*, millrace.require((SELECT count(*) FROM taken) = cardinality($6), "
+    "'a row of the inbox that was read is gone') FROM inserted";
 // Why nothing was inserted. Where the same row stands already it is written once more: its first
 // commit may never have been heard of by a standby, and this one's waits for all before it.
 constexpr const char* kTouch =

@@ -16,6 +16,8 @@ AppendOutcome append_outcome(const SqlFailure& failed) {
   // stands in the log is no longer for this leader to say, and nothing is wrong with the store: so
   // this leader is deposed, and its state is loaded anew from wherever the log goes on.
   if (state == "25006") return AppendOutcome::kFenced;
+  // millrace.require(): what this leader has decided rests on what the database does not have.
+  if (state == "ML001") return AppendOutcome::kFenced;
   // Data or an index is corrupted, by the server's own word.
   if (state == "XX001" || state == "XX002") return AppendOutcome::kBroken;
   // The server goes down, crashed or comes up: whatever it said, it may have said after a commit.
