@@ -13,13 +13,13 @@ using std::chrono_literals::operator""ms;
 
 // After a shard could not take what it was offered.
 constexpr auto kOfferPause = 100ms;
-// No more is read while a shard has so many rows in hand.
+// No more is read while a shard has so many rows in hand, or so many bytes of payloads, or so many
+// rows of full queues.
 constexpr std::size_t kEnough = 1'000;
-
-// Later the shard may take it.
-bool is_passing(core::Rejection why) {
-  return why == core::Rejection::kOverloaded || why == core::Rejection::kQueueFull;
-}
+constexpr std::size_t kEnoughBytes = std::size_t{4} << 20;
+constexpr std::size_t kEnoughOfFullQueues = 100'000;
+// Of full queues, offered again at once.
+constexpr std::size_t kMostDue = 1'000;
 
 std::string reason_of(const core::Refusal& refusal) {
   if (refusal.detail != core::RefusalDetail::kNone) {
@@ -32,7 +32,17 @@ std::string reason_of(const core::Refusal& refusal) {
 
 bool InboxPoller::Shard::holds(const store::InboxKey& key) const {
   return waiting.contains(key) || asked.contains(key) || useless.contains(key) ||
-         astray.contains(key) || rejected.contains(key);
+         astray.contains(key) || rejected.contains(key) || backlog.holds(key);
+}
+
+bool InboxPoller::Shard::has_enough() const {
+  if (waiting.size() + asked.size() >= kEnough || backlog.size() >= kEnoughOfFullQueues) {
+    return true;
+  }
+  std::size_t bytes = 0;
+  for (const auto& [key, row] : waiting) bytes += row.payload.size();
+  for (const auto& [key, row] : asked) bytes += row.payload.size();
+  return bytes >= kEnoughBytes;
 }
 
 InboxPoller::InboxPoller(Parts parts) : parts_(std::move(parts)) {}
@@ -121,11 +131,14 @@ void InboxPoller::look_who_leads() {
 bool InboxPoller::poll() {
   std::vector<store::InboxReader> readers;
   for (const auto& [number, shard] : shards_) {
-    if (shard.proved && shard.held() < kEnough) readers.push_back(shard.reader);
+    if (shard.proved && !shard.has_enough()) readers.push_back(shard.reader);
   }
   if (readers.empty()) return false;
   Result<std::vector<store::InboxPage>> pages = parts_.inbox.read(readers);
   if (!pages) {
+    // The database may come back without what it had committed asynchronously, and give the numbers
+    // of those transactions again.
+    for (auto& [number, shard] : shards_) shard.reader.place = {};
     note(std::unexpected(pages.error()));
     return false;
   }
@@ -155,22 +168,55 @@ void InboxPoller::offer(Shard& shard) {
   const std::uint32_t number = shard.reader.shard;
   if (!shard.proved) {
     wait_a_moment(shard);
-    asked_[next_ticket_] = {number, {}};
+    asked_[next_ticket_] = {number, {}, {}};
     driver->submit(core::Command(core::GetJob{}), *this, engine::Ticket{next_ticket_++});
     return;
   }
+  fetch_due(shard);
   const InboxTerms terms{parts_.shards, parts_.limits, parts_.idempotency_window};
   while (!shard.waiting.empty()) {
     auto node = shard.waiting.extract(shard.waiting.begin());
     const store::InboxKey key = node.key();
     auto command = command_of(node.mapped(), number, terms);
     if (!command) {
+      shard.backlog.settle(key);
       shard.rejected.emplace(key, std::move(command.error()));
       continue;
     }
+    std::string queue;
+    if (const auto* const enqueue = std::get_if<core::Enqueue>(&*command)) {
+      queue = enqueue->jobs.front().queue.view();
+      if (!shard.backlog.holds(key) && shard.backlog.follows(queue, key)) continue;
+    }
     shard.asked.insert(std::move(node));
-    asked_[next_ticket_] = {number, key};
+    asked_[next_ticket_] = {number, key, std::move(queue)};
     driver->submit(std::move(*command), key, *this, engine::Ticket{next_ticket_++});
+  }
+}
+
+void InboxPoller::fetch_due(Shard& shard) {
+  const std::vector<store::InboxKey> keys = shard.backlog.due(kMostDue, Clock::now());
+  if (keys.empty()) return;
+  Result<store::FetchedRows> fetched = parts_.inbox.fetch(shard.reader.shard, keys);
+  note(fetched ? Status() : std::unexpected(fetched.error()));
+  if (!fetched) {
+    for (const store::InboxKey& key : keys) shard.backlog.put_back(key);
+    return wait_a_moment(shard);
+  }
+  for (const store::InboxKey& key : fetched->left) shard.backlog.put_back(key);
+  for (const store::InboxKey& key : fetched->gone) shard.backlog.settle(key);
+  for (store::InboxRow& row : fetched->rows) {
+    const store::InboxKey key = row.key;
+    shard.waiting.emplace(key, std::move(row));
+  }
+}
+
+void InboxPoller::offer_again(Shard& shard, store::InboxRow row) {
+  const store::InboxKey key = row.key;
+  if (shard.backlog.holds(key)) {
+    shard.backlog.put_back(key);
+  } else {
+    shard.waiting.emplace(key, std::move(row));
   }
 }
 
@@ -241,20 +287,28 @@ void InboxPoller::conclude(const Asked& asked, engine::Answer answer) {
   }
   auto node = shard.asked.extract(asked.key);
   if (reply == nullptr) {
-    shard.waiting.insert(std::move(node));
+    offer_again(shard, std::move(node.mapped()));
     return wait_a_moment(shard);
   }
   if (const auto* const enqueued = std::get_if<core::EnqueueReply>(reply)) {
-    conclude_enqueue(shard, std::move(node.mapped()), *enqueued);
+    conclude_enqueue(shard, asked.queue, std::move(node.mapped()), *enqueued);
   } else {
     conclude_finish(shard, std::move(node.mapped()), std::get<core::ItemsReply>(*reply));
   }
 }
 
-void InboxPoller::conclude_enqueue(Shard& shard, store::InboxRow row,
+void InboxPoller::conclude_enqueue(Shard& shard, const std::string& queue, store::InboxRow row,
                                    const core::EnqueueReply& reply) {
   const core::EnqueueReply::Item& item = reply.items.front();
   const store::InboxKey key = row.key;
+  if (item.fate == core::Fate::kRefused && item.refusal.why == core::Rejection::kQueueFull) {
+    return shard.backlog.refused(queue, key, Clock::now());
+  }
+  if (item.fate == core::Fate::kRefused && item.refusal.why == core::Rejection::kOverloaded) {
+    offer_again(shard, std::move(row));
+    return wait_a_moment(shard);
+  }
+  shard.backlog.settle(key);
   switch (item.fate) {
     case core::Fate::kCreated:  // and the row is gone
       return;
@@ -262,13 +316,8 @@ void InboxPoller::conclude_enqueue(Shard& shard, store::InboxRow row,
       shard.useless.insert(key);
       return;
     case core::Fate::kRefused:
-      break;
+      shard.rejected.emplace(key, reason_of(item.refusal));
   }
-  if (is_passing(item.refusal.why)) {
-    shard.waiting.emplace(key, std::move(row));
-    return wait_a_moment(shard);
-  }
-  shard.rejected.emplace(key, reason_of(item.refusal));
 }
 
 void InboxPoller::conclude_finish(Shard& shard, store::InboxRow row,

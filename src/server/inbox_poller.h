@@ -26,6 +26,7 @@
 #include "base/time.h"
 #include "engine/gateway.h"
 #include "server/driver.h"
+#include "server/inbox_backlog.h"
 #include "store/inbox.h"
 
 namespace millrace::server {
@@ -68,6 +69,7 @@ class InboxPoller final : private engine::ReplyPort {
     store::InboxReader reader;
     Rows waiting;  // to be offered
     Rows asked;    // of the shard; no answer yet
+    InboxBacklog backlog;
     // Done with here, and still in the table.
     std::set<store::InboxKey> useless;
     std::set<store::InboxKey> astray;                 // for another shard
@@ -75,11 +77,12 @@ class InboxPoller final : private engine::ReplyPort {
     Clock::time_point not_before{};                   // of the next offer
 
     bool holds(const store::InboxKey& key) const;
-    std::size_t held() const { return waiting.size() + asked.size(); }
+    bool has_enough() const;
   };
   struct Asked {
     std::uint32_t shard = 0;
     store::InboxKey key;  // zero: for a proof
+    std::string queue;    // of a job that is to be
   };
 
   void deliver(std::span<engine::Delivery> deliveries) override;
@@ -89,11 +92,16 @@ class InboxPoller final : private engine::ReplyPort {
   bool wait(Clock::time_point until);
   void take_answers();
   void conclude(const Asked& asked, engine::Answer answer);
-  void conclude_enqueue(Shard& shard, store::InboxRow row, const core::EnqueueReply& reply);
+  void conclude_enqueue(Shard& shard, const std::string& queue, store::InboxRow row,
+                        const core::EnqueueReply& reply);
   void conclude_finish(Shard& shard, store::InboxRow row, const core::ItemsReply& reply);
   void look_who_leads();
   bool poll();  // true: there is more
   void offer(Shard& shard);
+  // Rows of the backlog that are due join those that wait.
+  void fetch_due(Shard& shard);
+  // Neither taken nor refused for good.
+  static void offer_again(Shard& shard, store::InboxRow row);
   void tidy(Shard& shard);
   void sweep();
   void wait_a_moment(Shard& shard) const;

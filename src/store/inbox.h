@@ -67,6 +67,13 @@ struct InboxReader {
   InboxPlace place;
 };
 
+// Of rows that were asked for by their keys.
+struct FetchedRows {
+  std::vector<InboxRow> rows;  // by key
+  std::vector<InboxKey> gone;
+  std::vector<InboxKey> left;  // they are there, and too large to come along
+};
+
 struct RejectedRow {
   InboxKey key;
   std::string reason;
@@ -81,9 +88,12 @@ class Inbox {
   virtual Result<bool> in_use() = 0;
   // A page for each reader, in one statement.
   virtual Result<std::vector<InboxPage>> read(std::span<const InboxReader> readers) = 0;
+  // At most 1,000 rows that have been read before, or what of them comes to 4 MiB, or one.
+  virtual Result<FetchedRows> fetch(std::uint32_t shard, std::span<const InboxKey> keys) = 0;
   // Rows that changed nothing: they go.
   virtual Status drop(std::uint32_t shard, std::span<const InboxKey> keys) = 0;
-  // Rows that can't be taken, ever: they go to where people find them.
+  // Rows that can't be taken, ever: they go to where people find them. A finish leaves the fence as
+  // it was before.
   virtual Status reject(std::uint32_t shard, std::span<const RejectedRow> rows) = 0;
   // The fences of jobs that are no longer kept go, a day after they were written, some at a time.
   // Begins after the job `after`, all zeros at first, and returns where the next call goes on.

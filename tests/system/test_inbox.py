@@ -170,6 +170,24 @@ class Enqueue(OnPostgres):
         self.assertEqual(claimed, [0, 1, 2, 3])
         self.await_empty_inbox()
 
+    def test_a_full_queue_keeps_no_other_waiting(self):
+        self.api.put(f"/v1/queues/{self.queue}", {"max_ready": 2})
+        here = f"millrace.shard_of(millrace.queue_bits('{self.queue}'))"
+        other = self.sql(
+            f"SELECT 'other' || n FROM generate_series(1, 1000) AS n "
+            f"WHERE millrace.shard_of(millrace.queue_bits('other' || n)) = {here} LIMIT 1"
+        )
+        self.sql(
+            f"SELECT count(millrace.enqueue('work', to_jsonb(n), queue => '{self.queue}')) "
+            "FROM (SELECT generate_series(1, 2500) AS n) AS numbers"
+        )
+        self.sql(f"SELECT {self.enqueue(queue=quoted(other))}")
+        self.claim_within(queues=[other])
+        self.api.put(f"/v1/queues/{self.queue}", {"max_ready": None})
+        self.await_empty_inbox()
+        payloads = [job["payload"] for _ in range(3) for job in self.claim(limit=1000)]
+        self.assertEqual(payloads, list(range(1, 2501)))
+
     def test_a_trigger(self):
         self.sql(
             "CREATE TABLE public.users(id integer PRIMARY KEY, name text);"
@@ -327,7 +345,7 @@ class Finish(OnPostgres):
             if projected:
                 self.api.get("/v1/jobs", fresh="true")
             self.sql(f"SELECT {self.call(job)}")
-            self.await_state(job["id"], "succeeded")
+            harness.eventually(lambda: self.state(job["id"]) == "succeeded", what="the finish")
             self.assertEqual(self.events(job)[-2:], ["job.dead", "job.succeeded"])
         self.assertEqual(self.counts(), {"succeeded": 2})
         self.server.restart(kill=True)
@@ -374,13 +392,13 @@ class Finish(OnPostgres):
         reply = self.api.post(f"/v1/jobs/{job['id']}/retry", {})
         self.assert_refused(reply, 503, "overloaded")
         session.sql("COMMIT")
-        self.await_state(job["id"], "succeeded")
+        harness.eventually(lambda: self.state(job["id"]) == "succeeded", what="the finish")
 
     def test_a_client_made_id_is_found_on_its_shard(self):
         for _ in range(3):
             job = self.started(id=harness.uuid7())
             self.sql(f"SELECT {self.call(job)}")
-            self.await_state(job["id"], "succeeded")
+            harness.eventually(lambda: self.state(job["id"]) == "succeeded", what="the finish")
         self.await_empty_inbox()
 
     def test_a_job_that_never_was_is_put_aside(self):
@@ -394,6 +412,8 @@ class Finish(OnPostgres):
             "finish|there is no such job: it may have been pruned",
         )
         self.assertEqual(self.state(job["id"]), "running")
+        self.sql(f"SELECT millrace.finish('{job['id']}', {job['lease']['token']})")
+        harness.eventually(lambda: self.state(job["id"]) == "succeeded", what="the finish")
 
     def test_bounds(self):
         good = f"'{harness.uuid7()}'"

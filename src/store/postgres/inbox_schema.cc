@@ -47,7 +47,8 @@ CREATE TABLE millrace.fences(
   job      uuid PRIMARY KEY,
   token    bigint NOT NULL,
   finished boolean NOT NULL,
-  at       timestamptz NOT NULL
+  at       timestamptz NOT NULL,
+  before   bigint NOT NULL DEFAULT 0  -- the token that stood here before this one
 ) WITH (fillfactor = 70);
 
 CREATE FUNCTION millrace.check_argument(fulfilled boolean, argument text, rule text) RETURNS void
@@ -271,7 +272,8 @@ BEGIN
   INSERT INTO millrace.fences AS fence(job, token, finished, at)
   VALUES (job_id, lease_token, finishes, clock_timestamp())
   ON CONFLICT (job) DO UPDATE
-    SET token = excluded.token, finished = excluded.finished, at = excluded.at
+    SET token = excluded.token, finished = excluded.finished, before = fence.token,
+        at = excluded.at
     WHERE NOT fence.finished AND fence.token <= excluded.token;
   IF NOT FOUND THEN
     SELECT fence.finished, fence.token INTO standing

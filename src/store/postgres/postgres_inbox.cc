@@ -1,5 +1,6 @@
 #include "store/postgres/postgres_inbox.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <string>
@@ -15,13 +16,26 @@ using Use = ConnectionPool::Use;
 
 constexpr const char* kInUse = "SELECT is_called FROM millrace.inbox_rows_id_seq";
 constexpr const char* kRead = "SELECT * FROM millrace.read_inbox($1, $2, $3, $4, $5, $6)";
+// With the columns that read_inbox() has.
+constexpr const char* kFetch =
+    "SELECT row.shard::bigint, NULL, NULL, row.xid, row.id, row.kind::bigint, row.moves::bigint, "
+    "floor(extract(epoch FROM row.at) * 1000)::bigint, row.job, row.token, "
+    "row.spec::text, row.idempotency_key, CASE WHEN fits THEN row.payload END, fits "
+    "FROM (SELECT *, sum(bytes) OVER (ORDER BY xid, id) - bytes < $4 AS fits "
+    "FROM (SELECT lying.*, coalesce(octet_length(lying.payload), 0) AS bytes "
+    "FROM millrace.inbox_rows AS lying JOIN unnest($2, $3) AS key(xid, id) "
+    "ON lying.shard = $1 AND lying.xid = key.xid AND lying.id = key.id) AS asked) AS row "
+    "ORDER BY row.xid, row.id";
 constexpr const char* kDrop =
     "DELETE FROM millrace.inbox_rows AS row USING unnest($2, $3) AS key(xid, id) "
     "WHERE row.shard = $1 AND row.xid = key.xid AND row.id = key.id";
 constexpr const char* kReject =
     "WITH gone AS (DELETE FROM millrace.inbox_rows AS row "
     "USING unnest($2, $3, $4) AS key(xid, id, reason) "
-    "WHERE row.shard = $1 AND row.xid = key.xid AND row.id = key.id RETURNING row.*, key.reason) "
+    "WHERE row.shard = $1 AND row.xid = key.xid AND row.id = key.id RETURNING row.*, key.reason), "
+    "opened AS (UPDATE millrace.fences AS fence SET token = fence.before, finished = false "
+    "FROM gone WHERE gone.kind = 2 AND fence.job = gone.job AND fence.token = gone.token "
+    "AND fence.finished) "
     "INSERT INTO millrace.inbox_rejected(id, reason, kind, job, token, spec, idempotency_key, "
     "payload, at) SELECT id, reason, CASE kind WHEN 1 THEN 'enqueue' ELSE 'finish' END, job, "
     "token, "
@@ -49,6 +63,8 @@ constexpr const char* kSweepRejected =
 constexpr std::int64_t kSweptAtATime = 2'000;
 
 constexpr SqlLimits kLimits{.lock = 1'000ms, .statement = 5'000ms, .silence = 15'000ms};
+// A reader's first page walks over all the dead rows that a pinned snapshot keeps.
+constexpr SqlLimits kFirstLimits{.lock = 1'000ms, .statement = 60'000ms, .silence = 70'000ms};
 
 // As read_inbox() returns them.
 enum Column : std::uint8_t {
@@ -64,10 +80,12 @@ enum Column : std::uint8_t {
   kToken,
   kSpec,
   kIdempotencyKey,
-  kPayload
+  kPayload,
+  kFits  // fetch() alone
 };
-// As many as read_inbox() looks at.
+// As many as read_inbox() looks at, and the payloads that come along.
 constexpr std::int64_t kMostCandidates = 1'000;
+constexpr std::int64_t kMostBytes = 4'194'304;
 
 SqlArray numbers() { return SqlArray(SqlType::kNumbers); }
 std::int64_t plain(std::uint64_t number) { return static_cast<std::int64_t>(number); }
@@ -132,7 +150,9 @@ Result<std::vector<InboxPage>> PostgresInbox::read(std::span<const InboxReader> 
   SqlArray open_shards = numbers();
   std::vector<InboxKey> places;
   std::vector<InboxKey> open;
+  bool first = false;
   for (const InboxReader& reader : readers) {
+    first = first || reader.place.after() == InboxKey{};
     shards.number(reader.shard);
     places.push_back(reader.place.after());
     for (const InboxKey& key : reader.place.open()) {
@@ -145,7 +165,7 @@ Result<std::vector<InboxPage>> PostgresInbox::read(std::span<const InboxReader> 
   add_keys(parameters, places);
   parameters.array(std::move(open_shards));
   add_keys(parameters, open);
-  SqlMessage message(kLimits);
+  SqlMessage message(first ? kFirstLimits : kLimits);
   message.add(kRead, std::move(parameters));
   const auto replies = pool_->run(Use::kReading, message);
   if (!replies) return to_error(replies.error());
@@ -171,6 +191,36 @@ Result<std::vector<InboxPage>> PostgresInbox::read(std::span<const InboxReader> 
         candidates == kMostCandidates || page.rows.size() < static_cast<std::size_t>(candidates);
   }
   return pages;
+}
+
+Result<FetchedRows> PostgresInbox::fetch(std::uint32_t shard, std::span<const InboxKey> keys) {
+  Parameters parameters;
+  parameters.number(shard);
+  add_keys(parameters, keys);
+  parameters.number(kMostBytes);
+  SqlMessage message(kLimits);
+  message.add(kFetch, std::move(parameters));
+  const auto replies = pool_->run(Use::kReading, message);
+  if (!replies) return to_error(replies.error());
+
+  FetchedRows fetched;
+  std::vector<InboxKey> there;
+  const SqlResult& rows = replies->results.front();
+  for (int number = 0; number < rows.rows(); ++number) {
+    const SqlRow row = rows.row(number);
+    auto read = read_row(row);
+    if (!read) return failure("millrace.inbox_rows is damaged: no job's id");
+    there.push_back(read->key);
+    if (row.truth(kFits)) {
+      fetched.rows.push_back(std::move(*read));
+    } else {
+      fetched.left.push_back(read->key);
+    }
+  }
+  for (const InboxKey& key : keys) {
+    if (!std::ranges::binary_search(there, key)) fetched.gone.push_back(key);
+  }
+  return fetched;
 }
 
 Status PostgresInbox::write(const char* sql, Parameters parameters) {

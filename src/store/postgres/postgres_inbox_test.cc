@@ -311,6 +311,39 @@ TEST_F(PostgresInboxTest, WhatIsRejectedIsPutAsideOnce) {
             "enqueue 1 no good");
 }
 
+TEST_F(PostgresInboxTest, RowsAreFetchedByTheirKeys) {
+  ask(fmt::format(fmt::runtime(kFill), 3));
+  const InboxPage page = read_on();
+  std::vector<InboxKey> keys = keys_of(page);
+  ASSERT_TRUE(inbox_->drop(kOnlyShard, {&keys[1], 1}));
+  const auto fetched = inbox_->fetch(kOnlyShard, keys);
+  ASSERT_TRUE(fetched);
+  ASSERT_EQ(fetched->rows.size(), 2U);
+  EXPECT_EQ(fetched->rows[1].key, keys[2]);
+  EXPECT_EQ(fetched->rows[1].job, page.rows[2].job);
+  EXPECT_EQ(fetched->rows[1].at, page.rows[2].at);
+  EXPECT_EQ(fetched->rows[1].spec, "{}");
+  EXPECT_EQ(fetched->rows[1].payload, "3");
+  EXPECT_THAT(fetched->gone, ElementsAre(keys[1]));
+  EXPECT_THAT(fetched->left, IsEmpty());
+}
+
+TEST_F(PostgresInboxTest, WhatIsFetchedIsBoundedInBytes) {
+  ask("INSERT INTO millrace.inbox_rows(shard, kind, job, spec, payload) "
+      "SELECT 0, 1, gen_random_uuid(), '{}', convert_to(repeat('x', 1048576), 'UTF8') "
+      "FROM generate_series(1, 6)");
+  std::vector<InboxKey> keys;
+  for (int page = 0; page < 2; ++page) {
+    for (const InboxKey& key : keys_of(read_on())) keys.push_back(key);
+  }
+  ASSERT_EQ(keys.size(), 6U);
+  const auto fetched = inbox_->fetch(kOnlyShard, keys);
+  ASSERT_TRUE(fetched);
+  EXPECT_EQ(fetched->rows.size(), 4U);
+  EXPECT_THAT(fetched->left, ElementsAre(keys[4], keys[5]));
+  EXPECT_THAT(fetched->gone, IsEmpty());
+}
+
 // A version-7 id of that time, in days from now.
 std::string id_made(int days, int number) {
   const auto ms = to_ms(std::chrono::floor<Duration>(std::chrono::system_clock::now())) +
@@ -454,6 +487,27 @@ TEST_F(PostgresInboxTest, RejectedRowsGoSomeAtATimeAndWaitForNobody) {
   reader.ask("ROLLBACK");
   ASSERT_TRUE(inbox_->sweep_rejected());
   EXPECT_EQ(left(), "0");
+}
+
+TEST_F(PostgresInboxTest, ARejectedFinishLeavesTheFenceAsItWas) {
+  const std::string id = id_made(0, 1);
+  const auto finish = [&](int token) {
+    return fmt::format("SELECT millrace.finish('{}', {})", id, token);
+  };
+  const auto reject_all = [&] {
+    std::vector<RejectedRow> bad;
+    for (const InboxKey& key : keys_of(read_on())) bad.push_back({key, "no such lease"});
+    ASSERT_TRUE(inbox_->reject(kOnlyShard, bad));
+  };
+  ask(finish(900));
+  reject_all();
+  ask(fmt::format("SELECT millrace.fence('{}', 5)", id));
+  ask(finish(900));
+  EXPECT_EQ(beside_.refusal(finish(6)), "ML002");
+  reject_all();
+  EXPECT_EQ(beside_.refusal(finish(4)), "ML003");
+  ask(finish(5));
+  EXPECT_EQ(beside_.refusal(finish(5)), "ML002");
 }
 
 TEST_F(PostgresInboxTest, ThereIsNoFinishBeforeAllNodesKnowOfIt) {
