@@ -294,9 +294,13 @@ void PostgresWriter::write_history(SqlMessage& message, const core::Changes& cha
                                    Seq to) const {
   const char* const unless_there = since.overlaps() ? kUnlessThere : "";
   std::string buffer;
-  if (!changes.attempts.empty()) {
+  const std::string insert_attempts =
+      fmt::format(fmt::runtime(kInsertAttempts), table("attempt_rows"), shard_->shard) +
+      unless_there;
+  for (auto at = changes.attempts.begin(); at != changes.attempts.end();) {
     Rows<9> rows({kN, kN, kN, kN, kN, kT, kB, kB, kB});
-    for (const auto& row : changes.attempts) {
+    for (; at != changes.attempts.end() && rows.bytes() < kStatementBytes; ++at) {
+      const auto& row = *at;
       const core::Attempt& attempt = row.attempt;
       encode_value(attempt, Time{}, buffer);
       rows[0].number(plain(row.ord));
@@ -309,22 +313,21 @@ void PostgresWriter::write_history(SqlMessage& message, const core::Changes& cha
       rows[7].maybe_bytes(error_text(attempt.error));
       rows[8].bytes(buffer);
     }
-    message.add(fmt::format(fmt::runtime(kInsertAttempts), table("attempt_rows"), shard_->shard) +
-                    unless_there,
-                rows.finish());
+    message.add(insert_attempts, rows.finish());
   }
-  if (!changes.logs.empty()) {
+  const std::string insert_logs =
+      fmt::format(fmt::runtime(kInsertLogs), table("log_rows"), shard_->shard) + unless_there;
+  for (auto at = changes.logs.begin(); at != changes.logs.end();) {
     Rows<4> rows({kN, kN, kN, kB});
-    for (const auto& row : changes.logs) {
+    for (; at != changes.logs.end() && rows.bytes() < kStatementBytes; ++at) {
+      const auto& row = *at;
       encode_value(row.line, Time{}, buffer);
       rows[0].number(plain(row.ord));
       rows[1].number(row.line.seq);
       rows[2].number(row.line.n);
       rows[3].bytes(buffer);
     }
-    message.add(
-        fmt::format(fmt::runtime(kInsertLogs), table("log_rows"), shard_->shard) + unless_there,
-        rows.finish());
+    message.add(insert_logs, rows.finish());
   }
   if (!changes.log_trims.empty()) {
     Rows<3> rows({kN, kN, kN});
