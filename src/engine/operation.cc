@@ -160,21 +160,34 @@ class Everywhere final : public Operation {
       // One that can't be asked is not the first to know.
       const bool knows = std::holds_alternative<std::monostate>(answer);
       if (!knows && missing_ > 0) return;
-      for (std::size_t part = 0; part < shards(); ++part) give_up(part);
+      drop_all();
       return finish(std::move(answer));
     }
+    const auto* workers = std::get_if<WorkersReply>(&answer);
+    done_ = done_ || (workers != nullptr && workers->found &&
+                      std::holds_alternative<CommandWorker>(request_));
     unite(whole_, {}, std::move(answer));
-    if (missing_ == 0) finish(std::move(whole_));
+    if (missing_ > 0) return;
+    // Some have told the worker.
+    const bool refused =
+        std::holds_alternative<Unavailable>(whole_) || std::holds_alternative<Denied>(whole_);
+    if (done_ && refused) whole_ = Unavailable::kUnknown;
+    finish(std::move(whole_));
   }
   void given_up() override MILLRACE_REQUIRES(mutex_) {
-    for (std::size_t part = 0; part < shards(); ++part) give_up(part);
+    drop_all();
     finish(Unavailable::kDraining);
+  }
+  // None of these leases anything: late answers are not waited for.
+  void drop_all() MILLRACE_REQUIRES(mutex_) {
+    for (std::size_t part = 0; part < shards(); ++part) drop(part);
   }
 
   const Request request_;
   const Spread spread_;
   Answer whole_;
   std::size_t missing_ = 0;
+  bool done_ = false;  // a worker's command, somewhere
 };
 
 Spread spread_of(const Request& request) {

@@ -3,7 +3,6 @@
 // order of the queues, each for what is left of the limit. If none has any, a hint is left on each:
 // the first that fires begins the round anew. A hint leases nothing.
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "engine/operation.h"
@@ -14,6 +13,8 @@ namespace {
 
 // With jobs in hand, the next shard is not waited for any longer.
 constexpr std::chrono::milliseconds kNextShardPatience{1'000};
+// Before a hint is left anew on a shard that could not keep it.
+constexpr std::chrono::milliseconds kLostHintPause{100};
 
 // A run of queues that lie on one shard.
 struct Leg {
@@ -192,23 +193,30 @@ class Pursuit final : public Operation {
 
   void wait() MILLRACE_REQUIRES(mutex_) {
     phase_ = Phase::kWaiting;
-    const auto left = std::chrono::ceil<Duration>(until_ - now());
+    hints_.clear();
+    hints_open_ = 0;
+    lost_.clear();
     std::vector<ShardNumber> asked;
-    first_hint_ = std::numeric_limits<std::size_t>::max();
-    hints_ = 0;
     for (const Leg& leg : legs_) {
       if (std::ranges::find(asked, leg.shard) != asked.end()) continue;
       asked.push_back(leg.shard);
-      AwaitWork hint{{}, poll_.claim->types, poll_.worker.id, left};
-      for (const Leg& other : legs_) {
-        if (other.shard != leg.shard) continue;
-        hint.queues.insert(hint.queues.end(), other.queues.begin(), other.queues.end());
-      }
-      const std::size_t number = ask(leg.shard, std::move(hint));
-      first_hint_ = std::min(first_hint_, number);
-      ++hints_;
+      leave_hint(leg.shard);
     }
-    hints_open_ = hints_;
+  }
+
+  void leave_hint(ShardNumber shard) MILLRACE_REQUIRES(mutex_) {
+    const auto left = std::chrono::ceil<Duration>(until_ - now());
+    AwaitWork hint{{}, poll_.claim->types, poll_.worker.id, left};
+    for (const Leg& leg : legs_) {
+      if (leg.shard != shard) continue;
+      hint.queues.insert(hint.queues.end(), leg.queues.begin(), leg.queues.end());
+    }
+    ++hints_open_;
+    hints_.push_back({ask(shard, std::move(hint)), shard});
+  }
+
+  void drop_hints() MILLRACE_REQUIRES(mutex_) {
+    for (const Hint& hint : hints_) drop(hint.part);
   }
 
   // Another node knows the token otherwise: with it nobody need come back.
@@ -218,16 +226,21 @@ class Pursuit final : public Operation {
   }
 
   void hinted(std::size_t part, const Answer& answer) MILLRACE_REQUIRES(mutex_) {
-    if (part < first_hint_) return;
+    const auto hint = std::ranges::find(hints_, part, &Hint::part);
+    if (hint == hints_.end()) return;
     --hints_open_;
     if (std::holds_alternative<Denied>(answer)) {
-      for (std::size_t hint = first_hint_; hint < first_hint_ + hints_; ++hint) drop(hint);
+      drop_hints();
       return denied(answer);
     }
-    // A shard without a leader will not tell of anything: the others may.
-    if (std::holds_alternative<Unavailable>(answer) && hints_open_ > 0) return;
-    for (std::size_t hint = first_hint_; hint < first_hint_ + hints_; ++hint) drop(hint);
-    if (std::holds_alternative<Unavailable>(answer)) return conclude();
+    if (std::holds_alternative<Unavailable>(answer)) {
+      if (hints_open_ == 0) return conclude();
+      // It will not tell of anything; the others may, and so may its next leader.
+      if (lost_.empty()) ring_at(now() + kLostHintPause);
+      lost_.push_back(hint->shard);
+      return;
+    }
+    drop_hints();
     claim_round();
   }
 
@@ -248,6 +261,9 @@ class Pursuit final : public Operation {
   }
 
   void rang() override MILLRACE_REQUIRES(mutex_) {
+    if (phase_ == Phase::kWaiting && now() < until_) {
+      for (const ShardNumber shard : std::exchange(lost_, {})) leave_hint(shard);
+    }
     if (phase_ != Phase::kClaiming || reply_.claim.jobs.empty()) return;
     if (now() - asked_at_ < kNextShardPatience) return;
     give_up(claiming_);
@@ -265,7 +281,7 @@ class Pursuit final : public Operation {
         give_up(claiming_);
         break;
       case Phase::kWaiting:
-        for (std::size_t hint = first_hint_; hint < first_hint_ + hints_; ++hint) drop(hint);
+        drop_hints();
         break;
     }
     for (core::ClaimReply::Item& item : std::exchange(reply_.claim.jobs, {})) {
@@ -294,9 +310,13 @@ class Pursuit final : public Operation {
   std::size_t refused_ = 0;
   std::optional<Unavailable> unavailable_;
 
-  std::size_t first_hint_ = 0;
-  std::size_t hints_ = 0;
+  struct Hint {
+    std::size_t part = 0;
+    ShardNumber shard = 0;
+  };
+  std::vector<Hint> hints_;  // of this wait
   std::size_t hints_open_ = 0;
+  std::vector<ShardNumber> lost_;  // to be left anew
 };
 
 }  // namespace

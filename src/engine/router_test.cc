@@ -275,6 +275,21 @@ TEST_F(RouterTest, AWaitingClaimOverSeveralShardsEndsEmpty) {
   EXPECT_TRUE(reply<core::ClaimReply>(waiting).jobs.empty());
 }
 
+TEST_F(RouterTest, AHintThatIsLostWithItsLeaderIsLeftWithTheNext) {
+  router.led_there(2, "http://b");
+  const Ticket waiting = ask(claim({queue_of(0), queue_of(2)}, 10, Duration{60'000}));
+  run();
+  peers.answer(0, core::Reply(core::ClaimReply{}));
+  ASSERT_TRUE(std::holds_alternative<AwaitWork>(peers.asked.at(1).request));
+  pass(Duration{5'000});
+  peers.answer(1, Unavailable::kNoLeader);
+  EXPECT_FALSE(answers.contains(waiting));
+  router.lead_here(2, *shards[2]);
+  submit(queue_of(2));
+  pass(Duration{100});
+  EXPECT_EQ(reply<core::ClaimReply>(waiting).jobs.size(), 1U);
+}
+
 TEST_F(RouterTest, OneJobGoesToOneOfTwoThatWaitOnSeveralShards) {
   const Ticket one = ask(claim({queue_of(0), queue_of(2)}, 10, Duration{10'000}));
   const Ticket two = ask(claim({queue_of(0), queue_of(2)}, 10, Duration{10'000}));
@@ -362,6 +377,19 @@ TEST_F(RouterTest, AWorkerIsOneThoughSeveralShardsKnowIt) {
   ASSERT_EQ(reply.workers.size(), 1U);
   EXPECT_EQ(reply.workers[0].running.size(), 2U);
   EXPECT_EQ(reply.workers[0].queues.size(), 2U);
+}
+
+TEST_F(RouterTest, AWorkersOrderThatWasGivenInPartIsOfUnknownOutcome) {
+  submit(queue_of(1));
+  (void)answer<core::ClaimReply>(claim({queue_of(1)}));
+  router.led_there(3, "http://b");
+  const Ticket known = ask(CommandWorker{SharedBytes("anna"), WorkerState::kQuiet});
+  const Ticket unknown = ask(CommandWorker{SharedBytes("berta"), WorkerState::kQuiet});
+  run();
+  peers.answer(0, Unavailable::kOverloaded);
+  peers.answer(1, Unavailable::kOverloaded);
+  EXPECT_EQ(reply<Unavailable>(known), Unavailable::kUnknown);
+  EXPECT_EQ(reply<Unavailable>(unknown), Unavailable::kOverloaded);
 }
 
 TEST_F(RouterTest, WhatAnotherNodeLeadsIsAskedThereWithTheClientsCredentials) {

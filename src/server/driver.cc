@@ -12,6 +12,7 @@
 namespace millrace::server {
 namespace {
 
+using std::chrono_literals::operator""h;
 using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
 using SteadyClock = std::chrono::steady_clock;
@@ -31,7 +32,9 @@ constexpr auto kDoubtPatience = 500ms;
 constexpr auto kDoubtPulse = 20ms;
 // A timer this late means that the clock ran on while the thread slept (the machine was suspended).
 constexpr auto kLateWakeup = 100ms;
+constexpr auto kLongestWait = 1h;
 constexpr std::int64_t kNoWakeup = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kNotBusy = kNoWakeup;
 
 }  // namespace
 
@@ -84,7 +87,6 @@ Driver::Driver(DriverOptions options, Parts parts, std::unique_ptr<engine::Shard
 
 Driver::~Driver() {
   stop();
-  projection_.reset();  // which would stamp too
   if (!ended_) stamp(std::min(stopped_at_, shard_->figures().owed_since.value_or(stopped_at_)));
 }
 
@@ -102,6 +104,8 @@ void Driver::stop() {
   for (const Mail& mail : late) {
     if (mail.request) tell_stopped(*mail.port, mail.ticket);
   }
+  journal_->stop();
+  projection_->stop();
 }
 
 void Driver::tell_stopped(engine::ReplyPort& port, engine::Ticket ticket) {
@@ -195,7 +199,7 @@ DriverStatus Driver::status() const {
 void Driver::run() {
   name_this_thread("shard");
   Inbox inbox;
-  slept_at_ = clock_.now();
+  woke_at_ = clock_.now();
   while (true) {
     const Time now = wake_up();
     take_in(inbox, now);
@@ -221,10 +225,7 @@ bool Driver::leads() const {
 void Driver::decide(Time now) {
   if (leads()) {
     if (std::exchange(in_doubt_since_, std::nullopt)) unpublished_ = true;
-    const auto began = SteadyClock::now();
     shard_->step(now);
-    // It may have waited for the tables: what came meanwhile was not heard.
-    if (SteadyClock::now() - began > core::kStallGrace) shard_->stood_still();
     return;
   }
   const auto clock = SteadyClock::now();
@@ -242,9 +243,12 @@ void Driver::wait_for_work(Inbox& inbox) {
   inbox.mail.clear();
   const std::optional<Time> wakeup = shard_->next_wakeup();
   wakeup_ms_.store(wakeup ? to_ms(*wakeup) : kNoWakeup, std::memory_order_relaxed);
-  slept_at_ = clock_.now();
+  const Time now = clock_.now();
   auto until = SteadyClock::time_point::max();
-  if (wakeup) until = SteadyClock::now() + std::max(*wakeup - slept_at_, Duration{0});
+  // A timer may be centuries away.
+  if (wakeup) {
+    until = SteadyClock::now() + std::clamp<Duration>(*wakeup - now, Duration{0}, kLongestWait);
+  }
   if (shard_->machine().live_leases() > 0) until = std::min(until, SteadyClock::now() + kPulse);
   if (memory_room_ != engine::MemoryRoom::kWide) {
     until = std::min(until, SteadyClock::now() + kPulse);
@@ -253,6 +257,7 @@ void Driver::wait_for_work(Inbox& inbox) {
   // A lease that holds again is told of; one that does not is looked at for those who wait.
   if (in_doubt_since_) until = SteadyClock::now() + kDoubtPulse;
 
+  busy_since_ms_.store(kNotBusy, std::memory_order_relaxed);
   const MutexLock lock(mutex_);
   wake_at_mail_ = row_in_flight_ ? kMailWorthWaking : 1;
   if (row_in_flight_) until = std::min(until, SteadyClock::now() + kPatience);
@@ -347,11 +352,12 @@ void Driver::release_answers() {
 }
 
 Time Driver::wake_up() {
-  const Duration slept = clock_.now() - slept_at_;
-  // Longer than any wait with leases lasts: nobody could be answered meanwhile.
-  if (slept > core::kStallGrace && shard_->machine().live_leases() > 0) {
-    parts_.log.warn("the process stood still: live leases get as much more time",
-                    {{"ms", slept.count()}});
+  const Duration away = clock_.now() - woke_at_;
+  // Longer than any wait with leases lasts, whether the process was stopped or a step waited for
+  // the tables: nobody was heard meanwhile.
+  if (away > core::kStallGrace && shard_->machine().live_leases() > 0) {
+    parts_.log.warn("the shard stood still: live leases get as much more time",
+                    {{"ms", away.count()}});
     shard_->stood_still();
   }
   if (const Duration ahead = clock_.catch_up(); ahead > Duration{0}) {
@@ -359,7 +365,9 @@ Time Driver::wake_up() {
                     {{"ahead_ms", ahead.count()}});
     shard_->stood_still();
   }
-  return clock_.now();
+  woke_at_ = clock_.now();
+  busy_since_ms_.store(to_ms(woke_at_), std::memory_order_relaxed);
+  return woke_at_;
 }
 
 void Driver::look_at_memory() {
@@ -441,7 +449,9 @@ void Driver::on_flush_done(Status status, const engine::Flush& flush,
 void Driver::do_chores() {
   const DriverStatus status = this->status();
   const Time now = clock_.now();
-  if (!status.ended) stamp(std::min(now, status.figures.owed_since.value_or(now)));
+  // While the shard waits for the tables it hears nobody.
+  const Time heard = std::min(now, time_from_ms(busy_since_ms_.load(std::memory_order_relaxed)));
+  if (!status.ended) stamp(std::min(heard, status.figures.owed_since.value_or(heard)));
   const bool overslept =
       to_ms(now) - wakeup_ms_.load(std::memory_order_relaxed) > kLateWakeup.count();
   if (status.wall_ahead > core::kMaxClockLag || overslept) {

@@ -201,6 +201,8 @@ class Driver final : public engine::Gateway {
   // When the shard's thread means to wake by itself, so that the chores notice a clock that ran on
   // meanwhile.
   std::atomic<std::int64_t> wakeup_ms_{0};
+  // Since when it has not waited for work, for the chores.
+  std::atomic<std::int64_t> busy_since_ms_;
 
   // The shard's thread's own.
   std::vector<std::pair<engine::ReplyPort*, std::vector<engine::Delivery>>> outgoing_;
@@ -219,7 +221,7 @@ class Driver final : public engine::Gateway {
   std::size_t requests_since_row_ = 0;
   std::chrono::steady_clock::time_point published_;
   bool unpublished_ = true;
-  Time slept_at_{};  // when the last wait began
+  Time woke_at_{};  // the last time
 
   Time stopped_at_{};
   // Of the row in flight; read by the journal's thread when it is done.

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <ctime>
 #include <filesystem>
 #include <map>
 #include <thread>
@@ -55,8 +56,10 @@ class Port final : public engine::ReplyPort {
     return answers_.contains(ticket);
   }
   std::size_t deliveries() const { return deliveries_; }
+  std::atomic<int> stall_ms{0};  // of the shard's thread, at an answer
 
   void deliver(std::span<engine::Delivery> deliveries) override {
+    std::this_thread::sleep_for(Duration(stall_ms));
     const std::lock_guard lock(mutex_);
     ++deliveries_;
     for (engine::Delivery& delivery : deliveries) {
@@ -409,6 +412,43 @@ TEST_F(DriverTest, TheIdleShardNoticesAStepToo) {
   EXPECT_LE(jobs_of(port.wait(waiting)).size(), 1u);
   EXPECT_EQ(jobs_of(port.ask(core::Command(claim(1)))).size() + jobs_of(port.wait(waiting)).size(),
             1u);
+}
+
+TEST_F(DriverTest, AShardThatStoodStillGivesItsLeasesAsMuchMoreTime) {
+  start();
+  Port port(*driver);
+  port.ask(enqueue(1));
+  core::Claim one = claim(1);
+  one.lease = 2s;
+  const auto jobs = jobs_of(port.ask(core::Command(one)));
+  ASSERT_EQ(jobs.size(), 1U);
+  Port slow(*driver);
+  slow.stall_ms = 2'500;
+  slow.ask(enqueue(1));
+  const engine::Answer answer = port.ask(core::Command(ack(jobs)));
+  const auto& acked = std::get<core::ItemsReply>(std::get<core::Reply>(answer));
+  EXPECT_FALSE(acked.items.front().refusal);
+}
+
+TEST_F(DriverTest, ATimerThatIsCenturiesAwayLetsItSleep) {
+  start();
+  Port port(*driver);
+  core::Enqueue later = std::get<core::Enqueue>(enqueue(1));
+  later.jobs[0].run_at = time_from_ms(253'402'300'799'000);  // the last second of 9999
+  port.ask(core::Command(later));
+  const std::clock_t before = std::clock();  // of all threads
+  std::this_thread::sleep_for(400ms);
+  EXPECT_LT(std::clock() - before, CLOCKS_PER_SEC / 5);
+}
+
+TEST_F(DriverTest, WhoAsksAfterTheStopIsToldSo) {
+  start();
+  Port port(*driver);
+  driver->stop();
+  EXPECT_EQ(std::get<engine::Unavailable>(port.ask(core::Command(core::GetQueues{}))),
+            engine::Unavailable::kNoLeader);
+  EXPECT_FALSE(driver->status().ended);
+  EXPECT_TRUE(driver->hold_trimming());
 }
 
 TEST_F(DriverTest, TheStampTellsOfThePresentWithLeasesAndWithout) {

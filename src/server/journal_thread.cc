@@ -20,7 +20,10 @@ constexpr auto kBiteInterval = 100ms;
 JournalThread::JournalThread(store::Journal& journal, Done done, Logger log)
     : journal_(journal), done_(std::move(done)), log_(std::move(log)), thread_([this] { run(); }) {}
 
-JournalThread::~JournalThread() {
+JournalThread::~JournalThread() { stop(); }
+
+void JournalThread::stop() {
+  if (!thread_.joinable()) return;
   {
     const MutexLock lock(mutex_);
     stopping_ = true;

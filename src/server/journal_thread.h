@@ -18,10 +18,12 @@ class JournalThread {
   using Done = std::function<void(store::AppendResult result, std::chrono::nanoseconds took)>;
 
   JournalThread(store::Journal& journal, Done done, Logger log);
-  // Finishes the append in hand, and joins.
-  ~JournalThread();
+  ~JournalThread();  // stops
   JournalThread(const JournalThread&) = delete;
   JournalThread& operator=(const JournalThread&) = delete;
+
+  // Finishes the append in hand, and joins. From one thread.
+  void stop();
 
   // `row` must hold until `done`; at most one at a time. After a failure the next one waits a
   // little, longer each time.

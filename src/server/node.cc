@@ -165,6 +165,9 @@ void Node::leave() {
   }
   wake_.notify_all();
   if (thread_.joinable()) thread_.join();
+  // Another may lead from the moment that the registry knows.
+  lease_.doubt();
+  for (ShardHost* const host : hosts_) host->doubt();
   if (const Status left = parts_.registry.leave(self_.id); !left) {
     parts_.log.warn("the others learn that this node is gone when its lease is over",
                     {{"reason", left.error().message}});

@@ -26,7 +26,10 @@ ProjectionThread::ProjectionThread(store::Tables& tables, Seq synced, Hooks hook
       synced_(synced),
       thread_([this] { run(); }) {}
 
-ProjectionThread::~ProjectionThread() {
+ProjectionThread::~ProjectionThread() { stop(); }
+
+void ProjectionThread::stop() {
+  if (!thread_.joinable()) return;
   {
     const MutexLock lock(mutex_);
     stopping_ = true;

@@ -26,10 +26,12 @@ class ProjectionThread {
   };
 
   ProjectionThread(store::Tables& tables, Seq synced, Hooks hooks, Logger log);
-  // Finishes the flush in hand, syncs, and joins.
-  ~ProjectionThread();
+  ~ProjectionThread();  // stops
   ProjectionThread(const ProjectionThread&) = delete;
   ProjectionThread& operator=(const ProjectionThread&) = delete;
+
+  // Finishes the flush in hand, syncs, and joins. From one thread.
+  void stop();
 
   // At most one at a time. After a failure the next one waits a little, longer each time.
   void flush(engine::Flush flush);

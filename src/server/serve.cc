@@ -238,6 +238,8 @@ class Server {
 
   Status begin() {
     if (Status begun = serving_->begin(advertised_url(config_, http_->port())); !begun) {
+      http_->close({});
+      serving_->stop();
       return begun;
     }
     ListenAddress address = *parse_listen(config_.listen);

@@ -69,11 +69,11 @@ class SqliteServing final : public Serving {
     driver_->drain();
     return settled_.try_acquire_until(deadline);
   }
+  // The driver stays: it tells whoever still asks that it has stopped.
   void stop() override {
-    if (driver_ == nullptr) return;
+    if (driver_ == nullptr || std::exchange(stopped_, true)) return;
     driver_->stop();
     parts_.end_leading(kShard);
-    driver_.reset();
   }
 
  private:
@@ -88,6 +88,7 @@ class SqliteServing final : public Serving {
   ShardParts parts_;
   std::counting_semaphore<> settled_{0};
   std::shared_ptr<Driver> driver_;
+  bool stopped_ = false;
 };
 
 }  // namespace
