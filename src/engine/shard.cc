@@ -117,20 +117,30 @@ bool Shard::Impl::refuses_all() const {
   return at && now_ >= *at;
 }
 
-void Shard::Impl::refuse_all(Unavailable why) {
+void Shard::Impl::refuse_inbox(Unavailable why) {
   for (Task& task : inbox_) {
     if (refuse_once(task)) answers_.send(task.asker, told_of(task, why));
   }
   inbox_.clear();
-  for (const ParkingNumber number : waiters_.expired(now_)) {
+}
+
+void Shard::Impl::refuse_all(Unavailable why) {
+  refuse_inbox(why);
+  refuse_expired_waits(now_, why);
+}
+
+void Shard::Impl::refuse_waits(Unavailable why) { refuse_expired_waits(Time::max(), why); }
+
+void Shard::Impl::refuse_expired_waits(Time at, Unavailable why) {
+  for (const ParkingNumber number : waiters_.expired(at)) {
     const Waiters::Entry entry = waiters_.take(number);
     answers_.send(entry.asker, told_of(entry.item, why));
   }
-  for (const ParkingNumber number : watchers_.expired(now_)) {
+  for (const ParkingNumber number : watchers_.expired(at)) {
     answers_.send(watchers_.take(number).asker, why);
   }
   for (auto* waits : {&projection_waits_, &event_waits_}) {
-    for (const ParkingNumber number : waits->expired(now_)) {
+    for (const ParkingNumber number : waits->expired(at)) {
       answers_.send(waits->take(number).asker, why);
     }
   }
@@ -201,22 +211,8 @@ void Shard::Impl::end(std::string why, Unavailable decided, Unavailable waiting)
   ended_ = std::move(why);
   told_since_end_ = waiting;
   answers_.replace_held(decided);
-  for (Task& task : inbox_) {
-    if (refuse_once(task)) answers_.send(task.asker, told_of(task, waiting));
-  }
-  inbox_.clear();
-  for (const auto number : waiters_.all()) {
-    const Waiters::Entry entry = waiters_.take(number);
-    answers_.send(entry.asker, told_of(entry.item, waiting));
-  }
-  for (const auto number : watchers_.all()) {
-    answers_.send(watchers_.take(number).asker, waiting);
-  }
-  for (auto* waits : {&projection_waits_, &event_waits_}) {
-    for (const auto number : waits->all()) {
-      answers_.send(waits->take(number).asker, waiting);
-    }
-  }
+  refuse_inbox(waiting);
+  refuse_waits(waiting);
 }
 
 void Shard::Impl::depose(std::string why) {
@@ -376,6 +372,7 @@ void Shard::resign() { impl_->resign(); }
 bool Shard::quiet() const { return impl_->quiet(); }
 void Shard::depose(std::string why) { impl_->depose(std::move(why)); }
 void Shard::turn_away(Unavailable why) { impl_->refuse_all(why); }
+void Shard::refuse_waits(Unavailable why) { impl_->refuse_waits(why); }
 bool Shard::idle() const { return impl_->idle(); }
 void Shard::set_memory_room(MemoryRoom room) { impl_->set_memory_room(room); }
 void Shard::request_flush() { impl_->request_flush(); }

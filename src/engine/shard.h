@@ -131,6 +131,9 @@ class Shard {
   void depose(std::string why);
   // Nothing may be decided at the moment: who waits for that is told so.
   void turn_away(Unavailable why);
+  // All who wait (for a job, a job's end, rows, the projection) are told so now, whatever their
+  // deadlines. Before drain() or resign() where what the shard knows may be out of date.
+  void refuse_waits(Unavailable why);
   // Asks for a flush now, whatever its age.
   void request_flush();
 

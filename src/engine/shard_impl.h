@@ -67,6 +67,7 @@ class Shard::Impl {
   bool quiet() const;
   void depose(std::string why);
   void refuse_all(Unavailable why);
+  void refuse_waits(Unavailable why);
   void request_flush() { projector_.force(); }
   void set_memory_room(MemoryRoom room);
   void stood_still() { stalled_since(now_); }
@@ -91,6 +92,8 @@ class Shard::Impl {
   // `decided`: what those are told whose answers were not durable yet.
   void end(std::string why, Unavailable decided, Unavailable waiting);
   void end_all_waits();
+  void refuse_inbox(Unavailable why);
+  void refuse_expired_waits(Time at, Unavailable why);
   bool may_wait() const { return !draining_ && !resigning_; }
   void move_clock(Time now);
   bool may_decide() const;

@@ -380,6 +380,39 @@ TEST(AwaitedEvents, AreThereWithTheNextDurableRow) {
   EXPECT_TRUE(world.answered(wait));
 }
 
+TEST(RefusedWaits, AreToldSoWhateverTheirDeadlines) {
+  MemoryWorld world;
+  world.now_answer<core::EnqueueReply>(World::enqueue("a"));
+  world.ask(World::waiting(World::claim(), 0));
+  world.run();
+  const Ticket watch = world.ask(WatchJob{World::id("a"), Duration{60'000}});
+  const Ticket claim = world.ask(World::waiting(World::claim()));
+  const Ticket empty_poll = world.ask(world.poll("berta"));
+  Poll bringing = world.poll("anna");
+  bringing.heartbeats.items.push_back({World::id("a"), world.ack_of("a").token, {}, nullptr});
+  const Ticket poll = world.ask(bringing);
+  const Ticket work = world.ask(AwaitWork{{SharedBytes("mail")}, {}, SharedBytes("cora"),
+                                          Duration{60'000}});
+  world.step();
+  world.append();
+  world.step();
+  const Ticket projection = world.ask(AwaitProjection{});
+  const Ticket rows = world.ask(AwaitEvents{{world.shard().figures().durable}, Duration{60'000}});
+  world.step();
+  const std::vector<Ticket> waits = {watch, claim, empty_poll, poll, work, projection, rows};
+  for (const Ticket ticket : waits) EXPECT_FALSE(world.answered(ticket));
+
+  world.shard().refuse_waits(Unavailable::kNoLeader);
+  world.step();
+  for (const Ticket ticket : {watch, claim, empty_poll, work, projection, rows}) {
+    EXPECT_EQ(world.answer<Unavailable>(ticket), Unavailable::kNoLeader);
+  }
+  EXPECT_EQ(world.answer<Unavailable>(poll), Unavailable::kUnknown);
+  // Nobody is told twice.
+  world.shard().drain();
+  world.run();
+}
+
 TEST(Draining, TurnsNewWorkAwayAndLetsRunningWorkFinish) {
   MemoryWorld world;
   world.now_answer<core::EnqueueReply>(World::enqueue("a"));
