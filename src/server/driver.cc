@@ -306,8 +306,12 @@ void Driver::take_in(Inbox& inbox, Time now) {
   }
   inbox.mail.clear();
   // After the mail: what was asked before the drain is not refused for it.
-  if (inbox.drain && !std::exchange(draining_, true)) shard_->drain();
-  if (inbox.resign && !std::exchange(resigning_, true)) shard_->resign();
+  const bool drains = inbox.drain && !std::exchange(draining_, true);
+  const bool resigns = inbox.resign && !std::exchange(resigning_, true);
+  // Waits are answered from memory: not where another may lead already.
+  if ((drains || resigns) && !leads()) shard_->refuse_waits(engine::Unavailable::kNoLeader);
+  if (drains) shard_->drain();
+  if (resigns) shard_->resign();
   if (inbox.depose && !shard_->ended()) {
     deposed_ = true;
     shard_->depose(*inbox.depose);
