@@ -121,6 +121,45 @@ class OnPostgres(harness.MillraceCase):
         self.assertEqual(reply.json["results"][0]["status"], 200, reply)
         return ids
 
+    def test_a_former_primary_that_comes_back_is_not_believed(self):
+        primary = postgres.Cluster(wal_keep_size="256MB")
+        self.addCleanup(primary.close)
+        standby = postgres.Cluster(standby_of=primary)
+        self.addCleanup(standby.close)
+        both = f"{primary.host}:{primary.port},{standby.host}:{standby.port}/"
+        url = primary.new_database().replace(f"{primary.host}:{primary.port}/", both)
+        self.use(self.serve(database=f"{url}?target_session_attrs=read-write").start())
+        body = {"type": "work", "queue": self.queue}
+        self.submit()
+        written = primary.sql("SELECT pg_current_wal_lsn()")
+        harness.eventually(
+            lambda: standby.sql(f"SELECT pg_last_wal_replay_lsn() >= '{written}'") == "t",
+            what="the standby's having it all",
+        )
+        primary.kill()
+        standby.sql("SELECT pg_promote()")
+        # A server that was cut off does not know whether its first tries were carried out.
+        harness.eventually(
+            lambda: self.api.post("/v1/jobs", {**body, "id": harness.uuid7()}).status == 201, 30,
+            what="service by the standby",
+        )
+        acknowledged = standby.sql("SELECT pg_current_wal_lsn()")
+        primary.start()
+        standby.sql(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE application_name LIKE 'millrace%'"
+        )
+        harness.eventually(
+            lambda: "this is a former primary" in self.server.log, what="a look at the timeline"
+        )
+        for _ in range(3):
+            self.assertEqual(self.api.post("/v1/jobs", body).status, 503)
+        primary.stop()
+        harness.eventually(
+            lambda: self.api.post("/v1/jobs", body).status == 201, 30, what="service again"
+        )
+        self.assertEqual(standby.sql(f"SELECT pg_current_wal_lsn() > '{acknowledged}'"), "t")
+
     def test_an_ack_submits_to_other_shards_too(self):
         self.use(self.serve().start())
         queues = [f"{self.queue}-{n}" for n in range(40)]

@@ -12,6 +12,16 @@ namespace {
 // Every session of Millrace's is named so, and goes on with its process's own word.
 constexpr std::string_view kApplicationPrefix = "millrace ";
 
+// Which server answers: its cluster's own number, and the timeline that it writes, which goes up
+// with each promotion.
+constexpr const char* kSelectServer =
+    "SELECT system_identifier, "
+    "('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint "
+    "FROM pg_control_system()";
+constexpr SqlLimits kLookLimits{.lock = std::chrono::milliseconds{1'000},
+                                .statement = std::chrono::milliseconds{3'000},
+                                .silence = std::chrono::milliseconds{4'000}};
+
 constexpr const char* kEndBlockers =
     "SELECT blocker.application_name, pg_terminate_backend(blocker.pid) "
     "FROM pg_stat_activity AS blocked, unnest(pg_blocking_pids(blocked.pid)) AS by(pid) "
@@ -62,13 +72,35 @@ void ConnectionPool::give_back(Use use, Owned connection) {
   changed_.notify_all();
 }
 
+std::expected<ConnectionPool::Owned, SqlFailure> ConnectionPool::open() {
+  auto connection = Connection::open(options_);
+  if (!connection) return std::unexpected(std::move(connection.error()));
+  SqlMessage message(kLookLimits);
+  message.add(kSelectServer);
+  const auto replies = (*connection)->run(message);
+  if (!replies) {
+    // Not every service that speaks PostgreSQL's protocol tells.
+    if ((*connection)->usable()) return connection;
+    return std::unexpected(replies.error());
+  }
+  const SqlRow row = replies->results.front().row(0);
+  const MutexLock lock(mutex_);
+  if (Status met = server_.meet({.system = row.number(0), .timeline = row.number(1)}); !met) {
+    SqlFailure refused;
+    refused.message = std::move(met.error().message);
+    refused.not_applied = true;
+    return std::unexpected(std::move(refused));
+  }
+  return connection;
+}
+
 template <typename Run>
 std::expected<SqlReplies, SqlFailure> ConnectionPool::with_connection(Use use, Run run) {
   Owned connection = take(use);
   std::expected<SqlReplies, SqlFailure> replies;
   for (bool kept = connection != nullptr;; kept = false) {
     if (connection == nullptr) {
-      auto opened = Connection::open(options_);
+      auto opened = open();
       if (!opened) {
         replies = std::unexpected(std::move(opened.error()));
         break;
@@ -102,7 +134,7 @@ void ConnectionPool::end_blockers() {
   message.add(kEndBlockers,
               std::move(Parameters().text(options_.application_name).text(kApplicationPrefix)));
   const MutexLock lock(reserve_mutex_);
-  auto connection = Connection::open(options_);
+  auto connection = open();
   if (!connection) return;
   const auto replies = (*connection)->run(message);
   if (!replies) {

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/mutex.h"
 #include "store/postgres/connection.h"
+#include "store/postgres/server_identity.h"
 
 namespace millrace::store {
 
@@ -55,6 +56,8 @@ class ConnectionPool {
   std::size_t& busy(Use use) MILLRACE_REQUIRES(mutex_) {
     return busy_[static_cast<std::size_t>(use)];
   }
+  // Refuses another server than before: a former primary that has come back.
+  std::expected<Owned, SqlFailure> open();
   Owned take(Use use);  // null: a new one is to be opened
   void give_back(Use use, Owned connection);
 
@@ -64,7 +67,8 @@ class ConnectionPool {
   WaitCondition changed_;
   std::vector<Owned> idle_ MILLRACE_GUARDED_BY(mutex_);
   std::array<std::size_t, 5> busy_ MILLRACE_GUARDED_BY(mutex_){};  // by use
-  Mutex reserve_mutex_;                                            // one at a time ends blockers
+  ServerIdentity server_ MILLRACE_GUARDED_BY(mutex_);
+  Mutex reserve_mutex_;  // one at a time ends blockers
 };
 
 }  // namespace millrace::store

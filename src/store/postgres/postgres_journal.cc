@@ -47,7 +47,8 @@ constexpr const char* kTouch =
 constexpr const char* kLook =
     "SELECT (SELECT epoch = $3 AND checksum = $4 FROM {0} WHERE seq = $1), "
     "EXISTS (SELECT FROM {1} WHERE seq = $1 - 1 AND checksum = $2) "
-    "AND coalesce((SELECT max(seq) FROM {1}) = $1 - 1, false)";
+    "AND coalesce((SELECT max(seq) FROM {1}) = $1 - 1, false), "
+    "coalesce((SELECT max(seq) FROM {1}), 0) < $1 - 1";
 constexpr const char* kSelectRows =
     "SELECT seq, epoch, predecessor, checksum, body FROM {} WHERE seq >= $1 AND seq < $2 "
     "ORDER BY seq LIMIT $3";
@@ -168,6 +169,12 @@ AppendResult PostgresJournal::settle(const JournalRow& row) {
     return {AppendOutcome::kUnknown, fmt::format("row {} has come just now", seq)};
   }
   if (seq == 1) return fenced("the journal has rows already");
+  if (look.truth(2)) {
+    return fenced(fmt::format(
+        "row {} is gone, and was durable: the database has lost what it had "
+        "acknowledged (a standby that lagged behind was promoted, or a backup restored)",
+        seq - 1));
+  }
   if (!look.truth(1)) {
     return fenced(fmt::format("row {} has another predecessor, or none", seq));
   }

@@ -131,6 +131,16 @@ TEST_F(PostgresStore, AReadOnlyServerDeposesTheLeader) {
   EXPECT_THAT(result.message, HasSubstr("25006"));
 }
 
+// As a standby that lagged behind its primary, and was promoted.
+TEST_F(PostgresStore, ADatabaseThatHasLostWhatItAcknowledgedIsSaidToBe) {
+  const auto rows = fill(journal(), 2);
+  const std::string table = ask("SELECT 2 / rows_a_table % 16 FROM millrace.shards");
+  ask("DELETE FROM millrace.journal_0_" + table + " WHERE seq = 2");
+  const AppendResult result = journal().append(make_row(3, rows[1].checksum, "row 3"));
+  EXPECT_EQ(result.outcome, AppendOutcome::kFenced);
+  EXPECT_THAT(result.message, HasSubstr("row 2 is gone, and was durable"));
+}
+
 TEST_F(PostgresStore, ALoweredSynchronousCommitEndsTheAppends) {
   const auto rows = fill(journal(), 2);
   const std::string database = url_.substr(url_.rfind('/') + 1);
