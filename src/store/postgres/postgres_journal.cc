@@ -62,7 +62,8 @@ constexpr const char* kWeighBlock =
 constexpr const char* kTruncate = R"sql(DO $$
 DECLARE newest record;
 BEGIN
-  PERFORM set_config('lock_timeout', '200ms', true), set_config('statement_timeout', '5s', true);
+  PERFORM set_config('lock_timeout', '200ms', true), set_config('statement_timeout', '5s', true),
+          set_config('idle_in_transaction_session_timeout', '15s', true);
   PERFORM millrace.require(count(*) = 1, 'another leader has the shard') FROM
     (SELECT FROM millrace.shards WHERE shard = {0} AND epoch = {1} FOR SHARE) AS held;
   LOCK TABLE {2} IN ACCESS EXCLUSIVE MODE;

@@ -259,6 +259,10 @@ constexpr SqlLimits kMigrationLimits{.lock = std::chrono::milliseconds{10'000},
                                      .statement = std::chrono::milliseconds{0},
                                      .silence = std::chrono::milliseconds{0}};
 
+constexpr const char* kScriptLimits =
+    "SET LOCAL lock_timeout = '60s'; SET LOCAL statement_timeout = '1h'; "
+    "SET LOCAL idle_in_transaction_session_timeout = '60s';";
+
 // One at a time changes the schema.
 constexpr const char* kLockMigrations =
     "LOCK TABLE millrace.migrations IN SHARE ROW EXCLUSIVE MODE;";
@@ -266,8 +270,7 @@ constexpr const char* kLockMigrations =
 // One transaction as a script. Two programs that make the same thing at the same moment: the
 // loser's error says that it is there, and the next try finds it so.
 Status run_script(ConnectionPool& pool, const std::string& statements) {
-  const std::string script =
-      fmt::format("BEGIN; SET LOCAL lock_timeout = '60s'; {}; COMMIT", statements);
+  const std::string script = fmt::format("BEGIN; {} {}; COMMIT", kScriptLimits, statements);
   for (int tries = 1;; ++tries) {
     const auto done = pool.run_script(script, kMigrationLimits);
     if (done) return {};
@@ -283,11 +286,11 @@ Status apply(ConnectionPool& pool, std::int64_t version) {
   // Who comes second waits for the first one's lock, and then finds nothing to do: the script stops
   // at once, at a row that stands.
   const auto done = pool.run_script(
-      fmt::format("BEGIN; SET LOCAL lock_timeout = '60s'; {} "
+      fmt::format("BEGIN; {} {} "
                   "INSERT INTO millrace.migrations(version, name, needed, applied_by) "
                   "VALUES ({}, '{}', {}, '{}'); {} COMMIT",
-                  kLockMigrations, version, migration.name, migration.needed, millrace::version(),
-                  migration.script),
+                  kScriptLimits, kLockMigrations, version, migration.name, migration.needed,
+                  millrace::version(), migration.script),
       kMigrationLimits);
   if (done || done.error().state == "23505") return {};
   return failure(fmt::format("migration {} ({}) can't be applied: {}", version, migration.name,
