@@ -111,8 +111,7 @@ class Shard::Impl {
   void tick();
   Intake take_tasks();
   std::optional<Unavailable> refusal_of(const Task& task) const;
-  void fetch_wanted(Intake& intake, const std::vector<JobId>& wanted,
-                    const std::vector<std::size_t>& wanted_until);
+  void fetch_wanted(Intake& intake, const std::vector<std::size_t>& wanted_until);
   void raise_fences(Intake& intake);
   void put_back(std::vector<Task> tasks);
   void decide_tasks(Intake intake);

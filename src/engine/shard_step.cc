@@ -66,11 +66,10 @@ std::optional<Unavailable> Shard::Impl::refusal_of(const Task& task) const {
 
 Shard::Impl::Intake Shard::Impl::take_tasks() {
   Intake intake;
-  std::vector<JobId> wanted;
   std::vector<std::size_t> wanted_until;  // by task
   std::size_t bytes = 0;
   while (!inbox_.empty() && intake.tasks.size() < kMaxTasksPerStep &&
-         wanted.size() < kMaxIdsPerStep && bytes < kRowBudgetBytes) {
+         intake.prefetched.wanted().size() < kMaxIdsPerStep && bytes < kRowBudgetBytes) {
     Task task = std::move(inbox_.front());
     inbox_.pop_front();
     if (is_refused(task)) continue;
@@ -82,12 +81,14 @@ Shard::Impl::Intake Shard::Impl::take_tasks() {
     if (!part && engine::row_bytes(task) > kRowBudgetBytes)
       part = split_jobs(task, kRowBudgetBytes);
     if (part) inbox_.push_front(std::exchange(task, std::move(*part)));
-    for (const core::Command& command : task.commands) machine_->wanted(command, wanted);
-    wanted_until.push_back(wanted.size());
+    for (const core::Command& command : task.commands) {
+      intake.prefetched.want(*machine_, command);
+    }
+    wanted_until.push_back(intake.prefetched.wanted().size());
     bytes += engine::row_bytes(task);
     intake.tasks.push_back(std::move(task));
   }
-  if (!wanted.empty()) fetch_wanted(intake, wanted, wanted_until);
+  if (!intake.prefetched.wanted().empty()) fetch_wanted(intake, wanted_until);
   raise_fences(intake);
   return intake;
 }
@@ -115,9 +116,9 @@ void Shard::Impl::raise_fences(Intake& intake) {
   intake.prefetched.raise_fences(*fences, ended, LeaseToken{machine_->facts().next_token});
 }
 
-void Shard::Impl::fetch_wanted(Intake& intake, const std::vector<JobId>& wanted,
-                               const std::vector<std::size_t>& wanted_until) {
-  const Result<std::size_t> settled = intake.prefetched.load(tables_, wanted);
+// The first task's at least, or it would be the first again, for ever.
+void Shard::Impl::fetch_wanted(Intake& intake, const std::vector<std::size_t>& wanted_until) {
+  const Result<std::size_t> settled = intake.prefetched.load(tables_, wanted_until.front());
   std::vector<Task> kept;
   std::vector<Task> later;
   std::size_t wanted_before = 0;

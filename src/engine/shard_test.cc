@@ -268,6 +268,31 @@ TEST(Shard, ASubmissionLargerThanARowIsStoredInParts) {
   EXPECT_EQ(world.now_answer<Unavailable>(core::Command(command)), Unavailable::kOverloaded);
 }
 
+TEST(Shard, ABatchSentAgainIsAnsweredHoweverLargeTheResults) {
+  MemoryWorld world;
+  core::Enqueue batch;
+  for (int i = 0; i < 100; ++i) {
+    batch.jobs.push_back(World::spec("job" + std::to_string(i)));
+    batch.jobs.back().id_origin = core::IdOrigin::kClient;
+  }
+  world.now_answer<core::EnqueueReply>(core::Command(batch));
+  world.now_answer<core::ClaimReply>(core::Command(World::claim({"mail"}, {}, 100)));
+  const SharedBytes result("\"" + std::string(600'000, 'x') + "\"");
+  for (int i = 0; i < 100; ++i) {
+    core::AckItem item = world.ack_of("job" + std::to_string(i));
+    item.result = result;
+    world.now_answer<core::ItemsReply>(core::Command(core::Ack{{item}, core::Detail::kIds}));
+  }
+  world.pass(Duration{1'000});
+  ASSERT_EQ(world.machine().jobs_in_memory(), 0U);  // in the tables alone
+  const auto reply = world.now_answer<core::EnqueueReply>(core::Command(batch));
+  ASSERT_EQ(reply.items.size(), 100U);
+  for (const auto& item : reply.items) {
+    EXPECT_EQ(item.fate, core::Fate::kExisting);
+    EXPECT_EQ(item.state, core::State::kSucceeded);
+  }
+}
+
 TEST(Shard, ManyBigDeadJobsAreRetriedInParts) {
   MemoryWorld world;
   const std::string payload = "\"" + std::string(900'000, 'x') + "\"";
