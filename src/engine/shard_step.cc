@@ -149,18 +149,25 @@ void Shard::Impl::decide_tasks(Intake intake) {
       return;
     }
     if (is_refused(*task)) continue;
-    if (make_fit(*task, intake.prefetched)) {
-      decide_task(std::move(*task), intake.prefetched);
-      measure();
-    } else {
+    std::vector<Task> rests;
+    if (!make_fit(*task, intake.prefetched, rests)) {
       refuse(*task, Unavailable::kOverloaded);
+      continue;
+    }
+    decide_task(std::move(*task), intake.prefetched);
+    measure();
+    if (!rests.empty()) {
+      // What follows may be later parts of the same request.
+      put_back({std::make_move_iterator(task + 1), std::make_move_iterator(intake.tasks.end())});
+      put_back(std::move(rests));
+      return;
     }
   }
 }
 
-// A part that is still too much for a row is cut again; its rest is for a later step.
-bool Shard::Impl::make_fit(Task& task, const core::Prefetched& prefetched) {
-  std::vector<Task> rests;
+// A part that is still too much for a row is cut again; its rests, in order, are for a later step.
+bool Shard::Impl::make_fit(Task& task, const core::Prefetched& prefetched,
+                           std::vector<Task>& rests) {
   const auto too_big = [&] {
     return engine::row_bytes(task) + retried_bytes(task, prefetched) > kMaxCommandBytes;
   };
@@ -174,7 +181,6 @@ bool Shard::Impl::make_fit(Task& task, const core::Prefetched& prefetched) {
     }
   }
   std::ranges::reverse(rests);
-  put_back(std::move(rests));
   return fits;
 }
 
