@@ -18,6 +18,7 @@ void Shard::Impl::decide_step() {
     tick();
     sweep();
   }
+  answer_endings();
   decide_tasks(take_tasks());
   serve_waiters();
   tell_workers();
@@ -155,6 +156,7 @@ void Shard::Impl::decide_tasks(Intake intake) {
       continue;
     }
     decide_task(std::move(*task), intake.prefetched);
+    answer_endings();
     measure();
     if (!rests.empty()) {
       // What follows may be later parts of the same request.
@@ -344,6 +346,7 @@ void Shard::Impl::tell_workers() {
   }
 }
 
+// Before the next task: it may revive the job, or wait for another end of it.
 void Shard::Impl::answer_endings() {
   for (const core::Ending& ending : machine_->take_endings()) {
     if (watchers_.empty()) continue;
@@ -357,7 +360,7 @@ void Shard::Impl::answer_endings() {
 // longer, or gone.
 core::JobReply Shard::Impl::ended_job(const core::Ending& ending) {
   auto standing = std::get<core::JobReply>(decide(core::GetJob{ending.id}, Prefetch{}));
-  if (standing.job != nullptr) return standing;
+  if (standing.job != nullptr && core::is_terminal(standing.job->job.state)) return standing;
   core::JobReply last = job_reply(ending.id);
   const bool shown = last.job != nullptr && core::is_terminal(last.job->job.state);
   if (ending.deleted || !shown) return {nullptr, true};
