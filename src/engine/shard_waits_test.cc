@@ -420,8 +420,8 @@ TEST(RefusedWaits, AreToldSoWhateverTheirDeadlines) {
   Poll bringing = world.poll("anna");
   bringing.heartbeats.items.push_back({World::id("a"), world.ack_of("a").token, {}, nullptr});
   const Ticket poll = world.ask(bringing);
-  const Ticket work = world.ask(AwaitWork{{SharedBytes("mail")}, {}, SharedBytes("cora"),
-                                          Duration{60'000}});
+  const Ticket work =
+      world.ask(AwaitWork{{SharedBytes("mail")}, {}, SharedBytes("cora"), Duration{60'000}});
   world.step();
   world.append();
   world.step();

@@ -56,8 +56,8 @@ void StatisticsSeries::merge(StatisticsSeries other) {
 }
 
 bool StatisticsSeries::empty() const {
-  return !open_ && std::ranges::all_of(
-                       rings_, [](const StatisticsRing& ring) { return ring.slots.empty(); });
+  return !open_ &&
+         std::ranges::all_of(rings_, [](const StatisticsRing& ring) { return ring.slots.empty(); });
 }
 
 std::size_t StatisticsSeries::histogram_entries() const {
