@@ -121,33 +121,49 @@ TEST(MergedMarks, AreTheSameOnlyInAllTheirMembers) {
 
 class PrefetchFromTables : public ::testing::Test, protected FailingStore {
  protected:
+  // From there on they are wanted, to be retried.
   void flush(std::uint64_t jobs, std::size_t payload) {
     core::Changes changes;
     for (std::uint64_t ord = 1; ord <= jobs; ++ord) {
       changes.jobs.push_back(store::make_job(ord));
       changes.jobs.back().payload = SharedBytes(std::string(payload, 'x'));
+      changes.jobs.back().result = SharedBytes(std::string(payload, 'y'));
       ids_.push_back(changes.jobs.back().id);
     }
     MILLRACE_CHECK(store::Flusher().flush(*tables, changes).has_value());
+    prefetch_.want(machine_, core::Retry{ids_, {}, true});
   }
+  core::Machine machine_{core::MachineOptions{}};
   std::vector<JobId> ids_;
   Prefetch prefetch_;
 };
 
 TEST_F(PrefetchFromTables, StopsWithEnoughBytesAndSaysHowFarItCame) {
   flush(3 * kPrefetchChunk, kPrefetchBytes / kPrefetchChunk);
-  EXPECT_EQ(prefetch_.load(*tables, ids_).value(), kPrefetchChunk);
+  EXPECT_EQ(prefetch_.load(*tables).value(), kPrefetchChunk);
   EXPECT_NE(prefetch_.find(ids_[kPrefetchChunk - 1]), nullptr);
   EXPECT_EQ(prefetch_.find(ids_[kPrefetchChunk]), nullptr);
+  EXPECT_EQ(prefetch_.load(*tables, kPrefetchChunk + 1).value(), 2 * kPrefetchChunk);
+}
+
+TEST_F(PrefetchFromTables, LeavesOutWhatNoDecisionNeeds) {
+  flush(1, 100);
+  ASSERT_EQ(prefetch_.load(*tables).value(), 1U);
+  EXPECT_EQ(prefetch_.find(ids_[0])->payload.size(), 100U);
+  EXPECT_TRUE(prefetch_.find(ids_[0])->result.empty());
+  Prefetch only_there;
+  only_there.want(machine_, core::Delete{ids_, core::DeleteCause::kOperator});
+  ASSERT_EQ(only_there.load(*tables).value(), 1U);
+  EXPECT_TRUE(only_there.find(ids_[0])->payload.empty());
 }
 
 TEST_F(PrefetchFromTables, GoesChunkByChunkAndFails) {
   flush(kPrefetchChunk + 1, 1);
-  EXPECT_EQ(prefetch_.load(*tables, ids_).value(), ids_.size());
+  EXPECT_EQ(prefetch_.load(*tables).value(), ids_.size());
   EXPECT_EQ(tables->fetches, 2);
   EXPECT_EQ(prefetch_.find(store::id_of(9'999)), nullptr);
   tables->reads_fail = true;
-  EXPECT_FALSE(Prefetch().load(*tables, ids_).has_value());
+  EXPECT_FALSE(prefetch_.load(*tables).has_value());
 }
 
 // --- The event log

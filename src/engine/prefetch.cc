@@ -8,16 +8,24 @@
 
 namespace millrace::engine {
 
-Result<std::size_t> Prefetch::load(store::Tables& tables, const std::vector<JobId>& ids) {
+void Prefetch::want(const core::Machine& machine, const core::Command& command) {
+  machine.wanted(command, wanted_);
+  const auto* const retry = std::get_if<core::Retry>(&command);
+  if (retry != nullptr) with_payload_.insert(retry->ids.begin(), retry->ids.end());
+}
+
+Result<std::size_t> Prefetch::load(store::Tables& tables, std::size_t at_least) {
   std::size_t settled = 0;
   std::size_t bytes = 0;
-  while (settled < ids.size() && bytes < kPrefetchBytes) {
-    const std::size_t end = std::min(ids.size(), settled + kPrefetchChunk);
-    const auto first = ids.begin() + static_cast<std::ptrdiff_t>(settled);
-    const auto last = ids.begin() + static_cast<std::ptrdiff_t>(end);
+  while (settled < wanted_.size() && (settled < at_least || bytes < kPrefetchBytes)) {
+    const std::size_t end = std::min(wanted_.size(), settled + kPrefetchChunk);
+    const auto first = wanted_.begin() + static_cast<std::ptrdiff_t>(settled);
+    const auto last = wanted_.begin() + static_cast<std::ptrdiff_t>(end);
     Result<std::vector<core::Job>> jobs = tables.fetch({first, last});
     if (!jobs) return std::unexpected(jobs.error());
     for (core::Job& job : *jobs) {
+      job.result = {};
+      if (!with_payload_.contains(job.id)) job.payload = {};
       bytes += row_bytes(job);
       jobs_.insert_or_assign(job.id, std::move(job));
     }

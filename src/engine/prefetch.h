@@ -14,15 +14,20 @@
 
 namespace millrace::engine {
 
-// A job may bring a payload and a result of a MiB each.
+// A row may bring a payload and a result of a MiB each.
 inline constexpr std::size_t kPrefetchChunk = 64;
 inline constexpr std::size_t kPrefetchBytes = 32 * 1024 * 1024;
 
 class Prefetch : public core::Prefetched {
  public:
-  // Reads `ids` chunk by chunk until it holds kPrefetchBytes: says how many of the first ids are
-  // settled.
-  Result<std::size_t> load(store::Tables& tables, const std::vector<JobId>& ids);
+  // Adds what deciding `command` needs from the tables.
+  void want(const core::Machine& machine, const core::Command& command);
+  const std::vector<JobId>& wanted() const { return wanted_; }
+
+  // Reads what is wanted chunk by chunk, in order: the first `at_least` ids, however large, and on
+  // until it holds kPrefetchBytes. Says how many of the first ids are settled. No decision needs a
+  // result, and only one on a retry the payload: jobs come without.
+  Result<std::size_t> load(store::Tables& tables, std::size_t at_least = 0);
 
   const core::Job* find(const JobId& id) const override;
 
@@ -34,6 +39,8 @@ class Prefetch : public core::Prefetched {
   bool fenced(const JobId& id) const override { return !fences_required_ || fenced_.contains(id); }
 
  private:
+  std::vector<JobId> wanted_;
+  absl::flat_hash_set<JobId> with_payload_;
   absl::flat_hash_map<JobId, core::Job> jobs_;
   absl::flat_hash_set<JobId> fenced_;
   bool fences_required_ = false;

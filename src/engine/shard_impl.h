@@ -111,12 +111,11 @@ class Shard::Impl {
   void tick();
   Intake take_tasks();
   std::optional<Unavailable> refusal_of(const Task& task) const;
-  void fetch_wanted(Intake& intake, const std::vector<JobId>& wanted,
-                    const std::vector<std::size_t>& wanted_until);
+  void fetch_wanted(Intake& intake, const std::vector<std::size_t>& wanted_until);
   void raise_fences(Intake& intake);
   void put_back(std::vector<Task> tasks);
   void decide_tasks(Intake intake);
-  bool make_fit(Task& task, const core::Prefetched& prefetched);
+  bool make_fit(Task& task, const core::Prefetched& prefetched, std::vector<Task>& rests);
   void decide_task(Task task, const core::Prefetched& prefetched);
   core::Reply decide(const core::Command& command, const core::Prefetched& prefetched);
   std::size_t retried_bytes(const Task& task, const core::Prefetched& prefetched) const;

@@ -41,10 +41,10 @@ bool Shard::Impl::sweep_once(Sweep& sweep) {
 // False: none of them could be. The machine refuses those that memory knows to live again.
 bool Shard::Impl::delete_due(std::vector<JobId> ids) {
   core::Delete command{std::move(ids), core::DeleteCause::kRetention};
-  std::vector<JobId> wanted;
-  machine_->wanted(command, wanted);
   Prefetch prefetched;
-  const std::size_t settled = prefetched.load(tables_, wanted).value_or(0);
+  prefetched.want(*machine_, command);
+  const std::size_t settled = prefetched.load(tables_).value_or(0);
+  const std::vector<JobId>& wanted = prefetched.wanted();
   const absl::flat_hash_set<JobId> unsettled(wanted.begin() + static_cast<std::ptrdiff_t>(settled),
                                              wanted.end());
   std::erase_if(command.ids, [&](const JobId& id) { return unsettled.contains(id); });

@@ -18,6 +18,7 @@ void Shard::Impl::decide_step() {
     tick();
     sweep();
   }
+  answer_endings();
   decide_tasks(take_tasks());
   serve_waiters();
   tell_workers();
@@ -66,11 +67,10 @@ std::optional<Unavailable> Shard::Impl::refusal_of(const Task& task) const {
 
 Shard::Impl::Intake Shard::Impl::take_tasks() {
   Intake intake;
-  std::vector<JobId> wanted;
   std::vector<std::size_t> wanted_until;  // by task
   std::size_t bytes = 0;
   while (!inbox_.empty() && intake.tasks.size() < kMaxTasksPerStep &&
-         wanted.size() < kMaxIdsPerStep && bytes < kRowBudgetBytes) {
+         intake.prefetched.wanted().size() < kMaxIdsPerStep && bytes < kRowBudgetBytes) {
     Task task = std::move(inbox_.front());
     inbox_.pop_front();
     if (is_refused(task)) continue;
@@ -82,12 +82,14 @@ Shard::Impl::Intake Shard::Impl::take_tasks() {
     if (!part && engine::row_bytes(task) > kRowBudgetBytes)
       part = split_jobs(task, kRowBudgetBytes);
     if (part) inbox_.push_front(std::exchange(task, std::move(*part)));
-    for (const core::Command& command : task.commands) machine_->wanted(command, wanted);
-    wanted_until.push_back(wanted.size());
+    for (const core::Command& command : task.commands) {
+      intake.prefetched.want(*machine_, command);
+    }
+    wanted_until.push_back(intake.prefetched.wanted().size());
     bytes += engine::row_bytes(task);
     intake.tasks.push_back(std::move(task));
   }
-  if (!wanted.empty()) fetch_wanted(intake, wanted, wanted_until);
+  if (!intake.prefetched.wanted().empty()) fetch_wanted(intake, wanted_until);
   raise_fences(intake);
   return intake;
 }
@@ -115,9 +117,9 @@ void Shard::Impl::raise_fences(Intake& intake) {
   intake.prefetched.raise_fences(*fences, ended, LeaseToken{machine_->facts().next_token});
 }
 
-void Shard::Impl::fetch_wanted(Intake& intake, const std::vector<JobId>& wanted,
-                               const std::vector<std::size_t>& wanted_until) {
-  const Result<std::size_t> settled = intake.prefetched.load(tables_, wanted);
+// The first task's at least, or it would be the first again, for ever.
+void Shard::Impl::fetch_wanted(Intake& intake, const std::vector<std::size_t>& wanted_until) {
+  const Result<std::size_t> settled = intake.prefetched.load(tables_, wanted_until.front());
   std::vector<Task> kept;
   std::vector<Task> later;
   std::size_t wanted_before = 0;
@@ -148,18 +150,26 @@ void Shard::Impl::decide_tasks(Intake intake) {
       return;
     }
     if (is_refused(*task)) continue;
-    if (make_fit(*task, intake.prefetched)) {
-      decide_task(std::move(*task), intake.prefetched);
-      measure();
-    } else {
+    std::vector<Task> rests;
+    if (!make_fit(*task, intake.prefetched, rests)) {
       refuse(*task, Unavailable::kOverloaded);
+      continue;
+    }
+    decide_task(std::move(*task), intake.prefetched);
+    answer_endings();
+    measure();
+    if (!rests.empty()) {
+      // What follows may be later parts of the same request.
+      put_back({std::make_move_iterator(task + 1), std::make_move_iterator(intake.tasks.end())});
+      put_back(std::move(rests));
+      return;
     }
   }
 }
 
-// A part that is still too much for a row is cut again; its rest is for a later step.
-bool Shard::Impl::make_fit(Task& task, const core::Prefetched& prefetched) {
-  std::vector<Task> rests;
+// A part that is still too much for a row is cut again; its rests, in order, are for a later step.
+bool Shard::Impl::make_fit(Task& task, const core::Prefetched& prefetched,
+                           std::vector<Task>& rests) {
   const auto too_big = [&] {
     return engine::row_bytes(task) + retried_bytes(task, prefetched) > kMaxCommandBytes;
   };
@@ -173,7 +183,6 @@ bool Shard::Impl::make_fit(Task& task, const core::Prefetched& prefetched) {
     }
   }
   std::ranges::reverse(rests);
-  put_back(std::move(rests));
   return fits;
 }
 
@@ -337,6 +346,7 @@ void Shard::Impl::tell_workers() {
   }
 }
 
+// Before the next task: it may revive the job, or wait for another end of it.
 void Shard::Impl::answer_endings() {
   for (const core::Ending& ending : machine_->take_endings()) {
     if (watchers_.empty()) continue;
@@ -350,7 +360,7 @@ void Shard::Impl::answer_endings() {
 // longer, or gone.
 core::JobReply Shard::Impl::ended_job(const core::Ending& ending) {
   auto standing = std::get<core::JobReply>(decide(core::GetJob{ending.id}, Prefetch{}));
-  if (standing.job != nullptr) return standing;
+  if (standing.job != nullptr && core::is_terminal(standing.job->job.state)) return standing;
   core::JobReply last = job_reply(ending.id);
   const bool shown = last.job != nullptr && core::is_terminal(last.job->job.state);
   if (ending.deleted || !shown) return {nullptr, true};

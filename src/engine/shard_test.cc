@@ -268,25 +268,68 @@ TEST(Shard, ASubmissionLargerThanARowIsStoredInParts) {
   EXPECT_EQ(world.now_answer<Unavailable>(core::Command(command)), Unavailable::kOverloaded);
 }
 
-TEST(Shard, ManyBigDeadJobsAreRetriedInParts) {
+TEST(Shard, ABatchSentAgainIsAnsweredHoweverLargeTheResults) {
   MemoryWorld world;
-  const std::string payload = "\"" + std::string(900'000, 'x') + "\"";
+  core::Enqueue batch;
+  for (int i = 0; i < 100; ++i) {
+    batch.jobs.push_back(World::spec("job" + std::to_string(i)));
+    batch.jobs.back().id_origin = core::IdOrigin::kClient;
+  }
+  world.now_answer<core::EnqueueReply>(core::Command(batch));
+  world.now_answer<core::ClaimReply>(core::Command(World::claim({"mail"}, {}, 100)));
+  const SharedBytes result("\"" + std::string(600'000, 'x') + "\"");
+  for (int i = 0; i < 100; ++i) {
+    core::AckItem item = world.ack_of("job" + std::to_string(i));
+    item.result = result;
+    world.now_answer<core::ItemsReply>(core::Command(core::Ack{{item}, core::Detail::kIds}));
+  }
+  world.pass(Duration{1'000});
+  ASSERT_EQ(world.machine().jobs_in_memory(), 0U);  // in the tables alone
+  const auto reply = world.now_answer<core::EnqueueReply>(core::Command(batch));
+  ASSERT_EQ(reply.items.size(), 100U);
+  for (const auto& item : reply.items) {
+    EXPECT_EQ(item.fate, core::Fate::kExisting);
+    EXPECT_EQ(item.state, core::State::kSucceeded);
+  }
+}
+
+// So many jobs, cancelled and in the tables alone.
+core::Retry retry_of_many(World& world, int jobs, std::size_t payload_bytes) {
   core::Retry retry;
-  core::Cancel cancel;
-  for (int i = 0; i < 60; ++i) {
+  const SharedBytes payload("\"" + std::string(payload_bytes, 'x') + "\"");
+  for (int i = 0; i < jobs; ++i) {
     core::JobSpec spec = World::spec("big" + std::to_string(i));
-    spec.payload = SharedBytes(payload);
+    spec.payload = payload;
     world.ask(World::enqueue(spec));
     retry.ids.push_back(spec.id);
   }
   world.run();
+  core::Cancel cancel;
   cancel.ids = retry.ids;
   world.now_answer<core::ItemsReply>(core::Command(cancel));
   world.pass(Duration{1'000});
-  EXPECT_EQ(world.machine().jobs_in_memory(), 0U);  // in the tables alone
+  EXPECT_EQ(world.machine().jobs_in_memory(), 0U);
+  return retry;
+}
+
+void expect_retried(World& world, const core::Retry& retry) {
   const auto reply = world.now_answer<core::ItemsReply>(core::Command(retry));
-  ASSERT_EQ(reply.items.size(), 60U);
-  for (const auto& item : reply.items) EXPECT_EQ(item.state, core::State::kReady);
+  ASSERT_EQ(reply.items.size(), retry.ids.size());
+  for (std::size_t i = 0; i < reply.items.size(); ++i) {
+    EXPECT_EQ(reply.items[i].id, retry.ids[i]);
+    EXPECT_EQ(reply.items[i].state, core::State::kReady);
+  }
+}
+
+TEST(Shard, ManyBigDeadJobsAreRetriedInParts) {
+  MemoryWorld world;
+  expect_retried(world, retry_of_many(world, 60, 900'000));
+}
+
+TEST(Shard, ARetryIsAnsweredWithItsLastPartThoughAnEarlierOneIsCutAgain) {
+  // Of the first 64 jobs only a part fits a row; the other 36 would fit at once.
+  MemoryWorld world;
+  expect_retried(world, retry_of_many(world, 100, 400 * 1'024));
 }
 
 TEST(Shard, WhatTheLastProcessOwedSinceBeforeItsLastRowIsGivenBack) {

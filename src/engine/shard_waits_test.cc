@@ -362,6 +362,35 @@ TEST(WatchedJobs, AreAnsweredAsTheyAreWhenTheTimeIsUpOrTheyAreDeleted) {
   EXPECT_TRUE(world.answered(patient));
 }
 
+TEST(WatchedJobs, ThatLiveAgainInTheStepOfTheirEndAnswerWhoWaitedForItAndNobodyElse) {
+  MemoryWorld world;
+  world.now_answer<core::EnqueueReply>(World::enqueue("a"));
+  const Ticket before = world.ask(WatchJob{World::id("a"), Duration{60'000}});
+  world.now_answer<core::ClaimReply>(core::Command(World::claim()));
+  world.ask(world.ack("a", core::AckOutcome::kDead));
+  world.ask(core::Command(core::Retry{{World::id("a")}, {}, true}));
+  const Ticket after = world.ask(WatchJob{World::id("a"), Duration{60'000}});
+  world.run();
+  EXPECT_EQ(world.answer<core::JobReply>(before).job->job.state, core::State::kDead);
+  EXPECT_FALSE(world.answered(after));
+  world.now_answer<core::ClaimReply>(core::Command(World::claim()));
+  world.now_answer<core::ItemsReply>(world.ack("a"));
+  EXPECT_EQ(world.answer<core::JobReply>(after).job->job.state, core::State::kSucceeded);
+}
+
+TEST(WatchedJobs, OfAnIdThatIsGivenAnewInTheStepOfItsDeletionAreToldThatTheirsIsGone) {
+  MemoryWorld world;
+  world.now_answer<core::EnqueueReply>(World::enqueue("a"));
+  const Ticket watch = world.ask(WatchJob{World::id("a"), Duration{60'000}});
+  world.run();
+  world.ask(core::Command(core::Delete{{World::id("a")}, core::DeleteCause::kOperator}));
+  world.ask(World::enqueue("a"));
+  world.run();
+  EXPECT_EQ(world.answer<core::JobReply>(watch).job, nullptr);
+  EXPECT_TRUE(world.answer<core::JobReply>(watch).deleted);
+  EXPECT_EQ(world.state("a"), core::State::kReady);
+}
+
 TEST(AwaitedEvents, AreThereWithTheNextDurableRow) {
   MemoryWorld world;
   world.run();

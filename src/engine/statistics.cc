@@ -87,17 +87,17 @@ struct Statistics::Impl {
     const std::string key = key_of(queue, type);
     const auto found = series.find(key);
     if (found != series.end()) return found->second;
-    if (series.size() >= max_series && queue != kOtherSeries) {
+    if (named() >= max_series && queue != kOtherSeries) {
       return series_of(kOtherSeries, kOtherSeries);
     }
-    return made_series(key, queue, type);
-  }
-  Series& made_series(const std::string& key, std::string_view queue, std::string_view type)
-      MILLRACE_REQUIRES(mutex) {
     Series& made = series[key];
     made.totals.queue = queue;
     made.totals.type = type;
     return made;
+  }
+  // All but that of the others, which may be there before the rest of a restored history.
+  std::size_t named() const MILLRACE_REQUIRES(mutex) {
+    return series.size() - (series.contains(key_of(kOtherSeries, kOtherSeries)) ? 1 : 0);
   }
 
   // Null: there are too many queues.
@@ -254,6 +254,7 @@ std::string Statistics::save() const {
   const MutexLock lock(impl_->mutex);
   BlobWriter out(impl_->through);
   for (const auto& [key, series] : impl_->series) {
+    if (series.history.empty()) continue;  // of its totals alone
     StatisticsSeries closed = series.history;
     closed.close();
     out.add(series.totals.queue, series.totals.type, closed);
@@ -263,7 +264,7 @@ std::string Statistics::save() const {
 
 std::optional<Seq> Statistics::restore(std::string_view blob) {
   std::optional<SavedStatistics> saved = read_blob(blob);
-  if (!saved || saved->series.size() > kMaxStatisticsSeries + 1) return std::nullopt;
+  if (!saved) return std::nullopt;
   const MutexLock lock(impl_->mutex);
   if (saved->through < impl_->through) return impl_->through;
   // What was counted for metrics stays.
@@ -271,8 +272,7 @@ std::optional<Seq> Statistics::restore(std::string_view blob) {
   absl::erase_if(impl_->series,
                  [](const auto& entry) { return !has_counted(entry.second.totals); });
   for (SavedStatistics::Series& series : saved->series) {
-    impl_->made_series(key_of(series.queue, series.type), series.queue, series.type).history =
-        std::move(series.history);
+    impl_->series_of(series.queue, series.type).history.merge(std::move(series.history));
   }
   impl_->through = saved->through;
   impl_->take_rates();

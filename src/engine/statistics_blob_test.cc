@@ -165,16 +165,76 @@ TEST(Statistics, LetGoOfTheCoarsestAndOldestPercentilesFirstAndOfAllInTheEnd) {
   EXPECT_EQ(series.histogram_entries(), 0U);
 }
 
-TEST(Statistics, RestoreNoMoreSeriesThanTheyKeep) {
-  BlobWriter fits(Seq{3});
-  BlobWriter many(Seq{3});
-  for (std::size_t i = 0; i < kMaxStatisticsSeries + 1; ++i) {
-    fits.add("q" + std::to_string(i), "send", {});
-    many.add("q" + std::to_string(i), "send", {});
+TEST(StatisticsSeries, MergesSlotBySlotWhateverTheirOrder) {
+  StatisticsSeries even;
+  StatisticsSeries odd;
+  StatisticsSeries all;
+  for (int second = 0; second < 100; ++second) {
+    const Time at = kStart + Duration{second * 1'000};
+    for (StatisticsSeries* series : {second % 2 == 0 ? &even : &odd, &all}) {
+      series->count(Happening::kStarted, at);
+      series->waited(Duration{second}, at);
+    }
   }
-  many.add("one more", "send", {});
-  EXPECT_EQ(Statistics().restore(fits.finish()), Seq{3});
-  EXPECT_EQ(Statistics().restore(many.finish()), std::nullopt);
+  EXPECT_TRUE(StatisticsSeries().empty());
+  EXPECT_FALSE(odd.empty());
+  even.merge(odd);
+  all.close();
+  BlobWriter merged(Seq{1});
+  merged.add("mail", "send", even);
+  BlobWriter expected(Seq{1});
+  expected.add("mail", "send", all);
+  EXPECT_EQ(merged.finish(), expected.finish());
+}
+
+std::uint64_t submitted_in(const Statistics& statistics) {
+  StatsQuery query;
+  query.now = kStart;
+  std::uint64_t sum = 0;
+  for (const std::uint64_t count : statistics.query(query).groups.at(0).columns[0]) sum += count;
+  return sum;
+}
+
+TEST(Statistics, RestoreNoMoreSeriesThanTheyKeep) {
+  BlobWriter many(Seq{3});
+  StatisticsSeries once;
+  once.count(Happening::kSubmitted, kStart);
+  once.close();
+  for (std::size_t i = 0; i < kMaxStatisticsSeries + 9; ++i) {
+    many.add("q" + std::to_string(i), "send", once);
+  }
+  Statistics restored;
+  EXPECT_EQ(restored.restore(many.finish()), Seq{3});
+  EXPECT_EQ(restored.totals().size(), kMaxStatisticsSeries + 1);
+  EXPECT_EQ(submitted_in(restored), kMaxStatisticsSeries + 9);
+  // Those that have a name of their own keep it, though "(other)" is saved before them.
+  Statistics again;
+  EXPECT_EQ(again.restore(restored.save()), Seq{3});
+  EXPECT_EQ(again.save(), restored.save());
+}
+
+TEST(Statistics, OfALeaderThatComesBackStayReadable) {
+  const auto count = [](Statistics& statistics, Seq seq, const std::string& queue) {
+    core::EventBatch batch{kStart, {}};
+    core::Submitted submitted;
+    submitted.job.queue = SharedBytes(queue);
+    submitted.job.type = SharedBytes("send");
+    batch.events.emplace_back(submitted);
+    statistics.durable(seq, batch);
+  };
+  Statistics first;
+  Statistics second;
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    count(first, Seq{i + 1}, "a" + std::to_string(i));
+    count(second, Seq{i + 101}, "b" + std::to_string(i));
+  }
+  EXPECT_EQ(first.restore(second.save()), Seq{200});
+  EXPECT_EQ(first.totals().size(), kMaxStatisticsSeries + 1);
+  EXPECT_EQ(submitted_in(first), 100U);
+  Statistics third;
+  EXPECT_EQ(third.restore(first.save()), Seq{200});
+  EXPECT_EQ(submitted_in(third), 100U);
+  for (const SeriesTotals& series : third.totals()) EXPECT_NE(series.queue.front(), 'a');
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "engine/statistics_series.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace millrace::engine {
 
@@ -16,6 +17,18 @@ StatisticsSlot& StatisticsRing::at(std::int64_t index) {
     while (slots.front().index <= index - kept) slots.pop_front();
   }
   return slots.back();
+}
+
+void StatisticsRing::merge(const StatisticsRing& other) {
+  const std::deque<StatisticsSlot> mine = std::exchange(slots, {});
+  auto next = other.slots.begin();
+  for (const StatisticsSlot& slot : mine) {
+    for (; next != other.slots.end() && next->index <= slot.index; ++next) {
+      at(next->index).merge(*next);
+    }
+    at(slot.index).merge(slot);
+  }
+  for (; next != other.slots.end(); ++next) at(next->index).merge(*next);
 }
 
 StatisticsSeries::StatisticsSeries() {
@@ -34,6 +47,17 @@ void StatisticsSeries::close() {
   const Duration begin = open_->index * kLengths[0];
   for (StatisticsRing& ring : rings_) ring.at(begin / ring.length).merge(*open_);
   open_.reset();
+}
+
+void StatisticsSeries::merge(StatisticsSeries other) {
+  close();
+  other.close();
+  for (std::size_t i = 0; i < kRings; ++i) rings_[i].merge(other.rings_[i]);
+}
+
+bool StatisticsSeries::empty() const {
+  return !open_ &&
+         std::ranges::all_of(rings_, [](const StatisticsRing& ring) { return ring.slots.empty(); });
 }
 
 std::size_t StatisticsSeries::histogram_entries() const {

@@ -27,6 +27,7 @@ struct StatisticsRing {
 
   // The slot of an index that is not before the last one.
   StatisticsSlot& at(std::int64_t index);
+  void merge(const StatisticsRing& other);
 };
 
 class StatisticsSeries {
@@ -54,6 +55,9 @@ class StatisticsSeries {
 
   // Puts the second under way into the rings. It may be opened again.
   void close();
+  // Adds all that the other one counted.
+  void merge(StatisticsSeries other);
+  bool empty() const;
   std::array<StatisticsRing, kRings>& rings() { return rings_; }
   const std::array<StatisticsRing, kRings>& rings() const { return rings_; }
   std::size_t histogram_entries() const;

@@ -64,6 +64,25 @@ TEST(Session, AnswersARequestAndKeepsTheConnection) {
   }
 }
 
+TEST(Session, ABulkCallThatIsAnsweredForFewerJobsIsAnInternalError) {
+  TestServer server;
+  server.gateway.respond_with([](const engine::Request&) -> std::optional<engine::Answer> {
+    core::ItemsReply reply;
+    reply.items.emplace_back();
+    return core::Reply(reply);
+  });
+  TestClient client(server);
+  const auto ask = [&](std::string_view ids) {
+    const std::string body = R"({"action":"retry","ids":[)" + std::string(ids) + "]}";
+    client.send(request("POST", "/v1/jobs/bulk", body));
+    return client.receive().status;
+  };
+  EXPECT_EQ(ask(R"("01890a5d-ac96-774b-bcce-b302099a8057")"), 200);
+  EXPECT_EQ(ask(R"("01890a5d-ac96-774b-bcce-b302099a8057",)"
+                R"("01890a5d-ac96-774b-bcce-b302099a8058")"),
+            500);
+}
+
 TEST(Session, AnswersTheSameWhereverTheBytesAreSplit) {
   TestServer server;
   server.gateway.respond_with(submit_succeeds);

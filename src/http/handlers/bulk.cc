@@ -59,16 +59,21 @@ Task<void> bulk_ids(Call& call, const api::Bulk& bulk) {
   for (std::size_t i = 0; i < bulk.ids.size(); ++i) {
     if (allowed[i]) ids.push_back(bulk.ids[i]);
   }
+  const std::size_t asked = ids.size();
   core::ItemsReply none;
   core::ItemsReply* reply = &none;
   engine::Answer answer;
-  if (!ids.empty()) {
+  if (asked > 0) {
     engine::Request command = command_for(bulk, std::move(ids));
     answer = co_await call.ask(std::move(command));
     reply = reply_in<core::ItemsReply>(answer);
   }
   if (reply == nullptr) {
     call.refuse(answer);
+    co_return;
+  }
+  if (reply->items.size() != asked) {
+    call.refuse(ProblemCode::kInternal, "the shard answered for another number of jobs");
     co_return;
   }
   api::BulkOutcome outcome;
