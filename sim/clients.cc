@@ -157,6 +157,33 @@ core::JobSpec Clients::spec(Dice& dice, Time now) {
   return spec;
 }
 
+// Two more: one that replaces the last by a unique key, and the replaced one again. False: nothing.
+bool Clients::come_back(std::vector<core::JobSpec>& specs, Dice& dice, Time now) {
+  const std::uint32_t often = swarm_.of(Knob::kComebacks);
+  if (often == 0 || specs.back().id_origin != core::IdOrigin::kClient || !dice.chance(often)) {
+    return false;
+  }
+  core::JobSpec& first = specs.back();
+  core::JobExtras extras = first.extras == nullptr ? core::JobExtras{} : *first.extras;
+  if (!extras.unique) {
+    extras.unique.emplace();
+    extras.unique->key = SharedBytes(fmt::format("u{}", dice.below(25)));
+    first.extras = std::make_shared<const core::JobExtras>(extras);
+  }
+  core::JobSpec again = first;
+  extras.unique->on_conflict = static_cast<core::OnConflict>(dice.below(3));
+  again.extras = dice.chance(700) ? std::make_shared<const core::JobExtras>(extras) : nullptr;
+  extras.unique->on_conflict = core::OnConflict::kReplace;
+  core::JobSpec replacing = spec(dice, now);
+  if (replacing.id == again.id) return false;
+  replacing.queue = again.queue;
+  replacing.extras = std::make_shared<const core::JobExtras>(std::move(extras));
+  used_again_.insert(again.id);
+  specs.push_back(std::move(replacing));
+  specs.push_back(std::move(again));
+  return true;
+}
+
 core::Command Clients::enqueue(Dice& dice, Time now) {
   core::Enqueue command;
   command.jobs.push_back(spec(dice, now));
@@ -173,7 +200,9 @@ core::Command Clients::enqueue(Dice& dice, Time now) {
   for (std::uint64_t more = dice.chance(300) ? dice.below(8) : 0; more > 0; --more) {
     command.jobs.push_back(spec(dice, now));
   }
-  if (dice.chance(swarm_.of(Knob::kAtomic))) command.atomicity = core::Atomicity::kAll;
+  if (come_back(command.jobs, dice, now) || dice.chance(swarm_.of(Knob::kAtomic))) {
+    command.atomicity = core::Atomicity::kAll;
+  }
   return command;
 }
 
@@ -228,6 +257,7 @@ core::AckItem Clients::ack_item(Dice& dice, Time now) {
   if (dice.chance(100)) item.logs.push_back({{}, 1, SharedBytes("done")});
   if (dice.chance(swarm_.of(Knob::kNested))) {
     for (std::uint64_t i = 1 + dice.below(3); i > 0; --i) item.enqueue.push_back(spec(dice, now));
+    come_back(item.enqueue, dice, now);
   }
   settled_.push_back(lease);
   if (settled_.size() > kLeasesRemembered) settled_.pop_front();

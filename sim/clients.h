@@ -49,6 +49,7 @@ class Clients {
   };
 
   core::JobSpec spec(Dice& dice, Time now);
+  bool come_back(std::vector<core::JobSpec>& specs, Dice& dice, Time now);
   core::Command enqueue(Dice& dice, Time now);
   core::Claim claim(Dice& dice);
   engine::Request claim_request(Dice& dice);

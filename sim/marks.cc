@@ -42,6 +42,7 @@ constexpr std::array<std::string_view, kMarks> kNames = {
     "unique rejected",
     "unique replaced",
     "unique held past end",
+    "replaced comes back",
     "atomic refused",
     "nested refused",
     "id taken",

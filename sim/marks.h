@@ -47,6 +47,7 @@ enum class Mark : std::uint8_t {
   kUniqueRejected,
   kUniqueReplaced,
   kUniqueHeldPastEnd,
+  kReplacedComesBack,
   kAtomicRefused,
   kNestedRefused,
   kIdTaken,

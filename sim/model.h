@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -139,7 +140,13 @@ class Model {
     std::optional<Time> until;  // set when the job has ended
   };
   using UniqueName = std::pair<std::string, std::string>;
+  // What the first jobs of a submission that is taken as one will have done.
+  struct Prospect {
+    std::map<JobId, SharedBytes> made;  // -> queue
+    std::set<JobId> forgotten;          // replaced, and kept no longer
+  };
 
+  Prospect prospect(const std::vector<const core::JobSpec*>& before) const;
   core::Job* leased(const JobId& id, LeaseToken token);
   core::Job* job_at(const JobId& id);
   ModelQueue& queue_of(const SharedBytes& name);
