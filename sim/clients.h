@@ -59,6 +59,8 @@ class Clients {
   core::AppendLogs logs(Dice& dice);
   core::Command operate(Dice& dice, Time now);
   core::Command set_queue(Dice& dice);
+  core::StateSet some_states(Dice& dice) const;
+  core::Command remove(Dice& dice, core::DeleteCause cause);
   engine::Request read(Dice& dice);
   Lease some_lease(Dice& dice);
   JobId some_id(Dice& dice);

@@ -58,6 +58,7 @@ constexpr std::array<std::string_view, kMarks> kNames = {
     "paused claim",
     "retried from tables",
     "edit refused",
+    "state not named",
     "pruned",
     "forgotten at once",
     "read from tables",

@@ -63,6 +63,7 @@ enum class Mark : std::uint8_t {
   kPausedClaim,
   kRetriedFromTables,
   kEditRefused,
+  kStateNotNamed,
   kPruned,
   kForgottenAtOnce,
   kReadFromTables,

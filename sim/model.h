@@ -129,7 +129,7 @@ class Model {
   core::Rejection cancel(const JobId& id, const core::Cancel& command);
   core::Rejection retry(const JobId& id, const core::Retry& command, bool admitted);
   core::Rejection edit(const JobId& id, const core::Edit& command);
-  core::Rejection erase(const JobId& id);
+  core::Rejection erase(const JobId& id, const core::Delete& command);
   core::Rejection set_queue(const core::SetQueue& command);
   void pause(const core::PauseQueue& command);
   core::Rejection resume(const core::ResumeQueue& command);
