@@ -208,7 +208,7 @@ void Auditor::follow_command(Ticket ticket, const core::Command& command, const 
     for (const JobId& id : deletion->ids) {
       Item before = item_of(id, Rejection::kNone);
       before.version.reset();
-      before.why = model_.erase(id);
+      before.why = model_.erase(id, *deletion);
       items.push_back(before);
     }
   } else if (const auto* set = std::get_if<core::SetQueue>(&command)) {

@@ -157,6 +157,36 @@ core::JobSpec Clients::spec(Dice& dice, Time now) {
   return spec;
 }
 
+// Two more: one that replaces the last by a unique key, and the replaced one again. False: nothing.
+bool Clients::come_back(std::vector<core::JobSpec>& specs, Dice& dice, Time now) {
+  const std::uint32_t often = swarm_.of(Knob::kComebacks);
+  if (often == 0 || specs.back().id_origin != core::IdOrigin::kClient || !dice.chance(often)) {
+    return false;
+  }
+  core::JobSpec& first = specs.back();
+  core::JobExtras extras = first.extras == nullptr ? core::JobExtras{} : *first.extras;
+  if (!extras.unique) {
+    extras.unique.emplace();
+    extras.unique->key = SharedBytes(fmt::format("u{}", dice.below(25)));
+    first.extras = std::make_shared<const core::JobExtras>(extras);
+  }
+  core::JobSpec again = first;
+  extras.unique->on_conflict = static_cast<core::OnConflict>(dice.below(3));
+  again.extras = dice.chance(700) ? std::make_shared<const core::JobExtras>(extras) : nullptr;
+  extras.unique->on_conflict = core::OnConflict::kReplace;
+  core::JobSpec replacing = spec(dice, now);
+  if (replacing.id == again.id) return false;
+  replacing.queue = again.queue;
+  if (replacing.id_origin == core::IdOrigin::kServer) {
+    replacing.id = server_id(made_, replacing.queue);
+  }
+  replacing.extras = std::make_shared<const core::JobExtras>(std::move(extras));
+  used_again_.insert(again.id);
+  specs.push_back(std::move(replacing));
+  specs.push_back(std::move(again));
+  return true;
+}
+
 core::Command Clients::enqueue(Dice& dice, Time now) {
   core::Enqueue command;
   command.jobs.push_back(spec(dice, now));
@@ -173,7 +203,9 @@ core::Command Clients::enqueue(Dice& dice, Time now) {
   for (std::uint64_t more = dice.chance(300) ? dice.below(8) : 0; more > 0; --more) {
     command.jobs.push_back(spec(dice, now));
   }
-  if (dice.chance(swarm_.of(Knob::kAtomic))) command.atomicity = core::Atomicity::kAll;
+  if (come_back(command.jobs, dice, now) || dice.chance(swarm_.of(Knob::kAtomic))) {
+    command.atomicity = core::Atomicity::kAll;
+  }
   return command;
 }
 
@@ -228,6 +260,15 @@ core::AckItem Clients::ack_item(Dice& dice, Time now) {
   if (dice.chance(100)) item.logs.push_back({{}, 1, SharedBytes("done")});
   if (dice.chance(swarm_.of(Knob::kNested))) {
     for (std::uint64_t i = 1 + dice.below(3); i > 0; --i) item.enqueue.push_back(spec(dice, now));
+    come_back(item.enqueue, dice, now);
+    // An outbox has one place an id: of one id for two queues it would keep the first alone.
+    for (std::size_t i = item.enqueue.size() - 1; made_as_ == Ids::kOfQueues && i > 0; --i) {
+      const auto at = item.enqueue.begin() + static_cast<std::ptrdiff_t>(i);
+      const bool twice = std::any_of(item.enqueue.begin(), at, [&](const core::JobSpec& other) {
+        return other.id == at->id && other.queue != at->queue;
+      });
+      if (twice) item.enqueue.erase(at);
+    }
   }
   settled_.push_back(lease);
   if (settled_.size() > kLeasesRemembered) settled_.pop_front();
@@ -317,16 +358,40 @@ core::Command Clients::set_queue(Dice& dice) {
   return command;
 }
 
+// As whoever took the ids from a list: mostly those of what waits, or of what has ended.
+core::StateSet Clients::some_states(Dice& dice) const {
+  core::StateSet states;
+  const std::uint32_t often = swarm_.of(Knob::kNamedStates);
+  if (often == 0 || !dice.chance(often)) return states;
+  const std::uint64_t kind = dice.below(3);
+  for (std::size_t i = 0; i < core::kStateCount; ++i) {
+    const auto state = static_cast<core::State>(i);
+    const bool named = kind == 0   ? core::is_waiting(state)
+                       : kind == 1 ? core::is_terminal(state)
+                                   : dice.chance(500);
+    if (!named) states.remove(state);
+  }
+  return states;
+}
+
+core::Command Clients::remove(Dice& dice, core::DeleteCause cause) {
+  core::Delete command{some_ids(dice), cause, some_states(dice)};
+  if (swarm_.of(Knob::kNamedStates) > 0 && dice.chance(150)) {
+    command.if_version = 1 + dice.below(4);
+  }
+  return command;
+}
+
 core::Command Clients::operate(Dice& dice, Time now) {
   switch (dice.below(12)) {
     case 0:
     case 1:
     case 2:
-      return core::Cancel{some_ids(dice), SharedBytes("why not")};
+      return core::Cancel{some_ids(dice), SharedBytes("why not"), some_states(dice)};
     case 3:
     case 4:
     case 5: {
-      core::Retry command{some_ids(dice), {}, dice.chance(500)};
+      core::Retry command{some_ids(dice), {}, dice.chance(500), some_states(dice)};
       if (dice.chance(300)) command.run_at = now + dice.time_up_to(Duration{20'000});
       return command;
     }
@@ -345,9 +410,9 @@ core::Command Clients::operate(Dice& dice, Time now) {
       return command;
     }
     case 8:
-      return core::Delete{some_ids(dice), core::DeleteCause::kOperator};
+      return remove(dice, core::DeleteCause::kOperator);
     case 9:
-      return core::Delete{some_ids(dice), core::DeleteCause::kPurge};
+      return remove(dice, core::DeleteCause::kPurge);
     case 10:
       return core::PauseQueue{queue(dice), SharedBytes("a look at it")};
     default:

@@ -49,6 +49,7 @@ class Clients {
   };
 
   core::JobSpec spec(Dice& dice, Time now);
+  bool come_back(std::vector<core::JobSpec>& specs, Dice& dice, Time now);
   core::Command enqueue(Dice& dice, Time now);
   core::Claim claim(Dice& dice);
   engine::Request claim_request(Dice& dice);
@@ -58,6 +59,8 @@ class Clients {
   core::AppendLogs logs(Dice& dice);
   core::Command operate(Dice& dice, Time now);
   core::Command set_queue(Dice& dice);
+  core::StateSet some_states(Dice& dice) const;
+  core::Command remove(Dice& dice, core::DeleteCause cause);
   engine::Request read(Dice& dice);
   Lease some_lease(Dice& dice);
   JobId some_id(Dice& dice);

@@ -341,6 +341,31 @@ bool Model::is_full(const JobSpec& spec, const std::vector<const JobSpec*>& befo
   return ready >= *at->settings.max_ready;
 }
 
+Model::Prospect Model::prospect(const std::vector<const JobSpec*>& before) const {
+  Prospect prospect;
+  for (auto spec = before.begin(); spec != before.end(); ++spec) {
+    const JobSpec& made = **spec;
+    std::optional<JobId> replaced;
+    if (made.extras != nullptr && made.extras->unique) {
+      const Holder* held = unique_holder(made.queue, made.extras->unique->key);
+      const Job* holder = held != nullptr ? find(held->job) : nullptr;
+      if (holder != nullptr && core::is_waiting(holder->state)) replaced = holder->id;
+      for (auto other = before.begin(); other != spec; ++other) {
+        if (shares_unique(**other, made)) replaced = (*other)->id;
+      }
+    }
+    const ModelQueue* at = queue(made.queue.view());
+    const auto& keep =
+        at != nullptr ? at->settings.retention.cancelled : default_retention_.cancelled;
+    if (replaced && keep && keep->count() == 0) {
+      prospect.made.erase(*replaced);
+      prospect.forgotten.insert(*replaced);
+    }
+    prospect.made[made.id] = made.queue;
+  }
+  return prospect;
+}
+
 bool Model::is_stored(const JobSpec& spec, const Choices& choices, std::size_t ahead) const {
   const std::size_t next = created_in_batch() + ahead;
   if (next >= choices.submitted.size()) return false;
@@ -365,10 +390,14 @@ Verdict Model::judge(const JobSpec& spec, const std::optional<core::IdempotencyK
     const auto& keep = queue(acked->queue.view())->settings.retention.of(to);
     if (keep && keep->count() == 0) standing = nullptr;
   }
-  const auto same_id =
-      std::ranges::find_if(before, [&](const JobSpec* other) { return other->id == spec.id; });
-  if (standing != nullptr || same_id != before.end()) {
-    const SharedBytes& queue = standing != nullptr ? standing->queue : (*same_id)->queue;
+  const Prospect then = prospect(before);
+  if (then.forgotten.contains(spec.id)) {
+    marks_.hit(Mark::kReplacedComesBack);
+    standing = nullptr;
+  }
+  const auto same_id = then.made.find(spec.id);
+  if (standing != nullptr || same_id != then.made.end()) {
+    const SharedBytes& queue = standing != nullptr ? standing->queue : same_id->second;
     if (queue == spec.queue) return {Fate::kExisting, {}, spec.id, {}};
     marks_.hit(Mark::kIdTaken);
     return {Fate::kRefused, Rejection::kDuplicateJob, {}, {}};

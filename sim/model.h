@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -128,7 +129,7 @@ class Model {
   core::Rejection cancel(const JobId& id, const core::Cancel& command);
   core::Rejection retry(const JobId& id, const core::Retry& command, bool admitted);
   core::Rejection edit(const JobId& id, const core::Edit& command);
-  core::Rejection erase(const JobId& id);
+  core::Rejection erase(const JobId& id, const core::Delete& command);
   core::Rejection set_queue(const core::SetQueue& command);
   void pause(const core::PauseQueue& command);
   core::Rejection resume(const core::ResumeQueue& command);
@@ -139,7 +140,13 @@ class Model {
     std::optional<Time> until;  // set when the job has ended
   };
   using UniqueName = std::pair<std::string, std::string>;
+  // What the first jobs of a submission that is taken as one will have done.
+  struct Prospect {
+    std::map<JobId, SharedBytes> made;  // -> queue
+    std::set<JobId> forgotten;          // replaced, and kept no longer
+  };
 
+  Prospect prospect(const std::vector<const core::JobSpec*>& before) const;
   core::Job* leased(const JobId& id, LeaseToken token);
   core::Job* job_at(const JobId& id);
   ModelQueue& queue_of(const SharedBytes& name);

@@ -14,6 +14,10 @@ Rejection Model::cancel(const JobId& id, const core::Cancel& command) {
   Job* job = job_at(id);
   if (job == nullptr) return Rejection::kNotFound;
   if (core::is_terminal(job->state)) return Rejection::kInvalidState;
+  if (!command.states.contains(job->state)) {
+    marks_.hit(Mark::kStateNotNamed);
+    return Rejection::kInvalidState;
+  }
   if (job->state != State::kRunning) {
     job->cancel_reason = command.reason;
     finish(*job, State::kCancelled);
@@ -29,6 +33,10 @@ Rejection Model::retry(const JobId& id, const core::Retry& command, bool admitte
   Job* job = job_at(id);
   if (job == nullptr) return Rejection::kNotFound;
   if (!core::is_terminal(job->state)) return Rejection::kInvalidState;
+  if (!command.states.contains(job->state)) {
+    marks_.hit(Mark::kStateNotNamed);
+    return Rejection::kInvalidState;
+  }
   if (!admitted) return Rejection::kOverloaded;
   const bool unique = job->extras != nullptr && job->extras->unique;
   if (unique) {
@@ -85,9 +93,14 @@ Rejection Model::edit(const JobId& id, const core::Edit& command) {
   return Rejection::kNone;
 }
 
-Rejection Model::erase(const JobId& id) {
+Rejection Model::erase(const JobId& id, const core::Delete& command) {
   const Job* job = find(id);
   if (job == nullptr) return Rejection::kNotFound;
+  if (command.if_version && *command.if_version != job->version) return Rejection::kVersionConflict;
+  if (!command.states.contains(job->state)) {
+    marks_.hit(Mark::kStateNotNamed);
+    return Rejection::kInvalidState;
+  }
   if (job->state == State::kRunning) return Rejection::kInvalidState;
   free_unique(*job);
   remove(id);

@@ -31,6 +31,16 @@ std::string jobs(const std::vector<JobId>& ids) {
   return text;
 }
 
+std::string of(const core::StateSet& states) {
+  if (states.left_out == 0) return {};
+  std::string text;
+  for (std::size_t i = 0; i < core::kStateCount; ++i) {
+    const auto state = static_cast<core::State>(i);
+    if (states.contains(state)) text += fmt::format(" {}", core::to_string(state));
+  }
+  return ", if" + text;
+}
+
 std::string spec(const core::JobSpec& spec) {
   std::string text = fmt::format("{} to {} as {}, priority {}", job(spec.id), spec.queue.view(),
                                  spec.type.view(), spec.priority);
@@ -88,10 +98,12 @@ std::string narrate_command(const core::Command& command) {
           [](const core::AppendLogs& logs) {
             return fmt::format("{} log lines", logs.items.size());
           },
-          [](const core::Cancel& cancel) { return "cancel" + jobs(cancel.ids); },
-          [](const core::Retry& retry) { return "retry" + jobs(retry.ids); },
+          [](const core::Cancel& cancel) { return "cancel" + jobs(cancel.ids) + of(cancel.states); },
+          [](const core::Retry& retry) { return "retry" + jobs(retry.ids) + of(retry.states); },
           [](const core::Edit& edit) { return "edit" + jobs(edit.ids); },
-          [](const core::Delete& deletion) { return "delete" + jobs(deletion.ids); },
+          [](const core::Delete& deletion) {
+            return "delete" + jobs(deletion.ids) + of(deletion.states);
+          },
           [](const core::SetQueue& set) { return fmt::format("settings of {}", set.queue.view()); },
           [](const core::PauseQueue& pause) { return fmt::format("pause {}", pause.queue.view()); },
           [](const core::ResumeQueue& resume) {

@@ -56,6 +56,8 @@ constexpr std::array<KnobInfo, kKnobs> kInfo = {{
     {"clock-skews", 300},
     {"finishes", 250},
     {"old-nodes", 15},
+    {"comebacks", 100},
+    {"named-states", 500},
 }};
 
 }  // namespace
@@ -69,7 +71,9 @@ std::optional<Knob> knob_by_name(std::string_view name) {
   return std::nullopt;
 }
 
-bool is_of_nodes(Knob knob) { return knob >= Knob::kCutFromDatabase; }
+bool is_of_nodes(Knob knob) {
+  return knob >= Knob::kCutFromDatabase && knob < Knob::kComebacks;
+}
 bool is_fault(Knob knob) { return knob < Knob::kKeys || is_of_nodes(knob); }
 
 Swarm Swarm::draw(std::uint64_t seed) {

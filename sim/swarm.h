@@ -58,6 +58,9 @@ enum class Knob : std::uint8_t {
   kClockSkews,
   kFinishes,
   kOldNodes,
+  // Features that came later.
+  kComebacks,
+  kNamedStates,
   kLast,
 };
 inline constexpr std::size_t kKnobs = static_cast<std::size_t>(Knob::kLast);

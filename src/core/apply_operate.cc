@@ -11,8 +11,11 @@ namespace millrace::core {
 void Applier::operator()(const Expired& event) {
   const SlotIndex index = existing(event.job.id);
   MILLRACE_CHECK(is_waiting(state_.slots.at(index).state));
+  QueueEntry& queue = *state_.slots.at(index).lane->queue;
   mark(state_.slots.at(index), MarkKind::kExpired);
   end(index, State::kExpired, event.keep);
+  // It may have been in the way: a claim passes kMaxExpiredPerClaim of them at most.
+  if (queue.ready.size() > 0) wake(queue);
 }
 
 void Applier::operator()(const CancelRequested& event) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/decider.h"
+#include "core/limits.h"
 
 namespace millrace::core {
 namespace {
@@ -20,10 +21,11 @@ std::size_t count_claimable(const ShardState& state, std::string_view queue_name
                             const std::vector<SharedBytes>& types, Time now, std::size_t most) {
   const QueueEntry* queue = state.find_queue(queue_name);
   std::size_t count = 0;
+  std::size_t expired = 0;
   if (queue == nullptr || queue->paused || most == 0) return count;
   queue->ready.walk(types, [&](const ReadyKey& key) {
-    if (!is_past_expiry(state.slots.at(key.slot), now)) ++count;
-    return count < most;
+    if (is_past_expiry(state.slots.at(key.slot), now)) return ++expired <= kMaxExpiredPerClaim;
+    return ++count < most;
   });
   return count;
 }
@@ -44,6 +46,7 @@ Reply Decider::operator()(const Claim& command) {
       if (claimed.items.size() >= command.limit) return false;
       const JobSlot& slot = state_.slots.at(key.slot);
       if (is_past_expiry(slot, now_)) {
+        if (expired.size() >= kMaxExpiredPerClaim) return false;
         expired.push_back(slot.id);
         return true;
       }

@@ -1,3 +1,6 @@
+#include <algorithm>
+
+#include "core/limits.h"
 #include "core/scenario.h"
 
 namespace millrace::core {
@@ -96,6 +99,49 @@ TEST(Claim, AJobThatWasNotStartedInTimeExpires) {
   s.wait_ms(1'000);
   EXPECT_EQ(s.state("a"), "expired");
   EXPECT_EQ(s.claim(9), "b");  // it had started: expiry no longer applies
+}
+
+// So many jobs past their time, before one that is not, and no tick has come to them.
+std::size_t expired_by(Machine& machine, const Claim& claim, Time now, std::size_t& given) {
+  class Nothing final : public Prefetched {
+   public:
+    const Job* find(const JobId&) const override { return nullptr; }
+  } nothing;
+  std::vector<Event> events;
+  const Reply reply = machine.decide(claim, now, nothing, Admission::kOpen, events);
+  machine.end_step();
+  given = std::get<ClaimReply>(reply).jobs.size();
+  return static_cast<std::size_t>(std::ranges::count_if(
+      events, [](const Event& event) { return std::holds_alternative<Expired>(event); }));
+}
+
+TEST(Claim, PassesSoManyJobsThatAreTooLateAndNoMore) {
+  Scenario s;
+  std::vector<JobSpec> jobs;
+  for (std::size_t i = 0; i < 2 * kMaxExpiredPerClaim + 1; ++i) {
+    const std::string queue = i < 2 * kMaxExpiredPerClaim - 1 ? "mail" : "reports";
+    jobs.push_back(Scenario::spec(std::to_string(i), queue));
+    jobs.back().expires_in = Duration{1'000};
+  }
+  jobs.push_back(Scenario::spec("live"));
+  s.enqueue(jobs);
+  s.enqueue(Scenario::spec("other", "others"));
+  Machine& machine = s.machine();
+  machine.take_woken_queues();
+  const Time at = s.now() + Duration{1'000};
+  const Claim claim = s.claim_of(9, {"mail", "reports", "others"});
+  std::size_t given = 0;
+  // The bound is that of all its queues; one without such jobs is not in their way.
+  EXPECT_EQ(machine.claimable("mail", {}, at, 9), 0u);
+  EXPECT_EQ(expired_by(machine, claim, at, given), kMaxExpiredPerClaim);
+  EXPECT_EQ(given, 1u);
+  // Who waits is to look again.
+  ASSERT_EQ(machine.take_woken_queues().size(), 1u);
+  EXPECT_EQ(machine.claimable("mail", {}, at, 9), 1u);
+  EXPECT_EQ(expired_by(machine, claim, at, given), kMaxExpiredPerClaim);
+  EXPECT_EQ(given, 1u);
+  EXPECT_EQ(expired_by(machine, claim, at, given), 1u);
+  EXPECT_EQ(given, 0u);
 }
 
 TEST(Claim, AWakeUpNamesEachQueueOnce) {

@@ -14,6 +14,7 @@
 #include "core/event.h"
 #include "core/job.h"
 #include "core/queue.h"
+#include "core/state_set.h"
 
 namespace millrace::core {
 
@@ -113,15 +114,18 @@ struct AppendLogs {
   std::vector<LogItem> items;
 };
 
-// Operators' commands on jobs by id, each item on its own.
+// Operators' commands on jobs by id, each item on its own. Whoever took the ids from the tables
+// names the states that it asked those for: a job that has another one by now is refused.
 struct Cancel {
   std::vector<JobId> ids;
   SharedBytes reason;
+  StateSet states = {};
 };
 struct Retry {
   std::vector<JobId> ids;
   std::optional<Time> run_at;
   bool reset_attempts = true;
+  StateSet states = {};
 };
 struct Edit {
   std::vector<JobId> ids;
@@ -135,6 +139,8 @@ struct Edit {
 struct Delete {
   std::vector<JobId> ids;
   DeleteCause cause = DeleteCause::kOperator;
+  StateSet states = {};
+  std::optional<std::uint64_t> if_version = {};
 };
 
 struct SetQueue {

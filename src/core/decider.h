@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "base/string_map.h"
 #include "base/time.h"
 #include "core/command.h"
@@ -23,6 +24,8 @@ namespace millrace::core {
 // What the earlier items of an atomic submission will have done, while none of it is decided yet.
 struct Foreseen {
   absl::flat_hash_map<JobId, SharedBytes> ids;  // -> queue
+  // That will have ended and left nothing behind, unless made anew since: in `ids`.
+  absl::flat_hash_set<JobId> forgotten;
   StringMap<JobId> uniques;                     // "queue \0 key"
   StringMap<std::uint64_t> ready;               // queue -> jobs that will be ready
   std::uint64_t keys = 0;
@@ -30,7 +33,6 @@ struct Foreseen {
   struct Ended {
     JobId id;
     bool frees_unique = false;
-    bool forgotten = false;
   };
   std::optional<Ended> ended;
 };
@@ -86,6 +88,7 @@ class Decider {
   std::optional<Refusal> judge_capacity(const JobSpec& spec, bool with_key,
                                         const Foreseen& foreseen) const;
   void foresee(const JobSpec& spec, const Verdict& verdict, Foreseen& foreseen) const;
+  bool forgets_cancelled(const SharedBytes& queue) const;
   Verdict existing(const JobId& id) const;
   Job new_job(const JobSpec& spec, const QueueSettings& settings) const;
   const QueueSettings& queue_for(const SharedBytes& name);

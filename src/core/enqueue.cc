@@ -33,11 +33,12 @@ Decider::Verdict Decider::existing(const JobId& id) const {
 std::optional<Decider::Verdict> Decider::judge_id(const JobSpec& spec,
                                                   const Foreseen& foreseen) const {
   const SharedBytes* queue = nullptr;
-  const bool leaves = foreseen.ended && foreseen.ended->forgotten && foreseen.ended->id == spec.id;
-  if (const SlotIndex index = state_.find(spec.id); index != kNoSlot && !leaves) {
-    queue = &state_.slots.at(index).lane->queue->name;
-  } else if (const auto found = foreseen.ids.find(spec.id); found != foreseen.ids.end()) {
+  if (const auto found = foreseen.ids.find(spec.id); found != foreseen.ids.end()) {
     queue = &found->second;
+  } else if (foreseen.forgotten.contains(spec.id)) {
+    return std::nullopt;
+  } else if (const SlotIndex index = state_.find(spec.id); index != kNoSlot) {
+    queue = &state_.slots.at(index).lane->queue->name;
   } else if (spec.id_origin == IdOrigin::kClient && !state_.changes.tombstones.contains(spec.id)) {
     if (const Job* job = prefetched_.find(spec.id)) queue = &job->queue;
   }
@@ -137,8 +138,19 @@ Decider::Verdict Decider::judge(const JobSpec& spec, const std::optional<Idempot
   return verdict;
 }
 
+bool Decider::forgets_cancelled(const SharedBytes& name) const {
+  const QueueEntry* queue = state_.find_queue(name.view());
+  const auto& retention = (queue == nullptr ? options_.default_retention : queue->settings.retention)
+                              .of(State::kCancelled);
+  return retention && retention->count() == 0;
+}
+
 void Decider::foresee(const JobSpec& spec, const Verdict& verdict, Foreseen& foreseen) const {
   if (verdict.fate != Fate::kCreated) return;
+  if (verdict.replaces && forgets_cancelled(spec.queue)) {
+    foreseen.ids.erase(*verdict.replaces);
+    foreseen.forgotten.insert(*verdict.replaces);
+  }
   foreseen.ids[spec.id] = spec.queue;
   if (is_due(spec)) ++foreseen.ready[std::string(spec.queue.view())];
   if (spec.extras != nullptr && spec.extras->unique) {

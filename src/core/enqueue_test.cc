@@ -197,6 +197,79 @@ TEST(Enqueue, AnAtomicSubmissionForeseesItsOwnConflicts) {
   EXPECT_EQ(s.queue().created, 0u);
 }
 
+JobSpec of_client(const std::string& name, std::shared_ptr<const JobExtras> extras = nullptr) {
+  JobSpec spec = Scenario::spec(name);
+  spec.id_origin = IdOrigin::kClient;
+  spec.extras = std::move(extras);
+  return spec;
+}
+
+TEST(Enqueue, AnAtomicSubmissionForeseesThatAReplacedJobIsForgotten) {
+  Scenario s;
+  QueuePatch patch;
+  patch.cancelled = Duration{0};
+  s.set_queue("mail", patch);
+  s.enqueue(of_client("h", unique("k")));
+  const JobSpec replacing = of_client("j", unique("k", OnConflict::kReplace));
+  const JobSpec again = of_client("h", unique("k", OnConflict::kReject));
+  const auto refused = s.enqueue({replacing, again}, Atomicity::kAll);
+  EXPECT_TRUE(refused.refused_as_one);
+  EXPECT_EQ(refused.items.at(1).refusal.why, Rejection::kDuplicateJob);
+  EXPECT_EQ(s.state("h"), "ready");
+
+  // With room for it, it is a new job.
+  const auto taken = s.enqueue({replacing, of_client("h")}, Atomicity::kAll);
+  EXPECT_EQ(taken.items.at(1).fate, Fate::kCreated);
+  EXPECT_EQ(s.claim(9), "j h");
+}
+
+TEST(Enqueue, AnAtomicSubmissionForeseesThatOneOfItsOwnJobsIsForgotten) {
+  MachineOptions options;
+  options.default_retention.cancelled = Duration{0};
+  Scenario s(options);  // the queue is made by the first job
+  const JobSpec first = of_client("a", unique("k"));
+  const JobSpec replacing = of_client("b", unique("k", OnConflict::kReplace));
+  const JobSpec again = of_client("a", unique("k", OnConflict::kReject));
+  EXPECT_TRUE(s.enqueue({first, replacing, again}, Atomicity::kAll).refused_as_one);
+  // Replaced, made anew by its id, and known from then on.
+  const auto taken =
+      s.enqueue({first, replacing, of_client("a"), of_client("a")}, Atomicity::kAll);
+  ASSERT_FALSE(taken.refused_as_one);
+  EXPECT_EQ(taken.items.at(2).fate, Fate::kCreated);
+  EXPECT_EQ(taken.items.at(3).fate, Fate::kExisting);
+}
+
+TEST(Enqueue, AReplacedJobThatIsForgottenNeedsRoomToComeBack) {
+  Scenario s;
+  QueuePatch patch;
+  patch.cancelled = Duration{0};
+  patch.max_ready = std::optional<std::uint64_t>(1);
+  s.set_queue("mail", patch);
+  JobSpec delayed = of_client("h", unique("k"));
+  delayed.delay = Duration{1'000};
+  s.enqueue(delayed);
+  const JobSpec replacing = of_client("j", unique("k", OnConflict::kReplace));
+  const auto refused = s.enqueue({replacing, of_client("h")}, Atomicity::kAll);
+  EXPECT_TRUE(refused.refused_as_one);
+  EXPECT_EQ(refused.items.at(1).refusal.why, Rejection::kQueueFull);
+}
+
+TEST(Enqueue, JobsThatComeWithAnAckForeseeWhatTheyReplace) {
+  Scenario s;
+  QueuePatch patch;
+  patch.cancelled = Duration{0};
+  s.set_queue("mail", patch);
+  s.enqueue("acked");
+  s.claim();
+  s.enqueue(of_client("h", unique("k")));
+  AckItem ack = s.ack_of("acked", AckOutcome::kSucceeded);
+  ack.enqueue = {of_client("j", unique("k", OnConflict::kReplace)),
+                 of_client("h", unique("k", OnConflict::kReject))};
+  EXPECT_EQ(s.ack(ack).refusal.why, Rejection::kDuplicateJob);
+  EXPECT_EQ(s.state("acked"), "running");
+  EXPECT_EQ(s.state("h"), "ready");
+}
+
 TEST(Enqueue, MaxReadyRefusesTheJobAboveIt) {
   Scenario s;
   QueuePatch patch;

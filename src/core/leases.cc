@@ -173,7 +173,8 @@ Refusal Decider::judge_nested(const AckItem& item, const JobSlot& slot,
     const auto& unique = slot.unique();
     const bool held =
         unique && unique->hold_for && add_saturating(slot.created_at, *unique->hold_for) > now_;
-    foreseen.ended = {slot.id, !held, event.keep == Keep::kForgotten};
+    foreseen.ended = {slot.id, !held};
+    if (event.keep == Keep::kForgotten) foreseen.forgotten.insert(slot.id);
   }
   for (const JobSpec& spec : item.enqueue) {
     const Verdict verdict = judge(spec, std::nullopt, foreseen);

@@ -38,6 +38,9 @@ inline constexpr std::uint64_t kDefaultMaxKeys = 100'000'000;
 
 // What one step may do before it commits: keeps a step short whatever has piled up.
 inline constexpr std::size_t kMaxDuePerTick = 1'000;
+// Jobs past their expires_at that one claim ends on its way; it looks no further then. The timers
+// come to the rest, and whoever waits is served after that.
+inline constexpr std::size_t kMaxExpiredPerClaim = kMaxDuePerTick;
 inline constexpr std::size_t kMaxJournalBodyBytes = 32 * 1024 * 1024;
 
 // A wall clock further ahead than this is followed in one journaled step that gives live leases as

@@ -62,6 +62,9 @@ ItemReply Decider::cancel(const JobId& id, const Cancel& command) {
   }
   const JobSlot& slot = state_.slots.at(index);
   if (is_terminal(slot.state)) return refused(id, Rejection::kInvalidState);
+  if (!command.states.contains(slot.state)) {
+    return refused(id, Rejection::kInvalidState, RefusalDetail::kOfAnotherState);
+  }
   if (slot.state != State::kRunning) {
     emit(Cancelled{to_ref(slot), command.reason, keep(slot, State::kCancelled)});
   } else if (!slot.cancel_requested) {
@@ -94,6 +97,9 @@ Refusal Decider::judge_retry(const Job& job) const {
 ItemReply Decider::retry(const JobId& id, const Retry& command) {
   std::optional<Job> job = find_job(id);
   if (!job) return refused(id, Rejection::kNotFound);
+  if (!command.states.contains(job->state)) {
+    return refused(id, Rejection::kInvalidState, RefusalDetail::kOfAnotherState);
+  }
   if (const Refusal refusal = judge_retry(*job)) {
     ItemReply reply;
     reply.id = id;
@@ -185,6 +191,14 @@ Reply Decider::operator()(const Delete& command) {
     const auto job = doomed.contains(id) ? std::nullopt : find_job(id);
     if (!job) {
       reply.items.push_back(refused(id, Rejection::kNotFound));
+      continue;
+    }
+    if (command.if_version && *command.if_version != job->version) {
+      reply.items.push_back(refused(id, Rejection::kVersionConflict));
+      continue;
+    }
+    if (!command.states.contains(job->state)) {
+      reply.items.push_back(refused(id, Rejection::kInvalidState, RefusalDetail::kOfAnotherState));
       continue;
     }
     bool allowed = job->state != State::kRunning;

@@ -188,6 +188,22 @@ TEST(Delete, AnyButARunningJobWhereverItIs) {
   EXPECT_EQ(s.queue().pruned, 2u);
 }
 
+TEST(Delete, OnlyTheVersionNamed) {
+  Scenario s;
+  s.enqueue("a");
+  const std::uint64_t seen = s.job("a").version;
+  Edit edit;
+  edit.ids = {Scenario::id("a")};
+  edit.priority = 3;
+  s.items(edit);
+  Delete command{{Scenario::id("a")}, DeleteCause::kOperator, {}, seen};
+  EXPECT_EQ(s.items(command).refusal.why, Rejection::kVersionConflict);
+  EXPECT_EQ(s.state("a"), "ready");
+  command.if_version = s.job("a").version;
+  EXPECT_FALSE(s.items(command).refusal);
+  EXPECT_EQ(s.items(command).refusal.why, Rejection::kNotFound);
+}
+
 TEST(Delete, AnIdThatIsUsedAgainAndDeletedAgainWithinAStep) {
   struct NoTables final : Prefetched {
     const Job* find(const JobId&) const override { return nullptr; }
@@ -224,6 +240,43 @@ TEST(Delete, RetentionTakesOnlyWhatIsStillDue) {
   EXPECT_FALSE(reply.items.at(0).refusal);
   EXPECT_TRUE(reply.items.at(1).refusal);
   EXPECT_EQ(s.state("b"), "ready");
+}
+
+TEST(Operate, AJobThatHasLeftTheStatesNamedIsLeftAlone) {
+  Scenario s;
+  s.enqueue({Scenario::spec("retried"), Scenario::spec("done"), Scenario::spec("runs")});
+  s.claim(2);
+  s.ack("retried", AckOutcome::kDead);
+  s.ack("done", AckOutcome::kDead);
+  s.project();  // what a filter finds from here on is dead
+  s.retry("retried");
+  s.retry("done");
+  s.claim(3, {"mail"});
+  s.ack("retried", AckOutcome::kReleased);
+  s.ack("done", AckOutcome::kSucceeded);
+  const StateSet dead = StateSet::of({State::kDead});
+  const auto refusal = [&](const Command& command) { return s.items(command).refusal; };
+  // An acknowledged retry is not deleted, nor what has succeeded run again.
+  Delete remove{{Scenario::id("retried")}, DeleteCause::kOperator, dead};
+  EXPECT_EQ(refusal(remove).detail, RefusalDetail::kOfAnotherState);
+  EXPECT_EQ(s.state("retried"), "ready");
+  const Retry retry{{Scenario::id("done")}, {}, true, dead};
+  EXPECT_EQ(refusal(retry).why, Rejection::kInvalidState);
+  EXPECT_EQ(s.state("done"), "succeeded");
+  // A purge of what waits does not take what has died since, wherever it is now.
+  remove = {{Scenario::id("done")}, DeleteCause::kPurge, StateSet::of({State::kReady})};
+  for (const bool in_memory : {true, false}) {
+    if (!in_memory) s.project();
+    EXPECT_EQ(refusal(remove).why, Rejection::kInvalidState);
+  }
+  const Cancel cancel{{Scenario::id("runs")}, {}, StateSet::of({State::kReady})};
+  EXPECT_EQ(refusal(cancel).why, Rejection::kInvalidState);
+  EXPECT_FALSE(s.job("runs").cancel_requested);
+
+  remove = {{Scenario::id("done")}, DeleteCause::kOperator, StateSet::of({State::kSucceeded})};
+  EXPECT_FALSE(refusal(remove));
+  EXPECT_FALSE(refusal(Cancel{{Scenario::id("retried")}, {}, StateSet::of({State::kReady})}));
+  EXPECT_FALSE(refusal(Retry{{Scenario::id("retried")}, {}, true}));
 }
 
 TEST(Queues, AreMadeByPutAndByPauseAndChangedByPatch) {

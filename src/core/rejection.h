@@ -47,8 +47,9 @@ enum class RefusalDetail : std::uint8_t {
   kShardDenied,
   kNoSuchLease,
   kFinishUnderWay,
+  kOfAnotherState,
 };
-inline constexpr auto kLastRefusalDetail = RefusalDetail::kFinishUnderWay;
+inline constexpr auto kLastRefusalDetail = RefusalDetail::kOfAnotherState;
 
 // A sentence for the client; empty: kNone.
 constexpr std::string_view to_string(RefusalDetail detail) {
@@ -75,6 +76,7 @@ constexpr std::string_view to_string(RefusalDetail detail) {
           "the node that leads its shard does not take the token: nothing was done",
           "no such lease of the job was ever given",
           "a transaction that finishes the job is under way",
+          "its state is no longer one of those that were asked for",
       };
   return kSentences[static_cast<std::size_t>(detail)];
 }

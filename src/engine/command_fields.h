@@ -102,6 +102,7 @@ template <typename Wire, Described<core::Cancel> T>
 void describe(Wire& wire, T& command) {
   Ids::field(wire, 1, command.ids);
   wire.bytes(2, command.reason);
+  wire.number(3, command.states.left_out);
 }
 
 template <typename Wire, Described<core::Retry> T>
@@ -109,6 +110,7 @@ void describe(Wire& wire, T& command) {
   Ids::field(wire, 1, command.ids);
   wire.time(2, command.run_at);
   wire.flag(3, command.reset_attempts);
+  wire.number(4, command.states.left_out);
 }
 
 template <typename Wire, Described<core::Edit> T>
@@ -126,6 +128,8 @@ template <typename Wire, Described<core::Delete> T>
 void describe(Wire& wire, T& command) {
   Ids::field(wire, 1, command.ids);
   wire.enumeration(2, command.cause, core::DeleteCause::kPurge);
+  wire.number(3, command.states.left_out);
+  wire.number(4, command.if_version);
 }
 
 template <typename Wire, Described<core::QueuePatch> T>

@@ -23,6 +23,7 @@ bool same_value(const std::variant<Alternatives...>& a, const std::variant<Alter
              a);
 }
 
+inline auto parts(const StateSet& v) { return std::tie(v.left_out); }
 inline auto parts(const JobSpec& v) {
   const auto& [id, origin, queue, type, payload, priority, run_at, delay, expires_at, expires_in,
                max_attempts, retry, lease, timeout, extras] = v;
@@ -64,20 +65,20 @@ inline auto parts(const LogItem& v) {
 }
 inline auto parts(const AppendLogs& v) { return std::tie(v.items); }
 inline auto parts(const Cancel& v) {
-  const auto& [ids, reason] = v;
-  return std::tie(ids, reason);
+  const auto& [ids, reason, states] = v;
+  return std::tie(ids, reason, states);
 }
 inline auto parts(const Retry& v) {
-  const auto& [ids, run_at, reset] = v;
-  return std::tie(ids, run_at, reset);
+  const auto& [ids, run_at, reset, states] = v;
+  return std::tie(ids, run_at, reset, states);
 }
 inline auto parts(const Edit& v) {
   const auto& [ids, if_version, priority, run_at, payload, max_attempts, tags] = v;
   return std::tie(ids, if_version, priority, run_at, payload, max_attempts, tags);
 }
 inline auto parts(const Delete& v) {
-  const auto& [ids, cause] = v;
-  return std::tie(ids, cause);
+  const auto& [ids, cause, states, if_version] = v;
+  return std::tie(ids, cause, states, if_version);
 }
 inline auto parts(const QueuePatch& v) {
   const auto& [attempts, crashes, retry, lease, max_ready, succeeded, dead, cancelled, expired] = v;
@@ -277,6 +278,7 @@ class Maker {
   std::optional<core::State> state() {
     return make_.maybe([&] { return make_.enumerator(store::kLastState); });
   }
+  core::StateSet states() { return {make_.number<std::uint16_t>()}; }
   std::shared_ptr<const core::RetryPolicy> policy() {
     return make_.coin() ? nullptr : make_.shared_policy();
   }
@@ -345,8 +347,8 @@ class Maker {
     return {make_.id(), make_.token(), one(Of<core::LogEntry>())};
   }
   core::AppendLogs one(Of<core::AppendLogs>) { return {some<core::LogItem>()}; }
-  core::Cancel one(Of<core::Cancel>) { return {ids(), make_.bytes()}; }
-  core::Retry one(Of<core::Retry>) { return {ids(), time(), make_.coin()}; }
+  core::Cancel one(Of<core::Cancel>) { return {ids(), make_.bytes(), states()}; }
+  core::Retry one(Of<core::Retry>) { return {ids(), time(), make_.coin(), states()}; }
   core::Edit one(Of<core::Edit>) {
     return {ids(),
             number<std::uint64_t>(),
@@ -357,7 +359,8 @@ class Maker {
             make_.maybe([&] { return names(); })};
   }
   core::Delete one(Of<core::Delete>) {
-    return {ids(), make_.enumerator(core::DeleteCause::kPurge)};
+    return {ids(), make_.enumerator(core::DeleteCause::kPurge), states(),
+            make_.maybe([&] { return make_.number<std::uint64_t>(); })};
   }
   core::SetQueue one(Of<core::SetQueue>) {
     const auto length = [&] { return duration(); };
@@ -589,6 +592,15 @@ TEST(RequestCodec, RefusesAnUnknownFieldOrValue) {
               HasSubstr("unknown value of field 1"));
   EXPECT_THAT(decode_answer(with_no_names("\x0a\x02\x2a\x00"sv)).error().message,
               HasSubstr("missing field 1"));
+}
+
+// A node of a version that does not know them reads what names neither states nor a version.
+TEST(RequestCodec, WhatIsNotNamedTakesNoBytes) {
+  core::Delete command{{JobId{}}, core::DeleteCause::kPurge};
+  const std::string plain = encoded(core::Command(command));
+  command.states = core::StateSet::of({core::State::kDead});
+  command.if_version = 1;
+  EXPECT_EQ(encoded(core::Command(command)).size(), plain.size() + 3 + 2);
 }
 
 TEST(RequestCodec, RefusesNothing) {

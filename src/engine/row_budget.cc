@@ -3,6 +3,8 @@
 #include <variant>
 #include <vector>
 
+#include "core/limits.h"
+
 namespace millrace::engine {
 namespace {
 
@@ -10,6 +12,11 @@ namespace {
 constexpr std::size_t kItemBytes = 160;
 // An item that names a job: its id, queue and type (two names of at most 128 bytes).
 constexpr std::size_t kRefBytes = kItemBytes + 2 * 128;
+
+// Beyond what row_bytes() says of a command, its claim may end jobs that are past their time: of
+// one command at most, for what a command has added is counted before the next.
+static_assert(kRowBudgetBytes + kMaxCommandBytes + core::kMaxExpiredPerClaim * kRefBytes <
+              core::kMaxJournalBodyBytes);
 
 std::size_t bytes_of(const std::shared_ptr<const core::RetryPolicy>& retry) {
   return retry == nullptr ? 0 : kItemBytes + 10 * retry->delays.size();

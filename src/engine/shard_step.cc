@@ -110,6 +110,7 @@ void Shard::Impl::raise_fences(Intake& intake) {
       const auto view = machine_->view(id);
       const core::Job* const job = view != nullptr ? &view->job : intake.prefetched.find(id);
       if (job == nullptr || !core::is_terminal(job->state)) continue;
+      if (!retry->states.contains(job->state)) continue;
       ended.push_back({id, job->state == core::State::kSucceeded});
     }
   }

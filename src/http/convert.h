@@ -62,6 +62,8 @@ core::QueuePatch to_core(const api::QueueSettingsChange& change,
 // What the filter means, narrowed to the queues that `access` may see (null: all). A word of `q`
 // that can't be searched for is a fault of that parameter.
 api::Decoded<engine::JobFilter> to_engine(const api::JobFilter& filter, const Access* access);
+// The states that a job can have that it finds.
+core::StateSet states_of(const engine::JobFilter& filter);
 // The filter of a purge.
 engine::JobFilter jobs_of_queue(std::string_view queue, const std::vector<api::JobState>& states);
 

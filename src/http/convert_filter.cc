@@ -158,6 +158,23 @@ api::Decoded<engine::JobFilter> to_engine(const api::JobFilter& filter, const Ac
   return made;
 }
 
+core::StateSet states_of(const engine::JobFilter& filter) {
+  core::StateSet states;
+  for (const Condition& condition : filter.conditions) {
+    if (condition.field != JobField::kState) continue;
+    if (condition.comparison != Comparison::kEqual) continue;  // narrows it no further
+    core::StateSet named = core::StateSet::of({});
+    for (const std::string& value : condition.values) {
+      if (const auto state = core::parse_state(value)) named.add(*state);
+    }
+    for (std::size_t i = 0; i < core::kStateCount; ++i) {
+      const auto state = static_cast<core::State>(i);
+      if (named.contains(state) == condition.negated) states.remove(state);
+    }
+  }
+  return states;
+}
+
 engine::JobFilter jobs_of_queue(std::string_view queue, const std::vector<api::JobState>& states) {
   engine::JobFilter made;
   made.conditions.push_back(any_of(JobField::kQueue, {std::string(queue)}));

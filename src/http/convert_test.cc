@@ -146,6 +146,23 @@ TEST(Convert, AShapeShowsWhatIncludeNames) {
   EXPECT_EQ(JobShape(view, {}).job().worker, "") << "nobody runs it";
 }
 
+TEST(Convert, AFilterTellsTheStatesOfWhatItFinds) {
+  using core::State;
+  const auto expect = [](const engine::JobFilter& filter, core::StateSet states) {
+    EXPECT_EQ(states_of(filter).left_out, states.left_out);
+  };
+  api::JobFilter filter;
+  filter.queue = "mail";
+  expect(*to_engine(filter, nullptr), {});
+  filter.states = {api::JobState::kDead, api::JobState::kCancelled};
+  expect(*to_engine(filter, nullptr), core::StateSet::of({State::kDead, State::kCancelled}));
+  filter.query = *api::parse_query("-state:cancelled,ready");
+  expect(*to_engine(filter, nullptr), core::StateSet::of({State::kDead}));
+  filter.query = *api::parse_query("state:ready");
+  expect(*to_engine(filter, nullptr), core::StateSet::of({}));
+  expect(jobs_of_queue("mail", {api::JobState::kReady}), core::StateSet::of({State::kReady}));
+}
+
 TEST(Convert, FiltersAreConditions) {
   api::JobFilter filter;
   filter.states = {api::JobState::kDead, api::JobState::kRetrying};

@@ -16,14 +16,15 @@ using api::ProblemCode;
 constexpr std::uint64_t kMaxBulkJobs = 100'000;  // of one call by filter
 constexpr std::chrono::milliseconds kSelectBudget{5'000};
 
-engine::Request command_for(const api::Bulk& bulk, std::vector<JobId> ids) {
+// `states`: what the ids were selected by, which may have changed since.
+engine::Request command_for(const api::Bulk& bulk, std::vector<JobId> ids, core::StateSet states) {
   switch (bulk.action) {
     case api::BulkAction::kRetry:
-      return core::Retry{std::move(ids), std::nullopt, true};
+      return core::Retry{std::move(ids), std::nullopt, true, states};
     case api::BulkAction::kCancel:
-      return core::Cancel{std::move(ids), {}};
+      return core::Cancel{std::move(ids), {}, states};
     case api::BulkAction::kDelete:
-      return core::Delete{std::move(ids), core::DeleteCause::kOperator};
+      return core::Delete{std::move(ids), core::DeleteCause::kOperator, states};
     case api::BulkAction::kReprioritize:
       break;
   }
@@ -64,7 +65,7 @@ Task<void> bulk_ids(Call& call, const api::Bulk& bulk) {
   core::ItemsReply* reply = &none;
   engine::Answer answer;
   if (asked > 0) {
-    engine::Request command = command_for(bulk, std::move(ids));
+    engine::Request command = command_for(bulk, std::move(ids), {});
     answer = co_await call.ask(std::move(command));
     reply = reply_in<core::ItemsReply>(answer);
   }
@@ -156,8 +157,9 @@ Task<void> bulk_filter(Call& call, const api::Bulk& bulk) {
     answer_outcome(call, outcome);
     co_return;
   }
-  const auto make_command = [&bulk](std::vector<JobId> ids) -> engine::Request {
-    return command_for(bulk, std::move(ids));
+  const core::StateSet states = states_of(*filter);
+  const auto make_command = [&](std::vector<JobId> ids) -> engine::Request {
+    return command_for(bulk, std::move(ids), states);
   };
   const bool done = co_await for_all(call, *filter, kMaxBulkJobs, make_command, outcome);
   if (done) answer_outcome(call, outcome);
@@ -196,8 +198,9 @@ Task<void> purge_queue(Call& call) {
     co_return;
   }
   const engine::JobFilter filter = jobs_of_queue(queue.view(), purge->states);
-  const auto make_command = [](std::vector<JobId> ids) -> engine::Request {
-    return core::Delete{std::move(ids), core::DeleteCause::kPurge};
+  const core::StateSet states = states_of(filter);
+  const auto make_command = [states](std::vector<JobId> ids) -> engine::Request {
+    return core::Delete{std::move(ids), core::DeleteCause::kPurge, states};
   };
   constexpr std::uint64_t kAll = ~std::uint64_t{0};
   api::BulkOutcome outcome;

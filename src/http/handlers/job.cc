@@ -110,19 +110,10 @@ Task<void> delete_job(Call& call) {
   const auto id = path_id(call);
   if (!id) co_return;
   if (!accepted(call, api::decode_no_query(call.query()))) co_return;
-  std::optional<std::uint64_t> version;
-  if (!take_if_match(call, version)) co_return;
-  if (version) {
-    const auto view = co_await find_job(call, *id, api::Include());
-    if (view == nullptr) co_return;
-    if (view->job.version != *version) {
-      call.refuse(to_problem({core::Rejection::kVersionConflict, {}, {}}));
-      co_return;
-    }
-  }
+  core::Delete command;
+  if (!take_if_match(call, command.if_version)) co_return;
   const bool admitted = co_await admits_job(call, *id);
   if (!admitted) co_return;
-  core::Delete command;
   command.ids = {*id};
   engine::Answer answer = co_await call.ask(std::move(command));
   const auto* reply = reply_in<core::ItemsReply>(answer);

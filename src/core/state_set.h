@@ -1,0 +1,27 @@
+// Some of the states of a job.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+
+#include "core/job.h"
+
+namespace millrace::core {
+
+struct StateSet {
+  std::uint16_t left_out = 0;  // a bit a state; none: the set of all
+
+  static constexpr unsigned bit(State state) { return 1U << static_cast<unsigned>(state); }
+  static constexpr StateSet of(std::initializer_list<State> states) {
+    StateSet set{(1U << kStateCount) - 1};
+    for (const State state : states) set.add(state);
+    return set;
+  }
+  constexpr void add(State state) { left_out = static_cast<std::uint16_t>(left_out & ~bit(state)); }
+  constexpr void remove(State state) {
+    left_out = static_cast<std::uint16_t>(left_out | bit(state));
+  }
+  constexpr bool contains(State state) const { return (left_out & bit(state)) == 0; }
+};
+
+}  // namespace millrace::core
