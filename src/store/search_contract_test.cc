@@ -103,6 +103,34 @@ TEST_P(SearchContract, AFullLastPageIsTheEnd) {
   EXPECT_FALSE(tables().list(query)->next_after_ord);
 }
 
+TEST_P(SearchContract, APageEndsBeforeItHoldsTooManyBytes) {
+  std::vector<core::Job> jobs;
+  for (std::uint64_t ord = 1; ord <= 5; ++ord) {
+    jobs.push_back(make_job(ord, "mail", State::kSucceeded));
+    jobs.back().payload = SharedBytes(std::string(ord == 3 ? 500 : 40, '1'));
+    jobs.back().result = SharedBytes(std::string(10, '2'));
+  }
+  flush(jobs);
+  JobQuery query;
+  query.columns = {.payload = true, .result = true};
+  query.bytes = 100;
+  std::vector<Ords> pages;
+  do {
+    const auto page = tables().list(query).value();
+    pages.emplace_back();
+    for (const core::Job& job : page.jobs) pages.back().push_back(job.ord);
+    query.after_ord = page.next_after_ord;
+  } while (query.after_ord);
+  EXPECT_THAT(pages, ElementsAre(Ords{5, 4}, Ords{3}, Ords{2, 1})) << "one comes in any case";
+  // What is not shown is not counted, also where the search looks at it.
+  query.columns = {};
+  EXPECT_EQ(tables().list(query)->jobs.size(), 5u);
+  query.filter.conditions = {negated(member("n", {"1"}))};
+  EXPECT_EQ(tables().list(query)->jobs.size(), 5u);
+  query.columns.result = true;
+  EXPECT_EQ(tables().list(query)->jobs.size(), 5u);
+}
+
 TEST_P(SearchContract, BringsLargeMembersOnlyWhereAsked) {
   core::Job job = make_job(1, "mail", State::kSucceeded);
   job.result = SharedBytes("[1]");

@@ -5,6 +5,7 @@
 
 #include "store/job_filter_facts.h"
 #include "store/job_match.h"
+#include "store/page_budget.h"
 
 namespace millrace::store {
 namespace {
@@ -263,16 +264,17 @@ Result<JobPage> Search::list(const JobQuery& query) {
   auto planned = plan(query.filter, query.after_ord, query.budget);
   if (!planned) return std::unexpected(planned.error());
   JobPage page;
+  PageBudget left(query);
   std::int64_t last = query.after_ord ? static_cast<std::int64_t>(*query.after_ord)
                                       : std::numeric_limits<std::int64_t>::max();
   const auto ended = run(*planned, true, last, [&](std::int64_t, core::Job& job) -> Result<bool> {
-    if (page.jobs.size() >= query.limit) return false;
     if (Status read = rows_.read_detail(select_job_, job); !read) {
       return std::unexpected(read.error());
     }
     job.payload = job.result = SharedBytes();
     if (query.columns.payload) rows_.read_payload(select_job_, job);
     if (query.columns.result) rows_.read_result(select_job_, job);
+    if (!left.take(job)) return false;
     page.jobs.push_back(std::move(job));
     return true;
   });
