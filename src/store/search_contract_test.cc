@@ -158,6 +158,12 @@ TEST_P(SearchContract, FindsByIdQueueTypeAndState) {
   EXPECT_THAT(all({is(JobField::kId, {to_string(id_of(3))})}), ElementsAre(3));
   EXPECT_THAT(all({is(JobField::kId, {"nonsense", to_string(id_of(2)), to_string(id_of(4))})}),
               ElementsAre(4, 2));
+  const std::string third = to_string(id_of(3));
+  EXPECT_THAT(all({is(JobField::kId, {third, third})}), ElementsAre(3));
+  EXPECT_EQ(tables().count({{is(JobField::kId, {third, third})}}, 10, 2s).value(), 1u);
+  EXPECT_THAT(all({is(JobField::kQueue, {"mail", "mail", "mail*"}),
+                   is(JobField::kState, {"ready", "ready"})}),
+              ElementsAre(2, 1));
   EXPECT_THAT(all({is(JobField::kQueue, {"mail"})}), ElementsAre(5, 4, 1));
   EXPECT_THAT(all({is(JobField::kQueue, {"mail*"})}), ElementsAre(5, 4, 2, 1));
   EXPECT_THAT(all({is(JobField::kQueue, {"mail", "other"})}), ElementsAre(5, 4, 3, 1));

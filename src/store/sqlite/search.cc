@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "store/job_filter_facts.h"
 #include "store/job_match.h"
@@ -125,10 +126,13 @@ Status Search::open_stream(Plan& plan, const char* sql, const Values&... values)
 
 Status Search::open_streams(const core::JobFilter& filter, Plan& plan) {
   if (const Condition* by_id = find_plain(filter, JobField::kId)) {
+    // One stream a job, however often it is named.
+    std::set<JobId> ids;
     for (const std::string& text : by_id->values) {
-      const auto id = parse_job_id(text);
-      if (!id) continue;
-      if (Status done = open_stream(plan, kById, Blob{to_blob(*id)}); !done) return done;
+      if (const auto id = parse_job_id(text)) ids.insert(*id);
+    }
+    for (const JobId& id : ids) {
+      if (Status done = open_stream(plan, kById, Blob{to_blob(id)}); !done) return done;
     }
     return {};
   }
