@@ -257,6 +257,33 @@ TEST_P(SearchContract, FindsByMembersOfPayloadAndResult) {
   EXPECT_THAT(all({is(JobField::kQueue, {"' OR 1=1 --"})}), IsEmpty());
 }
 
+TEST_P(SearchContract, ComparesMembersAsTheNumbersTheyAre) {
+  const char* const values[] = {"9007199254740992",   "9007199254740993", "-9007199254740993",
+                                "9007199254740993.0", "1e400",            "-1e400",
+                                "1e-400",             R"("inf")",         R"("Infinity")",
+                                R"("nan")",           R"("0x10")",        R"("01")",
+                                R"("12")",            "true",             "99999999999999999999"};
+  std::vector<core::Job> jobs;
+  for (const char* const value : values) {
+    jobs.push_back(make_job(jobs.size() + 1));
+    jobs.back().payload = SharedBytes("{\"v\": " + std::string(value) + "}");
+  }
+  flush(jobs);
+  const auto found = [&](Comparison comparison, std::int64_t number) {
+    Condition condition = member("v", {});
+    condition.comparison = comparison;
+    condition.number = number;
+    condition.real = static_cast<double>(number);
+    return all({condition});
+  };
+  constexpr std::int64_t kLast = 9'007'199'254'740'992;  // the last before doubles have gaps
+  EXPECT_THAT(found(Comparison::kGreater, kLast), ElementsAre(15, 5, 2));
+  EXPECT_THAT(found(Comparison::kGreaterEqual, kLast), ElementsAre(15, 5, 4, 2, 1));
+  EXPECT_THAT(found(Comparison::kLess, -kLast), ElementsAre(6, 3));
+  EXPECT_THAT(found(Comparison::kGreater, 5), ElementsAre(15, 13, 5, 4, 2, 1));
+  EXPECT_THAT(found(Comparison::kLess, 5), ElementsAre(7, 6, 3));
+}
+
 TEST_P(SearchContract, SelectsIdsByPages) {
   std::vector<core::Job> jobs;
   for (std::uint64_t ord = 1; ord <= 10; ++ord) {
