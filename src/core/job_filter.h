@@ -48,7 +48,7 @@ struct Condition {
   // matches any ending. For kState the names. kPayload and kResult: equal to the member's text (a
   // string's content, a number's spelling, true, false, null).
   std::vector<std::string> values;
-  std::int64_t number = 0;  // kPriority, kAttempt; times in ms since the epoch
+  std::int64_t number = 0;  // kPriority, kAttempt; times in ms since the epoch; an integer `real`
   double real = 0;          // kPayload and kResult with an ordering comparison
   std::string path;
 };

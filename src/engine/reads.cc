@@ -48,18 +48,20 @@ class JobStream {
   core::Job take() { return std::move(jobs_[next_++]); }
   // Nothing is at hand, and more may be in the tables.
   bool must_read() const { return !has_jobs() && below_ != JobCursor::kEnded; }
-  bool out_of_time() const { return out_of_time_; }
+  // Its last read ended early, by its time or its bytes.
+  bool cut_short() const { return cut_short_; }
   // The jobs still to come.
   std::uint64_t below() const { return has_jobs() ? head().ord + 1 : below_; }
 
-  Status read(const JobQuery& query, std::uint32_t limit, std::chrono::milliseconds budget) {
+  Status read(const JobQuery& query, std::uint32_t limit, std::chrono::milliseconds budget,
+              std::size_t bytes) {
     Result<store::JobPage> page =
-        tables_.list({query.filter, after_ord(below_), limit, query.columns, budget});
+        tables_.list({query.filter, after_ord(below_), limit, query.columns, budget, bytes});
     if (!page) return std::unexpected(std::move(page.error()));
     jobs_ = std::move(page->jobs);
     next_ = 0;
     below_ = page->next_after_ord.value_or(JobCursor::kEnded);
-    out_of_time_ = page->next_after_ord && jobs_.size() < limit;
+    cut_short_ = page->next_after_ord && jobs_.size() < limit;
     return {};
   }
 
@@ -72,7 +74,7 @@ class JobStream {
   std::uint64_t below_;  // what is to be read
   std::vector<core::Job> jobs_;
   std::size_t next_ = 0;
-  bool out_of_time_ = false;
+  bool cut_short_ = false;
 };
 
 std::optional<JobCursor> unless_ended(JobCursor cursor) {
@@ -92,10 +94,12 @@ JobCursor Reads::begun(const JobCursor& after) const {
 Result<JobPage> Reads::list(const JobQuery& query) const {
   // Each shard reads its share of the page, and again where more of it turn out to be its own. One
   // that was too slow for its share of the time reads no more, and ends the page once its next job
-  // would have to be known: so all of them together take no longer than the budget, about.
+  // would have to be known: so all of them together take no longer than the budget, about. The same
+  // goes for the bytes.
   const auto share =
       static_cast<std::uint32_t>((query.limit + tables_.size() - 1) / tables_.size());
   const auto budget = query.budget / static_cast<std::int64_t>(tables_.size());
+  const std::size_t bytes = store::kMaxPageBytes / tables_.size();
   const JobCursor begin = begun(query.after);
   std::vector<JobStream> streams;
   for (ShardNumber shard = 0; shard < shards(); ++shard) {
@@ -106,8 +110,8 @@ Result<JobPage> Reads::list(const JobQuery& query) const {
   while (page.jobs.size() < query.limit) {
     const auto left = query.limit - static_cast<std::uint32_t>(page.jobs.size());
     for (JobStream& stream : streams) {
-      if (!stream.must_read() || stream.out_of_time()) continue;
-      const Status read = stream.read(query, std::min(share, left), budget);
+      if (!stream.must_read() || stream.cut_short()) continue;
+      const Status read = stream.read(query, std::min(share, left), budget, bytes);
       if (!read) return std::unexpected(read.error());
     }
     if (std::ranges::any_of(streams, &JobStream::must_read)) break;

@@ -35,7 +35,8 @@ struct JobQuery {
 struct JobPage {
   std::vector<core::Job> jobs;
   // Where to go on, absent at the end. Present with fewer jobs than the limit when the time budget
-  // ran out: of one shard, which then ends the page, so that nothing of any is left out.
+  // or the share of store::kMaxPageBytes ran out: of one shard, which then ends the page, so that
+  // nothing of any is left out.
   std::optional<JobCursor> next;
 };
 struct IdPage {

@@ -138,5 +138,50 @@ TEST(Access, AQueueOutOfReachIsNotThere) {
   EXPECT_NE(acked.body.find("lease_lost"), std::string::npos) << acked.body;
 }
 
+std::optional<engine::Answer> nothing_there(const engine::Request&) {
+  return core::Reply(core::JobReply{});
+}
+
+std::optional<engine::Answer> denied_elsewhere(const engine::Request&) {
+  return engine::Denied::kQueue;
+}
+
+// To a worker, "the lease is lost" is final: what can't be looked at now must not be told so.
+TEST(Access, AJobThatCantBeLookedAtIsNotOutOfReach) {
+  TestServer server({}, {{"t", token_number(1).hash, {"work"}, {"mail*"}, std::nullopt}});
+  TestClient client(server);
+  const std::string job = "/v1/jobs/01890a5d-ac96-774b-bcce-b302099a8057";
+  const std::string ack =
+      R"({"id":"01890a5d-ac96-774b-bcce-b302099a8057","token":1,"outcome":"succeeded"})";
+  const std::string beat = R"({"id":"01890a5d-ac96-774b-bcce-b302099a8057","token":1})";
+  const std::pair<std::string, std::string> calls[] = {
+      {"/v1/ack", R"({"items":[)" + ack + "]}"},
+      {"/v1/heartbeat", R"({"items":[)" + beat + "]}"},
+      {"/v1/workers/w1/poll", R"({"acks":[)" + ack + "]}"},
+      {"/v1/workers/w1/poll", R"({"heartbeats":[)" + beat + "]}"},
+      {job + "/complete", R"({"token":1})"},
+  };
+  const auto statuses = [&] {
+    std::vector<int> got;
+    for (const auto& [target, body] : calls) {
+      client.send(request("POST", target, body, bearing(token_number(1).token)));
+      got.push_back(client.receive().status);
+    }
+    return got;
+  };
+  server.gateway.respond_with(unavailable);
+  EXPECT_EQ(statuses(), std::vector<int>(5, 503));
+  server.gateway.respond_with(nothing_there);
+  client.send(request("POST", "/v1/ack", calls[0].second, bearing(token_number(1).token)));
+  EXPECT_NE(client.receive().body.find("lease_lost"), std::string::npos);
+  // The node that leads its shard has looked, and says so.
+  server.gateway.respond_with(denied_elsewhere);
+  client.send(request("POST", "/v1/ack", calls[0].second, bearing(token_number(1).token)));
+  EXPECT_NE(client.receive().body.find("lease_lost"), std::string::npos);
+  server.gateway.respond_with(nothing_there);
+  server.fail_reads();
+  EXPECT_EQ(statuses(), std::vector<int>(5, 503));
+}
+
 }  // namespace
 }  // namespace millrace::http

@@ -18,7 +18,7 @@ using boost::system::error_code;
 
 // The kernel's queue of connections that nobody has accepted yet.
 constexpr int kBacklog = 4096;
-constexpr std::chrono::milliseconds kPauseWithoutDescriptors{100};
+constexpr std::chrono::milliseconds kPauseWithoutMeans{100};
 
 // A peer that has vanished without a word is found out within a minute.
 constexpr int kKeepAliveIdleS = 30;
@@ -38,6 +38,11 @@ void prepare(IoThread::Socket& socket) {
   set_option(descriptor, IPPROTO_TCP, TCP_KEEPIDLE, kKeepAliveIdleS);
   set_option(descriptor, IPPROTO_TCP, TCP_KEEPINTVL, kKeepAliveIntervalS);
   set_option(descriptor, IPPROTO_TCP, TCP_KEEPCNT, kKeepAliveProbes);
+}
+
+// It went before it was taken; the next one may be had at once.
+bool is_of_the_connection(const error_code& error) {
+  return error == asio::error::connection_aborted || error.value() == EPROTO;
 }
 
 std::string bind_failure(const std::string& where, const error_code& error) {
@@ -101,7 +106,7 @@ void Listener::accept() {
                          [this, &thread](error_code error, IoThread::Socket socket) {
                            if (error == asio::error::operation_aborted) return;
                            if (error == asio::error::no_descriptors) return turn_one_away();
-                           // Other errors are of the one connection: it went before it was taken.
+                           if (error && !is_of_the_connection(error)) return pause();
                            if (!error) take(thread, std::move(socket));
                            accept();
                          });
@@ -131,9 +136,10 @@ void Listener::turn_one_away() {
   pause();
 }
 
-// Without descriptors the accept fails at once and for ever: no use in asking in a circle.
+// Without descriptors or memory the accept fails at once and for ever: no use in asking in a
+// circle.
 void Listener::pause() {
-  pause_.expires_after(kPauseWithoutDescriptors);
+  pause_.expires_after(kPauseWithoutMeans);
   pause_.async_wait([this](error_code) { accept(); });
 }
 

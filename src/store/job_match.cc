@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 
 #include "store/json_member.h"
 
@@ -73,17 +74,44 @@ bool meta_matches(const Condition& condition, const Job& job) {
          });
 }
 
+// RFC 8259: no "inf", no "0x10", no "01".
+bool is_json_number(std::string_view text) {
+  const auto take = [&text](std::string_view one_of) {
+    const bool there = !text.empty() && one_of.contains(text.front());
+    if (there) text.remove_prefix(1);
+    return there;
+  };
+  const auto take_digits = [&] {
+    const std::size_t before = text.size();
+    text.remove_prefix(std::min(text.find_first_not_of("0123456789"), text.size()));
+    return text.size() < before;
+  };
+  take("-");
+  if (!take("0") && !take_digits()) return false;
+  if (take(".") && !take_digits()) return false;
+  if (take("eE")) {
+    take("+-");
+    if (!take_digits()) return false;
+  }
+  return text.empty();
+}
+
 bool member_matches(const Condition& condition, std::string_view json) {
   const auto text = json_member_text(json, condition.path);
   if (!text) return false;
   if (condition.comparison == Comparison::kEqual || condition.comparison == Comparison::kContains) {
     return any_value(condition, *text);
   }
-  double value = 0;
+  if (!is_json_number(*text)) return false;
+  // Integers as such, as far as both sides are: a double holds them up to 2^53 only.
+  std::int64_t integer = 0;
   const char* const end = text->data() + text->size();
-  const auto read = std::from_chars(text->data(), end, value);
-  return read.ec == std::errc() && read.ptr == end &&
-         ordered(condition.comparison, value, condition.real);
+  const auto read = std::from_chars(text->data(), end, integer);
+  const bool exact = read.ec == std::errc() && read.ptr == end &&
+                     static_cast<double>(condition.number) == condition.real;
+  if (exact) return ordered(condition.comparison, integer, condition.number);
+  // Too large or too small for a double is infinite or nothing.
+  return ordered(condition.comparison, std::strtod(text->c_str(), nullptr), condition.real);
 }
 
 bool matches_plainly(const Condition& condition, const Job& job) {

@@ -103,6 +103,34 @@ TEST_P(SearchContract, AFullLastPageIsTheEnd) {
   EXPECT_FALSE(tables().list(query)->next_after_ord);
 }
 
+TEST_P(SearchContract, APageEndsBeforeItHoldsTooManyBytes) {
+  std::vector<core::Job> jobs;
+  for (std::uint64_t ord = 1; ord <= 5; ++ord) {
+    jobs.push_back(make_job(ord, "mail", State::kSucceeded));
+    jobs.back().payload = SharedBytes(std::string(ord == 3 ? 500 : 40, '1'));
+    jobs.back().result = SharedBytes(std::string(10, '2'));
+  }
+  flush(jobs);
+  JobQuery query;
+  query.columns = {.payload = true, .result = true};
+  query.bytes = 100;
+  std::vector<Ords> pages;
+  do {
+    const auto page = tables().list(query).value();
+    pages.emplace_back();
+    for (const core::Job& job : page.jobs) pages.back().push_back(job.ord);
+    query.after_ord = page.next_after_ord;
+  } while (query.after_ord);
+  EXPECT_THAT(pages, ElementsAre(Ords{5, 4}, Ords{3}, Ords{2, 1})) << "one comes in any case";
+  // What is not shown is not counted, also where the search looks at it.
+  query.columns = {};
+  EXPECT_EQ(tables().list(query)->jobs.size(), 5u);
+  query.filter.conditions = {negated(member("n", {"1"}))};
+  EXPECT_EQ(tables().list(query)->jobs.size(), 5u);
+  query.columns.result = true;
+  EXPECT_EQ(tables().list(query)->jobs.size(), 5u);
+}
+
 TEST_P(SearchContract, BringsLargeMembersOnlyWhereAsked) {
   core::Job job = make_job(1, "mail", State::kSucceeded);
   job.result = SharedBytes("[1]");
@@ -130,6 +158,12 @@ TEST_P(SearchContract, FindsByIdQueueTypeAndState) {
   EXPECT_THAT(all({is(JobField::kId, {to_string(id_of(3))})}), ElementsAre(3));
   EXPECT_THAT(all({is(JobField::kId, {"nonsense", to_string(id_of(2)), to_string(id_of(4))})}),
               ElementsAre(4, 2));
+  const std::string third = to_string(id_of(3));
+  EXPECT_THAT(all({is(JobField::kId, {third, third})}), ElementsAre(3));
+  EXPECT_EQ(tables().count({{is(JobField::kId, {third, third})}}, 10, 2s).value(), 1u);
+  EXPECT_THAT(all({is(JobField::kQueue, {"mail", "mail", "mail*"}),
+                   is(JobField::kState, {"ready", "ready"})}),
+              ElementsAre(2, 1));
   EXPECT_THAT(all({is(JobField::kQueue, {"mail"})}), ElementsAre(5, 4, 1));
   EXPECT_THAT(all({is(JobField::kQueue, {"mail*"})}), ElementsAre(5, 4, 2, 1));
   EXPECT_THAT(all({is(JobField::kQueue, {"mail", "other"})}), ElementsAre(5, 4, 3, 1));
@@ -221,6 +255,33 @@ TEST_P(SearchContract, FindsByMembersOfPayloadAndResult) {
   // Nothing of the input is ever SQL, or a path of SQLite's.
   EXPECT_THAT(all({member("a') OR 1=1 --", {"' OR '1'='1"})}), IsEmpty());
   EXPECT_THAT(all({is(JobField::kQueue, {"' OR 1=1 --"})}), IsEmpty());
+}
+
+TEST_P(SearchContract, ComparesMembersAsTheNumbersTheyAre) {
+  const char* const values[] = {"9007199254740992",   "9007199254740993", "-9007199254740993",
+                                "9007199254740993.0", "1e400",            "-1e400",
+                                "1e-400",             R"("inf")",         R"("Infinity")",
+                                R"("nan")",           R"("0x10")",        R"("01")",
+                                R"("12")",            "true",             "99999999999999999999"};
+  std::vector<core::Job> jobs;
+  for (const char* const value : values) {
+    jobs.push_back(make_job(jobs.size() + 1));
+    jobs.back().payload = SharedBytes("{\"v\": " + std::string(value) + "}");
+  }
+  flush(jobs);
+  const auto found = [&](Comparison comparison, std::int64_t number) {
+    Condition condition = member("v", {});
+    condition.comparison = comparison;
+    condition.number = number;
+    condition.real = static_cast<double>(number);
+    return all({condition});
+  };
+  constexpr std::int64_t kLast = 9'007'199'254'740'992;  // the last before doubles have gaps
+  EXPECT_THAT(found(Comparison::kGreater, kLast), ElementsAre(15, 5, 2));
+  EXPECT_THAT(found(Comparison::kGreaterEqual, kLast), ElementsAre(15, 5, 4, 2, 1));
+  EXPECT_THAT(found(Comparison::kLess, -kLast), ElementsAre(6, 3));
+  EXPECT_THAT(found(Comparison::kGreater, 5), ElementsAre(15, 13, 5, 4, 2, 1));
+  EXPECT_THAT(found(Comparison::kLess, 5), ElementsAre(7, 6, 3));
 }
 
 TEST_P(SearchContract, SelectsIdsByPages) {

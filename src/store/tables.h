@@ -61,6 +61,9 @@ struct Columns {
   bool result = false;
 };
 
+// Payloads and results of one page of a list, together.
+inline constexpr std::size_t kMaxPageBytes = std::size_t{16} << 20;
+
 // Newest first; `after_ord` is the last seen, absent at the start.
 struct JobQuery {
   core::JobFilter filter;
@@ -68,11 +71,12 @@ struct JobQuery {
   std::uint32_t limit = 50;
   Columns columns;
   std::chrono::milliseconds budget{2'000};
+  std::size_t bytes = kMaxPageBytes;  // of payloads and results; the first job comes whatever it has
 };
 struct JobPage {
   std::vector<core::Job> jobs;
   // Where to go on, absent at the end. Present with fewer jobs than the limit when the time budget
-  // ran out.
+  // ran out, or where the next job would make it too many bytes.
   std::optional<std::uint64_t> next_after_ord;
 };
 

@@ -53,10 +53,13 @@ Task<std::optional<SharedJobView>> look_up(Call& call, JobId id, const core::Job
 }
 
 // Asks the memory of the jobs' shards, or of all, which of those at `places` of `ids` may be
-// touched, and marks them. Gives the places of those that it does not know.
-Task<std::vector<std::size_t>> mark_allowed(Call& call, const std::vector<JobId>& ids,
-                                            const std::vector<std::size_t>& places,
-                                            engine::Lookup lookup, std::vector<bool>& allowed) {
+// touched, and marks them. Gives the places of those that it does not know; none: the call is
+// answered, for a job could not be looked at.
+Task<std::optional<std::vector<std::size_t>>> mark_allowed(Call& call,
+                                                           const std::vector<JobId>& ids,
+                                                           const std::vector<std::size_t>& places,
+                                                           engine::Lookup lookup,
+                                                           std::vector<bool>& allowed) {
   std::vector<engine::Request> requests;
   requests.reserve(places.size());
   for (const std::size_t place : places) {
@@ -70,9 +73,16 @@ Task<std::vector<std::size_t>> mark_allowed(Call& call, const std::vector<JobId>
   std::vector<std::size_t> unknown;
   for (std::size_t i = 0; i < places.size(); ++i) {
     const auto* reply = reply_in<core::JobReply>(answers[i]);
-    if (reply != nullptr && reply->job != nullptr) {
+    if (reply == nullptr) {
+      // The node that leads its shard says that it is out of reach.
+      const auto* denied = std::get_if<engine::Denied>(&answers[i]);
+      if (denied != nullptr && *denied == engine::Denied::kQueue) continue;
+      call.refuse(answers[i]);
+      co_return std::nullopt;
+    }
+    if (reply->job != nullptr) {
       allowed[places[i]] = call.allows_queue(reply->job->job.queue.view());
-    } else if (reply != nullptr && !reply->deleted) {
+    } else if (!reply->deleted) {
       unknown.push_back(places[i]);
     }
   }
@@ -112,21 +122,26 @@ Task<SharedJobView> find_job(Call& call, JobId id, api::Include include) {
   co_return view;
 }
 
-Task<std::vector<bool>> allowed_jobs(Call& call, const std::vector<JobId>& ids) {
+Task<std::optional<std::vector<bool>>> reachable_jobs(Call& call, const std::vector<JobId>& ids) {
   std::vector<bool> allowed(ids.size(), !call.limited());
   if (!call.limited()) co_return allowed;
-  std::vector<std::size_t> places(ids.size());
-  std::iota(places.begin(), places.end(), std::size_t{0});
-  places = co_await mark_allowed(call, ids, places, engine::Lookup::kItsShard, allowed);
-  if (!places.empty() && call.services.shards() > 1) {
-    places = co_await mark_allowed(call, ids, places, engine::Lookup::kOtherShards, allowed);
+  std::vector<std::size_t> all(ids.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  auto places = co_await mark_allowed(call, ids, all, engine::Lookup::kItsShard, allowed);
+  if (places && !places->empty() && call.services.shards() > 1) {
+    const std::vector<std::size_t> elsewhere = std::move(*places);
+    places = co_await mark_allowed(call, ids, elsewhere, engine::Lookup::kOtherShards, allowed);
   }
-  if (places.empty()) co_return allowed;
+  if (!places) co_return std::nullopt;
+  if (places->empty()) co_return allowed;
   std::vector<JobId> unknown;
-  for (const std::size_t place : places) unknown.push_back(ids[place]);
+  for (const std::size_t place : *places) unknown.push_back(ids[place]);
   auto read = [&] { return call.services.reads.fetch(unknown); };
   const auto jobs = co_await call.blocking(read);
-  if (!jobs) co_return allowed;  // what can't be looked at is not touched
+  if (!jobs) {
+    refuse_reads(call, jobs.error());
+    co_return std::nullopt;
+  }
   for (const core::Job& job : *jobs) {
     if (!call.allows_queue(job.queue.view())) continue;
     for (std::size_t i = 0; i < ids.size(); ++i) {
@@ -136,12 +151,20 @@ Task<std::vector<bool>> allowed_jobs(Call& call, const std::vector<JobId>& ids) 
   co_return allowed;
 }
 
+Task<std::vector<bool>> allowed_jobs(Call& call, const std::vector<JobId>& ids) {
+  auto reachable = co_await reachable_jobs(call, ids);
+  if (reachable) co_return std::move(*reachable);
+  call.response.clear();
+  co_return std::vector<bool>(ids.size());
+}
+
 Task<bool> admits_job(Call& call, JobId id) {
   if (!call.limited()) co_return true;
   std::vector<JobId> ids(1, id);
-  const std::vector<bool> allowed = co_await allowed_jobs(call, ids);
-  if (!allowed.front()) refuse_absent(call);
-  co_return allowed.front();
+  const auto reachable = co_await reachable_jobs(call, ids);
+  if (!reachable) co_return false;
+  if (!reachable->front()) refuse_absent(call);
+  co_return reachable->front();
 }
 
 Task<void> refresh_statistics(Call& call) {

@@ -34,9 +34,12 @@ Task<SharedJobView> find_job(Call& call, JobId id, const core::JobReply& memory,
 Task<SharedJobView> find_job(Call& call, JobId id, api::Include include);
 
 // Which of these jobs lie in queues that the caller may touch. Free where the caller is not
-// limited.
+// limited. None: the call has its answer, for a job could not be looked at now, and to take it for
+// one out of reach would be a lie.
+Task<std::optional<std::vector<bool>>> reachable_jobs(Call& call, const std::vector<JobId>& ids);
+// The same, where what can't be looked at counts as out of reach.
 Task<std::vector<bool>> allowed_jobs(Call& call, const std::vector<JobId>& ids);
-// Of one job; false: the call is answered with 404.
+// Of one job; false: the call is answered, with 404 where it is out of reach.
 Task<bool> admits_job(Call& call, JobId id);
 
 // The path's name can be a queue's, and the caller may see it. False: the call is answered with

@@ -23,9 +23,9 @@ struct Sieve {
 api::Problem lease_lost() { return to_problem({core::Rejection::kLeaseLost, {}, {}}); }
 
 // Items with faults are refused, and those for jobs of queues that the token does not open: to it
-// they are not there.
+// they are not there. None: the call is answered, for a job could not be looked at.
 template <typename T>
-Task<Sieve> sieve(Call& call, const std::vector<api::Item<T>>& items) {
+Task<std::optional<Sieve>> sieve(Call& call, const std::vector<api::Item<T>>& items) {
   Sieve made;
   made.refused.resize(items.size());
   for (std::size_t i = 0; i < items.size(); ++i) {
@@ -33,9 +33,10 @@ Task<Sieve> sieve(Call& call, const std::vector<api::Item<T>>& items) {
     made.ids.push_back(items[i].value.id);
   }
   if (!call.limited()) co_return made;
-  const std::vector<bool> allowed = co_await allowed_jobs(call, made.ids);
+  const auto reachable = co_await reachable_jobs(call, made.ids);
+  if (!reachable) co_return std::nullopt;
   for (std::size_t i = 0; i < items.size(); ++i) {
-    if (!allowed[i] && !made.refused[i]) made.refused[i] = lease_lost();
+    if (!(*reachable)[i] && !made.refused[i]) made.refused[i] = lease_lost();
   }
   co_return made;
 }
@@ -94,11 +95,12 @@ api::Problem no_such_queue() {
   return api::make_problem(ProblemCode::kNotFound, "there is no such queue for this token");
 }
 
-Task<Sieve> sieve_acks(Call& call, const std::vector<api::Item<api::Ack>>& items) {
-  Sieve sieved = co_await sieve(call, items);
+Task<std::optional<Sieve>> sieve_acks(Call& call, const std::vector<api::Item<api::Ack>>& items) {
+  auto sieved = co_await sieve(call, items);
+  if (!sieved) co_return std::nullopt;
   for (std::size_t i = 0; i < items.size(); ++i) {
-    if (!sieved.refused[i] && !allows_enqueued(call, items[i].value)) {
-      sieved.refused[i] = no_such_queue();
+    if (!sieved->refused[i] && !allows_enqueued(call, items[i].value)) {
+      sieved->refused[i] = no_such_queue();
     }
   }
   co_return sieved;
@@ -225,20 +227,22 @@ Task<void> heartbeat(Call& call) {
   if (!accepted(call, api::decode_no_query(call.query()))) co_return;
   const auto items = accepted(call, api::decode_heartbeats(call.body, call.services.limits));
   if (!items) co_return;
-  const Sieve sieved = co_await sieve(call, *items);
-  core::Heartbeat command = heartbeats_of(*items, sieved);
+  const auto sieved = co_await sieve(call, *items);
+  if (!sieved) co_return;
+  core::Heartbeat command = heartbeats_of(*items, *sieved);
   const auto reply = co_await ask_items(call, command);
-  if (reply) answer_results(call, sieved, *reply, Entry::kLease);
+  if (reply) answer_results(call, *sieved, *reply, Entry::kLease);
 }
 
 Task<void> ack(Call& call) {
   if (!accepted(call, api::decode_no_query(call.query()))) co_return;
   const auto items = accepted(call, api::decode_acks(call.body, call.services.limits));
   if (!items) co_return;
-  const Sieve sieved = co_await sieve_acks(call, *items);
-  core::Ack command = acks_of(call, *items, sieved);
+  const auto sieved = co_await sieve_acks(call, *items);
+  if (!sieved) co_return;
+  core::Ack command = acks_of(call, *items, *sieved);
   const auto reply = co_await ask_items(call, command);
-  if (reply) answer_results(call, sieved, *reply, Entry::kState);
+  if (reply) answer_results(call, *sieved, *reply, Entry::kState);
 }
 
 Task<void> poll(Call& call) {
@@ -250,14 +254,17 @@ Task<void> poll(Call& call) {
   }
   auto body = accepted(call, api::decode_poll(call.body, worker, call.services.limits));
   if (!body || (body->claim && !admits_claim(call, *body->claim))) co_return;
-  const Sieve acks = co_await sieve_acks(call, body->acks);
-  const Sieve heartbeats = co_await sieve(call, body->heartbeats);
-  const Sieve logs = co_await sieve(call, body->logs);
+  const auto acks = co_await sieve_acks(call, body->acks);
+  if (!acks) co_return;
+  const auto heartbeats = co_await sieve(call, body->heartbeats);
+  if (!heartbeats) co_return;
+  const auto logs = co_await sieve(call, body->logs);
+  if (!logs) co_return;
 
   engine::Poll poll;
-  poll.acks = acks_of(call, body->acks, acks);
-  poll.heartbeats = heartbeats_of(body->heartbeats, heartbeats);
-  poll.logs = logs_of(body->logs, logs);
+  poll.acks = acks_of(call, body->acks, *acks);
+  poll.heartbeats = heartbeats_of(body->heartbeats, *heartbeats);
+  poll.logs = logs_of(body->logs, *logs);
   poll.worker.id = SharedBytes(worker);
   if (body->claim) {
     poll.claim = to_core(*body->claim);
@@ -275,11 +282,11 @@ Task<void> poll(Call& call) {
   api::JsonWriter json(call.response.body);
   json.begin_object();
   json.key("acks");
-  encode_entries(call, json, acks, reply->acks, Entry::kState);
+  encode_entries(call, json, *acks, reply->acks, Entry::kState);
   json.key("heartbeats");
-  encode_entries(call, json, heartbeats, reply->heartbeats, Entry::kLease);
+  encode_entries(call, json, *heartbeats, reply->heartbeats, Entry::kLease);
   json.key("logs");
-  encode_entries(call, json, logs, reply->logs, Entry::kState);
+  encode_entries(call, json, *logs, reply->logs, Entry::kState);
   json.key("jobs");
   json.begin_array();
   for (const core::ClaimReply::Item& item : reply->claim.jobs) {

@@ -9,6 +9,7 @@
 #include "base/mutant.h"
 #include "core/limits.h"
 #include "store/job_match.h"
+#include "store/page_budget.h"
 
 namespace millrace::store {
 namespace {
@@ -178,12 +179,14 @@ void MemoryTables::scan(const core::JobFilter& filter, std::optional<Ord> after_
 Result<JobPage> MemoryTables::list(const JobQuery& query) {
   const MutexLock lock(mutex_);
   JobPage page;
+  PageBudget left(query);
   scan(query.filter, query.after_ord, [&](const core::Job& job) {
-    if (page.jobs.size() == query.limit) {
+    core::Job shown = with_columns(job, query.columns);
+    if (!left.take(shown)) {
       page.next_after_ord = page.jobs.empty() ? job.ord + 1 : page.jobs.back().ord;
       return false;
     }
-    page.jobs.push_back(with_columns(job, query.columns));
+    page.jobs.push_back(std::move(shown));
     return true;
   });
   return page;
@@ -192,7 +195,7 @@ Result<JobPage> MemoryTables::list(const JobQuery& query) {
 Result<Tables::IdPage> MemoryTables::select_ids(const core::JobFilter& filter,
                                                 std::optional<std::uint64_t> after_ord,
                                                 std::uint32_t limit, std::chrono::milliseconds) {
-  const auto page = list({filter, after_ord, limit, {}, {}});
+  const auto page = list({filter, after_ord, limit, {}, {}, {}});
   IdPage ids;
   for (const core::Job& job : page->jobs) ids.ids.push_back(job.id);
   ids.next_after_ord = page->next_after_ord;

@@ -8,6 +8,7 @@
 
 #include "store/job_filter_facts.h"
 #include "store/job_match.h"
+#include "store/page_budget.h"
 
 namespace millrace::store {
 namespace {
@@ -292,12 +293,13 @@ Result<PostgresSearch::Ended> PostgresSearch::run(const core::JobFilter& filter,
 
 Result<JobPage> PostgresSearch::list(const JobQuery& query) {
   JobPage page;
+  PageBudget left(query);
   std::uint64_t last = query.after_ord.value_or(kMost);
   const auto ended = run(query.filter, query.after_ord, query.columns, query.limit, query.budget,
                          last, [&](core::Job& job) {
-                           if (page.jobs.size() >= query.limit) return false;
                            if (!query.columns.payload) job.payload = SharedBytes();
                            if (!query.columns.result) job.result = SharedBytes();
+                           if (!left.take(job)) return false;
                            page.jobs.push_back(std::move(job));
                            return true;
                          });

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "store/job_filter_facts.h"
 #include "store/job_match.h"
+#include "store/page_budget.h"
 
 namespace millrace::store {
 namespace {
@@ -124,10 +126,13 @@ Status Search::open_stream(Plan& plan, const char* sql, const Values&... values)
 
 Status Search::open_streams(const core::JobFilter& filter, Plan& plan) {
   if (const Condition* by_id = find_plain(filter, JobField::kId)) {
+    // One stream a job, however often it is named.
+    std::set<JobId> ids;
     for (const std::string& text : by_id->values) {
-      const auto id = parse_job_id(text);
-      if (!id) continue;
-      if (Status done = open_stream(plan, kById, Blob{to_blob(*id)}); !done) return done;
+      if (const auto id = parse_job_id(text)) ids.insert(*id);
+    }
+    for (const JobId& id : ids) {
+      if (Status done = open_stream(plan, kById, Blob{to_blob(id)}); !done) return done;
     }
     return {};
   }
@@ -263,16 +268,17 @@ Result<JobPage> Search::list(const JobQuery& query) {
   auto planned = plan(query.filter, query.after_ord, query.budget);
   if (!planned) return std::unexpected(planned.error());
   JobPage page;
+  PageBudget left(query);
   std::int64_t last = query.after_ord ? static_cast<std::int64_t>(*query.after_ord)
                                       : std::numeric_limits<std::int64_t>::max();
   const auto ended = run(*planned, true, last, [&](std::int64_t, core::Job& job) -> Result<bool> {
-    if (page.jobs.size() >= query.limit) return false;
     if (Status read = rows_.read_detail(select_job_, job); !read) {
       return std::unexpected(read.error());
     }
     job.payload = job.result = SharedBytes();
     if (query.columns.payload) rows_.read_payload(select_job_, job);
     if (query.columns.result) rows_.read_result(select_job_, job);
+    if (!left.take(job)) return false;
     page.jobs.push_back(std::move(job));
     return true;
   });

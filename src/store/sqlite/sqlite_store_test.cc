@@ -8,9 +8,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <condition_variable>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <future>
+#include <mutex>
 
 #include "store/event_codec.h"
 #include "store/sqlite/checked_pages.h"
@@ -438,6 +441,53 @@ TEST_F(SqliteStore, APageEndsWhenItsTimeIsUp) {
   EXPECT_GT(pages, 3);
   EXPECT_FALSE(tables.count(query.filter, 10, 3ms));
   EXPECT_EQ(tables.count(query.filter, 10, 60'000ms).value(), 1u);
+}
+
+// A clock at which searches come to a stand while it is told to.
+class StoppingClock {
+ public:
+  std::chrono::steady_clock::time_point read() {
+    std::unique_lock lock(mutex_);
+    ++waiting_;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return goes_; });
+    return {};
+  }
+  void wait_for(int searches) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return waiting_ >= searches; });
+  }
+  void go() {
+    const std::lock_guard lock(mutex_);
+    goes_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int waiting_ = 0;
+  bool goes_ = false;
+};
+
+// A shard's thread waits for fetch(): whoever searches for seconds must not make it.
+TEST_F(SqliteStore, SearchesDoNotHoldUpAFetch) {
+  constexpr int kSearches = 4;  // as many as go on at the same time
+  StoppingClock clock;
+  auto opened = open_sqlite_store({directory_.path(), [&] { return clock.read(); }});
+  ASSERT_TRUE(opened);
+  Tables& tables = *opened->tables;
+  ASSERT_TRUE(flusher_.flush(tables, {make_job(1)}));
+  std::vector<std::future<bool>> searches;
+  for (int i = 0; i < kSearches; ++i) {
+    searches.push_back(std::async(std::launch::async, [&] { return tables.list({}).has_value(); }));
+  }
+  clock.wait_for(kSearches);
+  auto fetched = std::async(std::launch::async, [&] { return tables.fetch({id_of(1)})->size(); });
+  EXPECT_EQ(fetched.wait_for(5'000ms), std::future_status::ready);
+  clock.go();
+  EXPECT_EQ(fetched.get(), 1u);
+  for (std::future<bool>& search : searches) EXPECT_TRUE(search.get());
 }
 
 // --- Backup and verification

@@ -7,7 +7,11 @@
 namespace millrace::store {
 namespace {
 
+// For lists, searches and whatever else may take seconds.
 constexpr std::size_t kReaders = 4;
+// For fetch(), which a shard's thread waits for: one more than threads ask on behalf of clients
+// (ServerOptions::reader_threads), none of which can hold it up then.
+constexpr std::size_t kFetchers = 5;
 // So many new frames in the write-ahead log, 32 MiB, and a flush moves them into the file.
 constexpr int kCheckpointFrames = 2048;
 // A log of so many frames is not let grow on by readers that follow each other without a gap: for
@@ -46,14 +50,23 @@ SqliteTables::~SqliteTables() {
   if (broken_) static_cast<void>(database_->keep_wal_on_close());
 }
 
-Status SqliteTables::open_readers() {
+Result<std::unique_ptr<Pool<TablesReader>>> SqliteTables::open_pool(std::size_t size) {
   std::vector<std::unique_ptr<TablesReader>> readers;
-  while (readers.size() < kReaders) {
+  while (readers.size() < size) {
     auto reader = open_part_for_reading(database_->path(), Part::kTables);
     if (!reader) return std::unexpected(reader.error());
     readers.push_back(std::make_unique<TablesReader>(std::move(*reader), queues_, clock_));
   }
-  readers_ = std::make_unique<Pool<TablesReader>>(std::move(readers));
+  return std::make_unique<Pool<TablesReader>>(std::move(readers));
+}
+
+Status SqliteTables::open_readers() {
+  auto readers = open_pool(kReaders);
+  if (!readers) return std::unexpected(readers.error());
+  auto fetchers = open_pool(kFetchers);
+  if (!fetchers) return std::unexpected(fetchers.error());
+  readers_ = std::move(*readers);
+  fetchers_ = std::move(*fetchers);
   return {};
 }
 
@@ -90,7 +103,9 @@ Status SqliteTables::checkpoint_if_due() {
     }
     if (database_->wal_frames() < kMostFrames) return {};
   }
-  const Pool<TablesReader>::Pause pause(*readers_);
+  // The slow ones first: what a shard waits for is held off for as long as the quick ones take.
+  const Pool<TablesReader>::Pause no_searches(*readers_);
+  const Pool<TablesReader>::Pause no_fetches(*fetchers_);
   const MutexLock lock(mutex_);
   return noted(database_->checkpoint(Database::Checkpoint::kRestart));
 }
@@ -115,7 +130,7 @@ Status SqliteTables::load(StateVisitor& visitor) { return readers_->borrow()->lo
 Result<Progress> SqliteTables::progress() { return readers_->borrow()->progress(); }
 
 Result<std::vector<core::Job>> SqliteTables::fetch(const std::vector<JobId>& ids) {
-  auto jobs = readers_->borrow()->fetch(ids);
+  auto jobs = fetchers_->borrow()->fetch(ids);
   // Decisions rest on it whose callers are told no more than that the storage is not available.
   if (!jobs) {
     log_.error("jobs can't be read", {{"file", database_->path()}, {"why", jobs.error().message}});

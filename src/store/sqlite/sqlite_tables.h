@@ -48,6 +48,7 @@ class SqliteTables final : public Tables {
   SqliteTables(std::shared_ptr<const Directory> directory, std::unique_ptr<Database> database,
                Clock clock, Logger log);
   Status open_readers();
+  Result<std::unique_ptr<Pool<TablesReader>>> open_pool(std::size_t size);
 
   // What was written, or why not; after a failed sync nothing is written any more.
   Status noted(Status written) MILLRACE_REQUIRES(mutex_);
@@ -64,6 +65,7 @@ class SqliteTables final : public Tables {
   // Why nothing is written any more: a sync failed.
   std::optional<std::string> broken_ MILLRACE_GUARDED_BY(mutex_);
   std::unique_ptr<Pool<TablesReader>> readers_;
+  std::unique_ptr<Pool<TablesReader>> fetchers_;
 };
 
 }  // namespace millrace::store
