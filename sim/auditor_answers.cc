@@ -288,7 +288,11 @@ void Auditor::expect(Ticket ticket, const core::Enqueue& command, const Choices&
     // Which of two reasons comes first is not known from outside.
     const bool overloaded = limits_ == Limits::kTight && is.refusal.why == Rejection::kOverloaded;
     if (overloaded && should.fate == Fate::kRefused) continue;
-    demand(is.fate == should.fate && is.refusal.why == should.why, "I1",
+    const bool other_body = should.why == Rejection::kIdempotencyMismatch ||
+                            is.refusal.why == Rejection::kIdempotencyMismatch;
+    // A key that is forgotten too early, or too late, makes a job where one stands, or none.
+    const char* const id = other_body ? "I2" : command.key ? "I3" : "I1";
+    demand(is.fate == should.fate && is.refusal.why == should.why, id,
            "the submission of {}: fate {} with {}, should be {} with {}",
            to_string(command.jobs[i].id), static_cast<int>(is.fate), name(is.refusal.why),
            static_cast<int>(should.fate), name(should.why));
@@ -535,13 +539,13 @@ void Auditor::compare(const core::Machine& machine) {
            core::to_string(should.state));
     if (view != nullptr) {
       const std::string wrong = difference(whole(view->job, should), should);
-      demand(wrong.empty(), "S1", "{}:{}", to_string(should.id), wrong);
+      demand(wrong.empty(), terminal ? "X1" : "S1", "{}:{}", to_string(should.id), wrong);
     } else {
       const auto rows = stored_.fetch({should.id});
       demand(rows && rows->size() == 1, "D7", "{} ({}) is gone", to_string(should.id),
              core::to_string(should.state));
       const std::string wrong = difference(rows->front(), should);
-      demand(wrong.empty(), "D7", "{}, in the tables:{}", to_string(should.id), wrong);
+      demand(wrong.empty(), "X1", "{}, in the tables:{}", to_string(should.id), wrong);
     }
   });
   demand(live == model_.live().size(), "S1", "the model lost count of itself");
@@ -554,6 +558,9 @@ void Auditor::compare(const core::Machine& machine) {
   demand(machine.live_leases() == counts[static_cast<std::size_t>(core::State::kRunning)], "L1",
          "{} leases are live, {} jobs run", machine.live_leases(),
          counts[static_cast<std::size_t>(core::State::kRunning)]);
+  demand(machine.live_leases() == model_.leases_held(), "S5",
+         "{} leases are live, of those given out {} have not ended", machine.live_leases(),
+         model_.leases_held());
   machine.check_invariants();
   demand(machine.digest() == folded_digest(), "S7",
          "the journal's fold at row {} is another state than the live one", to_number(followed_));

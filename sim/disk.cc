@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/mutant.h"
 #include "sim/views.h"
+#include "sim/violation.h"
 
 namespace millrace::sim {
 
@@ -17,6 +18,7 @@ Disk::Disk()
       platter_(std::make_unique<store::MemoryTables>()) {}
 
 store::Store Disk::open() {
+  unsettled_.reset();  // who knew of it is gone
   return open_view({.journal = [this]() -> store::MemoryJournal& { return *journal_; },
                     .tables = [this]() -> store::MemoryTables& { return *tables_; },
                     .fault = [this](View::Read read) -> std::optional<Error> {
@@ -30,6 +32,10 @@ store::Store Disk::open() {
 
 void Disk::begin_append(const store::JournalRow& row) {
   MILLRACE_CHECK(!append_);
+  demand(!unsettled_ || (unsettled_->seq == row.seq && unsettled_->checksum == row.checksum &&
+                         unsettled_->body == row.body),
+         "D5", "row {} is appended while what became of row {} is not known", to_number(row.seq),
+         unsettled_ ? to_number(unsettled_->seq) : 0);
   const auto before = journal_->row(Seq{to_number(row.seq) - 1});
   const bool continues = before && before->checksum == row.predecessor;
   append_ = {row, continues && !journal_->row(row.seq)};
@@ -45,6 +51,15 @@ AppendResult Disk::land(const Append& append) {
 
 AppendResult Disk::end_append(AppendFate fate) {
   const Append append = *std::exchange(append_, std::nullopt);
+  AppendResult result = settle(append, fate);
+  unsettled_.reset();
+  if (result.outcome == AppendOutcome::kFailed || result.outcome == AppendOutcome::kUnknown) {
+    unsettled_ = append.row;
+  }
+  return result;
+}
+
+AppendResult Disk::settle(const Append& append, AppendFate fate) {
   switch (fate) {
     case AppendFate::kDurable:
       return land(append);

@@ -90,6 +90,7 @@ class Disk final : public Storage {
     bool fence_held = false;
   };
   store::AppendResult land(const Append& append);
+  store::AppendResult settle(const Append& append, AppendFate fate);
   Status apply(const engine::Flush& flush);
 
   std::unique_ptr<store::MemoryJournal> journal_;
@@ -98,6 +99,7 @@ class Disk final : public Storage {
   std::deque<engine::Flush> since_sync_;          // in the tables, not yet on the platter
   Seq synced_{};
   std::optional<Append> append_;
+  std::optional<store::JournalRow> unsettled_;  // the server does not know that it is durable
   std::vector<Append> late_;
   std::optional<engine::Flush> flush_;
   std::optional<engine::Flush> late_flush_;

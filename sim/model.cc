@@ -121,6 +121,7 @@ ModelQueue& Model::queue_of(const SharedBytes& name) {
 
 // S2: each transition raises the version by one.
 void Model::set_state(Job& job, State to) {
+  if (job.state == State::kRunning) ++leases_ended_;
   ModelQueue& queue = queue_of(job.queue);
   --queue.counts[static_cast<std::size_t>(job.state)];
   ++queue.counts[static_cast<std::size_t>(to)];
@@ -231,8 +232,8 @@ void Model::end_attempt(Job& job, const core::AttemptEnded& event, AttemptOutcom
                         bool counted) {
   demand(event.outcome == outcome, "A2", "the attempt of {} ended as {}, not as {}",
          to_string(job.id), core::to_string(event.outcome), core::to_string(outcome));
-  demand(event.state == to, "S2", "after its attempt {} is {}, not {}", to_string(job.id),
-         core::to_string(event.state), core::to_string(to));
+  demand(event.state == to, to == State::kDead ? "A3" : "S2", "after its attempt {} is {}, not {}",
+         to_string(job.id), core::to_string(event.state), core::to_string(to));
   ended_[to_number(job.token)] = {job.token, job.id, outcome, to};
   job.latest.finished_at = now_;
   job.latest.outcome = outcome;

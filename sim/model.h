@@ -96,6 +96,8 @@ class Model {
   const absl::btree_map<std::uint64_t, core::Job*>& live() const { return live_; }
   std::uint64_t created() const { return next_ord_ - 1; }
   std::uint64_t created_in_batch() const { return created() - created_before_; }
+  // Leases that were given out and have not ended.
+  std::uint64_t leases_held() const { return leases_given_ - leases_ended_; }
   // By transactions, without their lease.
   std::uint64_t finished_in_batch() const { return finished_in_batch_; }
   // Whether the batch stores it, `ahead` jobs after those that are accounted for.
@@ -177,6 +179,8 @@ class Model {
   std::uint64_t finished_in_batch_ = 0;
   std::vector<JobId> expired_;
   std::uint64_t last_token_ = 0;
+  std::uint64_t leases_given_ = 0;
+  std::uint64_t leases_ended_ = 0;
   std::uint64_t epoch_ = 0;
   std::map<std::string, ModelQueue, std::less<>> queues_;
   absl::flat_hash_map<JobId, std::unique_ptr<core::Job>> jobs_;  // until they are pruned

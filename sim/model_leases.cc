@@ -87,9 +87,12 @@ void Model::claim(const core::Claim& claim, const core::Claimed* event) {
            to_string(item.job.id), to_string(job.id));
     demand(to_number(item.token) > last_token_, "L2", "token {} of {} does not exceed {}",
            to_number(item.token), to_string(job.id), last_token_);
+    demand(job.run_at <= now_, "C5", "{} was given out {} ms before it is due", to_string(job.id),
+           (job.run_at - now_).count());
     demand(job.attempt < job.max_attempts, "A1", "{} was started more than {} times",
            to_string(job.id), job.max_attempts);
     last_token_ = to_number(item.token);
+    ++leases_given_;
     const Duration length = claim.lease.value_or(job.lease);
     set_state(job, State::kRunning);
     job.token = item.token;
