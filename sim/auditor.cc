@@ -219,29 +219,23 @@ void Auditor::follow_step(const Step& step) {
     const auto* cancel = std::get_if<core::CancelRequested>(&event);
     if (cancel != nullptr) cancel_orders_.emplace(cancel->job.id, to_number(cancel->token));
   }
+  end_watches();
   next_claim_ = 0;
-  for (const Ticket ticket : step.tickets) follow_task(step, ticket, choices);
+  for (const Ticket ticket : step.tickets) {
+    follow_task(step, ticket, choices);
+    end_watches();
+  }
   serve_waiting(choices);
   tell_cancelled(batch);
-  std::set<JobId> ended;
   for (const core::Event& event : batch.events) {
     if (const auto* end = std::get_if<core::AttemptEnded>(&event)) {
       const core::EndedLease* known = model_.ended_lease(end->token);
       demand(known != nullptr && known->job == end->job.id && known->state == end->state, "L4",
              "an attempt of {} (token {}) ended, and nobody ended it", to_string(end->job.id),
              to_number(end->token));
-      if (core::is_terminal(end->state)) ended.insert(end->job.id);
-    } else if (const auto* finished = std::get_if<core::Finished>(&event)) {
-      ended.insert(finished->job.id);
-    } else if (const auto* cancel = std::get_if<core::Cancelled>(&event)) {
-      ended.insert(cancel->job.id);
-    } else if (const auto* expiry = std::get_if<core::Expired>(&event)) {
-      ended.insert(expiry->job.id);
-    } else if (const auto* gone = std::get_if<core::Deleted>(&event)) {
-      for (const auto& item : gone->items) ended.insert(item.job.id);
     }
   }
-  end_watches(ended);
+  end_watches();
   end_waits();
   const std::uint64_t made = choices.submitted.size();
   const std::uint64_t created = model_.created_in_batch();
@@ -318,7 +312,7 @@ void Auditor::follow_task(const Step& step, Ticket ticket, const Choices& choice
     if (waits && given_up_.erase(ticket) > 0) {
       // It outlasted the storage's patience, and was told so.
     } else if (waits) {
-      watches_.push_back({ticket, watch->id, add_saturating(step.now, watch->wait)});
+      watches_.push_back({ticket, watch->id, job->ord, add_saturating(step.now, watch->wait)});
     } else if (const auto* reply = reply_of<core::JobReply>(ticket, "a watch")) {
       check_job(*reply, watch->id, "a watch");
     }
@@ -390,17 +384,20 @@ void Auditor::tell_cancelled(const core::EventBatch& batch) {
   }
 }
 
-void Auditor::end_watches(const std::set<JobId>& ended) {
+// A watch is told of the first end after it began, as the job was then, whatever the rest of the
+// step makes of it.
+void Auditor::end_watches() {
   std::erase_if(watches_, [&](const Watch& watch) {
-    if (!ended.contains(watch.job)) return false;
+    const core::Job* job = model_.find(watch.job);
+    const bool another = job != nullptr && job->ord != watch.ord;
+    if (job != nullptr && !another && !core::is_terminal(job->state)) return false;
     marks_.hit(Mark::kWatchAnswered);
     if (const auto* reply = reply_of<core::JobReply>(watch.ticket, "a watch")) {
-      const core::Job* job = model_.find(watch.job);
-      demand(job != nullptr || reply->job == nullptr || core::is_terminal(reply->job->job.state),
-             "H2", "a watch shows {}, which is gone", to_string(watch.job));
-      if (job != nullptr && reply->job != nullptr) {
-        demand(reply->job->job.version <= job->version, "H11", "a watch of {} saw the future",
+      if (another) {
+        demand(reply->job == nullptr, "H2", "a watch shows {}, which is another job now",
                to_string(watch.job));
+      } else {
+        check_job(*reply, watch.job, "a watch");
       }
     }
     return true;

@@ -108,6 +108,7 @@ class Auditor {
   struct Watch {
     Ticket ticket{};
     JobId job;
+    std::uint64_t ord = 0;  // the job's: its id may become another's
     Time deadline{};
   };
   struct Step {
@@ -166,7 +167,7 @@ class Auditor {
   bool was_refused_whole(const Step& step, Ticket ticket, const engine::Request& request);
   void serve_waiting(const Choices& choices);
   void tell_cancelled(const core::EventBatch& batch);
-  void end_watches(const std::set<JobId>& ended);
+  void end_watches();
   void end_waits();
   void sort_out_strays();
 
