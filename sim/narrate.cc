@@ -98,7 +98,9 @@ std::string narrate_command(const core::Command& command) {
           [](const core::AppendLogs& logs) {
             return fmt::format("{} log lines", logs.items.size());
           },
-          [](const core::Cancel& cancel) { return "cancel" + jobs(cancel.ids) + of(cancel.states); },
+          [](const core::Cancel& cancel) {
+            return "cancel" + jobs(cancel.ids) + of(cancel.states);
+          },
           [](const core::Retry& retry) { return "retry" + jobs(retry.ids) + of(retry.states); },
           [](const core::Edit& edit) { return "edit" + jobs(edit.ids); },
           [](const core::Delete& deletion) {

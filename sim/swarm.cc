@@ -71,9 +71,7 @@ std::optional<Knob> knob_by_name(std::string_view name) {
   return std::nullopt;
 }
 
-bool is_of_nodes(Knob knob) {
-  return knob >= Knob::kCutFromDatabase && knob < Knob::kComebacks;
-}
+bool is_of_nodes(Knob knob) { return knob >= Knob::kCutFromDatabase && knob < Knob::kComebacks; }
 bool is_fault(Knob knob) { return knob < Knob::kKeys || is_of_nodes(knob); }
 
 Swarm Swarm::draw(std::uint64_t seed) {

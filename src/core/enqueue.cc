@@ -140,8 +140,9 @@ Decider::Verdict Decider::judge(const JobSpec& spec, const std::optional<Idempot
 
 bool Decider::forgets_cancelled(const SharedBytes& name) const {
   const QueueEntry* queue = state_.find_queue(name.view());
-  const auto& retention = (queue == nullptr ? options_.default_retention : queue->settings.retention)
-                              .of(State::kCancelled);
+  const auto& retention =
+      (queue == nullptr ? options_.default_retention : queue->settings.retention)
+          .of(State::kCancelled);
   return retention && retention->count() == 0;
 }
 
