@@ -227,6 +227,25 @@ TEST(Session, GivesUpAClaimWhoseClientHasGone) {
   EXPECT_EQ(ack->items[0].token, LeaseToken{17});
 }
 
+TEST(Session, GivesUpAWaitThatBeginsAfterItsClientHasGone) {
+  const NewToken token = make_token({}, {});
+  TestServer server({}, {{"t", token.hash, {"work"}, {"mail"}, std::nullopt}});
+  TestClient client(server);
+  constexpr std::string_view kPoll =
+      R"({"acks":[{"id":"01890a5d-ac96-774b-bcce-b302099a8057","token":5,"outcome":"succeeded"}],)"
+      R"("claim":{"queues":["mail"],"wait_ms":30000}})";
+  client.send(request("POST", "/v1/workers/w1/poll", kPoll,
+                      "Authorization: Bearer " + token.token + "\r\n"));
+  ASSERT_TRUE(server.gateway.wait_for_requests(1));  // which queue is the job of?
+  client.close();
+  std::this_thread::sleep_for(milliseconds(50));
+  auto view = std::make_shared<core::JobView>();
+  view->job.queue = SharedBytes("mail");
+  server.gateway.answer_oldest(core::Reply(core::JobReply{std::move(view), false}));
+  ASSERT_TRUE(server.gateway.wait_for_requests(2)) << "the ack counts";
+  EXPECT_TRUE(server.gateway.wait_for_cancels(1));
+}
+
 TEST(Session, GivesUpAClaimThatFilledTheBuffer) {
   // Exactly what a connection holds at first, what it grows to for a body of known length, one that
   // takes a large buffer.
