@@ -346,11 +346,13 @@ Task<bool> Session::flush() {
     if (error) output_failed_ = true;
   }
   if (sent < output_.size() && !output_failed_) {
-    const Steady deadline = deadline_;
+    // What the client takes to read is not of the time that it has for the next thing.
+    const bool bounded = deadline_ != Steady::max();
+    const auto left = deadline_ - call_.services.clock.steady();
     expect_transfer(output_.size() - sent);
     Output rest(*this, sent);
     co_await rest;
-    deadline_ = deadline;
+    deadline_ = bounded ? call_.services.clock.steady() + left : Steady::max();
   }
   output_.clear();
   if (output_.capacity() > InputBuffer::kKeptBytes) output_ = std::string();
