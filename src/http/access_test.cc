@@ -120,6 +120,11 @@ TEST(Access, AQueueOutOfReachIsNotThere) {
       {"POST", "/v1/queues/secret/pause", "", 404},
       {"POST", "/v1/queues/secret/purge", "", 404},
       {"POST", "/v1/workers/w/quiet", "", 403},
+      // What is of all queues.
+      {"GET", "/metrics", "", 403},
+      {"POST", "/v1/admin/backup", R"({"path":"/tmp/copy"})", 403},
+      {"POST", "/v1/admin/nodes/n/drain", "", 403},
+      {"POST", "/v1/admin/nodes/n/undrain", "", 403},
       // What it may reach gets as far as the shard.
       {"POST", "/v1/jobs", R"({"type":"t","queue":"mail.eu"})", 503},
       {"GET", "/v1/queues/mail", "", 503},
