@@ -258,11 +258,21 @@ TEST_P(SearchContract, FindsByMembersOfPayloadAndResult) {
 }
 
 TEST_P(SearchContract, ComparesMembersAsTheNumbersTheyAre) {
-  const char* const values[] = {"9007199254740992",   "9007199254740993", "-9007199254740993",
-                                "9007199254740993.0", "1e400",            "-1e400",
-                                "1e-400",             R"("inf")",         R"("Infinity")",
-                                R"("nan")",           R"("0x10")",        R"("01")",
-                                R"("12")",            "true",             "99999999999999999999"};
+  const char* const values[] = {"9007199254740992",
+                                "9007199254740993",
+                                "-9007199254740993",
+                                "9007199254740993.0",
+                                "1e400",
+                                "-1e400",
+                                "1e-400",
+                                R"("inf")",
+                                R"("Infinity")",
+                                R"("nan")",
+                                R"("0x10")",
+                                R"("01")",
+                                R"("12")",
+                                "true",
+                                "99999999999999999999"};
   std::vector<core::Job> jobs;
   for (const char* const value : values) {
     jobs.push_back(make_job(jobs.size() + 1));

@@ -71,7 +71,8 @@ struct JobQuery {
   std::uint32_t limit = 50;
   Columns columns;
   std::chrono::milliseconds budget{2'000};
-  std::size_t bytes = kMaxPageBytes;  // of payloads and results; the first job comes whatever it has
+  std::size_t bytes =
+      kMaxPageBytes;  // of payloads and results; the first job comes whatever it has
 };
 struct JobPage {
   std::vector<core::Job> jobs;
