@@ -82,7 +82,7 @@ class Client:
             self.connected_to = self.node
         reader, writer = self.connection
         raw = json.dumps(body).encode()
-        writer.write(b"POST %b HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
+        writer.write(b"POST %b HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
                      % (path.encode(), len(raw), raw))
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
         length = int(head.split("content-length:", 1)[1].split("\r\n", 1)[0])

@@ -120,6 +120,11 @@ TEST(Access, AQueueOutOfReachIsNotThere) {
       {"POST", "/v1/queues/secret/pause", "", 404},
       {"POST", "/v1/queues/secret/purge", "", 404},
       {"POST", "/v1/workers/w/quiet", "", 403},
+      // What is of all queues.
+      {"GET", "/metrics", "", 403},
+      {"POST", "/v1/admin/backup", R"({"path":"/tmp/copy"})", 403},
+      {"POST", "/v1/admin/nodes/n/drain", "", 403},
+      {"POST", "/v1/admin/nodes/n/undrain", "", 403},
       // What it may reach gets as far as the shard.
       {"POST", "/v1/jobs", R"({"type":"t","queue":"mail.eu"})", 503},
       {"GET", "/v1/queues/mail", "", 503},
@@ -181,6 +186,78 @@ TEST(Access, AJobThatCantBeLookedAtIsNotOutOfReach) {
   server.gateway.respond_with(nothing_there);
   server.fail_reads();
   EXPECT_EQ(statuses(), std::vector<int>(5, 503));
+}
+
+// What a browser adds to what a page sends.
+TEST(Access, PagesOfOtherSitesChangeNothing) {
+  TestServer open;
+  TestServer closed({}, {{"t", token_number(1).hash, {"operate"}, {}, std::nullopt}});
+  const struct {
+    std::string fields;
+    bool refused;
+  } cases[] = {
+      {"", false},  // a program
+      {"Sec-Fetch-Site: same-origin\r\nOrigin: http://elsewhere\r\n", false},
+      {"Sec-Fetch-Site: none\r\n", false},
+      {"Sec-Fetch-Site: cross-site\r\n", true},
+      {"Sec-Fetch-Site: same-site\r\nOrigin: http://localhost\r\n", true},
+      {"sec-fetch-site: CROSS-SITE\r\n", true},
+      {"Origin: http://LOCALHOST\r\n", false},
+      {"Origin: http://localhost:8080\r\n", true},
+      {"Origin: https://evil.example\r\n", true},
+      {"Origin: null\r\n", true},
+      {"Origin: localhost\r\n", true},
+  };
+  for (TestServer* server : {&open, &closed}) {
+    server->gateway.respond_with(unavailable);
+    const std::string token = server == &open ? "" : bearing(token_number(1).token);
+    TestClient client(*server);
+    for (const auto& one : cases) {
+      client.send(request("POST", "/v1/queues/mail/purge", "{}", token + one.fields));
+      EXPECT_EQ(client.receive().status, one.refused ? 403 : 503) << one.fields;
+      client.send(request("DELETE", "/v1/nothing", "", token + one.fields));
+      EXPECT_EQ(client.receive().status, one.refused ? 403 : 404) << one.fields;
+      client.send(request("GET", "/livez", "", token + one.fields));
+      EXPECT_EQ(client.receive().status, 200) << one.fields;
+    }
+  }
+  EXPECT_EQ(open.gateway.requests().size(), 4u) << "of what was refused nothing was asked";
+}
+
+TEST(Access, WithoutTokensTheServerAnswersToLocalNamesOnly) {
+  TestServer open;
+  TestServer closed({}, {{"t", token_number(1).hash, {"read"}, {}, std::nullopt}});
+  const std::pair<const char*, bool> hosts[] = {
+      {"localhost", true},
+      {"LocalHost:7600", true},
+      {"127.0.0.1:7600", true},
+      {"127.9.9.9", true},
+      {"[::1]:7600", true},
+      {"[::1]", true},
+      {"evil.example", false},
+      {"evil.example:7600", false},
+      {"localhost.evil.example", false},
+      {"127.0.0.1.nip.io", false},
+      {"10.0.0.1:7600", false},
+      {"[2001:db8::1]", false},
+      {"::1", false},
+      {"[127.0.0.1]", false},
+      {"t", false},
+  };
+  for (const auto& [host, local] : hosts) {
+    const std::string get = "GET /livez HTTP/1.1\r\nHost: " + std::string(host) + "\r\n\r\n";
+    TestClient client(open);
+    client.send(get);
+    const TestResponse response = client.receive();
+    EXPECT_EQ(response.status, local ? 200 : 403) << host;
+    if (!local) EXPECT_NE(response.body.find("Host: localhost"), std::string::npos);
+    TestClient other(closed);
+    other.send(get);
+    EXPECT_EQ(other.receive().status, 200) << host;
+  }
+  TestClient old(open);
+  old.send("GET /livez HTTP/1.0\r\n\r\n");
+  EXPECT_EQ(old.receive().status, 200) << "no browser is so old";
 }
 
 }  // namespace

@@ -88,12 +88,21 @@ class AnswerPort final : public engine::ReplyPort {
 // The jobs that an answer hands out, or null.
 core::ClaimReply* claim_in(engine::Answer& answer);
 
-// co_await Ask(port, request): the answer. With `watch`, the place where whoever may give the wait
-// up finds it: the answer is then Unavailable::kDraining, which nobody is left to see.
+class Ask;
+
+// Where whoever may give a wait up finds it.
+struct Wait {
+  Ask* ask = nullptr;     // that waits just now
+  bool over = false;      // nobody waits any more: what is asked from now on is given up at once
+  bool given_up = false;  // some wait was
+};
+
+// co_await Ask(port, request): the answer. With `wait` it can be given up: the answer is then
+// Unavailable::kDraining, which nobody is left to see.
 class [[nodiscard]] Ask final : AnswerPort::Waiter {
  public:
-  Ask(AnswerPort& port, engine::Request request, const Asking& asking = {}, Ask** watch = nullptr)
-      : port_(port), request_(std::move(request)), asking_(asking), watch_(watch) {}
+  Ask(AnswerPort& port, engine::Request request, const Asking& asking = {}, Wait* wait = nullptr)
+      : port_(port), request_(std::move(request)), asking_(asking), wait_(wait) {}
   Ask(const Ask&) = delete;
   Ask& operator=(const Ask&) = delete;
   ~Ask() override {
@@ -101,22 +110,33 @@ class [[nodiscard]] Ask final : AnswerPort::Waiter {
   }
 
   bool await_ready() const { return false; }
-  void await_suspend(std::coroutine_handle<> handle) {
+  // What is given up at once is asked all the same, and cancelled: a poll's acks count.
+  bool await_suspend(std::coroutine_handle<> handle) {
     handle_ = handle;
-    if (watch_ != nullptr) *watch_ = this;
+    if (wait_ != nullptr) wait_->ask = this;
     ticket_ = port_.ask(std::move(request_), *this, asking_);
+    if (wait_ == nullptr || !wait_->over) return true;
+    cancel();
+    return false;
   }
   engine::Answer await_resume() { return std::move(*answer_); }
 
   void give_up() {
-    port_.cancel(*ticket_, asking_.credentials);
-    answered(engine::Unavailable::kDraining);
+    cancel();
+    handle_.resume();
   }
 
  private:
+  void cancel() {
+    port_.cancel(*ticket_, asking_.credentials);
+    ticket_.reset();
+    wait_->ask = nullptr;
+    wait_->given_up = true;
+    answer_ = engine::Unavailable::kDraining;
+  }
   void answered(engine::Answer answer) override {
     ticket_.reset();
-    if (watch_ != nullptr) *watch_ = nullptr;
+    if (wait_ != nullptr) wait_->ask = nullptr;
     answer_ = std::move(answer);
     handle_.resume();
   }
@@ -124,7 +144,7 @@ class [[nodiscard]] Ask final : AnswerPort::Waiter {
   AnswerPort& port_;
   engine::Request request_;
   const Asking asking_;
-  Ask** watch_;
+  Wait* const wait_;
   std::coroutine_handle<> handle_;
   std::optional<engine::Ticket> ticket_;
   std::optional<engine::Answer> answer_;

@@ -37,9 +37,8 @@ JobId IdMaker::make(Time now, std::string_view queue) {
 }
 
 void Call::abandon() {
-  if (waiting_ == nullptr) return;
-  abandoned_ = true;
-  waiting_->give_up();
+  wait_.over = true;
+  if (wait_.ask != nullptr) wait_.ask->give_up();
 }
 
 void Call::refuse(const api::Problem& problem) {

@@ -123,7 +123,7 @@ class Call {
   template <typename T>
   Ask ask(T&& request, Patience patience = Patience::kCommit) {
     return Ask(port, engine::Request(std::forward<T>(request)), {credentials(), nullptr},
-               patience == Patience::kWait ? &waiting_ : nullptr);
+               patience == Patience::kWait ? &wait_ : nullptr);
   }
   AskAll ask_all(std::vector<engine::Request>&& requests) {
     return AskAll(port, std::move(requests), {credentials(), nullptr});
@@ -133,9 +133,10 @@ class Call {
   Blocking<Function> blocking(Function& function) {
     return Blocking<Function>(services.readers, port, function);
   }
-  // The client has gone: if it waits, the wait is given up, and what is answered goes nowhere.
+  // The client has gone: a wait is given up, also one that begins later, and what is answered goes
+  // nowhere.
   void abandon();
-  bool abandoned() const { return abandoned_; }
+  bool abandoned() const { return wait_.given_up; }
 
   // --- Answering.
   void refuse(const api::Problem& problem);
@@ -148,8 +149,7 @@ class Call {
   void no_content() { response.status = 204; }
 
  private:
-  Ask* waiting_ = nullptr;
-  bool abandoned_ = false;
+  Wait wait_;
 };
 
 api::Problem problem_of(engine::Unavailable why);

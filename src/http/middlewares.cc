@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include <boost/asio/ip/address.hpp>
+
 #include "api/text.h"
 
 namespace millrace::http {
@@ -19,6 +21,13 @@ Refusal refused(ProblemCode code, std::string detail) {
   return api::make_problem(code, std::move(detail));
 }
 
+bool equals_ignoring_case(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+  };
+  return std::ranges::equal(a, b, {}, lower, lower);
+}
+
 Refusal take_request_id(Call& call) {
   const Field* field = call.head->find("x-request-id");
   if (field != nullptr && field->value.size() <= kMaxRequestIdBytes &&
@@ -28,6 +37,58 @@ Refusal take_request_id(Call& call) {
   }
   call.request_id = make_request_id(call.ids);
   return std::nullopt;
+}
+
+// The name in "name:port"; in brackets where it is an address of IPv6.
+std::string_view without_port(std::string_view host) {
+  const std::size_t colon = host.rfind(':');
+  const std::size_t bracket = host.rfind(']');
+  const bool has_port =
+      colon != std::string_view::npos && (bracket == std::string_view::npos || bracket < colon);
+  return has_port ? host.substr(0, colon) : host;
+}
+
+bool names_loopback(std::string_view host) {
+  std::string name(without_port(host));
+  if (equals_ignoring_case(name, "localhost")) return true;
+  const bool v6 = name.starts_with('[') && name.ends_with(']');
+  if (v6) name = name.substr(1, name.size() - 2);
+  boost::system::error_code error;
+  const auto address = boost::asio::ip::make_address(name, error);
+  return !error && address.is_v6() == v6 && address.is_loopback();
+}
+
+// Without tokens the server is on loopback, which pages in a browser on this machine reach too. One
+// whose name has been pointed here would be of this very site to the browser: the name tells.
+Refusal demand_local_name(Call& call) {
+  if (!call.services.tokens.empty()) return std::nullopt;
+  const Field* host = call.head->find("host");
+  if (host == nullptr || names_loopback(host->value)) return std::nullopt;
+  return refused(
+      ProblemCode::kForbidden,
+      "without tokens the server answers to localhost or a loopback address as Host, and "
+      "to no other name; configure tokens, or have the proxy send Host: localhost");
+}
+
+// Browsers send simple requests of any page anywhere, and say whose they are.
+Refusal refuse_other_sites(Call& call) {
+  const api::Method method = call.head->method;
+  if (method == api::Method::kGet || method == api::Method::kHead) return std::nullopt;
+  if (const Field* site = call.head->find("sec-fetch-site")) {
+    if (site->value == "same-origin" || site->value == "none") return std::nullopt;
+  } else {
+    const Field* origin = call.head->find("origin");
+    if (origin == nullptr) return std::nullopt;
+    const std::size_t slashes = origin->value.find("://");
+    const Field* host = call.head->find("host");
+    if (slashes != std::string_view::npos && host != nullptr &&
+        equals_ignoring_case(origin->value.substr(slashes + 3), host->value)) {
+      return std::nullopt;
+    }
+  }
+  return refused(ProblemCode::kForbidden,
+                 "a browser sent this for a page of another site, which may not change anything "
+                 "here (Sec-Fetch-Site, Origin)");
 }
 
 Refusal find_route(Call& call) {
@@ -69,12 +130,9 @@ Refusal demand_scope(Call& call) {
 }
 
 bool is_json(std::string_view content_type) {
-  constexpr std::string_view kJson = "application/json";
   std::string_view type = content_type.substr(0, content_type.find(';'));
   while (!type.empty() && (type.back() == ' ' || type.back() == '\t')) type.remove_suffix(1);
-  return std::ranges::equal(type, kJson, [](char a, char b) {
-    return (a >= 'A' && a <= 'Z' ? a + ('a' - 'A') : a) == b;
-  });
+  return equals_ignoring_case(type, "application/json");
 }
 
 Refusal demand_json(Call& call) {
@@ -94,14 +152,16 @@ Refusal bound_body(Call& call) {
 
 using Middleware = Refusal (*)(Call&);
 
-constexpr std::array<Middleware, 7> kMiddlewares = {
-    take_request_id,  // first: every answer and every line of the log carries it
-    find_route,       // a look-up that refuses nothing yet: what is open is known from it
-    authenticate,     // before anything that tells a stranger what there is
-    demand_route,     // 404 and 405; a scope can be asked only for a route
-    demand_scope,     // before anything about the request's content
-    demand_json,      // cheap, and from the head alone
-    bound_body,       // last: what is refused above need not be measured
+constexpr std::array<Middleware, 9> kMiddlewares = {
+    take_request_id,     // first: every answer and every line of the log carries it
+    demand_local_name,   // who is fooled about whom it speaks to learns nothing else
+    refuse_other_sites,  // nor does a page that has no business here
+    find_route,          // a look-up that refuses nothing yet: what is open is known from it
+    authenticate,        // before anything that tells a stranger what there is
+    demand_route,        // 404 and 405; a scope can be asked only for a route
+    demand_scope,        // before anything about the request's content
+    demand_json,         // cheap, and from the head alone
+    bound_body,          // last: what is refused above need not be measured
 };
 // The shard itself refuses new work while it drains, since acks, heartbeats and reads go on; the
 // session renders errors and logs, since it also answers what never became a call.

@@ -39,7 +39,7 @@ struct PeerSession::Asked {
   std::uint32_t shard = 0;
   std::string credentials;
   engine::Request request;
-  Ask* waiting = nullptr;
+  Wait wait;
   bool cancelled = false;
   Task<void> run;  // last: its frames name everything above
 };
@@ -135,7 +135,7 @@ bool PeerSession::take_ask(const Frame& frame) {
 
 void PeerSession::cancel(Asked& asked) {
   asked.cancelled = true;
-  if (asked.waiting != nullptr) asked.waiting->give_up();
+  if (asked.wait.ask != nullptr) asked.wait.ask->give_up();
 }
 
 bool PeerSession::take_give_shard(const Frame& frame) {
@@ -178,7 +178,7 @@ Task<engine::Answer> PeerSession::answer_of(Asked& asked) {
   }
   if (asked.cancelled) co_return engine::Unavailable::kDraining;  // which nobody looks at
   Ask ask(thread_.port(), std::move(asked.request), Asking{asked.credentials, shard.get()},
-          &asked.waiting);
+          &asked.wait);
   engine::Answer answer = co_await ask;
   if (token != nullptr) hide_from(*token, answer);
   co_return answer;

@@ -247,8 +247,8 @@ Task<void> Session::answer() {
     if (!output_.empty()) co_await flush();
     // Not while bytes of the next request are there: then nobody would know when to start another.
     const bool all_used = input_.size() == guard_.head_size() + body_size_;
-    const bool can_watch = all_used && !input_.is_large() && input_.room() > 0;
-    if (can_watch && !input_ended_) start_read();
+    const bool can_read = !input_.is_large() && input_.room() > 0;
+    if (all_used && !input_ended_) can_read ? start_read() : start_watch();
     co_await handler;
   }
 }
@@ -318,6 +318,25 @@ void Session::on_read(const error_code& error, std::size_t bytes) {
   }
 }
 
+// Leaves the buffer alone, and what comes in the socket.
+void Session::start_watch() {
+  if (std::exchange(watching_, true)) return;
+  socket_.async_wait(IoThread::Socket::wait_read, [self = shared_from_this()](error_code error) {
+    self->watching_ = false;
+    if (!error) self->on_readable();
+  });
+}
+
+void Session::on_readable() {
+  if (reading_) return;  // that tells more
+  char first = 0;
+  error_code error;
+  socket_.receive(asio::buffer(&first, 1), asio::socket_base::message_peek, error);
+  if (!error || error == asio::error::would_block || error == asio::error::try_again) return;
+  input_ended_ = true;
+  call_.abandon();
+}
+
 Task<bool> Session::flush() {
   std::size_t sent = 0;
   while (sent < output_.size() && !output_failed_) {
@@ -327,11 +346,13 @@ Task<bool> Session::flush() {
     if (error) output_failed_ = true;
   }
   if (sent < output_.size() && !output_failed_) {
-    const Steady deadline = deadline_;
+    // What the client takes to read is not of the time that it has for the next thing.
+    const bool bounded = deadline_ != Steady::max();
+    const auto left = deadline_ - call_.services.clock.steady();
     expect_transfer(output_.size() - sent);
     Output rest(*this, sent);
     co_await rest;
-    deadline_ = deadline;
+    deadline_ = bounded ? call_.services.clock.steady() + left : Steady::max();
   }
   output_.clear();
   if (output_.capacity() > InputBuffer::kKeptBytes) output_ = std::string();

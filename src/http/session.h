@@ -2,6 +2,7 @@
 //
 // While a handler waits, a read stays outstanding: it takes in what the client sends ahead, and it
 // tells when the client has gone, so that a waiting claim is given up before a job is lost to it.
+// Where the buffer has no room for that, or is a large one, the socket is only watched.
 #pragma once
 
 #include <coroutine>
@@ -56,6 +57,8 @@ class Session : public std::enable_shared_from_this<Session> {
 
   void start_read();
   void on_read(const boost::system::error_code& error, std::size_t bytes);
+  void start_watch();
+  void on_readable();
   void expect_within(Duration time);
   void expect_transfer(std::size_t bytes);
   void expect_nothing();
@@ -68,6 +71,7 @@ class Session : public std::enable_shared_from_this<Session> {
   InputBuffer input_;
   std::size_t borrowed_ = 0;  // of the budget for bodies
   bool reading_ = false;      // a read is outstanding
+  bool watching_ = false;     // it will be seen when there is something to read
   bool input_ended_ = false;  // no more will come
   std::coroutine_handle<> reader_;
 

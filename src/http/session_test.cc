@@ -161,7 +161,7 @@ TEST(Session, RefusesALargeBodyBeforeItIsSent) {
   options.limits.body_bytes = 1'000;
   TestServer server(options);
   TestClient client(server);
-  client.send("POST /v1/jobs HTTP/1.1\r\nHost: a\r\nContent-Length: 1001\r\n\r\n");
+  client.send("POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1001\r\n\r\n");
   const TestResponse response = client.receive();
   EXPECT_EQ(response.status, 413);
   EXPECT_EQ(response.headers.at("connection"), "close");
@@ -182,8 +182,8 @@ TEST(Session, ClosesAfterFramingErrors) {
   TestServer server;
   TestClient client(server);
   client.send(
-      "POST /v1/jobs HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n"
-      "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /livez HTTP/1.1\r\nHost: a\r\n\r\n");
+      "POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n"
+      "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n");
   const TestResponse response = client.receive();
   EXPECT_EQ(response.status, 400);
   EXPECT_NE(response.body.find("invalid_request"), std::string::npos);
@@ -244,6 +244,64 @@ TEST(Session, GivesUpAClaimWhoseClientHasGone) {
   ASSERT_EQ(ack->items.size(), 1u);
   EXPECT_EQ(ack->items[0].outcome, core::AckOutcome::kReleased);
   EXPECT_EQ(ack->items[0].token, LeaseToken{17});
+}
+
+TEST(Session, GivesUpAWaitThatBeginsAfterItsClientHasGone) {
+  const NewToken token = make_token({}, {});
+  TestServer server({}, {{"t", token.hash, {"work"}, {"mail"}, std::nullopt}});
+  TestClient client(server);
+  constexpr std::string_view kPoll =
+      R"({"acks":[{"id":"01890a5d-ac96-774b-bcce-b302099a8057","token":5,"outcome":"succeeded"}],)"
+      R"("claim":{"queues":["mail"],"wait_ms":30000}})";
+  client.send(request("POST", "/v1/workers/w1/poll", kPoll,
+                      "Authorization: Bearer " + token.token + "\r\n"));
+  ASSERT_TRUE(server.gateway.wait_for_requests(1));  // which queue is the job of?
+  client.close();
+  std::this_thread::sleep_for(milliseconds(50));
+  auto view = std::make_shared<core::JobView>();
+  view->job.queue = SharedBytes("mail");
+  server.gateway.answer_oldest(core::Reply(core::JobReply{std::move(view), false}));
+  ASSERT_TRUE(server.gateway.wait_for_requests(2)) << "the ack counts";
+  EXPECT_TRUE(server.gateway.wait_for_cancels(1));
+}
+
+TEST(Session, GivesUpAClaimThatFilledTheBuffer) {
+  // Exactly what a connection holds at first, what it grows to for a body of known length, one that
+  // takes a large buffer.
+  for (const std::size_t size : {4'096u, 8'192u, 16'384u, 65'536u, 131'072u, 200'000u}) {
+    TestServer server;
+    TestClient client(server);
+    const std::string head = request("POST", "/v1/claim", std::string(size, ' '));
+    const std::size_t head_size = head.size() - size;
+    std::string body(kClaim);
+    body.resize(size - head_size, ' ');
+    std::string whole = request("POST", "/v1/claim", body);
+    if (whole.size() < size) {  // the length has a digit less
+      body += std::string(size - whole.size(), ' ');
+      whole = request("POST", "/v1/claim", body);
+    }
+    ASSERT_EQ(whole.size(), size);
+    client.send(whole);
+    ASSERT_TRUE(server.gateway.wait_for_requests(1)) << size;
+    client.close();
+    EXPECT_TRUE(server.gateway.wait_for_cancels(1)) << size;
+  }
+}
+
+TEST(Session, AConnectionThatWasOnlyWatchedGoesOn) {
+  TestServer server;
+  TestClient client(server);
+  std::string body(kClaim);
+  body.resize(200'000, ' ');
+  for (int round = 1; round <= 3; ++round) {
+    client.send(request("POST", "/v1/claim", body));
+    ASSERT_TRUE(server.gateway.wait_for_requests(static_cast<std::size_t>(round)));
+    client.send(request("GET", "/livez"));  // ahead of the answer
+    std::this_thread::sleep_for(milliseconds(20));
+    server.gateway.answer_oldest(core::Reply(core::ClaimReply{}));
+    EXPECT_EQ(client.receive().body, R"({"jobs":[]})");
+    EXPECT_EQ(client.receive().body, R"({"status":"ok"})");
+  }
 }
 
 // Hands out a job whose payload memory has let go of; takes any acks.

@@ -221,7 +221,7 @@ class Server:
             )
         try:
             with client.RawConnection(self.host, self.port, timeout=5) as probe:
-                probe.send(b"GET /readyz HTTP/1.1\r\nHost: test\r\n\r\n")
+                probe.send(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n")
                 reply = probe.read_reply()
                 return reply is not None and reply.status == 200
         except OSError:

@@ -133,7 +133,7 @@ class OfTheBody(harness.ServerCase):
         with self.server.connect(timeout=20) as raw:
             try:
                 raw.send(
-                    b"POST /v1/jobs HTTP/1.1\r\nHost: t\r\nContent-Length: %d\r\n\r\n" % len(body)
+                    b"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body)
                 )
                 raw.send(body)
             except OSError:
@@ -141,7 +141,7 @@ class OfTheBody(harness.ServerCase):
             reply = raw.read_reply()
             self.assertTrue(reply is None or reply.status == 413, reply)
         with self.server.connect() as raw:
-            raw.send(b"POST /v1/jobs HTTP/1.1\r\nHost: t\r\nContent-Length: %d\r\n\r\n" % len(body))
+            raw.send(b"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body))
             self.assertEqual(raw.read_reply().code, "payload_too_large")
         self.submit()
 

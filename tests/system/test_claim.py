@@ -181,7 +181,7 @@ class LongPoll(harness.ServerCase):
                 '{"queues":["%s"],"limit":1,"wait_ms":60000,"worker":{"id":"gone"}}' % self.queue
             ).encode()
             gone.send(
-                b"POST /v1/claim HTTP/1.1\r\nHost: t\r\nContent-Length: %d\r\n\r\n" % len(body)
+                b"POST /v1/claim HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body)
                 + body
             )
             time.sleep(0.2)

@@ -8,8 +8,8 @@ import time
 import harness
 
 BODY = b'{"type":"smuggled","queue":"http"}'
-POST = b"POST /v1/jobs HTTP/1.1\r\nHost: t\r\n"
-GET = b"GET /livez HTTP/1.1\r\nHost: t\r\n"
+POST = b"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\n"
+GET = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n"
 CHUNKED = b"%x\r\n%s\r\n0\r\n\r\n" % (len(BODY), BODY)
 LENGTH = b"Content-Length: %d\r\n" % len(BODY)
 TE = b"Transfer-Encoding: chunked\r\n"
@@ -32,7 +32,7 @@ SMUGGLING = {
     "chunked and a vertical tab": POST + b"Transfer-Encoding: \x0bchunked\r\n\r\n" + CHUNKED,
     "chunked in quotes": POST + b'Transfer-Encoding: "chunked"\r\n\r\n' + CHUNKED,
     "chunked with a parameter": POST + b"Transfer-Encoding: chunked;q=1\r\n\r\n" + CHUNKED,
-    "chunked in HTTP/1.0": b"POST /v1/jobs HTTP/1.0\r\nHost: t\r\n" + TE + b"\r\n" + CHUNKED,
+    "chunked in HTTP/1.0": b"POST /v1/jobs HTTP/1.0\r\nHost: localhost\r\n" + TE + b"\r\n" + CHUNKED,
     "empty transfer encoding": POST + b"Transfer-Encoding:\r\n" + LENGTH + b"\r\n" + BODY,
     "space before the colon": POST + b"Transfer-Encoding : chunked\r\n\r\n" + CHUNKED,
     "space before the length's colon": POST + b"Content-Length : %d\r\n\r\n" % len(BODY) + BODY,
@@ -48,7 +48,7 @@ SMUGGLING = {
     "a length with a fraction": POST + b"Content-Length: %d.0\r\n\r\n" % len(BODY) + BODY,
     "an obs-fold": POST + b"X-A: b\r\n " + TE + b"\r\n" + CHUNKED,
     "an obs-fold with a tab": POST + b"Transfer-Encoding:\r\n\tchunked\r\n\r\n" + CHUNKED,
-    "bare LF in the head": b"POST /v1/jobs HTTP/1.1\nHost: t\n" + LENGTH + b"\n" + BODY,
+    "bare LF in the head": b"POST /v1/jobs HTTP/1.1\nHost: localhost\n" + LENGTH + b"\n" + BODY,
     "bare LF after one line": POST[:-2] + b"\n" + LENGTH + b"\r\n" + BODY,
     "bare LF at the end": POST + LENGTH[:-2] + b"\n\r\n" + BODY,
     "bare CR in a field": POST
@@ -63,26 +63,26 @@ SMUGGLING = {
     "no colon": POST + b"Transfer-Encoding chunked\r\n" + LENGTH + b"\r\n" + BODY,
     "no name": POST + b": chunked\r\n" + LENGTH + b"\r\n" + BODY,
     "a name in brackets": POST + b"X(A): b\r\n" + LENGTH + b"\r\n" + BODY,
-    "space before the first field": b"POST /v1/jobs HTTP/1.1\r\n Host: t\r\n"
+    "space before the first field": b"POST /v1/jobs HTTP/1.1\r\n Host: localhost\r\n"
     + LENGTH
     + b"\r\n"
     + BODY,
     "two hosts": POST + b"Host: u\r\n" + LENGTH + b"\r\n" + BODY,
     "no host": b"POST /v1/jobs HTTP/1.1\r\n" + LENGTH + b"\r\n" + BODY,
-    "two spaces in the first line": b"POST  /v1/jobs HTTP/1.1\r\nHost: t\r\n"
+    "two spaces in the first line": b"POST  /v1/jobs HTTP/1.1\r\nHost: localhost\r\n"
     + LENGTH
     + b"\r\n"
     + BODY,
-    "a tab in the first line": b"POST\t/v1/jobs HTTP/1.1\r\nHost: t\r\n" + LENGTH + b"\r\n" + BODY,
-    "a space in the target": b"POST /v1/jobs x HTTP/1.1\r\nHost: t\r\n" + LENGTH + b"\r\n" + BODY,
-    "no version": b"POST /v1/jobs\r\nHost: t\r\n" + LENGTH + b"\r\n" + BODY,
-    "the version in lower case": b"POST /v1/jobs http/1.1\r\nHost: t\r\n" + LENGTH + b"\r\n" + BODY,
-    "HTTP/2": b"POST /v1/jobs HTTP/2.0\r\nHost: t\r\n" + LENGTH + b"\r\n" + BODY,
-    "absolute form of another host": b"POST http://evil/v1/jobs HTTP/1.1\r\nHost: t\r\n"
+    "a tab in the first line": b"POST\t/v1/jobs HTTP/1.1\r\nHost: localhost\r\n" + LENGTH + b"\r\n" + BODY,
+    "a space in the target": b"POST /v1/jobs x HTTP/1.1\r\nHost: localhost\r\n" + LENGTH + b"\r\n" + BODY,
+    "no version": b"POST /v1/jobs\r\nHost: localhost\r\n" + LENGTH + b"\r\n" + BODY,
+    "the version in lower case": b"POST /v1/jobs http/1.1\r\nHost: localhost\r\n" + LENGTH + b"\r\n" + BODY,
+    "HTTP/2": b"POST /v1/jobs HTTP/2.0\r\nHost: localhost\r\n" + LENGTH + b"\r\n" + BODY,
+    "absolute form of another host": b"POST http://evil/v1/jobs HTTP/1.1\r\nHost: localhost\r\n"
     + LENGTH
     + b"\r\n"
     + BODY,
-    "a byte above ASCII in the target": b"POST /v1/jobs\xff HTTP/1.1\r\nHost: t\r\n"
+    "a byte above ASCII in the target": b"POST /v1/jobs\xff HTTP/1.1\r\nHost: localhost\r\n"
     + LENGTH
     + b"\r\n"
     + BODY,
@@ -107,7 +107,7 @@ SMUGGLING = {
     + TE
     + b"\r\n%x;a\nb\r\n%s\r\n0\r\n\r\n" % (len(BODY), BODY),
 }
-NEXT = b"GET /v1/smuggled HTTP/1.1\r\nHost: t\r\n\r\n"
+NEXT = b"GET /v1/smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 class Smuggling(harness.ServerCase):
@@ -173,7 +173,7 @@ class Bodies(harness.ServerCase):
 
     def test_a_client_that_leaves_in_the_middle_changes_nothing(self):
         request = (
-            b"POST /v1/jobs HTTP/1.1\r\nHost: t\r\nContent-Length: 1000\r\n\r\n"
+            b"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n"
             b'{"type":"half","queue":"half"}'
         )
         for at in range(1, len(request), 7):
@@ -198,9 +198,9 @@ class Connections(harness.ServerCase):
     def test_also_after_a_refusal_that_was_well_framed(self):
         with self.server.connect() as raw:
             for request, status in (
-                (b"GET /nowhere HTTP/1.1\r\nHost: t\r\n\r\n", 404),
+                (b"GET /nowhere HTTP/1.1\r\nHost: localhost\r\n\r\n", 404),
                 (POST + b"Content-Length: 2\r\n\r\n{]", 400),
-                (b"DELETE /livez HTTP/1.1\r\nHost: t\r\n\r\n", 405),
+                (b"DELETE /livez HTTP/1.1\r\nHost: localhost\r\n\r\n", 405),
                 (POST + LENGTH + b"\r\n" + BODY, 201),
             ):
                 raw.send(request)
@@ -210,7 +210,7 @@ class Connections(harness.ServerCase):
         with self.server.connect() as raw:
             raw.send(
                 b"".join(
-                    b"GET /v1/jobs/%d HTTP/1.1\r\nHost: t\r\nX-Request-Id: r%d\r\n\r\n" % (n, n)
+                    b"GET /v1/jobs/%d HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: r%d\r\n\r\n" % (n, n)
                     for n in range(40)
                 )
             )
@@ -223,7 +223,7 @@ class Connections(harness.ServerCase):
         claim = b'{"queues":["row"],"limit":1,"wait_ms":300,"worker":{"id":"w"}}'
         with self.server.connect() as raw:
             raw.send(
-                b"POST /v1/claim HTTP/1.1\r\nHost: t\r\nContent-Length: %d\r\n\r\n%s"
+                b"POST /v1/claim HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s"
                 % (len(claim), claim)
                 + GET
                 + b"\r\n"
@@ -234,7 +234,7 @@ class Connections(harness.ServerCase):
     def test_close_and_http_1_0(self):
         for request in (
             GET + b"Connection: close\r\n\r\n",
-            b"GET /livez HTTP/1.0\r\nHost: t\r\n\r\n",
+            b"GET /livez HTTP/1.0\r\nHost: localhost\r\n\r\n",
             b"GET /livez HTTP/1.0\r\n\r\n",
         ):
             with self.server.connect() as raw:
@@ -244,14 +244,14 @@ class Connections(harness.ServerCase):
 
     def test_head_has_the_head_only(self):
         with self.server.connect() as raw:
-            raw.send(b"HEAD /v1/meta HTTP/1.1\r\nHost: t\r\n\r\n" + GET + b"\r\n")
+            raw.send(b"HEAD /v1/meta HTTP/1.1\r\nHost: localhost\r\n\r\n" + GET + b"\r\n")
             head = raw.read_reply(head_only=True)
             self.assertEqual((head.status, head.headers["content-type"]), (200, "application/json"))
             self.assertEqual(raw.read_reply().json, {"status": "ok"})
 
     def test_options_names_the_methods(self):
         with self.server.connect() as raw:
-            raw.send(b"OPTIONS /v1/queues/q HTTP/1.1\r\nHost: t\r\n\r\n")
+            raw.send(b"OPTIONS /v1/queues/q HTTP/1.1\r\nHost: localhost\r\n\r\n")
             reply = raw.read_reply()
             self.assertIn(reply.status, (200, 204, 405))
             self.assertTrue(
@@ -295,7 +295,7 @@ class TooMuch(harness.ServerCase):
 
     def test_the_target(self):
         def target(length):
-            return b"GET /livez?" + b"x" * (length - 7) + b" HTTP/1.1\r\nHost: t\r\n\r\n"
+            return b"GET /livez?" + b"x" * (length - 7) + b" HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
         self.assertIn(self.status(target(8191)), (200, 422))
         self.assertEqual(self.status(target(8193)), 414)
@@ -382,7 +382,7 @@ class Slow(harness.MillraceCase):
         self.submit_many(1000, payload="x" * 5000)
         request = (
             f"GET /v1/jobs?queue={self.queue}&limit=1000&include=payload&fresh=true HTTP/1.1\r\n"
-            "Host: t\r\n\r\n"
+            "Host: localhost\r\n\r\n"
         ).encode()
         with server.connect() as lazy:
             lazy.send(request * 20)

@@ -65,7 +65,7 @@ class Stopping(harness.MillraceCase):
         body = b'{"type":"late","queue":"late"}'
         with self.server.connect() as half:
             half.send(
-                b"POST /v1/jobs HTTP/1.1\r\nHost: t\r\nContent-Length: %d\r\n\r\n" % len(body)
+                b"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body)
                 + body[:5]
             )
             time.sleep(0.2)
@@ -89,13 +89,13 @@ class Stopping(harness.MillraceCase):
 
     def test_it_is_not_ready_while_it_drains(self):
         with self.server.connect() as half, self.server.connect() as probe:
-            half.send(b"POST /v1/jobs HTTP/1.1\r\nHost: t\r\nContent-Length: 100\r\n\r\n{")
-            probe.send(b"GET /livez HTTP/1.1\r\nHost: t\r\n\r\n")
+            half.send(b"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
+            probe.send(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
             self.assertEqual(probe.read_reply().status, 200)
             self.server.signal(signal.SIGTERM)
             time.sleep(0.3)
             try:
-                probe.send(b"GET /readyz HTTP/1.1\r\nHost: t\r\n\r\n")
+                probe.send(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n")
                 reply = probe.read_reply()
             except OSError:
                 reply = None
@@ -132,7 +132,7 @@ class StoppingSlowly(harness.MillraceCase):
     def half_sent(self, server):
         half = server.connect()
         self.addCleanup(half.close)
-        half.send(b"POST /v1/jobs HTTP/1.1\r\nHost: t\r\nContent-Length: 100\r\n\r\n{")
+        half.send(b"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
         time.sleep(0.2)
 
     def test_within_the_drain_time(self):

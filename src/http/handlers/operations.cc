@@ -34,6 +34,13 @@ std::vector<std::pair<std::string_view, std::int64_t>> limits_of(const Services&
   };
 }
 
+// What concerns all queues is not for somebody who may see some of them only. False: refused.
+bool admits_to_all_queues(Call& call) {
+  if (!call.limited()) return true;
+  call.refuse(ProblemCode::kForbidden, "a token limited to queues can't do this: it is of all");
+  return false;
+}
+
 }  // namespace
 
 Task<void> livez(Call& call) {
@@ -73,6 +80,7 @@ Task<void> readyz(Call& call) {
 
 Task<void> metrics(Call& call) {
   if (!accepted(call, api::decode_no_query(call.query()))) co_return;
+  if (!admits_to_all_queues(call)) co_return;
   auto collect = [&] { return call.services.operations.metrics_text(); };
   call.response.body = co_await call.blocking(collect);
   call.response.media_type = MediaType::kText;
@@ -101,6 +109,7 @@ Task<void> get_openapi(Call& call) {
 
 Task<void> backup(Call& call) {
   if (!accepted(call, api::decode_no_query(call.query()))) co_return;
+  if (!admits_to_all_queues(call)) co_return;
   const auto wanted = accepted(call, api::decode_backup(call.body, call.services.limits));
   if (!wanted) co_return;
   auto copy = [&] { return call.services.operations.backup(wanted->path); };
@@ -120,6 +129,7 @@ Task<void> list_nodes(Call& call) {
 // Both ways: the route says which.
 Task<void> drain_node(Call& call) {
   if (!accepted(call, api::decode_no_query(call.query()))) co_return;
+  if (!admits_to_all_queues(call)) co_return;
   if (!accepted(call, api::decode_nothing(call.body, call.services.limits))) co_return;
   const bool draining = call.route_id() == api::RouteId::kDrainNode;
   auto set = [&] { return call.services.operations.set_draining(call.parameter(), draining); };
