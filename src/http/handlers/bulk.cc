@@ -55,7 +55,9 @@ Task<void> count_ids(Call& call, const std::vector<JobId>& ids) {
 }
 
 Task<void> bulk_ids(Call& call, const api::Bulk& bulk) {
-  const std::vector<bool> allowed = co_await allowed_jobs(call, bulk.ids);
+  const auto reachable = co_await reachable_jobs(call, bulk.ids);
+  if (!reachable) co_return;
+  const std::vector<bool>& allowed = *reachable;
   std::vector<JobId> ids;
   for (std::size_t i = 0; i < bulk.ids.size(); ++i) {
     if (allowed[i]) ids.push_back(bulk.ids[i]);

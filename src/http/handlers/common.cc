@@ -151,13 +151,6 @@ Task<std::optional<std::vector<bool>>> reachable_jobs(Call& call, const std::vec
   co_return allowed;
 }
 
-Task<std::vector<bool>> allowed_jobs(Call& call, const std::vector<JobId>& ids) {
-  auto reachable = co_await reachable_jobs(call, ids);
-  if (reachable) co_return std::move(*reachable);
-  call.response.clear();
-  co_return std::vector<bool>(ids.size());
-}
-
 Task<bool> admits_job(Call& call, JobId id) {
   if (!call.limited()) co_return true;
   std::vector<JobId> ids(1, id);

@@ -37,8 +37,6 @@ Task<SharedJobView> find_job(Call& call, JobId id, api::Include include);
 // limited. None: the call has its answer, for a job could not be looked at now, and to take it for
 // one out of reach would be a lie.
 Task<std::optional<std::vector<bool>>> reachable_jobs(Call& call, const std::vector<JobId>& ids);
-// The same, where what can't be looked at counts as out of reach.
-Task<std::vector<bool>> allowed_jobs(Call& call, const std::vector<JobId>& ids);
 // Of one job; false: the call is answered, with 404 where it is out of reach.
 Task<bool> admits_job(Call& call, JobId id);
 
