@@ -95,7 +95,7 @@ class FakeServer : public Transport {
   void add(std::string_view id, std::uint64_t token, std::string_view payload) {
     jobs_.push_back(fmt::format(
         R"({{"id":"{}","queue":"q","type":"t","payload":{},"attempt":1,"max_attempts":5,)"
-        R"("lease":{{"token":{},"expires_at":"2026-03-01T09:30:00.000Z"}},"lease_ms":{},)"
+        R"("lease":{{"token":{},"expires_at":"2026-03-01T09:30:00.000Z","lease_ms":{}}},)"
         R"("meta":{{}}}})",
         id, payload, token, lease_ms.load()));
     changed_.notify_all();

@@ -16,11 +16,11 @@ constexpr milliseconds kMinLease{1'000};
 constexpr int kMaxClaim = 1'000;
 constexpr std::size_t kMaxMessageBytes = 4 << 10;
 
-// The length of a job's lease. The server's clock may differ from ours, so that its expiry alone is
-// trusted only where it makes us more careful.
+// The length of a job's lease. A server that does not say it tells when it ends, on a clock that may
+// differ from ours: trusted only where that makes us more careful.
 milliseconds lease_of(const ClaimedJob& job, const std::optional<Milliseconds>& asked) {
-  if (asked) return *asked;
   if (job.lease) return *job.lease;
+  if (asked) return *asked;
   if (!job.lease_expires_at) return kDefaultLease;
   const auto left = std::chrono::duration_cast<milliseconds>(*job.lease_expires_at -
                                                              std::chrono::system_clock::now());
