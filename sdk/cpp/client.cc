@@ -361,13 +361,13 @@ Result<Readiness> Client::readiness() {
 Result<PollAnswer> Client::poll(std::string_view worker_id, const PollRequest& request,
                                 std::stop_token stop, std::optional<Milliseconds> timeout) {
   const Milliseconds wait_time = request.claim ? request.claim->wait : Milliseconds{0};
-  return then(call({.method = "POST",
-                    .path = fmt::format("/v1/workers/{}/poll", url_encode(worker_id)),
-                    .body = encode_poll(worker_id, request),
-                    .timeout = std::min(timeout.value_or(options_.timeout), options_.timeout) +
-                               wait_time,
-                    .stop = std::move(stop)}),
-              read_poll_answer);
+  return then(
+      call({.method = "POST",
+            .path = fmt::format("/v1/workers/{}/poll", url_encode(worker_id)),
+            .body = encode_poll(worker_id, request),
+            .timeout = std::min(timeout.value_or(options_.timeout), options_.timeout) + wait_time,
+            .stop = std::move(stop)}),
+      read_poll_answer);
 }
 
 }  // namespace millrace::sdk
