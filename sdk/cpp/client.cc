@@ -81,6 +81,17 @@ std::optional<milliseconds> read_retry_after(const Response& response) {
   return std::chrono::seconds{seconds};
 }
 
+// Millrace redirects nobody: a proxy between does, as to its page for logging in.
+Error redirected(const Response& response, const std::string& url) {
+  Error error;
+  error.status = response.status;
+  error.message = fmt::format("{} answered with HTTP status {}", url, response.status);
+  if (const auto where = response.header("location"); !where.empty()) {
+    error.message += fmt::format(", to {}", where);
+  }
+  return error;
+}
+
 void wait(milliseconds delay, const std::stop_token& stop) {
   std::mutex mutex;
   std::condition_variable_any changed;
@@ -133,16 +144,18 @@ Result<Response> Client::call(Request request) {
   if (request.method == "GET" || request.method == "PUT" || request.method == "DELETE") {
     request.repeatable = true;
   }
-  return send_repeatedly(request);
+  return send_repeatedly(std::move(request));
 }
 
-Result<Response> Client::send_repeatedly(const Request& request) {
+Result<Response> Client::send_repeatedly(Request request) {
+  if (!request.stop.stop_possible()) request.stop = options_.stop;
   Backoff backoff(kFirstRetryDelay, kMaxRetryDelay, system_random());
   for (int tries_left = request.repeatable ? options_.retries : 0;; --tries_left) {
     auto response = transport_->send(request);
     Error error;
     if (response) {
-      if (response->status < 400) return response;
+      if (response->status >= 200 && response->status < 300) return response;
+      if (response->status < 400) return std::unexpected(redirected(*response, options_.url));
       error = read_problem(response->status, response->body);
       error.retry_after = read_retry_after(*response);
       if (error.request_id.empty()) error.request_id = response->header("x-request-id");
@@ -168,7 +181,7 @@ Result<Submitted> Client::submit(const NewJob& job) {
     with_id.id = new_job_id(job.queue);
     request.body = encode_job(with_id);
   }
-  auto response = send_repeatedly(request);
+  auto response = send_repeatedly(std::move(request));
   if (!response) return std::unexpected(std::move(response.error()));
   auto read = read_job(response->body);
   if (!read) return std::unexpected(std::move(read.error()));
@@ -183,7 +196,7 @@ Result<Batch> Client::submit_batch(std::span<const NewJob> jobs, bool atomic) {
   Request request{.method = "POST", .path = "/v1/jobs/batch", .timeout = options_.timeout};
   request.body = encode_batch(with_ids, atomic);
   request.repeatable = true;
-  return then(send_repeatedly(request), read_batch);
+  return then(send_repeatedly(std::move(request)), read_batch);
 }
 
 Result<Job> Client::job(std::string_view id, const GetJob& options) {
@@ -346,14 +359,15 @@ Result<Readiness> Client::readiness() {
 }
 
 Result<PollAnswer> Client::poll(std::string_view worker_id, const PollRequest& request,
-                                std::stop_token stop) {
+                                std::stop_token stop, std::optional<Milliseconds> timeout) {
   const Milliseconds wait_time = request.claim ? request.claim->wait : Milliseconds{0};
-  return then(call({.method = "POST",
-                    .path = fmt::format("/v1/workers/{}/poll", url_encode(worker_id)),
-                    .body = encode_poll(worker_id, request),
-                    .timeout = options_.timeout + wait_time,
-                    .stop = std::move(stop)}),
-              read_poll_answer);
+  return then(
+      call({.method = "POST",
+            .path = fmt::format("/v1/workers/{}/poll", url_encode(worker_id)),
+            .body = encode_poll(worker_id, request),
+            .timeout = std::min(timeout.value_or(options_.timeout), options_.timeout) + wait_time,
+            .stop = std::move(stop)}),
+      read_poll_answer);
 }
 
 }  // namespace millrace::sdk

@@ -47,6 +47,26 @@ TEST_F(ClientTest, ReadsAJobAndPassesOverWhatItDoesNotKnow) {
   EXPECT_EQ(job->json, kJob);
 }
 
+TEST_F(ClientTest, OneTokenBreaksOffEveryCall) {
+  std::stop_source all;
+  std::stop_source own;
+  transport_->answer(200, kJob);
+  Client client({.url = "http://server", .stop = all.get_token()}, transport_);
+  ASSERT_TRUE(client.cancel(kId));
+  ASSERT_TRUE(client.job(kId, {.stop = own.get_token()}));
+  EXPECT_EQ(request(0).stop, all.get_token());
+  EXPECT_EQ(request(1).stop, own.get_token());
+}
+
+TEST_F(ClientTest, ARedirectionIsNoAnswer) {
+  transport_->answer(302, "", {{"location", "https://login.example/"}});
+  const auto removed = client_.remove(kId);
+  ASSERT_FALSE(removed);
+  EXPECT_EQ(removed.error().kind, ErrorKind::kBadAnswer);
+  EXPECT_EQ(removed.error().message,
+            "http://server answered with HTTP status 302, to https://login.example/");
+}
+
 TEST_F(ClientTest, SubmitsOnlyWhatIsSet) {
   transport_->answer(201, kJob);
   const auto submitted = client_.submit({.type = "greet", .payload = "[1, 2]", .id = kId});

@@ -28,6 +28,8 @@ class FakeServer : public Transport {
     std::vector<std::string> acks;  // ids
     std::optional<int> limit;       // of its claim
     int wait_ms = 0;
+    int heartbeats = 0;
+    std::chrono::milliseconds timeout{0};
   };
 
   void put(std::string id, std::uint64_t token, std::string payload = "null") {
@@ -51,6 +53,11 @@ class FakeServer : public Transport {
   std::atomic<bool> lets_claims_wait = true;
   std::atomic<bool> cancel_at_heartbeat = false;
   std::atomic<bool> lease_is_lost = false;
+  // Asked first for the answer to a request, which is then not looked at; empty: as usual.
+  std::function<std::optional<Result<Response>>(const Request& request)> answer_instead;
+  // Asked for the error of a heartbeat, as it was sent; "": it is taken.
+  std::function<std::string(const std::string& beat)> refuse_beat;
+  std::atomic<bool> cuts_answers = false;  // to acks: taken, and not answered for
   // Called when a claim has found jobs, before the answer, which takes so long.
   std::function<void()> on_hand_out;
   std::chrono::milliseconds answer_takes{0};
@@ -95,7 +102,7 @@ class FakeServer : public Transport {
   void add(std::string_view id, std::uint64_t token, std::string_view payload) {
     jobs_.push_back(fmt::format(
         R"({{"id":"{}","queue":"q","type":"t","payload":{},"attempt":1,"max_attempts":5,)"
-        R"("lease":{{"token":{},"expires_at":"2026-03-01T09:30:00.000Z"}},"lease_ms":{},)"
+        R"("lease":{{"token":{},"expires_at":"2026-03-01T09:30:00.000Z","lease_ms":{}}},)"
         R"("meta":{{}}}})",
         id, payload, token, lease_ms.load()));
     changed_.notify_all();
@@ -106,6 +113,9 @@ class FakeServer : public Transport {
       --failures;
       return FakeTransport::unreachable();
     }
+    if (answer_instead) {
+      if (auto answer = answer_instead(request)) return *answer;
+    }
     simdjson::dom::parser parser;
     const simdjson::dom::element body = parser.parse(request.body);
     if (refuse_large_acks && request.body.find("TOO LARGE") != std::string::npos) {
@@ -115,11 +125,18 @@ class FakeServer : public Transport {
     const std::string acks = take_acks(body, poll);
     const bool is_lost = !acks.empty() && lost_answers > 0;
     if (is_lost) --lost_answers;
+    poll.timeout = request.timeout;
+    const int beats_before = heartbeats;
     const std::string beats = take_heartbeats(body);
+    poll.heartbeats = heartbeats - beats_before;
     changed_.notify_all();
     const auto jobs = claim(body, poll, request.stop, lock);
     if (!jobs) return std::unexpected(jobs.error());
     if (is_lost) return FakeTransport::unreachable();
+    if (cuts_answers && !acks.empty()) {
+      cuts_answers = false;
+      return Response{200, R"({"acks":[]})", {}};
+    }
     return Response{
         200,
         fmt::format(R"({{"acks":[{}],"heartbeats":[{}],"logs":[],"jobs":[{}],"commands":[]}})",
@@ -158,6 +175,11 @@ class FakeServer : public Transport {
     if (body["heartbeats"].get(beats) != simdjson::SUCCESS) return results;
     for (const simdjson::dom::element beat : beats) {
       ++heartbeats;
+      const std::string fault = refuse_beat ? refuse_beat(simdjson::minify(beat)) : "";
+      if (!fault.empty()) {
+        results += (results.empty() ? "" : ",") + fault;
+        continue;
+      }
       simdjson::dom::element kept;
       if (beat["progress"]["checkpoint"].get(kept) == simdjson::SUCCESS) {
         checkpoint = simdjson::minify(kept);

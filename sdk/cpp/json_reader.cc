@@ -182,6 +182,7 @@ void read_lease(JsonValue value, ClaimedJob& job) {
   each_member(value, [&job](std::string_view name, JsonValue content) {
     if (name == "token") read(content, job.token);
     if (name == "expires_at") read(content, job.lease_expires_at);
+    if (name == "lease_ms") read(content, job.lease);
   });
 }
 
@@ -200,7 +201,6 @@ bool read_members(JsonValue value, ClaimedJob& job) {
     if (name == "attempt") read(content, job.attempt);
     if (name == "max_attempts") read(content, job.max_attempts);
     if (name == "lease") read_lease(content, job);
-    if (name == "lease_ms") read(content, job.lease);
     if (name == "deadline") read(content, job.deadline);
     if (name == "meta") read(content, job.meta);
     if (name == "traceparent") read(content, job.traceparent);

@@ -1,7 +1,12 @@
 // What a handler sees and returns.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
+#include <cmath>
 
 #include "base/time.h"
+#include "millrace/json.h"
 #include "worker_core.h"
 
 namespace millrace::sdk {
@@ -10,6 +15,23 @@ namespace {
 constexpr std::size_t kMaxLineBytes = 8 << 10;  // the server's bound on one line
 constexpr std::size_t kMaxPendingLines = 1'000;
 constexpr std::size_t kMaxPendingLogBytes = 256 << 10;  // and on all of an attempt's
+// The server's bounds on progress.
+constexpr std::size_t kMaxProgressMessageBytes = 1'024;
+constexpr std::size_t kMaxCheckpointBytes = 64 << 10;
+
+// A level that the server does not know would make it refuse the outcome that the line goes with.
+std::string_view known_level(std::string_view level) {
+  constexpr std::array<std::string_view, 4> kKnown = {"debug", "info", "warn", "error"};
+  std::string lower(level);
+  std::ranges::transform(lower, lower.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  if (const auto* found = std::ranges::find(kKnown, lower); found != kKnown.end()) return *found;
+  if (lower == "trace") return "debug";
+  if (lower == "warning") return "warn";
+  if (lower == "fatal" || lower == "critical") return "error";
+  return "info";
+}
 
 // Cut where a character ends, so that the text stays UTF-8.
 std::string_view cut(std::string_view text, std::size_t bytes) {
@@ -45,6 +67,22 @@ StopReason Context::stop_reason() const {
 }
 
 void Context::progress(Progress progress, std::string checkpoint) {
+  // What the server would refuse would take the heartbeat with it, and so the lease.
+  if (progress.percent) {
+    const double percent = *progress.percent;
+    progress.percent.reset();
+    if (!std::isnan(percent)) progress.percent = std::clamp(percent, 0.0, 100.0);
+  }
+  std::ranges::replace(progress.message, '\0', ' ');
+  progress.message = cut(progress.message, kMaxProgressMessageBytes);
+  if (checkpoint.size() > kMaxCheckpointBytes) {
+    log("warn", fmt::format("a checkpoint of {} bytes is not kept: it may have {}",
+                            checkpoint.size(), kMaxCheckpointBytes));
+    checkpoint.clear();
+  } else if (!checkpoint.empty() && !is_json(checkpoint)) {
+    log("warn", "a checkpoint that is not JSON is not kept");
+    checkpoint.clear();
+  }
   const std::lock_guard lock(pending_->mutex);
   pending_->progress = std::move(progress);
   if (!checkpoint.empty()) pending_->checkpoint = std::move(checkpoint);
@@ -52,7 +90,8 @@ void Context::progress(Progress progress, std::string checkpoint) {
 
 void Context::log(std::string_view level, std::string_view message) {
   const Time now = std::chrono::floor<Milliseconds>(std::chrono::system_clock::now());
-  WorkerLogLine line{now, std::string(level), std::string(cut(message, kMaxLineBytes))};
+  WorkerLogLine line{now, std::string(known_level(level)),
+                     std::string(cut(message, kMaxLineBytes))};
   const std::lock_guard lock(pending_->mutex);
   pending_->log_bytes += line.message.size();
   pending_->logs.push_back(std::move(line));

@@ -25,6 +25,8 @@ constexpr milliseconds kWaitWithAcks{1'000};
 // to be given back: broken off, it would leave them leased to nobody where many are ready.
 constexpr milliseconds kYoungClaim{500};
 constexpr std::size_t kMaxLogLines = 1'000;
+constexpr std::string_view kUntold =
+    "stopping with outcomes that the server could not be told; their jobs will run again";
 
 std::string host_name() {
   char name[256] = {};
@@ -59,12 +61,20 @@ Result<void> WorkerCore::run(const std::stop_token& stop) {
   std::jthread reporter([this] { report(); });
   std::jthread breaker([this] { break_off_claim(); });
   auto result = claim_until_stopped();
-  drain();
-  return result;
+  if (drain()) return result;
+  if (!result) {
+    notice(kUntold);
+    return result;
+  }
+  Error untold;
+  untold.kind = ErrorKind::kUnreachable;
+  untold.message = kUntold;
+  return std::unexpected(std::move(untold));
 }
 
 // Waits for what runs and for the answers to the last outcomes, then lets handlers and reporter go.
-void WorkerCore::drain() {
+// False: some outcomes could not be told.
+bool WorkerCore::drain() {
   Lock lock(mutex_);
   is_draining_ = true;
   leave_acks_to_reporter(lock);
@@ -81,9 +91,7 @@ void WorkerCore::drain() {
   breaker_wakes_.notify_all();
   lock.unlock();
   report_stop_.request_stop();
-  if (!told_all) {
-    notice("stopping with outcomes that the server could not be told; their jobs will run again");
-  }
+  return told_all;
 }
 
 void WorkerCore::abort() {
@@ -130,10 +138,12 @@ Result<bool> WorkerCore::claim_once() {
   const auto answer = exchange(By::kClaimer, request, acks);
   if (!answer) {
     give_back(std::move(acks));
-    if (stop_.stop_requested()) return true;
     const Error& error = answer.error();
-    if (!error.is_temporary() && !had_acks) return std::unexpected(error);
-    claim_failed(error, had_acks);
+    // Broken off: by our stop, or by the server's, which the reporter was told.
+    if (stop_.stop_requested() || error.kind == ErrorKind::kInterrupted) return true;
+    const bool is_suspect = had_acks && is_about_content(error);
+    if (!is_suspect && ends_work(error)) return std::unexpected(error);
+    claim_failed(error, is_suspect);
     return true;
   }
   claim_backoff_.reset();
@@ -155,14 +165,13 @@ void WorkerCore::break_off_claim() {
   claim_stop_.request_stop();
 }
 
-void WorkerCore::claim_failed(const Error& error, bool had_acks) {
-  if (error.is_temporary()) {
-    connection_failed(error);
-  } else {
-    // An outcome may be what was refused: the next claim goes without any and shows whether it is
-    // at fault.
+void WorkerCore::claim_failed(const Error& error, bool acks_are_suspect) {
+  if (acks_are_suspect) {
+    // The next claim goes without any and shows whether it is at fault.
     const std::lock_guard lock(mutex_);
-    acks_are_suspect_ = had_acks;
+    acks_are_suspect_ = true;
+  } else {
+    connection_failed(error);
   }
   pause_claims(error.retry_after.value_or(milliseconds{0}));
 }

@@ -37,6 +37,13 @@ struct Context::Pending {
   std::vector<WorkerLogLine> take_logs(std::size_t at_most);
 };
 
+// Whether a refused outcome, heartbeat or line may be why the server refused the whole request: not
+// the worker, and nothing between it and the server.
+bool is_about_content(const Error& error);
+// Whether no claim will ever be answered, as with a wrong token. Of a proxy's own pages only those
+// that forbid.
+bool ends_work(const Error& error);
+
 class WorkerCore {
  public:
   WorkerCore(Client& client, WorkerOptions options, Handler handler);
@@ -69,12 +76,12 @@ class WorkerCore {
   Result<void> claim_until_stopped();
   Result<bool> claim_once();  // false: `exit_when` is fulfilled
   void break_off_claim();
-  void claim_failed(const Error& error, bool had_acks);
+  void claim_failed(const Error& error, bool acks_are_suspect);
   void pause_claims(std::chrono::milliseconds at_least);
   void leave_acks_to_reporter(const Lock& held);
   bool may_exit(bool claimed_nothing);
   bool is_stopping() const { return stop_.stop_requested() || is_told_to_stop_ || is_draining_; }
-  void drain();
+  bool drain();
 
   // The handlers.
   void handle_jobs();
@@ -90,7 +97,10 @@ class WorkerCore {
   PollRequest next_report(const Lock& held);
   void send_report(PollRequest request, std::vector<OutgoingAck> acks);
   void report_failed(const PollRequest& request, const Error& error);
+  void pause_reports(const Error& error);
   void beat_again(const std::vector<Heartbeat>& unanswered, SteadyTime when);
+  void beat_refused(Heartbeat beat, const Error& error);
+  Milliseconds shortest_beat(const Lock& held) const;
   void settle_one_by_one(std::vector<OutgoingAck> acks);
 
   // Of both the claimer and the reporter (worker_exchange.cc).
@@ -107,6 +117,7 @@ class WorkerCore {
   void give_back(std::vector<OutgoingAck> acks);
   void settle_acks(std::vector<OutgoingAck> acks, const std::vector<PollItem>& answers);
   void refuse(OutgoingAck ack, const Error& error);
+  std::optional<Milliseconds> report_timeout();
   void take_heartbeats(const std::vector<Heartbeat>& sent, const std::vector<PollItem>& answers);
   void take_commands(const std::vector<WorkerCommand>& commands);
   void take_stop();

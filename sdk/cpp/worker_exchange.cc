@@ -15,12 +15,15 @@ constexpr milliseconds kDefaultLease{30'000};  // the server's, for jobs and que
 constexpr milliseconds kMinLease{1'000};
 constexpr int kMaxClaim = 1'000;
 constexpr std::size_t kMaxMessageBytes = 4 << 10;
+constexpr milliseconds kPauseAfterRefusal{200};  // before an item is sent again
+// One connection that hangs must not cost the leases: half of the shortest there is, at the least.
+constexpr milliseconds kLeastReportTimeout{500};
 
-// The length of a job's lease. The server's clock may differ from ours, so that its expiry alone is
-// trusted only where it makes us more careful.
+// The length of a job's lease. A server that does not say it tells when it ends, on a clock that
+// may differ from ours: trusted only where that makes us more careful.
 milliseconds lease_of(const ClaimedJob& job, const std::optional<Milliseconds>& asked) {
-  if (asked) return *asked;
   if (job.lease) return *job.lease;
+  if (asked) return *asked;
   if (!job.lease_expires_at) return kDefaultLease;
   const auto left = std::chrono::duration_cast<milliseconds>(*job.lease_expires_at -
                                                              std::chrono::system_clock::now());
@@ -28,6 +31,19 @@ milliseconds lease_of(const ClaimedJob& job, const std::optional<Milliseconds>& 
 }
 
 }  // namespace
+
+bool is_about_content(const Error& error) {
+  if (error.status == 413) return true;
+  return (error.status == 400 || error.status == 422) && !error.code.empty();
+}
+
+bool ends_work(const Error& error) {
+  if (error.kind == ErrorKind::kBadArgument || error.status == 401 || error.status == 403) {
+    return true;
+  }
+  const bool is_refused = error.status == 400 || error.status == 404 || error.status == 422;
+  return is_refused && !error.code.empty();
+}
 
 // Precondition: a slot is open.
 void WorkerCore::add_claim(const Lock& held, PollRequest& request, Milliseconds wait) {
@@ -52,8 +68,9 @@ Result<WorkerCore::Exchanged> WorkerCore::exchange(By by, PollRequest& request,
                                                    std::vector<OutgoingAck>& acks) {
   for (const OutgoingAck& outgoing : acks) request.acks.push_back(outgoing.ack);
   const int asked = request.claim ? request.claim->limit : 0;
-  auto answer = client_.poll(options_.id, request,
-                             (by == By::kClaimer ? claim_stop_ : report_stop_).get_token());
+  auto answer = by == By::kClaimer ? client_.poll(options_.id, request, claim_stop_.get_token())
+                                   : client_.poll(options_.id, request, report_stop_.get_token(),
+                                                  report_timeout());
   if (!answer) {
     admit(by, {}, asked);
     return std::unexpected(std::move(answer.error()));
@@ -114,7 +131,11 @@ void WorkerCore::give_back(std::vector<OutgoingAck> acks) {
 void WorkerCore::settle_acks(std::vector<OutgoingAck> acks, const std::vector<PollItem>& answers) {
   std::vector<OutgoingAck> again;
   for (std::size_t i = 0; i < acks.size(); ++i) {
-    if (i >= answers.size() || !answers[i].error) {
+    if (i >= answers.size()) {
+      again.push_back(std::move(acks[i]));
+      continue;
+    }
+    if (!answers[i].error) {
       if (options_.reported) options_.reported(acks[i].ack);
       continue;
     }
@@ -130,7 +151,7 @@ void WorkerCore::settle_acks(std::vector<OutgoingAck> acks, const std::vector<Po
   const Lock lock(mutex_);
   acks_in_flight_ -= static_cast<int>(acks.size());
   for (OutgoingAck& ack : again) {
-    ack.since = std::chrono::steady_clock::now();
+    ack.since = std::chrono::steady_clock::now() + kPauseAfterRefusal;
     outbox_.add(std::move(ack));
   }
   wake_reporter(lock, acks_due(lock));
@@ -156,14 +177,41 @@ void WorkerCore::refuse(OutgoingAck refused, const Error& error) {
 
 void WorkerCore::take_heartbeats(const std::vector<Heartbeat>& sent,
                                  const std::vector<PollItem>& answers) {
-  for (std::size_t i = 0; i < std::min(sent.size(), answers.size()); ++i) {
+  for (std::size_t i = 0; i < sent.size(); ++i) {
     const AttemptKey key{sent[i].id, sent[i].token};
-    if (answers[i].error && answers[i].error->code == "lease_lost") {
+    if (i >= answers.size()) {
+      beat_again({sent[i]}, std::chrono::steady_clock::now() + kPauseAfterRefusal);
+    } else if (answers[i].error && answers[i].error->code == "lease_lost") {
       end_attempt(key, StopReason::kLeaseLost);
+    } else if (answers[i].error) {
+      beat_refused(sent[i], *answers[i].error);
     } else if (answers[i].cancel_requested) {
       end_attempt(key, StopReason::kCancelled);
     }
   }
+}
+
+// The lease was not prolonged: soon again, without the progress if that is at fault.
+void WorkerCore::beat_refused(Heartbeat beat, const Error& error) {
+  auto when = std::chrono::steady_clock::now();
+  if (error.is_temporary()) {
+    when += kPauseAfterRefusal;
+  } else {
+    const bool had_progress = beat.progress || !beat.checkpoint.empty();
+    notice(fmt::format("job {}: its {} was refused: {}", beat.id,
+                       had_progress ? "progress" : "heartbeat", describe(error)));
+    if (!had_progress) return;
+    beat.progress.reset();
+    beat.checkpoint.clear();
+  }
+  beat_again({std::move(beat)}, when);
+}
+
+// Empty: the client's.
+std::optional<Milliseconds> WorkerCore::report_timeout() {
+  const Lock lock(mutex_);
+  if (attempts_.empty()) return std::nullopt;
+  return std::max(shortest_beat(lock), kLeastReportTimeout);
 }
 
 void WorkerCore::take_commands(const std::vector<WorkerCommand>& commands) {

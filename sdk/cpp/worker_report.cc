@@ -23,7 +23,9 @@ void WorkerCore::report() {
     if (!acks_are_due && request.heartbeats.empty() && request.logs.empty()) continue;
     auto acks = take_acks(lock);
     // For slots that the claimer's poll under way did not ask for.
-    if (!acks.empty() && claimer_ == Claimer::kPolling && open_slots(lock) > 0 && !is_stopping()) {
+    // Not where its answer is likely to be lost, and the jobs in it leased to nobody.
+    if (!acks.empty() && claimer_ == Claimer::kPolling && open_slots(lock) > 0 && !is_stopping() &&
+        !is_unreachable_) {
       add_claim(lock, request, Milliseconds{0});
     }
     lock.unlock();
@@ -97,7 +99,7 @@ void WorkerCore::send_report(PollRequest request, std::vector<OutgoingAck> acks)
     const std::lock_guard lock(mutex_);
     report_backoff_.reset();
     acks_are_suspect_ = false;
-  } else if (!answer.error().is_temporary() && !acks.empty()) {
+  } else if (is_about_content(answer.error()) && !acks.empty()) {
     settle_one_by_one(std::move(acks));
     beat_again(request.heartbeats, std::chrono::steady_clock::now());
   } else {
@@ -108,16 +110,31 @@ void WorkerCore::send_report(PollRequest request, std::vector<OutgoingAck> acks)
 
 void WorkerCore::report_failed(const PollRequest& request, const Error& error) {
   if (error.kind == ErrorKind::kInterrupted) return;
-  if (error.is_temporary()) {
-    connection_failed(error);
-  } else {
+  std::vector<Heartbeat> again = request.heartbeats;
+  if (is_about_content(error)) {
     notice(fmt::format("heartbeats were refused: {}", describe(error)));
+    for (Heartbeat& beat : again) beat = {.id = beat.id, .token = beat.token};
+  } else {
+    connection_failed(error);
   }
-  Lock lock(mutex_);
-  report_not_before_ = std::chrono::steady_clock::now() + report_backoff_.next();
-  lock.unlock();
+  pause_reports(error);
   // The log lines are gone: they may have arrived, and a line twice is worse than a line less.
-  beat_again(request.heartbeats, report_not_before_);
+  beat_again(again, report_not_before_);
+}
+
+// No longer than the leases allow.
+void WorkerCore::pause_reports(const Error& error) {
+  const Lock lock(mutex_);
+  auto pause = std::max(report_backoff_.next(), error.retry_after.value_or(milliseconds{0}));
+  if (!attempts_.empty()) pause = std::min(pause, shortest_beat(lock));
+  report_not_before_ = std::chrono::steady_clock::now() + pause;
+}
+
+// Precondition: something runs.
+Milliseconds WorkerCore::shortest_beat(const Lock&) const {
+  const auto shortest = std::ranges::min_element(
+      attempts_, {}, [](const auto& entry) { return entry.second.beat_every; });
+  return shortest->second.beat_every;
 }
 
 // These heartbeats were not answered; what they told is told by the next, unless there is news.
@@ -137,15 +154,20 @@ void WorkerCore::beat_again(const std::vector<Heartbeat>& unanswered, SteadyTime
 // One outcome among these makes the server refuse the whole request: alone, each is answered for
 // itself.
 void WorkerCore::settle_one_by_one(std::vector<OutgoingAck> acks) {
-  for (OutgoingAck& outgoing : acks) {
+  for (std::size_t i = 0; i < acks.size(); ++i) {
     std::vector<OutgoingAck> one;
-    one.push_back(std::move(outgoing));
+    one.push_back(std::move(acks[i]));
     PollRequest request;
     const auto answer = exchange(By::kReporter, request, one);
     if (answer) continue;
-    if (answer.error().is_temporary() || answer.error().kind == ErrorKind::kInterrupted) {
-      give_back(std::move(one));
-      continue;
+    if (!is_about_content(answer.error())) {
+      // The rest would meet the same.
+      acks[i] = std::move(one.front());
+      acks.erase(acks.begin(), acks.begin() + static_cast<std::ptrdiff_t>(i));
+      give_back(std::move(acks));
+      if (answer.error().kind == ErrorKind::kInterrupted) return;
+      connection_failed(answer.error());
+      return pause_reports(answer.error());
     }
     refuse(std::move(one.front()), answer.error());
     const std::lock_guard lock(mutex_);

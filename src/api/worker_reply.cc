@@ -41,6 +41,7 @@ void encode(JsonWriter& json, const ClaimedJob& job) {
   json.begin_object();
   json.member("token", job.token);
   json.member("expires_at", job.lease_expires_at);
+  json.member("lease_ms", job.lease.count());
   json.end_object();
   json.member("created_at", job.created_at);
   if (job.deadline) json.member("deadline", *job.deadline);

@@ -21,6 +21,7 @@ struct ClaimedJob {
   std::int64_t max_attempts = 0;
   LeaseToken token{kNoToken};
   Time lease_expires_at{};
+  Duration lease{};  // its length: what a heartbeat extends by
   Time created_at{};
   std::optional<Time> deadline;  // absent: none
   std::vector<std::string_view> tags;

@@ -66,9 +66,10 @@ std::string table_report(const Delayed& options, const Bench& bench, const LoadR
   table.add("due to a worker's hand, a job", result.hand_out);
   table.add("submit, a call", result.submit);
   std::string text =
-      fmt::format("{} jobs due at random instants within {}: {} handed out early\n{}\n\n{}",
+      fmt::format("{} jobs due at random instants within {}: {} handed out early\n{}{}\n\n{}",
                   result.completed, format_duration(*options.span), result.early,
-                  describe_server_figures(before, bench.server_figures()), table.text());
+                  describe_server_figures(before, bench.server_figures()),
+                  describe_refusals(result.submissions_refused), table.text());
   if (result.submitted_late > 0) {
     text += fmt::format(
         "\n{} jobs were still being submitted when the first was due, some perhaps after they\n"

@@ -62,9 +62,10 @@ std::string table_report(const Latency& options, const LoadPlan& plan, const Ben
   table.add("to the submission's answer, a call", result.submit);
   table.add("to a worker's hand, a job", result.hand_out);
   std::string text =
-      fmt::format("{} jobs at {:.0f}/s ({:.0f}/s were intended)\n{}\n\n{}", result.completed,
+      fmt::format("{} jobs at {:.0f}/s ({:.0f}/s were intended)\n{}{}\n\n{}", result.completed,
                   per_second(result.submitted, result.submit_took), options.rate,
-                  describe_server_figures(before, bench.server_figures()), table.text());
+                  describe_server_figures(before, bench.server_figures()),
+                  describe_refusals(result.submissions_refused), table.text());
   if (result.submitted < plan.jobs) {
     text +=
         fmt::format("\n{} jobs were not submitted: the server, or --producers, did not keep up.\n",

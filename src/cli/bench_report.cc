@@ -148,4 +148,9 @@ std::string describe_server_figures(const ServerFigures& before, const ServerFig
                      *after.resident_bytes / (1 << 20));
 }
 
+std::string describe_refusals(std::uint64_t refused) {
+  if (refused == 0) return {};
+  return fmt::format("\nRefused for now and sent again: {} submissions.", refused);
+}
+
 }  // namespace millrace::cli

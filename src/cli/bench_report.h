@@ -82,4 +82,7 @@ void write_server_figures(sdk::JsonWriter& json, const ServerFigures& before,
                           const ServerFigures& after);
 std::string describe_server_figures(const ServerFigures& before, const ServerFigures& after);
 
+// A line of its own, with the end of the one before; empty where none was refused.
+std::string describe_refusals(std::uint64_t refused);
+
 }  // namespace millrace::cli

@@ -52,10 +52,10 @@ std::string table_report(const Bench& bench, const LoadResult& result,
   table.add("sent to handed out, a job", result.hand_out);
   table.add("claim to ack, a job", result.claim_to_ack);
   table.add("end to end, a job", result.end_to_end);
-  return fmt::format("{:.0f} lifecycles/s: {} jobs in {:.2f} s\n{}\n\n{}",
+  return fmt::format("{:.0f} lifecycles/s: {} jobs in {:.2f} s\n{}{}\n\n{}",
                      per_second(result.completed, result.took), result.completed,
                      seconds(result.took), describe_server_figures(before, bench.server_figures()),
-                     table.text());
+                     describe_refusals(result.submissions_refused), table.text());
 }
 
 void run(const Roundtrip& options, Session& session) {

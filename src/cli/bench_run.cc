@@ -71,15 +71,24 @@ Result<LoadResult> submit_backlog(const Bench& bench) {
 }
 
 // What waits in a queue; what runs can't be deleted, its leases end by themselves.
-void purge_queues(const Session& session, const std::vector<std::string>& queues) {
+void purge_queues(const Session& session, const std::vector<std::string>& queues,
+                  const std::stop_token& stop) {
   auto client = session.connect();
   if (!client) return;
+  if (stop.stop_requested()) note("deleting what waits; a second signal leaves it");
   for (const std::string& queue : queues) {
     const auto purged = client->call({.method = "POST",
                                       .path = "/v1/queues/" + sdk::url_encode(queue) + "/purge",
                                       .body = "{}",
                                       .timeout = kPurgeWithin});
     if (purged) continue;
+    if (session.stop.stop_requested()) {
+      note(
+          fmt::format("the waiting jobs of {} and the other new queues stay; "
+                      "`millrace queue purge` deletes them",
+                      queue));
+      return;
+    }
     note(fmt::format("the waiting jobs of {} stay: {}; `millrace queue purge {}` deletes them",
                      queue, explain(purged.error()), queue));
   }
@@ -117,7 +126,7 @@ void run_on(std::string_view name, const BenchSetup& setup, Session& session,
       bench.fail(backlog.error());
     }
     // An own server's jobs go with its store.
-    if (!is_own_server && !setup.keep) purge_queues(session, bench.queues);
+    if (!is_own_server && !setup.keep) purge_queues(session, bench.queues, stop);
   });
 }
 
@@ -207,7 +216,12 @@ void run_bench(std::string_view name, const BenchSetup& setup, Session& session,
                const std::function<void(const Bench&)>& body) {
   if (session.refuse_dashes()) return;
   std::stop_source stop;
-  const SignalWatcher signals([&stop](int) { stop.request_stop(); });
+  std::stop_source break_off;
+  session.stop = break_off.get_token();
+  const SignalWatcher signals([&](int count) {
+    stop.request_stop();
+    if (count > 1) break_off.request_stop();
+  });
   if (!session.url.empty()) {
     return run_on(name, setup, session, stop.get_token(), false, body);
   }

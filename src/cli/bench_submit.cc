@@ -39,11 +39,12 @@ std::string table_report(const Bench& bench, const LoadResult& result,
                          const ServerFigures& before) {
   LatencyTable table("LATENCY");
   table.add("submit, a call", result.submit);
-  return fmt::format("{:.0f} jobs/s, {:.0f} requests/s: {} jobs in {:.2f} s\n{}\n\n{}",
+  return fmt::format("{:.0f} jobs/s, {:.0f} requests/s: {} jobs in {:.2f} s\n{}{}\n\n{}",
                      per_second(result.submitted, result.submit_took),
                      per_second(result.submit.count(), result.submit_took), result.submitted,
                      seconds(result.submit_took),
-                     describe_server_figures(before, bench.server_figures()), table.text());
+                     describe_server_figures(before, bench.server_figures()),
+                     describe_refusals(result.submissions_refused), table.text());
 }
 
 void run(const Submit& options, Session& session) {

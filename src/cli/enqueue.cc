@@ -39,6 +39,10 @@ bool read_payload(Enqueue& options, Session& session) {
   } else if (options.payload == "-") {
     options.payload.assign(std::istreambuf_iterator<char>(std::cin), {});
     while (options.payload.ends_with('\n')) options.payload.pop_back();
+    if (options.payload.empty()) {
+      session.fail(kUsage, "standard input is empty; a job without a payload takes no \"-\"");
+      return false;
+    }
   }
   if (options.payload.empty()) return true;
   if (!sdk::is_json(options.payload)) {
@@ -71,9 +75,25 @@ bool complete(Enqueue& options, Session& session) {
   return read_payload(options, session);
 }
 
+// It has ended, and its queue did not keep it for as long as we took to ask.
+void show_pruned(Session& session, const std::string& id) {
+  session.exit_code = kDidNotSucceed;
+  note(
+      fmt::format("job {} has ended and was removed: how it ended is not known; its queue's "
+                  "retention says how long ended jobs are kept",
+                  id));
+  if (session.json()) {
+    return print_line(fmt::format(R"({{"id":{},"state":"pruned"}})", sdk::json_string(id)));
+  }
+  print_line(fmt::format("{}  pruned", id));
+}
+
 void show_end(const Enqueue& options, Session& session, sdk::Client& client,
-              const std::string& id) {
+              const sdk::Job& submitted) {
+  const std::string& id = submitted.id;
+  if (submitted.state == "pruned") return show_pruned(session, id);
   auto end = wait_for_end(client, id, options.wait_timeout);
+  if (!end && end.error().code == "not_found") return show_pruned(session, id);
   if (!end) return session.fail(end.error());
   if (!*end) {
     return session.fail(kFailure, fmt::format("job {} has not ended within {}; it goes on", id,
@@ -99,7 +119,7 @@ void run(Enqueue& options, Session& session) {
       return print_line(fmt::format("{}  {}", job.id, what));
     }
     if (!session.json()) note(fmt::format("submitted {}, waiting for its end", job.id));
-    show_end(options, session, client, job.id);
+    show_end(options, session, client, job);
   });
 }
 
@@ -126,6 +146,9 @@ void add_attempt_options(CLI::App& command, Enqueue& options) {
   add_duration(command, "--lease", options.job.lease, "How long a silent worker is trusted");
 }
 
+// As from a variable that is not set: without the key nothing would keep the job from being two.
+std::string is_not_empty(const std::string& key) { return key.empty() ? "must not be empty" : ""; }
+
 void add_identity_options(CLI::App& command, Enqueue& options) {
   command.add_option("--tag", options.job.tags, "Tag; may be repeated")
       ->type_name("TAG")
@@ -136,14 +159,16 @@ void add_identity_options(CLI::App& command, Enqueue& options) {
   command
       .add_option("--unique-key", options.unique_key,
                   "At most one unfinished job of this key in the queue")
-      ->type_name("KEY");
+      ->type_name("KEY")
+      ->check(is_not_empty);
   add_duration(command, "--unique-for", options.unique_for, "And for this long after submission");
   command.add_option("--on-conflict", options.on_conflict, "return (default), reject or replace")
       ->check(CLI::IsMember({"return", "reject", "replace"}));
   command
       .add_option("--idempotency-key", options.job.idempotency_key,
                   "Submitting again with this key gives the same job")
-      ->type_name("KEY");
+      ->type_name("KEY")
+      ->check(is_not_empty);
   command.add_option("--id", options.job.id, "Your own UUIDv7 for it")->type_name("UUID");
   command.add_option("--traceparent", options.job.traceparent, "W3C trace context");
 }

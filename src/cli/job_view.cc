@@ -125,12 +125,15 @@ sdk::Result<std::optional<sdk::Job>> wait_for_end(sdk::Client& client, std::stri
       const auto passed = std::chrono::floor<sdk::Milliseconds>(steady_clock::now() - began);
       wait = std::clamp(*timeout - passed, sdk::Milliseconds{0}, kLongestWait);
     }
+    const auto asked = steady_clock::now();
     auto job =
         client.job(id, {.include = {"payload", "result"}, .until_final = true, .wait = wait});
     if (job) {
       if (job->is_final()) return std::move(*job);
       if (timeout && steady_clock::now() - began >= *timeout) return std::nullopt;
       last_answer = steady_clock::now();
+      // A server that is about to stop lets nobody wait.
+      if (last_answer - asked < wait / 2) std::this_thread::sleep_for(std::min(kPause, wait));
       continue;
     }
     const bool is_patient = steady_clock::now() - last_answer < kAwayLimit;

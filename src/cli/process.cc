@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <spawn.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -29,6 +30,11 @@ using std::chrono::steady_clock;
 constexpr std::size_t kMaxLineBytes = 8 << 10;
 constexpr std::size_t kTailBytes = 2 << 10;
 constexpr milliseconds kLongestWait{60'000};
+constexpr milliseconds kReapEvery{20};  // where no descriptor tells of the end
+// Of each stream, before anything else is looked at: one who writes faster than we read must not
+// keep us from stopping it.
+constexpr std::size_t kBytesPerStep = 64 << 10;
+constexpr std::size_t kPipeBytes = 64 << 10;  // Linux's default
 
 class Descriptor {
  public:
@@ -55,10 +61,15 @@ struct Pipe {
   Descriptor write_end;
 };
 
-Result<Pipe> make_pipe() {
+// Of what the machine or this process has: it may be there again in a moment.
+bool is_shortage(int fault) {
+  return fault == EMFILE || fault == ENFILE || fault == EAGAIN || fault == ENOMEM;
+}
+
+std::optional<Pipe> make_pipe() {
   int ends[2];
   // Close-on-exec from the start: another thread may be starting a command at this moment.
-  if (pipe2(ends, O_CLOEXEC) != 0) return failure(fmt::format("pipe: {}", std::strerror(errno)));
+  if (pipe2(ends, O_CLOEXEC) != 0) return std::nullopt;
   return Pipe{Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
@@ -102,7 +113,7 @@ struct Streams {
 
 // In a process group of its own, so that signals reach all that it starts and the terminal's Ctrl-C
 // only us.
-Result<pid_t> spawn(const Command& command, const Streams& streams) {
+std::expected<pid_t, StartError> spawn(const Command& command, const Streams& streams) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, streams.in.read_end.get(), STDIN_FILENO);
@@ -129,7 +140,12 @@ Result<pid_t> spawn(const Command& command, const Streams& streams) {
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   if (fault != 0) {
-    return failure(fmt::format("cannot run {}: {}", words.front(), std::strerror(fault)));
+    return std::unexpected(StartError{
+        fmt::format("cannot run {}: {}", words.front(), std::strerror(fault)), is_shortage(fault)});
+  }
+  if (command.open_files) {
+    const rlimit own{command.open_files->soft, command.open_files->hard};
+    ::prlimit(pid, RLIMIT_NOFILE, &own, nullptr);
   }
   return pid;
 }
@@ -172,7 +188,8 @@ class LineReader {
 // One running command and the loop that feeds and reads it.
 class Running {
  public:
-  Running(const Command& command, const StopPolicy& policy, pid_t pid, Streams streams)
+  Running(const Command& command, const StopPolicy& policy, pid_t pid, Streams streams,
+          Descriptor wake)
       : command_(command),
         policy_(policy),
         pid_(pid),
@@ -180,9 +197,8 @@ class Running {
         out_(std::move(streams.out.read_end)),
         err_(std::move(streams.err.read_end)),
         pidfd_(open_pidfd(pid)),
-        wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+        wake_(std::move(wake)),
         lines_(command.on_error_line) {
-    MILLRACE_CHECK(pidfd_.is_open() && wake_.is_open());
     for (const Descriptor* descriptor : {&in_, &out_, &err_}) set_nonblocking(*descriptor);
   }
 
@@ -196,8 +212,8 @@ class Running {
       step();
     }
     // What is in the pipes still belongs to it. What its children write from now on does not.
-    drain(out_, [this](std::string_view bytes) { keep_output(bytes); });
-    drain(err_, [this](std::string_view bytes) { lines_.add(bytes); });
+    drain(out_, capacity(out_), [this](std::string_view bytes) { keep_output(bytes); });
+    drain(err_, capacity(err_), [this](std::string_view bytes) { lines_.add(bytes); });
     lines_.finish();
     end_.error_tail = lines_.tail();
     return std::move(end_);
@@ -211,14 +227,21 @@ class Running {
                                   {in_.get(), POLLOUT, 0},
                                   {out_.get(), POLLIN, 0},
                                   {err_.get(), POLLIN, 0}}};
-    if (::poll(wanted.data(), wanted.size(), static_cast<int>(time_to_wait().count())) <= 0) return;
+    const int ready =
+        ::poll(wanted.data(), wanted.size(), static_cast<int>(time_to_wait().count()));
+    if (!pidfd_.is_open()) reap();
+    if (ready <= 0) return;
     if (wanted[1].revents != 0) {
       std::uint64_t count = 0;
       [[maybe_unused]] const auto got = ::read(wake_.get(), &count, sizeof count);
     }
     if (wanted[2].revents != 0) feed();
-    if (wanted[3].revents != 0) drain(out_, [this](std::string_view bytes) { keep_output(bytes); });
-    if (wanted[4].revents != 0) drain(err_, [this](std::string_view bytes) { lines_.add(bytes); });
+    if (wanted[3].revents != 0) {
+      drain(out_, kBytesPerStep, [this](std::string_view bytes) { keep_output(bytes); });
+    }
+    if (wanted[4].revents != 0) {
+      drain(err_, kBytesPerStep, [this](std::string_view bytes) { lines_.add(bytes); });
+    }
     if (wanted[0].revents != 0) reap();
   }
 
@@ -232,12 +255,18 @@ class Running {
     }
   }
 
+  static std::size_t capacity(const Descriptor& pipe) {
+    const int bytes = pipe.is_open() ? fcntl(pipe.get(), F_GETPIPE_SZ) : 0;
+    return bytes < 0 ? kPipeBytes : static_cast<std::size_t>(bytes);
+  }
+
   template <typename Take>
-  void drain(Descriptor& from, Take take) {
+  void drain(Descriptor& from, std::size_t at_most, Take take) {
     std::array<char, 16 << 10> buffer;
-    while (from.is_open()) {
-      const auto count = ::read(from.get(), buffer.data(), buffer.size());
+    while (from.is_open() && at_most > 0) {
+      const auto count = ::read(from.get(), buffer.data(), std::min(buffer.size(), at_most));
       if (count > 0) {
+        at_most -= static_cast<std::size_t>(count);
         take(std::string_view(buffer.data(), static_cast<std::size_t>(count)));
       } else if (count == 0 || (errno != EAGAIN && errno != EINTR)) {
         from.close();
@@ -268,6 +297,7 @@ class Running {
   }
 
   milliseconds time_to_wait() const {
+    if (!pidfd_.is_open()) return kReapEvery;
     if (!kill_at_ || is_killed_) return kLongestWait;
     const auto left = std::chrono::ceil<milliseconds>(*kill_at_ - steady_clock::now());
     // `now` may turn true without a wake: look at it now and then while somebody waits for the end.
@@ -290,7 +320,7 @@ class Running {
   Descriptor in_;
   Descriptor out_;
   Descriptor err_;
-  Descriptor pidfd_;
+  Descriptor pidfd_;  // not open: there were too many
   Descriptor wake_;
   LineReader lines_;
   std::size_t written_ = 0;
@@ -308,19 +338,32 @@ bool is_executable_file(const std::string& path) {
 
 }  // namespace
 
-Result<CommandEnd> run_command(const Command& command, const StopPolicy& policy) {
+std::optional<OpenFiles> allow_open_files(std::size_t wanted) {
+  rlimit before{};
+  if (::getrlimit(RLIMIT_NOFILE, &before) != 0 || before.rlim_cur >= wanted) return std::nullopt;
+  rlimit raised = before;
+  raised.rlim_cur = std::min<rlim_t>(wanted, before.rlim_max);
+  if (::setrlimit(RLIMIT_NOFILE, &raised) != 0) return std::nullopt;
+  return OpenFiles{before.rlim_cur, before.rlim_max};
+}
+
+std::expected<CommandEnd, StartError> run_command(const Command& command,
+                                                  const StopPolicy& policy) {
   MILLRACE_CHECK(!command.words.empty() && command.on_error_line);
   auto in = make_pipe();
   auto out = make_pipe();
   auto err = make_pipe();
-  if (!in || !out || !err) return failure("too many open files to run another command");
+  Descriptor wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!in || !out || !err || !wake.is_open()) {
+    return std::unexpected(StartError{"too many open files to run another command", true});
+  }
   Streams streams{std::move(*in), std::move(*out), std::move(*err)};
   const auto pid = spawn(command, streams);
   if (!pid) return std::unexpected(pid.error());
   streams.in.read_end.close();
   streams.out.write_end.close();
   streams.err.write_end.close();
-  return Running(command, policy, *pid, std::move(streams)).run();
+  return Running(command, policy, *pid, std::move(streams), std::move(wake)).run();
 }
 
 std::string find_program(const std::string& program) {

@@ -3,16 +3,29 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <expected>
 #include <functional>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "base/result.h"
-
 namespace millrace::cli {
+
+// A process's limits on open files.
+struct OpenFiles {
+  std::uint64_t soft = 0;
+  std::uint64_t hard = 0;
+};
+// Raises ours to `wanted`, as far as it may be, if it is lower. What it was before, if so.
+std::optional<OpenFiles> allow_open_files(std::size_t wanted);
+
+// What one command that runs needs of them, and what it needs more while it is being started.
+constexpr std::size_t kFilesPerCommand = 5;
+constexpr std::size_t kFilesToStart = 3;
 
 struct Command {
   std::vector<std::string> words;  // program, found by PATH, and its arguments
@@ -20,6 +33,7 @@ struct Command {
   std::string input;
   std::size_t max_output = 0;  // of standard output; what comes after is read and dropped
   std::function<void(std::string_view line)> on_error_line;
+  std::optional<OpenFiles> open_files{};  // where it is to have others than we
 };
 
 struct CommandEnd {
@@ -39,8 +53,13 @@ struct StopPolicy {
   std::function<bool()> now;
 };
 
+struct StartError {
+  std::string message;
+  bool is_shortage = false;  // of files, processes or memory: it may work in a moment
+};
+
 // Until the command's process has ended. An error: it could not be started.
-Result<CommandEnd> run_command(const Command& command, const StopPolicy& policy);
+std::expected<CommandEnd, StartError> run_command(const Command& command, const StopPolicy& policy);
 
 // The file that would be run for `program`; empty where there is none.
 std::string find_program(const std::string& program);

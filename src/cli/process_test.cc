@@ -1,6 +1,7 @@
 #include "cli/process.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <csignal>
 #include <thread>
@@ -20,15 +21,17 @@ class ProcessTest : public ::testing::Test {
         .environment = {{"MILLRACE_JOB_ID", "id-1"}},
         .input = std::move(input),
         .max_output = max_output_,
-        .on_error_line = [this](std::string_view line) { lines_.emplace_back(line); }};
+        .on_error_line = [this](std::string_view line) { lines_.emplace_back(line); },
+        .open_files = open_files_};
     const auto end = run_command(command, {stop_.get_token(), grace_, [] { return false; }});
-    EXPECT_TRUE(end) << end.error().message;
+    EXPECT_TRUE(end);
     return end.value_or(CommandEnd{});
   }
 
   std::stop_source stop_;
   std::chrono::milliseconds grace_ = 10s;
   std::size_t max_output_ = 1 << 20;
+  std::optional<OpenFiles> open_files_;
   std::vector<std::string> lines_;
 };
 
@@ -103,6 +106,57 @@ TEST_F(ProcessTest, KillsWhatDoesNotHeedTermWithAllItStarted) {
 TEST_F(ProcessTest, StopsWhatWasToBeStoppedBeforeItBegan) {
   stop_.request_stop();
   EXPECT_EQ(run("sleep 60").signal, SIGTERM);
+}
+
+TEST_F(ProcessTest, StopsWhatWritesFasterThanItIsRead) {
+  const std::jthread stopper([this] {
+    std::this_thread::sleep_for(100ms);
+    stop_.request_stop();
+  });
+  EXPECT_EQ(run("exec yes >&2").signal, SIGTERM);
+}
+
+TEST_F(ProcessTest, EndsThoughAGrandchildWritesOn) {
+  run("yes >&2 & yes & sleep 0.1");
+  EXPECT_FALSE(lines_.empty());
+}
+
+// Our limit on open files, for as long as it lives.
+class FileLimit {
+ public:
+  explicit FileLimit(rlim_t soft) {
+    EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &before_), 0);
+    const rlimit lowered{soft, before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &lowered), 0);
+  }
+  ~FileLimit() { setrlimit(RLIMIT_NOFILE, &before_); }
+  FileLimit(const FileLimit&) = delete;
+  FileLimit& operator=(const FileLimit&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(ProcessTest, TellsAShortageOfFilesFromACommandThatCannotRun) {
+  const FileLimit limit(5);
+  const Command command{
+      .words = {"true"}, .environment = {}, .input = {}, .on_error_line = [](std::string_view) {}};
+  const auto end = run_command(command, {stop_.get_token(), grace_, [] { return false; }});
+  ASSERT_FALSE(end);
+  EXPECT_TRUE(end.error().is_shortage);
+}
+
+TEST_F(ProcessTest, MayHaveMoreFilesOpenThanTheCommand) {
+  const FileLimit limit(200);
+  const auto before = allow_open_files(300);
+  ASSERT_TRUE(before);
+  EXPECT_EQ(before->soft, 200u);
+  rlimit now{};
+  getrlimit(RLIMIT_NOFILE, &now);
+  EXPECT_EQ(now.rlim_cur, 300u);
+  EXPECT_FALSE(allow_open_files(300));  // enough already
+  open_files_ = before;
+  EXPECT_EQ(run("sleep 0.2; ulimit -n").output, "200\n");
 }
 
 TEST_F(ProcessTest, SaysThatAProgramCannotBeRun) {

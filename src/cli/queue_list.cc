@@ -1,6 +1,4 @@
 // millrace queue list: every queue with its counts.
-#include <fmt/format.h>
-
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/queue_view.h"
@@ -16,9 +14,7 @@ void add_queue_list(CLI::App& queue, Session& session) {
       auto queues = all_queues(client);
       if (!queues) return session.fail(queues.error());
       if (session.json()) {
-        std::string items;
-        for (const sdk::Queue& one : *queues) items += (items.empty() ? "" : ",") + one.json;
-        return print(fmt::format("{{\"items\":[{}],\"next_cursor\":null}}\n", items));
+        return print_line(queue_list_json(*queues));
       }
       if (queues->empty()) return note("no queue yet: one is made by its first job");
       print(queue_table(*queues));

@@ -12,6 +12,8 @@
 namespace millrace::cli {
 namespace {
 
+constexpr std::chrono::minutes kPurgeWithin{10};  // of millions
+
 struct Purge {
   std::string name;
   std::vector<std::string> states;
@@ -44,7 +46,8 @@ void run(const Purge& options, Session& session) {
   session.with_client([&](sdk::Client& client) {
     auto answer = client.call({.method = "POST",
                                .path = "/v1/queues/" + sdk::url_encode(options.name) + "/purge",
-                               .body = body.take()});
+                               .body = body.take(),
+                               .timeout = kPurgeWithin});
     if (!answer) return session.fail(answer.error());
     if (session.json()) return print_line(answer->body);
     const auto deleted = sdk::read_integer(answer->body, "deleted");

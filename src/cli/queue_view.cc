@@ -57,6 +57,12 @@ std::string queue_table(const std::vector<sdk::Queue>& queues) {
   return table.text();
 }
 
+std::string queue_list_json(const std::vector<sdk::Queue>& queues) {
+  std::string items;
+  for (const sdk::Queue& one : queues) items += (items.empty() ? "" : ",") + one.json;
+  return fmt::format(R"({{"items":[{}],"next_cursor":null}})", items);
+}
+
 std::string queue_details(const sdk::Queue& queue) {
   const sdk::QueueCounts& counts = queue.counts;
   Properties lines;

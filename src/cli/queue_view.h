@@ -13,6 +13,8 @@ namespace millrace::cli {
 sdk::Result<std::vector<sdk::Queue>> all_queues(sdk::Client& client);
 
 std::string queue_table(const std::vector<sdk::Queue>& queues);
+// As the API lists them, on one page.
+std::string queue_list_json(const std::vector<sdk::Queue>& queues);
 std::string queue_details(const sdk::Queue& queue);
 
 }  // namespace millrace::cli

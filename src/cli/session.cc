@@ -48,7 +48,8 @@ Result<sdk::Client> Session::connect() const {
   return sdk::Client({.url = url,
                       .token = std::move(secret),
                       .user_agent = fmt::format("millrace-cli/{}", version()),
-                      .retries = 0});
+                      .retries = 0,
+                      .stop = stop});
 }
 
 void Session::fail(const sdk::Error& error) { fail(exit_code_of(error), explain(error)); }

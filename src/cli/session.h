@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,7 @@ struct Session {
   std::vector<std::string> after_dashes;
   bool has_dashes = false;
   int exit_code = 0;
+  std::stop_token stop;  // breaks off every call of the client that is made from now on
 
   bool json() const { return output == "json"; }
 

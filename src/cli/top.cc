@@ -6,7 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
+#include <condition_variable>
+#include <mutex>
+#include <stop_token>
+#include <thread>
 #include <utility>
 
 #include "base/time.h"
@@ -15,6 +18,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/queue_view.h"
+#include "cli/signals.h"
 
 namespace millrace::cli {
 namespace {
@@ -22,14 +26,12 @@ namespace {
 constexpr int kDefaultHeight = 24;
 constexpr int kDefaultWidth = 80;
 constexpr sdk::Milliseconds kLeastEvery{100};
+constexpr int kLookForEndEveryMs = 100;
 
 struct Top {
   bool once = false;
   std::optional<sdk::Milliseconds> every = sdk::Milliseconds{1'000};
 };
-
-volatile std::sig_atomic_t interrupted = 0;
-void on_signal(int) { interrupted = 1; }
 
 // The terminal while the live view has it: the alternate screen, no cursor, keys without Enter. As
 // it was, afterwards.
@@ -51,16 +53,18 @@ class LiveTerminal {
   LiveTerminal(const LiveTerminal&) = delete;
   LiveTerminal& operator=(const LiveTerminal&) = delete;
 
-  // False when it is time to leave: q was pressed, or a signal came.
-  bool wait(sdk::Milliseconds duration) {
-    pollfd keys{has_keys_ ? STDIN_FILENO : -1, POLLIN, 0};
-    if (::poll(&keys, 1, static_cast<int>(duration.count())) > 0) {
+  // Until q is pressed, or until `end`.
+  bool await_q(const std::stop_token& end) const {
+    bool has_keys = has_keys_;
+    while (!end.stop_requested()) {
+      pollfd keys{has_keys ? STDIN_FILENO : -1, POLLIN, 0};
+      if (::poll(&keys, 1, kLookForEndEveryMs) <= 0) continue;
       char key = 0;
       const auto got = ::read(STDIN_FILENO, &key, 1);
-      if (got == 0) has_keys_ = false;  // nobody types any more
-      if (got == 1 && (key == 'q' || key == 'Q')) return false;
+      if (got == 0) has_keys = false;  // nobody types any more
+      if (got == 1 && (key == 'q' || key == 'Q')) return true;
     }
-    return interrupted == 0;
+    return false;
   }
 
  private:
@@ -125,35 +129,43 @@ void draw(std::string_view text, std::string_view status) {
   print(out);
 }
 
-void run_live(sdk::Client& client, sdk::Milliseconds every) {
-  struct sigaction action{};
-  action.sa_handler = on_signal;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
+// `stop` breaks off the client's calls: a server that does not answer keeps nobody here.
+void run_live(sdk::Client& client, sdk::Milliseconds every, std::stop_source stop) {
+  const SignalWatcher signals([&stop](int) { stop.request_stop(); });
   LiveTerminal terminal;
+  const std::jthread keys([&](const std::stop_token& end) {
+    if (terminal.await_q(end)) stop.request_stop();
+  });
   std::string last;
+  std::mutex mutex;
+  std::condition_variable_any stopped;
+  std::unique_lock lock(mutex);
   do {
     auto text = frame(client);
+    if (stop.stop_requested()) return;
     if (text) last = std::move(*text);
     draw(last, text ? "q quits" : explain(text.error()));
-  } while (terminal.wait(every));
+    stopped.wait_for(lock, stop.get_token(), every, [] { return false; });
+  } while (!stop.stop_requested());
 }
 
 void run(const Top& options, Session& session) {
   if (session.refuse_dashes()) return;
   const auto every = std::max(options.every.value_or(kLeastEvery), kLeastEvery);
+  const std::stop_source stop;
+  session.stop = stop.get_token();
   session.with_client([&](sdk::Client& client) {
     if (session.json()) {
-      auto answer = client.call({.path = "/v1/queues?limit=1000"});
-      if (!answer) return session.fail(answer.error());
-      return print_line(answer->body);
+      const auto queues = all_queues(client);
+      if (!queues) return session.fail(queues.error());
+      return print_line(queue_list_json(*queues));
     }
     // The first frame is made outside the live view, so that a wrong address is told in the usual
     // way.
     auto first = frame(client);
     if (!first) return session.fail(first.error());
     if (options.once || !is_terminal(STDOUT_FILENO)) return print(*first);
-    run_live(client, every);
+    run_live(client, every, stop);
   });
 }
 

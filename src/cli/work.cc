@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <csignal>
 #include <cstdio>
+#include <mutex>
 
 #include "base/time.h"
 #include "cli/commands.h"
@@ -21,6 +23,8 @@ namespace {
 constexpr std::size_t kMaxOutputBytes = std::size_t{1}
                                         << 20;  // the server's default bound on a result
 constexpr int kMaxConcurrency = 1'000;
+constexpr std::size_t kOtherFiles = 64;  // the server's connections and what we began with
+constexpr sdk::Milliseconds kPauseOnShortage{1'000};  // before another job is tried
 
 struct Work {
   std::vector<std::string> queues;
@@ -32,6 +36,7 @@ struct Work {
   bool once = false;
   bool until_empty = false;
   bool verbose = false;
+  std::optional<OpenFiles> open_files_before;  // where ours had to be raised
 };
 
 // A line of a job's standard error, passed on. One write each, so that jobs do not mix within a
@@ -46,16 +51,28 @@ Command command_for(const sdk::ClaimedJob& job, const std::vector<std::string>& 
           .environment = {{"MILLRACE_JOB_ID", job.id},
                           {"MILLRACE_TYPE", job.type},
                           {"MILLRACE_ATTEMPT", std::to_string(job.attempt)},
-                          {"MILLRACE_TOKEN", std::to_string(job.token)}},
+                          {"MILLRACE_LEASE_TOKEN", std::to_string(job.token)}},
           .input = job.payload,
           .max_output = kMaxOutputBytes,
           .on_error_line = {}};
+}
+
+// There is no room for another process: the job is another's, or ours in a moment.
+sdk::Outcome give_back(sdk::Context& context, const std::string& reason) {
+  note(fmt::format("{}: job {} is given back", reason, context.job().id));
+  std::mutex mutex;
+  std::condition_variable_any stopped;
+  std::unique_lock lock(mutex);
+  stopped.wait_for(lock, context.stop_token(), kPauseOnShortage, [] { return false; });
+  return context.stop_reason() == sdk::StopReason::kCancelled ? sdk::Outcome::cancelled()
+                                                              : sdk::Outcome::released();
 }
 
 sdk::Outcome run_job(sdk::Context& context, const Work& options,
                      const std::vector<std::string>& words, const std::atomic<bool>& is_aborted) {
   const auto began = std::chrono::steady_clock::now();
   Command command = command_for(context.job(), words);
+  command.open_files = options.open_files_before;
   command.on_error_line = [&context](std::string_view line) {
     context.log("info", line);
     echo(line);
@@ -63,6 +80,7 @@ sdk::Outcome run_job(sdk::Context& context, const Work& options,
   const StopPolicy policy{context.stop_token(), options.grace.value_or(sdk::Milliseconds{0}),
                           [&is_aborted] { return is_aborted.load(); }};
   const auto end = run_command(command, policy);
+  if (!end && end.error().is_shortage) return give_back(context, end.error().message);
   if (!end) return sdk::Outcome::failed({.type = "spawn", .message = end.error().message});
   if (end->is_output_cut) {
     context.log("warn", fmt::format("the result is cut at {}", format_size(kMaxOutputBytes)));
@@ -104,9 +122,12 @@ bool is_usable(const std::vector<std::string>& words, Session& session) {
   return true;
 }
 
-void run(const Work& options, Session& session) {
+void run(Work& options, Session& session) {
   const std::vector<std::string>& words = session.after_dashes;
   if (!is_usable(words, session)) return;
+  const auto jobs = static_cast<std::size_t>(options.concurrency);
+  options.open_files_before =
+      allow_open_files(jobs * (kFilesPerCommand + kFilesToStart) + kOtherFiles);
   std::signal(SIGPIPE, SIG_IGN);  // a command that closes its standard input is not our end
   session.with_client([&](sdk::Client& client) {
     std::stop_source stop;
@@ -135,7 +156,11 @@ void run(const Work& options, Session& session) {
       const std::lock_guard lock(mutex);
       running = nullptr;
     }
-    if (!done) return session.fail(done.error());
+    if (!done && done.error().kind == sdk::ErrorKind::kUnreachable) {
+      session.fail(kTryAgain, sdk::describe(done.error()));
+    } else if (!done) {
+      session.fail(done.error());
+    }
     if (is_aborted) session.exit_code = kInterrupted;
   });
 }
@@ -170,7 +195,7 @@ void add_work(CLI::App& app, Session& session) {
   command.add_flag("-v,--verbose", options->verbose, "Say how each job ended");
   command.footer(
       "After \"--\" comes the command. For each job it gets the payload on standard input and\n"
-      "MILLRACE_JOB_ID, MILLRACE_TYPE, MILLRACE_ATTEMPT and MILLRACE_TOKEN (of the lease) in its\n"
+      "MILLRACE_JOB_ID, MILLRACE_TYPE, MILLRACE_ATTEMPT and MILLRACE_LEASE_TOKEN in its\n"
       "environment. What it prints is the result; standard error is the job's log. Exit status 0:\n"
       "succeeded; 65: failed for good; 75 and any other: failed, to be retried.\n"
       "SIGTERM or Ctrl-C stops claiming and waits for the running jobs; a second one kills "

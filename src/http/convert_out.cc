@@ -186,6 +186,7 @@ api::ClaimedJob claimed(const core::Job& job) {
   made.max_attempts = job.max_attempts;
   made.token = job.token;
   made.lease_expires_at = job.lease_expires_at.value_or(Time{});
+  made.lease = job.lease_length;
   made.created_at = job.created_at;
   made.deadline = job.deadline;
   if (job.extras) {

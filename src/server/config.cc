@@ -22,8 +22,9 @@ namespace {
 
 // Read by the clients, or set by `millrace work` for its commands: never the server's, never
 // errors.
-constexpr std::array<std::string_view, 5> kClientVariables = {
-    "MILLRACE_URL", "MILLRACE_TOKEN", "MILLRACE_TYPE", "MILLRACE_ATTEMPT", "MILLRACE_CONFIG"};
+constexpr std::array<std::string_view, 6> kClientVariables = {
+    "MILLRACE_URL",     "MILLRACE_TOKEN",       "MILLRACE_TYPE",
+    "MILLRACE_ATTEMPT", "MILLRACE_LEASE_TOKEN", "MILLRACE_CONFIG"};
 constexpr std::string_view kClientPrefix = "MILLRACE_JOB_";
 
 constexpr std::uint64_t kLeastMemory = 128 * 1024 * 1024;

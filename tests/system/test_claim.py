@@ -73,6 +73,7 @@ class Order(harness.ServerCase):
         self.assertEqual((job["type"], job["payload"], job["meta"]), ("t", {"a": 1}, {"k": "v"}))
         self.assertEqual((job["attempt"], job["max_attempts"], job["queue"]), (1, 3, self.queue))
         self.assertLess(job["lease"]["token"], 2**53)
+        self.assertEqual(job["lease"]["lease_ms"], 20000)
         self.assertIsNotNone(job["deadline"])
 
     def test_tokens_rise(self):

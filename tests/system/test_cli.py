@@ -70,6 +70,35 @@ class Commands(harness.ServerCase):
         self.cli("enqueue", "t", "-q", self.queue, code=75)
         self.assertEqual(self.counts(), {})
 
+    def test_what_is_empty_where_something_was_meant(self):
+        self.cli("enqueue", "t", "-", "-q", self.queue, stdin="\n", code=2)
+        self.cli("enqueue", "t", "-q", self.queue, "--idempotency-key", "", code=2)
+        self.cli("enqueue", "t", "-q", self.queue, "--unique-key", "", code=2)
+        self.assertEqual(self.list_jobs(), [])
+
+    def test_waiting_for_a_job_that_is_not_kept(self):
+        key = ("--idempotency-key", self.queue + "-key", "--wait")
+        self.api.put(f"/v1/queues/{self.queue}", {"retention": {"succeeded_ms": 0}})
+        waiting = subprocess.Popen(
+            [harness.BINARY, "enqueue", "t", "-q", self.queue, *key],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=harness.environment(MILLRACE_URL=self.server.url),
+        )
+        self.finish(self.claim_one(wait_ms=5000))
+        out, err = waiting.communicate(timeout=20)
+        # The answer may have come before the job was removed.
+        self.assertIn(waiting.returncode, (0, 8), err)
+        pruned = harness.eventually(
+            lambda: (
+                (done := self.server.cli("enqueue", "t", "-q", self.queue, *key)).returncode == 8
+                and done
+            )
+        )
+        self.assertIn("pruned", pruned.stdout)
+        self.assertIn("retention", pruned.stderr)
+
     def test_help_and_version(self):
         for args in (["--help"], ["enqueue", "--help"], ["work", "--help"], ["serve", "--help"]):
             self.assertIn(args[0] if len(args) > 1 else "enqueue", self.cli(*args).stdout)
@@ -252,7 +281,7 @@ class Working(harness.ServerCase):
 
     def test_its_environment(self):
         self.work(
-            'echo "[\\"$MILLRACE_JOB_ID\\",\\"$MILLRACE_TYPE\\",$MILLRACE_ATTEMPT,$MILLRACE_TOKEN]"'
+            'echo "[\\"$MILLRACE_JOB_ID\\",\\"$MILLRACE_TYPE\\",$MILLRACE_ATTEMPT,$MILLRACE_LEASE_TOKEN]"'
         )
         job = self.submit("mail")
         job_id, kind, attempt, token = self.final(job["id"], include="result")["result"]

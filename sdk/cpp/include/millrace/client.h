@@ -32,6 +32,7 @@ struct ClientOptions {
   // server asks for, else after a random delay that doubles.
   int retries = 3;
   Milliseconds timeout{30'000};  // of one try, on top of what a call waits for on purpose
+  std::stop_token stop{};        // breaks off every call that has none of its own
 };
 
 struct GetJob {
@@ -84,18 +85,19 @@ class Client {
   // A server that answers that it is not ready is no error.
   Result<Readiness> readiness();
 
-  // A worker's round trip; see worker.h for the whole of a worker.
+  // A worker's round trip; see worker.h for the whole of a worker. `timeout`: where it is shorter
+  // than the client's.
   Result<PollAnswer> poll(std::string_view worker_id, const PollRequest& request,
-                          std::stop_token stop = {});
+                          std::stop_token stop = {}, std::optional<Milliseconds> timeout = {});
 
-  // Any other call. A status of 400 and above is an Error.
+  // Any other call. A status that is not 2xx is an Error.
   Result<Response> call(Request request);
 
   const std::string& url() const { return options_.url; }
   const std::string& token() const { return options_.token; }
 
  private:
-  Result<Response> send_repeatedly(const Request& request);
+  Result<Response> send_repeatedly(Request request);
 
   ClientOptions options_;
   std::shared_ptr<Transport> transport_;

@@ -30,7 +30,7 @@ struct FieldError {
 
 struct Error {
   ErrorKind kind = ErrorKind::kBadAnswer;
-  int status = 0;         // HTTP status of a refusal
+  int status = 0;         // HTTP status of a refusal, or of a bad answer
   std::string code{};     // the stable code of a refusal, as "lease_lost"
   std::string message{};  // one sentence for a person
   std::vector<FieldError> errors{};

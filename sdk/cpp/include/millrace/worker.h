@@ -55,10 +55,12 @@ class Context {
   std::stop_token stop_token() const { return stop_.get_token(); }
   StopReason stop_reason() const;
 
-  // Sent with the next heartbeat. `checkpoint` (raw JSON) is handed to the next attempt.
+  // Sent with the next heartbeat: a percentage from 0 to 100, a message of up to 1,024 bytes; what
+  // is beyond is cut. `checkpoint` (raw JSON, up to 64 KiB) is handed to the next attempt; one that
+  // is not JSON or too large is left out, which a line in the job's log says.
   void progress(Progress progress, std::string checkpoint = {});
   // A line for the job's log; sent within a second or with the outcome. Past 256 KiB waiting, the
-  // oldest go.
+  // oldest go. Levels are debug, info, warn and error; of any other the nearest is taken.
   void log(std::string_view level, std::string_view message);
 
  private:
@@ -109,7 +111,8 @@ class Worker {
 
   // Works until `stop` is triggered (or `exit_when` says so), then claims nothing more, gives back
   // what a claim still brings, waits for the running handlers and reports their outcomes. An error
-  // is a refusal that waiting does not cure, as a wrong token. Once.
+  // is a refusal that waiting does not cure, as a wrong token; or, of the kind kUnreachable, that
+  // the server could not be told the last outcomes within `flush_timeout`. Once.
   Result<void> run(const std::stop_token& stop);
 
   // Asks every running handler to end (StopReason::kAborted). From any thread, after `stop`.

@@ -1,0 +1,328 @@
+// A worker among faults: answers that are none, a server that is slow, progress that can't be told.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <thread>
+
+#include "fake_server.h"
+#include "millrace/worker.h"
+
+namespace millrace::sdk {
+namespace {
+
+using namespace std::chrono_literals;
+
+bool has_acks(const Request& request) { return request.body.find("\"acks\"") != std::string::npos; }
+bool has_claim(const Request& request) {
+  return request.body.find("\"claim\"") != std::string::npos;
+}
+Result<Response> problem(int status, const std::string& code) {
+  return Response{status, fmt::format(R"({{"status":{},"code":"{}"}})", status, code), {}};
+}
+Result<Response> proxys_page(int status) {
+  return Response{status, "<html>not here</html>", {{"content-type", "text/html"}}};
+}
+
+class WorkerFaultsTest : public ::testing::Test {
+ protected:
+  // Runs until nothing is left to claim.
+  Result<void> work(Handler handler, int concurrency = 1) {
+    Worker worker(client_, options(concurrency), std::move(handler));
+    return worker.run({});
+  }
+  WorkerOptions options(int concurrency = 1) {
+    return {.queues = {"q"},
+            .concurrency = concurrency,
+            .poll_wait = 50ms,
+            .flush_timeout = 5s,
+            .exit_when = ExitWhen::kNothingToClaim,
+            .notice = [this](std::string_view message) {
+              const std::lock_guard lock(mutex_);
+              notices_.emplace_back(message);
+            }};
+  }
+  bool was_noticed(std::string_view text) {
+    const std::lock_guard lock(mutex_);
+    return std::ranges::any_of(
+        notices_, [&](const auto& notice) { return notice.find(text) != std::string::npos; });
+  }
+
+  std::shared_ptr<FakeServer> shared_server_ = std::make_shared<FakeServer>();
+  FakeServer& server_ = *shared_server_;
+  Client client_{{.url = "http://server", .retries = 0}, shared_server_};
+  std::mutex mutex_;
+  std::vector<std::string> notices_;
+};
+
+// The first requests with outcomes are answered so; then all is well.
+class AnswerToOutcomesTest : public WorkerFaultsTest,
+                             public ::testing::WithParamInterface<std::pair<int, bool>> {};
+
+TEST_P(AnswerToOutcomesTest, IsNoRefusalOfThem) {
+  const auto [status, is_page] = GetParam();
+  int faults = 3;
+  server_.answer_instead = [&](const Request& request) -> std::optional<Result<Response>> {
+    if (!has_acks(request) || faults == 0) return std::nullopt;
+    --faults;
+    return is_page ? proxys_page(status) : problem(status, "internal");
+  };
+  server_.put("a", 1);
+  ASSERT_TRUE(work([](Context&) { return Outcome::succeeded("1"); }));
+  ASSERT_EQ(server_.outcomes.at("a").size(), 1u);
+  EXPECT_NE(server_.outcomes.at("a")[0].find(R"("outcome":"succeeded")"), std::string::npos);
+  EXPECT_EQ(faults, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Faults, AnswerToOutcomesTest,
+                         ::testing::Values(std::pair(500, false), std::pair(500, true),
+                                           std::pair(404, true), std::pair(408, false),
+                                           std::pair(200, true), std::pair(302, true)));
+
+TEST_F(WorkerFaultsTest, ATokenThatIsRevokedEndsTheClaimingAndRefusesNoOutcome) {
+  int faults = 3;
+  server_.answer_instead = [&](const Request& request) -> std::optional<Result<Response>> {
+    if (!has_acks(request) || faults == 0) return std::nullopt;
+    --faults;
+    return problem(401, "unauthenticated");
+  };
+  server_.put("a", 1);
+  server_.put("b", 2);
+  auto worker_options = options();
+  worker_options.exit_when = ExitWhen::kStopped;
+  Worker worker(client_, worker_options, [](Context&) { return Outcome::succeeded("1"); });
+  const auto result = worker.run({});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().status, 401);
+  ASSERT_EQ(server_.outcomes.size(), 1u);  // "b" is another's
+  EXPECT_NE(server_.outcomes.at("a")[0].find(R"("outcome":"succeeded")"), std::string::npos);
+}
+
+TEST_F(WorkerFaultsTest, AClaimThatIsAnsweredOddlyIsAskedAgain) {
+  std::deque<Result<Response>> faults = {problem(500, "internal"), proxys_page(200),
+                                         proxys_page(404), problem(408, "request_timeout")};
+  server_.answer_instead = [&](const Request& request) -> std::optional<Result<Response>> {
+    if (!has_claim(request) || faults.empty()) return std::nullopt;
+    auto fault = faults.front();
+    faults.pop_front();
+    return fault;
+  };
+  server_.put("a", 1);
+  ASSERT_TRUE(work([](Context&) { return Outcome::succeeded(); }));
+  EXPECT_EQ(server_.outcomes.size(), 1u);
+  EXPECT_TRUE(was_noticed("trying again"));
+}
+
+TEST_F(WorkerFaultsTest, AnOutcomeThatTheAnswerLeavesOutIsToldAgain) {
+  server_.cuts_answers = true;
+  server_.put("a", 1);
+  int reported = 0;
+  auto worker_options = options();
+  worker_options.reported = [&](const Ack&) { ++reported; };
+  Worker worker(client_, worker_options, [](Context&) { return Outcome::succeeded("1"); });
+  ASSERT_TRUE(worker.run({}));
+  EXPECT_EQ(server_.outcomes.at("a").size(), 2u);
+  EXPECT_EQ(reported, 1);
+}
+
+TEST_F(WorkerFaultsTest, TriesNotEachOutcomeAtAServerThatIsAway) {
+  server_.put_many(20);
+  server_.lease_ms = 3'600'000;
+  int requests = 0;
+  bool was_refused = false;
+  server_.answer_instead = [&](const Request& request) -> std::optional<Result<Response>> {
+    if (!has_acks(request)) return std::nullopt;
+    // One of many is at fault; then the server goes away for two requests.
+    if (!was_refused) {
+      if (has_claim(request)) return problem(422, "validation_failed");
+      was_refused = true;
+      return problem(422, "validation_failed");
+    }
+    if (++requests <= 2) return FakeTransport::unreachable();
+    return std::nullopt;
+  };
+  ASSERT_TRUE(work([](Context&) { return Outcome::succeeded("1"); }, 20));
+  EXPECT_EQ(server_.outcomes.size(), 20u);
+  std::size_t with_acks = 0;
+  for (const auto& poll : server_.polls) with_acks += !poll.acks.empty();
+  EXPECT_LE(with_acks, 5u);  // the rest went back together
+}
+
+TEST_F(WorkerFaultsTest, SaysThatOutcomesCouldNotBeTold) {
+  server_.put("a", 1);
+  auto worker_options = options();
+  worker_options.exit_when = ExitWhen::kStopped;
+  worker_options.flush_timeout = 300ms;
+  std::stop_source stop;
+  Worker worker(client_, worker_options, [&](Context&) {
+    server_.failures = 1'000;
+    stop.request_stop();
+    return Outcome::succeeded();
+  });
+  const auto result = worker.run(stop.get_token());
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().kind, ErrorKind::kUnreachable);
+  EXPECT_NE(result.error().message.find("will run again"), std::string::npos);
+}
+
+TEST_F(WorkerFaultsTest, ToldToStopWithAnAnswerToTheReporterItEndsWell) {
+  server_.lease_ms = 300;
+  server_.put("a", 1);
+  std::atomic<bool> is_done = false;
+  server_.answer_instead = [&](const Request& request) -> std::optional<Result<Response>> {
+    // The claim for the second slot waits meanwhile.
+    if (has_claim(request) || server_.waiting == 0) return std::nullopt;
+    is_done = true;
+    return Response{200,
+                    R"({"acks":[],"heartbeats":[{"status":200,"id":"a"}],)"
+                    R"("commands":[{"type":"stop"}]})",
+                    {}};
+  };
+  auto worker_options = options(2);
+  worker_options.exit_when = ExitWhen::kStopped;
+  worker_options.poll_wait = 60s;
+  Worker worker(client_, worker_options, [&](Context&) {
+    for (int i = 0; i < 500 && !is_done; ++i) std::this_thread::sleep_for(10ms);
+    std::this_thread::sleep_for(50ms);
+    server_.await([&] {
+      server_.answer_instead = nullptr;
+      return true;
+    });
+    return Outcome::succeeded();
+  });
+  const auto result = worker.run({});
+  EXPECT_TRUE(result) << result.error().message;
+  EXPECT_EQ(server_.outcomes.size(), 1u);
+}
+
+TEST_F(WorkerFaultsTest, AReportWaitsForItsAnswerNoLongerThanTheLeasesAllow) {
+  server_.lease_ms = 2'400;
+  server_.put("a", 1);
+  ASSERT_TRUE(work([&](Context&) {
+    EXPECT_TRUE(server_.await([&] { return server_.heartbeats > 0; }));
+    return Outcome::succeeded();
+  }));
+  for (const auto& poll : server_.polls) {
+    if (poll.heartbeats > 0) EXPECT_EQ(poll.timeout, 800ms);
+  }
+}
+
+TEST_F(WorkerFaultsTest, BeatsAsOftenAsALeaseNeedsHoweverLongTheServerIsAway) {
+  server_.put("a", 1);  // a lease of 300 ms
+  int tries = 0;
+  server_.answer_instead = [&](const Request& request) -> std::optional<Result<Response>> {
+    if (has_claim(request) || ++tries > 10) return std::nullopt;
+    return Response{503, R"({"status":503,"code":"unavailable"})", {{"retry-after", "30"}}};
+  };
+  const auto began = std::chrono::steady_clock::now();
+  ASSERT_TRUE(work([&](Context&) {
+    EXPECT_TRUE(server_.await([&] { return server_.heartbeats > 0; }));
+    return Outcome::succeeded();
+  }));
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 5s);
+}
+
+// --- Progress.
+
+TEST_F(WorkerFaultsTest, ProgressThatTheServerWouldRefuseIsCut) {
+  server_.put("a", 1);
+  std::vector<std::string> beats;
+  server_.refuse_beat = [&](const std::string& beat) {
+    beats.push_back(beat);
+    return std::string();
+  };
+  ASSERT_TRUE(work([&](Context& context) {
+    const auto next_beat = [&] {
+      const int before = server_.heartbeats;
+      EXPECT_TRUE(server_.await([&] { return server_.heartbeats > before; }));
+    };
+    context.progress({.percent = 120, .message = std::string(5'000, 'x')}, "{not json");
+    next_beat();
+    context.progress({.percent = std::nan("")}, "\"" + std::string(70'000, 'x') + "\"");
+    next_beat();
+    return Outcome::succeeded();
+  }));
+  ASSERT_GE(beats.size(), 2u);
+  EXPECT_EQ(beats[0], fmt::format(R"({{"id":"a","token":1,"progress":{{"percent":100,)"
+                                  R"("message":"{}"}}}})",
+                                  std::string(1'024, 'x')));
+  EXPECT_EQ(beats[1], R"({"id":"a","token":1,"progress":{}})");
+  ASSERT_EQ(server_.logs.size(), 2u);
+  EXPECT_NE(server_.logs[0].find("not JSON"), std::string::npos);
+  EXPECT_NE(server_.logs[1].find("65536"), std::string::npos);
+}
+
+TEST_F(WorkerFaultsTest, AHeartbeatWhoseProgressIsRefusedGoesAgainWithoutIt) {
+  server_.lease_ms = 900;
+  server_.put("b", 2);
+  std::vector<std::string> beats;
+  server_.refuse_beat = [&](const std::string& beat) -> std::string {
+    beats.push_back(beat);
+    if (beat.find("progress") == std::string::npos) return "";
+    return R"({"status":422,"id":"a","error":{"status":422,"code":"validation_failed"}})";
+  };
+  ASSERT_TRUE(work([&](Context& context) {
+    context.progress({.percent = 5}, "7");
+    const auto began = std::chrono::steady_clock::now();
+    EXPECT_TRUE(server_.await([&] { return beats.size() >= 2; }));
+    EXPECT_LT(std::chrono::steady_clock::now() - began, 550ms);  // not 600 ms: two beats
+    return Outcome::succeeded();
+  }));
+  ASSERT_GE(beats.size(), 2u);
+  EXPECT_NE(beats[0].find("progress"), std::string::npos);
+  EXPECT_EQ(beats[1], R"({"id":"b","token":2})");
+  EXPECT_TRUE(was_noticed("progress was refused"));
+}
+
+TEST_F(WorkerFaultsTest, AHeartbeatThatMayNotBeNowKeepsItsProgress) {
+  server_.put("a", 1);
+  std::vector<std::string> beats;
+  server_.refuse_beat = [&](const std::string& beat) -> std::string {
+    beats.push_back(beat);
+    if (beats.size() > 1) return "";
+    return R"({"status":503,"id":"a","error":{"status":503,"code":"overloaded"}})";
+  };
+  ASSERT_TRUE(work([&](Context& context) {
+    context.progress({.percent = 5}, "7");
+    EXPECT_TRUE(server_.await([&] { return beats.size() >= 2; }));
+    return Outcome::succeeded();
+  }));
+  ASSERT_GE(beats.size(), 2u);
+  EXPECT_NE(beats[0].find("progress"), std::string::npos);
+  EXPECT_EQ(beats[1], beats[0]);
+}
+
+TEST_F(WorkerFaultsTest, HeartbeatsThatAreRefusedTogetherGoWithoutTheirProgress) {
+  server_.put("a", 1);
+  server_.answer_instead = [&](const Request& request) -> std::optional<Result<Response>> {
+    if (request.body.find("progress") == std::string::npos) return std::nullopt;
+    return problem(400, "invalid_json");
+  };
+  ASSERT_TRUE(work([&](Context& context) {
+    context.progress({.percent = 5});
+    EXPECT_TRUE(server_.await([&] { return server_.heartbeats > 0; }));
+    return Outcome::succeeded();
+  }));
+  EXPECT_EQ(server_.outcomes.size(), 1u);
+}
+
+TEST_F(WorkerFaultsTest, ALineOfALevelThatTheServerDoesNotKnowRefusesNoOutcome) {
+  server_.put("a", 1);
+  ASSERT_TRUE(work([](Context& context) {
+    for (const char* level : {"warning", "WARN", "critical", "trace", "chatty", "", "debug"}) {
+      context.log(level, "x");
+    }
+    return Outcome::succeeded();
+  }));
+  std::string levels;
+  const std::string& sent = server_.outcomes.at("a").at(0);
+  constexpr std::string_view kMark = R"("level":")";
+  for (std::size_t at = 0; (at = sent.find(kMark, at)) != std::string::npos;) {
+    at += kMark.size();
+    levels += sent.substr(at, sent.find('"', at) - at) + " ";
+  }
+  EXPECT_EQ(levels, "warn warn error debug info info debug ");
+}
+
+}  // namespace
+}  // namespace millrace::sdk
