@@ -80,6 +80,8 @@ void ShardHost::doubt() {
   const MutexLock lock(mutex_);
   in_doubt_ = true;
   lease_.doubt();
+  // An idle shard too says that it is not ready.
+  if (driver_ != nullptr) driver_->look_at_lease();
 }
 
 Epoch ShardHost::epoch() const {

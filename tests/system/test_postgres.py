@@ -152,6 +152,8 @@ class OnPostgres(harness.MillraceCase):
         harness.eventually(
             lambda: "this is a former primary" in self.server.log, what="a look at the timeline"
         )
+        # What is asked while the lease still holds is answered once it is known what became of it.
+        harness.eventually(lambda: self.api.get("/readyz").status == 503, what="doubt")
         for _ in range(3):
             self.assertEqual(self.api.post("/v1/jobs", body).status, 503)
         primary.stop()

@@ -78,11 +78,12 @@ std::expected<ConnectionPool::Owned, SqlFailure> ConnectionPool::open() {
   SqlMessage message(kLookLimits);
   message.add(kSelectServer);
   const auto replies = (*connection)->run(message);
-  if (!replies) {
-    // Not every service that speaks PostgreSQL's protocol tells.
-    if ((*connection)->usable()) return connection;
-    return std::unexpected(replies.error());
+  if (!(*connection)->usable()) {
+    return std::unexpected(replies ? SqlFailure{"", "the connection was lost", true}
+                                   : replies.error());
   }
+  // Not every service that speaks PostgreSQL's protocol tells.
+  if (!replies) return connection;
   const SqlRow row = replies->results.front().row(0);
   const MutexLock lock(mutex_);
   if (Status met = server_.meet({.system = row.number(0), .timeline = row.number(1)}); !met) {
