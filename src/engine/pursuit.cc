@@ -13,8 +13,9 @@ namespace {
 
 // With jobs in hand, the next shard is not waited for any longer.
 constexpr std::chrono::milliseconds kNextShardPatience{1'000};
-// Before a hint is left anew on a shard that could not keep it.
+// Before a hint is left anew on a shard that could not keep it; twice as long each time.
 constexpr std::chrono::milliseconds kLostHintPause{100};
+constexpr std::chrono::milliseconds kLongestLostHintPause{2'000};
 
 // A run of queues that lie on one shard.
 struct Leg {
@@ -196,6 +197,7 @@ class Pursuit final : public Operation {
     hints_.clear();
     hints_open_ = 0;
     lost_.clear();
+    lost_pause_ = kLostHintPause;
     std::vector<ShardNumber> asked;
     for (const Leg& leg : legs_) {
       if (std::ranges::find(asked, leg.shard) != asked.end()) continue;
@@ -236,8 +238,9 @@ class Pursuit final : public Operation {
     if (std::holds_alternative<Unavailable>(answer)) {
       if (hints_open_ == 0) return conclude();
       // It will not tell of anything; the others may, and so may its next leader.
-      if (lost_.empty()) ring_at(now() + kLostHintPause);
+      if (lost_.empty()) ring_at(now() + lost_pause_);
       lost_.push_back(hint->shard);
+      hints_.erase(hint);
       return;
     }
     drop_hints();
@@ -261,7 +264,8 @@ class Pursuit final : public Operation {
   }
 
   void rang() override MILLRACE_REQUIRES(mutex_) {
-    if (phase_ == Phase::kWaiting && now() < until_) {
+    if (phase_ == Phase::kWaiting && !lost_.empty() && now() < until_) {
+      lost_pause_ = std::min(lost_pause_ * 2, kLongestLostHintPause);
       for (const ShardNumber shard : std::exchange(lost_, {})) leave_hint(shard);
     }
     if (phase_ != Phase::kClaiming || reply_.claim.jobs.empty()) return;
@@ -317,6 +321,7 @@ class Pursuit final : public Operation {
   std::vector<Hint> hints_;  // of this wait
   std::size_t hints_open_ = 0;
   std::vector<ShardNumber> lost_;  // to be left anew
+  std::chrono::milliseconds lost_pause_{};
 };
 
 }  // namespace

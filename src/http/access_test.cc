@@ -143,7 +143,8 @@ TEST(Access, AQueueOutOfReachIsNotThere) {
   EXPECT_NE(acked.body.find("lease_lost"), std::string::npos) << acked.body;
 }
 
-std::optional<engine::Answer> nothing_there(const engine::Request&) {
+std::optional<engine::Answer> nothing_there(const engine::Request& request) {
+  if (std::holds_alternative<engine::Poll>(request)) return engine::PollReply();
   return core::Reply(core::JobReply{});
 }
 
@@ -166,16 +167,18 @@ TEST(Access, AJobThatCantBeLookedAtIsNotOutOfReach) {
       {"/v1/workers/w1/poll", R"({"heartbeats":[)" + beat + "]}"},
       {job + "/complete", R"({"token":1})"},
   };
-  const auto statuses = [&] {
-    std::vector<int> got;
+  // Item by item: what can be looked at is done all the same.
+  const auto is_told_of_silence = [&] {
     for (const auto& [target, body] : calls) {
       client.send(request("POST", target, body, bearing(token_number(1).token)));
-      got.push_back(client.receive().status);
+      const std::string answer = client.receive().body;
+      if (answer.find("storage_unavailable") == std::string::npos) return target + ": " + answer;
+      if (answer.find("lease_lost") != std::string::npos) return target + ": " + answer;
     }
-    return got;
+    return std::string();
   };
   server.gateway.respond_with(unavailable);
-  EXPECT_EQ(statuses(), std::vector<int>(5, 503));
+  EXPECT_EQ(is_told_of_silence(), "");
   server.gateway.respond_with(nothing_there);
   client.send(request("POST", "/v1/ack", calls[0].second, bearing(token_number(1).token)));
   EXPECT_NE(client.receive().body.find("lease_lost"), std::string::npos);
@@ -185,7 +188,7 @@ TEST(Access, AJobThatCantBeLookedAtIsNotOutOfReach) {
   EXPECT_NE(client.receive().body.find("lease_lost"), std::string::npos);
   server.gateway.respond_with(nothing_there);
   server.fail_reads();
-  EXPECT_EQ(statuses(), std::vector<int>(5, 503));
+  EXPECT_EQ(is_told_of_silence(), "");
 }
 
 // What a browser adds to what a page sends.

@@ -50,18 +50,28 @@ std::string_view without_port(std::string_view host) {
 
 bool names_loopback(std::string_view host) {
   std::string name(without_port(host));
+  if (name.ends_with('.')) name.pop_back();
   if (equals_ignoring_case(name, "localhost")) return true;
   const bool v6 = name.starts_with('[') && name.ends_with(']');
   if (v6) name = name.substr(1, name.size() - 2);
   boost::system::error_code error;
   const auto address = boost::asio::ip::make_address(name, error);
-  return !error && address.is_v6() == v6 && address.is_loopback();
+  if (error || address.is_v6() != v6) return false;
+  if (v6 && address.to_v6().is_v4_mapped()) {
+    return boost::asio::ip::make_address_v4(boost::asio::ip::v4_mapped, address.to_v6())
+        .is_loopback();
+  }
+  return address.is_loopback();
 }
 
 // Without tokens the server is on loopback, which pages in a browser on this machine reach too. One
 // whose name has been pointed here would be of this very site to the browser: the name tells.
 Refusal demand_local_name(Call& call) {
   if (!call.services.tokens.empty()) return std::nullopt;
+  // Other nodes come by the name that this one advertises, and prove themselves.
+  if (call.route.route != nullptr && call.route.route->id == api::RouteId::kPeer) {
+    return std::nullopt;
+  }
   const Field* host = call.head->find("host");
   if (host == nullptr || names_loopback(host->value)) return std::nullopt;
   return refused(
@@ -154,9 +164,9 @@ using Middleware = Refusal (*)(Call&);
 
 constexpr std::array<Middleware, 9> kMiddlewares = {
     take_request_id,     // first: every answer and every line of the log carries it
+    find_route,          // a look-up that refuses nothing yet: what is open is known from it
     demand_local_name,   // who is fooled about whom it speaks to learns nothing else
     refuse_other_sites,  // nor does a page that has no business here
-    find_route,          // a look-up that refuses nothing yet: what is open is known from it
     authenticate,        // before anything that tells a stranger what there is
     demand_route,        // 404 and 405; a scope can be asked only for a route
     demand_scope,        // before anything about the request's content

@@ -199,7 +199,7 @@ DriverStatus Driver::status() const {
 void Driver::run() {
   name_this_thread("shard");
   Inbox inbox;
-  woke_at_ = clock_.now();
+  woke_at_ = slept_at_ = clock_.now();
   while (true) {
     const Time now = wake_up();
     take_in(inbox, now);
@@ -243,11 +243,12 @@ void Driver::wait_for_work(Inbox& inbox) {
   inbox.mail.clear();
   const std::optional<Time> wakeup = shard_->next_wakeup();
   wakeup_ms_.store(wakeup ? to_ms(*wakeup) : kNoWakeup, std::memory_order_relaxed);
-  const Time now = clock_.now();
+  slept_at_ = clock_.now();
   auto until = SteadyClock::time_point::max();
   // A timer may be centuries away.
   if (wakeup) {
-    until = SteadyClock::now() + std::clamp<Duration>(*wakeup - now, Duration{0}, kLongestWait);
+    until =
+        SteadyClock::now() + std::clamp<Duration>(*wakeup - slept_at_, Duration{0}, kLongestWait);
   }
   if (shard_->machine().live_leases() > 0) until = std::min(until, SteadyClock::now() + kPulse);
   if (memory_room_ != engine::MemoryRoom::kWide) {
@@ -356,9 +357,9 @@ void Driver::release_answers() {
 }
 
 Time Driver::wake_up() {
-  const Duration away = clock_.now() - woke_at_;
   // Longer than any wait with leases lasts, whether the process was stopped or a step waited for
   // the tables: nobody was heard meanwhile.
+  const Duration away = std::max(clock_.now() - slept_at_, slept_at_ - woke_at_);
   if (away > core::kStallGrace && shard_->machine().live_leases() > 0) {
     parts_.log.warn("the shard stood still: live leases get as much more time",
                     {{"ms", away.count()}});

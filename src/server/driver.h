@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -202,7 +203,7 @@ class Driver final : public engine::Gateway {
   // meanwhile.
   std::atomic<std::int64_t> wakeup_ms_{0};
   // Since when it has not waited for work, for the chores.
-  std::atomic<std::int64_t> busy_since_ms_;
+  std::atomic<std::int64_t> busy_since_ms_{std::numeric_limits<std::int64_t>::max()};
 
   // The shard's thread's own.
   std::vector<std::pair<engine::ReplyPort*, std::vector<engine::Delivery>>> outgoing_;
@@ -221,7 +222,8 @@ class Driver final : public engine::Gateway {
   std::size_t requests_since_row_ = 0;
   std::chrono::steady_clock::time_point published_;
   bool unpublished_ = true;
-  Time woke_at_{};  // the last time
+  Time woke_at_{};   // the last time
+  Time slept_at_{};  // when the last wait began
 
   Time stopped_at_{};
   // Of the row in flight; read by the journal's thread when it is done.

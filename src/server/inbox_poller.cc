@@ -136,9 +136,7 @@ bool InboxPoller::poll() {
   if (readers.empty()) return false;
   Result<std::vector<store::InboxPage>> pages = parts_.inbox.read(readers);
   if (!pages) {
-    // The database may come back without what it had committed asynchronously, and give the numbers
-    // of those transactions again.
-    for (auto& [number, shard] : shards_) shard.reader.place = {};
+    for (store::InboxReader& reader : readers) shards_.at(reader.shard).reader = reader;
     note(std::unexpected(pages.error()));
     return false;
   }
@@ -147,10 +145,11 @@ bool InboxPoller::poll() {
   for (store::InboxPage& page : *pages) {
     Shard& shard = shards_.at(page.shard);
     shard.reader.place.advance(page);
-    more = more || page.cut;
     for (store::InboxRow& row : page.rows) {
       const store::InboxKey key = row.key;
-      if (!shard.holds(key)) shard.waiting.emplace(key, std::move(row));
+      if (shard.holds(key)) continue;
+      shard.waiting.emplace(key, std::move(row));
+      more = more || page.cut;
     }
   }
   return more;

@@ -86,8 +86,10 @@ class Inbox {
 
   // Whether there has ever been a row.
   virtual Result<bool> in_use() = 0;
-  // A page for each reader, in one statement.
-  virtual Result<std::vector<InboxPage>> read(std::span<const InboxReader> readers) = 0;
+  // A page for each reader, in one statement. Where the connection was lost readers begin anew: the
+  // database may come back without what it had committed asynchronously, and give the numbers of
+  // those transactions again.
+  virtual Result<std::vector<InboxPage>> read(std::span<InboxReader> readers) = 0;
   // At most 1,000 rows that have been read before, or what of them comes to 4 MiB, or one.
   virtual Result<FetchedRows> fetch(std::uint32_t shard, std::span<const InboxKey> keys) = 0;
   // Rows that changed nothing: they go.

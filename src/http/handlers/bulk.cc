@@ -55,12 +55,10 @@ Task<void> count_ids(Call& call, const std::vector<JobId>& ids) {
 }
 
 Task<void> bulk_ids(Call& call, const api::Bulk& bulk) {
-  const auto reachable = co_await reachable_jobs(call, bulk.ids);
-  if (!reachable) co_return;
-  const std::vector<bool>& allowed = *reachable;
+  const std::vector<Reach> reach = co_await reach_of(call, bulk.ids);
   std::vector<JobId> ids;
   for (std::size_t i = 0; i < bulk.ids.size(); ++i) {
-    if (allowed[i]) ids.push_back(bulk.ids[i]);
+    if (reach[i].open) ids.push_back(bulk.ids[i]);
   }
   const std::size_t asked = ids.size();
   core::ItemsReply none;
@@ -85,8 +83,15 @@ Task<void> bulk_ids(Call& call, const api::Bulk& bulk) {
   for (std::size_t i = 0; i < bulk.ids.size(); ++i) {
     api::BulkOutcome::Result result;
     result.id = bulk.ids[i];
+    if (reach[i].unknown) {
+      result.refused = reach[i].unknown;
+      ++outcome.matched;
+      ++outcome.failed;
+      outcome.results->push_back(std::move(result));
+      continue;
+    }
     core::Refusal refusal{core::Rejection::kNotFound, {}, {}};
-    if (allowed[i]) {
+    if (reach[i].open) {
       const core::ItemReply& item = reply->items[next++];
       refusal = item.refusal;
       // A job that is deleted has no state; it is told by the one it had.

@@ -1,5 +1,6 @@
 #include "http/handlers/common.h"
 
+#include <algorithm>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -17,9 +18,17 @@ std::optional<JobId> path_id(Call& call) {
   return id;
 }
 
+namespace {
+
+api::Problem tables_unreadable() {
+  return api::make_problem(ProblemCode::kStorageUnavailable, "the tables can't be read now");
+}
+
+}  // namespace
+
 void refuse_reads(Call& call, const Error& error) {
   call.note = error.message;
-  call.refuse(ProblemCode::kStorageUnavailable, "the tables can't be read now");
+  call.refuse(tables_unreadable());
 }
 
 namespace {
@@ -52,14 +61,17 @@ Task<std::optional<SharedJobView>> look_up(Call& call, JobId id, const core::Job
   co_return std::make_shared<const core::JobView>(std::move(**found));
 }
 
-// Asks the memory of the jobs' shards, or of all, which of those at `places` of `ids` may be
-// touched, and marks them. Gives the places of those that it does not know; none: the call is
-// answered, for a job could not be looked at.
-Task<std::optional<std::vector<std::size_t>>> mark_allowed(Call& call,
-                                                           const std::vector<JobId>& ids,
-                                                           const std::vector<std::size_t>& places,
-                                                           engine::Lookup lookup,
-                                                           std::vector<bool>& allowed) {
+// Also where the node that was asked knows the token otherwise: another time it may not.
+api::Problem problem_of_silence(const engine::Answer& answer) {
+  const auto* why = std::get_if<engine::Unavailable>(&answer);
+  return problem_of(why != nullptr ? *why : engine::Unavailable::kNoLeader);
+}
+
+// Asks the memory of the jobs' shards, or of all, of those at `places` of `ids`. Gives the places
+// of those that it does not know.
+Task<std::vector<std::size_t>> look_in_memory(Call& call, const std::vector<JobId>& ids,
+                                              const std::vector<std::size_t>& places,
+                                              engine::Lookup lookup, std::vector<Reach>& reach) {
   std::vector<engine::Request> requests;
   requests.reserve(places.size());
   for (const std::size_t place : places) {
@@ -72,16 +84,15 @@ Task<std::optional<std::vector<std::size_t>>> mark_allowed(Call& call,
   std::vector<engine::Answer> answers = co_await call.ask_all(std::move(requests));
   std::vector<std::size_t> unknown;
   for (std::size_t i = 0; i < places.size(); ++i) {
+    Reach& found = reach[places[i]];
     const auto* reply = reply_in<core::JobReply>(answers[i]);
     if (reply == nullptr) {
       // The node that leads its shard says that it is out of reach.
       const auto* denied = std::get_if<engine::Denied>(&answers[i]);
-      if (denied != nullptr && *denied == engine::Denied::kQueue) continue;
-      call.refuse(answers[i]);
-      co_return std::nullopt;
-    }
-    if (reply->job != nullptr) {
-      allowed[places[i]] = call.allows_queue(reply->job->job.queue.view());
+      const bool closed = denied != nullptr && *denied == engine::Denied::kQueue;
+      if (!closed) found.unknown = problem_of_silence(answers[i]);
+    } else if (reply->job != nullptr) {
+      found.open = call.allows_queue(reply->job->job.queue.view());
     } else if (!reply->deleted) {
       unknown.push_back(places[i]);
     }
@@ -122,42 +133,46 @@ Task<SharedJobView> find_job(Call& call, JobId id, api::Include include) {
   co_return view;
 }
 
-Task<std::optional<std::vector<bool>>> reachable_jobs(Call& call, const std::vector<JobId>& ids) {
-  std::vector<bool> allowed(ids.size(), !call.limited());
-  if (!call.limited()) co_return allowed;
+Task<std::vector<Reach>> reach_of(Call& call, const std::vector<JobId>& ids) {
+  std::vector<Reach> reach(ids.size());
+  if (!call.limited()) {
+    for (Reach& one : reach) one.open = true;
+    co_return reach;
+  }
   std::vector<std::size_t> all(ids.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
-  auto places = co_await mark_allowed(call, ids, all, engine::Lookup::kItsShard, allowed);
-  if (places && !places->empty() && call.services.shards() > 1) {
-    const std::vector<std::size_t> elsewhere = std::move(*places);
-    places = co_await mark_allowed(call, ids, elsewhere, engine::Lookup::kOtherShards, allowed);
+  auto places = co_await look_in_memory(call, ids, all, engine::Lookup::kItsShard, reach);
+  if (!places.empty() && call.services.shards() > 1) {
+    const std::vector<std::size_t> elsewhere = std::move(places);
+    places = co_await look_in_memory(call, ids, elsewhere, engine::Lookup::kOtherShards, reach);
   }
-  if (!places) co_return std::nullopt;
-  if (places->empty()) co_return allowed;
+  if (places.empty()) co_return reach;
   std::vector<JobId> unknown;
-  for (const std::size_t place : *places) unknown.push_back(ids[place]);
+  for (const std::size_t place : places) unknown.push_back(ids[place]);
   auto read = [&] { return call.services.reads.fetch(unknown); };
   const auto jobs = co_await call.blocking(read);
-  if (!jobs) {
-    refuse_reads(call, jobs.error());
-    co_return std::nullopt;
-  }
-  for (const core::Job& job : *jobs) {
-    if (!call.allows_queue(job.queue.view())) continue;
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-      if (ids[i] == job.id) allowed[i] = true;
+  if (!jobs) call.note = jobs.error().message;
+  for (const std::size_t place : places) {
+    if (!jobs) {
+      reach[place].unknown = tables_unreadable();
+      continue;
     }
+    const auto found = std::ranges::find(*jobs, ids[place], &core::Job::id);
+    reach[place].open = found != jobs->end() && call.allows_queue(found->queue.view());
   }
-  co_return allowed;
+  co_return reach;
 }
 
 Task<bool> admits_job(Call& call, JobId id) {
   if (!call.limited()) co_return true;
-  std::vector<JobId> ids(1, id);
-  const auto reachable = co_await reachable_jobs(call, ids);
-  if (!reachable) co_return false;
-  if (!reachable->front()) refuse_absent(call);
-  co_return reachable->front();
+  const std::vector<JobId> ids(1, id);
+  const std::vector<Reach> reach = co_await reach_of(call, ids);
+  if (reach.front().unknown) {
+    call.refuse(*reach.front().unknown);
+  } else if (!reach.front().open) {
+    refuse_absent(call);
+  }
+  co_return reach.front().open;
 }
 
 Task<void> refresh_statistics(Call& call) {

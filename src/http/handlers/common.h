@@ -33,10 +33,13 @@ Task<SharedJobView> find_job(Call& call, JobId id, const core::JobReply& memory,
 // The same, asking the shard first.
 Task<SharedJobView> find_job(Call& call, JobId id, api::Include include);
 
-// Which of these jobs lie in queues that the caller may touch. Free where the caller is not
-// limited. None: the call has its answer, for a job could not be looked at now, and to take it for
-// one out of reach would be a lie.
-Task<std::optional<std::vector<bool>>> reachable_jobs(Call& call, const std::vector<JobId>& ids);
+struct Reach {
+  bool open = false;  // the job lies in a queue that the caller may touch
+  // It could not be looked at now, and to take it for one out of reach would be a lie.
+  std::optional<api::Problem> unknown;
+};
+// Of each of these jobs. Free where the caller is not limited.
+Task<std::vector<Reach>> reach_of(Call& call, const std::vector<JobId>& ids);
 // Of one job; false: the call is answered, with 404 where it is out of reach.
 Task<bool> admits_job(Call& call, JobId id);
 

@@ -1,5 +1,6 @@
 // The workers' calls: claim, heartbeat, ack, poll, and the single forms for curl.
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "api/worker.h"
@@ -22,23 +23,24 @@ struct Sieve {
 
 api::Problem lease_lost() { return to_problem({core::Rejection::kLeaseLost, {}, {}}); }
 
-// Items with faults are refused, and those for jobs of queues that the token does not open: to it
-// they are not there. None: the call is answered, for a job could not be looked at.
 template <typename T>
-Task<std::optional<Sieve>> sieve(Call& call, const std::vector<api::Item<T>>& items) {
+void add_ids(std::vector<JobId>& ids, const std::vector<api::Item<T>>& items) {
+  for (const api::Item<T>& item : items) ids.push_back(item.value.id);
+}
+
+// Items with faults are refused, and those for jobs of queues that the token does not open: to it
+// they are not there. `reach`: of the items' jobs, one for each.
+template <typename T>
+Sieve sieve(const std::vector<api::Item<T>>& items, std::span<const Reach> reach) {
   Sieve made;
-  made.refused.resize(items.size());
   for (std::size_t i = 0; i < items.size(); ++i) {
-    made.refused[i] = items[i].fault;
+    std::optional<api::Problem> refused = items[i].fault;
+    if (!refused) refused = reach[i].unknown;
+    if (!refused && !reach[i].open) refused = lease_lost();
+    made.refused.push_back(std::move(refused));
     made.ids.push_back(items[i].value.id);
   }
-  if (!call.limited()) co_return made;
-  const auto reachable = co_await reachable_jobs(call, made.ids);
-  if (!reachable) co_return std::nullopt;
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    if (!(*reachable)[i] && !made.refused[i]) made.refused[i] = lease_lost();
-  }
-  co_return made;
+  return made;
 }
 
 // The id as a refused entry shows it: absent where the item named none.
@@ -95,15 +97,15 @@ api::Problem no_such_queue() {
   return api::make_problem(ProblemCode::kNotFound, "there is no such queue for this token");
 }
 
-Task<std::optional<Sieve>> sieve_acks(Call& call, const std::vector<api::Item<api::Ack>>& items) {
-  auto sieved = co_await sieve(call, items);
-  if (!sieved) co_return std::nullopt;
+Sieve sieve_acks(const Call& call, const std::vector<api::Item<api::Ack>>& items,
+                 std::span<const Reach> reach) {
+  Sieve sieved = sieve(items, reach);
   for (std::size_t i = 0; i < items.size(); ++i) {
-    if (!sieved->refused[i] && !allows_enqueued(call, items[i].value)) {
-      sieved->refused[i] = no_such_queue();
+    if (!sieved.refused[i] && !allows_enqueued(call, items[i].value)) {
+      sieved.refused[i] = no_such_queue();
     }
   }
-  co_return sieved;
+  return sieved;
 }
 
 core::Ack acks_of(Call& call, const std::vector<api::Item<api::Ack>>& items, const Sieve& sieved) {
@@ -227,22 +229,26 @@ Task<void> heartbeat(Call& call) {
   if (!accepted(call, api::decode_no_query(call.query()))) co_return;
   const auto items = accepted(call, api::decode_heartbeats(call.body, call.services.limits));
   if (!items) co_return;
-  const auto sieved = co_await sieve(call, *items);
-  if (!sieved) co_return;
-  core::Heartbeat command = heartbeats_of(*items, *sieved);
+  std::vector<JobId> ids;
+  add_ids(ids, *items);
+  const std::vector<Reach> reach = co_await reach_of(call, ids);
+  const Sieve sieved = sieve(*items, reach);
+  core::Heartbeat command = heartbeats_of(*items, sieved);
   const auto reply = co_await ask_items(call, command);
-  if (reply) answer_results(call, *sieved, *reply, Entry::kLease);
+  if (reply) answer_results(call, sieved, *reply, Entry::kLease);
 }
 
 Task<void> ack(Call& call) {
   if (!accepted(call, api::decode_no_query(call.query()))) co_return;
   const auto items = accepted(call, api::decode_acks(call.body, call.services.limits));
   if (!items) co_return;
-  const auto sieved = co_await sieve_acks(call, *items);
-  if (!sieved) co_return;
-  core::Ack command = acks_of(call, *items, *sieved);
+  std::vector<JobId> ids;
+  add_ids(ids, *items);
+  const std::vector<Reach> reach = co_await reach_of(call, ids);
+  const Sieve sieved = sieve_acks(call, *items, reach);
+  core::Ack command = acks_of(call, *items, sieved);
   const auto reply = co_await ask_items(call, command);
-  if (reply) answer_results(call, *sieved, *reply, Entry::kState);
+  if (reply) answer_results(call, sieved, *reply, Entry::kState);
 }
 
 Task<void> poll(Call& call) {
@@ -254,17 +260,22 @@ Task<void> poll(Call& call) {
   }
   auto body = accepted(call, api::decode_poll(call.body, worker, call.services.limits));
   if (!body || (body->claim && !admits_claim(call, *body->claim))) co_return;
-  const auto acks = co_await sieve_acks(call, body->acks);
-  if (!acks) co_return;
-  const auto heartbeats = co_await sieve(call, body->heartbeats);
-  if (!heartbeats) co_return;
-  const auto logs = co_await sieve(call, body->logs);
-  if (!logs) co_return;
+  std::vector<JobId> ids;
+  add_ids(ids, body->acks);
+  add_ids(ids, body->heartbeats);
+  add_ids(ids, body->logs);
+  const std::vector<Reach> reach = co_await reach_of(call, ids);
+  std::span<const Reach> left = reach;
+  const Sieve acks = sieve_acks(call, body->acks, left);
+  left = left.subspan(body->acks.size());
+  const Sieve heartbeats = sieve(body->heartbeats, left);
+  left = left.subspan(body->heartbeats.size());
+  const Sieve logs = sieve(body->logs, left);
 
   engine::Poll poll;
-  poll.acks = acks_of(call, body->acks, *acks);
-  poll.heartbeats = heartbeats_of(body->heartbeats, *heartbeats);
-  poll.logs = logs_of(body->logs, *logs);
+  poll.acks = acks_of(call, body->acks, acks);
+  poll.heartbeats = heartbeats_of(body->heartbeats, heartbeats);
+  poll.logs = logs_of(body->logs, logs);
   poll.worker.id = SharedBytes(worker);
   if (body->claim) {
     poll.claim = to_core(*body->claim);
@@ -282,11 +293,11 @@ Task<void> poll(Call& call) {
   api::JsonWriter json(call.response.body);
   json.begin_object();
   json.key("acks");
-  encode_entries(call, json, *acks, reply->acks, Entry::kState);
+  encode_entries(call, json, acks, reply->acks, Entry::kState);
   json.key("heartbeats");
-  encode_entries(call, json, *heartbeats, reply->heartbeats, Entry::kLease);
+  encode_entries(call, json, heartbeats, reply->heartbeats, Entry::kLease);
   json.key("logs");
-  encode_entries(call, json, *logs, reply->logs, Entry::kState);
+  encode_entries(call, json, logs, reply->logs, Entry::kState);
   json.key("jobs");
   json.begin_array();
   for (const core::ClaimReply::Item& item : reply->claim.jobs) {

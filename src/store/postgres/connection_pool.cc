@@ -78,12 +78,14 @@ std::expected<ConnectionPool::Owned, SqlFailure> ConnectionPool::open() {
   SqlMessage message(kLookLimits);
   message.add(kSelectServer);
   const auto replies = (*connection)->run(message);
-  if (!(*connection)->usable()) {
-    return std::unexpected(replies ? SqlFailure{"", "the connection was lost", true}
-                                   : replies.error());
+  if (!replies) {
+    if (replies.error().state.empty()) return std::unexpected(replies.error());
+    // Not every service that speaks PostgreSQL's protocol tells, nor does a standby.
+    return Connection::open(options_);
   }
-  // Not every service that speaks PostgreSQL's protocol tells.
-  if (!replies) return connection;
+  if (!(*connection)->usable()) {
+    return std::unexpected(SqlFailure{"", "the connection was lost", true});
+  }
   const SqlRow row = replies->results.front().row(0);
   const MutexLock lock(mutex_);
   if (Status met = server_.meet({.system = row.number(0), .timeline = row.number(1)}); !met) {

@@ -145,7 +145,7 @@ Result<bool> PostgresInbox::in_use() {
   return replies->results.front().row(0).truth(0);
 }
 
-Result<std::vector<InboxPage>> PostgresInbox::read(std::span<const InboxReader> readers) {
+Result<std::vector<InboxPage>> PostgresInbox::read(std::span<InboxReader> readers) {
   SqlArray shards = numbers();
   SqlArray open_shards = numbers();
   std::vector<InboxKey> places;
@@ -168,7 +168,11 @@ Result<std::vector<InboxPage>> PostgresInbox::read(std::span<const InboxReader> 
   SqlMessage message(first ? kFirstLimits : kLimits);
   message.add(kRead, std::move(parameters));
   const auto replies = pool_->run(Use::kReading, message);
-  if (!replies) return to_error(replies.error());
+  if (!replies) {
+    const bool lost = replies.error().state.empty();
+    for (InboxReader& reader : readers) reader.place = lost ? InboxPlace() : reader.place;
+    return to_error(replies.error());
+  }
 
   std::vector<InboxPage> pages;
   const SqlResult& rows = replies->results.front();

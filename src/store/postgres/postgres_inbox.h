@@ -16,7 +16,7 @@ class PostgresInbox final : public Inbox {
   explicit PostgresInbox(std::shared_ptr<ConnectionPool> pool) : pool_(std::move(pool)) {}
 
   Result<bool> in_use() override;
-  Result<std::vector<InboxPage>> read(std::span<const InboxReader> readers) override;
+  Result<std::vector<InboxPage>> read(std::span<InboxReader> readers) override;
   Result<FetchedRows> fetch(std::uint32_t shard, std::span<const InboxKey> keys) override;
   Status drop(std::uint32_t shard, std::span<const InboxKey> keys) override;
   Status reject(std::uint32_t shard, std::span<const RejectedRow> rows) override;

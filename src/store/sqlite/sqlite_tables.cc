@@ -162,14 +162,14 @@ Result<std::vector<JobId>> SqliteTables::finished_until(const SharedBytes& queue
                                                         Time until, std::uint32_t limit) {
   const auto id = queues_.find(queue.view());
   if (!id) return std::vector<JobId>();
-  return readers_->borrow()->finished_until(*id, state, until, limit);
+  return fetchers_->borrow()->finished_until(*id, state, until, limit);
 }
 
 Result<std::optional<Time>> SqliteTables::oldest_finished(const SharedBytes& queue,
                                                           core::State state) {
   const auto id = queues_.find(queue.view());
   if (!id) return std::nullopt;
-  return readers_->borrow()->oldest_finished(*id, state);
+  return fetchers_->borrow()->oldest_finished(*id, state);
 }
 
 Result<std::optional<std::string>> SqliteTables::get_blob(const std::string& name) {
