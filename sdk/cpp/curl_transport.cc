@@ -82,6 +82,11 @@ bool is_loopback(std::string_view url) {
   return url.starts_with("127.") || url.starts_with("localhost") || url.starts_with("[::1]");
 }
 
+std::string in_words(std::chrono::milliseconds time) {
+  const auto count = time.count();
+  return count % 1'000 == 0 ? fmt::format("{} s", count / 1'000) : fmt::format("{} ms", count);
+}
+
 class CurlTransport : public Transport {
  public:
   explicit CurlTransport(HttpOptions options) : options_(std::move(options)) {
@@ -198,8 +203,8 @@ class CurlTransport : public Transport {
         break;
       case CURLE_OPERATION_TIMEDOUT:
         error.kind = ErrorKind::kUnreachable;
-        error.message = fmt::format("no answer from {} within {} s", options_.url,
-                                    request.timeout.count() / 1000);
+        error.message =
+            fmt::format("no answer from {} within {}", options_.url, in_words(request.timeout));
         break;
       default:
         error.kind = ErrorKind::kUnreachable;

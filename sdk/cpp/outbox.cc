@@ -1,5 +1,6 @@
 #include "outbox.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace millrace::sdk {
@@ -9,6 +10,8 @@ constexpr std::size_t kMaxAcks = 1'000;  // of one round trip, as the server bou
 // Well below the server's bound on a body, which holds heartbeats and log lines too.
 constexpr std::size_t kMaxAckBytes = std::size_t{6} << 20;
 
+}  // namespace
+
 std::size_t size_of(const Ack& ack) {
   std::size_t size = ack.result.size() + 256;
   if (ack.error) size += ack.error->message.size() + ack.error->stack.size();
@@ -16,8 +19,6 @@ std::size_t size_of(const Ack& ack) {
   for (const NewJob& job : ack.enqueue) size += job.payload.size() + 1'024;
   return size;
 }
-
-}  // namespace
 
 void Outbox::add(OutgoingAck ack) { acks_.push_back(std::move(ack)); }
 
@@ -35,6 +36,22 @@ std::vector<OutgoingAck> Outbox::take() {
     acks_.pop_front();
   }
   return taken;
+}
+
+void Outbox::add_alone(OutgoingAck ack) { alone_.push_back(std::move(ack)); }
+
+std::vector<OutgoingAck> Outbox::take_alone(SteadyTime now) {
+  std::vector<OutgoingAck> taken;
+  const auto first = std::ranges::min_element(alone_, {}, &OutgoingAck::since);
+  if (first == alone_.end() || first->since > now) return taken;
+  taken.push_back(std::move(*first));
+  alone_.erase(first);
+  return taken;
+}
+
+SteadyTime Outbox::due_alone() const {
+  const auto first = std::ranges::min_element(alone_, {}, &OutgoingAck::since);
+  return first == alone_.end() ? SteadyTime::max() : first->since;
 }
 
 SteadyTime Outbox::due() const {

@@ -15,11 +15,15 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 // So many wait for no more.
 constexpr std::size_t kEnoughAcks = 64;
 
+// About how much it adds to a request.
+std::size_t size_of(const Ack& ack);
+
 // An outcome on its way. `is_substitute`: the handler's own was refused, this says so instead.
 struct OutgoingAck {
   Ack ack;
-  SteadyTime since{};  // when it began to wait
+  SteadyTime since{};  // when it began to wait; of one that goes alone: when it may go
   bool is_substitute = false;
+  int failures = 0;  // of requests that carried nothing else
 };
 
 class Outbox {
@@ -33,9 +37,17 @@ class Outbox {
   // As many as go into one round trip, the oldest first.
   std::vector<OutgoingAck> take();
 
-  bool empty() const { return acks_.empty(); }
+  // One that makes every request fail that carries it: it holds up no other, and is never among
+  // those of take().
+  void add_alone(OutgoingAck ack);
+  // The first whose time has come, if there is one.
+  std::vector<OutgoingAck> take_alone(SteadyTime now);
+  // When the first of them may go; max() if there are none.
+  SteadyTime due_alone() const;
 
-  // When they must go, whatever else is under way; max() if there are none.
+  bool empty() const { return acks_.empty() && alone_.empty(); }
+
+  // When those of take() must go, whatever else is under way; max() if there are none.
   SteadyTime due() const;
   // The same if no others are to be waited for.
   SteadyTime due_without_delay() const;
@@ -43,6 +55,7 @@ class Outbox {
  private:
   Milliseconds delay_;
   std::deque<OutgoingAck> acks_;
+  std::vector<OutgoingAck> alone_;
 };
 
 }  // namespace millrace::sdk

@@ -17,7 +17,12 @@ constexpr std::size_t kMaxPendingLines = 1'000;
 constexpr std::size_t kMaxPendingLogBytes = 256 << 10;  // and on all of an attempt's
 // The server's bounds on progress.
 constexpr std::size_t kMaxProgressMessageBytes = 1'024;
-constexpr std::size_t kMaxCheckpointBytes = 64 << 10;
+constexpr std::size_t kMaxProgressBytes = 64 << 10;  // as JSON, the checkpoint among it
+constexpr std::size_t kMaxProgressFrameBytes = 64;   // names, braces, the percentage
+
+std::size_t room_for_checkpoint(const Progress& beside) {
+  return kMaxProgressBytes - kMaxProgressFrameBytes - json_string(beside.message).size();
+}
 
 // A level that the server does not know would make it refuse the outcome that the line goes with.
 std::string_view known_level(std::string_view level) {
@@ -75,9 +80,9 @@ void Context::progress(Progress progress, std::string checkpoint) {
   }
   std::ranges::replace(progress.message, '\0', ' ');
   progress.message = cut(progress.message, kMaxProgressMessageBytes);
-  if (checkpoint.size() > kMaxCheckpointBytes) {
+  if (const std::size_t room = room_for_checkpoint(progress); checkpoint.size() > room) {
     log("warn", fmt::format("a checkpoint of {} bytes is not kept: it may have {}",
-                            checkpoint.size(), kMaxCheckpointBytes));
+                            checkpoint.size(), room));
     checkpoint.clear();
   } else if (!checkpoint.empty() && !is_json(checkpoint)) {
     log("warn", "a checkpoint that is not JSON is not kept");
@@ -110,6 +115,14 @@ std::vector<WorkerLogLine> Context::Pending::take_logs(std::size_t at_most) {
     logs.pop_front();
   }
   return taken;
+}
+
+void Context::Pending::take_progress(Heartbeat& beat) {
+  const std::lock_guard lock(mutex);
+  beat.checkpoint = std::exchange(checkpoint, {});
+  // A newer message may be too long for the checkpoint of an older one: then it waits its turn.
+  if (progress && beat.checkpoint.size() > room_for_checkpoint(*progress)) return;
+  beat.progress = std::exchange(progress, std::nullopt);
 }
 
 }  // namespace millrace::sdk

@@ -77,6 +77,8 @@ Result<void> WorkerCore::run(const std::stop_token& stop) {
 bool WorkerCore::drain() {
   Lock lock(mutex_);
   is_draining_ = true;
+  report_not_before_ =
+      std::min(report_not_before_, std::chrono::steady_clock::now() + kFirstBackoff);
   leave_acks_to_reporter(lock);
   claimer_wakes_.wait(
       lock, [this] { return free_slots_ == options_.concurrency && (asked_ == 0 || is_aborted_); });
@@ -141,7 +143,8 @@ Result<bool> WorkerCore::claim_once() {
     const Error& error = answer.error();
     // Broken off: by our stop, or by the server's, which the reporter was told.
     if (stop_.stop_requested() || error.kind == ErrorKind::kInterrupted) return true;
-    const bool is_suspect = had_acks && is_about_content(error);
+    // One of the outcomes may be why, and even of a proxy's "forbidden".
+    const bool is_suspect = had_acks && !error.is_temporary();
     if (!is_suspect && ends_work(error)) return std::unexpected(error);
     claim_failed(error, is_suspect);
     return true;

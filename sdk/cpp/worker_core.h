@@ -35,13 +35,15 @@ struct Context::Pending {
   StopReason reason = StopReason::kNone;
 
   std::vector<WorkerLogLine> take_logs(std::size_t at_most);
+  // Puts into `beat` what is new, as far as the server takes it in one.
+  void take_progress(Heartbeat& beat);
 };
 
 // Whether a refused outcome, heartbeat or line may be why the server refused the whole request: not
 // the worker, and nothing between it and the server.
 bool is_about_content(const Error& error);
-// Whether no claim will ever be answered, as with a wrong token. Of a proxy's own pages only those
-// that forbid.
+// Whether no claim will ever be answered, as with a wrong token; said of one that carried no
+// outcomes. Of a proxy's own pages only those that forbid.
 bool ends_work(const Error& error);
 
 class WorkerCore {
@@ -60,6 +62,7 @@ class WorkerCore {
     std::stop_source stop;
     std::chrono::milliseconds beat_every{0};
     SteadyTime next_beat;
+    bool next_is_plain = false;  // the last beat failed, maybe for its progress
   };
   using AttemptKey = std::pair<std::string, std::uint64_t>;
   using Lock = std::unique_lock<std::mutex>;
@@ -97,16 +100,21 @@ class WorkerCore {
   PollRequest next_report(const Lock& held);
   void send_report(PollRequest request, std::vector<OutgoingAck> acks);
   void report_failed(const PollRequest& request, const Error& error);
-  void pause_reports(const Error& error);
-  void beat_again(const std::vector<Heartbeat>& unanswered, SteadyTime when);
+  SteadyTime pause_reports(const Error& error);
+  enum class NextBeat : std::uint8_t { kWithNews, kPlain };
+  void beat_again(const std::vector<Heartbeat>& unanswered, SteadyTime when,
+                  NextBeat next = NextBeat::kWithNews);
   void beat_refused(Heartbeat beat, const Error& error);
   Milliseconds shortest_beat(const Lock& held) const;
   void settle_one_by_one(std::vector<OutgoingAck> acks);
+  std::optional<Error> settle_alone(std::vector<OutgoingAck> one);
+  void put_aside(OutgoingAck ack, const Error& error);
 
   // Of both the claimer and the reporter (worker_exchange.cc).
   int open_slots(const Lock&) const { return free_slots_ - asked_; }
   void add_claim(const Lock& held, PollRequest& request, Milliseconds wait);
   std::vector<OutgoingAck> take_acks(const Lock& held);
+  std::vector<OutgoingAck> take_alone(const Lock& held);
   struct Exchanged {
     bool brought_jobs = false;
     bool brought_commands = false;
@@ -117,7 +125,7 @@ class WorkerCore {
   void give_back(std::vector<OutgoingAck> acks);
   void settle_acks(std::vector<OutgoingAck> acks, const std::vector<PollItem>& answers);
   void refuse(OutgoingAck ack, const Error& error);
-  std::optional<Milliseconds> report_timeout();
+  std::optional<Milliseconds> report_timeout(std::size_t ack_bytes);
   void take_heartbeats(const std::vector<Heartbeat>& sent, const std::vector<PollItem>& answers);
   void take_commands(const std::vector<WorkerCommand>& commands);
   void take_stop();

@@ -18,6 +18,8 @@ constexpr std::size_t kMaxMessageBytes = 4 << 10;
 constexpr milliseconds kPauseAfterRefusal{200};  // before an item is sent again
 // One connection that hangs must not cost the leases: half of the shortest there is, at the least.
 constexpr milliseconds kLeastReportTimeout{500};
+// Besides, for the outcomes in it: a slow line needs so long for them.
+constexpr std::size_t kAckBytesPerSecond = 256 << 10;
 
 // The length of a job's lease. A server that does not say it tells when it ends, on a clock that
 // may differ from ours: trusted only where that makes us more careful.
@@ -63,14 +65,24 @@ std::vector<OutgoingAck> WorkerCore::take_acks(const Lock&) {
   return taken;
 }
 
+std::vector<OutgoingAck> WorkerCore::take_alone(const Lock&) {
+  auto taken = outbox_.take_alone(std::chrono::steady_clock::now());
+  acks_in_flight_ += static_cast<int>(taken.size());
+  return taken;
+}
+
 // On an error the acks stay the caller's.
 Result<WorkerCore::Exchanged> WorkerCore::exchange(By by, PollRequest& request,
                                                    std::vector<OutgoingAck>& acks) {
-  for (const OutgoingAck& outgoing : acks) request.acks.push_back(outgoing.ack);
+  std::size_t ack_bytes = 0;
+  for (const OutgoingAck& outgoing : acks) {
+    request.acks.push_back(outgoing.ack);
+    ack_bytes += size_of(outgoing.ack);
+  }
   const int asked = request.claim ? request.claim->limit : 0;
   auto answer = by == By::kClaimer ? client_.poll(options_.id, request, claim_stop_.get_token())
                                    : client_.poll(options_.id, request, report_stop_.get_token(),
-                                                  report_timeout());
+                                                  report_timeout(ack_bytes));
   if (!answer) {
     admit(by, {}, asked);
     return std::unexpected(std::move(answer.error()));
@@ -112,9 +124,10 @@ void WorkerCore::start(const Lock&, ClaimedJob job) {
   std::unique_ptr<Context> context(new Context(std::move(job), pending));
   const ClaimedJob& claimed = context->job();
   const milliseconds beat_every = lease_of(claimed, options_.lease) / 3;
-  attempts_[{claimed.id, claimed.token}] =
-      Attempt{claimed.id,     claimed.token, std::move(pending),
-              context->stop_, beat_every,    std::chrono::steady_clock::now() + beat_every};
+  const auto now = std::chrono::steady_clock::now();
+  attempts_[{claimed.id, claimed.token}] = Attempt{
+      claimed.id, claimed.token, std::move(pending), context->stop_, beat_every, now + beat_every};
+  report_not_before_ = std::min(report_not_before_, now + beat_every / 2);
   waiting_.push_back(std::move(context));
   --free_slots_;
 }
@@ -193,25 +206,23 @@ void WorkerCore::take_heartbeats(const std::vector<Heartbeat>& sent,
 
 // The lease was not prolonged: soon again, without the progress if that is at fault.
 void WorkerCore::beat_refused(Heartbeat beat, const Error& error) {
-  auto when = std::chrono::steady_clock::now();
-  if (error.is_temporary()) {
-    when += kPauseAfterRefusal;
-  } else {
-    const bool had_progress = beat.progress || !beat.checkpoint.empty();
-    notice(fmt::format("job {}: its {} was refused: {}", beat.id,
-                       had_progress ? "progress" : "heartbeat", describe(error)));
-    if (!had_progress) return;
-    beat.progress.reset();
-    beat.checkpoint.clear();
-  }
-  beat_again({std::move(beat)}, when);
+  const auto now = std::chrono::steady_clock::now();
+  if (error.is_temporary()) return beat_again({std::move(beat)}, now + kPauseAfterRefusal);
+  const bool had_progress = beat.progress || !beat.checkpoint.empty();
+  notice(fmt::format("job {}: its {} was refused: {}", beat.id,
+                     had_progress ? "progress" : "heartbeat", describe(error)));
+  if (!had_progress) return;
+  beat.progress.reset();
+  beat.checkpoint.clear();
+  beat_again({std::move(beat)}, now, NextBeat::kPlain);
 }
 
 // Empty: the client's.
-std::optional<Milliseconds> WorkerCore::report_timeout() {
+std::optional<Milliseconds> WorkerCore::report_timeout(std::size_t ack_bytes) {
   const Lock lock(mutex_);
   if (attempts_.empty()) return std::nullopt;
-  return std::max(shortest_beat(lock), kLeastReportTimeout);
+  const Milliseconds for_acks{ack_bytes * 1'000 / kAckBytesPerSecond};
+  return std::max(shortest_beat(lock), kLeastReportTimeout) + for_acks;
 }
 
 void WorkerCore::take_commands(const std::vector<WorkerCommand>& commands) {

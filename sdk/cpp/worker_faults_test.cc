@@ -81,9 +81,11 @@ INSTANTIATE_TEST_SUITE_P(Faults, AnswerToOutcomesTest,
 
 TEST_F(WorkerFaultsTest, ATokenThatIsRevokedEndsTheClaimingAndRefusesNoOutcome) {
   int faults = 3;
+  bool is_revoked = false;
   server_.answer_instead = [&](const Request& request) -> std::optional<Result<Response>> {
-    if (!has_acks(request) || faults == 0) return std::nullopt;
-    --faults;
+    if (!has_acks(request) && !is_revoked) return std::nullopt;
+    is_revoked = true;
+    if (!has_claim(request) && --faults < 0) return std::nullopt;
     return problem(401, "unauthenticated");
   };
   server_.put("a", 1);
@@ -146,6 +148,68 @@ TEST_F(WorkerFaultsTest, TriesNotEachOutcomeAtAServerThatIsAway) {
   std::size_t with_acks = 0;
   for (const auto& poll : server_.polls) with_acks += !poll.acks.empty();
   EXPECT_LE(with_acks, 5u);  // the rest went back together
+}
+
+// What stands in the result of one job of many makes every request fail that carries it.
+class PoisonedOutcomeTest : public WorkerFaultsTest,
+                            public ::testing::WithParamInterface<std::pair<int, bool>> {};
+
+TEST_P(PoisonedOutcomeTest, HoldsUpNoOtherJob) {
+  const auto [status, is_page] = GetParam();
+  int poisoned = 0;
+  bool is_cured = false;
+  server_.answer_instead = [&](const Request& request) -> std::optional<Result<Response>> {
+    if (is_cured || request.body.find("POISON") == std::string::npos) return std::nullopt;
+    ++poisoned;
+    return is_page ? proxys_page(status) : problem(status, "internal");
+  };
+  server_.lease_ms = 3'600'000;
+  server_.put_many(40);
+  auto worker_options = options(2);
+  worker_options.exit_when = ExitWhen::kStopped;
+  worker_options.poll_wait = 60s;
+  std::stop_source stop;
+  Worker worker(client_, worker_options, [](Context& context) {
+    return Outcome::succeeded(context.job().id == "job3" ? "\"POISON\"" : "1");
+  });
+  Result<void> result;
+  std::jthread running([&] { result = worker.run(stop.get_token()); });
+  EXPECT_TRUE(server_.await_outcomes(39));
+  EXPECT_TRUE(server_.await_waiting_claim());
+  EXPECT_TRUE(server_.await([&] {
+    EXPECT_EQ(server_.outcomes.count("job3"), 0u);
+    is_cured = true;
+    return true;
+  }));
+  EXPECT_TRUE(server_.await_outcomes(40));
+  stop.request_stop();
+  running.join();
+  EXPECT_TRUE(result) << result.error().message;
+  EXPECT_NE(server_.outcomes.at("job3").at(0).find("POISON"), std::string::npos);
+  EXPECT_LT(poisoned, 15);
+  EXPECT_TRUE(was_noticed("could not be told"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Faults, PoisonedOutcomeTest,
+                         ::testing::Values(std::pair(500, false), std::pair(403, true),
+                                           std::pair(404, true), std::pair(403, false)));
+
+TEST_F(WorkerFaultsTest, ManyOutcomesAtAServerThatFailsAreNotEachTriedAlone) {
+  server_.put_many(200);
+  server_.lease_ms = 3'600'000;
+  std::optional<std::chrono::steady_clock::time_point> began;
+  int failed = 0;
+  server_.answer_instead = [&](const Request& request) -> std::optional<Result<Response>> {
+    if (!has_acks(request)) return std::nullopt;
+    const auto now = std::chrono::steady_clock::now();
+    if (!began) began = now;
+    if (now - *began > 1s) return std::nullopt;
+    ++failed;
+    return problem(500, "internal");
+  };
+  ASSERT_TRUE(work([](Context&) { return Outcome::succeeded("1"); }, 200));
+  EXPECT_EQ(server_.outcomes.size(), 200u);
+  EXPECT_LT(failed, 100);
 }
 
 TEST_F(WorkerFaultsTest, SaysThatOutcomesCouldNotBeTold) {
@@ -222,6 +286,67 @@ TEST_F(WorkerFaultsTest, BeatsAsOftenAsALeaseNeedsHoweverLongTheServerIsAway) {
   EXPECT_LT(std::chrono::steady_clock::now() - began, 5s);
 }
 
+TEST_F(WorkerFaultsTest, WhatAServerAskedForWhileNothingRanHoldsUpNoHeartbeat) {
+  server_.put("a", 1);
+  std::atomic<bool> is_told = false;
+  server_.answer_instead = [&](const Request& request) -> std::optional<Result<Response>> {
+    if (!has_acks(request) || is_told.exchange(true)) return std::nullopt;
+    return Response{503, R"({"status":503,"code":"unavailable"})", {{"retry-after", "120"}}};
+  };
+  auto worker_options = options(2);
+  worker_options.exit_when = ExitWhen::kStopped;
+  worker_options.poll_wait = 60s;
+  std::stop_source stop;
+  std::chrono::steady_clock::time_point began;
+  Worker worker(client_, worker_options, [&](Context& context) {
+    if (context.job().id == "a") {
+      EXPECT_TRUE(server_.await_waiting_claim());  // so that it is the reporter that tells
+      return Outcome::succeeded();
+    }
+    began = std::chrono::steady_clock::now();
+    EXPECT_TRUE(server_.await([&] { return server_.heartbeats > 0; }));
+    stop.request_stop();
+    return Outcome::succeeded();
+  });
+  Result<void> result;
+  std::jthread running([&] { result = worker.run(stop.get_token()); });
+  EXPECT_TRUE(server_.await([&] { return is_told.load(); }));
+  std::this_thread::sleep_for(100ms);  // its pause has begun
+  server_.put("b", 2);
+  running.join();
+  EXPECT_TRUE(result) << result.error().message;
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 5s);
+  EXPECT_EQ(server_.outcomes.size(), 2u);
+}
+
+TEST_F(WorkerFaultsTest, AReportOfLargeOutcomesHasTimeForThem) {
+  server_.lease_ms = 6'000;
+  server_.put("a", 1);
+  server_.put("b", 2);
+  auto worker_options = options(3);
+  worker_options.exit_when = ExitWhen::kStopped;
+  worker_options.poll_wait = 60s;
+  std::stop_source stop;
+  Worker worker(client_, worker_options, [&](Context& context) {
+    if (context.job().id == "a") {
+      EXPECT_TRUE(server_.await_waiting_claim());  // so that it is the reporter that tells
+      return Outcome::succeeded("\"" + std::string(512 << 10, 'x') + "\"");
+    }
+    EXPECT_TRUE(server_.await([&] { return server_.outcomes.contains("a"); }));
+    stop.request_stop();
+    return Outcome::succeeded();
+  });
+  ASSERT_TRUE(worker.run(stop.get_token()));
+  std::size_t seen = 0;
+  for (const auto& poll : server_.polls) {
+    if (poll.acks != std::vector<std::string>{"a"}) continue;
+    ++seen;
+    EXPECT_GE(poll.timeout, 4'000ms);
+    EXPECT_LT(poll.timeout, 4'100ms);
+  }
+  EXPECT_EQ(seen, 1u);
+}
+
 // --- Progress.
 
 TEST_F(WorkerFaultsTest, ProgressThatTheServerWouldRefuseIsCut) {
@@ -249,7 +374,88 @@ TEST_F(WorkerFaultsTest, ProgressThatTheServerWouldRefuseIsCut) {
   EXPECT_EQ(beats[1], R"({"id":"a","token":1,"progress":{}})");
   ASSERT_EQ(server_.logs.size(), 2u);
   EXPECT_NE(server_.logs[0].find("not JSON"), std::string::npos);
-  EXPECT_NE(server_.logs[1].find("65536"), std::string::npos);
+  EXPECT_NE(server_.logs[1].find("it may have 65470"), std::string::npos);
+}
+
+TEST_F(WorkerFaultsTest, ProgressThatIsTooLargeTogetherGoesInTwoHeartbeats) {
+  constexpr std::size_t kBound = 64 << 10;  // the server's, of the whole object
+  server_.put("a", 1);
+  std::vector<std::string> told;
+  server_.refuse_beat = [&](const std::string& beat) -> std::string {
+    const auto at = beat.find(R"("progress":)");
+    if (at == std::string::npos) return "";
+    told.push_back(beat.substr(at + 11, beat.size() - at - 12));
+    EXPECT_LE(told.back().size(), kBound);
+    return "";
+  };
+  const std::string control(1'024, '\x01');  // six bytes each as JSON
+  ASSERT_TRUE(work([&](Context& context) {
+    context.progress({.percent = 99.99999999999999}, "\"" + std::string(65'468, 'x') + "\"");
+    context.progress({.percent = 99.99999999999999, .message = control});
+    EXPECT_TRUE(server_.await([&] { return told.size() >= 2; }));
+    // What fits beside an empty message is too large beside this one.
+    context.progress({.message = control}, "\"" + std::string(62'000, 'x') + "\"");
+    EXPECT_TRUE(server_.await([&] { return told.size() >= 3; }));
+    return Outcome::succeeded();
+  }));
+  ASSERT_EQ(told.size(), 3u);
+  EXPECT_EQ(told[0].find("message"), std::string::npos);
+  EXPECT_EQ(told[1].find("checkpoint"), std::string::npos);
+  EXPECT_NE(told[1].find("message"), std::string::npos);
+  EXPECT_EQ(told[2].find("checkpoint"), std::string::npos);
+  ASSERT_EQ(server_.logs.size(), 1u);
+  EXPECT_NE(server_.logs[0].find("is not kept"), std::string::npos);
+}
+
+// The handler tells news faster than heartbeats are answered.
+TEST_F(WorkerFaultsTest, NewsAfterARefusalWaitForAHeartbeatWithout) {
+  server_.put("a", 1);
+  std::vector<bool> had_progress;
+  Context* running = nullptr;
+  server_.refuse_beat = [&](const std::string& beat) -> std::string {
+    had_progress.push_back(beat.find("progress") != std::string::npos);
+    if (running != nullptr) running->progress({.percent = 5}, "7");
+    if (!had_progress.back()) return "";
+    return R"({"status":422,"id":"a","error":{"status":422,"code":"validation_failed"}})";
+  };
+  ASSERT_TRUE(work([&](Context& context) {
+    server_.await([&] {
+      running = &context;
+      return true;
+    });
+    context.progress({.percent = 5}, "7");
+    EXPECT_TRUE(server_.await([&] { return had_progress.size() >= 6; }));
+    server_.await([&] {
+      running = nullptr;
+      return true;
+    });
+    return Outcome::succeeded();
+  }));
+  for (std::size_t i = 1; i < 6; ++i) EXPECT_NE(had_progress[i], had_progress[i - 1]) << i;
+}
+
+TEST_F(WorkerFaultsTest, NewsAfterARefusalOfAllWaitForHeartbeatsWithout) {
+  server_.put("a", 1);
+  Context* running = nullptr;
+  server_.answer_instead = [&](const Request& request) -> std::optional<Result<Response>> {
+    if (request.body.find("progress") == std::string::npos) return std::nullopt;
+    if (running != nullptr) running->progress({.percent = 5}, "7");
+    return problem(400, "invalid_json");
+  };
+  ASSERT_TRUE(work([&](Context& context) {
+    server_.await([&] {
+      running = &context;
+      return true;
+    });
+    context.progress({.percent = 5}, "7");
+    EXPECT_TRUE(server_.await([&] { return server_.heartbeats >= 3; }));
+    server_.await([&] {
+      running = nullptr;
+      return true;
+    });
+    return Outcome::succeeded();
+  }));
+  EXPECT_EQ(server_.outcomes.size(), 1u);
 }
 
 TEST_F(WorkerFaultsTest, AHeartbeatWhoseProgressIsRefusedGoesAgainWithoutIt) {

@@ -10,14 +10,32 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kLogDelay{1'000};  // a line waits no longer for company
-constexpr std::size_t kMaxItems = 1'000;  // of one kind in one round trip
+constexpr milliseconds kLogDelay{1'000};   // a line waits no longer for company
+constexpr std::size_t kMaxItems = 1'000;   // of one kind in one round trip
+constexpr milliseconds kMaxPause{10'000};  // whatever a server asks for
+// Of an outcome that fails alone: the first pause, doubled with every failure.
+constexpr milliseconds kFirstPauseAlone{200};
+constexpr int kMaxDoublings = 6;
+constexpr int kMaxFailuresInARow = 3;  // so many that fail alone are not what is at fault
+
+// Whether what a request carried may be why it failed.
+bool is_its_own(const Error& error) {
+  return !error.is_temporary() && error.kind != ErrorKind::kInterrupted;
+}
 
 }  // namespace
 
 void WorkerCore::report() {
   Lock lock(mutex_);
   while (wait_for_report(lock)) {
+    if (auto alone = take_alone(lock); !alone.empty()) {
+      lock.unlock();
+      const auto error = settle_alone(std::move(alone));
+      const bool is_away = error && error->is_temporary();
+      if (is_away) pause_reports(*error);
+      lock.lock();
+      if (is_away) continue;
+    }
     const bool acks_are_due = acks_due(lock) <= std::chrono::steady_clock::now();
     PollRequest request = next_report(lock);
     if (!acks_are_due && request.heartbeats.empty() && request.logs.empty()) continue;
@@ -58,7 +76,7 @@ SteadyTime WorkerCore::acks_due(const Lock&) const {
 }
 
 SteadyTime WorkerCore::report_due(const Lock& held) const {
-  SteadyTime due = acks_due(held);
+  SteadyTime due = std::min(acks_due(held), outbox_.due_alone());
   if (!attempts_.empty()) due = std::min(due, next_log_flush_);
   for (const auto& [key, attempt] : attempts_) due = std::min(due, attempt.next_beat);
   return due == SteadyTime::max() ? due : std::max(due, report_not_before_);
@@ -85,49 +103,53 @@ PollRequest WorkerCore::next_report(const Lock&) {
     if (attempt.next_beat > now || request.heartbeats.size() == kMaxItems) continue;
     attempt.next_beat = now + attempt.beat_every;
     Heartbeat beat{.id = attempt.id, .token = attempt.token};
-    const std::lock_guard pending_lock(attempt.pending->mutex);
-    beat.progress = std::exchange(attempt.pending->progress, std::nullopt);
-    beat.checkpoint = std::exchange(attempt.pending->checkpoint, {});
+    if (!std::exchange(attempt.next_is_plain, false)) attempt.pending->take_progress(beat);
     request.heartbeats.push_back(std::move(beat));
   }
   return request;
 }
 
 void WorkerCore::send_report(PollRequest request, std::vector<OutgoingAck> acks) {
+  const bool had_acks = !acks.empty();
   const auto answer = exchange(By::kReporter, request, acks);
   if (answer) {
     const std::lock_guard lock(mutex_);
     report_backoff_.reset();
-    acks_are_suspect_ = false;
-  } else if (is_about_content(answer.error()) && !acks.empty()) {
-    settle_one_by_one(std::move(acks));
-    beat_again(request.heartbeats, std::chrono::steady_clock::now());
-  } else {
-    give_back(std::move(acks));
-    report_failed(request, answer.error());
+    if (had_acks) acks_are_suspect_ = false;
+    return;
   }
+  const Error& error = answer.error();
+  if (!had_acks || !is_its_own(error)) {
+    give_back(std::move(acks));
+    return report_failed(request, error);
+  }
+  settle_one_by_one(std::move(acks));
+  beat_again(request.heartbeats, std::chrono::steady_clock::now());
 }
 
 void WorkerCore::report_failed(const PollRequest& request, const Error& error) {
   if (error.kind == ErrorKind::kInterrupted) return;
   std::vector<Heartbeat> again = request.heartbeats;
+  const auto next = error.is_temporary() ? NextBeat::kWithNews : NextBeat::kPlain;
   if (is_about_content(error)) {
     notice(fmt::format("heartbeats were refused: {}", describe(error)));
     for (Heartbeat& beat : again) beat = {.id = beat.id, .token = beat.token};
   } else {
     connection_failed(error);
   }
-  pause_reports(error);
   // The log lines are gone: they may have arrived, and a line twice is worse than a line less.
-  beat_again(again, report_not_before_);
+  beat_again(again, pause_reports(error), next);
 }
 
-// No longer than the leases allow.
-void WorkerCore::pause_reports(const Error& error) {
+// No longer than the leases allow, nor than a worker that is about to end has time. Until when.
+SteadyTime WorkerCore::pause_reports(const Error& error) {
   const Lock lock(mutex_);
-  auto pause = std::max(report_backoff_.next(), error.retry_after.value_or(milliseconds{0}));
-  if (!attempts_.empty()) pause = std::min(pause, shortest_beat(lock));
+  auto pause = report_backoff_.next();
+  if (!is_draining_) pause = std::max(pause, error.retry_after.value_or(milliseconds{0}));
+  pause = std::min(pause, kMaxPause);
+  if (!attempts_.empty()) pause = std::min(pause, shortest_beat(lock) / 2);
   report_not_before_ = std::chrono::steady_clock::now() + pause;
+  return report_not_before_;
 }
 
 // Precondition: something runs.
@@ -138,12 +160,14 @@ Milliseconds WorkerCore::shortest_beat(const Lock&) const {
 }
 
 // These heartbeats were not answered; what they told is told by the next, unless there is news.
-void WorkerCore::beat_again(const std::vector<Heartbeat>& unanswered, SteadyTime when) {
+void WorkerCore::beat_again(const std::vector<Heartbeat>& unanswered, SteadyTime when,
+                            NextBeat next) {
   const std::lock_guard lock(mutex_);
   for (const Heartbeat& beat : unanswered) {
     const auto found = attempts_.find({beat.id, beat.token});
     if (found == attempts_.end()) continue;
     found->second.next_beat = when;
+    found->second.next_is_plain = next == NextBeat::kPlain;
     Context::Pending& pending = *found->second.pending;
     const std::lock_guard pending_lock(pending.mutex);
     if (!pending.progress) pending.progress = beat.progress;
@@ -151,31 +175,61 @@ void WorkerCore::beat_again(const std::vector<Heartbeat>& unanswered, SteadyTime
   }
 }
 
-// One outcome among these makes the server refuse the whole request: alone, each is answered for
-// itself.
+// One outcome among these may be why the request failed: alone, each is answered for itself.
 void WorkerCore::settle_one_by_one(std::vector<OutgoingAck> acks) {
-  for (std::size_t i = 0; i < acks.size(); ++i) {
+  int failures_in_a_row = 0;
+  for (auto ack = acks.begin(); ack != acks.end(); ++ack) {
     std::vector<OutgoingAck> one;
-    one.push_back(std::move(acks[i]));
-    PollRequest request;
-    const auto answer = exchange(By::kReporter, request, one);
-    if (answer) continue;
-    if (!is_about_content(answer.error())) {
-      // The rest would meet the same.
-      acks[i] = std::move(one.front());
-      acks.erase(acks.begin(), acks.begin() + static_cast<std::ptrdiff_t>(i));
-      give_back(std::move(acks));
-      if (answer.error().kind == ErrorKind::kInterrupted) return;
-      connection_failed(answer.error());
-      return pause_reports(answer.error());
-    }
-    refuse(std::move(one.front()), answer.error());
-    const std::lock_guard lock(mutex_);
-    --acks_in_flight_;
-    claimer_wakes_.notify_all();
+    one.push_back(std::move(*ack));
+    const auto error = settle_alone(std::move(one));
+    failures_in_a_row = error ? failures_in_a_row + 1 : 0;
+    if (!error) continue;
+    if (is_its_own(*error) && failures_in_a_row < kMaxFailuresInARow) continue;
+    // The rest would meet the same.
+    acks.erase(acks.begin(), ack + 1);
+    give_back(std::move(acks));
+    pause_reports(*error);
+    return;
   }
   const std::lock_guard lock(mutex_);
   acks_are_suspect_ = false;
+}
+
+// An error: no word about this outcome, which is told again.
+std::optional<Error> WorkerCore::settle_alone(std::vector<OutgoingAck> one) {
+  PollRequest request;
+  const auto answer = exchange(By::kReporter, request, one);
+  if (answer) return std::nullopt;
+  const Error& error = answer.error();
+  if (error.is_temporary()) connection_failed(error);
+  if (!is_its_own(error) && one.front().failures == 0) {
+    give_back(std::move(one));
+    return error;
+  }
+  const bool is_refused = is_about_content(error);
+  if (is_refused) {
+    refuse(std::move(one.front()), error);
+  } else {
+    put_aside(std::move(one.front()), error);
+  }
+  const std::lock_guard lock(mutex_);
+  --acks_in_flight_;
+  claimer_wakes_.notify_all();
+  return is_refused ? std::nullopt : std::optional(error);
+}
+
+// This outcome fails by itself, for a reason that may be its own or none of its: again after a
+// pause, alone.
+void WorkerCore::put_aside(OutgoingAck ack, const Error& error) {
+  if (ack.failures == 0) {
+    notice(fmt::format("job {}: its outcome could not be told: {}; trying again", ack.ack.id,
+                       describe(error)));
+  }
+  const auto pause = kFirstPauseAlone * (1 << std::min(ack.failures, kMaxDoublings));
+  ++ack.failures;
+  ack.since = std::chrono::steady_clock::now() + std::min(pause, kMaxPause);
+  const Lock lock(mutex_);
+  outbox_.add_alone(std::move(ack));
 }
 
 }  // namespace millrace::sdk

@@ -33,7 +33,9 @@ struct Command {
   std::string input;
   std::size_t max_output = 0;  // of standard output; what comes after is read and dropped
   std::function<void(std::string_view line)> on_error_line;
-  std::optional<OpenFiles> open_files{};  // where it is to have others than we
+  // Where it is to have others than we. Set when it has just begun: one that looks at once may
+  // still find ours, and one that runs as another user keeps them.
+  std::optional<OpenFiles> open_files{};
 };
 
 struct CommandEnd {

@@ -68,8 +68,14 @@ sdk::Outcome give_back(sdk::Context& context, const std::string& reason) {
                                                               : sdk::Outcome::released();
 }
 
+// What the jobs and the main thread tell each other.
+struct Told {
+  std::atomic<bool> is_aborted = false;
+  std::atomic<bool> was_given_back = false;  // a job, for want of room
+};
+
 sdk::Outcome run_job(sdk::Context& context, const Work& options,
-                     const std::vector<std::string>& words, const std::atomic<bool>& is_aborted) {
+                     const std::vector<std::string>& words, Told& told) {
   const auto began = std::chrono::steady_clock::now();
   Command command = command_for(context.job(), words);
   command.open_files = options.open_files_before;
@@ -78,9 +84,12 @@ sdk::Outcome run_job(sdk::Context& context, const Work& options,
     echo(line);
   };
   const StopPolicy policy{context.stop_token(), options.grace.value_or(sdk::Milliseconds{0}),
-                          [&is_aborted] { return is_aborted.load(); }};
+                          [&told] { return told.is_aborted.load(); }};
   const auto end = run_command(command, policy);
-  if (!end && end.error().is_shortage) return give_back(context, end.error().message);
+  if (!end && end.error().is_shortage) {
+    told.was_given_back = true;
+    return give_back(context, end.error().message);
+  }
   if (!end) return sdk::Outcome::failed({.type = "spawn", .message = end.error().message});
   if (end->is_output_cut) {
     context.log("warn", fmt::format("the result is cut at {}", format_size(kMaxOutputBytes)));
@@ -132,7 +141,7 @@ void run(Work& options, Session& session) {
   session.with_client([&](sdk::Client& client) {
     std::stop_source stop;
     sdk::Worker* running = nullptr;
-    std::atomic<bool> is_aborted = false;
+    Told told;
     std::mutex mutex;  // guards `running`
     const SignalWatcher signals([&](int count) {
       if (count == 1) {
@@ -141,11 +150,11 @@ void run(Work& options, Session& session) {
         return;
       }
       const std::lock_guard lock(mutex);
-      is_aborted = true;
+      told.is_aborted = true;
       if (running != nullptr) running->abort();
     });
     sdk::Worker worker(client, worker_options(options), [&](sdk::Context& context) {
-      return run_job(context, options, words, is_aborted);
+      return run_job(context, options, words, told);
     });
     {
       const std::lock_guard lock(mutex);
@@ -160,8 +169,10 @@ void run(Work& options, Session& session) {
       session.fail(kTryAgain, sdk::describe(done.error()));
     } else if (!done) {
       session.fail(done.error());
+    } else if (options.once && told.was_given_back) {
+      session.fail(kTryAgain, "the one job was given back: there was no room to run its command");
     }
-    if (is_aborted) session.exit_code = kInterrupted;
+    if (told.is_aborted) session.exit_code = kInterrupted;
   });
 }
 

@@ -56,8 +56,9 @@ class Context {
   StopReason stop_reason() const;
 
   // Sent with the next heartbeat: a percentage from 0 to 100, a message of up to 1,024 bytes; what
-  // is beyond is cut. `checkpoint` (raw JSON, up to 64 KiB) is handed to the next attempt; one that
-  // is not JSON or too large is left out, which a line in the job's log says.
+  // is beyond is cut. `checkpoint` (raw JSON; 64 KiB are for it and the message together, of which
+  // 66 bytes are the names around them) is handed to the next attempt; one that is not JSON or too
+  // large is left out, which a line in the job's log says.
   void progress(Progress progress, std::string checkpoint = {});
   // A line for the job's log; sent within a second or with the outcome. Past 256 KiB waiting, the
   // oldest go. Levels are debug, info, warn and error; of any other the nearest is taken.
