@@ -5,8 +5,8 @@
 #include <cmath>
 #include <thread>
 
-#include "fake_server.h"
 #include "millrace/worker.h"
+#include "worker_testing.h"
 
 namespace millrace::sdk {
 namespace {
@@ -24,35 +24,9 @@ Result<Response> proxys_page(int status) {
   return Response{status, "<html>not here</html>", {{"content-type", "text/html"}}};
 }
 
-class WorkerFaultsTest : public ::testing::Test {
+class WorkerFaultsTest : public WorkerTest {
  protected:
-  // Runs until nothing is left to claim.
-  Result<void> work(Handler handler, int concurrency = 1) {
-    Worker worker(client_, options(concurrency), std::move(handler));
-    return worker.run({});
-  }
-  WorkerOptions options(int concurrency = 1) {
-    return {.queues = {"q"},
-            .concurrency = concurrency,
-            .poll_wait = 50ms,
-            .flush_timeout = 5s,
-            .exit_when = ExitWhen::kNothingToClaim,
-            .notice = [this](std::string_view message) {
-              const std::lock_guard lock(mutex_);
-              notices_.emplace_back(message);
-            }};
-  }
-  bool was_noticed(std::string_view text) {
-    const std::lock_guard lock(mutex_);
-    return std::ranges::any_of(
-        notices_, [&](const auto& notice) { return notice.find(text) != std::string::npos; });
-  }
-
-  std::shared_ptr<FakeServer> shared_server_ = std::make_shared<FakeServer>();
-  FakeServer& server_ = *shared_server_;
-  Client client_{{.url = "http://server", .retries = 0}, shared_server_};
-  std::mutex mutex_;
-  std::vector<std::string> notices_;
+  WorkerFaultsTest() { flush_timeout_ = 5s; }
 };
 
 // The first requests with outcomes are answered so; then all is well.

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "backoff.h"
-#include "fake_server.h"
+#include "worker_testing.h"
 
 namespace millrace::sdk {
 namespace {
@@ -31,32 +31,6 @@ class Gate {
   std::mutex mutex_;
   std::condition_variable opened_;
   bool is_open_ = false;
-};
-
-class WorkerTest : public ::testing::Test {
- protected:
-  // Runs until nothing is left to claim.
-  Result<void> work(Handler handler, int concurrency = 1) {
-    Worker worker(client_, options(concurrency), std::move(handler));
-    return worker.run({});
-  }
-  WorkerOptions options(int concurrency = 1) {
-    return {.queues = {"q"},
-            .concurrency = concurrency,
-            .poll_wait = 50ms,
-            .flush_timeout = 500ms,
-            .exit_when = ExitWhen::kNothingToClaim,
-            .notice = [this](std::string_view message) {
-              const std::lock_guard lock(mutex_);
-              notices_.emplace_back(message);
-            }};
-  }
-
-  std::shared_ptr<FakeServer> shared_server_ = std::make_shared<FakeServer>();
-  FakeServer& server_ = *shared_server_;
-  Client client_{{.url = "http://server", .retries = 0}, shared_server_};
-  std::mutex mutex_;
-  std::vector<std::string> notices_;
 };
 
 TEST_F(WorkerTest, RunsJobsAndReportsTheirOutcomes) {
