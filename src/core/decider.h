@@ -80,6 +80,7 @@ class Decider {
     JobId id;                    // of the job that stands
     std::optional<State> state;  // of an existing one, where known
     std::optional<JobId> replaces;
+    bool deleted = false;  // the existing one
   };
   Verdict judge(const JobSpec& spec, const std::optional<IdempotencyKey>& key,
                 const Foreseen& foreseen) const;
@@ -130,6 +131,8 @@ class Decider {
   std::shared_ptr<const JobView> view(const JobId& id) const;
   // In memory: for what stood before.
   std::shared_ptr<const JobView> standing(const JobId& id) const;
+  // It is gone, whatever the tables may still show.
+  bool is_deleted(const JobId& id) const;
   static ItemReply refused(const JobId& id, Rejection why,
                            RefusalDetail detail = RefusalDetail::kNone) {
     ItemReply reply;

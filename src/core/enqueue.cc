@@ -22,8 +22,9 @@ Decider::Verdict Decider::existing(const JobId& id) const {
   verdict.id = id;
   if (const SlotIndex index = state_.find(id); index != kNoSlot) {
     verdict.state = state_.slots.at(index).state;
-  } else if (const Job* job =
-                 state_.changes.tombstones.contains(id) ? nullptr : prefetched_.find(id)) {
+  } else if (is_deleted(id)) {
+    verdict.deleted = true;
+  } else if (const Job* job = prefetched_.find(id)) {
     verdict.state = job->state;
   }
   return verdict;
@@ -208,6 +209,7 @@ EnqueueReply::Item Decider::submit(const JobSpec& spec, const Enqueue* command) 
   item.refusal = verdict.refusal;
   item.id = verdict.id;
   item.state = verdict.state;
+  item.deleted = verdict.deleted;
   if (verdict.fate == Fate::kCreated) {
     if (verdict.replaces) {
       const JobSlot& replaced = state_.slots.at(state_.find(*verdict.replaces));

@@ -159,6 +159,7 @@ ItemReply Decider::repeated_ack(const AckItem& item, Detail detail) const {
   reply.id = item.id;
   reply.state = lease->state;
   if (detail == Detail::kJobs) reply.job = standing(item.id);
+  reply.deleted = is_deleted(item.id);
   return reply;
 }
 

@@ -39,6 +39,10 @@ std::shared_ptr<const JobView> Decider::standing(const JobId& id) const {
   return index == kNoSlot ? nullptr : to_view(state_, state_.slots.at(index));
 }
 
+bool Decider::is_deleted(const JobId& id) const {
+  return state_.find(id) == kNoSlot && state_.changes.tombstones.contains(id);
+}
+
 // The answer for a job that stands changed in memory, or is gone.
 ItemReply Decider::changed(const JobId& id, std::size_t of) const {
   ItemReply reply;
@@ -282,9 +286,7 @@ Reply Decider::operator()(const NotePurge& command) {
 
 Reply Decider::operator()(const GetJob& command) {
   // Not what was forgotten within this step: to those who come after, it is gone.
-  auto job = standing(command.id);
-  const bool deleted = job == nullptr && state_.changes.tombstones.contains(command.id);
-  return JobReply{std::move(job), deleted};
+  return JobReply{standing(command.id), is_deleted(command.id)};
 }
 
 Reply Decider::operator()(const GetQueues& command) {

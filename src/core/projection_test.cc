@@ -77,6 +77,35 @@ TEST(Projection, WhatChangesWhileAFlushIsUnderWayStays) {
   EXPECT_EQ(s.state("a"), "gone");
 }
 
+TEST(Projection, AnswersSayThatARowInTheTablesIsOlderThanItsJobsEnd) {
+  Scenario s;
+  QueuePatch patch;
+  patch.succeeded = Duration{0};
+  s.set_queue("mail", patch);
+  const auto submit = [&](const std::string& name) {
+    Enqueue command;
+    command.jobs = {Scenario::spec(name)};
+    command.key = IdempotencyKey{fingerprint("mail", "k"), fingerprint("body"), {}};
+    command.key_window = Duration{10'000};
+    return std::get<EnqueueReply>(s.decide(std::move(command))).items.at(0);
+  };
+  EXPECT_FALSE(submit("a").deleted);
+  s.claim();
+  EXPECT_FALSE(s.machine().take_changes()->jobs.empty());  // as running
+  s.machine().changes_stored();
+  const AckItem ack = s.ack_of("a", AckOutcome::kSucceeded);
+  EXPECT_FALSE(s.ack(ack).deleted);  // shows the job
+  EXPECT_TRUE(s.ack(ack).deleted);
+  const auto again = submit("b");
+  EXPECT_EQ(again.fate, Fate::kExisting);
+  EXPECT_EQ(again.state, std::nullopt);
+  EXPECT_TRUE(again.deleted);
+  s.machine().take_changes();
+  s.machine().changes_stored();
+  EXPECT_FALSE(submit("c").deleted);
+  EXPECT_FALSE(s.ack(ack).deleted);
+}
+
 TEST(Projection, HistoryIsSeenThroughoutAFlush) {
   Scenario s;
   s.enqueue("a");

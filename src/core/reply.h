@@ -45,6 +45,7 @@ struct EnqueueReply {
     // None: an existing job that is not in memory; the tables know it, or it is pruned.
     std::optional<State> state;
     std::shared_ptr<const JobView> job;  // with Detail::kJobs, where memory holds it
+    bool deleted = false;                // as of a JobReply
   };
   std::vector<Item> items;
   bool refused_as_one = false;  // Atomicity::kAll and some item was refused: nothing was stored
@@ -66,6 +67,7 @@ struct ItemReply {
   bool cancel_requested = false;         // heartbeat
   std::uint64_t version = 0;
   std::shared_ptr<const JobView> job;  // with Detail::kJobs and for operators' commands on one id
+  bool deleted = false;                // as of a JobReply
 };
 struct ItemsReply {
   std::vector<ItemReply> items;

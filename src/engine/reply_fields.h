@@ -10,7 +10,7 @@
 // Where the wire looks for them.
 namespace millrace::store {
 
-// Absent where nothing is refused.
+// Absent where nothing is refused; one that names no reason is read as absent.
 struct RefusalForm {
   template <typename Wire>
   static void field(Wire& wire, int number, const core::Refusal& refusal) {
@@ -20,7 +20,7 @@ struct RefusalForm {
   static void field(Wire& wire, int number, core::Refusal& refusal) {
     std::optional<core::Refusal> read;
     wire.message(number, read);
-    refusal = read.value_or(core::Refusal{});
+    refusal = read && *read ? *read : core::Refusal{};
   }
 };
 template <typename Wire, Described<core::Refusal> T>
@@ -52,6 +52,7 @@ void describe(Wire& wire, T& item) {
   wire.id(3, item.id);
   wire.enumeration(4, item.state, kLastState);
   wire.message(5, item.job);
+  wire.flag(6, item.deleted);
 }
 
 template <typename Wire, Described<core::EnqueueReply> T>
@@ -79,6 +80,7 @@ void describe(Wire& wire, T& item) {
   wire.flag(5, item.cancel_requested);
   wire.number(6, item.version);
   wire.message(7, item.job);
+  wire.flag(8, item.deleted);
 }
 
 template <typename Wire, Described<core::ItemsReply> T>

@@ -117,8 +117,8 @@ inline auto parts(const JobView& v) {
   return std::tie(job, attempts, logs, marks, trims);
 }
 inline auto parts(const EnqueueReply::Item& v) {
-  const auto& [fate, refusal, id, state, job] = v;
-  return std::tie(fate, refusal, id, state, job);
+  const auto& [fate, refusal, id, state, job, deleted] = v;
+  return std::tie(fate, refusal, id, state, job, deleted);
 }
 inline auto parts(const EnqueueReply& v) {
   const auto& [items, refused_as_one] = v;
@@ -127,8 +127,8 @@ inline auto parts(const EnqueueReply& v) {
 inline auto parts(const ClaimReply::Item& v) { return std::tie(v.job); }
 inline auto parts(const ClaimReply& v) { return std::tie(v.jobs); }
 inline auto parts(const ItemReply& v) {
-  const auto& [refusal, id, state, lease_expires_at, cancel_requested, version, job] = v;
-  return std::tie(refusal, id, state, lease_expires_at, cancel_requested, version, job);
+  const auto& [refusal, id, state, lease_expires_at, cancel_requested, version, job, deleted] = v;
+  return std::tie(refusal, id, state, lease_expires_at, cancel_requested, version, job, deleted);
 }
 inline auto parts(const ItemsReply& v) { return std::tie(v.items); }
 inline auto parts(const JobReply& v) {
@@ -423,7 +423,12 @@ class Maker {
             make_.several(2, trim)};
   }
   core::EnqueueReply::Item one(Of<core::EnqueueReply::Item>) {
-    return {make_.enumerator(core::Fate::kRefused), refusal(), make_.id(), state(), view()};
+    return {make_.enumerator(core::Fate::kRefused),
+            refusal(),
+            make_.id(),
+            state(),
+            view(),
+            make_.coin()};
   }
   core::EnqueueReply one(Of<core::EnqueueReply>) {
     return {some<core::EnqueueReply::Item>(), make_.coin()};
@@ -432,8 +437,8 @@ class Maker {
     return {make_.several(3, [&] { return core::ClaimReply::Item{make_.job()}; })};
   }
   core::ItemReply one(Of<core::ItemReply>) {
-    return {refusal(), make_.id(), state(), time(), make_.coin(), make_.number<std::uint64_t>(),
-            view()};
+    return {refusal(), make_.id(),  state(), time(), make_.coin(), make_.number<std::uint64_t>(),
+            view(),    make_.coin()};
   }
   core::ItemsReply one(Of<core::ItemsReply>) { return {some<core::ItemReply>()}; }
   core::JobReply one(Of<core::JobReply>) { return {view(), make_.coin()}; }

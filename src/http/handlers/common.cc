@@ -211,7 +211,7 @@ Task<void> answer_item(Call& call, const core::ItemReply& reply, api::Include in
     co_return;
   }
   // The pruned form is for jobs that ended and are kept nowhere.
-  const core::JobReply memory{reply.job, false};
+  const core::JobReply memory{reply.job, reply.deleted};
   auto view = co_await find_job(call, reply.id, memory, include);
   if (view != nullptr) {
     answer_job(call, *view, include);

@@ -88,10 +88,14 @@ void encode_results(Call& call, const std::vector<api::Item<api::JobSubmission>>
 }
 
 // Existing jobs that memory does not hold are in the tables with their state, or pruned.
+bool in_tables(const core::EnqueueReply::Item& item) {
+  return item.fate == core::Fate::kExisting && !item.state && !item.deleted;
+}
+
 Task<bool> look_up_states(Call& call, core::EnqueueReply& reply) {
   std::vector<JobId> ids;
   for (const core::EnqueueReply::Item& item : reply.items) {
-    if (item.fate == core::Fate::kExisting && !item.state) ids.push_back(item.id);
+    if (in_tables(item)) ids.push_back(item.id);
   }
   if (ids.empty()) co_return true;
   auto read = [&] { return call.services.reads.fetch(ids); };
@@ -101,7 +105,7 @@ Task<bool> look_up_states(Call& call, core::EnqueueReply& reply) {
     co_return false;
   }
   for (core::EnqueueReply::Item& item : reply.items) {
-    if (item.fate != core::Fate::kExisting || item.state) continue;
+    if (!in_tables(item)) continue;
     for (const core::Job& job : *jobs) {
       if (job.id == item.id) item.state = job.state;
     }
@@ -156,6 +160,7 @@ Task<void> submit_job(Call& call) {
   core::ItemReply found;
   found.id = item.id;
   found.job = item.job;
+  found.deleted = item.deleted;
   co_await answer_item(call, found, *include);
   if (call.response.status != 200) co_return;
   if (item.fate == core::Fate::kCreated) call.response.status = 201;
