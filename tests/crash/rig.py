@@ -289,7 +289,8 @@ class Rig:
 
     def attempts_of(self, ids):
         token = self.server.token
-        head = "HTTP/1.1\r\nHost: rig\r\n" + (f"Authorization: Bearer {token}\r\n" if token else "")
+        head = "HTTP/1.1\r\nHost: localhost\r\n"
+        head += f"Authorization: Bearer {token}\r\n" if token else ""
         found = {}
         with self.server.connect() as connection:
             for start in range(0, len(ids), PIPELINE):
@@ -303,6 +304,8 @@ class Rig:
                     reply = connection.read_reply()
                     if reply.status == 200:
                         found[job_id] = reply.json["items"]
+                    elif reply.status != 404:  # it may have been pruned since
+                        raise Trouble(f"the attempts of {job_id}: {reply}")
         return found
 
     def final(self, backlog):
