@@ -241,7 +241,7 @@ void Auditor::follow_step(const Step& step) {
   const std::uint64_t created = model_.created_in_batch();
   demand(created == made, "H2", "row {}: {} jobs were stored, {} were submitted",
          step.row ? to_number(*step.row) : 0, made, created);
-  demand(choices.finished.size() == model_.finished_in_batch(), "X5",
+  demand(choices.finished.size() == model_.finished_in_batch(), "X6",
          "row {}: {} jobs were finished, {} finishes were brought",
          step.row ? to_number(*step.row) : 0, choices.finished.size(), model_.finished_in_batch());
 }

@@ -152,7 +152,7 @@ AppendResult Database::append(std::uint32_t shard, const store::JournalRow& row,
   if (result.outcome == AppendOutcome::kDurable && !stood) {
     for (const store::InboxKey& key : row.taken) {
       auto taken = transactions_.take(shard, key);
-      demand(taken.has_value(), "X5", "shard {}: row {} takes a row of the inbox that is gone",
+      demand(taken.has_value(), "X6", "shard {}: row {} takes a row of the inbox that is gone",
              shard, to_number(row.seq));
       taken_.push_back(std::move(*taken));
     }

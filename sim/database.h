@@ -92,7 +92,7 @@ class Database {
   void trim(std::uint32_t shard, Seq below, Epoch term);
   Result<std::vector<JobId>> raise(std::uint32_t shard, std::span<const store::EndedJob> jobs,
                                    LeaseToken token, Epoch term);
-  // The row that was just appended, as it is read: N8, X5.
+  // The row that was just appended, as it is read: N8, X6.
   void stored(const core::EventBatch& batch);
 
  private:

@@ -19,7 +19,7 @@ void Finishes::retried(const core::Job& job) {
        lease != became_.end() && lease->first.first == job.id; ++lease) {
     const auto granted = granted_.find(lease->first);
     const bool of_it = granted != granted_.end() && granted->second.ord == job.ord;
-    demand(lease->second != Became::kWaits || !of_it, "X5",
+    demand(lease->second != Became::kWaits || !of_it, "X6",
            "{} begins anew, and a transaction has finished it with token {}: that is still to come",
            to_string(job.id), lease->first.second);
   }
@@ -41,7 +41,7 @@ void Finishes::stored(const core::EventBatch& batch, std::span<const store::Inbo
     const bool wanted = std::ranges::any_of(taken, [&](const store::InboxRow& row) {
       return row.job == finished->job.id && row.token == finished->token;
     });
-    demand(wanted, "X5", "{} was finished with token {}, and no transaction's row went with it",
+    demand(wanted, "X6", "{} was finished with token {}, and no transaction's row went with it",
            to_string(finished->job.id), to_number(finished->token));
   }
 }
@@ -55,7 +55,7 @@ void Finishes::check_done(const core::EventBatch& batch, const store::InboxRow& 
     return ended != nullptr && ended->job.id == row.job && ended->token == row.token &&
            ended->state == core::State::kSucceeded;
   });
-  demand(done, "X5", "the finish of {} with token {} is gone with a row that does nothing of it",
+  demand(done, "X6", "the finish of {} with token {} is gone with a row that does nothing of it",
          to_string(row.job), to_number(row.token));
 }
 
@@ -69,15 +69,15 @@ void Finishes::brought(const JobId& job, LeaseToken token, store::NodeId by) {
 
 void Finishes::committed(const JobId& job, LeaseToken token) {
   const Lease lease{job, to_number(token)};
-  demand(became_.emplace(lease, Became::kWaits).second, "X5",
+  demand(became_.emplace(lease, Became::kWaits).second, "X6",
          "two transactions have finished {} with token {}", to_string(job), lease.second);
   const auto granted = granted_.find(lease);
   if (granted == granted_.end()) return;  // there never was such a lease
   const Generation& newest = newest_.at(job);
-  demand(newest.ord != granted->second.ord || newest.number == granted->second.number, "X5",
+  demand(newest.ord != granted->second.ord || newest.number == granted->second.number, "X6",
          "a transaction has finished {} with token {}, and a later generation has begun",
          to_string(job), lease.second);
-  demand(finished_.emplace(job, granted->second).second, "X5",
+  demand(finished_.emplace(job, granted->second).second, "X6",
          "two transactions have finished one generation of {}, the second with token {}",
          to_string(job), lease.second);
   marks_.hit(Mark::kFinishCommitted);
@@ -85,7 +85,7 @@ void Finishes::committed(const JobId& job, LeaseToken token) {
 
 void Finishes::settle(const JobId& job, LeaseToken token, Became became) {
   const auto lease = became_.find({job, to_number(token)});
-  demand(lease != became_.end() && lease->second == Became::kWaits, "X5",
+  demand(lease != became_.end() && lease->second == Became::kWaits, "X6",
          "the finish of {} with token {} is carried out twice, or was not committed",
          to_string(job), to_number(token));
   lease->second = became;
@@ -96,7 +96,7 @@ void Finishes::dropped(const JobId& job, LeaseToken token) {
   marks_.hit(Mark::kFinishUseless);
   const auto granted = granted_.find({job, to_number(token)});
   if (granted == granted_.end() || newest_.at(job).ord != granted->second.ord) return;
-  demand(succeeded_.contains({job, granted->second}), "X5",
+  demand(succeeded_.contains({job, granted->second}), "X6",
          "the finish of {} with token {} was dropped, and it has not succeeded", to_string(job),
          to_number(token));
 }
@@ -107,12 +107,12 @@ void Finishes::rejected(const JobId& job, LeaseToken token) {
 }
 
 void Finishes::check_settled(const Lease& lease, Became became) {
-  demand(became != Became::kWaits, "X5", "the finish of {} with token {} was never carried out",
+  demand(became != Became::kWaits, "X6", "the finish of {} with token {} was never carried out",
          to_string(lease.first), lease.second);
 }
 
 void Finishes::check_gone(const JobId& job, bool stands) {
-  demand(!stands, "X5", "a finish of {} was rejected, and it is there", to_string(job));
+  demand(!stands, "X6", "a finish of {} was rejected, and it is there", to_string(job));
 }
 
 }  // namespace millrace::sim

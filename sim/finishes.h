@@ -1,4 +1,4 @@
-// What transactions have finished, and what becomes of it (X5): of each generation of a job at most
+// What transactions have finished, and what becomes of it (X6): of each generation of a job at most
 // one finish is committed, none once a later one has begun, and each is carried out once. The
 // database says what was committed, the journals' rows what was done; nothing is asked of the
 // machine.

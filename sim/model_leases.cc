@@ -219,13 +219,13 @@ Rejection Model::finish(const core::AckItem& item, const Choices& choices) {
   if (job->state == State::kSucceeded) return Rejection::kNone;
   const auto lease = generations_.find(to_number(item.token));
   const bool of_it = lease != generations_.end() && lease->second.ord == job->ord;
-  demand(!of_it || lease->second.number == job->generation, "X5",
+  demand(!of_it || lease->second.number == job->generation, "X6",
          "{} is in generation {}, and is finished with token {} of generation {}",
          to_string(job->id), job->generation, to_number(item.token), lease->second.number);
   const auto event = choices.finished.find(to_number(item.token));
   demand(event != choices.finished.end() && event->second->job.id == job->id &&
              event->second->from == job->state,
-         "X5", "{} ({}) should have been finished with token {}", to_string(job->id),
+         "X6", "{} ({}) should have been finished with token {}", to_string(job->id),
          core::to_string(job->state), to_number(item.token));
   ++finished_in_batch_;
   marks_.hit(core::is_terminal(job->state)   ? Mark::kFinishedAfterEnd

@@ -85,10 +85,53 @@ def partition(rig):
             rig.network.cut(range(len(rig.servers)))
         else:
             rig.network.cut_off(lonely)
-        time.sleep(rig.dice.choice((0.5, LEASE_S + 1, LEASE_S + 3)))
-        rig.must_live("a partition")
-        rig.network.heal()
-        rig.await_service(f"a node was cut off from {way}, and is not any more")
+        heal_after(rig, f"a node was cut off from {way}, and is not any more")
+
+
+def one_way(rig):
+    """What one sends to another is lost, for a while; the other way it passes."""
+    members = [*range(len(rig.servers)), Network.DATABASE]
+    for _ in range(rig.dice.randint(1, 3)):
+        mute, deaf = rig.dice.sample(members, 2)
+        rig.note(f"one way: nothing from {name_of(mute)} reaches {name_of(deaf)}")
+        rig.network.mute(mute, deaf)
+    heal_after(rig, "links led one way only, and do not any more")
+
+
+def flapping(rig):
+    """A node's link goes down and up, quickly."""
+    lonely = rig.dice.randrange(len(rig.servers))
+    rig.note(f"flapping: node {lonely + 1}")
+    until = time.monotonic() + rig.dice.uniform(2, LEASE_S + 4)
+    while time.monotonic() < until:
+        rig.network.cut_off(lonely)
+        time.sleep(rig.dice.uniform(0.02, 0.6))
+        rig.network.restore(lonely)
+        time.sleep(rig.dice.uniform(0.02, 0.6))
+    rig.await_service("a node's link went up and down")
+
+
+def swizzle(rig):
+    """All links go down one by one, and come back in another order."""
+    members = [*range(len(rig.servers)), Network.DATABASE]
+    for change in (rig.network.cut_off, rig.network.restore):
+        rig.dice.shuffle(members)
+        rig.note(f"{change.__name__}: {', '.join(map(name_of, members))}")
+        for member in members:
+            change(member)
+            time.sleep(rig.dice.uniform(0.05, 1))
+    rig.await_service("all links went down, and came back")
+
+
+def name_of(member):
+    return member if member == Network.DATABASE else f"node {member + 1}"
+
+
+def heal_after(rig, what):
+    time.sleep(rig.dice.choice((0.5, LEASE_S + 1, LEASE_S + 3)))
+    rig.must_live("a partition")
+    rig.network.heal()
+    rig.await_service(what)
 
 
 def on_a_network(rig):
@@ -226,6 +269,9 @@ FAULTS = {
     "short-pauses": short_pauses,
     "stop": stop,
     "partition": partition,
+    "one-way": one_way,
+    "flapping": flapping,
+    "swizzle": swizzle,
     "terminate": faults.sessions_ended,
     "pg-backend": faults.backend_killed,
     "pg-fast": database_stopped_fast,
@@ -237,6 +283,9 @@ FAULTS = {
 }
 PREPARE = {
     "partition": on_a_network,
+    "one-way": on_a_network,
+    "flapping": on_a_network,
+    "swizzle": on_a_network,
     "cut": through_a_proxy,
     "standby": with_a_standby,
     "disk-full": on_a_small_disk,

@@ -51,6 +51,9 @@ class NodesRig(rig.Rig):
                 raise Trouble(f"{what}: {error}") from error
 
 
+NOBODY = "02:00:00:00:00:01"  # a hardware address that none on the bridge has
+
+
 class Network:
     """The nodes and the database each in a network namespace, on one bridge to which the clients
     belong too. Raises OSError where this machine can't.
@@ -116,10 +119,23 @@ class Network:
         """Nobody hears of it, and it of nobody."""
         ip("link", "set", self._place(member), "down")
 
+    def mute(self, member, towards):
+        """What it sends to another member is lost; what that one sends arrives."""
+        ip(*self._neighbour("replace", member, towards), "lladdr", NOBODY, "nud", "permanent")
+
+    def restore(self, member):
+        """Undoes what cut, cut_off and mute have done to this one."""
+        run("bridge", "link", "set", "dev", self._place(member), "isolated", "off")
+        ip("link", "set", self._place(member), "up")
+        ip("-n", self._place(member), "neigh", "flush", "nud", "permanent", "dev", "eth0")
+
     def heal(self):
         for member in self.members:
-            run("bridge", "link", "set", "dev", self._place(member), "isolated", "off")
-            ip("link", "set", self._place(member), "up")
+            self.restore(member)
+
+    def _neighbour(self, action, member, other):
+        place = self._place(member)
+        return ("-n", place, "neigh", action, self.address(other), "dev", "eth0")
 
     def close(self):
         for member in self.members:

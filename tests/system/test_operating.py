@@ -1,6 +1,7 @@
 """What an operator looks at and does: health, metrics, meta, backup and verify."""
 
 import re
+import threading
 import time
 
 import harness
@@ -185,6 +186,48 @@ class BackupAndVerify(harness.MillraceCase):
         self.api.post(f"/v1/queues/{self.queue}/resume")
         fresh = self.claim_one()
         self.assertGreater(fresh["lease"]["token"], max(job["lease"]["token"] for job in finished))
+
+    def test_a_copy_made_under_load_is_a_prefix(self):
+        """D8: all that was answered before it was asked for, and no batch in part."""
+        server = self.new_server().start()
+        self.use(server)
+        done, answered = threading.Event(), []
+
+        def produce(number):
+            api = server.client()
+            while not done.is_set():
+                jobs = [{"type": "t", "queue": f"q{number}"} for _ in range(20)]
+                reply = api.post("/v1/jobs/batch", {"jobs": jobs, "atomic": True})
+                answered.append([result["id"] for result in reply.json["results"]])
+            api.close()
+
+        producers = [threading.Thread(target=produce, args=(number,)) for number in range(3)]
+        for producer in producers:
+            producer.start()
+        copies = []
+        try:
+            for number in range(3):
+                harness.eventually(lambda: len(answered) > 50 * len(copies) + 20)
+                copy, before = server.home / f"copy-{number}", list(answered)
+                reply = self.api.post("/v1/admin/backup", {"path": str(copy)})
+                self.assertEqual(reply.status, 200, reply)
+                copies.append((copy, before))
+        finally:
+            done.set()
+            for producer in producers:
+                producer.join()
+        sent = {job_id for batch in answered for job_id in batch}
+        for copy, before in copies:
+            with self.subTest(copy=copy.name):
+                self.assertEqual(harness.run("admin", "verify", "--data", copy).returncode, 0)
+                restored = self.new_server(data=copy).start()
+                self.use(restored)
+                there = {job["id"] for job in self.search()}
+                self.assertEqual([batch for batch in before if not there.issuperset(batch)], [])
+                self.assertEqual(there - sent, set())
+                parts = [batch for batch in answered if not there.isdisjoint(batch)]
+                self.assertEqual([batch for batch in parts if not there.issuperset(batch)], [])
+                self.assertEqual(restored.stop(), 0)
 
     def test_a_backup_never_writes_over_anything(self):
         server = self.new_server().start()
