@@ -90,6 +90,10 @@ void examine_job(const JobId& id, const Ledger::Promise& promise, const core::Jo
     if (!promise.may_be_gone && !promise.gone) problem("was answered for and is not there");
     return;
   }
+  const auto is_it = [&](const core::JobSpec& again) {
+    return again.queue == job->queue && again.payload == job->payload;
+  };
+  if ((promise.gone || promise.may_be_gone) && std::ranges::any_of(promise.again, is_it)) return;
   if (promise.gone) return problem("was deleted and is there again");
   if (job->queue != promise.queue) problem("is in another queue");
   const bool payload_fits = std::ranges::any_of(

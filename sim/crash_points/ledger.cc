@@ -83,7 +83,7 @@ void Ledger::answered(Ticket ticket, const engine::Answer& answer) {
   const core::Command command = std::move(found->second);
   waiting_.erase(found);
   const auto* reply = std::get_if<core::Reply>(&answer);
-  if (reply == nullptr) return;  // not now
+  if (reply == nullptr) return note_unknown(command);  // not now
   ++answers;
   if (const auto* enqueued = std::get_if<core::EnqueueReply>(reply)) {
     note(ticket, std::get<core::Enqueue>(command), *enqueued);
@@ -97,6 +97,24 @@ void Ledger::answered(Ticket ticket, const engine::Answer& answer) {
     } else if (const auto* resume = std::get_if<core::ResumeQueue>(&command)) {
       paused[std::string(resume->queue.view())] = false;
     }
+  }
+}
+
+void Ledger::forget_waiting() {
+  for (const auto& [ticket, command] : waiting_) note_unknown(command);
+  waiting_.clear();
+}
+
+void Ledger::note_unknown(const core::Command& command) {
+  const auto maybe_again = [&](const std::vector<core::JobSpec>& specs) {
+    for (const core::JobSpec& spec : specs) {
+      if (const auto job = jobs.find(spec.id); job != jobs.end()) job->second.again.push_back(spec);
+    }
+  };
+  if (const auto* enqueue = std::get_if<core::Enqueue>(&command)) {
+    maybe_again(enqueue->jobs);
+  } else if (const auto* ack = std::get_if<core::Ack>(&command)) {
+    for (const core::AckItem& item : ack->items) maybe_again(item.enqueue);
   }
 }
 

@@ -31,6 +31,7 @@ class Ledger {
     SharedBytes result;                          // of an answered success
     engine::Ticket disturbed{};                  // the newest request that may have revived it
     std::pair<SharedBytes, SharedBytes> unique;  // queue and key
+    std::vector<core::JobSpec> again;            // submitted under its id; the outcome is not known
   };
   struct Lease {
     JobId id;
@@ -63,7 +64,7 @@ class Ledger {
   std::uint64_t requests = 0;
   std::uint64_t answers = 0;  // that were more than "not now"
   // Requests of a process that has died will not be answered.
-  void forget_waiting() { waiting_.clear(); }
+  void forget_waiting();
   std::size_t waiting() const { return waiting_.size(); }
 
  private:
@@ -74,6 +75,7 @@ class Ledger {
   void note_item(engine::Ticket ticket, const core::Command& asked, std::size_t index,
                  const core::ItemReply& item);
   void note_created(engine::Ticket ticket, const core::JobSpec& spec);
+  void note_unknown(const core::Command& command);
   void promise(engine::Ticket ticket, const core::JobSpec& spec);
 
   std::uint64_t last_ticket_ = 0;
