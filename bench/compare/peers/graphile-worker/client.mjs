@@ -26,7 +26,7 @@ async function worker({ jobs, port }) {
     logger: kQuiet,
     taskList: { bench: () => { if (++done === jobs) finish(); } },
     preset: { worker: {
-      connectionString: connectionString(port), concurrentJobs: kConcurrency, maxPoolSize: kConcurrency, ...kMode } },
+      connectionString: connectionString(port), concurrentJobs: kConcurrency, maxPoolSize: kConcurrency + 2, ...kMode } },
   });
   const client = new pg.Client({ connectionString: connectionString(port) });
   await client.connect();
