@@ -1,6 +1,6 @@
 """Brings the peers onto this machine, into one folder that git ignores: Debian's packages through apt-get, unpacked
-beside the system and not into it (no service starts, nothing needs the superuser), those of npm through npm, and Node.js
-with npm through pip: the peers want a newer one than Debian 12 has, and the same one on each machine."""
+beside the system and not into it (no service starts, nothing needs the superuser), those of npm through npm, and
+Node.js with npm through pip: the peers want a newer one than Debian 12 has, and the same one on each machine."""
 
 import functools
 import os
@@ -35,7 +35,7 @@ def quietly(command, cwd=None, environment=None):
 
 @functools.cache
 def apt(cache):
-    """apt-get with lists of its own, fresh: those of the system may be missing, or name what the registry has no more."""
+    """apt-get with lists of its own, fresh: those of the system may be missing, or name packages that are gone."""
     folder = cache / "debian/apt"
     (folder / "lists/partial").mkdir(parents=True, exist_ok=True)
     (folder / "cache/archives/partial").mkdir(parents=True, exist_ok=True)

@@ -56,7 +56,8 @@ def markdown(result):
              f"`{result['command']}`.", ""]
     if warning := machine.warning(facts):
         lines += [f"**{warning}**", ""]
-    lines += ["| what | figure | durability | mode | Millrace 8 + 8 is | 16 + 16 is | on PostgreSQL 8 + 8 is | 16 + 16 is |",
+    lines += ["| what | figure | durability | mode | Millrace 8 + 8 is | 16 + 16 is | on PostgreSQL 8 + 8 is | "
+              "16 + 16 is |",
               "| --- | ---: | --- | --- | ---: | ---: | ---: | ---: |"]
     lines += [table_row(row, figures) for row in result["rows"]]
     return "\n".join(lines)
@@ -68,15 +69,13 @@ def verdict(figure, least):
 
 def ratio_target(target, name, figures, own, other, least):
     """One line of the targets; without both figures there is nothing to judge."""
+    at_least = f"{least:.0%}" if least < 1 else f"{least}x"
     if own not in figures or other not in figures:
-        return f"| {target} | {name} | {bound(least)} | not measured | |"
+        return f"| {target} | {name} | {at_least} | not measured | |"
     ratio = figures[own] / figures[other]
-    measured = f"{figures[own]:,.0f} of {figures[other]:,.0f}: {bound(ratio, digits=1)}"
-    return f"| {target} | {name} | {bound(least)} | {measured} | {verdict(ratio, least)} |"
-
-
-def bound(ratio, digits=0):
-    return f"{ratio * 100:.{digits}f} %" if ratio < 2 else f"{ratio:.{digits}f}x"
+    measured = f"{ratio:.1%}" if least < 1 else f"{ratio:.2f}x"
+    return (f"| {target} | {name} | {at_least} | {figures[own]:,.0f} to {figures[other]:,.0f}: {measured} | "
+            f"{verdict(ratio, least)} |")
 
 
 def figure_target(target, name, figures, own, least):
@@ -106,7 +105,7 @@ def targets(result):
         ratio_target("P2", f"the same against graphile-worker's best mode ({graphile})", figures, ON_POSTGRES, graphile, 10),
         ratio_target("P3", "8 + 8, retention 24 h against retention 0", figures, KEPT, HEADLINE, 0.5),
         ratio_target("P3", "the same on PostgreSQL", figures, KEPT_ON_POSTGRES, ON_POSTGRES, 0.5),
-        ratio_target("P4", "POST /v1/jobs, 64 connections, against the bare Beast server", figures, SINGLE, BEAST, 0.6),
+        ratio_target("P4", "POST /v1/jobs, 64 connections, against a bare Beast server", figures, SINGLE, BEAST, 0.6),
     ])
 
 

@@ -105,9 +105,9 @@ class Reports(unittest.TestCase):
 
     def test_targets_are_judged_by_this_run_alone(self):
         text = report.targets(self.RESULT)
-        self.assertIn("NATS JetStream, unsynced | 4x | 90,000 of 20,000: 4.5x | met |", text)
-        self.assertIn("fastest synced peer (pg-boss) | 15x | 90,000 of 5,000: 18.0x | met |", text)
-        self.assertIn("best mode (quick) | 10x | 40,000 of 4,000: 10.0x | met |", text)
+        self.assertIn("NATS JetStream, unsynced | 4x | 90,000 to 20,000: 4.50x | met |", text)
+        self.assertIn("fastest synced peer (pg-boss) | 15x | 90,000 to 5,000: 18.00x | met |", text)
+        self.assertIn("best mode (quick) | 10x | 40,000 to 4,000: 10.00x | met |", text)
         self.assertIn("| P1 | lifecycles/s, 8 + 8, retention 0 | 150,000 | 90,000 | **missed** |", text)
         self.assertIn("| P1 | lifecycles/s, 16 + 16, retention 0 | 200,000 | not measured | |", text)
 
