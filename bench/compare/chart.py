@@ -9,7 +9,7 @@ import json
 import pathlib
 import sys
 
-WIDTH, LEFT, RIGHT, TOP, BAR, STEP = 860, 290, 90, 82, 16, 26
+WIDTH, LEFT, RIGHT, TOP, BAR, STEP = 900, 330, 80, 82, 16, 26
 
 STYLE = """
   text { font: 13px system-ui, sans-serif; fill: #1f2328 }
@@ -44,7 +44,7 @@ def bar(row, y, scale):
 
 def legend(y):
     entries = [("own", "Millrace, every step synced", 0), ("synced", "every step synced", 200),
-               ("loose", "may be lost when the power fails", 340)]
+               ("loose", "may be lost when the power fails", 350)]
     return "".join(f'<rect class="{name}" x="{12 + x}" y="{y}" width="12" height="12" rx="2"/>'
                    f'<text class="small" x="{30 + x}" y="{y + 10}">{text}</text>' for name, text, x in entries)
 

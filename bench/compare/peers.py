@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import os
 import subprocess
 import sys
 
@@ -22,6 +23,7 @@ class Row:
     measure: object  # (options) -> (figure, version); raises Skipped
     group: str = "peer"
     unit: str = "lifecycles/s"
+    on_postgres: bool = False
 
 
 def beanstalkd(sync):
@@ -41,13 +43,14 @@ def beanstalkd(sync):
 
 def nats(options):
     debian = install.Debian(options.cache, "nats-server", options.say)
-    client, _ = install.node_client(options.cache, "nats", "nats", options.say)
+    client, packages, version = install.node_client(options.cache, "nats", "nats", options.say)
     port = free_port()
     with data_folder(options.data_parent) as folder:
         command = [debian.program("nats-server"), "--addr", "127.0.0.1", "--port", port, "--jetstream",
                    "--store_dir", folder / "store"]
         with server(command, port, folder, debian.environment()):
-            return lifecycles(["node", "client.mjs"], folder, options, port, {}, client), debian.version
+            figure = lifecycles(client, folder, options, port, {}, packages)
+    return figure, f"{debian.version}, its client {version}"
 
 
 @contextlib.contextmanager
@@ -63,9 +66,9 @@ def redis(options, *settings):
 
 def bullmq(*settings):
     def measure(options):
-        client, version = install.node_client(options.cache, "bullmq", "bullmq", options.say)
+        client, packages, version = install.node_client(options.cache, "bullmq", "bullmq", options.say)
         with redis(options, *settings) as (folder, port, redis_version):
-            figure = lifecycles(["node", "client.mjs"], folder, options, port, {}, client)
+            figure = lifecycles(client, folder, options, port, {}, packages)
         return figure, f"{version}, Redis {redis_version}"
     return measure
 
@@ -85,30 +88,32 @@ POSTGRES_SETTINGS = ["shared_buffers=512MB", "max_wal_size=4GB", "max_connection
 
 @contextlib.contextmanager
 def postgres(options):
-    programs, version = install.postgres_programs(options.cache, options.say)
+    programs, environment, version = install.postgres_programs(options.cache, options.say)
     user = ordinary_user()
     port = free_port()
     with data_folder(options.data_parent, owner=user) as folder:
         cluster = folder / "cluster"
         made = subprocess.run([programs / "initdb", "--username=bench", "--auth=trust", "--no-sync",
                                "--encoding=UTF8", "--locale=C", f"--pgdata={cluster}"],
-                              capture_output=True, text=True, user=user, cwd=folder, check=False)
+                              capture_output=True, text=True, user=user, cwd=folder, check=False,
+                              env={**os.environ, **environment})
         if made.returncode != 0:
             raise Skipped(f"initdb failed: {reason_in(made.stderr)}")
         command = [programs / "postgres", "-D", cluster, "-p", port, "-k", "", "-h", "127.0.0.1"]
         for setting in POSTGRES_SETTINGS:
             command += ["-c", setting]
-        with server(command, port, folder, user=user):
-            make_database(programs, port)
+        with server(command, port, folder, environment, user):
+            make_database(programs, environment, port)
             yield folder, port, version
 
 
-def make_database(programs, port):
+def make_database(programs, environment, port):
     """Answers once the cluster does: it listens before it takes statements."""
     run = None
     for _ in range(100):
         run = subprocess.run([programs / "psql", "-h", "127.0.0.1", "-p", str(port), "-U", "bench", "-d", "postgres",
-                              "-c", "CREATE DATABASE bench"], capture_output=True, text=True, check=False)
+                              "-c", "CREATE DATABASE bench"], capture_output=True, text=True, check=False,
+                             env={**os.environ, **environment})
         if run.returncode == 0:
             return
         if "starting up" not in run.stderr:
@@ -116,11 +121,11 @@ def make_database(programs, port):
     raise Skipped(f"no database: {reason_in(run.stderr)}")
 
 
-def on_postgres(peer, package, environment):
+def on_postgres(peer, environment):
     def measure(options):
-        client, version = install.node_client(options.cache, peer, package, options.say)
+        client, packages, version = install.node_client(options.cache, peer, peer, options.say)
         with postgres(options) as (folder, port, postgres_version):
-            figure = lifecycles(["node", "client.mjs"], folder, options, port, environment, client)
+            figure = lifecycles(client, folder, options, port, environment, packages)
         return figure, f"{version}, PostgreSQL {postgres_version}"
     return measure
 
@@ -141,9 +146,9 @@ ROWS = [
         False, sidekiq),
     Row("graphile-worker", "graphile-worker, batched",
         "addJobs of 1,000, local queue of 500, batched completion", "every commit synced", True,
-        on_postgres("graphile-worker", "graphile-worker", {"MODE": "batched"})),
+        on_postgres("graphile-worker", {"MODE": "batched"}), on_postgres=True),
     Row("graphile-worker", "graphile-worker, defaults", "addJobs of 1,000, concurrency 24", "every commit synced",
-        True, on_postgres("graphile-worker", "graphile-worker", {"MODE": "defaults"})),
-    Row("pg-boss", "pg-boss", "insert of 1,000, fetch and complete of 500, 4 loops", "every commit synced", True,
-        on_postgres("pg-boss", "pg-boss", {})),
+        True, on_postgres("graphile-worker", {"MODE": "defaults"}), on_postgres=True),
+    Row("pg-boss", "pg-boss", "insert of 1,000, fetch and complete of 500, 4 loops; completed jobs stay as rows",
+        "every commit synced", True, on_postgres("pg-boss", {}), on_postgres=True),
 ]

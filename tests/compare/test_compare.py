@@ -25,7 +25,7 @@ print(json.dumps({{"jobs": jobs}}))
 
 def row(label, group, figure=None, synced=True, **more):
     entry = {"name": label, "label": label, "group": group, "unit": "lifecycles/s", "mode": "m", "durability": "d",
-             "synced": synced, "version": "1.0", **more}
+             "synced": synced, "on_postgres": False, "version": "1.0", **more}
     return {**entry, "figure": figure} if figure is not None else entry
 
 
@@ -81,25 +81,35 @@ class Servers(unittest.TestCase):
 
 
 class Reports(unittest.TestCase):
-    RESULT = result(row("SQLite, a row per 100", "limit", 100_000.0), row("NATS JetStream", "peer", 20_000.0, False),
-                    row("pg-boss", "peer", 5_000.0), row("BullMQ", "peer", skipped="npm is not | installed"),
-                    row(report.HEADLINE, "millrace", 90_000.0))
+    RESULT = result(row("SQLite, a row per 100", "limit", 100_000.0, version=""),
+                    row("PostgreSQL, a row per 100", "limit", 50_000.0, on_postgres=True),
+                    row("NATS JetStream", "peer", 20_000.0, False), row("pg-boss", "peer", 5_000.0, on_postgres=True),
+                    row("slow", "peer", 1_000.0, on_postgres=True, name="graphile-worker"),
+                    row("quick", "peer", 4_000.0, on_postgres=True, name="graphile-worker"),
+                    row("BullMQ", "peer", skipped="npm is not | installed"), row(report.HEADLINE, "millrace", 90_000.0),
+                    row(report.ON_POSTGRES, "millrace", 40_000.0, on_postgres=True))
 
     def test_each_row_says_what_millrace_is_of_it(self):
         lines = report.markdown(self.RESULT).splitlines()
-        self.assertIn("| SQLite, a row per 100 | 100,000 lifecycles/s | d | m | 90 % |  |", lines)
-        self.assertIn("| NATS JetStream (1.0) | 20,000 lifecycles/s | d | m | 4.5x |  |", lines)
+        self.assertIn("| SQLite, a row per 100 | 100,000 lifecycles/s | d | m | 90 % |  |  |  |", lines)
+        self.assertIn("| NATS JetStream (1.0) | 20,000 lifecycles/s | d | m | 4.5x |  |  |  |", lines)
+
+    def test_what_runs_on_postgres_is_compared_with_millrace_there(self):
+        lines = report.markdown(self.RESULT).splitlines()
+        self.assertIn("| PostgreSQL, a row per 100 (1.0) | 50,000 lifecycles/s | d | m |  |  | 80 % |  |", lines)
+        self.assertIn("| pg-boss (1.0) | 5,000 lifecycles/s | d | m | 18.0x |  | 8.0x |  |", lines)
 
     def test_what_was_skipped_has_a_reason_and_no_figure(self):
-        self.assertIn(r"| BullMQ (1.0) | skipped: npm is not \| installed | d | m | | |", report.markdown(self.RESULT))
+        self.assertIn(r"| BullMQ (1.0) | skipped: npm is not \| installed | d | m | | | | |", report.markdown(self.RESULT))
         self.assertNotIn("BullMQ", chart.svg(self.RESULT))
 
     def test_targets_are_judged_by_this_run_alone(self):
         text = report.targets(self.RESULT)
-        self.assertIn("| 8 + 8 as a multiple of NATS JetStream, unsynced | 4 | 4.50 | reached |", text)
-        self.assertIn("fastest synced peer (pg-boss) | 15 | 18.00 | reached |", text)
-        self.assertIn("| lifecycles/s, 8 + 8, retention 0 | 150,000 | 90,000 | missed |", text)
-        self.assertIn("| lifecycles/s, 16 + 16, retention 0 | not measured |", text)
+        self.assertIn("NATS JetStream, unsynced | 4x | 90,000 to 20,000: 4.50x | met |", text)
+        self.assertIn("fastest synced peer (pg-boss) | 15x | 90,000 to 5,000: 18.00x | met |", text)
+        self.assertIn("best mode (quick) | 10x | 40,000 to 4,000: 10.00x | met |", text)
+        self.assertIn("| P1 | lifecycles/s, 8 + 8, retention 0 | 150,000 | 90,000 | **missed** |", text)
+        self.assertIn("| P1 | lifecycles/s, 16 + 16, retention 0 | 200,000 | not measured | |", text)
 
     def test_a_busy_machine_is_named(self):
         busy = result()
@@ -111,9 +121,9 @@ class Reports(unittest.TestCase):
         root = xml.etree.ElementTree.fromstring(chart.svg(self.RESULT))
         bars = [each for each in root.iter("{http://www.w3.org/2000/svg}rect") if each.get("height") == str(chart.BAR)]
         widths = [float(each.get("width")) for each in bars]
-        self.assertEqual([each.get("class") for each in bars], ["own", "loose", "synced"])
-        self.assertAlmostEqual(widths[0] / widths[1], 4.5, places=1)
-        self.assertAlmostEqual(widths[0] / widths[2], 18, places=0)
+        self.assertEqual([each.get("class") for each in bars], ["own", "own", "loose", "synced", "synced", "synced"])
+        self.assertAlmostEqual(widths[0] / widths[2], 4.5, places=1)
+        self.assertAlmostEqual(widths[0] / widths[3], 18, places=0)
 
 
 if __name__ == "__main__":

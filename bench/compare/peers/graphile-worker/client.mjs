@@ -6,6 +6,7 @@ import { inParts, main, payloadOf } from "./harness.mjs";
 
 const kBulk = 1000;
 const kConcurrency = 24;
+const kPool = 25;
 const kQuiet = { scope: () => kQuiet, error: console.error, warn() {}, info() {}, debug() {} };
 const kBatched = { localQueue: { size: 500 }, completeJobBatchDelay: 0, failJobBatchDelay: 0 };
 const kMode = process.env.MODE === "batched" ? kBatched : {};
@@ -26,7 +27,7 @@ async function worker({ jobs, port }) {
     logger: kQuiet,
     taskList: { bench: () => { if (++done === jobs) finish(); } },
     preset: { worker: {
-      connectionString: connectionString(port), concurrentJobs: kConcurrency, maxPoolSize: kConcurrency, ...kMode } },
+      connectionString: connectionString(port), concurrentJobs: kConcurrency, maxPoolSize: kPool, ...kMode } },
   });
   const client = new pg.Client({ connectionString: connectionString(port) });
   await client.connect();

@@ -1,5 +1,5 @@
 // pg-boss: insert by 1,000, four loops that fetch and complete 500 at a time.
-import PgBoss from "pg-boss";
+import { PgBoss } from "pg-boss";
 import { inParts, main, payloadOf } from "./harness.mjs";
 
 const kQueue = "bench";
@@ -17,8 +17,8 @@ async function start(port) {
 
 async function producer({ jobs, payload, port }) {
   const boss = await start(port);
-  const job = { name: kQueue, data: payloadOf(payload) };
-  return () => inParts(jobs, kBulk, 1, (count) => boss.insert(Array(count).fill(job)));
+  const job = { data: payloadOf(payload) };
+  return () => inParts(jobs, kBulk, 1, (count) => boss.insert(kQueue, Array(count).fill(job)));
 }
 
 async function worker({ jobs, port }) {
