@@ -42,6 +42,7 @@ struct Options {
   bool no_shrink = false;
   bool forever = false;
   double minutes = 0;
+  std::uint64_t lives = 0;
   std::uint64_t from = 0;
   std::string kept;
   std::string mutant;
@@ -183,6 +184,7 @@ int run_many(const Options& options) {
   std::fflush(stdout);
   for (std::uint64_t seed = from; interrupted == 0; ++seed) {
     if (timed && SteadyClock::now() >= end) break;
+    if (options.lives > 0 && seed - from == options.lives) break;
     Plan plan;
     plan.seed = seed;
     plan.nodes = options.nodes.value_or(seed % 2 == 0 ? 1 : kNodes);
@@ -283,6 +285,7 @@ int main(int argc, char** argv) {
   app.add_flag("--no-shrink", options.no_shrink, "Leave a failing seed as it is");
   app.add_flag("--forever", options.forever, "Fresh seeds until stopped");
   app.add_option("--minutes", options.minutes, "Fresh seeds for so long");
+  app.add_option("--lives", options.lives, "So many fresh seeds");
   app.add_option("--from", options.from, "The first of the fresh seeds");
   app.add_option("--kept", options.kept, "Live the seeds of this file: seed, steps, nodes a line");
   app.add_option("--mutant", options.mutant, "Plant a known bug (preset mutants)");
@@ -291,9 +294,8 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : millrace::sim::kUsage;
   }
-  if (!options.seed && !options.forever && options.minutes <= 0 && options.kept.empty()) {
-    options.seed = 1;
-  }
+  const bool fresh = options.forever || options.minutes > 0 || options.lives > 0;
+  if (!options.seed && !fresh && options.kept.empty()) options.seed = 1;
   struct sigaction action{};
   action.sa_handler = [](int) { millrace::sim::interrupted = 1; };
   ::sigaction(SIGINT, &action, nullptr);

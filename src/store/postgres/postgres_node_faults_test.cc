@@ -1,0 +1,154 @@
+// What nodes ask of their database beside journal and tables (registry, inbox, fences), cut off at
+// each message: it says so, and can be asked again.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "store/postgres/postgres_store.h"
+#include "store/testing/cutting_proxy.h"
+#include "store/testing/jobs.h"
+#include "store/testing/store_under_test.h"
+
+namespace millrace::store {
+namespace {
+
+using Cut = CuttingProxy::Cut;
+
+constexpr std::uint64_t kMostMessages = 20;
+constexpr Duration kLease{60'000};
+
+class PostgresNodeFaults : public ::testing::Test {
+ protected:
+  PostgresNodeFaults()
+      : url_(new_postgres_store()),
+        proxy_(PostgresCluster::shared().port()),
+        beside_(url_),
+        node_(open()),
+        inbox_(node_->make_inbox()),
+        registry_(node_->make_registry()),
+        store_(node_->open_shard(0).value()) {
+    beside_.ask("UPDATE millrace.meta SET value = '2' WHERE name = 'format'");
+    self_.id = NodeId{7};
+    self_.url = "http://127.0.0.1:7600";
+    self_.name = "here";
+    self_.version = "0.1.0";
+    self_.newest_format = 2;
+  }
+  ~PostgresNodeFaults() override {
+    proxy_.let_through(CuttingProxy::kAll);
+    store_ = Store();
+  }
+
+  std::unique_ptr<PostgresNode> open() const {
+    PostgresOptions options = postgres_options(proxy_.url(url_));
+    options.clock = [] { return std::chrono::steady_clock::now(); };
+    auto node = PostgresNode::open(options);
+    MILLRACE_CHECK(node.has_value());
+    return std::move(*node);
+  }
+
+  // Lets `call` come ever further before it is cut, in both ways, until it succeeds.
+  void cut_everywhere(const char* what, const std::function<bool()>& call) {
+    for (const Cut cut : {Cut::kBefore, Cut::kAfter}) {
+      bool done = false;
+      std::uint64_t messages = 0;
+      for (; !done && messages < kMostMessages; ++messages) {
+        proxy_.drop_all();
+        proxy_.let_through(messages, cut);
+        done = call();
+        proxy_.let_through(CuttingProxy::kAll);
+      }
+      EXPECT_TRUE(done) << what;
+      EXPECT_GT(messages, 1U) << what << " was never cut off";
+    }
+  }
+
+  // A transaction of a user's.
+  void fill_inbox(int rows) {
+    beside_.ask(fmt::format("INSERT INTO millrace.inbox_rows(shard, kind, job, spec, payload) "
+                            "SELECT 0, 1, gen_random_uuid(), '{{}}', convert_to('1', 'UTF8') FROM "
+                            "generate_series(1, {})",
+                            rows));
+  }
+  std::vector<InboxKey> keys() {
+    InboxReader reader;
+    const auto pages = inbox_->read({&reader, 1});
+    MILLRACE_CHECK(pages.has_value());
+    std::vector<InboxKey> found;
+    for (const InboxRow& row : pages->front().rows) found.push_back(row.key);
+    return found;
+  }
+  std::string rows_left(const char* table) {
+    return beside_.ask(fmt::format("SELECT count(*) FROM millrace.{}", table));
+  }
+
+  const std::string url_;
+  CuttingProxy proxy_;
+  PostgresSession beside_;
+  std::unique_ptr<PostgresNode> node_;
+  std::unique_ptr<Inbox> inbox_;
+  std::unique_ptr<Registry> registry_;
+  Store store_;
+  NodeFacts self_;
+};
+
+TEST_F(PostgresNodeFaults, EachCallOfTheRegistrySaysThatItWasCutOff) {
+  ASSERT_TRUE(registry_->renew(self_, kLease).has_value());
+  cut_everywhere("secret", [&] { return registry_->secret().has_value(); });
+  cut_everywhere("renew", [&] { return registry_->renew(self_, kLease).has_value(); });
+  cut_everywhere("set_draining",
+                 [&] { return registry_->set_draining(self_.id, true).has_value(); });
+  // What went through unheard is seen, and done no second time.
+  cut_everywhere("take and hand over", [&] {
+    const auto view = registry_->renew(self_, kLease);
+    if (!view) return false;
+    const ShardView seen = view->shards.front();
+    const auto term = registry_->take(self_.id, seen, seen.epoch);
+    if (!term) return false;
+    const auto given = registry_->hand_over(self_.id, seen.shard, (*term)->epoch, kNobody);
+    EXPECT_TRUE(!given || *given);
+    return given.has_value();
+  });
+  cut_everywhere("leave", [&] { return registry_->leave(self_.id).has_value(); });
+}
+
+TEST_F(PostgresNodeFaults, EachCallOfTheInboxSaysThatItWasCutOff) {
+  cut_everywhere("in_use", [&] { return inbox_->in_use().has_value(); });
+  fill_inbox(8);
+  cut_everywhere("read", [&] {
+    InboxReader reader;
+    return inbox_->read({&reader, 1}).has_value();
+  });
+  const std::vector<InboxKey> all = keys();
+  ASSERT_EQ(all.size(), 8U);
+  cut_everywhere("fetch", [&] { return inbox_->fetch(0, all).has_value(); });
+  const std::span<const InboxKey> keys = all;
+  cut_everywhere("drop", [&] { return inbox_->drop(0, keys.first(2)).has_value(); });
+  cut_everywhere("move", [&] { return inbox_->move(0, keys[2], 3).has_value(); });
+  const std::vector<RejectedRow> rejected = {{keys[3], "no good"}, {keys[4], "nor this"}};
+  cut_everywhere("reject", [&] { return inbox_->reject(0, rejected).has_value(); });
+  EXPECT_EQ(rows_left("inbox_rows"), "4");
+  EXPECT_EQ(rows_left("inbox_rejected"), "2");
+  cut_everywhere("sweep_fences", [&] { return inbox_->sweep_fences({}).has_value(); });
+  cut_everywhere("sweep_rejected", [&] { return inbox_->sweep_rejected().has_value(); });
+}
+
+TEST_F(PostgresNodeFaults, AFenceWhoseRaiseWasCutOffIsRaisedAgain) {
+  ASSERT_TRUE(store_.tables->take(Epoch{7}).has_value());
+  const EndedJob ended{id_of(1), false};
+  cut_everywhere("raise", [&] {
+    const auto raised = store_.tables->fences()->raise({&ended, 1}, LeaseToken{6});
+    EXPECT_TRUE(!raised || raised->size() == 1);
+    return raised.has_value();
+  });
+  EXPECT_EQ(beside_.refusal(fmt::format("SELECT millrace.finish('{}', 5)", to_string(ended.id))),
+            "ML003");
+}
+
+}  // namespace
+}  // namespace millrace::store
