@@ -70,10 +70,11 @@ class PostgresNodeFaults : public ::testing::Test {
 
   // A transaction of a user's.
   void fill_inbox(int rows) {
-    beside_.ask(fmt::format("INSERT INTO millrace.inbox_rows(shard, kind, job, spec, payload) "
-                            "SELECT 0, 1, gen_random_uuid(), '{{}}', convert_to('1', 'UTF8') FROM "
-                            "generate_series(1, {})",
-                            rows));
+    beside_.ask(
+        fmt::format("INSERT INTO millrace.inbox_rows(shard, kind, job, spec, payload) "
+                    "SELECT 0, 1, gen_random_uuid(), '{{}}', convert_to('1', 'UTF8') FROM "
+                    "generate_series(1, {})",
+                    rows));
   }
   std::vector<InboxKey> keys() {
     InboxReader reader;
