@@ -142,7 +142,7 @@ TEST_F(ProcessTest, TellsAShortageOfFilesFromACommandThatCannotRun) {
       .words = {"true"}, .environment = {}, .input = {}, .on_error_line = [](std::string_view) {}};
   const StopPolicy policy{stop_.get_token(), grace_, [] { return false; }};
   const auto end = [&] {
-    // A sanitizer that finds no descriptor free takes good objects for bad ones: `this` is not used.
+    // Without a free descriptor a sanitizer takes good objects for bad ones: `this` is not used.
     const FileLimit limit(5);
     return run_command(command, policy);
   }();
