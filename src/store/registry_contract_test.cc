@@ -194,6 +194,7 @@ TEST_P(RegistryContract, TheFormatIsTheNewestThatAllWhoLiveCanRead) {
   EXPECT_EQ(format_seen_by(kA, 1), 3u);  // and A, when it wakes up, is told
   EXPECT_EQ(format_seen_by(kB, 4), 3u);
   ASSERT_TRUE(of(kA).leave(kA));
+  ASSERT_TRUE(of(kA).leave(NodeId{99})) << "nobody has seen it";
   EXPECT_EQ(format_seen_by(kB, 4), 4u);
 }
 

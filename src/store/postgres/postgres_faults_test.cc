@@ -436,9 +436,18 @@ TEST_F(PostgresFaults, LargeJobsGoInSeveralStatements) {
     changes.jobs.push_back(make_job(n));
     changes.jobs.back().payload = SharedBytes('"' + std::string(1 << 20, 'x') + '"');
   }
-  ASSERT_TRUE(flusher_.flush(*store_.tables, changes));
+  const SharedBytes large(std::string(1 << 20, 'x'));
+  auto error = std::make_shared<core::JobError>();
+  error->message = large;
+  for (std::uint32_t n = 1; n <= 40; ++n) {
+    changes.attempts.push_back({1, {n, n, {}, {}, {}, core::AttemptOutcome::kFailed, error}});
+    changes.logs.push_back({1, {n, 1, 1, {}, 1, large}});
+  }
+  EXPECT_EQ(wrong_with(flusher_.flush(*store_.tables, changes)), "");
   EXPECT_EQ(beside_.ask("SELECT count(*) FROM millrace.job_rows WHERE length(payload) > 1000000"),
             "40");
+  EXPECT_EQ(beside_.ask("SELECT count(*) FROM millrace.attempt_rows"), "40");
+  EXPECT_EQ(beside_.ask("SELECT count(*) FROM millrace.log_rows"), "40");
 }
 
 TEST_F(PostgresFaults, SearchesBearOddFiltersAndEndInTime) {

@@ -1,6 +1,7 @@
 // What nodes ask of their database beside journal and tables (registry, inbox, fences), cut off at
 // each message: it says so, and can be asked again.
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -17,6 +18,7 @@
 namespace millrace::store {
 namespace {
 
+using ::testing::HasSubstr;
 using Cut = CuttingProxy::Cut;
 
 constexpr std::uint64_t kMostMessages = 20;
@@ -137,6 +139,50 @@ TEST_F(PostgresNodeFaults, EachCallOfTheInboxSaysThatItWasCutOff) {
   EXPECT_EQ(rows_left("inbox_rejected"), "2");
   cut_everywhere("sweep_fences", [&] { return inbox_->sweep_fences({}).has_value(); });
   cut_everywhere("sweep_rejected", [&] { return inbox_->sweep_rejected().has_value(); });
+}
+
+// A place is forgotten with its connection only: the database may come back without some rows.
+TEST_F(PostgresNodeFaults, ARefusedReadOfSeveralInboxesLosesNoPlace) {
+  for (const int shard : {0, 2}) {
+    beside_.ask(
+        fmt::format("INSERT INTO millrace.inbox_rows(shard, kind, job, spec, payload) "
+                    "VALUES ({}, 1, gen_random_uuid(), '{{}}', '1')",
+                    shard));
+  }
+  std::vector<InboxReader> readers(2);
+  readers[1].shard = 2;
+  const auto pages = inbox_->read(readers);
+  ASSERT_TRUE(pages && pages->size() == 2);
+  for (std::size_t i = 0; i < readers.size(); ++i) {
+    EXPECT_EQ((*pages)[i].shard, readers[i].shard);
+    EXPECT_EQ((*pages)[i].rows.size(), 1U);
+    readers[i].place.advance((*pages)[i]);
+  }
+  const InboxKey after = readers[1].place.after();
+  beside_.ask("ALTER TABLE millrace.inbox_rows RENAME TO away");
+  EXPECT_FALSE(inbox_->read(readers));
+  EXPECT_EQ(readers[1].place.after(), after);
+  beside_.ask("ALTER TABLE millrace.away RENAME TO inbox_rows");
+  EXPECT_TRUE(inbox_->read(readers));
+}
+
+TEST_F(PostgresNodeFaults, WhatSomebodyDeletedOrWroteIsNamed) {
+  ASSERT_TRUE(registry_->renew(self_, kLease));
+  const auto said = [&] {
+    const auto view = registry_->renew(self_, kLease);
+    return view ? "" : view.error().message;
+  };
+  beside_.ask("UPDATE millrace.nodes SET node = 'somebody'");
+  EXPECT_THAT(said(), HasSubstr("millrace.nodes is damaged: \"somebody\""));
+  beside_.ask("DELETE FROM millrace.nodes; DELETE FROM millrace.meta WHERE name = 'format'");
+  EXPECT_THAT(said(), HasSubstr("lost the store's format"));
+  beside_.ask("DELETE FROM millrace.meta WHERE name = 'node_secret'");
+  EXPECT_THAT(registry_->secret().error().message, HasSubstr("lost the nodes' secret"));
+  for (const char* shards : {"0", "65"}) {
+    beside_.ask(fmt::format("UPDATE millrace.meta SET value = '{}' WHERE name = 'shards'", shards));
+    EXPECT_THAT(PostgresNode::open(postgres_options(url_)).error().message,
+                HasSubstr("no number of shards"));
+  }
 }
 
 TEST_F(PostgresNodeFaults, AFenceWhoseRaiseWasCutOffIsRaisedAgain) {

@@ -215,6 +215,18 @@ TEST_F(SqliteStore, RefusesTheFormatBeforeTheFirst) {
   EXPECT_THAT(refusal(), HasSubstr("jobs.db has format 1, of a version before the first release"));
 }
 
+TEST_F(SqliteStore, RefusesAFileThatHasLostWhoseItIs) {
+  make_store();
+  fs::copy_file(file("jobs.db"), file("keep"));
+  sql("jobs.db", "PRAGMA application_id = 0");
+  EXPECT_THAT(refusal(), HasSubstr("jobs.db is not a Millrace jobs database"));
+  sql("jobs.db", "PRAGMA user_version = 0");
+  EXPECT_THAT(refusal(), HasSubstr("jobs.db is not a Millrace jobs database"));
+  fs::copy_file(file("keep"), file("jobs.db"), fs::copy_options::overwrite_existing);
+  sql("jobs.db", "DELETE FROM meta WHERE name = 'store'");
+  EXPECT_THAT(refusal(), HasSubstr("find the store's id in"));
+}
+
 TEST_F(SqliteStore, RefusesADamagedMarker) {
   make_store();
   std::ofstream(file("millrace.store")) << "?";
