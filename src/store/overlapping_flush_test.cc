@@ -421,6 +421,27 @@ TEST_P(OverlappingFlush, MayBeginInTheMiddleOfAFormerOne) {
   EXPECT_THAT(tokens, ElementsAre(8, 12, 18, 22, 30));
 }
 
+// Several may be of one instant.
+TEST_P(OverlappingFlush, TakesNoOtherMarkOfTheSameInstantForItsOwn) {
+  Place place(GetParam());
+  const auto to = [](std::uint64_t row) { return Progress{Seq{row}, {row, 77}, {}}; };
+  const auto marked = [](std::initializer_list<core::Mark> marks) {
+    core::Changes changes;
+    for (const core::Mark& mark : marks) changes.marks.push_back({1, mark});
+    return changes;
+  };
+  const Time at = time_from_ms(15);
+  const core::Mark one{core::MarkKind::kEdited, at, 1, SharedBytes("one")};
+  const core::Mark another{core::MarkKind::kEdited, at, 1, SharedBytes("another")};
+  const core::Mark later{core::MarkKind::kEdited, at, 2, SharedBytes("one")};
+  core::Changes first = marked({});
+  first.jobs = {make_job(1)};
+  ASSERT_TRUE(place.tables().flush(first, Seq{0}, to(10)));
+  ASSERT_TRUE(place.tables().flush(marked({one, another, later}), Seq{10}, to(20)));
+  ASSERT_TRUE(place.tables().flush(marked({one}), {Seq{15}, Seq{20}}, to(30)));
+  EXPECT_EQ(place.tables().history(id_of(1)).value().marks.size(), 3U);
+}
+
 TEST_P(OverlappingFlush, WritesNothingWhereTheTablesStandElsewhere) {
   Place place(GetParam());
   const auto to = [](std::uint64_t row) { return Progress{Seq{row}, {row, 77}, {}}; };

@@ -527,6 +527,15 @@ TEST_F(PostgresFaults, RowsThatSomebodyChangedAreFoundDamaged) {
   }
 }
 
+TEST_F(PostgresFaults, AJournalWithoutItsFirstRowIsFoundDamaged) {
+  fill_store();
+  beside_.ask(
+      "DELETE FROM millrace.journal_0_1 WHERE seq = 1; "
+      "DELETE FROM millrace.journal_0_0 WHERE seq = 1");
+  EXPECT_THAT(read_from(1), Not(""));
+  EXPECT_EQ(read_from(2), "");
+}
+
 TEST(PostgresServers, ThatCanNotKeepWhatTheyAreGivenAreRefused) {
   PostgresCluster& cluster = PostgresCluster::shared();
   const std::string latin = cluster.new_database("template0 ENCODING 'LATIN1' LOCALE 'C'");
