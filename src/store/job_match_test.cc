@@ -15,7 +15,8 @@ bool met(JobField field, Comparison comparison, const std::vector<std::string>& 
          const std::string& path = {}, double real = 0) {
   core::Job job = make_job(1);
   job.payload =
-      SharedBytes(R"({"size": 12.5, "name": "Ann", "list": "1,2", "huge": 1e999, "empty": ""})");
+      SharedBytes(R"({"size": 12.5, "name": "Ann", "list": "1,2", "huge": 1e999, "empty": "",)"
+                  R"("whole": 12, "dot": "1.", "power": "1e", "sign": "-"})");
   job.latest.worker = SharedBytes("anna");
   core::JobExtras extras;
   extras.meta = {{SharedBytes("tenant"), SharedBytes("acme")}};
@@ -31,6 +32,11 @@ TEST(JobMatch, ComparesNumbersOfThePayloadOnlyWithNumbers) {
   EXPECT_FALSE(met(JobField::kPayload, Comparison::kGreater, {}, "list", -1)) << "and more";
   EXPECT_TRUE(met(JobField::kPayload, Comparison::kGreater, {}, "huge", -1));
   EXPECT_FALSE(met(JobField::kPayload, Comparison::kGreater, {}, "none", -1));
+  EXPECT_TRUE(met(JobField::kPayload, Comparison::kGreater, {}, "whole", 11.5));
+  EXPECT_FALSE(met(JobField::kPayload, Comparison::kGreater, {}, "whole", 12.5));
+  for (const char* half : {"dot", "power", "sign"}) {
+    EXPECT_FALSE(met(JobField::kPayload, Comparison::kGreater, {}, half, -1)) << half;
+  }
 }
 
 TEST(JobMatch, ContainsInAnyCaseAndNothingInEverything) {

@@ -227,6 +227,17 @@ TEST_F(SqliteStore, RefusesAFileThatHasLostWhoseItIs) {
   EXPECT_THAT(refusal(), HasSubstr("find the store's id in"));
 }
 
+TEST_F(SqliteStore, RefusesFilesWithoutTheirMarkerThatAreNobodys) {
+  make_store();
+  fs::remove(file("millrace.store"));
+  fs::copy_file(file("journal.db"), file("keep"));
+  sql("journal.db", "DELETE FROM meta WHERE name = 'store'");
+  EXPECT_THAT(refusal(), HasSubstr("find the store's id in"));
+  fs::copy_file(file("keep"), file("journal.db"), fs::copy_options::overwrite_existing);
+  sql("journal.db", "PRAGMA application_id = 0");
+  EXPECT_THAT(refusal(), HasSubstr("journal.db is not a Millrace journal"));
+}
+
 TEST_F(SqliteStore, RefusesADamagedMarker) {
   make_store();
   std::ofstream(file("millrace.store")) << "?";
