@@ -409,8 +409,8 @@ TEST(NodeIds, AreWrittenAsSixteenDigits) {
   EXPECT_EQ(to_string(NodeId{0xfeed}), "000000000000feed");
   EXPECT_EQ(parse_node_id("000000000000feed"), NodeId{0xfeed});
   EXPECT_EQ(parse_node_id("ffffffffffffffff"), NodeId{~std::uint64_t{0}});
-  for (const char* bad :
-       {"", "feed", "000000000000FEED", "000000000000fee ", "000000000000feeg", "0000000000000feed0"}) {
+  for (const char* bad : {"", "feed", "000000000000FEED", "000000000000fee ", "000000000000feeg",
+                          "0000000000000feed0"}) {
     EXPECT_EQ(parse_node_id(bad), std::nullopt) << bad;
   }
 }
