@@ -205,21 +205,21 @@ class PostgresServing final : public Serving {
     return options;
   }
 
-  // Empty: nobody who lives leads it. Whoever was at this node's URL before it does not live,
-  // though the lease may not be over.
+  // Of a shard that this node does not serve. Empty: nobody who lives leads it. Whoever was at this
+  // node's URL before it does not live, though the lease may not be over; and a shard that this
+  // node has taken, but does not serve yet, is not led either.
   std::string leader_url(const store::ClusterView& view, std::uint32_t shard) const {
     const auto seen = std::ranges::find(view.shards, shard, &store::ShardView::shard);
     if (seen == view.shards.end()) return {};
-    const store::NodeView* self = nullptr;
-    const store::NodeView* leader = nullptr;
-    for (const store::NodeView& node : view.nodes) {
-      if (node.facts.id == self_) self = &node;
-      if (node.facts.id == seen->leader) leader = &node;
-    }
-    if (leader == nullptr || leader->left <= Duration{}) return {};
-    const bool predecessor =
-        self != nullptr && self != leader && self->facts.url == leader->facts.url;
-    return predecessor ? std::string() : leader->facts.url;
+    const auto with_id = [&](const store::NodeId& id) {
+      return std::ranges::find(view.nodes, id,
+                               [](const store::NodeView& node) { return node.facts.id; });
+    };
+    const auto leader = with_id(seen->leader);
+    if (leader == view.nodes.end() || leader->left <= Duration{}) return {};
+    const auto self = with_id(self_);
+    const bool here = self != view.nodes.end() && self->facts.url == leader->facts.url;
+    return here ? std::string() : leader->facts.url;
   }
   bool every_shard_is_led() const {
     return std::ranges::all_of(shards(), [](const ShardReport& report) {

@@ -2,6 +2,7 @@
 tests/CMakeLists.txt.)
 """
 
+import contextlib
 import signal
 import subprocess
 import threading
@@ -57,6 +58,21 @@ class OnPostgres(harness.MillraceCase):
         self.use(self.serve(database=url).start())
         self.assertIn("fsync=on synchronous_commit=on", self.server.log)
         self.assertNotIn("secret", self.server.log)
+
+    def test_it_is_not_ready_by_shards_that_it_has_taken_but_does_not_serve_yet(self):
+        server = self.serve()
+        for _ in range(10):
+            api = server.spawn().client()
+            self.addCleanup(api.close)
+
+            def checks(api=api):
+                with contextlib.suppress(OSError):
+                    reply = api.get("/readyz?verbose")
+                    return reply.status == 200 and reply.json["checks"]
+
+            met = harness.eventually(checks, 30, every_s=0.001, what="readiness")
+            self.assertEqual([check for check in met if "led by" in (check["detail"] or "")], [])
+            server.stop()
 
     def test_what_was_acknowledged_outlives_kills_of_both(self):
         cluster = postgres.Cluster()
