@@ -92,7 +92,7 @@ bool BenchProducer::submit(LoadShared::Taken taken) {
     shared_.sent(sent_at);
     const auto answer = connection_.exchange(head, body.text());
     if (!answer) return fail(answer.error());
-    if (is_refusal_for_now(answer->status)) {
+    if (all_refused_for_now(*answer, taken.jobs)) {
       ++shared_.refused;
       std::this_thread::sleep_for(kPauseAfterRefusal);
       continue;

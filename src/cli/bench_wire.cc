@@ -68,6 +68,13 @@ bool all_submitted(const BenchConnection::Answer& answer, int jobs) {
          count(answer.body, R"("status":201)") == static_cast<std::size_t>(jobs);
 }
 
+bool all_refused_for_now(const BenchConnection::Answer& answer, int jobs) {
+  if (is_refusal_for_now(answer.status)) return true;
+  const auto refused = count(answer.body, R"({"status":503,"error":)") +
+                       count(answer.body, R"({"status":429,"error":)");
+  return answer.status == 200 && refused == static_cast<std::size_t>(jobs);
+}
+
 std::size_t find(std::string_view text, std::string_view wanted, std::size_t from) {
   const void* at = memmem(text.data() + from, text.size() - from, wanted.data(), wanted.size());
   if (at == nullptr) return std::string_view::npos;

@@ -50,6 +50,8 @@ class JobsBody {
 
 // Whether a submission of that many was taken whole.
 bool all_submitted(const BenchConnection::Answer& answer, int jobs);
+// Whether all of it was refused, and may be sent again later.
+bool all_refused_for_now(const BenchConnection::Answer& answer, int jobs);
 
 // memmem: several times as fast as std::string_view::find on JSON, where the first character is
 // everywhere.

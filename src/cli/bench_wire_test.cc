@@ -41,6 +41,17 @@ TEST(AllSubmitted, CountsWhatABatchTook) {
   EXPECT_FALSE(all_submitted({422, kTwo}, 2));
 }
 
+TEST(AllRefusedForNow, CountsWhatABatchWasRefused) {
+  EXPECT_TRUE(all_refused_for_now({503, "{}"}, 2));
+  EXPECT_TRUE(all_refused_for_now({429, "{}"}, 1));
+  EXPECT_FALSE(all_refused_for_now({422, "{}"}, 1));
+  constexpr std::string_view kTwo =
+      R"({"results":[{"status":503,"error":{"title":"t","status":503}},)"
+      R"({"status":503,"error":{"title":"t","status":503}}]})";
+  EXPECT_TRUE(all_refused_for_now({200, kTwo}, 2));
+  EXPECT_FALSE(all_refused_for_now({200, kTwo}, 3)) << "some were taken";
+}
+
 TEST(EachHandedOut, FindsIdTokenAndTimeOfEveryJob) {
   const std::string answer =
       R"({"acks":[{"status":200,"id":"01900000-0000-7000-8000-00000000000f"}],"jobs":[)"
