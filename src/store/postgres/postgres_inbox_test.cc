@@ -26,7 +26,7 @@ class PostgresInboxTest : public ::testing::Test {
       : url_(new_postgres_store()),
         proxy_(PostgresCluster::shared().port()),
         beside_(url_),
-        node_(open()),
+        node_(open_postgres_node(proxy_.url(url_))),
         inbox_(node_->make_inbox()),
         store_(node_->open_shard(kOnlyShard).value()) {
     ask("UPDATE millrace.meta SET value = '2' WHERE name = 'format'");
@@ -36,13 +36,6 @@ class PostgresInboxTest : public ::testing::Test {
     store_ = Store();
   }
 
-  std::unique_ptr<PostgresNode> open() const {
-    PostgresOptions options = postgres_options(proxy_.url(url_));
-    options.clock = [] { return std::chrono::steady_clock::now(); };
-    auto node = PostgresNode::open(options);
-    MILLRACE_CHECK(node.has_value());
-    return std::move(*node);
-  }
   std::string ask(const std::string& sql) { return beside_.ask(sql); }
   std::string rows_left() { return ask("SELECT count(*) FROM millrace.inbox_rows"); }
 

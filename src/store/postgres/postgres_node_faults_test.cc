@@ -30,7 +30,7 @@ class PostgresNodeFaults : public ::testing::Test {
       : url_(new_postgres_store()),
         proxy_(PostgresCluster::shared().port()),
         beside_(url_),
-        node_(open()),
+        node_(open_postgres_node(proxy_.url(url_))),
         inbox_(node_->make_inbox()),
         registry_(node_->make_registry()),
         store_(node_->open_shard(0).value()) {
@@ -44,14 +44,6 @@ class PostgresNodeFaults : public ::testing::Test {
   ~PostgresNodeFaults() override {
     proxy_.let_through(CuttingProxy::kAll);
     store_ = Store();
-  }
-
-  std::unique_ptr<PostgresNode> open() const {
-    PostgresOptions options = postgres_options(proxy_.url(url_));
-    options.clock = [] { return std::chrono::steady_clock::now(); };
-    auto node = PostgresNode::open(options);
-    MILLRACE_CHECK(node.has_value());
-    return std::move(*node);
   }
 
   // Lets `call` come ever further before it is cut, in both ways, until it succeeds.

@@ -50,6 +50,15 @@ inline Store open_postgres(const std::string& url) {
   return std::move(*opened);
 }
 
+// With a clock that goes.
+inline std::unique_ptr<PostgresNode> open_postgres_node(const std::string& url) {
+  PostgresOptions options = postgres_options(url);
+  options.clock = [] { return std::chrono::steady_clock::now(); };
+  auto node = PostgresNode::open(options);
+  MILLRACE_CHECK(node.has_value());
+  return std::move(*node);
+}
+
 // A database with a new store, copied from one that was made once: that is faster.
 inline std::string new_postgres_store() {
   PostgresCluster& cluster = PostgresCluster::shared();
