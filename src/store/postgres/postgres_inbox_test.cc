@@ -26,7 +26,7 @@ class PostgresInboxTest : public ::testing::Test {
       : url_(new_postgres_store()),
         proxy_(PostgresCluster::shared().port()),
         beside_(url_),
-        node_(open_postgres_node(proxy_.url(url_))),
+        node_(open_postgres_node(proxy_.url(url_), &std::chrono::steady_clock::now)),
         inbox_(node_->make_inbox()),
         store_(node_->open_shard(kOnlyShard).value()) {
     ask("UPDATE millrace.meta SET value = '2' WHERE name = 'format'");

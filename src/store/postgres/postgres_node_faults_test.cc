@@ -30,7 +30,7 @@ class PostgresNodeFaults : public ::testing::Test {
       : url_(new_postgres_store()),
         proxy_(PostgresCluster::shared().port()),
         beside_(url_),
-        node_(open_postgres_node(proxy_.url(url_))),
+        node_(open_postgres_node(proxy_.url(url_), &std::chrono::steady_clock::now)),
         inbox_(node_->make_inbox()),
         registry_(node_->make_registry()),
         store_(node_->open_shard(0).value()) {

@@ -50,10 +50,11 @@ inline Store open_postgres(const std::string& url) {
   return std::move(*opened);
 }
 
-// With a clock that goes.
-inline std::unique_ptr<PostgresNode> open_postgres_node(const std::string& url) {
+// `clock`: one that goes.
+inline std::unique_ptr<PostgresNode> open_postgres_node(
+    const std::string& url, std::chrono::steady_clock::time_point (*clock)()) {
   PostgresOptions options = postgres_options(url);
-  options.clock = [] { return std::chrono::steady_clock::now(); };
+  options.clock = clock;
   auto node = PostgresNode::open(options);
   MILLRACE_CHECK(node.has_value());
   return std::move(*node);
