@@ -27,7 +27,7 @@ void Projector::take(std::unique_ptr<const core::Changes> changes, Seq head,
   MILLRACE_CHECK(!flush_);
   const store::Progress to{head, checksum, changes->facts};
   flush_ = Flush{std::move(changes), base_, projected_.seq, to};
-  oldest_change_.reset();
+  flush_since_ = std::exchange(oldest_change_, std::nullopt);
   forced_ = false;
 }
 
@@ -50,6 +50,7 @@ bool Projector::done(const Status& status, Time now) {
   projected_ = flush_->to;
   base_ = projected_.seq;
   flush_.reset();
+  flush_since_.reset();
   failing_since_.reset();
   backoff_ = {};
   pause_until_ = now + std::min(kMaxPause, kPauseShare * (now - handed_out_at_));

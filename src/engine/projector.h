@@ -43,6 +43,8 @@ class Projector {
 
   const store::Progress& projected() const { return projected_; }
   bool outstanding() const { return flush_.has_value(); }
+  // When the oldest row was decided that the tables lack.
+  std::optional<Time> behind_since() const { return flush_since_ ? flush_since_ : oldest_change_; }
   // Since when flushes have failed; none: the last one did not.
   std::optional<Time> failing_since() const { return failing_since_; }
 
@@ -56,6 +58,7 @@ class Projector {
   std::optional<Time> oldest_change_;  // decided, and in no flush yet
   bool forced_ = false;
   std::optional<Flush> flush_;
+  std::optional<Time> flush_since_;  // its oldest change
   bool handed_out_ = false;
   Time handed_out_at_{};
   Time pause_until_{};

@@ -313,7 +313,7 @@ Shard::Figures Shard::Impl::figures() const {
           .applied = pipeline_.head(),
           .durable = pipeline_.durable(),
           .projected = projector_.projected().seq,
-          .projected_at = projector_.projected().facts.at,
+          .behind_since = projector_.behind_since(),
           .epoch = epoch_,
           .owed_since = owed_since()};
 }

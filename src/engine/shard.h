@@ -11,6 +11,7 @@
 //   take_answers()  what may leave now
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -153,11 +154,19 @@ class Shard {
     Seq applied{};
     Seq durable{};
     Seq projected{};
-    Time projected_at{};  // time of the projected batch
+    // Since when the tables lack the oldest row that they lack, of this term's; none: they lack
+    // none.
+    std::optional<Time> behind_since;
     Epoch epoch{};
     // Since when live leases are owed time that no durable row gives them yet: nobody who comes
     // after this process may take it to have served any later. None: nothing is owed.
     std::optional<Time> owed_since;
+
+    // The age of what the tables lack and is durable.
+    Duration projection_lag(Time now) const {
+      if (projected >= durable || !behind_since) return Duration{0};
+      return std::max(now - *behind_since, Duration{0});
+    }
   };
   Figures figures() const;
 

@@ -150,6 +150,32 @@ TEST(Projection, IsTriedAgainWithTheSameChangesAndWaitsEndInARefusal) {
   EXPECT_TRUE(world.in_tables("b"));
 }
 
+TEST(Projection, IsAsFarBehindAsTheOldestRowThatTheTablesLackIsOld) {
+  MemoryWorld world;
+  world.pass(Duration{3'600'000});
+  const auto lag = [&] { return world.shard().figures().projection_lag(world.now); };
+  EXPECT_EQ(lag(), Duration{0});
+  // An hour of rest is not one of lag.
+  world.ask(World::enqueue("a"));
+  world.run_unprojected();
+  EXPECT_EQ(lag(), Duration{0});
+  world.now += Duration{50};
+  world.ask(World::enqueue("b"));
+  world.run_unprojected();
+  EXPECT_EQ(lag(), Duration{50});
+  // What is being written is not there yet.
+  world.now += Duration{100};
+  const auto flush = world.shard().next_flush(world.now);
+  ASSERT_TRUE(flush.has_value());
+  world.ask(World::enqueue("c"));
+  world.run_unprojected();
+  EXPECT_EQ(lag(), Duration{150});
+  ASSERT_TRUE(world.store.tables->flush(*flush->changes, flush->from, flush->to).has_value());
+  world.now += Duration{20};
+  world.shard().flush_done({}, world.now);
+  EXPECT_EQ(lag(), Duration{20});
+}
+
 TEST(Projection, FarBehindClosesTheDoorToNewJobsAndThenToAll) {
   ShardOptions options;
   options.max_unprojected = 3;

@@ -143,14 +143,12 @@ void add_store(FamilyList& out, const Reports& shards) {
           [](const Status& s) { return rows_between(s.figures.projected, s.figures.durable); });
   out.gauge("projection_lag_jobs", "Changed jobs that the tables do not hold yet.");
   of_each(out, shards, [](const Status& s) { return s.figures.unprojected; });
-  out.gauge("projection_lag_seconds", "How far the tables are behind.");
+  out.gauge("projection_lag_seconds", "The age of the oldest durable row that the tables lack.");
   for (const ShardReport& shard : shards) {
     if (!shard.driver) continue;
-    const engine::Shard::Figures& figures = shard.driver->figures;
     Labels labels;
     if (shards.size() > 1) labels.emplace_back("shard", std::to_string(shard.shard));
-    const bool behind = figures.projected < figures.durable;
-    const Duration lag = behind ? shard.now - figures.projected_at : Duration{};
+    const Duration lag = shard.driver->figures.projection_lag(shard.now);
     out.value(std::chrono::duration<double>(lag).count(), std::move(labels));
   }
   out.gauge("synced_seq", "The row up to which the tables would survive a power failure.");

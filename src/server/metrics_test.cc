@@ -156,7 +156,7 @@ TEST_F(MetricsTest, LagIsWhatIsBetween) {
   status.figures.applied = Seq{12};
   status.figures.durable = Seq{11};
   status.figures.projected = Seq{8};
-  status.figures.projected_at = time_from_ms(1'998'500);
+  status.figures.behind_since = time_from_ms(1'998'500);
   status.figures.counts[static_cast<std::size_t>(core::State::kReady)] = 5;
   const auto all = lines();
   EXPECT_THAT(all, Contains("millrace_journal_lag_rows 1"));

@@ -138,8 +138,7 @@ api::Cluster ServerOperations::cluster() const {
       shard.epoch = to_number(figures.epoch);
       shard.projected_seq = to_number(figures.projected);
       shard.seq = to_number(figures.durable);
-      const bool behind = figures.projected < figures.durable;
-      shard.projection_lag_ms = behind ? (report.now - figures.projected_at).count() : 0;
+      shard.projection_lag_ms = figures.projection_lag(report.now).count();
     }
     cluster.shards.push_back(std::move(shard));
   }
