@@ -18,6 +18,11 @@ namespace millrace::store {
 namespace {
 
 constexpr const char* kName = "millrace-checked-pages";
+constexpr const char* kPacedName = "millrace-checked-pages-paced";
+
+// Of Writes::kPaced; what they are worth is in docs/internals/decisions.md, D40.
+constexpr std::int64_t kPieceBytes = std::int64_t{1} << 20;
+constexpr int kRestMicroseconds = 1'000;
 // Of a connection's file: where an AlteredPage is wanted. Numbers up to 100 are SQLite's.
 constexpr int kTellAlteredPage = 0x6d72;
 
@@ -28,11 +33,13 @@ constexpr std::size_t kReservedAt = 20;
 constexpr int kLeastPage = 512;
 constexpr int kMostPage = 65'536;
 
-// The real file stands right behind it.
+// A database's main file, or the log of a paced one. The real file stands right behind it.
 struct CheckedFile {
   sqlite3_file base;
-  int page_size = 0;       // as page 1 says; 0: the file is empty, or no database
-  bool unchecked = false;  // page 1 says that pages have no room for a checksum
+  Writes writes{};
+  std::int64_t unsynced = 0;  // bytes written since the last sync
+  int page_size = 0;          // as page 1 says; 0: the file is empty, or no database
+  bool unchecked = false;     // page 1 says that pages have no room for a checksum
   AlteredPage altered;
   std::unique_ptr<char[]> page;  // kMostPage bytes, once needed
 };
@@ -131,6 +138,26 @@ int read(sqlite3_file* base, void* out, int size, sqlite3_int64 offset) {
   return read_part(base, to, size, offset);
 }
 
+sqlite3_vfs& beneath() { return *sqlite3_vfs_find(nullptr); }
+
+int sync(sqlite3_file* base, int flags) {
+  of(base).unsynced = 0;
+  return real(base)->pMethods->xSync(real(base), flags);
+}
+
+int write_on(sqlite3_file* base, const void* data, int size, sqlite3_int64 offset) {
+  const int code = real(base)->pMethods->xWrite(real(base), data, size, offset);
+  CheckedFile& file = of(base);
+  if (code != SQLITE_OK || file.writes == Writes::kAtOnce) return code;
+  file.unsynced += size;
+  if (file.unsynced < kPieceBytes) return SQLITE_OK;
+  if (sync(base, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY) != SQLITE_OK) {
+    return SQLITE_IOERR_FSYNC;
+  }
+  beneath().xSleep(&beneath(), kRestMicroseconds);
+  return SQLITE_OK;
+}
+
 // SQLite writes whole pages; anything else would leave a page with a checksum that does not fit.
 int write(sqlite3_file* base, const void* data, int size, sqlite3_int64 offset) {
   CheckedFile& file = of(base);
@@ -146,10 +173,14 @@ int write(sqlite3_file* base, const void* data, int size, sqlite3_int64 offset) 
   const auto checksum =
       checksum_of(page_number(offset, size), {page, static_cast<std::size_t>(size)});
   std::memcpy(page + size - kPageChecksumBytes, checksum.data(), checksum.size());
-  return real(base)->pMethods->xWrite(real(base), page, size, offset);
+  return write_on(base, page, size, offset);
 }
 
 // --- All else is the real file's
+
+int read_as_it_is(sqlite3_file* base, void* out, int size, sqlite3_int64 offset) {
+  return real(base)->pMethods->xRead(real(base), out, size, offset);
+}
 
 int close(sqlite3_file* base) {
   const int code = real(base)->pMethods->xClose(real(base));
@@ -159,7 +190,6 @@ int close(sqlite3_file* base) {
 int truncate(sqlite3_file* base, sqlite3_int64 size) {
   return real(base)->pMethods->xTruncate(real(base), size);
 }
-int sync(sqlite3_file* base, int flags) { return real(base)->pMethods->xSync(real(base), flags); }
 int file_size(sqlite3_file* base, sqlite3_int64* size) {
   return real(base)->pMethods->xFileSize(real(base), size);
 }
@@ -215,15 +245,23 @@ constexpr sqlite3_io_methods kMethods = {
     .xUnfetch = nullptr,
 };
 
-// --- The file system
+constexpr sqlite3_io_methods kLogMethods = [] {
+  sqlite3_io_methods methods = kMethods;
+  methods.xRead = &read_as_it_is;
+  methods.xWrite = &write_on;
+  return methods;
+}();
 
-sqlite3_vfs& beneath() { return *sqlite3_vfs_find(nullptr); }
+// --- The file system
 
 int open(sqlite3_vfs* self, const char* name, sqlite3_file* base, int flags, int* out_flags) {
   sqlite3_vfs& vfs = beneath();
   MILLRACE_CHECK(vfs.szOsFile + static_cast<int>(sizeof(CheckedFile)) <= self->szOsFile);
-  // Logs, journals and temporary files are the real thing.
-  if ((flags & SQLITE_OPEN_MAIN_DB) == 0) return vfs.xOpen(&vfs, name, base, flags, out_flags);
+  const Writes writes = self->zName == kPacedName ? Writes::kPaced : Writes::kAtOnce;
+  const bool main = (flags & SQLITE_OPEN_MAIN_DB) != 0;
+  const bool paced_log = (flags & SQLITE_OPEN_WAL) != 0 && writes == Writes::kPaced;
+  // Other logs, journals and temporary files are the real thing.
+  if (!main && !paced_log) return vfs.xOpen(&vfs, name, base, flags, out_flags);
   base->pMethods = nullptr;
   const int code = vfs.xOpen(&vfs, name, real(base), flags, out_flags);
   if (code != SQLITE_OK) {
@@ -232,7 +270,7 @@ int open(sqlite3_vfs* self, const char* name, sqlite3_file* base, int flags, int
     return code;
   }
   MILLRACE_CHECK(real(base)->pMethods->iVersion >= 2);
-  new (base) CheckedFile{{&kMethods}, 0, false, {}, nullptr};
+  new (base) CheckedFile{{main ? &kMethods : &kLogMethods}, writes, 0, 0, false, {}, nullptr};
   return code;
 }
 int remove(sqlite3_vfs*, const char* name, int sync_directory) {
@@ -253,12 +291,12 @@ int last_error(sqlite3_vfs*, int size, char* out) {
   return beneath().xGetLastError(&beneath(), size, out);
 }
 
-void register_layer() {
-  static sqlite3_vfs vfs = {};  // SQLite keeps the address
+// SQLite keeps both.
+void register_layer(sqlite3_vfs& vfs, const char* name) {
   vfs.iVersion = 1;
   vfs.szOsFile = static_cast<int>(sizeof(CheckedFile)) + beneath().szOsFile;
   vfs.mxPathname = beneath().mxPathname;
-  vfs.zName = kName;
+  vfs.zName = name;
   vfs.xOpen = &open;
   vfs.xDelete = &remove;
   vfs.xAccess = &access;
@@ -272,10 +310,15 @@ void register_layer() {
 
 }  // namespace
 
-const char* checked_pages() {
+const char* checked_pages(Writes writes) {
   static std::once_flag once;
-  std::call_once(once, &register_layer);
-  return kName;
+  static sqlite3_vfs at_once = {};
+  static sqlite3_vfs paced = {};
+  std::call_once(once, [] {
+    register_layer(at_once, kName);
+    register_layer(paced, kPacedName);
+  });
+  return writes == Writes::kPaced ? kPacedName : kName;
 }
 
 bool page_fits(std::uint32_t number, std::string_view page) {

@@ -7,7 +7,6 @@
 #include <mutex>
 
 #include "base/check.h"
-#include "store/sqlite/checked_pages.h"
 
 namespace millrace::store {
 namespace {
@@ -47,12 +46,13 @@ int remember_frames(void* frames, sqlite3*, const char*, int count) {
 
 }  // namespace
 
-Result<std::unique_ptr<Database>> Database::open(const std::string& path, Access access) {
+Result<std::unique_ptr<Database>> Database::open(const std::string& path, Access access,
+                                                 Writes writes) {
   initialise_library();
   int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
   flags |= access == Access::kReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
   sqlite3* handle = nullptr;
-  const int code = sqlite3_open_v2(path.c_str(), &handle, flags, checked_pages());
+  const int code = sqlite3_open_v2(path.c_str(), &handle, flags, checked_pages(writes));
   std::unique_ptr<Database> database(new Database(handle, path));
   if (code != SQLITE_OK) return database->failure("open");
   if (Status configured = database->configure(access); !configured) {

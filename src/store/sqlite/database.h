@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "store/sqlite/checked_pages.h"
 
 struct sqlite3;
 struct sqlite3_stmt;
@@ -34,7 +35,8 @@ enum class Access : std::uint8_t {
 class Database {
  public:
   // The file must be there, if only as an empty one.
-  static Result<std::unique_ptr<Database>> open(const std::string& path, Access access);
+  static Result<std::unique_ptr<Database>> open(const std::string& path, Access access,
+                                                Writes writes = Writes::kAtOnce);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;

@@ -58,7 +58,8 @@ Status repair_if_suspect(const std::string& database_path, Part part, const Logg
 Status copy_database(Database& source, const std::string& to) {
   {
     if (Status made = make_private_file(to); !made) return made;
-    auto target = Database::open(to, Access::kReadWrite);
+    // Paced: a backup is made while the server commits.
+    auto target = Database::open(to, Access::kReadWrite, Writes::kPaced);
     if (!target) return std::unexpected(target.error());
     // Synced below, as a whole; a copy that was broken off is thrown away.
     if (Status set = (*target)->execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF");

@@ -222,7 +222,8 @@ Result<std::unique_ptr<Database>> open_part(const std::string& path, Part part,
   if (create_as) {
     if (Status made = make_private_file(path); !made) return std::unexpected(made.error());
   }
-  auto opened = Database::open(path, Access::kReadWrite);
+  auto opened = Database::open(path, Access::kReadWrite,
+                               part == Part::kTables ? Writes::kPaced : Writes::kAtOnce);
   if (!opened) return opened;
   Database& database = **opened;
   auto identity = identity_of(database);

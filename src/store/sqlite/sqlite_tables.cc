@@ -105,6 +105,13 @@ Status SqliteTables::checkpoint_if_due() {
   }
   // The slow ones first: what a shard waits for is held off for as long as the quick ones take.
   const Pool<TablesReader>::Pause no_searches(*readers_);
+  {
+    // What searches held back: it takes its time, and shards may still fetch.
+    const MutexLock lock(mutex_);
+    if (Status moved = noted(database_->checkpoint(Database::Checkpoint::kPassive)); !moved) {
+      return moved;
+    }
+  }
   const Pool<TablesReader>::Pause no_fetches(*fetchers_);
   const MutexLock lock(mutex_);
   return noted(database_->checkpoint(Database::Checkpoint::kRestart));

@@ -29,6 +29,11 @@ class FaultyDisk {
     const std::lock_guard lock(mutex_);
     writes_ = {std::move(path_ending), times, code};
   }
+  // Of the `times` that were to fail; with SQLITE_OK for a code, none does and all are counted.
+  int syncs_left() {
+    const std::lock_guard lock(mutex_);
+    return syncs_.left;
+  }
   void heal() {
     const std::lock_guard lock(mutex_);
     syncs_.left = writes_.left = 0;
