@@ -1,8 +1,11 @@
-// A claim, or a worker's poll, over several shards: what it brings is committed first, on all
-// shards at once; then the shards of its queues are asked for jobs, one after the other in the
-// order of the queues, each for what is left of the limit. If none has any, a hint is left on each:
-// the first that fires begins the round anew. A hint leases nothing.
+// A claim, or a worker's poll, over several shards. What it brings is sent to all shards at once,
+// and while that is being committed the shards of its queues are asked for jobs, one after the
+// other in the order of the queues, each for what is left of the limit. If none has any, a hint is
+// left on each: one that fires makes it ask that shard again. A hint leases nothing.
+//
+// Every answer is noted, and then settle() does what is next.
 #include <algorithm>
+#include <deque>
 #include <utility>
 
 #include "engine/operation.h"
@@ -11,11 +14,21 @@
 namespace millrace::engine {
 namespace {
 
-// With jobs in hand, the next shard is not waited for any longer.
-constexpr std::chrono::milliseconds kNextShardPatience{1'000};
-// Before a hint is left anew on a shard that could not keep it; twice as long each time.
-constexpr std::chrono::milliseconds kLostHintPause{100};
-constexpr std::chrono::milliseconds kLongestLostHintPause{2'000};
+using std::chrono::milliseconds;
+
+// With jobs or orders in hand, nothing else is waited for any longer.
+constexpr milliseconds kPatienceInHand{1'000};
+// Before a hint is left anew on a shard that refused to keep it; twice as long each time.
+constexpr milliseconds kRefusedHintPause{100};
+// The same where one fired at once, for the second time, and there was nothing to be had.
+constexpr milliseconds kVainHintPause{20};
+constexpr milliseconds kLongestHintPause{2'000};
+// One that stood for so long did not fire at once.
+constexpr milliseconds kHintStood{100};
+
+milliseconds doubled(milliseconds pause, int times) {
+  return std::min(pause * (1 << std::clamp(times, 0, 10)), kLongestHintPause);
+}
 
 // A run of queues that lie on one shard.
 struct Leg {
@@ -23,8 +36,8 @@ struct Leg {
   std::vector<SharedBytes> queues;
 };
 
-std::vector<Leg> legs_of(const std::vector<SharedBytes>& queues, ShardNumber shards) {
-  std::vector<Leg> legs;
+std::deque<Leg> legs_of(const std::vector<SharedBytes>& queues, ShardNumber shards) {
+  std::deque<Leg> legs;
   for (const SharedBytes& queue : queues) {
     const ShardNumber shard = shard_of(queue.view(), shards);
     if (legs.empty() || legs.back().shard != shard) legs.push_back({shard, {}});
@@ -38,139 +51,163 @@ class Pursuit final : public Operation {
   Pursuit(Router& router, Request request, Asker asker, std::string credentials)
       : Operation(router, asker, std::move(credentials)) {
     if (auto* poll = std::get_if<Poll>(&request)) {
-      is_poll_ = true;
+      kind_ = Kind::kPoll;
       poll_ = std::move(*poll);
-      return;
-    }
-    if (auto* waiting = std::get_if<WaitingClaim>(&request)) {
+    } else if (auto* waiting = std::get_if<WaitingClaim>(&request)) {
+      kind_ = Kind::kWaitingClaim;
       poll_.claim = std::move(waiting->claim);
       poll_.wait = waiting->wait;
       poll_.worker = std::move(waiting->worker);
-      return;
+    } else {
+      kind_ = Kind::kClaim;
+      poll_.claim = std::get<core::Claim>(std::get<core::Command>(std::move(request)));
     }
-    is_plain_claim_ = true;
-    poll_.claim = std::get<core::Claim>(std::get<core::Command>(std::move(request)));
   }
 
  private:
-  enum class Phase : std::uint8_t { kBringing, kClaiming, kWaiting };
+  enum class Kind : std::uint8_t { kPoll, kWaitingClaim, kClaim };
+
+  // A shard of the claim's queues.
+  struct Place {
+    Leg all;  // the queues that lie there
+    std::optional<std::size_t> hint;
+    Instant hinted_at{};
+    // No hint is left before; after a refusal, or where hints fire in vain.
+    Instant hint_after{};
+    int refusals = 0;  // in a row
+    int vain = 0;      // the same, of hints that fired at once
+  };
+
+  // What a part was sent for.
+  enum class Errand : std::uint8_t { kBring, kBringElsewhere, kAsk, kHint };
+
+  struct Brought {
+    core::ItemsReply* into = nullptr;  // null: it has been answered
+    Part part;                         // its request is kept
+  };
 
   void start() override MILLRACE_REQUIRES(mutex_) {
     until_ = now() + poll_.wait;
+    bring(reply_.acks, core::Command(std::exchange(poll_.acks, {})));
+    bring(reply_.heartbeats, core::Command(std::exchange(poll_.heartbeats, {})));
+    bring(reply_.logs, core::Command(std::exchange(poll_.logs, {})));
     if (poll_.claim) {
-      legs_ = legs_of(poll_.claim->queues, shards());
+      to_ask_ = legs_of(poll_.claim->queues, shards());
+      for (const Leg& leg : to_ask_) {
+        std::vector<SharedBytes>& queues = place_of(leg.shard).all.queues;
+        queues.insert(queues.end(), leg.queues.begin(), leg.queues.end());
+      }
     } else {
-      // For the worker's orders alone.
-      for (ShardNumber shard = 0; shard < shards(); ++shard) legs_.push_back({shard, {}});
+      // For the worker's orders alone, which nobody asks for in turn.
+      for (ShardNumber shard = 0; shard < shards(); ++shard) ask_shard({shard, {}});
     }
-    if (is_poll_) bring();
-    if (bringing_ == 0) claim_round();
+    settle();
+  }
+
+  Place& place_of(ShardNumber shard) MILLRACE_REQUIRES(mutex_) {
+    const auto found =
+        std::ranges::find_if(places_, [&](const Place& place) { return place.all.shard == shard; });
+    if (found != places_.end()) return *found;
+    Place& place = places_.emplace_back();
+    place.all.shard = shard;
+    return place;
+  }
+
+  void send(Errand errand, ShardNumber shard, Request request) MILLRACE_REQUIRES(mutex_) {
+    errands_.push_back(errand);  // its place is the part's number
+    ask(shard, std::move(request));
   }
 
   // --- What the worker brings.
-  struct Brought {
-    core::ItemsReply* into = nullptr;
-    Request whole;  // of its kind, for those that their shards know nothing of
-    std::vector<Part> parts;
-  };
 
-  void bring() MILLRACE_REQUIRES(mutex_) {
-    bring_one(reply_.acks, core::Command(std::exchange(poll_.acks, {})));
-    bring_one(reply_.heartbeats, core::Command(std::exchange(poll_.heartbeats, {})));
-    bring_one(reply_.logs, core::Command(std::exchange(poll_.logs, {})));
-  }
-
-  void bring_one(core::ItemsReply& into, Request request) MILLRACE_REQUIRES(mutex_) {
-    Answer whole = empty_whole(request);
-    into = std::get<core::ItemsReply>(std::get<core::Reply>(std::move(whole)));
+  void bring(core::ItemsReply& into, Request request) MILLRACE_REQUIRES(mutex_) {
+    into = std::get<core::ItemsReply>(std::get<core::Reply>(empty_whole(request)));
     if (into.items.empty()) return;
-    for (Part& part : divide(request, shards()).parts) {
-      bring_part(into, part.shard, std::move(part.request), std::move(part.places),
-                 Errand::kAtHome);
+    for (Part& part : divide(std::move(request), shards()).parts) {
+      bring_part(into, std::move(part), Errand::kBring);
     }
   }
 
-  enum class Errand : std::uint8_t { kAtHome, kElsewhere };
-  struct Carried {
-    core::ItemsReply* into = nullptr;
-    ShardNumber shard = 0;
-    Part part;  // its request is kept
-    Errand errand{};
-  };
-
-  void bring_part(core::ItemsReply& into, ShardNumber shard, Request request,
-                  std::vector<std::uint32_t> places, Errand errand) MILLRACE_REQUIRES(mutex_) {
+  void bring_part(core::ItemsReply& into, Part part, Errand errand) MILLRACE_REQUIRES(mutex_) {
     ++bringing_;
-    const std::size_t number = ask(shard, request);
-    carried_.resize(std::max(carried_.size(), number + 1));
-    carried_[number] = {&into, shard, {shard, std::move(request), std::move(places)}, errand};
+    brings_ = true;
+    brought_.resize(errands_.size() + 1);
+    brought_.back() = {&into, std::move(part)};
+    send(errand, brought_.back().part.shard, brought_.back().part.request);
   }
 
-  void brought(Carried carried, Answer answer) MILLRACE_REQUIRES(mutex_) {
-    Answer whole = core::Reply(std::move(*carried.into));
-    if (carried.errand == Errand::kAtHome) {
-      unite(whole, carried.part, answer);
-      look_elsewhere(carried, answer);
+  void was_brought(std::size_t number, Answer answer) MILLRACE_REQUIRES(mutex_) {
+    const Brought brought = std::exchange(brought_[number], {});
+    --bringing_;
+    Answer whole = core::Reply(std::move(*brought.into));
+    std::optional<Part> missing;
+    if (errands_[number] == Errand::kBring) {
+      unite(whole, brought.part, answer);
+      missing = ask_elsewhere(brought.part.request, answer);
     } else {
-      unite_elsewhere(whole, carried.part, std::move(answer));
+      unite_elsewhere(whole, brought.part, std::move(answer));
     }
-    *carried.into = std::get<core::ItemsReply>(std::get<core::Reply>(std::move(whole)));
-    if (--bringing_ == 0) claim_round();
-  }
-
-  void look_elsewhere(const Carried& carried, const Answer& answer) MILLRACE_REQUIRES(mutex_) {
-    const auto missing = ask_elsewhere(carried.part.request, answer);
+    *brought.into = std::get<core::ItemsReply>(std::get<core::Reply>(std::move(whole)));
     if (!missing) return;
-    std::vector<std::uint32_t> places;
-    for (const std::uint32_t place : missing->places) places.push_back(carried.part.places[place]);
-    for (ShardNumber shard = 0; shard < shards(); ++shard) {
-      if (shard == carried.shard) continue;
-      bring_part(*carried.into, shard, missing->request, places, Errand::kElsewhere);
+    for (std::uint32_t& place : missing->places) place = brought.part.places[place];
+    for (missing->shard = 0; missing->shard < shards(); ++missing->shard) {
+      if (missing->shard == brought.part.shard) continue;
+      bring_part(*brought.into, *missing, Errand::kBringElsewhere);
     }
   }
 
-  // --- The round.
-  void claim_round() MILLRACE_REQUIRES(mutex_) {
-    phase_ = Phase::kClaiming;
-    leg_ = 0;
-    unavailable_.reset();
-    refused_ = 0;
-    claim_next();
+  // Of those whose shards have not answered nobody knows whether it was done.
+  void leave_open() MILLRACE_REQUIRES(mutex_) {
+    for (std::size_t number = 0; number < brought_.size(); ++number) {
+      if (brought_[number].into != nullptr) was_brought(number, Unavailable::kUnknown);
+    }
   }
 
-  void claim_next() MILLRACE_REQUIRES(mutex_) {
-    const std::size_t got = reply_.claim.jobs.size();
-    const bool full = poll_.claim && got >= poll_.claim->limit;
-    if (full || leg_ == legs_.size()) return round_over();
-    if (got > 0) ring_at(now() + kNextShardPatience);
+  // Something is to be brought again: the worker is told now, not when it has waited.
+  bool must_bring_again() const MILLRACE_REQUIRES(mutex_) {
+    const auto refused = [](const core::ItemsReply& reply) {
+      return std::ranges::any_of(reply.items, [](const auto& item) {
+        return item.refusal.why == core::Rejection::kOverloaded;
+      });
+    };
+    return refused(reply_.acks) || refused(reply_.heartbeats) || refused(reply_.logs);
+  }
+
+  // --- Asking for jobs.
+
+  void ask_next() MILLRACE_REQUIRES(mutex_) {
+    Leg leg = std::move(to_ask_.front());
+    to_ask_.pop_front();
+    ask_shard(std::move(leg));
+  }
+
+  void ask_shard(Leg leg) MILLRACE_REQUIRES(mutex_) {
+    ++asking_;
     std::optional<core::Claim> claim = poll_.claim;
     if (claim) {
-      claim->queues = legs_[leg_].queues;
-      claim->limit -= static_cast<std::uint32_t>(got);
+      claim->queues = std::move(leg.queues);
+      claim->limit -= static_cast<std::uint32_t>(reply_.claim.jobs.size());
     }
-    asked_at_ = now();
-    if (is_poll_) {
-      claiming_ = ask(legs_[leg_].shard, Poll{poll_.worker, {}, {}, {}, std::move(claim), {}});
-    } else if (is_plain_claim_) {
-      claiming_ = ask(legs_[leg_].shard, core::Command(*std::move(claim)));
-    } else {
-      claiming_ = ask(legs_[leg_].shard, WaitingClaim{*std::move(claim), {}, poll_.worker});
+    switch (kind_) {
+      case Kind::kPoll:
+        return send(Errand::kAsk, leg.shard, Poll{poll_.worker, {}, {}, {}, std::move(claim), {}});
+      case Kind::kWaitingClaim:
+        return send(Errand::kAsk, leg.shard, WaitingClaim{*std::move(claim), {}, poll_.worker});
+      case Kind::kClaim:
+        return send(Errand::kAsk, leg.shard, core::Command(*std::move(claim)));
     }
   }
 
-  void claimed(Answer answer) MILLRACE_REQUIRES(mutex_) {
-    if (std::holds_alternative<Denied>(answer)) return denied(answer);
-    if (const auto* why = std::get_if<Unavailable>(&answer)) {
-      unavailable_ = *why;
-      ++refused_;
-    } else if (auto* poll = std::get_if<PollReply>(&answer)) {
+  void was_asked(Answer answer) MILLRACE_REQUIRES(mutex_) {
+    --asking_;
+    if (refused(answer)) return;
+    heard_ = true;
+    if (auto* poll = std::get_if<PollReply>(&answer)) {
       take_jobs(std::move(poll->claim));
-      for (WorkerOrder& order : poll->orders) take_order(order);
+      for (const WorkerOrder& order : poll->orders) take_order(order);
     } else {
       take_jobs(std::get<core::ClaimReply>(std::get<core::Reply>(std::move(answer))));
     }
-    ++leg_;
-    claim_next();
   }
 
   void take_jobs(core::ClaimReply claim) MILLRACE_REQUIRES(mutex_) {
@@ -184,144 +221,172 @@ class Pursuit final : public Operation {
     if (std::ranges::none_of(reply_.orders, same)) reply_.orders.push_back(order);
   }
 
-  void round_over() MILLRACE_REQUIRES(mutex_) {
-    const bool got = !reply_.claim.jobs.empty() || !reply_.orders.empty();
-    if (got || !poll_.claim) return conclude();
-    if (refused_ == legs_.size() && unavailable_ && !is_poll_) return finish(*unavailable_);
-    if (now() >= until_) return conclude();
-    wait();
+  bool refused(const Answer& answer) MILLRACE_REQUIRES(mutex_) {
+    if (std::holds_alternative<Denied>(answer)) {
+      // Another node knows the token otherwise: with it nobody need come back.
+      refusal_ = answer;
+      denied_ = true;
+      return true;
+    }
+    if (!std::holds_alternative<Unavailable>(answer)) return false;
+    if (!denied_) refusal_ = answer;
+    return true;
   }
 
-  void wait() MILLRACE_REQUIRES(mutex_) {
-    phase_ = Phase::kWaiting;
-    hints_.clear();
-    hints_open_ = 0;
-    lost_.clear();
-    lost_pause_ = kLostHintPause;
-    std::vector<ShardNumber> asked;
-    for (const Leg& leg : legs_) {
-      if (std::ranges::find(asked, leg.shard) != asked.end()) continue;
-      asked.push_back(leg.shard);
-      leave_hint(leg.shard);
+  // --- Hints.
+
+  void was_hinted(std::size_t number, const Answer& answer) MILLRACE_REQUIRES(mutex_) {
+    const auto place = std::ranges::find(places_, std::optional<std::size_t>(number), &Place::hint);
+    if (place == places_.end()) return;
+    place->hint.reset();
+    if (refused(answer)) {
+      // It will not tell of anything; the others may, and so may its next leader.
+      place->hint_after = now() + doubled(kRefusedHintPause, place->refusals++);
+      return;
     }
+    heard_ = true;
+    place->refusals = 0;
+    // The shard may hold what this claim can't get: it must not be asked without end.
+    place->vain = now() - place->hinted_at < kHintStood ? place->vain + 1 : 0;
+    if (place->vain > 1) place->hint_after = now() + doubled(kVainHintPause, place->vain - 2);
+    to_ask_.push_back(place->all);
   }
 
-  void leave_hint(ShardNumber shard) MILLRACE_REQUIRES(mutex_) {
-    const auto left = std::chrono::ceil<Duration>(until_ - now());
-    AwaitWork hint{{}, poll_.claim->types, poll_.worker.id, left};
-    for (const Leg& leg : legs_) {
-      if (leg.shard != shard) continue;
-      hint.queues.insert(hint.queues.end(), leg.queues.begin(), leg.queues.end());
+  void leave_hints() MILLRACE_REQUIRES(mutex_) {
+    std::optional<Instant> next;
+    for (Place& place : places_) {
+      if (place.hint) continue;
+      if (place.hint_after > now()) {
+        next = std::min(next.value_or(place.hint_after), place.hint_after);
+        continue;
+      }
+      place.hint = errands_.size();
+      place.hinted_at = now();
+      send(Errand::kHint, place.all.shard,
+           AwaitWork{
+               place.all.queues, poll_.claim->types, poll_.worker.id,
+               std::chrono::ceil<Duration>(until_ - now()),
+               kind_ == Kind::kPoll ? AwaitWork::Tells::kWorkOrOrders : AwaitWork::Tells::kWork});
     }
-    ++hints_open_;
-    hints_.push_back({ask(shard, std::move(hint)), shard});
+    if (next) ring_at(std::min(*next, until_));
   }
 
   void drop_hints() MILLRACE_REQUIRES(mutex_) {
-    for (const Hint& hint : hints_) drop(hint.part);
+    for (Place& place : places_) {
+      if (place.hint) drop(*std::exchange(place.hint, std::nullopt));
+    }
   }
 
-  // Another node knows the token otherwise: with it nobody need come back.
-  void denied(const Answer& answer) MILLRACE_REQUIRES(mutex_) {
-    if (!reply_.claim.jobs.empty()) return conclude();
-    finish(answer);
+  // No shard keeps one.
+  bool hints_refused() const MILLRACE_REQUIRES(mutex_) {
+    return std::ranges::all_of(
+        places_, [](const Place& place) { return !place.hint && place.refusals > 0; });
   }
 
-  void hinted(std::size_t part, const Answer& answer) MILLRACE_REQUIRES(mutex_) {
-    const auto hint = std::ranges::find(hints_, part, &Hint::part);
-    if (hint == hints_.end()) return;
-    --hints_open_;
-    if (std::holds_alternative<Denied>(answer)) {
-      drop_hints();
-      return denied(answer);
+  // --- What is next.
+
+  bool in_hand() const MILLRACE_REQUIRES(mutex_) {
+    return !reply_.claim.jobs.empty() || !reply_.orders.empty();
+  }
+  bool wants_more() const MILLRACE_REQUIRES(mutex_) {
+    return !gone_ && !denied_ && !impatient_ && !to_ask_.empty() &&
+           reply_.claim.jobs.size() < poll_.claim->limit;
+  }
+  bool waits_on() const MILLRACE_REQUIRES(mutex_) {
+    if (gone_ || denied_ || in_hand() || !poll_.claim || now() >= until_) return false;
+    const bool nobody_listens = !heard_ && refusal_;
+    return !nobody_listens && !hints_refused() && !(bringing_ == 0 && must_bring_again());
+  }
+
+  void settle() MILLRACE_REQUIRES(mutex_) {
+    if (asking_ == 0 && wants_more()) ask_next();
+    if (asking_ == 0 && waits_on()) return leave_hints();
+    const bool over = asking_ == 0 && (bringing_ == 0 || impatient_);
+    if (over) return conclude();
+    if (in_hand() && !patience_set_) {
+      patience_set_ = true;
+      patient_until_ = now() + kPatienceInHand;
+      ring_at(patient_until_);
     }
-    if (std::holds_alternative<Unavailable>(answer)) {
-      if (hints_open_ == 0) return conclude();
-      // It will not tell of anything; the others may, and so may its next leader.
-      if (lost_.empty()) ring_at(now() + lost_pause_);
-      lost_.push_back(hint->shard);
-      hints_.erase(hint);
-      return;
-    }
-    drop_hints();
-    claim_round();
   }
 
   void conclude() MILLRACE_REQUIRES(mutex_) {
-    if (is_poll_) return finish(std::move(reply_));
-    finish(core::Reply(std::move(reply_.claim)));
+    drop_hints();
+    if (gone_) {
+      for (core::ClaimReply::Item& item : std::exchange(reply_.claim.jobs, {})) {
+        const ShardNumber shard = shard_of(item.job.queue.view(), shards());
+        core::ClaimReply one;
+        one.jobs.push_back(std::move(item));
+        give_back(shard, one);
+      }
+      return finish(Unavailable::kDraining);
+    }
+    if (refusal_ && !in_hand() && !brings_ && (denied_ || !heard_)) return finish(*refusal_);
+    if (kind_ != Kind::kPoll) return finish(core::Reply(std::move(reply_.claim)));
+    leave_open();
+    finish(std::move(reply_));
   }
 
   void answered(std::size_t part, Answer answer) override MILLRACE_REQUIRES(mutex_) {
-    switch (phase_) {
-      case Phase::kBringing:
-        return brought(std::move(carried_[part]), std::move(answer));
-      case Phase::kClaiming:
-        return claimed(std::move(answer));
-      case Phase::kWaiting:
-        return hinted(part, answer);
+    switch (errands_[part]) {
+      case Errand::kBring:
+      case Errand::kBringElsewhere:
+        was_brought(part, std::move(answer));
+        break;
+      case Errand::kAsk:
+        was_asked(std::move(answer));
+        break;
+      case Errand::kHint:
+        was_hinted(part, answer);
+        break;
     }
+    settle();
+  }
+
+  void give_up_asking() MILLRACE_REQUIRES(mutex_) {
+    for (std::size_t part = 0; part < errands_.size(); ++part) {
+      if (errands_[part] == Errand::kAsk) give_up(part);
+    }
+    asking_ = 0;
   }
 
   void rang() override MILLRACE_REQUIRES(mutex_) {
-    if (phase_ == Phase::kWaiting && !lost_.empty() && now() < until_) {
-      lost_pause_ = std::min(lost_pause_ * 2, kLongestLostHintPause);
-      for (const ShardNumber shard : std::exchange(lost_, {})) leave_hint(shard);
+    if (patience_set_ && now() >= patient_until_) {
+      impatient_ = true;
+      give_up_asking();
     }
-    if (phase_ != Phase::kClaiming || reply_.claim.jobs.empty()) return;
-    if (now() - asked_at_ < kNextShardPatience) return;
-    give_up(claiming_);
-    conclude();
+    settle();
   }
 
+  // What it brought is carried out.
   void given_up() override MILLRACE_REQUIRES(mutex_) {
-    switch (phase_) {
-      case Phase::kBringing:
-        // It is carried out; nothing is claimed.
-        poll_.claim.reset();
-        legs_.clear();
-        return;
-      case Phase::kClaiming:
-        give_up(claiming_);
-        break;
-      case Phase::kWaiting:
-        drop_hints();
-        break;
-    }
-    for (core::ClaimReply::Item& item : std::exchange(reply_.claim.jobs, {})) {
-      const ShardNumber shard = shard_of(item.job.queue.view(), shards());
-      core::ClaimReply one;
-      one.jobs.push_back(std::move(item));
-      give_back(shard, one);
-    }
-    finish(Unavailable::kDraining);
+    gone_ = true;
+    give_up_asking();
+    drop_hints();
+    settle();
   }
 
-  bool is_poll_ = false;
-  bool is_plain_claim_ = false;
+  Kind kind_{};
   Poll poll_;
   PollReply reply_;
   Instant until_{};
-  Phase phase_ = Phase::kBringing;
 
-  std::vector<Carried> carried_;  // by part
+  std::vector<Errand> errands_;   // by part
+  std::vector<Brought> brought_;  // by part
   std::size_t bringing_ = 0;
+  bool brings_ = false;
 
-  std::vector<Leg> legs_;
-  std::size_t leg_ = 0;
-  std::size_t claiming_ = 0;
-  Instant asked_at_{};
-  std::size_t refused_ = 0;
-  std::optional<Unavailable> unavailable_;
+  std::vector<Place> places_;
+  std::deque<Leg> to_ask_;
+  std::size_t asking_ = 0;
+  bool heard_ = false;  // some shard took the claim, or kept a hint
+  bool denied_ = false;
+  std::optional<Answer> refusal_;  // the last one
 
-  struct Hint {
-    std::size_t part = 0;
-    ShardNumber shard = 0;
-  };
-  std::vector<Hint> hints_;  // of this wait
-  std::size_t hints_open_ = 0;
-  std::vector<ShardNumber> lost_;  // to be left anew
-  std::chrono::milliseconds lost_pause_{};
+  bool gone_ = false;  // the asker
+  bool patience_set_ = false;
+  Instant patient_until_{};
+  bool impatient_ = false;
 };
 
 }  // namespace

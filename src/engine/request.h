@@ -71,12 +71,18 @@ struct AwaitEvents {
 };
 
 // Answers when a claim over these queues might find something, or there is an order for the worker,
-// or after `wait`: what a claim over several shards leaves on each. It leases nothing.
+// or after `wait`: what a claim over several shards leaves on each. It leases nothing. Refused
+// where such a claim would be.
 struct AwaitWork {
+  enum class Tells : std::uint8_t {
+    kWorkOrOrders,
+    kWork,  // to a plain claim, which can't carry orders
+  };
   std::vector<SharedBytes> queues;
   std::vector<SharedBytes> types;  // empty: any
-  SharedBytes worker;              // empty: nobody's orders
+  SharedBytes worker;              // empty: nobody
   Duration wait{};
+  Tells tells{};
 };
 
 struct ListWorkers {};

@@ -182,8 +182,8 @@ inline auto parts(const AwaitEvents& v) {
   return std::tie(after, wait);
 }
 inline auto parts(const AwaitWork& v) {
-  const auto& [queues, types, worker, wait] = v;
-  return std::tie(queues, types, worker, wait);
+  const auto& [queues, types, worker, wait, tells] = v;
+  return std::tie(queues, types, worker, wait, tells);
 }
 inline auto parts(const ListWorkers&) { return std::tuple<>(); }
 inline auto parts(const CommandWorker& v) {
@@ -404,7 +404,10 @@ class Maker {
   AwaitEvents one(Of<AwaitEvents>) {
     return {make_.several(4, [&] { return Seq{make_.number<std::uint64_t>()}; }), make_.duration()};
   }
-  AwaitWork one(Of<AwaitWork>) { return {names(), names(), make_.bytes(), make_.duration()}; }
+  AwaitWork one(Of<AwaitWork>) {
+    return {names(), names(), make_.bytes(), make_.duration(),
+            make_.enumerator(AwaitWork::Tells::kWork)};
+  }
   ListWorkers one(Of<ListWorkers>) { return {}; }
   CommandWorker one(Of<CommandWorker>) {
     return {make_.bytes(), make_.enumerator(WorkerState::kStopping)};

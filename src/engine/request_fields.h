@@ -100,6 +100,7 @@ void describe(Wire& wire, T& request) {
   wire.bytes(2, request.types);
   wire.bytes(3, request.worker);
   wire.duration(4, request.wait);
+  wire.enumeration(5, request.tells, AwaitWork::Tells::kWork);
 }
 
 template <typename Wire, Described<ListWorkers> T>

@@ -30,7 +30,7 @@ void Shard::Impl::dispatch() {
 }
 
 void Shard::Impl::end_wait(Waiters::Entry entry, core::ClaimReply reply) {
-  if (entry.item.wants == Waiter::Wants::kHint) return answer(entry.asker, std::monostate{});
+  if (entry.item.wants != Waiter::Wants::kJobs) return answer(entry.asker, std::monostate{});
   if (!entry.item.poll) return answer(entry.asker, core::Reply(std::move(reply)));
   PollReply poll = std::move(*entry.item.poll);
   poll.claim = std::move(reply);
@@ -83,7 +83,12 @@ void Shard::Impl::decide_other(const Asker& asker, const AwaitWork& wait) {
   const auto has_work = [&](const SharedBytes& queue) {
     return machine_->claimable(queue.view(), wait.types, now_, 1) > 0;
   };
-  if (!may_wait() || wait.wait <= Duration{} || workers_.has_news(worker) ||
+  const bool orders = wait.tells == AwaitWork::Tells::kWorkOrOrders;
+  // Told of what is here but can't be had now, its asker would only come again, and again.
+  if (draining_) return answer(asker, Unavailable::kDraining);
+  if (resigning_) return answer(asker, Unavailable::kNoLeader);
+  if (hard_overloaded()) return answer(asker, Unavailable::kOverloaded);
+  if (wait.wait <= Duration{} || (orders && workers_.has_news(worker)) ||
       (active && std::ranges::any_of(wait.queues, has_work))) {
     return answer(asker, std::monostate{});
   }
@@ -91,7 +96,8 @@ void Shard::Impl::decide_other(const Asker& asker, const AwaitWork& wait) {
   claim.types = wait.types;
   claim.worker = wait.worker;
   if (active) claim.queues = wait.queues;
-  waiters_.park(asker, add_saturating(now_, wait.wait), Waiter::Wants::kHint, std::move(claim));
+  waiters_.park(asker, add_saturating(now_, wait.wait),
+                orders ? Waiter::Wants::kHintOrOrder : Waiter::Wants::kHint, std::move(claim));
 }
 
 void Shard::Impl::decide_other(const Asker& asker, const ListWorkers&) {
@@ -117,7 +123,7 @@ void Shard::Impl::tell_worker(std::string_view worker) {
   const bool quiet = workers_.state(worker) != WorkerState::kActive;
   for (const ParkingNumber number : waiters_.of_worker(worker)) {
     const Waiter& waiter = waiters_.at(number).item;
-    if (waiter.poll || waiter.wants == Waiter::Wants::kHint) {
+    if (waiter.takes_orders()) {
       end_wait(waiters_.take(number), {});
     } else if (quiet) {
       waiters_.starve(number);

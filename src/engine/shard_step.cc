@@ -308,7 +308,7 @@ bool Shard::Impl::serve_queue(const SharedBytes& queue) {
        number = waiters_.next_of(queue.view(), *number)) {
     if (row_is_full()) return false;
     const Waiter& waiter = waiters_.at(*number).item;
-    if (waiter.wants == Waiter::Wants::kHint) {
+    if (waiter.wants != Waiter::Wants::kJobs) {
       if (all_told.contains(waiter.types_key)) continue;
       if (machine_->claimable(queue.view(), waiter.claim.types, now_, told + 1) > told) {
         if (told++ == 0) hinted_.push_back({now_ + kHintPatience, queue});

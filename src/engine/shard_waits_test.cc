@@ -442,6 +442,49 @@ TEST(RefusedWaits, AreToldSoWhateverTheirDeadlines) {
   world.run();
 }
 
+AwaitWork work_of_anna(AwaitWork::Tells tells = {}) {
+  return {{SharedBytes("mail")}, {}, SharedBytes("anna"), Duration{60'000}, tells};
+}
+
+// Whoever is told comes for it: not where a claim would find nothing, whatever there is.
+TEST(AwaitedWork, IsRefusedWhereAClaimWouldBe) {
+  ShardOptions options;
+  options.hard_max_unprojected = 0;
+  MemoryWorld full(options);
+  full.ask(World::enqueue("a"));
+  full.step();
+  full.append();
+  EXPECT_EQ(full.now_answer<Unavailable>(work_of_anna()), Unavailable::kOverloaded);
+
+  MemoryWorld stopping;
+  stopping.now_answer<core::EnqueueReply>(World::enqueue("a"));
+  stopping.shard().drain();
+  EXPECT_EQ(stopping.now_answer<Unavailable>(work_of_anna()), Unavailable::kDraining);
+
+  MemoryWorld leaving;
+  leaving.now_answer<core::EnqueueReply>(World::enqueue("a"));
+  leaving.shard().resign();
+  EXPECT_EQ(leaving.now_answer<Unavailable>(work_of_anna()), Unavailable::kNoLeader);
+}
+
+TEST(AwaitedWork, TellsOfOrdersOnlyWhoCanBeTold) {
+  MemoryWorld world;
+  world.now_answer<core::EnqueueReply>(World::enqueue("a"));
+  world.ask(World::waiting(World::claim(), 0));
+  world.run();
+  const Ticket work = world.ask(work_of_anna(AwaitWork::Tells::kWork));
+  const Ticket both = world.ask(work_of_anna());
+  world.run();
+  world.now_answer<core::ItemsReply>(core::Command(core::Cancel{{World::id("a")}, {}}));
+  EXPECT_TRUE(world.answered(both));
+  EXPECT_FALSE(world.answered(work));
+  const Ticket again = world.ask(work_of_anna(AwaitWork::Tells::kWork));
+  world.run();
+  EXPECT_FALSE(world.answered(again));
+  world.now_answer<core::EnqueueReply>(World::enqueue("b"));
+  EXPECT_TRUE(world.answered(work));
+}
+
 TEST(Draining, TurnsNewWorkAwayAndLetsRunningWorkFinish) {
   MemoryWorld world;
   world.now_answer<core::EnqueueReply>(World::enqueue("a"));

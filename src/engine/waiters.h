@@ -17,8 +17,8 @@
 namespace millrace::engine {
 
 struct Waiter {
-  // What is wanted: jobs, or only to be told that there may be some (AwaitWork).
-  enum class Wants : std::uint8_t { kJobs, kHint };
+  // What is wanted: jobs, or only to be told that there may be some (AwaitWork), or an order.
+  enum class Wants : std::uint8_t { kJobs, kHint, kHintOrOrder };
   Wants wants{};
   // Of no queue: it can't be served (its worker is quiet) and waits for its deadline.
   core::Claim claim;
@@ -26,6 +26,8 @@ struct Waiter {
   std::optional<PollReply> poll;
   // Two claims with equal ones are alike in what they can be given from a queue.
   std::string types_key;
+
+  bool takes_orders() const { return poll.has_value() || wants == Wants::kHintOrOrder; }
 };
 
 // What its asker is told instead of `why`, which says that nothing was done: what the poll brought
