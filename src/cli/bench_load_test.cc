@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "cli/bench_lag.h"
 #include "cli/bench_report.h"
 #include "cli/bench_server.h"
 #include "cli/bench_shared.h"
@@ -124,6 +125,17 @@ TEST(Report, TellsOfTheServerWhatItSays) {
   json.end_object();
   EXPECT_EQ(json.text(), R"({"server":{"cpu_seconds":0.500,"resident_bytes":1048576},)"
                          R"("server":{"cpu_seconds":null,"resident_bytes":null}})");
+}
+
+TEST(Lag, IsThatOfTheShardThatIsFurthestBehind) {
+  EXPECT_EQ(projection_lag_seconds("# HELP millrace_projection_lag_seconds x\nother 9\n"),
+            std::nullopt);
+  EXPECT_EQ(projection_lag_seconds("millrace_projection_lag_seconds 0.25"), 0.25);
+  EXPECT_EQ(projection_lag_seconds("a 1\n"
+                                   "millrace_projection_lag_seconds{shard=\"0\"} 0.5\n"
+                                   "millrace_projection_lag_seconds{shard=\"1\"} 1.5\n"
+                                   "millrace_projection_lag_seconds{shard=\"2\"} 0\nb 7\n"),
+            1.5);
 }
 
 TEST(Report, RatesOfNoTimeAreNone) {

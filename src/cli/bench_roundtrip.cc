@@ -4,6 +4,7 @@
 
 #include "api/bounds.h"
 #include "cli/bench_commands.h"
+#include "cli/bench_lag.h"
 #include "cli/bench_run.h"
 #include "cli/exit_code.h"
 #include "cli/options.h"
@@ -17,8 +18,11 @@ struct Roundtrip {
   bool uses_sdk = false;
 };
 
+// How far the tables were behind, in seconds; none: the server does not tell.
+using Lag = std::optional<double>;
+
 std::string json_report(const Roundtrip& options, const Bench& bench, const LoadResult& result,
-                        const ServerFigures& before) {
+                        const ServerFigures& before, Lag lag) {
   const BenchSetup& setup = options.setup;
   sdk::JsonWriter json;
   bench.begin_report(json);
@@ -41,21 +45,28 @@ std::string json_report(const Roundtrip& options, const Bench& bench, const Load
   write_latencies(json, "end_to_end", result.end_to_end);
   json.end_object();
   write_server_figures(json, before, bench.server_figures());
+  if (lag) {
+    write_number(json, "projection_lag_s", *lag);
+  } else {
+    json.key("projection_lag_s").null();
+  }
   json.end_object();
   return json.take();
 }
 
-std::string table_report(const Bench& bench, const LoadResult& result,
-                         const ServerFigures& before) {
+std::string table_report(const Bench& bench, const LoadResult& result, const ServerFigures& before,
+                         Lag lag) {
   LatencyTable table("LATENCY");
   table.add("submit, a call", result.submit);
   table.add("sent to handed out, a job", result.hand_out);
   table.add("claim to ack, a job", result.claim_to_ack);
   table.add("end to end, a job", result.end_to_end);
-  return fmt::format("{:.0f} lifecycles/s: {} jobs in {:.2f} s\n{}{}\n\n{}",
+  const std::string behind =
+      lag ? fmt::format(" Its tables were at most {:.1f} s behind.", *lag) : std::string();
+  return fmt::format("{:.0f} lifecycles/s: {} jobs in {:.2f} s\n{}{}{}\n\n{}",
                      per_second(result.completed, result.took), result.completed,
                      seconds(result.took), describe_server_figures(before, bench.server_figures()),
-                     describe_refusals(result.submissions_refused), table.text());
+                     behind, describe_refusals(result.submissions_refused), table.text());
 }
 
 void run(const Roundtrip& options, Session& session) {
@@ -73,13 +84,14 @@ void run(const Roundtrip& options, Session& session) {
     options.amount.apply(plan);
     if (options.uses_sdk) plan.sdk_client = &bench.client;
     const ServerFigures before = bench.server_figures();
+    const LagWatch lag(session);
     const auto result = [&] {
       ProgressLine progress;
       return run_load(plan, progress.counts("roundtrip"));
     }();
     if (!result) return bench.fail(result.error());
-    print_line(session.json() ? json_report(options, bench, *result, before)
-                              : table_report(bench, *result, before));
+    print_line(session.json() ? json_report(options, bench, *result, before, lag.worst())
+                              : table_report(bench, *result, before, lag.worst()));
   });
 }
 

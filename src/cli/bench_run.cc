@@ -95,7 +95,7 @@ void purge_queues(const Session& session, const std::vector<std::string>& queues
 }
 
 Result<std::unique_ptr<OwnServer>> start_server(const BenchSetup& setup, Session& session) {
-  auto server = OwnServer::start(setup.data);
+  auto server = OwnServer::start(setup.data, setup.memory);
   if (!server) return server;
   session.url = (*server)->url();
   // No secret is for it.
@@ -182,6 +182,11 @@ void add_own_server(CLI::App& command, BenchSetup& setup) {
                   "Folder for the store of the server that is started where --url names none "
                   "(default: TMPDIR or /tmp)")
       ->type_name("FOLDER");
+  command
+      .add_option("--memory", setup.memory,
+                  "What that server may take, as `serve --memory` has it (default: half of the "
+                  "machine's)")
+      ->type_name("SIZE");
 }
 
 LoadPlan Bench::plan() const {

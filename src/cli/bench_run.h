@@ -28,7 +28,8 @@ struct BenchSetup {
   std::uint64_t backlog = 0;
   std::optional<sdk::Milliseconds> retention = sdk::Milliseconds{0};
   std::string data{};
-  bool keep = false;  // the jobs stay where they are
+  std::string memory{};  // as `serve --memory` has it; empty: its default
+  bool keep = false;     // the jobs stay where they are
 };
 
 // Each adds one group of them to a command, its defaults named as they stand in `setup`.
@@ -37,7 +38,7 @@ void add_workers(CLI::App& command, BenchSetup& setup);
 void add_batch(CLI::App& command, BenchSetup& setup);
 void add_queues(CLI::App& command, BenchSetup& setup);  // --payload, --queues, --retention
 void add_backlog(CLI::App& command, BenchSetup& setup);
-void add_own_server(CLI::App& command, BenchSetup& setup);  // --data
+void add_own_server(CLI::App& command, BenchSetup& setup);  // --data, --memory
 
 // What a bench gets to work with.
 struct Bench {

@@ -62,7 +62,8 @@ std::vector<std::string> plain_environment() {
 
 }  // namespace
 
-Result<std::unique_ptr<OwnServer>> OwnServer::start(const std::string& parent) {
+Result<std::unique_ptr<OwnServer>> OwnServer::start(const std::string& parent,
+                                                    const std::string& memory) {
   std::error_code fault;
   std::string folder =
       parent.empty() ? std::filesystem::temp_directory_path(fault).string() : parent;
@@ -72,18 +73,19 @@ Result<std::unique_ptr<OwnServer>> OwnServer::start(const std::string& parent) {
                                folder, std::strerror(errno)));
   }
   std::unique_ptr<OwnServer> server(new OwnServer(std::move(folder)));
-  if (auto spawned = server->spawn(); !spawned) return std::unexpected(spawned.error());
+  if (auto spawned = server->spawn(memory); !spawned) return std::unexpected(spawned.error());
   if (auto ready = server->wait_until_it_listens(); !ready) return std::unexpected(ready.error());
   return Result<std::unique_ptr<OwnServer>>(std::move(server));
 }
 
-Status OwnServer::spawn() {
+Status OwnServer::spawn(const std::string& memory) {
   std::ofstream(folder_ + "/millrace.toml") << "";  // so that the machine's own is not read
   const int log = ::open((folder_ + "/log").c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC,
                          S_IRUSR | S_IWUSR);
   if (log < 0) return failure(fmt::format("cannot write to {}", folder_));
   std::vector<std::string> words{"millrace", "serve",       "--config", folder_ + "/millrace.toml",
                                  "--listen", "127.0.0.1:0", "--data",   folder_ + "/data"};
+  if (!memory.empty()) words.insert(words.end(), {"--memory", memory});
   std::vector<std::string> environment = plain_environment();
   auto word_pointers = pointers_to(words);
   auto environment_pointers = pointers_to(environment);

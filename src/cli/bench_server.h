@@ -13,8 +13,10 @@ namespace millrace::cli {
 
 class OwnServer {
  public:
-  // `parent`: the folder for the store's; empty: TMPDIR, else /tmp. Returns when the server serves.
-  static Result<std::unique_ptr<OwnServer>> start(const std::string& parent);
+  // `parent`: the folder for the store's; empty: TMPDIR, else /tmp. `memory`: its --memory; empty:
+  // the default. Returns when the server serves.
+  static Result<std::unique_ptr<OwnServer>> start(const std::string& parent,
+                                                  const std::string& memory);
   // Stops it and removes its folder.
   ~OwnServer();
   OwnServer(const OwnServer&) = delete;
@@ -28,7 +30,7 @@ class OwnServer {
  private:
   explicit OwnServer(std::string folder) : folder_(std::move(folder)) {}
 
-  Status spawn();
+  Status spawn(const std::string& memory);
   Status wait_until_it_listens();
   std::string log() const;
 

@@ -1,0 +1,52 @@
+#include "cli/bench_lag.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+
+namespace millrace::cli {
+namespace {
+
+constexpr std::chrono::seconds kEvery{1};
+constexpr std::string_view kMetric = "millrace_projection_lag_seconds";
+
+}  // namespace
+
+LagWatch::LagWatch(const Session& session)
+    : thread_([this, &session](const std::stop_token& end) { watch(end, session); }) {}
+
+LagWatch::~LagWatch() = default;
+
+std::optional<double> LagWatch::worst() const {
+  const std::lock_guard lock(mutex_);
+  return worst_;
+}
+
+void LagWatch::watch(const std::stop_token& end, const Session& session) {
+  auto client = session.connect();
+  if (!client) return;
+  while (!end.stop_requested()) {
+    const auto metrics = client->call({.path = "/metrics", .stop = end});
+    std::unique_lock lock(mutex_);
+    const auto lag = metrics ? projection_lag_seconds(metrics->body) : std::nullopt;
+    if (lag) worst_ = std::max(worst_.value_or(0), *lag);
+    ended_.wait_for(lock, end, kEvery, [] { return false; });
+  }
+}
+
+std::optional<double> projection_lag_seconds(std::string_view metrics) {
+  std::optional<double> most;
+  for (std::string_view left = metrics; !left.empty();) {
+    const std::string_view line = left.substr(0, left.find('\n'));
+    left.remove_prefix(std::min(line.size() + 1, left.size()));
+    if (!line.starts_with(kMetric)) continue;
+    const std::size_t space = line.rfind(' ');
+    if (space == std::string_view::npos) continue;
+    double value = 0;
+    const auto read = std::from_chars(line.data() + space + 1, line.data() + line.size(), value);
+    if (read.ec == std::errc()) most = std::max(most.value_or(0), value);
+  }
+  return most;
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,37 @@
+// How far the server's tables were behind its journal while a load ran.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <thread>
+
+#include "cli/session.h"
+
+namespace millrace::cli {
+
+// Asks /metrics once a second from its construction on, over a connection of its own.
+class LagWatch {
+ public:
+  explicit LagWatch(const Session& session);
+  ~LagWatch();
+  LagWatch(const LagWatch&) = delete;
+  LagWatch& operator=(const LagWatch&) = delete;
+
+  // The most seconds seen of any shard; none: the server does not tell.
+  std::optional<double> worst() const;
+
+ private:
+  void watch(const std::stop_token& end, const Session& session);
+
+  mutable std::mutex mutex_;
+  std::condition_variable_any ended_;
+  std::optional<double> worst_;
+  std::jthread thread_;
+};
+
+// Of a text of /metrics: the most of all shards.
+std::optional<double> projection_lag_seconds(std::string_view metrics);
+
+}  // namespace millrace::cli
