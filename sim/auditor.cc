@@ -275,19 +275,26 @@ bool Auditor::was_refused_whole(const Step& step, Ticket ticket, const engine::R
                                     std::holds_alternative<core::GetJob>(*command) ||
                                     std::holds_alternative<core::GetQueues>(*command);
   }();
-  const bool for_draining = step.closing == Closing::kDraining && !finishes;
+  // A hint is kept only where what it tells of could be had.
+  const bool hint = std::holds_alternative<engine::AwaitWork>(request);
+  const bool for_handing_over = step.closing == Closing::kResigning && hint;
+  if (for_handing_over) {
+    demand(!answers_known_ || (why != nullptr && *why == engine::Unavailable::kNoLeader), "LV2",
+           "a hint was left on a shard that changes hands");
+  }
+  const bool for_draining = step.closing == Closing::kDraining && (!finishes || hint);
   if (for_draining) {
     demand(!answers_known_ || (why != nullptr && *why == engine::Unavailable::kDraining), "LV7",
            "a draining server took new work");
     marks_.hit(Mark::kRefusedDraining);
   }
-  const bool for_reads = !for_draining && why != nullptr;
+  const bool for_reads = !for_draining && !for_handing_over && why != nullptr;
   if (for_reads) {
     demand(step.reads_failed && *why == engine::Unavailable::kStorage, "R4",
            "request {} was refused as a whole for no reason", static_cast<std::uint64_t>(ticket));
     marks_.hit(Mark::kReadFailed);
   }
-  if (!for_draining && !for_reads) return false;
+  if (!for_draining && !for_handing_over && !for_reads) return false;
   answers_.erase(ticket);
   return true;
 }
