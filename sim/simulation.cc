@@ -24,7 +24,7 @@ Dice dice_of(const Plan& plan, std::uint64_t action) {
 
 engine::ShardOptions shard_options(const Swarm& swarm) {
   engine::ShardOptions options;
-  options.flush_jobs = 400;
+  options.flush_rows = 400;
   if (swarm.of(Knob::kShortRetention) > 0) {
     options.machine.default_retention = {Duration{20'000}, Duration{40'000}, Duration{5'000},
                                          Duration{10'000}};

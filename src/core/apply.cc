@@ -145,6 +145,7 @@ void Applier::drop(SlotIndex index) {
   state_.changes.histories.erase(slot.ord);
   slot.lane->queue->ready.release_lane(*slot.lane);
   if (mutated(Mutant::kSlotLeakedOnCancel) && slot.state == State::kCancelled) return;
+  if (slot.dirty) ++state_.changes.jobs_freed;
   state_.slots.release(index);
   if (mutated(Mutant::kSlotReleasedTwice)) state_.slots.release(index);
 }

@@ -1,6 +1,7 @@
 // What changed since the projection last took it. Follows apply(); decides nothing.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -27,7 +28,8 @@ using PendingHistories = absl::flat_hash_map<std::uint64_t, PendingHistory>;  //
 
 struct ChangeLog {
   std::vector<std::pair<SlotIndex, std::uint64_t>>
-      jobs;  // (slot, ord): a slot may have been freed since
+      jobs;                    // (slot, ord): a slot may have been freed since
+  std::size_t jobs_freed = 0;  // so many of them: nothing of those is written
   std::vector<QueueEntry*> queues;
   std::vector<JobId> deleted;
   PendingHistories histories;
@@ -53,6 +55,7 @@ struct ChangeLog {
     slot.dirty = true;
     jobs.emplace_back(index, slot.ord);
   }
+  std::size_t changed_jobs() const { return jobs.size() - jobs_freed; }
   void note(QueueEntry& queue) {
     if (queue.dirty) return;
     queue.dirty = true;

@@ -1,7 +1,9 @@
 // How the last leases of the shard ended, so that the same ack sent again gets the same answer.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -15,21 +17,24 @@ class EndedLeases {
  public:
   // The oldest goes when more than kEndedLeasesRemembered are held.
   void add(const EndedLease& lease) {
+    std::uint32_t place = oldest_;
     if (ring_.size() < kEndedLeasesRemembered) {
-      index_[to_number(lease.token)] = static_cast<std::uint32_t>(ring_.size());
+      place = static_cast<std::uint32_t>(ring_.size());
       ring_.push_back(lease);
-      return;
+    } else {
+      forget(ring_[place].token, place);
+      ring_[place] = lease;
+      oldest_ = (oldest_ + 1) % kEndedLeasesRemembered;
     }
-    index_.erase(to_number(ring_[oldest_].token));
-    index_[to_number(lease.token)] = static_cast<std::uint32_t>(oldest_);
-    ring_[oldest_] = lease;
-    oldest_ = (oldest_ + 1) % ring_.size();
+    remember(lease.token, place);
   }
 
   // Null: never ended, or too long ago.
   const EndedLease* find(LeaseToken token) const {
-    const auto found = index_.find(to_number(token));
-    return found == index_.end() ? nullptr : &ring_[found->second];
+    const auto page = pages_.find(to_number(token) / kPageTokens);
+    if (page == pages_.end()) return nullptr;
+    const std::uint32_t place = page->second->places[to_number(token) % kPageTokens];
+    return place == kNowhere ? nullptr : &ring_[place];
   }
 
   std::size_t size() const { return ring_.size(); }
@@ -37,9 +42,36 @@ class EndedLeases {
   const EndedLease& nth(std::size_t i) const { return ring_[(oldest_ + i) % ring_.size()]; }
 
  private:
+  // Tokens are given out one after the other, and leases end about in that order: their places in
+  // the ring stand together, so that a batch of acks touches few lines of the cache.
+  static constexpr std::uint64_t kPageTokens = 256;
+  static constexpr std::uint32_t kNowhere = ~std::uint32_t{0};
+  struct Page {
+    Page() { places.fill(kNowhere); }
+    std::array<std::uint32_t, kPageTokens> places;
+    std::uint32_t held = 0;  // places that are somewhere
+  };
+
+  void remember(LeaseToken token, std::uint32_t place) {
+    auto& page = pages_[to_number(token) / kPageTokens];
+    if (page == nullptr) page = std::make_unique<Page>();
+    std::uint32_t& held = page->places[to_number(token) % kPageTokens];
+    if (held == kNowhere) ++page->held;
+    held = place;
+  }
+  // A lease that ended anew since stands at another place.
+  void forget(LeaseToken token, std::uint32_t place) {
+    const auto page = pages_.find(to_number(token) / kPageTokens);
+    if (page == pages_.end()) return;
+    std::uint32_t& held = page->second->places[to_number(token) % kPageTokens];
+    if (held != place) return;
+    held = kNowhere;
+    if (--page->second->held == 0) pages_.erase(page);
+  }
+
   std::vector<EndedLease> ring_;
-  std::size_t oldest_ = 0;
-  absl::flat_hash_map<std::uint64_t, std::uint32_t> index_;
+  std::uint32_t oldest_ = 0;
+  absl::flat_hash_map<std::uint64_t, std::unique_ptr<Page>> pages_;  // by token / kPageTokens
 };
 
 }  // namespace millrace::core

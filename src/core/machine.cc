@@ -215,6 +215,11 @@ std::size_t Machine::unprojected() const {
   return log.jobs.size() + log.deleted.size() + log.keys.size();
 }
 
+std::size_t Machine::rows_to_flush() const {
+  const ChangeLog& log = impl_->state.changes;
+  return log.changed_jobs() + log.deleted.size() + log.keys.size();
+}
+
 void Machine::load_facts(const ShardFacts& facts) { impl_->state.facts = facts; }
 
 void Machine::load_queue(const Queue& queue) {

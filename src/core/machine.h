@@ -123,8 +123,10 @@ class Machine {
   // has never projected: each one that is forgotten is among the deletions, and is a tombstone.
   void follow();
   void lead();
-  // Jobs waiting to be projected.
+  // Jobs waiting to be projected, with those that came and went and of which nothing is written.
   std::size_t unprojected() const;
+  // What a flush would have to write or delete now.
+  std::size_t rows_to_flush() const;
 
   // --- Recovery, in this order, then apply() for each event after the projection.
   void load_facts(const ShardFacts& facts);

@@ -34,9 +34,28 @@ TEST(Projection, WithRetentionZeroItIsNoRowAtAll) {
   s.enqueue("a");
   s.claim();
   s.ack("a", AckOutcome::kSucceeded);
+  EXPECT_EQ(s.machine().rows_to_flush(), 0U);
+  s.enqueue("b");
+  EXPECT_EQ(s.machine().rows_to_flush(), 1U);
+  s.remove("b");
+  EXPECT_EQ(s.machine().rows_to_flush(), 0U);
   const auto changes = s.machine().take_changes();
   EXPECT_TRUE(changes->jobs.empty());
   EXPECT_TRUE(changes->deleted.empty());
+}
+
+TEST(Projection, CountsWhatAFlushWouldWriteOrDelete) {
+  Scenario s;
+  s.enqueue("a");
+  s.enqueue("b");
+  s.claim();
+  EXPECT_EQ(s.machine().rows_to_flush(), 2U);
+  s.machine().take_changes();
+  EXPECT_EQ(s.machine().rows_to_flush(), 0U);
+  s.machine().changes_stored();
+  // The tables have it: it is to be deleted there.
+  s.remove("b");
+  EXPECT_EQ(s.machine().rows_to_flush(), 1U);
 }
 
 TEST(Projection, WhileAnotherWritesTheTablesWhateverIsForgottenIsDeletedThere) {

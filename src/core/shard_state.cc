@@ -104,7 +104,7 @@ std::unique_ptr<const Changes> take_changes(ShardState& state) {
   auto& in_flight = log.in_flight.emplace();
   changes->facts = state.facts;
 
-  changes->jobs.reserve(log.jobs.size());
+  changes->jobs.reserve(log.changed_jobs());
   for (const auto& [index, ord] : log.jobs) {
     JobSlot& slot = state.slots.at(index);
     if (slot.ord != ord || !slot.dirty) continue;  // deleted since, perhaps reused; or listed twice
@@ -125,6 +125,7 @@ std::unique_ptr<const Changes> take_changes(ShardState& state) {
   std::sort(changes->jobs.begin(), changes->jobs.end(),
             [](const Job& a, const Job& b) { return a.ord < b.ord; });
   log.jobs.clear();
+  log.jobs_freed = 0;
 
   in_flight.histories = std::exchange(log.histories, {});
   for (const auto& [ord, history] : in_flight.histories) {

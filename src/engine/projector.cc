@@ -12,14 +12,14 @@ constexpr Duration kFirstBackoff{100};
 constexpr Duration kMaxBackoff{5'000};
 // A flush that took long is followed by a pause as many times as long: what changes meanwhile is
 // written together. The tables stay within a second of the journal.
-constexpr int kPauseShare = 3;
+constexpr int kPauseShare = 9;
 constexpr Duration kMaxPause{700};
 
 }  // namespace
 
-bool Projector::should_take(Time now, Seq head, std::size_t unprojected) const {
+bool Projector::should_take(Time now, Seq head, std::size_t rows) const {
   if (flush_ || head == projected_.seq) return false;
-  return forced_ || unprojected >= flush_jobs_ || (oldest_change_ && now >= old_enough_at());
+  return forced_ || rows >= flush_rows_ || (oldest_change_ && now >= old_enough_at());
 }
 
 void Projector::take(std::unique_ptr<const core::Changes> changes, Seq head,
@@ -57,14 +57,13 @@ bool Projector::done(const Status& status, Time now) {
   return true;
 }
 
-std::optional<Time> Projector::next_time(Time now, Seq head, Seq durable,
-                                         std::size_t unprojected) const {
+std::optional<Time> Projector::next_time(Time now, Seq head, Seq durable, std::size_t rows) const {
   if (flush_) {
     if (handed_out_ || flush_->to.seq > durable) return std::nullopt;
     return std::max(now, retry_at_);
   }
   if (head == projected_.seq) return std::nullopt;
-  if (should_take(now, head, unprojected)) return now;
+  if (should_take(now, head, rows)) return now;
   if (oldest_change_) return old_enough_at();
   return std::nullopt;
 }

@@ -13,10 +13,10 @@ class Projector {
  public:
   // The tables stand at `progress`; the changes to be taken next begin at row `base`, unless
   // `outstanding` ones are to be written first.
-  Projector(Duration flush_after, std::size_t flush_jobs, const store::Progress& progress, Seq base,
+  Projector(Duration flush_after, std::size_t flush_rows, const store::Progress& progress, Seq base,
             std::optional<Flush> outstanding)
       : flush_after_(flush_after),
-        flush_jobs_(flush_jobs),
+        flush_rows_(flush_rows),
         projected_(progress),
         base_(base),
         flush_(std::move(outstanding)) {}
@@ -28,8 +28,8 @@ class Projector {
   // The next flush is due at once.
   void force() { forced_ = true; }
 
-  // Changes should be taken now, up to row `head`.
-  bool should_take(Time now, Seq head, std::size_t unprojected) const;
+  // Changes should be taken now, up to row `head`: a flush would write `rows`.
+  bool should_take(Time now, Seq head, std::size_t rows) const;
   void take(std::unique_ptr<const core::Changes> changes, Seq head,
             const store::Checksum& checksum);
 
@@ -39,7 +39,7 @@ class Projector {
   bool done(const Status& status, Time now);
 
   // When should_take() or hand_out() will have something, without anything else happening.
-  std::optional<Time> next_time(Time now, Seq head, Seq durable, std::size_t unprojected) const;
+  std::optional<Time> next_time(Time now, Seq head, Seq durable, std::size_t rows) const;
 
   const store::Progress& projected() const { return projected_; }
   bool outstanding() const { return flush_.has_value(); }
@@ -52,7 +52,7 @@ class Projector {
   Time old_enough_at() const;  // there is an oldest change
 
   const Duration flush_after_;
-  const std::size_t flush_jobs_;
+  const std::size_t flush_rows_;
   store::Progress projected_;
   Seq base_{};
   std::optional<Time> oldest_change_;  // decided, and in no flush yet

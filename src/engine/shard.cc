@@ -32,7 +32,7 @@ Shard::Impl::Impl(ShardOptions options, store::Tables& tables, Recovered recover
       epoch_(epoch),
       machine_(std::move(recovered.machine)),
       pipeline_(options_.shard, epoch, recovered.head, recovered.head_checksum),
-      projector_(options_.flush_after, options_.flush_jobs, recovered.projected, recovered.base,
+      projector_(options_.flush_after, options_.flush_rows, recovered.projected, recovered.base,
                  std::move(recovered.outstanding)),
       now_(now),
       workers_swept_at_(now) {}
@@ -235,7 +235,7 @@ std::optional<Flush> Shard::Impl::next_flush(Time now) {
   move_clock(now);
   if (ended_) return std::nullopt;
   if (draining_) projector_.force();
-  if (projector_.should_take(now_, pipeline_.head(), machine_->unprojected())) {
+  if (projector_.should_take(now_, pipeline_.head(), machine_->rows_to_flush())) {
     projector_.take(machine_->take_changes(), pipeline_.head(), pipeline_.head_checksum());
   }
   return projector_.hand_out(pipeline_.durable(), now_);
@@ -252,7 +252,7 @@ void Shard::Impl::flush_done(const Status& status, Time now) {
 std::optional<Time> Shard::Impl::next_wakeup() const {
   if (ended_) return std::nullopt;
   std::optional<Time> earliest =
-      projector_.next_time(now_, pipeline_.head(), pipeline_.durable(), machine_->unprojected());
+      projector_.next_time(now_, pipeline_.head(), pipeline_.durable(), machine_->rows_to_flush());
   if (!may_decide()) {
     // append_done() comes first, unless it is too long in coming for those who ask.
     if (!refuses_all()) {

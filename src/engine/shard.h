@@ -40,9 +40,9 @@ struct ShardOptions {
   // New jobs are refused when memory holds more bytes of payloads and results.
   std::uint64_t max_bytes_held = std::uint64_t{2} << 30;
   // A flush starts when the oldest unprojected change is this old (or later, up to 700 ms after a
-  // flush that took long), or at `flush_jobs` changed jobs.
+  // flush that took long), or would write `flush_rows` jobs.
   Duration flush_after{100};
-  std::size_t flush_jobs = 20'000;
+  std::size_t flush_rows = 20'000;
 };
 
 // What the process's memory allows, as its owner measures it.

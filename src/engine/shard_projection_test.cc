@@ -89,11 +89,11 @@ TEST(Projection, RestsAfterAFlushThatTookLong) {
   world.ask(World::enqueue("a"));
   world.run_unprojected();
   world.now += Duration{100};
-  flush_taking(20);
+  flush_taking(10);
   EXPECT_EQ(rests_for("b"), 100);  // a short one changes nothing
   world.now += Duration{100};
-  flush_taking(80);
-  EXPECT_EQ(rests_for("c"), 240);
+  flush_taking(60);
+  EXPECT_EQ(rests_for("c"), 540);
   world.now += Duration{100};
   flush_taking(5'000);
   EXPECT_EQ(rests_for("d"), 700);
@@ -174,6 +174,23 @@ TEST(Projection, IsAsFarBehindAsTheOldestRowThatTheTablesLackIsOld) {
   world.now += Duration{20};
   world.shard().flush_done({}, world.now);
   EXPECT_EQ(lag(), Duration{20});
+}
+
+TEST(Projection, IsNotHurriedByJobsOfWhichNothingIsWritten) {
+  ShardOptions options;
+  options.flush_rows = 3;
+  MemoryWorld world(options);
+  core::QueuePatch forget;
+  forget.succeeded = Duration{0};
+  world.now_answer<core::QueueReply>(
+      core::Command(core::SetQueue{SharedBytes("mail"), true, forget, {}}));
+  world.pass(Duration{1'000});
+  const int before = world.flushes;
+  for (const char* name : {"a", "b", "c", "d", "e"}) world.finish(name);
+  EXPECT_EQ(world.flushes, before);
+  for (const char* name : {"f", "g", "h"})
+    world.now_answer<core::EnqueueReply>(World::enqueue(name));
+  EXPECT_EQ(world.flushes, before + 1);
 }
 
 TEST(Projection, FarBehindClosesTheDoorToNewJobsAndThenToAll) {
