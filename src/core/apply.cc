@@ -425,6 +425,7 @@ void load_job(ShardState& state, const Job& job, std::uint64_t keep_bytes) {
   Applier applier(state, state.facts.at);
   JobSlot& slot = state.slots.at(applier.add(job));
   --slot.lane->queue->count(slot.state);  // the queue's row has counted it
+  ++slot.lane->queue->loaded[static_cast<std::size_t>(slot.state)];
   // As the tables have it: nothing to project.
   slot.stored = true;
   slot.payload_stored = true;

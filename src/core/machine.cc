@@ -245,6 +245,17 @@ void Machine::load_held_unique(const HeldUnique& unique) {
 
 void Machine::load_ended_lease(const EndedLease& lease) { impl_->state.ended_leases.add(lease); }
 
+std::optional<Machine::Miscount> Machine::miscount() const {
+  for (const auto& [name, queue] : impl_->state.queues) {
+    for (std::size_t i = 0; i < kStateCount; ++i) {
+      const auto state = static_cast<State>(i);
+      if (is_terminal(state) || queue->counts[i] == queue->loaded[i]) continue;
+      return Miscount{name, state, queue->counts[i], queue->loaded[i]};
+    }
+  }
+  return std::nullopt;
+}
+
 ShardFacts Machine::facts() const { return impl_->state.facts; }
 std::size_t Machine::jobs_in_memory() const { return impl_->state.by_id.size(); }
 std::size_t Machine::live_leases() const { return impl_->state.leases.size(); }

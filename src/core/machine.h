@@ -135,6 +135,14 @@ class Machine {
   void load_key(const KeyRow& row);
   void load_held_unique(const HeldUnique& unique);
   void load_ended_lease(const EndedLease& lease);
+  // Once all has been loaded: a queue that has counted other jobs than were loaded.
+  struct Miscount {
+    std::string_view queue;  // holds while the machine does
+    State state{};
+    std::uint64_t counted = 0;
+    std::uint64_t loaded = 0;
+  };
+  std::optional<Miscount> miscount() const;
 
   // --- Figures.
   ShardFacts facts() const;

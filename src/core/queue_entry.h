@@ -18,6 +18,7 @@ struct QueueEntry {
   SharedBytes pause_reason;
   std::uint64_t version = 1;
   StateCounts counts{};
+  StateCounts loaded{};  // jobs that a recovery brought, to be compared with `counts`
   std::uint64_t created = 0;
   std::uint64_t pruned = 0;
   ReadyIndex ready;

@@ -60,6 +60,13 @@ Result<std::unique_ptr<Follower>> Follower::load(std::uint32_t shard,
   state.machine = std::make_unique<core::Machine>(options);
   Loader loader(state);
   if (Status loaded = store.tables->load(loader); !loaded) return std::unexpected(loaded.error());
+  if (const auto miscount = state.machine->miscount()) {
+    return failure(
+        fmt::format("shard {}: the tables contradict themselves: queue {} has counted {} "
+                    "{} jobs, and there are {}: rows were altered, or are missing",
+                    shard, miscount->queue, miscount->counted, core::to_string(miscount->state),
+                    miscount->loaded));
+  }
   if (writers == Writers::kAnother) state.machine->follow();
   const store::Progress& projected = state.projected;
   state.base = projected.seq;

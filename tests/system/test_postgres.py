@@ -241,6 +241,35 @@ class OnPostgres(harness.MillraceCase):
         self.sql("UPDATE millrace.meta SET value = '99' WHERE name = 'format'")
         self.assertIn("the store is of format 99, written by a newer Millrace", self.refusal())
 
+    def test_what_people_do_to_its_tables_is_noticed(self):
+        newest = "WHERE seq = (SELECT max(seq) FROM millrace.journal_0_0)"
+        first = "WHERE ord = (SELECT min(ord) FROM millrace.job_rows)"
+        for done, found in (
+            (f"UPDATE millrace.journal_0_0 SET body = set_byte(body, 20, 1 # get_byte(body, 20)) {newest}",
+             "its checksum does not fit"),
+            (f"DELETE FROM millrace.journal_0_0 {newest}", "rows that were committed are missing"),
+            ("TRUNCATE millrace.journal_0_0", "rows that were committed are missing"),
+            ("TRUNCATE millrace.job_rows CASCADE", "has counted 19 ready jobs, and there are 0"),
+            (f"DELETE FROM millrace.job_rows {first}", "and there are 0: rows were altered, or are missing"),
+            (f"UPDATE millrace.job_rows SET state = 'retrying' {first}", "the tables"),
+            ("UPDATE millrace.queue_rows SET detail = ''", "damaged"),
+            ("UPDATE millrace.job_rows SET detail = ''", "the tables are damaged: job 1"),
+        ):
+            with self.subTest(done):
+                server = self.serve("--shards", "1", database=self.cluster.new_database()).start()
+                self.use(server)
+                self.submit_many(20)
+                self.claim_one()
+                self.api.get("/v1/jobs?fresh=true")
+                server.stop()
+                self.cluster.sql(done, server.database)
+                server.spawn()
+                harness.eventually(
+                    lambda server=server, found=found: found in server.log, what=found
+                )
+                self.assertIn("a shard can't be led", server.log)
+                server.kill()
+
     def test_pgbouncer_may_stand_between(self):
         home = self.new_server().home
         port = postgres.free_port()
