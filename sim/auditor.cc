@@ -75,7 +75,10 @@ void Auditor::decided(Time now, std::optional<Seq> row, Seq head, Closing closin
   entries_.push_back({head, std::move(step)});
 }
 
-void Auditor::waits_ended(Seq head) { entries_.push_back({head, WaitsEnded{}}); }
+void Auditor::waits_ended(Seq head) {
+  waits_are_over_ = true;
+  entries_.push_back({head, WaitsEnded{}});
+}
 void Auditor::started(Time now, Seq row, Epoch epoch) {
   epoch_ = epoch;
   // What a life saw of its own time after its last durable row did not happen.
@@ -275,26 +278,30 @@ bool Auditor::was_refused_whole(const Step& step, Ticket ticket, const engine::R
                                     std::holds_alternative<core::GetJob>(*command) ||
                                     std::holds_alternative<core::GetQueues>(*command);
   }();
-  // A hint is kept only where what it tells of could be had.
+  // A hint is kept only where what it tells of could be had, and only until then.
   const bool hint = std::holds_alternative<engine::AwaitWork>(request);
-  const bool for_handing_over = step.closing == Closing::kResigning && hint;
-  if (for_handing_over) {
-    demand(!answers_known_ || (why != nullptr && *why == engine::Unavailable::kNoLeader), "LV2",
-           "a hint was left on a shard that changes hands");
+  if (hint && why != nullptr && waits_are_over_) {
+    demand(*why == engine::Unavailable::kNoLeader || *why == engine::Unavailable::kDraining, "R4",
+           "hint {} ended for another reason", static_cast<std::uint64_t>(ticket));
+    answers_.erase(ticket);
+    return true;
   }
-  const bool for_draining = step.closing == Closing::kDraining && (!finishes || hint);
+  const bool kept = why == nullptr && answers_known_ && !given_up_.contains(ticket);
+  demand(!hint || !kept || step.closing == Closing::kOpen, "LV2",
+         "hint {} was kept where nobody waits any more", static_cast<std::uint64_t>(ticket));
+  const bool for_draining = step.closing == Closing::kDraining && !finishes;
   if (for_draining) {
     demand(!answers_known_ || (why != nullptr && *why == engine::Unavailable::kDraining), "LV7",
            "a draining server took new work");
     marks_.hit(Mark::kRefusedDraining);
   }
-  const bool for_reads = !for_draining && !for_handing_over && why != nullptr;
+  const bool for_reads = !for_draining && why != nullptr;
   if (for_reads) {
     demand(step.reads_failed && *why == engine::Unavailable::kStorage, "R4",
            "request {} was refused as a whole for no reason", static_cast<std::uint64_t>(ticket));
     marks_.hit(Mark::kReadFailed);
   }
-  if (!for_draining && !for_handing_over && !for_reads) return false;
+  if (!for_draining && !for_reads) return false;
   answers_.erase(ticket);
   return true;
 }
@@ -540,6 +547,7 @@ void Auditor::ended(Seq head) {
   given_up_.clear();
   cancel_orders_.clear();
   answers_known_ = true;
+  waits_are_over_ = false;
   may_refuse_.reset();
 }
 

@@ -223,6 +223,7 @@ class Auditor {
   std::map<std::uint64_t, Ticket> claimed_by_;  // by token, of the answers
   engine::Answer kept_;                         // the last one that was looked at
   bool answers_known_ = true;                   // false while a dead life is followed to its end
+  bool waits_are_over_ = false;                 // in this life
   std::optional<engine::Unavailable> may_refuse_;
   std::uint64_t commands_ = 0;
 

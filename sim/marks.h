@@ -120,6 +120,8 @@ enum class Mark : std::uint8_t {
   kLast,
 };
 inline constexpr std::size_t kMarks = static_cast<std::size_t>(Mark::kLast);
+// The first so many can be met by a lone server.
+inline constexpr std::size_t kMarksOfOneNode = static_cast<std::size_t>(Mark::kRefusedInDoubt);
 
 std::string_view mark_name(Mark mark);
 

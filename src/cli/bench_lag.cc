@@ -15,21 +15,21 @@ constexpr std::string_view kMetric = "millrace_projection_lag_seconds";
 LagWatch::LagWatch(const Session& session)
     : thread_([this, &session](const std::stop_token& end) { watch(end, session); }) {}
 
-LagWatch::~LagWatch() = default;
-
-std::optional<double> LagWatch::worst() const {
-  const std::lock_guard lock(mutex_);
+std::optional<double> LagWatch::worst() {
+  thread_.request_stop();
+  if (thread_.joinable()) thread_.join();
   return worst_;
 }
 
 void LagWatch::watch(const std::stop_token& end, const Session& session) {
   auto client = session.connect();
   if (!client) return;
-  while (!end.stop_requested()) {
-    const auto metrics = client->call({.path = "/metrics", .stop = end});
-    std::unique_lock lock(mutex_);
+  for (bool last = false; !last;) {
+    last = end.stop_requested();
+    const auto metrics = client->call({.path = "/metrics"});
     const auto lag = metrics ? projection_lag_seconds(metrics->body) : std::nullopt;
     if (lag) worst_ = std::max(worst_.value_or(0), *lag);
+    std::unique_lock lock(mutex_);
     ended_.wait_for(lock, end, kEvery, [] { return false; });
   }
 }

@@ -15,19 +15,20 @@ namespace millrace::cli {
 class LagWatch {
  public:
   explicit LagWatch(const Session& session);
-  ~LagWatch();
+  ~LagWatch() = default;
   LagWatch(const LagWatch&) = delete;
   LagWatch& operator=(const LagWatch&) = delete;
 
-  // The most seconds seen of any shard; none: the server does not tell.
-  std::optional<double> worst() const;
+  // Ends it, after one last look: the most seconds seen of any shard; none: the server does not
+  // tell.
+  std::optional<double> worst();
 
  private:
   void watch(const std::stop_token& end, const Session& session);
 
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::condition_variable_any ended_;
-  std::optional<double> worst_;
+  std::optional<double> worst_;  // the thread's until it has ended
   std::jthread thread_;
 };
 

@@ -84,7 +84,7 @@ void run(const Roundtrip& options, Session& session) {
     options.amount.apply(plan);
     if (options.uses_sdk) plan.sdk_client = &bench.client;
     const ServerFigures before = bench.server_figures();
-    const LagWatch lag(session);
+    LagWatch lag(session);
     const auto result = [&] {
       ProgressLine progress;
       return run_load(plan, progress.counts("roundtrip"));

@@ -44,7 +44,7 @@ class EndedLeases {
  private:
   // Tokens are given out one after the other, and leases end about in that order: their places in
   // the ring stand together, so that a batch of acks touches few lines of the cache.
-  static constexpr std::uint64_t kPageTokens = 256;
+  static constexpr std::uint64_t kPageTokens = 64;
   static constexpr std::uint32_t kNowhere = ~std::uint32_t{0};
   struct Page {
     Page() { places.fill(kNowhere); }

@@ -22,12 +22,14 @@ constexpr milliseconds kPatienceInHand{1'000};
 constexpr milliseconds kRefusedHintPause{100};
 // The same where one fired at once, for the second time, and there was nothing to be had.
 constexpr milliseconds kVainHintPause{20};
-constexpr milliseconds kLongestHintPause{2'000};
+constexpr milliseconds kLongestRefusedPause{2'000};
+// Others may just have been quicker: what comes next waits no longer than this.
+constexpr milliseconds kLongestVainPause{160};
 // One that stood for so long did not fire at once.
 constexpr milliseconds kHintStood{100};
 
-milliseconds doubled(milliseconds pause, int times) {
-  return std::min(pause * (1 << std::clamp(times, 0, 10)), kLongestHintPause);
+milliseconds doubled(milliseconds pause, int times, milliseconds longest) {
+  return std::min(pause * (1 << std::clamp(times, 0, 10)), longest);
 }
 
 // A run of queues that lie on one shard.
@@ -205,6 +207,7 @@ class Pursuit final : public Operation {
     if (auto* poll = std::get_if<PollReply>(&answer)) {
       take_jobs(std::move(poll->claim));
       for (const WorkerOrder& order : poll->orders) take_order(order);
+      reply_.news = reply_.news || poll->news;
     } else {
       take_jobs(std::get<core::ClaimReply>(std::get<core::Reply>(std::move(answer))));
     }
@@ -241,14 +244,17 @@ class Pursuit final : public Operation {
     place->hint.reset();
     if (refused(answer)) {
       // It will not tell of anything; the others may, and so may its next leader.
-      place->hint_after = now() + doubled(kRefusedHintPause, place->refusals++);
+      place->hint_after =
+          now() + doubled(kRefusedHintPause, place->refusals++, kLongestRefusedPause);
       return;
     }
     heard_ = true;
     place->refusals = 0;
     // The shard may hold what this claim can't get: it must not be asked without end.
     place->vain = now() - place->hinted_at < kHintStood ? place->vain + 1 : 0;
-    if (place->vain > 1) place->hint_after = now() + doubled(kVainHintPause, place->vain - 2);
+    if (place->vain > 1) {
+      place->hint_after = now() + doubled(kVainHintPause, place->vain - 2, kLongestVainPause);
+    }
     to_ask_.push_back(place->all);
   }
 
@@ -263,12 +269,10 @@ class Pursuit final : public Operation {
       place.hint = errands_.size();
       place.hinted_at = now();
       send(Errand::kHint, place.all.shard,
-           AwaitWork{
-               place.all.queues, poll_.claim->types, poll_.worker.id,
-               std::chrono::ceil<Duration>(until_ - now()),
-               kind_ == Kind::kPoll ? AwaitWork::Tells::kWorkOrOrders : AwaitWork::Tells::kWork});
+           AwaitWork{place.all.queues, poll_.claim->types, poll_.worker.id,
+                     std::chrono::ceil<Duration>(until_ - now()), kind_ != Kind::kPoll});
     }
-    if (next) ring_at(std::min(*next, until_));
+    if (next) wake_at(std::min(*next, until_));
   }
 
   void drop_hints() MILLRACE_REQUIRES(mutex_) {
@@ -285,8 +289,9 @@ class Pursuit final : public Operation {
 
   // --- What is next.
 
+  // A quiet worker is told so each time, and waits all the same.
   bool in_hand() const MILLRACE_REQUIRES(mutex_) {
-    return !reply_.claim.jobs.empty() || !reply_.orders.empty();
+    return !reply_.claim.jobs.empty() || reply_.news;
   }
   bool wants_more() const MILLRACE_REQUIRES(mutex_) {
     return !gone_ && !denied_ && !impatient_ && !to_ask_.empty() &&
@@ -303,24 +308,16 @@ class Pursuit final : public Operation {
     if (asking_ == 0 && waits_on()) return leave_hints();
     const bool over = asking_ == 0 && (bringing_ == 0 || impatient_);
     if (over) return conclude();
-    if (in_hand() && !patience_set_) {
+    if (in_hand() && !gone_ && !patience_set_) {
       patience_set_ = true;
       patient_until_ = now() + kPatienceInHand;
-      ring_at(patient_until_);
+      wake_at(patient_until_);
     }
   }
 
   void conclude() MILLRACE_REQUIRES(mutex_) {
     drop_hints();
-    if (gone_) {
-      for (core::ClaimReply::Item& item : std::exchange(reply_.claim.jobs, {})) {
-        const ShardNumber shard = shard_of(item.job.queue.view(), shards());
-        core::ClaimReply one;
-        one.jobs.push_back(std::move(item));
-        give_back(shard, one);
-      }
-      return finish(Unavailable::kDraining);
-    }
+    if (gone_) return finish(Unavailable::kDraining);
     if (refusal_ && !in_hand() && !brings_ && (denied_ || !heard_)) return finish(*refusal_);
     if (kind_ != Kind::kPoll) return finish(core::Reply(std::move(reply_.claim)));
     leave_open();
@@ -350,12 +347,21 @@ class Pursuit final : public Operation {
     asking_ = 0;
   }
 
+  // One alarm at a time, the earliest.
+  void wake_at(Instant at) MILLRACE_REQUIRES(mutex_) {
+    if (alarm_ && *alarm_ <= at) return;
+    alarm_ = at;
+    ring_at(at);
+  }
+
   void rang() override MILLRACE_REQUIRES(mutex_) {
+    if (alarm_ && now() >= *alarm_) alarm_.reset();
     if (patience_set_ && now() >= patient_until_) {
       impatient_ = true;
       give_up_asking();
     }
     settle();
+    if (patience_set_ && !finished()) wake_at(patient_until_);
   }
 
   // What it brought is carried out.
@@ -363,6 +369,12 @@ class Pursuit final : public Operation {
     gone_ = true;
     give_up_asking();
     drop_hints();
+    for (core::ClaimReply::Item& item : std::exchange(reply_.claim.jobs, {})) {
+      const ShardNumber shard = shard_of(item.job.queue.view(), shards());
+      core::ClaimReply one;
+      one.jobs.push_back(std::move(item));
+      give_back(shard, one);
+    }
     settle();
   }
 
@@ -384,6 +396,7 @@ class Pursuit final : public Operation {
   std::optional<Answer> refusal_;  // the last one
 
   bool gone_ = false;  // the asker
+  std::optional<Instant> alarm_;
   bool patience_set_ = false;
   Instant patient_until_{};
   bool impatient_ = false;

@@ -292,8 +292,9 @@ TEST_F(PursuitTest, AShardWhoseHintsFireInVainIsAskedLessAndLess) {
     answer_all();
     pass(Duration{20});
   }
-  EXPECT_GT(peers.asked.size(), 10U);
-  EXPECT_LT(peers.asked.size(), 40U);
+  // Within ten seconds: a hint and a claim after each pause.
+  EXPECT_GT(peers.asked.size(), 60U);
+  EXPECT_LT(peers.asked.size(), 140U);
   // The others are heard all the while.
   submit(queue_of(0));
   run();
@@ -313,6 +314,44 @@ TEST_F(PursuitTest, AnOrderForItsWorkerDoesNotWakeAPlainClaim) {
   for (int i = 0; i < 50; ++i) pass(Duration{20});
   EXPECT_EQ(shards[0]->requests, requests);
   EXPECT_FALSE(answers.contains(before) || answers.contains(after));
+}
+
+// It is told each time that it is quiet, and must not come back for that.
+TEST_F(PursuitTest, AQuietWorkersPollWaits) {
+  Poll poll;
+  poll.worker = World::worker("anna");
+  poll.claim = World::claim({queue_of(0), queue_of(2)});
+  (void)answer<PollReply>(poll);  // both shards know her
+  poll.wait = Duration{60'000};
+  const Ticket told = ask(poll);
+  run();
+  (void)answer<WorkersReply>(CommandWorker{SharedBytes("anna"), WorkerState::kQuiet});
+  EXPECT_EQ(reply<PollReply>(told).orders.size(), 1U);
+  // The other shard's word is news once more; from then on she waits.
+  (void)answer<PollReply>(poll);
+  const Ticket waiting = ask(poll);
+  submit(queue_of(2));
+  run();
+  const int requests = shards[0]->requests + shards[2]->requests;
+  for (int i = 0; i < 50; ++i) pass(Duration{20});
+  EXPECT_FALSE(answers.contains(waiting));
+  EXPECT_EQ(shards[0]->requests + shards[2]->requests, requests);
+  pass(Duration{60'000});
+  EXPECT_EQ(reply<PollReply>(waiting).orders.size(), 1U);
+}
+
+// Its next leader is asked with what is left of the wait.
+TEST_F(PursuitTest, AHintThatIsLostIsNotLeftForLongerThanThePollWaits) {
+  router.led_there(2, "http://b");
+  const Ticket waiting = ask(claim({queue_of(0), queue_of(2)}, 10, Duration{60'000}));
+  run();
+  peers.answer(0, core::Reply(core::ClaimReply{}));
+  pass(Duration{55'000});
+  peers.answer(1, Unavailable::kUnknown);
+  pass(Duration{200});
+  ASSERT_EQ(peers.asked.size(), 3U);
+  EXPECT_LE(std::get<AwaitWork>(peers.asked[2].request).wait, Duration{5'000});
+  EXPECT_FALSE(answers.contains(waiting));
 }
 
 TEST_F(PursuitTest, AnOrderForItsWorkerWakesAPoll) {
@@ -358,11 +397,12 @@ TEST_F(PursuitTest, AHintOnAShardThatIsGivenAwayGoesAlong) {
   pass(Duration{100});
   router.led_there(2, "http://b");
   pass(Duration{20});
-  ASSERT_FALSE(peers.asked.empty());
-  peers.answer(0, core::Reply(core::ClaimReply{}));
-  ASSERT_EQ(peers.asked.size(), 2U);
-  EXPECT_TRUE(std::holds_alternative<AwaitWork>(peers.asked[1].request));
-  EXPECT_FALSE(answers.contains(waiting));
+  ASSERT_EQ(peers.asked.size(), 1U);
+  EXPECT_TRUE(std::holds_alternative<AwaitWork>(peers.asked[0].request));
+  // Nor is the other shard forgotten meanwhile.
+  submit(queue_of(0));
+  run();
+  EXPECT_EQ(reply<core::ClaimReply>(waiting).jobs.size(), 1U);
 }
 
 }  // namespace

@@ -74,15 +74,11 @@ struct AwaitEvents {
 // or after `wait`: what a claim over several shards leaves on each. It leases nothing. Refused
 // where such a claim would be.
 struct AwaitWork {
-  enum class Tells : std::uint8_t {
-    kWorkOrOrders,
-    kWork,  // to a plain claim, which can't carry orders
-  };
   std::vector<SharedBytes> queues;
   std::vector<SharedBytes> types;  // empty: any
   SharedBytes worker;              // empty: nobody
   Duration wait{};
-  Tells tells{};
+  bool no_orders = false;  // for a plain claim, which can't carry them
 };
 
 struct ListWorkers {};
@@ -111,6 +107,7 @@ struct PollReply {
   core::ItemsReply logs;
   core::ClaimReply claim;
   std::vector<WorkerOrder> orders;
+  bool news = false;  // an order among them is told for the first time
 };
 
 struct WorkerView {

@@ -182,8 +182,8 @@ inline auto parts(const AwaitEvents& v) {
   return std::tie(after, wait);
 }
 inline auto parts(const AwaitWork& v) {
-  const auto& [queues, types, worker, wait, tells] = v;
-  return std::tie(queues, types, worker, wait, tells);
+  const auto& [queues, types, worker, wait, no_orders] = v;
+  return std::tie(queues, types, worker, wait, no_orders);
 }
 inline auto parts(const ListWorkers&) { return std::tuple<>(); }
 inline auto parts(const CommandWorker& v) {
@@ -195,8 +195,8 @@ inline auto parts(const WorkerOrder& v) {
   return std::tie(kind, job, token);
 }
 inline auto parts(const PollReply& v) {
-  const auto& [acks, heartbeats, logs, claim, orders] = v;
-  return std::tie(acks, heartbeats, logs, claim, orders);
+  const auto& [acks, heartbeats, logs, claim, orders, news] = v;
+  return std::tie(acks, heartbeats, logs, claim, orders, news);
 }
 inline auto parts(const WorkerView& v) {
   const auto& [info, state, queues, types, first_seen_at, last_seen_at, running] = v;
@@ -405,8 +405,7 @@ class Maker {
     return {make_.several(4, [&] { return Seq{make_.number<std::uint64_t>()}; }), make_.duration()};
   }
   AwaitWork one(Of<AwaitWork>) {
-    return {names(), names(), make_.bytes(), make_.duration(),
-            make_.enumerator(AwaitWork::Tells::kWork)};
+    return {names(), names(), make_.bytes(), make_.duration(), make_.coin()};
   }
   ListWorkers one(Of<ListWorkers>) { return {}; }
   CommandWorker one(Of<CommandWorker>) {
@@ -466,7 +465,7 @@ class Maker {
   }
   PollReply one(Of<PollReply>) {
     return {one(Of<core::ItemsReply>()), one(Of<core::ItemsReply>()), one(Of<core::ItemsReply>()),
-            one(Of<core::ClaimReply>()), some<WorkerOrder>()};
+            one(Of<core::ClaimReply>()), some<WorkerOrder>(),         make_.coin()};
   }
   WorkerView one(Of<WorkerView>) {
     return {one(Of<WorkerInfo>()),

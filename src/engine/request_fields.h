@@ -100,7 +100,7 @@ void describe(Wire& wire, T& request) {
   wire.bytes(2, request.types);
   wire.bytes(3, request.worker);
   wire.duration(4, request.wait);
-  wire.enumeration(5, request.tells, AwaitWork::Tells::kWork);
+  wire.flag(5, request.no_orders);
 }
 
 template <typename Wire, Described<ListWorkers> T>
@@ -126,6 +126,7 @@ void describe(Wire& wire, T& reply) {
   wire.message(3, reply.logs);
   wire.message(4, reply.claim);
   wire.message(5, reply.orders);
+  wire.flag(6, reply.news);
 }
 
 template <typename Wire, Described<WorkerView> T>

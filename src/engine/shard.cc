@@ -285,7 +285,14 @@ void Shard::Impl::resign() {
 }
 
 void Shard::Impl::end_all_waits() {
-  for (const auto number : waiters_.all()) end_wait(waiters_.take(number), {});
+  for (const auto number : waiters_.all()) {
+    Waiters::Entry entry = waiters_.take(number);
+    if (entry.item.wants == Waiter::Wants::kJobs) {
+      end_wait(std::move(entry), {});
+    } else {
+      answer(entry.asker, no_hints_here());
+    }
+  }
   for (const auto number : watchers_.all()) {
     const Watchers::Entry entry = watchers_.take(number);
     answer(entry.asker, core::Reply(job_reply(entry.item)));

@@ -95,6 +95,10 @@ class Shard::Impl {
   void refuse_inbox(Unavailable why);
   void refuse_expired_waits(Time at, Unavailable why);
   bool may_wait() const { return !draining_ && !resigning_; }
+  // Told of what is here but can't be had, who asks would come again, and again. Not may_wait().
+  Unavailable no_hints_here() const {
+    return draining_ ? Unavailable::kDraining : Unavailable::kNoLeader;
+  }
   void move_clock(Time now);
   bool may_decide() const;
   bool refuses_all() const;  // the journal does not take what is decided
@@ -140,6 +144,7 @@ class Shard::Impl {
   }
   void dispatch();  // what answer() gathered, resting on the newest row
   void end_wait(Waiters::Entry entry, core::ClaimReply reply);
+  void take_orders(std::string_view worker, PollReply& into);
   void decide_other(const Task& task);
   void decide_other(const Asker& asker, const WatchJob& watch);
   void decide_other(const Asker& asker, const AwaitProjection&);

@@ -34,8 +34,13 @@ void Shard::Impl::end_wait(Waiters::Entry entry, core::ClaimReply reply) {
   if (!entry.item.poll) return answer(entry.asker, core::Reply(std::move(reply)));
   PollReply poll = std::move(*entry.item.poll);
   poll.claim = std::move(reply);
-  poll.orders = workers_.take_orders(entry.item.claim.worker.view());
+  take_orders(entry.item.claim.worker.view(), poll);
   answer(entry.asker, std::move(poll));
+}
+
+void Shard::Impl::take_orders(std::string_view worker, PollReply& into) {
+  into.news = workers_.has_news(worker);
+  into.orders = workers_.take_orders(worker);
 }
 
 void Shard::Impl::decide_other(const Task& task) {
@@ -83,12 +88,9 @@ void Shard::Impl::decide_other(const Asker& asker, const AwaitWork& wait) {
   const auto has_work = [&](const SharedBytes& queue) {
     return machine_->claimable(queue.view(), wait.types, now_, 1) > 0;
   };
-  const bool orders = wait.tells == AwaitWork::Tells::kWorkOrOrders;
-  // Told of what is here but can't be had now, its asker would only come again, and again.
-  if (draining_) return answer(asker, Unavailable::kDraining);
-  if (resigning_) return answer(asker, Unavailable::kNoLeader);
+  if (!may_wait()) return answer(asker, no_hints_here());
   if (hard_overloaded()) return answer(asker, Unavailable::kOverloaded);
-  if (wait.wait <= Duration{} || (orders && workers_.has_news(worker)) ||
+  if (wait.wait <= Duration{} || (!wait.no_orders && workers_.has_news(worker)) ||
       (active && std::ranges::any_of(wait.queues, has_work))) {
     return answer(asker, std::monostate{});
   }
@@ -97,7 +99,8 @@ void Shard::Impl::decide_other(const Asker& asker, const AwaitWork& wait) {
   claim.worker = wait.worker;
   if (active) claim.queues = wait.queues;
   waiters_.park(asker, add_saturating(now_, wait.wait),
-                orders ? Waiter::Wants::kHintOrOrder : Waiter::Wants::kHint, std::move(claim));
+                wait.no_orders ? Waiter::Wants::kHint : Waiter::Wants::kHintOrOrder,
+                std::move(claim));
 }
 
 void Shard::Impl::decide_other(const Asker& asker, const ListWorkers&) {

@@ -259,7 +259,7 @@ void Shard::Impl::conclude_poll(Task task, std::vector<core::Reply> replies) {
   if (task.claims) poll.claim = std::get<core::ClaimReply>(std::move(replies[3]));
   if (!task.claims || !poll.claim.jobs.empty() || task.wait <= Duration{} || !may_wait() ||
       workers_.has_news(worker)) {
-    poll.orders = workers_.take_orders(worker);
+    take_orders(worker, poll);
     return answer(task.asker, std::move(poll));
   }
   const ParkingNumber number =

@@ -442,8 +442,13 @@ TEST(RefusedWaits, AreToldSoWhateverTheirDeadlines) {
   world.run();
 }
 
-AwaitWork work_of_anna(AwaitWork::Tells tells = {}) {
-  return {{SharedBytes("mail")}, {}, SharedBytes("anna"), Duration{60'000}, tells};
+AwaitWork work_of_anna() {
+  return {{SharedBytes("mail")}, {}, SharedBytes("anna"), Duration{60'000}};
+}
+AwaitWork work_alone_of_anna() {
+  AwaitWork work = work_of_anna();
+  work.no_orders = true;
+  return work;
 }
 
 // Whoever is told comes for it: not where a claim would find nothing, whatever there is.
@@ -472,13 +477,13 @@ TEST(AwaitedWork, TellsOfOrdersOnlyWhoCanBeTold) {
   world.now_answer<core::EnqueueReply>(World::enqueue("a"));
   world.ask(World::waiting(World::claim(), 0));
   world.run();
-  const Ticket work = world.ask(work_of_anna(AwaitWork::Tells::kWork));
+  const Ticket work = world.ask(work_alone_of_anna());
   const Ticket both = world.ask(work_of_anna());
   world.run();
   world.now_answer<core::ItemsReply>(core::Command(core::Cancel{{World::id("a")}, {}}));
   EXPECT_TRUE(world.answered(both));
   EXPECT_FALSE(world.answered(work));
-  const Ticket again = world.ask(work_of_anna(AwaitWork::Tells::kWork));
+  const Ticket again = world.ask(work_alone_of_anna());
   world.run();
   EXPECT_FALSE(world.answered(again));
   world.now_answer<core::EnqueueReply>(World::enqueue("b"));

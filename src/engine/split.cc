@@ -454,7 +454,9 @@ constexpr Duration kOutlastsEveryWay{60'000};
 bool is_idempotent(const Request& request) {
   const auto* command = std::get_if<core::Command>(&request);
   if (command == nullptr) {
-    return !std::holds_alternative<WaitingClaim>(request) && !std::holds_alternative<Poll>(request);
+    // A hint could be left anew, but not for as long as it was wanted at first.
+    return !std::holds_alternative<WaitingClaim>(request) &&
+           !std::holds_alternative<Poll>(request) && !std::holds_alternative<AwaitWork>(request);
   }
   if (const auto* enqueue = std::get_if<core::Enqueue>(command)) {
     // An id is known for as long as its job is: where a queue keeps nothing, for a moment. A key is
