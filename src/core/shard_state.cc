@@ -161,8 +161,14 @@ void changes_stored(ShardState& state, std::uint64_t keep_bytes) {
   const ChangeLog::InFlight stored = std::move(*state.changes.in_flight);
   state.changes.in_flight.reset();
   for (const auto& [index, ord] : stored.ended_jobs) {
-    const JobSlot& slot = state.slots.at(index);
-    if (slot.ord == ord && !slot.dirty && is_terminal(slot.state)) evict(state, index);
+    JobSlot& slot = state.slots.at(index);
+    if (slot.ord != ord) continue;
+    if (!slot.dirty && is_terminal(slot.state)) {
+      evict(state, index);
+    } else if (slot.payload_taken) {  // it ended otherwise since: a finish that was committed
+      slot.payload_taken = false;
+      slot.payload_stored = true;
+    }
   }
   // The last first: what came early is wanted early.
   for (const auto& [index, ord] : std::views::reverse(stored.payloads)) {
