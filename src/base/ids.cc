@@ -12,12 +12,18 @@ constexpr char kHex[] = "0123456789abcdef";
 // The digits of the 8-4-4-4-12 form stand at these places; dashes elsewhere.
 constexpr bool is_dash(std::size_t i) { return i == 8 || i == 13 || i == 18 || i == 23; }
 
-int hex_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
+// By character; -1: not a digit.
+constexpr auto kHexValues = [] {
+  std::array<std::int8_t, 256> values{};
+  values.fill(-1);
+  for (int i = 0; i < 10; ++i) values['0' + i] = static_cast<std::int8_t>(i);
+  for (int i = 10; i < 16; ++i) {
+    values['a' + i - 10] = values['A' + i - 10] = static_cast<std::int8_t>(i);
+  }
+  return values;
+}();
+
+int hex_value(char c) { return kHexValues[static_cast<unsigned char>(c)]; }
 
 std::array<std::uint8_t, 32> sha256(std::string_view first, std::string_view second = {}) {
   std::array<std::uint8_t, 32> digest{};

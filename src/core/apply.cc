@@ -117,9 +117,7 @@ void Applier::forget(SlotIndex index) {
   state_.changes.note(queue);
   if (slot.stored) state_.changes.note_deleted(slot.id);
   state_.by_id.erase(slot.id);
-  // An id may be used again, and its job forgotten again, within one step: the last one stays.
-  const auto [buried, first] = state_.buried.try_emplace(slot.id, index);
-  if (!first) drop(std::exchange(buried->second, index));
+  state_.bury(slot.id, index);
 }
 
 void Applier::set_payload(JobSlot& slot, const SharedBytes& payload) {
@@ -254,8 +252,7 @@ void Applier::start_lease(SlotIndex index, JobSlot& slot, const Claimed::Item& i
   activity.lease_given = std::max(Duration{0}, item.expires_at - at_);
   activity.deadline = item.deadline;
   activity.holder = &holder;
-  activity.log_sizes.clear();
-  activity.log_bytes = 0;
+  activity.log_sizes.reset();
   slot.state = State::kRunning;
   ++slot.version;
   enter(index, slot);
@@ -265,6 +262,7 @@ void Applier::operator()(const Claimed& event) {
   MILLRACE_CHECK(
       !event.items.empty());  // else the worker's entry would stay behind without a lease
   WorkerLeases& holder = leases_of(event.worker);
+  state_.prefetch(event.items, [](const Claimed::Item& item) { return item.job.id; });
   for (const Claimed::Item& item : event.items) {
     const SlotIndex index = existing(item.job.id);
     JobSlot& slot = state_.slots.at(index);
@@ -338,17 +336,19 @@ void Applier::operator()(const Logged& event) {
   const SlotIndex index = existing(event.id);
   JobSlot& slot = state_.slots.at(index);
   Activity& activity = slot.active();
+  if (activity.log_sizes == nullptr) activity.log_sizes = std::make_unique<LogSizes>();
+  LogSizes& sizes = *activity.log_sizes;
   PendingHistory& history = state_.changes.histories[slot.ord];
   for (const LogLine& line : event.lines) {
     MILLRACE_CHECK(line.seq == activity.log_lines + 1);
     activity.log_lines = line.seq;
-    activity.log_sizes.emplace_back(line.seq, static_cast<std::uint32_t>(line.message.size()));
-    activity.log_bytes += line.message.size();
+    sizes.lines.emplace_back(line.seq, static_cast<std::uint32_t>(line.message.size()));
+    sizes.bytes += line.message.size();
     history.logs.push_back(line);
   }
-  while (!activity.log_sizes.empty() && activity.log_sizes.front().first < event.drop_below) {
-    activity.log_bytes -= activity.log_sizes.front().second;
-    activity.log_sizes.pop_front();
+  while (!sizes.lines.empty() && sizes.lines.front().first < event.drop_below) {
+    sizes.bytes -= sizes.lines.front().second;
+    sizes.lines.pop_front();
   }
   if (event.drop_below > 0)
     history.trims.push_back({slot.ord, event.drop_below, activity.latest.n});
@@ -409,8 +409,10 @@ void apply_event(ShardState& state, const Event& event, Time at) {
 }
 
 QueueEntry& ensure_queue(ShardState& state, const SharedBytes& name) {
+  const auto found = state.queues.find(name.view());
+  if (found != state.queues.end()) return *found->second;
   auto& entry = state.queues[std::string(name.view())];
-  if (entry == nullptr) entry = std::make_unique<QueueEntry>(name);
+  entry = std::make_unique<QueueEntry>(name);
   return *entry;
 }
 
@@ -438,7 +440,8 @@ void load_job(ShardState& state, const Job& job, std::uint64_t keep_bytes) {
 
 void free_buried(ShardState& state) {
   Applier applier(state, state.facts.at);
-  for (const auto& [id, index] : state.buried) applier.drop(index);
+  for (const SlotIndex index : state.graves) applier.drop(index);
+  state.graves.clear();
   state.buried.clear();
 }
 

@@ -35,6 +35,7 @@ Reply Decider::operator()(const Claim& command) {
   claimed.worker = command.worker;
   std::vector<JobId> expired;
   std::uint64_t token = state_.facts.next_token;
+  std::vector<SlotIndex> slots;         // of the jobs claimed
   std::vector<const QueueEntry*> seen;  // those that had jobs
   for (const SharedBytes& name : command.queues) {
     if (claimed.items.size() >= command.limit) break;
@@ -63,6 +64,7 @@ Reply Decider::operator()(const Claim& command) {
       }
       item.waited = std::max(Duration{0}, now_ - std::max(slot.run_at, slot.created_at));
       claimed.items.push_back(std::move(item));
+      slots.push_back(key.slot);
       return true;
     });
   }
@@ -72,12 +74,9 @@ Reply Decider::operator()(const Claim& command) {
   }
   ClaimReply reply;
   if (claimed.items.empty()) return reply;
-  std::vector<JobId> ids;
-  ids.reserve(claimed.items.size());
-  for (const Claimed::Item& item : claimed.items) ids.push_back(item.job.id);
   emit(std::move(claimed));
-  reply.jobs.reserve(ids.size());
-  for (const JobId& id : ids) reply.jobs.push_back({to_job(state_.slots.at(state_.find(id)))});
+  reply.jobs.reserve(slots.size());
+  for (const SlotIndex index : slots) reply.jobs.push_back({to_job(state_.slots.at(index))});
   return reply;
 }
 

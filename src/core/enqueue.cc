@@ -231,6 +231,7 @@ Reply Decider::operator()(const Enqueue& command) {
   EnqueueReply reply;
   reply.items.reserve(command.jobs.size());
   MILLRACE_CHECK(!command.key || command.jobs.size() == 1);
+  for (const JobSpec& spec : command.jobs) state_.by_id.prefetch(spec.id);
   if (command.atomicity == Atomicity::kAll && !mutated(Mutant::kPartialAtomicEnqueue)) {
     Foreseen foreseen;
     for (const JobSpec& spec : command.jobs) {

@@ -24,6 +24,13 @@ enum class SlotIndex : std::uint32_t {};
 inline constexpr SlotIndex kNoSlot{0xffffffff};
 
 // A job's parts that it has only once it started, ended or was given a limit in time.
+// How long the lines of the running attempt's log are, to bound them; not part of the durable
+// state.
+struct LogSizes {
+  std::deque<std::pair<std::uint32_t, std::uint32_t>> lines;  // (seq, bytes)
+  std::uint64_t bytes = 0;
+};
+
 struct Activity {
   std::optional<Time> expires_at;
   std::optional<Time> finished_at;
@@ -41,9 +48,7 @@ struct Activity {
   Duration lease_given{};
   std::optional<Time> deadline;
   WorkerLeases* holder = nullptr;
-  // Sizes of the running attempt's log lines, to bound them; not part of the durable state.
-  std::deque<std::pair<std::uint32_t, std::uint32_t>> log_sizes;  // (seq, bytes)
-  std::uint64_t log_bytes = 0;
+  std::unique_ptr<LogSizes> log_sizes;  // null: the running attempt has logged nothing
 };
 
 struct JobSlot {
@@ -101,6 +106,12 @@ class SlotPool {
   // Every index below was handed out at some time, or may be.
   std::uint32_t size() const { return static_cast<std::uint32_t>(pages_.size()) * kPageSlots; }
   std::size_t unused() const { return free_.size(); }
+  // It is about to be looked at.
+  void prefetch(SlotIndex index) const {
+    const JobSlot& slot = at(index);
+    __builtin_prefetch(&slot);
+    __builtin_prefetch(&slot.activity);
+  }
   JobSlot& at(SlotIndex index) {
     const auto i = static_cast<std::uint32_t>(index);
     return pages_[i / kPageSlots][i % kPageSlots];

@@ -122,7 +122,9 @@ void Decider::append_logs(const JobSlot& slot, const std::vector<const LogEntry*
   Logged logged;
   logged.id = slot.id;
   std::uint32_t seq = activity.log_lines;
-  std::uint64_t bytes = activity.log_bytes;
+  const LogSizes nothing;
+  const LogSizes& before = activity.log_sizes == nullptr ? nothing : *activity.log_sizes;
+  std::uint64_t bytes = before.bytes;
   for (const LogEntry* entry : entries) {
     LogLine line;
     line.seq = ++seq;
@@ -135,7 +137,7 @@ void Decider::append_logs(const JobSlot& slot, const std::vector<const LogEntry*
     logged.lines.push_back(std::move(line));
   }
   // The oldest lines of the attempt go when it has logged more than its share.
-  for (const auto& [old_seq, size] : activity.log_sizes) {
+  for (const auto& [old_seq, size] : before.lines) {
     if (bytes <= kMaxLogBytesPerAttempt) break;
     bytes -= size;
     logged.drop_below = old_seq + 1;
@@ -166,6 +168,7 @@ ItemReply Decider::repeated_ack(const AckItem& item, Detail detail) const {
 // Jobs submitted by an ack are taken all, or the ack is refused. They come after its own end.
 Refusal Decider::judge_nested(const AckItem& item, const JobSlot& slot,
                               const AttemptEnded& event) const {
+  if (item.enqueue.empty()) return {};
   Foreseen foreseen;
   if (event.state == State::kReady) {
     foreseen.ready[std::string(slot.lane->queue->name.view())] = 1;
@@ -235,6 +238,7 @@ ItemReply Decider::ack(const AckItem& item, Detail detail) {
 Reply Decider::operator()(const Ack& command) {
   ItemsReply reply;
   reply.items.reserve(command.items.size());
+  state_.prefetch(command.items, [](const AckItem& item) { return item.id; });
   for (const AckItem& item : command.items) {
     reply.items.push_back(command.right == AckRight::kFence ? finish(item, command.detail)
                                                             : ack(item, command.detail));

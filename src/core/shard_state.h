@@ -66,12 +66,28 @@ struct ShardState {
   // Within a step:
   std::vector<QueueEntry*> woken;
   std::vector<Ending> endings;
-  absl::flat_hash_map<JobId, SlotIndex> buried;  // forgotten on ending, freed by end_step()
+  // Forgotten on ending: the last of an id, and all in order, until end_step() frees them.
+  absl::flat_hash_map<JobId, SlotIndex> buried;
+  std::vector<SlotIndex> graves;
 
   // kNoSlot: not in memory.
   SlotIndex find(const JobId& id) const {
     const auto found = by_id.find(id);
     return found == by_id.end() ? kNoSlot : found->second;
+  }
+  // The jobs of a batch are about to be looked for: what they lie in comes from memory meanwhile,
+  // for all at once.
+  template <typename Items, typename IdOf>
+  void prefetch(const Items& items, IdOf id_of) const {
+    for (const auto& item : items) by_id.prefetch(id_of(item));
+    for (const auto& item : items) {
+      if (const SlotIndex index = find(id_of(item)); index != kNoSlot) slots.prefetch(index);
+    }
+  }
+  // An id may be used again, and its job forgotten again, within one step.
+  void bury(const JobId& id, SlotIndex index) {
+    buried[id] = index;
+    graves.push_back(index);
   }
   const QueueEntry* find_queue(std::string_view name) const {
     const auto found = queues.find(name);

@@ -392,6 +392,7 @@ bool Shard::Impl::row_is_full() const { return row_bytes_ >= kRowBudgetBytes; }
 
 void Shard::Impl::seal() {
   core::EventBatch batch{now_, std::exchange(events_, {})};
+  events_.reserve(batch.events.size());  // the next row is of about the same size
   measured_ = 0;
   row_bytes_ = 0;
   retention_.learn(batch);

@@ -53,9 +53,13 @@ void record(LatencyTotals& totals, Duration value) {
 }
 
 // Joined by a newline, which no name holds.
+void assign_key(std::string& key, std::string_view queue, std::string_view type) {
+  key.assign(queue).append("\n").append(type);
+}
+
 std::string key_of(std::string_view queue, std::string_view type) {
   std::string key;
-  key.append(queue).append("\n").append(type);
+  assign_key(key, queue, type);
   return key;
 }
 
@@ -79,18 +83,19 @@ struct Statistics::Impl {
   // By key_of().
   OrderedStringMap<Series> series MILLRACE_GUARDED_BY(mutex);
   StringMap<RateRing> rates MILLRACE_GUARDED_BY(mutex);
+  std::string sought MILLRACE_GUARDED_BY(mutex);  // the last key
   Seq through MILLRACE_GUARDED_BY(mutex){};
   Time latest MILLRACE_GUARDED_BY(mutex){};
   Time shed_at MILLRACE_GUARDED_BY(mutex){};
 
   Series& series_of(std::string_view queue, std::string_view type) MILLRACE_REQUIRES(mutex) {
-    const std::string key = key_of(queue, type);
-    const auto found = series.find(key);
+    assign_key(sought, queue, type);
+    const auto found = series.find(sought);
     if (found != series.end()) return found->second;
     if (named() >= max_series && queue != kOtherSeries) {
       return series_of(kOtherSeries, kOtherSeries);
     }
-    Series& made = series[key];
+    Series& made = series[sought];
     made.totals.queue = queue;
     made.totals.type = type;
     return made;
@@ -111,12 +116,16 @@ struct Statistics::Impl {
 
   Series& count(std::string_view queue, std::string_view type, Happening what, Time at,
                 Source source) MILLRACE_REQUIRES(mutex) {
-    const auto place = static_cast<std::size_t>(what);
     Series& of = series_of(queue, type);
+    count(of, queue, what, at, source);
+    return of;
+  }
+  void count(Series& of, std::string_view queue, Happening what, Time at, Source source)
+      MILLRACE_REQUIRES(mutex) {
+    const auto place = static_cast<std::size_t>(what);
     of.history.count(what, at);
     if (source == Source::kLive) ++of.totals.counts[place];
     if (RateRing* const rate = rates_of(queue)) ++rate->at(at).counts[place];
-    return of;
   }
 
   void take(const core::Submitted& submitted, Time at, Source source) MILLRACE_REQUIRES(mutex) {
@@ -134,16 +143,15 @@ struct Statistics::Impl {
     using enum core::AttemptOutcome;
     if (ended.outcome == kSnoozed || ended.outcome == kReleased) return;
     const std::string_view queue = ended.job.queue.view();
-    const std::string_view type = ended.job.type.view();
-    Series& of = series_of(queue, type);
+    Series& of = series_of(queue, ended.job.type.view());
     of.history.ran(ended.ran, at);
     if (source == Source::kLive) record(of.totals.run, ended.ran);
     if (ended.outcome == kSucceeded) {
-      count(queue, type, Happening::kSucceeded, at, source);
+      count(of, queue, Happening::kSucceeded, at, source);
     } else if (ended.outcome != kCancelled) {
-      count(queue, type, Happening::kFailed, at, source);
+      count(of, queue, Happening::kFailed, at, source);
     }
-    if (ended.state == core::State::kDead) count(queue, type, Happening::kDead, at, source);
+    if (ended.state == core::State::kDead) count(of, queue, Happening::kDead, at, source);
   }
 
   void take(Seq seq, const core::EventBatch& batch, Source source) {

@@ -179,6 +179,7 @@ Task<void> submit_batch(Call& call) {
 
   core::Enqueue enqueue;
   enqueue.atomicity = batch->atomic ? core::Atomicity::kAll : core::Atomicity::kEach;
+  enqueue.jobs.reserve(batch->jobs.size());
   SpecMaker specs(call.ids, call.now());
   take_trace(call, specs);
   std::vector<std::optional<api::Problem>> refused(batch->jobs.size());

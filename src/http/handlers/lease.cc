@@ -110,6 +110,7 @@ Sieve sieve_acks(const Call& call, const std::vector<api::Item<api::Ack>>& items
 
 core::Ack acks_of(Call& call, const std::vector<api::Item<api::Ack>>& items, const Sieve& sieved) {
   core::Ack acks;
+  acks.items.reserve(items.size());
   SpecMaker specs(call.ids, call.now());
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (!sieved.refused[i]) acks.items.push_back(to_core(items[i].value, specs));
@@ -120,6 +121,7 @@ core::Ack acks_of(Call& call, const std::vector<api::Item<api::Ack>>& items, con
 core::Heartbeat heartbeats_of(const std::vector<api::Item<api::Heartbeat>>& items,
                               const Sieve& sieved) {
   core::Heartbeat heartbeats;
+  heartbeats.items.reserve(items.size());
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (!sieved.refused[i]) heartbeats.items.push_back(to_core(items[i].value));
   }
@@ -128,6 +130,7 @@ core::Heartbeat heartbeats_of(const std::vector<api::Item<api::Heartbeat>>& item
 
 core::AppendLogs logs_of(const std::vector<api::Item<api::LogItem>>& items, const Sieve& sieved) {
   core::AppendLogs logs;
+  logs.items.reserve(items.size());
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (!sieved.refused[i]) logs.items.push_back(to_core(items[i].value));
   }
