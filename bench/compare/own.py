@@ -3,7 +3,7 @@
 import contextlib
 import subprocess
 
-from peers import Row, postgres
+from peers import Row, by_thousand, postgres
 from processes import Skipped, answer_of, data_folder, free_port, server
 
 HTTP_SECONDS = 4
@@ -76,7 +76,7 @@ def version(options):
     return run.stdout.split("\n")[0].removeprefix("millrace ").strip()
 
 
-def roundtrip(connections, retention, serve=millrace):
+def roundtrip(connections, retention, serve):
     def measure(options):
         with serve(options) as port:
             command = [options.millrace, "bench", "roundtrip", "--url", f"http://127.0.0.1:{port}", "-o", "json",
@@ -109,15 +109,21 @@ LIMITS = [
         "limit", "requests/s"),
 ]
 
+def lifecycles(where, connections, retention, serve, on_postgres):
+    return Row("millrace", f"{where}, {connections} + {connections}, retention {retention}",
+               f"{connections} producers, {connections} workers, calls of a batch", SYNCED, True,
+               roundtrip(connections, retention, serve), "millrace", on_postgres=on_postgres)
+
+
+def of_store(where, serve, on_postgres=False):
+    rows = [lifecycles(where, connections, retention, serve, on_postgres)
+            for retention in ("0", "24h") for connections in (8, 16)]
+    return [*rows, by_thousand(rows[0])]
+
+
 OWN = [
-    *(Row("millrace", f"Millrace, {connections} + {connections}, retention {retention}",
-          f"{connections} producers, {connections} workers, calls of a batch", SYNCED, True,
-          roundtrip(connections, retention), "millrace")
-      for retention in ("0", "24h") for connections in (8, 16)),
-    *(Row("millrace", f"Millrace on PostgreSQL, {connections} + {connections}, retention {retention}",
-          f"{connections} producers, {connections} workers, calls of a batch", SYNCED, True,
-          roundtrip(connections, retention, millrace_on_postgres), "millrace", on_postgres=True)
-      for retention in ("0", "24h") for connections in (8, 16)),
+    *of_store("Millrace", millrace),
+    *of_store("Millrace on PostgreSQL", millrace_on_postgres, on_postgres=True),
     *(Row("millrace", f"Millrace, POST /v1/jobs, {connections} connection{'s' if connections > 1 else ''}",
           "one job a request, submission alone", SYNCED, True, submissions(connections), "millrace", "requests/s")
       for connections in (64, 1)),

@@ -25,7 +25,7 @@ print(json.dumps({{"jobs": jobs}}))
 
 def row(label, group, figure=None, synced=True, **more):
     entry = {"name": label, "label": label, "group": group, "unit": "lifecycles/s", "mode": "m", "durability": "d",
-             "synced": synced, "on_postgres": False, "version": "1.0", **more}
+             "synced": synced, "on_postgres": False, "version": "1.0", "batch": 100, **more}
     return {**entry, "figure": figure} if figure is not None else entry
 
 
@@ -110,6 +110,15 @@ class Reports(unittest.TestCase):
         self.assertIn("best mode (quick) | 10x | 40,000 to 4,000: 10.00x | met |", text)
         self.assertIn("| P1 | lifecycles/s, 8 + 8, retention 0 | 150,000 | 90,000 | **missed** |", text)
         self.assertIn("| P1 | lifecycles/s, 16 + 16, retention 0 | 200,000 | not measured | |", text)
+
+    def test_calls_of_1000_stand_against_calls_of_1000(self):
+        by_thousand = result(*self.RESULT["rows"], row(report.BY_THOUSAND, "millrace", 120_000.0, batch=1000),
+                             row("pg-boss, by 1,000", "peer", 10_000.0, batch=1000))
+        self.assertIn("| pg-boss, by 1,000 (1.0) | 10,000 lifecycles/s | d | m | 12.0x |  |  |  |",
+                      report.markdown(by_thousand).splitlines())
+        text = report.targets(by_thousand)
+        self.assertIn("fastest synced peer (pg-boss) | 15x | 90,000 to 5,000: 18.00x | met |", text)
+        self.assertIn("in calls of 1,000 jobs (pg-boss, by 1,000) | 15x | 120,000 to 10,000: 12.00x | **missed** |", text)
 
     def test_a_busy_machine_is_named(self):
         busy = result()

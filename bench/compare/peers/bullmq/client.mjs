@@ -1,18 +1,17 @@
-// BullMQ: addBulk by 1,000, one worker with a concurrency of 50; finished jobs are removed at once.
+// BullMQ: addBulk of a batch, one worker with a concurrency of 50; finished jobs are removed at once.
 import { Queue, Worker } from "bullmq";
 import { inParts, main, payloadOf } from "./harness.mjs";
 
 const kQueue = "bench";
-const kBulk = 1000;
 const kConcurrency = 50;
 
 const connection = (port) => ({ host: "127.0.0.1", port, maxRetriesPerRequest: null });
 
-async function producer({ jobs, payload, port }) {
+async function producer({ jobs, batch, payload, port }) {
   const queue = new Queue(kQueue, { connection: connection(port), defaultJobOptions: { removeOnComplete: true } });
   await queue.waitUntilReady();
   const job = { name: "bench", data: payloadOf(payload) };
-  return () => inParts(jobs, kBulk, 1, (count) => queue.addBulk(Array(count).fill(job)));
+  return () => inParts(jobs, batch, 1, (count) => queue.addBulk(Array(count).fill(job)));
 }
 
 async function worker({ jobs, port }) {

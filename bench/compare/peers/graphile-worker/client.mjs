@@ -1,25 +1,25 @@
-// graphile-worker: addJobs by 1,000; "batched" is its local queue of 500 with batched completion, "defaults" is what it
-// does when nothing is set but the concurrency.
+// graphile-worker: addJobs of a batch; "batched" is its local queue, of a batch but 500 at most, with batched completion,
+// "defaults" is what it does when nothing is set but the concurrency.
 import { makeWorkerUtils, run } from "graphile-worker";
 import pg from "pg";
 import { inParts, main, payloadOf } from "./harness.mjs";
 
-const kBulk = 1000;
+const kMostQueued = 500;
 const kConcurrency = 24;
 const kPool = 25;
 const kQuiet = { scope: () => kQuiet, error: console.error, warn() {}, info() {}, debug() {} };
-const kBatched = { localQueue: { size: 500 }, completeJobBatchDelay: 0, failJobBatchDelay: 0 };
-const kMode = process.env.MODE === "batched" ? kBatched : {};
+const kBatched = (size) => ({ localQueue: { size }, completeJobBatchDelay: 0, failJobBatchDelay: 0 });
+const modeOf = (batch) => process.env.MODE === "batched" ? kBatched(Math.min(batch, kMostQueued)) : {};
 
 const connectionString = (port) => `postgres://bench@127.0.0.1:${port}/bench`;
 
-async function producer({ jobs, payload, port }) {
+async function producer({ jobs, batch, payload, port }) {
   const utils = await makeWorkerUtils({ connectionString: connectionString(port), logger: kQuiet });
   const job = { identifier: "bench", payload: payloadOf(payload) };
-  return () => inParts(jobs, kBulk, 1, (count) => utils.addJobs(Array(count).fill(job)));
+  return () => inParts(jobs, batch, 1, (count) => utils.addJobs(Array(count).fill(job)));
 }
 
-async function worker({ jobs, port }) {
+async function worker({ jobs, batch, port }) {
   let done = 0;
   let finish;
   const finished = new Promise((resolve) => { finish = resolve; });
@@ -27,7 +27,7 @@ async function worker({ jobs, port }) {
     logger: kQuiet,
     taskList: { bench: () => { if (++done === jobs) finish(); } },
     preset: { worker: {
-      connectionString: connectionString(port), concurrentJobs: kConcurrency, maxPoolSize: kPool, ...kMode } },
+      connectionString: connectionString(port), concurrentJobs: kConcurrency, maxPoolSize: kPool, ...modeOf(batch) } },
   });
   const client = new pg.Client({ connectionString: connectionString(port) });
   await client.connect();

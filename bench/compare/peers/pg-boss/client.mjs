@@ -1,10 +1,10 @@
-// pg-boss: insert by 1,000, four loops that fetch and complete 500 at a time.
+// pg-boss: insert of a batch, four loops that fetch and complete a batch, but 500 at most, at a time.
 import { PgBoss } from "pg-boss";
 import { inParts, main, payloadOf } from "./harness.mjs";
 
 const kQueue = "bench";
-const kBulk = 1000;
-const kFetch = 500;
+const kMostFetched = 500;
+const kLanes = 2;
 const kLoops = 4;
 
 async function start(port) {
@@ -15,19 +15,19 @@ async function start(port) {
   return boss;
 }
 
-async function producer({ jobs, payload, port }) {
+async function producer({ jobs, batch, payload, port }) {
   const boss = await start(port);
   const job = { data: payloadOf(payload) };
-  return () => inParts(jobs, kBulk, 1, (count) => boss.insert(kQueue, Array(count).fill(job)));
+  return () => inParts(jobs, batch, kLanes, (count) => boss.insert(kQueue, Array(count).fill(job)));
 }
 
-async function worker({ jobs, port }) {
+async function worker({ jobs, batch, port }) {
   const boss = await start(port);
   await boss.createQueue(kQueue);
   let done = 0;
   const loop = async () => {
     while (done < jobs) {
-      const fetched = await boss.fetch(kQueue, { batchSize: kFetch });
+      const fetched = await boss.fetch(kQueue, { batchSize: Math.min(batch, kMostFetched) });
       if (fetched.length === 0) {
         await new Promise((next) => setTimeout(next, 2));
         continue;

@@ -1,12 +1,11 @@
-# Sidekiq: push_bulk by 1,000, one process of 10 threads, as its documentation has it.
+# Sidekiq: push_bulk of a batch, one process of 10 threads, as its documentation has it.
 require "json"
 require "sidekiq"
 
-BULK = 1000
 THREADS = 10
 
 role = ARGV[0]
-jobs, _batch, payload, port = ARGV[1..].map(&:to_i)
+jobs, batch, payload, port = ARGV[1..].map(&:to_i)
 redis = { url: "redis://127.0.0.1:#{port}/0" }
 Sidekiq.logger.level = Logger::WARN
 
@@ -32,8 +31,8 @@ when "producer"
   Sidekiq.redis(&:ping)
   text = "x" * (payload - '[""]'.size)
   wait_for_go
-  (0...jobs).step(BULK) do |from|
-    count = [BULK, jobs - from].min
+  (0...jobs).step(batch) do |from|
+    count = [batch, jobs - from].min
     Sidekiq::Client.push_bulk("class" => Bench, "args" => Array.new(count) { [text] })
   end
   puts JSON.generate(jobs: jobs)
