@@ -109,6 +109,7 @@ void JournalThread::perform(Append append) {
     not_before_ += std::min(kFirstPause * (1 << std::min(failures_++, 5)), kLongestPause);
   }
   done_(std::move(result), end - start);
+  journal_.tidy();
 }
 
 void JournalThread::perform(TrimBite bite) {

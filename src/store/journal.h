@@ -50,8 +50,8 @@ struct AppendResult {
   std::string message;  // for the log where not kDurable
 };
 
-// One caller at a time for append and trim (the journal thread); read and tail may be called from
-// any thread.
+// One caller at a time for append, tidy and trim (the journal thread); read and tail may be called
+// from any thread.
 class Journal {
  public:
   virtual ~Journal() = default;
@@ -60,6 +60,10 @@ class Journal {
   // seq is the first) and row seq is not. Durable when it returns kDurable. Appending a row that
   // stands already, with the same epoch and checksum, is kDurable. Blocks for a sync.
   virtual AppendResult append(const JournalRow& row) = 0;
+
+  // Called after an append, while nobody waits for one: does what the next would have to do first.
+  // Bounded work (about 10 ms). What fails here fails again in the next append, and is told there.
+  virtual void tidy() {}
 
   // Rows from `from` on, in order, each verified (checksum and chain), until `visit` returns false
   // or the end. A bad row is an error that names shard and seq. Nothing is skipped: if `from` is

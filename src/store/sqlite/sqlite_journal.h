@@ -25,6 +25,7 @@ class SqliteJournal final : public Journal {
   ~SqliteJournal() override;
 
   AppendResult append(const JournalRow& row) override;
+  void tidy() override;
   Status read(Seq from, const std::function<bool(const JournalRow&)>& visit) override;
   Result<Extent> extent() override;
   Result<std::uint64_t> trim(Seq below) override;

@@ -24,6 +24,7 @@ class FailingJournal final : public Journal {
   std::function<void()> before_read;
 
   AppendResult append(const JournalRow& row) override { return real_->append(row); }
+  void tidy() override { real_->tidy(); }
   Status read(Seq from, const std::function<bool(const JournalRow&)>& visit) override {
     if (before_read) before_read();
     if (read_fails) return failure("the disk does not read");
