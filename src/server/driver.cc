@@ -36,6 +36,12 @@ constexpr auto kLongestWait = 1h;
 constexpr std::int64_t kNoWakeup = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kNotBusy = kNoWakeup;
 
+// Brings new jobs, and nothing else.
+bool submits(const engine::Request& request) {
+  const auto* const command = std::get_if<core::Command>(&request);
+  return command != nullptr && std::holds_alternative<core::Enqueue>(*command);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Driver>> Driver::start(DriverOptions options, Parts parts) {
@@ -241,7 +247,8 @@ void Driver::decide(Time now) {
 
 void Driver::wait_for_work(Inbox& inbox) {
   inbox.mail.clear();
-  const std::optional<Time> wakeup = shard_->next_wakeup();
+  std::optional<Time> wakeup = shard_->next_wakeup();
+  if (const auto next = slow_lane_.next()) wakeup = std::min(wakeup.value_or(*next), *next);
   wakeup_ms_.store(wakeup ? to_ms(*wakeup) : kNoWakeup, std::memory_order_relaxed);
   slept_at_ = clock_.now();
   auto until = SteadyClock::time_point::max();
@@ -294,18 +301,18 @@ void Driver::take_in(Inbox& inbox, Time now) {
     flush_in_flight_ = false;
     shard_->flush_done(inbox.flushed->status, now);
   }
+  const Duration delay =
+      goes_on() ? SlowLane<Mail>::delay(now, shard_->behind_since()) : Duration{0};
   for (Mail& mail : inbox.mail) {
-    if (mail.inbox_row) {
-      shard_->offer(std::get<core::Command>(std::move(*mail.request)), *mail.inbox_row, *mail.port,
-                    mail.ticket);
-    } else if (mail.request) {
-      shard_->offer(std::move(*mail.request), *mail.port, mail.ticket);
-      ++requests_since_row_;
+    if (delay > Duration{0} && mail.request && submits(*mail.request)) {
+      slow_lane_.hold(std::move(mail), now + delay);
     } else {
-      shard_->cancel(*mail.port, mail.ticket);
+      offer(std::move(mail));
     }
   }
   inbox.mail.clear();
+  const bool leaves = inbox.drain || inbox.resign || inbox.depose || inbox.stop || !goes_on();
+  while (auto mail = slow_lane_.take(leaves ? Time::max() : now)) offer(std::move(*mail));
   // After the mail: what was asked before the drain is not refused for it.
   const bool drains = inbox.drain && !std::exchange(draining_, true);
   const bool resigns = inbox.resign && !std::exchange(resigning_, true);
@@ -322,6 +329,18 @@ void Driver::take_in(Inbox& inbox, Time now) {
     flushes_ended_ = std::move(inbox.end_flushes);
   }
   if (flushes_ended_ && !flush_in_flight_) std::exchange(flushes_ended_, nullptr)();
+}
+
+void Driver::offer(Mail mail) {
+  if (mail.inbox_row) {
+    shard_->offer(std::get<core::Command>(std::move(*mail.request)), *mail.inbox_row, *mail.port,
+                  mail.ticket);
+  } else if (mail.request) {
+    shard_->offer(std::move(*mail.request), *mail.port, mail.ticket);
+    ++requests_since_row_;
+  } else {
+    shard_->cancel(*mail.port, mail.ticket);
+  }
 }
 
 void Driver::hand_over_row() {

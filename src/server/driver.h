@@ -26,6 +26,7 @@
 #include "server/liveness.h"
 #include "server/memory_gauge.h"
 #include "server/projection_thread.h"
+#include "server/slow_lane.h"
 #include "server/trim_policy.h"
 #include "store/tables.h"
 
@@ -158,6 +159,8 @@ class Driver final : public engine::Gateway {
   void run();
   void wait_for_work(Inbox& inbox);
   void take_in(Inbox& inbox, Time now);
+  void offer(Mail mail);
+  bool goes_on() const { return !draining_ && !resigning_ && !shard_->ended(); }
   void hand_over_row();
   void hand_over_flush(Time now);
   void release_answers();
@@ -207,6 +210,7 @@ class Driver final : public engine::Gateway {
 
   // The shard's thread's own.
   std::vector<std::pair<engine::ReplyPort*, std::vector<engine::Delivery>>> outgoing_;
+  SlowLane<Mail> slow_lane_;  // empty unless goes_on()
   MemoryGauge memory_;
   std::atomic<bool> memory_is_short_ = false;
   engine::MemoryRoom memory_room_ = engine::MemoryRoom::kWide;

@@ -13,6 +13,7 @@
 #include "base/random.h"
 #include "server/system_time.h"
 #include "store/memory/memory_store.h"
+#include "store/testing/failing_store.h"
 
 namespace millrace::server {
 namespace {
@@ -145,6 +146,9 @@ class DriverTest : public testing::Test {
     auto moody = std::make_unique<MoodyJournal>(std::move(store.journal));
     journal = moody.get();
     store.journal = std::move(moody);
+    auto failing = std::make_unique<store::FailingTables>(std::move(store.tables));
+    tables = failing.get();
+    store.tables = std::move(failing);
     std::string name = std::filesystem::temp_directory_path() / "millrace-driver-XXXXXX";
     folder = ::mkdtemp(name.data());
     options.liveness_file = folder / "alive";
@@ -212,6 +216,7 @@ class DriverTest : public testing::Test {
   MovableTime time;
   store::Store store;
   MoodyJournal* journal = nullptr;
+  store::FailingTables* tables = nullptr;
   NoProbe probe;
   Events events;
   DriverOptions options;
@@ -253,6 +258,27 @@ TEST_F(DriverTest, ManyThreadsEachGetTheirAnswers) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(done, kProducers * kBatches * kJobs);
+}
+
+TEST_F(DriverTest, TablesThatAreBehindSlowWhoSubmitsAndNobodyElse) {
+  start();
+  Port port(*driver);
+  tables->flushes_fail = true;
+  port.ask(enqueue(1));
+  time.move(Duration{60'000});
+  ASSERT_TRUE(eventually([&] { return driver->now() > time.wall() - Duration{1'000}; }));
+  const engine::Ticket slow = port.send(enqueue(1));
+  EXPECT_EQ(jobs_of(port.ask(core::Command(claim(10)))).size(), 1U);
+  EXPECT_FALSE(port.answered(slow));
+  const engine::Answer created = port.wait(slow);
+  EXPECT_EQ(std::get<core::EnqueueReply>(std::get<core::Reply>(created)).items.at(0).fate,
+            core::Fate::kCreated);
+  // A drain waits for nobody.
+  const engine::Ticket late = port.send(enqueue(1));
+  driver->drain();
+  EXPECT_EQ(std::get<engine::Unavailable>(port.wait(late)), engine::Unavailable::kDraining);
+  tables->flushes_fail = false;
+  EXPECT_TRUE(eventually([&] { return driver->status().drained; }));
 }
 
 TEST_F(DriverTest, OneCommitAnswersAllThatGathered) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -47,6 +48,7 @@ class FailingTables final : public Tables {
  public:
   explicit FailingTables(std::unique_ptr<Tables> real) : real_(std::move(real)) {}
 
+  std::atomic<bool> flushes_fail = false;
   bool reads_fail = false;  // all but history
   bool history_fails = false;
   int fetches = 0;
@@ -56,7 +58,7 @@ class FailingTables final : public Tables {
 
   Result<Epoch> take(Epoch at_least) override { return real_->take(at_least); }
   Status flush(const core::Changes& changes, Since since, const Progress& to) override {
-    return real_->flush(changes, since, to);
+    return flushes_fail ? Status(broken()) : real_->flush(changes, since, to);
   }
   Result<Seq> sync() override { return real_->sync(); }
   Status load(StateVisitor& visitor) override {

@@ -1,0 +1,36 @@
+#include "server/slow_lane.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::server {
+namespace {
+
+using Lane = SlowLane<int>;
+
+const Time kNow = time_from_ms(1'700'000'000'000);
+
+TEST(SlowLane, TheFurtherTheTablesAreBehindTheLongerTheWaitUpToABound) {
+  EXPECT_EQ(Lane::delay(kNow, std::nullopt), Duration{0});
+  const auto delay = [](Duration behind) { return Lane::delay(kNow, kNow - behind); };
+  EXPECT_EQ(delay(Duration{0}), Duration{0});
+  EXPECT_EQ(delay(Lane::kMayBeBehind), Duration{0});
+  EXPECT_EQ(delay(Lane::kMayBeBehind + Duration{1}), Duration{1});
+  EXPECT_EQ(delay(Lane::kMayBeBehind + Lane::kLongest), Lane::kLongest);
+  EXPECT_EQ(delay(Duration{600'000}), Lane::kLongest);
+}
+
+TEST(SlowLane, NoneOvertakesAnother) {
+  Lane lane;
+  EXPECT_EQ(lane.next(), std::nullopt);
+  lane.hold(1, kNow + Duration{50});
+  lane.hold(2, kNow + Duration{10});
+  EXPECT_EQ(lane.next(), kNow + Duration{50});
+  EXPECT_EQ(lane.take(kNow + Duration{49}), std::nullopt);
+  EXPECT_EQ(lane.take(kNow + Duration{50}), 1);
+  EXPECT_EQ(lane.take(kNow + Duration{50}), 2);
+  EXPECT_EQ(lane.take(Time::max()), std::nullopt);
+  EXPECT_EQ(lane.next(), std::nullopt);
+}
+
+}  // namespace
+}  // namespace millrace::server
