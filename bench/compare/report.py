@@ -101,6 +101,8 @@ def targets(result):
     synced = fastest(result, "none measured", lambda row: row["synced"] and row["batch"] == result["batch"])
     by_thousand = fastest(result, "none measured", lambda row: row["synced"] and row["batch"] == 1000)
     graphile = fastest(result, "none measured", lambda row: row["name"] == "graphile-worker")
+    graphile_by_thousand = fastest(
+        result, "none measured", lambda row: row["name"] == "graphile-worker" and row["batch"] == 1000)
     return "\n".join([
         "| | target | at least | measured | |", "| --- | --- | ---: | ---: | --- |",
         figure_target("P1", "lifecycles/s, 8 + 8, retention 0", figures, HEADLINE, 150_000),
@@ -111,7 +113,8 @@ def targets(result):
                      by_thousand, 15),
         figure_target("P2", "lifecycles/s on PostgreSQL, 8 + 8, retention 0", figures, ON_POSTGRES, 120_000),
         ratio_target("P2", f"the same against graphile-worker's best mode ({graphile})", figures, ON_POSTGRES, graphile, 10),
-        ratio_target("P2", "the same, both in calls of 1,000 jobs", figures, BY_THOUSAND_ON_POSTGRES, graphile, 10),
+        ratio_target("P2", f"the same, both in calls of 1,000 jobs ({graphile_by_thousand})", figures,
+                     BY_THOUSAND_ON_POSTGRES, graphile_by_thousand, 10),
         ratio_target("P3", "8 + 8, retention 24 h against retention 0", figures, KEPT, HEADLINE, 0.5),
         ratio_target("P3", "the same on PostgreSQL", figures, KEPT_ON_POSTGRES, ON_POSTGRES, 0.5),
         ratio_target("P4", "POST /v1/jobs, 64 connections, against a bare Beast server", figures, SINGLE, BEAST, 0.6),

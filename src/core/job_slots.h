@@ -23,7 +23,6 @@ struct WorkerLeases;  // shard_state.h
 enum class SlotIndex : std::uint32_t {};
 inline constexpr SlotIndex kNoSlot{0xffffffff};
 
-// A job's parts that it has only once it started, ended or was given a limit in time.
 // How long the lines of the running attempt's log are, to bound them; not part of the durable
 // state.
 struct LogSizes {
@@ -31,6 +30,7 @@ struct LogSizes {
   std::uint64_t bytes = 0;
 };
 
+// A job's parts that it has only once it started, ended or was given a limit in time.
 struct Activity {
   std::optional<Time> expires_at;
   std::optional<Time> finished_at;

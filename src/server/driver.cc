@@ -26,6 +26,8 @@ constexpr auto kPulse = 500ms;
 // is woken for so many, which it decides meanwhile, or after so long.
 constexpr std::size_t kMailWorthWaking = 64;
 constexpr auto kPatience = 2ms;
+// A row that takes so long keeps the tables behind: they are not to be blamed.
+constexpr Duration kSlowRow{200};
 // While it is not known whether this node leads, requests wait so long; then they are sent
 // elsewhere.
 constexpr auto kDoubtPatience = 500ms;
@@ -293,6 +295,7 @@ void Driver::wait_for_work(Inbox& inbox) {
 void Driver::take_in(Inbox& inbox, Time now) {
   if (inbox.appended) {
     row_in_flight_ = false;
+    if (now - row_handed_at_ > kSlowRow) tables_may_go_on_at_ = now;
     shard_->append_done(*inbox.appended, now);
     // One that was decided while the last one was in flight: the disk need not wait for the step.
     hand_over_row();
@@ -301,8 +304,11 @@ void Driver::take_in(Inbox& inbox, Time now) {
     flush_in_flight_ = false;
     shard_->flush_done(inbox.flushed->status, now);
   }
-  const Duration delay =
-      goes_on() ? SlowLane<Mail>::delay(now, shard_->behind_since()) : Duration{0};
+  const Duration delay = delay_of_submissions(now);
+  const auto release = [this](Time until) {
+    while (auto mail = slow_lane_.take(until)) offer(std::move(*mail));
+  };
+  release(delay > Duration{0} ? now : Time::max());
   for (Mail& mail : inbox.mail) {
     if (delay > Duration{0} && mail.request && submits(*mail.request)) {
       slow_lane_.hold(std::move(mail), now + delay);
@@ -311,9 +317,9 @@ void Driver::take_in(Inbox& inbox, Time now) {
     }
   }
   inbox.mail.clear();
-  const bool leaves = inbox.drain || inbox.resign || inbox.depose || inbox.stop || !goes_on();
-  while (auto mail = slow_lane_.take(leaves ? Time::max() : now)) offer(std::move(*mail));
-  // After the mail: what was asked before the drain is not refused for it.
+  if (inbox.drain || inbox.resign || inbox.depose || inbox.stop) release(Time::max());
+  // What was asked before the drain is not refused for it, if it can be decided now.
+  if (inbox.drain && !draining_) decide(now);
   const bool drains = inbox.drain && !std::exchange(draining_, true);
   const bool resigns = inbox.resign && !std::exchange(resigning_, true);
   // Waits are answered from memory: not where another may lead already.
@@ -329,6 +335,15 @@ void Driver::take_in(Inbox& inbox, Time now) {
     flushes_ended_ = std::move(inbox.end_flushes);
   }
   if (flushes_ended_ && !flush_in_flight_) std::exchange(flushes_ended_, nullptr)();
+}
+
+Duration Driver::delay_of_submissions(Time now) const {
+  const std::optional<Time> since = shard_->behind_since();
+  const bool goes_on = !draining_ && !resigning_ && !in_doubt_since_ && !shard_->ended() &&
+                       memory_room_ != engine::MemoryRoom::kNone;
+  const bool row_is_slow = row_in_flight_ && now - row_handed_at_ > kSlowRow;
+  if (!since || !goes_on || row_is_slow) return {};
+  return SlowLane<Mail>::delay(now - std::max(*since, tables_may_go_on_at_));
 }
 
 void Driver::offer(Mail mail) {
@@ -348,6 +363,7 @@ void Driver::hand_over_row() {
   const store::JournalRow* const row = shard_->next_append();
   if (row == nullptr) return;
   row_in_flight_ = true;
+  row_handed_at_ = woke_at_;
   row_bytes_ = row->body.size();
   row_requests_ = std::exchange(requests_since_row_, 0);
   journal_->append(row);
@@ -378,18 +394,22 @@ void Driver::release_answers() {
 Time Driver::wake_up() {
   // Longer than any wait with leases lasts, whether the process was stopped or a step waited for
   // the tables: nobody was heard meanwhile.
+  bool stood_still = false;
   const Duration away = std::max(clock_.now() - slept_at_, slept_at_ - woke_at_);
   if (away > core::kStallGrace && shard_->machine().live_leases() > 0) {
     parts_.log.warn("the shard stood still: live leases get as much more time",
                     {{"ms", away.count()}});
     shard_->stood_still();
+    stood_still = true;
   }
   if (const Duration ahead = clock_.catch_up(); ahead > Duration{0}) {
     parts_.log.warn("the wall clock is ahead: following it, live leases get as much more time",
                     {{"ahead_ms", ahead.count()}});
     shard_->stood_still();
+    stood_still = true;
   }
   woke_at_ = clock_.now();
+  if (stood_still) tables_may_go_on_at_ = woke_at_;
   busy_since_ms_.store(to_ms(woke_at_), std::memory_order_relaxed);
   return woke_at_;
 }

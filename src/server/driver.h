@@ -160,7 +160,8 @@ class Driver final : public engine::Gateway {
   void wait_for_work(Inbox& inbox);
   void take_in(Inbox& inbox, Time now);
   void offer(Mail mail);
-  bool goes_on() const { return !draining_ && !resigning_ && !shard_->ended(); }
+  // How long a submission is to wait that comes now.
+  Duration delay_of_submissions(Time now) const;
   void hand_over_row();
   void hand_over_flush(Time now);
   void release_answers();
@@ -210,11 +211,14 @@ class Driver final : public engine::Gateway {
 
   // The shard's thread's own.
   std::vector<std::pair<engine::ReplyPort*, std::vector<engine::Delivery>>> outgoing_;
-  SlowLane<Mail> slow_lane_;  // empty unless goes_on()
+  SlowLane<Mail> slow_lane_;
+  // What was decided before then waited for something else than the tables.
+  Time tables_may_go_on_at_{};
   MemoryGauge memory_;
   std::atomic<bool> memory_is_short_ = false;
   engine::MemoryRoom memory_room_ = engine::MemoryRoom::kWide;
   bool row_in_flight_ = false;
+  Time row_handed_at_{};
   bool flush_in_flight_ = false;
   bool draining_ = false;
   bool resigning_ = false;
@@ -228,7 +232,6 @@ class Driver final : public engine::Gateway {
   bool unpublished_ = true;
   Time woke_at_{};   // the last time
   Time slept_at_{};  // when the last wait began
-
   Time stopped_at_{};
   // Of the row in flight; read by the journal's thread when it is done.
   std::size_t row_bytes_ = 0;

@@ -1,5 +1,5 @@
-// Submissions that wait because the tables are behind, so that in the long run nobody submits
-// faster than the tables are written. Claims and what ends jobs never wait here.
+// Submissions that wait because the tables are behind, in the order in which they came. Claims and
+// what ends jobs never wait here.
 //
 // A submission waits as long as the tables are behind beyond kMayBeBehind, at most kLongest: the
 // further they fall behind, the slower a producer that awaits its answers becomes, until both are
@@ -21,13 +21,12 @@ class SlowLane {
   static constexpr Duration kMayBeBehind{1'200};
   static constexpr Duration kLongest{1'000};
 
-  // How long one is to wait that comes at `now`; `behind_since`: since when the tables are behind.
-  static Duration delay(Time now, std::optional<Time> behind_since) {
-    if (!behind_since) return {};
-    return std::clamp(now - *behind_since - kMayBeBehind, Duration{0}, kLongest);
+  // How long one is to wait that comes while the tables are `behind`.
+  static Duration delay(Duration behind) {
+    return std::clamp(behind - kMayBeBehind, Duration{0}, kLongest);
   }
 
-  // Until `until`, or longer: none overtakes another here.
+  // Until `until`, or longer: none overtakes another.
   void hold(Item item, Time until) {
     if (!held_.empty()) until = std::max(until, held_.back().until);
     held_.push_back({until, std::move(item)});

@@ -62,7 +62,7 @@ class Journal {
   virtual AppendResult append(const JournalRow& row) = 0;
 
   // Called after an append, while nobody waits for one: does what the next would have to do first.
-  // Bounded work (about 10 ms). What fails here fails again in the next append, and is told there.
+  // Bounded work (about 10 ms). The next append tells what failed here and can't be got over.
   virtual void tidy() {}
 
   // Rows from `from` on, in order, each verified (checksum and chain), until `visit` returns false

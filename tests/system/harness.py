@@ -422,12 +422,12 @@ class MillraceCase(unittest.TestCase):
                 return found
             query["cursor"] = reply.json["next_cursor"]
 
-    def counts(self, queue=None):
-        """The queue's counts, only those that are not zero; none while there is no such queue, since
-        jobs that somebody else brings (the inbox, a schedule) make theirs when they come.
+    def counts(self, queue=None, made=True):
+        """The queue's counts, only those that are not zero. `made=False`: none while there is no such
+        queue, where jobs that somebody else brings (the inbox) make it when they come.
         """
         reply = self.api.get(f"/v1/queues/{queue or self.queue}")
-        if reply.status == 404 and reply.code == "not_found":
+        if not made and reply.status == 404 and reply.code == "not_found":
             return {}
         self.assertEqual(reply.status, 200, reply)
         return {state: count for state, count in reply.json["counts"].items() if count}
