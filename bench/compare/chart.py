@@ -9,7 +9,7 @@ import json
 import pathlib
 import sys
 
-WIDTH, LEFT, RIGHT, TOP, BAR, STEP = 900, 330, 80, 82, 16, 26
+WIDTH, LEFT, RIGHT, TOP, BAR, STEP = 960, 390, 80, 82, 16, 26
 
 STYLE = """
   text { font: 13px system-ui, sans-serif; fill: #1f2328 }

@@ -284,7 +284,7 @@ TEST_F(DriverTest, TablesThatAreBehindSlowWhoSubmitsAndNobodyElse) {
   const auto drained_at = std::chrono::steady_clock::now();
   driver->drain();
   EXPECT_TRUE(created(late));
-  EXPECT_LT(std::chrono::steady_clock::now() - drained_at, 700ms);
+  EXPECT_LT(std::chrono::steady_clock::now() - drained_at, SlowLane<int>::kLongest - 50ms);
   tables->flushes_fail = false;
   EXPECT_TRUE(eventually([&] { return driver->status().drained; }));
 }
@@ -292,12 +292,12 @@ TEST_F(DriverTest, TablesThatAreBehindSlowWhoSubmitsAndNobodyElse) {
 TEST_F(DriverTest, AJournalThatStandsStillIsNoFaultOfTheTables) {
   start();
   Port port(*driver);
-  journal->delay_ms = 2'000;
+  journal->delay_ms = 2'500;
   port.ask(enqueue(1));
   journal->delay_ms = 0;
   const auto sent_at = std::chrono::steady_clock::now();
   port.ask(enqueue(1));
-  EXPECT_LT(std::chrono::steady_clock::now() - sent_at, 300ms);
+  EXPECT_LT(std::chrono::steady_clock::now() - sent_at, SlowLane<int>::kLongest - 50ms);
 }
 
 TEST_F(DriverTest, OneCommitAnswersAllThatGathered) {
