@@ -164,7 +164,7 @@ class Enqueue(OnPostgres):
         self.api.put(f"/v1/queues/{self.queue}", {"max_ready": 2})
         for number in range(4):
             self.sql(f"SELECT {self.enqueue(payload=number)}")
-        harness.eventually(lambda: self.counts(made=False) == {"ready": 2}, what="a full queue")
+        harness.eventually(lambda: self.counts() == {"ready": 2}, what="a full queue")
         self.assertEqual(self.sql("SELECT count(*) FROM millrace.inbox_rows"), "2")
         claimed = [self.claim_within()["payload"] for _ in range(4)]
         self.assertEqual(claimed, [0, 1, 2, 3])
