@@ -224,6 +224,7 @@ void Auditor::follow_step(const Step& step) {
   }
   end_watches();
   next_claim_ = 0;
+  retries_followed_.clear();
   for (const Ticket ticket : step.tickets) {
     follow_task(step, ticket, choices);
     end_watches();
@@ -344,8 +345,9 @@ void Auditor::serve_waiting(const Choices& choices) {
     // First come, first served, among those who ask for the same.
     const auto older_than = [&](const Parked& parked) {
       return std::ranges::find_if(parked_, [&](const Parked& other) {
-        return &other == &parked || (other.claim.queues == parked.claim.queues &&
-                                     other.claim.types == parked.claim.types);
+        return &other == &parked ||
+               (!other.may_be_over && other.claim.queues == parked.claim.queues &&
+                other.claim.types == parked.claim.types);
       });
     };
     const auto served = std::ranges::find_if(parked_, [&](const Parked& parked) {

@@ -103,6 +103,7 @@ class Auditor {
     core::Claim claim;
     Time deadline{};
     bool poll = false;
+    bool may_be_over = false;  // of a dead life: there may have been news for its worker
     std::vector<Item> acks, heartbeats, logs;
   };
   struct Watch {
@@ -232,7 +233,8 @@ class Auditor {
   std::vector<Watch> watches_;
   std::set<Ticket> tells_later_;  // answered between steps: projection and event waits
   std::set<std::pair<JobId, std::uint64_t>> cancel_orders_;
-  std::size_t next_claim_ = 0;  // of the batch under way
+  std::size_t next_claim_ = 0;                       // of the batch under way
+  std::map<JobId, std::uint32_t> retries_followed_;  // in the batch under way
   std::uint64_t term_first_token_ = 0;
   std::set<Ticket> given_up_;  // refused after they were decided: their wait outlasted the storage
   std::vector<std::pair<Time, Time>> stalls_;

@@ -188,7 +188,10 @@ void Auditor::follow_command(Ticket ticket, const core::Command& command, const 
     const core::ItemsReply* actual = items_in_answer(ticket);
     for (const JobId& id : retry->ids) {
       const bool always = limits_ == Limits::kWide && !place_.fences;
-      bool admitted = always || choices.retried.contains(id);
+      const auto retried = choices.retried.find(id);
+      // One of a dead life may have been refused of which nobody heard: the first ones were not.
+      bool admitted =
+          always || (retried != choices.retried.end() && retries_followed_[id] < retried->second);
       if (actual != nullptr && items.size() < actual->items.size()) {
         const core::Refusal& refusal = actual->items[items.size()].refusal;
         const bool held = refusal.detail == core::RefusalDetail::kFinishUnderWay && place_.fences;
@@ -197,6 +200,7 @@ void Auditor::follow_command(Ticket ticket, const core::Command& command, const 
       }
       const bool in_memory = fold_->view(id) != nullptr;
       items.push_back(item_of(id, model_.retry(id, *retry, admitted)));
+      if (items.back().why == Rejection::kNone) ++retries_followed_[id];
       marks_.hit_if(items.back().why == Rejection::kNone && !in_memory, Mark::kRetriedFromTables);
     }
   } else if (const auto* edit = std::get_if<core::Edit>(&command)) {
@@ -504,6 +508,7 @@ void Auditor::follow_poll(Ticket ticket, const engine::Poll& poll, Closing closi
     if (ids.empty() && poll.wait > Duration{} && closing == Closing::kOpen && !told) {
       if (given_up_.erase(ticket) > 0) return;
       parked.deadline = add_saturating(model_.now(), poll.wait);
+      parked.may_be_over = !answers_known_;
       parked_.push_back(std::move(parked));
       return;
     }
