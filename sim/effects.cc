@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/limits.h"
+#include "engine/outbox.h"
 #include "sim/violation.h"
 
 namespace millrace::sim {
@@ -29,18 +30,12 @@ bool is_same(const core::JobSpec& is, const core::JobSpec& should, Time asked_at
 core::JobSpec boxed(const core::JobSpec& spec) {
   core::JobSpec box;
   box.id = spec.id;
-  box.id.bytes.back() ^= 1;
+  box.id = engine::outbox_id_of(spec.id, spec.queue.view());
   box.queue = SharedBytes(kOutbox);
   box.type = SharedBytes("submission");
   box.priority = spec.priority;
   box.max_attempts = core::kMaxAttempts;
   return box;
-}
-
-JobId Effects::job_in(const JobId& box) {
-  JobId id = box;
-  id.bytes.back() ^= 1;
-  return id;
 }
 
 void Effects::asked(std::uint32_t shard, const core::JobSpec& spec, Time at, Was was) {
@@ -51,7 +46,7 @@ void Effects::asked(std::uint32_t shard, const core::JobSpec& spec, Time at, Was
   if (was == Was::kNothing) {
     marks_.hit(Mark::kPutInOutbox);
     ++effect.boxes;
-    box = {queue, 0};
+    box = {spec.id, queue, 0};
     effect.open = true;
     return;
   }
@@ -103,7 +98,7 @@ void Effects::taken(std::uint32_t shard, const JobId& box, std::uint64_t term) {
   const std::uint64_t before = std::exchange(found->second.term, term);
   if (before == 0 || before == term) return;
   marks_.hit(Mark::kOutboxTakenOver);
-  const Effect& effect = effects_.at({job_in(box), found->second.queue});
+  const Effect& effect = effects_.at({found->second.job, found->second.queue});
   marks_.hit_if(effect.made > 0, Mark::kRelayDiedBetween);
 }
 
@@ -117,7 +112,7 @@ void Effects::check_all_there() const {
 void Effects::check_dead(std::uint32_t shard, const core::Job& box) const {
   const auto found = boxes_.find({shard, box.id});
   const bool known = found != boxes_.end();
-  demand(known && effects_.at({job_in(box.id), found->second.queue}).refused, "N7",
+  demand(known && effects_.at({found->second.job, found->second.queue}).refused, "N7",
          "{} in the outbox of shard {} is dead, and was not refused where it belongs",
          to_string(box.id), shard);
 }

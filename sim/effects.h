@@ -54,11 +54,10 @@ class Effects {
     bool refused = false;     // for good
   };
   struct Box {
-    std::string queue;       // of the job in it
+    JobId job;               // that is in it
+    std::string queue;       // of that job
     std::uint64_t term = 0;  // that took it last; 0: none has
   };
-
-  static JobId job_in(const JobId& box);
 
   Marks& marks_;
   std::map<Name, Effect> effects_;

@@ -13,15 +13,9 @@ namespace {
 
 constexpr std::string_view kRelayType = "submission";
 
-// The same jobs are never both of the outbox and passed on under one id.
-JobId outbox_id_of(JobId id) {
-  id.bytes.back() ^= 1;
-  return id;
-}
-
 core::JobSpec boxed(core::JobSpec spec) {
   core::JobSpec box;
-  box.id = outbox_id_of(spec.id);
+  box.id = outbox_id_of(spec.id, spec.queue.view());
   // It follows from an id that may be a client's: two acks may name the same.
   box.id_origin = core::IdOrigin::kClient;
   box.queue = SharedBytes(kOutboxQueue);
@@ -43,6 +37,14 @@ std::string_view unquoted(std::string_view payload) {
 }
 
 }  // namespace
+
+JobId outbox_id_of(JobId id, std::string_view queue) {
+  // The last seven bytes are random in every version of UUID.
+  const Fingerprint mask = fingerprint(queue);
+  for (std::size_t i = 9; i < id.bytes.size(); ++i) id.bytes[i] ^= mask.bytes[i];
+  id.bytes.back() ^= mask.bytes.back() % 2 == 0 ? 1 : 0;  // never its own id
+  return id;
+}
 
 void put_in_outbox(core::Ack& ack, ShardNumber shard, ShardNumber shards) {
   for (core::AckItem& item : ack.items) {

@@ -22,6 +22,11 @@ inline constexpr std::string_view kOutboxQueue = "~outbox";
 // durable.
 inline constexpr std::chrono::hours kOutboxKeyWindow{1};
 
+// Under which a job of `queue` waits in an outbox. Not its own: the same job is never both there
+// and passed on under one id. Each queue has another: two acks may give one id to jobs of two
+// queues, and only where those lie is it seen that there can't be both.
+JobId outbox_id_of(JobId id, std::string_view queue);
+
 // Of an ack that is about to be decided on `shard`. Deterministic: ids follow from the jobs' own.
 void put_in_outbox(core::Ack& ack, ShardNumber shard, ShardNumber shards);
 

@@ -83,6 +83,25 @@ TEST(Outbox, TheSameIsAskedForUnderTheSameKeyAndAnotherUnderAnother) {
   EXPECT_NE(first->key->key, second->key->key);
 }
 
+TEST(Outbox, AnIdGivenToJobsOfTwoQueuesHidesNeither) {
+  core::JobSpec elsewhere = spec(queue_on(6));
+  elsewhere.id = spec(queue_on(5)).id;
+  core::Ack ack = ack_with({spec(queue_on(5)), elsewhere});
+  put_in_outbox(ack, 2, kShards);
+  EXPECT_NE(ack.items[0].enqueue[0].id, ack.items[0].enqueue[1].id);
+}
+
+TEST(Outbox, ItsIdsAreNeverTheJobsOwn) {
+  const JobId id = spec("q").id;
+  for (int n = 0; n < 100; ++n) {
+    const std::string queue = std::to_string(n);
+    const JobId box = outbox_id_of(id, queue);
+    EXPECT_NE(box, id);
+    EXPECT_EQ(is_uuid_v7(box), is_uuid_v7(id));
+    EXPECT_EQ(box, outbox_id_of(id, queue));
+  }
+}
+
 TEST(Outbox, DelaysRunFromTheAck) {
   core::JobSpec job = spec(queue_on(5));
   job.delay = Duration{60'000};
