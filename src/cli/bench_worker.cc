@@ -73,7 +73,8 @@ void BenchWorker::run() {
     if (claims) body += claims_[next_claim_];
     body += "}";
     if (!exchange(head, body)) return;
-    if (claims) next_group();
+    // A full batch says that there may be more of them there.
+    if (claims && stamps_us_.size() < static_cast<std::size_t>(plan.batch)) next_group();
   }
 }
 

@@ -385,7 +385,6 @@ void Shard::set_memory_room(MemoryRoom room) { impl_->set_memory_room(room); }
 void Shard::request_flush() { impl_->request_flush(); }
 const std::optional<std::string>& Shard::ended() const { return impl_->ended(); }
 Shard::Figures Shard::figures() const { return impl_->figures(); }
-std::optional<Time> Shard::behind_since() const { return impl_->behind_since(); }
 const core::Machine& Shard::machine() const { return impl_->machine(); }
 
 }  // namespace millrace::engine

@@ -42,7 +42,7 @@ struct ShardOptions {
   // A flush starts when the oldest unprojected change is this old (or later, up to 700 ms after a
   // flush that took long), or would write `flush_rows` jobs.
   Duration flush_after{100};
-  std::size_t flush_rows = 20'000;
+  std::size_t flush_rows = 30'000;
 };
 
 // What the process's memory allows, as its owner measures it.
@@ -169,8 +169,6 @@ class Shard {
     }
   };
   Figures figures() const;
-  // Figures::behind_since alone, which costs nothing.
-  std::optional<Time> behind_since() const;
 
   const core::Machine& machine() const;
 

@@ -73,7 +73,6 @@ class Shard::Impl {
   void stood_still() { stalled_since(now_); }
   const std::optional<std::string>& ended() const { return ended_; }
   Figures figures() const;
-  std::optional<Time> behind_since() const { return projector_.behind_since(); }
   const core::Machine& machine() const { return *machine_; }
 
  private:

@@ -302,6 +302,7 @@ void Driver::take_in(Inbox& inbox, Time now) {
   }
   if (inbox.flushed) {
     flush_in_flight_ = false;
+    if (inbox.flushed->status) flushing_since_.reset();
     shard_->flush_done(inbox.flushed->status, now);
   }
   const Duration delay = delay_of_submissions(now);
@@ -338,12 +339,11 @@ void Driver::take_in(Inbox& inbox, Time now) {
 }
 
 Duration Driver::delay_of_submissions(Time now) const {
-  const std::optional<Time> since = shard_->behind_since();
   const bool goes_on = !draining_ && !resigning_ && !in_doubt_since_ && !shard_->ended() &&
                        memory_room_ != engine::MemoryRoom::kNone;
   const bool row_is_slow = row_in_flight_ && now - row_handed_at_ > kSlowRow;
-  if (!since || !goes_on || row_is_slow) return {};
-  return SlowLane<Mail>::delay(now - std::max(*since, tables_may_go_on_at_));
+  if (!flushing_since_ || !goes_on || row_is_slow) return {};
+  return SlowLane<Mail>::delay(now - std::max(*flushing_since_, tables_may_go_on_at_));
 }
 
 void Driver::offer(Mail mail) {
@@ -374,6 +374,7 @@ void Driver::hand_over_flush(Time now) {
   if (draining_) shard_->request_flush();
   if (auto flush = shard_->next_flush(now)) {
     flush_in_flight_ = true;
+    if (!flushing_since_) flushing_since_ = now;
     projection_->flush(std::move(*flush));
   }
 }

@@ -212,14 +212,14 @@ class Driver final : public engine::Gateway {
   // The shard's thread's own.
   std::vector<std::pair<engine::ReplyPort*, std::vector<engine::Delivery>>> outgoing_;
   SlowLane<Mail> slow_lane_;
-  // What was decided before then waited for something else than the tables.
-  Time tables_may_go_on_at_{};
   MemoryGauge memory_;
   std::atomic<bool> memory_is_short_ = false;
   engine::MemoryRoom memory_room_ = engine::MemoryRoom::kWide;
   bool row_in_flight_ = false;
   Time row_handed_at_{};
   bool flush_in_flight_ = false;
+  std::optional<Time> flushing_since_;  // of a flush that failed: since it was first handed over
+  Time tables_may_go_on_at_{};          // until then it waited for something else than the tables
   bool draining_ = false;
   bool resigning_ = false;
   std::function<void()> flushes_ended_;

@@ -1,9 +1,11 @@
-// Submissions that wait because the tables are behind, in the order in which they came. Claims and
-// what ends jobs never wait here.
+// Submissions that wait because the tables can't keep up, in the order in which they came. Claims
+// and what ends jobs never wait here.
 //
-// A submission waits as long as the tables are behind beyond kMayBeBehind, at most kLongest: the
-// further they fall behind, the slower a producer that awaits its answers becomes, until both are
-// equally fast. Nobody is refused for it. One thread, one owner.
+// What comes while the tables are written makes the next flush, so flushes grow where more comes
+// than they can take. A submission waits twice as long as the one under way has taken beyond
+// kMayTake, at most kLongest: a producer that awaits its answers becomes slower until both are
+// equally fast, and the tables are behind by about two flushes. Nobody is refused for it. One
+// thread, one owner.
 #pragma once
 
 #include <algorithm>
@@ -18,12 +20,12 @@ namespace millrace::server {
 template <typename Item>
 class SlowLane {
  public:
-  static constexpr Duration kMayBeBehind{1'200};
+  static constexpr Duration kMayTake{400};
   static constexpr Duration kLongest{1'000};
 
-  // How long one is to wait that comes while the tables are `behind`.
-  static Duration delay(Duration behind) {
-    return std::clamp(behind - kMayBeBehind, Duration{0}, kLongest);
+  // How long one is to wait that comes when the flush under way has taken so long.
+  static Duration delay(Duration taken) {
+    return std::clamp(2 * (taken - kMayTake), Duration{0}, kLongest);
   }
 
   // Until `until`, or longer: none overtakes another.
