@@ -13,6 +13,7 @@ from cutting_proxy import WAYS, CuttingProxy
 from faults import Skipped
 from nodes_rig import Network
 from rig import Trouble, runs
+from rough_proxy import RoughProxy, Roughness
 
 import postgres
 import test_auth
@@ -155,6 +156,37 @@ def on_a_network(rig):
     )
 
 
+def rough(rig):
+    """What nodes say to one another and to the database arrives late and in pieces; connections break,
+    and what was said to a node on one of them is said to it again.
+    """
+    late_s = rig.dice.choice((0.002, 0.02, 0.2))
+    breaks = rig.dice.choice((0, 0.002, 0.02))
+    rig.note(f"rough links: up to {late_s * 1000:.0f} ms late, {breaks:.1%} break")
+    for link in rig.links:
+        again = 0 if link is rig.links[-1] else 0.5
+        link.rough(Roughness(late_s=late_s, breaks=breaks, again=again))
+    time.sleep(rig.dice.uniform(3, 6))
+    for link in rig.links:
+        link.smooth()
+    rig.await_service("links were rough, and are not any more")
+    for link in rig.links:
+        for what in list(link.counts):
+            rig.figures[what] += link.counts.pop(what)
+
+
+def over_links_of_ours(rig):
+    """Each node is reached by the others, and the database by all of them, through a proxy."""
+    cluster = postgres.Cluster()
+    addresses = [(server.host, server.port) for server in rig.servers]
+    addresses.append((cluster.host, cluster.port))
+    rig.links = [RoughProxy(*address, seed=rig.dice.random()) for address in addresses]
+    for server, link in zip(rig.servers, rig.links, strict=False):
+        server.args += ["--advertise", f"http://127.0.0.1:{link.port}"]
+    rig.undo += [link.close for link in rig.links]
+    rig.use(cluster, rig.links[-1].postgres_url)
+
+
 # The database.
 
 
@@ -194,7 +226,7 @@ def through_a_proxy(rig):
     cluster = postgres.Cluster()
     rig.proxy = CuttingProxy(cluster.host, cluster.port)
     rig.undo.append(rig.proxy.close)
-    rig.use(cluster, rig.proxy.url)
+    rig.use(cluster, rig.proxy.postgres_url)
 
 
 def standby_promoted(rig):
@@ -272,6 +304,7 @@ FAULTS = {
     "one-way": one_way,
     "flapping": flapping,
     "swizzle": swizzle,
+    "rough": rough,
     "terminate": faults.sessions_ended,
     "pg-backend": faults.backend_killed,
     "pg-fast": database_stopped_fast,
@@ -286,6 +319,7 @@ PREPARE = {
     "one-way": on_a_network,
     "flapping": on_a_network,
     "swizzle": on_a_network,
+    "rough": over_links_of_ours,
     "cut": through_a_proxy,
     "standby": with_a_standby,
     "disk-full": on_a_small_disk,

@@ -1,0 +1,49 @@
+"""A way to a server that this process has in its hands."""
+
+import asyncio
+import contextlib
+import threading
+
+
+class Proxy:
+    """Listens on a port of its own, in a thread of its own, and opens a connection to the server for
+    each that comes. What passes is for its kinds to say: _pass_up and _pass_down, which end where the
+    connection is to end. Ends with close().
+    """
+
+    def __init__(self, host, port):
+        self.host, self.server_port = host, port
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        starting = asyncio.start_server(self._serve, "127.0.0.1", 0)
+        server = asyncio.run_coroutine_threadsafe(starting, self._loop).result()
+        self.port = server.sockets[0].getsockname()[1]
+
+    def postgres_url(self, direct):
+        """The way through it to what `direct` names; in the clear, so that it can be read."""
+        through = direct.replace(f"{self.host}:{self.server_port}/", f"127.0.0.1:{self.port}/")
+        return f"{through}?sslmode=disable&gssencmode=disable"
+
+    def close(self):
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+
+    async def _serve(self, client, answers):
+        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+            upstream, server = await asyncio.open_connection(self.host, self.server_port)
+            state = {}  # the connection's, for both ways
+            ways = [
+                asyncio.ensure_future(self._pass_up(client, server, state)),
+                asyncio.ensure_future(self._pass_down(upstream, answers, state)),
+            ]
+            await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+            for way in ways:
+                way.cancel()
+            await asyncio.gather(*ways, return_exceptions=True)
+            server.close()
+            await self._after(state)
+        answers.close()
+
+    async def _after(self, state):
+        """When a connection is over."""
