@@ -10,10 +10,10 @@ namespace {
 
 constexpr Duration kFirstBackoff{100};
 constexpr Duration kMaxBackoff{5'000};
-// A flush that took long is followed by a pause as many times as long: what changes meanwhile is
-// written together. The tables stay within a second of the journal.
-constexpr int kPauseShare = 9;
-constexpr Duration kMaxPause{700};
+// From one flush's begin to the next's, as many times as long as it took: what changes meanwhile is
+// written together. The tables stay within a second of the journal, unless flushes take as long.
+constexpr int kApart = 10;
+constexpr Duration kMostApart{800};
 
 }  // namespace
 
@@ -53,7 +53,7 @@ bool Projector::done(const Status& status, Time now) {
   flush_since_.reset();
   failing_since_.reset();
   backoff_ = {};
-  pause_until_ = now + std::min(kMaxPause, kPauseShare * (now - handed_out_at_));
+  pause_until_ = handed_out_at_ + std::min(kMostApart, kApart * (now - handed_out_at_));
   return true;
 }
 

@@ -28,8 +28,11 @@ class Projector {
   // The next flush is due at once.
   void force() { forced_ = true; }
 
-  // Changes should be taken now, up to row `head`: a flush would write `rows`.
-  bool should_take(Time now, Seq head, std::size_t rows) const;
+  // A flush is outstanding that may be handed out now or once it is durable, or changes should be
+  // taken for one, up to row `head`: it would write `rows`.
+  bool is_due(Time now, Seq head, std::size_t rows) const {
+    return flush_ ? now >= retry_at_ : should_take(now, head, rows);
+  }
   void take(std::unique_ptr<const core::Changes> changes, Seq head,
             const store::Checksum& checksum);
 
@@ -38,7 +41,8 @@ class Projector {
   // True: written, the machine may let go of it.
   bool done(const Status& status, Time now);
 
-  // When should_take() or hand_out() will have something, without anything else happening.
+  // When hand_out() will have something, after a take() where none is outstanding, without anything
+  // else happening.
   std::optional<Time> next_time(Time now, Seq head, Seq durable, std::size_t rows) const;
 
   const store::Progress& projected() const { return projected_; }
@@ -49,6 +53,7 @@ class Projector {
   std::optional<Time> failing_since() const { return failing_since_; }
 
  private:
+  bool should_take(Time now, Seq head, std::size_t rows) const;
   Time old_enough_at() const;  // there is an oldest change
 
   const Duration flush_after_;

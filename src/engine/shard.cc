@@ -231,11 +231,16 @@ void Shard::Impl::set_memory_room(MemoryRoom room) {
   memory_room_ = room;
 }
 
-std::optional<Flush> Shard::Impl::next_flush(Time now) {
+bool Shard::Impl::flush_due(Time now) {
   move_clock(now);
-  if (ended_) return std::nullopt;
+  if (ended_) return false;
   if (draining_) projector_.force();
-  if (projector_.should_take(now_, pipeline_.head(), machine_->rows_to_flush())) {
+  return projector_.is_due(now_, pipeline_.head(), machine_->rows_to_flush());
+}
+
+std::optional<Flush> Shard::Impl::next_flush(Time now) {
+  if (!flush_due(now)) return std::nullopt;
+  if (!projector_.outstanding()) {
     projector_.take(machine_->take_changes(), pipeline_.head(), pipeline_.head_checksum());
   }
   return projector_.hand_out(pipeline_.durable(), now_);
@@ -249,10 +254,13 @@ void Shard::Impl::flush_done(const Status& status, Time now) {
   if (!ended_) wake_projection_waits();
 }
 
-std::optional<Time> Shard::Impl::next_wakeup() const {
+std::optional<Time> Shard::Impl::next_wakeup(bool may_flush) const {
   if (ended_) return std::nullopt;
-  std::optional<Time> earliest =
-      projector_.next_time(now_, pipeline_.head(), pipeline_.durable(), machine_->rows_to_flush());
+  std::optional<Time> earliest;
+  if (may_flush) {
+    earliest = projector_.next_time(now_, pipeline_.head(), pipeline_.durable(),
+                                    machine_->rows_to_flush());
+  }
   if (!may_decide()) {
     // append_done() comes first, unless it is too long in coming for those who ask.
     if (!refuses_all()) {
@@ -370,10 +378,13 @@ const store::JournalRow* Shard::next_append() { return impl_->next_append(); }
 void Shard::append_done(const store::AppendResult& result, Time now) {
   impl_->append_done(result, now);
 }
+bool Shard::flush_due(Time now) { return impl_->flush_due(now); }
 std::optional<Flush> Shard::next_flush(Time now) { return impl_->next_flush(now); }
 void Shard::flush_done(const Status& status, Time now) { impl_->flush_done(status, now); }
 std::vector<Outgoing> Shard::take_answers() { return impl_->take_answers(); }
-std::optional<Time> Shard::next_wakeup() const { return impl_->next_wakeup(); }
+std::optional<Time> Shard::next_wakeup(bool may_flush) const {
+  return impl_->next_wakeup(may_flush);
+}
 void Shard::drain() { impl_->drain(); }
 void Shard::resign() { impl_->resign(); }
 bool Shard::quiet() const { return impl_->quiet(); }

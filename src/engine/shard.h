@@ -39,8 +39,8 @@ struct ShardOptions {
   std::size_t hard_max_unprojected = 4'000'000;
   // New jobs are refused when memory holds more bytes of payloads and results.
   std::uint64_t max_bytes_held = std::uint64_t{2} << 30;
-  // A flush starts when the oldest unprojected change is this old (or later, up to 700 ms after a
-  // flush that took long), or would write `flush_rows` jobs.
+  // A flush starts when the oldest unprojected change is this old (or later, up to 800 ms after the
+  // last one's start, where that took long), or would write `flush_rows` jobs.
   Duration flush_after{100};
   std::size_t flush_rows = 30'000;
 };
@@ -109,13 +109,17 @@ class Shard {
   // driver paces it); kFenced and kBroken end the shard: ended() tells.
   void append_done(const store::AppendResult& result, Time now);
 
+  // One is outstanding that may be written now or once it is durable, or changes should be taken.
+  bool flush_due(Time now);
+  // Takes them, if need be. None: nothing may be written now.
   std::optional<Flush> next_flush(Time now);
   void flush_done(const Status& status, Time now);
 
   std::vector<Outgoing> take_answers();
 
-  // When step() has something to do by itself (a timer, a wait that ends, a flush that falls due).
-  std::optional<Time> next_wakeup() const;
+  // When step() has something to do by itself (a timer, a wait that ends), or `may_flush` and a
+  // flush falls due.
+  std::optional<Time> next_wakeup(bool may_flush = true) const;
 
   // New work is answered kDraining, waiting claims and watches are answered now. Acks, heartbeats
   // and reads go on.

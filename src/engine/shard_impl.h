@@ -57,10 +57,11 @@ class Shard::Impl {
   bool step(Time now);
   const store::JournalRow* next_append() { return ended_ ? nullptr : pipeline_.next(now_); }
   void append_done(const store::AppendResult& result, Time now);
+  bool flush_due(Time now);
   std::optional<Flush> next_flush(Time now);
   void flush_done(const Status& status, Time now);
   std::vector<Outgoing> take_answers() { return answers_.take(); }
-  std::optional<Time> next_wakeup() const;
+  std::optional<Time> next_wakeup(bool may_flush) const;
   void drain();
   bool idle() const;
   void resign();

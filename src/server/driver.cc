@@ -114,6 +114,7 @@ void Driver::stop() {
   }
   journal_->stop();
   projection_->stop();
+  flush_turn_.reset();
 }
 
 void Driver::tell_stopped(engine::ReplyPort& port, engine::Ticket ticket) {
@@ -249,7 +250,9 @@ void Driver::decide(Time now) {
 
 void Driver::wait_for_work(Inbox& inbox) {
   inbox.mail.clear();
-  std::optional<Time> wakeup = shard_->next_wakeup();
+  // Whose turn to flush has not come is told when it comes.
+  const bool awaits_turn = flush_turn_ && !flush_turn_->has_come();
+  std::optional<Time> wakeup = shard_->next_wakeup(!awaits_turn);
   if (const auto next = slow_lane_.next()) wakeup = std::min(wakeup.value_or(*next), *next);
   wakeup_ms_.store(wakeup ? to_ms(*wakeup) : kNoWakeup, std::memory_order_relaxed);
   slept_at_ = clock_.now();
@@ -302,7 +305,9 @@ void Driver::take_in(Inbox& inbox, Time now) {
   }
   if (inbox.flushed) {
     flush_in_flight_ = false;
-    if (inbox.flushed->status) flushing_since_.reset();
+    flush_turn_.reset();
+    flush_failed_ = !inbox.flushed->status;
+    if (!flush_failed_) flushing_since_.reset();
     shard_->flush_done(inbox.flushed->status, now);
   }
   const Duration delay = delay_of_submissions(now);
@@ -370,13 +375,28 @@ void Driver::hand_over_row() {
 }
 
 void Driver::hand_over_flush(Time now) {
-  if (flush_in_flight_ || flushes_end_ || shard_->ended()) return;
+  if (flush_in_flight_) return;
   if (draining_) shard_->request_flush();
+  if (flushes_end_ || !shard_->flush_due(now)) {
+    flush_turn_.reset();
+    if (!flush_failed_) flushing_since_.reset();
+    return;
+  }
+  if (!flushing_since_) flushing_since_ = now;
+  if (!may_flush()) return;
   if (auto flush = shard_->next_flush(now)) {
     flush_in_flight_ = true;
-    if (!flushing_since_) flushing_since_ = now;
     projection_->flush(std::move(*flush));
   }
+}
+
+bool Driver::may_flush() {
+  if (parts_.flush_turns == nullptr) return true;
+  if (!flush_turn_) {
+    flush_turn_.emplace(*parts_.flush_turns,
+                        [this] { post([](Inbox& inbox) { inbox.look = true; }); });
+  }
+  return flush_turn_->has_come();
 }
 
 void Driver::release_answers() {

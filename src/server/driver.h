@@ -22,6 +22,8 @@
 #include "engine/lease.h"
 #include "engine/shard.h"
 #include "engine/shard_clock.h"
+#include "server/driver_status.h"
+#include "server/flush_turns.h"
 #include "server/journal_thread.h"
 #include "server/liveness.h"
 #include "server/memory_gauge.h"
@@ -31,40 +33,6 @@
 #include "store/tables.h"
 
 namespace millrace::server {
-
-// Told what the driver's threads do; for metrics. Each call comes on the thread that did it; must
-// not block.
-class DriverProbe {
- public:
-  virtual ~DriverProbe() = default;
-  // An append returned durable. `requests`: how many came in since the row before.
-  virtual void committed(std::chrono::nanoseconds took, std::size_t body_bytes,
-                         std::size_t requests) = 0;
-  virtual void append_failed(store::AppendOutcome outcome) = 0;
-  virtual void flushed(std::chrono::nanoseconds took, std::size_t jobs, bool ok) = 0;
-};
-
-struct DriverOptions {
-  engine::ShardOptions shard;
-  std::uint64_t memory_bytes = std::uint64_t{1} << 40;  // what the process may use
-  std::string liveness_file;
-  EventRetention events;
-};
-
-struct DriverStatus {
-  engine::Shard::Figures figures;
-  Seq synced{};  // in the tables, beyond a power failure
-  bool draining = false;
-  bool drained = false;          // all of that is done
-  bool journal_failing = false;  // the last append did not succeed
-  bool tables_failing = false;
-  std::uint64_t memory_budget = 0;  // bytes
-  engine::MemoryRoom memory_room{};
-  std::optional<std::string> ended;  // the shard has stopped for good
-  bool resigned = false;             // nothing more is decided, and what was is durable
-  bool in_doubt = false;             // whether it still leads: nothing is decided meanwhile
-  Duration wall_ahead{};             // of the shard's time; negative: behind
-};
 
 class Driver final : public engine::Gateway {
   using SteadyTime = std::chrono::steady_clock::time_point;
@@ -83,6 +51,7 @@ class Driver final : public engine::Gateway {
     std::function<void()> on_settled;
     Logger log;
     const engine::Lease* lease = nullptr;  // null: nobody else can lead the shard
+    FlushTurns* flush_turns = nullptr;     // null: it waits for no other shard's flush
   };
 
   // Recovers the shard and starts the threads. All of `parts` must outlive the driver.
@@ -145,7 +114,7 @@ class Driver final : public engine::Gateway {
     bool resign = false;
     std::function<void()> end_flushes;
     std::optional<std::string> depose;
-    bool look = false;  // at the clock, or the lease
+    bool look = false;  // at the clock, the lease, or whose turn to flush it is
     bool stop = false;
     bool only_mail() const {
       return !appended && !flushed && !drain && !resign && !end_flushes && !depose && !look &&
@@ -164,6 +133,7 @@ class Driver final : public engine::Gateway {
   Duration delay_of_submissions(Time now) const;
   void hand_over_row();
   void hand_over_flush(Time now);
+  bool may_flush();
   void release_answers();
   // The time at waking: gives leases back what a stopped process or a stepped clock took from them.
   Time wake_up();
@@ -218,8 +188,10 @@ class Driver final : public engine::Gateway {
   bool row_in_flight_ = false;
   Time row_handed_at_{};
   bool flush_in_flight_ = false;
-  std::optional<Time> flushing_since_;  // of a flush that failed: since it was first handed over
-  Time tables_may_go_on_at_{};          // until then it waited for something else than the tables
+  std::optional<FlushTurns::Place> flush_turn_;  // while one is due or in flight
+  std::optional<Time> flushing_since_;  // since one was due; of one that failed: the first time
+  bool flush_failed_ = false;
+  Time tables_may_go_on_at_{};  // until then it waited for something else than the tables
   bool draining_ = false;
   bool resigning_ = false;
   std::function<void()> flushes_ended_;

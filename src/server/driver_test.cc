@@ -112,8 +112,8 @@ class NoProbe final : public DriverProbe {
     committed_requests += requests;
   }
   void append_failed(store::AppendOutcome) override { ++failures; }
-  void flushed(std::chrono::nanoseconds, std::size_t, bool) override {}
-  std::atomic<std::size_t> commits{0}, committed_requests{0}, failures{0};
+  void flushed(std::chrono::nanoseconds, std::size_t, bool) override { ++flushes; }
+  std::atomic<std::size_t> commits{0}, committed_requests{0}, failures{0}, flushes{0};
 };
 
 class Events final : public engine::DurableObserver {
@@ -167,7 +167,8 @@ class DriverTest : public testing::Test {
                                            .probe = probe,
                                            .chores = [](Time) {},
                                            .on_settled = [this] { ++settled; },
-                                           .log = {}});
+                                           .log = {},
+                                           .flush_turns = &turns});
     ASSERT_TRUE(started) << started.error().message;
     driver = std::move(*started);
   }
@@ -220,6 +221,7 @@ class DriverTest : public testing::Test {
   NoProbe probe;
   Events events;
   DriverOptions options;
+  FlushTurns turns{1};
   std::filesystem::path folder;
   std::atomic<int> settled{0};
   std::unique_ptr<Driver> driver;
@@ -287,6 +289,33 @@ TEST_F(DriverTest, TablesThatAreBehindSlowWhoSubmitsAndNobodyElse) {
   EXPECT_LT(std::chrono::steady_clock::now() - drained_at, SlowLane<int>::kLongest - 50ms);
   tables->flushes_fail = false;
   EXPECT_TRUE(eventually([&] { return driver->status().drained; }));
+}
+
+TEST_F(DriverTest, AFlushWaitsForItsTurnAndTakesWhatCameMeanwhile) {
+  start();
+  Port port(*driver);
+  std::optional<FlushTurns::Place> other(std::in_place, turns, [] {});
+  port.ask(enqueue(1));
+  const std::clock_t before = std::clock();  // of all threads
+  std::this_thread::sleep_for(400ms);
+  EXPECT_LT(std::clock() - before, CLOCKS_PER_SEC / 5);
+  EXPECT_EQ(probe.flushes, 0U);
+  port.ask(enqueue(1));
+  other.reset();
+  EXPECT_TRUE(eventually([&] {
+    const DriverStatus status = driver->status();
+    return status.figures.projected == status.figures.durable;
+  }));
+  EXPECT_EQ(probe.flushes, 1U);
+
+  // And gives it back, also at its end while it waits.
+  other.emplace(turns, [] {});
+  EXPECT_TRUE(other->has_come());
+  port.ask(enqueue(1));
+  std::this_thread::sleep_for(200ms);
+  driver.reset();
+  other.reset();
+  EXPECT_TRUE(FlushTurns::Place(turns, [] {}).has_come());
 }
 
 TEST_F(DriverTest, AJournalThatStandsStillIsNoFaultOfTheTables) {

@@ -193,6 +193,7 @@ class PostgresServing final : public Serving {
                   parts_.end_leading(shard);
                 },
             .changed = [this] { node_->look(); },
+            .flush_turns = flush_turns_,
             .log = outside_.log});
   }
   // What the process may use is shared out among the shards.
@@ -249,6 +250,7 @@ class PostgresServing final : public Serving {
   const std::string secret_;
   const std::string store_id_;
   ShardParts parts_;
+  FlushTurns flush_turns_{store::PostgresNode::kFlushesAtOnce};
   http::PeerClient peers_;
   engine::Router router_;
   const store::NodeId self_;

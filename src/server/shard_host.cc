@@ -263,7 +263,8 @@ bool ShardHost::lead(const store::Term& term, std::chrono::nanoseconds renewed_a
                     .chores = parts_.chores,
                     .on_settled = [this] { post([](Mail& mail) { mail.settled = true; }); },
                     .log = parts_.log,
-                    .lease = &lease_},
+                    .lease = &lease_,
+                    .flush_turns = &parts_.flush_turns},
                    std::move(*shard));
   parts_.router.lead_here(shard_, *driver);
   {

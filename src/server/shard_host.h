@@ -54,6 +54,7 @@ class ShardHost {
     // Something has changed that the registry should be looked at for, or that others look at. Any
     // thread; must not block.
     std::function<void()> changed;
+    FlushTurns& flush_turns;  // of all shards of the node
     Logger log;
   };
 

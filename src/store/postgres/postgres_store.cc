@@ -20,6 +20,8 @@ namespace {
 
 using Use = ConnectionPool::Use;
 
+static_assert(PostgresNode::kFlushesAtOnce == ConnectionPool::kMostFlushing);
+
 constexpr std::int64_t kLeastVersion = 130'000;
 
 constexpr const char* kSelectFacts =

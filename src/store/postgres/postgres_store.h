@@ -46,6 +46,9 @@ struct PostgresFacts {
 // A node's way to the database, which its shards share.
 class PostgresNode {
  public:
+  // Of all shards together: more of them would wait for a connection.
+  static constexpr std::size_t kFlushesAtOnce = 2;
+
   // Connects, looks at the server, brings the schema up to date. The error says what to do.
   static Result<std::unique_ptr<PostgresNode>> open(const PostgresOptions& options);
   // The same without changing anything in the database: for `admin migrate status`.
