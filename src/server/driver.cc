@@ -28,6 +28,8 @@ constexpr std::size_t kMailWorthWaking = 64;
 constexpr auto kPatience = 2ms;
 // A row that takes so long keeps the tables behind: they are not to be blamed.
 constexpr Duration kSlowRow{200};
+// Changes that make no flush long: who brings no more is not slowed for what other shards do.
+constexpr std::size_t kFewRows = 1'000;
 // While it is not known whether this node leads, requests wait so long; then they are sent
 // elsewhere.
 constexpr auto kDoubtPatience = 500ms;
@@ -252,7 +254,7 @@ void Driver::wait_for_work(Inbox& inbox) {
   inbox.mail.clear();
   // Whose turn to flush has not come is told when it comes.
   const bool awaits_turn = flush_turn_ && !flush_turn_->has_come();
-  std::optional<Time> wakeup = shard_->next_wakeup(!awaits_turn);
+  std::optional<Time> wakeup = shard_->next_wakeup(!awaits_turn && !flushes_end_);
   if (const auto next = slow_lane_.next()) wakeup = std::min(wakeup.value_or(*next), *next);
   wakeup_ms_.store(wakeup ? to_ms(*wakeup) : kNoWakeup, std::memory_order_relaxed);
   slept_at_ = clock_.now();
@@ -305,9 +307,7 @@ void Driver::take_in(Inbox& inbox, Time now) {
   }
   if (inbox.flushed) {
     flush_in_flight_ = false;
-    flush_turn_.reset();
-    flush_failed_ = !inbox.flushed->status;
-    if (!flush_failed_) flushing_since_.reset();
+    if (inbox.flushed->status) flushing_since_.reset();
     shard_->flush_done(inbox.flushed->status, now);
   }
   const Duration delay = delay_of_submissions(now);
@@ -343,11 +343,15 @@ void Driver::take_in(Inbox& inbox, Time now) {
   if (flushes_ended_ && !flush_in_flight_) std::exchange(flushes_ended_, nullptr)();
 }
 
+bool Driver::row_is_slow(Time now) const {
+  return row_in_flight_ && now - row_handed_at_ > kSlowRow;
+}
+
 Duration Driver::delay_of_submissions(Time now) const {
   const bool goes_on = !draining_ && !resigning_ && !in_doubt_since_ && !shard_->ended() &&
                        memory_room_ != engine::MemoryRoom::kNone;
-  const bool row_is_slow = row_in_flight_ && now - row_handed_at_ > kSlowRow;
-  if (!flushing_since_ || !goes_on || row_is_slow) return {};
+  const bool brings_little = shard_->machine().rows_to_flush() < kFewRows;
+  if (!flushing_since_ || !goes_on || brings_little || row_is_slow(now)) return {};
   return SlowLane<Mail>::delay(now - std::max(*flushing_since_, tables_may_go_on_at_));
 }
 
@@ -377,24 +381,25 @@ void Driver::hand_over_row() {
 void Driver::hand_over_flush(Time now) {
   if (flush_in_flight_) return;
   if (draining_) shard_->request_flush();
-  if (flushes_end_ || !shard_->flush_due(now)) {
-    flush_turn_.reset();
-    if (!flush_failed_) flushing_since_.reset();
-    return;
+  if (flushes_end_ || !shard_->flush_due(now)) return flush_turn_.reset();
+  if (!flushing_since_) {
+    flushing_since_ = now;
+    shard_->request_flush();  // what came and went meanwhile costs it no place in the line
   }
-  if (!flushing_since_) flushing_since_ = now;
   if (!may_flush()) return;
   if (auto flush = shard_->next_flush(now)) {
     flush_in_flight_ = true;
-    projection_->flush(std::move(*flush));
+    projection_->flush(std::move(*flush), std::move(flush_turn_));
+  } else if (row_is_slow(now)) {
+    flush_turn_.reset();  // others need not wait for this shard's journal
   }
 }
 
 bool Driver::may_flush() {
   if (parts_.flush_turns == nullptr) return true;
   if (!flush_turn_) {
-    flush_turn_.emplace(*parts_.flush_turns,
-                        [this] { post([](Inbox& inbox) { inbox.look = true; }); });
+    flush_turn_ = std::make_unique<FlushTurns::Place>(
+        *parts_.flush_turns, [this] { post([](Inbox& inbox) { inbox.look = true; }); });
   }
   return flush_turn_->has_come();
 }

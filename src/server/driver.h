@@ -131,6 +131,7 @@ class Driver final : public engine::Gateway {
   void offer(Mail mail);
   // How long a submission is to wait that comes now.
   Duration delay_of_submissions(Time now) const;
+  bool row_is_slow(Time now) const;
   void hand_over_row();
   void hand_over_flush(Time now);
   bool may_flush();
@@ -188,10 +189,9 @@ class Driver final : public engine::Gateway {
   bool row_in_flight_ = false;
   Time row_handed_at_{};
   bool flush_in_flight_ = false;
-  std::optional<FlushTurns::Place> flush_turn_;  // while one is due or in flight
+  std::unique_ptr<FlushTurns::Place> flush_turn_;  // while a flush is due, and waits for it
   std::optional<Time> flushing_since_;  // since one was due; of one that failed: the first time
-  bool flush_failed_ = false;
-  Time tables_may_go_on_at_{};  // until then it waited for something else than the tables
+  Time tables_may_go_on_at_{};          // until then it waited for something else than the tables
   bool draining_ = false;
   bool resigning_ = false;
   std::function<void()> flushes_ended_;

@@ -29,7 +29,6 @@ class FlushTurns {
     bool has_come() const { return has_come_; }
 
    private:
-    friend FlushTurns;
     FlushTurns& turns_;
     const std::function<void()> come_;
     std::atomic<bool> has_come_ = false;

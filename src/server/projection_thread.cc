@@ -36,12 +36,14 @@ void ProjectionThread::stop() {
   }
   wake_.notify_all();
   thread_.join();
+  const MutexLock lock(mutex_);
+  waiting_.reset();  // with its turn
 }
 
-void ProjectionThread::flush(engine::Flush flush) {
+void ProjectionThread::flush(engine::Flush flush, std::unique_ptr<FlushTurns::Place> turn) {
   {
     const MutexLock lock(mutex_);
-    waiting_ = std::move(flush);
+    waiting_ = Waiting{std::move(flush), std::move(turn)};
   }
   wake_.notify_one();
 }
@@ -81,13 +83,15 @@ ProjectionThread::Task ProjectionThread::next_task() {
 }
 
 void ProjectionThread::flush_waiting() {
-  const engine::Flush flush = [this] {
+  Waiting waiting = [this] {
     const MutexLock lock(mutex_);
     return *std::exchange(waiting_, std::nullopt);
   }();
+  const engine::Flush& flush = waiting.flush;
   const auto start = Clock::now();
   Status status = tables_.flush(*flush.changes, {flush.base, flush.from}, flush.to);
   const auto end = Clock::now();
+  waiting.turn.reset();
   if (status) {
     if (failures_ > 0) log_.info("the tables can be written again", {{"tries", failures_ + 1}});
     failures_ = 0;

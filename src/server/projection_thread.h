@@ -4,12 +4,14 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <thread>
 
 #include "base/log.h"
 #include "base/mutex.h"
 #include "engine/shard.h"
+#include "server/flush_turns.h"
 #include "store/tables.h"
 
 namespace millrace::server {
@@ -33,13 +35,18 @@ class ProjectionThread {
   // Finishes the flush in hand, syncs, and joins. From one thread.
   void stop();
 
-  // At most one at a time. After a failure the next one waits a little, longer each time.
-  void flush(engine::Flush flush);
+  // At most one at a time. After a failure the next one waits a little, longer each time. `turn`
+  // ends with it.
+  void flush(engine::Flush flush, std::unique_ptr<FlushTurns::Place> turn);
 
  private:
   using Clock = std::chrono::steady_clock;
 
   enum class Task { kFlush, kChores, kSync, kStop };
+  struct Waiting {
+    engine::Flush flush;
+    std::unique_ptr<FlushTurns::Place> turn;
+  };
 
   void run();
   Task next_task();
@@ -52,7 +59,7 @@ class ProjectionThread {
 
   Mutex mutex_;
   WaitCondition wake_;
-  std::optional<engine::Flush> waiting_ MILLRACE_GUARDED_BY(mutex_);
+  std::optional<Waiting> waiting_ MILLRACE_GUARDED_BY(mutex_);
   bool stopping_ MILLRACE_GUARDED_BY(mutex_) = false;
 
   // The thread's own.

@@ -1,11 +1,10 @@
 // Submissions that wait because the tables can't keep up, in the order in which they came. Claims
 // and what ends jobs never wait here.
 //
-// What comes while the tables are written makes the next flush, so flushes grow where more comes
-// than they can take. A submission waits twice as long as the one under way has taken beyond
-// kMayTake, at most kLongest: a producer that awaits its answers becomes slower until both are
-// equally fast, and the tables are behind by about two flushes. Nobody is refused for it. One
-// thread, one owner.
+// What comes while a flush is due or written makes the next one, so flushes grow where more comes
+// than they can take. A submission waits twice as long as that has taken beyond kMayTake, at most
+// kLongest: a producer that awaits its answers becomes slower until both are equally fast, and the
+// tables are behind by about two flushes. Nobody is refused for it. One thread, one owner.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +22,7 @@ class SlowLane {
   static constexpr Duration kMayTake{400};
   static constexpr Duration kLongest{1'000};
 
-  // How long one is to wait that comes when the flush under way has taken so long.
+  // How long one is to wait that comes when a flush has been due, or written, for so long.
   static Duration delay(Duration taken) {
     return std::clamp(2 * (taken - kMayTake), Duration{0}, kLongest);
   }
