@@ -416,6 +416,14 @@ QueueEntry& ensure_queue(ShardState& state, const SharedBytes& name) {
   return *entry;
 }
 
+std::vector<const QueueEntry*> queues_by_name(const ShardState& state) {
+  std::vector<const QueueEntry*> queues;
+  queues.reserve(state.queues.size());
+  for (const auto& [name, queue] : state.queues) queues.push_back(queue.get());
+  std::ranges::sort(queues, {}, [](const QueueEntry* queue) { return queue->name.view(); });
+  return queues;
+}
+
 void let_go_of_payload(ShardState& state, JobSlot& slot) {
   MILLRACE_CHECK(slot.payload_stored && slot.ord != 0);
   state.bytes_held -= slot.payload.size();

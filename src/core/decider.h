@@ -27,7 +27,7 @@ struct Foreseen {
   // That will have ended and left nothing behind, unless made anew since: in `ids`.
   absl::flat_hash_set<JobId> forgotten;
   StringMap<JobId> uniques;        // "queue \0 key"
-  StringMap<std::uint64_t> ready;  // queue -> jobs that will be ready
+  StringMap<std::uint64_t> ready;  // queue -> jobs that will be ready, where the queue bounds them
   std::uint64_t keys = 0;
   // The job that the same ack ends, before the jobs that come with it.
   struct Ended {

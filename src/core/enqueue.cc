@@ -154,7 +154,9 @@ void Decider::foresee(const JobSpec& spec, const Verdict& verdict, Foreseen& for
     foreseen.forgotten.insert(*verdict.replaces);
   }
   foreseen.ids[spec.id] = spec.queue;
-  if (is_due(spec)) ++foreseen.ready[std::string(spec.queue.view())];
+  const QueueEntry* queue = state_.find_queue(spec.queue.view());
+  const bool bounded = queue != nullptr && queue->settings.max_ready.has_value();
+  if (bounded && is_due(spec)) ++foreseen.ready[std::string(spec.queue.view())];
   if (spec.extras != nullptr && spec.extras->unique) {
     foreseen.uniques[unique_name(spec.queue.view(), spec.extras->unique->key.view())] = spec.id;
   }

@@ -176,8 +176,8 @@ Fingerprint digest(const ShardState& state) {
   canonical.add(to_number(state.facts.epoch));
   canonical.add(state.facts.next_token);
   canonical.add(state.facts.next_ord);
-  for (const auto& [name, queue] : state.queues) {
-    canonical.add(std::string_view(name));
+  for (const QueueEntry* queue : queues_by_name(state)) {
+    canonical.add(queue->name.view());
     canonical.add(queue->settings);
     canonical.add(queue->paused);
     canonical.add(queue->version);

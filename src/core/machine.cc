@@ -246,11 +246,11 @@ void Machine::load_held_unique(const HeldUnique& unique) {
 void Machine::load_ended_lease(const EndedLease& lease) { impl_->state.ended_leases.add(lease); }
 
 std::optional<Machine::Miscount> Machine::miscount() const {
-  for (const auto& [name, queue] : impl_->state.queues) {
+  for (const QueueEntry* queue : queues_by_name(impl_->state)) {
     for (std::size_t i = 0; i < kStateCount; ++i) {
       const auto state = static_cast<State>(i);
       if (is_terminal(state) || queue->counts[i] == queue->loaded[i]) continue;
-      return Miscount{name, state, queue->counts[i], queue->loaded[i]};
+      return Miscount{queue->name.view(), state, queue->counts[i], queue->loaded[i]};
     }
   }
   return std::nullopt;

@@ -296,7 +296,7 @@ Reply Decider::operator()(const GetQueues& command) {
     return queue_reply(command.queue);
   }
   QueueReply reply;
-  for (const auto& [name, queue] : state_.queues) {
+  for (const QueueEntry* queue : queues_by_name(state_)) {
     reply.queues.push_back(
         std::move(std::get<QueueReply>(queue_reply(queue->name)).queues.front()));
   }

@@ -47,7 +47,7 @@ struct ShardState {
 
   SlotPool slots;
   absl::flat_hash_map<JobId, SlotIndex> by_id;
-  OrderedStringMap<std::unique_ptr<QueueEntry>> queues;  // never removed; listed by name
+  StringMap<std::unique_ptr<QueueEntry>> queues;  // never removed; see queues_by_name()
   StringMap<std::unique_ptr<WorkerLeases>> workers;
 
   Timers due;     // scheduled and retrying jobs, at run_at
@@ -104,6 +104,7 @@ void apply_event(ShardState& state, const Event& event, Time at);
 // held.
 void load_job(ShardState& state, const Job& job, std::uint64_t keep_bytes);
 QueueEntry& ensure_queue(ShardState& state, const SharedBytes& name);
+std::vector<const QueueEntry*> queues_by_name(const ShardState& state);
 // Frees what was forgotten within the step.
 void free_buried(ShardState& state);
 // A payload that the tables have leaves memory.

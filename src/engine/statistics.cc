@@ -57,12 +57,6 @@ void assign_key(std::string& key, std::string_view queue, std::string_view type)
   key.assign(queue).append("\n").append(type);
 }
 
-std::string key_of(std::string_view queue, std::string_view type) {
-  std::string key;
-  assign_key(key, queue, type);
-  return key;
-}
-
 }  // namespace
 
 bool has_counted(const SeriesTotals& totals) {
@@ -80,8 +74,9 @@ struct Statistics::Impl {
   const std::size_t max_series;
   const std::size_t max_entries;
   mutable Mutex mutex;
-  // By key_of().
-  OrderedStringMap<Series> series MILLRACE_GUARDED_BY(mutex);
+  // By assign_key()'s, in order.
+  OrderedStringMap<std::unique_ptr<Series>> series MILLRACE_GUARDED_BY(mutex);
+  Series* others MILLRACE_GUARDED_BY(mutex) = nullptr;  // null: none yet
   StringMap<RateRing> rates MILLRACE_GUARDED_BY(mutex);
   std::string sought MILLRACE_GUARDED_BY(mutex);  // the last key
   Seq through MILLRACE_GUARDED_BY(mutex){};
@@ -91,18 +86,18 @@ struct Statistics::Impl {
   Series& series_of(std::string_view queue, std::string_view type) MILLRACE_REQUIRES(mutex) {
     assign_key(sought, queue, type);
     const auto found = series.find(sought);
-    if (found != series.end()) return found->second;
-    if (named() >= max_series && queue != kOtherSeries) {
-      return series_of(kOtherSeries, kOtherSeries);
+    if (found != series.end()) return *found->second;
+    // That of the others may be there before the rest of a restored history.
+    const std::size_t named = series.size() - (others == nullptr ? 0 : 1);
+    const bool is_others = queue == kOtherSeries && type == kOtherSeries;
+    if (named >= max_series && !is_others) {
+      return others != nullptr ? *others : series_of(kOtherSeries, kOtherSeries);
     }
-    Series& made = series[sought];
+    Series& made = *(series[sought] = std::make_unique<Series>());
     made.totals.queue = queue;
     made.totals.type = type;
+    if (is_others) others = &made;
     return made;
-  }
-  // All but that of the others, which may be there before the rest of a restored history.
-  std::size_t named() const MILLRACE_REQUIRES(mutex) {
-    return series.size() - (series.contains(key_of(kOtherSeries, kOtherSeries)) ? 1 : 0);
   }
 
   // Null: there are too many queues.
@@ -178,7 +173,7 @@ struct Statistics::Impl {
   void take_rates() MILLRACE_REQUIRES(mutex) {
     Time newest{};
     for (const auto& [key, of] : series) {
-      of.history.each_slot(
+      of->history.each_slot(
           0, [&](Time begin, const StatisticsSlot&) { newest = std::max(newest, begin); });
     }
     latest = newest;
@@ -186,10 +181,10 @@ struct Statistics::Impl {
     const Time from = newest - (RateRing::kSlots - 1) * RateRing::kLength;
     for (const auto& [key, of] : series) {
       std::vector<std::pair<Time, const StatisticsSlot*>> recent;
-      of.history.each_slot(0, [&](Time begin, const StatisticsSlot& slot) {
+      of->history.each_slot(0, [&](Time begin, const StatisticsSlot& slot) {
         if (begin >= from) recent.emplace_back(begin, &slot);
       });
-      RateRing* const rate = recent.empty() ? nullptr : rates_of(of.totals.queue);
+      RateRing* const rate = recent.empty() ? nullptr : rates_of(of->totals.queue);
       if (rate == nullptr) continue;
       for (const auto& [begin, slot] : recent) {
         for (std::size_t i = 0; i < kHappenings; ++i) rate->at(begin).counts[i] += slot->counts[i];
@@ -201,9 +196,9 @@ struct Statistics::Impl {
     if (now - shed_at < kShedEvery) return;
     shed_at = now;
     std::size_t entries = 0;
-    for (const auto& [key, of] : series) entries += of.history.histogram_entries();
+    for (const auto& [key, of] : series) entries += of->history.histogram_entries();
     if (entries <= max_entries) return;
-    for (auto& [key, of] : series) of.history.shed();
+    for (auto& [key, of] : series) of->history.shed();
   }
 };
 
@@ -221,7 +216,7 @@ void Statistics::replay(Seq seq, const core::EventBatch& batch) {
 void Statistics::add_to(StatisticsSum& sum) const {
   const MutexLock lock(impl_->mutex);
   for (const auto& [key, series] : impl_->series) {
-    sum.add(series.totals.queue, series.totals.type, series.history);
+    sum.add(series->totals.queue, series->totals.type, series->history);
   }
 }
 
@@ -254,7 +249,7 @@ std::vector<SeriesTotals> Statistics::totals() const {
   const MutexLock lock(impl_->mutex);
   std::vector<SeriesTotals> totals;
   totals.reserve(impl_->series.size());
-  for (const auto& [key, series] : impl_->series) totals.push_back(series.totals);
+  for (const auto& [key, series] : impl_->series) totals.push_back(series->totals);
   return totals;
 }
 
@@ -262,10 +257,10 @@ std::string Statistics::save() const {
   const MutexLock lock(impl_->mutex);
   BlobWriter out(impl_->through);
   for (const auto& [key, series] : impl_->series) {
-    if (series.history.empty()) continue;  // of its totals alone
-    StatisticsSeries closed = series.history;
+    if (series->history.empty()) continue;  // of its totals alone
+    StatisticsSeries closed = series->history;
     closed.close();
-    out.add(series.totals.queue, series.totals.type, closed);
+    out.add(series->totals.queue, series->totals.type, closed);
   }
   return out.finish();
 }
@@ -276,9 +271,10 @@ std::optional<Seq> Statistics::restore(std::string_view blob) {
   const MutexLock lock(impl_->mutex);
   if (saved->through < impl_->through) return impl_->through;
   // What was counted for metrics stays.
-  for (auto& [key, series] : impl_->series) series.history = {};
+  for (auto& [key, series] : impl_->series) series->history = {};
+  if (impl_->others != nullptr && !has_counted(impl_->others->totals)) impl_->others = nullptr;
   absl::erase_if(impl_->series,
-                 [](const auto& entry) { return !has_counted(entry.second.totals); });
+                 [](const auto& entry) { return !has_counted(entry.second->totals); });
   for (SavedStatistics::Series& series : saved->series) {
     impl_->series_of(series.queue, series.type).history.merge(std::move(series.history));
   }

@@ -16,15 +16,14 @@ std::string key_of(const std::vector<SharedBytes>& types) {
 
 }  // namespace
 
-ParkingNumber Waiters::park(Asker asker, Time deadline, Waiter::Wants wants, core::Claim claim,
+ParkingNumber Waiters::park(Asker asker, Time deadline, Waiter::Wants wants, core::Claim wanted,
                             std::optional<PollReply> poll) {
-  Waiter waiter{wants, std::move(claim), std::move(poll), {}};
+  Waiter waiter{wants, std::move(wanted), std::move(poll), {}};
   waiter.types_key = key_of(waiter.claim.types);
-  const std::vector<SharedBytes> queues = waiter.claim.queues;
-  const std::string worker(waiter.claim.worker.view());
   const ParkingNumber number = parked_.park(asker, deadline, std::move(waiter));
-  for (const SharedBytes& queue : queues) by_queue_[std::string(queue.view())].insert(number);
-  by_worker_[worker].insert(number);
+  const core::Claim& claim = parked_.find(number)->item.claim;
+  for (const SharedBytes& queue : claim.queues) by_queue_[queue.view()].insert(number);
+  by_worker_[claim.worker.view()].insert(number);
   return number;
 }
 
