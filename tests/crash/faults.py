@@ -94,10 +94,7 @@ def short_pauses(rig):
 
 
 def stop_politely(rig):
-    rig.server.signal(signal.SIGTERM)
-    status = rig.server.wait()
-    if status != 0:
-        raise Trouble(f"SIGTERM under load: exit status {status}\n{rig.server.log[-1500:]}")
+    stop(rig.server)
     rig.start()
 
 
@@ -109,6 +106,29 @@ def stop_impatiently(rig):
     if status not in (0, 130):
         raise Trouble(f"two signals under load: exit status {status}\n{rig.server.log[-1500:]}")
     rig.start()
+
+
+def upgrade(rig):
+    """One after another goes, mostly politely, and comes back as the program under test, which is a
+    newer one where the round began with an older one.
+    """
+    for server in rig.dice.sample(rig.servers, len(rig.servers)):
+        if rig.dice.random() < 0.25:
+            server.kill()
+            rig.kills += 1
+        else:
+            stop(server)
+        server.binary = harness.BINARY
+        rig.start()
+        rig.await_service("upgraded")
+        time.sleep(rig.dice.choice((0, 0.5, 2)))
+
+
+def stop(server):
+    server.signal(signal.SIGTERM)
+    status = server.wait()
+    if status != 0:
+        raise Trouble(f"SIGTERM under load: exit status {status}\n{server.log[-1500:]}")
 
 
 # The machine runs out of something.
@@ -517,6 +537,7 @@ FAULTS_OF_SQLITE = {
     "short-pauses": short_pauses,
     "stop-politely": stop_politely,
     "stop-impatiently": stop_impatiently,
+    "upgrade": upgrade,
     "disk-full": disk_full,
     "descriptors": descriptors,
     "memory": memory,
@@ -542,6 +563,7 @@ FAULTS_OF_POSTGRES = {
             "short-pauses",
             "stop-politely",
             "stop-impatiently",
+            "upgrade",
             "clock",
         )
     },

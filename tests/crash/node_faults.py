@@ -61,11 +61,7 @@ def short_pauses(rig):
 
 def stop(rig):
     """Goes politely, and comes back."""
-    server = rig.pick()
-    server.signal(signal.SIGTERM)
-    status = server.wait()
-    if status != 0:
-        raise Trouble(f"SIGTERM under load: exit status {status}\n{server.log[-1500:]}")
+    faults.stop(rig.pick())
     time.sleep(rig.dice.choice((0, 1)))
     rig.start()
     rig.await_service("a node was stopped")
@@ -300,6 +296,7 @@ FAULTS = {
     "pause": pause,
     "short-pauses": short_pauses,
     "stop": stop,
+    "upgrade": faults.upgrade,
     "partition": partition,
     "one-way": one_way,
     "flapping": flapping,

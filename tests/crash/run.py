@@ -7,6 +7,7 @@
     run.py --only disk-full            this fault alone (see --list)
     run.py --each                      a round of each fault, with nothing on top
     run.py --nodes 3                   several nodes on PostgreSQL, with faults of their own
+    run.py --nodes 3 --upgrade-from F  they begin as an older program, and are upgraded under load
     MILLRACE_STORE=postgres run.py     one server, on PostgreSQL
 
 Round N of a run has seed S + N. Each draws its load and its faults from its seed: one that goes
@@ -17,6 +18,7 @@ stories of the jobs are printed, the round's directory is kept, and the run ends
 import argparse
 import collections
 import concurrent.futures
+import os
 import random
 import sys
 import time
@@ -40,10 +42,11 @@ class Round:
     fault may, between the last kill and the last start: the verdict must not be good then.
     """
 
-    def __init__(self, seed, only=None, sabotage=None, nodes=0, bare=False):
+    def __init__(self, seed, only=None, sabotage=None, nodes=0, bare=False, older=None):
         self.seed, self.sabotage, self.nodes, self.bare = seed, sabotage, nodes, bare
         self.dice = random.Random(seed)
         self.only = only
+        self.older = older  # the program that the servers begin as, until an upgrade
         self.faults = collections.Counter()
         self.skipped = {}
         self.figures = collections.Counter()
@@ -60,10 +63,11 @@ class Round:
         if self.only:
             return [self.only] * self.dice.randint(1, 3)
         kinds = list(self.kinds.FAULTS)
+        own = "upgrade" if self.older else kinds[self.seed % len(kinds)]
         if self.bare:
-            return [kinds[self.seed % len(kinds)]]
+            return [own]
         plan = self.dice.choices(self.kinds.COMPANIONS, k=self.dice.randint(0, 2))
-        plan.insert(self.dice.randint(0, len(plan)), kinds[self.seed % len(kinds)])
+        plan.insert(self.dice.randint(0, len(plan)), own)
         return plan
 
     def run(self):
@@ -91,6 +95,9 @@ class Round:
                 self.kinds.PREPARE.get(name, lambda _: None)(rig)
             except faults.Skipped as reason:
                 self.skipped[name] = str(reason)
+        if self.older:
+            for server in rig.servers:
+                server.binary = self.older
         rig.start()
         rig.make_queues()
         rig.start_clients(
@@ -185,6 +192,7 @@ def report(done, tell):
         only = f" --only {done.only}" if done.only else ""
         only += f" --nodes {done.nodes}" if done.nodes else ""
         only += " --bare" if done.bare else ""
+        only += f" --upgrade-from {done.older}" if done.older else ""
         print("VIOLATION", *done.findings, sep="\n")
         store = f"MILLRACE_STORE={harness.STORE} "
         print(f"again: {store}python3 -B tests/crash/run.py --rounds 1 --seed {done.seed}{only}")
@@ -224,7 +232,9 @@ def run(options):
 
 
 def one_round(seed, options):
-    return Round(seed, options.only, nodes=options.nodes, bare=options.bare).run()
+    return Round(
+        seed, options.only, nodes=options.nodes, bare=options.bare, older=options.upgrade_from
+    ).run()
 
 
 def arguments(given=None):
@@ -237,6 +247,7 @@ def arguments(given=None):
     parser.add_argument("--seed", type=int, help="the first round's; drawn where not given")
     parser.add_argument("--only", metavar="FAULT")
     parser.add_argument("--nodes", type=int, default=0, help="so many, on PostgreSQL")
+    parser.add_argument("--upgrade-from", metavar="BINARY", type=os.path.abspath)
     parser.add_argument("--bare", action="store_true", help="one fault a round")
     parser.add_argument("--each", action="store_true", help="as many rounds, bare, as there are faults")
     parser.add_argument("--parallel", type=int, default=2)

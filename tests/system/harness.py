@@ -165,6 +165,7 @@ class Server:
         self.data = pathlib.Path(data) if data else self.home / "data"
         self.host, self.port = "127.0.0.1", free_port()
         self.within = ()  # the command that gives it another network
+        self.binary = BINARY
         self.args = list(args)
         # On the other store a directory is a database.
         self.database = postgres.shared().new_database() if STORE == "postgres" else None
@@ -192,7 +193,7 @@ class Server:
             self.process = subprocess.Popen(
                 [
                     *self.within,
-                    BINARY,
+                    self.binary,
                     "serve",
                     "--listen",
                     f"{self.host}:{self.port}",
