@@ -1,5 +1,6 @@
-"""A PostgreSQL server of a test's own, from Debian's packages or the folder MILLRACE_POSTGRES: a cluster in a temporary directory, on
-a free loopback port, run as an ordinary user; it ends with the test, or with this process.
+"""A PostgreSQL server of a test's own, from Debian's packages or the folder POSTGRES_BIN: a cluster in a temporary
+directory, on a free loopback port, run as an ordinary user; it ends with the test, or with this
+process.
 """
 
 import atexit
@@ -19,9 +20,9 @@ START_TIMEOUT_S = 90  # after a crash it syncs all of its files first
 
 
 def program(name):
-    """That of the folder MILLRACE_POSTGRES, or the newest one that Debian's packages have put there."""
-    chosen = pathlib.Path(os.environ.get("MILLRACE_POSTGRES", "")) / name
-    if "MILLRACE_POSTGRES" in os.environ and chosen.exists():
+    """That of the folder POSTGRES_BIN, or the newest one that Debian's packages have put there."""
+    chosen = pathlib.Path(os.environ.get("POSTGRES_BIN", "")) / name
+    if "POSTGRES_BIN" in os.environ and chosen.exists():
         return str(chosen)
     found = sorted(pathlib.Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
     if not found:
@@ -39,16 +40,30 @@ def as_owner(*command, dies_with_us=True):
     return [*words, *map(str, command)] if len(words) > 1 else list(map(str, command))
 
 
+PORTS_OF_A_PROCESS = 40
+_next_port = itertools.count()
+
+
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port that nobody listens on. Each process has some of its own, so that no other takes it
+    before its server does; they are below those that the system gives to outgoing connections, so
+    that it is still free when a server comes back to it.
+    """
+    first = 20_000 + os.getpid() % 300 * PORTS_OF_A_PROCESS
+    while True:
+        port = first + next(_next_port) % PORTS_OF_A_PROCESS
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
 
 
 class Cluster:
     """A running server. `settings`: {"synchronous_commit": "off"} and the like. `home`: where its
     directory is made; `host` and `within`: its address, and the command that gives it that network;
-    `standby_of`: another, which it copies and follows.
+    `standby_of`: another, which it copies and follows; that one is stopped and started for it.
     """
 
     def __init__(self, home=None, host="127.0.0.1", within=(), standby_of=None, **settings):
@@ -64,22 +79,23 @@ class Cluster:
             os.chown(self.home, owner.pw_uid, owner.pw_gid)
         if standby_of is None:
             self._make(
-                "initdb", "--pgdata", self.data, "--username", USER, "--auth", "trust",
+                program("initdb"), "--pgdata", self.data, "--username", USER, "--auth", "trust",
                 "--encoding", "UTF8", "--locale", "C", "--no-sync",
             )
             if host != "127.0.0.1":
                 with (self.data / "pg_hba.conf").open("a") as rules:
                     rules.write("host all all samenet trust\n")
         else:
-            self._make(
-                "pg_basebackup", "--pgdata", self.data, "--write-recovery-conf", "--no-sync",
-                "--checkpoint", "fast", "--dbname", standby_of.url(),
-            )
+            standby_of.stop()
+            self._make("cp", "--archive", standby_of.data, self.data)
+            standby_of.start()
+            self._make("touch", self.data / "standby.signal")
+            self.settings["primary_conninfo"] = standby_of.url()
         self.start()
 
     def _make(self, name, *args):
         made = subprocess.run(
-            as_owner(program(name), *args), capture_output=True, text=True, cwd=self.home, check=False
+            as_owner(name, *args), capture_output=True, text=True, cwd=self.home, check=False
         )
         if made.returncode != 0:
             raise RuntimeError(f"{name}: {made.stderr}")

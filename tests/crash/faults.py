@@ -353,7 +353,7 @@ def harm_files(rig, what, name, harm, must_refuse=False, must_verify_badly=False
     data, kept = rig.server.data, rig.server.home / "kept"
     shutil.copytree(data, kept)
     served_until = (data / "alive").read_text().strip()
-    port, rig.server.port = rig.server.port, harness.free_port()
+    port, rig.server.port = rig.server.port, postgres.free_port()
     good, _ = look(rig)
     put_back(kept, data)
     harm(data)

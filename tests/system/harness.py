@@ -8,10 +8,8 @@ import itertools
 import json
 import os
 import pathlib
-import random
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -49,20 +47,6 @@ def environment(**settings):
     env = {name: value for name, value in os.environ.items() if not name.startswith("MILLRACE_")}
     env.update({name: str(value) for name, value in settings.items()})
     return env
-
-
-def free_port():
-    """A port that nobody listens on. Below those that the system gives to outgoing connections, so
-    that it is still free when a server comes back to it.
-    """
-    while True:
-        port = random.randint(20_000, 32_000)
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-                return port
-            except OSError:
-                continue
 
 
 def eventually(condition, timeout_s=10, every_s=0.02, what="the condition"):
@@ -163,7 +147,7 @@ class Server:
     def __init__(self, *args, config=None, data=None, token=None, env=None):
         self.home = pathlib.Path(tempfile.mkdtemp(prefix="millrace-test-"))
         self.data = pathlib.Path(data) if data else self.home / "data"
-        self.host, self.port = "127.0.0.1", free_port()
+        self.host, self.port = "127.0.0.1", postgres.free_port()
         self.within = ()  # the command that gives it another network
         self.binary = BINARY
         self.args = list(args)
