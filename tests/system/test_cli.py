@@ -172,7 +172,7 @@ class Commands(harness.ServerCase):
 
     def test_health(self):
         self.cli("health")
-        nobody = f"http://127.0.0.1:{postgres.free_port()}"
+        nobody = f"http://127.0.0.1:{harness.postgres.free_port()}"
         self.assertIn(self.server.cli("health", "--url", nobody).returncode, (1, 6))
         self.assertEqual(self.server.cli("job", "list", "--url", nobody).returncode, 6)
 
