@@ -12,7 +12,7 @@ import faults
 from cutting_proxy import WAYS, CuttingProxy
 from faults import Skipped
 from nodes_rig import Network
-from rig import Trouble, runs
+from rig import runs
 from rough_proxy import RoughProxy, Roughness
 
 import postgres
