@@ -395,6 +395,7 @@ bool Shard::idle() const { return impl_->idle(); }
 void Shard::set_memory_room(MemoryRoom room) { impl_->set_memory_room(room); }
 void Shard::request_flush() { impl_->request_flush(); }
 const std::optional<std::string>& Shard::ended() const { return impl_->ended(); }
+bool Shard::broken() const { return impl_->broken(); }
 Shard::Figures Shard::figures() const { return impl_->figures(); }
 const core::Machine& Shard::machine() const { return impl_->machine(); }
 

@@ -146,6 +146,9 @@ class Shard {
   void set_memory_room(MemoryRoom room);
   // Why the shard stopped for good, if it did.
   const std::optional<std::string>& ended() const;
+  // It stopped because its journal can't be trusted: who loads it anew meets the same again, until
+  // somebody has mended what is wrong.
+  bool broken() const;
 
   struct Figures {
     core::StateCounts counts{};

@@ -73,6 +73,7 @@ class Shard::Impl {
   void set_memory_room(MemoryRoom room);
   void stood_still() { stalled_since(now_); }
   const std::optional<std::string>& ended() const { return ended_; }
+  bool broken() const { return ended_ && told_since_end_ == Unavailable::kStorage; }
   Figures figures() const;
   const core::Machine& machine() const { return *machine_; }
 

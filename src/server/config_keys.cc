@@ -31,7 +31,7 @@ constexpr std::array kKeys = {
               "postgres://...: keep jobs in this database instead"},
     ConfigKey{"allow_unsafe_postgres", TruthSetting{&C::allow_unsafe_postgres}, "false",
               "true: also in one that may lose what it committed"},
-    ConfigKey{"shards", CountSetting{&C::shards, 0, 1'024}, "0",
+    ConfigKey{"shards", CountSetting{&C::shards, 0, 64}, "0",
               "of a new store on PostgreSQL, for good; 0: eight, or what it has"},
     ConfigKey{"advertise", UrlSetting{&C::advertise}, "auto",
               "URL at which other nodes reach this one; auto: where it listens"},

@@ -485,6 +485,7 @@ void Driver::end() {
   {
     const MutexLock lock(status_mutex_);
     status_.ended = shard_->ended();
+    status_.broken = shard_->broken();
   }
   publish(true);
   parts_.on_settled();

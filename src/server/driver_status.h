@@ -43,6 +43,7 @@ struct DriverStatus {
   std::uint64_t memory_budget = 0;  // bytes
   engine::MemoryRoom memory_room{};
   std::optional<std::string> ended;  // the shard has stopped for good
+  bool broken = false;               // and why: its journal can't be trusted
   bool resigned = false;             // nothing more is decided, and what was is durable
   bool in_doubt = false;             // whether it still leads: nothing is decided meanwhile
   Duration wall_ahead{};             // of the shard's time; negative: behind

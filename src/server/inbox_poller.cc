@@ -85,8 +85,8 @@ void InboxPoller::run() {
       for (auto& [number, shard] : shards_) tidy(shard);
       more = poll();
       for (auto& [number, shard] : shards_) offer(shard);
-      sweep();
     }
+    sweep();
     next_poll = Clock::now() + (more ? 0ms : in_use_ ? kPause : kPauseWhileUnused);
   }
 }
@@ -249,8 +249,9 @@ void InboxPoller::tidy(Shard& shard) {
   }
 }
 
+// Fences are written by operators' retries too, where nobody uses the inbox.
 void InboxPoller::sweep() {
-  if (!shards_.contains(0) || Clock::now() < next_sweep_) return;
+  if (Clock::now() < next_sweep_ || parts_.led(0) == nullptr) return;
   const Result<JobId> swept = parts_.inbox.sweep_fences(swept_);
   if (swept) swept_ = *swept;
   note(swept ? Status() : std::unexpected(swept.error()));

@@ -17,6 +17,8 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr auto kFollowPause = 50ms;
 constexpr auto kAskPause = 200ms;
 constexpr auto kRetryPause = 500ms;
+// Of a shard whose journal can't be trusted: each try writes a row of a new term.
+constexpr auto kBrokenPause = 5'000ms;
 // A shard that is handed over is quiet after so long, or it is handed over as it is.
 constexpr auto kFlushPatience = 5'000ms;
 constexpr auto kResignPatience = 2'000ms;
@@ -124,7 +126,10 @@ void ShardHost::run() {
     }
     if (mail.settled) {
       const Status now = status();
-      if (now.driver && now.driver->ended) step_down(*now.driver->ended);
+      if (now.driver && now.driver->ended) {
+        step_down(*now.driver->ended);
+        if (now.driver->broken) not_before_ = parts_.time.since_boot() + kBrokenPause;
+      }
       if (drained_ && (!now.driver || now.driver->drained)) std::exchange(drained_, nullptr)();
     }
     if (mail.gift) give_away(std::move(*mail.gift));

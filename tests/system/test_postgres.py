@@ -211,6 +211,48 @@ class OnPostgres(harness.MillraceCase):
         harness.eventually(lambda: self.sql(outbox) == "0", 40, what="an empty outbox")
         self.assertEqual(self.claim(queues=queues, limit=50), [])
 
+    def test_a_lowered_synchronous_commit_stops_the_shard_until_it_is_raised(self):
+        self.use(self.serve("--shards", "1").start())
+        self.submit()
+
+        def change(what):
+            name = self.sql("SELECT current_database()")
+            self.sql(f"ALTER DATABASE {name} {what}")
+            self.sql(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND application_name LIKE 'millrace %'"
+            )
+
+        def submit():
+            return self.api.post("/v1/jobs", {"type": "work", "queue": self.queue}).status
+
+        change("SET synchronous_commit = local")
+        harness.eventually(
+            lambda: submit() == 503 and "synchronous_commit is local by now" in self.server.log,
+            what="the shard's stop",
+        )
+        # It is not loaded again and again meanwhile: each time writes a row.
+        terms = self.server.log.count("leading a shard")
+        end = time.monotonic() + 3
+        while time.monotonic() < end:
+            self.assertEqual(submit(), 503)
+            self.assertEqual(self.api.get("/readyz").status, 503)
+        self.assertLessEqual(self.server.log.count("leading a shard"), terms + 1)
+        change("RESET synchronous_commit")
+        harness.eventually(lambda: submit() == 201, 20, what="a shard that serves again")
+
+    def test_fences_are_swept_where_nobody_uses_the_inbox(self):
+        self.use(self.serve().start())
+        self.sql(
+            "INSERT INTO millrace.fences (job, token, finished, before, at) VALUES "
+            "('01800000-0000-7000-8000-000000000001', 1, true, 0, now() - interval '2 days')"
+        )
+        harness.eventually(
+            lambda: self.sql("SELECT count(*) FROM millrace.fences") == "0",
+            20,
+            what="the fence's end",
+        )
+
     def test_what_it_refuses(self):
         self.assertIn("can't be reached", self.refusal(database="postgres://x@127.0.0.1:1/none"))
         unsafe = postgres.Cluster(fsync="off")

@@ -59,11 +59,12 @@ constexpr const char* kWeighBlock =
     "SELECT coalesce(sum(octet_length(body)), 0)::bigint FROM {} WHERE seq >= $1 AND seq < $2";
 // TRUNCATE can't be undone by the rows it meets: so what it rests on is looked at again under its
 // lock, in the same transaction. 55P03: somebody reads, another time will do.
-constexpr const char* kTruncate = R"sql(DO $$
+// A limit that a statement sets is for those after it.
+constexpr const char* kTruncate = R"sql(SET LOCAL lock_timeout = '200ms';
+SET LOCAL statement_timeout = '5s'; SET LOCAL idle_in_transaction_session_timeout = '15s';
+DO $$
 DECLARE newest record;
 BEGIN
-  PERFORM set_config('lock_timeout', '200ms', true), set_config('statement_timeout', '5s', true),
-          set_config('idle_in_transaction_session_timeout', '15s', true);
   PERFORM millrace.require(count(*) = 1, 'another leader has the shard') FROM
     (SELECT FROM millrace.shards WHERE shard = {0} AND epoch = {1} FOR SHARE) AS held;
   LOCK TABLE {2} IN ACCESS EXCLUSIVE MODE;
