@@ -241,6 +241,32 @@ class OnPostgres(harness.MillraceCase):
         change("RESET synchronous_commit")
         harness.eventually(lambda: submit() == 201, 20, what="a shard that serves again")
 
+    def test_a_standby_that_is_waited_for_and_gone(self):
+        cluster = postgres.Cluster()
+        self.addCleanup(cluster.close)
+        database = cluster.new_database()
+        self.use(self.serve(database=database).start())
+        self.submit()
+
+        def wait_for(standby):
+            cluster.sql(f"ALTER SYSTEM SET synchronous_standby_names = '{standby}'", database)
+            cluster.sql("SELECT pg_reload_conf()", database)
+
+        def acknowledged():
+            return self.api.post("/v1/jobs", {"type": "work", "queue": self.queue}).status == 201
+
+        # What the standby does not have is acknowledged to nobody.
+        wait_for("gone")
+        harness.eventually(lambda: self.api.get("/readyz").status == 503, 20, what="unreadiness")
+        end = time.monotonic() + 2
+        while time.monotonic() < end:
+            self.assertFalse(acknowledged())
+        wait_for("")
+        harness.eventually(acknowledged, 30, what="an acknowledgement")
+        harness.eventually(
+            lambda: self.api.get("/readyz").status == 200, 20, what="all shards' readiness"
+        )
+
     def test_fences_are_swept_where_nobody_uses_the_inbox(self):
         self.use(self.serve().start())
         self.sql(
