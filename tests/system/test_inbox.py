@@ -521,6 +521,20 @@ class Bounds(OnPostgres):
             ("'t', retry => '{\"strategy\": \"fixed\", \"base_ms\": -1}'", "retry"),
             ("'t', retry => '{\"strategy\": \"fixed\", \"jitter\": 1.1}'", "retry"),
             ("'t', retry => '{\"strategy\": \"fixed\", \"more\": 1}'", "retry"),
+            ("NULL", "type"),
+            ("'t', queue => repeat('x', 129)", "queue"),
+            ("'t', id => '01800000-0000-7000-c000-000000000001'", "id"),
+            ("'t', run_at => '0001-12-31 BC'", "run_at"),
+            ("'t', expires_in => '-1 ms'", "expires_in"),
+            ("'t', timeout => '3650 days 1 ms'", "timeout"),
+            ("'t', unique_key => 'u', unique_for => '-1 ms'", "unique_for"),
+            ("'t', unique_key => 'u', unique_for => '3650 days 1 ms'", "unique_for"),
+            ("'t', tags => ARRAY[NULL::text]", "tags"),
+            ("'t', tags => ARRAY[repeat('x', 129)]", "tags"),
+            ("'t', retry => jsonb_build_object('strategy', 'list', 'delays_ms', array_fill(1, ARRAY[101]))", "retry"),
+            ("'t', traceparent => '00-' || repeat('0', 32) || '-' || repeat('1', 16) || '-01'", "traceparent"),
+            ("'t', traceparent => 'ff-' || repeat('1', 32) || '-' || repeat('1', 16) || '-01'", "traceparent"),
+            ("'t', traceparent => '00-' || repeat('A', 32) || '-' || repeat('1', 16) || '-01'", "traceparent"),
         ]
         for arguments, name in rows:
             with self.subTest(arguments):

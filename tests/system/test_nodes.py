@@ -2,6 +2,7 @@
 missed by nobody. (How fast that is, bench/failover measures.)
 """
 
+import contextlib
 import json
 import signal
 import threading
@@ -255,31 +256,65 @@ class NodesGo(NodesCase):
         self.use(self.nodes[1])
         self.finish_all(self.api, self.claim_all(self.api, ids))
 
-    def test_one_is_stopped_and_no_request_fails(self):
-        self.serve(3)
-        staying, failed, stop = self.nodes.servers[:2], [], threading.Event()
+    @contextlib.contextmanager
+    def no_request_fails(self, servers):
+        """Meanwhile clients of these submit, wait for jobs and finish them; each job is finished once."""
+        failed, finished, stop = [], [], threading.Event()
 
         def ask(server):
             api = self.new_client(server)
+
+            def done(path, body):
+                reply = api.post(path, body)
+                if reply.status not in (200, 201):
+                    failed.append((path, reply))
+                return reply.json
+
             while not stop.is_set():
                 for queue in self.queues.values():
-                    reply = api.post("/v1/jobs", {"type": "work", "queue": queue})
-                    if reply.status != 201:
-                        failed.append(reply)
+                    done("/v1/jobs", {"type": "work", "queue": queue})
+                    claim = {"queues": [queue], "limit": 5, "wait_ms": 200, "worker": {"id": "w"}}
+                    jobs = done("/v1/claim", claim).get("jobs", [])
+                    items = [
+                        {"id": job["id"], "token": job["lease"]["token"], "outcome": "succeeded"}
+                        for job in jobs
+                    ]
+                    results = done("/v1/ack", {"items": items})["results"] if items else []
+                    failed.extend(result for result in results if result["status"] != 200)
+                    finished.extend(item["id"] for item in items)
 
-        threads = [threading.Thread(target=ask, args=(server,)) for server in staying]
+        threads = [threading.Thread(target=ask, args=(server,)) for server in servers]
         for thread in threads:
             thread.start()
         time.sleep(0.3)
         try:
-            self.assertEqual(self.nodes[2].stop(), 0, self.nodes[2].log)
+            yield
             time.sleep(0.5)
         finally:
             stop.set()
             for thread in threads:
                 thread.join()
         self.assertEqual(failed, [])
+        self.assertGreater(len(finished), 10)
+        self.assertEqual(len(set(finished)), len(finished))
+
+    def test_one_is_stopped_and_started_and_no_request_fails(self):
+        self.serve(3)
+        with self.no_request_fails(self.nodes.servers[:2]):
+            self.assertEqual(self.nodes[2].stop(), 0, self.nodes[2].log)
         self.nodes.settle()
+        with self.no_request_fails(self.nodes.servers[:2]):
+            self.nodes[2].start()
+            self.nodes.settle()
+
+    def test_one_is_drained_and_no_request_fails(self):
+        self.serve(3)
+        node = self.nodes.id_of(self.nodes[1])
+        with self.no_request_fails(self.nodes.servers):
+            self.assertEqual(self.server.cli("admin", "drain", node).returncode, 0)
+            self.nodes.settle([self.nodes[0], self.nodes[2]])
+            self.assertEqual(self.server.cli("admin", "undrain", node).returncode, 0)
+            self.nodes.settle()
 
     def test_one_is_drained_and_let_lead_again(self):
         self.serve(3)
