@@ -417,6 +417,21 @@ def maybes(book):
             yield next(iter(book.ids_of[nonce])), "refused, and there all the same", "invented"
 
 
+def transactions(book):
+    """H19: a job whose transaction committed is there; effects and completion come together, once."""
+    effects = collections.Counter(book.final.get("effects", ()))
+    for story in book.stories.values():
+        if story.touched_by("enqueued") and story.id not in book.listing:
+            yield story.id, "its transaction committed, and it is not in the final listing", "lost"
+        if story.touched_by("finished") and not effects[story.id]:
+            yield story.id, "its transaction committed, and its effects are gone", "lost"
+    for job_id, number in effects.items():
+        if number > 1:
+            yield job_id, f"{number} transactions with its effects committed", "fencing violations"
+        if book.listing.get(job_id, {}).get("state") != "succeeded":
+            yield job_id, "its effects are committed, and it has not succeeded", "lost"
+
+
 def paused(book):
     """R5: no lease is granted in a queue that is surely paused."""
     stretches = collections.defaultdict(list)
@@ -476,6 +491,7 @@ CHECKS = {
     "H12": idempotency,
     "H16": progress,
     "H18": maybes,
+    "H19": transactions,
     "R5": paused,
     "L4": leases_last,
     "answers": expected_answers,
@@ -491,6 +507,8 @@ def count(book, figures):
         if accepted_by(story) is not None:
             figures["acknowledged"] += 1
         figures["leases"] += len(story.claims)
+        figures["submitted by transactions"] += len(story.touched_by("enqueued"))
+        figures["finished by transactions"] += len(story.touched_by("finished"))
         figures["completions acknowledged"] += sum(
             1 for ack in enacted(story) if ack.data.get("state") in history.TERMINAL
         )

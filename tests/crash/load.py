@@ -357,9 +357,9 @@ def granted(job, lease_s):
     }
 
 
-def main():
+def main(roles=ROLES):
     parser = argparse.ArgumentParser()
-    parser.add_argument("role", choices=ROLES)
+    parser.add_argument("role", choices=roles)
     parser.add_argument("--at", nargs="+", required=True)
     parser.add_argument("--token")
     parser.add_argument("--records", required=True)
@@ -369,7 +369,7 @@ def main():
     stop = threading.Event()
     targets = actor.Targets(tuple(options.at), options.token)
     actors = [
-        ROLES[options.role](
+        roles[options.role](
             f"{options.role}-{number}", targets, options.records, options.seed, stop
         )
         for number in range(options.threads)

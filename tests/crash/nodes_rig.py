@@ -6,6 +6,7 @@ import shutil
 import subprocess
 
 import rig
+import transactions
 from rig import Trouble, harness
 
 import postgres  # whose folder the rig has added
@@ -40,6 +41,27 @@ class NodesRig(rig.Rig):
     def kill_one(self, server):
         server.kill()
         self.kills += 1
+
+    def sql(self, statement):
+        return self.cluster.sql(statement, self.servers[0].database)
+
+    def start_clients(self, threads):
+        self.sql(transactions.MAKE_EFFECTS)
+        super().start_clients({**threads, "clerk": 2})
+
+    def drain(self):
+        """What transactions have left is done first."""
+        harness.eventually(
+            lambda: self.sql("SELECT count(*) FROM millrace.inbox_rows") == "0",
+            HEAL_TIMEOUT_S,
+            what="the inbox's being empty",
+        )
+        return super().drain()
+
+    def final(self, backlog):
+        rows = self.sql("SELECT job || ' ' || token FROM effects").split("\n")
+        effects = [row.split()[0] for row in rows if row]
+        return {**super().final(backlog), "effects": effects}
 
     def await_service(self, what, timeout_s=HEAL_TIMEOUT_S):
         """And that every node is ready again, without anybody's help."""

@@ -21,6 +21,7 @@ import checker  # noqa: E402
 import harness  # noqa: E402
 import history  # noqa: E402
 import load  # noqa: E402
+import transactions  # noqa: E402
 
 harness.BINARY = os.path.abspath(harness.BINARY)  # servers run in directories of their own
 
@@ -44,6 +45,7 @@ QUEUES = {
     "mail": QUEUE,
     "brief": {**QUEUE, "retention": {name: 0 for name in KEEP}},
     "ops": {**QUEUE, "max_ready": 400},
+    transactions.QUEUE: QUEUE,
 }
 
 
@@ -61,6 +63,9 @@ class Drainer(load.Worker):
     def __init__(self, *args, **settings):
         super().__init__(*args, **settings)
         self.character, self.limit = "honest", 200
+
+    def claim_body(self):
+        return {**super().claim_body(), "queues": list(QUEUES)}
 
     def act(self):
         jobs = self.claim()
@@ -193,12 +198,13 @@ class Rig:
 
     def start_clients(self, threads):
         for role, number in threads.items():
+            program = "transactions.py" if role == "clerk" else "load.py"
             self.clients.append(
                 subprocess.Popen(
                     [
                         sys.executable,
                         "-B",
-                        str(HERE / "load.py"),
+                        str(HERE / program),
                         role,
                         "--at",
                         *self.targets.addresses,
@@ -208,6 +214,11 @@ class Rig:
                         f"--threads={number}",
                     ],
                     stdin=subprocess.PIPE,
+                    env={
+                        **os.environ,
+                        "DATABASE_URL": self.server.database or "",
+                        "PGCONNECT_TIMEOUT": "3",
+                    },
                 )
             )
 

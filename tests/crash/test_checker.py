@@ -20,6 +20,7 @@ class Past:
         self.attempts = {}
         self.counts = None
         self.backlog = 0
+        self.effects = []
 
     def add(self, op, at, args, outcome="ok", reply=None, status=200, client="c"):
         end = at + self.LASTS
@@ -102,6 +103,7 @@ class Past:
             "attempts": self.attempts,
             "backlog": self.backlog,
             "brief_queues": ["brief"],
+            "effects": self.effects,
         }
         self.records.sort(key=lambda record: record.start)
         return checker.check(history.Book(self.records, final))
@@ -461,6 +463,44 @@ class Checks(unittest.TestCase):
         self.past.submit("a", 1, "no")
         self.past.listed("a", "cancelled")
         self.assert_found("H2", "H18")
+
+    # H19
+
+    def finish(self, name, effects, state="succeeded"):
+        """A job that transactions have submitted and finished, with so many effects."""
+        self.past.submit(name, 1, "maybe")
+        self.past.add("enqueued", 1, {"ids": [name]}, "ok")
+        self.past.claim(name, 2, 10)
+        result = history.result_of(name, 10)
+        item = {"id": name, "token": 10, "outcome": "succeeded", "result": result}
+        self.past.add("ack", 2.5, {"items": [item]}, "maybe")
+        self.past.add("finished", 2.5, {"ids": [name]}, "ok")
+        self.past.listed(name, state, token=10)
+        self.past.effects += [name] * effects
+
+    def test_effects_and_completion_once(self):
+        self.finish("a", 1)
+        self.assert_good()
+        self.assertEqual(self.past.verdict().figures["finished by transactions"], 1)
+
+    def test_effects_twice(self):
+        self.finish("a", 2)
+        self.assert_found("H19")
+
+    def test_effects_that_are_gone(self):
+        self.finish("a", 0)
+        self.assert_found("H19")
+
+    def test_effects_of_a_job_that_has_not_succeeded(self):
+        self.past.life("a")
+        self.past.listed("a", "dead")
+        self.past.effects.append("a")
+        self.assertIn("H19", {one.check for one in self.past.verdict().violations})
+
+    def test_a_committed_submission_that_is_gone(self):
+        self.past.submit("a", 1, "maybe")
+        self.past.add("enqueued", 1, {"ids": ["a"]}, "ok")
+        self.assert_found("H19")
 
     # R5
 
