@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "core/limits.h"
+#include "sim/guesses.h"
 #include "sim/violation.h"
 #include "store/event_codec.h"
 
@@ -338,38 +339,50 @@ void Auditor::follow_task(const Step& step, Ticket ticket, const Choices& choice
 
 // --- Waiting claims.
 
+// By arrival; of a life that answered, one at most.
+std::vector<Ticket> Auditor::who_asked_for(const core::Claimed& event) {
+  const auto by = claimed_by_.find(to_number(event.items.front().token));
+  std::vector<Ticket> asked;
+  for (const Parked& parked : parked_) {
+    if (answers_known_) {
+      if (by != claimed_by_.end() && parked.ticket == by->second) asked.push_back(parked.ticket);
+      continue;
+    }
+    if (parked.claim.worker != event.worker) continue;
+    std::vector<core::Job*> expired;
+    const auto jobs = model_.claimable(parked.claim, expired);
+    const bool is_same =
+        std::ranges::equal(jobs, event.items, [&](const auto* job, const auto& item) {
+          return job->id == item.job.id && parked.claim.lease.value_or(job->lease) == item.length;
+        });
+    if (is_same) asked.push_back(parked.ticket);
+  }
+  return asked;
+}
+
 void Auditor::serve_waiting(const Choices& choices) {
-  for (; next_claim_ < choices.claims.size();) {
+  Guesses guesses;
+  while (next_claim_ < choices.claims.size()) {
     const core::Claimed& event = *choices.claims[next_claim_];
-    const auto by = claimed_by_.find(to_number(event.items.front().token));
-    // First come, first served, among those who ask for the same.
-    const auto older_than = [&](const Parked& parked) {
-      return std::ranges::find_if(parked_, [&](const Parked& other) {
-        return &other == &parked ||
-               (!other.may_be_over && other.claim.queues == parked.claim.queues &&
-                other.claim.types == parked.claim.types);
-      });
-    };
-    const auto served = std::ranges::find_if(parked_, [&](const Parked& parked) {
-      if (by != claimed_by_.end()) return parked.ticket == by->second;
-      if (answers_known_ || parked.claim.worker != event.worker) return false;
-      if (&*older_than(parked) != &parked) return false;
-      std::vector<core::Job*> expired;
-      const auto jobs = model_.claimable(parked.claim, expired);
-      return std::ranges::equal(jobs, event.items, [&](const core::Job* job, const auto& item) {
-        return job->id == item.job.id && parked.claim.lease.value_or(job->lease) == item.length;
-      });
-    });
-    demand(served != parked_.end(), "L1", "{} was given {}, and nobody had asked for it",
-           event.worker.view(), to_string(event.items.front().job.id));
+    const std::vector<Ticket> asked = who_asked_for(event);
+    demand(answers_known_ ? !asked.empty() : guesses.add(asked), "L1",
+           "{} was given {}, and nobody had asked for it", event.worker.view(),
+           to_string(event.items.front().job.id));
+    const auto served = std::ranges::find(parked_, asked.front(), &Parked::ticket);
     const Parked parked = *served;
-    const auto older = older_than(*served);
-    demand(older == served, "O2", "waiting request {} was served before {}, which is older",
-           static_cast<std::uint64_t>(parked.ticket), static_cast<std::uint64_t>(older->ticket));
-    parked_.erase(served);
+    if (answers_known_) {
+      // First come, first served, among those who ask for the same.
+      const auto older = std::ranges::find_if(parked_, [&](const Parked& other) {
+        return other.claim.queues == parked.claim.queues && other.claim.types == parked.claim.types;
+      });
+      demand(older == served, "O2", "waiting request {} was served before {}, which is older",
+             static_cast<std::uint64_t>(parked.ticket), static_cast<std::uint64_t>(older->ticket));
+      parked_.erase(served);
+    }
     marks_.hit(Mark::kWaiterServed);
     check_parked(parked, model_claim(parked.claim, choices));
   }
+  std::erase_if(parked_, [&](const Parked& parked) { return guesses.is_served(parked.ticket); });
   // Of a dead life it may be unknown which of two alike claims was served: who is left, too.
   model_.expire_as_told(choices);
   if (!answers_known_) return;

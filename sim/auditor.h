@@ -103,7 +103,6 @@ class Auditor {
     core::Claim claim;
     Time deadline{};
     bool poll = false;
-    bool may_be_over = false;  // of a dead life: there may have been news for its worker
     std::vector<Item> acks, heartbeats, logs;
   };
   struct Watch {
@@ -166,6 +165,7 @@ class Auditor {
   Duration counted(const Model::Lease& lease) const;
   void follow_task(const Step& step, Ticket ticket, const Choices& choices);
   bool was_refused_whole(const Step& step, Ticket ticket, const engine::Request& request);
+  std::vector<Ticket> who_asked_for(const core::Claimed& event);
   void serve_waiting(const Choices& choices);
   void tell_cancelled(const core::EventBatch& batch);
   void end_watches();

@@ -508,7 +508,6 @@ void Auditor::follow_poll(Ticket ticket, const engine::Poll& poll, Closing closi
     if (ids.empty() && poll.wait > Duration{} && closing == Closing::kOpen && !told) {
       if (given_up_.erase(ticket) > 0) return;
       parked.deadline = add_saturating(model_.now(), poll.wait);
-      parked.may_be_over = !answers_known_;
       parked_.push_back(std::move(parked));
       return;
     }
