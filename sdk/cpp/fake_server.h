@@ -29,6 +29,7 @@ class FakeServer : public Transport {
     std::optional<int> limit;       // of its claim
     int wait_ms = 0;
     int heartbeats = 0;
+    bool has_lines = false;  // that are in none of its acks
     std::chrono::milliseconds timeout{0};
   };
 
@@ -61,6 +62,7 @@ class FakeServer : public Transport {
   // Called when a claim has found jobs, before the answer, which takes so long.
   std::function<void()> on_hand_out;
   std::chrono::milliseconds answer_takes{0};
+  std::chrono::milliseconds lines_take{0};  // to be read, those that are in no outcome
   // Called with each claim: the slots that are asked for by all under way.
   std::function<void(int asked)> on_claim;
 
@@ -122,9 +124,11 @@ class FakeServer : public Transport {
       return Response{422, R"({"status":422,"code":"validation_failed","detail":"too large"})", {}};
     }
     Poll& poll = polls.emplace_back();
+    poll.has_lines = body["logs"].error() == simdjson::SUCCESS;
+    changed_.notify_all();
+    if (poll.has_lines) changed_.wait_for(lock, lines_take, [] { return false; });
     const std::string acks = take_acks(body, poll);
-    const bool is_lost = !acks.empty() && lost_answers > 0;
-    if (is_lost) --lost_answers;
+    const bool is_lost = !acks.empty() && lost_answers > 0 && lost_answers-- > 0;
     poll.timeout = request.timeout;
     const int beats_before = heartbeats;
     const std::string beats = take_heartbeats(body);
@@ -230,6 +234,9 @@ class FakeServer : public Transport {
 
   void keep_lines(simdjson::dom::array lines) {
     for (const simdjson::dom::element line : lines) {
+      std::string_view id;
+      if (line["id"].get(id) != simdjson::SUCCESS) id = "";
+      if (outcomes.contains(std::string(id))) continue;  // refused: it has ended
       logs.emplace_back(std::string_view(line["message"]));
     }
   }

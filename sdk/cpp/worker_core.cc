@@ -235,7 +235,7 @@ void WorkerCore::handle_jobs() {
     lock.lock();
     attempts_.erase({ack.id, ack.token});
     if (context->stop_reason() != StopReason::kLeaseLost) {
-      outbox_.add({.ack = std::move(ack), .since = std::chrono::steady_clock::now()});
+      tell(lock, {.ack = std::move(ack), .since = std::chrono::steady_clock::now()});
     }
     ++free_slots_;
     ++finished_;

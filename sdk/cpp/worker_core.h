@@ -4,7 +4,8 @@
 //             claim wait at the server; the outcomes that are there by then go along
 //   handlers  one thread a slot: takes a job, runs the handler, leaves the outcome in the outbox
 //   reporter  sends the outcomes that come while the claimer's poll is under way, and claims for
-//             the slots that they left, without waiting; heartbeats and log lines when due
+//             the slots that they left, without waiting; heartbeats and log lines when due, which
+//             no outcome of their job overtakes on the other connection: it would make them late
 //   breaker   sleeps until the stop, then ends the claimer's poll
 //
 // Thus two requests are under way at most, on two connections, whatever the concurrency. A claim
@@ -17,6 +18,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "backoff.h"
@@ -24,6 +26,8 @@
 #include "outbox.h"
 
 namespace millrace::sdk {
+
+constexpr Milliseconds kLogDelay{1'000};  // a line waits no longer for company
 
 // What a handler has said and nobody has sent yet. Shared by the handler's thread and the reporter.
 struct Context::Pending {
@@ -98,6 +102,7 @@ class WorkerCore {
   SteadyTime report_due(const Lock& held) const;
   void wake_reporter(const Lock& held, SteadyTime due);
   PollRequest next_report(const Lock& held);
+  void lines_told();
   void send_report(PollRequest request, std::vector<OutgoingAck> acks);
   void report_failed(const PollRequest& request, const Error& error);
   SteadyTime pause_reports(const Error& error);
@@ -122,6 +127,7 @@ class WorkerCore {
   Result<Exchanged> exchange(By by, PollRequest& request, std::vector<OutgoingAck>& acks);
   void admit(By by, std::vector<ClaimedJob> jobs, int asked);
   void start(const Lock& held, ClaimedJob job);
+  void tell(const Lock& held, OutgoingAck outcome);
   void give_back(std::vector<OutgoingAck> acks);
   void settle_acks(std::vector<OutgoingAck> acks, const std::vector<PollItem>& answers);
   void refuse(OutgoingAck ack, const Error& error);
@@ -148,9 +154,11 @@ class WorkerCore {
   std::map<AttemptKey, Attempt> attempts_;  // handed to a handler and not yet returned
   std::deque<std::unique_ptr<Context>> waiting_;
   Outbox outbox_;
-  int free_slots_ = 0;  // with nothing claimed in them
-  int asked_ = 0;       // so many of them are asked for by claims under way
-  int acks_in_flight_ = 0;
+  int free_slots_ = 0;                  // with nothing claimed in them
+  int asked_ = 0;                       // so many of them are asked for by claims under way
+  int acks_in_flight_ = 0;              // and those behind lines
+  std::set<AttemptKey> telling_lines_;  // the reporter, now
+  std::vector<OutgoingAck> behind_lines_;
   int idle_handlers_ = 0;
   bool is_handler_waking_ = false;
   std::uint64_t finished_ = 0;

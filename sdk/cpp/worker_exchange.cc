@@ -125,11 +125,22 @@ void WorkerCore::start(const Lock&, ClaimedJob job) {
   const ClaimedJob& claimed = context->job();
   const milliseconds beat_every = lease_of(claimed, options_.lease) / 3;
   const auto now = std::chrono::steady_clock::now();
+  if (attempts_.empty()) next_log_flush_ = now + kLogDelay;
   attempts_[{claimed.id, claimed.token}] = Attempt{
       claimed.id, claimed.token, std::move(pending), context->stop_, beat_every, now + beat_every};
   report_not_before_ = std::min(report_not_before_, now + beat_every / 2);
   waiting_.push_back(std::move(context));
   --free_slots_;
+}
+
+// The outcome of a handler, with the lines that nobody has taken yet.
+void WorkerCore::tell(const Lock&, OutgoingAck outcome) {
+  if (!telling_lines_.contains({outcome.ack.id, outcome.ack.token})) {
+    outbox_.add(std::move(outcome));
+    return;
+  }
+  behind_lines_.push_back(std::move(outcome));
+  ++acks_in_flight_;
 }
 
 // They were not answered: sent again, they are answered as the first time if the server had them

@@ -486,6 +486,24 @@ TEST_F(WorkerFaultsTest, HeartbeatsThatAreRefusedTogetherGoWithoutTheirProgress)
   EXPECT_EQ(server_.outcomes.size(), 1u);
 }
 
+TEST_F(WorkerFaultsTest, LinesThatAreLostHoldUpNoOutcome) {
+  server_.put("a", 1);
+  std::atomic<bool> is_lost = false;
+  server_.answer_instead = [&](const Request& request) -> std::optional<Result<Response>> {
+    if (has_acks(request) || request.body.find("\"logs\"") == std::string::npos)
+      return std::nullopt;
+    is_lost = true;
+    return FakeTransport::unreachable();
+  };
+  ASSERT_TRUE(work([&](Context& context) {
+    context.log("info", "one");
+    while (!is_lost) std::this_thread::sleep_for(1ms);
+    return Outcome::succeeded();
+  }));
+  EXPECT_EQ(server_.outcomes.at("a").size(), 1u);
+  EXPECT_TRUE(server_.logs.empty());
+}
+
 TEST_F(WorkerFaultsTest, ALineOfALevelThatTheServerDoesNotKnowRefusesNoOutcome) {
   server_.put("a", 1);
   ASSERT_TRUE(work([](Context& context) {

@@ -10,7 +10,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kLogDelay{1'000};   // a line waits no longer for company
 constexpr std::size_t kMaxItems = 1'000;   // of one kind in one round trip
 constexpr milliseconds kMaxPause{10'000};  // whatever a server asks for
 // Of an outcome that fails alone: the first pause, doubled with every failure.
@@ -99,6 +98,7 @@ PollRequest WorkerCore::next_report(const Lock&) {
     const std::size_t room = flush_logs ? kMaxItems - request.logs.size() : 0;
     for (WorkerLogLine& line : attempt.pending->take_logs(room)) {
       request.logs.push_back({attempt.id, attempt.token, std::move(line)});
+      telling_lines_.insert(key);
     }
     if (attempt.next_beat > now || request.heartbeats.size() == kMaxItems) continue;
     attempt.next_beat = now + attempt.beat_every;
@@ -112,6 +112,7 @@ PollRequest WorkerCore::next_report(const Lock&) {
 void WorkerCore::send_report(PollRequest request, std::vector<OutgoingAck> acks) {
   const bool had_acks = !acks.empty();
   const auto answer = exchange(By::kReporter, request, acks);
+  lines_told();
   if (answer) {
     const std::lock_guard lock(mutex_);
     report_backoff_.reset();
@@ -125,6 +126,14 @@ void WorkerCore::send_report(PollRequest request, std::vector<OutgoingAck> acks)
   }
   settle_one_by_one(std::move(acks));
   beat_again(request.heartbeats, std::chrono::steady_clock::now());
+}
+
+// Or lost: what follows them may go.
+void WorkerCore::lines_told() {
+  const std::lock_guard lock(mutex_);
+  telling_lines_.clear();
+  acks_in_flight_ -= static_cast<int>(behind_lines_.size());
+  for (OutgoingAck& outcome : std::exchange(behind_lines_, {})) outbox_.add(std::move(outcome));
 }
 
 void WorkerCore::report_failed(const PollRequest& request, const Error& error) {

@@ -160,6 +160,31 @@ TEST_F(WorkerTest, SendsLogLinesOnceAndInOrder) {
   EXPECT_EQ(server_.logs, (std::vector<std::string>{"one", "two"}));
 }
 
+TEST_F(WorkerTest, AnOutcomeOvertakesNoLinesOfItsJob) {
+  server_.lines_take = 300ms;
+  server_.put("a", 1);
+  ASSERT_TRUE(work([this](Context& context) {
+    context.log("info", "one");
+    EXPECT_TRUE(server_.await(
+        [this] { return std::ranges::any_of(server_.polls, &FakeServer::Poll::has_lines); }));
+    context.log("info", "two");
+    return Outcome::succeeded();
+  }));
+  EXPECT_EQ(server_.logs, (std::vector<std::string>{"one", "two"}));
+  EXPECT_EQ(server_.outcomes.at("a").size(), 1u);
+}
+
+TEST_F(WorkerTest, LinesOfAShortJobGoWithItsOutcome) {
+  server_.put_many(3);
+  ASSERT_TRUE(work([](Context& context) {
+    context.log("info", context.job().id);
+    std::this_thread::sleep_for(400ms);
+    return Outcome::succeeded();
+  }));
+  EXPECT_EQ(server_.logs, (std::vector<std::string>{"job0", "job1", "job2"}));
+  EXPECT_TRUE(std::ranges::none_of(server_.polls, &FakeServer::Poll::has_lines));
+}
+
 TEST_F(WorkerTest, StopsClaimingAndWaitsForWhatRuns) {
   auto worker_options = options();
   worker_options.exit_when = ExitWhen::kStopped;
