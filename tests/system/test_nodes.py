@@ -262,8 +262,12 @@ class NodesGo(NodesCase):
         failed, finished, stop = [], [], threading.Event()
 
         def ask(server):
-            api = self.new_client(server)
+            try:
+                live(self.new_client(server))
+            except Exception as error:  # a connection that broke, say
+                failed.append(error)
 
+        def live(api):
             def done(path, body):
                 reply = api.post(path, body)
                 if reply.status not in (200, 201):
