@@ -111,7 +111,7 @@ void Host::offer(Mail mail) {
   if (row == store::InboxKey{}) {
     shard_->offer(std::move(request), *this, ticket);
   } else {
-    shard_->offer(std::get<core::Command>(std::move(request)), row, *this, ticket);
+    shard_->offer(std::get<core::Command>(std::move(request)), {row}, *this, ticket);
   }
 }
 

@@ -119,6 +119,7 @@ bool Shard::Impl::refuses_all() const {
 
 void Shard::Impl::refuse_inbox(Unavailable why) {
   for (Task& task : inbox_) {
+    put_off(task);
     if (refuse_once(task)) answers_.send(task.asker, told_of(task, why));
   }
   inbox_.clear();
@@ -366,9 +367,9 @@ std::unique_ptr<Shard> Shard::lead(ShardOptions options, store::Tables& tables, 
 void Shard::offer(Request request, ReplyPort& port, Ticket ticket) {
   impl_->offer(make_task(std::move(request), {&port, ticket}));
 }
-void Shard::offer(core::Command command, store::InboxKey row, ReplyPort& port, Ticket ticket) {
+void Shard::offer(core::Command command, FromInbox from, ReplyPort& port, Ticket ticket) {
   Task task = make_task(std::move(command), {&port, ticket});
-  task.inbox_row = row;
+  task.from_inbox = from;
   impl_->offer(std::move(task));
 }
 void Shard::cancel(ReplyPort& port, Ticket ticket) { impl_->cancel({&port, ticket}); }

@@ -22,6 +22,7 @@
 #include "base/time.h"
 #include "core/machine.h"
 #include "engine/gateway.h"
+#include "engine/inbox_order.h"
 #include "engine/observer.h"
 #include "engine/request.h"
 #include "store/journal.h"
@@ -89,8 +90,9 @@ class Shard {
 
   void offer(Request request, ReplyPort& port, Ticket ticket);
   // A command that a row of the shard's inbox brings. If it changes anything, that row is gone with
-  // the commit of the change; where it does not, and where it is refused, it is left.
-  void offer(core::Command command, store::InboxKey row, ReplyPort& port, Ticket ticket);
+  // the commit of the change; where it does not, and where it is refused, it is left. Jobs of one
+  // round are made in the order in which they are offered.
+  void offer(core::Command command, FromInbox from, ReplyPort& port, Ticket ticket);
   void cancel(ReplyPort& port, Ticket ticket);
 
   // Decides what was offered (as much as fits one body) unless a decided row already waits behind

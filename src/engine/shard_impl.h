@@ -125,6 +125,8 @@ class Shard::Impl {
   void decide_task(Task task, const core::Prefetched& prefetched);
   core::Reply decide(const core::Command& command, const core::Prefetched& prefetched);
   std::size_t retried_bytes(const Task& task, const core::Prefetched& prefetched) const;
+  bool is_put_off(const Task& task);
+  void put_off(const Task& task);
   void conclude_claim(Task task, core::ClaimReply reply);
   void conclude_poll(Task task, std::vector<core::Reply> replies);
   void note_worker(const Task& task);
@@ -142,6 +144,7 @@ class Shard::Impl {
   // shard_others.cc
   void answer(const Asker& asker, Answer answer) { made_.emplace_back(asker, std::move(answer)); }
   void refuse(Task& task, Unavailable why) {
+    put_off(task);
     if (refuse_once(task)) answer(task.asker, told_of(task, why));
   }
   void dispatch();  // what answer() gathered, resting on the newest row
@@ -184,6 +187,7 @@ class Shard::Impl {
 
   Time now_;
   std::deque<Task> inbox_;
+  InboxOrder inbox_order_;
   bool draining_ = false;
   bool resigning_ = false;
   std::optional<std::string> ended_;

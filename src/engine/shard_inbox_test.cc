@@ -19,9 +19,9 @@ using ::testing::IsEmpty;
 struct InboxWorld : World {
   InboxWorld() : World(store::make_memory_store(), {}) { run(); }
 
-  Ticket bring(core::Command command, InboxKey row) {
-    const Ticket ticket{1'000 + row.id};
-    shard().offer(std::move(command), row, *this, ticket);
+  Ticket bring(core::Command command, InboxKey row, std::uint64_t round = 1) {
+    const Ticket ticket{1'000 * round + row.id};
+    shard().offer(std::move(command), {row, round}, *this, ticket);
     return ticket;
   }
   // Of the next row.
@@ -64,6 +64,30 @@ TEST(ShardInbox, ARefusedRowStays) {
   world.run();
   EXPECT_EQ(world.answer<core::EnqueueReply>(refused).items[0].refusal.why,
             core::Rejection::kOverloaded);
+}
+
+// The first was refused, and room comes before the second is decided.
+TEST(ShardInbox, OfARoundNothingIsTakenBehindWhatWasPutOff) {
+  InboxWorld world;
+  world.shard().set_memory_room(MemoryRoom::kNone);
+  world.bring(World::enqueue("a"), {5, 1}, 7);
+  EXPECT_THAT(world.taken(), IsEmpty());
+  world.shard().set_memory_room(MemoryRoom::kWide);
+  const Ticket behind = world.bring(World::enqueue("b"), {5, 2}, 7);
+  EXPECT_THAT(world.taken(), IsEmpty());
+  EXPECT_EQ(world.answer<Unavailable>(behind), Unavailable::kOverloaded);
+  world.bring(World::enqueue("a"), {5, 1}, 8);
+  world.bring(World::enqueue("b"), {5, 2}, 8);
+  EXPECT_THAT(world.taken(), ElementsAre(InboxKey{5, 1}, InboxKey{5, 2}));
+}
+
+TEST(ShardInbox, ARequestThatIsRefusedAsAWholePutsItsRoundOffToo) {
+  InboxWorld world;
+  world.bring(World::enqueue("a"), {5, 1}, 7);
+  world.shard().turn_away(Unavailable::kOverloaded);
+  const Ticket behind = world.bring(World::enqueue("b"), {5, 2}, 7);
+  EXPECT_THAT(world.taken(), IsEmpty());
+  EXPECT_EQ(world.answer<Unavailable>(behind), Unavailable::kOverloaded);
 }
 
 TEST(ShardInbox, AFinishIsTakenWithWhatItDoes) {

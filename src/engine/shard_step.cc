@@ -214,6 +214,7 @@ core::Reply Shard::Impl::decide(const core::Command& command, const core::Prefet
 
 void Shard::Impl::decide_task(Task task, const core::Prefetched& prefetched) {
   if (task.kind == Task::Kind::kOther) return decide_other(task);
+  if (is_put_off(task)) return refuse(task, Unavailable::kOverloaded);
   note_worker(task);
   const bool claim_is_empty =
       task.claims && (draining_ || workers_.state(task.worker.id.view()) != WorkerState::kActive);
@@ -226,7 +227,11 @@ void Shard::Impl::decide_task(Task task, const core::Prefetched& prefetched) {
       replies.push_back(decide(command, prefetched));
     }
   }
-  if (task.inbox_row && events_.size() > events_before) taken_.push_back(*task.inbox_row);
+  if (task.from_inbox) {
+    if (events_.size() > events_before) taken_.push_back(task.from_inbox->row);
+    const auto* const enqueued = std::get_if<core::EnqueueReply>(&replies[0]);
+    if (enqueued != nullptr && engine::is_put_off(*enqueued)) put_off(task);
+  }
   switch (task.kind) {
     case Task::Kind::kClaim:
       return conclude_claim(std::move(task), std::get<core::ClaimReply>(std::move(replies[0])));
@@ -238,6 +243,17 @@ void Shard::Impl::decide_task(Task task, const core::Prefetched& prefetched) {
   if (task.gather == nullptr) return answer(task.asker, std::move(replies[0]));
   gather_into(task.gather->reply, std::move(replies[0]));
   if (!task.more) answer(task.asker, std::move(task.gather->reply));
+}
+
+// A row of the inbox, which is offered again later.
+void Shard::Impl::put_off(const Task& task) {
+  const std::string_view queue = brings_job_of(task);
+  if (!queue.empty()) inbox_order_.put_off(queue, task.from_inbox->round);
+}
+
+bool Shard::Impl::is_put_off(const Task& task) {
+  const std::string_view queue = brings_job_of(task);
+  return !queue.empty() && inbox_order_.is_put_off(queue, task.from_inbox->round);
 }
 
 void Shard::Impl::conclude_claim(Task task, core::ClaimReply reply) {

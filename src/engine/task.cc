@@ -140,6 +140,12 @@ std::size_t row_bytes(const Task& task) {
   return bytes;
 }
 
+std::string_view brings_job_of(const Task& task) {
+  if (!task.from_inbox) return {};
+  const auto* const enqueue = std::get_if<core::Enqueue>(&task.commands.front());
+  return enqueue == nullptr ? std::string_view() : enqueue->jobs.front().queue.view();
+}
+
 bool reads_only(const Task& task) {
   if (task.kind == Task::Kind::kOther) return true;
   return std::ranges::all_of(task.commands, [](const core::Command& command) {

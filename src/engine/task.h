@@ -4,12 +4,13 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 #include "engine/asker.h"
+#include "engine/inbox_order.h"
 #include "engine/request.h"
-#include "store/inbox_key.h"
 
 namespace millrace::engine {
 
@@ -36,7 +37,7 @@ struct Task {
   std::shared_ptr<Gather> gather = nullptr;  // of the parts decided before; null: it was not split
   bool more = false;                         // a part, and not the last one
   Request other = {};                        // kOther
-  std::optional<store::InboxKey> inbox_row = {};  // kCommand: see Shard::offer
+  std::optional<FromInbox> from_inbox = {};  // kCommand: see Shard::offer
 };
 
 Task make_task(Request request, Asker asker);
@@ -59,6 +60,9 @@ void gather_into(core::Reply& whole, core::Reply part);
 
 // What the commands may add to a row, retried jobs left out.
 std::size_t row_bytes(const Task& task);
+
+// Of a row of the inbox, the queue whose job it brings; empty: another task.
+std::string_view brings_job_of(const Task& task);
 
 // Changes nothing, whatever the state.
 bool reads_only(const Task& task);

@@ -147,9 +147,9 @@ void Driver::submit(engine::Request request, engine::ReplyPort& port, engine::Ti
   submit({&port, ticket, std::move(request)});
 }
 
-void Driver::submit(core::Command command, store::InboxKey row, engine::ReplyPort& port,
+void Driver::submit(core::Command command, engine::FromInbox from, engine::ReplyPort& port,
                     engine::Ticket ticket) {
-  submit({&port, ticket, std::move(command), row});
+  submit({&port, ticket, std::move(command), from});
 }
 
 void Driver::submit(Mail mail) {
@@ -356,8 +356,8 @@ Duration Driver::delay_of_submissions(Time now) const {
 }
 
 void Driver::offer(Mail mail) {
-  if (mail.inbox_row) {
-    shard_->offer(std::get<core::Command>(std::move(*mail.request)), *mail.inbox_row, *mail.port,
+  if (mail.from_inbox) {
+    shard_->offer(std::get<core::Command>(std::move(*mail.request)), *mail.from_inbox, *mail.port,
                   mail.ticket);
   } else if (mail.request) {
     shard_->offer(std::move(*mail.request), *mail.port, mail.ticket);

@@ -68,7 +68,7 @@ class Driver final : public engine::Gateway {
               std::string_view credentials = {}) override;
   void cancel(engine::ReplyPort& port, engine::Ticket ticket) override;
   // What a row of the shard's inbox brings: see engine::Shard::offer.
-  void submit(core::Command command, store::InboxKey row, engine::ReplyPort& port,
+  void submit(core::Command command, engine::FromInbox from, engine::ReplyPort& port,
               engine::Ticket ticket);
 
   // --- Any thread.
@@ -99,8 +99,8 @@ class Driver final : public engine::Gateway {
   struct Mail {
     engine::ReplyPort* port = nullptr;
     engine::Ticket ticket{};
-    std::optional<engine::Request> request;         // none: the ticket is cancelled
-    std::optional<store::InboxKey> inbox_row = {};  // then it is a command
+    std::optional<engine::Request> request;            // none: the ticket is cancelled
+    std::optional<engine::FromInbox> from_inbox = {};  // then it is a command
   };
   struct FlushDone {
     Status status;

@@ -14,10 +14,10 @@ using std::chrono_literals::operator""ms;
 // After a shard could not take what it was offered.
 constexpr auto kOfferPause = 100ms;
 // No more is read while a shard has so many rows in hand, or so many bytes of payloads, or so many
-// rows of full queues.
+// rows besides of queues that are full.
 constexpr std::size_t kEnough = 1'000;
 constexpr std::size_t kEnoughBytes = std::size_t{4} << 20;
-constexpr std::size_t kEnoughOfFullQueues = 100'000;
+constexpr std::size_t kEnoughOfQueues = 100'000;
 // Of full queues, offered again at once.
 constexpr std::size_t kMostDue = 1'000;
 
@@ -32,11 +32,11 @@ std::string reason_of(const core::Refusal& refusal) {
 
 bool InboxPoller::Shard::holds(const store::InboxKey& key) const {
   return waiting.contains(key) || asked.contains(key) || useless.contains(key) ||
-         astray.contains(key) || rejected.contains(key) || backlog.holds(key);
+         astray.contains(key) || rejected.contains(key) || queues.holds(key);
 }
 
 bool InboxPoller::Shard::has_enough() const {
-  if (waiting.size() + asked.size() >= kEnough || backlog.size() >= kEnoughOfFullQueues) {
+  if (waiting.size() + asked.size() >= kEnough || queues.size() >= kEnoughOfQueues) {
     return true;
   }
   std::size_t bytes = 0;
@@ -167,7 +167,7 @@ void InboxPoller::offer(Shard& shard) {
   const std::uint32_t number = shard.reader.shard;
   if (!shard.proved) {
     wait_a_moment(shard);
-    asked_[next_ticket_] = {number, {}, {}};
+    asked_[next_ticket_] = {number, {}};
     driver->submit(core::Command(core::GetJob{}), *this, engine::Ticket{next_ticket_++});
     return;
   }
@@ -178,43 +178,35 @@ void InboxPoller::offer(Shard& shard) {
     const store::InboxKey key = node.key();
     auto command = command_of(node.mapped(), number, terms);
     if (!command) {
-      shard.backlog.settle(key);
+      shard.queues.settle(key);
       shard.rejected.emplace(key, std::move(command.error()));
       continue;
     }
-    std::string queue;
+    engine::FromInbox from{key};
     if (const auto* const enqueue = std::get_if<core::Enqueue>(&*command)) {
-      queue = enqueue->jobs.front().queue.view();
-      if (!shard.backlog.holds(key) && shard.backlog.follows(queue, key)) continue;
+      const std::string queue(enqueue->jobs.front().queue.view());
+      if (!shard.queues.holds(key) && !shard.queues.add(queue, key)) continue;
+      from.round = shard.queues.round(key);
     }
     shard.asked.insert(std::move(node));
-    asked_[next_ticket_] = {number, key, std::move(queue)};
-    driver->submit(std::move(*command), key, *this, engine::Ticket{next_ticket_++});
+    asked_[next_ticket_] = {number, key};
+    driver->submit(std::move(*command), from, *this, engine::Ticket{next_ticket_++});
   }
 }
 
 void InboxPoller::fetch_due(Shard& shard) {
-  const std::vector<store::InboxKey> keys = shard.backlog.due(kMostDue, Clock::now());
+  const std::vector<store::InboxKey> keys = shard.queues.due(kMostDue, Clock::now());
   if (keys.empty()) return;
   Result<store::FetchedRows> fetched = parts_.inbox.fetch(shard.reader.shard, keys);
   note(fetched ? Status() : std::unexpected(fetched.error()));
   if (!fetched) {
-    for (const store::InboxKey& key : keys) shard.backlog.put_back(key);
+    for (const store::InboxKey& key : keys) shard.queues.put_back(key);
     return wait_a_moment(shard);
   }
-  for (const store::InboxKey& key : fetched->left) shard.backlog.put_back(key);
-  for (const store::InboxKey& key : fetched->gone) shard.backlog.settle(key);
+  for (const store::InboxKey& key : fetched->left) shard.queues.put_back(key);
+  for (const store::InboxKey& key : fetched->gone) shard.queues.settle(key);
   for (store::InboxRow& row : fetched->rows) {
     const store::InboxKey key = row.key;
-    shard.waiting.emplace(key, std::move(row));
-  }
-}
-
-void InboxPoller::offer_again(Shard& shard, store::InboxRow row) {
-  const store::InboxKey key = row.key;
-  if (shard.backlog.holds(key)) {
-    shard.backlog.put_back(key);
-  } else {
     shard.waiting.emplace(key, std::move(row));
   }
 }
@@ -287,28 +279,22 @@ void InboxPoller::conclude(const Asked& asked, engine::Answer answer) {
   }
   auto node = shard.asked.extract(asked.key);
   if (reply == nullptr) {
-    offer_again(shard, std::move(node.mapped()));
+    if (shard.queues.holds(asked.key)) return shard.queues.refused(asked.key, Clock::now());
+    shard.waiting.insert(std::move(node));
     return wait_a_moment(shard);
   }
   if (const auto* const enqueued = std::get_if<core::EnqueueReply>(reply)) {
-    conclude_enqueue(shard, asked.queue, std::move(node.mapped()), *enqueued);
+    conclude_enqueue(shard, asked.key, *enqueued);
   } else {
     conclude_finish(shard, std::move(node.mapped()), std::get<core::ItemsReply>(*reply));
   }
 }
 
-void InboxPoller::conclude_enqueue(Shard& shard, const std::string& queue, store::InboxRow row,
+void InboxPoller::conclude_enqueue(Shard& shard, const store::InboxKey& key,
                                    const core::EnqueueReply& reply) {
   const core::EnqueueReply::Item& item = reply.items.front();
-  const store::InboxKey key = row.key;
-  if (item.fate == core::Fate::kRefused && item.refusal.why == core::Rejection::kQueueFull) {
-    return shard.backlog.refused(queue, key, Clock::now());
-  }
-  if (item.fate == core::Fate::kRefused && item.refusal.why == core::Rejection::kOverloaded) {
-    offer_again(shard, std::move(row));
-    return wait_a_moment(shard);
-  }
-  shard.backlog.settle(key);
+  if (engine::is_put_off(reply)) return shard.queues.refused(key, Clock::now());
+  shard.queues.settle(key);
   switch (item.fate) {
     case core::Fate::kCreated:  // and the row is gone
       return;

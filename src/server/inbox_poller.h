@@ -26,7 +26,7 @@
 #include "base/time.h"
 #include "engine/gateway.h"
 #include "server/driver.h"
-#include "server/inbox_backlog.h"
+#include "server/inbox_queues.h"
 #include "store/inbox.h"
 
 namespace millrace::server {
@@ -67,9 +67,9 @@ class InboxPoller final : private engine::ReplyPort {
     std::weak_ptr<Driver> driver;
     bool proved = false;  // see above
     store::InboxReader reader;
-    Rows waiting;  // to be offered
-    Rows asked;    // of the shard; no answer yet
-    InboxBacklog backlog;
+    Rows waiting;        // to be offered
+    Rows asked;          // of the shard; no answer yet
+    InboxQueues queues;  // of rows that submit
     // Done with here, and still in the table.
     std::set<store::InboxKey> useless;
     std::set<store::InboxKey> astray;                 // for another shard
@@ -82,7 +82,6 @@ class InboxPoller final : private engine::ReplyPort {
   struct Asked {
     std::uint32_t shard = 0;
     store::InboxKey key;  // zero: for a proof
-    std::string queue;    // of a job that is to be
   };
 
   void deliver(std::span<engine::Delivery> deliveries) override;
@@ -92,16 +91,13 @@ class InboxPoller final : private engine::ReplyPort {
   bool wait(Clock::time_point until);
   void take_answers();
   void conclude(const Asked& asked, engine::Answer answer);
-  void conclude_enqueue(Shard& shard, const std::string& queue, store::InboxRow row,
-                        const core::EnqueueReply& reply);
+  void conclude_enqueue(Shard& shard, const store::InboxKey& key, const core::EnqueueReply& reply);
   void conclude_finish(Shard& shard, store::InboxRow row, const core::ItemsReply& reply);
   void look_who_leads();
   bool poll();  // true: there is more
   void offer(Shard& shard);
-  // Rows of the backlog that are due join those that wait.
+  // Rows of queues that have refused some, and that are due, join those that wait.
   void fetch_due(Shard& shard);
-  // Neither taken nor refused for good.
-  static void offer_again(Shard& shard, store::InboxRow row);
   void tidy(Shard& shard);
   void sweep();
   void wait_a_moment(Shard& shard) const;

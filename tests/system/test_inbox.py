@@ -170,6 +170,20 @@ class Enqueue(OnPostgres):
         self.assertEqual(claimed, [0, 1, 2, 3])
         self.await_empty_inbox()
 
+    def test_a_queue_that_is_full_now_and_then_keeps_the_order(self):
+        self.api.put(f"/v1/queues/{self.queue}", {"max_ready": 50})
+        self.sql(
+            f"SELECT count(millrace.enqueue('work', to_jsonb(n), queue => '{self.queue}')) "
+            "FROM (SELECT generate_series(1, 1500) AS n) AS numbers"
+        )
+        payloads = []
+        while len(payloads) < 1500:
+            jobs = self.claim(limit=3, wait_ms=5000)
+            self.assertNotEqual(jobs, [])
+            payloads += [job["payload"] for job in jobs]
+        self.assertEqual(payloads, list(range(1, 1501)))
+        self.await_empty_inbox()
+
     def test_a_full_queue_keeps_no_other_waiting(self):
         self.api.put(f"/v1/queues/{self.queue}", {"max_ready": 2})
         here = f"millrace.shard_of(millrace.queue_bits('{self.queue}'))"

@@ -1,4 +1,4 @@
-#include "server/inbox_backlog.h"
+#include "server/inbox_queues.h"
 
 #include <algorithm>
 
@@ -6,32 +6,34 @@
 
 namespace millrace::server {
 
-void InboxBacklog::refused(const std::string& queue, const store::InboxKey& key,
-                           Clock::time_point now) {
-  const auto place = queues_.try_emplace(queue).first;
-  if (!rows_.try_emplace(key, place).second) --place->second.out;
-  place->second.waiting.insert(key);
-  place->second.burst = 1;
-  place->second.not_before = now + kPause;
-}
-
-bool InboxBacklog::follows(const std::string& queue, const store::InboxKey& key) {
-  const auto place = queues_.find(queue);
-  if (place == queues_.end()) return false;
+bool InboxQueues::add(const std::string& name, const store::InboxKey& key) {
+  const auto [place, first] = queues_.try_emplace(name);
   const bool fresh = rows_.try_emplace(key, place).second;
   MILLRACE_CHECK(fresh);
-  place->second.waiting.insert(key);
+  Queue& queue = place->second;
+  if (first) queue.round = ++rounds_;
+  if (queue.refuses || !queue.waiting.empty()) {
+    queue.waiting.insert(key);
+    return false;
+  }
+  ++queue.out;
   return true;
 }
 
-std::vector<store::InboxKey> InboxBacklog::due(std::size_t most, Clock::time_point now) {
+std::uint64_t InboxQueues::round(const store::InboxKey& key) const {
+  return rows_.at(key)->second.round;
+}
+
+std::vector<store::InboxKey> InboxQueues::due(std::size_t most, Clock::time_point now) {
   std::vector<store::InboxKey> due;
   auto next = queues_.upper_bound(last_);
   for (std::size_t left = queues_.size(); left > 0 && due.size() < most; --left, ++next) {
     if (next == queues_.end()) next = queues_.begin();
     Queue& queue = next->second;
     last_ = next->first;
-    if (queue.out > 0 || now < queue.not_before) continue;
+    if (queue.waiting.empty() || queue.out > 0 || now < queue.not_before) continue;
+    queue.round = ++rounds_;
+    queue.refuses = false;
     while (!queue.waiting.empty() && queue.out < queue.burst && due.size() < most) {
       due.push_back(queue.waiting.extract(queue.waiting.begin()).value());
       ++queue.out;
@@ -40,13 +42,21 @@ std::vector<store::InboxKey> InboxBacklog::due(std::size_t most, Clock::time_poi
   return due;
 }
 
-void InboxBacklog::put_back(const store::InboxKey& key) {
+void InboxQueues::refused(const store::InboxKey& key, Clock::time_point now) {
+  put_back(key);
+  Queue& queue = rows_.at(key)->second;
+  queue.refuses = true;
+  queue.burst = 1;
+  queue.not_before = now + kPause;
+}
+
+void InboxQueues::put_back(const store::InboxKey& key) {
   Queue& queue = rows_.at(key)->second;
   --queue.out;
   queue.waiting.insert(key);
 }
 
-void InboxBacklog::settle(const store::InboxKey& key) {
+void InboxQueues::settle(const store::InboxKey& key) {
   const auto row = rows_.find(key);
   if (row == rows_.end()) return;
   const auto place = row->second;
@@ -55,7 +65,7 @@ void InboxBacklog::settle(const store::InboxKey& key) {
   if (--queue.out > 0) return;
   if (queue.waiting.empty()) {
     queues_.erase(place);
-  } else {
+  } else if (!queue.refuses) {
     queue.burst = std::min(queue.burst * 2, kMostOfQueue);
   }
 }
