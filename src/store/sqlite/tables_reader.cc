@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <thread>
+#include <utility>
 
+#include "base/thread_name.h"
 #include "core/limits.h"
 #include "store/row_codec.h"
 #include "store/sqlite/journal_rows.h"
@@ -114,7 +117,23 @@ Status TablesReader::load_queues(StateVisitor& visitor) {
   return select.ok() ? Status() : failure();
 }
 
+// Half of a restart's work is reading them, half is what the visitor does.
 Status TablesReader::load_jobs(StateVisitor& visitor) {
+  ReadAhead<core::Job> ahead;
+  Status read;
+  std::thread reader([&] {
+    name_this_thread("load");
+    read = read_live_jobs(ahead);
+    ahead.end();
+  });
+  for (auto batch = ahead.take(); !batch.empty(); batch = ahead.take()) {
+    for (const core::Job& job : batch) visitor.job(job);
+  }
+  reader.join();
+  return read;
+}
+
+Status TablesReader::read_live_jobs(ReadAhead<core::Job>& into) {
   // Through the index of what has not succeeded: finished jobs are many, and not looked at.
   std::vector<std::int64_t> ords;
   Statement select_ords(*database_, kSelectLiveOrds);
@@ -133,9 +152,9 @@ Status TablesReader::load_jobs(StateVisitor& visitor) {
     select.begin(*next, *(end - 1));
     while (select.row()) {
       if (select.number(0) != *next) continue;
-      const auto job = rows_.read_whole(select);
+      auto job = rows_.read_whole(select);
       if (!job) return std::unexpected(job.error());
-      visitor.job(*job);
+      into.put(std::move(*job));
       ++next;
     }
     if (!select.ok()) return failure();

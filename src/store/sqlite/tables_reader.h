@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/read_ahead.h"
 #include "base/result.h"
 #include "store/sqlite/database.h"
 #include "store/sqlite/job_row.h"
@@ -35,6 +36,7 @@ class TablesReader {
   Result<Progress> read_progress();
   Status load_queues(StateVisitor& visitor);
   Status load_jobs(StateVisitor& visitor);
+  Status read_live_jobs(ReadAhead<core::Job>& into);
   Status load_keys(StateVisitor& visitor);
   Status load_uniques(StateVisitor& visitor);
   Status load_ended_leases(StateVisitor& visitor);
