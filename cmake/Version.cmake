@@ -1,8 +1,11 @@
-# The version and the commit go into one translation unit, so that a new commit recompiles nothing else.
-execute_process(COMMAND git rev-parse --short=12 HEAD WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}"
-                OUTPUT_VARIABLE MILLRACE_COMMIT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
-if(NOT MILLRACE_COMMIT)
-  set(MILLRACE_COMMIT "unknown")
-endif()
-set_source_files_properties(src/base/version.cc PROPERTIES COMPILE_DEFINITIONS
-  "MILLRACE_VERSION=\"${PROJECT_VERSION}\";MILLRACE_COMMIT=\"${MILLRACE_COMMIT}\"")
+# The version and the commit go into one translation unit, so that a new commit recompiles nothing else. The commit is
+# looked up by each build, not by the configuration: a program says what it was built from.
+set(MILLRACE_COMMIT_HEADER "${CMAKE_BINARY_DIR}/generated/build_commit.h")
+set(write_commit "${CMAKE_COMMAND}" -D "HEADER=${MILLRACE_COMMIT_HEADER}" -P "${CMAKE_SOURCE_DIR}/cmake/WriteCommit.cmake")
+execute_process(COMMAND ${write_commit} WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}" COMMAND_ERROR_IS_FATAL ANY)
+add_custom_target(millrace_commit ALL COMMAND ${write_commit} WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}"
+                  BYPRODUCTS "${MILLRACE_COMMIT_HEADER}" COMMENT "" VERBATIM)
+set_source_files_properties(src/base/version.cc PROPERTIES
+  COMPILE_DEFINITIONS "MILLRACE_VERSION=\"${PROJECT_VERSION}\""
+  INCLUDE_DIRECTORIES "${CMAKE_BINARY_DIR}/generated"
+  OBJECT_DEPENDS "${MILLRACE_COMMIT_HEADER}")

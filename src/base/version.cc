@@ -1,5 +1,7 @@
 #include "base/version.h"
 
+#include "build_commit.h"
+
 namespace millrace {
 
 std::string_view version() { return MILLRACE_VERSION; }
