@@ -153,33 +153,41 @@ def on_a_network(rig):
 
 
 def rough(rig):
-    """What nodes say to one another and to the database arrives late and in pieces; connections break,
-    and what was said to a node on one of them is said to it again.
+    """What nodes say to one another and to the database, and clients to them, arrives late and in
+    pieces; connections break, so that requests and answers are lost, and what another node said to
+    a node on one of them is said to it again.
     """
     late_s = rig.dice.choice((0.002, 0.02, 0.2))
     breaks = rig.dice.choice((0, 0.002, 0.02))
     rig.note(f"rough links: up to {late_s * 1000:.0f} ms late, {breaks:.1%} break")
-    for link in rig.links:
-        again = 0 if link is rig.links[-1] else 0.5
-        link.rough(Roughness(late_s=late_s, breaks=breaks, again=again))
+    *between_nodes, to_database = rig.links
+    for link in between_nodes:
+        link.rough(Roughness(late_s=late_s, breaks=breaks, again=0.5))
+    for link in (*rig.doors, to_database):
+        link.rough(Roughness(late_s=late_s, breaks=breaks))
     time.sleep(rig.dice.uniform(3, 6))
-    for link in rig.links:
+    for link in (*rig.links, *rig.doors):
         link.smooth()
     rig.await_service("links were rough, and are not any more")
-    for link in rig.links:
+    for link in (*rig.links, *rig.doors):
         for what in list(link.counts):
             rig.figures[what] += link.counts.pop(what)
 
 
 def over_links_of_ours(rig):
-    """Each node is reached by the others, and the database by all of them, through a proxy."""
+    """Each node is reached by the others through a proxy, by the clients through another, and the
+    database by all of them.
+    """
     cluster = postgres.Cluster()
-    addresses = [(server.host, server.port) for server in rig.servers]
-    addresses.append((cluster.host, cluster.port))
-    rig.links = [RoughProxy(*address, seed=rig.dice.random()) for address in addresses]
+    nodes = [(server.host, server.port) for server in rig.servers]
+    rig.links = [
+        RoughProxy(*address, seed=rig.dice.random())
+        for address in (*nodes, (cluster.host, cluster.port))
+    ]
+    rig.doors = [RoughProxy(*address, seed=rig.dice.random()) for address in nodes]
     for server, link in zip(rig.servers, rig.links, strict=False):
         server.args += ["--advertise", f"http://127.0.0.1:{link.port}"]
-    rig.undo += [link.close for link in rig.links]
+    rig.undo += [link.close for link in (*rig.links, *rig.doors)]
     rig.use(cluster, rig.links[-1].postgres_url)
 
 

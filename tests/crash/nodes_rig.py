@@ -5,6 +5,7 @@ import pathlib
 import shutil
 import subprocess
 
+import actor
 import rig
 import transactions
 from rig import Trouble, harness
@@ -15,7 +16,11 @@ HEAL_TIMEOUT_S = 30
 
 
 class NodesRig(rig.Rig):
-    """`cluster` is the database; a fault that needs another sort of it has made it before the start."""
+    """`cluster` is the database; a fault that needs another sort of it has made it before the start.
+    `doors`: proxies, one for each node, that clients go through; none: they don't.
+    """
+
+    doors = ()
 
     def __init__(self, seed, dice, count):
         super().__init__(seed, dice, [harness.Server(*rig.SERVE) for _ in range(count)])
@@ -34,6 +39,12 @@ class NodesRig(rig.Rig):
         direct = cluster.new_database()
         for server in self.servers:
             server.database = url(direct) if url else direct
+
+    @property
+    def targets(self):
+        direct = super().targets
+        doors = tuple(f"127.0.0.1:{door.port}" for door in self.doors)
+        return actor.Targets(doors or direct.addresses, direct.token)
 
     def pick(self):
         return self.dice.choice(self.servers)
