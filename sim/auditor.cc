@@ -42,8 +42,9 @@ Auditor::Auditor(Marks& marks, Storage& stored, core::MachineOptions options, Li
 
 // --- What happens.
 
-void Auditor::offered(Ticket ticket, engine::Request request, By by) {
+void Auditor::offered(Ticket ticket, engine::Request request, By by, std::uint64_t round) {
   commands_ += count_commands(request);
+  if (round > 0) rounds_.emplace(ticket, round);
   if (by == By::kRelay) of_relays_.insert(ticket);
   requests_.emplace(ticket, std::move(request));
   undecided_.push_back(ticket);
@@ -104,6 +105,11 @@ void Auditor::answered(std::vector<engine::Outgoing> answers) {
     const Ticket ticket = out.delivery.ticket;
     if (const core::ClaimReply* claim = claim_in(out.delivery.answer)) {
       for (const auto& item : claim->jobs) claimed_by_[to_number(item.job.token)] = ticket;
+    }
+    const auto request = requests_.find(ticket);
+    if (request != requests_.end() &&
+        std::holds_alternative<engine::Unavailable>(out.delivery.answer)) {
+      note_put_off(ticket, request->second);
     }
     const bool first = answers_.emplace(ticket, std::move(out.delivery.answer)).second;
     demand(first, "D4", "request {} was answered twice", static_cast<std::uint64_t>(ticket));
@@ -312,6 +318,7 @@ void Auditor::follow_task(const Step& step, Ticket ticket, const Choices& choice
   const auto node = requests_.extract(ticket);
   MILLRACE_CHECK(!node.empty());
   const engine::Request& request = node.mapped();
+  if (follows_one_put_off(ticket, request)) return;
   if (was_refused_whole(step, ticket, request)) return;
   if (const auto* command = std::get_if<core::Command>(&request)) {
     follow_command(ticket, *command, choices);
@@ -561,6 +568,7 @@ void Auditor::ended(Seq head) {
   tells_later_.clear();
   given_up_.clear();
   cancel_orders_.clear();
+  put_off_.clear();
   answers_known_ = true;
   waits_are_over_ = false;
   may_refuse_.reset();

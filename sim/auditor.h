@@ -17,35 +17,14 @@
 
 #include "engine/request.h"
 #include "engine/shard.h"
-#include "sim/effects.h"
 #include "sim/marks.h"
 #include "sim/model.h"
+#include "sim/place.h"
 #include "sim/storage.h"
 
 namespace millrace::sim {
 
 using engine::Ticket;
-
-enum class Limits : std::uint8_t { kWide, kTight };  // tight: new jobs may be refused for capacity
-
-// Where its shard stands among others.
-struct Place {
-  std::uint32_t shard = 0;
-  std::uint32_t shards = 1;
-  Effects* effects = nullptr;  // null: there are no others
-  // Transactions of the users' own may finish jobs: retries wait for them.
-  bool fences = false;
-};
-
-// Who asks.
-enum class By : std::uint8_t { kClient, kRelay };
-
-// How a shard comes to its end.
-enum class Closing : std::uint8_t {
-  kOpen,
-  kDraining,   // new work is refused
-  kResigning,  // nobody waits any more
-};
 
 class Auditor {
  public:
@@ -53,7 +32,9 @@ class Auditor {
           Place place = {});
 
   // --- What the world tells, as it happens.
-  void offered(Ticket ticket, engine::Request request, By by = By::kClient);
+  // `round`: of a row of the inbox that submits (engine/inbox_order.h); 0: it is none.
+  void offered(Ticket ticket, engine::Request request, By by = By::kClient,
+               std::uint64_t round = 0);
   void cancelled(Ticket ticket);
   // The shard decided at `now`; `row` was sealed by it, or none. `head`: the newest row then.
   void decided(Time now, std::optional<Seq> row, Seq head, Closing closing, bool reads_failed);
@@ -149,6 +130,10 @@ class Auditor {
   core::Rejection follow_ack(const core::AckItem& ack, const Choices& choices,
                              std::optional<bool> admitted);
 
+  // auditor_inbox.cc: jobs that rows of the inbox submit
+  void note_put_off(Ticket ticket, const engine::Request& request);
+  bool follows_one_put_off(Ticket ticket, const engine::Request& request);
+
   // auditor_payloads.cc
   core::Job whole(const core::Job& is, const core::Job& should_be) const;
   void check_payloads_gone();
@@ -216,6 +201,9 @@ class Auditor {
   std::map<Ticket, engine::Request> requests_;  // asked, and not settled
   std::vector<Ticket> undecided_;
   std::set<Ticket> of_relays_;
+  std::map<Ticket, std::uint64_t> rounds_;  // of what rows of the inbox submit
+  std::map<std::pair<std::string, std::uint64_t>, Ticket>
+      put_off_;  // by queue and round: the first
   std::deque<Entry> entries_;
   std::vector<Ghost> ghosts_;
   Epoch epoch_{};

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "engine/inbox_order.h"
 #include "sim/auditor.h"
 #include "sim/violation.h"
 
@@ -246,8 +247,11 @@ void Auditor::expect(Ticket ticket, const core::Enqueue& command, const Choices&
   demand(reply == nullptr || reply->items.size() == command.jobs.size(), "I4",
          "a submission of {} jobs got another number of answers", command.jobs.size());
   // Near a limit any new job may be refused: the answer tells, or else the batch.
+  // Of a row of the inbox the batch tells too: it may have been behind one that was put off.
+  const bool may_close =
+      limits_ == Limits::kTight || (reply == nullptr && rounds_.contains(ticket));
   const auto closed = [&](const Verdict& verdict, std::size_t i, std::size_t ahead) {
-    if (limits_ == Limits::kWide || verdict.fate != Fate::kCreated) return false;
+    if (!may_close || verdict.fate != Fate::kCreated) return false;
     return reply != nullptr ? reply->items[i].refusal.why == Rejection::kOverloaded
                             : !model_.is_stored(command.jobs[i], choices, ahead);
   };
@@ -284,6 +288,7 @@ void Auditor::expect(Ticket ticket, const core::Enqueue& command, const Choices&
     place_.effects->passed_on(command.jobs.front(), verdicts.front());
   }
   if (reply == nullptr) return;
+  if (engine::is_put_off(*reply)) note_put_off(ticket, core::Command(command));
   demand(reply->refused_as_one == refused_as_one, "I4", "a submission was {}refused as one",
          refused_as_one ? "not " : "");
   for (std::size_t i = 0; i < verdicts.size(); ++i) {

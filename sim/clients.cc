@@ -100,20 +100,20 @@ Clients::Lease Clients::some_lease(Dice& dice) {
 
 // --- Producers.
 
-core::JobSpec Clients::spec(Dice& dice, Time now) {
+core::JobSpec Clients::spec(Dice& dice, Time now, Id id) {
   core::JobSpec spec;
-  bool known = dice.chance(swarm_.of(Knob::kClientIds) / 8);
+  bool known = id == Id::kAny && dice.chance(swarm_.of(Knob::kClientIds) / 8);
   if (known) {
     spec.id = some_id(dice);
-    known = !finished_.contains(spec.id);
+    known = !used_once_.contains(spec.id);
   }
   if (known) {
     used_again_.insert(spec.id);
   } else {
     ++made_;
   }
-  spec.id_origin = known || dice.chance(swarm_.of(Knob::kClientIds)) ? core::IdOrigin::kClient
-                                                                     : core::IdOrigin::kServer;
+  const bool made_by_client = known || (id == Id::kAny && dice.chance(swarm_.of(Knob::kClientIds)));
+  spec.id_origin = made_by_client ? core::IdOrigin::kClient : core::IdOrigin::kServer;
   spec.queue = queue(dice);
   if (!known) {
     const bool by_server = spec.id_origin == core::IdOrigin::kServer;
@@ -187,15 +187,30 @@ bool Clients::come_back(std::vector<core::JobSpec>& specs, Dice& dice, Time now)
   return true;
 }
 
+void Clients::put_key(Dice& dice, core::Enqueue& command) {
+  const std::uint64_t number = dice.below(kKeysInUse);
+  const std::uint64_t body = dice.chance(100) ? number + 1'000 : number;
+  command.key = {
+      fingerprint(fmt::format("key {}", number)), fingerprint(fmt::format("body {}", body)), {}};
+}
+
+core::Enqueue Clients::submission(Dice& dice, Time now) {
+  core::Enqueue command;
+  command.jobs.push_back(spec(dice, now, Id::kOwn));
+  used_once_.insert(command.jobs.front().id);
+  if (dice.chance(swarm_.of(Knob::kKeys) / 2)) {
+    put_key(dice, command);
+    command.key_window = core::kDefaultIdempotencyWindow;
+  }
+  return command;
+}
+
 core::Command Clients::enqueue(Dice& dice, Time now) {
   core::Enqueue command;
   command.jobs.push_back(spec(dice, now));
   if (dice.chance(200)) command.detail = core::Detail::kJobs;
   if (dice.chance(swarm_.of(Knob::kKeys))) {
-    const std::uint64_t number = dice.below(kKeysInUse);
-    const std::uint64_t body = dice.chance(100) ? number + 1'000 : number;
-    command.key = {
-        fingerprint(fmt::format("key {}", number)), fingerprint(fmt::format("body {}", body)), {}};
+    put_key(dice, command);
     command.key_window = dice.chance(500) ? Duration{1} + dice.time_up_to(Duration{60'000})
                                           : core::kDefaultIdempotencyWindow;
     return command;
@@ -283,7 +298,7 @@ std::optional<Clients::Held> Clients::some_finish(Dice& dice) {
   const Lease lease = from[dice.below(from.size())];
   const bool made_up = !granted_.contains({lease.id, lease.token});
   if (made_up || used_again_.contains(lease.id)) return std::nullopt;
-  finished_.insert(lease.id);
+  used_once_.insert(lease.id);
   // Some acknowledge it too.
   if (dice.chance(600)) {
     std::erase_if(leases_, [&](const Lease& known) { return known.token == lease.token; });

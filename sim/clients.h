@@ -33,6 +33,8 @@ class Clients {
     LeaseToken token{};
   };
   std::optional<Held> some_finish(Dice& dice);
+  // A job that somebody submits with a transaction.
+  core::Enqueue submission(Dice& dice, Time now);
   // What one of them is told.
   void heard(const engine::Answer& answer);
 
@@ -48,7 +50,10 @@ class Clients {
     SharedBytes worker;
   };
 
-  core::JobSpec spec(Dice& dice, Time now);
+  // kOwn: its id is no other job's, ever.
+  enum class Id : std::uint8_t { kAny, kOwn };
+  core::JobSpec spec(Dice& dice, Time now, Id id = Id::kAny);
+  static void put_key(Dice& dice, core::Enqueue& command);
   bool come_back(std::vector<core::JobSpec>& specs, Dice& dice, Time now);
   core::Command enqueue(Dice& dice, Time now);
   core::Claim claim(Dice& dice);
@@ -80,9 +85,9 @@ class Clients {
   std::deque<Lease> leases_;   // as far as anybody knows
   std::deque<Lease> settled_;  // that were acknowledged already
   // Ids that several jobs may have: their tokens say nothing of each other. Those of jobs that are
-  // finished by transactions are not used again.
+  // submitted or finished by transactions are not used again.
   std::set<JobId> used_again_;
-  std::set<JobId> finished_;
+  std::set<JobId> used_once_;
   std::set<std::pair<JobId, LeaseToken>> granted_;  // as somebody was told
 };
 

@@ -41,7 +41,8 @@ void Cluster::ask(Dice& dice) {
     story_.tell("@{} is given up by its client", static_cast<std::uint64_t>(gone->first));
     return machine->node->router().cancel(*this, gone->first);
   }
-  if (knob(Knob::kFinishes) > 0 && dice.chance(knob(Knob::kFinishes))) return transact(dice);
+  const std::uint32_t transactions = knob(Knob::kFinishes) + knob(Knob::kSubmissions);
+  if (transactions > 0 && dice.chance(transactions)) return transact(dice);
   const std::uint64_t burst = dice.chance(knob(Knob::kBursts)) ? 70 : 1;
   const bool crowded = live_jobs() > kCrowd;
   for (std::uint64_t i = 0; i < burst; ++i) send(dice, clients_.ask(dice, now(), crowded));
@@ -70,6 +71,10 @@ void Cluster::transact(Dice& dice) {
 // False: a statement of it has failed.
 bool Cluster::go_on(Dice& dice, Transactions::Xid xid) {
   using Said = Transactions::Said;
+  if (knob(Knob::kSubmissions) > 0 &&
+      dice.below(knob(Knob::kFinishes) + knob(Knob::kSubmissions)) < knob(Knob::kSubmissions)) {
+    return submit_with(dice, xid);
+  }
   const auto held = clients_.some_finish(dice);
   if (!held) return true;
   Transactions& transactions = database_.transactions();
@@ -83,6 +88,21 @@ bool Cluster::go_on(Dice& dice, Transactions::Xid xid) {
   marks_.hit_if(said == Said::kOldFormat, Mark::kFinishOfOldFormat);
   marks_.hit_if(said == Said::kFinished || said == Said::kOutOfDate, Mark::kFinishRefused);
   return said == Said::kDone;
+}
+
+bool Cluster::submit_with(Dice& dice, Transactions::Xid xid) {
+  Transactions& transactions = database_.transactions();
+  for (std::uint64_t more = dice.chance(300) ? 1 + dice.below(8) : 1; more > 0; --more) {
+    core::Enqueue command = clients_.submission(dice, database_.now());
+    const core::JobSpec job = command.jobs.front();
+    const Transactions::Said said =
+        transactions.enqueue(xid, std::move(command), database_.registry().format());
+    story_.tell("transaction {} submits {} to queue {}: {}", static_cast<std::uint64_t>(xid),
+                to_string(job.id), job.queue.view(),
+                said == Transactions::Said::kDone ? "done" : "refused");
+    if (said != Transactions::Said::kDone) return false;
+  }
+  return true;
 }
 
 void Cluster::send(Dice& dice, engine::Request request) {

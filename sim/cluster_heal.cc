@@ -130,7 +130,8 @@ void Cluster::leap(Dice& dice, Duration by) {
 // LV1, LV3, LV4: every job is offered, every lease ends, every job becomes terminal.
 void Cluster::finish_everything(Dice& dice) {
   int fruitless = 0;
-  for (std::size_t round = 0; live_jobs() > 0; ++round) {
+  const auto more_to_come = [&] { return database_.submissions().waiting() > 0; };
+  for (std::size_t round = 0; live_jobs() > 0 || more_to_come(); ++round) {
     if (round >= kMaxRounds || fruitless > kMaxFruitless) complain();
     engine::Request claim = clients_.claim_all();
     submit(dice, core::Command(std::get<engine::WaitingClaim>(claim).claim));
@@ -168,6 +169,7 @@ void Cluster::finish_everything(Dice& dice) {
   check_whole();
   check_effects();
   check_finishes();
+  database_.submissions().check_all_there();
 }
 
 // N8: who is too old for the store has given away what it led.

@@ -25,7 +25,8 @@ Database::Database(std::uint32_t shards, std::function<Time()> now, Marks& marks
                [this](std::uint32_t shard) { return shards_.at(shard)->tables.progress()->seq; },
            .secret = "secret"}),
       finishes_(marks),
-      transactions_(shards, now_, finishes_, marks) {
+      submissions_(marks),
+      transactions_(shards, now_, finishes_, submissions_, marks) {
   for (std::uint32_t i = 0; i < shards; ++i) shards_.push_back(std::make_unique<Shard>());
 }
 
@@ -178,7 +179,9 @@ Result<std::vector<JobId>> Database::raise(std::uint32_t shard,
 }
 
 void Database::stored(const core::EventBatch& batch) {
-  finishes_.stored(batch, std::exchange(taken_, {}));
+  const std::vector<store::InboxRow> taken = std::exchange(taken_, {});
+  finishes_.stored(batch, taken);
+  submissions_.stored(batch, taken);
   const auto format = static_cast<std::uint32_t>(store::format_of(batch));
   marks_.hit_if(format > 1, Mark::kFormatWritten);
   demand(format <= registry_.format(), "N8", "a row of format {} stands in a store of format {}",

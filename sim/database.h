@@ -17,6 +17,7 @@
 #include "engine/shard.h"
 #include "sim/finishes.h"
 #include "sim/marks.h"
+#include "sim/submissions.h"
 #include "sim/transactions.h"
 #include "store/memory/memory_journal.h"
 #include "store/memory/memory_registry.h"
@@ -56,6 +57,7 @@ class Database {
   store::MemoryRegistry& registry() { return registry_; }
   Time now() const { return now_(); }
   Finishes& finishes() { return finishes_; }
+  Submissions& submissions() { return submissions_; }
   Transactions& transactions() { return transactions_; }
 
   // --- Calls.
@@ -92,7 +94,7 @@ class Database {
   void trim(std::uint32_t shard, Seq below, Epoch term);
   Result<std::vector<JobId>> raise(std::uint32_t shard, std::span<const store::EndedJob> jobs,
                                    LeaseToken token, Epoch term);
-  // The row that was just appended, as it is read: N8, X6.
+  // The row that was just appended, as it is read: N8, X6, X7.
   void stored(const core::EventBatch& batch);
 
  private:
@@ -114,6 +116,7 @@ class Database {
   std::vector<std::unique_ptr<Shard>> shards_;
   store::MemoryRegistry registry_;
   Finishes finishes_;
+  Submissions submissions_;
   Transactions transactions_;
   std::vector<store::InboxRow> taken_;  // by the row that was just appended
   std::map<NodeId, Known> known_;

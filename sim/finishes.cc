@@ -32,6 +32,7 @@ void Finishes::succeeded(const JobId& job, LeaseToken token) {
 
 void Finishes::stored(const core::EventBatch& batch, std::span<const store::InboxRow> taken) {
   for (const store::InboxRow& row : taken) {
+    if (row.kind != store::InboxKind::kFinish) continue;
     check_done(batch, row);
     settle(row.job, row.token, Became::kDone);
   }

@@ -33,8 +33,8 @@ Host::Host(std::uint32_t shard, const engine::ShardOptions& options, Parts parts
                .shard = shard,
                .database = parts_.database,
                .bring =
-                   [this](core::Command command, store::InboxKey row, engine::Ticket ticket) {
-                     mail_.push_back({&poller_, ticket, std::move(command), By::kClient, row});
+                   [this](core::Command command, engine::FromInbox from, engine::Ticket ticket) {
+                     mail_.push_back({&poller_, ticket, std::move(command), By::kClient, from});
                    },
                .story = parts_.story}) {}
 
@@ -214,7 +214,7 @@ bool Host::lead(const store::Term& term) {
   parts_.router.lead_here(number_, *this);
   relay_.begin(*this, static_cast<std::uint64_t>(term_));
   // Older programs know of no inbox.
-  if (parts_.reads >= kFormatOfFinish) poller_.begin();
+  if (parts_.reads >= kFormatOfInbox) poller_.begin();
   parts_.router.tick();
   return true;
 }

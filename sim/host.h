@@ -117,7 +117,7 @@ class Host final : public engine::Gateway,
     engine::Ticket ticket{};
     std::optional<engine::Request> request;  // none: the ticket is cancelled
     By by{};
-    store::InboxKey row = {};  // that brings it; zero: none
+    engine::FromInbox from = {};  // its row's key is zero: none brings it
   };
   struct Gift {
     NodeId asker{};

@@ -102,16 +102,16 @@ void Host::offer(Mail mail) {
     parts_.story.tell("#{} at shard {} on {}: {}", static_cast<std::uint64_t>(ticket), number_,
                       parts_.name, narrate(*mail.request));
   }
-  note([ticket, request = *mail.request, by = mail.by](Auditor& auditor) {
-    auditor.offered(ticket, request, by);
+  note([ticket, request = *mail.request, by = mail.by, round = mail.from.round](Auditor& auditor) {
+    auditor.offered(ticket, request, by, round);
   });
   engine::Request request = std::move(*std::exchange(mail.request, std::nullopt));
-  const store::InboxKey row = mail.row;
+  const engine::FromInbox from = mail.from;
   asked_.emplace(ticket, std::move(mail));
-  if (row == store::InboxKey{}) {
+  if (from.row == store::InboxKey{}) {
     shard_->offer(std::move(request), *this, ticket);
   } else {
-    shard_->offer(std::get<core::Command>(std::move(request)), {row}, *this, ticket);
+    shard_->offer(std::get<core::Command>(std::move(request)), from, *this, ticket);
   }
 }
 

@@ -15,8 +15,15 @@ using std::chrono_literals::operator""ms;
 constexpr auto kOfferPause = 100ms;
 // No more is read while so many rows are in hand; there it is a thousand.
 constexpr std::size_t kEnough = 12;
+// Of full queues, offered again at once; there it is a thousand.
+constexpr std::size_t kMostDue = 8;
 
-core::Command command_of(const store::InboxRow& row) {
+}  // namespace
+
+core::Command Poller::command_of(const store::InboxRow& row) const {
+  if (row.kind == store::InboxKind::kEnqueue) {
+    return parts_.database.submissions().command(row.key);
+  }
   core::AckItem item;
   item.id = row.job;
   item.token = row.token;
@@ -27,8 +34,6 @@ core::Command command_of(const store::InboxRow& row) {
   ack.right = core::AckRight::kFence;
   return ack;
 }
-
-}  // namespace
 
 void Poller::begin() {
   end();
@@ -43,6 +48,8 @@ void Poller::end() {
   not_before_ = {};
   place_ = {};
   waiting_.clear();
+  behind_.clear();
+  queues_ = {};
   asked_.clear();
   useless_.clear();
   astray_.clear();
@@ -50,19 +57,20 @@ void Poller::end() {
 }
 
 bool Poller::busy() const {
-  return !waiting_.empty() || !asked_.empty() || !useless_.empty() || !astray_.empty() ||
-         !rejected_.empty();
+  return !waiting_.empty() || !behind_.empty() || !asked_.empty() || !useless_.empty() ||
+         !astray_.empty() || !rejected_.empty();
 }
 
 bool Poller::holds(const store::InboxKey& key) const {
   const bool asked =
       std::ranges::any_of(asked_, [&](const auto& entry) { return entry.second.key == key; });
   return asked || waiting_.contains(key) || useless_.contains(key) || astray_.contains(key) ||
-         rejected_.contains(key);
+         rejected_.contains(key) || queues_.holds(key);
 }
 
 void Poller::tick(std::chrono::nanoseconds now) {
   if (!leads_) return;
+  now_ = now;
   if (std::exchange(waits_, false)) not_before_ = now + kOfferPause;
   if (proved_ && !calling_ && !tidy()) read();
   if (now >= not_before_) offer(now);
@@ -137,15 +145,45 @@ void Poller::offer(std::chrono::nanoseconds now) {
     not_before_ = now + kOfferPause;
     return parts_.bring(core::GetJob{}, {}, *proof_);
   }
-  for (auto& [key, row] : std::exchange(waiting_, {})) {
-    const engine::Ticket ticket = next_ticket();
+  for (const store::InboxKey& key : queues_.due(kMostDue, instant(now))) {
+    waiting_.insert(behind_.extract(key));
+  }
+  for (auto& [key, row] : std::exchange(waiting_, {})) bring(std::move(row));
+}
+
+void Poller::bring(store::InboxRow row) {
+  const store::InboxKey key = row.key;
+  engine::FromInbox from{key};
+  core::Command command = command_of(row);
+  if (const auto* const enqueue = std::get_if<core::Enqueue>(&command)) {
+    const std::string queue(enqueue->jobs.front().queue.view());
+    if (!queues_.holds(key) && !queues_.add(queue, key)) {
+      behind_.emplace(key, std::move(row));
+      return;
+    }
+    from.round = queues_.round(key);
+    parts_.database.submissions().brought(key, parts_.self);
+    parts_.story.tell("  {} brings {} to shard {}, in round {} of queue {}", parts_.name,
+                      to_string(row.job), parts_.shard, from.round, queue);
+  } else {
+    parts_.database.finishes().brought(row.job, row.token, parts_.self);
     parts_.story.tell("  {} brings the finish of a job with token {} to shard {}", parts_.name,
                       to_number(row.token), parts_.shard);
-    parts_.database.finishes().brought(row.job, row.token, parts_.self);
-    core::Command command = command_of(row);
-    asked_.emplace(ticket, std::move(row));
-    parts_.bring(std::move(command), key, ticket);
   }
+  const engine::Ticket ticket = next_ticket();
+  asked_.emplace(ticket, std::move(row));
+  parts_.bring(std::move(command), from, ticket);
+}
+
+engine::InboxQueues::Clock::time_point Poller::instant(std::chrono::nanoseconds now) {
+  using Clock = engine::InboxQueues::Clock;
+  return Clock::time_point(std::chrono::duration_cast<Clock::duration>(now));
+}
+
+void Poller::put_off(store::InboxRow row) {
+  const store::InboxKey key = row.key;
+  queues_.refused(key, instant(now_));
+  behind_.emplace(key, std::move(row));
 }
 
 void Poller::deliver(std::span<engine::Delivery> deliveries) {
@@ -160,17 +198,35 @@ void Poller::deliver(std::span<engine::Delivery> deliveries) {
     auto asked = asked_.extract(delivery.ticket);
     if (asked.empty()) continue;  // of a term that is over
     store::InboxRow& row = asked.mapped();
-    if (reply != nullptr) {
-      conclude(std::move(row), std::get<core::ItemsReply>(*reply));
-    } else {
+    if (reply == nullptr && queues_.holds(row.key)) {
+      put_off(std::move(row));
+    } else if (reply == nullptr) {
       const store::InboxKey key = row.key;
       waiting_.emplace(key, std::move(row));
       wait_a_moment();
+    } else if (const auto* const enqueued = std::get_if<core::EnqueueReply>(reply)) {
+      conclude_enqueue(std::move(row), *enqueued);
+    } else {
+      conclude_finish(std::move(row), std::get<core::ItemsReply>(*reply));
     }
   }
 }
 
-void Poller::conclude(store::InboxRow row, const core::ItemsReply& reply) {
+void Poller::conclude_enqueue(store::InboxRow row, const core::EnqueueReply& reply) {
+  if (engine::is_put_off(reply)) return put_off(std::move(row));
+  queues_.settle(row.key);
+  switch (reply.items.front().fate) {
+    case core::Fate::kCreated:  // and the row is gone
+      return;
+    case core::Fate::kExisting:
+      useless_.insert(row.key);
+      return;
+    case core::Fate::kRefused:
+      rejected_.insert(row.key);
+  }
+}
+
+void Poller::conclude_finish(store::InboxRow row, const core::ItemsReply& reply) {
   const core::ItemReply& item = reply.items.front();
   if (!item.refusal) {
     if (item.version == 0) useless_.insert(row.key);  // it had succeeded already

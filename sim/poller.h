@@ -13,6 +13,8 @@
 #include <string>
 
 #include "engine/gateway.h"
+#include "engine/inbox_order.h"
+#include "engine/inbox_queues.h"
 #include "sim/database.h"
 #include "sim/story.h"
 #include "store/inbox.h"
@@ -26,8 +28,8 @@ class Poller final : public engine::ReplyPort {
     std::string name;  // of the node, for the story
     std::uint32_t shard = 0;
     Database& database;
-    // To the shard, which is led here; the key of the row that brings it, or zero.
-    std::function<void(core::Command, store::InboxKey, engine::Ticket)> bring;
+    // To the shard, which is led here; of which row, its key zero: of none.
+    std::function<void(core::Command, engine::FromInbox, engine::Ticket)> bring;
     Story& story;
   };
   explicit Poller(Parts parts) : parts_(std::move(parts)) {}
@@ -48,7 +50,13 @@ class Poller final : public engine::ReplyPort {
   void read();
   void seen(const store::InboxPage& page);
   void offer(std::chrono::nanoseconds now);
-  void conclude(store::InboxRow row, const core::ItemsReply& reply);
+  void bring(store::InboxRow row);
+  core::Command command_of(const store::InboxRow& row) const;
+  void conclude_finish(store::InboxRow row, const core::ItemsReply& reply);
+  void conclude_enqueue(store::InboxRow row, const core::EnqueueReply& reply);
+  void put_off(store::InboxRow row);
+  // When that was, as a queue's pauses count.
+  static engine::InboxQueues::Clock::time_point instant(std::chrono::nanoseconds now);
   void call(std::function<void()> carry_out, std::function<void()> done);
   void wait_a_moment() { waits_ = true; }
   engine::Ticket next_ticket() { return engine::Ticket{++last_ticket_}; }
@@ -63,9 +71,12 @@ class Poller final : public engine::ReplyPort {
   bool proved_ = false;
   std::optional<engine::Ticket> proof_;  // that is under way
   bool waits_ = false;
+  std::chrono::nanoseconds now_{};  // of this turn
   std::chrono::nanoseconds not_before_{};
   store::InboxPlace place_;
   Rows waiting_;
+  Rows behind_;  // others of their queues; the server keeps their keys only
+  engine::InboxQueues queues_;
   std::map<engine::Ticket, store::InboxRow> asked_;
   // Done with here, and still in the table.
   std::set<store::InboxKey> useless_, astray_, rejected_;

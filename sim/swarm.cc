@@ -58,6 +58,7 @@ constexpr std::array<KnobInfo, kKnobs> kInfo = {{
     {"old-nodes", 15},
     {"comebacks", 100},
     {"named-states", 500},
+    {"submissions", 250},
 }};
 
 }  // namespace
@@ -71,7 +72,9 @@ std::optional<Knob> knob_by_name(std::string_view name) {
   return std::nullopt;
 }
 
-bool is_of_nodes(Knob knob) { return knob >= Knob::kCutFromDatabase && knob < Knob::kComebacks; }
+bool is_of_nodes(Knob knob) {
+  return (knob >= Knob::kCutFromDatabase && knob < Knob::kComebacks) || knob == Knob::kSubmissions;
+}
 bool is_fault(Knob knob) { return knob < Knob::kKeys || is_of_nodes(knob); }
 
 Swarm Swarm::draw(std::uint64_t seed) {

@@ -61,6 +61,7 @@ enum class Knob : std::uint8_t {
   // Features that came later.
   kComebacks,
   kNamedStates,
+  kSubmissions,  // of many nodes
   kLast,
 };
 inline constexpr std::size_t kKnobs = static_cast<std::size_t>(Knob::kLast);

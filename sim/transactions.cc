@@ -18,8 +18,30 @@ constexpr std::size_t kRowsOfAPage = 4;
 
 Transactions::Xid Transactions::begin() {
   const Xid xid{++xids_};
-  open_[xid];
+  open_[xid].began = ++moments_;
   return xid;
+}
+
+Transactions::Said Transactions::enqueue(Xid xid, core::Enqueue command,
+                                         std::uint32_t store_format) {
+  if (store_format < kFormatOfInbox) return Said::kOldFormat;
+  core::JobSpec& job = command.jobs.front();
+  Written written;
+  written.shard = engine::shard_of(job.queue.view(), static_cast<std::uint32_t>(rows_.size()));
+  written.row.key = next_key(xid);
+  written.row.kind = store::InboxKind::kEnqueue;
+  written.row.at = now_();
+  written.row.job = job.id;
+  // They count from the call.
+  if (job.delay > Duration{} && !job.run_at) {
+    job.run_at = add_saturating(written.row.at, std::exchange(job.delay, {}));
+  }
+  if (job.expires_in) {
+    job.expires_at = add_saturating(written.row.at, *std::exchange(job.expires_in, std::nullopt));
+  }
+  submissions_.written(written.row, std::move(command));
+  open_.at(xid).rows.push_back(std::move(written));
+  return Said::kDone;
 }
 
 bool Transactions::is_locked(const JobId& job, std::optional<Xid> but_by) const {
@@ -44,7 +66,7 @@ Transactions::Said Transactions::raise_fence(Xid xid, const JobId& job, Fence to
 
 Transactions::Said Transactions::finish(Xid xid, const JobId& job, LeaseToken token,
                                         std::uint32_t store_format) {
-  if (store_format < kFormatOfFinish) return Said::kOldFormat;
+  if (store_format < kFormatOfInbox) return Said::kOldFormat;
   const Said said = raise_fence(xid, job, {token, true});
   if (said != Said::kDone) return said;
   Written written;
@@ -70,14 +92,22 @@ store::InboxKey Transactions::next_key(Xid xid) {
 void Transactions::commit(Xid xid) {
   const Open done = std::move(open_.extract(xid).mapped());
   for (const auto& [job, fence] : done.fences) fences_[job] = fence;
+  const std::uint64_t ended = ++moments_;
   for (const Written& written : done.rows) {
-    finishes_.committed(written.row.job, written.row.token);
+    if (written.row.kind == store::InboxKind::kFinish) {
+      finishes_.committed(written.row.job, written.row.token);
+    } else {
+      submissions_.committed(written.row.key, done.began, ended);
+    }
     rows_[written.shard].emplace(written.row.key, written.row);
   }
 }
 
 void Transactions::roll_back(Xid xid) {
-  marks_.hit_if(!open_.at(xid).rows.empty(), Mark::kFinishRolledBack);
+  for (const Written& written : open_.at(xid).rows) {
+    marks_.hit(written.row.kind == store::InboxKind::kFinish ? Mark::kFinishRolledBack
+                                                             : Mark::kSubmissionRolledBack);
+  }
   open_.erase(xid);
 }
 
@@ -91,7 +121,9 @@ std::vector<Transactions::Xid> Transactions::open() const {
 
 bool Transactions::lies_in_an_inbox(const JobId& job) const {
   return std::ranges::any_of(rows_, [&](const auto& rows) {
-    return std::ranges::any_of(rows, [&](const auto& entry) { return entry.second.job == job; });
+    return std::ranges::any_of(rows, [&](const auto& entry) {
+      return entry.second.kind == store::InboxKind::kFinish && entry.second.job == job;
+    });
   });
 }
 
@@ -139,13 +171,25 @@ std::optional<store::InboxRow> Transactions::take(std::uint32_t shard, const sto
 
 void Transactions::drop(std::uint32_t shard, std::span<const store::InboxKey> keys) {
   for (const store::InboxKey& key : keys) {
-    if (const auto row = take(shard, key)) finishes_.dropped(row->job, row->token);
+    const auto row = take(shard, key);
+    if (!row) continue;
+    if (row->kind == store::InboxKind::kFinish) {
+      finishes_.dropped(row->job, row->token);
+    } else {
+      submissions_.dropped(key);
+    }
   }
 }
 
 void Transactions::reject(std::uint32_t shard, std::span<const store::InboxKey> keys) {
   for (const store::InboxKey& key : keys) {
-    if (const auto row = take(shard, key)) finishes_.rejected(row->job, row->token);
+    const auto row = take(shard, key);
+    if (!row) continue;
+    if (row->kind == store::InboxKind::kFinish) {
+      finishes_.rejected(row->job, row->token);
+    } else {
+      submissions_.rejected(key);
+    }
   }
 }
 

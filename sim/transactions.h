@@ -1,6 +1,6 @@
-// Transactions of the users' own in the simulated database, which finish jobs or fence them off,
-// and the rows that they leave in the shards' inboxes: what millrace.finish and millrace.fence are
-// to do, in words of their own.
+// Transactions of the users' own in the simulated database, which submit jobs, finish them or fence
+// them off, and the rows that they leave in the shards' inboxes: what millrace.enqueue,
+// millrace.finish and millrace.fence are to do, in words of their own.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +16,26 @@
 #include "base/time.h"
 #include "sim/finishes.h"
 #include "sim/marks.h"
+#include "sim/submissions.h"
 #include "store/fences.h"
 #include "store/inbox.h"
 
 namespace millrace::sim {
 
-// Of the store, in which millrace.finish may be called.
-inline constexpr std::uint32_t kFormatOfFinish = 2;
+// Of the store, from which on every node polls its shards' inboxes.
+inline constexpr std::uint32_t kFormatOfInbox = 2;
 
 class Transactions {
  public:
   enum class Xid : std::uint64_t {};
 
-  Transactions(std::uint32_t shards, std::function<Time()> now, Finishes& finishes, Marks& marks)
-      : now_(std::move(now)), finishes_(finishes), marks_(marks), rows_(shards) {}
+  Transactions(std::uint32_t shards, std::function<Time()> now, Finishes& finishes,
+               Submissions& submissions, Marks& marks)
+      : now_(std::move(now)),
+        finishes_(finishes),
+        submissions_(submissions),
+        marks_(marks),
+        rows_(shards) {}
 
   // --- Of users. What is not kDone has failed, and the transaction can only be rolled back.
   enum class Said : std::uint8_t {
@@ -40,6 +46,8 @@ class Transactions {
     kLocked,     // another transaction is about to, and it was not waited for
   };
   Xid begin();
+  // One job.
+  Said enqueue(Xid xid, core::Enqueue command, std::uint32_t store_format);
   Said finish(Xid xid, const JobId& job, LeaseToken token, std::uint32_t store_format);
   Said fence(Xid xid, const JobId& job, LeaseToken token);
   void commit(Xid xid);
@@ -69,6 +77,7 @@ class Transactions {
     store::InboxRow row;
   };
   struct Open {
+    std::uint64_t began = 0;        // a moment
     std::map<JobId, Fence> fences;  // that it holds until it ends
     std::vector<Written> rows;
   };
@@ -80,7 +89,9 @@ class Transactions {
 
   const std::function<Time()> now_;
   Finishes& finishes_;
+  Submissions& submissions_;
   Marks& marks_;
+  std::uint64_t moments_ = 0;
   std::uint64_t xids_ = 100;
   std::uint64_t row_ids_ = 0;
   std::map<JobId, Fence> fences_;

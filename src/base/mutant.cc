@@ -41,6 +41,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Mutant::kLast)> 
     "outbox-acked-unheard",
     "doubt-ignored",
     "inbox-row-kept",
+    "inbox-order-ignored",
     "retry-unfenced",
     "format-raised-alone",
 };

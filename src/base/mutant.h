@@ -43,6 +43,7 @@ enum class Mutant : std::uint8_t {
   kOutboxAckedUnheard,  // its job is acknowledged whatever came of it
   kDoubtIgnored,        // a renewal of unknown outcome changes nothing
   kInboxRowKept,        // what a row of the journal has taken of the inbox stays there
+  kInboxOrderIgnored,   // a row of the inbox is taken though one of its queue before it was put off
   kRetryUnfenced,       // a generation begins while transactions may still finish the one before
   kFormatRaisedAlone,   // the store's format is that of whoever renews, whoever else is there
   kLast,

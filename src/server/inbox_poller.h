@@ -25,8 +25,8 @@
 #include "base/mutex.h"
 #include "base/time.h"
 #include "engine/gateway.h"
+#include "engine/inbox_queues.h"
 #include "server/driver.h"
-#include "server/inbox_queues.h"
 #include "store/inbox.h"
 
 namespace millrace::server {
@@ -67,9 +67,9 @@ class InboxPoller final : private engine::ReplyPort {
     std::weak_ptr<Driver> driver;
     bool proved = false;  // see above
     store::InboxReader reader;
-    Rows waiting;        // to be offered
-    Rows asked;          // of the shard; no answer yet
-    InboxQueues queues;  // of rows that submit
+    Rows waiting;                // to be offered
+    Rows asked;                  // of the shard; no answer yet
+    engine::InboxQueues queues;  // of rows that submit
     // Done with here, and still in the table.
     std::set<store::InboxKey> useless;
     std::set<store::InboxKey> astray;                 // for another shard

@@ -1,10 +1,10 @@
-#include "server/inbox_queues.h"
+#include "engine/inbox_queues.h"
 
 #include <algorithm>
 
 #include "base/check.h"
 
-namespace millrace::server {
+namespace millrace::engine {
 
 bool InboxQueues::add(const std::string& name, const store::InboxKey& key) {
   const auto [place, first] = queues_.try_emplace(name);
@@ -70,4 +70,4 @@ void InboxQueues::settle(const store::InboxKey& key) {
   }
 }
 
-}  // namespace millrace::server
+}  // namespace millrace::engine

@@ -1,8 +1,8 @@
-#include "server/inbox_queues.h"
+#include "engine/inbox_queues.h"
 
 #include <gtest/gtest.h>
 
-namespace millrace::server {
+namespace millrace::engine {
 namespace {
 
 using store::InboxKey;
@@ -121,4 +121,4 @@ TEST_F(InboxQueuesTest, AQueueThatHasTakenAllIsForgotten) {
 }
 
 }  // namespace
-}  // namespace millrace::server
+}  // namespace millrace::engine

@@ -18,7 +18,7 @@
 
 #include "store/inbox_key.h"
 
-namespace millrace::server {
+namespace millrace::engine {
 
 // One thread's. A row waits, or is out until it is known what has become of it.
 class InboxQueues {
@@ -34,7 +34,7 @@ class InboxQueues {
 
   // It was read. True: it may be offered now, and is out. False: it waits, behind others.
   bool add(const std::string& queue, const store::InboxKey& key);
-  // Out, and of which round; see engine::FromInbox.
+  // Out, and of which round; see FromInbox.
   std::uint64_t round(const store::InboxKey& key) const;
   // What to offer now, at most `most`: a queue's in their order, and the queues in turn. They are
   // out.
@@ -65,4 +65,4 @@ class InboxQueues {
   std::string last_;  // whose turn it was
 };
 
-}  // namespace millrace::server
+}  // namespace millrace::engine
