@@ -99,7 +99,10 @@ void Submissions::stored(const core::EventBatch& batch, std::span<const store::I
   }
 }
 
+// A row whose key or unique key another job had was answered, and stayed until it was dropped. The
+// next leader may have found it there still, and the key free.
 void Submissions::check_order(const store::InboxKey& key, const Submission& made) const {
+  if (may_find_another(made.command)) return;
   for (const auto& [other, submission] : submissions_) {
     if (submission.became != Became::kMade) continue;
     if (job_of(submission.command).queue != job_of(made.command).queue) continue;
