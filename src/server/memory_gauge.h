@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 
 #include "engine/shard.h"
 
@@ -11,6 +12,12 @@ namespace millrace::server {
 // What this process may use at most, in bytes: the machine's memory, or its control group's limit
 // where that is less.
 std::uint64_t usable_memory();
+
+// The least limit of the control groups that a process lies in, of version 1 and 2, each with those
+// that it lies in itself; without any, the largest number. `process` is a folder as /proc/self is,
+// `mount` one as /sys/fs/cgroup.
+std::uint64_t control_group_limit(const std::filesystem::path& process,
+                                  const std::filesystem::path& mount);
 
 // Bytes of memory that this process holds, as `ps` shows them. 0 where the system does not say.
 std::uint64_t resident_memory();
