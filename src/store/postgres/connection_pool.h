@@ -30,7 +30,8 @@ class ConnectionPool {
   static constexpr std::size_t kMostFlushing = 2;
 
   // What the transaction is for. A lookup reads a few rows for whom a shard waits, and is held up
-  // by no long reader. Those that read, and that of a lease, may be asked for twice.
+  // by no long reader. Those that read, and that of a lease, may be
+  // asked for twice.
   enum class Use : std::uint8_t { kWriting, kLookup, kReading, kFlushing, kLease };
 
   // `instance`: a word of this process's own, to tell its sessions from another's.
@@ -56,7 +57,7 @@ class ConnectionPool {
   std::size_t& busy(Use use) MILLRACE_REQUIRES(mutex_) {
     return busy_[static_cast<std::size_t>(use)];
   }
-  // Refuses another server than before: a former primary that has come back.
+  // Refuses another server than before, a former primary that has come back, and a standby.
   std::expected<Owned, SqlFailure> open();
   Owned take(Use use);  // null: a new one is to be opened
   void give_back(Use use, Owned connection);
