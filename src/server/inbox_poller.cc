@@ -179,7 +179,7 @@ void InboxPoller::offer(Shard& shard) {
     auto command = command_of(node.mapped(), number, terms);
     if (!command) {
       shard.queues.settle(key);
-      shard.rejected.emplace(key, std::move(command.error()));
+      shard.reject({key, std::move(command.error())});
       continue;
     }
     engine::FromInbox from{key};
@@ -229,7 +229,7 @@ void InboxPoller::tidy(Shard& shard) {
   }
   if (!shard.rejected.empty()) {
     std::vector<store::RejectedRow> rows;
-    for (const auto& [key, reason] : shard.rejected) rows.push_back({key, reason});
+    for (const auto& [key, row] : shard.rejected) rows.push_back(row);
     const Status done = parts_.inbox.reject(number, rows);
     note(done);
     if (!done) return;
@@ -302,7 +302,7 @@ void InboxPoller::conclude_enqueue(Shard& shard, const store::InboxKey& key,
       shard.useless.insert(key);
       return;
     case core::Fate::kRefused:
-      shard.rejected.emplace(key, reason_of(item.refusal));
+      shard.reject({key, reason_of(item.refusal)});
   }
 }
 
@@ -311,12 +311,13 @@ void InboxPoller::conclude_finish(Shard& shard, store::InboxRow row,
   const core::ItemReply& item = reply.items.front();
   if (!item.refusal) {
     if (item.version == 0) shard.useless.insert(row.key);  // it had succeeded already
-  } else if (item.refusal.why != core::Rejection::kNotFound) {
-    shard.rejected.emplace(row.key, reason_of(item.refusal));
+  } else if (item.refusal.detail == core::RefusalDetail::kNoSuchLease) {
+    shard.reject({row.key, reason_of(item.refusal), store::FenceOfRejected::kReopened});
   } else if (row.moves + 1 < parts_.shards) {
     shard.astray.insert(row.key);  // an id that a client has made says nothing of the shard
   } else {
-    shard.rejected.emplace(row.key, "there is no such job: it may have been pruned");
+    // It may have been there when the transaction committed: by that one its generation has ended.
+    shard.reject({row.key, "there is no such job: it may have been pruned"});
   }
 }
 

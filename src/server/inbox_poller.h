@@ -72,12 +72,13 @@ class InboxPoller final : private engine::ReplyPort {
     engine::InboxQueues queues;  // of rows that submit
     // Done with here, and still in the table.
     std::set<store::InboxKey> useless;
-    std::set<store::InboxKey> astray;                 // for another shard
-    std::map<store::InboxKey, std::string> rejected;  // and why
-    Clock::time_point not_before{};                   // of the next offer
+    std::set<store::InboxKey> astray;  // for another shard
+    std::map<store::InboxKey, store::RejectedRow> rejected;
+    Clock::time_point not_before{};  // of the next offer
 
     bool holds(const store::InboxKey& key) const;
     bool has_enough() const;
+    void reject(store::RejectedRow row) { rejected.emplace(row.key, std::move(row)); }
   };
   struct Asked {
     std::uint32_t shard = 0;

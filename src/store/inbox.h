@@ -74,9 +74,14 @@ struct FetchedRows {
   std::vector<InboxKey> left;  // they are there, and too large to come along
 };
 
+// Of a finish that is rejected. Reopened, the fence is as it was before: only where no such lease
+// was ever given, so that no generation of the job has won by it.
+enum class FenceOfRejected : std::uint8_t { kStays, kReopened };
+
 struct RejectedRow {
   InboxKey key;
   std::string reason;
+  FenceOfRejected fence = FenceOfRejected::kStays;
 };
 
 // Any thread, one call at a time a shard. Each call is a transaction of its own.
@@ -94,8 +99,7 @@ class Inbox {
   virtual Result<FetchedRows> fetch(std::uint32_t shard, std::span<const InboxKey> keys) = 0;
   // Rows that changed nothing: they go.
   virtual Status drop(std::uint32_t shard, std::span<const InboxKey> keys) = 0;
-  // Rows that can't be taken, ever: they go to where people find them. A finish leaves the fence as
-  // it was before.
+  // Rows that can't be taken, ever: they go to where people find them.
   virtual Status reject(std::uint32_t shard, std::span<const RejectedRow> rows) = 0;
   // The fences of jobs that are no longer kept go, a day after they were written, some at a time.
   // Begins after the job `after`, all zeros at first, and returns where the next call goes on.

@@ -31,11 +31,12 @@ constexpr const char* kDrop =
     "WHERE row.shard = $1 AND row.xid = key.xid AND row.id = key.id";
 constexpr const char* kReject =
     "WITH gone AS (DELETE FROM millrace.inbox_rows AS row "
-    "USING unnest($2, $3, $4) AS key(xid, id, reason) "
-    "WHERE row.shard = $1 AND row.xid = key.xid AND row.id = key.id RETURNING row.*, key.reason), "
+    "USING unnest($2, $3, $4, $5) AS key(xid, id, reason, reopens) "
+    "WHERE row.shard = $1 AND row.xid = key.xid AND row.id = key.id "
+    "RETURNING row.*, key.reason, key.reopens), "
     "opened AS (UPDATE millrace.fences AS fence SET token = fence.before, finished = false "
-    "FROM gone WHERE gone.kind = 2 AND fence.job = gone.job AND fence.token = gone.token "
-    "AND fence.finished) "
+    "FROM gone WHERE gone.kind = 2 AND gone.reopens = 1 AND fence.job = gone.job "
+    "AND fence.token = gone.token AND fence.finished) "
     "INSERT INTO millrace.inbox_rejected(id, reason, kind, job, token, spec, idempotency_key, "
     "payload, at) SELECT id, reason, CASE kind WHEN 1 THEN 'enqueue' ELSE 'finish' END, job, "
     "token, "
@@ -245,14 +246,16 @@ Status PostgresInbox::drop(std::uint32_t shard, std::span<const InboxKey> keys) 
 Status PostgresInbox::reject(std::uint32_t shard, std::span<const RejectedRow> rows) {
   std::vector<InboxKey> keys;
   SqlArray reasons(SqlType::kTexts);
+  SqlArray reopens = numbers();
   for (const RejectedRow& row : rows) {
     keys.push_back(row.key);
     reasons.bytes(row.reason);
+    reopens.number(std::int64_t{row.fence == FenceOfRejected::kReopened});
   }
   Parameters parameters;
   parameters.number(shard);
   add_keys(parameters, keys);
-  parameters.array(std::move(reasons));
+  parameters.array(std::move(reasons)).array(std::move(reopens));
   return write(kReject, std::move(parameters));
 }
 

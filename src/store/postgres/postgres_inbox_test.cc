@@ -482,25 +482,28 @@ TEST_F(PostgresInboxTest, RejectedRowsGoSomeAtATimeAndWaitForNobody) {
   EXPECT_EQ(left(), "0");
 }
 
-TEST_F(PostgresInboxTest, ARejectedFinishLeavesTheFenceAsItWas) {
+TEST_F(PostgresInboxTest, ARejectedFinishLeavesTheFenceAsItWasOnlyIfNoLeaseHadItsToken) {
   const std::string id = id_made(0, 1);
   const auto finish = [&](int token) {
     return fmt::format("SELECT millrace.finish('{}', {})", id, token);
   };
-  const auto reject_all = [&] {
+  const auto reject_all = [&](FenceOfRejected fence) {
     std::vector<RejectedRow> bad;
-    for (const InboxKey& key : keys_of(read_on())) bad.push_back({key, "no such lease"});
+    for (const InboxKey& key : keys_of(read_on())) bad.push_back({key, "no good", fence});
+    ASSERT_EQ(bad.size(), 1U);
     ASSERT_TRUE(inbox_->reject(kOnlyShard, bad));
   };
   ask(finish(900));
-  reject_all();
+  reject_all(FenceOfRejected::kReopened);
   ask(fmt::format("SELECT millrace.fence('{}', 5)", id));
   ask(finish(900));
   EXPECT_EQ(beside_.refusal(finish(6)), "ML002");
-  reject_all();
+  reject_all(FenceOfRejected::kReopened);
   EXPECT_EQ(beside_.refusal(finish(4)), "ML003");
   ask(finish(5));
+  reject_all(FenceOfRejected::kStays);
   EXPECT_EQ(beside_.refusal(finish(5)), "ML002");
+  EXPECT_EQ(beside_.refusal(finish(6)), "ML002");
 }
 
 TEST_F(PostgresInboxTest, ThereIsNoFinishBeforeAllNodesKnowOfIt) {
