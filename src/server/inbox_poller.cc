@@ -135,8 +135,10 @@ bool InboxPoller::poll() {
   }
   if (readers.empty()) return false;
   Result<std::vector<store::InboxPage>> pages = parts_.inbox.read(readers);
+  for (store::InboxReader& reader : readers) {
+    shards_.at(reader.shard).reader = std::move(reader);
+  }
   if (!pages) {
-    for (store::InboxReader& reader : readers) shards_.at(reader.shard).reader = reader;
     note(std::unexpected(pages.error()));
     return false;
   }

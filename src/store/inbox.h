@@ -3,6 +3,7 @@
 // goes with the very append that has taken it (JournalRow::taken).
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -65,6 +66,7 @@ class InboxPlace {
 struct InboxReader {
   std::uint32_t shard = 0;
   InboxPlace place;
+  std::chrono::steady_clock::time_point read_at{};  // when the last good read began: read() sets it
 };
 
 // Of rows that were asked for by their keys.
@@ -91,9 +93,9 @@ class Inbox {
 
   // Whether there has ever been a row.
   virtual Result<bool> in_use() = 0;
-  // A page for each reader, in one statement. Where the connection was lost readers begin anew: the
-  // database may come back without what it had committed asynchronously, and give the numbers of
-  // those transactions again.
+  // A page for each reader, in one statement. On a connection that has not stood since their last
+  // read they begin anew: the database may have come back without what it had committed
+  // asynchronously, and give the numbers of those transactions again.
   virtual Result<std::vector<InboxPage>> read(std::span<InboxReader> readers) = 0;
   // At most 1,000 rows that have been read before, or what of them comes to 4 MiB, or one.
   virtual Result<FetchedRows> fetch(std::uint32_t shard, std::span<const InboxKey> keys) = 0;

@@ -126,27 +126,7 @@ std::optional<InboxRow> read_row(const SqlRow& row) {
   return read;
 }
 
-}  // namespace
-
-void add_keys(Parameters& parameters, std::span<const InboxKey> keys) {
-  SqlArray xids = numbers();
-  SqlArray ids = numbers();
-  for (const InboxKey& key : keys) {
-    xids.number(plain(key.xid));
-    ids.number(plain(key.id));
-  }
-  parameters.array(std::move(xids)).array(std::move(ids));
-}
-
-Result<bool> PostgresInbox::in_use() {
-  SqlMessage message(kLimits);
-  message.add(kInUse);
-  const auto replies = pool_->run(Use::kReading, message);
-  if (!replies) return to_error(replies.error());
-  return replies->results.front().row(0).truth(0);
-}
-
-Result<std::vector<InboxPage>> PostgresInbox::read(std::span<InboxReader> readers) {
+SqlMessage message_of(std::span<const InboxReader> readers) {
   SqlArray shards = numbers();
   SqlArray open_shards = numbers();
   std::vector<InboxKey> places;
@@ -168,15 +148,11 @@ Result<std::vector<InboxPage>> PostgresInbox::read(std::span<InboxReader> reader
   add_keys(parameters, open);
   SqlMessage message(first ? kFirstLimits : kLimits);
   message.add(kRead, std::move(parameters));
-  const auto replies = pool_->run(Use::kReading, message);
-  if (!replies) {
-    const bool lost = replies.error().state.empty();
-    for (InboxReader& reader : readers) reader.place = lost ? InboxPlace() : reader.place;
-    return to_error(replies.error());
-  }
+  return message;
+}
 
+Result<std::vector<InboxPage>> pages_of(const SqlResult& rows) {
   std::vector<InboxPage> pages;
-  const SqlResult& rows = replies->results.front();
   std::int64_t candidates = 0;
   for (int number = 0; number < rows.rows(); ++number) {
     const SqlRow row = rows.row(number);
@@ -196,6 +172,43 @@ Result<std::vector<InboxPage>> PostgresInbox::read(std::span<InboxReader> reader
         candidates == kMostCandidates || page.rows.size() < static_cast<std::size_t>(candidates);
   }
   return pages;
+}
+
+}  // namespace
+
+void add_keys(Parameters& parameters, std::span<const InboxKey> keys) {
+  SqlArray xids = numbers();
+  SqlArray ids = numbers();
+  for (const InboxKey& key : keys) {
+    xids.number(plain(key.xid));
+    ids.number(plain(key.id));
+  }
+  parameters.array(std::move(xids)).array(std::move(ids));
+}
+
+Result<bool> PostgresInbox::in_use() {
+  SqlMessage message(kLimits);
+  message.add(kInUse);
+  const auto replies = pool_->run(Use::kReading, message);
+  if (!replies) return to_error(replies.error());
+  return replies->results.front().row(0).truth(0);
+}
+
+Result<std::vector<InboxPage>> PostgresInbox::read(std::span<InboxReader> readers) {
+  auto begun = pool_->now();
+  auto replies = pool_->run(Use::kReading, message_of(readers));
+  // Whoever uses the pool may have met the crash first, and have opened it.
+  const auto is_older = [&](const InboxReader& reader) {
+    return reader.place.after() != InboxKey{} && reader.read_at <= replies->connected_at;
+  };
+  if (replies && std::ranges::any_of(readers, is_older)) {
+    for (InboxReader& reader : readers) reader.place = {};
+    begun = pool_->now();
+    replies = pool_->run(Use::kReading, message_of(readers));
+  }
+  if (!replies) return to_error(replies.error());
+  for (InboxReader& reader : readers) reader.read_at = begun;
+  return pages_of(replies->results.front());
 }
 
 Result<FetchedRows> PostgresInbox::fetch(std::uint32_t shard, std::span<const InboxKey> keys) {

@@ -198,6 +198,20 @@ TEST_F(PostgresInboxTest, RowsOfAnotherClustersTransactionsHideNothing) {
   EXPECT_EQ(page.rows.front().payload, "1");
 }
 
+// The crash of a server may be met by others first, and they have a connection again.
+TEST_F(PostgresInboxTest, AReaderBeginsAnewOnAConnectionThatIsYoungerThanItsLastRead) {
+  ask(fmt::format(fmt::runtime(kFill), 2));
+  EXPECT_EQ(read_on().rows.size(), 2U);
+  EXPECT_THAT(read_on().rows, IsEmpty());
+  proxy_.drop_all();
+  EXPECT_TRUE(inbox_->drop(kOnlyShard, {}));
+  EXPECT_EQ(read_on().rows.size(), 2U);
+  EXPECT_THAT(read_on().rows, IsEmpty());
+  proxy_.drop_all();
+  EXPECT_EQ(read_on().rows.size(), 2U);
+  EXPECT_THAT(read_on().rows, IsEmpty());
+}
+
 // What was taken long ago is not walked over, though no VACUUM may remove it.
 TEST_F(PostgresInboxTest, AReadDoesNotMeetDeadRows) {
   PostgresSession reader(url_);
