@@ -97,6 +97,9 @@ class Inbox {
   // read they begin anew: the database may have come back without what it had committed
   // asynchronously, and give the numbers of those transactions again.
   virtual Result<std::vector<InboxPage>> read(std::span<InboxReader> readers) = 0;
+  // Finishes wherever they stand, at most 1,000 and 4 MiB of them: for whom has too much in hand to
+  // read on.
+  virtual Result<std::vector<InboxRow>> finishes(std::uint32_t shard) = 0;
   // At most 1,000 rows that have been read before, or what of them comes to 4 MiB, or one.
   virtual Result<FetchedRows> fetch(std::uint32_t shard, std::span<const InboxKey> keys) = 0;
   // Rows that changed nothing: they go.

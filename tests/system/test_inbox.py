@@ -406,6 +406,19 @@ class Finish(OnPostgres):
             "\n".join(2 * ["there is no such job: it may have been pruned"]),
         )
 
+    def test_it_does_not_wait_for_room_in_a_full_queue(self):
+        job = self.started()
+        self.api.put(f"/v1/queues/{self.queue}", {"max_ready": 1})
+        self.sql(
+            "INSERT INTO millrace.inbox_rows(shard, kind, job, spec, payload) "
+            f"SELECT millrace.shard_of(millrace.queue_bits('{self.queue}')), 1, gen_random_uuid(), "
+            f"jsonb_build_object('type', 'work', 'queue', '{self.queue}'), 'null' "
+            "FROM generate_series(1, 101500)"
+        )
+        self.sql(f"SELECT {self.call(job)}")
+        self.await_state(job["id"], "succeeded", timeout_s=60)
+        self.assertEqual(self.sql("SELECT count(*) > 101000 FROM millrace.inbox_rows"), "t")
+
     def test_a_generation_that_has_raised_the_fence_keeps_older_ones_out(self):
         stale = self.started(lease_ms=1000, retry=self.RETRY_AT_ONCE)
         live = self.claim_within(worker="w2")

@@ -26,6 +26,15 @@ constexpr const char* kFetch =
     "FROM millrace.inbox_rows AS lying JOIN unnest($2, $3) AS key(xid, id) "
     "ON lying.shard = $1 AND lying.xid = key.xid AND lying.id = key.id) AS asked) AS row "
     "ORDER BY row.xid, row.id";
+// By the index of finishes, and not by the key's (+ 0), so that no submission is walked over. With
+// the columns that read_inbox() has.
+constexpr const char* kFinishes =
+    "SELECT row.shard::bigint, NULL, NULL, row.xid, row.id, row.kind::bigint, row.moves::bigint, "
+    "floor(extract(epoch FROM row.at) * 1000)::bigint, row.job, row.token, "
+    "row.spec::text, row.idempotency_key, row.payload "
+    "FROM (SELECT *, sum(bytes) OVER (ORDER BY job, id) - bytes < $2 AS fits "
+    "FROM (SELECT *, coalesce(octet_length(payload), 0) AS bytes FROM millrace.inbox_rows "
+    "WHERE shard + 0 = $1 AND kind = 2 ORDER BY job LIMIT $3) AS lying) AS row WHERE fits";
 constexpr const char* kDrop =
     "DELETE FROM millrace.inbox_rows AS row USING unnest($2, $3) AS key(xid, id) "
     "WHERE row.shard = $1 AND row.xid = key.xid AND row.id = key.id";
@@ -197,7 +206,7 @@ Result<bool> PostgresInbox::in_use() {
 Result<std::vector<InboxPage>> PostgresInbox::read(std::span<InboxReader> readers) {
   auto begun = pool_->now();
   auto replies = pool_->run(Use::kReading, message_of(readers));
-  // Whoever uses the pool may have met the crash first, and have opened it.
+  // Somebody else may have met the crash first, and have opened the connection.
   const auto is_older = [&](const InboxReader& reader) {
     return reader.place.after() != InboxKey{} && reader.read_at <= replies->connected_at;
   };
@@ -209,6 +218,22 @@ Result<std::vector<InboxPage>> PostgresInbox::read(std::span<InboxReader> reader
   if (!replies) return to_error(replies.error());
   for (InboxReader& reader : readers) reader.read_at = begun;
   return pages_of(replies->results.front());
+}
+
+Result<std::vector<InboxRow>> PostgresInbox::finishes(std::uint32_t shard) {
+  SqlMessage message(kLimits);
+  message.add(kFinishes,
+              std::move(Parameters().number(shard).number(kMostBytes).number(kMostCandidates)));
+  const auto replies = pool_->run(Use::kReading, message);
+  if (!replies) return to_error(replies.error());
+  std::vector<InboxRow> finishes;
+  const SqlResult& rows = replies->results.front();
+  for (int number = 0; number < rows.rows(); ++number) {
+    auto read = read_row(rows.row(number));
+    if (!read) return failure("millrace.inbox_rows is damaged: no job's id");
+    finishes.push_back(std::move(*read));
+  }
+  return finishes;
 }
 
 Result<FetchedRows> PostgresInbox::fetch(std::uint32_t shard, std::span<const InboxKey> keys) {
