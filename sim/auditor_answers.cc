@@ -418,6 +418,7 @@ std::vector<Auditor::Item> Auditor::follow_finishes(const core::Ack& command,
   for (const core::AckItem& ack : command.items) {
     const core::Rejection why = model_.finish(ack, choices);
     items.push_back(item_of(ack.id, why));
+    if (why == Rejection::kNone) items.back().state = core::State::kSucceeded;
   }
   return items;
 }

@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t kIdsRemembered = 200;
 constexpr std::size_t kLeasesRemembered = 48;
 constexpr std::uint64_t kKeysInUse = 60;
+constexpr LeaseToken kNeverGiven{9'007'199'254'740'991};  // the highest that millrace.finish takes
 
 // Bytes that a careless server would change: spaces, escapes, a number that no double holds.
 SharedBytes payload(std::uint64_t number) {
@@ -299,6 +300,7 @@ std::optional<Clients::Held> Clients::some_finish(Dice& dice) {
   const bool made_up = !granted_.contains({lease.id, lease.token});
   if (made_up || used_again_.contains(lease.id)) return std::nullopt;
   used_once_.insert(lease.id);
+  if (dice.chance(30)) return Held{lease.id, kNeverGiven};
   // Some acknowledge it too.
   if (dice.chance(600)) {
     std::erase_if(leases_, [&](const Lease& known) { return known.token == lease.token; });

@@ -70,8 +70,10 @@ void Finishes::brought(const JobId& job, LeaseToken token, store::NodeId by) {
 
 void Finishes::committed(const JobId& job, LeaseToken token) {
   const Lease lease{job, to_number(token)};
-  demand(became_.emplace(lease, Became::kWaits).second, "X6",
+  const auto [became, first] = became_.emplace(lease, Became::kWaits);
+  demand(first || became->second == Became::kUndone, "X6",
          "two transactions have finished {} with token {}", to_string(job), lease.second);
+  became->second = Became::kWaits;
   const auto granted = granted_.find(lease);
   if (granted == granted_.end()) return;  // there never was such a lease
   const Generation& newest = newest_.at(job);
@@ -102,9 +104,13 @@ void Finishes::dropped(const JobId& job, LeaseToken token) {
          to_number(token));
 }
 
-void Finishes::rejected(const JobId& job, LeaseToken token) {
-  settle(job, token, Became::kRejected);
-  marks_.hit(Mark::kFinishRejected);
+void Finishes::rejected(const JobId& job, LeaseToken token, store::FenceOfRejected fence) {
+  const bool undone = fence == store::FenceOfRejected::kReopened;
+  demand(!undone || !granted_.contains({job, to_number(token)}), "X6",
+         "the fence of {} is opened, and it was given out with token {}", to_string(job),
+         to_number(token));
+  settle(job, token, undone ? Became::kUndone : Became::kRejected);
+  marks_.hit(undone ? Mark::kFinishUndone : Mark::kFinishRejected);
 }
 
 void Finishes::check_settled(const Lease& lease, Became became) {

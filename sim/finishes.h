@@ -40,7 +40,7 @@ class Finishes {
   // --- Of the database.
   void committed(const JobId& job, LeaseToken token);
   void dropped(const JobId& job, LeaseToken token);
-  void rejected(const JobId& job, LeaseToken token);
+  void rejected(const JobId& job, LeaseToken token, store::FenceOfRejected fence);
 
   // The faults are over, and every inbox is empty. `stands`: the job is there, as the one of that
   // number.
@@ -61,7 +61,8 @@ class Finishes {
     std::uint32_t number = 0;
     friend auto operator<=>(const Generation&, const Generation&) = default;
   };
-  enum class Became : std::uint8_t { kWaits, kDone, kUseless, kRejected };
+  // kUndone: rejected, and the fence is open again.
+  enum class Became : std::uint8_t { kWaits, kDone, kUseless, kRejected, kUndone };
 
   void settle(const JobId& job, LeaseToken token, Became became);
   void check_done(const core::EventBatch& batch, const store::InboxRow& row) const;

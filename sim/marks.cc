@@ -104,6 +104,8 @@ constexpr std::array<std::string_view, kMarks> kNames = {
     "finish of what has succeeded",
     "finish astray",
     "finish rejected",
+    "finish undone",
+    "finish of what is forgotten",
     "submission committed",
     "submission rolled back",
     "submission of what is there",

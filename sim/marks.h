@@ -110,6 +110,8 @@ enum class Mark : std::uint8_t {
   kFinishUseless,
   kFinishAstray,
   kFinishRejected,
+  kFinishUndone,
+  kFinishOfForgotten,
   kSubmissionCommitted,
   kSubmissionRolledBack,
   kSubmissionUseless,

@@ -210,14 +210,20 @@ Rejection Model::ack(const core::AckItem& item, const Choices& choices,
 }
 
 Rejection Model::finish(const core::AckItem& item, const Choices& choices) {
+  const core::EndedLease* const ended = ended_lease(item.token);
+  const bool done = ended != nullptr && ended->job == item.id && ended->state == State::kSucceeded;
   Job* job = job_at(item.id);
-  if (job == nullptr) return Rejection::kNotFound;
+  if (job == nullptr) {
+    marks_.hit_if(done, Mark::kFinishOfForgotten);
+    return done ? Rejection::kNone : Rejection::kNotFound;
+  }
   if (leased(item.id, item.token) != nullptr) {
     marks_.hit(Mark::kFinishedWithLease);
     return ack(item, choices, true);
   }
-  if (job->state == State::kSucceeded) return Rejection::kNone;
   const auto lease = generations_.find(to_number(item.token));
+  if (lease == generations_.end()) return Rejection::kLeaseLost;  // it was never given out
+  if (job->state == State::kSucceeded) return Rejection::kNone;
   const bool of_it = lease != generations_.end() && lease->second.ord == job->ord;
   demand(!of_it || lease->second.number == job->generation, "X6",
          "{} is in generation {}, and is finished with token {} of generation {}",

@@ -109,10 +109,11 @@ bool Poller::tidy() {
     call([&transactions, shard, key, to] { transactions.move(shard, key, to); },
          [this, key] { astray_.erase(key); });
   } else if (!rejected_.empty()) {
-    const std::vector<store::InboxKey> keys(rejected_.begin(), rejected_.end());
-    call([&transactions, shard, keys] { transactions.reject(shard, keys); },
-         [this, keys] {
-           for (const store::InboxKey& done : keys) rejected_.erase(done);
+    std::vector<store::RejectedRow> rows;
+    for (const auto& [key, fence] : rejected_) rows.push_back({key, {}, fence});
+    call([&transactions, shard, rows] { transactions.reject(shard, rows); },
+         [this, rows] {
+           for (const store::RejectedRow& done : rows) rejected_.erase(done.key);
          });
   } else {
     return false;
@@ -222,19 +223,21 @@ void Poller::conclude_enqueue(store::InboxRow row, const core::EnqueueReply& rep
       useless_.insert(row.key);
       return;
     case core::Fate::kRefused:
-      rejected_.insert(row.key);
+      rejected_.emplace(row.key, store::FenceOfRejected::kStays);
   }
 }
 
 void Poller::conclude_finish(store::InboxRow row, const core::ItemsReply& reply) {
+  using store::FenceOfRejected;
   const core::ItemReply& item = reply.items.front();
   if (!item.refusal) {
     if (item.version == 0) useless_.insert(row.key);  // it had succeeded already
-  } else if (item.refusal.why == core::Rejection::kNotFound &&
-             row.moves + 1 < parts_.database.shards()) {
+  } else if (item.refusal.detail == core::RefusalDetail::kNoSuchLease) {
+    rejected_.emplace(row.key, FenceOfRejected::kReopened);
+  } else if (row.moves + 1 < parts_.database.shards()) {
     astray_.insert(row.key);
   } else {
-    rejected_.insert(row.key);
+    rejected_.emplace(row.key, FenceOfRejected::kStays);
   }
 }
 

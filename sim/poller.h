@@ -79,7 +79,8 @@ class Poller final : public engine::ReplyPort {
   engine::InboxQueues queues_;
   std::map<engine::Ticket, store::InboxRow> asked_;
   // Done with here, and still in the table.
-  std::set<store::InboxKey> useless_, astray_, rejected_;
+  std::set<store::InboxKey> useless_, astray_;
+  std::map<store::InboxKey, store::FenceOfRejected> rejected_;
 };
 
 }  // namespace millrace::sim

@@ -60,6 +60,7 @@ Transactions::Said Transactions::raise_fence(Xid xid, const JobId& job, Fence to
                                                          : nullptr;
   if (fence != nullptr && fence->finished) return Said::kFinished;
   if (fence != nullptr && fence->token > to.token) return Said::kOutOfDate;
+  if (fence != nullptr) to.before = fence->token;
   open.fences[job] = to;
   return Said::kDone;
 }
@@ -67,7 +68,7 @@ Transactions::Said Transactions::raise_fence(Xid xid, const JobId& job, Fence to
 Transactions::Said Transactions::finish(Xid xid, const JobId& job, LeaseToken token,
                                         std::uint32_t store_format) {
   if (store_format < kFormatOfInbox) return Said::kOldFormat;
-  const Said said = raise_fence(xid, job, {token, true});
+  const Said said = raise_fence(xid, job, {token, true, {}});
   if (said != Said::kDone) return said;
   Written written;
   written.shard = engine::shard_of(job, static_cast<std::uint32_t>(rows_.size()));
@@ -82,7 +83,7 @@ Transactions::Said Transactions::finish(Xid xid, const JobId& job, LeaseToken to
 }
 
 Transactions::Said Transactions::fence(Xid xid, const JobId& job, LeaseToken token) {
-  return raise_fence(xid, job, {token, false});
+  return raise_fence(xid, job, {token, false, {}});
 }
 
 store::InboxKey Transactions::next_key(Xid xid) {
@@ -136,10 +137,10 @@ Result<std::vector<JobId>> Transactions::raise(std::span<const store::EndedJob> 
   }
   std::vector<JobId> raised;
   for (const store::EndedJob& job : jobs) {
-    const auto [entry, made] = fences_.try_emplace(job.id, Fence{token, false});
+    const auto [entry, made] = fences_.try_emplace(job.id, Fence{token, false, {}});
     Fence& fence = entry->second;
     if (!made && fence.finished && (!job.succeeded || lies_in_an_inbox(job.id))) continue;
-    fence = {std::max(fence.token, token), false};
+    fence = {std::max(fence.token, token), false, fence.before};
     raised.push_back(job.id);
   }
   return raised;
@@ -181,14 +182,19 @@ void Transactions::drop(std::uint32_t shard, std::span<const store::InboxKey> ke
   }
 }
 
-void Transactions::reject(std::uint32_t shard, std::span<const store::InboxKey> keys) {
-  for (const store::InboxKey& key : keys) {
-    const auto row = take(shard, key);
+void Transactions::reject(std::uint32_t shard, std::span<const store::RejectedRow> rows) {
+  for (const store::RejectedRow& rejected : rows) {
+    const auto row = take(shard, rejected.key);
     if (!row) continue;
-    if (row->kind == store::InboxKind::kFinish) {
-      finishes_.rejected(row->job, row->token);
-    } else {
-      submissions_.rejected(key);
+    if (row->kind == store::InboxKind::kEnqueue) {
+      submissions_.rejected(rejected.key);
+      continue;
+    }
+    finishes_.rejected(row->job, row->token, rejected.fence);
+    Fence& fence = fences_.at(row->job);
+    if (rejected.fence == store::FenceOfRejected::kReopened && fence.finished &&
+        fence.token == row->token) {
+      fence = {fence.before, false, fence.before};
     }
   }
 }

@@ -58,7 +58,7 @@ class Transactions {
   Result<std::vector<JobId>> raise(std::span<const store::EndedJob> jobs, LeaseToken token);
   store::InboxPage read(const store::InboxReader& reader) const;
   void drop(std::uint32_t shard, std::span<const store::InboxKey> keys);
-  void reject(std::uint32_t shard, std::span<const store::InboxKey> keys);
+  void reject(std::uint32_t shard, std::span<const store::RejectedRow> rows);
   void move(std::uint32_t shard, const store::InboxKey& key, std::uint32_t to);
   // With an append. None: it is gone.
   std::optional<store::InboxRow> take(std::uint32_t shard, const store::InboxKey& key);
@@ -71,6 +71,7 @@ class Transactions {
   struct Fence {
     LeaseToken token{};
     bool finished = false;
+    LeaseToken before{};  // the token that stood here before this one
   };
   struct Written {
     std::uint32_t shard = 0;

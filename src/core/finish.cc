@@ -11,20 +11,22 @@ namespace millrace::core {
 ItemReply Decider::finish(const AckItem& item, Detail detail) {
   MILLRACE_CHECK(item.outcome == AckOutcome::kSucceeded);
   if (state_.find_leased(item.id, item.token) != kNoSlot) return ack(item, detail);
+  const EndedLease* const lease = state_.ended_leases.find(item.token);
+  ItemReply nothing_changes;  // an ack came too
+  nothing_changes.id = item.id;
+  nothing_changes.state = State::kSucceeded;
+  // Also of a job that is forgotten by now.
+  if (lease != nullptr && lease->job == item.id && lease->state == State::kSucceeded) {
+    return nothing_changes;
+  }
   std::optional<Job> job = find_job(item.id);
   if (!job) return refused(item.id, Rejection::kNotFound);
-  const EndedLease* const lease = state_.ended_leases.find(item.token);
   if (to_number(item.token) >= state_.facts.next_token ||
       (job->state == State::kRunning && item.token > job->token) ||
       (lease != nullptr && lease->job != item.id)) {
     return refused(item.id, Rejection::kLeaseLost, RefusalDetail::kNoSuchLease);
   }
-  if (job->state == State::kSucceeded) {  // by an ack that came too: nothing changes
-    ItemReply reply;
-    reply.id = item.id;
-    reply.state = job->state;
-    return reply;
-  }
+  if (job->state == State::kSucceeded) return nothing_changes;
   Finished finished;
   finished.from = job->state;
   finished.token = item.token;

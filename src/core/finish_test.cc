@@ -178,6 +178,39 @@ TEST_F(Finish, ForgetsWhatIsNotKept) {
   EXPECT_EQ(finish("a", token).refusal.why, Rejection::kNotFound);
 }
 
+// A shard that said "not found" would not say which of the two it means.
+TEST_F(Finish, AfterTheAckOfAJobThatIsForgottenChangesNothing) {
+  QueuePatch patch;
+  patch.succeeded = Duration{0};
+  patch.dead = Duration{0};
+  s.set_queue("mail", patch);
+  const LeaseToken acked = started("a");
+  s.ack("a", AckOutcome::kSucceeded);
+  ASSERT_EQ(s.state("a"), "gone");
+  const LeaseToken dead = started("b");
+  s.ack("b", AckOutcome::kDead);
+  s.project();
+  const std::size_t before = events();
+  const ItemReply reply = finish("a", acked);
+  EXPECT_EQ(reply.state, State::kSucceeded);
+  EXPECT_EQ(reply.version, 0U);
+  EXPECT_EQ(finish("b", dead).refusal.why, Rejection::kNotFound);
+  EXPECT_EQ(finish("b", acked).refusal.why, Rejection::kNotFound);
+  EXPECT_EQ(events(), before);
+}
+
+// It says nothing of the later one that has its id.
+TEST_F(Finish, OfAnEarlierJobWithTheSameIdChangesNothing) {
+  QueuePatch patch;
+  patch.succeeded = Duration{0};
+  s.set_queue("mail", patch);
+  const LeaseToken token = started("a");
+  s.ack("a", AckOutcome::kSucceeded);
+  s.enqueue("a");
+  EXPECT_FALSE(finish("a", token).refusal);
+  EXPECT_EQ(s.state("a"), "ready");
+}
+
 TEST_F(Finish, RefusesWhatWasNeverSo) {
   const LeaseToken of_b = started("b");
   const LeaseToken token = started("a");

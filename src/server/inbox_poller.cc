@@ -13,11 +13,12 @@ using std::chrono_literals::operator""ms;
 
 // After a shard could not take what it was offered.
 constexpr auto kOfferPause = 100ms;
-// No more is read while a shard has so many rows in hand, or so many bytes of payloads, or so many
-// rows besides of queues that are full.
+// No more is read while a shard has so many rows in hand, or so many bytes of payloads.
 constexpr std::size_t kEnough = 1'000;
 constexpr std::size_t kEnoughBytes = std::size_t{4} << 20;
+// And nothing but finishes, now and then, while so many rows of queues that are full wait.
 constexpr std::size_t kEnoughOfQueues = 100'000;
+constexpr auto kFinishesPause = 500ms;
 // Of full queues, offered again at once.
 constexpr std::size_t kMostDue = 1'000;
 
@@ -36,13 +37,16 @@ bool InboxPoller::Shard::holds(const store::InboxKey& key) const {
 }
 
 bool InboxPoller::Shard::has_enough() const {
-  if (waiting.size() + asked.size() >= kEnough || queues.size() >= kEnoughOfQueues) {
-    return true;
-  }
+  if (waiting.size() + asked.size() >= kEnough) return true;
   std::size_t bytes = 0;
   for (const auto& [key, row] : waiting) bytes += row.payload.size();
   for (const auto& [key, row] : asked) bytes += row.payload.size();
   return bytes >= kEnoughBytes;
+}
+
+bool InboxPoller::Shard::add(store::InboxRow row) {
+  const store::InboxKey key = row.key;
+  return !holds(key) && waiting.emplace(key, std::move(row)).second;
 }
 
 InboxPoller::InboxPoller(Parts parts) : parts_(std::move(parts)) {}
@@ -130,13 +134,20 @@ void InboxPoller::look_who_leads() {
 
 bool InboxPoller::poll() {
   std::vector<store::InboxReader> readers;
-  for (const auto& [number, shard] : shards_) {
-    if (shard.proved && !shard.has_enough()) readers.push_back(shard.reader);
+  for (auto& [number, shard] : shards_) {
+    if (!shard.proved || shard.has_enough()) continue;
+    if (shard.queues.size() < kEnoughOfQueues) {
+      readers.push_back(shard.reader);
+    } else {
+      read_finishes(shard);
+    }
   }
   if (readers.empty()) return false;
   Result<std::vector<store::InboxPage>> pages = parts_.inbox.read(readers);
+  for (store::InboxReader& reader : readers) {
+    shards_.at(reader.shard).reader = std::move(reader);
+  }
   if (!pages) {
-    for (store::InboxReader& reader : readers) shards_.at(reader.shard).reader = reader;
     note(std::unexpected(pages.error()));
     return false;
   }
@@ -146,13 +157,20 @@ bool InboxPoller::poll() {
     Shard& shard = shards_.at(page.shard);
     shard.reader.place.advance(page);
     for (store::InboxRow& row : page.rows) {
-      const store::InboxKey key = row.key;
-      if (shard.holds(key)) continue;
-      shard.waiting.emplace(key, std::move(row));
-      more = more || page.cut;
+      if (shard.add(std::move(row))) more = more || page.cut;
     }
   }
   return more;
+}
+
+// What was done must not wait for others' room: its job would be done again meanwhile, in vain.
+void InboxPoller::read_finishes(Shard& shard) {
+  if (Clock::now() < shard.next_finishes) return;
+  shard.next_finishes = Clock::now() + kFinishesPause;
+  Result<std::vector<store::InboxRow>> rows = parts_.inbox.finishes(shard.reader.shard);
+  note(rows ? Status() : std::unexpected(rows.error()));
+  if (!rows) return;
+  for (store::InboxRow& row : *rows) shard.add(std::move(row));
 }
 
 // --- Offering.
@@ -179,7 +197,7 @@ void InboxPoller::offer(Shard& shard) {
     auto command = command_of(node.mapped(), number, terms);
     if (!command) {
       shard.queues.settle(key);
-      shard.rejected.emplace(key, std::move(command.error()));
+      shard.reject({key, std::move(command.error())});
       continue;
     }
     engine::FromInbox from{key};
@@ -229,7 +247,7 @@ void InboxPoller::tidy(Shard& shard) {
   }
   if (!shard.rejected.empty()) {
     std::vector<store::RejectedRow> rows;
-    for (const auto& [key, reason] : shard.rejected) rows.push_back({key, reason});
+    for (const auto& [key, row] : shard.rejected) rows.push_back(row);
     const Status done = parts_.inbox.reject(number, rows);
     note(done);
     if (!done) return;
@@ -302,7 +320,7 @@ void InboxPoller::conclude_enqueue(Shard& shard, const store::InboxKey& key,
       shard.useless.insert(key);
       return;
     case core::Fate::kRefused:
-      shard.rejected.emplace(key, reason_of(item.refusal));
+      shard.reject({key, reason_of(item.refusal)});
   }
 }
 
@@ -311,12 +329,13 @@ void InboxPoller::conclude_finish(Shard& shard, store::InboxRow row,
   const core::ItemReply& item = reply.items.front();
   if (!item.refusal) {
     if (item.version == 0) shard.useless.insert(row.key);  // it had succeeded already
-  } else if (item.refusal.why != core::Rejection::kNotFound) {
-    shard.rejected.emplace(row.key, reason_of(item.refusal));
+  } else if (item.refusal.detail == core::RefusalDetail::kNoSuchLease) {
+    shard.reject({row.key, reason_of(item.refusal), store::FenceOfRejected::kReopened});
   } else if (row.moves + 1 < parts_.shards) {
     shard.astray.insert(row.key);  // an id that a client has made says nothing of the shard
   } else {
-    shard.rejected.emplace(row.key, "there is no such job: it may have been pruned");
+    // It may have been there when the transaction committed: by that one its generation has ended.
+    shard.reject({row.key, "there is no such job: it may have been pruned"});
   }
 }
 

@@ -72,12 +72,15 @@ class InboxPoller final : private engine::ReplyPort {
     engine::InboxQueues queues;  // of rows that submit
     // Done with here, and still in the table.
     std::set<store::InboxKey> useless;
-    std::set<store::InboxKey> astray;                 // for another shard
-    std::map<store::InboxKey, std::string> rejected;  // and why
-    Clock::time_point not_before{};                   // of the next offer
+    std::set<store::InboxKey> astray;  // for another shard
+    std::map<store::InboxKey, store::RejectedRow> rejected;
+    Clock::time_point not_before{};     // of the next offer
+    Clock::time_point next_finishes{};  // while it reads nothing else
 
     bool holds(const store::InboxKey& key) const;
     bool has_enough() const;
+    bool add(store::InboxRow row);  // false: it is here already
+    void reject(store::RejectedRow row) { rejected.emplace(row.key, std::move(row)); }
   };
   struct Asked {
     std::uint32_t shard = 0;
@@ -95,6 +98,7 @@ class InboxPoller final : private engine::ReplyPort {
   void conclude_finish(Shard& shard, store::InboxRow row, const core::ItemsReply& reply);
   void look_who_leads();
   bool poll();  // true: there is more
+  void read_finishes(Shard& shard);
   void offer(Shard& shard);
   // Rows of queues that have refused some, and that are due, join those that wait.
   void fetch_due(Shard& shard);

@@ -3,6 +3,7 @@
 // goes with the very append that has taken it (JournalRow::taken).
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -65,6 +66,7 @@ class InboxPlace {
 struct InboxReader {
   std::uint32_t shard = 0;
   InboxPlace place;
+  std::chrono::steady_clock::time_point read_at{};  // when the last good read began: read() sets it
 };
 
 // Of rows that were asked for by their keys.
@@ -74,9 +76,14 @@ struct FetchedRows {
   std::vector<InboxKey> left;  // they are there, and too large to come along
 };
 
+// Of a finish that is rejected. Reopened, the fence is as it was before: only where no such lease
+// was ever given, so that no generation of the job has won by it.
+enum class FenceOfRejected : std::uint8_t { kStays, kReopened };
+
 struct RejectedRow {
   InboxKey key;
   std::string reason;
+  FenceOfRejected fence = FenceOfRejected::kStays;
 };
 
 // Any thread, one call at a time a shard. Each call is a transaction of its own.
@@ -86,16 +93,18 @@ class Inbox {
 
   // Whether there has ever been a row.
   virtual Result<bool> in_use() = 0;
-  // A page for each reader, in one statement. Where the connection was lost readers begin anew: the
-  // database may come back without what it had committed asynchronously, and give the numbers of
-  // those transactions again.
+  // A page for each reader, in one statement. On a connection that has not stood since their last
+  // read they begin anew: the database may have come back without what it had committed
+  // asynchronously, and give the numbers of those transactions again.
   virtual Result<std::vector<InboxPage>> read(std::span<InboxReader> readers) = 0;
+  // Finishes wherever they stand, at most 1,000 and 4 MiB of them: for whom has too much in hand to
+  // read on.
+  virtual Result<std::vector<InboxRow>> finishes(std::uint32_t shard) = 0;
   // At most 1,000 rows that have been read before, or what of them comes to 4 MiB, or one.
   virtual Result<FetchedRows> fetch(std::uint32_t shard, std::span<const InboxKey> keys) = 0;
   // Rows that changed nothing: they go.
   virtual Status drop(std::uint32_t shard, std::span<const InboxKey> keys) = 0;
-  // Rows that can't be taken, ever: they go to where people find them. A finish leaves the fence as
-  // it was before.
+  // Rows that can't be taken, ever: they go to where people find them.
   virtual Status reject(std::uint32_t shard, std::span<const RejectedRow> rows) = 0;
   // The fences of jobs that are no longer kept go, a day after they were written, some at a time.
   // Begins after the job `after`, all zeros at first, and returns where the next call goes on.

@@ -375,6 +375,50 @@ class Finish(OnPostgres):
         self.assertEqual(self.ack(live)["error"]["code"], "lease_lost")
         self.assertEqual(self.refusal(f"SELECT {self.call(live)}")[0], "ML002")
 
+    def test_a_finish_keeps_others_out_though_its_job_is_forgotten(self):
+        """By the worker's own ack, or by an operator, before the row of the inbox is looked at."""
+        self.api.put(f"/v1/queues/{self.queue}", {"retention": {"succeeded_ms": 0, "dead_ms": 0}})
+        self.sql("CREATE TABLE mails(n integer)")
+
+        def delete(job):
+            self.finish(job, "released")
+            self.assertEqual(self.api.delete(f"/v1/jobs/{job['id']}").status, 204)
+
+        for end in (self.finish, self.fail_attempt, delete):
+            with self.subTest(end.__name__):
+                stale = self.started(lease_ms=1000, retry=self.RETRY_AT_ONCE, max_attempts=2)
+                live = self.claim_within(worker="w2")
+                self.assertEqual(live["id"], stale["id"])
+                effects = self.session()
+                effects.sql(f"BEGIN; INSERT INTO mails VALUES (1); SELECT {self.call(live)}")
+                end(live)
+                self.assertEqual(self.api.get(f"/v1/jobs/{live['id']}").status, 404)
+                effects.sql("COMMIT")
+                self.await_empty_inbox()
+                state, _ = self.refusal(
+                    f"BEGIN; INSERT INTO mails VALUES (2); SELECT {self.call(stale)}"
+                )
+                self.assertEqual(state, "ML002")
+        self.assertEqual(self.sql("SELECT n FROM mails"), "1\n1\n1")
+        # What was acked has succeeded: that finish had nothing to do.
+        self.assertEqual(
+            self.sql("SELECT reason FROM millrace.inbox_rejected"),
+            "\n".join(2 * ["there is no such job: it may have been pruned"]),
+        )
+
+    def test_it_does_not_wait_for_room_in_a_full_queue(self):
+        job = self.started()
+        self.api.put(f"/v1/queues/{self.queue}", {"max_ready": 1})
+        self.sql(
+            "INSERT INTO millrace.inbox_rows(shard, kind, job, spec, payload) "
+            f"SELECT millrace.shard_of(millrace.queue_bits('{self.queue}')), 1, gen_random_uuid(), "
+            f"jsonb_build_object('type', 'work', 'queue', '{self.queue}'), 'null' "
+            "FROM generate_series(1, 101500)"
+        )
+        self.sql(f"SELECT {self.call(job)}")
+        self.await_state(job["id"], "succeeded", timeout_s=60)
+        self.assertEqual(self.sql("SELECT count(*) > 101000 FROM millrace.inbox_rows"), "t")
+
     def test_a_generation_that_has_raised_the_fence_keeps_older_ones_out(self):
         stale = self.started(lease_ms=1000, retry=self.RETRY_AT_ONCE)
         live = self.claim_within(worker="w2")

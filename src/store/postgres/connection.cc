@@ -131,6 +131,7 @@ std::expected<std::unique_ptr<Connection>, SqlFailure> Connection::open(const Op
     return std::unexpected(SqlFailure{"", trimmed(PQerrorMessage(raw)), true});
   }
   if (PQsetnonblocking(raw, 1) != 0) return std::unexpected(connection->lost());
+  connection->connected_at_ = options.clock();
   return connection;
 }
 
@@ -225,6 +226,7 @@ std::expected<SqlReplies, SqlFailure> Connection::converse(
       if (take(answers)) {
         if (answers.failed) return std::unexpected(*std::move(answers.failed));
         answers.replies.warning = warning_;
+        answers.replies.connected_at = connected_at_;
         return std::move(answers.replies);
       }
       if (PQstatus(raw_) == CONNECTION_BAD) break;

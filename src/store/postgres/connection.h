@@ -92,6 +92,8 @@ struct SqlReplies {
   std::vector<SqlResult> results;  // one a statement; without rows where a visitor took them
   // What the server warned of: the commit stands here, but perhaps not where it must.
   std::string warning;
+  // Since when the connection has stood: from then on the server has not crashed.
+  std::chrono::steady_clock::time_point connected_at{};
 };
 
 // Not thread-safe. After a failure it is of no use any more.
@@ -133,6 +135,7 @@ class Connection {
 
   pg_conn* const raw_;
   const SteadyClock clock_;
+  std::chrono::steady_clock::time_point connected_at_{};
   bool usable_ = true;
   std::string warning_;
 };

@@ -26,16 +26,26 @@ constexpr const char* kFetch =
     "FROM millrace.inbox_rows AS lying JOIN unnest($2, $3) AS key(xid, id) "
     "ON lying.shard = $1 AND lying.xid = key.xid AND lying.id = key.id) AS asked) AS row "
     "ORDER BY row.xid, row.id";
+// By the index of finishes, and not by the key's (+ 0), so that no submission is walked over. With
+// the columns that read_inbox() has.
+constexpr const char* kFinishes =
+    "SELECT row.shard::bigint, NULL, NULL, row.xid, row.id, row.kind::bigint, row.moves::bigint, "
+    "floor(extract(epoch FROM row.at) * 1000)::bigint, row.job, row.token, "
+    "row.spec::text, row.idempotency_key, row.payload "
+    "FROM (SELECT *, sum(bytes) OVER (ORDER BY job, id) - bytes < $2 AS fits "
+    "FROM (SELECT *, coalesce(octet_length(payload), 0) AS bytes FROM millrace.inbox_rows "
+    "WHERE shard + 0 = $1 AND kind = 2 ORDER BY job LIMIT $3) AS lying) AS row WHERE fits";
 constexpr const char* kDrop =
     "DELETE FROM millrace.inbox_rows AS row USING unnest($2, $3) AS key(xid, id) "
     "WHERE row.shard = $1 AND row.xid = key.xid AND row.id = key.id";
 constexpr const char* kReject =
     "WITH gone AS (DELETE FROM millrace.inbox_rows AS row "
-    "USING unnest($2, $3, $4) AS key(xid, id, reason) "
-    "WHERE row.shard = $1 AND row.xid = key.xid AND row.id = key.id RETURNING row.*, key.reason), "
+    "USING unnest($2, $3, $4, $5) AS key(xid, id, reason, reopens) "
+    "WHERE row.shard = $1 AND row.xid = key.xid AND row.id = key.id "
+    "RETURNING row.*, key.reason, key.reopens), "
     "opened AS (UPDATE millrace.fences AS fence SET token = fence.before, finished = false "
-    "FROM gone WHERE gone.kind = 2 AND fence.job = gone.job AND fence.token = gone.token "
-    "AND fence.finished) "
+    "FROM gone WHERE gone.kind = 2 AND gone.reopens = 1 AND fence.job = gone.job "
+    "AND fence.token = gone.token AND fence.finished) "
     "INSERT INTO millrace.inbox_rejected(id, reason, kind, job, token, spec, idempotency_key, "
     "payload, at) SELECT id, reason, CASE kind WHEN 1 THEN 'enqueue' ELSE 'finish' END, job, "
     "token, "
@@ -125,27 +135,7 @@ std::optional<InboxRow> read_row(const SqlRow& row) {
   return read;
 }
 
-}  // namespace
-
-void add_keys(Parameters& parameters, std::span<const InboxKey> keys) {
-  SqlArray xids = numbers();
-  SqlArray ids = numbers();
-  for (const InboxKey& key : keys) {
-    xids.number(plain(key.xid));
-    ids.number(plain(key.id));
-  }
-  parameters.array(std::move(xids)).array(std::move(ids));
-}
-
-Result<bool> PostgresInbox::in_use() {
-  SqlMessage message(kLimits);
-  message.add(kInUse);
-  const auto replies = pool_->run(Use::kLookup, message);
-  if (!replies) return to_error(replies.error());
-  return replies->results.front().row(0).truth(0);
-}
-
-Result<std::vector<InboxPage>> PostgresInbox::read(std::span<InboxReader> readers) {
+SqlMessage message_of(std::span<const InboxReader> readers) {
   SqlArray shards = numbers();
   SqlArray open_shards = numbers();
   std::vector<InboxKey> places;
@@ -167,15 +157,11 @@ Result<std::vector<InboxPage>> PostgresInbox::read(std::span<InboxReader> reader
   add_keys(parameters, open);
   SqlMessage message(first ? kFirstLimits : kLimits);
   message.add(kRead, std::move(parameters));
-  const auto replies = pool_->run(Use::kLookup, message);
-  if (!replies) {
-    const bool lost = replies.error().state.empty();
-    for (InboxReader& reader : readers) reader.place = lost ? InboxPlace() : reader.place;
-    return to_error(replies.error());
-  }
+  return message;
+}
 
+Result<std::vector<InboxPage>> pages_of(const SqlResult& rows) {
   std::vector<InboxPage> pages;
-  const SqlResult& rows = replies->results.front();
   std::int64_t candidates = 0;
   for (int number = 0; number < rows.rows(); ++number) {
     const SqlRow row = rows.row(number);
@@ -195,6 +181,59 @@ Result<std::vector<InboxPage>> PostgresInbox::read(std::span<InboxReader> reader
         candidates == kMostCandidates || page.rows.size() < static_cast<std::size_t>(candidates);
   }
   return pages;
+}
+
+}  // namespace
+
+void add_keys(Parameters& parameters, std::span<const InboxKey> keys) {
+  SqlArray xids = numbers();
+  SqlArray ids = numbers();
+  for (const InboxKey& key : keys) {
+    xids.number(plain(key.xid));
+    ids.number(plain(key.id));
+  }
+  parameters.array(std::move(xids)).array(std::move(ids));
+}
+
+Result<bool> PostgresInbox::in_use() {
+  SqlMessage message(kLimits);
+  message.add(kInUse);
+  const auto replies = pool_->run(Use::kLookup, message);
+  if (!replies) return to_error(replies.error());
+  return replies->results.front().row(0).truth(0);
+}
+
+Result<std::vector<InboxPage>> PostgresInbox::read(std::span<InboxReader> readers) {
+  auto begun = pool_->now();
+  auto replies = pool_->run(Use::kLookup, message_of(readers));
+  // Somebody else may have met the crash first, and have opened the connection.
+  const auto is_older = [&](const InboxReader& reader) {
+    return reader.place.after() != InboxKey{} && reader.read_at <= replies->connected_at;
+  };
+  if (replies && std::ranges::any_of(readers, is_older)) {
+    for (InboxReader& reader : readers) reader.place = {};
+    begun = pool_->now();
+    replies = pool_->run(Use::kLookup, message_of(readers));
+  }
+  if (!replies) return to_error(replies.error());
+  for (InboxReader& reader : readers) reader.read_at = begun;
+  return pages_of(replies->results.front());
+}
+
+Result<std::vector<InboxRow>> PostgresInbox::finishes(std::uint32_t shard) {
+  SqlMessage message(kLimits);
+  message.add(kFinishes,
+              std::move(Parameters().number(shard).number(kMostBytes).number(kMostCandidates)));
+  const auto replies = pool_->run(Use::kLookup, message);
+  if (!replies) return to_error(replies.error());
+  std::vector<InboxRow> finishes;
+  const SqlResult& rows = replies->results.front();
+  for (int number = 0; number < rows.rows(); ++number) {
+    auto read = read_row(rows.row(number));
+    if (!read) return failure("millrace.inbox_rows is damaged: no job's id");
+    finishes.push_back(std::move(*read));
+  }
+  return finishes;
 }
 
 Result<FetchedRows> PostgresInbox::fetch(std::uint32_t shard, std::span<const InboxKey> keys) {
@@ -245,14 +284,16 @@ Status PostgresInbox::drop(std::uint32_t shard, std::span<const InboxKey> keys) 
 Status PostgresInbox::reject(std::uint32_t shard, std::span<const RejectedRow> rows) {
   std::vector<InboxKey> keys;
   SqlArray reasons(SqlType::kTexts);
+  SqlArray reopens = numbers();
   for (const RejectedRow& row : rows) {
     keys.push_back(row.key);
     reasons.bytes(row.reason);
+    reopens.number(std::int64_t{row.fence == FenceOfRejected::kReopened});
   }
   Parameters parameters;
   parameters.number(shard);
   add_keys(parameters, keys);
-  parameters.array(std::move(reasons));
+  parameters.array(std::move(reasons)).array(std::move(reopens));
   return write(kReject, std::move(parameters));
 }
 

@@ -17,6 +17,7 @@ class PostgresInbox final : public Inbox {
 
   Result<bool> in_use() override;
   Result<std::vector<InboxPage>> read(std::span<InboxReader> readers) override;
+  Result<std::vector<InboxRow>> finishes(std::uint32_t shard) override;
   Result<FetchedRows> fetch(std::uint32_t shard, std::span<const InboxKey> keys) override;
   Status drop(std::uint32_t shard, std::span<const InboxKey> keys) override;
   Status reject(std::uint32_t shard, std::span<const RejectedRow> rows) override;

@@ -65,6 +65,13 @@ constexpr const char* kFill =
     "SELECT 0, 1, gen_random_uuid(), '{{}}', convert_to(n::text, 'UTF8') "
     "FROM generate_series(1, {}) AS n";
 
+// A version-7 id of that time, in days from now.
+std::string id_made(int days, int number) {
+  const auto ms = to_ms(std::chrono::floor<Duration>(std::chrono::system_clock::now())) +
+                  days * std::int64_t{86'400'000};
+  return fmt::format("{:08x}-{:04x}-7000-8000-{:012x}", ms >> 16, ms & 0xffff, number);
+}
+
 TEST_F(PostgresInboxTest, ARowSaysAllThatTheCallSaid) {
   EXPECT_FALSE(inbox_->in_use().value());
   const std::string id =
@@ -198,6 +205,20 @@ TEST_F(PostgresInboxTest, RowsOfAnotherClustersTransactionsHideNothing) {
   EXPECT_EQ(page.rows.front().payload, "1");
 }
 
+// The crash of a server may be met by others first, and they have a connection again.
+TEST_F(PostgresInboxTest, AReaderBeginsAnewOnAConnectionThatIsYoungerThanItsLastRead) {
+  ask(fmt::format(fmt::runtime(kFill), 2));
+  EXPECT_EQ(read_on().rows.size(), 2U);
+  EXPECT_THAT(read_on().rows, IsEmpty());
+  proxy_.drop_all();
+  EXPECT_TRUE(inbox_->drop(kOnlyShard, {}));
+  EXPECT_EQ(read_on().rows.size(), 2U);
+  EXPECT_THAT(read_on().rows, IsEmpty());
+  proxy_.drop_all();
+  EXPECT_EQ(read_on().rows.size(), 2U);
+  EXPECT_THAT(read_on().rows, IsEmpty());
+}
+
 // What was taken long ago is not walked over, though no VACUUM may remove it.
 TEST_F(PostgresInboxTest, AReadDoesNotMeetDeadRows) {
   PostgresSession reader(url_);
@@ -304,6 +325,25 @@ TEST_F(PostgresInboxTest, WhatIsRejectedIsPutAsideOnce) {
             "enqueue 1 no good");
 }
 
+TEST_F(PostgresInboxTest, FinishesAreFoundBehindSubmissions) {
+  ask(fmt::format(fmt::runtime(kFill), 3));
+  const JobId job = parse_job_id(id_made(0, 1)).value();
+  ask(fmt::format("SELECT millrace.finish('{}', 7, '[1]')", to_string(job)));
+  const auto found = inbox_->finishes(kOnlyShard);
+  ASSERT_TRUE(found && found->size() == 1);
+  const InboxRow& finish = found->front();
+  EXPECT_EQ(finish.kind, InboxKind::kFinish);
+  EXPECT_EQ(finish.job, job);
+  EXPECT_EQ(finish.token, LeaseToken{7});
+  EXPECT_EQ(finish.payload, "[1]");
+  EXPECT_EQ(finish.key, keys_of(read_on()).back());
+  ASSERT_TRUE(inbox_->drop(kOnlyShard, {&finish.key, 1}));
+  EXPECT_THAT(inbox_->finishes(kOnlyShard).value(), IsEmpty());
+  ask("INSERT INTO millrace.inbox_rows(shard, kind, job, token, payload) SELECT 0, 2, "
+      "gen_random_uuid(), 7, convert_to(repeat('x', 1048576), 'UTF8') FROM generate_series(1, 6)");
+  EXPECT_EQ(inbox_->finishes(kOnlyShard)->size(), 4U);
+}
+
 TEST_F(PostgresInboxTest, RowsAreFetchedByTheirKeys) {
   ask(fmt::format(fmt::runtime(kFill), 3));
   const InboxPage page = read_on();
@@ -335,13 +375,6 @@ TEST_F(PostgresInboxTest, WhatIsFetchedIsBoundedInBytes) {
   EXPECT_EQ(fetched->rows.size(), 4U);
   EXPECT_THAT(fetched->left, ElementsAre(keys[4], keys[5]));
   EXPECT_THAT(fetched->gone, IsEmpty());
-}
-
-// A version-7 id of that time, in days from now.
-std::string id_made(int days, int number) {
-  const auto ms = to_ms(std::chrono::floor<Duration>(std::chrono::system_clock::now())) +
-                  days * std::int64_t{86'400'000};
-  return fmt::format("{:08x}-{:04x}-7000-8000-{:012x}", ms >> 16, ms & 0xffff, number);
 }
 
 // A finish that waits in the inbox is of the generation before: none begins until it is taken.
@@ -393,13 +426,14 @@ TEST_F(PostgresInboxTest, WhatALaterTokenHasFinishedStays) {
               ElementsAre(job));
 }
 
-TEST_F(PostgresInboxTest, ARaiseDoesNotReadTheWholeInbox) {
+TEST_F(PostgresInboxTest, WhoLooksForFinishesDoesNotReadTheWholeInbox) {
   ask(fmt::format(fmt::runtime(kFill), 20'000));
   const JobId job = parse_job_id(id_made(0, 1)).value();
   ASSERT_TRUE(store_.tables->take(Epoch{7}).has_value());
   ask(fmt::format("SELECT millrace.finish('{}', 5)", to_string(job)));
   const EndedJob ended{job, true};
   EXPECT_THAT(store_.tables->fences()->raise({&ended, 1}, LeaseToken{6}).value(), IsEmpty());
+  EXPECT_EQ(inbox_->finishes(kOnlyShard)->size(), 1U);
   // A session tells what it has read at its end at the latest.
   store_ = Store();
   inbox_.reset();
@@ -409,6 +443,9 @@ TEST_F(PostgresInboxTest, ARaiseDoesNotReadTheWholeInbox) {
       "AND datname = current_database()";
   while (ask(sessions) != "0") std::this_thread::sleep_for(std::chrono::milliseconds{5});
   EXPECT_EQ(ask("SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = 'inbox_rows'"), "0");
+  EXPECT_EQ(ask("SELECT idx_tup_read FROM pg_stat_user_indexes "
+                "WHERE indexrelname = 'inbox_rows_pkey'"),
+            "0");
 }
 
 TEST_F(PostgresInboxTest, FencesGoADayAfterTheirJob) {
@@ -482,25 +519,28 @@ TEST_F(PostgresInboxTest, RejectedRowsGoSomeAtATimeAndWaitForNobody) {
   EXPECT_EQ(left(), "0");
 }
 
-TEST_F(PostgresInboxTest, ARejectedFinishLeavesTheFenceAsItWas) {
+TEST_F(PostgresInboxTest, ARejectedFinishLeavesTheFenceAsItWasOnlyIfNoLeaseHadItsToken) {
   const std::string id = id_made(0, 1);
   const auto finish = [&](int token) {
     return fmt::format("SELECT millrace.finish('{}', {})", id, token);
   };
-  const auto reject_all = [&] {
+  const auto reject_all = [&](FenceOfRejected fence) {
     std::vector<RejectedRow> bad;
-    for (const InboxKey& key : keys_of(read_on())) bad.push_back({key, "no such lease"});
+    for (const InboxKey& key : keys_of(read_on())) bad.push_back({key, "no good", fence});
+    ASSERT_EQ(bad.size(), 1U);
     ASSERT_TRUE(inbox_->reject(kOnlyShard, bad));
   };
   ask(finish(900));
-  reject_all();
+  reject_all(FenceOfRejected::kReopened);
   ask(fmt::format("SELECT millrace.fence('{}', 5)", id));
   ask(finish(900));
   EXPECT_EQ(beside_.refusal(finish(6)), "ML002");
-  reject_all();
+  reject_all(FenceOfRejected::kReopened);
   EXPECT_EQ(beside_.refusal(finish(4)), "ML003");
   ask(finish(5));
+  reject_all(FenceOfRejected::kStays);
   EXPECT_EQ(beside_.refusal(finish(5)), "ML002");
+  EXPECT_EQ(beside_.refusal(finish(6)), "ML002");
 }
 
 TEST_F(PostgresInboxTest, ThereIsNoFinishBeforeAllNodesKnowOfIt) {

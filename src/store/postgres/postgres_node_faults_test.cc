@@ -119,6 +119,7 @@ TEST_F(PostgresNodeFaults, EachCallOfTheInboxSaysThatItWasCutOff) {
     InboxReader reader;
     return inbox_->read({&reader, 1}).has_value();
   });
+  cut_everywhere("finishes", [&] { return inbox_->finishes(0).has_value(); });
   const std::vector<InboxKey> all = keys();
   ASSERT_EQ(all.size(), 8U);
   cut_everywhere("fetch", [&] { return inbox_->fetch(0, all).has_value(); });
