@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import threading
 
+END_TIMEOUT_S = 1
 
 class Proxy:
     """Listens on a port of its own, in a thread of its own, and opens a connection to the server for
@@ -13,6 +14,8 @@ class Proxy:
 
     def __init__(self, host, port):
         self.host, self.server_port = host, port
+        self.connections = 0  # that came
+        self._ways = set()  # on which something may still pass
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
@@ -26,10 +29,20 @@ class Proxy:
         return f"{through}?sslmode=disable&gssencmode=disable"
 
     def close(self):
+        asyncio.run_coroutine_threadsafe(self._end(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
 
+    async def _end(self):
+        """Ends what still passes, and waits a moment for the connections' own ends."""
+        for way in self._ways:
+            way.cancel()
+        connections = asyncio.all_tasks() - {asyncio.current_task()}
+        if connections:
+            await asyncio.wait(connections, timeout=END_TIMEOUT_S)
+
     async def _serve(self, client, answers):
+        self.connections += 1
         with contextlib.suppress(OSError, asyncio.IncompleteReadError):
             upstream, server = await asyncio.open_connection(self.host, self.server_port)
             state = {}  # the connection's, for both ways
@@ -37,7 +50,9 @@ class Proxy:
                 asyncio.ensure_future(self._pass_up(client, server, state)),
                 asyncio.ensure_future(self._pass_down(upstream, answers, state)),
             ]
+            self._ways.update(ways)
             await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+            self._ways.difference_update(ways)
             for way in ways:
                 way.cancel()
             await asyncio.gather(*ways, return_exceptions=True)

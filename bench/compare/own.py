@@ -76,12 +76,12 @@ def version(options):
     return run.stdout.split("\n")[0].removeprefix("millrace ").strip()
 
 
-def roundtrip(connections, retention, serve):
+def roundtrip(connections, retention, serve, *more):
     def measure(options):
         with serve(options) as port:
             command = [options.millrace, "bench", "roundtrip", "--url", f"http://127.0.0.1:{port}", "-o", "json",
                        "--jobs", options.jobs, "--producers", connections, "--workers", connections,
-                       "--batch", options.batch, "--payload", options.payload, "--retention", retention]
+                       "--batch", options.batch, "--payload", options.payload, "--retention", retention, *more]
             return answer_of(command, options.limit_s)["lifecycles_per_s"], version(options)
     return measure
 
@@ -97,16 +97,17 @@ SYNCED = "every commit synced"
 
 LIMITS = [
     Row("limits", "raw append, a sync per 1,000", "three appends a batch", "every append synced", True,
-        on_disk("append_limit", 1000), "limit"),
+        on_disk("append_limit", 1000), "limit", batch=1000),
     Row("limits", "SQLite, a row per 1,000", "three rows a batch", SYNCED, True, on_disk("sqlite_limit", 1000),
-        "limit"),
-    Row("limits", "SQLite, a row per 100", "three rows a batch", SYNCED, True, on_disk("sqlite_limit", 100), "limit"),
+        "limit", batch=1000),
+    Row("limits", "SQLite, a row per 100", "three rows a batch", SYNCED, True, on_disk("sqlite_limit", 100), "limit",
+        batch=100),
     *(Row("limits", f"PostgreSQL, a row per {batch:,}", "three rows a batch", SYNCED, True, in_postgres(batch), "limit",
-          on_postgres=True) for batch in (1000, 100)),
+          on_postgres=True, batch=batch) for batch in (1000, 100)),
     Row("limits", "bare Beast server, 64 connections", "one thread, a small answer", "-", None, bare_http(64),
-        "limit", "requests/s"),
+        "limit", "requests/s", batch=1),
     Row("limits", "bare Beast server, 1 connection", "one thread, a small answer", "-", None, bare_http(1),
-        "limit", "requests/s"),
+        "limit", "requests/s", batch=1),
 ]
 
 def lifecycles(where, connections, retention, serve, on_postgres):
@@ -115,16 +116,24 @@ def lifecycles(where, connections, retention, serve, on_postgres):
                roundtrip(connections, retention, serve), "millrace", on_postgres=on_postgres)
 
 
+def with_sdk(where, serve, on_postgres):
+    """What a program with the library has of the server; the bench's own workers take next to nothing of the machine."""
+    return Row("millrace", f"{where}, 8 + 8, retention 0, workers of the SDK",
+               "8 producers, 8 workers of the C++ library with a batch of jobs at a time", SYNCED, True,
+               roundtrip(8, "0", serve, "--sdk"), "millrace", on_postgres=on_postgres)
+
+
 def of_store(where, serve, on_postgres=False):
     rows = [lifecycles(where, connections, retention, serve, on_postgres)
             for retention in ("0", "24h") for connections in (8, 16)]
-    return [*rows, by_thousand(rows[0])]
+    return [*rows, by_thousand(rows[0]), with_sdk(where, serve, on_postgres)]
 
 
 OWN = [
     *of_store("Millrace", millrace),
     *of_store("Millrace on PostgreSQL", millrace_on_postgres, on_postgres=True),
     *(Row("millrace", f"Millrace, POST /v1/jobs, {connections} connection{'s' if connections > 1 else ''}",
-          "one job a request, submission alone", SYNCED, True, submissions(connections), "millrace", "requests/s")
+          "one job a request, submission alone", SYNCED, True, submissions(connections), "millrace", "requests/s",
+          batch=1)
       for connections in (64, 1)),
 ]

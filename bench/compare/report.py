@@ -14,6 +14,7 @@ KEPT_ON_POSTGRES = "Millrace on PostgreSQL, 8 + 8, retention 24h"
 SINGLE = "Millrace, POST /v1/jobs, 64 connections"
 NATS = "NATS JetStream"
 BEAST = "bare Beast server, 64 connections"
+SHORT = "a run of a second or so: the ten minutes are in docs/internals/performance.md"
 
 
 def by_label(result):
@@ -99,6 +100,7 @@ def targets(result):
     """What the project set itself, as far as this run can judge it."""
     figures = by_label(result)
     synced = fastest(result, "none measured", lambda row: row["synced"] and row["batch"] == result["batch"])
+    at_its_best = fastest(result, "none measured", lambda row: row["synced"])
     by_thousand = fastest(result, "none measured", lambda row: row["synced"] and row["batch"] == 1000)
     graphile = fastest(result, "none measured", lambda row: row["name"] == "graphile-worker")
     graphile_by_thousand = fastest(
@@ -109,16 +111,27 @@ def targets(result):
         figure_target("P1", "lifecycles/s, 16 + 16, retention 0", figures, SECOND, 200_000),
         ratio_target("P1", "8 + 8 against NATS JetStream, unsynced", figures, HEADLINE, NATS, 4),
         ratio_target("P1", f"8 + 8 against the fastest synced peer ({synced})", figures, HEADLINE, synced, 15),
-        ratio_target("P1", f"8 + 8 against it, both in calls of 1,000 jobs ({by_thousand})", figures, BY_THOUSAND,
+        ratio_target("P1", f"8 + 8 against the fastest in whatever calls suit it best ({at_its_best})", figures, HEADLINE,
+                     at_its_best, 15),
+        ratio_target("P1", f"8 + 8 against the fastest, both in calls of 1,000 jobs ({by_thousand})", figures, BY_THOUSAND,
                      by_thousand, 15),
         figure_target("P2", "lifecycles/s on PostgreSQL, 8 + 8, retention 0", figures, ON_POSTGRES, 120_000),
         ratio_target("P2", f"the same against graphile-worker's best mode ({graphile})", figures, ON_POSTGRES, graphile, 10),
         ratio_target("P2", f"the same, both in calls of 1,000 jobs ({graphile_by_thousand})", figures,
                      BY_THOUSAND_ON_POSTGRES, graphile_by_thousand, 10),
-        ratio_target("P3", "8 + 8, retention 24 h against retention 0", figures, KEPT, HEADLINE, 0.5),
-        ratio_target("P3", "the same on PostgreSQL", figures, KEPT_ON_POSTGRES, ON_POSTGRES, 0.5),
+        ratio_target("P3", f"8 + 8, retention 24 h against retention 0 ({SHORT})", figures, KEPT, HEADLINE, 0.5),
+        ratio_target("P3", f"the same on PostgreSQL ({SHORT})", figures, KEPT_ON_POSTGRES, ON_POSTGRES, 0.5),
         ratio_target("P4", "POST /v1/jobs, 64 connections, against a bare Beast server", figures, SINGLE, BEAST, 0.6),
     ])
+
+
+def kept_sentence(result):
+    """README.md's, below the chart: it must be that of the results that the chart is drawn from."""
+    figures = by_label(result)
+    kept, headline, on_postgres, kept_on_postgres = (
+        f"{round(figures[label], -3):,.0f}" for label in (KEPT, HEADLINE, ON_POSTGRES, KEPT_ON_POSTGRES))
+    return (f"With every finished job kept and searchable (`--retention 24h`) {kept} instead of {headline}; on PostgreSQL "
+            f"{on_postgres}, and {kept_on_postgres} with every job kept.")
 
 
 INTRODUCTION = """# Results

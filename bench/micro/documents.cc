@@ -46,4 +46,15 @@ std::string batch_body(std::size_t jobs, std::size_t payload_bytes) {
   return text + "]}";
 }
 
+std::string poll_body(std::size_t jobs) {
+  std::string text = R"({"acks":[)";
+  for (std::size_t i = 0; i < jobs; ++i) {
+    text += fmt::format(
+        R"({}{{"id":"01900000-0000-7000-8000-{:012x}","token":{},"outcome":"succeeded"}})",
+        i == 0 ? "" : ",", i, i + 1);
+  }
+  return text +
+         fmt::format(R"(],"claim":{{"queues":["mail"],"limit":{},"worker":{{"id":"w"}}}}}})", jobs);
+}
+
 }  // namespace millrace::bench

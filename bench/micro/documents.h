@@ -14,5 +14,7 @@ std::string json_document(std::size_t bytes);
 // The body of POST /v1/jobs and of POST /v1/jobs/batch.
 std::string job_body(std::size_t payload_bytes);
 std::string batch_body(std::size_t jobs, std::size_t payload_bytes);
+// Of a worker's poll that completes so many jobs and claims as many.
+std::string poll_body(std::size_t jobs);
 
 }  // namespace millrace::bench

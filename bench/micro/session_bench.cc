@@ -23,6 +23,7 @@ std::string post(std::string_view path, std::string_view body) {
 
 std::string live() { return "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"; }
 std::string one_job() { return post("/v1/jobs", job_body(kPayload)); }
+std::string poll() { return post("/v1/workers/w/poll", poll_body(kJobs)); }
 std::string batch() { return post("/v1/jobs/batch", batch_body(kJobs, kPayload)); }
 
 std::int64_t accepted(std::string_view answers) {
@@ -41,7 +42,7 @@ void pipelined(benchmark::State& state, std::string (*make)()) {
   std::string requests;
   for (std::int64_t i = 0; i < state.range(0); ++i) requests += request;
 
-  SessionWorld world;
+  SessionWorld world(json_document(kPayload));
   const std::string first = world.exchange(requests);
   if (accepted(first) != state.range(0)) return state.SkipWithError("not every request was taken");
   for (auto _ : state) world.exchange(requests, first.size());
@@ -57,6 +58,11 @@ BENCHMARK_CAPTURE(pipelined, livez, live)->Name("http/session/livez")->Apply(dep
 BENCHMARK_CAPTURE(pipelined, job, one_job)->Name("http/session/submit_1")->Apply(depths);
 BENCHMARK_CAPTURE(pipelined, batch, batch)
     ->Name("http/session/submit_100")
+    ->ArgName("pipelined")
+    ->Arg(1)
+    ->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(pipelined, poll, poll)
+    ->Name("http/session/poll_100")
     ->ArgName("pipelined")
     ->Arg(1)
     ->Unit(benchmark::kMicrosecond);

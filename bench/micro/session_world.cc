@@ -10,18 +10,23 @@
 namespace millrace::bench {
 namespace {
 
-// The job as it would stand after it was submitted.
-std::shared_ptr<const core::JobView> stored(const core::JobSpec& spec, Time now) {
-  auto view = std::make_shared<core::JobView>();
-  core::Job& job = view->job;
-  job.id = spec.id;
-  job.queue = spec.queue;
-  job.type = spec.type;
-  job.payload = spec.payload;
+core::Job new_job(JobId id, SharedBytes queue, SharedBytes type, SharedBytes payload, Time now) {
+  core::Job job;
+  job.id = id;
+  job.queue = std::move(queue);
+  job.type = std::move(type);
+  job.payload = std::move(payload);
   job.max_attempts = core::kDefaultMaxAttempts;
   job.retry = core::default_retry_policy();
   job.lease = core::kDefaultLease;
   job.created_at = job.run_at = now;
+  return job;
+}
+
+// The job as it would stand after it was submitted.
+std::shared_ptr<const core::JobView> stored(const core::JobSpec& spec, Time now) {
+  auto view = std::make_shared<core::JobView>();
+  view->job = new_job(spec.id, spec.queue, spec.type, spec.payload, now);
   return view;
 }
 
@@ -38,10 +43,33 @@ core::EnqueueReply accept(const core::Enqueue& command, Time now) {
   return reply;
 }
 
+// Every ack is taken, and as many jobs are handed out as are asked for.
+engine::PollReply serve(const engine::Poll& poll, const SharedBytes& payload, Time now) {
+  engine::PollReply reply;
+  for (const core::AckItem& ack : poll.acks.items) {
+    core::ItemReply& item = reply.acks.items.emplace_back();
+    item.id = ack.id;
+    item.state = core::State::kSucceeded;
+  }
+  if (!poll.claim) return reply;
+  for (std::uint32_t i = 0; i < poll.claim->limit; ++i) {
+    const JobId id = make_job_id(now, 0, i);
+    core::Job job =
+        new_job(id, poll.claim->queues.front(), SharedBytes("email.send"), payload, now);
+    job.state = core::State::kRunning;
+    job.attempt = 1;
+    job.token = LeaseToken{i + 1};
+    job.lease_expires_at = now + job.lease;
+    reply.claim.jobs.push_back({std::move(job)});
+  }
+  return reply;
+}
+
 }  // namespace
 
-SessionWorld::SessionWorld()
-    : tokens_(*http::TokenBook::make({})),
+SessionWorld::SessionWorld(std::string_view payload)
+    : payload_(payload),
+      tokens_(*http::TokenBook::make({})),
       services_{reads_, feed_, statistics_, tokens_, *this, *this, readers_, {}, {}, {}, {}, false},
       io_(services_, *this, *this, gate_, {}, 1) {
   int ends[2];
@@ -91,10 +119,13 @@ bool SessionWorld::receive() {
 
 void SessionWorld::submit(engine::Request request, engine::ReplyPort& port, engine::Ticket ticket,
                           std::string_view) {
-  const auto* command = std::get_if<core::Command>(&request);
-  const auto* enqueue = command == nullptr ? nullptr : std::get_if<core::Enqueue>(command);
-  MILLRACE_CHECK(enqueue != nullptr);
-  engine::Delivery delivery{ticket, core::Reply(accept(*enqueue, now()))};
+  engine::Delivery delivery{ticket, {}};
+  if (const auto* poll = std::get_if<engine::Poll>(&request)) {
+    delivery.answer = serve(*poll, payload_, now());
+  } else {
+    const auto& command = std::get<core::Command>(request);
+    delivery.answer = core::Reply(accept(std::get<core::Enqueue>(command), now()));
+  }
   port.deliver({&delivery, 1});
 }
 

@@ -1,6 +1,6 @@
 // One session of the real I/O thread on a socket pair, stepped by its caller, with an engine that
-// answers every submission at once. What is measured on it is HTTP alone: sockets, framing, checks,
-// JSON, coroutines; both ends of the socket are in it.
+// answers every submission and every poll at once. What is measured on it is HTTP alone: sockets,
+// framing, checks, JSON, coroutines; both ends of the socket are in it.
 #pragma once
 
 #include <string>
@@ -16,7 +16,8 @@ namespace millrace::bench {
 
 class SessionWorld final : engine::Gateway, http::Clock, http::Operations, http::Observer {
  public:
-  SessionWorld();
+  // `payload`: of the jobs that polls are given.
+  explicit SessionWorld(std::string_view payload = "null");
   ~SessionWorld() override;
   SessionWorld(const SessionWorld&) = delete;
   SessionWorld& operator=(const SessionWorld&) = delete;
@@ -49,6 +50,7 @@ class SessionWorld final : engine::Gateway, http::Clock, http::Operations, http:
   void answered(const http::RequestRecord&) override {}
   void connection(Connection) override {}
 
+  SharedBytes payload_;
   store::Store store_ = store::make_memory_store();
   engine::Reads reads_{*store_.tables};
   engine::EventFeed feed_{*store_.journal, Seq{}};

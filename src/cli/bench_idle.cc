@@ -21,7 +21,8 @@ constexpr std::chrono::seconds kSettle{1};
 struct Idle {
   BenchSetup setup;
   int connections = 1'000;
-  std::optional<sdk::Milliseconds> duration = sdk::Milliseconds{10'000};
+  // Polls wait for half of it: their renewal is part of what they cost.
+  std::optional<sdk::Milliseconds> duration = sdk::Milliseconds{60'000};
 };
 
 // What the server told at three moments.
@@ -142,7 +143,7 @@ void add_bench_idle(CLI::App& bench, Session& session) {
       .add_option("--connections,--workers", options->connections,
                   fmt::format("Workers that wait (default: {})", options->connections))
       ->check(up_to(100'000));
-  add_duration(command, "--duration", options->duration, "For how long (default: 10s)");
+  add_duration(command, "--duration", options->duration, "For how long (default: 60s)");
   add_queues(command, options->setup);
   add_own_server(command, options->setup);
   command.footer(
@@ -153,7 +154,7 @@ void add_bench_idle(CLI::App& bench, Session& session) {
       "30 s and begin anew. The server's limits.connections must allow them.\n\n"
       "Examples:\n"
       "  millrace bench idle\n"
-      "  millrace bench idle --connections 10000 --duration 60s\n"
+      "  millrace bench idle --connections 10000 --duration 10m\n"
       "  millrace bench idle -o json | jq .server");
   command.callback([options, &session] { run(*options, session); });
 }

@@ -7,8 +7,19 @@
 namespace millrace::cli {
 namespace {
 
-constexpr std::chrono::seconds kEvery{1};
+constexpr std::chrono::milliseconds kEvery{200};
+constexpr std::chrono::milliseconds kEveryOfMetrics{1'000};
 constexpr std::string_view kMetric = "millrace_projection_lag_seconds";
+
+std::optional<double> lag_by_nodes(sdk::Client& client) {
+  const auto cluster = client.cluster();
+  return cluster ? projection_lag_seconds(*cluster) : std::nullopt;
+}
+
+std::optional<double> lag_by_metrics(sdk::Client& client) {
+  const auto metrics = client.call({.path = "/metrics"});
+  return metrics ? projection_lag_seconds(metrics->body) : std::nullopt;
+}
 
 }  // namespace
 
@@ -26,11 +37,12 @@ void LagWatch::watch(const std::stop_token& end, const Session& session) {
   if (!client) return;
   for (bool last = false; !last;) {
     last = end.stop_requested();
-    const auto metrics = client->call({.path = "/metrics"});
-    const auto lag = metrics ? projection_lag_seconds(metrics->body) : std::nullopt;
+    auto lag = lag_by_nodes(*client);
+    const bool by_nodes = lag.has_value();
+    if (!by_nodes) lag = lag_by_metrics(*client);
     if (lag) worst_ = std::max(worst_.value_or(0), *lag);
     std::unique_lock lock(mutex_);
-    ended_.wait_for(lock, end, kEvery, [] { return false; });
+    ended_.wait_for(lock, end, by_nodes ? kEvery : kEveryOfMetrics, [] { return false; });
   }
 }
 
@@ -45,6 +57,15 @@ std::optional<double> projection_lag_seconds(std::string_view metrics) {
     double value = 0;
     const auto read = std::from_chars(line.data() + space + 1, line.data() + line.size(), value);
     if (read.ec == std::errc()) most = std::max(most.value_or(0), value);
+  }
+  return most;
+}
+
+std::optional<double> projection_lag_seconds(const sdk::Cluster& cluster) {
+  std::optional<double> most;
+  for (const sdk::Shard& shard : cluster.shards) {
+    if (!shard.projection_lag_ms) continue;
+    most = std::max(most.value_or(0), static_cast<double>(*shard.projection_lag_ms) / 1'000);
   }
   return most;
 }

@@ -11,7 +11,9 @@
 
 namespace millrace::cli {
 
-// Asks /metrics once a second from its construction on, over a connection of its own.
+// Looks from its construction on, over a connection of its own: five times a second at the list of
+// nodes, which costs the server next to nothing; with a token that may not see that, once a second
+// at /metrics, which tells of every queue.
 class LagWatch {
  public:
   explicit LagWatch(const Session& session);
@@ -34,5 +36,6 @@ class LagWatch {
 
 // Of a text of /metrics: the most of all shards.
 std::optional<double> projection_lag_seconds(std::string_view metrics);
+std::optional<double> projection_lag_seconds(const sdk::Cluster& cluster);
 
 }  // namespace millrace::cli

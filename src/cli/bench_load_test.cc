@@ -138,6 +138,15 @@ TEST(Lag, IsThatOfTheShardThatIsFurthestBehind) {
             1.5);
 }
 
+TEST(Lag, OfAListOfNodesIsThatOfTheShardsThatTheServerLeads) {
+  sdk::Cluster cluster;
+  EXPECT_EQ(projection_lag_seconds(cluster), std::nullopt);
+  cluster.shards = {{.shard = 0}, {.shard = 1, .projection_lag_ms = 1'500}, {.shard = 2}};
+  EXPECT_EQ(projection_lag_seconds(cluster), 1.5);
+  cluster.shards[2].projection_lag_ms = 20;
+  EXPECT_EQ(projection_lag_seconds(cluster), 1.5);
+}
+
 TEST(Report, RatesOfNoTimeAreNone) {
   EXPECT_EQ(per_second(10, std::chrono::seconds{2}), 5);
   EXPECT_EQ(per_second(10, nanoseconds{0}), 0);

@@ -61,21 +61,25 @@ void add_jobs(FamilyList& out, const std::vector<engine::SeriesTotals>& all,
 }
 
 // The fullest queues by name, what the others hold under (other).
-void add_queues(FamilyList& out, std::vector<core::Queue> queues) {
-  const auto live = [](const core::Queue& queue) {
+void add_queues(FamilyList& out, const std::vector<core::Queue>& all) {
+  const auto live = [](const core::Queue* queue) {
     std::uint64_t jobs = 0;
     for (std::size_t i = 0; i < core::kStateCount; ++i) {
-      if (!core::is_terminal(static_cast<core::State>(i))) jobs += queue.counts[i];
+      if (!core::is_terminal(static_cast<core::State>(i))) jobs += queue->counts[i];
     }
     return jobs;
   };
+  // Many queues with all their settings are dear to copy and to sort.
+  std::vector<const core::Queue*> queues;
+  queues.reserve(all.size());
+  for (const core::Queue& queue : all) queues.push_back(&queue);
   const std::size_t named = std::min(queues.size(), kMaxNamedQueues);
   std::ranges::partial_sort(queues, queues.begin() + static_cast<std::ptrdiff_t>(named),
                             std::ranges::greater(), live);
   core::StateCounts rest{};
   for (std::size_t i = named; i < queues.size(); ++i) {
     for (std::size_t state = 0; state < rest.size(); ++state)
-      rest[state] += queues[i].counts[state];
+      rest[state] += queues[i]->counts[state];
   }
   const auto add_counts = [&](std::string_view name, const core::StateCounts& counts) {
     for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -86,7 +90,7 @@ void add_queues(FamilyList& out, std::vector<core::Queue> queues) {
   };
   out.gauge("queue_jobs",
             "Jobs by queue and state, of the fullest queues; the others are (other).");
-  for (std::size_t i = 0; i < named; ++i) add_counts(queues[i].name.view(), queues[i].counts);
+  for (std::size_t i = 0; i < named; ++i) add_counts(queues[i]->name.view(), queues[i]->counts);
   if (queues.size() > named) add_counts(engine::kOtherSeries, rest);
 }
 

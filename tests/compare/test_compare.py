@@ -1,6 +1,8 @@
 """The comparison with the peers: what it measures is whole or is not a figure, and what it writes says so."""
 
+import json
 import pathlib
+import re
 import sys
 import types
 import unittest
@@ -10,6 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench/compare"))
 
 import chart  # noqa: E402 (after the path to them)
+import own  # noqa: E402
 import processes  # noqa: E402
 import report  # noqa: E402
 
@@ -117,8 +120,25 @@ class Reports(unittest.TestCase):
         self.assertIn("| pg-boss, by 1,000 (1.0) | 10,000 lifecycles/s | d | m | 12.0x |  |  |  |",
                       report.markdown(by_thousand).splitlines())
         text = report.targets(by_thousand)
+        self.assertIn("calls suit it best (pg-boss, by 1,000) | 15x | 90,000 to 10,000: 9.00x | **missed** |", text)
         self.assertIn("fastest synced peer (pg-boss) | 15x | 90,000 to 5,000: 18.00x | met |", text)
         self.assertIn("in calls of 1,000 jobs (pg-boss, by 1,000) | 15x | 120,000 to 10,000: 12.00x | **missed** |", text)
+
+    def test_what_is_measured_in_calls_of_its_own_says_so(self):
+        batches = {each.label: each.batch for each in own.LIMITS + own.OWN}
+        self.assertEqual(batches["SQLite, a row per 1,000"], 1000)
+        self.assertEqual(batches["PostgreSQL, a row per 100"], 100)
+        self.assertEqual(batches[report.SINGLE], 1)
+        self.assertIsNone(batches[report.HEADLINE])
+        self.assertIsNone(batches[f"{report.HEADLINE}, workers of the SDK"])
+
+    def test_the_readme_tells_the_figures_of_the_results_beside_it(self):
+        results = ROOT / "bench/results"
+        source = re.search(r"From \[(.+\.json)\]", (results / "README.md").read_text())[1]
+        whole = [path.name for path in results.glob("*-compare.json")]
+        self.assertEqual(source, max(whole), "the table and the chart are of the newest comparison")
+        sentence = report.kept_sentence(json.loads((results / source).read_text()))
+        self.assertIn(sentence, " ".join((ROOT / "README.md").read_text().split()))
 
     def test_a_busy_machine_is_named(self):
         busy = result()

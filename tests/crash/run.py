@@ -6,6 +6,7 @@
     run.py --seed 7 --rounds 1         the round of seed 7 again: the same load, the same faults
     run.py --only disk-full            this fault alone (see --list)
     run.py --each                      a round of each fault, with nothing on top
+    run.py --each --no-skips           and a fault that this machine can't make fails the run
     run.py --nodes 3                   several nodes on PostgreSQL, with faults of their own
     run.py --nodes 3 --upgrade-from F  they begin as an older program, and are upgraded under load
     MILLRACE_STORE=postgres run.py     one server, on PostgreSQL
@@ -250,6 +251,7 @@ def arguments(given=None):
     parser.add_argument("--upgrade-from", metavar="BINARY", type=os.path.abspath)
     parser.add_argument("--bare", action="store_true", help="one fault a round")
     parser.add_argument("--each", action="store_true", help="as many rounds, bare, as there are faults")
+    parser.add_argument("--no-skips", action="store_true", help="fail where a fault can't be made")
     parser.add_argument("--parallel", type=int, default=2)
     parser.add_argument("--tell", action="store_true", help="tell what was done in each round")
     parser.add_argument("--list", action="store_true", help="name the faults")
@@ -273,6 +275,9 @@ def main():
     tally = run(options)
     print(tally.details())
     print(tally.headline())
+    if options.no_skips and tally.skipped:
+        print("nothing was to be skipped (--no-skips)")
+        return 1
     return 1 if tally.failed else 0
 
 

@@ -7,8 +7,11 @@ import subprocess
 import time
 
 import harness
+from rough_proxy import RoughProxy
 
 NOBODY = "0190a0a0-0000-7000-8000-000000000000"
+# What `millrace work` may open: polls, what must not wait for one, and each once more where one broke.
+FEW_CONNECTIONS = 4
 
 
 class Commands(harness.ServerCase):
@@ -242,7 +245,7 @@ class Working(harness.ServerCase):
         self.scripts = pathlib.Path(self.server.home) / self.queue
         self.scripts.mkdir()
 
-    def work(self, script, *args):
+    def work(self, script, *args, url=None):
         """Starts `millrace work` on this test's queue, with a shell script as its command."""
         path = self.scripts / "command"
         path.write_text("#!/bin/sh\n" + script)
@@ -253,7 +256,7 @@ class Working(harness.ServerCase):
             stdout=log,
             stderr=log,
             stdin=subprocess.DEVNULL,
-            env=harness.environment(MILLRACE_URL=self.server.url),
+            env=harness.environment(MILLRACE_URL=url or self.server.url),
         )
         log.close()
 
@@ -355,6 +358,17 @@ class Working(harness.ServerCase):
         worker.send_signal(signal.SIGTERM)
         self.assertEqual(worker.wait(10), 0)
         self.assertLess(time.monotonic() - started, 2)
+
+    def test_it_keeps_its_connections(self):
+        proxy = RoughProxy(self.server.host, self.server.port)
+        self.addCleanup(proxy.close)
+        self.work("echo line >&2", "-c", "8", url=f"http://127.0.0.1:{proxy.port}")
+        self.submit_many(300)
+        harness.eventually(
+            lambda: self.counts().get("succeeded") == 300, timeout_s=60, what="the end of every job"
+        )
+        self.assertGreater(proxy.connections, 0)
+        self.assertLessEqual(proxy.connections, FEW_CONNECTIONS)
 
     def test_it_outlives_the_servers_restart(self):
         worker = self.work("cat")
