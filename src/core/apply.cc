@@ -154,7 +154,7 @@ void Applier::mark(const JobSlot& slot, MarkKind kind, const SharedBytes& reason
 
 // A job's slot as the value says, in all indexes and counts.
 SlotIndex Applier::add(const Job& job) {
-  QueueEntry& queue = ensure_queue(state_, job.queue);
+  QueueEntry& queue = state_.queues.ensure(job.queue);
   const SlotIndex index = state_.slots.acquire();
   JobSlot& slot = state_.slots.at(index);
   slot.id = job.id;
@@ -207,7 +207,7 @@ SlotIndex Applier::add(const Job& job) {
 }
 
 void Applier::operator()(const QueueChanged& event) {
-  QueueEntry& queue = ensure_queue(state_, event.queue);
+  QueueEntry& queue = state_.queues.ensure(event.queue);
   queue.settings = event.settings;
   if (event.change != QueueChange::kCreated) ++queue.version;
   if (event.change == QueueChange::kPaused) {
@@ -408,18 +408,10 @@ void apply_event(ShardState& state, const Event& event, Time at) {
   std::visit(Applier(state, at), event);
 }
 
-QueueEntry& ensure_queue(ShardState& state, const SharedBytes& name) {
-  const auto found = state.queues.find(name.view());
-  if (found != state.queues.end()) return *found->second;
-  auto& entry = state.queues[std::string(name.view())];
-  entry = std::make_unique<QueueEntry>(name);
-  return *entry;
-}
-
 std::vector<const QueueEntry*> queues_by_name(const ShardState& state) {
   std::vector<const QueueEntry*> queues;
   queues.reserve(state.queues.size());
-  for (const auto& [name, queue] : state.queues) queues.push_back(queue.get());
+  state.queues.each([&](const QueueEntry& queue) { queues.push_back(&queue); });
   std::ranges::sort(queues, {}, [](const QueueEntry* queue) { return queue->name.view(); });
   return queues;
 }

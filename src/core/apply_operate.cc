@@ -42,7 +42,7 @@ void Applier::operator()(const Retried& event) {
   MILLRACE_CHECK(is_waiting(event.job.state) && is_terminal(event.from));
   MILLRACE_CHECK(event.job.ord > 0 && event.job.ord < state_.facts.next_ord);
   MILLRACE_CHECK(event.job.attempt <= event.job.max_attempts);
-  QueueEntry& queue = ensure_queue(state_, event.job.queue);
+  QueueEntry& queue = state_.queues.ensure(event.job.queue);
   SlotIndex index = state_.find(event.job.id);
   if (index != kNoSlot) {  // ended and not yet projected: the event's record replaces it
     JobSlot& slot = state_.slots.at(index);
@@ -92,7 +92,7 @@ void Applier::operator()(const Edited& event) {
 
 // A job that only the tables hold.
 void Applier::delete_stored(const Deleted::Item& item) {
-  QueueEntry& queue = ensure_queue(state_, item.job.queue);
+  QueueEntry& queue = state_.queues.ensure(item.job.queue);
   MILLRACE_CHECK(is_terminal(item.state) && queue.count(item.state) > 0);
   --queue.count(item.state);
   ++queue.pruned;
@@ -122,7 +122,7 @@ void Applier::operator()(const Deleted& event) {
 void Applier::operator()(const Finished& event) {
   const Job& job = event.job;
   MILLRACE_CHECK(job.state == State::kSucceeded && job.finished_at == at_);
-  QueueEntry& queue = ensure_queue(state_, job.queue);
+  QueueEntry& queue = state_.queues.ensure(job.queue);
   SlotIndex index = state_.find(job.id);
   if (index == kNoSlot) {
     MILLRACE_CHECK(is_terminal(event.from) && queue.count(event.from) > 0);

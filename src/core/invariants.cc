@@ -238,12 +238,12 @@ void check_invariants(const ShardState& state) {
     leased_by_workers += leases->by_token.size();
   }
   MILLRACE_CHECK(running == leased_by_workers);
-  for (const auto& [name, queue] : state.queues) {
+  for (const QueueEntry* queue : queues_by_name(state)) {
     ready_indexed += queue->ready.size();
     std::uint64_t kept = 0;
     for (std::size_t i = 0; i < kStateCount; ++i) {
       kept += queue->counts[i];
-      const std::uint64_t in_memory = counts[queue.get()][i];
+      const std::uint64_t in_memory = counts[queue][i];
       // Ended jobs may be in the tables alone.
       MILLRACE_CHECK(is_terminal(static_cast<State>(i)) ? in_memory <= queue->counts[i]
                                                         : in_memory == queue->counts[i]);

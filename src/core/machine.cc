@@ -223,7 +223,7 @@ std::size_t Machine::rows_to_flush() const {
 void Machine::load_facts(const ShardFacts& facts) { impl_->state.facts = facts; }
 
 void Machine::load_queue(const Queue& queue) {
-  QueueEntry& entry = ensure_queue(impl_->state, queue.name);
+  QueueEntry& entry = impl_->state.queues.ensure(queue.name);
   entry.settings = queue.settings;
   entry.paused = queue.paused;
   entry.pause_reason = queue.pause_reason;
@@ -271,9 +271,9 @@ std::uint64_t Machine::bytes_to_reuse() const {
 
 StateCounts Machine::counts() const {
   StateCounts total{};
-  for (const auto& [name, queue] : impl_->state.queues) {
-    for (std::size_t i = 0; i < total.size(); ++i) total[i] += queue->counts[i];
-  }
+  impl_->state.queues.each([&](const QueueEntry& queue) {
+    for (std::size_t i = 0; i < total.size(); ++i) total[i] += queue.counts[i];
+  });
   return total;
 }
 

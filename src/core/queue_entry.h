@@ -12,18 +12,19 @@ namespace millrace::core {
 struct QueueEntry {
   explicit QueueEntry(SharedBytes queue_name) : name(std::move(queue_name)), ready(this) {}
 
+  // What finding it and claiming from it look at first lies together.
   SharedBytes name;
-  QueueSettings settings;
   bool paused = false;
+  bool dirty = false;  // in the list of changes
+  bool woken = false;  // in the list of woken queues
+  ReadyIndex ready;
+  QueueSettings settings;
   SharedBytes pause_reason;
   std::uint64_t version = 1;
   StateCounts counts{};
   StateCounts loaded{};  // jobs that a recovery brought, to be compared with `counts`
   std::uint64_t created = 0;
   std::uint64_t pruned = 0;
-  ReadyIndex ready;
-  bool dirty = false;  // in the list of changes
-  bool woken = false;  // in the list of woken queues
 
   std::uint64_t& count(State state) { return counts[static_cast<std::size_t>(state)]; }
   std::uint64_t count(State state) const { return counts[static_cast<std::size_t>(state)]; }

@@ -85,9 +85,9 @@ class ReadyIndex {
   };
 
   QueueEntry* queue_;
+  std::size_t size_ = 0;
   StringMap<std::unique_ptr<TypeLane>> lanes_;
   absl::btree_set<Head> heads_;  // the first of each lane that has any
-  std::size_t size_ = 0;
 };
 
 template <typename Visit>

@@ -21,7 +21,7 @@
 #include "core/job_slots.h"
 #include "core/key_index.h"
 #include "core/machine.h"
-#include "core/queue_entry.h"
+#include "core/queue_index.h"
 #include "core/unique_index.h"
 
 namespace millrace::core {
@@ -47,7 +47,7 @@ struct ShardState {
 
   SlotPool slots;
   absl::flat_hash_map<JobId, SlotIndex> by_id;
-  StringMap<std::unique_ptr<QueueEntry>> queues;  // never removed; see queues_by_name()
+  QueueIndex queues;  // see queues_by_name()
   StringMap<std::unique_ptr<WorkerLeases>> workers;
 
   Timers due;     // scheduled and retrying jobs, at run_at
@@ -89,10 +89,7 @@ struct ShardState {
     buried[id] = index;
     graves.push_back(index);
   }
-  const QueueEntry* find_queue(std::string_view name) const {
-    const auto found = queues.find(name);
-    return found == queues.end() ? nullptr : found->second.get();
-  }
+  const QueueEntry* find_queue(std::string_view name) const { return queues.find(name); }
   // The running job that `token` is the live lease of; kNoSlot: lost.
   SlotIndex find_leased(const JobId& id, LeaseToken token) const;
 };
@@ -103,7 +100,6 @@ void apply_event(ShardState& state, const Event& event, Time at);
 // Recovery: a job of the tables, as it stands; with its payload while less than `keep_bytes` are
 // held.
 void load_job(ShardState& state, const Job& job, std::uint64_t keep_bytes);
-QueueEntry& ensure_queue(ShardState& state, const SharedBytes& name);
 std::vector<const QueueEntry*> queues_by_name(const ShardState& state);
 // Frees what was forgotten within the step.
 void free_buried(ShardState& state);

@@ -350,6 +350,7 @@ bool Shard::Impl::serve_queue(const SharedBytes& queue) {
 
 // What the step's events say of workers.
 void Shard::Impl::tell_workers() {
+  SharedBytes alive;  // told last: a worker's jobs mostly end together
   for (const core::Event& event : events_) {
     if (const auto* cancel = std::get_if<core::CancelRequested>(&event)) {
       workers_.order(cancel->worker.view(),
@@ -358,7 +359,9 @@ void Shard::Impl::tell_workers() {
     } else if (const auto* ended = std::get_if<core::AttemptEnded>(&event)) {
       const bool by_itself = ended->outcome != core::AttemptOutcome::kLeaseExpired &&
                              ended->outcome != core::AttemptOutcome::kTimedOut;
-      if (by_itself) workers_.alive(ended->worker.view(), now_);
+      if (!by_itself || ended->worker == alive) continue;
+      alive = ended->worker;
+      workers_.alive(alive.view(), now_);
     }
   }
 }

@@ -52,6 +52,11 @@ void record(LatencyTotals& totals, Duration value) {
   totals.sum_ms += static_cast<std::uint64_t>(std::max<std::int64_t>(value.count(), 0));
 }
 
+bool is_counted(const core::AttemptEnded& ended) {
+  return ended.outcome != core::AttemptOutcome::kSnoozed &&
+         ended.outcome != core::AttemptOutcome::kReleased;
+}
+
 // Joined by a newline, which no name holds.
 void assign_key(std::string& key, std::string_view queue, std::string_view type) {
   key.assign(queue).append("\n").append(type);
@@ -71,6 +76,16 @@ struct Statistics::Impl {
                                             kMaxStatisticsSeries)),
         max_entries(kMaxHistogramEntries / shards) {}
 
+  // Where what happens to a queue's jobs of a type is counted.
+  struct Place {
+    Series* series = nullptr;
+    RateRing* rates = nullptr;  // null: there are too many queues
+  };
+  struct Last {
+    std::string_view queue, type;
+    Place place;
+  };
+
   const std::size_t max_series;
   const std::size_t max_entries;
   mutable Mutex mutex;
@@ -79,6 +94,7 @@ struct Statistics::Impl {
   Series* others MILLRACE_GUARDED_BY(mutex) = nullptr;  // null: none yet
   StringMap<RateRing> rates MILLRACE_GUARDED_BY(mutex);
   std::string sought MILLRACE_GUARDED_BY(mutex);  // the last key
+  Last last MILLRACE_GUARDED_BY(mutex);           // of the batch that is being taken
   Seq through MILLRACE_GUARDED_BY(mutex){};
   Time latest MILLRACE_GUARDED_BY(mutex){};
   Time shed_at MILLRACE_GUARDED_BY(mutex){};
@@ -109,44 +125,38 @@ struct Statistics::Impl {
     return rate == rates.end() ? nullptr : &rate->second;
   }
 
-  Series& count(std::string_view queue, std::string_view type, Happening what, Time at,
-                Source source) MILLRACE_REQUIRES(mutex) {
-    Series& of = series_of(queue, type);
-    count(of, queue, what, at, source);
-    return of;
-  }
-  void count(Series& of, std::string_view queue, Happening what, Time at, Source source)
+  // Events of one queue and type mostly follow one another.
+  const Place& place_of(const SharedBytes& queue, const SharedBytes& type)
       MILLRACE_REQUIRES(mutex) {
-    const auto place = static_cast<std::size_t>(what);
-    of.history.count(what, at);
-    if (source == Source::kLive) ++of.totals.counts[place];
-    if (RateRing* const rate = rates_of(queue)) ++rate->at(at).counts[place];
+    if (last.place.series == nullptr || last.queue != queue.view() || last.type != type.view()) {
+      last = {queue.view(), type.view(), {}};
+      last.place = {&series_of(last.queue, last.type), rates_of(last.queue)};
+    }
+    return last.place;
   }
 
-  void take(const core::Submitted& submitted, Time at, Source source) MILLRACE_REQUIRES(mutex) {
-    count(submitted.job.queue.view(), submitted.job.type.view(), Happening::kSubmitted, at, source);
+  static void count(const Place& place, Happening what, Time at, Source source) {
+    const auto number = static_cast<std::size_t>(what);
+    place.series->history.count(what, at);
+    if (source == Source::kLive) ++place.series->totals.counts[number];
+    if (place.rates != nullptr) ++place.rates->at(at).counts[number];
   }
-  void take(const core::Claimed& claimed, Time at, Source source) MILLRACE_REQUIRES(mutex) {
-    for (const core::Claimed::Item& item : claimed.items) {
-      Series& of =
-          count(item.job.queue.view(), item.job.type.view(), Happening::kStarted, at, source);
-      of.history.waited(item.waited, at);
-      if (source == Source::kLive) record(of.totals.wait, item.waited);
-    }
+
+  static void take(const Place& place, const core::Claimed::Item& item, Time at, Source source) {
+    count(place, Happening::kStarted, at, source);
+    place.series->history.waited(item.waited, at);
+    if (source == Source::kLive) record(place.series->totals.wait, item.waited);
   }
-  void take(const core::AttemptEnded& ended, Time at, Source source) MILLRACE_REQUIRES(mutex) {
+  static void take(const Place& place, const core::AttemptEnded& ended, Time at, Source source) {
     using enum core::AttemptOutcome;
-    if (ended.outcome == kSnoozed || ended.outcome == kReleased) return;
-    const std::string_view queue = ended.job.queue.view();
-    Series& of = series_of(queue, ended.job.type.view());
-    of.history.ran(ended.ran, at);
-    if (source == Source::kLive) record(of.totals.run, ended.ran);
+    place.series->history.ran(ended.ran, at);
+    if (source == Source::kLive) record(place.series->totals.run, ended.ran);
     if (ended.outcome == kSucceeded) {
-      count(of, queue, Happening::kSucceeded, at, source);
+      count(place, Happening::kSucceeded, at, source);
     } else if (ended.outcome != kCancelled) {
-      count(of, queue, Happening::kFailed, at, source);
+      count(place, Happening::kFailed, at, source);
     }
-    if (ended.state == core::State::kDead) count(of, queue, Happening::kDead, at, source);
+    if (ended.state == core::State::kDead) count(place, Happening::kDead, at, source);
   }
 
   void take(Seq seq, const core::EventBatch& batch, Source source) {
@@ -154,16 +164,22 @@ struct Statistics::Impl {
     if (source == Source::kReplay && seq <= through) return;
     for (const core::Event& event : batch.events) {
       if (const auto* submitted = std::get_if<core::Submitted>(&event)) {
-        take(*submitted, batch.at, source);
+        const core::Job& job = submitted->job;
+        count(place_of(job.queue, job.type), Happening::kSubmitted, batch.at, source);
       } else if (const auto* claimed = std::get_if<core::Claimed>(&event)) {
-        take(*claimed, batch.at, source);
+        for (const core::Claimed::Item& item : claimed->items) {
+          take(place_of(item.job.queue, item.job.type), item, batch.at, source);
+        }
       } else if (const auto* ended = std::get_if<core::AttemptEnded>(&event)) {
-        take(*ended, batch.at, source);
+        if (is_counted(*ended)) {
+          take(place_of(ended->job.queue, ended->job.type), *ended, batch.at, source);
+        }
       } else if (const auto* finished = std::get_if<core::Finished>(&event)) {
         const core::Job& job = finished->job;
-        count(job.queue.view(), job.type.view(), Happening::kSucceeded, batch.at, source);
+        count(place_of(job.queue, job.type), Happening::kSucceeded, batch.at, source);
       }
     }
+    last = {};  // it has views of the batch
     through = seq;
     latest = std::max(latest, batch.at);
     shed(batch.at);
