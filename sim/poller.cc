@@ -110,6 +110,7 @@ bool Poller::tidy() {
          [this, key] { astray_.erase(key); });
   } else if (!rejected_.empty()) {
     std::vector<store::RejectedRow> rows;
+    rows.reserve(rejected_.size());
     for (const auto& [key, fence] : rejected_) rows.push_back({key, {}, fence});
     call([&transactions, shard, rows] { transactions.reject(shard, rows); },
          [this, rows] {

@@ -247,6 +247,7 @@ void InboxPoller::tidy(Shard& shard) {
   }
   if (!shard.rejected.empty()) {
     std::vector<store::RejectedRow> rows;
+    rows.reserve(shard.rejected.size());
     for (const auto& [key, row] : shard.rejected) rows.push_back(row);
     const Status done = parts_.inbox.reject(number, rows);
     note(done);
@@ -304,7 +305,7 @@ void InboxPoller::conclude(const Asked& asked, engine::Answer answer) {
   if (const auto* const enqueued = std::get_if<core::EnqueueReply>(reply)) {
     conclude_enqueue(shard, asked.key, *enqueued);
   } else {
-    conclude_finish(shard, std::move(node.mapped()), std::get<core::ItemsReply>(*reply));
+    conclude_finish(shard, node.mapped(), std::get<core::ItemsReply>(*reply));
   }
 }
 
@@ -324,7 +325,7 @@ void InboxPoller::conclude_enqueue(Shard& shard, const store::InboxKey& key,
   }
 }
 
-void InboxPoller::conclude_finish(Shard& shard, store::InboxRow row,
+void InboxPoller::conclude_finish(Shard& shard, const store::InboxRow& row,
                                   const core::ItemsReply& reply) {
   const core::ItemReply& item = reply.items.front();
   if (!item.refusal) {

@@ -95,7 +95,7 @@ class InboxPoller final : private engine::ReplyPort {
   void take_answers();
   void conclude(const Asked& asked, engine::Answer answer);
   void conclude_enqueue(Shard& shard, const store::InboxKey& key, const core::EnqueueReply& reply);
-  void conclude_finish(Shard& shard, store::InboxRow row, const core::ItemsReply& reply);
+  void conclude_finish(Shard& shard, const store::InboxRow& row, const core::ItemsReply& reply);
   void look_who_leads();
   bool poll();  // true: there is more
   void read_finishes(Shard& shard);
