@@ -44,11 +44,13 @@ ConnectionPool::~ConnectionPool() {
 
 bool ConnectionPool::has_room(Use use) {
   constexpr std::size_t kMostShared = kMostConnections - kReserve - kForLease;
+  static_assert(kMostReading + kMostFlushing + kForWriting < kMostShared);  // and one for lookups
   if (use == Use::kLease) return busy(use) < kForLease;
   if (use == Use::kReading && busy(use) == kMostReading) return false;
   if (use == Use::kFlushing && busy(use) == kMostFlushing) return false;
-  return busy(Use::kWriting) + busy(Use::kLookup) + busy(Use::kReading) + busy(Use::kFlushing) <
-         kMostShared;
+  const std::size_t others = busy(Use::kLookup) + busy(Use::kReading) + busy(Use::kFlushing);
+  if (use != Use::kWriting && others == kMostShared - kForWriting) return false;
+  return busy(Use::kWriting) + others < kMostShared;
 }
 
 ConnectionPool::Owned ConnectionPool::take(Use use) {

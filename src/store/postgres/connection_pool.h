@@ -28,9 +28,12 @@ class ConnectionPool {
   // however many shards there are.
   static constexpr std::size_t kMostReading = 2;
   static constexpr std::size_t kMostFlushing = 2;
+  // Kept free for appends and other short writes, however much is read.
+  static constexpr std::size_t kForWriting = 1;
 
-  // What the transaction is for. A lookup reads a few rows for whom a shard waits, and is held up
-  // by no long reader. Those that read, and that of a lease, may be asked for twice.
+  // What the transaction is for. A lookup is short, and held up by no long reader: a few rows that
+  // a shard, its journal's thread or a takeover waits for, a piece of a journal, a poll of the
+  // inbox. Those that read, and that of a lease, may be asked for twice.
   enum class Use : std::uint8_t { kWriting, kLookup, kReading, kFlushing, kLease };
 
   // `instance`: a word of this process's own, to tell its sessions from another's.

@@ -140,7 +140,7 @@ void add_keys(Parameters& parameters, std::span<const InboxKey> keys) {
 Result<bool> PostgresInbox::in_use() {
   SqlMessage message(kLimits);
   message.add(kInUse);
-  const auto replies = pool_->run(Use::kReading, message);
+  const auto replies = pool_->run(Use::kLookup, message);
   if (!replies) return to_error(replies.error());
   return replies->results.front().row(0).truth(0);
 }
@@ -167,7 +167,7 @@ Result<std::vector<InboxPage>> PostgresInbox::read(std::span<InboxReader> reader
   add_keys(parameters, open);
   SqlMessage message(first ? kFirstLimits : kLimits);
   message.add(kRead, std::move(parameters));
-  const auto replies = pool_->run(Use::kReading, message);
+  const auto replies = pool_->run(Use::kLookup, message);
   if (!replies) {
     const bool lost = replies.error().state.empty();
     for (InboxReader& reader : readers) reader.place = lost ? InboxPlace() : reader.place;
@@ -204,7 +204,7 @@ Result<FetchedRows> PostgresInbox::fetch(std::uint32_t shard, std::span<const In
   parameters.number(kMostBytes);
   SqlMessage message(kLimits);
   message.add(kFetch, std::move(parameters));
-  const auto replies = pool_->run(Use::kReading, message);
+  const auto replies = pool_->run(Use::kLookup, message);
   if (!replies) return to_error(replies.error());
 
   FetchedRows fetched;

@@ -253,7 +253,7 @@ Status PostgresJournal::read_some(ChainCheck& chain, bool first, std::uint64_t l
                 rows.push_back(std::move(*read));
                 return bytes < kPieceBytes;
               });
-  const auto replies = shard_->pool->run(Use::kReading, message);
+  const auto replies = shard_->pool->run(Use::kLookup, message);
   if (!replies) return to_error(replies.error());
   if (first && replies->results.front().rows() == 1) {
     const auto checksum = checksum_from(replies->results.front().row(0).bytes(0));
@@ -273,7 +273,7 @@ Result<std::vector<std::uint64_t>> PostgresJournal::newest_rows() {
   }
   SqlMessage message({});
   message.add(std::move(sql));
-  const auto replies = shard_->pool->run(Use::kReading, message);
+  const auto replies = shard_->pool->run(Use::kLookup, message);
   if (!replies) return to_error(replies.error());
   std::vector<std::uint64_t> newest;
   newest.reserve(kJournalTables);
@@ -297,7 +297,7 @@ Result<std::uint64_t> PostgresJournal::oldest_row(std::uint64_t newest) {
       message.add(fmt::format(fmt::runtime(kSelectBlock), table_of(block * shard_->rows_a_table)),
                   std::move(Parameters().number(begin).number(end)));
     }
-    const auto replies = shard_->pool->run(Use::kReading, message);
+    const auto replies = shard_->pool->run(Use::kLookup, message);
     if (!replies) return to_error(replies.error());
     for (const SqlResult& result : replies->results) {
       const SqlRow row = result.row(0);
@@ -325,7 +325,7 @@ Result<std::uint64_t> PostgresJournal::bytes_between(std::uint64_t oldest, std::
                   std::move(Parameters()
                                 .number(static_cast<std::int64_t>(weighed.until))
                                 .number(static_cast<std::int64_t>(until))));
-      const auto replies = shard_->pool->run(Use::kReading, message);
+      const auto replies = shard_->pool->run(Use::kLookup, message);
       if (!replies) return to_error(replies.error());
       weighed.bytes += static_cast<std::uint64_t>(replies->results.front().row(0).number(0));
       weighed.until = until;

@@ -6,8 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <future>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "store/testing/jobs.h"
 #include "store/testing/pg_bouncer.h"
@@ -203,23 +206,87 @@ TEST_F(PostgresRegistryTest, ALeaseDoesNotWaitForFlushes) {
   for (std::thread& flush : flushes) flush.join();
 }
 
-// Long ones, as a shard that is loaded, or a search.
-TEST_F(PostgresRegistryTest, ReadersDoNotKeepALookupWaiting) {
+// Long ones, as a shard that is loaded, or a search; one more than there is room for.
+class LongReaders {
+ public:
+  explicit LongReaders(ConnectionPool& pool) {
+    for (std::size_t i = 0; i < ConnectionPool::kMostReading + 1; ++i) {
+      threads_.emplace_back([&pool] {
+        SqlMessage message(SqlLimits{.lock = 0ms, .statement = 0ms});
+        message.add("SELECT pg_advisory_xact_lock_shared(7)");
+        EXPECT_TRUE(pool.run(ConnectionPool::Use::kReading, message));
+      });
+    }
+  }
+  ~LongReaders() {
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+ private:
+  std::vector<std::thread> threads_;
+};
+
+TEST_F(PostgresRegistryTest, ReadersKeepNobodyElseWaiting) {
+  lead_a();
+  const std::vector<JournalRow> rows = fill(*a_.store.journal, 3);
+  Flusher flusher;
+  ASSERT_TRUE(flusher.flush(*a_.store.tables, {make_job(1)}));
+  const std::unique_ptr<Inbox> inbox = a_.node->make_inbox();
   ask("SELECT pg_advisory_lock(7)");
-  std::vector<std::thread> readers;
-  for (std::size_t i = 0; i < ConnectionPool::kMostReading + 1; ++i) {
-    readers.emplace_back([&] {
+  const LongReaders readers(a_.node->pool());
+  await_waiting(ConnectionPool::kMostReading, "advisory");
+
+  Journal& journal = *a_.store.journal;
+  Tables& tables = *a_.store.tables;
+  const SharedBytes mail("mail");
+  const auto end = time_from_ms(9'000'000);
+  InboxReader reader;
+  const std::vector<std::pair<const char*, std::function<bool()>>> calls = {
+      {"a step's lookup", [&] { return tables.fetch({id_of(1)}).has_value(); }},
+      {"a sweep",
+       [&] {
+         return tables.finished_until(mail, core::State::kSucceeded, end, 10).has_value() &&
+                tables.oldest_finished(mail, core::State::kSucceeded).has_value();
+       }},
+      {"the measuring of the journal", [&] { return journal.extent().has_value(); }},
+      {"a trim", [&] { return journal.trim(Seq{2}) == 1U; }},
+      {"an append",
+       [&] {
+         return journal.append(make_row(4, rows.back().checksum, "row 4")).outcome ==
+                AppendOutcome::kDurable;
+       }},
+      {"a takeover",
+       [&] { return bodies(journal, 3).size() == 2 && tables.progress().has_value(); }},
+      {"a poll of the inbox", [&] { return inbox->read({&reader, 1}).has_value(); }},
+  };
+  std::vector<std::future<bool>> done;
+  for (const auto& [what, call] : calls) {
+    done.push_back(std::async(std::launch::async, call));
+    EXPECT_EQ(done.back().wait_for(5s), std::future_status::ready) << what;
+  }
+  go_on();
+  for (std::size_t n = 0; n < calls.size(); ++n) EXPECT_TRUE(done[n].get()) << calls[n].first;
+}
+
+TEST_F(PostgresRegistryTest, LookupsKeepNoAppendWaiting) {
+  lead_a();
+  ask("SELECT pg_advisory_lock(7)");
+  std::vector<std::thread> lookups;
+  for (std::size_t i = 0; i < ConnectionPool::kMostConnections; ++i) {
+    lookups.emplace_back([&] {
       SqlMessage message(SqlLimits{.lock = 0ms, .statement = 0ms});
       message.add("SELECT pg_advisory_xact_lock_shared(7)");
-      EXPECT_TRUE(a_.node->pool().run(ConnectionPool::Use::kReading, message));
+      EXPECT_TRUE(a_.node->pool().run(ConnectionPool::Use::kLookup, message));
     });
   }
-  await_waiting(ConnectionPool::kMostReading, "advisory");
-  SqlMessage lookup({});
-  lookup.add("SELECT 1");
-  EXPECT_TRUE(a_.node->pool().run(ConnectionPool::Use::kLookup, lookup));
+  await_waiting(ConnectionPool::kMostConnections - ConnectionPool::kReserve -
+                    ConnectionPool::kForLease - ConnectionPool::kForWriting,
+                "advisory");
+  auto filled = std::async(std::launch::async, [&] { return fill(*a_.store.journal, 1).size(); });
+  EXPECT_EQ(filled.wait_for(5s), std::future_status::ready);
   go_on();
-  for (std::thread& reader : readers) reader.join();
+  EXPECT_EQ(filled.get(), 1U);
+  for (std::thread& lookup : lookups) lookup.join();
 }
 
 TEST_F(PostgresRegistryTest, ATakeWhoseCommitIsInDoubtIsAnError) {

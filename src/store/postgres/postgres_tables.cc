@@ -98,7 +98,7 @@ Result<Seq> PostgresTables::sync() {
 Result<SqlResult> PostgresTables::read(std::string sql, Parameters parameters) {
   SqlMessage message({});
   message.add(std::move(sql), std::move(parameters));
-  auto replies = shard_->pool->run(Use::kReading, message);
+  auto replies = shard_->pool->run(Use::kLookup, message);
   if (!replies) return to_error(replies.error());
   return std::move(replies->results.front());
 }

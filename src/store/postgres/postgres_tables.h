@@ -38,7 +38,7 @@ class PostgresTables final : public Tables {
   Fences* fences() override { return &fences_; }
 
  private:
-  // One statement that only reads.
+  // One statement that only reads, a few rows of an index.
   Result<SqlResult> read(std::string sql, Parameters parameters);
 
   const std::shared_ptr<PostgresShard> shard_;
