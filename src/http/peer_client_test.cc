@@ -94,6 +94,20 @@ TEST(PeerClient, ThePeerDiesBetweenAskAndAnswer) {
   EXPECT_EQ(unavailable_in(asking.port.wait_for(1)), Unavailable::kUnknown);
 }
 
+// "localhost" is ::1 first on most machines, and the node listens at 127.0.0.1 alone.
+TEST(PeerClient, TriesAllAddressesOfAName) {
+  HandNode node([](HandNode::Connection& connection) {
+    const ReceivedFrame ask = connection.receive();
+    connection.send(FrameKind::kAnswer, ask.number, encoded(std::monostate()));
+  });
+  TestAsker asking;
+  const std::string url = node.url();
+  asking.ask("http://localhost" + url.substr(url.rfind(':')), 1);
+  const auto answer = asking.port.wait_for(1);
+  ASSERT_TRUE(answer);
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(*answer));
+}
+
 TEST(PeerClient, IsOpenedAgainAfterAPause) {
   HandNode node([](HandNode::Connection& connection) {
     const ReceivedFrame ask = connection.receive();

@@ -92,7 +92,7 @@ void PeerLink::connect() {
   const asio::ip::address address = asio::ip::make_address(url->host, error);
   if (!error) {
     // Five digits at most.
-    return connect_to({address, static_cast<std::uint16_t>(std::stoul(url->port))});
+    return connect_to({{address, static_cast<std::uint16_t>(std::stoul(url->port))}});
   }
   resolver_.emplace(parts_.context);
   resolver_->async_resolve(url->host, url->port,
@@ -102,19 +102,28 @@ void PeerLink::connect() {
                                return;
                              if (failed || found.empty())
                                return self->fail("its name can't be resolved");
-                             self->connect_to(found.begin()->endpoint());
+                             std::vector<Tcp::endpoint> addresses(found.begin(), found.end());
+                             // One that never answers takes all the time: the next attempt begins
+                             // with another.
+                             const auto turn = (attempt - 1) % addresses.size();
+                             std::ranges::rotate(
+                                 addresses, addresses.begin() + static_cast<std::ptrdiff_t>(turn));
+                             self->connect_to(std::move(addresses));
                            });
 }
 
-void PeerLink::connect_to(const Tcp::endpoint& endpoint) {
+// To the first address that lets it.
+void PeerLink::connect_to(std::vector<Tcp::endpoint> addresses) {
+  const Tcp::endpoint address = addresses.front();
+  addresses.erase(addresses.begin());
   socket_.emplace(parts_.context);
-  socket_->async_connect(endpoint,
-                         [self = shared_from_this(), attempt = attempt_](error_code error) {
-                           if (attempt != self->attempt_ || self->state_ != State::kConnecting)
-                             return;
-                           if (error) return self->fail("it can't be reached: " + error.message());
-                           self->upgrade();
-                         });
+  socket_->async_connect(address, [self = shared_from_this(), attempt = attempt_,
+                                   others = std::move(addresses)](error_code error) mutable {
+    if (attempt != self->attempt_ || self->state_ != State::kConnecting) return;
+    if (!error) return self->upgrade();
+    if (!others.empty()) return self->connect_to(std::move(others));
+    self->fail("it can't be reached: " + error.message());
+  });
 }
 
 void PeerLink::upgrade() {

@@ -93,7 +93,7 @@ class PeerLink final : public std::enable_shared_from_this<PeerLink>, private Pe
   enum class State : std::uint8_t { kIdle, kConnecting, kProving, kOpen };
 
   void connect();
-  void connect_to(const Tcp::endpoint& endpoint);
+  void connect_to(std::vector<Tcp::endpoint> addresses);
   void upgrade();
   void read_upgrade();
   void upgraded(std::size_t head_bytes);

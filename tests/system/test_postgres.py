@@ -178,6 +178,31 @@ class OnPostgres(harness.MillraceCase):
         )
         self.assertEqual(standby.sql(f"SELECT pg_current_wal_lsn() > '{acknowledged}'"), "t")
 
+    def test_a_standby_is_never_asked(self):
+        primary = postgres.Cluster()
+        self.addCleanup(primary.close)
+        standby = postgres.Cluster(standby_of=primary)
+        self.addCleanup(standby.close)
+        both = f"{primary.host}:{primary.port},{standby.host}:{standby.port}/"
+        url = primary.new_database().replace(f"{primary.host}:{primary.port}/", both)
+        self.use(self.serve(database=url).start())
+        job = self.submit()
+        path = f"/v1/jobs?queue={self.queue}&fresh=true"
+        self.assertEqual([found["id"] for found in self.api.get(path).json["items"]], [job["id"]])
+        written = primary.sql("SELECT pg_current_wal_lsn()")
+        harness.eventually(
+            lambda: standby.sql(f"SELECT pg_last_wal_replay_lsn() >= '{written}'") == "t",
+            what="the standby's having it all",
+        )
+        primary.stop()
+        # It could tell, and might lag behind.
+        self.assertEqual(self.api.get(f"/v1/jobs?queue={self.queue}").status, 503)
+        primary.start()
+        harness.eventually(lambda: self.api.get(path).status == 200, 30, what="service again")
+
+        alone = url.replace(f"{primary.host}:{primary.port},", "")
+        self.assertIn("this is a standby", self.refusal(database=alone))
+
     def test_an_ack_submits_to_other_shards_too(self):
         self.use(self.serve().start())
         queues = [f"{self.queue}-{n}" for n in range(40)]

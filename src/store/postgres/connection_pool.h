@@ -59,7 +59,7 @@ class ConnectionPool {
   std::size_t& busy(Use use) MILLRACE_REQUIRES(mutex_) {
     return busy_[static_cast<std::size_t>(use)];
   }
-  // Refuses another server than before: a former primary that has come back.
+  // Refuses another server than before, a former primary that has come back, and a standby.
   std::expected<Owned, SqlFailure> open();
   Owned take(Use use);  // null: a new one is to be opened
   void give_back(Use use, Owned connection);

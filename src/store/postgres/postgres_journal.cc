@@ -76,7 +76,8 @@ BEGIN
 END $$)sql";
 
 constexpr SqlLimits kAppendLimits{.lock = 5'000ms, .statement = 10'000ms, .silence = 15'000ms};
-constexpr SqlLimits kTrimLimits{.lock = 200ms, .statement = 5'000ms, .silence = 15'000ms};
+// Appends wait meanwhile, and somebody may hold the table for hours.
+constexpr SqlLimits kTrimLimits{.lock = 20ms, .statement = 5'000ms, .silence = 15'000ms};
 // The first piece of a read is small: many want one row only.
 constexpr std::uint64_t kFirstPiece = 1;
 constexpr std::uint64_t kLargestPiece = 64;
