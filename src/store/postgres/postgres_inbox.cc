@@ -167,7 +167,8 @@ Result<std::vector<InboxPage>> PostgresInbox::read(std::span<InboxReader> reader
   add_keys(parameters, open);
   SqlMessage message(first ? kFirstLimits : kLimits);
   message.add(kRead, std::move(parameters));
-  const auto replies = pool_->run(Use::kLookup, message);
+  // A minute is too long for a lookup.
+  const auto replies = pool_->run(first ? Use::kReading : Use::kLookup, message);
   if (!replies) {
     const bool lost = replies.error().state.empty();
     for (InboxReader& reader : readers) reader.place = lost ? InboxPlace() : reader.place;
