@@ -54,15 +54,26 @@ std::string begin_of(Isolation isolation) {
 // What is Millrace's own is named with its schema.
 constexpr const char* kSearchPath = "pg_catalog, pg_temp";
 
-// The last limit ends a transaction whose sender stops in the middle of it.
+// A message's first statements: BEGIN, and the limits, which are answered with whether it is a
+// standby that answers.
+constexpr std::size_t kLimits = 1;
+constexpr std::size_t kStatementsBefore = 2;
+
+// The last limit is of a transaction that failed, and is open until its connection is let go of.
+// None of them is of a sender that stops in the middle of its message: the server waits for the
+// rest of it for good, with whatever it has locked. Who waits for that ends it (impatient()).
 std::string set_limits(const SqlLimits& limits) {
   return fmt::format(
-      "SELECT pg_catalog.set_config('search_path', '{}', true), "
+      "SELECT pg_catalog.pg_is_in_recovery(), "
+      "pg_catalog.set_config('search_path', '{}', true), "
       "pg_catalog.set_config('lock_timeout', '{}', true), "
       "pg_catalog.set_config('statement_timeout', '{}', true), "
       "pg_catalog.set_config('idle_in_transaction_session_timeout', '{}', true)",
       kSearchPath, limits.lock.count(), limits.statement.count(), limits.silence.count());
 }
+
+constexpr const char* kStandby =
+    "this is a standby: give the primary's address, or target_session_attrs=read-write";
 
 }  // namespace
 
@@ -151,7 +162,7 @@ std::expected<SqlReplies, SqlFailure> Connection::run(const SqlMessage& message)
   usable_ = false;  // until all has come back well
   Answers answers;
   answers.message = &message;
-  answers.before = 2;  // BEGIN and the limits
+  answers.before = kStatementsBefore;
   if (PQenterPipelineMode(raw_) == 0 || !send(message)) return std::unexpected(lost());
   auto replies = converse(answers, message.limits_, message.when_blocked_);
   if (!replies) {
@@ -284,6 +295,11 @@ void Connection::take_result(pg_result* raw, Answers& answers) {
     case PGRES_TUPLES_OK:
     case PGRES_COMMAND_OK:
       answers.last_command = trimmed(PQcmdStatus(raw));
+      if (answers.message != nullptr && answers.at == kLimits && result.row(0).truth(0)) {
+        // It may lag behind. Nothing else that it says counts.
+        answers.failed = SqlFailure{"", kStandby, true};
+        answers.visiting = false;
+      }
       if (answers.message == nullptr || answers.statement() != nullptr) {
         answers.replies.results.push_back(std::move(result));
       }

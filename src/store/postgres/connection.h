@@ -96,7 +96,8 @@ struct SqlReplies {
   std::chrono::steady_clock::time_point connected_at{};
 };
 
-// Not thread-safe. After a failure it is of no use any more.
+// Not thread-safe. After a failure it is of no use any more. A message is refused where a standby
+// answers: each time anew, since a pooler may lead to another server than before.
 class Connection {
  public:
   struct Options {

@@ -18,8 +18,6 @@ constexpr const char* kSelectServer =
     "SELECT system_identifier, "
     "('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint "
     "FROM pg_control_system()";
-// A standby can't say what it writes: "object not in prerequisite state".
-constexpr std::string_view kStandbyState = "55000";
 constexpr SqlLimits kLookLimits{.lock = std::chrono::milliseconds{1'000},
                                 .statement = std::chrono::milliseconds{3'000},
                                 .silence = std::chrono::milliseconds{4'000}};
@@ -31,13 +29,6 @@ constexpr const char* kEndBlockers =
     "WHERE blocked.datname = current_database() AND blocked.application_name = $1 "
     "AND blocked.wait_event_type = 'Lock' AND starts_with(blocker.application_name, $2) "
     "AND blocker.datname = current_database()";
-
-SqlFailure refused(std::string why) {
-  SqlFailure failure;
-  failure.message = std::move(why);
-  failure.not_applied = true;
-  return failure;
-}
 
 }  // namespace
 
@@ -91,11 +82,6 @@ std::expected<ConnectionPool::Owned, SqlFailure> ConnectionPool::open() {
   const auto replies = (*connection)->run(message);
   if (!replies) {
     if (replies.error().state.empty()) return std::unexpected(replies.error());
-    if (replies.error().state == kStandbyState) {
-      return std::unexpected(
-          refused("this is a standby, which may lag behind: give the primary's "
-                  "address, or target_session_attrs=read-write"));
-    }
     // Not every service that speaks PostgreSQL's protocol tells.
     connection->reset();
     return Connection::open(options_);
@@ -106,7 +92,7 @@ std::expected<ConnectionPool::Owned, SqlFailure> ConnectionPool::open() {
   const SqlRow row = replies->results.front().row(0);
   const MutexLock lock(mutex_);
   if (Status met = server_.meet({.system = row.number(0), .timeline = row.number(1)}); !met) {
-    return std::unexpected(refused(std::move(met.error().message)));
+    return std::unexpected(SqlFailure{"", std::move(met.error().message), true});
   }
   return connection;
 }

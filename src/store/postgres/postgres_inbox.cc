@@ -135,14 +135,17 @@ std::optional<InboxRow> read_row(const SqlRow& row) {
   return read;
 }
 
+bool begins(std::span<const InboxReader> readers) {
+  return std::ranges::any_of(
+      readers, [](const InboxReader& reader) { return reader.place.after() == InboxKey{}; });
+}
+
 SqlMessage message_of(std::span<const InboxReader> readers) {
   SqlArray shards = numbers();
   SqlArray open_shards = numbers();
   std::vector<InboxKey> places;
   std::vector<InboxKey> open;
-  bool first = false;
   for (const InboxReader& reader : readers) {
-    first = first || reader.place.after() == InboxKey{};
     shards.number(reader.shard);
     places.push_back(reader.place.after());
     for (const InboxKey& key : reader.place.open()) {
@@ -155,7 +158,7 @@ SqlMessage message_of(std::span<const InboxReader> readers) {
   add_keys(parameters, places);
   parameters.array(std::move(open_shards));
   add_keys(parameters, open);
-  SqlMessage message(first ? kFirstLimits : kLimits);
+  SqlMessage message(begins(readers) ? kFirstLimits : kLimits);
   message.add(kRead, std::move(parameters));
   return message;
 }
@@ -204,8 +207,12 @@ Result<bool> PostgresInbox::in_use() {
 }
 
 Result<std::vector<InboxPage>> PostgresInbox::read(std::span<InboxReader> readers) {
+  // What may take a minute is no lookup.
+  const auto ask = [&] {
+    return pool_->run(begins(readers) ? Use::kReading : Use::kLookup, message_of(readers));
+  };
   auto begun = pool_->now();
-  auto replies = pool_->run(Use::kLookup, message_of(readers));
+  auto replies = ask();
   // Somebody else may have met the crash first, and have opened the connection.
   const auto is_older = [&](const InboxReader& reader) {
     return reader.place.after() != InboxKey{} && reader.read_at <= replies->connected_at;
@@ -213,7 +220,7 @@ Result<std::vector<InboxPage>> PostgresInbox::read(std::span<InboxReader> reader
   if (replies && std::ranges::any_of(readers, is_older)) {
     for (InboxReader& reader : readers) reader.place = {};
     begun = pool_->now();
-    replies = pool_->run(Use::kLookup, message_of(readers));
+    replies = ask();
   }
   if (!replies) return to_error(replies.error());
   for (InboxReader& reader : readers) reader.read_at = begun;

@@ -58,7 +58,8 @@ constexpr const char* kSelectBlock =
 constexpr const char* kWeighBlock =
     "SELECT coalesce(sum(octet_length(body)), 0)::bigint FROM {} WHERE seq >= $1 AND seq < $2";
 // TRUNCATE can't be undone by the rows it meets: so what it rests on is looked at again under its
-// lock, in the same transaction. 55P03: somebody reads, another time will do.
+// lock, in the same transaction. 55P03: somebody reads, for hours where it is a dump, and another
+// time will do: appends wait meanwhile. The shard's row is only held by its own flushes.
 // A limit that a statement sets is for those after it.
 constexpr const char* kTruncate = R"sql(SET LOCAL lock_timeout = '200ms';
 SET LOCAL statement_timeout = '5s'; SET LOCAL idle_in_transaction_session_timeout = '15s';
@@ -67,7 +68,7 @@ DECLARE newest record;
 BEGIN
   PERFORM millrace.require(count(*) = 1, 'another leader has the shard') FROM
     (SELECT FROM millrace.shards WHERE shard = {0} AND epoch = {1} FOR SHARE) AS held;
-  LOCK TABLE {2} IN ACCESS EXCLUSIVE MODE;
+  LOCK TABLE {2} IN ACCESS EXCLUSIVE MODE NOWAIT;
   SELECT seq, at INTO newest FROM {2} ORDER BY seq DESC LIMIT 1;
   PERFORM millrace.require(newest.seq = {3}, 'the table has newer rows');
   PERFORM millrace.require(newest.at <= clock_timestamp() - interval '{4} milliseconds',
@@ -76,8 +77,7 @@ BEGIN
 END $$)sql";
 
 constexpr SqlLimits kAppendLimits{.lock = 5'000ms, .statement = 10'000ms, .silence = 15'000ms};
-// Appends wait meanwhile, and somebody may hold the table for hours.
-constexpr SqlLimits kTrimLimits{.lock = 20ms, .statement = 5'000ms, .silence = 15'000ms};
+constexpr SqlLimits kTrimLimits{.lock = 200ms, .statement = 5'000ms, .silence = 15'000ms};
 // The first piece of a read is small: many want one row only.
 constexpr std::uint64_t kFirstPiece = 1;
 constexpr std::uint64_t kLargestPiece = 64;

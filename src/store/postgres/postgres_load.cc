@@ -35,7 +35,8 @@ constexpr const char* kSelectLeases =
     "SELECT leases, count, coalesce(sum(count) OVER (), 0)::bigint FROM millrace.ended_lease_rows "
     "WHERE shard = $1 ORDER BY flush";
 
-constexpr SqlLimits kLoadLimits{.lock = 10'000ms, .statement = 0ms, .silence = 600'000ms};
+// Each statement is answered as long as rows come; the longest reads millions of jobs.
+constexpr SqlLimits kLoadLimits{.lock = 10'000ms, .statement = 1'800'000ms, .silence = 600'000ms};
 
 std::unexpected<Error> damaged(std::string_view table) {
   return failure(fmt::format("the tables are damaged: a row of {}", table));

@@ -28,7 +28,7 @@ constexpr const char* kSelectFacts =
     "SELECT current_setting('server_version_num')::bigint, current_setting('server_version'), "
     "current_setting('fsync'), current_setting('synchronous_commit'), "
     "current_setting('synchronous_standby_names'), current_setting('server_encoding'), "
-    "pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean";
+    "current_setting('transaction_read_only')::boolean";
 constexpr const char* kSelectStore = "SELECT value FROM millrace.meta WHERE name = 'store'";
 constexpr const char* kSelectShard = "SELECT rows_a_table FROM millrace.shards WHERE shard = $1";
 
@@ -105,7 +105,7 @@ Status PostgresNode::inspect() {
                     row.bytes(5)));
   }
   if (row.truth(6)) {
-    return failure("the database is read-only, perhaps a standby: give the primary's address");
+    return failure("the database is read-only");
   }
   const bool unsafe = facts_.fsync == "off" || facts_.synchronous_commit == "off";
   if (!unsafe) return {};

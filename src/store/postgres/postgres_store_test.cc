@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "store/postgres/schema.h"
@@ -200,7 +203,14 @@ TEST_F(PostgresStore, ATableInUseIsTrimmedAnotherTime) {
   {
     PostgresSession dump(url_);
     dump.ask("BEGIN; SELECT count(*) FROM millrace.journal_0_1");
-    EXPECT_EQ(journal().trim(Seq{5}).value(), 0u);
+    // At once: appends wait for it. (The quickest of some, on a machine with much to do.)
+    auto quickest = std::chrono::steady_clock::duration::max();
+    for (int tries = 0; tries < 10; ++tries) {
+      const auto begin = std::chrono::steady_clock::now();
+      EXPECT_EQ(journal().trim(Seq{5}).value(), 0u);
+      quickest = std::min(quickest, std::chrono::steady_clock::now() - begin);
+    }
+    EXPECT_LT(quickest, 100ms);
   }
   EXPECT_EQ(journal().trim(Seq{5}).value(), 1u);
 }
@@ -451,7 +461,6 @@ TEST(Migrations, ManyMayStartAtOnce) {
             std::to_string(newest_schema()));
 }
 
-// The whole contract's ground once more, through PgBouncer in transaction mode.
 TEST(Migrations, NeedNoMoreThanASchemaOfTheirOwn) {
   std::string url = PostgresCluster::shared().new_database();
   PostgresSession beside(url);
@@ -485,6 +494,44 @@ TEST(SearchPath, LeadsNowhereButToTheServersOwn) {
   EXPECT_EQ(beside.ask("SELECT extract(epoch FROM millrace.as_time(1500)) = 1.5"), "t");
 }
 
+// What it answers may be older than what the primary has said.
+TEST(Standby, IsNeverUsed) {
+  PostgresCluster cluster;
+  const std::string url = cluster.new_database();
+  const PgBouncer bouncer(cluster);
+  PostgresOptions here = postgres_options(url);
+  PostgresOptions through = postgres_options(bouncer.url(url));
+  Store direct = open_postgres_store(here).value();
+  Store pooled = open_postgres_store(through).value();
+  fill(*direct.journal, 2);
+  // A server that does not tell which it is.
+  here.url = cluster.new_database();
+  PostgresSession(here.url).ask(
+      "ALTER FUNCTION pg_catalog.pg_control_system() RENAME TO pg_control_unknown");
+  Store untold = open_postgres_store(here).value();
+
+  const std::string signal = cluster.directory() + "/data/standby.signal";
+  cluster.stop();
+  std::ofstream(signal).flush();
+  cluster.start();
+  for (Store* store : {&direct, &pooled, &untold}) {
+    // Their connections have ended.
+    if (store->tables->progress()) ADD_FAILURE() << "the tables were read";
+    EXPECT_THAT(store->tables->progress().error().message, HasSubstr("standby"));
+    EXPECT_THAT(store->tables->list({}).error().message, HasSubstr("standby"));
+    EXPECT_THAT(bodies(*store->journal, 1), ElementsAre(HasSubstr("standby")));
+    EXPECT_EQ(store->journal->append(make_row(1, {}, "row")).outcome, AppendOutcome::kFailed);
+    EXPECT_FALSE(store->journal->trim(Seq{2}));
+  }
+  EXPECT_THAT(open_postgres_store(postgres_options(url)).error().message, HasSubstr("standby"));
+
+  cluster.stop();
+  std::filesystem::remove(signal);
+  cluster.start();
+  EXPECT_THAT(bodies(*direct.journal, 1), ElementsAre("row 1", "row 2"));
+}
+
+// The whole contract's ground once more, through PgBouncer in transaction mode.
 TEST_F(PostgresStore, WorksThroughPgBouncer) {
   const PgBouncer bouncer(PostgresCluster::shared());
   PostgresOptions through = options();
