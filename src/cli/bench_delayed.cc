@@ -46,6 +46,7 @@ std::string json_report(const Delayed& options, const Bench& bench, const LoadRe
   write_number(json, "submitted_per_s", per_second(result.submitted, result.submit_took));
   json.key("producers").integer(setup.producers);
   json.key("workers").integer(setup.workers);
+  json.key("sdk").boolean(setup.uses_sdk);
   json.key("batch").integer(setup.batch);
   write_count(json, "payload", setup.payload);
   json.key("queues").integer(setup.queues);
@@ -109,12 +110,14 @@ void add_bench_delayed(CLI::App& bench, Session& session) {
   add_producers(command, options->setup);
   add_workers(command, options->setup);
   add_batch(command, options->setup);
+  add_sdk(command, options->setup);
   add_queues(command, options->setup);
   add_backlog(command, options->setup);
   add_own_server(command, options->setup);
   command.footer(
       "Instants are of this machine's clock: on another machine than the server's, the difference\n"
-      "of their clocks is in the figures.\n\n"
+      "of their clocks is in the figures. --sdk shows what a program with the library has of "
+      "them.\n\n"
       "Examples:\n"
       "  millrace bench delayed\n"
       "  millrace bench delayed --jobs 1000000 --span 60s\n"

@@ -41,6 +41,7 @@ std::string json_report(const Latency& options, const LoadPlan& plan, const Benc
   write_count(json, "not_submitted", plan.jobs - result.submitted);
   json.key("producers").integer(setup.producers);
   json.key("workers").integer(setup.workers);
+  json.key("sdk").boolean(setup.uses_sdk);
   json.key("batch").integer(setup.batch);
   write_count(json, "payload", setup.payload);
   json.key("queues").integer(setup.queues);
@@ -102,6 +103,7 @@ void add_bench_latency(CLI::App& bench, Session& session) {
   add_producers(command, options->setup);
   add_workers(command, options->setup);
   add_batch(command, options->setup);
+  add_sdk(command, options->setup);
   add_queues(command, options->setup);
   add_backlog(command, options->setup);
   add_own_server(command, options->setup);
@@ -111,6 +113,7 @@ void add_bench_latency(CLI::App& bench, Session& session) {
       "Examples:\n"
       "  millrace bench latency\n"
       "  millrace bench latency --rate 75000 --batch 100 --producers 32 --duration 30s\n"
+      "  millrace bench latency --rate 1000 --batch 10 --sdk\n"
       "  millrace bench latency --rate 500 -o json | jq .latency_ms.hand_out");
   command.callback([options, &session] { run(*options, session); });
 }

@@ -56,7 +56,8 @@ struct LoadPlan {
 struct LoadResult {
   std::uint64_t submitted = 0;
   std::uint64_t completed = 0;
-  std::uint64_t submissions_refused = 0;    // for now, with 429 or 503, and sent again
+  // For now, with 429 or 503, whole or in part, and what was refused sent again.
+  std::uint64_t submissions_refused = 0;
   std::uint64_t early = 0;                  // jobs handed out before they were due
   std::uint64_t submitted_late = 0;         // delayed jobs answered for after the first was due
   std::chrono::nanoseconds submit_took{0};  // first submission sent to last one answered

@@ -1,6 +1,8 @@
 #include "cli/bench_producer.h"
 
+#include <numeric>
 #include <thread>
+#include <utility>
 
 namespace millrace::cli {
 namespace {
@@ -67,51 +69,61 @@ std::optional<LoadShared::Instant> BenchProducer::due(LoadShared::Taken taken) c
                              std::chrono::duration<double>(jobs / shared_.plan.rate));
 }
 
-void BenchProducer::stamp(JobsBody& body, LoadShared::Taken taken,
+void BenchProducer::stamp(JobsBody& body, const Jobs& jobs,
                           std::optional<LoadShared::Instant> due) const {
   if (due) return body.stamp_all(us_of(*due));
   const auto& delays = shared_.plan.delays;
   if (!delays) return body.stamp_all(shared_.now_us());
-  for (int i = 0; i < taken.jobs; ++i) {
-    const auto job = static_cast<std::size_t>(i);
-    const Time time = delays->due(taken.first + job);
-    body.set_run_at(job, time);
-    body.stamp(job, static_cast<std::uint64_t>(to_ms(time)) * 1'000);
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const Time time = delays->due(jobs[i]);
+    body.set_run_at(i, time);
+    body.stamp(i, static_cast<std::uint64_t>(to_ms(time)) * 1'000);
   }
 }
 
 bool BenchProducer::submit(LoadShared::Taken taken) {
-  const LoadPlan& plan = shared_.plan;
-  JobsBody& body = next_body(taken.jobs);
-  const std::string head = request_head(plan.address, plan.token, JobsBody::path(taken.jobs));
   const auto due_at = due(taken);
   if (due_at && !shared_.sleep_until(*due_at)) return false;
+  Jobs jobs(static_cast<std::size_t>(taken.jobs));
+  std::iota(jobs.begin(), jobs.end(), taken.first);
   while (!shared_.is_over) {
-    stamp(body, taken, due_at);
-    const auto sent_at = steady_clock::now();
-    shared_.sent(sent_at);
-    const auto answer = connection_.exchange(head, body.text());
-    if (!answer) return fail(answer.error());
-    if (all_refused_for_now(*answer, taken.jobs)) {
-      ++shared_.refused;
-      std::this_thread::sleep_for(kPauseAfterRefusal);
-      continue;
-    }
-    if (!all_submitted(*answer, taken.jobs)) {
-      return fail(unexpected_answer("a submission", *answer));
-    }
-    count_answer(taken.jobs, due_at.value_or(sent_at));
-    return true;
+    auto refused = send(jobs, due_at);
+    if (!refused) return fail(refused.error());
+    if (refused->empty()) return true;
+    ++shared_.refused;
+    std::this_thread::sleep_for(kPauseAfterRefusal);
+    jobs = std::move(*refused);
   }
   return false;
 }
 
-void BenchProducer::count_answer(int jobs, LoadShared::Instant began) {
+Result<BenchProducer::Jobs> BenchProducer::send(const Jobs& jobs,
+                                                std::optional<LoadShared::Instant> due) {
+  const LoadPlan& plan = shared_.plan;
+  const int count = static_cast<int>(jobs.size());
+  JobsBody& body = next_body(count);
+  stamp(body, jobs, due);
+  const auto sent_at = steady_clock::now();
+  shared_.sent(sent_at);
+  const auto answer = connection_.exchange(
+      request_head(plan.address, plan.token, JobsBody::path(count)), body.text());
+  if (!answer) return std::unexpected(answer.error());
+  const auto places = refused_for_now(*answer, count);
+  if (!places) return std::unexpected(unexpected_answer("a submission", *answer));
+  if (places->size() < jobs.size()) {
+    count_answer(jobs.size() - places->size(), due.value_or(sent_at));
+  }
+  Jobs refused;
+  for (const std::size_t place : *places) refused.push_back(jobs[place]);
+  return refused;
+}
+
+void BenchProducer::count_answer(std::size_t jobs, LoadShared::Instant began) {
   const auto now = steady_clock::now();
   latencies_.add(now - began);
   const auto& delays = shared_.plan.delays;
   if (delays && shared_.now_us() > static_cast<std::uint64_t>(to_ms(delays->first)) * 1'000) {
-    shared_.submitted_late += static_cast<std::uint64_t>(jobs);
+    shared_.submitted_late += jobs;
   }
   shared_.submission_answered(now, jobs);
 }

@@ -21,11 +21,15 @@ class BenchProducer {
   const Histogram& latencies() const { return latencies_; }
 
  private:
+  using Jobs = std::vector<std::uint64_t>;  // their numbers
+
   bool submit(LoadShared::Taken taken);
+  // In one call; those that were refused for now.
+  Result<Jobs> send(const Jobs& jobs, std::optional<LoadShared::Instant> due);
   JobsBody& next_body(int jobs);
   std::optional<LoadShared::Instant> due(LoadShared::Taken taken) const;
-  void stamp(JobsBody& body, LoadShared::Taken taken, std::optional<LoadShared::Instant> due) const;
-  void count_answer(int jobs, LoadShared::Instant began);
+  void stamp(JobsBody& body, const Jobs& jobs, std::optional<LoadShared::Instant> due) const;
+  void count_answer(std::size_t jobs, LoadShared::Instant began);
   bool fail(Error error);
 
   LoadShared& shared_;

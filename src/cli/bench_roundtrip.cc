@@ -2,11 +2,9 @@
 // completed.
 #include <fmt/format.h>
 
-#include "api/bounds.h"
 #include "cli/bench_commands.h"
 #include "cli/bench_lag.h"
 #include "cli/bench_run.h"
-#include "cli/exit_code.h"
 #include "cli/options.h"
 
 namespace millrace::cli {
@@ -15,15 +13,14 @@ namespace {
 struct Roundtrip {
   BenchSetup setup;
   JobsOrDuration amount{.default_jobs = 100'000};
-  bool uses_sdk = false;
 };
 
 // How far the tables were behind, in seconds; none: the server does not tell.
 using Lag = std::optional<double>;
 
-std::string json_report(const Roundtrip& options, const Bench& bench, const LoadResult& result,
-                        const ServerFigures& before, Lag lag) {
-  const BenchSetup& setup = options.setup;
+std::string json_report(const Bench& bench, const LoadResult& result, const ServerFigures& before,
+                        Lag lag) {
+  const BenchSetup& setup = bench.setup;
   sdk::JsonWriter json;
   bench.begin_report(json);
   write_number(json, "lifecycles_per_s", per_second(result.completed, result.took));
@@ -31,7 +28,7 @@ std::string json_report(const Roundtrip& options, const Bench& bench, const Load
   write_count(json, "jobs", result.completed);
   json.key("producers").integer(setup.producers);
   json.key("workers").integer(setup.workers);
-  json.key("sdk").boolean(options.uses_sdk);
+  json.key("sdk").boolean(setup.uses_sdk);
   json.key("batch").integer(setup.batch);
   write_count(json, "payload", setup.payload);
   json.key("queues").integer(setup.queues);
@@ -70,19 +67,9 @@ std::string table_report(const Bench& bench, const LoadResult& result, const Ser
 }
 
 void run(const Roundtrip& options, Session& session) {
-  const int named = options.setup.workers * static_cast<int>(api::kMaxClaimQueues);
-  if (options.uses_sdk && options.setup.queues > named) {
-    return session.fail(
-        kUsage,
-        fmt::format("a worker of the SDK serves at most {} queues: for {} give "
-                    "--workers {} or more",
-                    api::kMaxClaimQueues, options.setup.queues,
-                    (options.setup.queues - 1) / static_cast<int>(api::kMaxClaimQueues) + 1));
-  }
   run_bench("roundtrip", options.setup, session, [&](const Bench& bench) {
     LoadPlan plan = bench.plan();
     options.amount.apply(plan);
-    if (options.uses_sdk) plan.sdk_client = &bench.client;
     const ServerFigures before = bench.server_figures();
     LagWatch lag(session);
     const auto result = [&] {
@@ -90,7 +77,7 @@ void run(const Roundtrip& options, Session& session) {
       return run_load(plan, progress.counts("roundtrip"));
     }();
     if (!result) return bench.fail(result.error());
-    print_line(session.json() ? json_report(options, bench, *result, before, lag.worst())
+    print_line(session.json() ? json_report(bench, *result, before, lag.worst())
                               : table_report(bench, *result, before, lag.worst()));
   });
 }
@@ -105,8 +92,7 @@ void add_bench_roundtrip(CLI::App& bench, Session& session) {
   add_producers(command, options->setup);
   add_workers(command, options->setup);
   add_batch(command, options->setup);
-  command.add_flag("--sdk", options->uses_sdk,
-                   "Workers of the SDK, each of --batch jobs at a time (default: the bench's own)");
+  add_sdk(command, options->setup);
   add_queues(command, options->setup);
   add_backlog(command, options->setup);
   add_own_server(command, options->setup);

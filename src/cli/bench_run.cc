@@ -7,6 +7,7 @@
 #include <memory>
 #include <thread>
 
+#include "api/bounds.h"
 #include "base/random.h"
 #include "cli/bench_server.h"
 #include "cli/bench_shared.h"
@@ -23,6 +24,15 @@ constexpr int kBacklogPriority = 1'000;  // lower runs first
 constexpr int kBacklogBatch = 1'000;
 constexpr std::chrono::minutes kSettleWithin{5};
 constexpr std::chrono::minutes kPurgeWithin{10};
+
+// A worker of the SDK names all its queues in each claim.
+std::optional<std::string> refuse_queues(const BenchSetup& setup) {
+  const int most = static_cast<int>(api::kMaxClaimQueues);
+  if (!setup.uses_sdk || setup.queues <= setup.workers * most) return std::nullopt;
+  return fmt::format(
+      "a worker of the SDK serves at most {} queues: for {} give --workers {} or more", most,
+      setup.queues, (setup.queues - 1) / most + 1);
+}
 
 // New queues, so that nothing else is measured and nobody else's jobs are taken.
 sdk::Result<std::vector<std::string>> make_queues(std::string_view bench, const BenchSetup& setup,
@@ -155,6 +165,11 @@ void add_batch(CLI::App& command, BenchSetup& setup) {
       ->check(up_to(1'000));
 }
 
+void add_sdk(CLI::App& command, BenchSetup& setup) {
+  command.add_flag("--sdk", setup.uses_sdk,
+                   "Workers of the SDK, each of --batch jobs at a time (default: the bench's own)");
+}
+
 void add_queues(CLI::App& command, BenchSetup& setup) {
   command
       .add_option("--payload", setup.payload,
@@ -198,6 +213,7 @@ LoadPlan Bench::plan() const {
           .batch = setup.batch,
           .payload_bytes = setup.payload,
           .claims_by_type = setup.backlog > 0,
+          .sdk_client = setup.uses_sdk ? &client : nullptr,
           .stop = stop};
 }
 
@@ -220,6 +236,7 @@ void Bench::fail(const Error& error) const {
 void run_bench(std::string_view name, const BenchSetup& setup, Session& session,
                const std::function<void(const Bench&)>& body) {
   if (session.refuse_dashes()) return;
+  if (const auto refusal = refuse_queues(setup)) return session.fail(kUsage, *refusal);
   std::stop_source stop;
   std::stop_source break_off;
   session.stop = break_off.get_token();

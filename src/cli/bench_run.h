@@ -30,12 +30,14 @@ struct BenchSetup {
   std::string data{};
   std::string memory{};  // as `serve --memory` has it; empty: its default
   bool keep = false;     // the jobs stay where they are
+  bool uses_sdk = false;
 };
 
 // Each adds one group of them to a command, its defaults named as they stand in `setup`.
 void add_producers(CLI::App& command, BenchSetup& setup);  // --producers, also --connections
 void add_workers(CLI::App& command, BenchSetup& setup);
 void add_batch(CLI::App& command, BenchSetup& setup);
+void add_sdk(CLI::App& command, BenchSetup& setup);
 void add_queues(CLI::App& command, BenchSetup& setup);  // --payload, --queues, --retention
 void add_backlog(CLI::App& command, BenchSetup& setup);
 void add_own_server(CLI::App& command, BenchSetup& setup);  // --data, --memory

@@ -58,9 +58,9 @@ void LoadShared::sent(Instant now) {
   first_sent_ns_.compare_exchange_strong(none, ns_of(now));
 }
 
-void LoadShared::submission_answered(Instant now, int jobs) {
+void LoadShared::submission_answered(Instant now, std::uint64_t jobs) {
   raise(last_submission_ns_, ns_of(now));
-  submitted += static_cast<std::uint64_t>(jobs);
+  submitted += jobs;
   finish_if_done();
 }
 

@@ -49,7 +49,7 @@ class LoadShared {
   void wait_until(Instant instant);
 
   void sent(Instant now);
-  void submission_answered(Instant now, int jobs);
+  void submission_answered(Instant now, std::uint64_t jobs);
   void completion_answered(Instant now, std::uint64_t jobs);
   std::chrono::nanoseconds submit_took() const;
   std::chrono::nanoseconds took() const;

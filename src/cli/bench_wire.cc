@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstring>
 #include <iterator>
+#include <numeric>
 
 #include "base/check.h"
 
@@ -68,11 +69,29 @@ bool all_submitted(const BenchConnection::Answer& answer, int jobs) {
          count(answer.body, R"("status":201)") == static_cast<std::size_t>(jobs);
 }
 
-bool all_refused_for_now(const BenchConnection::Answer& answer, int jobs) {
-  if (is_refusal_for_now(answer.status)) return true;
-  const auto refused = count(answer.body, R"({"status":503,"error":)") +
-                       count(answer.body, R"({"status":429,"error":)");
-  return answer.status == 200 && refused == static_cast<std::size_t>(jobs);
+std::optional<std::vector<std::size_t>> refused_for_now(const BenchConnection::Answer& answer,
+                                                        int jobs) {
+  std::vector<std::size_t> refused;
+  if (all_submitted(answer, jobs)) return refused;
+  const auto all = static_cast<std::size_t>(jobs);
+  if (is_refusal_for_now(answer.status)) {
+    refused.resize(all);
+    std::iota(refused.begin(), refused.end(), std::size_t{0});
+    return refused;
+  }
+  // Of each job; an error's own status is not its first member.
+  constexpr std::string_view kResult = R"({"status":)";
+  std::size_t place = 0;
+  for (std::size_t at = 0; (at = find(answer.body, kResult, at)) != std::string_view::npos;
+       ++place) {
+    at += kResult.size();
+    const int status = read_number<int>(answer.body.substr(at)).value_or(0);
+    if (status == 201) continue;
+    if (!is_refusal_for_now(status)) return std::nullopt;
+    refused.push_back(place);
+  }
+  if (answer.status != 200 || place != all) return std::nullopt;
+  return refused;
 }
 
 std::size_t find(std::string_view text, std::string_view wanted, std::size_t from) {

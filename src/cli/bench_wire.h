@@ -50,8 +50,11 @@ class JobsBody {
 
 // Whether a submission of that many was taken whole.
 bool all_submitted(const BenchConnection::Answer& answer, int jobs);
-// Whether all of it was refused, and may be sent again later.
-bool all_refused_for_now(const BenchConnection::Answer& answer, int jobs);
+// Which of so many jobs were refused and may be sent again later, by their place in the submission,
+// where all others were taken: memory may run short in the midst of a batch. None: it was answered
+// with something else.
+std::optional<std::vector<std::size_t>> refused_for_now(const BenchConnection::Answer& answer,
+                                                        int jobs);
 
 // memmem: several times as fast as std::string_view::find on JSON, where the first character is
 // everywhere.

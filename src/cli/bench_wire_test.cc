@@ -41,15 +41,30 @@ TEST(AllSubmitted, CountsWhatABatchTook) {
   EXPECT_FALSE(all_submitted({422, kTwo}, 2));
 }
 
-TEST(AllRefusedForNow, CountsWhatABatchWasRefused) {
-  EXPECT_TRUE(all_refused_for_now({503, "{}"}, 2));
-  EXPECT_TRUE(all_refused_for_now({429, "{}"}, 1));
-  EXPECT_FALSE(all_refused_for_now({422, "{}"}, 1));
-  constexpr std::string_view kTwo =
-      R"({"results":[{"status":503,"error":{"title":"t","status":503}},)"
-      R"({"status":503,"error":{"title":"t","status":503}}]})";
-  EXPECT_TRUE(all_refused_for_now({200, kTwo}, 2));
-  EXPECT_FALSE(all_refused_for_now({200, kTwo}, 3)) << "some were taken";
+using Places = std::vector<std::size_t>;
+
+TEST(RefusedForNow, IsEveryJobOfARefusedCall) {
+  EXPECT_EQ(refused_for_now({503, "{}"}, 2), (Places{0, 1}));
+  EXPECT_EQ(refused_for_now({429, "{}"}, 1), (Places{0}));
+}
+
+TEST(RefusedForNow, TellsWhichOfABatchWere) {
+  constexpr std::string_view kThree =
+      R"({"results":[{"status":503,"error":{"type":"t","status":503}},)"
+      R"({"status":201,"id":"a"},{"status":429,"error":{"type":"t","status":429}}]})";
+  EXPECT_EQ(refused_for_now({200, kThree}, 3), (Places{0, 2}));
+  EXPECT_EQ(refused_for_now({200, kThree}, 4), std::nullopt) << "one has no answer";
+  EXPECT_EQ(refused_for_now({200, R"({"results":[{"status":201},{"status":201}]})"}, 2), Places{});
+  EXPECT_EQ(refused_for_now({201, R"({"id":"a","state":"ready"})"}, 1), Places{});
+}
+
+TEST(RefusedForNow, IsNothingThatMayNotBeSentAgain) {
+  EXPECT_EQ(refused_for_now({422, "{}"}, 1), std::nullopt);
+  EXPECT_EQ(refused_for_now({200, R"({"results":[{"status":503},{"status":422}]})"}, 2),
+            std::nullopt);
+  EXPECT_EQ(refused_for_now({200, R"({"results":[{"status":200},{"status":201}]})"}, 2),
+            std::nullopt)
+      << "there already";
 }
 
 TEST(EachHandedOut, FindsIdTokenAndTimeOfEveryJob) {

@@ -145,6 +145,15 @@ class Benches(BenchCase):
         self.assertGreater(behind_ms, 0)
         self.assertGreater(report["latency_ms"]["submit"]["max"], behind_ms / 2)
 
+    def test_latency_and_delayed_with_workers_of_the_sdk(self):
+        report = self.bench("latency", "--sdk", "--rate", 200, "--duration", "500ms")
+        self.assertEqual((report["sdk"], report["jobs"]), (True, 100))
+        self.assert_latencies(report, "submit", "hand_out")
+        self.assert_nothing_is_left("latency")
+        report = self.bench("delayed", "--sdk", "--jobs", 500, "--span", "500ms", "--lead", "500ms")
+        self.assertEqual((report["sdk"], report["jobs"], report["early"]), (True, 500, 0))
+        self.assert_nothing_is_left("delayed")
+
     def test_delayed(self):
         report = self.bench("delayed", "--jobs", 1500, "--span", "1s", "--lead", "500ms")
         self.assertEqual((report["jobs"], report["early"]), (1500, 0))
