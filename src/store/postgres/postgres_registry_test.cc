@@ -234,6 +234,7 @@ TEST_F(PostgresRegistryTest, ReadersKeepNobodyElseWaiting) {
   const std::unique_ptr<Inbox> inbox = a_.node->make_inbox();
   InboxReader reader;
   reader.place.advance(inbox->read({&reader, 1})->front());  // the first read may be a long one
+  reader.read_at += 1s;  // the clock stands still: after its connection was made
   ask("SELECT pg_advisory_lock(7)");
   const LongReaders readers(a_.node->pool());
   await_waiting(ConnectionPool::kMostReading, "advisory");
