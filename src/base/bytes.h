@@ -41,8 +41,6 @@ class SharedBytes {
     if (header_ == nullptr) return {};
     return {reinterpret_cast<const char*>(header_) + sizeof(Header), header_->size};
   }
-  // They are about to be looked at.
-  void prefetch() const { __builtin_prefetch(header_); }
   bool empty() const { return header_ == nullptr; }
   std::size_t size() const { return header_ == nullptr ? 0 : header_->size; }
 

@@ -37,12 +37,13 @@ Reply Decider::operator()(const Claim& command) {
   std::uint64_t token = state_.facts.next_token;
   std::vector<SlotIndex> slots;         // of the jobs claimed
   std::vector<const QueueEntry*> seen;  // those that had jobs
-  state_.queues.visit(command.queues, [&](const QueueEntry& queue) {
-    if (claimed.items.size() >= command.limit) return false;
-    if (queue.paused || queue.ready.size() == 0) return true;
-    if (std::ranges::find(seen, &queue) != seen.end()) return true;  // named twice
-    seen.push_back(&queue);
-    queue.ready.walk(command.types, [&](const ReadyKey& key) {
+  for (const SharedBytes& name : command.queues) {
+    if (claimed.items.size() >= command.limit) break;
+    const QueueEntry* queue = state_.find_queue(name.view());
+    if (queue == nullptr || queue->paused || queue->ready.size() == 0) continue;
+    if (std::ranges::find(seen, queue) != seen.end()) continue;  // named twice
+    seen.push_back(queue);
+    queue->ready.walk(command.types, [&](const ReadyKey& key) {
       if (claimed.items.size() >= command.limit) return false;
       const JobSlot& slot = state_.slots.at(key.slot);
       if (is_past_expiry(slot, now_)) {
@@ -66,8 +67,7 @@ Reply Decider::operator()(const Claim& command) {
       slots.push_back(key.slot);
       return true;
     });
-    return true;
-  });
+  }
   for (const JobId& id : expired) {
     const JobSlot& slot = state_.slots.at(state_.find(id));
     emit(Expired{to_ref(slot), keep(slot, State::kExpired)});

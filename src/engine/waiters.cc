@@ -22,7 +22,6 @@ ParkingNumber Waiters::park(Asker asker, Time deadline, Waiter::Wants wants, cor
   waiter.types_key = key_of(waiter.claim.types);
   const ParkingNumber number = parked_.park(asker, deadline, std::move(waiter));
   const core::Claim& claim = parked_.find(number)->item.claim;
-  prefetch(claim.queues);
   for (const SharedBytes& queue : claim.queues) by_queue_[queue.view()].insert(number);
   by_worker_[claim.worker.view()].insert(number);
   return number;
@@ -38,7 +37,6 @@ std::optional<ParkingNumber> Waiters::next_of(std::string_view queue, ParkingNum
 
 Waiters::Entry Waiters::take(ParkingNumber number) {
   Entry entry = parked_.take(number);
-  prefetch(entry.item.claim.queues);
   for (const SharedBytes& queue : entry.item.claim.queues) forget(by_queue_, queue.view(), number);
   forget(by_worker_, entry.item.claim.worker.view(), number);
   return entry;
@@ -61,12 +59,6 @@ void Waiters::starve(ParkingNumber number) {
   Entry& entry = *parked_.find(number);
   for (const SharedBytes& queue : entry.item.claim.queues) forget(by_queue_, queue.view(), number);
   entry.item.claim.queues.clear();
-}
-
-void Waiters::prefetch(const std::vector<SharedBytes>& queues) const {
-  if (queues.size() == 1) return;
-  for (const SharedBytes& queue : queues) queue.prefetch();
-  for (const SharedBytes& queue : queues) by_queue_.prefetch(queue.view());
 }
 
 void Waiters::forget(Index& index, std::string_view name, ParkingNumber number) {

@@ -67,8 +67,6 @@ class Waiters {
   using Numbers = absl::btree_set<ParkingNumber>;
   using Index = StringMap<Numbers>;
 
-  // They are about to be looked for: what they lie in comes from memory for all at once.
-  void prefetch(const std::vector<SharedBytes>& queues) const;
   static void forget(Index& index, std::string_view name, ParkingNumber number);
 
   Parked<Waiter> parked_;
