@@ -2,8 +2,8 @@
 // and what ends jobs never wait here.
 //
 // What comes while a flush is due or written makes the next one, so flushes grow where more comes
-// than they can take. A submission waits twice as long as that has taken beyond kMayTake, at most
-// kLongest: a producer that awaits its answers becomes slower until both are equally fast, and the
+// than they can take. A submission waits four times as long as that has taken beyond kMayTake, at
+// most kLongest: a producer that awaits its answers becomes slower until both are equally fast, and the
 // tables are behind by about two flushes. Nobody is refused for it. One thread, one owner.
 #pragma once
 
@@ -19,12 +19,12 @@ namespace millrace::server {
 template <typename Item>
 class SlowLane {
  public:
-  static constexpr Duration kMayTake{400};
+  static constexpr Duration kMayTake{200};
   static constexpr Duration kLongest{1'000};
 
   // How long one is to wait that comes when a flush has been due, or written, for so long.
   static Duration delay(Duration taken) {
-    return std::clamp(2 * (taken - kMayTake), Duration{0}, kLongest);
+    return std::clamp(4 * (taken - kMayTake), Duration{0}, kLongest);
   }
 
   // Until `until`, or longer: none overtakes another.
