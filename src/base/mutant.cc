@@ -43,6 +43,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Mutant::kLast)> 
     "inbox-row-kept",
     "inbox-order-ignored",
     "retry-unfenced",
+    "forgotten-unfenced",
     "format-raised-alone",
 };
 static_assert(!kNames.back().empty(), "a name for each");

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/mutant.h"
 #include "core/decider.h"
 
 namespace millrace::core {
@@ -11,6 +12,9 @@ namespace millrace::core {
 ItemReply Decider::finish(const AckItem& item, Detail detail) {
   MILLRACE_CHECK(item.outcome == AckOutcome::kSucceeded);
   if (state_.find_leased(item.id, item.token) != kNoSlot) return ack(item, detail);
+  if (mutated(Mutant::kForgottenUnfenced) && !find_job(item.id)) {
+    return refused(item.id, Rejection::kLeaseLost, RefusalDetail::kNoSuchLease);
+  }
   const EndedLease* const lease = state_.ended_leases.find(item.token);
   ItemReply nothing_changes;  // an ack came too
   nothing_changes.id = item.id;
