@@ -13,12 +13,13 @@ SETTLE_TIMEOUT_S = 30
 
 class Nodes:
     """The servers, in a fixed order, some of them perhaps not running. They serve one database of
-    `cluster`, unless `urls` says how each is to reach it.
+    `cluster`, which they reach through `pooler`, where there is one.
     """
 
-    def __init__(self, count, *args, cluster=None, **settings):
+    def __init__(self, count, *args, cluster=None, pooler=None, **settings):
         self.cluster = cluster or postgres.shared()
         self.database = self.cluster.new_database()
+        self.pooler = pooler
         self.args, self.settings = args, settings
         self.servers = []
         for _ in range(count):
@@ -27,7 +28,7 @@ class Nodes:
     def add(self):
         """One more, not started yet."""
         server = harness.Server(*self.args, **self.settings)
-        server.database = self.database
+        server.database = self.pooler.leads_to(self.database) if self.pooler else self.database
         self.servers.append(server)
         return server
 

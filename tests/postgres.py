@@ -172,6 +172,46 @@ class Cluster:
         return done.stdout.strip()
 
 
+class Pooler:
+    """A PgBouncer in transaction mode before a cluster: `size` sessions to each database, for all who come through it."""
+
+    def __init__(self, cluster, size):
+        self.cluster = cluster
+        self.home = pathlib.Path(tempfile.mkdtemp(prefix="millrace-pgbouncer-"))
+        self.home.chmod(0o755)
+        self.port = free_port()
+        (self.home / "settings").write_text(
+            f"[databases]\n* = host={cluster.host} port={cluster.port} user={USER}\n"
+            f"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {self.port}\nunix_socket_dir =\n"
+            f"auth_type = any\npool_mode = transaction\ndefault_pool_size = {size}\n"
+        )
+        self.process = None
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(
+            as_owner("pgbouncer", "-q", self.home / "settings"), stderr=subprocess.DEVNULL
+        )
+        deadline = time.monotonic() + START_TIMEOUT_S
+        while self.cluster.sql("SELECT 1", self.leads_to(self.cluster.url()), check=False) != "1":
+            if time.monotonic() > deadline or self.process.poll() is not None:
+                raise RuntimeError("PgBouncer does not start")
+            time.sleep(0.05)
+
+    def leads_to(self, url):
+        """The URL by which the cluster's database of `url` is reached through it."""
+        return self.cluster.url(url.rsplit("/", 1)[1], self.port)
+
+    def kill(self):
+        """With every connection that it holds."""
+        self.process.kill()
+        self.process.wait()
+
+    def close(self):
+        self.kill()
+        shutil.rmtree(self.home, ignore_errors=True)
+
+
 _shared = None
 
 

@@ -12,6 +12,7 @@ import harness
 import test_auth
 
 import nodes  # whose folder the harness has added
+import postgres
 
 FAILOVER_TIMEOUT_S = 20
 
@@ -366,6 +367,72 @@ class NodesGo(NodesCase):
             reply = with_one.post("/v1/jobs", {"type": "work", "queue": queue})
             self.assertEqual(reply.status, 201 if leaders[shard] is made[0] else 401, reply)
             self.submit_to(self.api, queue)
+
+
+class BehindPgBouncer(NodesCase):
+    """Two nodes, and an application that calls millrace.enqueue and millrace.finish, all through one PgBouncer."""
+
+    POOL_SIZE = 4  # of the two nodes' sixteen connections and the application's
+
+    def setUp(self):
+        super().setUp()
+        self.pooler = postgres.Pooler(postgres.shared(), self.POOL_SIZE)
+        self.addCleanup(self.pooler.close)
+        self.nodes = nodes.Nodes(2, pooler=self.pooler)
+        self.addCleanup(self.nodes.close)
+        self.nodes.start()
+        self.queues = self.nodes.queue_on_each_shard()
+        self.use(self.nodes[0])
+        self.sql("CREATE TABLE effects(job uuid)")
+
+    def sql(self, statement):
+        """In a transaction of its own, which commits or the test fails."""
+        return self.nodes.cluster.sql(statement, self.pooler.leads_to(self.nodes.database))
+
+    def enqueue(self, rounds):
+        """Jobs on every shard; their ids."""
+        calls = [f"SELECT millrace.enqueue('work', 'null', queue => '{queue}')" for queue in self.queues.values()]
+        return [job for _ in range(rounds) for job in self.sql(";".join(calls)).split()]
+
+    def finish_in_sql(self, job):
+        """With an effect in the same transaction."""
+        finish = f"SELECT millrace.finish('{job['id']}', {job['lease']['token']})"
+        effect = f"INSERT INTO effects VALUES ('{job['id']}')"
+        self.sql(f"BEGIN; {effect}; {finish}; COMMIT")
+
+    def await_each_done_once(self, ids):
+        def states():
+            replies = [self.new_client(server).get(f"/v1/jobs/{job}") for job in ids for server in self.nodes.running]
+            return {(reply.status, (reply.json or {}).get("state")) for reply in replies}
+
+        harness.eventually(lambda: states() == {(200, "succeeded")}, FAILOVER_TIMEOUT_S, 0.2, what="every job's success")
+        self.assertEqual(sorted(self.sql("SELECT job FROM effects").split()), sorted(ids))
+
+    def test_jobs_come_from_and_end_in_sql_through_either_node(self):
+        ids = self.enqueue(4)
+        jobs = [job for api in self.each() for job in self.claim(len(ids) // 2, list(self.queues.values()), api)]
+        jobs += self.claim_all(self.api, set(ids) - {job["id"] for job in jobs})
+        self.assertEqual(sorted(job["id"] for job in jobs), sorted(ids))
+        for job in jobs:
+            self.finish_in_sql(job)
+        self.await_each_done_once(ids)
+        for server in self.nodes.servers:
+            self.assertEqual(server.stop(), 0)
+
+    def test_a_node_and_the_pooler_are_killed(self):
+        ids = self.enqueue(3)
+        jobs = self.claim_all(self.new_client(self.nodes[1]), ids)
+        for job in jobs[::2]:
+            self.finish_in_sql(job)
+        self.pooler.kill()
+        self.nodes[1].kill()
+        self.pooler.start()
+        for job in jobs[1::2]:
+            self.finish_in_sql(job)
+        ids += self.enqueue(1)
+        for job in self.claim_all(self.api, ids[-len(self.queues) :]):
+            self.finish_in_sql(job)
+        self.await_each_done_once(ids)
 
 
 if __name__ == "__main__":

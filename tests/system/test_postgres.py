@@ -364,35 +364,16 @@ class OnPostgres(harness.MillraceCase):
                 server.kill()
 
     def test_pgbouncer_may_stand_between(self):
-        home = self.new_server().home
-        port = postgres.free_port()
-        settings = home / "pgbouncer.ini"
-        settings.write_text(
-            f"[databases]\n* = host=127.0.0.1 port={self.cluster.port} user={postgres.USER}\n"
-            f"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\n"
-            "auth_type = any\npool_mode = transaction\ndefault_pool_size = 3\n"
-        )
-        home.chmod(0o755)
-        with subprocess.Popen(
-            postgres.as_owner("pgbouncer", "-q", settings), stderr=subprocess.DEVNULL
-        ) as bouncer:
-            try:
-                name = self.database.rsplit("/", 1)[1]
-                through = self.cluster.url(name, port)
-                harness.eventually(
-                    lambda: self.cluster.sql("SELECT 1", through, check=False) == "1",
-                    what="PgBouncer",
-                )
-                self.use(self.serve(database=through).start())
-                self.submit_many(1000)
-                for _ in range(4):
-                    for job in self.claim(limit=250):
-                        self.finish(job)
-                self.assertEqual(self.counts(), {"succeeded": 1000})
-                self.assertEqual(len(self.list_jobs(state="succeeded")), 1000)
-                self.assertEqual(self.server.stop(), 0)
-            finally:
-                bouncer.kill()
+        pooler = postgres.Pooler(self.cluster, 3)
+        self.addCleanup(pooler.close)
+        self.use(self.serve(database=pooler.leads_to(self.database)).start())
+        self.submit_many(1000)
+        for _ in range(4):
+            for job in self.claim(limit=250):
+                self.finish(job)
+        self.assertEqual(self.counts(), {"succeeded": 1000})
+        self.assertEqual(len(self.list_jobs(state="succeeded")), 1000)
+        self.assertEqual(self.server.stop(), 0)
 
     def test_it_holds_few_connections(self):
         self.use(self.serve().start())
