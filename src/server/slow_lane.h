@@ -3,8 +3,8 @@
 //
 // What comes while a flush is due or written makes the next one, so flushes grow where more comes
 // than they can take. A submission waits four times as long as that has taken beyond kMayTake, at
-// most kLongest: a producer that awaits its answers becomes slower until both are equally fast, and the
-// tables are behind by about two flushes. Nobody is refused for it. One thread, one owner.
+// most kLongest: a producer that awaits its answers becomes slower until both are equally fast, and
+// the tables are behind by about two flushes. Nobody is refused for it. One thread, one owner.
 #pragma once
 
 #include <algorithm>
