@@ -401,8 +401,10 @@ class BehindPgBouncer(NodesCase):
         self.sql(f"BEGIN; {effect}; {finish}; COMMIT")
 
     def await_each_done_once(self, ids):
+        apis = self.each()
+
         def states():
-            replies = [self.new_client(server).get(f"/v1/jobs/{job}") for job in ids for server in self.nodes.running]
+            replies = [api.get(f"/v1/jobs/{job}") for job in ids for api in apis]
             return {(reply.status, (reply.json or {}).get("state")) for reply in replies}
 
         harness.eventually(lambda: states() == {(200, "succeeded")}, FAILOVER_TIMEOUT_S, 0.2, what="every job's success")
