@@ -37,7 +37,7 @@ Auditor::Auditor(Marks& marks, Storage& stored, core::MachineOptions options, Li
       options_(options),
       limits_(limits),
       place_(place),
-      model_(marks, options.default_retention),
+      model_(marks, options),
       fold_(std::make_unique<core::Machine>(options)) {}
 
 // --- What happens.

@@ -49,6 +49,7 @@ constexpr std::array<std::string_view, kMarks> kNames = {
     "queue full",
     "job expired",
     "expired at claim",
+    "claim cut by its bytes",
     "delayed became ready",
     "backoff over",
     "waiter served",

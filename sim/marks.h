@@ -54,6 +54,7 @@ enum class Mark : std::uint8_t {
   kQueueFull,
   kJobExpired,
   kExpiredAtClaim,
+  kClaimCut,
   kDelayedBecameReady,
   kBackoffOver,
   kWaiterServed,

@@ -61,8 +61,10 @@ struct Verdict {
 
 class Model {
  public:
-  explicit Model(Marks& marks, core::Retention default_retention)
-      : marks_(marks), default_retention_(default_retention) {}
+  Model(Marks& marks, const core::MachineOptions& options)
+      : marks_(marks),
+        default_retention_(options.default_retention),
+        max_claim_bytes_(options.max_claim_bytes) {}
 
   // --- A batch at `now`. Each changes the state as the contract says.
   void begin(Time now) {
@@ -172,6 +174,7 @@ class Model {
 
   Marks& marks_;
   const core::Retention default_retention_;
+  const std::uint64_t max_claim_bytes_;
   Time now_{};
   std::uint64_t next_ord_ = 1;
   // Of the batch under way.

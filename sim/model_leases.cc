@@ -22,6 +22,7 @@ Time later(Time at, Duration by) { return add_saturating(at, by); }
 
 std::vector<Job*> Model::claimable(const core::Claim& claim, std::vector<Job*>& expired) {
   std::vector<Job*> given;
+  std::uint64_t bytes = 0;
   std::vector<std::string_view> seen;
   for (const SharedBytes& name : claim.queues) {
     const ModelQueue* at = queue(name.view());
@@ -46,9 +47,14 @@ std::vector<Job*> Model::claimable(const core::Claim& claim, std::vector<Job*>& 
       if (given.size() >= claim.limit) return given;
       if (job->latest.n == 0 && job->expires_at && *job->expires_at <= now_) {
         expired.push_back(job);
-      } else {
-        given.push_back(job);
+        continue;
       }
+      bytes += job->payload.size();
+      if (!given.empty() && bytes > max_claim_bytes_) {
+        marks_.hit(Mark::kClaimCut);
+        return given;
+      }
+      given.push_back(job);
     }
   }
   return given;

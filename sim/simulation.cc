@@ -32,6 +32,9 @@ engine::ShardOptions shard_options(const Swarm& swarm) {
   if (const std::uint32_t bytes = swarm.of(Knob::kSmallMemory); bytes > 0) {
     options.machine.keep_bytes = bytes - 1;
   }
+  if (const std::uint32_t bytes = swarm.of(Knob::kSmallClaims); bytes > 0) {
+    options.machine.max_claim_bytes = bytes;
+  }
   if (swarm.of(Knob::kTightLimits) > 0) {
     options.max_unprojected = 60;
     options.max_bytes_held = 20'000;

@@ -59,6 +59,7 @@ constexpr std::array<KnobInfo, kKnobs> kInfo = {{
     {"comebacks", 100},
     {"named-states", 500},
     {"submissions", 250},
+    {"small-claims", 60},
 }};
 
 }  // namespace

@@ -62,6 +62,7 @@ enum class Knob : std::uint8_t {
   kComebacks,
   kNamedStates,
   kSubmissions,  // of many nodes
+  kSmallClaims,
   kLast,
 };
 inline constexpr std::size_t kKnobs = static_cast<std::size_t>(Knob::kLast);

@@ -78,11 +78,11 @@ class TablesView final : public store::Tables {
     return tables().list(query);
   }
   Result<IdPage> select_ids(const core::JobFilter& filter, std::optional<std::uint64_t> after,
-                            std::uint32_t limit, std::chrono::milliseconds budget) override {
+                            std::uint32_t limit, store::ReadBudget budget) override {
     return tables().select_ids(filter, after, limit, budget);
   }
   Result<std::uint64_t> count(const core::JobFilter& filter, std::uint64_t limit,
-                              std::chrono::milliseconds budget) override {
+                              store::ReadBudget budget) override {
     return tables().count(filter, limit, budget);
   }
   Result<std::vector<JobId>> finished_until(const SharedBytes& queue, core::State state, Time until,

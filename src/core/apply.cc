@@ -124,6 +124,7 @@ void Applier::set_payload(JobSlot& slot, const SharedBytes& payload) {
   state_.bytes_held += payload.size();
   state_.bytes_held -= slot.payload.size();
   slot.payload = payload;
+  slot.payload_bytes = static_cast<std::uint32_t>(payload.size());
   slot.payload_taken = false;
   slot.payload_stored = false;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/mutant.h"
 #include "core/decider.h"
 #include "core/limits.h"
 
@@ -35,22 +36,29 @@ Reply Decider::operator()(const Claim& command) {
   claimed.worker = command.worker;
   std::vector<JobId> expired;
   std::uint64_t token = state_.facts.next_token;
+  std::uint64_t bytes = 0;  // of the payloads
+  bool full = false;
   std::vector<SlotIndex> slots;         // of the jobs claimed
   std::vector<const QueueEntry*> seen;  // those that had jobs
   for (const SharedBytes& name : command.queues) {
-    if (claimed.items.size() >= command.limit) break;
+    if (full) break;
     const QueueEntry* queue = state_.find_queue(name.view());
     if (queue == nullptr || queue->paused || queue->ready.size() == 0) continue;
     if (std::ranges::find(seen, queue) != seen.end()) continue;  // named twice
     seen.push_back(queue);
     queue->ready.walk(command.types, [&](const ReadyKey& key) {
-      if (claimed.items.size() >= command.limit) return false;
+      full = claimed.items.size() >= command.limit;
+      if (full) return false;
       const JobSlot& slot = state_.slots.at(key.slot);
       if (is_past_expiry(slot, now_)) {
         if (expired.size() >= kMaxExpiredPerClaim) return false;
         expired.push_back(slot.id);
         return true;
       }
+      full = !claimed.items.empty() && bytes + slot.payload_bytes > options_.max_claim_bytes &&
+             !mutated(Mutant::kClaimUnbounded);
+      if (full) return false;
+      bytes += slot.payload_bytes;
       const Activity* activity = slot.activity.get();
       Claimed::Item item;
       item.job = to_ref(slot);

@@ -61,6 +61,7 @@ struct JobSlot {
   std::shared_ptr<const RetryPolicy> retry;
   std::shared_ptr<const JobExtras> extras;
   std::unique_ptr<Activity> activity;
+  std::uint32_t payload_bytes = 0;  // also of a payload that memory has let go of
   std::int32_t lease_ms = 0;
   std::uint32_t version = 1;
   std::uint32_t generation = 1;

@@ -31,6 +31,9 @@ inline constexpr std::size_t kMaxErrorStackBytes = 32 * 1024;
 inline constexpr std::size_t kMaxLogLineBytes = 8 * 1024;
 inline constexpr std::size_t kMaxLogBytesPerAttempt = 256 * 1024;
 
+// Payloads of one claim, together; the first job is handed out whatever it has.
+inline constexpr std::uint64_t kMaxClaimBytes = std::uint64_t{16} << 20;
+
 // How the last leases of a shard ended is remembered, so that a repeated ack is answered as the
 // first was.
 inline constexpr std::size_t kEndedLeasesRemembered = 1'000'000;

@@ -17,6 +17,7 @@
 #include "core/changes.h"
 #include "core/command.h"
 #include "core/event.h"
+#include "core/limits.h"
 #include "core/reply.h"
 
 namespace millrace::core {
@@ -27,6 +28,7 @@ struct MachineOptions {
   // With more bytes of payloads and results in memory, a payload is let go of once the tables hold
   // it, the youngest first. It changes no decision and no event.
   std::uint64_t keep_bytes = std::uint64_t{1} << 30;
+  std::uint64_t max_claim_bytes = kMaxClaimBytes;
 };
 
 // Jobs that are in the tables alone, read for one step. An id that was asked for and is not here

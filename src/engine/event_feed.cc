@@ -27,6 +27,12 @@ bool wanted(const FeedEvent& fact, const FeedQuery& query) {
          (!query.visible || query.visible(fact.queue.view()));
 }
 
+// About the bytes of an event in an answer: what is not its data is a few names.
+std::size_t shown_bytes(const FeedEvent& event) {
+  constexpr std::size_t kNames = 512;
+  return kNames + event.data.size();
+}
+
 struct Fault {
   FeedFault kind{};
   std::string message;
@@ -90,7 +96,8 @@ class FactStream {
     std::optional<Fault> fault;
     const Status read = journal_.read(Seq{read_to_.seq}, [&](const store::JournalRow& row) {
       if (to_number(row.seq) > last_) return false;
-      if (facts_.size() >= facts || !share.any() || !allowance.any()) {
+      if (query.gone.stop_requested() || facts_.size() >= facts || !share.any() ||
+          !allowance.any()) {
         at_end_ = false;
         return false;
       }
@@ -164,7 +171,7 @@ class PageReader {
       : query_(query), streams_(std::move(streams)) {}
 
   std::optional<Fault> run() {
-    while (page_.events.size() < query_.limit) {
+    while (page_.events.size() < query_.limit && !query_.gone.stop_requested()) {
       FactStream* const behind = first_to_read();
       FactStream* const oldest = first_to_tell();
       // As long as it is not known that it has nothing older, nothing is told.
@@ -177,6 +184,9 @@ class PageReader {
         continue;
       }
       if (oldest == nullptr) break;
+      const std::size_t bytes = shown_bytes(oldest->head());
+      if (bytes > bytes_left_ && !page_.events.empty()) break;
+      bytes_left_ -= std::min(bytes, bytes_left_);
       page_.events.push_back(oldest->take());
       page_.events.back().position = position();
     }
@@ -218,6 +228,7 @@ class PageReader {
 
   const FeedQuery& query_;
   std::vector<FactStream> streams_;
+  std::size_t bytes_left_ = query_.bytes;
   Allowance allowance_;
   FeedPage page_;
 };

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,8 @@ struct FeedQuery {
   std::vector<std::string> queues;  // empty: all
   // What the asker may see; null: all.
   std::function<bool(std::string_view queue)> visible;
+  std::size_t bytes = std::size_t{16} << 20;  // of the page; the first event comes whatever it has
+  std::stop_token gone;                       // stop requested: nobody waits for the page any more
 };
 
 enum class FeedFault : std::uint8_t {

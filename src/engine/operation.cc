@@ -157,9 +157,13 @@ class Everywhere final : public Operation {
   void answered(std::size_t, Answer answer) override MILLRACE_REQUIRES(mutex_) {
     --missing_;
     if (spread_ == Spread::kFirst) {
-      // One that can't be asked is not the first to know.
+      // One that can't be asked is not the first to know. One that stops ends the wait for events:
+      // nobody would tell of its own.
       const bool knows = std::holds_alternative<std::monostate>(answer);
-      if (!knows && missing_ > 0) return;
+      const auto* why = std::get_if<Unavailable>(&answer);
+      const bool stops = why != nullptr && *why == Unavailable::kDraining &&
+                         std::holds_alternative<AwaitEvents>(request_);
+      if (!knows && !stops && missing_ > 0) return;
       drop_all();
       return finish(std::move(answer));
     }

@@ -8,6 +8,7 @@
 #include <deque>
 #include <utility>
 
+#include "core/limits.h"
 #include "engine/operation.h"
 #include "engine/router.h"
 
@@ -214,6 +215,11 @@ class Pursuit final : public Operation {
   }
 
   void take_jobs(core::ClaimReply claim) MILLRACE_REQUIRES(mutex_) {
+    for (const core::ClaimReply::Item& item : claim.jobs) {
+      // How large a payload is that memory has let go of is not known here.
+      constexpr std::size_t kUnknown = std::size_t{1} << 20;
+      bytes_ += item.job.payload.empty() ? kUnknown : item.job.payload.size();
+    }
     std::ranges::move(claim.jobs, std::back_inserter(reply_.claim.jobs));
   }
   // What several shards say of the worker as a whole is said once.
@@ -295,7 +301,7 @@ class Pursuit final : public Operation {
   }
   bool wants_more() const MILLRACE_REQUIRES(mutex_) {
     return !gone_ && !denied_ && !impatient_ && !to_ask_.empty() &&
-           reply_.claim.jobs.size() < poll_.claim->limit;
+           reply_.claim.jobs.size() < poll_.claim->limit && bytes_ < core::kMaxClaimBytes;
   }
   bool waits_on() const MILLRACE_REQUIRES(mutex_) {
     if (gone_ || denied_ || in_hand() || !poll_.claim || now() >= until_) return false;
@@ -391,7 +397,8 @@ class Pursuit final : public Operation {
   std::vector<Place> places_;
   std::deque<Leg> to_ask_;
   std::size_t asking_ = 0;
-  bool heard_ = false;  // some shard took the claim, or kept a hint
+  std::size_t bytes_ = 0;  // of the payloads of the jobs in hand, about
+  bool heard_ = false;     // some shard took the claim, or kept a hint
   bool denied_ = false;
   std::optional<Answer> refusal_;  // the last one
 

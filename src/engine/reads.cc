@@ -53,8 +53,7 @@ class JobStream {
   // The jobs still to come.
   std::uint64_t below() const { return has_jobs() ? head().ord + 1 : below_; }
 
-  Status read(const JobQuery& query, std::uint32_t limit, std::chrono::milliseconds budget,
-              std::size_t bytes) {
+  Status read(const JobQuery& query, std::uint32_t limit, ReadBudget budget, std::size_t bytes) {
     Result<store::JobPage> page =
         tables_.list({query.filter, after_ord(below_), limit, query.columns, budget, bytes});
     if (!page) return std::unexpected(std::move(page.error()));
@@ -98,8 +97,8 @@ Result<JobPage> Reads::list(const JobQuery& query) const {
   // goes for the bytes.
   const auto share =
       static_cast<std::uint32_t>((query.limit + tables_.size() - 1) / tables_.size());
-  const auto budget = query.budget / static_cast<std::int64_t>(tables_.size());
-  const std::size_t bytes = store::kMaxPageBytes / tables_.size();
+  const auto budget = query.budget.divided_by(tables_.size());
+  const std::size_t bytes = query.bytes / tables_.size();
   const JobCursor begin = begun(query.after);
   std::vector<JobStream> streams;
   for (ShardNumber shard = 0; shard < shards(); ++shard) {
@@ -131,7 +130,7 @@ Result<JobPage> Reads::list(const JobQuery& query) const {
 }
 
 Result<IdPage> Reads::select_ids(const JobFilter& filter, const JobCursor& after,
-                                 std::uint32_t limit, std::chrono::milliseconds budget) const {
+                                 std::uint32_t limit, ReadBudget budget) const {
   JobCursor cursor = begun(after);
   IdPage page;
   for (ShardNumber shard = 0; shard < shards() && page.ids.size() < limit; ++shard) {
@@ -139,7 +138,7 @@ Result<IdPage> Reads::select_ids(const JobFilter& filter, const JobCursor& after
     if (below == JobCursor::kEnded) continue;
     auto found = tables_[shard]->select_ids(filter, JobStream::after_ord(below),
                                             limit - static_cast<std::uint32_t>(page.ids.size()),
-                                            budget / static_cast<std::int64_t>(tables_.size()));
+                                            budget.divided_by(tables_.size()));
     if (!found) return std::unexpected(std::move(found.error()));
     std::ranges::move(found->ids, std::back_inserter(page.ids));
     below = found->next_after_ord.value_or(JobCursor::kEnded);
@@ -150,11 +149,10 @@ Result<IdPage> Reads::select_ids(const JobFilter& filter, const JobCursor& after
 }
 
 Result<std::uint64_t> Reads::count(const JobFilter& filter, std::uint64_t limit,
-                                   std::chrono::milliseconds budget) const {
+                                   ReadBudget budget) const {
   std::uint64_t found = 0;
   for (store::Tables* const tables : tables_) {
-    const auto more =
-        tables->count(filter, limit - found, budget / static_cast<std::int64_t>(tables_.size()));
+    const auto more = tables->count(filter, limit - found, budget.divided_by(tables_.size()));
     if (!more) return more;
     found += *more;
   }

@@ -23,6 +23,7 @@ using core::JobField;
 using core::JobFilter;
 using store::Columns;
 using store::JobHistory;
+using store::ReadBudget;
 
 // Newest first by `created_at`, then by shard, within a shard in reverse order of submission.
 struct JobQuery {
@@ -30,7 +31,8 @@ struct JobQuery {
   JobCursor after;  // empty: from the newest
   std::uint32_t limit = 50;
   Columns columns;
-  std::chrono::milliseconds budget{2'000};
+  ReadBudget budget{std::chrono::milliseconds{2'000}};
+  std::size_t bytes = store::kMaxPageBytes;  // of the page; shards have equal shares of it
 };
 struct JobPage {
   std::vector<core::Job> jobs;
@@ -63,10 +65,10 @@ class Reads {
   Result<JobPage> list(const JobQuery& query) const;
   // For bulk operations: shard after shard, newest first within each.
   Result<IdPage> select_ids(const JobFilter& filter, const JobCursor& after, std::uint32_t limit,
-                            std::chrono::milliseconds budget) const;
+                            ReadBudget budget) const;
   // How many match, counting no further than `limit`.
   Result<std::uint64_t> count(const JobFilter& filter, std::uint64_t limit,
-                              std::chrono::milliseconds budget) const;
+                              ReadBudget budget) const;
   // Whole jobs by id, as the tables have them; no order.
   Result<std::vector<core::Job>> fetch(const std::vector<JobId>& ids) const;
 

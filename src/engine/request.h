@@ -64,7 +64,8 @@ struct FindJob {
 // Answers when the tables hold everything that was durable when this was asked.
 struct AwaitProjection {};
 
-// Answers when a journal has a durable row after its `after`, or after `wait`.
+// Answers when a journal has a durable row after its `after`, or after `wait`. Refused where it
+// can't wait: on a shard that drains or changes hands.
 struct AwaitEvents {
   std::vector<Seq> after;  // by shard; on a shard, its own alone
   Duration wait{};

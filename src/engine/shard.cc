@@ -307,7 +307,7 @@ void Shard::Impl::end_all_waits() {
     answer(entry.asker, core::Reply(job_reply(entry.item)));
   }
   for (const auto number : event_waits_.all()) {
-    answer(event_waits_.take(number).asker, std::monostate{});
+    answer(event_waits_.take(number).asker, no_hints_here());
   }
   dispatch();
 }

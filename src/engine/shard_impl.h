@@ -97,7 +97,8 @@ class Shard::Impl {
   void refuse_inbox(Unavailable why);
   void refuse_expired_waits(Time at, Unavailable why);
   bool may_wait() const { return !draining_ && !resigning_; }
-  // Told of what is here but can't be had, who asks would come again, and again. Not may_wait().
+  // What a wait for a hint is answered with where it can't go on (not may_wait()). Told that there
+  // is something, its asker would look, find nothing and ask again without end.
   Unavailable no_hints_here() const {
     return draining_ ? Unavailable::kDraining : Unavailable::kNoLeader;
   }

@@ -76,9 +76,10 @@ void Shard::Impl::decide_other(const Asker& asker, const AwaitProjection&) {
 
 void Shard::Impl::decide_other(const Asker& asker, const AwaitEvents& wait) {
   const Seq after = wait.after.empty() ? Seq{} : wait.after.front();
-  if (pipeline_.durable() > after || wait.wait <= Duration{} || !may_wait()) {
+  if (pipeline_.durable() > after || wait.wait <= Duration{}) {
     return answer(asker, std::monostate{});
   }
+  if (!may_wait()) return answer(asker, no_hints_here());
   event_waits_.park(asker, add_saturating(now_, wait.wait), after);
 }
 

@@ -88,18 +88,25 @@ class AnswerPort final : public engine::ReplyPort {
 // The jobs that an answer hands out, or null.
 core::ClaimReply* claim_in(engine::Answer& answer);
 
-class Ask;
+// Something that a call waits for and that may be given up. The I/O thread.
+class Abandonable {
+ public:
+  virtual void give_up() = 0;
+
+ protected:
+  ~Abandonable() = default;
+};
 
 // Where whoever may give a wait up finds it.
 struct Wait {
-  Ask* ask = nullptr;     // that waits just now
+  Abandonable* waiting = nullptr;  // just now
   bool over = false;      // nobody waits any more: what is asked from now on is given up at once
   bool given_up = false;  // some wait was
 };
 
 // co_await Ask(port, request): the answer. With `wait` it can be given up: the answer is then
 // Unavailable::kDraining, which nobody is left to see.
-class [[nodiscard]] Ask final : AnswerPort::Waiter {
+class [[nodiscard]] Ask final : AnswerPort::Waiter, Abandonable {
  public:
   Ask(AnswerPort& port, engine::Request request, const Asking& asking = {}, Wait* wait = nullptr)
       : port_(port), request_(std::move(request)), asking_(asking), wait_(wait) {}
@@ -113,7 +120,7 @@ class [[nodiscard]] Ask final : AnswerPort::Waiter {
   // What is given up at once is asked all the same, and cancelled: a poll's acks count.
   bool await_suspend(std::coroutine_handle<> handle) {
     handle_ = handle;
-    if (wait_ != nullptr) wait_->ask = this;
+    if (wait_ != nullptr) wait_->waiting = this;
     ticket_ = port_.ask(std::move(request_), *this, asking_);
     if (wait_ == nullptr || !wait_->over) return true;
     cancel();
@@ -121,22 +128,21 @@ class [[nodiscard]] Ask final : AnswerPort::Waiter {
   }
   engine::Answer await_resume() { return std::move(*answer_); }
 
-  void give_up() {
+ private:
+  void give_up() override {
     cancel();
     handle_.resume();
   }
-
- private:
   void cancel() {
     port_.cancel(*ticket_, asking_.credentials);
     ticket_.reset();
-    wait_->ask = nullptr;
+    wait_->waiting = nullptr;
     wait_->given_up = true;
     answer_ = engine::Unavailable::kDraining;
   }
   void answered(engine::Answer answer) override {
     ticket_.reset();
-    if (wait_ != nullptr) wait_->ask = nullptr;
+    if (wait_ != nullptr) wait_->waiting = nullptr;
     answer_ = std::move(answer);
     handle_.resume();
   }

@@ -38,7 +38,31 @@ JobId IdMaker::make(Time now, std::string_view queue) {
 
 void Call::abandon() {
   wait_.over = true;
-  if (wait_.ask != nullptr) wait_.ask->give_up();
+  if (wait_.waiting != nullptr) wait_.waiting->give_up();
+}
+
+std::string_view Call::client() const {
+  // A scraper's one read now and then waits for no turn of its neighbours at the same address.
+  if (route_id() == api::RouteId::kMetrics) return "metrics";
+  return access != nullptr ? std::string_view(access->settings().name) : peer;
+}
+
+void Call::refuse_read(bool too_many) {
+  if (too_many) {
+    return refuse(ProblemCode::kOverloaded,
+                  "this client has too many reads under way; wait for their answers first");
+  }
+  refuse(ProblemCode::kOverloaded,
+         "the client closed its side of the connection, which ends a long read");
+}
+
+bool Call::hold_answer(std::size_t bytes) {
+  if (services.answers.take(bytes)) {
+    held += bytes;
+    return true;
+  }
+  refuse(ProblemCode::kOverloaded, "too many large answers are on their way; come back later");
+  return false;
 }
 
 void Call::refuse(const api::Problem& problem) {

@@ -19,7 +19,7 @@
 #include "engine/store_statistics.h"
 #include "http/answer_port.h"
 #include "http/auth.h"
-#include "http/body_budget.h"
+#include "http/byte_budget.h"
 #include "http/clock.h"
 #include "http/operations.h"
 #include "http/peer_access.h"
@@ -44,9 +44,11 @@ struct Services {
   Duration idempotency_window = core::kDefaultIdempotencyWindow;
   core::Retention default_retention;  // of queues that do not say
   std::atomic<bool> draining = false;
-  BodyBudget bodies{std::size_t{1} << 30};
-  PeerAccess* peers = nullptr;        // null: this node knows no others
-  std::atomic<bool> closing = false;  // other nodes, too, find nobody here any more
+  ByteBudget bodies{std::size_t{1} << 30};        // of requests
+  ByteBudget answers{std::size_t{1} << 30};       // their bodies, from the handler to the socket
+  std::size_t page_bytes = store::kMaxPageBytes;  // of one answer with many items
+  PeerAccess* peers = nullptr;                    // null: this node knows no others
+  std::atomic<bool> closing = false;              // other nodes, too, find nobody here any more
 
   engine::ShardNumber shards() const { return reads.shards(); }
 };
@@ -94,7 +96,8 @@ class Call {
   api::RouteMatch route;
   const Access* access = nullptr;  // null: no tokens are configured, or the route is open
   std::string request_id;
-  std::string note;  // for the log alone: what the client is not told
+  std::string_view peer;  // the client's address
+  std::string note;       // for the log alone: what the client is not told
 
   Response response;
 
@@ -128,15 +131,24 @@ class Call {
   AskAll ask_all(std::vector<engine::Request>&& requests) {
     return AskAll(port, std::move(requests), {credentials(), nullptr});
   }
-  // co_await call.blocking(function), the function named before.
+  // co_await call.read(lane, function), the function named before: what it returns. None: the call
+  // is answered, for the client has too many reads under way; or, with kWait, it has gone.
   template <typename Function>
-  Blocking<Function> blocking(Function& function) {
-    return Blocking<Function>(services.readers, port, function);
+  auto read(Lane lane, Function& function, Patience patience = Patience::kCommit)
+      -> Task<std::optional<typename Blocking<Function>::Value>> {
+    const Reader reader{client(), patience == Patience::kWait ? &wait_ : nullptr};
+    Blocking<Function> blocking(services.readers, lane, reader, port, function);
+    auto value = co_await blocking;
+    if (!value) refuse_read(blocking.refused());
+    co_return value;
   }
+  // Whose turns its reads take: the token's, or the address's.
+  std::string_view client() const;
   // The client has gone: a wait is given up, also one that begins later, and what is answered goes
   // nowhere.
   void abandon();
   bool abandoned() const { return wait_.given_up; }
+  bool client_gone() const { return wait_.over; }
 
   // --- Answering.
   void refuse(const api::Problem& problem);
@@ -148,7 +160,15 @@ class Call {
   void refuse(engine::Denied why);
   void no_content() { response.status = 204; }
 
+  // The answer is about to take so many bytes. False: there is no room for them now, and the call
+  // is answered.
+  bool hold_answer(std::size_t bytes);
+  // Of the budget for answers; whoever sends the answer gives it back.
+  std::size_t held = 0;
+
  private:
+  void refuse_read(bool too_many);
+
   Wait wait_;
 };
 

@@ -23,7 +23,8 @@ class Session;
 struct SessionOptions {
   Duration header_timeout{5'000};
   Duration idle_timeout{60'000};
-  // A body, or a reader of an answer, gets this long plus a second for every so many bytes.
+  // A body, or a reader of an answer, gets this long plus a second for every so many bytes. A
+  // reader that takes nothing for so long has stopped.
   Duration transfer_grace{10'000};
   std::size_t transfer_bytes_per_s = 16 * 1024;
   // For a client that still sends while it is being refused, to read why.

@@ -149,11 +149,13 @@ Task<std::optional<engine::Answer>> refusal_for(Services& services, AnswerPort& 
     }
   }
   if (elsewhere.empty()) co_return std::nullopt;
-  auto read = [&] { return services.reads.fetch(elsewhere); };
-  Blocking reading(services.readers, port, read);
+  auto read = [&](const std::stop_token&) { return services.reads.fetch(elsewhere); };
+  const Reader reader{access.settings().name};
+  Blocking reading(services.readers, Lane::kLookups, reader, port, read);
   const auto jobs = co_await reading;
-  if (!jobs) co_return engine::Unavailable::kStorage;
-  for (const core::Job& job : *jobs) {
+  if (!jobs) co_return engine::Unavailable::kOverloaded;
+  if (!*jobs) co_return engine::Unavailable::kStorage;
+  for (const core::Job& job : **jobs) {
     if (!access.allows_queue(job.queue.view())) co_return engine::Denied::kQueue;
   }
   co_return std::nullopt;

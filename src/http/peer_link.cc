@@ -8,6 +8,7 @@
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/write.hpp>
 
+#include "base/free_memory.h"
 #include "engine/request_codec.h"
 #include "http/answer_port.h"
 
@@ -242,7 +243,7 @@ void PeerLink::open() {
 void PeerLink::transmit(std::shared_ptr<PeerAsk> ask) {
   ask->number = ++last_number_;
   ask->ends_at = stream_->send(ask->kind, ask->number, {ask->body});
-  ask->body = std::string();
+  free_memory(ask->body);
   sent_.emplace(ask->number, std::move(ask));
 }
 

@@ -5,6 +5,7 @@
 
 #include <boost/asio/post.hpp>
 
+#include "base/free_memory.h"
 #include "engine/request_codec.h"
 #include "engine/row_budget.h"
 #include "http/peer_admission.h"
@@ -135,7 +136,7 @@ bool PeerSession::take_ask(const Frame& frame) {
 
 void PeerSession::cancel(Asked& asked) {
   asked.cancelled = true;
-  if (asked.wait.ask != nullptr) asked.wait.ask->give_up();
+  if (asked.wait.waiting != nullptr) asked.wait.waiting->give_up();
 }
 
 bool PeerSession::take_give_shard(const Frame& frame) {
@@ -195,7 +196,7 @@ void PeerSession::send_answer(const Asked& asked, engine::Answer& answer) {
     engine::encode_answer(engine::Unavailable::kUnknown, body_);  // it was done
   }
   stream_->send(FrameKind::kAnswer, asked.number, {body_});
-  if (body_.capacity() > InputBuffer::kKeptBytes) body_ = std::string();
+  if (body_.capacity() > InputBuffer::kKeptBytes) free_memory(body_);
 }
 
 void PeerSession::forget(const Asked& asked) {

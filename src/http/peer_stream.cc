@@ -7,6 +7,8 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/post.hpp>
 
+#include "base/free_memory.h"
+
 namespace millrace::http {
 namespace {
 
@@ -138,7 +140,7 @@ void PeerStream::write_more() {
   if (writing_from_ == writing_.size()) {
     writing_.clear();
     writing_from_ = 0;
-    if (writing_.capacity() > InputBuffer::kKeptBytes) writing_ = std::string();
+    if (writing_.capacity() > InputBuffer::kKeptBytes) free_memory(writing_);
     writing_.swap(gathering_);
     if (writing_.empty()) return;
   }

@@ -114,7 +114,7 @@ void append_response(std::string& out, const Response& response, const ResponseF
     append_field(out, "Connection", "keep-alive");
   }
   out.append("\r\n");
-  if (!framing.head_only && has_body) out.append(response.body);
+  if (has_body && !framing.head_only && !framing.body_apart) out.append(response.body);
 }
 
 }  // namespace millrace::http

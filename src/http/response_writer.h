@@ -13,7 +13,8 @@ struct ResponseFraming {
   std::string_view request_id;
   bool http_1_0 = false;
   bool close = false;
-  bool head_only = false;  // HEAD: the length, not the body
+  bool head_only = false;   // HEAD: the length, not the body
+  bool body_apart = false;  // the body is too large to be copied, and is sent from where it is
 };
 
 void append_response(std::string& out, const Response& response, const ResponseFraming& framing);

@@ -68,11 +68,14 @@ class HttpServer::Impl {
                   options_.idempotency_window,
                   options_.default_retention,
                   false,
-                  BodyBudget(options_.bodies_bytes),
+                  ByteBudget(options_.bodies_bytes),
+                  ByteBudget(options_.answers_bytes),
+                  options_.page_bytes(),
                   peers_.get()} {
     SessionOptions session;
     session.header_timeout = options_.header_timeout;
     session.idle_timeout = options_.idle_timeout;
+    session.transfer_grace = options_.transfer_grace;
     for (std::size_t i = 0; i < threads_for(options_.io_threads); ++i) {
       threads_.push_back(std::make_unique<IoThread>(services_, parts.gateway, observer_, gate_,
                                                     session, mix64(parts.seed + i)));

@@ -1,6 +1,8 @@
 // The HTTP server: listener, I/O threads, readers. server/ makes one and wires it to the engine.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -33,9 +35,16 @@ struct ServerOptions {
   api::DecodeLimits limits;
   // Bodies above 64 KiB that are on their way, together; who comes beyond is refused with 503.
   std::size_t bodies_bytes = std::size_t{1} << 30;
+  // Bodies above 64 KiB of answers that clients have not read yet, together.
+  std::size_t answers_bytes = std::size_t{1} << 30;
+  // Of an answer with many items: room for eight of them, and what one client may ask for at once.
+  std::size_t page_bytes() const {
+    return std::clamp(answers_bytes / 8, std::size_t{1} << 20, store::kMaxPageBytes);
+  }
   HeadLimits head_limits;
   Duration header_timeout{5'000};
   Duration idle_timeout{60'000};
+  Duration transfer_grace{10'000};  // as of SessionOptions
   std::size_t max_connections = 16'384;
   std::size_t max_connections_per_address = 16'384;
 

@@ -5,9 +5,9 @@
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
-#include <boost/asio/write.hpp>
 
 #include "base/check.h"
+#include "base/free_memory.h"
 #include "http/middlewares.h"
 #include "http/response_writer.h"
 
@@ -43,15 +43,16 @@ class Session::Output {
   Output(Session& session, std::size_t sent) : session_(session), sent_(sent) {}
   bool await_ready() const { return false; }
   void await_suspend(std::coroutine_handle<> handle) {
-    const auto rest =
-        asio::buffer(session_.output_.data() + sent_, session_.output_.size() - sent_);
-    asio::async_write(session_.socket_, rest,
-                      [self = session_.shared_from_this(), handle](error_code error, std::size_t) {
-                        if (error) self->output_failed_ = true;
-                        handle.resume();
-                      });
+    session_.socket_.async_write_some(
+        session_.unsent(sent_),
+        [self = session_.shared_from_this(), this, handle](error_code error, std::size_t bytes) {
+          if (error) self->output_failed_ = true;
+          sent_ += bytes;
+          handle.resume();
+        });
   }
-  void await_resume() const {}
+  // So much of the output has been taken in all.
+  std::size_t await_resume() const { return sent_; }
 
  private:
   Session& session_;
@@ -63,9 +64,14 @@ Session::Session(IoThread& thread, IoThread::Socket socket, std::string peer)
       socket_(std::move(socket)),
       peer_(std::move(peer)),
       guard_(thread.services().head_limits),
-      call_(thread.services(), thread.port(), thread.ids()) {}
+      call_(thread.services(), thread.port(), thread.ids()) {
+  call_.peer = peer_;
+}
 
-Session::~Session() { give_back(); }
+Session::~Session() {
+  give_back();
+  let_go_of_answer();
+}
 
 void Session::start() {
   error_code ignored;
@@ -148,7 +154,7 @@ Task<Session::Next> Session::serve() {
   if (call_.response.must_close) co_return Next::kLinger;
   input_.consume(guard_.head_size() + body_size_);
   if (call_.response.upgrades) co_return Next::kUpgrade;
-  if (output_.size() >= kOutputGatheredBytes) co_await flush();
+  if (output_.size() >= kOutputGatheredBytes || !large_body_.empty()) co_await flush();
   co_return closing() ? Next::kClose : Next::kRequest;
 }
 
@@ -245,10 +251,10 @@ Task<void> Session::answer() {
   handler.start();
   if (!handler.done()) {
     if (!output_.empty()) co_await flush();
-    // Not while bytes of the next request are there: then nobody would know when to start another.
+    // No read while bytes of the next request are there: nobody would know when to start another.
     const bool all_used = input_.size() == guard_.head_size() + body_size_;
-    const bool can_read = !input_.is_large() && input_.room() > 0;
-    if (all_used && !input_ended_) can_read ? start_read() : start_watch();
+    const bool can_read = all_used && !input_.is_large() && input_.room() > 0;
+    if (!input_ended_) can_read ? start_read() : start_watch();
     co_await handler;
   }
 }
@@ -337,25 +343,39 @@ void Session::on_readable() {
   call_.abandon();
 }
 
+std::array<asio::const_buffer, 2> Session::unsent(std::size_t sent) const {
+  const std::size_t of_first = std::min(sent, output_.size());
+  return {asio::buffer(output_) + of_first, asio::buffer(large_body_) + (sent - of_first)};
+}
+
 Task<bool> Session::flush() {
+  const std::size_t size = output_.size() + large_body_.size();
   std::size_t sent = 0;
-  while (sent < output_.size() && !output_failed_) {
+  while (sent < size && !output_failed_) {
     error_code error;
-    sent += socket_.write_some(asio::buffer(output_.data() + sent, output_.size() - sent), error);
+    sent += socket_.write_some(unsent(sent), error);
     if (error == asio::error::would_block || error == asio::error::try_again) break;
     if (error) output_failed_ = true;
   }
-  if (sent < output_.size() && !output_failed_) {
+  if (sent < size && !output_failed_) {
     // What the client takes to read is not of the time that it has for the next thing.
     const bool bounded = deadline_ != Steady::max();
     const auto left = deadline_ - call_.services.clock.steady();
-    expect_transfer(output_.size() - sent);
-    Output rest(*this, sent);
-    co_await rest;
+    expect_transfer(size - sent);
+    const Steady in_all = deadline_;
+    while (sent < size && !output_failed_) {
+      // A client that has stopped reading is not waited for as long as one that is slow.
+      expect_within(thread_.options().transfer_grace);
+      deadline_ = std::min(deadline_, in_all);
+      Output some(*this, sent);
+      sent = co_await some;
+    }
     deadline_ = bounded ? call_.services.clock.steady() + left : Steady::max();
   }
   output_.clear();
-  if (output_.capacity() > InputBuffer::kKeptBytes) output_ = std::string();
+  if (output_.capacity() > InputBuffer::kKeptBytes) free_memory(output_);
+  free_memory(large_body_);
+  let_go_of_answer();
   co_return !output_failed_;
 }
 
@@ -371,7 +391,31 @@ void Session::refuse(const GuardFault& fault) {
   call_.response.must_close = true;
 }
 
+// A large answer counts from here on until the client has it. What changed nothing can be asked for
+// again; an answer that says what was done is sent whatever it takes.
+void Session::count_answer() {
+  Response& response = call_.response;
+  ByteBudget& budget = call_.services.answers;
+  const std::size_t bytes = response.body.capacity();
+  if (bytes <= InputBuffer::kKeptBytes) return let_go_of_answer();
+  if (bytes < call_.held) budget.give_back(call_.held - bytes);
+  if (bytes > call_.held && !budget.take(bytes - call_.held)) {
+    if (call_.head != nullptr &&
+        (call_.head->method == api::Method::kGet || call_.head->method == api::Method::kHead)) {
+      free_memory(response.body);
+      call_.refuse(api::ProblemCode::kOverloaded,
+                   "too many large answers are on their way; come back later");
+      return let_go_of_answer();
+    }
+    budget.take_anyway(bytes - call_.held);
+  }
+  call_.held = bytes;
+}
+
+void Session::let_go_of_answer() { call_.services.answers.give_back(std::exchange(call_.held, 0)); }
+
 void Session::write_response() {
+  count_answer();
   Response& response = call_.response;
   const bool known = call_.head != nullptr;
   keep_alive_ = keep_alive_ && !draining_ && !call_.services.draining;
@@ -381,9 +425,11 @@ void Session::write_response() {
   framing.http_1_0 = known && call_.head->http_1_0;
   framing.close = closing();
   framing.head_only = known && call_.head->method == api::Method::kHead;
+  framing.body_apart = response.body.size() > kOutputGatheredBytes;
   append_response(output_, response, framing);
   report(response.body.size());
-  if (response.body.capacity() > InputBuffer::kKeptBytes) response.body = std::string();
+  if (framing.body_apart && !framing.head_only) large_body_ = std::move(response.body);
+  if (response.body.capacity() > InputBuffer::kKeptBytes) free_memory(response.body);
 }
 
 void Session::report(std::size_t body_bytes) {

@@ -2,13 +2,17 @@
 //
 // While a handler waits, a read stays outstanding: it takes in what the client sends ahead, and it
 // tells when the client has gone, so that a waiting claim is given up before a job is lost to it.
-// Where the buffer has no room for that, or is a large one, the socket is only watched.
+// Where the buffer has no room for that, is a large one, or holds the next request already, the
+// socket is only watched.
 #pragma once
 
+#include <array>
 #include <coroutine>
 #include <memory>
 #include <string>
 #include <string_view>
+
+#include <boost/asio/buffer.hpp>
 
 #include "http/call.h"
 #include "http/chunk_decoder.h"
@@ -52,8 +56,12 @@ class Session : public std::enable_shared_from_this<Session> {
 
   void refuse(const GuardFault& fault);
   bool takes_body_of_refused() const;
+  void count_answer();
+  void let_go_of_answer();
   void write_response();
   void report(std::size_t body_bytes);
+
+  std::array<boost::asio::const_buffer, 2> unsent(std::size_t sent) const;
 
   void start_read();
   void on_read(const boost::system::error_code& error, std::size_t bytes);
@@ -76,6 +84,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::coroutine_handle<> reader_;
 
   std::string output_;
+  std::string large_body_;  // behind the output
   bool output_failed_ = false;
 
   RequestGuard guard_;

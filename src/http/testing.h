@@ -78,6 +78,9 @@ class TestServer {
 
   // To be filled before requests come.
   store::Tables& tables(std::uint32_t shard);
+  // Set before requests come: what happens on a reader's thread first.
+  void before_fetch(std::function<void()> hook);
+  void before_list(std::function<void(const store::ReadBudget&)> hook);
 
   FakeGateway gateway;
   std::uint16_t port() const;

@@ -192,7 +192,7 @@ TestServer::TestServer(ServerOptions options, std::vector<TokenSettings> tokens,
       parts_(std::make_unique<Parts>(std::move(tokens), wiring_.shards)) {
   options.port = 0;
   options.io_threads = 2;
-  options.reader_threads = 1;
+  options.reader_threads = 4;
   server_ = std::make_unique<HttpServer>(std::move(options), parts());
   const Status started = server_->start();
   EXPECT_TRUE(started) << started.error().message;
@@ -222,6 +222,12 @@ TestServer::~TestServer() = default;
 
 void TestServer::fail_reads() {
   for (Parts::Store& store : parts_->stores) store.tables.reads_fail = true;
+}
+void TestServer::before_fetch(std::function<void()> hook) {
+  for (Parts::Store& store : parts_->stores) store.tables.before_fetch = hook;
+}
+void TestServer::before_list(std::function<void(const store::ReadBudget&)> hook) {
+  for (Parts::Store& store : parts_->stores) store.tables.before_list = hook;
 }
 store::Tables& TestServer::tables(std::uint32_t shard) { return parts_->stores[shard].tables; }
 std::uint16_t TestServer::port() const { return server_->port(); }

@@ -60,19 +60,6 @@ std::uint64_t memory_bytes(const Config& config) {
   return config.memory != 0 ? config.memory : usable_memory() / 2;
 }
 
-DriverOptions driver_options(const Config& config) {
-  DriverOptions options;
-  options.shard.machine.default_retention = retention_of(config);
-  options.shard.machine.max_keys = config.max_keys;
-  options.memory_bytes = memory_bytes(config);
-  // Changes that wait for the tables hold their payloads too.
-  options.shard.machine.keep_bytes = options.memory_bytes / 4;
-  options.shard.max_bytes_held = options.memory_bytes / 2;
-  options.liveness_file = std::filesystem::path(config.data) / "alive";
-  options.events = {.age = config.keep_events, .bytes = config.keep_events_bytes};
-  return options;
-}
-
 http::ServerOptions http_options(const Config& config) {
   const ListenAddress address = *parse_listen(config.listen);
   http::ServerOptions options;
@@ -85,6 +72,7 @@ http::ServerOptions http_options(const Config& config) {
   // An eighth, but room for two of the largest.
   options.bodies_bytes =
       std::max<std::size_t>(memory_bytes(config) / 8, 2 * options.limits.body_bytes);
+  options.answers_bytes = memory_bytes(config) / 8;
   options.head_limits = {.block_bytes = config.header_block_bytes,
                          .fields = config.headers,
                          .target_bytes = config.target_bytes};
@@ -94,6 +82,20 @@ http::ServerOptions http_options(const Config& config) {
   options.max_connections_per_address = config.connections;
   options.idempotency_window = config.idempotency_window;
   options.default_retention = retention_of(config);
+  return options;
+}
+
+DriverOptions driver_options(const Config& config) {
+  DriverOptions options;
+  options.shard.machine.default_retention = retention_of(config);
+  options.shard.machine.max_keys = config.max_keys;
+  options.memory_bytes = memory_bytes(config);
+  // Changes that wait for the tables hold their payloads too.
+  options.shard.machine.keep_bytes = options.memory_bytes / 4;
+  options.shard.max_bytes_held = options.memory_bytes / 2;
+  options.shard.machine.max_claim_bytes = http_options(config).page_bytes();
+  options.liveness_file = std::filesystem::path(config.data) / "alive";
+  options.events = {.age = config.keep_events, .bytes = config.keep_events_bytes};
   return options;
 }
 

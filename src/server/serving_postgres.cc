@@ -11,11 +11,13 @@
 #include <thread>
 #include <utility>
 
+#include <boost/asio/post.hpp>
+#include <boost/asio/thread_pool.hpp>
+
 #include "base/random.h"
 #include "base/thread_name.h"
 #include "base/version.h"
 #include "http/peer_client.h"
-#include "http/reader_pool.h"
 #include "server/inbox_poller.h"
 #include "server/node.h"
 #include "server/relay.h"
@@ -74,7 +76,7 @@ class PostgresServing final : public Serving {
     for (std::uint32_t shard = 0; shard < parts_.shards(); ++shard) {
       relays_.push_back(std::make_unique<Relay>(
           router_, *parts_.store(shard).tables,
-          [this](std::function<void()> work) { relay_reader_.run(std::move(work)); },
+          [this](std::function<void()> work) { boost::asio::post(relay_reader_, std::move(work)); },
           outside_.log));
       hosts_.push_back(host(shard));
       hosts.push_back(hosts_.back().get());
@@ -164,6 +166,7 @@ class PostgresServing final : public Serving {
     node_->leave();
     peers_.stop();
     relay_reader_.stop();
+    relay_reader_.join();
     for (const auto& host : hosts_) host->stop();
     if (ticker_.joinable()) ticker_.join();
   }
@@ -255,7 +258,7 @@ class PostgresServing final : public Serving {
   engine::Router router_;
   const store::NodeId self_;
   std::vector<std::unique_ptr<Relay>> relays_;
-  http::ReaderPool relay_reader_{1};  // outlives the shards
+  boost::asio::thread_pool relay_reader_{1};  // outlives the shards
   std::unique_ptr<store::Inbox> inbox_;
   InboxPoller poller_;  // outlives the shards
   std::vector<std::unique_ptr<ShardHost>> hosts_;

@@ -1,6 +1,7 @@
 // What a page of a list may still take: JobQuery::limit and JobQuery::bytes.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -9,6 +10,24 @@
 
 namespace millrace::store {
 
+// About the bytes of a job as a page shows it. What is bounded by a few hundred bytes counts as
+// that.
+inline std::size_t shown_bytes(const core::Job& job) {
+  constexpr std::size_t kSmallMembers = 512;
+  std::size_t bytes = kSmallMembers + job.payload.size() + job.result.size();
+  for (const core::JobError* error : {job.latest.error.get(), job.last_error.get()}) {
+    if (error != nullptr) bytes += error->message.size() + error->stack.size();
+  }
+  if (job.progress != nullptr) {
+    bytes += job.progress->message.size() + job.progress->checkpoint.size();
+  }
+  if (job.extras != nullptr) {
+    for (const SharedBytes& tag : job.extras->tags) bytes += tag.size();
+    for (const auto& [key, value] : job.extras->meta) bytes += key.size() + value.size();
+  }
+  return bytes;
+}
+
 class PageBudget {
  public:
   explicit PageBudget(const JobQuery& query) : jobs_(query.limit), bytes_(query.bytes) {}
@@ -16,10 +35,10 @@ class PageBudget {
   // For one more job, with the members that the page shows of it. False: the page ends before it.
   // The first always fits.
   bool take(const core::Job& job) {
-    const std::size_t bytes = job.payload.size() + job.result.size();
+    const std::size_t bytes = shown_bytes(job);
     if (jobs_ == 0 || (bytes > bytes_ && !empty_)) return false;
     --jobs_;
-    bytes_ -= bytes < bytes_ ? bytes : bytes_;
+    bytes_ -= std::min(bytes, bytes_);
     empty_ = false;
     return true;
   }

@@ -7,7 +7,9 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -55,13 +57,30 @@ class StateVisitor {
   virtual void ended_lease(const core::EndedLease& lease) = 0;  // oldest first
 };
 
+// How long a read may take: at most `time`, and no longer than somebody waits for it. A read that
+// is out of either returns what it has found, as a page that ends early.
+struct ReadBudget {
+  // Implicit: most reads are bounded by time alone.
+  template <typename Count, typename Period>
+  ReadBudget(std::chrono::duration<Count, Period> at_most, std::stop_token stop = {})
+      : time(at_most), gone(std::move(stop)) {}
+
+  // One shard's part of it.
+  ReadBudget divided_by(std::size_t shards) const {
+    return {time / static_cast<std::int64_t>(shards), gone};
+  }
+
+  std::chrono::milliseconds time;
+  std::stop_token gone;  // stop requested: nobody waits for the answer any more
+};
+
 // Which large members a read brings along.
 struct Columns {
   bool payload = false;
   bool result = false;
 };
 
-// Payloads and results of one page of a list, together.
+// The jobs of one page of a list, with the members that it shows.
 inline constexpr std::size_t kMaxPageBytes = std::size_t{16} << 20;
 
 // Newest first; `after_ord` is the last seen, absent at the start.
@@ -70,9 +89,8 @@ struct JobQuery {
   std::optional<std::uint64_t> after_ord;
   std::uint32_t limit = 50;
   Columns columns;
-  std::chrono::milliseconds budget{2'000};
-  std::size_t bytes =
-      kMaxPageBytes;  // of payloads and results; the first job comes whatever it has
+  ReadBudget budget{std::chrono::milliseconds{2'000}};
+  std::size_t bytes = kMaxPageBytes;  // the first job comes whatever it has
 };
 struct JobPage {
   std::vector<core::Job> jobs;
@@ -123,10 +141,10 @@ class Tables {
   };
   virtual Result<IdPage> select_ids(const core::JobFilter& filter,
                                     std::optional<std::uint64_t> after_ord, std::uint32_t limit,
-                                    std::chrono::milliseconds budget) = 0;
+                                    ReadBudget budget) = 0;
   // How many match, counting no further than `limit`.
   virtual Result<std::uint64_t> count(const core::JobFilter& filter, std::uint64_t limit,
-                                      std::chrono::milliseconds budget) = 0;
+                                      ReadBudget budget) = 0;
 
   // Retention: ended jobs of a queue and state that finished at or before `until`, oldest first.
   virtual Result<std::vector<JobId>> finished_until(const SharedBytes& queue, core::State state,

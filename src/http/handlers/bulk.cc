@@ -43,14 +43,16 @@ void answer_outcome(Call& call, const api::BulkOutcome& outcome) {
 Task<void> count_ids(Call& call, const std::vector<JobId>& ids) {
   const bool fresh = co_await await_projection(call);
   if (!fresh) co_return;
-  auto read = [&] { return call.services.reads.fetch(ids); };
-  const auto jobs = co_await call.blocking(read);
-  if (!jobs) {
-    refuse_reads(call, jobs.error());
+  auto read = [&](const std::stop_token&) { return call.services.reads.fetch(ids); };
+  const auto jobs = co_await call.read(Lane::kLookups, read);
+  if (!jobs) co_return;
+  if (!*jobs) {
+    refuse_reads(call, jobs->error());
     co_return;
   }
   api::BulkOutcome outcome;
-  for (const core::Job& job : *jobs) outcome.matched += call.allows_queue(job.queue.view()) ? 1 : 0;
+  for (const core::Job& job : **jobs)
+    outcome.matched += call.allows_queue(job.queue.view()) ? 1 : 0;
   answer_outcome(call, outcome);
 }
 
@@ -116,10 +118,12 @@ Task<bool> for_all(Call& call, const engine::JobFilter& filter, std::uint64_t mo
   while (true) {
     const auto limit = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(core::kMaxItemsPerCommand, most - selected));
-    auto select = [&] {
+    auto select = [&](const std::stop_token&) {
       return call.services.reads.select_ids(filter, after, limit, kSelectBudget);
     };
-    auto page = co_await call.blocking(select);
+    auto done = co_await call.read(Lane::kSearches, select);
+    if (!done) co_return false;
+    Result<engine::IdPage>& page = *done;
     if (!page) {
       refuse_reads(call, page.error());
       co_return false;
@@ -151,10 +155,13 @@ Task<void> bulk_filter(Call& call, const api::Bulk& bulk) {
   if (bulk.dry_run) {
     const bool fresh = co_await await_projection(call);
     if (!fresh) co_return;
-    auto count = [&] {
-      return call.services.reads.count(*filter, kMaxBulkJobs + 1, kSelectBudget);
+    auto count = [&](const std::stop_token& gone) {
+      const engine::ReadBudget budget(kSelectBudget, gone);
+      return call.services.reads.count(*filter, kMaxBulkJobs + 1, budget);
     };
-    const auto matched = co_await call.blocking(count);
+    const auto done = co_await call.read(Lane::kSearches, count, Call::Patience::kWait);
+    if (!done) co_return;
+    const Result<std::uint64_t>& matched = *done;
     if (!matched) {
       refuse_reads(call, matched.error());
       co_return;

@@ -51,14 +51,19 @@ Task<std::optional<SharedJobView>> look_up(Call& call, JobId id, const core::Job
   const engine::History history = include.attempts || include.logs || include.events
                                       ? engine::History::kWhole
                                       : engine::History::kNone;
-  auto read = [&] { return call.services.reads.job(id, memory, history, lookup); };
-  auto found = co_await call.blocking(read);
-  if (!found) {
-    refuse_reads(call, found.error());
+  auto read = [&](const std::stop_token&) {
+    return call.services.reads.job(id, memory, history, lookup);
+  };
+  const Lane lane = history == engine::History::kWhole ? Lane::kSearches : Lane::kLookups;
+  auto found = co_await call.read(lane, read);
+  if (!found) co_return std::nullopt;
+  if (!*found) {
+    refuse_reads(call, found->error());
     co_return std::nullopt;
   }
-  if (!*found) co_return SharedJobView();
-  co_return std::make_shared<const core::JobView>(std::move(**found));
+  std::optional<core::JobView>& view = **found;
+  if (!view) co_return SharedJobView();
+  co_return std::make_shared<const core::JobView>(std::move(*view));
 }
 
 // Also where the node that was asked knows the token otherwise: another time it may not.
@@ -149,16 +154,17 @@ Task<std::vector<Reach>> reach_of(Call& call, const std::vector<JobId>& ids) {
   if (places.empty()) co_return reach;
   std::vector<JobId> unknown;
   for (const std::size_t place : places) unknown.push_back(ids[place]);
-  auto read = [&] { return call.services.reads.fetch(unknown); };
-  const auto jobs = co_await call.blocking(read);
-  if (!jobs) call.note = jobs.error().message;
+  auto read = [&](const std::stop_token&) { return call.services.reads.fetch(unknown); };
+  const auto done = co_await call.read(Lane::kLookups, read);
+  if (done && !*done) call.note = done->error().message;
   for (const std::size_t place : places) {
-    if (!jobs) {
+    if (!done || !*done) {
       reach[place].unknown = tables_unreadable();
       continue;
     }
-    const auto found = std::ranges::find(*jobs, ids[place], &core::Job::id);
-    reach[place].open = found != jobs->end() && call.allows_queue(found->queue.view());
+    const std::vector<core::Job>& jobs = **done;
+    const auto found = std::ranges::find(jobs, ids[place], &core::Job::id);
+    reach[place].open = found != jobs.end() && call.allows_queue(found->queue.view());
   }
   co_return reach;
 }
@@ -178,11 +184,11 @@ Task<bool> admits_job(Call& call, JobId id) {
 Task<void> refresh_statistics(Call& call) {
   const Time now = call.now();
   if (!call.services.statistics.is_stale(now)) co_return;
-  auto refresh = [&] {
+  auto refresh = [&](const std::stop_token&) {
     call.services.statistics.refresh(now);
     return true;
   };
-  co_await call.blocking(refresh);
+  co_await call.read(Lane::kLookups, refresh);
 }
 
 bool take_if_match(Call& call, std::optional<std::uint64_t>& version) {

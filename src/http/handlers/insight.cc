@@ -81,13 +81,14 @@ Task<void> get_stats(Call& call) {
   if (query->by_queue) wanted.by = engine::StatsBy::kQueue;
   if (query->by_type) wanted.by = engine::StatsBy::kType;
   wanted.visible = visible_to(call);
-  auto read = [&] {
+  auto read = [&](const std::stop_token&) {
     call.services.statistics.refresh(wanted.now);
     return call.services.statistics.query(wanted);
   };
-  const engine::StatsReply reply = co_await call.blocking(read);
-  api::Stats stats{reply.from, reply.step, {}};
-  for (const engine::StatsGroup& group : reply.groups) {
+  const auto reply = co_await call.read(Lane::kSearches, read, Call::Patience::kWait);
+  if (!reply) co_return;
+  api::Stats stats{reply->from, reply->step, {}};
+  for (const engine::StatsGroup& group : reply->groups) {
     stats.groups.push_back(group_of(group, *query));
   }
   api::JsonWriter json(call.response.body);
@@ -109,12 +110,18 @@ Task<void> list_events(Call& call) {
   for (const api::EventType type : query->types) wanted.types.emplace_back(api::name_of(type));
   wanted.queues = query->queues;
   wanted.visible = visible_to(call);
+  wanted.bytes = call.services.page_bytes;
 
   const Steady give_up = call.services.clock.steady() + query->wait;
   engine::FeedPage page;
   while (true) {
-    auto read = [&] { return call.services.feed.read(wanted); };
-    page = co_await call.blocking(read);
+    auto read = [&](const std::stop_token& gone) {
+      wanted.gone = gone;
+      return call.services.feed.read(wanted);
+    };
+    auto done = co_await call.read(Lane::kSearches, read, Call::Patience::kWait);
+    if (!done) co_return;
+    page = std::move(*done);
     if (!admits_page(call, page)) co_return;
     const auto left = std::chrono::ceil<Duration>(give_up - call.services.clock.steady());
     if (!page.events.empty() || left <= Duration{0}) break;

@@ -87,6 +87,14 @@ void encode_results(Call& call, const std::vector<api::Item<api::JobSubmission>>
   json.end_object();
 }
 
+// About what the jobs take in an answer, so that a large one is not copied as it grows.
+std::size_t bytes_of(const std::vector<core::Job>& jobs) {
+  constexpr std::size_t kOthers = 1'024;  // what is neither payload nor result
+  std::size_t bytes = 0;
+  for (const core::Job& job : jobs) bytes += kOthers + job.payload.size() + job.result.size();
+  return bytes;
+}
+
 // Existing jobs that memory does not hold are in the tables with their state, or pruned.
 bool in_tables(const core::EnqueueReply::Item& item) {
   return item.fate == core::Fate::kExisting && !item.state && !item.deleted;
@@ -98,15 +106,16 @@ Task<bool> look_up_states(Call& call, core::EnqueueReply& reply) {
     if (in_tables(item)) ids.push_back(item.id);
   }
   if (ids.empty()) co_return true;
-  auto read = [&] { return call.services.reads.fetch(ids); };
-  const auto jobs = co_await call.blocking(read);
-  if (!jobs) {
-    refuse_reads(call, jobs.error());
+  auto read = [&](const std::stop_token&) { return call.services.reads.fetch(ids); };
+  const auto jobs = co_await call.read(Lane::kLookups, read);
+  if (!jobs) co_return false;
+  if (!*jobs) {
+    refuse_reads(call, jobs->error());
     co_return false;
   }
   for (core::EnqueueReply::Item& item : reply.items) {
     if (!in_tables(item)) continue;
-    for (const core::Job& job : *jobs) {
+    for (const core::Job& job : **jobs) {
       if (job.id == item.id) item.state = job.state;
     }
   }
@@ -240,12 +249,19 @@ Task<void> list_jobs(Call& call) {
     const bool fresh = co_await await_projection(call);
     if (!fresh) co_return;
   }
-  auto read = [&] { return call.services.reads.list(wanted); };
-  const auto page = co_await call.blocking(read);
+  wanted.bytes = call.services.page_bytes;
+  auto read = [&](const std::stop_token& gone) {
+    wanted.budget.gone = gone;
+    return call.services.reads.list(wanted);
+  };
+  const auto done = co_await call.read(Lane::kSearches, read, Call::Patience::kWait);
+  if (!done) co_return;
+  const Result<engine::JobPage>& page = *done;
   if (!page) {
     refuse_reads(call, page.error());
     co_return;
   }
+  call.response.body.reserve(bytes_of(page->jobs));
   api::JsonWriter json(call.response.body);
   json.begin_object();
   json.key("items");

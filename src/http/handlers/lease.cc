@@ -15,6 +15,11 @@ namespace {
 
 using api::ProblemCode;
 
+// A claim's answer from here on is counted before it is written.
+constexpr std::size_t kLargeAnswerBytes = 64 * 1024;
+// What a job takes in an answer beside its payload, about.
+constexpr std::size_t kJobEnvelopeBytes = 1'024;
+
 // The items of a batch that go to the shard, and why the others do not.
 struct Sieve {
   std::vector<std::optional<api::Problem>> refused;  // per item of the request
@@ -147,20 +152,73 @@ bool admits_claim(Call& call, const api::Claim& claim) {
   return true;
 }
 
-// Brings the payloads that memory has let go of. Where they can't be read the jobs are given back:
-// false, and none are left.
-Task<bool> complete_claim(Call& call, core::ClaimReply& claim) {
+// Why the jobs of a claim can't be handed out.
+enum class Undone : std::uint8_t {
+  kNot,        // they can
+  kUnread,     // the tables can't be read
+  kTooLate,    // reading took half of a lease, or more
+  kCrowded,    // too much is on its way to clients that do not read
+  kNobodyHere  // the client has gone
+};
+
+// The payloads that memory has let go of. None: the tables gave them.
+Task<Undone> read_payloads(Call& call, core::ClaimReply& claim) {
+  const Steady begun = call.services.clock.steady();
+  auto read = [&](const std::stop_token&) { return call.services.reads.complete(claim); };
+  const auto done = co_await call.read(Lane::kClaims, read);
+  if (!done) co_return Undone::kCrowded;
+  if (!*done) {
+    call.note = done->error().message;
+    co_return Undone::kUnread;
+  }
+  const auto took = call.services.clock.steady() - begun;
+  const bool late = std::ranges::any_of(claim.jobs, [&](const core::ClaimReply::Item& item) {
+    return took * 2 > item.job.lease_given;
+  });
+  co_return late ? Undone::kTooLate : Undone::kNot;
+}
+
+// Makes a claim ready to be sent: reads what memory has let go of, and takes room for the answer.
+// Jobs that can't be sent, or only with little of their lease left, are given back at once, and no
+// attempt is counted; then none are left.
+Task<Undone> complete_claim(Call& call, core::ClaimReply& claim) {
+  if (claim.jobs.empty()) co_return Undone::kNot;
   const bool whole = std::ranges::none_of(
       claim.jobs, [](const core::ClaimReply::Item& item) { return item.job.payload.empty(); });
-  if (whole) co_return true;
-  auto read = [&] { return call.services.reads.complete(claim); };
-  const Status read_done = co_await call.blocking(read);
-  if (read_done) co_return true;
-  call.note = read_done.error().message;
-  core::Command command(engine::releases_of(claim));
+  // Should the reading fail half-way, the jobs it has dropped are given back too.
+  core::Ack releases;
+  Undone undone = Undone::kNot;
+  if (!whole) {
+    releases = engine::releases_of(claim);
+    undone = co_await read_payloads(call, claim);
+  }
+  std::size_t bytes = 0;
+  for (const core::ClaimReply::Item& item : claim.jobs) bytes += item.job.payload.size();
+  const bool large = bytes > kLargeAnswerBytes;
+  if (undone == Undone::kNot && call.client_gone()) undone = Undone::kNobodyHere;
+  if (undone == Undone::kNot && large && !call.hold_answer(bytes)) undone = Undone::kCrowded;
+  if (undone == Undone::kNot) {
+    if (large) call.response.body.reserve(bytes + claim.jobs.size() * kJobEnvelopeBytes);
+    co_return undone;
+  }
+  if (whole) releases = engine::releases_of(claim);
   claim.jobs.clear();
+  core::Command command(std::move(releases));
   co_await call.ask(std::move(command));
-  co_return false;
+  co_return undone;
+}
+
+void refuse_claim(Call& call, Undone undone) {
+  switch (undone) {
+    case Undone::kUnread:
+      return call.refuse(ProblemCode::kStorageUnavailable, "the tables can't be read now");
+    case Undone::kTooLate:
+      return call.refuse(ProblemCode::kOverloaded,
+                         "the jobs' payloads took too long to read; the jobs were given back");
+    default:
+      return call.refuse(ProblemCode::kOverloaded,
+                         "too many large answers are on their way; the jobs were given back");
+  }
 }
 
 std::vector<api::ClaimedJob> claimed_jobs(const core::ClaimReply& reply) {
@@ -219,9 +277,9 @@ Task<void> claim(Call& call) {
     call.refuse(answer);
     co_return;
   }
-  const bool whole = co_await complete_claim(call, *reply);
-  if (!whole) {
-    call.refuse(ProblemCode::kStorageUnavailable, "the tables can't be read now");
+  const Undone undone = co_await complete_claim(call, *reply);
+  if (undone != Undone::kNot) {
+    refuse_claim(call, undone);
     co_return;
   }
   api::JsonWriter json(call.response.body);
@@ -291,8 +349,9 @@ Task<void> poll(Call& call) {
     call.refuse(answer);
     co_return;
   }
-  // What was acknowledged is answered whether or not the jobs can be read.
-  co_await complete_claim(call, reply->claim);
+  // What was acknowledged is answered whether or not the jobs can be handed out.
+  const Undone undone = co_await complete_claim(call, reply->claim);
+  if (undone != Undone::kNot) call.response.clear();
   api::JsonWriter json(call.response.body);
   json.begin_object();
   json.key("acks");

@@ -81,8 +81,10 @@ Task<void> readyz(Call& call) {
 Task<void> metrics(Call& call) {
   if (!accepted(call, api::decode_no_query(call.query()))) co_return;
   if (!admits_to_all_queues(call)) co_return;
-  auto collect = [&] { return call.services.operations.metrics_text(); };
-  call.response.body = co_await call.blocking(collect);
+  auto collect = [&](const std::stop_token&) { return call.services.operations.metrics_text(); };
+  auto text = co_await call.read(Lane::kSearches, collect);
+  if (!text) co_return;
+  call.response.body = std::move(*text);
   call.response.media_type = MediaType::kText;
 }
 
@@ -112,9 +114,10 @@ Task<void> backup(Call& call) {
   if (!admits_to_all_queues(call)) co_return;
   const auto wanted = accepted(call, api::decode_backup(call.body, call.services.limits));
   if (!wanted) co_return;
-  auto copy = [&] { return call.services.operations.backup(wanted->path); };
-  auto result = co_await call.blocking(copy);
-  const auto done = accepted(call, std::move(result));
+  auto copy = [&](const std::stop_token&) { return call.services.operations.backup(wanted->path); };
+  auto result = co_await call.read(Lane::kSearches, copy);
+  if (!result) co_return;
+  const auto done = accepted(call, *std::move(result));
   if (!done) co_return;
   api::JsonWriter json(call.response.body);
   api::encode_backup_done(json, wanted->path, done->bytes);
@@ -132,9 +135,12 @@ Task<void> drain_node(Call& call) {
   if (!admits_to_all_queues(call)) co_return;
   if (!accepted(call, api::decode_nothing(call.body, call.services.limits))) co_return;
   const bool draining = call.route_id() == api::RouteId::kDrainNode;
-  auto set = [&] { return call.services.operations.set_draining(call.parameter(), draining); };
-  auto result = co_await call.blocking(set);
-  const auto cluster = accepted(call, std::move(result));
+  auto set = [&](const std::stop_token&) {
+    return call.services.operations.set_draining(call.parameter(), draining);
+  };
+  auto result = co_await call.read(Lane::kLookups, set);
+  if (!result) co_return;
+  const auto cluster = accepted(call, *std::move(result));
   if (!cluster) co_return;
   api::JsonWriter json(call.response.body);
   encode(json, *cluster);

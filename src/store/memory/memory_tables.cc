@@ -194,8 +194,12 @@ Result<JobPage> MemoryTables::list(const JobQuery& query) {
 
 Result<Tables::IdPage> MemoryTables::select_ids(const core::JobFilter& filter,
                                                 std::optional<std::uint64_t> after_ord,
-                                                std::uint32_t limit, std::chrono::milliseconds) {
-  const auto page = list({filter, after_ord, limit, {}, {}, {}});
+                                                std::uint32_t limit, ReadBudget) {
+  JobQuery query;
+  query.filter = filter;
+  query.after_ord = after_ord;
+  query.limit = limit;
+  const auto page = list(query);
   IdPage ids;
   for (const core::Job& job : page->jobs) ids.ids.push_back(job.id);
   ids.next_after_ord = page->next_after_ord;
@@ -203,7 +207,7 @@ Result<Tables::IdPage> MemoryTables::select_ids(const core::JobFilter& filter,
 }
 
 Result<std::uint64_t> MemoryTables::count(const core::JobFilter& filter, std::uint64_t limit,
-                                          std::chrono::milliseconds) {
+                                          ReadBudget) {
   const MutexLock lock(mutex_);
   std::uint64_t found = 0;
   if (limit > 0) scan(filter, std::nullopt, [&](const core::Job&) { return ++found < limit; });

@@ -456,8 +456,7 @@ TEST_F(PostgresFaults, SearchesBearOddFiltersAndEndInTime) {
   changes.jobs.push_back(make_job(5'000'000));
   ASSERT_TRUE(flusher_.flush(*store_.tables, changes));
   Tables& tables = *store_.tables;
-  const auto count = [&](std::vector<core::Condition> conditions,
-                         std::chrono::milliseconds budget) {
+  const auto count = [&](std::vector<core::Condition> conditions, ReadBudget budget) {
     return tables.count({std::move(conditions)}, 1'000'000, budget);
   };
   const auto minute = std::chrono::minutes{1};

@@ -244,9 +244,9 @@ Result<std::size_t> PostgresSearch::piece(const core::JobFilter& filter, Range r
 Result<PostgresSearch::Ended> PostgresSearch::run(const core::JobFilter& filter,
                                                   std::optional<std::uint64_t> after_ord,
                                                   Columns columns, std::uint64_t wanted,
-                                                  std::chrono::milliseconds budget,
-                                                  std::uint64_t& last, const Visit& visit) {
-  const auto end = shard_.pool->now() + budget;
+                                                  ReadBudget budget, std::uint64_t& last,
+                                                  const Visit& visit) {
+  const auto end = shard_.pool->now() + budget.time;
   auto range = range_of(filter, after_ord);
   if (!range) return std::unexpected(range.error());
   for (const Condition& condition : filter.conditions) {
@@ -269,7 +269,7 @@ Result<PostgresSearch::Ended> PostgresSearch::run(const core::JobFilter& filter,
     const auto begun = shard_.pool->now();
     const auto seen = piece(filter, look, columns, limit, [&](core::Job& job) {
       range->most = static_cast<std::int64_t>(job.ord) - 1;
-      if (matches(filter, job) && !visit(job)) {
+      if (budget.gone.stop_requested() || (matches(filter, job) && !visit(job))) {
         stopped = true;
         return false;
       }
@@ -283,7 +283,8 @@ Result<PostgresSearch::Ended> PostgresSearch::run(const core::JobFilter& filter,
       last = static_cast<std::uint64_t>(look.least);
     }
     const auto now = shard_.pool->now();
-    if (range->least <= range->most && now >= end) return Ended::kByTime;
+    const bool over = now >= end || budget.gone.stop_requested();
+    if (range->least <= range->most && over) return Ended::kByTime;
     window = now - begun < kQuickPiece ? std::min(window * 2, kMostWindow)
                                        : std::max(window / 2, kLeastWindow);
     limit = std::min(limit * 2, kLargestPiece);
@@ -310,8 +311,7 @@ Result<JobPage> PostgresSearch::list(const JobQuery& query) {
 
 Result<Tables::IdPage> PostgresSearch::select_ids(const core::JobFilter& filter,
                                                   std::optional<std::uint64_t> after_ord,
-                                                  std::uint32_t limit,
-                                                  std::chrono::milliseconds budget) {
+                                                  std::uint32_t limit, ReadBudget budget) {
   Tables::IdPage page;
   std::uint64_t last = after_ord.value_or(kMost);
   const auto ended = run(filter, after_ord, {}, limit, budget, last, [&](core::Job& job) {
@@ -325,7 +325,7 @@ Result<Tables::IdPage> PostgresSearch::select_ids(const core::JobFilter& filter,
 }
 
 Result<std::uint64_t> PostgresSearch::count(const core::JobFilter& filter, std::uint64_t limit,
-                                            std::chrono::milliseconds budget) {
+                                            ReadBudget budget) {
   if (limit == 0) return 0;
   std::uint64_t found = 0;
   std::uint64_t last = 0;

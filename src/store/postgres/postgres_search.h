@@ -25,9 +25,9 @@ class PostgresSearch {
   Result<JobPage> list(const JobQuery& query);
   Result<Tables::IdPage> select_ids(const core::JobFilter& filter,
                                     std::optional<std::uint64_t> after_ord, std::uint32_t limit,
-                                    std::chrono::milliseconds budget);
+                                    ReadBudget budget);
   Result<std::uint64_t> count(const core::JobFilter& filter, std::uint64_t limit,
-                              std::chrono::milliseconds budget);
+                              ReadBudget budget);
 
  private:
   enum class Ended : std::uint8_t { kAll, kByVisitor, kByTime };
@@ -45,8 +45,8 @@ class PostgresSearch {
   // Calls `visit` with each job that matches, newest first, until it returns false; `last` is the
   // ord of the last one looked at.
   Result<Ended> run(const core::JobFilter& filter, std::optional<std::uint64_t> after_ord,
-                    Columns columns, std::uint64_t wanted, std::chrono::milliseconds budget,
-                    std::uint64_t& last, const Visit& visit);
+                    Columns columns, std::uint64_t wanted, ReadBudget budget, std::uint64_t& last,
+                    const Visit& visit);
   // The next jobs below `range.most`, at most `limit`; returns how many there were.
   Result<std::size_t> piece(const core::JobFilter& filter, Range range, Columns columns,
                             std::uint64_t limit, const Visit& visit);

@@ -163,13 +163,12 @@ Result<JobPage> PostgresTables::list(const JobQuery& query) {
 
 Result<Tables::IdPage> PostgresTables::select_ids(const core::JobFilter& filter,
                                                   std::optional<std::uint64_t> after_ord,
-                                                  std::uint32_t limit,
-                                                  std::chrono::milliseconds budget) {
+                                                  std::uint32_t limit, ReadBudget budget) {
   return PostgresSearch(*shard_).select_ids(filter, after_ord, limit, budget);
 }
 
 Result<std::uint64_t> PostgresTables::count(const core::JobFilter& filter, std::uint64_t limit,
-                                            std::chrono::milliseconds budget) {
+                                            ReadBudget budget) {
   return PostgresSearch(*shard_).count(filter, limit, budget);
 }
 

@@ -27,9 +27,9 @@ class PostgresTables final : public Tables {
   Result<JobHistory> history(const JobId& id) override;
   Result<JobPage> list(const JobQuery& query) override;
   Result<IdPage> select_ids(const core::JobFilter& filter, std::optional<std::uint64_t> after_ord,
-                            std::uint32_t limit, std::chrono::milliseconds budget) override;
+                            std::uint32_t limit, ReadBudget budget) override;
   Result<std::uint64_t> count(const core::JobFilter& filter, std::uint64_t limit,
-                              std::chrono::milliseconds budget) override;
+                              ReadBudget budget) override;
   Result<std::vector<JobId>> finished_until(const SharedBytes& queue, core::State state, Time until,
                                             std::uint32_t limit) override;
   Result<std::optional<Time>> oldest_finished(const SharedBytes& queue, core::State state) override;

@@ -165,10 +165,10 @@ Status Search::open_streams(const core::JobFilter& filter, Plan& plan) {
 }
 
 Result<Search::Plan> Search::plan(const core::JobFilter& filter,
-                                  std::optional<std::uint64_t> after_ord,
-                                  std::chrono::milliseconds budget) {
+                                  std::optional<std::uint64_t> after_ord, ReadBudget budget) {
   Plan plan;
-  plan.end = clock_() + budget;
+  plan.end = clock_() + budget.time;
+  plan.gone = std::move(budget.gone);
   const auto range = range_of(filter, after_ord);
   if (!range) return std::unexpected(range.error());
   plan.range = *range;
@@ -241,6 +241,7 @@ Result<Search::Ended> Search::run(
     const std::function<Result<bool>(std::int64_t, core::Job&)>& visit) {
   need_rows = need_rows || !plan.rest.empty();
   for (std::uint32_t looked = 1;; ++looked) {
+    if (plan.gone.stop_requested()) return Ended::kByTime;
     if (looked % kJobsALook == 0 && clock_() >= plan.end) return Ended::kByTime;
     const auto ord = take_newest(plan);
     if (!ord) return std::unexpected(ord.error());
@@ -289,7 +290,7 @@ Result<JobPage> Search::list(const JobQuery& query) {
 
 Result<Tables::IdPage> Search::select_ids(const core::JobFilter& filter,
                                           std::optional<std::uint64_t> after_ord,
-                                          std::uint32_t limit, std::chrono::milliseconds budget) {
+                                          std::uint32_t limit, ReadBudget budget) {
   const Transaction snapshot(database_, Transaction::Kind::kRead);
   if (!snapshot.ok()) return database_.failure("read");
   auto planned = plan(filter, after_ord, budget);
@@ -308,7 +309,7 @@ Result<Tables::IdPage> Search::select_ids(const core::JobFilter& filter,
 }
 
 Result<std::uint64_t> Search::count(const core::JobFilter& filter, std::uint64_t limit,
-                                    std::chrono::milliseconds budget) {
+                                    ReadBudget budget) {
   if (limit == 0) return 0;
   const Transaction snapshot(database_, Transaction::Kind::kRead);
   if (!snapshot.ok()) return database_.failure("read");

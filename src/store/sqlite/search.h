@@ -31,9 +31,9 @@ class Search {
   Result<JobPage> list(const JobQuery& query);
   Result<Tables::IdPage> select_ids(const core::JobFilter& filter,
                                     std::optional<std::uint64_t> after_ord, std::uint32_t limit,
-                                    std::chrono::milliseconds budget);
+                                    ReadBudget budget);
   Result<std::uint64_t> count(const core::JobFilter& filter, std::uint64_t limit,
-                              std::chrono::milliseconds budget);
+                              ReadBudget budget);
 
  private:
   // Ords from `least` to `most`, both included.
@@ -61,11 +61,12 @@ class Search {
     bool states_answered = false;
     Rest rest;
     std::chrono::steady_clock::time_point end;
+    std::stop_token gone;  // as of ReadBudget
   };
   enum class Ended : std::uint8_t { kAll, kByVisitor, kByTime };
 
   Result<Plan> plan(const core::JobFilter& filter, std::optional<std::uint64_t> after_ord,
-                    std::chrono::milliseconds budget);
+                    ReadBudget budget);
   Result<Range> range_of(const core::JobFilter& filter, std::optional<std::uint64_t> after_ord);
   // The newest ord whose job was created before `time`; 0: none.
   Result<std::int64_t> newest_before(std::int64_t time_ms);

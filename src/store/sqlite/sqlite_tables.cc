@@ -10,8 +10,9 @@ namespace {
 // For lists, searches and whatever else may take seconds.
 constexpr std::size_t kReaders = 4;
 // For fetch(), which a shard's thread waits for: one more than threads ask on behalf of clients
-// (ServerOptions::reader_threads), none of which can hold it up then.
-constexpr std::size_t kFetchers = 5;
+// (http/reader_pool.h: two of each lane of short reads, and those that search), none of which can
+// hold it up then.
+constexpr std::size_t kFetchers = 9;
 // So many new frames in the write-ahead log, 32 MiB, and a flush moves them into the file.
 constexpr int kCheckpointFrames = 2048;
 // A log of so many frames is not let grow on by readers that follow each other without a gap: for
@@ -155,13 +156,12 @@ Result<JobPage> SqliteTables::list(const JobQuery& query) {
 
 Result<Tables::IdPage> SqliteTables::select_ids(const core::JobFilter& filter,
                                                 std::optional<std::uint64_t> after_ord,
-                                                std::uint32_t limit,
-                                                std::chrono::milliseconds budget) {
+                                                std::uint32_t limit, ReadBudget budget) {
   return readers_->borrow()->search().select_ids(filter, after_ord, limit, budget);
 }
 
 Result<std::uint64_t> SqliteTables::count(const core::JobFilter& filter, std::uint64_t limit,
-                                          std::chrono::milliseconds budget) {
+                                          ReadBudget budget) {
   return readers_->borrow()->search().count(filter, limit, budget);
 }
 

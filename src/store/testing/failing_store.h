@@ -52,6 +52,8 @@ class FailingTables final : public Tables {
   bool reads_fail = false;  // all but history
   bool history_fails = false;
   int fetches = 0;
+  std::function<void()> before_fetch = {};  // on the reader's thread
+  std::function<void(const ReadBudget&)> before_list = {};
   Fences* with_fences = nullptr;  // as fences() says
   // A list or a selection is out of time after so many.
   std::uint32_t most_listed = std::numeric_limits<std::uint32_t>::max();
@@ -67,6 +69,7 @@ class FailingTables final : public Tables {
   Result<Progress> progress() override { return real_->progress(); }
   Result<std::vector<core::Job>> fetch(const std::vector<JobId>& ids) override {
     ++fetches;
+    if (before_fetch) before_fetch();
     if (reads_fail) return broken();
     return real_->fetch(ids);
   }
@@ -75,18 +78,19 @@ class FailingTables final : public Tables {
     return real_->history(id);
   }
   Result<JobPage> list(const JobQuery& query) override {
+    if (before_list) before_list(query.budget);
     if (reads_fail) return broken();
     JobQuery shorter = query;
     shorter.limit = std::min(query.limit, most_listed);
     return real_->list(shorter);
   }
   Result<IdPage> select_ids(const core::JobFilter& filter, std::optional<std::uint64_t> after_ord,
-                            std::uint32_t limit, std::chrono::milliseconds budget) override {
+                            std::uint32_t limit, ReadBudget budget) override {
     if (reads_fail) return broken();
     return real_->select_ids(filter, after_ord, std::min(limit, most_listed), budget);
   }
   Result<std::uint64_t> count(const core::JobFilter& filter, std::uint64_t limit,
-                              std::chrono::milliseconds budget) override {
+                              ReadBudget budget) override {
     if (reads_fail) return broken();
     return real_->count(filter, limit, budget);
   }
