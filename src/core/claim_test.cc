@@ -115,6 +115,36 @@ std::size_t expired_by(Machine& machine, const Claim& claim, Time now, std::size
       events, [](const Event& event) { return std::holds_alternative<Expired>(event); }));
 }
 
+TEST(Claim, EndsBeforeItsPayloadsAreTooManyBytes) {
+  const auto claimed = [](std::uint64_t most_bytes, std::uint32_t limit) {
+    MachineOptions options;
+    options.max_claim_bytes = most_bytes;
+    Scenario s(options);
+    s.enqueue({Scenario::spec("a"), Scenario::spec("b"), Scenario::spec("c", "reports")});
+    const std::string first = s.claim(limit, {"mail", "reports"});
+    return first + " | " + s.claim(limit, {"mail", "reports"});
+  };
+  const std::uint64_t each = Scenario::spec("a").payload.size();
+  EXPECT_EQ(claimed(3 * each, 9), "a b c | ");
+  EXPECT_EQ(claimed(3 * each - 1, 9), "a b | c");
+  EXPECT_EQ(claimed(2 * each - 1, 9), "a | b");
+  EXPECT_EQ(claimed(0, 9), "a | b") << "one comes whatever it has";
+  EXPECT_EQ(claimed(2 * each, 1), "a | b");
+}
+
+TEST(Claim, CountsPayloadsThatMemoryHasLetGoOf) {
+  MachineOptions options;
+  options.keep_bytes = 0;
+  options.max_claim_bytes = 2 * Scenario::spec("a").payload.size();
+  Scenario s(options);
+  s.enqueue({Scenario::spec("a"), Scenario::spec("b"), Scenario::spec("c")});
+  s.machine().take_changes();
+  s.machine().changes_stored();
+  EXPECT_EQ(s.machine().bytes_held(), 0u);
+  EXPECT_EQ(s.claim(9), "a b");
+  EXPECT_EQ(s.claim(9), "c");
+}
+
 TEST(Claim, PassesSoManyJobsThatAreTooLateAndNoMore) {
   Scenario s;
   std::vector<JobSpec> jobs;
