@@ -278,7 +278,7 @@ class Rig:
                 if reply.status != 200:
                     raise Trouble(f"the final listing: {reply}")
                 page = reply.json
-                jobs += page["items"]
+                jobs += [job for job in page["items"] if job["queue"] in QUEUES]
                 if page["next_cursor"] is None:
                     return jobs
                 cursor = f"&cursor={page['next_cursor']}"

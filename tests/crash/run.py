@@ -9,6 +9,7 @@
     run.py --each --no-skips           and a fault that this machine can't make fails the run
     run.py --nodes 3                   several nodes on PostgreSQL, with faults of their own
     run.py --nodes 3 --upgrade-from F  they begin as an older program, and are upgraded under load
+    run.py --hostile                   attacks instead of faults; --no-latency judges no claim's time
     MILLRACE_STORE=postgres run.py     one server, on PostgreSQL
 
 Round N of a run has seed S + N. Each draws its load and its faults from its seed: one that goes
@@ -31,6 +32,7 @@ import rig as rigs
 from rig import Trouble, harness
 
 import faults
+import hostile
 import node_faults  # after the rig, which adds the folders of what they need
 from nodes_rig import NodesRig
 
@@ -43,8 +45,12 @@ class Round:
     fault may, between the last kill and the last start: the verdict must not be good then.
     """
 
-    def __init__(self, seed, only=None, sabotage=None, nodes=0, bare=False, older=None):
+    def __init__(
+        self, seed, only=None, sabotage=None, nodes=0, bare=False, older=None, hostile=False, latency=False
+    ):
         self.seed, self.sabotage, self.nodes, self.bare = seed, sabotage, nodes, bare
+        self.hostile = hostile
+        self.latency = latency  # claims are judged by how long they take
         self.dice = random.Random(seed)
         self.only = only
         self.older = older  # the program that the servers begin as, until an upgrade
@@ -57,7 +63,7 @@ class Round:
 
     @property
     def kinds(self):
-        return node_faults if self.nodes else faults
+        return kinds_of(self)
 
     def draw(self):
         """The names of the faults, in order: the round's own, and some before or after it."""
@@ -74,8 +80,11 @@ class Round:
     def run(self):
         if self.nodes:
             rig = NodesRig(self.seed, self.dice, self.nodes)
+        elif self.hostile:
+            rig = rigs.Rig(self.seed, self.dice, [hostile.make_server()])
         else:
             rig = rigs.Rig(self.seed, self.dice)
+        rig.judges_latency = self.latency
         self.home = rig.home
         try:
             self.live(rig)
@@ -193,6 +202,8 @@ def report(done, tell):
         only = f" --only {done.only}" if done.only else ""
         only += f" --nodes {done.nodes}" if done.nodes else ""
         only += " --bare" if done.bare else ""
+        only += " --hostile" if done.hostile else ""
+        only += "" if done.latency or not done.hostile else " --no-latency"
         only += f" --upgrade-from {done.older}" if done.older else ""
         print("VIOLATION", *done.findings, sep="\n")
         store = f"MILLRACE_STORE={harness.STORE} "
@@ -234,8 +245,19 @@ def run(options):
 
 def one_round(seed, options):
     return Round(
-        seed, options.only, nodes=options.nodes, bare=options.bare, older=options.upgrade_from
+        seed,
+        options.only,
+        nodes=options.nodes,
+        bare=options.bare,
+        older=options.upgrade_from,
+        hostile=options.hostile,
+        latency=options.hostile and not options.no_latency,
     ).run()
+
+
+def kinds_of(options):
+    """The module with the faults of the run."""
+    return hostile if options.hostile else node_faults if options.nodes else faults
 
 
 def arguments(given=None):
@@ -248,6 +270,8 @@ def arguments(given=None):
     parser.add_argument("--seed", type=int, help="the first round's; drawn where not given")
     parser.add_argument("--only", metavar="FAULT")
     parser.add_argument("--nodes", type=int, default=0, help="so many, on PostgreSQL")
+    parser.add_argument("--hostile", action="store_true", help="attacks instead of faults")
+    parser.add_argument("--no-latency", action="store_true", help="judge no claim's time")
     parser.add_argument("--upgrade-from", metavar="BINARY", type=os.path.abspath)
     parser.add_argument("--bare", action="store_true", help="one fault a round")
     parser.add_argument("--each", action="store_true", help="as many rounds, bare, as there are faults")
@@ -256,7 +280,7 @@ def arguments(given=None):
     parser.add_argument("--tell", action="store_true", help="tell what was done in each round")
     parser.add_argument("--list", action="store_true", help="name the faults")
     options = parser.parse_args(given)
-    kinds = (node_faults if options.nodes else faults).FAULTS
+    kinds = kinds_of(options).FAULTS
     if options.only and options.only not in kinds:
         parser.error(f"there is no {options.only}; there are: {', '.join(kinds)}")
     if options.each:
@@ -269,7 +293,7 @@ def arguments(given=None):
 def main():
     options = arguments()
     if options.list:
-        print(*(node_faults if options.nodes else faults).FAULTS, sep="\n")
+        print(*kinds_of(options).FAULTS, sep="\n")
         return 0
     print(f"the first round's seed is {options.seed}", flush=True)
     tally = run(options)
