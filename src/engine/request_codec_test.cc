@@ -127,7 +127,9 @@ inline auto parts(const EnqueueReply& v) {
 inline auto parts(const ClaimReply::Item& v) { return std::tie(v.job); }
 inline auto parts(const ClaimReply& v) { return std::tie(v.jobs); }
 inline auto parts(const ItemReply& v) {
-  const auto& [refusal, id, state, lease_expires_at, cancel_requested, version, job, deleted] = v;
+  // No other node asks for what is told of fences.
+  const auto& [refusal, id, state, lease_expires_at, cancel_requested, version, job, deleted,
+               fence] = v;
   return std::tie(refusal, id, state, lease_expires_at, cancel_requested, version, job, deleted);
 }
 inline auto parts(const ItemsReply& v) { return std::tie(v.items); }
@@ -439,8 +441,8 @@ class Maker {
     return {make_.several(3, [&] { return core::ClaimReply::Item{make_.job()}; })};
   }
   core::ItemReply one(Of<core::ItemReply>) {
-    return {refusal(), make_.id(),  state(), time(), make_.coin(), make_.number<std::uint64_t>(),
-            view(),    make_.coin()};
+    return {refusal(), make_.id(),   state(), time(), make_.coin(), make_.number<std::uint64_t>(),
+            view(),    make_.coin(), {}};
   }
   core::ItemsReply one(Of<core::ItemsReply>) { return {some<core::ItemReply>()}; }
   core::JobReply one(Of<core::JobReply>) { return {view(), make_.coin()}; }

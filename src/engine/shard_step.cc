@@ -100,7 +100,7 @@ void Shard::Impl::raise_fences(Intake& intake) {
   store::Fences* const fences = tables_.fences();
   if (fences == nullptr) return;
   bool retries = false;
-  std::vector<store::EndedJob> ended;
+  std::vector<JobId> ended;
   for (const Task& task : intake.tasks) {
     if (task.kind != Task::Kind::kCommand) continue;
     const auto* const retry = std::get_if<core::Retry>(&task.commands.front());
@@ -111,7 +111,7 @@ void Shard::Impl::raise_fences(Intake& intake) {
       const core::Job* const job = view != nullptr ? &view->job : intake.prefetched.find(id);
       if (job == nullptr || !core::is_terminal(job->state)) continue;
       if (!retry->states.contains(job->state)) continue;
-      ended.push_back({id, job->state == core::State::kSucceeded});
+      ended.push_back(id);
     }
   }
   if (!retries) return;
