@@ -191,3 +191,27 @@ class Polls(harness.ServerCase):
 
 if __name__ == "__main__":
     harness.main()
+    def test_of_a_job_that_is_given_back_for_ever_the_last_logs_are_kept(self):
+        job_id = self.submit()["id"]
+        for n in range(40):
+            (job,) = self.poll(claim=self.claim_part())["jobs"]
+            token = {"id": job["id"], "token": job["lease"]["token"]}
+            logs = [{"message": f"{n} " + "x" * 8000} for _ in range(32)]
+            self.poll(acks=[{**token, "outcome": "released", "logs": logs}])
+        found, query = [], {"limit": 100}
+        while True:
+            page = self.api.get(f"/v1/jobs/{job_id}/logs", **query).json
+            self.assertLessEqual(len(page["items"]), 100)
+            found += page["items"]
+            if page["next_cursor"] is None:
+                break
+            query["cursor"] = page["next_cursor"]
+        seqs = [line["seq"] for line in found]
+        self.assertEqual(seqs, list(range(seqs[0], seqs[-1] + 1)))
+        # The last 16 starts, of which the newest may have begun to push the oldest out.
+        kept = sorted({int(line["message"].split()[0]) for line in found})
+        self.assertIn(len(kept), (15, 16))
+        self.assertEqual(kept[-1], 39)
+        self.assertLessEqual(sum(len(line["message"]) for line in found), 16 * 256 * 1024)
+        self.assertEqual(len(self.job(job_id, include="logs")["logs"]), len(found))
+

@@ -48,8 +48,9 @@ void refuse_absent(Call& call) { call.refuse(ProblemCode::kNotFound, "there is n
 Task<std::optional<SharedJobView>> look_up(Call& call, JobId id, const core::JobReply& memory,
                                            api::Include include, engine::Lookup lookup) {
   if (!needs_tables(memory, include)) co_return memory.job;
-  const engine::History history = include.attempts || include.logs || include.events
-                                      ? engine::History::kWhole
+  const engine::History history = include.logs ? engine::History::kWhole
+                                  : include.attempts || include.events
+                                      ? engine::History::kWithoutLogs
                                       : engine::History::kNone;
   auto read = [&] { return call.services.reads.job(id, memory, history, lookup); };
   auto found = co_await call.blocking(read);
