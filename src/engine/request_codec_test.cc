@@ -167,12 +167,12 @@ inline auto parts(const WaitingClaim& v) {
   return std::tie(claim, wait, worker);
 }
 inline auto parts(const Poll& v) {
-  const auto& [worker, acks, heartbeats, logs, claim, wait] = v;
-  return std::tie(worker, acks, heartbeats, logs, claim, wait);
+  const auto& [worker, acks, heartbeats, logs, claim, wait, goodbye] = v;
+  return std::tie(worker, acks, heartbeats, logs, claim, wait, goodbye);
 }
 inline auto parts(const WatchJob& v) {
-  const auto& [id, wait, queue] = v;
-  return std::tie(id, wait, queue);
+  const auto& [id, wait, queue, lease] = v;
+  return std::tie(id, wait, queue, lease);
 }
 inline auto parts(const FindJob& v) {
   const auto& [id] = v;
@@ -398,9 +398,10 @@ class Maker {
             one(Of<core::Heartbeat>()),
             one(Of<core::AppendLogs>()),
             make_.maybe([&] { return one(Of<core::Claim>()); }),
-            make_.duration()};
+            make_.duration(),
+            make_.coin()};
   }
-  WatchJob one(Of<WatchJob>) { return {make_.id(), make_.duration(), make_.name()}; }
+  WatchJob one(Of<WatchJob>) { return {make_.id(), make_.duration(), make_.name(), make_.token()}; }
   FindJob one(Of<FindJob>) { return {make_.id()}; }
   AwaitProjection one(Of<AwaitProjection>) { return {}; }
   AwaitEvents one(Of<AwaitEvents>) {

@@ -169,6 +169,38 @@ class Polls(harness.ServerCase):
         )
         self.assertEqual(running["lease_expires_at"], self.job(job["id"])["lease_expires_at"])
 
+    def test_a_worker_keeps_its_particulars_through_a_poll_without_a_claim(self):
+        self.poll(claim=self.claim_part(worker={"host": "box7"}))
+        self.poll()
+        self.assertEqual(self.listed()["host"], "box7")
+
+    def test_a_worker_that_says_goodbye_is_gone(self):
+        self.poll(claim=self.claim_part())
+        self.poll(goodbye=True)
+        self.assertIsNone(self.listed())
+        # Until it comes again.
+        self.submit()
+        (job,) = self.poll(claim=self.claim_part())["jobs"]
+        self.assertEqual(self.listed()["state"], "active")
+        # While it holds a lease it is there, whatever it says.
+        self.poll(goodbye=True)
+        self.assertEqual([run["id"] for run in self.listed()["running"]], [job["id"]])
+        done = {"id": job["id"], "token": job["lease"]["token"], "outcome": "succeeded"}
+        answer = self.poll(acks=[done], goodbye=True)
+        self.assertEqual([ack["status"] for ack in answer["acks"]], [200])
+        self.assertIsNone(self.listed())
+        body = {"goodbye": True, "claim": self.claim_part()}
+        self.assert_fault(body, "/goodbye", path="/v1/workers/w/poll")
+
+    def test_a_command_that_works_says_goodbye(self):
+        self.submit()
+        name = f"work-{self.queue}"
+        done = self.server.cli("work", "-q", self.queue, "--id", name, "--until-empty", "--", "true")
+        self.assertEqual(done.returncode, 0, done)
+        self.assertEqual(self.counts(), {"succeeded": 1})
+        listed = [worker["id"] for worker in self.api.get("/v1/workers", limit=1000).json["items"]]
+        self.assertNotIn(name, listed)
+
     def test_a_finished_job_is_no_longer_running(self):
         self.submit()
         (job,) = self.poll(claim=self.claim_part())["jobs"]
@@ -188,9 +220,6 @@ class Polls(harness.ServerCase):
         self.assertGreater(len(lines), 25)
         self.assertEqual(lines[-1]["message"][0], "9", "the oldest go")
 
-
-if __name__ == "__main__":
-    harness.main()
     def test_of_a_job_that_is_given_back_for_ever_the_last_logs_are_kept(self):
         job_id = self.submit()["id"]
         for n in range(40):
@@ -215,3 +244,6 @@ if __name__ == "__main__":
         self.assertLessEqual(sum(len(line["message"]) for line in found), 16 * 256 * 1024)
         self.assertEqual(len(self.job(job_id, include="logs")["logs"]), len(found))
 
+
+if __name__ == "__main__":
+    harness.main()
