@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/text.h"
+#include "engine/worker_name.h"
 #include "http/convert.h"
 
 namespace millrace::http {
@@ -191,6 +192,10 @@ bool take_if_match(Call& call, std::optional<std::uint64_t>& version) {
   if (field == nullptr) return true;
   version = accepted(call, api::decode_if_match(field->value));
   return version.has_value();
+}
+
+SharedBytes worker_name(const Call& call, std::string_view id) {
+  return engine::worker_name(id, call.limited() ? call.access->id() : std::string_view());
 }
 
 bool admits_queue(Call& call) {

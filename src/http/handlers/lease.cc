@@ -229,6 +229,7 @@ Task<void> claim(Call& call) {
   const auto claim = accepted(call, api::decode_claim(call.body, call.services.limits));
   if (!claim || !admits_claim(call, *claim)) co_return;
   engine::WaitingClaim waiting{to_core(*claim), claim->wait, to_engine(claim->worker)};
+  waiting.worker.id = waiting.claim.worker = worker_name(call, claim->worker.id);
   engine::Answer answer = co_await call.ask(std::move(waiting), Call::Patience::kWait);
   auto* reply = reply_in<core::ClaimReply>(answer);
   if (reply == nullptr) {
@@ -300,6 +301,9 @@ Task<void> poll(Call& call) {
     poll.wait = body->claim->wait;
     poll.worker = to_engine(body->claim->worker);
   }
+  poll.goodbye = body->goodbye;
+  poll.worker.id = worker_name(call, worker);
+  if (poll.claim) poll.claim->worker = poll.worker.id;
   engine::Answer answer = co_await call.ask(std::move(poll), Call::Patience::kWait);
   auto* reply = std::get_if<engine::PollReply>(&answer);
   if (reply == nullptr) {
