@@ -112,6 +112,7 @@ enum class Mark : std::uint8_t {
   kFinishAstray,
   kFinishRejected,
   kFinishUndone,
+  kFenceUndone,
   kFinishOfForgotten,
   kSubmissionCommitted,
   kSubmissionRolledBack,

@@ -45,6 +45,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Mutant::kLast)> 
     "retry-unfenced",
     "forgotten-unfenced",
     "claim-unbounded",
+    "foreign-finish-believed",
     "format-raised-alone",
 };
 static_assert(!kNames.back().empty(), "a name for each");
