@@ -43,14 +43,23 @@ Task<std::optional<History>> find_history(Call& call, api::Include include) {
   co_return History{std::move(view), static_cast<std::size_t>(page->limit), *after};
 }
 
-// Answers with the items numbered above history.after; `number_of` must rise.
+// About the bytes of an item in an answer.
+std::size_t shown_bytes(const api::Attempt& attempt) {
+  return attempt.error ? attempt.error->message.size() + attempt.error->stack.size() : 0;
+}
+std::size_t shown_bytes(const api::JobEvent& event) { return event.data.size(); }
+
+// Answers with the items numbered above history.after, as many as a page may hold; `number_of` must
+// rise.
 template <typename Items, typename NumberOf>
 void answer_page(Call& call, const History& history, const Items& items, NumberOf number_of) {
   Items page;
   bool more = false;
+  std::size_t bytes = 0;
   for (const auto& item : items) {
     if (number_of(item) <= history.after) continue;
-    more = page.size() == history.limit;
+    bytes += shown_bytes(item);
+    more = page.size() == history.limit || (bytes > call.services.page_bytes && !page.empty());
     if (more) break;
     page.push_back(item);
   }
