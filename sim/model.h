@@ -208,7 +208,7 @@ class Model {
   };
   absl::flat_hash_map<std::uint64_t, Generation> generations_;  // of leases, by token
   // The lease that a token is, or was; null: it was never this job's.
-  const Generation* given(const Job& job, LeaseToken token) const;
+  const Generation* given(const core::Job& job, LeaseToken token) const;
 };
 
 // The bounds between which the wait before the next attempt must lie (A4), worked out anew.

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "engine/outbox.h"
+#include "engine/workers.h"
 
 namespace millrace::engine {
 namespace {
@@ -232,7 +233,8 @@ void unite_views(WorkerView& whole, WorkerView more) {
   whole.state = std::max(whole.state, more.state);
   whole.first_seen_at = std::min(whole.first_seen_at, more.first_seen_at);
   whole.last_seen_at = std::max(whole.last_seen_at, more.last_seen_at);
-  if (newer || whole.info.host.empty()) whole.info = std::move(more.info);
+  const bool better = newer ? !says_nothing(more.info) : says_nothing(whole.info);
+  if (better) whole.info = std::move(more.info);
   std::ranges::move(more.running, std::back_inserter(whole.running));
 }
 

@@ -18,12 +18,6 @@ constexpr std::size_t kNameBytes = 160;   // of a queue or a type, its place inc
 // A worker of the server's own, which nobody manages: no client can take such a name.
 bool is_ours(std::string_view worker) { return worker.starts_with(kOwnerMark); }
 
-// But its id: a poll without a claim.
-bool says_nothing(const WorkerInfo& info) {
-  return info.host.empty() && !info.pid && info.sdk.empty() && info.version.empty() &&
-         info.labels.empty();
-}
-
 }  // namespace
 
 Workers::Entry* Workers::find(std::string_view worker) {

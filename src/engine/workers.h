@@ -19,6 +19,12 @@ inline constexpr std::size_t kMaxWorkers = 100'000;
 // What the workers of a shard say of themselves may come to so many bytes, however many they are.
 inline constexpr std::size_t kMaxWorkerBytes = std::size_t{32} << 20;
 
+// But the id: of a poll without a claim, or where bytes are short.
+inline bool says_nothing(const WorkerInfo& info) {
+  return info.host.empty() && !info.pid && info.sdk.empty() && info.version.empty() &&
+         info.labels.empty();
+}
+
 class Workers {
  public:
   explicit Workers(std::size_t max_bytes = kMaxWorkerBytes) : max_bytes_(max_bytes) {}
