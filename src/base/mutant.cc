@@ -45,6 +45,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Mutant::kLast)> 
     "retry-unfenced",
     "forgotten-unfenced",
     "format-raised-alone",
+    "deleted-queue-kept",
 };
 static_assert(!kNames.back().empty(), "a name for each");
 

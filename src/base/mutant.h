@@ -47,6 +47,7 @@ enum class Mutant : std::uint8_t {
   kRetryUnfenced,       // a generation begins while transactions may still finish the one before
   kForgottenUnfenced,   // the finish of a job that is forgotten opens its fence again
   kFormatRaisedAlone,   // the store's format is that of whoever renews, whoever else is there
+  kDeletedQueueKept,    // a queue that was deleted stays in the tables
   kLast,
 };
 

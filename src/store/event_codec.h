@@ -15,9 +15,10 @@ namespace millrace::store {
 // The format level that a body carries. A reader knows all levels up to its own newest one.
 enum class EventFormat : std::uint32_t {
   kFirst = 1,
-  kFinished = 2,  // jobs that are finished by a transaction
+  kFinished = 2,      // jobs that are finished by a transaction
+  kQueueDeleted = 3,  // deleted queues; jobs that say that they were edited
 };
-inline constexpr EventFormat kNewestEventFormat = EventFormat::kFinished;
+inline constexpr EventFormat kNewestEventFormat = EventFormat::kQueueDeleted;
 
 // The oldest level that can say it: a batch is written at that one, so that an older program stops
 // at the first batch that it would not understand, and not before.
