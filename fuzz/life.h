@@ -160,13 +160,15 @@ class Life {
   }
 
   core::Command on_queue() {
-    switch (below(5)) {
+    switch (below(6)) {
       case 0:
-        return core::PauseQueue{queue(), SharedBytes("why")};
+        return core::PauseQueue{queue(), SharedBytes("why"), true};
       case 1:
         return core::ResumeQueue{queue()};
       case 2:
         return core::NotePurge{queue(), 3};
+      case 3:
+        return core::DeleteQueue{queue()};
       default: {
         core::QueuePatch patch;
         patch.succeeded = std::optional<Duration>(Duration{below(2) == 0 ? 0 : 60'000});

@@ -258,6 +258,7 @@ void Auditor::follow_step(const Step& step) {
 }
 
 void Auditor::follow_gone(const Gone& gone) {
+  given_up_.erase(gone.ticket);
   requests_.erase(gone.ticket);
   std::erase_if(parked_, [&](const Parked& parked) { return parked.ticket == gone.ticket; });
   std::erase_if(watches_, [&](const Watch& watch) { return watch.ticket == gone.ticket; });

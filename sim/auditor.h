@@ -161,7 +161,9 @@ class Auditor {
   void follow_command(Ticket ticket, const core::Command& command, const Choices& choices);
   void expect(Ticket ticket, const core::Enqueue& command, const Choices& choices);
   void check_shown(const core::EnqueueReply* reply, std::size_t i, const Verdict& verdict) const;
-  void expect_queues(Ticket ticket, core::Rejection why, const SharedBytes& queue);
+  // Of one queue, or of at most `limit` (0: all) behind `after`.
+  void expect_queues(Ticket ticket, core::Rejection why, const SharedBytes& queue,
+                     std::string_view after = {}, std::size_t limit = 0);
   void expect_job(Ticket ticket, const JobId& id);
   void expect_items(Ticket ticket, const std::vector<Item>& items);
   std::vector<Item> follow_acks(Ticket ticket, const core::Ack& command, const Choices& choices);

@@ -84,6 +84,10 @@ std::string difference(const core::Job& is, const core::Job& should_be) {
 const engine::Answer* Auditor::answer_of(Ticket ticket) {
   const auto found = answers_.find(ticket);
   if (found != answers_.end()) return &found->second;
+  if (given_up_.contains(ticket)) {  // it was told that nobody knew
+    marks_.hit(Mark::kToldUnknown);
+    return nullptr;
+  }
   demand(!answers_known_, "LV1", "request {} was decided and never answered",
          static_cast<std::uint64_t>(ticket));
   return nullptr;
@@ -219,15 +223,21 @@ void Auditor::follow_command(Ticket ticket, const core::Command& command, const 
   } else if (const auto* set = std::get_if<core::SetQueue>(&command)) {
     return expect_queues(ticket, model_.set_queue(*set), set->queue);
   } else if (const auto* pause = std::get_if<core::PauseQueue>(&command)) {
-    model_.pause(*pause);
-    return expect_queues(ticket, Rejection::kNone, pause->queue);
+    return expect_queues(ticket, model_.pause(*pause), pause->queue);
   } else if (const auto* resume = std::get_if<core::ResumeQueue>(&command)) {
     return expect_queues(ticket, model_.resume(*resume), resume->queue);
+  } else if (const auto* gone = std::get_if<core::DeleteQueue>(&command)) {
+    // It is shown as it was last.
+    const Rejection why = model_.may_delete(*gone);
+    expect_queues(ticket, why, gone->queue);
+    if (why == Rejection::kNone) model_.delete_queue(*gone);
+    return;
   } else if (const auto* get = std::get_if<core::GetJob>(&command)) {
     return expect_job(ticket, get->id);
   } else if (const auto* queues = std::get_if<core::GetQueues>(&command)) {
     const bool known = queues->queue.empty() || model_.queue(queues->queue.view()) != nullptr;
-    return expect_queues(ticket, known ? Rejection::kNone : Rejection::kNotFound, queues->queue);
+    return expect_queues(ticket, known ? Rejection::kNone : Rejection::kNotFound, queues->queue,
+                         queues->after.view(), queues->limit);
   }
   expect_items(ticket, items);
 }
@@ -311,15 +321,25 @@ void Auditor::expect(Ticket ticket, const core::Enqueue& command, const Choices&
   }
 }
 
-void Auditor::expect_queues(Ticket ticket, Rejection why, const SharedBytes& queue) {
+void Auditor::expect_queues(Ticket ticket, Rejection why, const SharedBytes& queue,
+                            std::string_view after, std::size_t limit) {
   const auto* reply = reply_of<core::QueueReply>(ticket, "a queue's command");
   if (reply == nullptr) return;
   demand(reply->refusal.why == why, "R4", "queue {}: {}, should be {}", queue.view(),
          name(reply->refusal.why), name(why));
   if (why != Rejection::kNone) return;
-  const std::size_t expected = queue.empty() ? model_.queues().size() : 1;
+  auto next = model_.queues().upper_bound(after);
+  const auto behind = std::distance(next, model_.queues().end());
+  std::size_t expected = queue.empty() ? static_cast<std::size_t>(behind) : 1;
+  if (limit > 0) expected = std::min(expected, limit);
   demand(reply->queues.size() == expected, "S4", "{} queues are listed, there are {}",
          reply->queues.size(), expected);
+  for (const core::Queue& is : reply->queues) {
+    if (!queue.empty()) break;
+    demand(is.name.view() == next->first, "S4", "queue {} is listed where {} comes", is.name.view(),
+           next->first);
+    ++next;
+  }
   for (const core::Queue& is : reply->queues) {
     const ModelQueue* should = model_.queue(is.name.view());
     demand(should != nullptr, "H2", "queue {} was never made", is.name.view());

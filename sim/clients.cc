@@ -102,6 +102,16 @@ Clients::Lease Clients::some_lease(Dice& dice) {
 // --- Producers.
 
 core::JobSpec Clients::spec(Dice& dice, Time now, Id id) {
+  core::JobSpec spec = made_up(dice, now, id);
+  if (spec.id_origin == core::IdOrigin::kServer) return spec;
+  // Who asks again says the same again, mostly.
+  const auto [sent, first] = sent_.try_emplace(spec.id, spec);
+  if (!first && dice.chance(700)) return sent->second;
+  sent->second = spec;
+  return spec;
+}
+
+core::JobSpec Clients::made_up(Dice& dice, Time now, Id id) {
   core::JobSpec spec;
   bool known = id == Id::kAny && dice.chance(swarm_.of(Knob::kClientIds) / 8);
   if (known) {
@@ -352,8 +362,9 @@ engine::Request Clients::poll(Dice& dice, Time now) {
 
 core::Command Clients::set_queue(Dice& dice) {
   core::SetQueue command;
-  command.queue = queue(dice);
+  command.queue = named_queue(dice);
   command.replace = dice.chance(300);
+  command.create = dice.chance(300);
   if (dice.chance(100)) command.if_version = 1 + dice.below(5);
   core::QueuePatch& patch = command.patch;
   if (dice.chance(400)) patch.max_attempts = 1 + static_cast<std::uint32_t>(dice.below(5));
@@ -400,6 +411,23 @@ core::Command Clients::remove(Dice& dice, core::DeleteCause cause) {
   return command;
 }
 
+// One that few jobs lie in, or a name that comes and goes.
+SharedBytes Clients::named_queue(Dice& dice) const {
+  if (dice.chance(400)) return SharedBytes(fmt::format("spare{}", dice.below(3)));
+  return queue(dice);
+}
+
+core::Command Clients::operate_queue(Dice& dice) {
+  switch (dice.below(4)) {
+    case 0:
+      return core::PauseQueue{named_queue(dice), SharedBytes("a look at it"), dice.chance(700)};
+    case 1:
+      return core::DeleteQueue{named_queue(dice)};
+    default:
+      return core::ResumeQueue{named_queue(dice)};
+  }
+}
+
 core::Command Clients::operate(Dice& dice, Time now) {
   switch (dice.below(12)) {
     case 0:
@@ -425,23 +453,28 @@ core::Command Clients::operate(Dice& dice, Time now) {
       if (dice.chance(200)) command.payload = SharedBytes("[ 1 ]");
       if (dice.chance(200)) command.max_attempts = 1 + static_cast<std::uint32_t>(dice.below(6));
       if (dice.chance(100)) command.tags = std::vector<SharedBytes>{SharedBytes("edited")};
+      command.states = some_states(dice);
       return command;
     }
     case 8:
       return remove(dice, core::DeleteCause::kOperator);
     case 9:
       return remove(dice, core::DeleteCause::kPurge);
-    case 10:
-      return core::PauseQueue{queue(dice), SharedBytes("a look at it")};
     default:
-      return core::ResumeQueue{queue(dice)};
+      return operate_queue(dice);
   }
 }
 
 engine::Request Clients::read(Dice& dice) {
   switch (dice.below(5)) {
     case 0:
-      return core::Command(core::GetQueues{dice.chance(300) ? SharedBytes() : queue(dice)});
+      if (dice.chance(300)) {
+        const bool some = dice.chance(500);
+        return core::Command(core::GetQueues{{},
+                                             some ? named_queue(dice) : SharedBytes(),
+                                             static_cast<std::uint32_t>(dice.below(4))});
+      }
+      return core::Command(core::GetQueues{named_queue(dice)});
     case 1:
       return engine::AwaitProjection{};
     case 2:

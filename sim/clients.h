@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -53,6 +54,7 @@ class Clients {
   // kOwn: its id is no other job's, ever.
   enum class Id : std::uint8_t { kAny, kOwn };
   core::JobSpec spec(Dice& dice, Time now, Id id = Id::kAny);
+  core::JobSpec made_up(Dice& dice, Time now, Id id);
   static void put_key(Dice& dice, core::Enqueue& command);
   bool come_back(std::vector<core::JobSpec>& specs, Dice& dice, Time now);
   core::Command enqueue(Dice& dice, Time now);
@@ -63,6 +65,7 @@ class Clients {
   core::Heartbeat heartbeat(Dice& dice);
   core::AppendLogs logs(Dice& dice);
   core::Command operate(Dice& dice, Time now);
+  core::Command operate_queue(Dice& dice);
   core::Command set_queue(Dice& dice);
   core::StateSet some_states(Dice& dice) const;
   core::Command remove(Dice& dice, core::DeleteCause cause);
@@ -71,6 +74,7 @@ class Clients {
   JobId some_id(Dice& dice);
   std::vector<JobId> some_ids(Dice& dice);
   SharedBytes queue(Dice& dice) const;
+  SharedBytes named_queue(Dice& dice) const;
   SharedBytes worker(Dice& dice) const;
   Duration some_wait(Dice& dice) const;
   void learn(const core::ClaimReply& reply);
@@ -81,9 +85,10 @@ class Clients {
   const Swarm& swarm_;
   const Ids made_as_;
   std::uint64_t made_ = 0;
-  std::deque<JobId> ids_;      // of jobs that were submitted, newest last
-  std::deque<Lease> leases_;   // as far as anybody knows
-  std::deque<Lease> settled_;  // that were acknowledged already
+  std::deque<JobId> ids_;                // of jobs that were submitted, newest last
+  std::map<JobId, core::JobSpec> sent_;  // by clients, under ids of their own; the last of each
+  std::deque<Lease> leases_;             // as far as anybody knows
+  std::deque<Lease> settled_;            // that were acknowledged already
   // Ids that several jobs may have: their tokens say nothing of each other. Those of jobs that are
   // submitted or finished by transactions are not used again.
   std::set<JobId> used_again_;

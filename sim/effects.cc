@@ -82,7 +82,10 @@ void Effects::passed_on(const core::JobSpec& spec, const Verdict& verdict) {
       effect.open = false;
       return;
     case core::Fate::kRefused:
-      if (verdict.why != core::Rejection::kDuplicateJob) return;
+      if (verdict.why != core::Rejection::kDuplicateJob &&
+          verdict.why != core::Rejection::kIdMismatch) {
+        return;
+      }
       marks_.hit(Mark::kOutboxRefused);
       effect.refused = true;
       effect.open = false;

@@ -342,6 +342,19 @@ bool Model::is_full(const JobSpec& spec, const std::vector<const JobSpec*>& befo
   return ready >= *at->settings.max_ready;
 }
 
+// Of a job, or of an earlier submission: what a repeated one must have in common with it.
+template <typename Earlier>
+bool says_the_same(const Earlier& earlier, const JobSpec& spec, bool edited) {
+  const core::JobExtras none;
+  const core::JobExtras& before = earlier.extras != nullptr ? *earlier.extras : none;
+  const core::JobExtras& now = spec.extras != nullptr ? *spec.extras : none;
+  if (earlier.type != spec.type || earlier.timeout != spec.timeout) return false;
+  if (before.unique != now.unique || before.meta != now.meta) return false;
+  if (edited) return true;
+  return earlier.payload == spec.payload && earlier.priority == spec.priority &&
+         before.tags == now.tags;
+}
+
 Model::Prospect Model::prospect(const std::vector<const JobSpec*>& before) const {
   Prospect prospect;
   for (auto spec = before.begin(); spec != before.end(); ++spec) {
@@ -362,7 +375,7 @@ Model::Prospect Model::prospect(const std::vector<const JobSpec*>& before) const
       prospect.made.erase(*replaced);
       prospect.forgotten.insert(*replaced);
     }
-    prospect.made[made.id] = made.queue;
+    prospect.made[made.id] = &made;
   }
   return prospect;
 }
@@ -398,10 +411,18 @@ Verdict Model::judge(const JobSpec& spec, const std::optional<core::IdempotencyK
   }
   const auto same_id = then.made.find(spec.id);
   if (standing != nullptr || same_id != then.made.end()) {
-    const SharedBytes& queue = standing != nullptr ? standing->queue : same_id->second;
-    if (queue == spec.queue) return {Fate::kExisting, {}, spec.id, {}};
-    marks_.hit(Mark::kIdTaken);
-    return {Fate::kRefused, Rejection::kDuplicateJob, {}, {}};
+    const SharedBytes& queue = standing != nullptr ? standing->queue : same_id->second->queue;
+    if (queue != spec.queue) {
+      marks_.hit(Mark::kIdTaken);
+      return {Fate::kRefused, Rejection::kDuplicateJob, {}, {}};
+    }
+    if (standing != nullptr ? says_the_same(*standing, spec, standing->edited)
+                            : says_the_same(*same_id->second, spec, false)) {
+      marks_.hit(Mark::kIdRepeated);
+      return {Fate::kExisting, {}, spec.id, {}};
+    }
+    marks_.hit(Mark::kIdMismatch);
+    return {Fate::kRefused, Rejection::kIdMismatch, {}, {}};
   }
   std::optional<JobId> replaces;
   if (spec.extras != nullptr && spec.extras->unique) {

@@ -136,8 +136,11 @@ class Model {
   core::Rejection edit(const JobId& id, const core::Edit& command);
   core::Rejection erase(const JobId& id, const core::Delete& command);
   core::Rejection set_queue(const core::SetQueue& command);
-  void pause(const core::PauseQueue& command);
+  core::Rejection pause(const core::PauseQueue& command);
   core::Rejection resume(const core::ResumeQueue& command);
+  // Whether it may go; and that it has gone.
+  core::Rejection may_delete(const core::DeleteQueue& command) const;
+  void delete_queue(const core::DeleteQueue& command);
 
  private:
   struct Holder {
@@ -147,8 +150,8 @@ class Model {
   using UniqueName = std::pair<std::string, std::string>;
   // What the first jobs of a submission that is taken as one will have done.
   struct Prospect {
-    std::map<JobId, SharedBytes> made;  // -> queue
-    std::set<JobId> forgotten;          // replaced, and kept no longer
+    std::map<JobId, const core::JobSpec*> made;
+    std::set<JobId> forgotten;  // replaced, and kept no longer
   };
 
   Prospect prospect(const std::vector<const core::JobSpec*>& before) const;

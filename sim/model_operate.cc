@@ -69,6 +69,10 @@ Rejection Model::edit(const JobId& id, const core::Edit& command) {
   if (job == nullptr) return Rejection::kNotFound;
   if (command.if_version && *command.if_version != job->version) return Rejection::kVersionConflict;
   if (!core::is_waiting(job->state)) return Rejection::kInvalidState;
+  if (!command.states.contains(job->state)) {
+    marks_.hit(Mark::kStateNotNamed);
+    return Rejection::kInvalidState;
+  }
   if (command.max_attempts && *command.max_attempts <= job->attempt) {
     return Rejection::kInvalidState;
   }
@@ -82,6 +86,7 @@ Rejection Model::edit(const JobId& id, const core::Edit& command) {
     }
   }
   set_state(*job, to);
+  if (command.priority || !command.payload.empty() || command.tags) job->edited = true;
   if (command.priority) job->priority = *command.priority;
   if (!command.payload.empty()) job->payload = command.payload;
   if (command.max_attempts) job->max_attempts = *command.max_attempts;
@@ -109,13 +114,13 @@ Rejection Model::erase(const JobId& id, const core::Delete& command) {
 
 Rejection Model::set_queue(const core::SetQueue& command) {
   const ModelQueue* standing = queue(command.queue.view());
-  if (standing == nullptr && !command.replace) return Rejection::kNotFound;
+  if (standing == nullptr && !command.replace && !command.create) return Rejection::kNotFound;
   if (command.if_version && (standing == nullptr || standing->version != *command.if_version)) {
     return Rejection::kVersionConflict;
   }
   const bool made = standing == nullptr;
   ModelQueue& queue = queue_of(command.queue);
-  if (command.replace) {
+  if (command.replace || made) {
     queue.settings = {};
     queue.settings.retention = default_retention_;
   }
@@ -134,10 +139,26 @@ Rejection Model::set_queue(const core::SetQueue& command) {
   return Rejection::kNone;
 }
 
-void Model::pause(const core::PauseQueue& command) {
+Rejection Model::pause(const core::PauseQueue& command) {
+  if (!command.create && this->queue(command.queue.view()) == nullptr) return Rejection::kNotFound;
   ModelQueue& queue = queue_of(command.queue);
   queue.paused = true;
   ++queue.version;
+  return Rejection::kNone;
+}
+
+Rejection Model::may_delete(const core::DeleteQueue& command) const {
+  const ModelQueue* standing = queue(command.queue.view());
+  if (standing == nullptr) return Rejection::kNotFound;
+  for (const std::uint64_t count : standing->counts) {
+    if (count > 0) return Rejection::kInvalidState;
+  }
+  return Rejection::kNone;
+}
+
+void Model::delete_queue(const core::DeleteQueue& command) {
+  queues_.erase(std::string(command.queue.view()));
+  marks_.hit(Mark::kQueueDeleted);
 }
 
 Rejection Model::resume(const core::ResumeQueue& command) {

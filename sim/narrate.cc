@@ -102,7 +102,7 @@ std::string narrate_command(const core::Command& command) {
             return "cancel" + jobs(cancel.ids) + of(cancel.states);
           },
           [](const core::Retry& retry) { return "retry" + jobs(retry.ids) + of(retry.states); },
-          [](const core::Edit& edit) { return "edit" + jobs(edit.ids); },
+          [](const core::Edit& edit) { return "edit" + jobs(edit.ids) + of(edit.states); },
           [](const core::Delete& deletion) {
             return "delete" + jobs(deletion.ids) + of(deletion.states);
           },
@@ -112,6 +112,9 @@ std::string narrate_command(const core::Command& command) {
             return fmt::format("resume {}", resume.queue.view());
           },
           [](const core::NotePurge& purge) { return fmt::format("purged {}", purge.queue.view()); },
+          [](const core::DeleteQueue& gone) {
+            return fmt::format("delete queue {}", gone.queue.view());
+          },
           [](const core::GetJob& get) { return "get " + job(get.id); },
           [](const core::GetQueues&) { return std::string("list queues"); },
       },

@@ -116,12 +116,19 @@ void examine_queues(core::Machine& machine, const Ledger& ledger, Problems& prob
   const core::Reply reply =
       machine.decide(core::GetQueues{}, std::max(ledger.now, machine.facts().at), Nothing{},
                      core::Admission::kOpen, none);
+  std::set<std::string_view> there;
   for (const core::Queue& queue : std::get<core::QueueReply>(reply).queues) {
+    there.insert(queue.name.view());
     const auto told = ledger.paused.find(std::string(queue.name.view()));
     if (told != ledger.paused.end() && told->second != queue.paused) {
       problems.push_back(fmt::format("queue {} forgot that it was {}", queue.name.view(),
                                      told->second ? "paused" : "resumed"));
     }
+  }
+  for (const auto& [name, told] : ledger.there) {
+    if (there.contains(name) == told) continue;
+    problems.push_back(fmt::format("queue {} is {}, as if it had not been {}", name,
+                                   told ? "gone" : "there", told ? "made" : "deleted"));
   }
 }
 

@@ -69,8 +69,12 @@ void Ledger::note_asked(Ticket ticket, const core::Command& command) {
     }
   } else if (const auto* pause = std::get_if<core::PauseQueue>(&command)) {
     paused.erase(std::string(pause->queue.view()));
+    there.erase(std::string(pause->queue.view()));
   } else if (const auto* resume = std::get_if<core::ResumeQueue>(&command)) {
     paused.erase(std::string(resume->queue.view()));
+  } else if (const auto* gone = std::get_if<core::DeleteQueue>(&command)) {
+    paused.erase(std::string(gone->queue.view()));
+    there.erase(std::string(gone->queue.view()));
   }
 }
 
@@ -94,8 +98,12 @@ void Ledger::answered(Ticket ticket, const engine::Answer& answer) {
   } else if (const auto* queue = std::get_if<core::QueueReply>(reply); queue && !queue->refusal) {
     if (const auto* pause = std::get_if<core::PauseQueue>(&command)) {
       paused[std::string(pause->queue.view())] = true;
+      there[std::string(pause->queue.view())] = true;
     } else if (const auto* resume = std::get_if<core::ResumeQueue>(&command)) {
       paused[std::string(resume->queue.view())] = false;
+    } else if (const auto* gone = std::get_if<core::DeleteQueue>(&command)) {
+      paused.erase(std::string(gone->queue.view()));
+      there[std::string(gone->queue.view())] = false;
     }
   }
 }

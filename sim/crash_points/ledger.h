@@ -55,7 +55,8 @@ class Ledger {
   std::optional<std::pair<Fingerprint, JobId>> last_key;
   LeaseToken newest_token{};
   std::map<std::string, bool>
-      paused;  // queues whose last answered request this was; none in flight
+      paused;                         // queues whose last answered request this was; none in flight
+  std::map<std::string, bool> there;  // the same, of those that are made and deleted by name
 
   // What was wrong with answers, in sentences.
   std::vector<std::string> problems;

@@ -296,7 +296,7 @@ core::Command Workload::any_operation() {
 
 core::Command Workload::any_queue_change() {
   const SharedBytes queue = text(kQueues[below(kQueues.size())]);
-  switch (below(4)) {
+  switch (below(6)) {
     case 0:
       return core::PauseQueue{queue, text("maintenance")};
     case 1: {
@@ -304,6 +304,11 @@ core::Command Workload::any_queue_change() {
       patch.max_attempts = 2 + static_cast<std::uint32_t>(below(5));
       return core::SetQueue{queue, false, patch, {}};
     }
+    // One that comes and goes, and never has a job.
+    case 2:
+      return core::PauseQueue{text("spare"), {}, true};
+    case 3:
+      return core::DeleteQueue{text("spare")};
     default:
       return core::ResumeQueue{queue};
   }

@@ -34,8 +34,9 @@ enum class EventType : std::uint8_t {
   kQueuePaused,
   kQueueResumed,
   kQueuePurged,
+  kQueueDeleted,
 };
-constexpr std::size_t kEventTypes = static_cast<std::size_t>(EventType::kQueuePurged) + 1;
+constexpr std::size_t kEventTypes = static_cast<std::size_t>(EventType::kQueueDeleted) + 1;
 std::string_view name_of(EventType type);  // "job.submitted"
 std::optional<EventType> parse_event_type(std::string_view name);
 

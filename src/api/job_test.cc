@@ -195,6 +195,8 @@ TEST(Problems, HaveTheStatusOfTheContract) {
                                                        {"duplicate_job", 409},
                                                        {"lease_lost", 409},
                                                        {"invalid_state", 409},
+                                                       {"id_mismatch", 409},
+                                                       {"too_many_queues", 409},
                                                        {"gone", 410},
                                                        {"version_conflict", 412},
                                                        {"payload_too_large", 413},

@@ -23,6 +23,8 @@ constexpr std::array<ProblemKind, kProblemCodes> kKinds = {{
     {kDuplicateJob, 409, "duplicate_job", "Such a job exists already"},
     {kLeaseLost, 409, "lease_lost", "The lease is not held any more"},
     {kInvalidState, 409, "invalid_state", "The state does not allow this"},
+    {kIdMismatch, 409, "id_mismatch", "The id is a job's with other content"},
+    {kTooManyQueues, 409, "too_many_queues", "There are as many queues as there may be"},
     {kGone, 410, "gone", "Not kept any more"},
     {kVersionConflict, 412, "version_conflict", "The version has changed"},
     {kPayloadTooLarge, 413, "payload_too_large", "The content is too large"},

@@ -27,6 +27,8 @@ enum class ProblemCode : std::uint8_t {
   kDuplicateJob,
   kLeaseLost,
   kInvalidState,
+  kIdMismatch,
+  kTooManyQueues,
   kGone,
   kVersionConflict,
   kPayloadTooLarge,

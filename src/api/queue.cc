@@ -5,6 +5,7 @@
 
 #include "api/job_decode.h"
 #include "api/json_writer.h"
+#include "api/parameters.h"
 
 namespace millrace::api {
 namespace {
@@ -116,6 +117,18 @@ Decoded<QueueSettingsChange> decode_queue_settings(std::string_view body,
                                                    const DecodeLimits& limits) {
   return decode_members<QueueSettingsChange>(body, limits, EmptyBody::kEmptyObject,
                                              kSettingsMembers);
+}
+
+Decoded<QueueQuery> decode_queue_query(std::string_view query_string) {
+  static constexpr Parameter<QueueQuery> kParameters[] = {
+      {"create", [](const Argument& a, QueueQuery& out) { take_boolean(a, out.create); }}};
+  return decode_parameters<QueueQuery>(query_string, kParameters);
+}
+
+Decoded<DeleteQueueQuery> decode_delete_queue_query(std::string_view query_string) {
+  static constexpr Parameter<DeleteQueueQuery> kParameters[] = {
+      {"force", [](const Argument& a, DeleteQueueQuery& out) { take_boolean(a, out.force); }}};
+  return decode_parameters<DeleteQueueQuery>(query_string, kParameters);
 }
 
 Decoded<Pause> decode_pause(std::string_view body, const DecodeLimits& limits) {

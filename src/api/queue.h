@@ -45,6 +45,18 @@ struct Pause {
 };
 Decoded<Pause> decode_pause(std::string_view body, const DecodeLimits& limits);
 
+// PATCH and pause: whether a queue is made where there is none.
+struct QueueQuery {
+  bool create = false;
+};
+Decoded<QueueQuery> decode_queue_query(std::string_view query_string);
+
+// DELETE: whether its jobs go with it.
+struct DeleteQueueQuery {
+  bool force = false;
+};
+Decoded<DeleteQueueQuery> decode_delete_queue_query(std::string_view query_string);
+
 struct Purge {
   std::vector<JobState> states;  // never empty, never kRunning; left out: the waiting ones
 };

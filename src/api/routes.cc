@@ -53,6 +53,7 @@ constexpr std::array<Route, kRouteIds> kRoutes = {{
     {kGet, "/v1/queues/{name}", RouteId::kGetQueue, kRead},
     {kPut, "/v1/queues/{name}", RouteId::kPutQueue, kOperate},
     {kPatch, "/v1/queues/{name}", RouteId::kPatchQueue, kOperate},
+    {kDelete, "/v1/queues/{name}", RouteId::kDeleteQueue, kOperate},
     {kPost, "/v1/queues/{name}/pause", RouteId::kPauseQueue, kOperate},
     {kPost, "/v1/queues/{name}/resume", RouteId::kResumeQueue, kOperate},
     {kPost, "/v1/queues/{name}/purge", RouteId::kPurgeQueue, kOperate},

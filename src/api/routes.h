@@ -56,6 +56,7 @@ enum class RouteId : std::uint8_t {
   kGetQueue,
   kPutQueue,
   kPatchQueue,
+  kDeleteQueue,
   kPauseQueue,
   kResumeQueue,
   kPurgeQueue,

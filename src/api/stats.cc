@@ -84,10 +84,16 @@ void encode_percentiles(JsonWriter& json, std::string_view name, const Percentil
   json.end_object();
 }
 
+void encode_name(JsonWriter& json, std::string_view member,
+                 const std::optional<std::string_view>& name, bool others) {
+  if (name) json.text_or_null(member, others ? std::string_view() : *name);
+}
+
 void encode_group(JsonWriter& json, const StatsGroup& group) {
   json.begin_object();
-  if (group.queue) json.member("queue", *group.queue);
-  if (group.type) json.member("type", *group.type);
+  encode_name(json, "queue", group.queue, group.others);
+  encode_name(json, "type", group.type, group.others);
+  if (group.others) json.member("others", true);
   encode_column(json, "submitted", group.submitted);
   encode_column(json, "started", group.started);
   encode_column(json, "succeeded", group.succeeded);

@@ -30,6 +30,8 @@ struct PercentileColumns {
 struct StatsGroup {
   std::optional<std::string_view> queue;  // absent unless grouped by it
   std::optional<std::string_view> type;
+  // Of all that have no group of their own: it is none of these names, and they are null.
+  bool others = false;
   std::vector<std::int64_t> submitted;
   std::vector<std::int64_t> started;
   std::vector<std::int64_t> succeeded;

@@ -62,6 +62,13 @@ void read_tracestate(Decode& decode, const Path& path, JobSubmission& job) {
   }
 }
 
+void read_key(Decode& decode, const Path& path, JobSubmission& job) {
+  if (read_text(decode, path, 1, kMaxIdempotencyKeyBytes, job.idempotency_key) &&
+      !is_visible(job.idempotency_key)) {
+    decode.fault(path, "must be 1 to 255 visible characters");
+  }
+}
+
 using Job = JobSubmission;
 
 // The way a member is taken over from `defaults`.
@@ -126,6 +133,7 @@ constexpr Member<Job> kMembers[] = {
      kNoValue, copy<&Job::meta>},
     {"traceparent", read_traceparent, kNoValue, copy<&Job::traceparent>},
     {"tracestate", read_tracestate, kNoValue, copy<&Job::tracestate>},
+    {"idempotency_key", read_key},
     {"limits", not_yet},
     {"fair_key", not_yet},
     {"order_key", not_yet},
@@ -198,6 +206,9 @@ void read_defaults(Decode& decode, const Path& path, Defaults& defaults) {
   if (!seen) return;
   check_pairs(decode, path, defaults.job);
   if (defaults.job.id) decode.fault(Path{&path, "id", 0}, "cannot be a default");
+  if (!defaults.job.idempotency_key.empty()) {
+    decode.fault(Path{&path, "idempotency_key", 0}, "cannot be a default");
+  }
   defaults.seen = *seen;
 }
 
@@ -207,6 +218,8 @@ void read_batch(Decode& decode, const Path& path, BatchSubmission& batch) {
   batch.atomic = parts.atomic;
   Defaults defaults;
   if (parts.defaults) {
+    JsonCursor whole = *parts.defaults;
+    batch.defaults = whole.skip();
     decode.cursor = *parts.defaults;
     read_defaults(decode, Path{&path, "defaults", 0}, defaults);
   }
@@ -214,13 +227,16 @@ void read_batch(Decode& decode, const Path& path, BatchSubmission& batch) {
   if (!parts.jobs) return;
   decode.cursor = *parts.jobs;
   const Path jobs_path{&path, "jobs", 0};
+  const auto read_one = [&](const Path& item, Job& job) {
+    JsonCursor whole = decode.cursor;
+    read_job_over(decode, item, defaults, job);
+    if (!job.idempotency_key.empty()) job.as_sent = whole.skip();
+  };
   if (batch.atomic) {
-    read_array(decode, jobs_path, 1, kMaxBatchItems, [&](const Path& item) {
-      read_job_over(decode, item, defaults, batch.jobs.emplace_back().value);
-    });
+    read_array(decode, jobs_path, 1, kMaxBatchItems,
+               [&](const Path& item) { read_one(item, batch.jobs.emplace_back().value); });
   } else {
-    read_items(decode, jobs_path, 1, kMaxBatchItems, batch.jobs,
-               [&](const Path& item, Job& job) { read_job_over(decode, item, defaults, job); });
+    read_items(decode, jobs_path, 1, kMaxBatchItems, batch.jobs, read_one);
   }
 }
 
@@ -246,6 +262,10 @@ bool read_max_attempts(Decode& decode, const Path& path, int& out) {
 
 void read_job(Decode& decode, const Path& path, JobSubmission& job) {
   read_job_over(decode, path, {}, job);
+  if (!job.idempotency_key.empty()) {
+    decode.fault(Path{&path, "idempotency_key", 0},
+                 "is for the jobs of a batch; a single job's goes into the header Idempotency-Key");
+  }
 }
 
 Decoded<JobSubmission> decode_job(std::string_view body, const DecodeLimits& limits) {

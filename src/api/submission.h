@@ -35,6 +35,9 @@ struct JobSubmission {
   StringMap meta;
   std::string traceparent;  // empty: none
   std::string tracestate;
+  // In a batch alone.
+  std::string idempotency_key;  // empty: none
+  std::string_view as_sent;     // with a key: the whole item
 };
 
 // An item of a batch call. An item with a fault refuses only itself; of its value only `id` then
@@ -49,6 +52,7 @@ struct BatchSubmission {
   bool atomic = false;  // true: every item is free of faults, else the whole was refused with
                         // pointers /jobs/N/...
   std::vector<Item<JobSubmission>> jobs;  // 1 to kMaxBatchItems, `defaults` applied
+  std::string_view defaults;              // as sent; empty: none
 };
 
 Decoded<JobSubmission> decode_job(std::string_view body, const DecodeLimits& limits);

@@ -372,6 +372,25 @@ TEST(DecodeBatch, DefaultsFillWhatItemsDoNotName) {
   EXPECT_EQ(second.priority, 3);
 }
 
+TEST(DecodeBatch, AnItemMayHaveAKeyAndIsThenKeptAsSent) {
+  const std::string body =
+      R"({"jobs":[{"type":"a", "idempotency_key":"k" },{"type":"b"},{"type":"c","idempotency_key":"a b"}],)"
+      R"("defaults":{"queue": "q"}})";
+  const auto batch = decode_batch(body, kLimits);
+  ASSERT_TRUE(batch.has_value());
+  EXPECT_EQ(batch->jobs[0].value.idempotency_key, "k");
+  EXPECT_EQ(batch->jobs[0].value.as_sent, R"({"type":"a", "idempotency_key":"k" })");
+  EXPECT_TRUE(batch->jobs[1].value.as_sent.empty());
+  EXPECT_EQ(faults(*batch->jobs[2].fault),
+            (Strings{"/idempotency_key: must be 1 to 255 visible characters"}));
+  EXPECT_EQ(batch->defaults, R"({"queue": "q"})");
+  EXPECT_EQ(places(decode_job(R"({"type":"a","idempotency_key":"k"})", kLimits)),
+            (Strings{"/idempotency_key"}));
+  EXPECT_EQ(places(decode_batch(R"({"jobs":[{}],"defaults":{"type":"t","idempotency_key":"k"}})",
+                                kLimits)),
+            (Strings{"/defaults/idempotency_key"}));
+}
+
 TEST(DecodeBatch, FaultsOfTheEnvelopeRefuseTheWhole) {
   EXPECT_EQ(places(decode_batch("{}", kLimits)), (Strings{"/jobs"}));
   EXPECT_EQ(faults(decode_batch(R"({"jobs":[]})", kLimits)),

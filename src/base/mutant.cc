@@ -47,6 +47,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Mutant::kLast)> 
     "claim-unbounded",
     "foreign-finish-believed",
     "format-raised-alone",
+    "deleted-queue-kept",
 };
 static_assert(!kNames.back().empty(), "a name for each");
 

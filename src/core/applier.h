@@ -32,6 +32,7 @@ class Applier {
   void operator()(const EpochStarted& event);
   void operator()(const LeasesExtended& event);
   void operator()(const Finished& event);
+  void operator()(const QueueDeleted& event);
 
   SlotIndex add(const Job& job);
   void set_payload(JobSlot& slot, const SharedBytes& payload);

@@ -179,6 +179,7 @@ SlotIndex Applier::add(const Job& job) {
   slot.priority = job.priority;
   slot.state = job.state;
   slot.cancel_requested = job.cancel_requested;
+  slot.edited = job.edited;
   set_payload(slot, job.payload);
   if (job.expires_at || job.finished_at || job.timeout || job.latest.n > 0 ||
       job.last_error != nullptr || job.progress != nullptr || !job.cancel_reason.empty() ||
@@ -418,14 +419,6 @@ void apply_event(ShardState& state, const Event& event, Time at) {
   std::visit(Applier(state, at), event);
 }
 
-std::vector<const QueueEntry*> queues_by_name(const ShardState& state) {
-  std::vector<const QueueEntry*> queues;
-  queues.reserve(state.queues.size());
-  state.queues.each([&](const QueueEntry& queue) { queues.push_back(&queue); });
-  std::ranges::sort(queues, {}, [](const QueueEntry* queue) { return queue->name.view(); });
-  return queues;
-}
-
 void let_go_of_payload(ShardState& state, JobSlot& slot) {
   MILLRACE_CHECK(slot.payload_stored && slot.ord != 0);
   state.bytes_held -= slot.payload.size();
@@ -453,6 +446,7 @@ void free_buried(ShardState& state) {
   for (const SlotIndex index : state.graves) applier.drop(index);
   state.graves.clear();
   state.buried.clear();
+  state.deleted_queues.clear();
 }
 
 void evict(ShardState& state, SlotIndex index) {

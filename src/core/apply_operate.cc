@@ -80,6 +80,7 @@ void Applier::operator()(const Edited& event) {
   if (event.state) slot.state = *event.state;
   if (!event.payload.empty()) set_payload(slot, event.payload);
   if (event.max_attempts) slot.max_attempts = static_cast<std::uint16_t>(*event.max_attempts);
+  slot.edited = slot.edited || event.priority || !event.payload.empty() || event.tags;
   if (event.tags) {
     JobExtras extras = slot.extras == nullptr ? JobExtras{} : *slot.extras;
     extras.tags = *event.tags;
@@ -117,6 +118,17 @@ void Applier::operator()(const Deleted& event) {
       forget(index);
     }
   }
+}
+
+void Applier::operator()(const QueueDeleted& event) {
+  std::unique_ptr<QueueEntry> queue = state_.queues.take(event.queue.view());
+  MILLRACE_CHECK(queue != nullptr);
+  for (const std::uint64_t count : queue->counts) MILLRACE_CHECK(count == 0);
+  std::erase(state_.changes.queues, queue.get());
+  std::erase(state_.woken, queue.get());
+  state_.changes.deleted_queues.push_back(event.queue);
+  // Jobs that were forgotten within this step still point to it.
+  state_.deleted_queues.push_back(std::move(queue));
 }
 
 void Applier::operator()(const Finished& event) {

@@ -31,6 +31,7 @@ struct ChangeLog {
       jobs;                    // (slot, ord): a slot may have been freed since
   std::size_t jobs_freed = 0;  // so many of them: nothing of those is written
   std::vector<QueueEntry*> queues;
+  std::vector<SharedBytes> deleted_queues;  // some may have been made again since
   std::vector<JobId> deleted;
   PendingHistories histories;
   std::vector<KeyRow> keys;

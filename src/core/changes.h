@@ -68,8 +68,10 @@ struct Changes {
   std::vector<LogRow> logs;          // insert only
   std::vector<LogTrim> log_trims;    // to be done after `logs`
   std::vector<MarkRow> marks;        // insert only
-  std::vector<Queue> queues;         // changed, whole, by name
-  std::vector<KeyRow> keys;          // insert only
+  // Gone, by name; none is among `queues`. To be done after `deleted`.
+  std::vector<SharedBytes> deleted_queues;
+  std::vector<Queue> queues;  // changed, whole, by name
+  std::vector<KeyRow> keys;   // insert only
   std::optional<Time> keys_expired_until;
   std::vector<HeldUnique> held_uniques;  // rows by (queue, key), in order: the last of a key stands
   std::optional<Time> uniques_released_until;  // rows with `until` at or before go, after that
@@ -78,8 +80,8 @@ struct Changes {
 
   bool empty() const {
     return deleted.empty() && jobs.empty() && attempts.empty() && logs.empty() &&
-           log_trims.empty() && marks.empty() && queues.empty() && keys.empty() &&
-           !keys_expired_until && held_uniques.empty() && !uniques_released_until &&
+           log_trims.empty() && marks.empty() && deleted_queues.empty() && queues.empty() &&
+           keys.empty() && !keys_expired_until && held_uniques.empty() && !uniques_released_until &&
            ended_leases.empty();
   }
 };

@@ -23,6 +23,14 @@ enum class Detail : std::uint8_t { kIds, kJobs };
 enum class Atomicity : std::uint8_t { kEach, kAll };
 enum class IdOrigin : std::uint8_t { kServer, kClient };
 
+// An idempotency key as it is sent: the window runs from the shard's time.
+struct SubmissionKey {
+  Fingerprint key;   // of (queue, key)
+  Fingerprint body;  // of what was sent with it
+  Duration window = kDefaultIdempotencyWindow;
+  friend bool operator==(const SubmissionKey&, const SubmissionKey&) = default;
+};
+
 struct JobSpec {
   JobId id;
   IdOrigin id_origin = IdOrigin::kServer;  // a client's id may be known already
@@ -39,6 +47,7 @@ struct JobSpec {
   std::optional<Duration> lease;
   std::optional<Duration> timeout;
   std::shared_ptr<const JobExtras> extras;
+  std::shared_ptr<const SubmissionKey> key;  // null: none
 };
 
 struct Enqueue {
@@ -137,6 +146,7 @@ struct Edit {
   SharedBytes payload;  // empty: unchanged
   std::optional<std::uint32_t> max_attempts;
   std::optional<std::vector<SharedBytes>> tags;
+  StateSet states = {};
 };
 struct Delete {
   std::vector<JobId> ids;
@@ -147,17 +157,22 @@ struct Delete {
 
 struct SetQueue {
   SharedBytes queue;
-  bool replace = false;  // PUT: absent members get the defaults, the queue is made; PATCH:
-                         // kNotFound where there is none
+  bool replace = false;  // PUT: absent members get the defaults, the queue is made
   QueuePatch patch;
   std::optional<std::uint64_t>
-      if_version;  // else kVersionConflict; a queue that is not there has none
+      if_version;       // else kVersionConflict; a queue that is not there has none
+  bool create = false;  // without `replace`: the queue is made too, else kNotFound
 };
 struct PauseQueue {
   SharedBytes queue;
   SharedBytes reason;
+  bool create = false;  // else kNotFound where there is none
 };
 struct ResumeQueue {
+  SharedBytes queue;
+};
+// Its name is free again, and so are its settings. kInvalidState while it has any job.
+struct DeleteQueue {
   SharedBytes queue;
 };
 // Written after a purge's deletions, for the log.
@@ -169,12 +184,16 @@ struct NotePurge {
 struct GetJob {
   JobId id;
 };
+// One, or all by name from behind `after` on.
 struct GetQueues {
   SharedBytes queue;  // empty: all
+  SharedBytes after = {};
+  std::uint32_t limit = 0;   // 0: no limit
+  bool counts_only = false;  // of each its name, `counts`, `created` and `pruned`
 };
 
 using Command =
     std::variant<Enqueue, Claim, Heartbeat, Ack, AppendLogs, Cancel, Retry, Edit, Delete, SetQueue,
-                 PauseQueue, ResumeQueue, NotePurge, GetJob, GetQueues>;
+                 PauseQueue, ResumeQueue, NotePurge, GetJob, GetQueues, DeleteQueue>;
 
 }  // namespace millrace::core

@@ -23,12 +23,13 @@ namespace millrace::core {
 
 // What the earlier items of an atomic submission will have done, while none of it is decided yet.
 struct Foreseen {
-  absl::flat_hash_map<JobId, SharedBytes> ids;  // -> queue
+  absl::flat_hash_map<JobId, const JobSpec*> ids;
   // That will have ended and left nothing behind, unless made anew since: in `ids`.
   absl::flat_hash_set<JobId> forgotten;
   StringMap<JobId> uniques;        // "queue \0 key"
   StringMap<std::uint64_t> ready;  // queue -> jobs that will be ready, where the queue bounds them
-  std::uint64_t keys = 0;
+  absl::flat_hash_map<Fingerprint, const JobSpec*> keys;  // of idempotency
+  StringMap<bool> queues;                                 // that are made
   // The job that the same ack ends, before the jobs that come with it.
   struct Ended {
     JobId id;
@@ -64,6 +65,7 @@ class Decider {
   Reply operator()(const NotePurge& command);
   Reply operator()(const GetJob& command);
   Reply operator()(const GetQueues& command);
+  Reply operator()(const DeleteQueue& command);
 
   // At most `limit` of what is due; returns how many.
   std::size_t end_leases(std::size_t limit);
@@ -82,10 +84,14 @@ class Decider {
     std::optional<JobId> replaces;
     bool deleted = false;  // the existing one
   };
-  Verdict judge(const JobSpec& spec, const std::optional<IdempotencyKey>& key,
-                const Foreseen& foreseen) const;
+  Verdict judge(const JobSpec& spec, const SubmissionKey* key, const Foreseen& foreseen) const;
+  std::optional<Verdict> judge_key(const SubmissionKey& key, const Foreseen& foreseen) const;
   std::optional<Verdict> judge_id(const JobSpec& spec, const Foreseen& foreseen) const;
+  // Whether the job that stands under the id was submitted with this content.
+  bool is_of(const JobSpec& spec) const;
   std::optional<Verdict> judge_unique(const JobSpec& spec, const Foreseen& foreseen) const;
+  std::optional<Refusal> judge_new_queue(const SharedBytes& name,
+                                         const Foreseen& foreseen = {}) const;
   std::optional<Refusal> judge_capacity(const JobSpec& spec, bool with_key,
                                         const Foreseen& foreseen) const;
   void foresee(const JobSpec& spec, const Verdict& verdict, Foreseen& foreseen) const;
@@ -126,7 +132,11 @@ class Decider {
   Refusal judge_retry(const Job& job) const;
   ItemReply edit(const JobId& id, const Edit& command);
   ItemReply changed(const JobId& id, std::size_t of) const;
+  Queue whole(const QueueEntry& queue) const;
   Reply queue_reply(const SharedBytes& name) const;
+  static Reply refused_queue(Rejection why, RefusalDetail detail = RefusalDetail::kNone) {
+    return QueueReply{{why, {}, detail}, false, {}, {}};
+  }
 
   template <typename E>
   void emit(E event) {

@@ -16,6 +16,46 @@ std::string unique_name(std::string_view queue, std::string_view key) {
   return name.append(key);
 }
 
+namespace {
+
+const JobExtras& extras_of(const std::shared_ptr<const JobExtras>& extras) {
+  static const JobExtras kNone;
+  return extras == nullptr ? kNone : *extras;
+}
+
+bool same_fixed_content(const SharedBytes& type, const std::optional<Duration>& timeout,
+                        const JobExtras& extras, const JobSpec& spec) {
+  const JobExtras& sent = extras_of(spec.extras);
+  return type == spec.type && timeout == spec.timeout && extras.unique == sent.unique &&
+         extras.meta == sent.meta;
+}
+
+// The same id and queue come twice in one submission.
+bool same_content(const JobSpec& earlier, const JobSpec& spec) {
+  const JobExtras& extras = extras_of(earlier.extras);
+  return same_fixed_content(earlier.type, earlier.timeout, extras, spec) &&
+         earlier.payload == spec.payload && earlier.priority == spec.priority &&
+         extras.tags == extras_of(spec.extras).tags;
+}
+
+// Compares what of a job stays as it was sent. Times, bounds and policies do not: they move with
+// the job, or came from its queue. A trace is another one when a producer asks again.
+bool was_submitted_as(const Job& job, const JobSpec& spec) {
+  const JobExtras& extras = extras_of(job.extras);
+  if (!same_fixed_content(job.type, job.timeout, extras, spec)) return false;
+  if (job.edited) return true;
+  const bool same_payload = job.payload.empty() || job.payload == spec.payload;
+  return same_payload && job.priority == spec.priority &&
+         extras.tags == extras_of(spec.extras).tags;
+}
+
+std::optional<SubmissionKey> own_key(const Enqueue& command) {
+  if (!command.key) return std::nullopt;
+  return SubmissionKey{command.key->key, command.key->body, command.key_window};
+}
+
+}  // namespace
+
 Decider::Verdict Decider::existing(const JobId& id) const {
   Verdict verdict;
   verdict.fate = Fate::kExisting;
@@ -30,12 +70,27 @@ Decider::Verdict Decider::existing(const JobId& id) const {
   return verdict;
 }
 
-// An id that is known already: the same queue's job is the answer, another queue's is in the way.
+bool Decider::is_of(const JobSpec& spec) const {
+  // Where memory has let go of a payload, it was read.
+  const Job* stored = prefetched_.find(spec.id);
+  Job job;
+  if (const SlotIndex index = state_.find(spec.id); index != kNoSlot) {
+    job = to_job(state_.slots.at(index));
+    if (job.payload.empty() && stored != nullptr) job.payload = stored->payload;
+  } else if (stored != nullptr) {
+    job = *stored;
+  }
+  return was_submitted_as(job, spec);
+}
+
+// An id that is known already: the same submission's job is the answer, another's is in the way.
 std::optional<Decider::Verdict> Decider::judge_id(const JobSpec& spec,
                                                   const Foreseen& foreseen) const {
   const SharedBytes* queue = nullptr;
+  const JobSpec* earlier = nullptr;
   if (const auto found = foreseen.ids.find(spec.id); found != foreseen.ids.end()) {
-    queue = &found->second;
+    earlier = found->second;
+    queue = &earlier->queue;
   } else if (foreseen.forgotten.contains(spec.id)) {
     return std::nullopt;
   } else if (const SlotIndex index = state_.find(spec.id); index != kNoSlot) {
@@ -48,7 +103,36 @@ std::optional<Decider::Verdict> Decider::judge_id(const JobSpec& spec,
   if (*queue != spec.queue) {
     verdict.fate = Fate::kRefused;
     verdict.refusal = {Rejection::kDuplicateJob, spec.id, RefusalDetail::kIdOfAnotherQueue};
+  } else if (earlier != nullptr ? !same_content(*earlier, spec) : !is_of(spec)) {
+    verdict.fate = Fate::kRefused;
+    verdict.refusal = {Rejection::kIdMismatch, spec.id, RefusalDetail::kIdOfAnotherBody};
   }
+  return verdict;
+}
+
+// A key that is known already: the same body's job is the answer, another's is refused.
+std::optional<Decider::Verdict> Decider::judge_key(const SubmissionKey& key,
+                                                   const Foreseen& foreseen) const {
+  JobId holder;
+  Fingerprint body;
+  const KeyRow* row = state_.keys.find(key.key, now_);
+  if (mutated(Mutant::kLateKey) && row != nullptr && state_.find(row->job) != kNoSlot &&
+      state_.slots.at(state_.find(row->job)).created_at == now_) {
+    row = nullptr;
+  }
+  if (row != nullptr) {
+    holder = row->job;
+    body = row->key.body;
+  } else if (const auto found = foreseen.keys.find(key.key); found != foreseen.keys.end()) {
+    holder = found->second->id;
+    body = found->second->key->body;
+  } else {
+    return std::nullopt;
+  }
+  if (body == key.body) return existing(holder);
+  Verdict verdict;
+  verdict.fate = Fate::kRefused;
+  verdict.refusal = {Rejection::kIdempotencyMismatch, holder, RefusalDetail::kKeyOfAnotherBody};
   return verdict;
 }
 
@@ -90,16 +174,30 @@ std::optional<Decider::Verdict> Decider::judge_unique(const JobSpec& spec,
   return replacement;
 }
 
+// Whether a queue of this name may be made.
+std::optional<Refusal> Decider::judge_new_queue(const SharedBytes& name,
+                                                const Foreseen& foreseen) const {
+  if (admission_ == Admission::kClosed) {
+    return Refusal{Rejection::kOverloaded, {}, RefusalDetail::kBehind};
+  }
+  if (foreseen.queues.contains(name.view()) ||
+      state_.queues.size() + foreseen.queues.size() < options_.max_queues) {
+    return std::nullopt;
+  }
+  return Refusal{Rejection::kTooManyQueues, {}, RefusalDetail::kTooManyQueues};
+}
+
 std::optional<Refusal> Decider::judge_capacity(const JobSpec& spec, bool with_key,
                                                const Foreseen& foreseen) const {
   if (admission_ == Admission::kClosed) {
     return Refusal{Rejection::kOverloaded, {}, RefusalDetail::kBehind};
   }
-  if (with_key && state_.keys.size() + foreseen.keys >= options_.max_keys) {
+  if (with_key && state_.keys.size() + foreseen.keys.size() >= options_.max_keys) {
     return Refusal{Rejection::kOverloaded, {}, RefusalDetail::kTooManyKeys};
   }
   const QueueEntry* queue = state_.find_queue(spec.queue.view());
-  if (queue == nullptr || !queue->settings.max_ready) return std::nullopt;
+  if (queue == nullptr) return judge_new_queue(spec.queue, foreseen);
+  if (!queue->settings.max_ready) return std::nullopt;
   std::uint64_t ready = queue->ready.size();
   if (const auto more = foreseen.ready.find(spec.queue.view()); more != foreseen.ready.end())
     ready += more->second;
@@ -107,27 +205,15 @@ std::optional<Refusal> Decider::judge_capacity(const JobSpec& spec, bool with_ke
   return Refusal{Rejection::kQueueFull, {}, RefusalDetail::kQueueAtMaxReady};
 }
 
-Decider::Verdict Decider::judge(const JobSpec& spec, const std::optional<IdempotencyKey>& key,
+Decider::Verdict Decider::judge(const JobSpec& spec, const SubmissionKey* key,
                                 const Foreseen& foreseen) const {
-  if (key) {
-    const KeyRow* row = state_.keys.find(key->key, now_);
-    if (mutated(Mutant::kLateKey) && row != nullptr && state_.find(row->job) != kNoSlot &&
-        state_.slots.at(state_.find(row->job)).created_at == now_) {
-      row = nullptr;
-    }
-    if (row != nullptr) {
-      if (row->key.body == key->body) return existing(row->job);
-      Verdict verdict;
-      verdict.fate = Fate::kRefused;
-      verdict.refusal = {Rejection::kIdempotencyMismatch, row->job,
-                         RefusalDetail::kKeyOfAnotherBody};
-      return verdict;
-    }
+  if (key != nullptr) {
+    if (auto verdict = judge_key(*key, foreseen)) return *verdict;
   }
   if (auto verdict = judge_id(spec, foreseen)) return *verdict;
   auto unique = judge_unique(spec, foreseen);
   if (unique && unique->fate != Fate::kCreated) return *unique;
-  if (const auto refusal = judge_capacity(spec, key.has_value(), foreseen)) {
+  if (const auto refusal = judge_capacity(spec, key != nullptr, foreseen)) {
     Verdict verdict;
     verdict.fate = Fate::kRefused;
     verdict.refusal = *refusal;
@@ -153,8 +239,10 @@ void Decider::foresee(const JobSpec& spec, const Verdict& verdict, Foreseen& for
     foreseen.ids.erase(*verdict.replaces);
     foreseen.forgotten.insert(*verdict.replaces);
   }
-  foreseen.ids[spec.id] = spec.queue;
+  foreseen.ids[spec.id] = &spec;
+  if (spec.key != nullptr) foreseen.keys[spec.key->key] = &spec;
   const QueueEntry* queue = state_.find_queue(spec.queue.view());
+  if (queue == nullptr) foreseen.queues[std::string(spec.queue.view())] = true;
   const bool bounded = queue != nullptr && queue->settings.max_ready.has_value();
   if (bounded && is_due(spec)) ++foreseen.ready[std::string(spec.queue.view())];
   if (spec.extras != nullptr && spec.extras->unique) {
@@ -204,7 +292,8 @@ Job Decider::new_job(const JobSpec& spec, const QueueSettings& settings) const {
 }
 
 EnqueueReply::Item Decider::submit(const JobSpec& spec, const Enqueue* command) {
-  const std::optional<IdempotencyKey> key = command != nullptr ? command->key : std::nullopt;
+  const auto own = command == nullptr ? std::nullopt : own_key(*command);
+  const SubmissionKey* const key = own ? &*own : spec.key.get();
   const Verdict verdict = judge(spec, key, {});
   EnqueueReply::Item item;
   item.fate = verdict.fate;
@@ -218,8 +307,10 @@ EnqueueReply::Item Decider::submit(const JobSpec& spec, const Enqueue* command) 
       emit(Cancelled{to_ref(replaced), SharedBytes("replaced by a job with the same unique key"),
                      keep(replaced, State::kCancelled)});
     }
-    Submitted submitted{new_job(spec, queue_for(spec.queue)), key};
-    if (submitted.key) submitted.key->expires_at = add_saturating(now_, command->key_window);
+    Submitted submitted{new_job(spec, queue_for(spec.queue)), std::nullopt};
+    if (key != nullptr) {
+      submitted.key = IdempotencyKey{key->key, key->body, add_saturating(now_, key->window)};
+    }
     item.state = submitted.job.state;
     emit(std::move(submitted));
   }
@@ -235,9 +326,10 @@ Reply Decider::operator()(const Enqueue& command) {
   MILLRACE_CHECK(!command.key || command.jobs.size() == 1);
   for (const JobSpec& spec : command.jobs) state_.by_id.prefetch(spec.id);
   if (command.atomicity == Atomicity::kAll && !mutated(Mutant::kPartialAtomicEnqueue)) {
+    const std::optional<SubmissionKey> own = own_key(command);
     Foreseen foreseen;
     for (const JobSpec& spec : command.jobs) {
-      const Verdict verdict = judge(spec, command.key, foreseen);
+      const Verdict verdict = judge(spec, own ? &*own : spec.key.get(), foreseen);
       foresee(spec, verdict, foreseen);
       reply.items.push_back({verdict.fate, verdict.refusal, verdict.id, verdict.state, nullptr});
       if (verdict.fate == Fate::kRefused) reply.refused_as_one = true;

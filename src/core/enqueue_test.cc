@@ -69,6 +69,129 @@ TEST(Enqueue, AKnownIdIsAnsweredWithItsJobAndIsInTheWayInAnotherQueue) {
   EXPECT_EQ(s.enqueue(elsewhere).refusal.why, Rejection::kDuplicateJob);
 }
 
+TEST(Enqueue, AKnownIdWithOtherContentIsRefusedWhereverItsJobIs) {
+  Scenario s;
+  auto job = Scenario::spec("a");
+  job.id_origin = IdOrigin::kClient;
+  job.extras = std::make_shared<const JobExtras>(
+      JobExtras{{}, {SharedBytes("blue")}, {{SharedBytes("from"), SharedBytes("shop")}}, {}, {}});
+  std::vector<JobSpec> others(6, job);
+  others[0].type = SharedBytes("other");
+  others[1].payload = SharedBytes("{}");
+  others[2].priority = 1;
+  others[3].timeout = Duration{1'000};
+  others[4].extras = nullptr;
+  others[5].extras = unique("key");
+  // What moves with the job, or comes with each request, does not count.
+  auto same = job;
+  same.delay = Duration{60'000};
+  same.max_attempts = 3;
+  same.expires_in = Duration{1'000};
+  auto extras = *job.extras;
+  extras.traceparent = SharedBytes("00-1-2-3");
+  same.extras = std::make_shared<const JobExtras>(extras);
+
+  const auto expect_mismatch = [&] {
+    EXPECT_EQ(s.enqueue(job).fate, Fate::kExisting);
+    EXPECT_EQ(s.enqueue(same).fate, Fate::kExisting);
+    for (const JobSpec& other : others) {
+      const auto item = s.enqueue(other);
+      EXPECT_EQ(item.refusal.why, Rejection::kIdMismatch);
+      EXPECT_EQ(item.refusal.other, job.id);
+    }
+  };
+  s.enqueue(job);
+  expect_mismatch();
+  s.claim();
+  expect_mismatch();
+  s.ack("a", AckOutcome::kSucceeded);
+  expect_mismatch();
+  s.project();
+  ASSERT_EQ(s.state("a"), "gone");  // in the tables alone
+  expect_mismatch();
+}
+
+TEST(Enqueue, WhatAnOperatorHasEditedIsNotCompared) {
+  Scenario s;
+  auto job = Scenario::spec("a");
+  job.id_origin = IdOrigin::kClient;
+  s.enqueue(job);
+  Edit edit;
+  edit.ids = {job.id};
+  edit.run_at = s.now();
+  s.items(edit);
+  EXPECT_FALSE(s.job("a").edited);  // nothing that is compared
+  edit.payload = SharedBytes("{}");
+  s.items(edit);
+  EXPECT_TRUE(s.job("a").edited);
+  EXPECT_EQ(s.enqueue(job).fate, Fate::kExisting);
+  auto other = job;
+  other.type = SharedBytes("other");
+  EXPECT_EQ(s.enqueue(other).refusal.why, Rejection::kIdMismatch);
+}
+
+TEST(Enqueue, AnAtomicSubmissionForeseesItsOwnIdsAndKeys) {
+  Scenario s;
+  const auto keyed = [](const std::string& name, const std::string& key, const std::string& body) {
+    auto spec = Scenario::spec(name);
+    spec.key = std::make_shared<const SubmissionKey>(
+        SubmissionKey{fingerprint("mail", key), fingerprint(body), Duration{10'000}});
+    return spec;
+  };
+  auto other = Scenario::spec("a");
+  other.payload = SharedBytes("{}");
+  EXPECT_EQ(s.enqueue({Scenario::spec("a"), other}, Atomicity::kAll).items[1].refusal.why,
+            Rejection::kIdMismatch);
+  EXPECT_EQ(
+      s.enqueue({keyed("a", "k", "1"), keyed("b", "k", "2")}, Atomicity::kAll).items[1].refusal.why,
+      Rejection::kIdempotencyMismatch);
+  EXPECT_EQ(s.state("a"), "gone");  // nothing was stored
+  for (const Atomicity atomicity : {Atomicity::kAll, Atomicity::kEach}) {
+    const auto reply = s.enqueue({keyed("a", "k", "1"), keyed("b", "k", "1")}, atomicity);
+    EXPECT_EQ(reply.items[0].fate, atomicity == Atomicity::kAll ? Fate::kCreated : Fate::kExisting);
+    EXPECT_EQ(reply.items[1].fate, Fate::kExisting);
+    EXPECT_EQ(reply.items[1].id, Scenario::id("a"));
+  }
+}
+
+TEST(Enqueue, EachJobOfABatchMayHaveAKeyOfItsOwn) {
+  Scenario s;
+  const auto keyed = [](const std::string& name, const std::string& key, const std::string& body) {
+    auto spec = Scenario::spec(name);
+    spec.key = std::make_shared<const SubmissionKey>(
+        SubmissionKey{fingerprint("mail", key), fingerprint(body), Duration{10'000}});
+    return spec;
+  };
+  const auto reply = s.enqueue({keyed("a", "k", "1"), keyed("b", "l", "1"), keyed("c", "k", "1"),
+                                keyed("d", "l", "2"), Scenario::spec("e")});
+  EXPECT_EQ(reply.items[0].fate, Fate::kCreated);
+  EXPECT_EQ(reply.items[1].fate, Fate::kCreated);
+  EXPECT_EQ(reply.items[2].id, Scenario::id("a"));
+  EXPECT_EQ(reply.items[3].refusal.why, Rejection::kIdempotencyMismatch);
+  EXPECT_EQ(reply.items[4].fate, Fate::kCreated);
+  EXPECT_EQ(s.machine().keys_held(), 2U);
+  s.wait_ms(10'000);
+  EXPECT_EQ(s.enqueue(keyed("f", "k", "2")).fate, Fate::kCreated);
+}
+
+TEST(Enqueue, ANameMoreThanThereMayBeQueuesIsRefused) {
+  MachineOptions options;
+  options.max_queues = 2;
+  Scenario s(options);
+  s.enqueue(Scenario::spec("a", "one"));
+  const auto reply = s.enqueue({Scenario::spec("b", "two"), Scenario::spec("c", "three")});
+  EXPECT_EQ(reply.items[0].fate, Fate::kCreated);
+  EXPECT_EQ(reply.items[1].refusal.why, Rejection::kTooManyQueues);
+  EXPECT_EQ(s.enqueue(Scenario::spec("d", "one")).fate, Fate::kCreated);
+  s.remove("b");
+  s.decide(DeleteQueue{SharedBytes("two")});
+  EXPECT_TRUE(s.enqueue({Scenario::spec("e", "four"), Scenario::spec("f", "five")}, Atomicity::kAll)
+                  .refused_as_one);
+  EXPECT_FALSE(
+      s.enqueue({Scenario::spec("e", "four"), Scenario::spec("f", "four")}, Atomicity::kAll)
+          .refused_as_one);
+}
+
 TEST(Enqueue, AnIdempotencyKeyMakesOneJobWithinItsWindow) {
   Scenario s;
   const auto submit = [&](const std::string& name, const std::string& key,

@@ -163,6 +163,11 @@ struct UniquesReleased {  // unique keys of ended jobs, held until then or befor
   Time until{};
 };
 
+// With its settings. It had no jobs.
+struct QueueDeleted {
+  SharedBytes queue;
+};
+
 // A term begins; its tokens start at `first_token`.
 struct EpochStarted {
   Epoch epoch{};
@@ -176,10 +181,10 @@ struct LeasesExtended {
   Duration by{};
 };
 
-using Event =
-    std::variant<QueueChanged, Submitted, Claimed, Extended, AttemptEnded, Logged, BecameDue,
-                 Expired, CancelRequested, Cancelled, Retried, Edited, Deleted, QueuePurged,
-                 KeysExpired, UniquesReleased, EpochStarted, LeasesExtended, Finished>;
+using Event = std::variant<QueueChanged, Submitted, Claimed, Extended, AttemptEnded, Logged,
+                           BecameDue, Expired, CancelRequested, Cancelled, Retried, Edited, Deleted,
+                           QueuePurged, KeysExpired, UniquesReleased, EpochStarted, LeasesExtended,
+                           Finished, QueueDeleted>;
 
 struct EventBatch {
   Time at{};

@@ -126,6 +126,7 @@ void Canonical::add(const Job& job) {
   add(job.lease_given);
   add(job.deadline);
   add(job.cancel_requested);
+  add(job.edited);
   add(job.lease);
   add(job.timeout);
   add(job.retry);
@@ -176,15 +177,15 @@ Fingerprint digest(const ShardState& state) {
   canonical.add(to_number(state.facts.epoch));
   canonical.add(state.facts.next_token);
   canonical.add(state.facts.next_ord);
-  for (const QueueEntry* queue : queues_by_name(state)) {
-    canonical.add(queue->name.view());
-    canonical.add(queue->settings);
-    canonical.add(queue->paused);
-    canonical.add(queue->version);
-    for (const std::uint64_t count : queue->counts) canonical.add(count);
-    canonical.add(queue->created);
-    canonical.add(queue->pruned);
-  }
+  state.queues.each([&](const QueueEntry& queue) {
+    canonical.add(queue.name.view());
+    canonical.add(queue.settings);
+    canonical.add(queue.paused);
+    canonical.add(queue.version);
+    for (const std::uint64_t count : queue.counts) canonical.add(count);
+    canonical.add(queue.created);
+    canonical.add(queue.pruned);
+  });
   for (const SlotIndex index : live_jobs(state)) canonical.add(to_job(state.slots.at(index)));
   for (const auto& [at, key] : state.keys.by_expiry()) {
     const KeyRow& row = state.keys.at(key);
@@ -238,18 +239,25 @@ void check_invariants(const ShardState& state) {
     leased_by_workers += leases->by_token.size();
   }
   MILLRACE_CHECK(running == leased_by_workers);
-  for (const QueueEntry* queue : queues_by_name(state)) {
-    ready_indexed += queue->ready.size();
+  std::size_t queues = 0;
+  state.queues.each([&](const QueueEntry& queue) {
+    ++queues;
+    ready_indexed += queue.ready.size();
     std::uint64_t kept = 0;
     for (std::size_t i = 0; i < kStateCount; ++i) {
-      kept += queue->counts[i];
-      const std::uint64_t in_memory = counts[queue][i];
+      kept += queue.counts[i];
+      const std::uint64_t in_memory = counts[&queue][i];
       // Ended jobs may be in the tables alone.
-      MILLRACE_CHECK(is_terminal(static_cast<State>(i)) ? in_memory <= queue->counts[i]
-                                                        : in_memory == queue->counts[i]);
+      MILLRACE_CHECK(is_terminal(static_cast<State>(i)) ? in_memory <= queue.counts[i]
+                                                        : in_memory == queue.counts[i]);
     }
-    MILLRACE_CHECK(queue->created == kept + queue->pruned);
+    MILLRACE_CHECK(queue.created == kept + queue.pruned);
+  });
+  // Every job's queue is one that there is.
+  for (const auto& [queue, of_states] : counts) {
+    MILLRACE_CHECK(state.queues.find(queue->name.view()) == queue);
   }
+  MILLRACE_CHECK(queues == state.queues.size());
   MILLRACE_CHECK(ready == ready_indexed);
 }
 

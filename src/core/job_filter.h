@@ -48,8 +48,8 @@ struct Condition {
   // matches any ending. For kState the names. kPayload and kResult: equal to the member's text (a
   // string's content, a number's spelling, true, false, null).
   std::vector<std::string> values;
-  std::int64_t number = 0;  // kPriority, kAttempt; times in ms since the epoch; an integer `real`
-  double real = 0;          // kPayload and kResult with an ordering comparison
+  std::int64_t number = 0;  // kPriority, kAttempt; times in ms since the epoch
+  double real = 0;  // kPayload and kResult with an ordering comparison, and `values` as sent
   std::string path;
 };
 

@@ -181,7 +181,7 @@ Refusal Decider::judge_nested(const AckItem& item, const JobSlot& slot,
     if (event.keep == Keep::kForgotten) foreseen.forgotten.insert(slot.id);
   }
   for (const JobSpec& spec : item.enqueue) {
-    const Verdict verdict = judge(spec, std::nullopt, foreseen);
+    const Verdict verdict = judge(spec, spec.key.get(), foreseen);
     if (verdict.fate == Fate::kRefused) return verdict.refusal;
     foresee(spec, verdict, foreseen);
   }

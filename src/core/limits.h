@@ -41,6 +41,11 @@ inline constexpr std::uint64_t kMaxClaimBytes = std::uint64_t{16} << 20;
 inline constexpr std::size_t kEndedLeasesRemembered = 1'000'000;
 inline constexpr std::uint64_t kDefaultMaxKeys = 100'000'000;
 
+// A name of a queue stays until somebody deletes the queue.
+inline constexpr std::size_t kMaxQueues = 50'000;
+// Queues that one look at them by name brings, at most.
+inline constexpr std::uint32_t kMaxQueuesPerPage = 1'000;
+
 // What one step may do before it commits: keeps a step short whatever has piled up.
 inline constexpr std::size_t kMaxDuePerTick = 1'000;
 // Jobs past their expires_at that one claim ends on its way; it looks no further then. The timers

@@ -34,8 +34,7 @@ class Wanted {
   void operator()(const Cancel& command) { add(command.ids); }
   void operator()(const Retry& command) {
     for (const JobId& id : command.ids) {
-      const SlotIndex index = state_.find(id);
-      if (index != kNoSlot && state_.slots.at(index).payload.empty()) out_.push_back(id);
+      add_with_payload(id);
       add(id);
     }
   }
@@ -45,6 +44,11 @@ class Wanted {
   void operator()(const Other&) {}
 
  private:
+  // Memory has let go of its payload.
+  void add_with_payload(const JobId& id) {
+    const SlotIndex index = state_.find(id);
+    if (index != kNoSlot && state_.slots.at(index).payload.empty()) out_.push_back(id);
+  }
   void add(const JobId& id) {
     const bool unknown = state_.find(id) == kNoSlot && !state_.changes.tombstones.contains(id);
     if (unknown || mutated(Mutant::kStalePrefetch)) out_.push_back(id);
@@ -54,7 +58,10 @@ class Wanted {
   }
   void add(const std::vector<JobSpec>& specs) {
     for (const JobSpec& spec : specs) {
-      if (spec.id_origin == IdOrigin::kClient) add(spec.id);
+      if (spec.id_origin != IdOrigin::kClient) continue;
+      // Of one that stands, its payload is compared.
+      add_with_payload(spec.id);
+      add(spec.id);
     }
   }
 
@@ -246,20 +253,23 @@ void Machine::load_held_unique(const HeldUnique& unique) {
 void Machine::load_ended_lease(const EndedLease& lease) { impl_->state.ended_leases.add(lease); }
 
 std::optional<Machine::Miscount> Machine::miscount() const {
-  for (const QueueEntry* queue : queues_by_name(impl_->state)) {
-    for (std::size_t i = 0; i < kStateCount; ++i) {
+  std::optional<Miscount> found;
+  impl_->state.queues.walk({}, [&](const QueueEntry& queue) {
+    for (std::size_t i = 0; i < kStateCount && !found; ++i) {
       const auto state = static_cast<State>(i);
-      if (is_terminal(state) || queue->counts[i] == queue->loaded[i]) continue;
-      return Miscount{queue->name.view(), state, queue->counts[i], queue->loaded[i]};
+      if (is_terminal(state) || queue.counts[i] == queue.loaded[i]) continue;
+      found = {queue.name.view(), state, queue.counts[i], queue.loaded[i]};
     }
-  }
-  return std::nullopt;
+    return !found;
+  });
+  return found;
 }
 
 ShardFacts Machine::facts() const { return impl_->state.facts; }
 std::size_t Machine::jobs_in_memory() const { return impl_->state.by_id.size(); }
 std::size_t Machine::live_leases() const { return impl_->state.leases.size(); }
 std::size_t Machine::keys_held() const { return impl_->state.keys.size(); }
+std::size_t Machine::queues() const { return impl_->state.queues.size(); }
 std::uint64_t Machine::bytes_held() const { return impl_->state.bytes_held; }
 
 std::uint64_t Machine::bytes_to_reuse() const {

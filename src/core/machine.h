@@ -25,6 +25,7 @@ namespace millrace::core {
 struct MachineOptions {
   Retention default_retention;  // of queues made by their first job
   std::uint64_t max_keys = kDefaultMaxKeys;
+  std::size_t max_queues = kMaxQueues;
   // With more bytes of payloads and results in memory, a payload is let go of once the tables hold
   // it, the youngest first. It changes no decision and no event.
   std::uint64_t keep_bytes = std::uint64_t{1} << 30;
@@ -151,6 +152,7 @@ class Machine {
   std::size_t jobs_in_memory() const;
   std::size_t live_leases() const;
   std::size_t keys_held() const;
+  std::size_t queues() const;
   StateCounts counts() const;  // over all queues
   // Bytes of payloads and results held.
   std::uint64_t bytes_held() const;

@@ -159,6 +159,9 @@ ItemReply Decider::edit(const JobId& id, const Edit& command) {
     return refused(id, Rejection::kVersionConflict);
   if (!is_waiting(slot.state))
     return refused(id, Rejection::kInvalidState, RefusalDetail::kNotWaiting);
+  if (!command.states.contains(slot.state)) {
+    return refused(id, Rejection::kInvalidState, RefusalDetail::kOfAnotherState);
+  }
   if (command.max_attempts && *command.max_attempts <= slot.attempt) {
     return refused(id, Rejection::kInvalidState, RefusalDetail::kMaxAttemptsTooLow);
   }
@@ -235,26 +238,37 @@ Reply Decider::operator()(const Delete& command) {
   return reply;
 }
 
+Queue Decider::whole(const QueueEntry& queue) const {
+  return {queue.name,         queue.settings, queue.paused,
+          queue.pause_reason, queue.version,  queue.counts,
+          queue.created,      queue.pruned,   queue.ready.ready_since(state_.slots)};
+}
+
 Reply Decider::queue_reply(const SharedBytes& name) const {
   const QueueEntry* queue = state_.find_queue(name.view());
   QueueReply reply;
   MILLRACE_CHECK(queue != nullptr);
-  reply.queues.push_back({queue->name, queue->settings, queue->paused, queue->pause_reason,
-                          queue->version, queue->counts, queue->created, queue->pruned,
-                          queue->ready.ready_since(state_.slots)});
+  reply.queues.push_back(whole(*queue));
   return reply;
 }
 
 Reply Decider::operator()(const SetQueue& command) {
   const QueueEntry* queue = state_.find_queue(command.queue.view());
-  if (queue == nullptr && !command.replace) return QueueReply{{Rejection::kNotFound}, false, {}};
+  if (queue == nullptr && !command.replace && !command.create) {
+    return refused_queue(Rejection::kNotFound, RefusalDetail::kNameNeverUsed);
+  }
   if (command.if_version && (queue == nullptr || queue->version != *command.if_version)) {
-    return QueueReply{{Rejection::kVersionConflict}, false, {}};
+    return refused_queue(Rejection::kVersionConflict);
+  }
+  const bool created = queue == nullptr;
+  if (created) {
+    if (const auto refusal = judge_new_queue(command.queue)) {
+      return refused_queue(refusal->why, refusal->detail);
+    }
   }
   QueueSettings base;
   base.retention = options_.default_retention;
-  if (!command.replace) base = queue->settings;
-  const bool created = queue == nullptr;
+  if (!created && !command.replace) base = queue->settings;
   emit(QueueChanged{command.queue,
                     created ? QueueChange::kCreated : QueueChange::kUpdated,
                     patched(std::move(base), command.patch),
@@ -265,6 +279,14 @@ Reply Decider::operator()(const SetQueue& command) {
 }
 
 Reply Decider::operator()(const PauseQueue& command) {
+  if (state_.find_queue(command.queue.view()) == nullptr) {
+    if (!command.create) {
+      return refused_queue(Rejection::kNotFound, RefusalDetail::kNameNeverUsed);
+    }
+    if (const auto refusal = judge_new_queue(command.queue)) {
+      return refused_queue(refusal->why, refusal->detail);
+    }
+  }
   const QueueSettings settings = queue_for(command.queue);
   emit(QueueChanged{command.queue, QueueChange::kPaused, settings, command.reason});
   return queue_reply(command.queue);
@@ -272,14 +294,26 @@ Reply Decider::operator()(const PauseQueue& command) {
 
 Reply Decider::operator()(const ResumeQueue& command) {
   const QueueEntry* queue = state_.find_queue(command.queue.view());
-  if (queue == nullptr) return QueueReply{{Rejection::kNotFound}, false, {}};
+  if (queue == nullptr) return refused_queue(Rejection::kNotFound);
   if (queue->paused) emit(QueueChanged{command.queue, QueueChange::kResumed, queue->settings, {}});
   return queue_reply(command.queue);
 }
 
+Reply Decider::operator()(const DeleteQueue& command) {
+  const QueueEntry* queue = state_.find_queue(command.queue.view());
+  if (queue == nullptr) return refused_queue(Rejection::kNotFound);
+  for (const std::uint64_t count : queue->counts) {
+    if (count > 0) return refused_queue(Rejection::kInvalidState, RefusalDetail::kQueueHasJobs);
+  }
+  Reply reply = queue_reply(command.queue);
+  emit(QueueDeleted{command.queue});
+  return reply;
+}
+
 Reply Decider::operator()(const NotePurge& command) {
-  if (state_.find_queue(command.queue.view()) == nullptr)
-    return QueueReply{{Rejection::kNotFound}, false, {}};
+  if (state_.find_queue(command.queue.view()) == nullptr) {
+    return refused_queue(Rejection::kNotFound);
+  }
   emit(QueuePurged{command.queue, command.deleted});
   return queue_reply(command.queue);
 }
@@ -291,15 +325,24 @@ Reply Decider::operator()(const GetJob& command) {
 
 Reply Decider::operator()(const GetQueues& command) {
   if (!command.queue.empty()) {
-    if (state_.find_queue(command.queue.view()) == nullptr)
-      return QueueReply{{Rejection::kNotFound}, false, {}};
+    if (state_.find_queue(command.queue.view()) == nullptr) {
+      return refused_queue(Rejection::kNotFound);
+    }
     return queue_reply(command.queue);
   }
   QueueReply reply;
-  for (const QueueEntry* queue : queues_by_name(state_)) {
-    reply.queues.push_back(
-        std::move(std::get<QueueReply>(queue_reply(queue->name)).queues.front()));
-  }
+  state_.queues.walk(command.after.view(), [&](const QueueEntry& queue) {
+    Queue& shown = reply.queues.emplace_back(command.counts_only ? Queue{} : whole(queue));
+    if (command.counts_only) {
+      shown.name = queue.name;
+      shown.counts = queue.counts;
+      shown.created = queue.created;
+      shown.pruned = queue.pruned;
+    }
+    const bool full = reply.queues.size() == command.limit;
+    if (full) reply.next = queue.name;
+    return !full;
+  });
   return reply;
 }
 

@@ -272,6 +272,15 @@ TEST(Operate, AJobThatHasLeftTheStatesNamedIsLeftAlone) {
   const Cancel cancel{{Scenario::id("runs")}, {}, StateSet::of({State::kReady})};
   EXPECT_EQ(refusal(cancel).why, Rejection::kInvalidState);
   EXPECT_FALSE(s.job("runs").cancel_requested);
+  // Waiting, but no more as it was when it was chosen.
+  Edit edit;
+  edit.ids = {Scenario::id("retried")};
+  edit.priority = 7;
+  edit.states = StateSet::of({State::kScheduled});
+  EXPECT_EQ(refusal(edit).detail, RefusalDetail::kOfAnotherState);
+  EXPECT_EQ(s.job("retried").priority, 0);
+  edit.states.add(State::kReady);
+  EXPECT_FALSE(refusal(edit));
 
   remove = {{Scenario::id("done")}, DeleteCause::kOperator, StateSet::of({State::kSucceeded})};
   EXPECT_FALSE(refusal(remove));
@@ -279,7 +288,7 @@ TEST(Operate, AJobThatHasLeftTheStatesNamedIsLeftAlone) {
   EXPECT_FALSE(refusal(Retry{{Scenario::id("retried")}, {}, true}));
 }
 
-TEST(Queues, AreMadeByPutAndByPauseAndChangedByPatch) {
+TEST(Queues, AreMadeByPutAndOnDemandAndChangedByPatch) {
   Scenario s;
   EXPECT_EQ(std::get<QueueReply>(s.decide(SetQueue{SharedBytes("q"), false, {}, {}})).refusal.why,
             Rejection::kNotFound);
@@ -298,9 +307,125 @@ TEST(Queues, AreMadeByPutAndByPauseAndChangedByPatch) {
   EXPECT_EQ(
       std::get<QueueReply>(s.decide(SetQueue{SharedBytes("q"), false, patch, 2u})).refusal.why,
       Rejection::kVersionConflict);
-  s.decide(PauseQueue{SharedBytes("other"), {}});
+  // A name that was never used may be a misspelt one.
+  const auto refusal = [&](const Command& command) {
+    return std::get<QueueReply>(s.decide(command)).refusal;
+  };
+  EXPECT_EQ(refusal(PauseQueue{SharedBytes("other"), {}}).detail, RefusalDetail::kNameNeverUsed);
+  EXPECT_EQ(refusal(SetQueue{SharedBytes("third"), false, patch, {}}).detail,
+            RefusalDetail::kNameNeverUsed);
+  EXPECT_EQ(refusal(GetQueues{SharedBytes("other")}).why, Rejection::kNotFound);
+  s.decide(PauseQueue{SharedBytes("other"), {}, true});
   EXPECT_TRUE(s.queue("other").paused);
   EXPECT_EQ(std::get<QueueReply>(s.decide(GetQueues{})).queues.size(), 2u);
+  patch.max_attempts = 7;
+  const auto third =
+      std::get<QueueReply>(s.decide(SetQueue{SharedBytes("third"), false, patch, {}, true}));
+  EXPECT_TRUE(third.created);
+  EXPECT_EQ(third.queues.at(0).settings.max_attempts, 7u);
+}
+
+TEST(Queues, CanBeDeletedOnceTheyHaveNoJobs) {
+  Scenario s;
+  const auto remove = [&] {
+    return std::get<QueueReply>(s.decide(DeleteQueue{SharedBytes("mail")}));
+  };
+  EXPECT_EQ(remove().refusal.why, Rejection::kNotFound);
+  s.enqueue({Scenario::spec("a"), Scenario::spec("b")});
+  s.claim();
+  s.ack("a", AckOutcome::kSucceeded);
+  s.remove("b");
+  s.project();
+  EXPECT_EQ(remove().refusal.detail, RefusalDetail::kQueueHasJobs) << "one is kept";
+  s.remove("a");
+  s.decide(PauseQueue{SharedBytes("mail"), {}});
+  const auto gone = remove();
+  EXPECT_FALSE(gone.refusal);
+  EXPECT_EQ(gone.queues.at(0).created, 2u);
+  EXPECT_EQ(s.machine().queues(), 0u);
+  EXPECT_EQ(std::get<QueueReply>(s.decide(GetQueues{})).queues.size(), 0u);
+  // Its name is free, and nothing of it is left.
+  s.enqueue("c");
+  EXPECT_FALSE(s.queue().paused);
+  EXPECT_EQ(s.queue().created, 1u);
+  EXPECT_EQ(s.claim(), "c");
+}
+
+TEST(Queues, CanBeDeletedInTheStepThatEndsTheirLastJob) {
+  Scenario s;
+  QueuePatch patch;
+  patch.cancelled = Duration{0};
+  s.set_queue("mail", patch);
+  s.enqueue("a");
+  std::vector<Event> events;
+  struct None final : Prefetched {
+    const Job* find(const JobId&) const override { return nullptr; }
+  } none;
+  Machine& machine = s.machine();
+  const auto decide = [&](const Command& command) {
+    return machine.decide(command, s.now(), none, Admission::kOpen, events);
+  };
+  decide(Cancel{{Scenario::id("a")}, {}});
+  EXPECT_FALSE(std::get<QueueReply>(decide(DeleteQueue{SharedBytes("mail")})).refusal);
+  Enqueue again;
+  again.jobs = {Scenario::spec("b")};
+  decide(again);
+  EXPECT_EQ(machine.take_woken_queues().size(), 1u);
+  machine.end_step();
+  machine.check_invariants();
+  EXPECT_EQ(machine.jobs_in_memory(), 1u);
+}
+
+TEST(Queues, ComeInPagesByName) {
+  Scenario s;
+  for (const char* name : {"d", "b", "a", "c"}) {
+    s.decide(SetQueue{SharedBytes(name), true, {}, {}});
+  }
+  s.enqueue(Scenario::spec("job", "c"));
+  const auto page = [&](const std::string& after, std::uint32_t limit, bool counts_only = false) {
+    GetQueues get{{}, SharedBytes(after), limit, counts_only};
+    return std::get<QueueReply>(s.decide(get)).queues;
+  };
+  const auto names = [&](const std::string& after, std::uint32_t limit) {
+    std::string joined;
+    for (const Queue& queue : page(after, limit)) joined += queue.name.view();
+    return joined;
+  };
+  const auto next = [&](std::uint32_t limit) {
+    const GetQueues get{{}, {}, limit};
+    return std::string(std::get<QueueReply>(s.decide(get)).next.view());
+  };
+  EXPECT_EQ(next(0), "");
+  EXPECT_EQ(next(3), "c");
+  EXPECT_EQ(next(5), "");
+  EXPECT_EQ(names("", 0), "abcd");
+  EXPECT_EQ(names("", 2), "ab");
+  EXPECT_EQ(names("b", 2), "cd");
+  EXPECT_EQ(names("bb", 1), "c");
+  EXPECT_EQ(names("d", 2), "");
+  const auto counts = page("b", 1, true);
+  EXPECT_EQ(counts.at(0).name.view(), "c");
+  EXPECT_EQ(counts.at(0).counts[static_cast<std::size_t>(State::kReady)], 1u);
+  EXPECT_EQ(counts.at(0).oldest_ready_at, std::nullopt);
+  EXPECT_NE(page("b", 1).at(0).oldest_ready_at, std::nullopt);
+}
+
+TEST(Queues, AsManyAsThereMayBe) {
+  MachineOptions options;
+  options.max_queues = 1;
+  Scenario s(options);
+  const auto why = [&](const Command& command) {
+    return std::get<QueueReply>(s.decide(command)).refusal.why;
+  };
+  EXPECT_EQ(why(SetQueue{SharedBytes("a"), true, {}, {}}), Rejection::kNone);
+  EXPECT_EQ(why(SetQueue{SharedBytes("b"), true, {}, {}}), Rejection::kTooManyQueues);
+  EXPECT_EQ(why(PauseQueue{SharedBytes("b"), {}, true}), Rejection::kTooManyQueues);
+  EXPECT_EQ(why(SetQueue{SharedBytes("a"), true, {}, {}}), Rejection::kNone);
+  EXPECT_EQ(why(DeleteQueue{SharedBytes("a")}), Rejection::kNone);
+  EXPECT_EQ(why(SetQueue{SharedBytes("b"), true, {}, {}}), Rejection::kNone);
+  s.admission = Admission::kClosed;  // a name is memory too
+  EXPECT_EQ(why(DeleteQueue{SharedBytes("b")}), Rejection::kNone);
+  EXPECT_EQ(why(SetQueue{SharedBytes("b"), true, {}, {}}), Rejection::kOverloaded);
 }
 
 TEST(Queues, ThatAreNotThereHaveNoVersionNothingToPurgeAndNothingToShow) {

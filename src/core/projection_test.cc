@@ -167,6 +167,31 @@ TEST(Projection, ATableLoadedAndTheRestReplayedGiveTheLiveState) {
   EXPECT_TRUE(recovered.digest() == s.machine().digest());
 }
 
+TEST(Projection, ADeletedQueueIsGoneUnlessItWasMadeAgain) {
+  Scenario s;
+  const auto remove = [&](const char* name) { s.decide(DeleteQueue{SharedBytes(name)}); };
+  const auto names = [](const auto& queues, const auto& name_of) {
+    std::string joined;
+    for (const auto& queue : queues) joined += name_of(queue).view();
+    return joined;
+  };
+  for (const char* name : {"c", "a", "b"}) s.set_queue(name, {});
+  s.project();
+  for (const char* name : {"b", "a", "c"}) remove(name);
+  s.set_queue("c", {});
+  s.set_queue("d", {});
+  remove("d");
+  const auto changes = s.machine().take_changes();
+  EXPECT_EQ(names(changes->deleted_queues, [](const SharedBytes& name) { return name; }), "abd");
+  EXPECT_EQ(names(changes->queues, [](const Queue& queue) { return queue.name; }), "c");
+  remove("c");  // while that is being stored
+  s.machine().changes_stored();
+  const auto next = s.machine().take_changes();
+  EXPECT_EQ(names(next->deleted_queues, [](const SharedBytes& name) { return name; }), "c");
+  EXPECT_TRUE(next->queues.empty());
+  EXPECT_FALSE(next->empty());
+}
+
 // Whatever is asked in whatever order: the invariants hold and the fold of the journal is the live
 // state (the scenario checks both after every step), and no job is handed out twice at once.
 RC_GTEST_PROP(Machine, HoldsUnderAnyRunOfCommands, ()) {
@@ -216,6 +241,7 @@ RC_GTEST_PROP(Machine, HoldsUnderAnyRunOfCommands, ()) {
         break;
       case 10:
         s.remove(name);
+        s.decide(DeleteQueue{SharedBytes("mail")});
         break;
       default:
         s.project();

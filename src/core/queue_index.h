@@ -1,4 +1,4 @@
-// The queues by name. None is ever removed: an entry stays where it is.
+// The queues by name. An entry stays where it is until its queue is deleted.
 #pragma once
 
 #include <cstddef>
@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "absl/container/btree_map.h"
 #include "base/bytes.h"
 #include "base/string_map.h"
 #include "core/queue_entry.h"
@@ -21,14 +22,31 @@ class QueueIndex {
     if (QueueEntry* const entry = look_up(name.view())) return *entry;
     auto& entry = queues_[std::string(name.view())];
     entry = std::make_unique<QueueEntry>(name);
+    by_name_.emplace(entry->name.view(), entry.get());
     return *entry;
+  }
+  // Null: there is none.
+  std::unique_ptr<QueueEntry> take(std::string_view name) {
+    const auto found = queues_.find(name);
+    if (found == queues_.end()) return nullptr;
+    std::unique_ptr<QueueEntry> entry = std::move(found->second);
+    by_name_.erase(entry->name.view());
+    queues_.erase(found);
+    last_ = nullptr;
+    return entry;
   }
 
   std::size_t size() const { return queues_.size(); }
-  // In no order that means anything.
+  // By name, from behind `after` on, until `visit` returns false.
+  template <typename Visit>
+  void walk(std::string_view after, Visit visit) const {
+    for (auto at = by_name_.upper_bound(after); at != by_name_.end(); ++at) {
+      if (!visit(*at->second)) return;
+    }
+  }
   template <typename Visit>
   void each(Visit visit) const {
-    for (const auto& [name, entry] : queues_) visit(*entry);
+    for (const auto& [name, entry] : by_name_) visit(*entry);
   }
 
  private:
@@ -40,6 +58,7 @@ class QueueIndex {
   }
 
   StringMap<std::unique_ptr<QueueEntry>> queues_;
+  absl::btree_map<std::string_view, QueueEntry*> by_name_;  // the names are the entries' own
   // Found last: a command's jobs are mostly of one queue, which is looked for several times a job.
   mutable QueueEntry* last_ = nullptr;
 };

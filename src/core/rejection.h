@@ -21,7 +21,12 @@ enum class Rejection : std::uint8_t {
   kLeaseLost,            // the token is not the live one
   kVersionConflict,      // If-Match
   kInvalidState,         // not in this state
+  // Came later; a number stays. In the order they stand with kDuplicateJob, and with kQueueFull.
+  kIdMismatch,     // fix: the id is a job's that was submitted with other content
+  kTooManyQueues,  // fix: the name would be one too many
 };
+
+inline constexpr auto kLastRejection = Rejection::kTooManyQueues;
 
 // What there is to say beyond that. A number, so that it goes from node to node as one.
 enum class RefusalDetail : std::uint8_t {
@@ -49,8 +54,12 @@ enum class RefusalDetail : std::uint8_t {
   kFinishUnderWay,
   kOfAnotherState,
   kLeaseForgotten,
+  kIdOfAnotherBody,
+  kNameNeverUsed,
+  kTooManyQueues,
+  kQueueHasJobs,
 };
-inline constexpr auto kLastRefusalDetail = RefusalDetail::kLeaseForgotten;
+inline constexpr auto kLastRefusalDetail = RefusalDetail::kQueueHasJobs;
 
 // A sentence for the client; empty: kNone.
 constexpr std::string_view to_string(RefusalDetail detail) {
@@ -79,6 +88,12 @@ constexpr std::string_view to_string(RefusalDetail detail) {
           "a transaction that finishes the job is under way",
           "its state is no longer one of those that were asked for",
           "so many leases have ended since that nobody knows whether this one was the job's",
+          "a job with this id was submitted with another type, payload, priority, tags, meta, "
+          "unique key or timeout: use a new id",
+          "no queue has this name: look whether it is spelt right, or make the queue with "
+          "?create=true",
+          "there are as many queues as there may be: delete those that are no longer used",
+          "the queue still has jobs: delete them with it, with ?force=true",
       };
   return kSentences[static_cast<std::size_t>(detail)];
 }

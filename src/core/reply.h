@@ -85,6 +85,8 @@ struct QueueReply {
   Refusal refusal;
   bool created = false;
   std::vector<Queue> queues;  // by name
+  // Where to go on behind, of a page that was full; empty: there are no more.
+  SharedBytes next = {};
 };
 
 using Reply =

@@ -49,6 +49,7 @@ Job to_job(const JobSlot& slot) {
   job.created_at = slot.created_at;
   job.run_at = slot.run_at;
   job.cancel_requested = slot.cancel_requested;
+  job.edited = slot.edited;
   job.lease = Duration{slot.lease_ms};
   job.retry = slot.retry;
   job.extras = slot.extras;
@@ -95,6 +96,22 @@ std::shared_ptr<const JobView> to_view(const ShardState& state, const JobSlot& s
   }
   return view;
 }
+
+namespace {
+
+// Those that have not been made again since.
+void take_deleted_queues(ShardState& state, Changes& changes) {
+  std::vector<SharedBytes>& names = state.changes.deleted_queues;
+  std::erase_if(names,
+                [&](const SharedBytes& name) { return state.find_queue(name.view()) != nullptr; });
+  const auto by_name = [](const SharedBytes& name) { return name.view(); };
+  std::ranges::sort(names, {}, by_name);
+  const auto again = std::ranges::unique(names, {}, by_name);
+  names.erase(again.begin(), again.end());
+  changes.deleted_queues = std::exchange(names, {});
+}
+
+}  // namespace
 
 std::unique_ptr<const Changes> take_changes(ShardState& state) {
   ChangeLog& log = state.changes;
@@ -145,6 +162,7 @@ std::unique_ptr<const Changes> take_changes(ShardState& state) {
   std::sort(changes->queues.begin(), changes->queues.end(),
             [](const Queue& a, const Queue& b) { return a.name.view() < b.name.view(); });
   log.queues.clear();
+  if (!mutated(Mutant::kDeletedQueueKept)) take_deleted_queues(state, *changes);
 
   changes->deleted = std::exchange(log.deleted, {});
   in_flight.deleted = changes->deleted;

@@ -47,7 +47,7 @@ struct ShardState {
 
   SlotPool slots;
   absl::flat_hash_map<JobId, SlotIndex> by_id;
-  QueueIndex queues;  // see queues_by_name()
+  QueueIndex queues;
   StringMap<std::unique_ptr<WorkerLeases>> workers;
 
   Timers due;     // scheduled and retrying jobs, at run_at
@@ -69,6 +69,7 @@ struct ShardState {
   // Forgotten on ending: the last of an id, and all in order, until end_step() frees them.
   absl::flat_hash_map<JobId, SlotIndex> buried;
   std::vector<SlotIndex> graves;
+  std::vector<std::unique_ptr<QueueEntry>> deleted_queues;  // jobs in graves point to them
 
   // kNoSlot: not in memory.
   SlotIndex find(const JobId& id) const {
@@ -100,7 +101,6 @@ void apply_event(ShardState& state, const Event& event, Time at);
 // Recovery: a job of the tables, as it stands; with its payload while less than `keep_bytes` are
 // held.
 void load_job(ShardState& state, const Job& job, std::uint64_t keep_bytes);
-std::vector<const QueueEntry*> queues_by_name(const ShardState& state);
 // Frees what was forgotten within the step.
 void free_buried(ShardState& state);
 // A payload that the tables have leaves memory.

@@ -15,8 +15,9 @@ namespace millrace::engine {
 class Answers {
  public:
   // Precondition: `needs` never falls from call to call.
-  void hold(Seq needs, Asker asker, Answer answer) {
-    held_.push_back({needs, {asker.port, {asker.ticket, std::move(answer)}}});
+  // `patient`: its asker waits however long it takes.
+  void hold(Seq needs, Asker asker, Answer answer, bool patient = false) {
+    held_.push_back({needs, patient, {asker.port, {asker.ticket, std::move(answer)}}});
   }
   // Rests on nothing: a refusal that no state was read for.
   void send(Asker asker, Answer answer) {
@@ -36,12 +37,36 @@ class Answers {
     held_.clear();
   }
 
+  // It takes too long: who is not patient gets `instead` now. What was decided may become durable
+  // later. Answers with leases stay, or nobody would know of those; refusals, which say it better.
+  void give_up_held(Unavailable instead) {
+    std::deque<Held> kept;
+    for (Held& held : held_) {
+      if (held.patient || says_more(held.outgoing.delivery.answer)) {
+        kept.push_back(std::move(held));
+        continue;
+      }
+      held.outgoing.delivery.answer = instead;
+      ready_.push_back(std::move(held.outgoing));
+    }
+    held_ = std::move(kept);
+  }
+
   std::vector<Outgoing> take() { return std::exchange(ready_, {}); }
   bool empty() const { return held_.empty() && ready_.empty(); }
 
  private:
+  static bool says_more(const Answer& answer) {
+    if (std::holds_alternative<Unavailable>(answer)) return true;
+    if (const auto* poll = std::get_if<PollReply>(&answer)) return !poll->claim.jobs.empty();
+    const auto* reply = std::get_if<core::Reply>(&answer);
+    const auto* claim = reply == nullptr ? nullptr : std::get_if<core::ClaimReply>(reply);
+    return claim != nullptr && !claim->jobs.empty();
+  }
+
   struct Held {
     Seq needs{};
+    bool patient = false;
     Outgoing outgoing;
   };
   std::deque<Held> held_;

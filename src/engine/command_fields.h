@@ -8,6 +8,13 @@
 // Where the wire looks for them.
 namespace millrace::store {
 
+template <typename Wire, Described<core::SubmissionKey> T>
+void describe(Wire& wire, T& key) {
+  wire.fingerprint(1, key.key);
+  wire.fingerprint(2, key.body);
+  wire.duration(3, key.window);
+}
+
 template <typename Wire, Described<core::JobSpec> T>
 void describe(Wire& wire, T& spec) {
   wire.id(1, spec.id);
@@ -25,6 +32,7 @@ void describe(Wire& wire, T& spec) {
   wire.duration(13, spec.lease);
   wire.duration(14, spec.timeout);
   wire.message(15, spec.extras);
+  wire.message(16, spec.key);
 }
 
 template <typename Wire, Described<core::Enqueue> T>
@@ -122,6 +130,7 @@ void describe(Wire& wire, T& command) {
   wire.bytes(5, command.payload);
   wire.number(6, command.max_attempts);
   wire.bytes_list(7, command.tags);
+  wire.number(8, command.states.left_out);
 }
 
 template <typename Wire, Described<core::Delete> T>
@@ -151,12 +160,14 @@ void describe(Wire& wire, T& command) {
   wire.flag(2, command.replace);
   wire.message(3, command.patch);
   wire.number(4, command.if_version);
+  wire.flag(5, command.create);
 }
 
 template <typename Wire, Described<core::PauseQueue> T>
 void describe(Wire& wire, T& command) {
   wire.bytes(1, command.queue);
   wire.bytes(2, command.reason);
+  wire.flag(3, command.create);
 }
 
 template <typename Wire, Described<core::ResumeQueue> T>
@@ -176,6 +187,14 @@ void describe(Wire& wire, T& command) {
 }
 
 template <typename Wire, Described<core::GetQueues> T>
+void describe(Wire& wire, T& command) {
+  wire.bytes(1, command.queue);
+  wire.bytes(2, command.after);
+  wire.number(3, command.limit);
+  wire.flag(4, command.counts_only);
+}
+
+template <typename Wire, Described<core::DeleteQueue> T>
 void describe(Wire& wire, T& command) {
   wire.bytes(1, command.queue);
 }

@@ -47,6 +47,7 @@ class Flattener {
         return of_queue("queue.resumed", e.queue, {});
     }
   }
+  void operator()(const core::QueueDeleted& e) { of_queue("queue.deleted", e.queue, {}); }
   void operator()(const core::QueuePurged& e) {
     of_queue("queue.purged", e.queue,
              DataObject().number("deleted", static_cast<std::int64_t>(e.deleted)));

@@ -37,6 +37,7 @@ TEST(EventFacts, OfQueues) {
   EXPECT_EQ(fact(changed(kPaused)), "queue.paused {}");
   EXPECT_EQ(fact(changed(kResumed)), "queue.resumed {}");
   EXPECT_EQ(fact(core::QueuePurged{SharedBytes("mail"), 7}), "queue.purged {\"deleted\":7}");
+  EXPECT_EQ(fact(core::QueueDeleted{SharedBytes("mail")}), "queue.deleted {}");
   const auto facts = told(changed(kResumed));
   EXPECT_EQ(facts.at(0).queue.view(), "mail");
   EXPECT_EQ(facts.at(0).at, kNoon);

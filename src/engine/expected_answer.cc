@@ -45,6 +45,7 @@ struct ExpectedAnswer::Of {
   ExpectedAnswer operator()(const core::SetQueue&) const { return a<core::QueueReply>(); }
   ExpectedAnswer operator()(const core::PauseQueue&) const { return a<core::QueueReply>(); }
   ExpectedAnswer operator()(const core::ResumeQueue&) const { return a<core::QueueReply>(); }
+  ExpectedAnswer operator()(const core::DeleteQueue&) const { return a<core::QueueReply>(); }
   ExpectedAnswer operator()(const core::NotePurge&) const { return a<core::QueueReply>(); }
   ExpectedAnswer operator()(const core::GetJob&) const { return a<core::JobReply>(); }
   ExpectedAnswer operator()(const core::GetQueues&) const { return a<core::QueueReply>(); }

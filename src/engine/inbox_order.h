@@ -25,8 +25,10 @@ struct FromInbox {
 // Whether the job of such a row was refused, and may be taken later.
 inline bool is_put_off(const core::EnqueueReply& reply) {
   const core::EnqueueReply::Item& item = reply.items.front();
-  return item.fate == core::Fate::kRefused && (item.refusal.why == core::Rejection::kQueueFull ||
-                                               item.refusal.why == core::Rejection::kOverloaded);
+  return item.fate == core::Fate::kRefused &&
+         (item.refusal.why == core::Rejection::kQueueFull ||
+          item.refusal.why == core::Rejection::kTooManyQueues ||
+          item.refusal.why == core::Rejection::kOverloaded);
 }
 
 class InboxOrder {

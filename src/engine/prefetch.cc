@@ -10,8 +10,20 @@ namespace millrace::engine {
 
 void Prefetch::want(const core::Machine& machine, const core::Command& command) {
   machine.wanted(command, wanted_);
-  const auto* const retry = std::get_if<core::Retry>(&command);
-  if (retry != nullptr) with_payload_.insert(retry->ids.begin(), retry->ids.end());
+  if (const auto* const retry = std::get_if<core::Retry>(&command)) {
+    with_payload_.insert(retry->ids.begin(), retry->ids.end());
+  } else if (const auto* const enqueue = std::get_if<core::Enqueue>(&command)) {
+    compare_payloads(enqueue->jobs);
+  } else if (const auto* const ack = std::get_if<core::Ack>(&command)) {
+    for (const core::AckItem& item : ack->items) compare_payloads(item.enqueue);
+  }
+}
+
+// Of a client's id that is known, to tell a repeated submission from another one.
+void Prefetch::compare_payloads(const std::vector<core::JobSpec>& jobs) {
+  for (const core::JobSpec& spec : jobs) {
+    if (spec.id_origin == core::IdOrigin::kClient) with_payload_.insert(spec.id);
+  }
 }
 
 Result<std::size_t> Prefetch::load(store::Tables& tables, std::size_t at_least) {

@@ -26,7 +26,7 @@ class Prefetch : public core::Prefetched {
 
   // Reads what is wanted chunk by chunk, in order: the first `at_least` ids, however large, and on
   // until it holds kPrefetchBytes. Says how many of the first ids are settled. No decision needs a
-  // result, and only one on a retry the payload: jobs come without.
+  // result, and only one on a retry or a known id the payload: other jobs come without.
   Result<std::size_t> load(store::Tables& tables, std::size_t at_least = 0);
 
   const core::Job* find(const JobId& id) const override;
@@ -38,6 +38,8 @@ class Prefetch : public core::Prefetched {
   bool fenced(const JobId& id) const override { return !fences_required_ || fenced_.contains(id); }
 
  private:
+  void compare_payloads(const std::vector<core::JobSpec>& jobs);
+
   std::vector<JobId> wanted_;
   absl::flat_hash_set<JobId> with_payload_;
   absl::flat_hash_map<JobId, core::Job> jobs_;

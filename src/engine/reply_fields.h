@@ -25,7 +25,7 @@ struct RefusalForm {
 };
 template <typename Wire, Described<core::Refusal> T>
 void describe(Wire& wire, T& refusal) {
-  wire.enumeration(1, refusal.why, core::Rejection::kInvalidState);
+  wire.enumeration(1, refusal.why, core::kLastRejection);
   wire.id(2, refusal.other);
   wire.enumeration(3, refusal.detail, core::kLastRefusalDetail);
 }
@@ -120,6 +120,7 @@ void describe(Wire& wire, T& reply) {
   RefusalForm::field(wire, 1, reply.refusal);
   wire.flag(2, reply.created);
   WholeQueue::field(wire, 3, reply.queues);
+  wire.bytes(4, reply.next);
 }
 
 }  // namespace millrace::store

@@ -26,9 +26,9 @@ bool same_value(const std::variant<Alternatives...>& a, const std::variant<Alter
 inline auto parts(const StateSet& v) { return std::tie(v.left_out); }
 inline auto parts(const JobSpec& v) {
   const auto& [id, origin, queue, type, payload, priority, run_at, delay, expires_at, expires_in,
-               max_attempts, retry, lease, timeout, extras] = v;
+               max_attempts, retry, lease, timeout, extras, key] = v;
   return std::tie(id, origin, queue, type, payload, priority, run_at, delay, expires_at, expires_in,
-                  max_attempts, retry, lease, timeout, extras);
+                  max_attempts, retry, lease, timeout, extras, key);
 }
 inline auto parts(const Enqueue& v) {
   const auto& [jobs, atomicity, detail, key, window] = v;
@@ -73,8 +73,8 @@ inline auto parts(const Retry& v) {
   return std::tie(ids, run_at, reset, states);
 }
 inline auto parts(const Edit& v) {
-  const auto& [ids, if_version, priority, run_at, payload, max_attempts, tags] = v;
-  return std::tie(ids, if_version, priority, run_at, payload, max_attempts, tags);
+  const auto& [ids, if_version, priority, run_at, payload, max_attempts, tags, states] = v;
+  return std::tie(ids, if_version, priority, run_at, payload, max_attempts, tags, states);
 }
 inline auto parts(const Delete& v) {
   const auto& [ids, cause, states, if_version] = v;
@@ -85,12 +85,12 @@ inline auto parts(const QueuePatch& v) {
   return std::tie(attempts, crashes, retry, lease, max_ready, succeeded, dead, cancelled, expired);
 }
 inline auto parts(const SetQueue& v) {
-  const auto& [queue, replace, patch, if_version] = v;
-  return std::tie(queue, replace, patch, if_version);
+  const auto& [queue, replace, patch, if_version, create] = v;
+  return std::tie(queue, replace, patch, if_version, create);
 }
 inline auto parts(const PauseQueue& v) {
-  const auto& [queue, reason] = v;
-  return std::tie(queue, reason);
+  const auto& [queue, reason, create] = v;
+  return std::tie(queue, reason, create);
 }
 inline auto parts(const ResumeQueue& v) { return std::tie(v.queue); }
 inline auto parts(const NotePurge& v) {
@@ -98,7 +98,11 @@ inline auto parts(const NotePurge& v) {
   return std::tie(queue, deleted);
 }
 inline auto parts(const GetJob& v) { return std::tie(v.id); }
-inline auto parts(const GetQueues& v) { return std::tie(v.queue); }
+inline auto parts(const DeleteQueue& v) { return std::tie(v.queue); }
+inline auto parts(const GetQueues& v) {
+  const auto& [queue, after, limit, counts_only] = v;
+  return std::tie(queue, after, limit, counts_only);
+}
 
 inline auto parts(const Refusal& v) {
   const auto& [why, other, detail] = v;
@@ -142,8 +146,8 @@ inline auto parts(const Queue& v) {
   return std::tie(name, settings, paused, reason, version, counts, created, pruned, oldest);
 }
 inline auto parts(const QueueReply& v) {
-  const auto& [refusal, created, queues] = v;
-  return std::tie(refusal, created, queues);
+  const auto& [refusal, created, queues, next] = v;
+  return std::tie(refusal, created, queues, next);
 }
 
 }  // namespace millrace::core
@@ -292,7 +296,7 @@ class Maker {
   core::Refusal refusal() {
     if (make_.coin()) return {};
     const auto why = static_cast<core::Rejection>(
-        1 + make_.below(static_cast<std::uint64_t>(core::Rejection::kInvalidState)));
+        1 + make_.below(static_cast<std::uint64_t>(core::kLastRejection)));
     return {why, make_.id(), make_.enumerator(core::kLastRefusalDetail)};
   }
 
@@ -312,7 +316,13 @@ class Maker {
             policy(),
             duration(),
             duration(),
-            make_.extras()};
+            make_.extras(),
+            submission_key()};
+  }
+  std::shared_ptr<const core::SubmissionKey> submission_key() {
+    if (make_.coin()) return nullptr;
+    return std::make_shared<const core::SubmissionKey>(
+        core::SubmissionKey{make_.fingerprint(), make_.fingerprint(), make_.duration()});
   }
   core::Enqueue one(Of<core::Enqueue>) {
     const auto key = [&] {
@@ -358,7 +368,8 @@ class Maker {
             time(),
             make_.bytes(),
             number<std::uint32_t>(),
-            make_.maybe([&] { return names(); })};
+            make_.maybe([&] { return names(); }),
+            states()};
   }
   core::Delete one(Of<core::Delete>) {
     return {ids(), make_.enumerator(core::DeleteCause::kPurge), states(),
@@ -375,15 +386,20 @@ class Maker {
                                  make_.maybe(length),
                                  make_.maybe(length),
                                  make_.maybe(length)};
-    return {make_.bytes(), make_.coin(), patch, number<std::uint64_t>()};
+    return {make_.bytes(), make_.coin(), patch, number<std::uint64_t>(), make_.coin()};
   }
-  core::PauseQueue one(Of<core::PauseQueue>) { return {make_.bytes(), make_.bytes()}; }
+  core::PauseQueue one(Of<core::PauseQueue>) {
+    return {make_.bytes(), make_.bytes(), make_.coin()};
+  }
   core::ResumeQueue one(Of<core::ResumeQueue>) { return {make_.bytes()}; }
   core::NotePurge one(Of<core::NotePurge>) {
     return {make_.bytes(), make_.number<std::uint64_t>()};
   }
   core::GetJob one(Of<core::GetJob>) { return {make_.id()}; }
-  core::GetQueues one(Of<core::GetQueues>) { return {make_.bytes()}; }
+  core::GetQueues one(Of<core::GetQueues>) {
+    return {make_.bytes(), make_.bytes(), make_.number<std::uint32_t>(), make_.coin()};
+  }
+  core::DeleteQueue one(Of<core::DeleteQueue>) { return {make_.bytes()}; }
 
   WorkerInfo one(Of<WorkerInfo>) {
     return {make_.bytes(), text(), number<std::int64_t>(),
@@ -461,7 +477,7 @@ class Maker {
     return queue;
   }
   core::QueueReply one(Of<core::QueueReply>) {
-    return {refusal(), make_.coin(), some<core::Queue>()};
+    return {refusal(), make_.coin(), some<core::Queue>(), make_.bytes()};
   }
   WorkerOrder one(Of<WorkerOrder>) {
     return {make_.enumerator(WorkerOrder::Kind::kCancel), make_.id(), make_.token()};

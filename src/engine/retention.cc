@@ -39,6 +39,8 @@ void RetentionPlanner::learn(const core::EventBatch& batch) {
       ended({job.id, job.queue, job.type, job.attempt}, job.state, finished->keep, batch.at);
     } else if (const auto* changed = std::get_if<core::QueueChanged>(&event)) {
       set_keep(changed->queue, changed->settings.retention);
+    } else if (const auto* deleted = std::get_if<core::QueueDeleted>(&event)) {
+      forget(deleted->queue);
     }
   }
 }
@@ -70,6 +72,15 @@ void RetentionPlanner::set_keep(const SharedBytes& queue, const core::Retention&
   }
 }
 
+void RetentionPlanner::forget(const SharedBytes& queue) {
+  for (const core::State state : kTerminalStates) {
+    const auto found = pairs_.find(Key(queue.view(), state));
+    if (found == pairs_.end()) continue;
+    if (found->second.due) due_.erase({*found->second.due, found->first});
+    pairs_.erase(found);
+  }
+}
+
 std::vector<RetentionCut> RetentionPlanner::take_due(Time now, std::size_t limit) {
   std::vector<RetentionCut> cuts;
   while (cuts.size() < limit && !due_.empty() && due_.begin()->first <= now) {
@@ -84,8 +95,10 @@ std::vector<RetentionCut> RetentionPlanner::take_due(Time now, std::size_t limit
 
 void RetentionPlanner::finished(const RetentionCut& cut, std::optional<Time> oldest, Time now) {
   const Key key(cut.queue.view(), cut.state);
-  Pair& pair = pairs_.find(key)->second;
-  MILLRACE_CHECK(pair.in_work);
+  const auto found = pairs_.find(key);
+  // The queue was deleted meanwhile, and perhaps made again.
+  if (found == pairs_.end() || !found->second.in_work) return;
+  Pair& pair = found->second;
   pair.in_work = false;
   pair.oldest = oldest ? oldest : pair.learnt_in_work;
   pair.learnt_in_work.reset();

@@ -56,6 +56,7 @@ class RetentionPlanner {
   };
   void ended(const core::JobRef& job, core::State state, core::Keep keep, Time at);
   void set_keep(const SharedBytes& queue, const core::Retention& retention);
+  void forget(const SharedBytes& queue);
   void reschedule(const Key& key, Pair& pair);
 
   absl::btree_map<Key, Pair> pairs_;

@@ -24,6 +24,7 @@ bool is_final(const Request& request) {
            std::holds_alternative<core::SetQueue>(*command) ||
            std::holds_alternative<core::PauseQueue>(*command) ||
            std::holds_alternative<core::ResumeQueue>(*command) ||
+           std::holds_alternative<core::DeleteQueue>(*command) ||
            std::holds_alternative<core::NotePurge>(*command) ||
            std::holds_alternative<core::GetQueues>(*command);
   }

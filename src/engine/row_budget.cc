@@ -103,7 +103,7 @@ struct EventBytes {
     for (const auto& item : e.items) bytes += kRefBytes + item.unique_key.size();
     return bytes;
   }
-  template <typename Small>  // a queue's purge, keys, uniques, epochs, graces
+  template <typename Small>  // a queue's purge or end, keys, uniques, epochs, graces
   std::size_t operator()(const Small&) const {
     return kRefBytes;
   }
@@ -150,6 +150,7 @@ struct CommandBytes {
   std::size_t operator()(const core::ResumeQueue&) const {
     return 2 * kRefBytes + 10 * core::kMaxRetryDelays;
   }
+  std::size_t operator()(const core::DeleteQueue&) const { return kRefBytes; }
   std::size_t operator()(const core::NotePurge&) const { return kRefBytes; }
   std::size_t operator()(const core::GetJob&) const { return 0; }
   std::size_t operator()(const core::GetQueues&) const { return 0; }

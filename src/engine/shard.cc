@@ -113,6 +113,13 @@ std::optional<Time> Shard::Impl::refuses_all_at() const {
   return std::min(stalled, *pipeline_.failing_since() + kRefuseAfterFailing);
 }
 
+std::optional<Time> Shard::Impl::gives_up_at() const {
+  if (!pipeline_.in_flight() || gave_up_) return std::nullopt;
+  const Time stalled = pipeline_.in_flight_since() + kGiveUpAfterStalling;
+  if (!pipeline_.failing_since()) return stalled;
+  return std::min(stalled, *pipeline_.failing_since() + kGiveUpAfterFailing);
+}
+
 bool Shard::Impl::refuses_all() const {
   const std::optional<Time> at = refuses_all_at();
   return at && now_ >= *at;
@@ -164,6 +171,10 @@ bool Shard::Impl::step(Time now) {
   if (ended_) return false;
   if (refuses_all()) {
     refuse_all(Unavailable::kStorage);
+    if (const auto at = gives_up_at(); at && now_ >= *at) {
+      answers_.give_up_held(Unavailable::kUnknown);
+      gave_up_ = true;
+    }
     return false;
   }
   if (!may_decide()) return false;
@@ -197,6 +208,7 @@ void Shard::Impl::release_durable() {
   if (durable.took > core::kStallGrace) stalled_since(now_ - durable.took);
   observer_.durable(durable.seq, durable.batch);
   answers_.release(durable.seq);
+  gave_up_ = false;
   wake_event_waits();
 }
 
@@ -273,6 +285,7 @@ std::optional<Time> Shard::Impl::next_wakeup(bool may_flush) const {
     } else {
       if (!inbox_.empty()) keep_earliest(earliest, now_);
       keep_earliest(earliest, next_deadline());
+      keep_earliest(earliest, gives_up_at());
     }
     return earliest;
   }

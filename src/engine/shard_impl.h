@@ -31,6 +31,9 @@ inline constexpr std::size_t kMaxIdsPerStep = 2'048;
 // Appends that fail for this long, or one that takes this long, turn newcomers away.
 inline constexpr Duration kRefuseAfterFailing{1'000};
 inline constexpr Duration kRefuseAfterStalling{5'000};
+// And after this those who asked before are told that nobody knows.
+inline constexpr Duration kGiveUpAfterFailing{3'000};
+inline constexpr Duration kGiveUpAfterStalling{10'000};
 // A wait for the projection ends with a refusal after this.
 inline constexpr Duration kProjectionPatience{5'000};
 // Deletions of one queue and state in one step, and how many of those are in work at a time.
@@ -106,6 +109,7 @@ class Shard::Impl {
   bool may_decide() const;
   bool refuses_all() const;  // the journal does not take what is decided
   std::optional<Time> refuses_all_at() const;
+  std::optional<Time> gives_up_at() const;    // the answers that rest on the row in flight
   std::optional<Time> next_deadline() const;  // of all who wait
   bool hard_overloaded() const { return machine_->unprojected() > options_.hard_max_unprojected; }
   void release_durable();
@@ -144,7 +148,9 @@ class Shard::Impl {
   void seal();
 
   // shard_others.cc
-  void answer(const Asker& asker, Answer answer) { made_.emplace_back(asker, std::move(answer)); }
+  void answer(const Asker& asker, Answer answer, bool patient = false) {
+    made_.push_back({asker, std::move(answer), patient});
+  }
   void refuse(Task& task, Unavailable why) {
     put_off(task);
     if (refuse_once(task)) answer(task.asker, told_of(task, why));
@@ -195,6 +201,7 @@ class Shard::Impl {
   bool resigning_ = false;
   std::optional<std::string> ended_;
   Unavailable told_since_end_{};
+  bool gave_up_ = false;               // on the answers, until the row in flight is durable
   std::optional<Time> stalled_since_;  // until the next step: live leases are owed as much
   // The last row that gives leases what they are owed, until it is durable, and since when.
   struct Grace {
@@ -220,7 +227,12 @@ class Shard::Impl {
   std::vector<store::InboxKey> taken_;  // by those events
   std::size_t measured_ = 0;            // how many of them are in row_bytes_
   std::size_t row_bytes_ = 0;
-  std::vector<std::pair<Asker, Answer>> made_;
+  struct Made {
+    Asker asker;
+    Answer answer;
+    bool patient = false;
+  };
+  std::vector<Made> made_;
 };
 
 }  // namespace millrace::engine

@@ -18,11 +18,11 @@ bool refuses(const Answer& answer) {
 }  // namespace
 
 void Shard::Impl::dispatch() {
-  for (auto& [asker, made] : made_) {
-    if (mutated(Mutant::kRefusalBeforeCommit) && refuses(made)) {
-      answers_.send(asker, std::move(made));
+  for (Made& made : made_) {
+    if (mutated(Mutant::kRefusalBeforeCommit) && refuses(made.answer)) {
+      answers_.send(made.asker, std::move(made.answer));
     } else {
-      answers_.hold(pipeline_.head(), asker, std::move(made));
+      answers_.hold(pipeline_.head(), made.asker, std::move(made.answer), made.patient);
     }
   }
   made_.clear();

@@ -240,7 +240,10 @@ void Shard::Impl::decide_task(Task task, const core::Prefetched& prefetched) {
     default:
       break;
   }
-  if (task.gather == nullptr) return answer(task.asker, std::move(replies[0]));
+  // Who brings rows of the inbox must not offer one again that may have been taken.
+  if (task.gather == nullptr) {
+    return answer(task.asker, std::move(replies[0]), task.from_inbox.has_value());
+  }
   gather_into(task.gather->reply, std::move(replies[0]));
   if (!task.more) answer(task.asker, std::move(task.gather->reply));
 }

@@ -182,6 +182,49 @@ TEST(Shard, AFullDiskTurnsNewcomersAwayWhileTheDecidedWait) {
   EXPECT_EQ(world.answer<core::EnqueueReply>(late).items.at(0).fate, core::Fate::kCreated);
 }
 
+TEST(Shard, WhoAskedBeforeTheDiskFilledUpIsToldThatNobodyKnows) {
+  MemoryWorld world;
+  world.now_answer<core::EnqueueReply>(World::enqueue("leased"));
+  const Ticket submission = world.ask(World::enqueue("a"));
+  const Ticket claim = world.ask(core::Command(World::claim()));
+  world.step();
+  world.shard().next_append();
+  world.append_done({AppendOutcome::kFailed, "disk full"});
+  world.now += Duration{2'900};
+  world.step();
+  EXPECT_FALSE(world.answered(submission));
+  EXPECT_EQ(world.shard().next_wakeup(false), world.now + Duration{100});
+  world.now += Duration{100};
+  world.step();
+  EXPECT_EQ(world.answer<Unavailable>(submission), Unavailable::kUnknown);
+  EXPECT_FALSE(world.answered(claim)) << "a lease that nobody is told of would run out";
+  EXPECT_EQ(world.shard().next_wakeup(false), std::nullopt);
+  // The same row is tried again, and is what was decided.
+  world.run();
+  EXPECT_EQ(world.claimed(claim), "leased");
+  const Ticket again = world.ask(World::enqueue("a"));
+  world.run();
+  EXPECT_NE(world.machine().view(World::id("a")), nullptr);
+  EXPECT_TRUE(world.answered(again));
+}
+
+TEST(Shard, AWriteThatHangsIsGivenUpOnLater) {
+  MemoryWorld world;
+  world.run();
+  const Ticket submission = world.ask(World::enqueue("a"));
+  world.step();
+  const store::JournalRow* row = world.shard().next_append();
+  world.now += Duration{9'900};
+  world.step();
+  EXPECT_FALSE(world.answered(submission));
+  world.now += Duration{100};
+  world.step();
+  EXPECT_EQ(world.answer<Unavailable>(submission), Unavailable::kUnknown);
+  world.append_done(world.store.journal->append(*row));
+  world.run();
+  EXPECT_NE(world.machine().view(World::id("a")), nullptr);
+}
+
 TEST(Shard, AStalledDiskCostsNoLease) {
   MemoryWorld world;
   world.now_answer<core::EnqueueReply>(World::enqueue("a"));

@@ -83,6 +83,7 @@ constexpr bool kHasItems =
 std::string_view queue_of(const core::SetQueue& command) { return command.queue.view(); }
 std::string_view queue_of(const core::PauseQueue& command) { return command.queue.view(); }
 std::string_view queue_of(const core::ResumeQueue& command) { return command.queue.view(); }
+std::string_view queue_of(const core::DeleteQueue& command) { return command.queue.view(); }
 std::string_view queue_of(const core::NotePurge& command) { return command.queue.view(); }
 std::string_view queue_of(const core::GetQueues& command) { return command.queue.view(); }
 
@@ -266,12 +267,18 @@ const core::JobView* job_in(const Answer& answer) {
   return job == nullptr ? nullptr : job->job.get();
 }
 
-// But for the shards' own.
+// But for the shards' own. Of full pages, as far as every shard has told.
 void unite_queues(core::QueueReply& whole, core::QueueReply more) {
   std::erase_if(more.queues,
                 [](const core::Queue& queue) { return queue.name.view() == kOutboxQueue; });
   std::ranges::move(more.queues, std::back_inserter(whole.queues));
   std::ranges::sort(whole.queues, {}, [](const core::Queue& queue) { return queue.name.view(); });
+  if (whole.next.empty() || (!more.next.empty() && more.next.view() < whole.next.view())) {
+    whole.next = more.next;
+  }
+  if (whole.next.empty()) return;
+  std::erase_if(whole.queues,
+                [&](const core::Queue& queue) { return queue.name.view() > whole.next.view(); });
 }
 
 }  // namespace
@@ -474,7 +481,10 @@ bool is_idempotent(const Request& request) {
   if (const auto* enqueue = std::get_if<core::Enqueue>(command)) {
     // An id is known for as long as its job is: where a queue keeps nothing, for a moment. A key is
     // for its window.
-    return enqueue->key.has_value() && enqueue->key_window >= kOutlastsEveryWay;
+    if (enqueue->key) return enqueue->key_window >= kOutlastsEveryWay;
+    return std::ranges::all_of(enqueue->jobs, [](const core::JobSpec& spec) {
+      return spec.key != nullptr && spec.key->window >= kOutlastsEveryWay;
+    });
   }
   return std::holds_alternative<core::Ack>(*command) ||
          std::holds_alternative<core::Heartbeat>(*command) ||

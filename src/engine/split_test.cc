@@ -102,6 +102,27 @@ TEST(Unite, ThatItMayHaveBeenDoneIsSaidBeforeAllElse) {
   }
 }
 
+// What comes behind the end of one shard's page may have others of that shard before it.
+TEST(Unite, PagesOfQueuesReachAsFarAsEachShardHasTold) {
+  const auto page = [](const std::vector<std::string>& names, const std::string& next) {
+    core::QueueReply reply;
+    for (const std::string& name : names) {
+      reply.queues.emplace_back().name = SharedBytes(name);
+    }
+    reply.next = SharedBytes(next);
+    return core::Reply(reply);
+  };
+  Answer whole = empty_whole(core::Command(core::GetQueues{}));
+  unite(whole, {}, page({"a", "f"}, "f"));
+  unite(whole, {}, page({"b", "c", "z"}, ""));
+  unite(whole, {}, page({"d", "e"}, "e"));
+  const auto& reply = std::get<core::QueueReply>(std::get<core::Reply>(whole));
+  std::string names;
+  for (const core::Queue& queue : reply.queues) names += queue.name.view();
+  EXPECT_EQ(names, "abcde");
+  EXPECT_EQ(reply.next.view(), "e");
+}
+
 TEST(Unite, AWorkerIsOneViewOfAllItsShards) {
   const auto view = [](std::int64_t seen, std::vector<std::string> queues, std::string host) {
     WorkerView made;

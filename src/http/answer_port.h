@@ -105,11 +105,16 @@ struct Wait {
 };
 
 // co_await Ask(port, request): the answer. With `wait` it can be given up: the answer is then
-// Unavailable::kDraining, which nobody is left to see.
+// Unavailable::kDraining, or kUnknown of a poll that brought something, which is carried out. Who
+// has closed only its side of the connection still sees it.
 class [[nodiscard]] Ask final : AnswerPort::Waiter, Abandonable {
  public:
   Ask(AnswerPort& port, engine::Request request, const Asking& asking = {}, Wait* wait = nullptr)
-      : port_(port), request_(std::move(request)), asking_(asking), wait_(wait) {}
+      : port_(port), request_(std::move(request)), asking_(asking), wait_(wait) {
+    const auto* poll = std::get_if<engine::Poll>(&request_);
+    brings_ = poll != nullptr && !(poll->acks.items.empty() && poll->heartbeats.items.empty() &&
+                                   poll->logs.items.empty());
+  }
   Ask(const Ask&) = delete;
   Ask& operator=(const Ask&) = delete;
   ~Ask() override {
@@ -138,7 +143,7 @@ class [[nodiscard]] Ask final : AnswerPort::Waiter, Abandonable {
     ticket_.reset();
     wait_->waiting = nullptr;
     wait_->given_up = true;
-    answer_ = engine::Unavailable::kDraining;
+    answer_ = brings_ ? engine::Unavailable::kUnknown : engine::Unavailable::kDraining;
   }
   void answered(engine::Answer answer) override {
     ticket_.reset();
@@ -151,6 +156,7 @@ class [[nodiscard]] Ask final : AnswerPort::Waiter, Abandonable {
   engine::Request request_;
   const Asking asking_;
   Wait* const wait_;
+  bool brings_ = false;
   std::coroutine_handle<> handle_;
   std::optional<engine::Ticket> ticket_;
   std::optional<engine::Answer> answer_;

@@ -132,8 +132,8 @@ api::Problem problem_of(engine::Unavailable why) {
     case engine::Unavailable::kUnknown:
       problem.code = ProblemCode::kStorageUnavailable;
       problem.detail =
-          "the node that leads the queue's shard did not answer: it may have been done; "
-          "ask again with the same id or key";
+          "the storage, or the node that leads the queue's shard, did not answer in time: it may "
+          "have been done; ask again with the same id or key";
       break;
   }
   return problem;

@@ -311,6 +311,10 @@ api::Problem to_problem(const core::Refusal& refusal, std::string_view what) {
                      "the " + std::string(what) + " has another version by now");
     case core::Rejection::kInvalidState:
       return problem(ProblemCode::kInvalidState, "the job's state does not allow this");
+    case core::Rejection::kIdMismatch:
+      return problem(ProblemCode::kIdMismatch, "the id is another submission's");
+    case core::Rejection::kTooManyQueues:
+      return problem(ProblemCode::kTooManyQueues, "there are as many queues as there may be");
     case core::Rejection::kNone:
       break;
   }

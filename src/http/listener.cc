@@ -57,7 +57,30 @@ std::string bind_failure(const std::string& where, const error_code& error) {
   return text;
 }
 
+// Opens it and binds it, no more.
+template <typename Acceptor>
+Status bind_acceptor(Acceptor& acceptor, const std::string& host, std::uint16_t port, int backlog) {
+  const bool v6 = host.find(':') != std::string::npos;
+  const std::string where = (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+  error_code error;
+  const asio::ip::address address = asio::ip::make_address(host, error);
+  if (error) return failure("can't listen on " + where + ": not an address");
+  const tcp::endpoint endpoint(address, port);
+  acceptor.open(endpoint.protocol(), error);
+  if (!error) acceptor.set_option(asio::socket_base::reuse_address(true), error);
+  if (!error) acceptor.bind(endpoint, error);
+  if (!error && backlog > 0) acceptor.listen(backlog, error);
+  if (error) return failure(bind_failure(where, error));
+  return {};
+}
+
 }  // namespace
+
+Status can_listen(const std::string& host, std::uint16_t port) {
+  asio::io_context context;
+  tcp::acceptor acceptor(context);
+  return bind_acceptor(acceptor, host, port, 0);
+}
 
 Listener::Listener(std::vector<std::unique_ptr<IoThread>>& threads, ConnectionGate& gate,
                    Observer& observer)
@@ -73,17 +96,8 @@ Listener::~Listener() {
 }
 
 Status Listener::bind(const std::string& host, std::uint16_t port) {
-  const bool v6 = host.find(':') != std::string::npos;
-  const std::string where = (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+  if (Status bound = bind_acceptor(acceptor_, host, port, kBacklog); !bound) return bound;
   error_code error;
-  const asio::ip::address address = asio::ip::make_address(host, error);
-  if (error) return failure("can't listen on " + where + ": not an address");
-  const tcp::endpoint endpoint(address, port);
-  acceptor_.open(endpoint.protocol(), error);
-  if (!error) acceptor_.set_option(asio::socket_base::reuse_address(true), error);
-  if (!error) acceptor_.bind(endpoint, error);
-  if (!error) acceptor_.listen(kBacklog, error);
-  if (error) return failure(bind_failure(where, error));
   port_ = acceptor_.local_endpoint(error).port();
   return {};
 }

@@ -166,6 +166,11 @@ bool is_json(std::string_view content_type) {
 Refusal demand_json(Call& call) {
   const api::Method method = call.route.route->method;
   if (method == api::Method::kGet || method == api::Method::kDelete) return std::nullopt;
+  const Field* coding = call.head->find("content-encoding");
+  if (coding != nullptr && !equals_ignoring_case(coding->value, "identity")) {
+    return refused(ProblemCode::kUnsupportedMediaType,
+                   "send the body as it is, without Content-Encoding");
+  }
   const Field* field = call.head->find("content-type");
   if (field == nullptr || is_json(field->value)) return std::nullopt;
   return refused(ProblemCode::kUnsupportedMediaType, "Content-Type must be application/json");

@@ -32,6 +32,7 @@ struct ScopesOf {
   Scopes operator()(const core::SetQueue&) const { return kOperate; }
   Scopes operator()(const core::PauseQueue&) const { return kOperate; }
   Scopes operator()(const core::ResumeQueue&) const { return kOperate; }
+  Scopes operator()(const core::DeleteQueue&) const { return kOperate; }
   Scopes operator()(const core::NotePurge&) const { return kOperate; }
   Scopes operator()(const core::GetJob&) const { return kSubmit | kWork | kRead | kOperate; }
   Scopes operator()(const core::GetQueues&) const { return kRead | kOperate; }
@@ -72,6 +73,7 @@ struct Named {
   void operator()(const core::SetQueue& command) { queues.push_back(command.queue.view()); }
   void operator()(const core::PauseQueue& command) { queues.push_back(command.queue.view()); }
   void operator()(const core::ResumeQueue& command) { queues.push_back(command.queue.view()); }
+  void operator()(const core::DeleteQueue& command) { queues.push_back(command.queue.view()); }
   void operator()(const core::NotePurge& command) { queues.push_back(command.queue.view()); }
   void operator()(const core::GetJob&) {}
   void operator()(const core::GetQueues& command) {

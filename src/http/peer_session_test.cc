@@ -387,6 +387,7 @@ TEST(PeerTokens, EveryKindNeedsAScope) {
       {core::Command(core::SetQueue{}), "o"},
       {core::Command(core::PauseQueue{}), "o"},
       {core::Command(core::ResumeQueue{}), "o"},
+      {core::Command(core::DeleteQueue{}), "o"},
       {core::Command(core::NotePurge{}), "o"},
       {core::Command(core::GetJob{}), "swro"},
       {core::Command(core::GetQueues{}), "ro"},
@@ -468,6 +469,7 @@ TEST(PeerTokens, AQueueOutOfReachIsNotThere) {
         engine::Request(core::Command(core::SetQueue{SharedBytes("secret"), true, {}, {}})),
         engine::Request(core::Command(core::PauseQueue{SharedBytes("secret"), {}})),
         engine::Request(core::Command(core::ResumeQueue{SharedBytes("secret")})),
+        engine::Request(core::Command(core::DeleteQueue{SharedBytes("secret")})),
         engine::Request(core::Command(core::NotePurge{SharedBytes("secret"), 1})),
         engine::Request(core::Command(core::GetQueues{SharedBytes("secret")})),
         engine::Request(core::Command(core::GetJob{id}))}) {

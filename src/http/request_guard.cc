@@ -215,8 +215,25 @@ std::optional<GuardFault> RequestGuard::read_field(std::string_view line) {
   if (!all_of_class(untrimmed, kValueCharacter)) {
     return bad("a header field has a control character");
   }
-  head_.fields.push_back({name, trim(untrimmed, " \t")});
-  return note_framing(head_.fields.back(), untrimmed);
+  const Field field{name, trim(untrimmed, " \t")};
+  if (const auto fault = note_repeated(field)) return fault;
+  head_.fields.push_back(field);
+  return note_framing(field, untrimmed);
+}
+
+// Of these one value is meant: with two, what is done would rest on which one is read.
+std::optional<GuardFault> RequestGuard::note_repeated(const Field& field) const {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kSingle = {
+      {{"if-match", "If-Match is given twice, with different values"},
+       {"idempotency-key", "Idempotency-Key is given twice, with different values"},
+       {"authorization", "Authorization is given twice, with different values"},
+       {"content-type", "Content-Type is given twice, with different values"}}};
+  for (const auto& [name, fault] : kSingle) {
+    if (!equals_ignoring_case(field.name, name)) continue;
+    const Field* const before = head_.find(name);
+    if (before != nullptr && before->value != field.value) return bad(fault);
+  }
+  return std::nullopt;
 }
 
 // What decides where the request ends. Here a tab is no white space: some readers trim it, others

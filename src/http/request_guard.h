@@ -77,6 +77,7 @@ class RequestGuard {
   Verdict read_head(std::string_view block);
   std::optional<GuardFault> read_request_line(std::string_view line);
   std::optional<GuardFault> read_field(std::string_view line);
+  std::optional<GuardFault> note_repeated(const Field& field) const;
   std::optional<GuardFault> note_framing(const Field& field, std::string_view untrimmed);
   std::optional<GuardFault> judge_framing() const;
 

@@ -151,6 +151,19 @@ TEST(RequestGuard, RefusesBadRequestLinesAndHosts) {
   }
 }
 
+TEST(RequestGuard, RefusesTwoValuesOfWhatHasOne) {
+  for (const char* name : {"If-Match", "Idempotency-Key", "Authorization", "Content-Type"}) {
+    const auto verdict = [&](const std::string& first, const std::string& second) {
+      const std::string field = std::string(name) + ": ";
+      return judge_at_every_split(
+                 request_with(field + first + "\r\nX-Other: x\r\n" + field + second + "\r\n"))
+          .verdict;
+    };
+    EXPECT_EQ(verdict("1", "2"), Verdict::kRefused) << name;
+    EXPECT_EQ(verdict("1", " 1 "), Verdict::kComplete) << name;
+  }
+}
+
 TEST(RequestGuard, ReadsAHead) {
   const std::string bytes =
       "PATCH /v1/jobs/x?include=payload&a=%20 HTTP/1.1\r\nhOST: [::1]:7600\r\nX-Empty:\r\n"

@@ -68,6 +68,9 @@ struct ServerParts {
   std::optional<PeerParts> peers = std::nullopt;
 };
 
+// Whether a server could listen there now; the error is start()'s.
+Status can_listen(const std::string& host, std::uint16_t port);
+
 // One owner; its functions are called from one thread at a time. The order of an end: drain(), the
 // engine drains, close(), the engine stops, destruction: the engine names ports of this object as
 // long as requests are under way.

@@ -1,8 +1,10 @@
 #include "server/operations.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -165,11 +167,15 @@ std::string ServerOperations::metrics_text() {
   // Of the shards that are led here: other nodes tell of theirs.
   std::vector<core::Queue> queues;
   for (const auto& gateway : parts_.serving.led()) {
-    auto answer = questions_.ask(*gateway, core::Command(core::GetQueues{}), kQueuesPatience);
-    if (!answer) continue;
-    auto* const reply = std::get_if<core::Reply>(&*answer);
-    auto* const found = reply == nullptr ? nullptr : std::get_if<core::QueueReply>(reply);
-    if (found != nullptr) std::ranges::move(found->queues, std::back_inserter(queues));
+    core::GetQueues get{{}, {}, core::kMaxQueuesPerPage, true};
+    do {
+      auto answer = questions_.ask(*gateway, core::Command(get), kQueuesPatience);
+      auto* const reply = answer ? std::get_if<core::Reply>(&*answer) : nullptr;
+      auto* const found = reply == nullptr ? nullptr : std::get_if<core::QueueReply>(reply);
+      if (found == nullptr) break;
+      std::ranges::move(found->queues, std::back_inserter(queues));
+      get.after = found->next;
+    } while (!get.after.empty());
   }
   return parts_.metrics.text({.version = about_.version,
                               .commit = about_.commit,
@@ -193,10 +199,20 @@ api::Decoded<http::BackupDone> ServerOperations::backup(const std::string& path)
         api::ProblemCode::kInvalidState,
         "back up the database with its own tools: the server copies only a data directory"));
   }
+  // What only the caller can mend is said before anything is copied.
+  const bool existed = fs::exists(path, error);
+  fs::create_directories(path, error);
+  if (error) return std::unexpected(path_fault("can't be made: " + error.message()));
+  if (::access(path.c_str(), W_OK | X_OK) != 0) {
+    return std::unexpected(
+        path_fault("can't be written by the server: " + std::generic_category().message(errno)));
+  }
+  if (!existed) fs::permissions(path, fs::perms::owner_all, error);
   const MutexLock lock(backup_mutex_);
   const auto hold = parts_.serving.hold_trimming();
   parts_.log.info("backup begins", {{"path", path}});
   if (const Status status = copier->backup_to(path); !status) {
+    if (!existed) fs::remove(path, error);
     parts_.log.error("backup failed", {{"path", path}, {"reason", status.error().message}});
     return std::unexpected(
         api::make_problem(api::ProblemCode::kStorageUnavailable, status.error().message));

@@ -23,6 +23,7 @@ void prepare_process() {
   ::umask(077);
   ::prctl(PR_SET_DUMPABLE, 0);
   ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
     files.rlim_cur = files.rlim_max;
@@ -35,6 +36,11 @@ StopSignals::StopSignals() {
   ::sigemptyset(&signals);
   ::sigaddset(&signals, SIGTERM);
   ::sigaddset(&signals, SIGINT);
+  // Whoever starts the server with nohup wants it to outlive its terminal.
+  struct sigaction hangup{};
+  if (::sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN) {
+    ::sigaddset(&signals, SIGHUP);
+  }
   MILLRACE_CHECK(::pthread_sigmask(SIG_BLOCK, &signals, nullptr) == 0);
   signal_fd_ = ::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
   bell_fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

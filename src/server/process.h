@@ -7,11 +7,13 @@
 namespace millrace::server {
 
 // Files for the owner alone, no core dumps (they would hold payloads), as many open files as are
-// allowed, and a broken connection is an error where it is written to, not the end of the process.
+// allowed; a broken connection, or a file that may not grow, is an error where it is written to,
+// not the end of the process.
 void prepare_process();
 
-// SIGTERM and SIGINT as something to wait for, and a bell that any thread can ring to end the wait.
-// Made before any other thread, which then takes no such signal; one a process.
+// SIGTERM, SIGINT and SIGHUP (unless that is ignored) as something to wait for, and a bell that any
+// thread can ring to end the wait. Made before any other thread, which then takes no such signal;
+// one a process.
 class StopSignals {
  public:
   StopSignals();

@@ -33,7 +33,8 @@ TEST(Process, IsPrepared) {
               rlimit files{};
               ::getrlimit(RLIMIT_NOFILE, &files);
               return ::umask(0) == 077 && ::prctl(PR_GET_DUMPABLE) == 0 &&
-                     ::signal(SIGPIPE, SIG_DFL) == SIG_IGN && files.rlim_cur == files.rlim_max;
+                     ::signal(SIGPIPE, SIG_DFL) == SIG_IGN &&
+                     ::signal(SIGXFSZ, SIG_DFL) == SIG_IGN && files.rlim_cur == files.rlim_max;
             }),
             0);
 }
@@ -47,6 +48,8 @@ TEST(StopSignals, SignalsBellAndTimeout) {
               if (signals.wait() != Woken::kSignal) return false;
               ::kill(::getpid(), SIGINT);
               if (signals.wait() != Woken::kSignal) return false;
+              ::kill(::getpid(), SIGHUP);
+              if (signals.wait() != Woken::kSignal) return false;
               signals.ring();  // before anyone waits
               if (signals.wait() != Woken::kBell) return false;
               std::thread ringer([&] {
@@ -56,6 +59,16 @@ TEST(StopSignals, SignalsBellAndTimeout) {
               const Woken woken = signals.wait(std::chrono::steady_clock::now() + 10s);
               ringer.join();
               return woken == Woken::kBell && signals.wait(soon()) == Woken::kTimeout;
+            }),
+            0);
+}
+
+TEST(StopSignals, AHangUpThatIsIgnoredStaysSo) {
+  EXPECT_EQ(in_child([] {
+              ::signal(SIGHUP, SIG_IGN);
+              StopSignals signals;
+              ::kill(::getpid(), SIGHUP);
+              return signals.wait(std::chrono::steady_clock::now() + 50ms) == Woken::kTimeout;
             }),
             0);
 }

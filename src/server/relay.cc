@@ -46,6 +46,8 @@ core::AckItem outcome_of(const engine::Answer& answer) {
     ack.outcome = core::AckOutcome::kSucceeded;
   } else if (item.refusal.why == core::Rejection::kDuplicateJob) {
     return dead("duplicate_job", "another job holds its id or its unique key");
+  } else if (item.refusal.why == core::Rejection::kIdMismatch) {
+    return dead("id_mismatch", "another job was submitted under its id");
   }
   return ack;
 }

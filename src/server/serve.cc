@@ -30,6 +30,7 @@ namespace millrace::server {
 namespace {
 
 using std::chrono_literals::operator""ms;
+using std::chrono_literals::operator""s;
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr int kOk = 0;
@@ -37,6 +38,7 @@ constexpr int kFailure = 1;
 constexpr int kInterrupted = 130;
 // What comes after the drain (closing files) may take this much longer before it is cut off.
 constexpr auto kClosingTime = 500ms;
+constexpr auto kLookAtFiles = 1s;
 
 class WallClock final : public http::Clock {
  public:
@@ -153,6 +155,9 @@ class Server {
   Status start() {
     log_.info("starting",
               {{"version", version()}, {"commit", build_commit()}, {"pid", ::getpid()}});
+    // Before a store is made that nobody can reach.
+    const ListenAddress address = *parse_listen(config_.listen);
+    if (Status status = http::can_listen(address.host, address.port); !status) return status;
     if (Status status = start_serving(); !status) return status;
     if (Status status = start_http(); !status) return status;
     return begin();
@@ -160,8 +165,13 @@ class Server {
 
   // Until a signal comes or the store can't be served any more; the process's exit code.
   int run() {
-    while (signals_.wait() != StopSignals::Woken::kSignal) {
+    while (signals_.wait(SteadyClock::now() + kLookAtFiles) != StopSignals::Woken::kSignal) {
       if (serving_->broken()) return stop_broken();
+      if (const auto file = serving_->removed_file()) {
+        log_.error("a file of the store was removed while it is in use: nothing is kept any more",
+                   {{"file", *file}});
+        return stop_broken();
+      }
     }
     return stop();
   }
@@ -184,7 +194,7 @@ class Server {
     log_.info("store opened", {{"data", data()},
                                {"store", serving_->store_id()},
                                {"engine", serving_->engine_version()},
-                               {"jobs", jobs_in_memory()},
+                               {"unfinished", jobs_in_memory()},
                                {"recovery_ms", took.count()}});
     return {};
   }

@@ -53,6 +53,9 @@ class Serving {
   virtual Status begin(const std::string& url) = 0;
   // It can't serve any more, and only a new start mends it.
   virtual bool broken() const = 0;
+  // A file of the store that somebody has removed while it is in use: what is written from here on
+  // goes when the process does. Looked at each second. None: all are there.
+  virtual std::optional<std::string> removed_file() const { return std::nullopt; }
   // New work is refused or sent elsewhere; what was taken is committed and projected, or is
   // another's. False: not within the time.
   virtual bool drain(Deadline deadline) = 0;

@@ -1,13 +1,20 @@
 // One process, one shard, the directory of the data its own.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
+#include <optional>
 #include <semaphore>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "server/serving.h"
 #include "server/system_time.h"
+#include "store/sqlite/directory.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace millrace::server {
@@ -43,6 +50,12 @@ class SqliteServing final : public Serving {
                                         .log = outside_.log});
     if (!driver) return std::unexpected(std::move(driver.error()));
     driver_ = std::move(*driver);
+    // As places alone: to close a file that SQLite has open would end its locks on it.
+    for (const std::string_view name : {store::kJournalFile, store::kTablesFile}) {
+      const std::string path = outside_.config.data + "/" + std::string(name);
+      auto file = std::make_unique<store::Descriptor>(::open(path.c_str(), O_PATH | O_CLOEXEC));
+      if (file->ok()) files_.emplace_back(path, std::move(file));
+    }
     return {};
   }
   ~SqliteServing() override { stop(); }
@@ -65,6 +78,13 @@ class SqliteServing final : public Serving {
 
   Status begin(const std::string&) override { return {}; }
   bool broken() const override { return driver_->status().ended.has_value(); }
+  std::optional<std::string> removed_file() const override {
+    for (const auto& [path, file] : files_) {
+      struct stat facts{};
+      if (::fstat(file->number(), &facts) == 0 && facts.st_nlink == 0) return path;
+    }
+    return std::nullopt;
+  }
   bool drain(Deadline deadline) override {
     driver_->drain();
     return settled_.try_acquire_until(deadline);
@@ -89,6 +109,7 @@ class SqliteServing final : public Serving {
   std::counting_semaphore<> settled_{0};
   std::shared_ptr<Driver> driver_;
   bool stopped_ = false;
+  std::vector<std::pair<std::string, std::unique_ptr<store::Descriptor>>> files_;
 };
 
 }  // namespace

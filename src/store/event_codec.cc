@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, std::variant_size_v<core::Event>> kEventN
     "queue_changed",    "submitted",     "claimed",         "extended",         "attempt_ended",
     "logged",           "became_due",    "expired",         "cancel_requested", "cancelled",
     "retried",          "edited",        "deleted",         "queue_purged",     "keys_expired",
-    "uniques_released", "epoch_started", "leases_extended", "finished"};
+    "uniques_released", "epoch_started", "leases_extended", "finished",         "queue_deleted"};
 
 // One alternative of the `Event` message, as if it were the message.
 struct EventRef {
@@ -53,6 +53,18 @@ void read_alternative_at(std::size_t index, WireReader& wire, core::Event& event
   kReads[index](wire, event);
 }
 
+EventFormat format_of(const core::Event& event) {
+  const core::Job* job = nullptr;
+  if (const auto* submitted = std::get_if<core::Submitted>(&event)) job = &submitted->job;
+  if (const auto* retried = std::get_if<core::Retried>(&event)) job = &retried->job;
+  const auto* finished = std::get_if<core::Finished>(&event);
+  if (finished != nullptr) job = &finished->job;
+  if ((job != nullptr && job->edited) || std::holds_alternative<core::QueueDeleted>(event)) {
+    return EventFormat::kQueueDeleted;
+  }
+  return finished != nullptr ? EventFormat::kFinished : EventFormat::kFirst;
+}
+
 Status decode_event(std::string_view body, Time at, const SharedPartsReader& shared,
                     core::Event& event) {
   WireReader wire(body, at, &shared);
@@ -70,11 +82,9 @@ Status decode_event(std::string_view body, Time at, const SharedPartsReader& sha
 }  // namespace
 
 EventFormat format_of(const core::EventBatch& batch) {
-  const auto is_finished = [](const core::Event& event) {
-    return std::holds_alternative<core::Finished>(event);
-  };
-  return std::ranges::any_of(batch.events, is_finished) ? EventFormat::kFinished
-                                                        : EventFormat::kFirst;
+  EventFormat format = EventFormat::kFirst;
+  for (const core::Event& event : batch.events) format = std::max(format, format_of(event));
+  return format;
 }
 
 void encode_events(const core::EventBatch& batch, std::string& out) {

@@ -16,10 +16,11 @@ namespace millrace::store {
 // which no body is says that a node knows a kind of row of the inbox.
 enum class EventFormat : std::uint32_t {
   kFirst = 1,
-  kFinished = 2,  // jobs that are finished by a transaction
-  kFences = 3,    // of rows of the inbox: InboxKind::kFence
+  kFinished = 2,      // jobs that are finished by a transaction
+  kFences = 3,        // of rows of the inbox: InboxKind::kFence
+  kQueueDeleted = 4,  // deleted queues; jobs that say that they were edited
 };
-inline constexpr EventFormat kNewestEventFormat = EventFormat::kFences;
+inline constexpr EventFormat kNewestEventFormat = EventFormat::kQueueDeleted;
 
 // The oldest level that can say it: a batch is written at that one, so that an older program stops
 // at the first batch that it would not understand, and not before.

@@ -149,10 +149,27 @@ TEST(EventCodec, ABatchIsWrittenAtTheOldestLevelThatCanSayIt) {
   EXPECT_EQ(error_of(older.SerializeAsString()), "events of format 1 in a batch of format 2");
 }
 
+TEST(EventCodec, DeletedQueuesAndEditedJobsAreOfTheFourthLevel) {
+  core::Retried retried;
+  retried.job.retry = core::default_retry_policy();
+  pb::EventBatch parsed;
+  ASSERT_TRUE(parsed.ParseFromString(encoded({time_from_ms(1), {retried}})));
+  EXPECT_EQ(parsed.format(), 1U);
+  retried.job.edited = true;
+  ASSERT_TRUE(parsed.ParseFromString(encoded({time_from_ms(1), {retried}})));
+  EXPECT_EQ(parsed.format(), 4U);
+  EXPECT_TRUE(parsed.events(0).retried().job().edited());
+  const core::QueueDeleted deleted{SharedBytes("mail")};
+  ASSERT_TRUE(parsed.ParseFromString(encoded({time_from_ms(1), {core::KeysExpired{}, deleted}})));
+  EXPECT_EQ(parsed.format(), 4U);
+  EXPECT_EQ(parsed.events(1).queue_deleted().queue_name(), 1U);
+  EXPECT_EQ(parsed.names(0), "mail");
+}
+
 TEST(EventCodec, RefusesAnotherFormatLevel) {
   pb::EventBatch batch = expiry_of_keys();
-  batch.set_format(3);
-  EXPECT_EQ(error_of(batch.SerializeAsString()), "events of format 3: this version reads up to 2");
+  batch.set_format(5);
+  EXPECT_EQ(error_of(batch.SerializeAsString()), "events of format 5: this version reads up to 4");
   batch.set_format(0);
   EXPECT_THAT(error_of(batch.SerializeAsString()), HasSubstr("events of format 0"));
   EXPECT_THAT(error_of(""), HasSubstr("events of format 0"));

@@ -40,6 +40,7 @@ void describe(Wire& wire, T& job) {
   wire.message(30, job.progress);
   wire.bytes(31, job.result);
   wire.duration(32, job.lease_given);
+  wire.flag(33, job.edited);
 }
 
 template <typename Wire, Described<core::JobRef> T>
@@ -190,6 +191,11 @@ template <typename Wire, Described<core::QueuePurged> T>
 void describe(Wire& wire, T& event) {
   wire.name(1, event.queue);
   wire.number(2, event.deleted);
+}
+
+template <typename Wire, Described<core::QueueDeleted> T>
+void describe(Wire& wire, T& event) {
+  wire.name(1, event.queue);
 }
 
 template <typename Wire, Described<core::KeysExpired> T>

@@ -96,6 +96,22 @@ bool is_json_number(std::string_view text) {
   return text.empty();
 }
 
+bool is_integer(std::string_view number) {
+  if (number.starts_with('-')) number.remove_prefix(1);
+  return !number.empty() && number.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// As JSON spells them: without leading zeros. Below, at or above 0, as `a` is to `b`.
+int compare_integers(std::string_view a, std::string_view b) {
+  if (a == "-0") a = "0";
+  if (b == "-0") b = "0";
+  const bool a_negative = a.starts_with('-');
+  if (a_negative != b.starts_with('-')) return a_negative ? -1 : 1;
+  const int longer = a_negative ? -1 : 1;
+  if (a.size() != b.size()) return a.size() > b.size() ? longer : -longer;
+  return longer * a.compare(b);
+}
+
 bool member_matches(const Condition& condition, std::string_view json) {
   const auto text = json_member_text(json, condition.path);
   if (!text) return false;
@@ -103,13 +119,12 @@ bool member_matches(const Condition& condition, std::string_view json) {
     return any_value(condition, *text);
   }
   if (!is_json_number(*text)) return false;
-  // Integers as such, as far as both sides are: a double holds them up to 2^53 only.
-  std::int64_t integer = 0;
-  const char* const end = text->data() + text->size();
-  const auto read = std::from_chars(text->data(), end, integer);
-  const bool exact = read.ec == std::errc() && read.ptr == end &&
-                     static_cast<double>(condition.number) == condition.real;
-  if (exact) return ordered(condition.comparison, integer, condition.number);
+  // Integers as such, whatever their size: a double holds them up to 2^53 only.
+  const std::string_view bound =
+      condition.values.empty() ? std::string_view() : std::string_view(condition.values.front());
+  if (is_integer(*text) && is_integer(bound)) {
+    return ordered(condition.comparison, compare_integers(*text, bound), 0);
+  }
   // Too large or too small for a double is infinite or nothing.
   return ordered(condition.comparison, std::strtod(text->c_str(), nullptr), condition.real);
 }

@@ -39,6 +39,29 @@ TEST(JobMatch, ComparesNumbersOfThePayloadOnlyWithNumbers) {
   }
 }
 
+TEST(JobMatch, ComparesIntegersExactlyHoweverLarge) {
+  const auto compare = [](const std::string& is, Comparison comparison, const std::string& bound) {
+    core::Job job = make_job(1);
+    job.payload = SharedBytes("{\"n\":" + is + "}");
+    const double real = std::strtod(bound.c_str(), nullptr);
+    return matches(Condition{JobField::kPayload, comparison, false, {bound}, 0, real, "n"}, job);
+  };
+  using enum Comparison;
+  EXPECT_FALSE(compare("9223372036854775807", kGreaterEqual, "9223372036854775808"));
+  EXPECT_TRUE(compare("9223372036854775808", kGreaterEqual, "9223372036854775808"));
+  EXPECT_TRUE(compare("9223372036854775809", kGreater, "9223372036854775808"));
+  EXPECT_FALSE(compare("-9223372036854775809", kGreaterEqual, "-9223372036854775808"));
+  EXPECT_TRUE(compare("-99999999999999999999", kLess, "-9223372036854775808"));
+  EXPECT_TRUE(compare("123456789012345678901234567890", kLess, "123456789012345678901234567891"));
+  EXPECT_FALSE(compare("123456789012345678901234567890", kLess, "99999999999999999999"));
+  EXPECT_TRUE(compare("-1", kLess, "1"));
+  EXPECT_TRUE(compare("-0", kGreaterEqual, "0"));
+  EXPECT_TRUE(compare("-0", kLessEqual, "0"));
+  EXPECT_TRUE(compare("9007199254740993", kGreater, "9007199254740992"));
+  EXPECT_TRUE(compare("2", kGreater, "1.5"));
+  EXPECT_TRUE(compare("1e3", kGreater, "999"));
+}
+
 TEST(JobMatch, ContainsInAnyCaseAndNothingInEverything) {
   EXPECT_TRUE(met(JobField::kPayload, Comparison::kContains, {"aNN"}, "name"));
   EXPECT_TRUE(met(JobField::kPayload, Comparison::kContains, {""}, "name"));

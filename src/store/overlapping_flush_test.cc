@@ -328,6 +328,9 @@ class Life {
       patch.succeeded = Duration{below(2) == 0 ? 0 : 3'600'000};
       decide(core::SetQueue{any_queue(), true, patch, {}});
     }
+    // One that comes and goes.
+    if (below(3) == 0) decide(core::PauseQueue{SharedBytes("spare"), {}, true});
+    if (below(3) == 0) decide(core::DeleteQueue{SharedBytes("spare")});
     pass(below(4) == 0 ? 30 * some_time() : some_time());
   }
   void pass(Duration time) {

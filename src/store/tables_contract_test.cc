@@ -360,6 +360,46 @@ core::KeyRow key_row(std::uint8_t number, std::int64_t expires_at) {
   return row;
 }
 
+TEST_P(TablesContract, ADeletedQueueIsGoneAndItsNameMayComeAgain) {
+  const auto queue = [](const std::string& name) {
+    core::Queue made;
+    made.name = SharedBytes(name);
+    return made;
+  };
+  const auto names = [&] {
+    std::string joined;
+    for (const core::Queue& loaded : load().queues) joined += std::string(loaded.name.view()) + " ";
+    return joined;
+  };
+  core::Job job = make_job(1);
+  job.queue = SharedBytes("first");
+  core::Changes made;
+  made.queues = {queue("first"), queue("second")};
+  made.jobs = {job};
+  flush(made);
+  core::Changes deleted;
+  deleted.deleted = {job.id};
+  deleted.deleted_queues = {SharedBytes("first"), SharedBytes("never")};
+  flush(deleted);
+  EXPECT_EQ(names(), "second ");
+  reopen();
+  EXPECT_EQ(names(), "second ");
+  // As one queue after the other: the jobs of the new one are its own.
+  core::Job again = make_job(2);
+  again.queue = SharedBytes("third");
+  made.queues = {queue("third")};
+  made.jobs = {again};
+  flush(made);
+  EXPECT_EQ(fetch(again.id)->queue.view(), "third");
+  core::Changes both;
+  both.deleted_queues = {SharedBytes("second")};
+  both.queues = {queue("first")};
+  flush(both);
+  EXPECT_EQ(names(), "first third ");
+  EXPECT_TRUE(
+      tables().finished_until(SharedBytes("second"), State::kDead, time_from_ms(1), 5)->empty());
+}
+
 TEST_P(TablesContract, KeepsKeysUntilTheyExpire) {
   core::Changes changes;
   changes.keys = {key_row(3, 300), key_row(1, 100), key_row(2, 200)};

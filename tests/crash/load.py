@@ -304,7 +304,8 @@ class Operator(actor.Actor):
             self.rest(0.02, 0.05)
 
     def set_pause(self, queue, op):
-        record = self.call(op, "POST", f"/v1/queues/{queue}/{op}", {"queue": queue})
+        path = f"/v1/queues/{queue}/{op}" + ("?create=true" if op == "pause" else "")
+        record = self.call(op, "POST", path, {"queue": queue})
         return record.outcome if record else "maybe"
 
     def purge(self):

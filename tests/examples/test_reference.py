@@ -122,6 +122,14 @@ class Reference(unittest.TestCase):
         for status, code in re.findall(r"\{ProblemCode::\w+,\s*(\d+),\s*\"(\w+)\"", source):
             self.assertEqual(documented[code], status, code)
 
+    def test_examples_of_answers(self):
+        """What the page shows of an answer is what the server answers."""
+        block = re.search(r"```json\n(.*?)```", (REFERENCE / "errors.md").read_text(), re.DOTALL)
+        reply = self.client().post("/v1/jobs", {"type": "t", "priority": 99999})
+        shown = json.loads(block.group(1))
+        self.assertEqual(list(shown), list(reply.json))
+        self.assertEqual({**reply.json, "request_id": "..."}, shown)
+
     def test_limits(self):
         """Every limit that the server tells stands on the page, as a number that people write."""
         page = (REFERENCE / "limits.md").read_text()

@@ -66,8 +66,8 @@ class Client:
     def patch(self, path, body=None, raw=None, headers=None, **query):
         return self.request("PATCH", path, body, raw, query, headers)
 
-    def delete(self, path, headers=None):
-        return self.request("DELETE", path, headers=headers)
+    def delete(self, path, headers=None, **query):
+        return self.request("DELETE", path, query=query, headers=headers)
 
     def request(self, method, path, body=None, raw=None, query=None, headers=None):
         """Sends `raw` bytes, or `body` as JSON, or nothing; returns the Reply, which has passed the

@@ -141,6 +141,11 @@ def seconds(text):
     return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
 
 
+def rfc3339(instant):
+    """The text of an instant in seconds since the epoch."""
+    return datetime.datetime.fromtimestamp(instant, datetime.timezone.utc).isoformat()
+
+
 class Server:
     """A server process and its data directory, which outlives restarts and goes with `close()`."""
 

@@ -122,6 +122,17 @@ class OfTheBody(harness.ServerCase):
                 "unsupported_media_type",
             )
 
+    def test_a_coded_body_is_refused(self):
+        for coding in ("gzip", "br", "x-unknown", ""):
+            reply = self.api.post(
+                "/v1/jobs", raw=b'{"type": "t"}', headers={"Content-Encoding": coding}
+            )
+            self.assert_refused(reply, 415, "unsupported_media_type")
+        plain = self.api.post(
+            "/v1/jobs", raw=b'{"type": "t"}', headers={"Content-Encoding": "identity"}
+        )
+        self.assertEqual(plain.status, 201)
+
     def test_a_body_may_be_left_out_where_it_may(self):
         job = self.submit()
         self.assertEqual(self.api.post(f"/v1/jobs/{job['id']}/cancel").status, 200)
@@ -183,7 +194,7 @@ class WhatComesLater(harness.ServerCase):
             ("GET", "/v1/jobs/batch", {"POST"}),
             ("POST", "/livez", {"GET"}),
             ("BREW", "/v1/queues", {"GET"}),
-            ("DELETE", "/v1/queues/q", {"GET", "PUT", "PATCH"}),
+            ("POST", "/v1/queues/q", {"GET", "PUT", "PATCH", "DELETE"}),
         ):
             with self.subTest(method=method, path=path):
                 reply = self.api.request(method, path)

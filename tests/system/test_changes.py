@@ -219,6 +219,41 @@ class Bulk(harness.ServerCase):
         self.assertEqual(answer, {"matched": 30, "changed": 30, "failed": 0, "more": False})
         self.assertEqual(self.counts(), {"cancelled": 30, "ready": 10})
 
+    def test_what_has_changed_since_it_was_found_is_left_alone(self):
+        """Of jobs that come due while they are reprioritised, only those that still wait are."""
+        self.submit(queue=self.queue)  # what was sent before is in the tables sooner
+        start = self.api.get("/v1/events", limit=1000, queues=self.queue).json["next_cursor"]
+        due_from = time.time() + 1.2
+        jobs = [
+            {"type": "t", "run_at": harness.rfc3339(due_from + n / 12_000)} for n in range(12_000)
+        ]
+        for n in range(0, len(jobs), 1000):
+            self.api.post(
+                "/v1/jobs/batch", {"defaults": {"queue": self.queue}, "jobs": jobs[n : n + 1000]}
+            )
+        failed = 0
+        while time.time() < due_from + 1:
+            answer = self.bulk(
+                "reprioritize",
+                priority=7,
+                filter={"queue": self.queue, "state": ["scheduled"]},
+            )
+            failed += answer["failed"]
+        late, due, cursor = 0, {}, start
+        while True:
+            page = self.api.get("/v1/events", limit=1000, cursor=cursor, queues=self.queue).json
+            for event in page["items"]:
+                if event["type"] == "job.submitted":
+                    due[event["job_id"]] = harness.seconds(event["data"]["run_at"])
+                elif event["type"] == "job.edited":
+                    # Jobs become due some milliseconds after their time.
+                    late += harness.seconds(event["at"]) > due[event["job_id"]] + 0.1
+            if not page["items"]:
+                break
+            cursor = page["next_cursor"]
+        self.assertEqual(late, 0)
+        self.assertGreater(failed, 0, "none had changed")
+
     def test_by_search(self):
         for n in range(5):
             self.submit(payload={"n": n})

@@ -218,7 +218,7 @@ class NotNow(harness.ServerCase):
         self.assertEqual(self.claim_within(wait_ms=2000)["id"], job["id"])
 
     def test_a_paused_queue_gives_nothing_and_takes_everything(self):
-        self.api.post(f"/v1/queues/{self.queue}/pause")
+        self.api.post(f"/v1/queues/{self.queue}/pause", create="true")
         self.submit()
         self.assertEqual(self.claim(wait_ms=200), [])
         self.assertEqual(self.counts(), {"ready": 1})

@@ -69,6 +69,7 @@ class Events(harness.ServerCase):
         self.submit(delay_ms=60000)
         self.api.post(q + "/purge")
         harness.eventually(lambda: self.counts().get("running", 0) == 0)
+        self.assertEqual(self.api.delete(q, force="true").status, 204)
         seen = {e["type"] for e in self.page(cursor=start, limit=1000)["items"]}
         self.assertEqual(
             seen,
@@ -92,6 +93,7 @@ class Events(harness.ServerCase):
                 "queue.paused",
                 "queue.resumed",
                 "queue.purged",
+                "queue.deleted",
             },
         )
 

@@ -68,6 +68,17 @@ SMUGGLING = {
     + b"\r\n"
     + BODY,
     "two hosts": POST + b"Host: u\r\n" + LENGTH + b"\r\n" + BODY,
+    "two keys": POST
+    + b"Idempotency-Key: a\r\nX-A: b\r\nidempotency-key: b\r\n"
+    + LENGTH
+    + b"\r\n"
+    + BODY,
+    "two versions": POST + b'If-Match: "1"\r\nIf-Match: "2"\r\n' + LENGTH + b"\r\n" + BODY,
+    "two tokens": POST
+    + b"Authorization: Bearer a\r\nAuthorization: Bearer b\r\n"
+    + LENGTH
+    + b"\r\n"
+    + BODY,
     "no host": b"POST /v1/jobs HTTP/1.1\r\n" + LENGTH + b"\r\n" + BODY,
     "two spaces in the first line": b"POST  /v1/jobs HTTP/1.1\r\nHost: localhost\r\n"
     + LENGTH

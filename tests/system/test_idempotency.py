@@ -108,6 +108,117 @@ class AfterARestart(harness.MillraceCase):
         self.assertEqual(self.counts("q"), {"ready": 2})
 
 
+class ClientIds(harness.ServerCase):
+    def submit_as(self, job_id, **members):
+        return self.api.post("/v1/jobs", {"type": "t", "queue": self.queue, "id": job_id, **members})
+
+    def test_the_same_id_with_another_body_is_a_mismatch(self):
+        job_id = harness.uuid7()
+        same = {"payload": {"a": 1}, "tags": ["x"], "meta": {"m": "1"}, "timeout_ms": 5000}
+        self.assertEqual(self.submit_as(job_id, **same).status, 201)
+
+        def check():
+            self.assertEqual(self.submit_as(job_id, **same).status, 200)
+            later = self.submit_as(job_id, **same, delay_ms=1000, max_attempts=2, lease_ms=9000)
+            self.assertEqual(later.status, 200)
+            for change in (
+                {"payload": {"a": 2}},
+                {"type": "other"},
+                {"priority": 1},
+                {"tags": []},
+                {"meta": {"m": "2"}},
+                {"timeout_ms": 6000},
+                {"unique": {"key": "k"}},
+            ):
+                with self.subTest(change=change):
+                    reply = self.submit_as(job_id, **{**same, **change})
+                    self.assert_refused(reply, 409, "id_mismatch")
+
+        check()
+        self.finish(self.claim_one())
+        check()
+        harness.eventually(lambda: len(self.list_jobs(state="succeeded")) == 1)
+        time.sleep(0.5)
+        check()
+        self.assertEqual(self.counts(), {"succeeded": 1})
+
+    def test_after_an_edit_what_was_sent_is_known_no_more(self):
+        job_id = harness.uuid7()
+        self.submit_as(job_id, payload=1)
+        self.api.patch(f"/v1/jobs/{job_id}", {"payload": 2})
+        self.assertEqual(self.submit_as(job_id, payload=1).status, 200)
+        self.assert_refused(self.submit_as(job_id, type="other"), 409, "id_mismatch")
+
+    def test_in_batches_too(self):
+        ids = [harness.uuid7() for _ in range(2)]
+
+        def batch(jobs, **members):
+            return self.api.post("/v1/jobs/batch", {"jobs": jobs, "defaults": {"queue": self.queue}, **members})
+
+        jobs = [{"type": "t", "id": job_id, "payload": 1} for job_id in ids]
+        batch(jobs)
+        other = [jobs[0], {**jobs[1], "payload": 2}, {"type": "t"}]
+        results = batch(other).json["results"]
+        self.assertEqual([result["status"] for result in results], [200, 409, 201])
+        self.assertEqual(results[1]["error"]["code"], "id_mismatch")
+        self.assert_refused(batch(other, atomic=True), 409, "id_mismatch")
+        twin = {"type": "t", "id": harness.uuid7(), "payload": 1}
+        results = batch([twin, {**twin, "payload": 2}]).json["results"]
+        self.assertEqual([result["status"] for result in results], [201, 409])
+
+
+class KeysOfABatch(harness.ServerCase):
+    serve_config = '[limits]\nidempotency_window = "2s"\n'
+
+    def batch(self, *jobs, **members):
+        return self.api.post("/v1/jobs/batch", {"jobs": jobs, **members})
+
+    def item(self, key, **members):
+        return {"type": "t", "queue": self.queue, "idempotency_key": key, **members}
+
+    def test_each_item_has_its_own(self):
+        first = self.batch(self.item("a"), self.item("b"), self.item("a")).json["results"]
+        self.assertEqual([result["status"] for result in first], [201, 201, 200])
+        self.assertEqual(first[0]["id"], first[2]["id"])
+        again = self.batch(self.item("b"), self.item("a", payload=1), self.item("c")).json["results"]
+        self.assertEqual([result["status"] for result in again], [200, 422, 201])
+        self.assertEqual(again[0]["id"], first[1]["id"])
+        self.assertEqual(again[1]["error"]["code"], "idempotency_mismatch")
+        self.assertEqual(self.counts(), {"ready": 3})
+
+    def test_the_defaults_are_part_of_what_is_sent(self):
+        job = {"type": "t", "idempotency_key": "k"}
+        first = self.batch(job, defaults={"queue": self.queue})
+        again = self.batch(job, defaults={"queue": self.queue})
+        self.assertEqual(first.json["results"][0]["id"], again.json["results"][0]["id"])
+        other = self.batch(job, defaults={"queue": self.queue, "priority": 1}).json["results"][0]
+        self.assertEqual(other["status"], 422)
+
+    def test_an_atomic_one_has_them_too(self):
+        jobs = (self.item("a"), self.item("b"))
+        first = self.batch(*jobs, atomic=True).json["results"]
+        again = self.batch(*jobs, atomic=True).json["results"]
+        self.assertEqual([result["id"] for result in first], [result["id"] for result in again])
+        self.assertEqual([result["status"] for result in again], [200, 200])
+        self.assertEqual(self.counts(), {"ready": 2})
+
+    def test_after_the_window_the_key_is_new(self):
+        self.batch(self.item("k"))
+        time.sleep(2.1)
+        self.assertEqual(self.batch(self.item("k", payload=1)).json["results"][0]["status"], 201)
+
+    def test_only_there(self):
+        self.assert_refused(
+            self.api.post("/v1/jobs", self.item("k")), 422, "validation_failed", "/idempotency_key"
+        )
+        reply = self.batch({"type": "t"}, defaults={"idempotency_key": "k"})
+        self.assert_refused(reply, 422, "validation_failed", "/defaults/idempotency_key")
+        for key in ("", "x" * 256, "a b", "\u00e4"):
+            result = self.batch(self.item(key)).json["results"][0]
+            self.assertEqual(result["error"]["errors"][0]["pointer"], "/idempotency_key", key)
+        self.assertEqual(self.batch(self.item("x" * 255)).json["results"][0]["status"], 201)
+
+
 class UniqueJobs(harness.ServerCase):
     def unique(self, **unique):
         return self.api.post(

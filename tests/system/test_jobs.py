@@ -180,8 +180,10 @@ class Submitting(harness.ServerCase):
         job_id = harness.uuid7()
         first = self.api.post("/v1/jobs", {"type": "t", "queue": self.queue, "id": job_id})
         self.assertEqual((first.status, first.json["id"]), (201, job_id))
-        again = self.api.post("/v1/jobs", {"type": "other", "queue": self.queue, "id": job_id})
+        again = self.api.post("/v1/jobs", {"type": "t", "queue": self.queue, "id": job_id})
         self.assertEqual((again.status, again.json["type"]), (200, "t"))
+        other = self.api.post("/v1/jobs", {"type": "other", "queue": self.queue, "id": job_id})
+        self.assert_refused(other, 409, "id_mismatch")
         elsewhere = self.api.post(
             "/v1/jobs", {"type": "t", "queue": harness.neighbour(self.queue), "id": job_id}
         )

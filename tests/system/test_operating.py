@@ -241,6 +241,15 @@ class BackupAndVerify(harness.MillraceCase):
                 self.assertIn(reply.status, (409, 422), reply)
         self.assertEqual([p.name for p in occupied.iterdir()], ["precious"])
 
+    def test_an_unusable_path_is_the_callers_fault(self):
+        server = self.new_server().start()
+        self.use(server)
+        (server.home / "file").write_text("")
+        for path in (str(server.home / "file" / "below"), "/proc/none/such", "/" + "x" * 300):
+            with self.subTest(path=path[:40]):
+                reply = self.api.post("/v1/admin/backup", {"path": path})
+                self.assert_refused(reply, 422, "validation_failed", "/path")
+
     def test_verify_accepts_a_good_store_and_finds_a_bad_one(self):
         server = self.new_server().start()
         self.use(server)

@@ -1,5 +1,7 @@
 """The worker's round trip, the commands that come back on it, and the list of workers."""
 
+import json
+import socket
 import threading
 import time
 
@@ -55,6 +57,24 @@ class Polls(harness.ServerCase):
             [(line["level"], line["message"]) for line in logs],
             [("info", "half way"), ("warn", "slowly")],
         )
+
+    def test_who_closes_its_side_is_not_told_that_nothing_was_done(self):
+        self.submit()
+        (job,) = self.poll(claim=self.claim_part())["jobs"]
+        ack = {"id": job["id"], "token": job["lease"]["token"], "outcome": "succeeded"}
+        body = json.dumps({"acks": [ack], "claim": self.claim_part(wait_ms=20000)}).encode()
+        with self.server.connect() as raw:
+            raw.send(
+                b"POST /v1/workers/%s/poll HTTP/1.1\r\nHost: localhost\r\n"
+                b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
+                % (self.worker.replace("/", "%2F").encode(), len(body), body)
+            )
+            harness.eventually(lambda: self.state(job["id"]) == "succeeded")
+            raw.socket.shutdown(socket.SHUT_WR)
+            reply = raw.read_reply()
+        self.assertIsNotNone(reply)
+        self.assertEqual((reply.status, reply.code), (503, "storage_unavailable"))
+        self.assertIn("may have been done", reply.json["detail"])
 
     def test_an_empty_poll_answers_at_once(self):
         empty = {"acks": [], "heartbeats": [], "logs": [], "jobs": [], "commands": []}

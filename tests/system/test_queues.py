@@ -34,8 +34,68 @@ class Queues(harness.ServerCase):
             self.api.patch(self.path, {}),
             self.api.post(self.path + "/resume"),
             self.api.post(self.path + "/purge"),
+            self.api.post(self.path + "/pause"),
+            self.api.delete(self.path),
+            self.api.delete(self.path, force="true"),
         ):
             self.assert_refused(reply, 404, "not_found")
+        self.assertIn("?create=true", self.api.post(self.path + "/pause").json["detail"])
+        self.assertIn("?create=true", self.api.patch(self.path, {}).json["detail"])
+        self.assert_refused(self.api.get(self.path), 404, "not_found")
+
+    def test_who_says_create_makes_one(self):
+        paused = self.api.post(self.path + "/pause", {"reason": "early"}, create="true")
+        self.assertEqual((paused.status, paused.json["paused"]), (200, True))
+        self.assertEqual(self.api.post(self.path + "/pause").status, 200)
+        other = self.api.patch(self.path + "b", {"max_attempts": 3}, create="true")
+        self.assertEqual((other.status, other.json["settings"]["max_attempts"]), (201, 3))
+        again = self.api.patch(self.path + "b", {"max_attempts": 4}, create="true")
+        self.assertEqual(again.status, 200)
+        for query in ({"create": "maybe"}, {"force": "true"}):
+            reply = self.api.post(self.path + "/pause", **query)
+            self.assert_refused(reply, 422, "validation_failed")
+
+    def test_an_empty_queue_can_be_deleted(self):
+        self.api.put(self.path, {"max_attempts": 9})
+        self.assertEqual(self.api.delete(self.path).status, 204)
+        self.assert_refused(self.api.delete(self.path), 404, "not_found")
+        self.assertNotIn(self.queue, [q["name"] for q in self.api.get("/v1/queues", limit=1000).json["items"]])
+        self.submit()
+        self.assertEqual(self.get_queue()["settings"], DEFAULTS)
+
+    def test_one_that_has_jobs_is_deleted_with_force_alone(self):
+        self.submit_many(3)
+        self.finish(self.claim_one())
+        reply = self.api.delete(self.path)
+        self.assert_refused(reply, 409, "invalid_state")
+        self.assertIn("?force=true", reply.json["detail"])
+        running = self.claim_one()
+        reply = self.api.delete(self.path, force="true")
+        self.assert_refused(reply, 409, "invalid_state")
+        self.assertIn("1 of its jobs run", reply.json["detail"])
+        self.assertEqual(self.counts(), {"ready": 1, "running": 1, "succeeded": 1})
+        self.finish(running)
+        self.assertEqual(self.api.delete(self.path, force="true").status, 204)
+        self.assert_refused(self.api.get(self.path), 404, "not_found")
+        self.assertEqual(self.list_jobs(), [])
+        for query in ({"force": "maybe"}, {"create": "true"}):
+            self.assert_refused(self.api.delete(self.path, **query), 422, "validation_failed")
+
+    def test_pages_reach_every_queue_by_name(self):
+        names = [f"{self.queue}.{i}" for i in range(25)]
+        for name in names:
+            self.api.put(f"/v1/queues/{name}")
+        found, cursor = [], None
+        while True:
+            query = {"limit": 7, **({"cursor": cursor} if cursor else {})}
+            page = self.api.get("/v1/queues", **query).json
+            self.assertLessEqual(len(page["items"]), 7)
+            found += [queue["name"] for queue in page["items"]]
+            cursor = page["next_cursor"]
+            if cursor is None:
+                break
+        self.assertEqual(found, sorted(set(found)))
+        self.assertEqual([name for name in found if name in names], sorted(names))
 
     def test_a_submission_makes_a_queue_with_the_defaults(self):
         self.submit()
@@ -157,7 +217,7 @@ class Queues(harness.ServerCase):
 
     def test_pause_and_resume(self):
         self.submit()
-        paused = self.api.post(self.path + "/pause", {"reason": "deploy"}).json
+        paused = self.api.post(self.path + "/pause", {"reason": "deploy"}, create="true").json
         self.assertEqual((paused["paused"], paused["pause_reason"]), (True, "deploy"))
         self.assertEqual(self.claim(), [])
         again = self.api.post(self.path + "/pause").json
@@ -172,11 +232,6 @@ class Queues(harness.ServerCase):
         job = self.claim_one()
         self.api.post(self.path + "/pause")
         self.assertEqual(self.finish(job), "succeeded")
-
-    def test_pausing_a_name_never_used_makes_the_queue(self):
-        self.assertEqual(self.api.post(self.path + "/pause").status, 200)
-        self.submit()
-        self.assertEqual(self.claim(), [])
 
     def test_purge_takes_the_waiting_ones(self):
         self.submit_many(5)

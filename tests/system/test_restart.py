@@ -220,6 +220,20 @@ class Killed(harness.MillraceCase):
             answers,
         )
 
+    def test_a_deleted_queue_stays_deleted(self):
+        path = f"/v1/queues/{self.queue}"
+        self.submit_many(3)
+        harness.eventually(lambda: len(self.list_jobs()) == 3, what="the tables to have them")
+        self.assertEqual(self.api.delete(path, force="true").status, 204)
+        self.api.put(path + ".again")
+        self.assertEqual(self.api.delete(path + ".again").status, 204)
+        self.submit(queue=self.queue + ".again")
+        self.kill_and_restart()
+        self.assertEqual(self.api.get(path).status, 404)
+        self.assertEqual(self.list_jobs(), [])
+        again = self.api.get(path + ".again").json
+        self.assertEqual((again["counts"]["ready"], again["version"]), (1, 1))
+
     def test_paused_queues_and_settings_survive(self):
         path = f"/v1/queues/{self.queue}"
         self.api.put(path, {"max_attempts": 7, "max_ready": 100, "retention": {"dead_ms": None}})

@@ -89,5 +89,21 @@ class Stats(harness.ServerCase):
             self.assert_refused(reply, 422, "validation_failed", *([name] if name else []))
 
 
+class Others(harness.MillraceCase):
+    def test_what_has_no_group_of_its_own_has_no_name(self):
+        self.use(self.new_server().start())
+        jobs = [{"type": "t", "queue": f"many.{n}"} for n in range(300)]
+        self.api.post("/v1/jobs/batch", {"jobs": jobs})
+        for by in ("queue", "type"):
+            reply = self.api.get("/v1/stats", by=by, window_ms=60000, step_ms=5000)
+            others = [group for group in reply.json["groups"] if group.get("others")]
+            self.assertEqual([group[by] for group in others], [None])
+            self.assertGreater(sum(others[0]["submitted"]), 0)
+            named = [group for group in reply.json["groups"] if "others" not in group]
+            self.assertTrue(all(group[by] for group in named))
+            total = sum(sum(group["submitted"]) for group in reply.json["groups"])
+            self.assertEqual(total, 300)
+
+
 if __name__ == "__main__":
     harness.main()

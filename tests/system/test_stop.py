@@ -16,8 +16,8 @@ class Stopping(harness.MillraceCase):
         super().setUp()
         self.use(self.new_server().start())
 
-    def test_sigterm_and_sigint_end_it_with_zero(self):
-        for number in (signal.SIGTERM, signal.SIGINT):
+    def test_sigterm_sigint_and_sighup_end_it_with_zero(self):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             ids = self.submit_many(100)
             self.server.signal(number)
             started = time.monotonic()
@@ -25,6 +25,13 @@ class Stopping(harness.MillraceCase):
             self.assertLess(time.monotonic() - started, 5)
             self.use(self.server.start())
             self.assertEqual(self.job(ids[-1])["state"], "ready")
+
+    @harness.sqlite_only
+    def test_it_ends_when_its_files_are_removed(self):
+        self.submit_many(10)
+        shutil.rmtree(self.server.data)
+        self.assertEqual(self.server.wait(), 1)
+        self.assertIn("removed while it is in use", self.server.log)
 
     def test_waiting_polls_are_answered(self):
         answers = []
@@ -189,6 +196,7 @@ class NotStarting(harness.MillraceCase):
         second = self.new_server()
         second.port = first.port
         self.refusal(second, "in use", first.port)
+        self.assertFalse(second.data.exists(), "nothing is made that nobody can reach")
         self.use(first)
         self.assertEqual(self.submit()["state"], "ready")
 

@@ -1,6 +1,8 @@
 // Calls that touch many jobs: bulk, and the purge of a queue. By ids: one command. By filter: ids
 // are selected from the tables a thousand at a time, once those hold all that was acknowledged
 // before.
+#include <fmt/format.h>
+
 #include <chrono>
 #include <utility>
 
@@ -12,9 +14,18 @@ namespace millrace::http {
 namespace {
 
 using api::ProblemCode;
+using core::RefusalDetail;
 
 constexpr std::uint64_t kMaxBulkJobs = 100'000;  // of one call by filter
 constexpr std::chrono::milliseconds kSelectBudget{5'000};
+constexpr std::chrono::milliseconds kCountBudget{1'000};
+constexpr std::uint64_t kCountedPerRound = 10'000;
+constexpr std::uint64_t kAll = ~std::uint64_t{0};
+
+const std::vector<api::JobState> kAnyButRunning = {
+    api::JobState::kScheduled, api::JobState::kReady,     api::JobState::kRetrying,
+    api::JobState::kBlocked,   api::JobState::kSucceeded, api::JobState::kDead,
+    api::JobState::kCancelled, api::JobState::kExpired};
 
 // `states`: what the ids were selected by, which may have changed since.
 engine::Request command_for(const api::Bulk& bulk, std::vector<JobId> ids, core::StateSet states) {
@@ -31,6 +42,7 @@ engine::Request command_for(const api::Bulk& bulk, std::vector<JobId> ids, core:
   core::Edit edit;
   edit.ids = std::move(ids);
   edit.priority = bulk.priority;
+  edit.states = states;
   return edit;
 }
 
@@ -148,35 +160,105 @@ Task<bool> for_all(Call& call, const engine::JobFilter& filter, std::uint64_t mo
   }
 }
 
+// How many jobs match, up to one more than a call by filter takes. In one go where that is quick,
+// else round by round, as for_all() does.
+Task<void> count_filter(Call& call, const engine::JobFilter& filter) {
+  const bool fresh = co_await await_projection(call);
+  if (!fresh) co_return;
+  auto count = [&](const std::stop_token& gone) {
+    const engine::ReadBudget budget(kCountBudget, gone);
+    return call.services.reads.count(filter, kMaxBulkJobs + 1, budget);
+  };
+  const auto done = co_await call.read(Lane::kSearches, count, Call::Patience::kWait);
+  if (!done) co_return;
+  const Result<std::uint64_t>& counted = *done;
+  std::uint64_t matched = counted.value_or(0);
+  engine::JobCursor after;
+  bool all = counted.has_value();
+  while (!all && matched <= kMaxBulkJobs) {
+    const auto limit = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(kCountedPerRound, kMaxBulkJobs + 1 - matched));
+    auto select = [&](const std::stop_token& gone) {
+      const engine::ReadBudget budget(kSelectBudget, gone);
+      return call.services.reads.select_ids(filter, after, limit, budget);
+    };
+    auto round = co_await call.read(Lane::kSearches, select, Call::Patience::kWait);
+    if (!round) co_return;
+    Result<engine::IdPage>& page = *round;
+    if (!page) {
+      refuse_reads(call, page.error());
+      co_return;
+    }
+    matched += page->ids.size();
+    all = !page->next;
+    if (!all) after = std::move(*page->next);
+  }
+  api::BulkOutcome outcome;
+  outcome.more = matched > kMaxBulkJobs;
+  outcome.matched = static_cast<std::int64_t>(std::min(matched, kMaxBulkJobs));
+  answer_outcome(call, outcome);
+}
+
 Task<void> bulk_filter(Call& call, const api::Bulk& bulk) {
   const auto filter = accepted(call, to_engine(*bulk.filter, call.access));
   if (!filter) co_return;
-  api::BulkOutcome outcome;
   if (bulk.dry_run) {
-    const bool fresh = co_await await_projection(call);
-    if (!fresh) co_return;
-    auto count = [&](const std::stop_token& gone) {
-      const engine::ReadBudget budget(kSelectBudget, gone);
-      return call.services.reads.count(*filter, kMaxBulkJobs + 1, budget);
-    };
-    const auto done = co_await call.read(Lane::kSearches, count, Call::Patience::kWait);
-    if (!done) co_return;
-    const Result<std::uint64_t>& matched = *done;
-    if (!matched) {
-      refuse_reads(call, matched.error());
-      co_return;
-    }
-    outcome.more = *matched > kMaxBulkJobs;
-    outcome.matched = static_cast<std::int64_t>(std::min(*matched, kMaxBulkJobs));
-    answer_outcome(call, outcome);
+    co_await count_filter(call, *filter);
     co_return;
   }
+  api::BulkOutcome outcome;
   const core::StateSet states = states_of(*filter);
   const auto make_command = [&](std::vector<JobId> ids) -> engine::Request {
     return command_for(bulk, std::move(ids), states);
   };
   const bool done = co_await for_all(call, *filter, kMaxBulkJobs, make_command, outcome);
   if (done) answer_outcome(call, outcome);
+}
+
+// The path's queue as the shard knows it. Null: the call is answered, with 404 where there is none.
+Task<std::optional<core::Queue>> known_queue(Call& call) {
+  core::Command get = core::GetQueues{SharedBytes(call.parameter())};
+  engine::Answer answer = co_await call.ask(std::move(get));
+  auto* reply = reply_in<core::QueueReply>(answer);
+  if (reply == nullptr) {
+    call.refuse(answer);
+  } else if (reply->refusal || reply->queues.empty()) {
+    call.refuse(to_problem({core::Rejection::kNotFound, {}, {}}, "queue"));
+  } else {
+    co_return std::move(reply->queues.front());
+  }
+  co_return std::nullopt;
+}
+
+// Deletes the path's queue's jobs in these states, and notes how many they were. None: the call is
+// answered.
+Task<std::optional<std::int64_t>> purge(Call& call, const std::vector<api::JobState>& states) {
+  const SharedBytes queue(call.parameter());
+  const engine::JobFilter filter = jobs_of_queue(queue.view(), states);
+  const core::StateSet set = states_of(filter);
+  const auto make_command = [set](std::vector<JobId> ids) -> engine::Request {
+    return core::Delete{std::move(ids), core::DeleteCause::kPurge, set};
+  };
+  api::BulkOutcome outcome;
+  const bool done = co_await for_all(call, filter, kAll, make_command, outcome);
+  if (!done) co_return std::nullopt;
+  core::NotePurge note{queue, static_cast<std::uint64_t>(outcome.changed)};
+  const engine::Answer noted = co_await call.ask(std::move(note));
+  if (!std::holds_alternative<core::Reply>(noted)) {
+    call.refuse(noted);
+    co_return std::nullopt;
+  }
+  co_return outcome.changed;
+}
+
+api::Problem still_has_jobs(const core::Queue& queue, bool force) {
+  const auto running = queue.counts[static_cast<std::size_t>(core::State::kRunning)];
+  if (!force) return to_problem({core::Rejection::kInvalidState, {}, RefusalDetail::kQueueHasJobs});
+  return api::make_problem(
+      ProblemCode::kInvalidState,
+      running > 0
+          ? fmt::format("{} of its jobs run: cancel them, or pause the queue and wait", running)
+          : "jobs came meanwhile: stop those who submit, and delete the queue again");
 }
 
 }  // namespace
@@ -196,38 +278,44 @@ Task<void> bulk_jobs(Call& call) {
 
 Task<void> purge_queue(Call& call) {
   if (!accepted(call, api::decode_no_query(call.query()))) co_return;
-  const auto purge = accepted(call, api::decode_purge(call.body, call.services.limits));
-  if (!purge) co_return;
+  const auto wanted = accepted(call, api::decode_purge(call.body, call.services.limits));
+  if (!wanted) co_return;
   if (!admits_queue(call)) co_return;
-  const SharedBytes queue(call.parameter());
-  core::Command get = core::GetQueues{queue};
-  engine::Answer known = co_await call.ask(std::move(get));
-  const auto* queues = reply_in<core::QueueReply>(known);
-  if (queues == nullptr) {
-    call.refuse(known);
-    co_return;
-  }
-  if (queues->refusal || queues->queues.empty()) {
-    call.refuse(to_problem({core::Rejection::kNotFound, {}, {}}, "queue"));
-    co_return;
-  }
-  const engine::JobFilter filter = jobs_of_queue(queue.view(), purge->states);
-  const core::StateSet states = states_of(filter);
-  const auto make_command = [states](std::vector<JobId> ids) -> engine::Request {
-    return core::Delete{std::move(ids), core::DeleteCause::kPurge, states};
-  };
-  constexpr std::uint64_t kAll = ~std::uint64_t{0};
-  api::BulkOutcome outcome;
-  const bool done = co_await for_all(call, filter, kAll, make_command, outcome);
-  if (!done) co_return;
-  core::NotePurge note{queue, static_cast<std::uint64_t>(outcome.changed)};
-  const engine::Answer noted = co_await call.ask(std::move(note));
-  if (!std::holds_alternative<core::Reply>(noted)) {
-    call.refuse(noted);
-    co_return;
-  }
+  const auto queue = co_await known_queue(call);
+  if (!queue) co_return;
+  const auto deleted = co_await purge(call, wanted->states);
+  if (!deleted) co_return;
   api::JsonWriter json(call.response.body);
-  api::encode_purged(json, outcome.changed);
+  api::encode_purged(json, *deleted);
+}
+
+Task<void> delete_queue(Call& call) {
+  const auto query = accepted(call, api::decode_delete_queue_query(call.query()));
+  if (!query) co_return;
+  if (!admits_queue(call)) co_return;
+  auto queue = co_await known_queue(call);
+  if (!queue) co_return;
+  constexpr auto kRunning = static_cast<std::size_t>(core::State::kRunning);
+  if (query->force && queue->counts[kRunning] > 0) {
+    call.refuse(still_has_jobs(*queue, true));  // and none is deleted
+    co_return;
+  }
+  if (query->force) {
+    const auto deleted = co_await purge(call, kAnyButRunning);
+    if (!deleted) co_return;
+  }
+  core::Command command = core::DeleteQueue{queue->name};
+  engine::Answer answer = co_await call.ask(std::move(command));
+  const auto* reply = reply_in<core::QueueReply>(answer);
+  if (reply == nullptr) {
+    call.refuse(answer);
+  } else if (reply->refusal.detail == RefusalDetail::kQueueHasJobs) {
+    call.refuse(still_has_jobs(*queue, query->force));
+  } else if (reply->refusal) {
+    call.refuse(to_problem(reply->refusal, "queue"));
+  } else {
+    call.no_content();
+  }
 }
 
 }  // namespace millrace::http

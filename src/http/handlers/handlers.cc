@@ -54,6 +54,7 @@ constexpr std::array<Entry, api::kRouteIds> kHandlers = {{
     {RouteId::kGetQueue, get_queue},
     {RouteId::kPutQueue, set_queue},
     {RouteId::kPatchQueue, set_queue},
+    {RouteId::kDeleteQueue, delete_queue},
     {RouteId::kPauseQueue, pause_queue},
     {RouteId::kResumeQueue, resume_queue},
     {RouteId::kPurgeQueue, purge_queue},

@@ -35,6 +35,7 @@ api::StatsGroup group_of(const engine::StatsGroup& group, const api::StatsQuery&
   api::StatsGroup made;
   if (query.by_queue) made.queue = group.name;
   if (query.by_type) made.type = group.name;
+  made.others = group.name == engine::kOtherSeries;
   made.submitted = column(engine::Happening::kSubmitted);
   made.started = column(engine::Happening::kStarted);
   made.succeeded = column(engine::Happening::kSucceeded);

@@ -136,6 +136,15 @@ bool take_key(Call& call, const std::string& queue, core::Enqueue& enqueue) {
   return true;
 }
 
+// A key of a batch's item, bound to the item and the defaults it came with.
+std::shared_ptr<const core::SubmissionKey> key_of(const Call& call, const api::JobSubmission& job,
+                                                  std::string_view defaults) {
+  if (job.idempotency_key.empty()) return nullptr;
+  return std::make_shared<const core::SubmissionKey>(
+      core::SubmissionKey{fingerprint(job.queue, job.idempotency_key),
+                          fingerprint(defaults, job.as_sent), call.services.idempotency_window});
+}
+
 }  // namespace
 
 Task<void> submit_job(Call& call) {
@@ -179,8 +188,9 @@ Task<void> submit_job(Call& call) {
 Task<void> submit_batch(Call& call) {
   if (!accepted(call, api::decode_no_query(call.query()))) co_return;
   if (call.head->find("idempotency-key") != nullptr) {
-    call.refuse(api::make_fault(api::FieldError::Place::kHeader, "Idempotency-Key",
-                                "is for one job; give the jobs of a batch ids"));
+    call.refuse(api::make_fault(
+        api::FieldError::Place::kHeader, "Idempotency-Key",
+        "is for one job; give the jobs of a batch ids, or an idempotency_key each"));
     co_return;
   }
   const auto batch = accepted(call, api::decode_batch(call.body, call.services.limits));
@@ -196,7 +206,10 @@ Task<void> submit_batch(Call& call) {
     const api::Item<api::JobSubmission>& item = batch->jobs[i];
     refused[i] = item.fault;
     if (!refused[i] && !call.allows_queue(item.value.queue)) refused[i] = no_such_queue();
-    if (!refused[i]) enqueue.jobs.push_back(specs.make(item.value));
+    if (!refused[i]) {
+      enqueue.jobs.push_back(specs.make(item.value));
+      enqueue.jobs.back().key = key_of(call, item.value, batch->defaults);
+    }
     if (refused[i] && batch->atomic) {
       call.refuse(*refused[i]);
       co_return;

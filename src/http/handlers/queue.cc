@@ -33,7 +33,7 @@ Task<void> command_queue(Call& call, Command& command) {
   } else {
     co_await refresh_statistics(call);
     encode_queue(call, reply->queues.front());
-    if (reply->created && call.route_id() == api::RouteId::kPutQueue) call.response.status = 201;
+    if (reply->created) call.response.status = 201;
   }
 }
 
@@ -47,22 +47,36 @@ Task<void> list_queues(Call& call) {
     call.refuse(bad_cursor());
     co_return;
   }
-  core::Command get = core::GetQueues{};
-  engine::Answer answer = co_await call.ask(std::move(get));
-  const auto* reply = reply_in<core::QueueReply>(answer);
-  if (reply == nullptr) {
-    call.refuse(answer);
-    co_return;
-  }
+  // One more, to know whether there are more. The caller may not see all of them.
+  const auto wanted = static_cast<std::size_t>(page->limit) + 1;
+  core::GetQueues get;
+  get.after = SharedBytes(*after);
+  get.limit = static_cast<std::uint32_t>(
+      call.limited() ? core::kMaxQueuesPerPage
+                     : std::min<std::size_t>(wanted, core::kMaxQueuesPerPage));
+  std::vector<core::Queue> found;
+  do {
+    core::Command command = get;
+    engine::Answer answer = co_await call.ask(std::move(command));
+    auto* reply = reply_in<core::QueueReply>(answer);
+    if (reply == nullptr) {
+      call.refuse(answer);
+      co_return;
+    }
+    for (core::Queue& queue : reply->queues) {
+      if (found.size() < wanted && call.allows_queue(queue.name.view())) {
+        found.push_back(std::move(queue));
+      }
+    }
+    get.after = reply->next;
+  } while (found.size() < wanted && !get.after.empty());
   co_await refresh_statistics(call);
+  const bool more = found.size() == wanted;
+  if (more) found.pop_back();
   const Time now = call.now();
   std::vector<api::Queue> queues;
-  bool more = false;
-  for (const core::Queue& queue : reply->queues) {
+  for (const core::Queue& queue : found) {
     const std::string_view name = queue.name.view();
-    if (name <= *after || !call.allows_queue(name)) continue;
-    more = queues.size() == static_cast<std::size_t>(page->limit);
-    if (more) break;
     queues.push_back(to_api(queue, call.services.statistics.rates(name, now), now));
   }
   const std::string cursor = more ? name_cursor(queues.back().name) : std::string();
@@ -78,24 +92,35 @@ Task<void> get_queue(Call& call) {
 }
 
 Task<void> set_queue(Call& call) {
-  if (!accepted(call, api::decode_no_query(call.query()))) co_return;
+  const bool replaces = call.route_id() == api::RouteId::kPutQueue;
+  api::QueueQuery query;
+  if (replaces) {
+    if (!accepted(call, api::decode_no_query(call.query()))) co_return;
+  } else if (const auto given = accepted(call, api::decode_queue_query(call.query()))) {
+    query = *given;
+  } else {
+    co_return;
+  }
   if (!admits_queue(call)) co_return;
   const auto change = accepted(call, api::decode_queue_settings(call.body, call.services.limits));
   if (!change) co_return;
   core::SetQueue command;
   if (!take_if_match(call, command.if_version)) co_return;
   command.queue = SharedBytes(call.parameter());
-  command.replace = call.route_id() == api::RouteId::kPutQueue;
+  command.replace = replaces;
+  command.create = query.create;
   command.patch = to_core(*change, call.services.default_retention);
   co_await command_queue(call, command);
 }
 
 Task<void> pause_queue(Call& call) {
-  if (!accepted(call, api::decode_no_query(call.query()))) co_return;
+  const auto query = accepted(call, api::decode_queue_query(call.query()));
+  if (!query) co_return;
   if (!admits_queue(call)) co_return;
   const auto pause = accepted(call, api::decode_pause(call.body, call.services.limits));
   if (!pause) co_return;
-  core::PauseQueue command{SharedBytes(call.parameter()), SharedBytes(pause->reason)};
+  core::PauseQueue command{SharedBytes(call.parameter()), SharedBytes(pause->reason),
+                           query->create};
   co_await command_queue(call, command);
 }
 

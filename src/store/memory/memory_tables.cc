@@ -42,6 +42,9 @@ Status MemoryTables::flush(const core::Changes& changes, Since since, const Prog
   for (const core::Job& job : changes.jobs) upsert_job(job);
   if (since.overlaps()) take_back(changes, since.base);
   write_history(changes, since, to.seq);
+  for (const SharedBytes& queue : changes.deleted_queues) {
+    queues_.erase(std::string(queue.view()));
+  }
   for (const core::Queue& queue : changes.queues) {
     core::Queue& stored =
         queues_.insert_or_assign(std::string(queue.name.view()), queue).first->second;

@@ -81,6 +81,9 @@ constexpr const char* kExpireKeys =
     "WHERE k.shard = $1 AND k.expires_at <= (SELECT keys_expired_until FROM millrace.shards "
     "WHERE shard = $1) ORDER BY k.expires_at LIMIT $2))";
 // The last of a key stands; without an end it goes.
+constexpr const char* kDeleteQueues =
+    "DELETE FROM millrace.queue_rows AS old USING unnest($2) AS gone(name) "
+    "WHERE old.shard = $1 AND old.name = gone.name";
 constexpr const char* kDeleteUniques =
     "DELETE FROM millrace.unique_rows AS old USING unnest($2, $3) AS gone(queue, key) "
     "WHERE old.shard = $1 AND old.queue = gone.queue AND old.key = gone.key";
@@ -195,6 +198,7 @@ Status PostgresWriter::flush(const core::Changes& changes, Since since, const Pr
   move_progress(message, changes, since.from, to);
   // Deletions first: an id that was deleted may come again.
   delete_jobs(message, changes.deleted);
+  delete_queues(message, changes.deleted_queues);
   write_queues(message, changes.queues);
   write_jobs(message, changes.jobs);
   if (since.overlaps()) {
@@ -344,6 +348,14 @@ void PostgresWriter::write_history(SqlMessage& message, const core::Changes& cha
         mark_rows(changes.marks)
             .finish(std::move(Parameters().number(shard_->shard).number(plain(to_number(to))))));
   }
+}
+
+void PostgresWriter::delete_queues(SqlMessage& message,
+                                   const std::vector<SharedBytes>& names) const {
+  if (names.empty()) return;
+  Rows<1> rows({kT});
+  for (const SharedBytes& name : names) rows[0].bytes(name.view());
+  message.add(kDeleteQueues, rows.finish(std::move(Parameters().number(shard_->shard))));
 }
 
 void PostgresWriter::write_queues(SqlMessage& message,

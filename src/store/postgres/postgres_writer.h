@@ -41,6 +41,7 @@ class PostgresWriter {
   Status take_back_ended_leases(SqlMessage& message, const std::vector<core::EndedLease>& leases,
                                 Seq base);
   void write_history(SqlMessage& message, const core::Changes& changes, Since since, Seq to) const;
+  void delete_queues(SqlMessage& message, const std::vector<SharedBytes>& names) const;
   void write_queues(SqlMessage& message, const std::vector<core::Queue>& queues) const;
   void write_keys(SqlMessage& message, const core::Changes& changes, Since since) const;
   void write_uniques(SqlMessage& message, const core::Changes& changes) const;

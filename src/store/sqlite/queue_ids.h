@@ -1,7 +1,10 @@
 // Queues' names as small numbers, which rows and index entries hold instead.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -33,6 +36,24 @@ class QueueIds {
     const MutexLock lock(mutex_);
     by_name_.emplace(name, id);
     by_id_.emplace(id, SharedBytes(name));
+    next_ = std::max(next_, id + 1);
+  }
+  // Greater than every number that was known here: one that was a deleted queue's is not used again
+  // while a reader may still see its jobs.
+  std::int64_t unused() const {
+    const MutexLock lock(mutex_);
+    return next_;
+  }
+  // The queue was deleted. Who began to read before still finds its name.
+  void retire(std::string_view name) {
+    const MutexLock lock(mutex_);
+    const auto found = by_name_.find(name);
+    if (found == by_name_.end()) return;
+    retired_.push_back(found->second);
+    by_name_.erase(found);
+    if (retired_.size() <= kMostRetired) return;
+    by_id_.erase(retired_.front());
+    retired_.pop_front();
   }
   void forget(std::string_view name) {
     const MutexLock lock(mutex_);
@@ -52,9 +73,14 @@ class QueueIds {
   }
 
  private:
+  // More than are deleted in the seconds that a read takes.
+  static constexpr std::size_t kMostRetired = 50'000;
+
   mutable Mutex mutex_;
   std::map<std::string, std::int64_t, std::less<>> by_name_ MILLRACE_GUARDED_BY(mutex_);
   std::unordered_map<std::int64_t, SharedBytes> by_id_ MILLRACE_GUARDED_BY(mutex_);
+  std::deque<std::int64_t> retired_ MILLRACE_GUARDED_BY(mutex_);  // in by_id_ alone
+  std::int64_t next_ MILLRACE_GUARDED_BY(mutex_) = 1;
 };
 
 }  // namespace millrace::store

@@ -17,7 +17,8 @@ constexpr const char* kMoveProgress =
     "UPDATE progress SET seq = ?2, checksum = ?3, at = ?4, epoch = ?5, next_token = ?6, "
     "next_ord = ?7, keys_expired_until = ifnull(?8, keys_expired_until), "
     "uniques_released_until = ifnull(?9, uniques_released_until) WHERE seq = ?1";
-constexpr const char* kInsertQueue = "INSERT INTO queues(name) VALUES (?1) RETURNING id";
+constexpr const char* kInsertQueue = "INSERT INTO queues(id, name) VALUES (?1, ?2)";
+constexpr const char* kDeleteQueue = "DELETE FROM queues WHERE id = ?1";
 constexpr const char* kUpsertQueue = "UPDATE queues SET detail = ?2 WHERE id = ?1";
 constexpr const char* kSelectOrd = "SELECT ord FROM jobs WHERE id = ?1";
 constexpr const char* kDeleteJob = "DELETE FROM jobs WHERE ord = ?1";
@@ -75,6 +76,7 @@ TablesWriter::TablesWriter(Database& database, QueueIds& queues)
       queues_(queues),
       move_progress_(database, kMoveProgress),
       insert_queue_(database, kInsertQueue),
+      delete_queue_(database, kDeleteQueue),
       upsert_queue_(database, kUpsertQueue),
       select_ord_(database, kSelectOrd),
       delete_job_(database, kDeleteJob),
@@ -114,7 +116,9 @@ Status TablesWriter::flush(const core::Changes& changes, Seq from, const Progres
   if (!written) {
     leases_kept_ = leases_before;
     for (const std::string& name : new_queues_) queues_.forget(name);
+    return written;
   }
+  for (const SharedBytes& name : changes.deleted_queues) queues_.retire(name.view());
   return written;
 }
 
@@ -124,6 +128,7 @@ Status TablesWriter::write(const core::Changes& changes, Seq from, const Progres
   // Deletions first: an id that was deleted may come again.
   if (Status done = move_progress(changes, from, to); !done) return done;
   if (Status done = delete_jobs(changes.deleted); !done) return done;
+  if (Status done = delete_queues(changes.deleted_queues); !done) return done;
   if (Status done = write_queues(changes.queues); !done) return done;
   if (Status done = write_jobs(changes.jobs); !done) return done;
   if (Status done = write_history(changes); !done) return done;
@@ -152,12 +157,20 @@ Status TablesWriter::move_progress(const core::Changes& changes, Seq from, const
 
 Result<std::int64_t> TablesWriter::queue_id(const SharedBytes& name) {
   if (const auto known = queues_.find(name.view())) return *known;
-  if (!insert_queue_.begin(name.view()).row()) return failure();
-  const std::int64_t id = insert_queue_.number(0);
-  insert_queue_.reset();
+  const std::int64_t id = queues_.unused();
+  if (!insert_queue_.run(id, name.view())) return failure();
   new_queues_.emplace_back(name.view());
   queues_.add(id, name.view());
   return id;
+}
+
+Status TablesWriter::delete_queues(const std::vector<SharedBytes>& names) {
+  for (const SharedBytes& name : names) {
+    // One that came and went between two flushes was never here.
+    const auto id = queues_.find(name.view());
+    if (id && !delete_queue_.run(*id)) return failure();
+  }
+  return {};
 }
 
 Status TablesWriter::write_queues(const std::vector<core::Queue>& queues) {

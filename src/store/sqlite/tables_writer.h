@@ -26,6 +26,7 @@ class TablesWriter {
  private:
   Status write(const core::Changes& changes, Seq from, const Progress& to);
   Status move_progress(const core::Changes& changes, Seq from, const Progress& to);
+  Status delete_queues(const std::vector<SharedBytes>& names);
   Status write_queues(const std::vector<core::Queue>& queues);
   Status delete_jobs(const std::vector<JobId>& ids);
   Status write_jobs(const std::vector<core::Job>& jobs);
@@ -41,6 +42,7 @@ class TablesWriter {
   QueueIds& queues_;
   Statement move_progress_;
   Statement insert_queue_;
+  Statement delete_queue_;
   Statement upsert_queue_;
   Statement select_ord_;
   Statement delete_job_;

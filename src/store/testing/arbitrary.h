@@ -138,6 +138,7 @@ class Arbitrary {
     job.lease_given = duration();
     job.deadline = maybe([&] { return time(); });
     job.cancel_requested = coin();
+    job.edited = coin();
     job.cancel_reason = bytes();
     job.lease = duration();
     job.timeout = maybe([&] { return duration(); });

@@ -70,6 +70,8 @@ core::Event arbitrary_event(Arbitrary& make) {
                 })};
   } else if constexpr (std::same_as<Made, core::QueuePurged>) {
     return Made{make.name(), u64()};
+  } else if constexpr (std::same_as<Made, core::QueueDeleted>) {
+    return Made{make.name()};
   } else if constexpr (std::same_as<Made, core::KeysExpired> ||
                        std::same_as<Made, core::UniquesReleased>) {
     return Made{make.time()};

@@ -90,6 +90,7 @@ inline auto parts(const core::QueuePurged& v) {
   const auto& [queue, deleted] = v;
   return std::tie(queue, deleted);
 }
+inline auto parts(const core::QueueDeleted& v) { return std::tie(v.queue); }
 inline auto parts(const core::KeysExpired& v) { return std::tie(v.until); }
 inline auto parts(const core::UniquesReleased& v) { return std::tie(v.until); }
 inline auto parts(const core::EpochStarted& v) {
