@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <memory>
 #include <thread>
 
@@ -113,6 +114,9 @@ Result<std::unique_ptr<OwnServer>> start_server(const BenchSetup& setup, Session
   session.token_file.clear();
   note(fmt::format("no --url: measuring a server of its own at {}, its store in {} until the end",
                    session.url, (*server)->folder()));
+  if (const char* url = std::getenv("MILLRACE_URL"); url != nullptr && *url != '\0') {
+    note(fmt::format("MILLRACE_URL ({}) is left alone: a bench loads what --url names", url));
+  }
   if ((*server)->is_in_memory()) {
     note("that folder is in memory, where a sync costs nothing: --data names one on a disk");
   }
