@@ -267,10 +267,9 @@ Result<Queue> Client::queue(std::string_view name) {
   return then(call({.path = queue_path(name), .timeout = options_.timeout}), read_queue);
 }
 
-Result<Queue> Client::put_queue(std::string_view name, std::string_view settings,
-                                IfMissing if_missing) {
+Result<Queue> Client::put_queue(std::string_view name, std::string_view settings) {
   return then(call({.method = "PUT",
-                    .path = queue_path(name, create_query(if_missing)),
+                    .path = queue_path(name),
                     .body = std::string(settings),
                     .timeout = options_.timeout}),
               read_queue);

@@ -81,27 +81,31 @@ Result<LoadResult> submit_backlog(const Bench& bench) {
   return loaded;
 }
 
-// What waits in a queue; what runs can't be deleted, its leases end by themselves.
-void purge_queues(const Session& session, const std::vector<std::string>& queues,
-                  const std::stop_token& stop) {
+// What waits in it, then the queue itself. What runs can't be deleted, its leases end by
+// themselves.
+sdk::Result<void> clean_up(sdk::Client& client, const std::string& queue, bool keeps_ended) {
+  auto purged = client.call({.method = "POST",
+                             .path = "/v1/queues/" + sdk::url_encode(queue) + "/purge",
+                             .body = "{}",
+                             .timeout = kPurgeWithin});
+  if (!purged) return std::unexpected(std::move(purged.error()));
+  if (keeps_ended) return {};
+  return client.delete_queue(queue, true, kPurgeWithin);
+}
+
+void clean_up_queues(const Session& session, const Bench& bench) {
   auto client = session.connect();
   if (!client) return;
-  if (stop.stop_requested()) note("deleting what waits; a second signal leaves it");
-  for (const std::string& queue : queues) {
-    const auto purged = client->call({.method = "POST",
-                                      .path = "/v1/queues/" + sdk::url_encode(queue) + "/purge",
-                                      .body = "{}",
-                                      .timeout = kPurgeWithin});
-    if (purged) continue;
+  if (bench.stop.stop_requested()) note("deleting what waits; a second signal leaves it");
+  const bool keeps_ended = bench.setup.retention.value_or(sdk::Milliseconds{0}).count() > 0;
+  for (const std::string& queue : bench.queues) {
+    const auto cleaned = clean_up(*client, queue, keeps_ended);
+    if (cleaned) continue;
+    const std::string next = fmt::format("`millrace queue delete {} --force` deletes it", queue);
     if (session.stop.stop_requested()) {
-      note(
-          fmt::format("the waiting jobs of {} and the other new queues stay; "
-                      "`millrace queue purge` deletes them",
-                      queue));
-      return;
+      return note(fmt::format("{} and the other new queues stay; {}", queue, next));
     }
-    note(fmt::format("the waiting jobs of {} stay: {}; `millrace queue purge {}` deletes them",
-                     queue, explain(purged.error()), queue));
+    note(fmt::format("{} stays: {}; {}", queue, explain(cleaned.error()), next));
   }
 }
 
@@ -140,7 +144,7 @@ void run_on(std::string_view name, const BenchSetup& setup, Session& session,
       bench.fail(backlog.error());
     }
     // An own server's jobs go with its store.
-    if (!is_own_server && !setup.keep) purge_queues(session, bench.queues, stop);
+    if (!is_own_server && !setup.keep) clean_up_queues(session, bench);
   });
 }
 

@@ -38,10 +38,10 @@ void add_queue_delete(CLI::App& queue, Session& session) {
   CLI::App& command = *queue.add_subcommand("delete", "Delete a queue that has no jobs");
   const auto options = std::make_shared<Delete>();
   command.add_option("NAME", options->name, "Name of the queue")->required();
-  command.add_flag("--force", options->force, "With all its jobs, whatever their state");
+  command.add_flag("--force", options->force, "With all its jobs; refused while some run");
   add_yes(command, options->yes);
   command.footer(
-      "The next job that is submitted to it makes it again, with default settings.\n"
+      "The next job that is submitted to it makes it again, with default settings.\n\n"
       "Examples:\n"
       "  millrace queue delete emial\n"
       "  millrace queue delete trial --force --yes");

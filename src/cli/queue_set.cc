@@ -86,6 +86,15 @@ Result<std::string> settings(const Set& options) {
   return json.take();
 }
 
+// PUT makes a queue that is not there: whether it is to is asked first.
+sdk::Result<sdk::Queue> replace(const Set& options, const std::string& body, sdk::Client& client) {
+  if (!options.create) {
+    auto there = client.queue(options.name);
+    if (!there) return there;
+  }
+  return client.put_queue(options.name, body);
+}
+
 void run(const Set& options, Session& session) {
   if (session.refuse_dashes()) return;
   const auto body = settings(options);
@@ -94,9 +103,9 @@ void run(const Set& options, Session& session) {
     return session.fail(kUsage, "name a setting to change; `millrace queue set --help` lists them");
   }
   session.with_client([&](sdk::Client& client) {
-    const auto missing = if_missing(options.create);
-    const auto queue = options.replace ? client.put_queue(options.name, *body, missing)
-                                       : client.patch_queue(options.name, *body, missing);
+    const auto queue = options.replace
+                           ? replace(options, *body, client)
+                           : client.patch_queue(options.name, *body, if_missing(options.create));
     if (!queue) return fail_on_queue(queue.error(), options.name, session);
     print_line(session.json() ? queue->json : queue_details(*queue));
   });

@@ -73,10 +73,10 @@ class Client {
 
   Result<Page<Queue>> queues(std::string_view cursor = {});
   Result<Queue> queue(std::string_view name);
-  // `settings` is a JSON object. Replaces all settings, or changes those named. A queue that is not
-  // there is an error, unless it is to be made: so that a misspelt name makes none.
-  Result<Queue> put_queue(std::string_view name, std::string_view settings,
-                          IfMissing if_missing = IfMissing::kFail);
+  // `settings` is a JSON object. Replaces all settings, making the queue if there is none.
+  Result<Queue> put_queue(std::string_view name, std::string_view settings);
+  // Changes those named. A queue that is not there is an error, unless it is to be made: so that a
+  // misspelt name makes none.
   Result<Queue> patch_queue(std::string_view name, std::string_view settings,
                             IfMissing if_missing = IfMissing::kFail);
   Result<Queue> pause(std::string_view name, std::string_view reason = {},
