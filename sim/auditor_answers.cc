@@ -172,9 +172,9 @@ void Auditor::follow_command(Ticket ticket, const core::Command& command, const 
     return follow_claim(ticket, *claim, Duration{}, Closing::kOpen, choices);
   }
   if (const auto* acks = std::get_if<core::Ack>(&command)) {
-    return expect_items(ticket, acks->right == core::AckRight::kFence
-                                    ? follow_finishes(*acks, choices)
-                                    : follow_acks(ticket, *acks, choices));
+    return expect_items(ticket, acks->right == core::AckRight::kLease
+                                    ? follow_acks(ticket, *acks, choices)
+                                    : follow_finishes(*acks, choices));
   }
   if (const auto* beats = std::get_if<core::Heartbeat>(&command)) {
     return expect_items(ticket, follow_heartbeats(*beats));
@@ -416,6 +416,10 @@ std::vector<Auditor::Item> Auditor::follow_finishes(const core::Ack& command,
                                                     const Choices& choices) {
   std::vector<Item> items;
   for (const core::AckItem& ack : command.items) {
+    if (command.right == core::AckRight::kFenceRaised) {
+      items.push_back({ack.id, model_.confirm_fence(ack), {}, {}, {}, {}, {}});
+      continue;
+    }
     const core::Rejection why = model_.finish(ack, choices);
     items.push_back(item_of(ack.id, why));
     if (why == Rejection::kNone) items.back().state = core::State::kSucceeded;

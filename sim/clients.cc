@@ -301,6 +301,7 @@ std::optional<Clients::Held> Clients::some_finish(Dice& dice) {
   if (made_up || used_again_.contains(lease.id)) return std::nullopt;
   used_once_.insert(lease.id);
   if (dice.chance(30)) return Held{lease.id, kNeverGiven};
+  if (dice.chance(30)) return Held{lease.id, from[dice.below(from.size())].token};
   // Some acknowledge it too.
   if (dice.chance(600)) {
     std::erase_if(leases_, [&](const Lease& known) { return known.token == lease.token; });

@@ -79,9 +79,9 @@ bool Cluster::go_on(Dice& dice, Transactions::Xid xid) {
   if (!held) return true;
   Transactions& transactions = database_.transactions();
   const bool finishes = dice.chance(850);
-  const Said said =
-      finishes ? transactions.finish(xid, held->job, held->token, database_.registry().format())
-               : transactions.fence(xid, held->job, held->token);
+  const std::uint32_t format = database_.registry().format();
+  const Said said = finishes ? transactions.finish(xid, held->job, held->token, format)
+                             : transactions.fence(xid, held->job, held->token, format);
   story_.tell("transaction {} {} {} with token {}: {}", static_cast<std::uint64_t>(xid),
               finishes ? "finishes" : "fences", to_string(held->job), to_number(held->token),
               said == Said::kDone ? "done" : "refused");

@@ -199,12 +199,14 @@ void Cluster::await_inboxes(Dice& dice) {
 }
 
 void Cluster::check_finishes() {
-  database_.finishes().check_all_there([&](const JobId& id, std::uint64_t ord) {
+  const auto stands = [&](const JobId& id, std::optional<std::uint64_t> ord) {
     return std::ranges::any_of(chronicles_, [&](const auto& chronicle) {
       const core::Job* const job = chronicle->auditor().model().find(id);
-      return job != nullptr && job->ord == ord;
+      return job != nullptr && job->ord == ord.value_or(job->ord);
     });
-  });
+  };
+  database_.finishes().check_all_there(stands);
+  database_.transactions().check_fences([&](const JobId& id) { return stands(id, std::nullopt); });
 }
 
 // LV10: the tables catch up.

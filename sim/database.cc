@@ -168,9 +168,8 @@ AppendResult Database::append(std::uint32_t shard, const store::JournalRow& row,
   return result;
 }
 
-Result<std::vector<JobId>> Database::raise(std::uint32_t shard,
-                                           std::span<const store::EndedJob> jobs, LeaseToken token,
-                                           Epoch term) {
+Result<std::vector<JobId>> Database::raise(std::uint32_t shard, std::span<const JobId> jobs,
+                                           LeaseToken token, Epoch term) {
   if (superseded(shard, term)) {
     marks_.hit(Mark::kOldRaiseFenced);
     return std::vector<JobId>{};

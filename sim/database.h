@@ -92,7 +92,7 @@ class Database {
   store::AppendResult append(std::uint32_t shard, const store::JournalRow& row, Epoch term);
   Status flush(std::uint32_t shard, const engine::Flush& flush, Epoch term);
   void trim(std::uint32_t shard, Seq below, Epoch term);
-  Result<std::vector<JobId>> raise(std::uint32_t shard, std::span<const store::EndedJob> jobs,
+  Result<std::vector<JobId>> raise(std::uint32_t shard, std::span<const JobId> jobs,
                                    LeaseToken token, Epoch term);
   // The row that was just appended, as it is read: N8, X6, X7.
   void stored(const core::EventBatch& batch);

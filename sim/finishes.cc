@@ -113,6 +113,19 @@ void Finishes::rejected(const JobId& job, LeaseToken token, store::FenceOfReject
   marks_.hit(undone ? Mark::kFinishUndone : Mark::kFinishRejected);
 }
 
+void Finishes::fence_rejected(const JobId& job, LeaseToken token) {
+  demand(!granted_.contains({job, to_number(token)}), "X6",
+         "the fence of {} is not believed, and it was given out with token {}", to_string(job),
+         to_number(token));
+  marks_.hit(Mark::kFenceUndone);
+}
+
+void Finishes::check_fence(const JobId& job, LeaseToken token, bool finished) const {
+  demand(granted_.contains({job, to_number(token)}), "X6",
+         "{} is {} for good with token {}, which was never its own", to_string(job),
+         finished ? "finished" : "fenced off", to_number(token));
+}
+
 void Finishes::check_settled(const Lease& lease, Became became) {
   demand(became != Became::kWaits, "X6", "the finish of {} with token {} was never carried out",
          to_string(lease.first), lease.second);

@@ -41,6 +41,9 @@ class Finishes {
   void committed(const JobId& job, LeaseToken token);
   void dropped(const JobId& job, LeaseToken token);
   void rejected(const JobId& job, LeaseToken token, store::FenceOfRejected fence);
+  void fence_rejected(const JobId& job, LeaseToken token);
+  // It stands, its job is there, and its shard has seen the row that told of it.
+  void check_fence(const JobId& job, LeaseToken token, bool finished) const;
 
   // The faults are over, and every inbox is empty. `stands`: the job is there, as the one of that
   // number.

@@ -105,6 +105,7 @@ constexpr std::array<std::string_view, kMarks> kNames = {
     "finish astray",
     "finish rejected",
     "finish undone",
+    "fence undone",
     "finish of what is forgotten",
     "submission committed",
     "submission rolled back",

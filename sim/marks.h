@@ -111,6 +111,7 @@ enum class Mark : std::uint8_t {
   kFinishAstray,
   kFinishRejected,
   kFinishUndone,
+  kFenceUndone,
   kFinishOfForgotten,
   kSubmissionCommitted,
   kSubmissionRolledBack,

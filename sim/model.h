@@ -125,6 +125,7 @@ class Model {
                       std::optional<bool> admitted);
   // By a transaction that has committed: whatever has become of its lease.
   core::Rejection finish(const core::AckItem& item, const Choices& choices);
+  core::Rejection confirm_fence(const core::AckItem& item) const;
   // Where an ack leads.
   core::State state_after(const core::AckItem& item, const core::Job& job) const;
   core::Rejection log(const core::LogItem& item);
@@ -203,6 +204,8 @@ class Model {
     std::uint32_t number = 0;
   };
   absl::flat_hash_map<std::uint64_t, Generation> generations_;  // of leases, by token
+  // The lease that a token is, or was; null: it was never this job's.
+  const Generation* given(const Job& job, LeaseToken token) const;
 };
 
 // The bounds between which the wait before the next attempt must lie (A4), worked out anew.

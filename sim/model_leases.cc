@@ -209,6 +209,17 @@ Rejection Model::ack(const core::AckItem& item, const Choices& choices,
   return Rejection::kNone;
 }
 
+const Model::Generation* Model::given(const Job& job, LeaseToken token) const {
+  const auto lease = generations_.find(to_number(token));
+  return lease == generations_.end() || lease->second.ord != job.ord ? nullptr : &lease->second;
+}
+
+Rejection Model::confirm_fence(const core::AckItem& item) const {
+  const Job* const job = find(item.id);
+  if (job == nullptr) return Rejection::kNotFound;
+  return given(*job, item.token) == nullptr ? Rejection::kLeaseLost : Rejection::kNone;
+}
+
 Rejection Model::finish(const core::AckItem& item, const Choices& choices) {
   const core::EndedLease* const ended = ended_lease(item.token);
   const bool done = ended != nullptr && ended->job == item.id && ended->state == State::kSucceeded;
@@ -221,13 +232,12 @@ Rejection Model::finish(const core::AckItem& item, const Choices& choices) {
     marks_.hit(Mark::kFinishedWithLease);
     return ack(item, choices, true);
   }
-  const auto lease = generations_.find(to_number(item.token));
-  if (lease == generations_.end()) return Rejection::kLeaseLost;  // it was never given out
+  const Generation* const lease = given(*job, item.token);
+  if (lease == nullptr) return Rejection::kLeaseLost;
   if (job->state == State::kSucceeded) return Rejection::kNone;
-  const bool of_it = lease != generations_.end() && lease->second.ord == job->ord;
-  demand(!of_it || lease->second.number == job->generation, "X6",
+  demand(lease->number == job->generation, "X6",
          "{} is in generation {}, and is finished with token {} of generation {}",
-         to_string(job->id), job->generation, to_number(item.token), lease->second.number);
+         to_string(job->id), job->generation, to_number(item.token), lease->number);
   const auto event = choices.finished.find(to_number(item.token));
   demand(event != choices.finished.end() && event->second->job.id == job->id &&
              event->second->from == job->state,

@@ -106,11 +106,11 @@ void Node::check_obeys() {
 }
 
 // The shard waits meanwhile.
-Result<std::vector<JobId>> Node::raise(std::uint32_t shard, std::span<const store::EndedJob> jobs,
+Result<std::vector<JobId>> Node::raise(std::uint32_t shard, std::span<const JobId> jobs,
                                        LeaseToken token) {
   using Fate = Database::Fate;
   const auto carry_out = [&database = parts_.database, shard, token, term = hosts_[shard]->epoch(),
-                          those = std::vector<store::EndedJob>(jobs.begin(), jobs.end())] {
+                          those = std::vector<JobId>(jobs.begin(), jobs.end())] {
     return database.raise(shard, those, token, term);
   };
   Call call{Call::Kind::kFences, id(), shard,

@@ -108,8 +108,7 @@ class Node final : public engine::PeerService {
   class ShardFences final : public store::Fences {
    public:
     ShardFences(Node& node, std::uint32_t shard) : node_(node), shard_(shard) {}
-    Result<std::vector<JobId>> raise(std::span<const store::EndedJob> jobs,
-                                     LeaseToken token) override {
+    Result<std::vector<JobId>> raise(std::span<const JobId> jobs, LeaseToken token) override {
       return node_.raise(shard_, jobs, token);
     }
 
@@ -125,7 +124,7 @@ class Node final : public engine::PeerService {
   Instant next_renewal(const store::ClusterView& view) const;
   void go_on_stopping();
   void check_obeys();
-  Result<std::vector<JobId>> raise(std::uint32_t shard, std::span<const store::EndedJob> jobs,
+  Result<std::vector<JobId>> raise(std::uint32_t shard, std::span<const JobId> jobs,
                                    LeaseToken token);
 
   store::NodeFacts facts_;

@@ -31,7 +31,8 @@ core::Command Poller::command_of(const store::InboxRow& row) const {
   item.result = SharedBytes(row.payload);
   core::Ack ack;
   ack.items.push_back(std::move(item));
-  ack.right = core::AckRight::kFence;
+  ack.right =
+      row.kind == store::InboxKind::kFence ? core::AckRight::kFenceRaised : core::AckRight::kFence;
   return ack;
 }
 
@@ -111,7 +112,7 @@ bool Poller::tidy() {
   } else if (!rejected_.empty()) {
     std::vector<store::RejectedRow> rows;
     rows.reserve(rejected_.size());
-    for (const auto& [key, fence] : rejected_) rows.push_back({key, {}, fence});
+    for (const auto& [key, row] : rejected_) rows.push_back(row);
     call([&transactions, shard, rows] { transactions.reject(shard, rows); },
          [this, rows] {
            for (const store::RejectedRow& done : rows) rejected_.erase(done.key);
@@ -168,9 +169,10 @@ void Poller::bring(store::InboxRow row) {
     parts_.story.tell("  {} brings {} to shard {}, in round {} of queue {}", parts_.name,
                       to_string(row.job), parts_.shard, from.round, queue);
   } else {
-    parts_.database.finishes().brought(row.job, row.token, parts_.self);
-    parts_.story.tell("  {} brings the finish of a job with token {} to shard {}", parts_.name,
-                      to_number(row.token), parts_.shard);
+    const bool finish = row.kind == store::InboxKind::kFinish;
+    if (finish) parts_.database.finishes().brought(row.job, row.token, parts_.self);
+    parts_.story.tell("  {} brings the {} of a job with token {} to shard {}", parts_.name,
+                      finish ? "finish" : "fence", to_number(row.token), parts_.shard);
   }
   const engine::Ticket ticket = next_ticket();
   asked_.emplace(ticket, std::move(row));
@@ -224,21 +226,26 @@ void Poller::conclude_enqueue(store::InboxRow row, const core::EnqueueReply& rep
       useless_.insert(row.key);
       return;
     case core::Fate::kRefused:
-      rejected_.emplace(row.key, store::FenceOfRejected::kStays);
+      rejected_.emplace(row.key, store::RejectedRow{row.key, {}});
   }
 }
 
 void Poller::conclude_finish(store::InboxRow row, const core::ItemsReply& reply) {
-  using store::FenceOfRejected;
+  using core::RefusalDetail;
   const core::ItemReply& item = reply.items.front();
   if (!item.refusal) {
-    if (item.version == 0) useless_.insert(row.key);  // it had succeeded already
-  } else if (item.refusal.detail == core::RefusalDetail::kNoSuchLease) {
-    rejected_.emplace(row.key, FenceOfRejected::kReopened);
+    if (item.version == 0) useless_.insert(row.key);  // nothing had to be changed
+  } else if (item.refusal.detail == RefusalDetail::kNoSuchLease) {
+    rejected_.emplace(
+        row.key, store::RejectedRow{row.key, {}, store::FenceOfRejected::kReopened, item.fence});
+  } else if (item.refusal.detail == RefusalDetail::kLeaseForgotten) {
+    rejected_.emplace(row.key, store::RejectedRow{row.key, {}});
   } else if (row.moves + 1 < parts_.database.shards()) {
     astray_.insert(row.key);
+  } else if (row.kind == store::InboxKind::kFence) {
+    useless_.insert(row.key);
   } else {
-    rejected_.emplace(row.key, FenceOfRejected::kStays);
+    rejected_.emplace(row.key, store::RejectedRow{row.key, {}});
   }
 }
 

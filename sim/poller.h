@@ -80,7 +80,7 @@ class Poller final : public engine::ReplyPort {
   std::map<engine::Ticket, store::InboxRow> asked_;
   // Done with here, and still in the table.
   std::set<store::InboxKey> useless_, astray_;
-  std::map<store::InboxKey, store::FenceOfRejected> rejected_;
+  std::map<store::InboxKey, store::RejectedRow> rejected_;
 };
 
 }  // namespace millrace::sim

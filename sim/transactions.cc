@@ -60,7 +60,6 @@ Transactions::Said Transactions::raise_fence(Xid xid, const JobId& job, Fence to
                                                          : nullptr;
   if (fence != nullptr && fence->finished) return Said::kFinished;
   if (fence != nullptr && fence->token > to.token) return Said::kOutOfDate;
-  if (fence != nullptr) to.before = fence->token;
   open.fences[job] = to;
   return Said::kDone;
 }
@@ -68,22 +67,31 @@ Transactions::Said Transactions::raise_fence(Xid xid, const JobId& job, Fence to
 Transactions::Said Transactions::finish(Xid xid, const JobId& job, LeaseToken token,
                                         std::uint32_t store_format) {
   if (store_format < kFormatOfInbox) return Said::kOldFormat;
-  const Said said = raise_fence(xid, job, {token, true, {}});
-  if (said != Said::kDone) return said;
+  const Said said = raise_fence(xid, job, {token, true, true});
+  if (said == Said::kDone) write_of_lease(xid, store::InboxKind::kFinish, job, token);
+  return said;
+}
+
+Transactions::Said Transactions::fence(Xid xid, const JobId& job, LeaseToken token,
+                                       std::uint32_t store_format) {
+  const bool tells = store_format >= kFormatOfFences;
+  const Said said = raise_fence(xid, job, {token, false, tells});
+  if (said == Said::kDone && tells) write_of_lease(xid, store::InboxKind::kFence, job, token);
+  return said;
+}
+
+void Transactions::write_of_lease(Xid xid, store::InboxKind kind, const JobId& job,
+                                  LeaseToken token) {
   Written written;
   written.shard = engine::shard_of(job, static_cast<std::uint32_t>(rows_.size()));
   written.row.key = next_key(xid);
-  written.row.kind = store::InboxKind::kFinish;
+  written.row.kind = kind;
   written.row.at = now_();
   written.row.job = job;
   written.row.token = token;
-  written.row.payload = fmt::format("[{}]", to_number(token));
+  if (kind == store::InboxKind::kFinish)
+    written.row.payload = fmt::format("[{}]", to_number(token));
   open_.at(xid).rows.push_back(std::move(written));
-  return Said::kDone;
-}
-
-Transactions::Said Transactions::fence(Xid xid, const JobId& job, LeaseToken token) {
-  return raise_fence(xid, job, {token, false, {}});
 }
 
 store::InboxKey Transactions::next_key(Xid xid) {
@@ -95,10 +103,10 @@ void Transactions::commit(Xid xid) {
   for (const auto& [job, fence] : done.fences) fences_[job] = fence;
   const std::uint64_t ended = ++moments_;
   for (const Written& written : done.rows) {
-    if (written.row.kind == store::InboxKind::kFinish) {
-      finishes_.committed(written.row.job, written.row.token);
-    } else {
+    if (written.row.kind == store::InboxKind::kEnqueue) {
       submissions_.committed(written.row.key, done.began, ended);
+    } else if (written.row.kind == store::InboxKind::kFinish) {
+      finishes_.committed(written.row.job, written.row.token);
     }
     rows_[written.shard].emplace(written.row.key, written.row);
   }
@@ -106,8 +114,8 @@ void Transactions::commit(Xid xid) {
 
 void Transactions::roll_back(Xid xid) {
   for (const Written& written : open_.at(xid).rows) {
-    marks_.hit(written.row.kind == store::InboxKind::kFinish ? Mark::kFinishRolledBack
-                                                             : Mark::kSubmissionRolledBack);
+    marks_.hit(written.row.kind == store::InboxKind::kEnqueue ? Mark::kSubmissionRolledBack
+                                                              : Mark::kFinishRolledBack);
   }
   open_.erase(xid);
 }
@@ -123,25 +131,24 @@ std::vector<Transactions::Xid> Transactions::open() const {
 bool Transactions::lies_in_an_inbox(const JobId& job) const {
   return std::ranges::any_of(rows_, [&](const auto& rows) {
     return std::ranges::any_of(rows, [&](const auto& entry) {
-      return entry.second.kind == store::InboxKind::kFinish && entry.second.job == job;
+      return entry.second.kind != store::InboxKind::kEnqueue && entry.second.job == job;
     });
   });
 }
 
-// All of them or, where one is held, none. A job that was finished may begin anew only when its
-// shard knows of that, and of that finish.
-Result<std::vector<JobId>> Transactions::raise(std::span<const store::EndedJob> jobs,
-                                               LeaseToken token) {
-  for (const store::EndedJob& job : jobs) {
-    if (is_locked(job.id, std::nullopt)) return failure("a transaction holds a fence");
+// All of them or, where one is held, none. A job that was finished may begin anew only when nothing
+// of that is to come; so may one whose fence stands above all tokens.
+Result<std::vector<JobId>> Transactions::raise(std::span<const JobId> jobs, LeaseToken token) {
+  for (const JobId& job : jobs) {
+    if (is_locked(job, std::nullopt)) return failure("a transaction holds a fence");
   }
   std::vector<JobId> raised;
-  for (const store::EndedJob& job : jobs) {
-    const auto [entry, made] = fences_.try_emplace(job.id, Fence{token, false, {}});
+  for (const JobId& job : jobs) {
+    const auto [entry, made] = fences_.try_emplace(job, Fence{token, false, false});
     Fence& fence = entry->second;
-    if (!made && fence.finished && (!job.succeeded || lies_in_an_inbox(job.id))) continue;
-    fence = {std::max(fence.token, token), false, fence.before};
-    raised.push_back(job.id);
+    if (!made && (fence.finished || fence.token > token) && lies_in_an_inbox(job)) continue;
+    fence = {token, false, false};
+    raised.push_back(job);
   }
   return raised;
 }
@@ -174,10 +181,10 @@ void Transactions::drop(std::uint32_t shard, std::span<const store::InboxKey> ke
   for (const store::InboxKey& key : keys) {
     const auto row = take(shard, key);
     if (!row) continue;
-    if (row->kind == store::InboxKind::kFinish) {
-      finishes_.dropped(row->job, row->token);
-    } else {
+    if (row->kind == store::InboxKind::kEnqueue) {
       submissions_.dropped(key);
+    } else if (row->kind == store::InboxKind::kFinish) {
+      finishes_.dropped(row->job, row->token);
     }
   }
 }
@@ -190,12 +197,23 @@ void Transactions::reject(std::uint32_t shard, std::span<const store::RejectedRo
       submissions_.rejected(rejected.key);
       continue;
     }
-    finishes_.rejected(row->job, row->token, rejected.fence);
-    Fence& fence = fences_.at(row->job);
-    if (rejected.fence == store::FenceOfRejected::kReopened && fence.finished &&
-        fence.token == row->token) {
-      fence = {fence.before, false, fence.before};
+    const bool finished = row->kind == store::InboxKind::kFinish;
+    if (finished) {
+      finishes_.rejected(row->job, row->token, rejected.fence);
+    } else {
+      finishes_.fence_rejected(row->job, row->token);
     }
+    Fence& fence = fences_.at(row->job);
+    if (rejected.fence == store::FenceOfRejected::kReopened && fence.finished == finished &&
+        fence.token == row->token) {
+      fence = {rejected.open_to, false, false};
+    }
+  }
+}
+
+void Transactions::check_fences(const std::function<bool(const JobId&)>& exists) const {
+  for (const auto& [job, fence] : fences_) {
+    if (fence.told && exists(job)) finishes_.check_fence(job, fence.token, fence.finished);
   }
 }
 

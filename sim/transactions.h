@@ -24,6 +24,8 @@ namespace millrace::sim {
 
 // Of the store, from which on every node polls its shards' inboxes.
 inline constexpr std::uint32_t kFormatOfInbox = 2;
+// And from which on they know of fences.
+inline constexpr std::uint32_t kFormatOfFences = 3;
 
 class Transactions {
  public:
@@ -49,13 +51,13 @@ class Transactions {
   // One job.
   Said enqueue(Xid xid, core::Enqueue command, std::uint32_t store_format);
   Said finish(Xid xid, const JobId& job, LeaseToken token, std::uint32_t store_format);
-  Said fence(Xid xid, const JobId& job, LeaseToken token);
+  Said fence(Xid xid, const JobId& job, LeaseToken token, std::uint32_t store_format);
   void commit(Xid xid);
   void roll_back(Xid xid);
   std::vector<Xid> open() const;
 
   // --- Of leaders: store/fences.h, store/inbox.h.
-  Result<std::vector<JobId>> raise(std::span<const store::EndedJob> jobs, LeaseToken token);
+  Result<std::vector<JobId>> raise(std::span<const JobId> jobs, LeaseToken token);
   store::InboxPage read(const store::InboxReader& reader) const;
   void drop(std::uint32_t shard, std::span<const store::InboxKey> keys);
   void reject(std::uint32_t shard, std::span<const store::RejectedRow> rows);
@@ -63,6 +65,9 @@ class Transactions {
   // With an append. None: it is gone.
   std::optional<store::InboxRow> take(std::uint32_t shard, const store::InboxKey& key);
 
+  // The faults are over, and every inbox is empty: no job is fenced off by what was never its
+  // lease. `exists`: the job is there.
+  void check_fences(const std::function<bool(const JobId&)>& exists) const;
   // Committed, and in an inbox still.
   std::size_t rows() const;
   std::string describe_rows() const;
@@ -71,7 +76,7 @@ class Transactions {
   struct Fence {
     LeaseToken token{};
     bool finished = false;
-    LeaseToken before{};  // the token that stood here before this one
+    bool told = false;  // to the shard, by a row
   };
   struct Written {
     std::uint32_t shard = 0;
@@ -85,6 +90,7 @@ class Transactions {
 
   bool is_locked(const JobId& job, std::optional<Xid> but_by) const;
   Said raise_fence(Xid xid, const JobId& job, Fence to);
+  void write_of_lease(Xid xid, store::InboxKind kind, const JobId& job, LeaseToken token);
   bool lies_in_an_inbox(const JobId& job) const;
   store::InboxKey next_key(Xid xid);
 

@@ -73,7 +73,9 @@ class TablesView final : public store::Tables {
     if (auto fault = view_.fault(Read::kJobs)) return std::unexpected(*fault);
     return tables().fetch(ids);
   }
-  Result<store::JobHistory> history(const JobId& id) override { return tables().history(id); }
+  Result<store::JobHistory> history(const JobId& id, const store::HistoryParts& parts) override {
+    return tables().history(id, parts);
+  }
   Result<store::JobPage> list(const store::JobQuery& query) override {
     return tables().list(query);
   }

@@ -196,6 +196,7 @@ std::string encode_poll(std::string_view worker_id, const PollRequest& request) 
     json.end_array();
   }
   if (request.claim) write_claim(json, *request.claim, worker_id, request.worker);
+  if (request.goodbye) json.key("goodbye").boolean(true);
   json.end_object();
   return json.take();
 }

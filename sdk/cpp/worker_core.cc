@@ -18,6 +18,7 @@ constexpr milliseconds kMaxBackoff{10'000};
 constexpr milliseconds kIdlePause{
     1'000};  // between claims of a worker that waits for its own last jobs
 constexpr milliseconds kAbortedFlush{2'000};  // for the last outcomes of a worker that was aborted
+constexpr milliseconds kGoodbye{1'000};       // the server's time for an answer to it
 // The answer to outcomes comes when the claim beside them has waited: one that is refused must be
 // known before the lease ends.
 constexpr milliseconds kWaitWithAcks{1'000};
@@ -55,13 +56,19 @@ WorkerCore::WorkerCore(Client& client, WorkerOptions options, Handler handler)
 
 Result<void> WorkerCore::run(const std::stop_token& stop) {
   stop_ = stop;
-  std::vector<std::jthread> handlers;
-  handlers.reserve(static_cast<std::size_t>(options_.concurrency));
-  for (int i = 0; i < options_.concurrency; ++i) handlers.emplace_back([this] { handle_jobs(); });
-  std::jthread reporter([this] { report(); });
-  std::jthread breaker([this] { break_off_claim(); });
-  auto result = claim_until_stopped();
-  if (drain()) return result;
+  Result<void> result;
+  bool told_all = false;
+  {
+    std::vector<std::jthread> handlers;
+    handlers.reserve(static_cast<std::size_t>(options_.concurrency));
+    for (int i = 0; i < options_.concurrency; ++i) handlers.emplace_back([this] { handle_jobs(); });
+    const std::jthread reporter([this] { report(); });
+    const std::jthread breaker([this] { break_off_claim(); });
+    result = claim_until_stopped();
+    told_all = drain();
+  }
+  if (result) say_goodbye();
+  if (told_all) return result;
   if (!result) {
     notice(kUntold);
     return result;
@@ -94,6 +101,18 @@ bool WorkerCore::drain() {
   lock.unlock();
   report_stop_.request_stop();
   return told_all;
+}
+
+// So that the server's list of workers shows it no more. Nothing depends on that: it is tried once.
+void WorkerCore::say_goodbye() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_unreachable_) return;
+  }
+  PollRequest request;
+  request.goodbye = true;
+  const std::stop_source not_broken_off;
+  static_cast<void>(client_.poll(options_.id, request, not_broken_off.get_token(), kGoodbye));
 }
 
 void WorkerCore::abort() {

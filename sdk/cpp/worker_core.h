@@ -89,6 +89,7 @@ class WorkerCore {
   bool may_exit(bool claimed_nothing);
   bool is_stopping() const { return stop_.stop_requested() || is_told_to_stop_ || is_draining_; }
   bool drain();
+  void say_goodbye();
 
   // The handlers.
   void handle_jobs();

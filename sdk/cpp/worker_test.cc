@@ -48,6 +48,19 @@ TEST_F(WorkerTest, RunsJobsAndReportsTheirOutcomes) {
             R"("delay_ms":5000})");
 }
 
+TEST_F(WorkerTest, SaysGoodbyeOnceItHasToldAll) {
+  server_.put_many(3);
+  int goodbyes = 0;
+  server_.answer_instead = [&](const Request& request) -> std::optional<Result<Response>> {
+    if (request.body != R"({"goodbye":true})") return std::nullopt;
+    ++goodbyes;
+    EXPECT_EQ(server_.outcomes.size(), 3u);
+    return std::nullopt;
+  };
+  ASSERT_TRUE(work([](Context&) { return Outcome::succeeded(); }, 2));
+  EXPECT_EQ(goodbyes, 1);
+}
+
 TEST_F(WorkerTest, NeverRunsMoreThanItsConcurrency) {
   server_.put_many(30);
   std::atomic<int> running = 0;

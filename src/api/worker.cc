@@ -135,7 +135,11 @@ constexpr Member<Heartbeat> kExtend{"extend_ms", [](Decode& d, const Path& p, He
 constexpr Member<Heartbeat> kProgress{"progress", read_progress};
 constexpr Member<Heartbeat> kHeartbeatMembers[] = {kId<Heartbeat>, kToken<Heartbeat>, kExtend,
                                                    kProgress};
-constexpr Member<Heartbeat> kSingleHeartbeatMembers[] = {kToken<Heartbeat>, kExtend, kProgress};
+constexpr Member<Heartbeat> kHeartbeatWait{"wait_ms", [](Decode& d, const Path& p, Heartbeat& out) {
+                                             read_duration(d, p, 0, kMaxWaitMs, out.wait);
+                                           }};
+constexpr Member<Heartbeat> kSingleHeartbeatMembers[] = {kToken<Heartbeat>, kExtend, kProgress,
+                                                         kHeartbeatWait};
 
 constexpr Member<ReportedError> kErrorMembers[] = {
     {"type", [](Decode& d, const Path& p,
@@ -209,8 +213,8 @@ constexpr Member<Ack> kAckMembers[] = {kId<Ack>, kToken<Ack>, kOutcome, kResult,
                                        kError,   kDelay,      kLogs,    kEnqueue};
 constexpr Member<Ack> kCompleteMembers[] = {kToken<Ack>, kResult, kLogs, kEnqueue};
 constexpr Member<Ack> kFailMembers[] = {kToken<Ack>, kError, kDelay, kLogs, kEnqueue};
-constexpr Member<Ack> kSnoozeMembers[] = {kToken<Ack>, kDelay, kLogs};
-constexpr Member<Ack> kReleaseMembers[] = {kToken<Ack>, kLogs};
+constexpr Member<Ack> kSnoozeMembers[] = {kToken<Ack>, kDelay, kLogs, kEnqueue};
+constexpr Member<Ack> kReleaseMembers[] = {kToken<Ack>, kLogs, kEnqueue};
 
 // What goes with which outcome: a member that would change nothing is a mistake worth telling.
 void check_outcome(Decode& decode, const Path& path, Ack& ack) {
@@ -289,6 +293,8 @@ constexpr Member<PollParts> kPollMembers[] = {
      }},
     {"claim", [](Decode& d, const Path& p,
                  PollParts& out) { read_claim(d, p, out.worker_id, out.poll.claim.emplace()); }},
+    {"goodbye",
+     [](Decode& d, const Path& p, PollParts& out) { read_boolean(d, p, out.poll.goodbye); }},
 };
 
 // A single form: the id comes from the path, the outcome from the call.
@@ -355,6 +361,9 @@ Decoded<Poll> decode_poll(std::string_view body, std::string_view worker_id,
                              PollParts parts{{}, worker_id};
                              read_object(decode, path, kPollMembers, parts);
                              poll = std::move(parts.poll);
+                             if (poll.goodbye && poll.claim) {
+                               decode.fault(Path{&path, "goodbye", 0}, "does not go with claim");
+                             }
                            });
 }
 

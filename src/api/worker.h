@@ -44,6 +44,7 @@ struct Heartbeat {
   LeaseToken token{kNoToken};
   std::optional<Duration> extend;            // none: the lease's length
   std::optional<ReportedProgress> progress;  // none: as it was
+  Duration wait{0};                          // of the single form: for a cancellation
 };
 
 enum class Outcome : std::uint8_t { kSucceeded, kFailed, kSnoozed, kReleased, kCancelled, kDead };
@@ -91,6 +92,7 @@ struct Poll {
   std::vector<Item<Heartbeat>> heartbeats;
   std::vector<Item<LogItem>> logs;
   std::optional<Claim> claim;  // its worker's id is the path's
+  bool goodbye = false;        // without a claim
 };
 Decoded<Poll> decode_poll(std::string_view body, std::string_view worker_id,
                           const DecodeLimits& limits);

@@ -44,6 +44,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Mutant::kLast)> 
     "inbox-order-ignored",
     "retry-unfenced",
     "forgotten-unfenced",
+    "foreign-finish-believed",
     "format-raised-alone",
 };
 static_assert(!kNames.back().empty(), "a name for each");

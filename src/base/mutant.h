@@ -46,7 +46,8 @@ enum class Mutant : std::uint8_t {
   kInboxOrderIgnored,   // a row of the inbox is taken though one of its queue before it was put off
   kRetryUnfenced,       // a generation begins while transactions may still finish the one before
   kForgottenUnfenced,   // the finish of a job that is forgotten opens its fence again
-  kFormatRaisedAlone,   // the store's format is that of whoever renews, whoever else is there
+  kForeignFinishBelieved,  // a transaction finishes a job with a token of another's lease
+  kFormatRaisedAlone,      // the store's format is that of whoever renews, whoever else is there
   kLast,
 };
 

@@ -1,14 +1,19 @@
 // What each event does to the state. Nothing else changes it.
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/check.h"
 #include "base/mutant.h"
 #include "core/applier.h"
+#include "core/limits.h"
 
 namespace millrace::core {
 namespace {
+
+// Lower than this are all that a job has.
+constexpr std::uint32_t kAllLines = std::numeric_limits<std::uint32_t>::max();
 
 bool waits_for_time(State state) { return state == State::kScheduled || state == State::kRetrying; }
 
@@ -242,6 +247,10 @@ void Applier::start_lease(SlotIndex index, JobSlot& slot, const Claimed::Item& i
   if (!mutated(Mutant::kAttemptCountedAtNack)) ++slot.attempt;
   Attempt attempt;
   attempt.n = activity.latest.n + 1;
+  if (activity.log_lines > 0 && attempt.n > kStartsWithLogs) {
+    state_.changes.histories[slot.ord].trims.push_back(
+        {slot.ord, kAllLines, attempt.n - kStartsWithLogs});
+  }
   attempt.attempt = slot.attempt;
   attempt.worker = holder.worker;
   attempt.started_at = at_;

@@ -55,7 +55,7 @@ struct Changes {
     std::uint64_t ord;
     LogLine line;
   };
-  struct LogTrim {  // an attempt's log has outgrown its bound: its lines below `seq` go
+  struct LogTrim {  // of an attempt's log, which has outgrown its bound: its lines below `seq` go
     std::uint64_t ord;
     std::uint32_t seq;
     std::uint32_t n;

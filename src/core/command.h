@@ -97,12 +97,14 @@ struct AckItem {
   std::vector<JobSpec> enqueue;  // submitted in the same commit, or the ack is refused
 };
 // What entitles to an ack: a live lease; or the job's fence, which a transaction of the user's own
-// has won with this token, and committed: what it says stands, whatever has become of the lease.
-enum class AckRight : std::uint8_t { kLease, kFence };
+// has won with this token, and committed: what it says stands, whatever has become of the lease, if
+// that was the job's. With kFenceRaised the transaction has not finished the job, and nothing
+// changes: it is asked whether the token was the job's.
+enum class AckRight : std::uint8_t { kLease, kFence, kFenceRaised };
 struct Ack {
   std::vector<AckItem> items;
   Detail detail = Detail::kIds;
-  AckRight right = AckRight::kLease;  // kFence: succeeded alone
+  AckRight right = AckRight::kLease;  // else: succeeded alone
 };
 
 struct LogItem {

@@ -101,6 +101,12 @@ class Decider {
   // --- leases.cc
   ItemReply ack(const AckItem& item, Detail detail);
   ItemReply finish(const AckItem& item, Detail detail);
+  ItemReply confirm_fence(const AckItem& item) const;
+  // Whose lease a token was.
+  enum class Whose : std::uint8_t { kTheJobs, kNotTheJobs, kForgotten };
+  Whose whose(LeaseToken token, const Job& job) const;
+  bool is_live(LeaseToken token) const;
+  ItemReply never_the_jobs(const Job& job) const;
   Refusal judge_nested(const AckItem& item, const JobSlot& slot, const AttemptEnded& event) const;
   ItemReply repeated_ack(const AckItem& item, Detail detail) const;
   AttemptEnded ended(const AckItem& item, const JobSlot& slot) const;

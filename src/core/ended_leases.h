@@ -38,6 +38,8 @@ class EndedLeases {
   }
 
   std::size_t size() const { return ring_.size(); }
+  // Some may have been forgotten. Else a token that is not here has not ended, or was never given.
+  bool is_full() const { return ring_.size() == kEndedLeasesRemembered; }
   // From the oldest on; i < size().
   const EndedLease& nth(std::size_t i) const { return ring_[(oldest_ + i) % ring_.size()]; }
 

@@ -1,5 +1,6 @@
 // Finishing a job by a transaction that has committed: it can't be refused for what has become of
-// the job meanwhile, only for what was never so.
+// the job meanwhile, only for what was never so, or what nobody can tell any more.
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -8,6 +9,42 @@
 #include "core/decider.h"
 
 namespace millrace::core {
+
+bool Decider::is_live(LeaseToken token) const {
+  return std::ranges::any_of(state_.workers, [&](const auto& worker) {
+    return worker.second->by_token.contains(to_number(token));
+  });
+}
+
+// A token that is not the job's live one.
+Decider::Whose Decider::whose(LeaseToken token, const Job& job) const {
+  if (mutated(Mutant::kForeignFinishBelieved)) return Whose::kTheJobs;
+  if (job.latest.n == 0 || to_number(token) >= state_.facts.next_token) return Whose::kNotTheJobs;
+  const EndedLease* const lease = state_.ended_leases.find(token);
+  if (lease != nullptr) return lease->job == job.id ? Whose::kTheJobs : Whose::kNotTheJobs;
+  // A job's tokens rise, and its first one is its only one.
+  if (job.state == State::kRunning && (job.latest.n == 1 || token > job.token)) {
+    return Whose::kNotTheJobs;
+  }
+  if (state_.ended_leases.is_full() && !is_live(token)) return Whose::kForgotten;
+  return Whose::kNotTheJobs;
+}
+
+ItemReply Decider::never_the_jobs(const Job& job) const {
+  ItemReply reply = refused(job.id, Rejection::kLeaseLost, RefusalDetail::kNoSuchLease);
+  reply.fence = job.state == State::kRunning ? job.token : LeaseToken{state_.facts.next_token};
+  return reply;
+}
+
+// One that nobody can tell of any more keeps no lease out: the job's has a higher token.
+ItemReply Decider::confirm_fence(const AckItem& item) const {
+  ItemReply confirmed;
+  confirmed.id = item.id;
+  if (state_.find_leased(item.id, item.token) != kNoSlot) return confirmed;
+  const std::optional<Job> job = find_job(item.id);
+  if (!job) return refused(item.id, Rejection::kNotFound);
+  return whose(item.token, *job) == Whose::kNotTheJobs ? never_the_jobs(*job) : confirmed;
+}
 
 ItemReply Decider::finish(const AckItem& item, Detail detail) {
   MILLRACE_CHECK(item.outcome == AckOutcome::kSucceeded);
@@ -25,12 +62,12 @@ ItemReply Decider::finish(const AckItem& item, Detail detail) {
   }
   std::optional<Job> job = find_job(item.id);
   if (!job) return refused(item.id, Rejection::kNotFound);
-  if (to_number(item.token) >= state_.facts.next_token ||
-      (job->state == State::kRunning && item.token > job->token) ||
-      (lease != nullptr && lease->job != item.id)) {
-    return refused(item.id, Rejection::kLeaseLost, RefusalDetail::kNoSuchLease);
-  }
+  const Whose whose_token = whose(item.token, *job);
+  if (whose_token == Whose::kNotTheJobs) return never_the_jobs(*job);
   if (job->state == State::kSucceeded) return nothing_changes;
+  if (whose_token == Whose::kForgotten) {
+    return refused(item.id, Rejection::kLeaseLost, RefusalDetail::kLeaseForgotten);
+  }
   Finished finished;
   finished.from = job->state;
   finished.token = item.token;

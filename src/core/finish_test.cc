@@ -7,14 +7,27 @@ namespace {
 
 class Finish : public ::testing::Test {
  protected:
-  ItemReply finish(const std::string& name, LeaseToken token, std::string_view result = "[1]") {
+  ItemReply finish(const std::string& name, LeaseToken token) {
     AckItem item = s.ack_of(name, AckOutcome::kSucceeded);
     item.token = token;
-    item.result = SharedBytes(result);
+    item.result = SharedBytes("[1]");
     Ack command;
     command.items.push_back(std::move(item));
     command.right = AckRight::kFence;
     return s.items(std::move(command));
+  }
+  // A transaction has raised the job's fence, and has not finished it.
+  ItemReply fence(const std::string& name, LeaseToken token) {
+    AckItem item = s.ack_of(name, AckOutcome::kSucceeded);
+    item.token = token;
+    Ack command;
+    command.items.push_back(std::move(item));
+    command.right = AckRight::kFenceRaised;
+    const std::size_t before = events();
+    const ItemReply reply = s.items(std::move(command));
+    EXPECT_EQ(events(), before);
+    EXPECT_EQ(reply.version, 0U);
+    return reply;
   }
   // Enqueued and claimed; its token.
   LeaseToken started(const std::string& name) {
@@ -213,18 +226,92 @@ TEST_F(Finish, OfAnEarlierJobWithTheSameIdChangesNothing) {
 
 TEST_F(Finish, RefusesWhatWasNeverSo) {
   const LeaseToken of_b = started("b");
-  const LeaseToken token = started("a");
-  const auto refusal = [&](const std::string& name, LeaseToken claimed) {
-    return finish(name, claimed).refusal.detail;
+  const LeaseToken of_a = started("a");
+  s.enqueue("new");
+  const LeaseToken next{to_number(of_a) + 1};
+  const auto expect_refused = [&](const std::string& name, LeaseToken token, LeaseToken open_to) {
+    for (const ItemReply& reply : {finish(name, token), fence(name, token)}) {
+      EXPECT_EQ(reply.refusal.detail, RefusalDetail::kNoSuchLease) << name;
+      EXPECT_EQ(reply.fence, open_to) << name;
+    }
   };
   const std::size_t before = events();
-  EXPECT_EQ(refusal("a", LeaseToken{to_number(token) + 1}), RefusalDetail::kNoSuchLease);
-  EXPECT_EQ(refusal("b", token), RefusalDetail::kNoSuchLease);
-  EXPECT_EQ(finish("nobody", token).refusal.why, Rejection::kNotFound);
+  expect_refused("a", next, of_a);
+  expect_refused("b", of_a, of_b);
+  expect_refused("a", of_b, of_a);  // both run
+  expect_refused("new", of_b, next);
+  EXPECT_EQ(finish("nobody", of_a).refusal.why, Rejection::kNotFound);
+  EXPECT_EQ(fence("nobody", of_a).refusal.why, Rejection::kNotFound);
   EXPECT_EQ(events(), before);
   s.ack("b", AckOutcome::kDead);
-  EXPECT_EQ(refusal("a", of_b), RefusalDetail::kNoSuchLease);
+  expect_refused("a", of_b, of_a);
+  expect_refused("b", of_a, next);
   EXPECT_EQ(s.state("a"), "running");
+  EXPECT_EQ(s.state("new"), "ready");
+}
+
+TEST_F(Finish, OfATokenThatNoLeaseEverHadIsRefused) {
+  const LeaseToken token = started("a");
+  s.wait_ms(1'000);
+  s.start_epoch(Epoch{7});
+  s.ack("a", AckOutcome::kReleased);
+  s.claim();
+  EXPECT_GT(to_number(s.token("a")), to_number(token) + 1);
+  EXPECT_EQ(finish("a", LeaseToken{to_number(token) + 1}).refusal.detail,
+            RefusalDetail::kNoSuchLease);
+}
+
+TEST_F(Finish, AFenceOfAnyLeaseOfTheJobIsBelieved) {
+  const LeaseToken first = started("a");
+  EXPECT_FALSE(fence("a", first).refusal);
+  s.ack("a", AckOutcome::kReleased);
+  EXPECT_FALSE(fence("a", first).refusal);
+  s.claim();
+  EXPECT_FALSE(fence("a", first).refusal);
+  EXPECT_FALSE(fence("a", s.token("a")).refusal);
+}
+
+// What a million later leases have pushed out of memory is neither believed nor denied.
+TEST(FinishOfAForgottenLease, IsRefusedAndAFenceOfItStands) {
+  class Nothing final : public Prefetched {
+   public:
+    const Job* find(const JobId&) const override { return nullptr; }
+  };
+  Machine machine{MachineOptions{}};
+  std::vector<Event> events;
+  const auto decide = [&](Command command) {
+    return machine.decide(command, Time{}, Nothing(), Admission::kOpen, events);
+  };
+  const auto ask = [&](LeaseToken token, AckOutcome outcome, AckRight right) {
+    AckItem item;
+    item.id = Scenario::id("a");
+    item.token = token;
+    item.outcome = outcome;
+    Ack ack;
+    ack.items.push_back(std::move(item));
+    ack.right = right;
+    return std::get<ItemsReply>(decide(std::move(ack))).items.at(0);
+  };
+  Enqueue enqueue;
+  enqueue.jobs.push_back(Scenario::spec("a"));
+  decide(std::move(enqueue));
+  const auto claim = [&] {
+    Claim command;
+    command.queues = {SharedBytes("mail")};
+    command.worker = SharedBytes("anna");
+    return std::get<ClaimReply>(decide(std::move(command))).jobs.at(0).job.token;
+  };
+  const LeaseToken first = claim();
+  ask(first, AckOutcome::kReleased, AckRight::kLease);
+  claim();
+  for (std::uint64_t i = 0; i < kEndedLeasesRemembered; ++i) {
+    machine.load_ended_lease({LeaseToken{1'000 + i}, {}, AttemptOutcome::kDead, State::kDead});
+  }
+  events.clear();
+  const ItemReply finished = ask(first, AckOutcome::kSucceeded, AckRight::kFence);
+  EXPECT_EQ(finished.refusal.detail, RefusalDetail::kLeaseForgotten);
+  EXPECT_FALSE(ask(first, AckOutcome::kSucceeded, AckRight::kFenceRaised).refusal);
+  EXPECT_TRUE(events.empty());
 }
 
 // A generation whose end may still be committed by a transaction does not give way to the next.

@@ -240,8 +240,16 @@ Reply Decider::operator()(const Ack& command) {
   reply.items.reserve(command.items.size());
   state_.prefetch(command.items, [](const AckItem& item) { return item.id; });
   for (const AckItem& item : command.items) {
-    reply.items.push_back(command.right == AckRight::kFence ? finish(item, command.detail)
-                                                            : ack(item, command.detail));
+    switch (command.right) {
+      case AckRight::kLease:
+        reply.items.push_back(ack(item, command.detail));
+        break;
+      case AckRight::kFence:
+        reply.items.push_back(finish(item, command.detail));
+        break;
+      case AckRight::kFenceRaised:
+        reply.items.push_back(confirm_fence(item));
+    }
   }
   return reply;
 }

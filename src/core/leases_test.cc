@@ -247,6 +247,32 @@ TEST(Logs, KeepTheirOrderAndTheOldestGoPastTheBound) {
   EXPECT_EQ(view->logs.front().seq, 4u);
 }
 
+TEST(Logs, OfAJobThatIsGivenBackAgainAndAgainAreThoseOfItsLastStarts) {
+  Scenario s;
+  s.enqueue("a");
+  const auto start_and_give_back = [&] {
+    s.claim();
+    AckItem item = s.ack_of("a", AckOutcome::kReleased);
+    item.logs = {{{}, 1, SharedBytes("line")}};
+    Ack ack;
+    ack.items.push_back(std::move(item));
+    s.items(std::move(ack));
+  };
+  for (std::uint32_t i = 0; i < kStartsWithLogs; ++i) start_and_give_back();
+  EXPECT_EQ(s.machine().view(Scenario::id("a"))->logs.size(), kStartsWithLogs);
+  start_and_give_back();
+  auto view = s.machine().view(Scenario::id("a"));
+  EXPECT_EQ(view->logs.size(), kStartsWithLogs);
+  EXPECT_EQ(view->logs.front().n, 2u);
+  // Those that the tables have go too.
+  s.project();
+  s.claim();
+  const auto changes = s.machine().take_changes();
+  ASSERT_EQ(changes->log_trims.size(), 1u);
+  EXPECT_EQ(changes->log_trims.front().n, 2u);
+  EXPECT_GT(changes->log_trims.front().seq, s.job("a").log_lines);
+}
+
 TEST(Retry, DelaysGrowAreCappedAndStayWithinTheirBounds) {
   RetryPolicy policy{RetryStrategy::kExponential, Duration{1'000}, Duration{8'000}, 200'000, {}};
   for (std::uint32_t attempt = 1; attempt < 2'000; ++attempt) {

@@ -30,6 +30,8 @@ inline constexpr std::size_t kMaxErrorMessageBytes = 4 * 1024;
 inline constexpr std::size_t kMaxErrorStackBytes = 32 * 1024;
 inline constexpr std::size_t kMaxLogLineBytes = 8 * 1024;
 inline constexpr std::size_t kMaxLogBytesPerAttempt = 256 * 1024;
+// Of a job that is started more often, the logs of the last so many starts are kept.
+inline constexpr std::uint32_t kStartsWithLogs = 16;
 
 // How the last leases of a shard ended is remembered, so that a repeated ack is answered as the
 // first was.

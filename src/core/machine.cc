@@ -28,7 +28,7 @@ class Wanted {
   void operator()(const Ack& command) {
     for (const AckItem& item : command.items) {
       add(item.enqueue);
-      if (command.right == AckRight::kFence) add(item.id);
+      if (command.right != AckRight::kLease) add(item.id);
     }
   }
   void operator()(const Cancel& command) { add(command.ids); }

@@ -48,8 +48,9 @@ enum class RefusalDetail : std::uint8_t {
   kNoSuchLease,
   kFinishUnderWay,
   kOfAnotherState,
+  kLeaseForgotten,
 };
-inline constexpr auto kLastRefusalDetail = RefusalDetail::kOfAnotherState;
+inline constexpr auto kLastRefusalDetail = RefusalDetail::kLeaseForgotten;
 
 // A sentence for the client; empty: kNone.
 constexpr std::string_view to_string(RefusalDetail detail) {
@@ -77,6 +78,7 @@ constexpr std::string_view to_string(RefusalDetail detail) {
           "no such lease of the job was ever given",
           "a transaction that finishes the job is under way",
           "its state is no longer one of those that were asked for",
+          "so many leases have ended since that nobody knows whether this one was the job's",
       };
   return kSentences[static_cast<std::size_t>(detail)];
 }

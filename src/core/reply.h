@@ -68,6 +68,9 @@ struct ItemReply {
   std::uint64_t version = 0;
   std::shared_ptr<const JobView> job;  // with Detail::kJobs and for operators' commands on one id
   bool deleted = false;                // as of a JobReply
+  // Of a fence that was won with a token which was never the job's: from which token on its lease
+  // that is live may win it, or its next one. Not sent from node to node.
+  LeaseToken fence{};
 };
 struct ItemsReply {
   std::vector<ItemReply> items;

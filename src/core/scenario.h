@@ -31,6 +31,11 @@ class Scenario {
     }
   }
 
+  // Tokens of a later term start above those of a former one.
+  void start_epoch(Epoch epoch) {
+    record([&](std::vector<Event>& events) { machine_.start_epoch(epoch, now_, events); });
+  }
+
   // --- Jobs, named by a letter or a word: the id is made from it.
   static JobId id(const std::string& name) {
     JobId id;

@@ -143,9 +143,9 @@ class Flattener {
       case core::AttemptOutcome::kSucceeded:
         return {"job.succeeded"};
       case core::AttemptOutcome::kSnoozed:
-        return {"job.snoozed"};
+        return given_back("job.snoozed", e.state);
       case core::AttemptOutcome::kReleased:
-        return {"job.released"};
+        return given_back("job.released", e.state);
       case core::AttemptOutcome::kCancelled:
         return {"job.cancelled"};
       case core::AttemptOutcome::kDead:
@@ -159,6 +159,12 @@ class Flattener {
         break;
     }
     return {verdict(e.state)};
+  }
+
+  // A job that was to be cancelled is, rather than wait for another attempt.
+  static std::vector<std::string_view> given_back(std::string_view type, core::State state) {
+    if (state != core::State::kCancelled) return {type};
+    return {type, "job.cancelled"};
   }
 
   void of_queue(std::string_view type, const SharedBytes& queue, const DataObject& data) {

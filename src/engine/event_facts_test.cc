@@ -72,6 +72,18 @@ TEST(EventFacts, OfAnAttemptsEnd) {
   }
 }
 
+TEST(EventFacts, OfAJobThatWasToBeCancelledAndIsGivenBack) {
+  core::AttemptEnded ended;
+  ended.state = State::kCancelled;
+  for (const auto outcome : {AttemptOutcome::kSnoozed, AttemptOutcome::kReleased}) {
+    ended.outcome = outcome;
+    const auto facts = told(ended);
+    ASSERT_EQ(facts.size(), 2U);
+    EXPECT_EQ(facts[0].type, "job." + std::string(core::to_string(outcome)));
+    EXPECT_EQ(facts[1].type, "job.cancelled");
+  }
+}
+
 TEST(EventFacts, OfAnEditNameOnlyWhatWasEdited) {
   core::Edited edited;
   EXPECT_EQ(fact(edited), "job.edited {}");
@@ -173,6 +185,19 @@ TEST_F(LifeOfAJob, EndsAsTheLastAttemptSays) {
   view_.job.latest.outcome = AttemptOutcome::kCancelled;
   view_.job.state = State::kCancelled;
   EXPECT_EQ(life(), "started cancelled");
+}
+
+TEST_F(LifeOfAJob, WhatWasToBeCancelledAndIsGivenBackIsCancelled) {
+  attempt(AttemptOutcome::kReleased, 0);
+  view_.job.state = State::kCancelled;
+  mark(MarkKind::kCancelRequested, 5, "late");
+  EXPECT_EQ(life(), "started cancel_requested released cancelled");
+  view_.job.latest.outcome = AttemptOutcome::kSnoozed;
+  EXPECT_EQ(life(), "started cancel_requested snoozed cancelled");
+  // It was given back, and cancelled while it waited.
+  view_.marks.clear();
+  mark(MarkKind::kCancelled, 50);
+  EXPECT_EQ(life(), "started snoozed cancelled");
 }
 
 TEST_F(LifeOfAJob, AFailureWasTheEndWhereNothingCameAfterIt) {

@@ -229,6 +229,38 @@ TEST(Reads, CompleteWhatMemoryHoldsWithOlderRows) {
   EXPECT_EQ((*view)->job.latest.n, 3U);
 }
 
+TEST(Reads, ALogInPagesFromMemoryAndTheTables) {
+  MemoryWorld world;
+  world.now_answer<core::EnqueueReply>(World::enqueue("a"));
+  for (int attempt = 1; attempt <= 3; ++attempt) {
+    world.ask(World::waiting(World::claim(), 0));
+    world.run();
+    core::AckItem ack = world.ack_of("a", core::AckOutcome::kReleased);
+    for (int i = 0; i < 2; ++i) ack.logs.push_back({std::nullopt, 1, SharedBytes("line")});
+    world.now_answer<core::ItemsReply>(core::Command(core::Ack{{ack}, core::Detail::kIds}));
+    if (attempt < 3) world.pass(Duration{60'000});
+  }
+  auto memory = *world.now_answer<core::JobReply>(core::Command(core::GetJob{World::id("a")})).job;
+  ASSERT_EQ(memory.logs.size(), 2U);
+  const Reads reads(*world.store.tables);
+  const auto page = [&](std::uint32_t after, std::uint32_t limit) {
+    const LogPage read = reads.logs(memory, after, limit).value();
+    std::string seqs;
+    for (const core::LogLine& line : read.lines) seqs += std::to_string(line.seq);
+    return seqs + (read.more ? "..." : "");
+  };
+  EXPECT_EQ(page(0, 100), "123456");
+  EXPECT_EQ(page(0, 3), "123...");
+  EXPECT_EQ(page(3, 2), "45...");
+  EXPECT_EQ(page(5, 2), "6");
+  EXPECT_EQ(page(6, 2), "");
+  // Memory knows that these are outgrown.
+  memory.log_trims = {{1, 3}};
+  EXPECT_EQ(page(0, 2), "34...");
+  memory.log_trims = {{1, 3}, {2, 5}};
+  EXPECT_EQ(page(0, 2), "56");
+}
+
 TEST(Reads, BelieveMemoryThatAJobIsGone) {
   MemoryWorld world;
   world.now_answer<core::EnqueueReply>(World::enqueue("a"));

@@ -52,9 +52,13 @@ class Life {
       case core::AttemptOutcome::kSucceeded:
         return ended("job.succeeded");
       case core::AttemptOutcome::kSnoozed:
-        return ended("job.snoozed");
+        ended("job.snoozed");
+        if (cancel_requested(attempt)) ended("job.cancelled");
+        return;
       case core::AttemptOutcome::kReleased:
-        return ended("job.released");
+        ended("job.released");
+        if (cancel_requested(attempt)) ended("job.cancelled");
+        return;
       case core::AttemptOutcome::kCancelled:
         return ended("job.cancelled");
       case core::AttemptOutcome::kDead:
@@ -72,14 +76,18 @@ class Life {
     ended(verdict(attempt, place));
   }
 
+  // While it ran.
+  bool cancel_requested(const core::Attempt& attempt) const {
+    return std::ranges::any_of(view_.marks, [&](const core::Mark& mark) {
+      return mark.kind == core::MarkKind::kCancelRequested && mark.attempt == attempt.attempt &&
+             mark.at >= attempt.started_at && mark.at <= *attempt.finished_at;
+    });
+  }
+
   // What became of the job when the attempt failed: it is cancelled if that was asked for while it
   // ran; dead if that was its end, or if only an operator's retry brought it to its next attempt.
   std::string_view verdict(const core::Attempt& attempt, Place place) const {
-    const auto asked = [&](const core::Mark& mark) {
-      return mark.kind == core::MarkKind::kCancelRequested && mark.attempt == attempt.attempt &&
-             mark.at >= attempt.started_at && mark.at <= *attempt.finished_at;
-    };
-    if (std::ranges::any_of(view_.marks, asked)) return "job.cancelled";
+    if (cancel_requested(attempt)) return "job.cancelled";
     if (place == Place::kLatest && view_.job.state == core::State::kDead) return "job.dead";
     return retried_before_next(attempt) ? "job.dead" : "job.retrying";
   }

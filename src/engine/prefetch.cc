@@ -34,7 +34,7 @@ Result<std::size_t> Prefetch::load(store::Tables& tables, std::size_t at_least) 
   return settled;
 }
 
-void Prefetch::raise_fences(store::Fences& fences, const std::vector<store::EndedJob>& jobs,
+void Prefetch::raise_fences(store::Fences& fences, const std::vector<JobId>& jobs,
                             LeaseToken token) {
   if (mutated(Mutant::kRetryUnfenced)) return;
   fences_required_ = true;

@@ -34,8 +34,7 @@ class Prefetch : public core::Prefetched {
   // Before jobs that have ended begin a new generation, of tokens from `token` on: what earlier
   // ones may still commit is fenced off, where that can be. From here on no other job counts as
   // fenced.
-  void raise_fences(store::Fences& fences, const std::vector<store::EndedJob>& jobs,
-                    LeaseToken token);
+  void raise_fences(store::Fences& fences, const std::vector<JobId>& jobs, LeaseToken token);
   bool fenced(const JobId& id) const override { return !fences_required_ || fenced_.contains(id); }
 
  private:

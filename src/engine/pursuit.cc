@@ -192,7 +192,8 @@ class Pursuit final : public Operation {
     }
     switch (kind_) {
       case Kind::kPoll:
-        return send(Errand::kAsk, leg.shard, Poll{poll_.worker, {}, {}, {}, std::move(claim), {}});
+        return send(Errand::kAsk, leg.shard,
+                    Poll{poll_.worker, {}, {}, {}, std::move(claim), {}, poll_.goodbye});
       case Kind::kWaitingClaim:
         return send(Errand::kAsk, leg.shard, WaitingClaim{*std::move(claim), {}, poll_.worker});
       case Kind::kClaim:

@@ -106,6 +106,25 @@ TEST_F(PursuitTest, APollBringsItsAcksToTheirShardsAndClaimsOverOthers) {
   EXPECT_EQ(reply.claim.jobs[0].job.id, next);
 }
 
+TEST_F(PursuitTest, AGoodbyeIsToldToEveryShard) {
+  submit(queue_of(1));
+  const auto got = answer<core::ClaimReply>(claim({queue_of(1), queue_of(3)}));
+  ASSERT_EQ(got.jobs.size(), 1U);
+  Poll poll;
+  poll.worker = World::worker("anna");
+  answer<PollReply>(poll);  // every shard has seen her
+  ASSERT_EQ(answer<WorkersReply>(ListWorkers{}).workers.size(), 1U);
+  core::AckItem ack;
+  ack.id = got.jobs[0].job.id;
+  ack.token = got.jobs[0].job.token;
+  ack.outcome = core::AckOutcome::kSucceeded;
+  poll.acks.items.push_back(ack);
+  poll.goodbye = true;
+  const auto reply = answer<PollReply>(poll);
+  EXPECT_EQ(reply.acks.items.at(0).state, core::State::kSucceeded);
+  EXPECT_TRUE(answer<WorkersReply>(ListWorkers{}).workers.empty());
+}
+
 TEST_F(PursuitTest, ACancelledClaimGivesBackWhatItHadInHand) {
   submit(queue_of(0));
   router.led_there(2, "http://b");

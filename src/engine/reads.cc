@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -21,6 +22,19 @@ void merge_rows(std::vector<Row>& rows, std::vector<Row> older, Number number) {
                          std::make_move_iterator(older.end()), std::back_inserter(merged), {},
                          number, number);
   rows = std::move(merged);
+}
+
+constexpr std::uint32_t kAllLines = std::numeric_limits<std::uint32_t>::max();
+
+// Without what the tables may still have though its attempt's log has outgrown it.
+void merge_logs(std::vector<core::LogLine>& lines, std::vector<core::LogLine> older,
+                const std::vector<core::JobView::LogTrim>& trims) {
+  merge_rows(lines, std::move(older), &core::LogLine::seq);
+  for (const core::JobView::LogTrim& trim : trims) {
+    std::erase_if(lines, [&](const core::LogLine& line) {
+      return line.n == trim.n && line.seq < trim.below;
+    });
+  }
 }
 
 // The tables hold a job's first marks, memory its last ones: they may overlap, and nothing else
@@ -229,8 +243,10 @@ Result<core::JobView> Reads::completed(const core::JobView& memory, History hist
     const bool same = !found->empty() && found->front().ord == view.job.ord;
     if (same) view.job.payload = found->front().payload;
   }
-  if (history == History::kWhole) {
-    Result<JobHistory> older = tables.history(view.job.id);
+  if (history != History::kNone) {
+    store::HistoryParts parts;
+    if (history == History::kWithoutLogs) parts.most_logs = 0;
+    Result<JobHistory> older = tables.history(view.job.id, parts);
     if (!older) return std::unexpected(older.error());
     merge_history(view, std::move(*older));
   }
@@ -267,14 +283,32 @@ Status Reads::complete(core::ClaimReply& claimed) const {
   return {};
 }
 
+Result<LogPage> Reads::logs(const core::JobView& memory, std::uint32_t after,
+                            std::uint32_t limit) const {
+  LogPage page;
+  do {
+    Result<JobHistory> stored = tables_of(memory.job).history(memory.job.id, {false, after, limit});
+    if (!stored) return std::unexpected(stored.error());
+    page.more = stored->more_logs;
+    // Memory's lines are the newest; those beyond what was read wait for a later page.
+    const std::uint32_t until = page.more ? stored->logs.back().seq : kAllLines;
+    page.lines.clear();
+    for (const core::LogLine& line : memory.logs) {
+      if (line.seq > after && line.seq <= until) page.lines.push_back(line);
+    }
+    merge_logs(page.lines, std::move(stored->logs), memory.log_trims);
+    after = until;
+  } while (page.lines.empty() && page.more);  // all of them are outgrown
+  if (page.lines.size() > limit) {
+    page.lines.resize(limit);
+    page.more = true;
+  }
+  return page;
+}
+
 void merge_history(core::JobView& view, JobHistory older) {
   merge_rows(view.attempts, std::move(older.attempts), &core::Attempt::n);
-  merge_rows(view.logs, std::move(older.logs), &core::LogLine::seq);
-  for (const core::JobView::LogTrim& trim : view.log_trims) {
-    std::erase_if(view.logs, [&](const core::LogLine& line) {
-      return line.n == trim.n && line.seq < trim.below;
-    });
-  }
+  merge_logs(view.logs, std::move(older.logs), view.log_trims);
   merge_marks(view.marks, std::move(older.marks));
 }
 

@@ -44,7 +44,13 @@ struct IdPage {
   std::optional<JobCursor> next;  // as of a JobPage
 };
 
-enum class History : std::uint8_t { kNone, kWhole };
+enum class History : std::uint8_t { kNone, kWithoutLogs, kWhole };
+
+// Oldest first.
+struct LogPage {
+  std::vector<core::LogLine> lines;
+  bool more = false;
+};
 
 // A job's shard follows from its id, unless a client made that in its own way: then it may lie on
 // any.
@@ -79,6 +85,9 @@ class Reads {
                                            Lookup lookup = Lookup::kItsShard) const;
   // The same for a view that came with another reply.
   Result<core::JobView> completed(const core::JobView& memory, History history) const;
+  // Log lines with a higher `seq` than `after`, at most `limit` of them, and kMaxPageBytes or one.
+  // `memory`: as it knows the job, if it does; asked first.
+  Result<LogPage> logs(const core::JobView& memory, std::uint32_t after, std::uint32_t limit) const;
   // Puts the payloads in that memory has let go of. A job that is gone since (its lease with it) is
   // left out.
   Status complete(core::ClaimReply& claimed) const;

@@ -45,6 +45,7 @@ struct Poll {
   core::AppendLogs logs;
   std::optional<core::Claim> claim;
   Duration wait{};
+  bool goodbye = false;  // the worker ends; without a claim
 };
 
 // Answers when the job has ended (or was deleted), or after `wait`, with the job as it then is:
@@ -53,6 +54,8 @@ struct WatchJob {
   JobId id;
   Duration wait{};
   SharedBytes queue = {};  // that it lies in, where its id does not say so; empty: it does
+  // Of its holder: answers when that lease is over, too, or the job is to be cancelled.
+  LeaseToken lease = kNoToken;
 };
 
 // The job, whichever shard has it: a client's own id tells nothing of where it lies. JobReply; on a

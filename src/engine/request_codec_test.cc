@@ -127,7 +127,9 @@ inline auto parts(const EnqueueReply& v) {
 inline auto parts(const ClaimReply::Item& v) { return std::tie(v.job); }
 inline auto parts(const ClaimReply& v) { return std::tie(v.jobs); }
 inline auto parts(const ItemReply& v) {
-  const auto& [refusal, id, state, lease_expires_at, cancel_requested, version, job, deleted] = v;
+  // No other node asks for what is told of fences.
+  const auto& [refusal, id, state, lease_expires_at, cancel_requested, version, job, deleted,
+               fence] = v;
   return std::tie(refusal, id, state, lease_expires_at, cancel_requested, version, job, deleted);
 }
 inline auto parts(const ItemsReply& v) { return std::tie(v.items); }
@@ -165,12 +167,12 @@ inline auto parts(const WaitingClaim& v) {
   return std::tie(claim, wait, worker);
 }
 inline auto parts(const Poll& v) {
-  const auto& [worker, acks, heartbeats, logs, claim, wait] = v;
-  return std::tie(worker, acks, heartbeats, logs, claim, wait);
+  const auto& [worker, acks, heartbeats, logs, claim, wait, goodbye] = v;
+  return std::tie(worker, acks, heartbeats, logs, claim, wait, goodbye);
 }
 inline auto parts(const WatchJob& v) {
-  const auto& [id, wait, queue] = v;
-  return std::tie(id, wait, queue);
+  const auto& [id, wait, queue, lease] = v;
+  return std::tie(id, wait, queue, lease);
 }
 inline auto parts(const FindJob& v) {
   const auto& [id] = v;
@@ -396,9 +398,10 @@ class Maker {
             one(Of<core::Heartbeat>()),
             one(Of<core::AppendLogs>()),
             make_.maybe([&] { return one(Of<core::Claim>()); }),
-            make_.duration()};
+            make_.duration(),
+            make_.coin()};
   }
-  WatchJob one(Of<WatchJob>) { return {make_.id(), make_.duration(), make_.name()}; }
+  WatchJob one(Of<WatchJob>) { return {make_.id(), make_.duration(), make_.name(), make_.token()}; }
   FindJob one(Of<FindJob>) { return {make_.id()}; }
   AwaitProjection one(Of<AwaitProjection>) { return {}; }
   AwaitEvents one(Of<AwaitEvents>) {
@@ -439,8 +442,8 @@ class Maker {
     return {make_.several(3, [&] { return core::ClaimReply::Item{make_.job()}; })};
   }
   core::ItemReply one(Of<core::ItemReply>) {
-    return {refusal(), make_.id(),  state(), time(), make_.coin(), make_.number<std::uint64_t>(),
-            view(),    make_.coin()};
+    return {refusal(), make_.id(),   state(), time(), make_.coin(), make_.number<std::uint64_t>(),
+            view(),    make_.coin(), {}};
   }
   core::ItemsReply one(Of<core::ItemsReply>) { return {some<core::ItemReply>()}; }
   core::JobReply one(Of<core::JobReply>) { return {view(), make_.coin()}; }

@@ -71,6 +71,7 @@ void describe(Wire& wire, T& request) {
   wire.message(4, request.logs);
   wire.message(5, request.claim);
   wire.duration(6, request.wait);
+  wire.flag(7, request.goodbye);
 }
 
 template <typename Wire, Described<WatchJob> T>
@@ -78,6 +79,7 @@ void describe(Wire& wire, T& request) {
   wire.id(1, request.id);
   wire.duration(2, request.wait);
   wire.bytes(3, request.queue);
+  wire.number(4, request.lease);
 }
 
 template <typename Wire, Described<FindJob> T>

@@ -34,6 +34,7 @@ Shard::Impl::Impl(ShardOptions options, store::Tables& tables, Recovered recover
       pipeline_(options_.shard, epoch, recovered.head, recovered.head_checksum),
       projector_(options_.flush_after, options_.flush_rows, recovered.projected, recovered.base,
                  std::move(recovered.outstanding)),
+      workers_(options_.max_worker_bytes),
       now_(now),
       workers_swept_at_(now) {}
 
@@ -69,7 +70,7 @@ void Shard::Impl::offer(Task task) {
 }
 
 void Shard::Impl::cancel(const Asker& asker) {
-  if (waiters_.cancel(asker) || watchers_.cancel(asker)) return;
+  if (waiters_.cancel(asker) || watchers_.cancel(asker) || holders_.cancel(asker)) return;
   for (auto* waits : {&projection_waits_, &event_waits_}) {
     if (const auto number = waits->number_of(asker)) {
       waits->take(*number);
@@ -137,8 +138,10 @@ void Shard::Impl::refuse_expired_waits(Time at, Unavailable why) {
     const Waiters::Entry entry = waiters_.take(number);
     answers_.send(entry.asker, told_of(entry.item, why));
   }
-  for (const ParkingNumber number : watchers_.expired(at)) {
-    answers_.send(watchers_.take(number).asker, why);
+  for (Watchers* watchers : {&watchers_, &holders_}) {
+    for (const ParkingNumber number : watchers->expired(at)) {
+      answers_.send(watchers->take(number).asker, why);
+    }
   }
   for (auto* waits : {&projection_waits_, &event_waits_}) {
     for (const ParkingNumber number : waits->expired(at)) {
@@ -150,6 +153,7 @@ void Shard::Impl::refuse_expired_waits(Time at, Unavailable why) {
 std::optional<Time> Shard::Impl::next_deadline() const {
   std::optional<Time> earliest = waiters_.next_deadline();
   keep_earliest(earliest, watchers_.next_deadline());
+  keep_earliest(earliest, holders_.next_deadline());
   keep_earliest(earliest, projection_waits_.next_deadline());
   keep_earliest(earliest, event_waits_.next_deadline());
   return earliest;
@@ -302,9 +306,11 @@ void Shard::Impl::end_all_waits() {
       answer(entry.asker, no_hints_here());
     }
   }
-  for (const auto number : watchers_.all()) {
-    const Watchers::Entry entry = watchers_.take(number);
-    answer(entry.asker, core::Reply(job_reply(entry.item)));
+  for (Watchers* watchers : {&watchers_, &holders_}) {
+    for (const auto number : watchers->all()) {
+      const Watchers::Entry entry = watchers->take(number);
+      answer(entry.asker, core::Reply(job_reply(entry.item)));
+    }
   }
   for (const auto number : event_waits_.all()) {
     answer(event_waits_.take(number).asker, std::monostate{});

@@ -40,6 +40,8 @@ struct ShardOptions {
   std::size_t hard_max_unprojected = 4'000'000;
   // New jobs are refused when memory holds more bytes of payloads and results.
   std::uint64_t max_bytes_held = std::uint64_t{2} << 30;
+  // What is known of workers: see Workers.
+  std::size_t max_worker_bytes = std::size_t{32} << 20;
   // A flush starts when the oldest unprojected change is this old (or later, up to 800 ms after the
   // last one's start, where that took long), or would write `flush_rows` jobs.
   Duration flush_after{100};

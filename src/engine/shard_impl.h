@@ -134,6 +134,7 @@ class Shard::Impl {
   bool serve_queue(const SharedBytes& queue);
   void look_again_at_hinted();
   void tell_workers();
+  void tell_holders(const JobId& job);
   void answer_endings();
   core::JobReply ended_job(const core::Ending& ending);
   void end_waits();
@@ -179,6 +180,7 @@ class Shard::Impl {
   Answers answers_;
   Waiters waiters_;
   Watchers watchers_;
+  Watchers holders_;  // of a lease of the job: see WatchJob::lease
   Workers workers_;
   Parked<Seq> projection_waits_;  // the row that the tables must show
   Parked<Seq> event_waits_;       // the row after which one must be durable

@@ -106,14 +106,13 @@ TEST(ShardInbox, AFinishIsTakenWithWhatItDoes) {
 
 class SomeFences final : public store::Fences {
  public:
-  Result<std::vector<JobId>> raise(std::span<const store::EndedJob> jobs,
-                                   LeaseToken token) override {
+  Result<std::vector<JobId>> raise(std::span<const JobId> jobs, LeaseToken token) override {
     raised_to = token;
     if (fails) return failure("a transaction holds it");
     std::vector<JobId> raised;
-    for (const store::EndedJob& job : jobs) {
-      asked.push_back(job.id);
-      if (!finished || job.succeeded) raised.push_back(job.id);
+    for (const JobId& job : jobs) {
+      asked.push_back(job);
+      if (!finished) raised.push_back(job);
     }
     return raised;
   }
@@ -121,7 +120,7 @@ class SomeFences final : public store::Fences {
   std::vector<JobId> asked;
   LeaseToken raised_to{};
   bool fails = false;
-  bool finished = false;  // the jobs are, by transactions
+  bool finished = false;  // the jobs are, by transactions of which a row is to come
 };
 
 class ShardFences : public ::testing::Test {
@@ -176,9 +175,11 @@ TEST_F(ShardFences, ThatCanNotBeRaisedHoldTheRetry) {
   EXPECT_EQ(world_.state("a"), core::State::kDead);
 }
 
-TEST_F(ShardFences, OfAFinishedJobAreRaisedOnceItHasSucceeded) {
+TEST_F(ShardFences, OfAFinishedJobAreRaisedOnceNothingOfItIsToCome) {
   world_.now_answer<core::ItemsReply>(world_.ack("a"));
   fences_.finished = true;
+  EXPECT_EQ(retried().refusal.why, core::Rejection::kOverloaded);
+  fences_.finished = false;
   EXPECT_EQ(retried().state, core::State::kReady);
 }
 

@@ -60,11 +60,16 @@ core::JobReply Shard::Impl::job_reply(const JobId& id) const {
 void Shard::Impl::decide_other(const Asker& asker, const WatchJob& watch) {
   // As a read sees it: what was forgotten within this step is gone.
   auto reply = std::get<core::JobReply>(decide(core::GetJob{watch.id}, Prefetch{}));
+  const bool of_lease = watch.lease != kNoToken;
   // What is not in memory has ended, or never was.
-  const bool waits = reply.job != nullptr && !core::is_terminal(reply.job->job.state) &&
-                     watch.wait > Duration{} && may_wait();
+  bool waits = reply.job != nullptr && !core::is_terminal(reply.job->job.state) &&
+               watch.wait > Duration{} && may_wait();
+  if (waits && of_lease) {
+    waits = reply.job->job.token == watch.lease && !reply.job->job.cancel_requested;
+  }
   if (!waits) return answer(asker, core::Reply(std::move(reply)));
-  watchers_.park(asker, add_saturating(now_, watch.wait), watch.id);
+  Watchers& watchers = of_lease ? holders_ : watchers_;
+  watchers.park(asker, add_saturating(now_, watch.wait), watch.id);
 }
 
 void Shard::Impl::decide_other(const Asker& asker, const AwaitProjection&) {

@@ -100,7 +100,7 @@ void Shard::Impl::raise_fences(Intake& intake) {
   store::Fences* const fences = tables_.fences();
   if (fences == nullptr) return;
   bool retries = false;
-  std::vector<store::EndedJob> ended;
+  std::vector<JobId> ended;
   for (const Task& task : intake.tasks) {
     if (task.kind != Task::Kind::kCommand) continue;
     const auto* const retry = std::get_if<core::Retry>(&task.commands.front());
@@ -111,7 +111,7 @@ void Shard::Impl::raise_fences(Intake& intake) {
       const core::Job* const job = view != nullptr ? &view->job : intake.prefetched.find(id);
       if (job == nullptr || !core::is_terminal(job->state)) continue;
       if (!retry->states.contains(job->state)) continue;
-      ended.push_back({id, job->state == core::State::kSucceeded});
+      ended.push_back(id);
     }
   }
   if (!retries) return;
@@ -276,6 +276,7 @@ void Shard::Impl::conclude_poll(Task task, std::vector<core::Reply> replies) {
   if (!task.claims || !poll.claim.jobs.empty() || task.wait <= Duration{} || !may_wait() ||
       workers_.has_news(worker)) {
     take_orders(worker, poll);
+    if (task.goodbye) workers_.leaves(worker);
     return answer(task.asker, std::move(poll));
   }
   const ParkingNumber number =
@@ -348,7 +349,7 @@ bool Shard::Impl::serve_queue(const SharedBytes& queue) {
   return true;
 }
 
-// What the step's events say of workers.
+// What the step's events say of workers, and to those who wait for an end of their leases.
 void Shard::Impl::tell_workers() {
   SharedBytes alive;  // told last: a worker's jobs mostly end together
   for (const core::Event& event : events_) {
@@ -356,14 +357,23 @@ void Shard::Impl::tell_workers() {
       workers_.order(cancel->worker.view(),
                      {WorkerOrder::Kind::kCancel, cancel->job.id, cancel->token});
       tell_worker(cancel->worker.view());
+      tell_holders(cancel->job.id);
     } else if (const auto* ended = std::get_if<core::AttemptEnded>(&event)) {
+      tell_holders(ended->job.id);
       const bool by_itself = ended->outcome != core::AttemptOutcome::kLeaseExpired &&
                              ended->outcome != core::AttemptOutcome::kTimedOut;
       if (!by_itself || ended->worker == alive) continue;
       alive = ended->worker;
       workers_.alive(alive.view(), now_);
+    } else if (const auto* finished = std::get_if<core::Finished>(&event)) {
+      tell_holders(finished->job.id);
     }
   }
+}
+
+void Shard::Impl::tell_holders(const JobId& job) {
+  if (holders_.empty()) return;
+  for (const Asker& asker : holders_.take_of(job)) answer(asker, core::Reply(job_reply(job)));
 }
 
 // Before the next task: it may revive the job, or wait for another end of it.
@@ -389,9 +399,11 @@ core::JobReply Shard::Impl::ended_job(const core::Ending& ending) {
 
 void Shard::Impl::end_waits() {
   for (const auto number : waiters_.expired(now_)) end_wait(waiters_.take(number), {});
-  for (const auto number : watchers_.expired(now_)) {
-    const Watchers::Entry entry = watchers_.take(number);
-    answer(entry.asker, core::Reply(job_reply(entry.item)));
+  for (Watchers* watchers : {&watchers_, &holders_}) {
+    for (const auto number : watchers->expired(now_)) {
+      const Watchers::Entry entry = watchers->take(number);
+      answer(entry.asker, core::Reply(job_reply(entry.item)));
+    }
   }
   for (const auto number : event_waits_.expired(now_)) {
     answer(event_waits_.take(number).asker, std::monostate{});

@@ -391,6 +391,72 @@ TEST(WatchedJobs, OfAnIdThatIsGivenAnewInTheStepOfItsDeletionAreToldThatTheirsIs
   EXPECT_EQ(world.state("a"), core::State::kReady);
 }
 
+class WatchedLease : public ::testing::Test {
+ protected:
+  WatchedLease() {
+    world_.now_answer<core::EnqueueReply>(World::enqueue("a"));
+    world_.now_answer<core::ClaimReply>(core::Command(World::claim()));
+    token_ = world_.ack_of("a").token;
+  }
+  Ticket watch(LeaseToken token, Duration wait = Duration{60'000}) {
+    const Ticket ticket = world_.ask(WatchJob{World::id("a"), wait, {}, token});
+    world_.run();
+    return ticket;
+  }
+  const core::Job& told(Ticket ticket) { return world_.answer<core::JobReply>(ticket).job->job; }
+  core::Command cancel() { return core::Cancel{{World::id("a")}, {}}; }
+
+  MemoryWorld world_;
+  LeaseToken token_{};
+};
+
+TEST_F(WatchedLease, IsAnsweredWhenTheJobIsToBeCancelled) {
+  const Ticket first = watch(token_);
+  EXPECT_FALSE(world_.answered(first));
+  world_.now_answer<core::ItemsReply>(cancel());
+  EXPECT_TRUE(told(first).cancel_requested);
+  EXPECT_EQ(told(first).token, token_);
+  EXPECT_TRUE(told(watch(token_)).cancel_requested);  // at once
+}
+
+TEST_F(WatchedLease, IsAnsweredWhenItIsOver) {
+  const Ticket released = watch(token_);
+  world_.now_answer<core::ItemsReply>(world_.ack("a", core::AckOutcome::kReleased));
+  EXPECT_EQ(told(released).token, kNoToken);
+  EXPECT_EQ(told(watch(token_)).token, kNoToken);
+  world_.now_answer<core::ClaimReply>(core::Command(World::claim()));
+  const LeaseToken later = world_.ack_of("a").token;
+  EXPECT_EQ(told(watch(token_)).token, later);
+  const Ticket expired = watch(later);
+  world_.pass(Duration{30'000});
+  EXPECT_EQ(told(expired).token, kNoToken);
+}
+
+TEST_F(WatchedLease, IsAnsweredWhenItsJobHasEnded) {
+  const Ticket ended = watch(token_);
+  world_.now_answer<core::ItemsReply>(world_.ack("a"));
+  EXPECT_EQ(told(ended).state, core::State::kSucceeded);
+}
+
+TEST_F(WatchedLease, IsAnsweredAsItIsWhenTheTimeIsUp) {
+  const Ticket ticket = watch(token_, Duration{100});
+  world_.pass(Duration{100});
+  EXPECT_EQ(told(ticket).token, token_);
+  EXPECT_FALSE(told(ticket).cancel_requested);
+  const Ticket given_up = watch(token_);
+  world_.cancel(given_up);
+  world_.now_answer<core::ItemsReply>(cancel());
+  EXPECT_FALSE(world_.answered(given_up));
+}
+
+TEST_F(WatchedLease, LetsNobodyWaitWhereTheShardStops) {
+  const Ticket ticket = watch(token_);
+  world_.shard().drain();
+  world_.run();
+  EXPECT_EQ(told(ticket).token, token_);
+  EXPECT_EQ(told(watch(token_)).token, token_);
+}
+
 TEST(AwaitedEvents, AreThereWithTheNextDurableRow) {
   MemoryWorld world;
   world.run();

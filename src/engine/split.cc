@@ -1,6 +1,7 @@
 #include "engine/split.h"
 
 #include <algorithm>
+#include <iterator>
 #include <type_traits>
 #include <utility>
 
@@ -217,34 +218,43 @@ bool is_unknown(const ItemReply& item) {
   return item.refusal.why == Rejection::kNotFound || item.refusal.why == Rejection::kLeaseLost;
 }
 
-// By id; what several shards say of one worker is one view.
+// What another shard says of the same worker.
+void unite_views(WorkerView& whole, WorkerView more) {
+  const bool newer = more.last_seen_at > whole.last_seen_at;
+  const auto add_to = [](std::vector<SharedBytes>& names, std::vector<SharedBytes>& others) {
+    for (SharedBytes& name : others) {
+      const auto is_it = [&](const SharedBytes& known) { return known.view() == name.view(); };
+      if (std::ranges::none_of(names, is_it)) names.push_back(std::move(name));
+    }
+  };
+  add_to(whole.queues, more.queues);
+  add_to(whole.types, more.types);
+  whole.state = std::max(whole.state, more.state);
+  whole.first_seen_at = std::min(whole.first_seen_at, more.first_seen_at);
+  whole.last_seen_at = std::max(whole.last_seen_at, more.last_seen_at);
+  if (newer || whole.info.host.empty()) whole.info = std::move(more.info);
+  std::ranges::move(more.running, std::back_inserter(whole.running));
+}
+
+// Both are by id, and there may be very many; what several shards say of one worker is one view.
 void unite_workers(WorkersReply& whole, WorkersReply more) {
   whole.found = whole.found || more.found;
-  for (WorkerView& view : more.workers) {
-    const auto same = [&](const WorkerView& other) {
-      return other.info.id.view() == view.info.id.view();
-    };
-    const auto found = std::ranges::find_if(whole.workers, same);
-    if (found == whole.workers.end()) {
+  std::vector<WorkerView> both;
+  both.reserve(whole.workers.size() + more.workers.size());
+  const auto name_of = [](const WorkerView& view) { return view.info.id.view(); };
+  std::ranges::merge(
+      std::make_move_iterator(whole.workers.begin()), std::make_move_iterator(whole.workers.end()),
+      std::make_move_iterator(more.workers.begin()), std::make_move_iterator(more.workers.end()),
+      std::back_inserter(both), {}, name_of, name_of);
+  whole.workers.clear();
+  for (WorkerView& view : both) {
+    const bool same = !whole.workers.empty() && name_of(whole.workers.back()) == name_of(view);
+    if (same) {
+      unite_views(whole.workers.back(), std::move(view));
+    } else {
       whole.workers.push_back(std::move(view));
-      continue;
     }
-    const bool newer = view.last_seen_at > found->last_seen_at;
-    const auto add_to = [](std::vector<SharedBytes>& names, std::vector<SharedBytes>& others) {
-      for (SharedBytes& name : others) {
-        const auto is_it = [&](const SharedBytes& known) { return known.view() == name.view(); };
-        if (std::ranges::none_of(names, is_it)) names.push_back(std::move(name));
-      }
-    };
-    add_to(found->queues, view.queues);
-    add_to(found->types, view.types);
-    found->state = std::max(found->state, view.state);
-    found->first_seen_at = std::min(found->first_seen_at, view.first_seen_at);
-    found->last_seen_at = std::max(found->last_seen_at, view.last_seen_at);
-    if (newer || found->info.host.empty()) found->info = std::move(view.info);
-    std::ranges::move(view.running, std::back_inserter(found->running));
   }
-  std::ranges::sort(whole.workers, {}, [](const WorkerView& view) { return view.info.id.view(); });
 }
 
 // Of FindJob: whoever has the job answers for all, also for those that can't.
@@ -275,7 +285,8 @@ std::optional<ShardNumber> only_shard(const Request& request, ShardNumber shards
           one.see_queues(asked.claim.queues, shards);
           return one.shard();
         } else if constexpr (std::is_same_v<T, Poll>) {
-          // For the worker's orders alone: any shard may have some.
+          // For the worker's orders alone: any shard may have some. All are to know that it ends.
+          if (asked.goodbye) return std::nullopt;
           if (!asked.claim && asked.acks.items.empty() && asked.heartbeats.items.empty() &&
               asked.logs.items.empty()) {
             return std::nullopt;

@@ -43,7 +43,8 @@ Task poll_task(Poll poll, Asker asker) {
   Task task{.kind = Task::Kind::kPoll,
             .asker = asker,
             .wait = poll.wait,
-            .worker = std::move(poll.worker)};
+            .worker = std::move(poll.worker),
+            .goodbye = poll.goodbye};
   task.commands.emplace_back(std::move(poll.acks));
   task.commands.emplace_back(std::move(poll.heartbeats));
   task.commands.emplace_back(std::move(poll.logs));

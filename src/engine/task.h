@@ -34,6 +34,7 @@ struct Task {
   Duration wait{};
   WorkerInfo worker = {};                    // kClaim, kPoll
   bool claims = false;                       // kPoll: its last command is a claim
+  bool goodbye = false;                      // kPoll
   std::shared_ptr<Gather> gather = nullptr;  // of the parts decided before; null: it was not split
   bool more = false;                         // a part, and not the last one
   Request other = {};                        // kOther

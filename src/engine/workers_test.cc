@@ -72,6 +72,51 @@ TEST(Workers, PastTheBoundAreServedAndNotRemembered) {
   EXPECT_TRUE(workers.knows("stranger"));
 }
 
+TEST(Workers, AreRememberedWithoutLabelsWhereBytesAreShort) {
+  const core::Machine machine{core::MachineOptions{}};
+  constexpr std::size_t kBytes = 100'000;
+  Workers workers(kBytes);
+  const auto with_labels = [](const std::string& id) {
+    WorkerInfo said = info(id);
+    said.host = "box";
+    said.labels = {{"rack", std::string(8'000, 'x')}};
+    return said;
+  };
+  for (int i = 0; i < 40'000; ++i) workers.seen(with_labels(std::to_string(i)), kNow);
+  EXPECT_LE(workers.bytes(), kBytes);
+  const auto known = workers.list(machine, kNow);
+  EXPECT_GT(known.size(), 50U);
+  EXPECT_LT(known.size(), 500U);
+  EXPECT_EQ(workers.view("0", machine).info.labels.size(), 1U);
+  EXPECT_TRUE(workers.view("100", machine).info.labels.empty());
+  EXPECT_EQ(workers.view("100", machine).info.host, "box");
+  EXPECT_FALSE(workers.knows("39999"));
+  // What one of those known says later is bounded as well.
+  core::Claim claim;
+  claim.worker = SharedBytes("100");
+  claim.queues.assign(1'000, SharedBytes("mail"));
+  workers.claims(claim);
+  for (int i = 0; i < 10'000; ++i) workers.order("100", {WorkerOrder::Kind::kCancel, {}, {}});
+  EXPECT_LE(workers.bytes(), kBytes);
+  EXPECT_TRUE(workers.view("100", machine).queues.empty());
+  // And there is room again once they are gone.
+  workers.forget_stale(machine, kNow + kWorkerRemembered + Duration{1});
+  EXPECT_EQ(workers.bytes(), 0U);
+  workers.seen(with_labels("39999"), kNow);
+  EXPECT_EQ(workers.view("39999", machine).info.labels.size(), 1U);
+}
+
+TEST(Workers, KeepWhatTheySaidThroughAPollThatSaysNothing) {
+  const core::Machine machine{core::MachineOptions{}};
+  Workers workers;
+  WorkerInfo said = info("anna");
+  said.host = "box";
+  workers.seen(said, kNow);
+  workers.seen(info("anna"), kNow + Duration{5});
+  EXPECT_EQ(workers.view("anna", machine).info.host, "box");
+  EXPECT_EQ(workers.view("anna", machine).last_seen_at, kNow + Duration{5});
+}
+
 TEST(Workers, AreSeenWhenTheyShowATokenAndIntroducedOnce) {
   const core::Machine machine{core::MachineOptions{}};
   Workers workers;

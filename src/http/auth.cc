@@ -129,6 +129,26 @@ bool Access::allows_queue(std::string_view queue) const {
          });
 }
 
+bool Access::reaches(const TokenSettings& other) const {
+  if (!limited()) return true;
+  // A glob with a '*' is reached where all its endings are.
+  return !other.queues.empty() &&
+         std::ranges::all_of(other.queues, [this](const std::string& glob) {
+           return std::ranges::any_of(settings_->queues, [&glob](const std::string& own) {
+             return glob == own || (own.ends_with('*') && glob_matches(own, glob));
+           });
+         });
+}
+
+std::string_view Access::id() const {
+  return std::string_view(settings_->hash).substr(0, kIdDigits);
+}
+
+const TokenSettings* TokenBook::find(std::string_view id) const {
+  const auto found = by_id_.find(std::string(id));
+  return found == by_id_.end() ? nullptr : &found->second.access.settings();
+}
+
 Result<TokenBook> TokenBook::make(std::vector<TokenSettings> tokens) {
   TokenBook book;
   book.tokens_ = std::move(tokens);

@@ -40,6 +40,10 @@ class Access {
   bool allows(api::Scope scope) const;
   bool allows_queue(std::string_view queue) const;
   bool limited() const { return !settings_->queues.empty(); }
+  // All that `other` opens, this one does too.
+  bool reaches(const TokenSettings& other) const;
+  // The token's public part.
+  std::string_view id() const;
   const TokenSettings& settings() const { return *settings_; }
 
  private:
@@ -64,6 +68,8 @@ class TokenBook {
   const Access* authenticate(std::string_view credentials, Time now) const;
 
   const std::vector<TokenSettings>& tokens() const { return tokens_; }
+  // Of the token with that public part, live or not; null: there is none.
+  const TokenSettings* find(std::string_view id) const;
 
  private:
   TokenBook() = default;

@@ -91,6 +91,35 @@ TEST(Auth, QueuePatterns) {
   EXPECT_FALSE(access->allows_queue(""));
 }
 
+TEST(Auth, ATokenReachesWhatOpensNothingElse) {
+  const NewToken made = token_number(1);
+  const auto reaches = [&](std::vector<std::string> own, std::vector<std::string> other) {
+    const TokenBook book = book_of({settings(made, {"read"}, std::move(own))});
+    const TokenSettings others = settings(token_number(2), {"work"}, std::move(other));
+    return book.authenticate("Bearer " + made.token, kNow)->reaches(others);
+  };
+  EXPECT_TRUE(reaches({}, {}));
+  EXPECT_TRUE(reaches({}, {"mail"}));
+  EXPECT_FALSE(reaches({"mail"}, {}));
+  EXPECT_TRUE(reaches({"mail"}, {"mail"}));
+  EXPECT_FALSE(reaches({"mail"}, {"mail", "sms"}));
+  EXPECT_TRUE(reaches({"a*", "sms"}, {"sms", "ab*", "a*", "abc"}));
+  EXPECT_FALSE(reaches({"ab*"}, {"a*"}));
+  EXPECT_FALSE(reaches({"ab"}, {"ab*"}));
+  EXPECT_TRUE(reaches({"*"}, {"a*"}));
+}
+
+TEST(Auth, ATokenIsFoundByItsPublicPart) {
+  const NewToken made = token_number(1);
+  const TokenBook book = book_of({settings(made, {"read"})});
+  const Access* access = book.authenticate("Bearer " + made.token, kNow);
+  ASSERT_NE(access, nullptr);
+  EXPECT_EQ(access->id(), "010101010101");
+  ASSERT_NE(book.find(access->id()), nullptr);
+  EXPECT_EQ(book.find(access->id())->hash, made.hash);
+  EXPECT_EQ(book.find("020202020202"), nullptr);
+}
+
 TEST(Auth, ConfigurationFaultsNameTheToken) {
   const NewToken made = token_number(1);
   const auto fault = [](std::vector<TokenSettings> tokens) {

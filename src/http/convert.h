@@ -90,7 +90,7 @@ class JobShape {
 
 // A job's attempts, the latest included, oldest first.
 std::vector<api::Attempt> attempts_of(const core::JobView& view, std::deque<std::string>& texts);
-std::vector<api::LogLine> logs_of(const core::JobView& view);
+std::vector<api::LogLine> logs_of(const std::vector<core::LogLine>& log);
 api::JobEvent to_api(const engine::FeedEvent& event);
 api::ClaimedJob claimed(const core::Job& job);
 api::WorkerCommand to_api(const engine::WorkerOrder& order);

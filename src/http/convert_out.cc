@@ -89,7 +89,7 @@ api::RetryPolicy to_api(const core::RetryPolicy& policy) {
 JobShape::JobShape(const core::JobView& view, const api::Include& include) {
   fill(view.job, include);
   if (include.attempts) job_.attempts = attempts_of(view, texts_);
-  if (include.logs) job_.logs = logs_of(view);
+  if (include.logs) job_.logs = logs_of(view.logs);
   if (include.events) {
     events_ = engine::job_events(view);
     job_.events.emplace();
@@ -149,10 +149,10 @@ std::vector<api::Attempt> attempts_of(const core::JobView& view, std::deque<std:
   return attempts;
 }
 
-std::vector<api::LogLine> logs_of(const core::JobView& view) {
+std::vector<api::LogLine> logs_of(const std::vector<core::LogLine>& log) {
   std::vector<api::LogLine> lines;
-  lines.reserve(view.logs.size());
-  for (const core::LogLine& line : view.logs) {
+  lines.reserve(log.size());
+  for (const core::LogLine& line : log) {
     lines.push_back({line.seq, line.attempt, line.at, static_cast<api::LogLevel>(line.level),
                      line.message.view()});
   }

@@ -111,9 +111,27 @@ bool is_open(const Call& call) {
          (call.route.route != nullptr && call.route.route->scope == api::Scope::kNone);
 }
 
+// Whatever a proxy passes on for its own sake is none of ours.
+bool names_bearer(std::string_view credentials) {
+  constexpr std::string_view kScheme = "bearer";
+  const std::string_view scheme = credentials.substr(0, credentials.find(' '));
+  return equals_ignoring_case(scheme, kScheme);
+}
+
+// A server that knows no tokens is another one than its client takes it for, or has lost its
+// configuration: it must not look as if the token were good.
+Refusal refuse_unknown_tokens(const Call& call, const Field* field) {
+  const bool is_open = call.route.route != nullptr && call.route.route->scope == api::Scope::kNone;
+  if (field == nullptr || is_open || !names_bearer(field->value)) return std::nullopt;
+  return refused(ProblemCode::kUnauthenticated,
+                 "no tokens are configured here: is this the server that you mean, with the "
+                 "configuration that you mean? Without a token it would answer");
+}
+
 Refusal authenticate(Call& call) {
   const Field* field = call.head->find("authorization");
-  if (field != nullptr && !call.services.tokens.empty()) {
+  if (call.services.tokens.empty()) return refuse_unknown_tokens(call, field);
+  if (field != nullptr) {
     call.access = call.services.tokens.authenticate(field->value, call.now());
   }
   if (call.access != nullptr || is_open(call)) return std::nullopt;

@@ -39,7 +39,9 @@ struct ScopesOf {
   Scopes operator()(const core::Command& command) const { return std::visit(*this, command); }
   Scopes operator()(const engine::WaitingClaim&) const { return kWork; }
   Scopes operator()(const engine::Poll&) const { return kWork; }
-  Scopes operator()(const engine::WatchJob&) const { return kRead; }
+  Scopes operator()(const engine::WatchJob& watch) const {
+    return watch.lease == kNoToken ? kRead : kWork;
+  }
   Scopes operator()(const engine::FindJob&) const { return kSubmit | kWork | kRead | kOperate; }
   Scopes operator()(const engine::AwaitProjection&) const { return kRead | kOperate; }
   Scopes operator()(const engine::AwaitEvents&) const { return kRead; }
@@ -113,7 +115,25 @@ Named named_by(const engine::Request& request) {
 
 }  // namespace
 
+namespace {
+
+bool brings_jobs(const core::Ack& ack) {
+  return std::ranges::any_of(ack.items,
+                             [](const core::AckItem& item) { return !item.enqueue.empty(); });
+}
+
+// Acks that submit jobs.
+bool brings_jobs(const engine::Request& request) {
+  if (const auto* const poll = std::get_if<engine::Poll>(&request)) return brings_jobs(poll->acks);
+  const auto* const command = std::get_if<core::Command>(&request);
+  const auto* const ack = command == nullptr ? nullptr : std::get_if<core::Ack>(command);
+  return ack != nullptr && brings_jobs(*ack);
+}
+
+}  // namespace
+
 bool allows_kind(const Access& access, const engine::Request& request) {
+  if (brings_jobs(request) && !access.allows(api::Scope::kSubmit)) return false;
   const Scopes scopes = std::visit(ScopesOf(), request);
   return std::ranges::any_of(
       std::array{api::Scope::kSubmit, api::Scope::kWork, api::Scope::kRead, api::Scope::kOperate},

@@ -353,6 +353,19 @@ core::Command enqueue_to(std::string_view queue) {
   return enqueue;
 }
 
+// It needs two.
+core::Ack ack_that_submits() {
+  core::Ack ack;
+  ack.items.resize(1);
+  ack.items[0].enqueue.resize(1);
+  return ack;
+}
+engine::Poll poll_that_submits() {
+  engine::Poll poll;
+  poll.acks = ack_that_submits();
+  return poll;
+}
+
 TEST(PeerTokens, EveryKindNeedsAScope) {
   Nodes nodes(test_tokens());
   nodes.service.gateway.respond_with([](const engine::Request&) -> std::optional<engine::Answer> {
@@ -380,6 +393,9 @@ TEST(PeerTokens, EveryKindNeedsAScope) {
       {engine::WaitingClaim{}, "w"},
       {engine::Poll{}, "w"},
       {engine::WatchJob{}, "r"},
+      {engine::WatchJob{{}, {}, {}, LeaseToken{1}}, "w"},
+      {core::Command(ack_that_submits()), ""},
+      {poll_that_submits(), ""},
       {engine::FindJob{}, "swro"},
       {engine::AwaitProjection{}, "ro"},
       {engine::AwaitEvents{}, "r"},

@@ -64,22 +64,28 @@ std::expected<core::Command, std::string> enqueue_of(const store::InboxRow& row,
   return enqueue;
 }
 
-std::expected<core::Command, std::string> finish_of(const store::InboxRow& row) {
+core::Ack fence_of(const store::InboxRow& row) {
   core::AckItem item;
   item.id = row.job;
   item.token = row.token;
   item.outcome = core::AckOutcome::kSucceeded;
+  core::Ack ack;
+  ack.items.push_back(std::move(item));
+  ack.right = core::AckRight::kFenceRaised;
+  return ack;
+}
+
+std::expected<core::Command, std::string> finish_of(const store::InboxRow& row) {
+  core::Ack ack = fence_of(row);
+  ack.right = core::AckRight::kFence;
   if (!row.payload.empty()) {
     // The transaction has committed, within the bounds that millrace.finish knows: a server that is
     // set to take less has no say any more.
     if (auto fault = fault_of_payload(row.payload, api::DecodeLimits{}, "result")) {
       return std::unexpected(std::move(*fault));
     }
-    item.result = SharedBytes(row.payload);
+    ack.items.front().result = SharedBytes(row.payload);
   }
-  core::Ack ack;
-  ack.items.push_back(std::move(item));
-  ack.right = core::AckRight::kFence;
   return ack;
 }
 
@@ -92,6 +98,8 @@ std::expected<core::Command, std::string> command_of(const store::InboxRow& row,
       return enqueue_of(row, shard, terms);
     case store::InboxKind::kFinish:
       return finish_of(row);
+    case store::InboxKind::kFence:
+      return fence_of(row);
   }
   return std::unexpected("this version does not know what to do with it");
 }

@@ -325,15 +325,21 @@ void InboxPoller::conclude_enqueue(Shard& shard, const store::InboxKey& key,
   }
 }
 
+// And of fences.
 void InboxPoller::conclude_finish(Shard& shard, const store::InboxRow& row,
                                   const core::ItemsReply& reply) {
   const core::ItemReply& item = reply.items.front();
+  using core::RefusalDetail;
   if (!item.refusal) {
-    if (item.version == 0) shard.useless.insert(row.key);  // it had succeeded already
-  } else if (item.refusal.detail == core::RefusalDetail::kNoSuchLease) {
-    shard.reject({row.key, reason_of(item.refusal), store::FenceOfRejected::kReopened});
+    if (item.version == 0) shard.useless.insert(row.key);  // nothing had to be changed
+  } else if (item.refusal.detail == RefusalDetail::kNoSuchLease) {
+    shard.reject({row.key, reason_of(item.refusal), store::FenceOfRejected::kReopened, item.fence});
+  } else if (item.refusal.detail == RefusalDetail::kLeaseForgotten) {
+    shard.reject({row.key, reason_of(item.refusal)});
   } else if (row.moves + 1 < parts_.shards) {
     shard.astray.insert(row.key);  // an id that a client has made says nothing of the shard
+  } else if (row.kind == store::InboxKind::kFence) {
+    shard.useless.insert(row.key);
   } else {
     // It may have been there when the transaction committed: by that one its generation has ended.
     shard.reject({row.key, "there is no such job: it may have been pruned"});

@@ -68,6 +68,8 @@ DriverOptions driver_options(const Config& config) {
   // Changes that wait for the tables hold their payloads too.
   options.shard.machine.keep_bytes = options.memory_bytes / 4;
   options.shard.max_bytes_held = options.memory_bytes / 2;
+  options.shard.max_worker_bytes =
+      std::min<std::uint64_t>(options.shard.max_worker_bytes, options.memory_bytes / 32);
   options.liveness_file = std::filesystem::path(config.data) / "alive";
   options.events = {.age = config.keep_events, .bytes = config.keep_events_bytes};
   return options;

@@ -12,12 +12,14 @@
 
 namespace millrace::store {
 
-// The format level that a body carries. A reader knows all levels up to its own newest one.
+// The format level that a body carries. A reader knows all levels up to its own newest one. One of
+// which no body is says that a node knows a kind of row of the inbox.
 enum class EventFormat : std::uint32_t {
   kFirst = 1,
   kFinished = 2,  // jobs that are finished by a transaction
+  kFences = 3,    // of rows of the inbox: InboxKind::kFence
 };
-inline constexpr EventFormat kNewestEventFormat = EventFormat::kFinished;
+inline constexpr EventFormat kNewestEventFormat = EventFormat::kFences;
 
 // The oldest level that can say it: a batch is written at that one, so that an older program stops
 // at the first batch that it would not understand, and not before.

@@ -10,21 +10,16 @@
 
 namespace millrace::store {
 
-struct EndedJob {
-  JobId id;
-  bool succeeded = false;  // as the shard has it
-};
-
 // Any thread.
 class Fences {
  public:
   virtual ~Fences() = default;
-  // From its return on no transaction with a token below `token` can finish these jobs. Returns
-  // those for which that is so: none that was finished and whose row lies in an inbox, or whose
-  // shard does not have it as succeeded, or by a token above `token`; none at all to a former
-  // leader. Waits a moment for transactions that are about to finish one of them, then it is an
-  // error.
-  virtual Result<std::vector<JobId>> raise(std::span<const EndedJob> jobs, LeaseToken token) = 0;
+  // From its return on no transaction with a token below `token`, which is above all that were
+  // given, can finish these jobs, and one with `token` can. Returns those for which that is so:
+  // none that was finished, or whose fence stands above `token`, while a row that says so lies in
+  // an inbox; none at all to a former leader. Waits a moment for transactions that are about to
+  // finish one of them, then it is an error.
+  virtual Result<std::vector<JobId>> raise(std::span<const JobId> jobs, LeaseToken token) = 0;
 };
 
 }  // namespace millrace::store

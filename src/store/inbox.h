@@ -18,7 +18,9 @@
 
 namespace millrace::store {
 
-enum class InboxKind : std::uint8_t { kEnqueue = 1, kFinish = 2 };
+// kFence: a transaction has raised the job's fence and not finished it. The row asks whether the
+// token was the job's, and changes nothing.
+enum class InboxKind : std::uint8_t { kEnqueue = 1, kFinish = 2, kFence = 3 };
 
 struct InboxRow {
   InboxKey key;
@@ -26,7 +28,7 @@ struct InboxRow {
   std::uint32_t moves = 0;  // from shard to shard
   Time at{};                // of the call
   JobId job;
-  LeaseToken token{};           // kFinish
+  LeaseToken token{};           // kFinish, kFence
   std::string spec;             // kEnqueue: a submission but for its payload, as the API has it
   std::string idempotency_key;  // kEnqueue; empty: none
   std::string payload;          // kFinish: the result; empty: none
@@ -76,14 +78,16 @@ struct FetchedRows {
   std::vector<InboxKey> left;  // they are there, and too large to come along
 };
 
-// Of a finish that is rejected. Reopened, the fence is as it was before: only where no such lease
-// was ever given, so that no generation of the job has won by it.
+// Of a finish or a fence that is rejected. Reopened, the job is not finished, and the fence stands
+// at RejectedRow::open_to: only where the token was never the job's, so that no generation of it
+// has won by it.
 enum class FenceOfRejected : std::uint8_t { kStays, kReopened };
 
 struct RejectedRow {
   InboxKey key;
   std::string reason;
   FenceOfRejected fence = FenceOfRejected::kStays;
+  LeaseToken open_to = kNoToken;  // the job's live lease, or above all that were given
 };
 
 // Any thread, one call at a time a shard. Each call is a transaction of its own.
@@ -97,8 +101,8 @@ class Inbox {
   // read they begin anew: the database may have come back without what it had committed
   // asynchronously, and give the numbers of those transactions again.
   virtual Result<std::vector<InboxPage>> read(std::span<InboxReader> readers) = 0;
-  // Finishes wherever they stand, at most 1,000 and 4 MiB of them: for whom has too much in hand to
-  // read on.
+  // Finishes and fences wherever they stand, at most 1,000 and 4 MiB of them: for whom has too much
+  // in hand to read on.
   virtual Result<std::vector<InboxRow>> finishes(std::uint32_t shard) = 0;
   // At most 1,000 rows that have been read before, or what of them comes to 4 MiB, or one.
   virtual Result<FetchedRows> fetch(std::uint32_t shard, std::span<const InboxKey> keys) = 0;

@@ -78,7 +78,7 @@ class Place {
     rows.push_back(fmt::format("job {} {} {} {} {} {}", id, job.ord, core::to_string(job.state),
                                job.payload.view(), job.result.view(),
                                encoded(JobDetail<const core::Job>{job})));
-    const JobHistory history = tables().history(job.id).value();
+    const JobHistory history = tables().history(job.id, {}).value();
     for (const auto& row : history.attempts) rows.push_back("attempt " + id + encoded(row));
     for (const auto& row : history.logs) rows.push_back("log " + id + encoded(row));
     for (const auto& row : history.marks) rows.push_back("mark " + id + encoded(row));
@@ -411,7 +411,7 @@ TEST_P(OverlappingFlush, MayBeginInTheMiddleOfAFormerOne) {
   ASSERT_TRUE(place.tables().flush(marked_and_ended({22}), Seq{20}, to(24)));
   ASSERT_TRUE(place.tables().flush(marked_and_ended({18, 22, 30}), {Seq{15}, Seq{24}}, to(30)));
   std::vector<std::int64_t> marks;
-  const JobHistory history = place.tables().history(id_of(1)).value();
+  const JobHistory history = place.tables().history(id_of(1), {}).value();
   for (const core::Mark& mark : history.marks) marks.push_back(to_ms(mark.at));
   EXPECT_THAT(marks, ElementsAre(8, 12, 18, 22, 30));
   LoadedState state;
@@ -439,7 +439,7 @@ TEST_P(OverlappingFlush, TakesNoOtherMarkOfTheSameInstantForItsOwn) {
   ASSERT_TRUE(place.tables().flush(first, Seq{0}, to(10)));
   ASSERT_TRUE(place.tables().flush(marked({one, another, later}), Seq{10}, to(20)));
   ASSERT_TRUE(place.tables().flush(marked({one}), {Seq{15}, Seq{20}}, to(30)));
-  EXPECT_EQ(place.tables().history(id_of(1)).value().marks.size(), 3U);
+  EXPECT_EQ(place.tables().history(id_of(1), {}).value().marks.size(), 3U);
 }
 
 TEST_P(OverlappingFlush, WritesNothingWhereTheTablesStandElsewhere) {

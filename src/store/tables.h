@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -85,6 +86,14 @@ struct JobHistory {
   std::vector<core::Attempt> attempts;  // earlier ones, oldest first; the latest stands in the job
   std::vector<core::LogLine> logs;
   std::vector<core::Mark> marks;
+  bool more_logs = false;  // behind those, which the limit or kMaxPageBytes left out
+};
+
+// Which of a job's history is read.
+struct HistoryParts {
+  bool attempts_and_marks = true;
+  std::uint32_t logs_after = 0;                                         // lines with a higher `seq`
+  std::uint32_t most_logs = std::numeric_limits<std::uint32_t>::max();  // 0: none
 };
 
 // One caller at a time for flush and sync (the projection thread). Everything else may be called
@@ -114,7 +123,8 @@ class Tables {
 
   // Whole jobs by id, payload and result included; those not there are left out. No order.
   virtual Result<std::vector<core::Job>> fetch(const std::vector<JobId>& ids) = 0;
-  virtual Result<JobHistory> history(const JobId& id) = 0;
+  // No more than kMaxPageBytes of log lines, but one whatever it has.
+  virtual Result<JobHistory> history(const JobId& id, const HistoryParts& parts) = 0;
   virtual Result<JobPage> list(const JobQuery& query) = 0;
   // Up to `limit` ids that match, newest first from `after_ord`; for bulk operations.
   struct IdPage {

@@ -164,8 +164,8 @@ TEST_P(TablesContract, DeletedJobsGoWithTheirHistory) {
   remove({id_of(1), id_of(77)});
   EXPECT_FALSE(fetch(id_of(1)));
   EXPECT_TRUE(fetch(id_of(2)));
-  EXPECT_EQ(tables().history(id_of(2))->logs.size(), 1u);
-  const auto history = tables().history(id_of(1)).value();
+  EXPECT_EQ(tables().history(id_of(2), {})->logs.size(), 1u);
+  const auto history = tables().history(id_of(1), {}).value();
   EXPECT_TRUE(history.attempts.empty() && history.logs.empty() && history.marks.empty());
 }
 
@@ -200,7 +200,7 @@ TEST_P(TablesContract, KeepsTheHistoryInOrder) {
     flush(changes);
   }
   reopen();
-  const JobHistory history = tables().history(id_of(1)).value();
+  const JobHistory history = tables().history(id_of(1), {}).value();
   EXPECT_EQ(history.attempts, attempts);
   EXPECT_TRUE(same(history.logs, lines));
   ASSERT_EQ(history.marks.size(), marks.size());
@@ -223,10 +223,54 @@ TEST_P(TablesContract, TrimsTheLogOfOneAttempt) {
   changes.log_trims = {{1, 5, 2}};
   flush(changes);
   std::vector<std::uint32_t> seqs;
-  const JobHistory history = tables().history(id_of(1)).value();
+  const JobHistory history = tables().history(id_of(1), {}).value();
   for (const auto& line : history.logs) seqs.push_back(line.seq);
   EXPECT_THAT(seqs, ElementsAre(1, 2, 5, 6));
-  EXPECT_EQ(tables().history(id_of(2))->logs.size(), 6u);
+  EXPECT_EQ(tables().history(id_of(2), {})->logs.size(), 6u);
+}
+
+TEST_P(TablesContract, ReadsALogInPages) {
+  flush({make_job(1), make_job(2)});
+  core::Changes changes;
+  for (std::uint32_t seq = 1; seq <= 5; ++seq) {
+    changes.logs.push_back({1, {seq, 1, 1, {}, 1, SharedBytes("line")}});
+  }
+  changes.marks.push_back({1, {core::MarkKind::kEdited, {}, 1, {}}});
+  flush(changes);
+  const auto page = [&](int job, std::uint32_t after, std::uint32_t most) {
+    const JobHistory history = tables().history(id_of(job), {false, after, most}).value();
+    EXPECT_TRUE(history.marks.empty());
+    std::vector<std::uint32_t> seqs;
+    for (const auto& line : history.logs) seqs.push_back(line.seq);
+    return std::pair(seqs, history.more_logs);
+  };
+  using Seqs = std::vector<std::uint32_t>;
+  EXPECT_EQ(page(1, 0, 2), std::pair(Seqs({1, 2}), true));
+  EXPECT_EQ(page(1, 2, 2), std::pair(Seqs({3, 4}), true));
+  EXPECT_EQ(page(1, 4, 2), std::pair(Seqs({5}), false));
+  EXPECT_EQ(page(1, 3, 2), std::pair(Seqs({4, 5}), false));
+  EXPECT_EQ(page(1, 5, 2), std::pair(Seqs(), false));
+  EXPECT_EQ(page(1, 0, 0), std::pair(Seqs(), false));
+  EXPECT_EQ(page(2, 0, 2), std::pair(Seqs(), false));
+  EXPECT_EQ(tables().history(id_of(1), {true, 0, 0})->marks.size(), 1u);
+}
+
+TEST_P(TablesContract, APageOfALogIsBoundedInBytes) {
+  flush({make_job(1)});
+  constexpr std::size_t kLine = kMaxPageBytes / 4;
+  core::Changes changes;
+  for (std::uint32_t seq = 1; seq <= 6; ++seq) {
+    changes.logs.push_back({1, {seq, 1, 1, {}, 1, SharedBytes(std::string(kLine, 'x'))}});
+  }
+  changes.logs.push_back({1, {7, 1, 1, {}, 1, SharedBytes(std::string(kMaxPageBytes, 'x'))}});
+  changes.logs.push_back({1, {8, 1, 1, {}, 1, SharedBytes("line")}});
+  flush(changes);
+  const JobHistory first = tables().history(id_of(1), {}).value();
+  EXPECT_EQ(first.logs.size(), 4u);
+  EXPECT_TRUE(first.more_logs);
+  const JobHistory large = tables().history(id_of(1), {false, 6, 10}).value();
+  EXPECT_EQ(large.logs.size(), 1u);
+  EXPECT_TRUE(large.more_logs);
 }
 
 // --- Restart
@@ -427,7 +471,7 @@ TEST_P(TablesContract, FindsWhatFinishedLongAgo) {
 
 TEST_P(TablesContract, AJobWithoutHistoryHasNone) {
   flush({make_job(1)});
-  const JobHistory history = tables().history(id_of(1)).value();
+  const JobHistory history = tables().history(id_of(1), {}).value();
   EXPECT_TRUE(history.attempts.empty() && history.logs.empty() && history.marks.empty());
 }
 

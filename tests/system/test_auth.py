@@ -1,6 +1,8 @@
 """Tokens: who may do what, where, and what everybody else is told."""
 
 import re
+import threading
+import time
 
 import harness
 
@@ -73,6 +75,8 @@ class Tokens(harness.MillraceCase):
         every = [word for scope in SCOPES for word in ("--scope", scope)]
         wanted["all"] = every
         wanted["mail"] = [*every, "--queue", "mail.*", "--queue", "sms"]
+        wanted["inner"] = [*every, "--queue", "mail.eu.*"]
+        wanted["other"] = [*every, "--queue", "other.*", "--queue", "sms"]
         for name, args in wanted.items():
             cls.tokens[name], block = new_token("--name", name, *args)
             blocks.append(block)
@@ -281,10 +285,145 @@ class Tokens(harness.MillraceCase):
             self.assert_refused(refused, 405, "method_not_allowed")
             self.assertIn("GET", refused.headers["allow"])
 
+    def test_a_limited_token_sees_the_tokens_within_its_reach(self):
+        names = {token["name"] for token in self.as_("mail").get("/v1/tokens").json["items"]}
+        self.assertEqual(names, {"mail", "inner"})
+        names = {token["name"] for token in self.as_("inner").get("/v1/tokens").json["items"]}
+        self.assertEqual(names, {"inner"})
+
+    def test_an_ack_submits_with_the_scope_for_it_alone(self):
+        worker, queue = self.as_("work"), f"{self.queue}-next"
+        enqueue = [{"type": "t", "queue": queue}]
+        for method in ("ack", "poll", "complete", "release"):
+            with self.subTest(method=method):
+                self.submit()
+                job = self.claim_one(api=worker)
+                token = {"token": job["lease"]["token"]}
+                item = {**token, "id": job["id"], "outcome": "succeeded", "enqueue": enqueue}
+                if method in ("ack", "poll"):
+                    path, body = ("/v1/ack", {"items": [item]})
+                    if method == "poll":
+                        path, body = "/v1/workers/w/poll", {"acks": [item]}
+                    answer = worker.post(path, body).json
+                    result = answer.get("results", answer.get("acks"))[0]
+                    self.assertEqual((result["status"], result["error"]["code"]), (403, "forbidden"))
+                    self.assertIn("submit", result["error"]["detail"])
+                else:
+                    reply = worker.post(f"/v1/jobs/{job['id']}/{method}", {**token, "enqueue": enqueue})
+                    self.assert_refused(reply, 403, "forbidden")
+                self.assertEqual(self.state(job["id"]), "running")
+                del item["enqueue"]
+                done = worker.post("/v1/ack", {"items": [item]}).json["results"][0]
+                self.assertEqual(done["status"], 200)
+        self.assertEqual(self.api.get(f"/v1/queues/{queue}").status, 404)
+
     def test_no_token_is_in_the_log(self):
         self.as_("read").get("/v1/meta")
         for token in self.tokens.values():
             self.assertNotIn(token.split("_")[2], self.server.log)
+
+
+class Workers(harness.MillraceCase):
+    """Two tokens that are limited to queues, and one that is not, whose workers have the same id."""
+
+    def setUp(self):
+        super().setUp()
+        every = [word for scope in SCOPES for word in ("--scope", scope)]
+        self.tokens, blocks = {}, []
+        for name, args in (
+            ("all", []),
+            ("north", ["--queue", "north.*", "--queue", "both"]),
+            ("south", ["--queue", "south.*", "--queue", "both"]),
+        ):
+            self.tokens[name], block = new_token("--name", name, *every, *args)
+            blocks.append(block)
+        self.server = self.new_server(config="".join(blocks), token=self.tokens["all"]).start()
+        self.use(self.server)
+        self.clients = {name: self.new_client(token=token) for name, token in self.tokens.items()}
+
+    def poll(self, name, **members):
+        reply = self.clients[name].post("/v1/workers/w/poll", members)
+        self.assertEqual(reply.status, 200, reply)
+        return reply.json
+
+    def claim_part(self, name, **members):
+        return {"queues": [f"{name}.q", "both"], "worker": {"host": f"{name}-host"}, **members}
+
+    def listed(self, name):
+        return self.clients[name].get("/v1/workers").json["items"]
+
+    def full_name(self, name):
+        return "w" if name == "all" else "w~" + self.tokens[name].split("_")[1]
+
+    def test_equal_ids_are_different_workers(self):
+        jobs = {}
+        for name in self.tokens:
+            self.submit(queue=f"{name}.q")
+            (jobs[name],) = self.poll(name, claim=self.claim_part(name))["jobs"]
+        for name in self.tokens:
+            self.assertEqual(self.job(jobs[name]["id"])["worker"], self.full_name(name))
+        self.assertEqual(
+            {worker["id"]: worker["host"] for worker in self.listed("all")},
+            {self.full_name(name): f"{name}-host" for name in self.tokens},
+        )
+        for name in ("north", "south"):
+            mine = [w for w in self.listed(name) if w["id"] != "w"]
+            self.assertEqual([(w["id"], w["host"]) for w in mine], [(self.full_name(name), f"{name}-host")])
+
+        self.api.post(f"/v1/jobs/{jobs['south']['id']}/cancel")
+        cancel = {
+            "type": "cancel",
+            "job_id": jobs["south"]["id"],
+            "token": jobs["south"]["lease"]["token"],
+        }
+        self.assertEqual(self.poll("north")["commands"], [])
+        self.assertEqual(self.poll("all")["commands"], [])
+        self.assertEqual(self.poll("south")["commands"], [cancel])
+
+        # Only the one that is named is quiet.
+        north = self.full_name("north")
+        self.assertEqual(self.api.post(f"/v1/workers/{north}/quiet").json["id"], north)
+        self.assertEqual(self.poll("north")["commands"], [{"type": "quiet"}])
+        self.assertEqual(self.poll("south")["commands"], [])
+        self.assertEqual(self.poll("all")["commands"], [])
+        states = {worker["id"]: worker["state"] for worker in self.listed("all")}
+        self.assertEqual(states, {self.full_name(n): "quiet" if n == "north" else "active" for n in self.tokens})
+        # Nobody takes another's name.
+        for name in ("all", "south"):
+            reply = self.clients[name].post(f"/v1/workers/{north}/poll", {})
+            self.assert_refused(reply, 404, "not_found")
+        body = {"queues": ["both"], "worker": {"id": north}}
+        self.assert_refused(self.api.post("/v1/claim", body), 422, "validation_failed")
+
+    def test_they_are_after_a_restart(self):
+        jobs = {}
+        for name in ("north", "south"):
+            self.submit(queue=f"{name}.q")
+            (jobs[name],) = self.poll(name, claim=self.claim_part(name))["jobs"]
+        self.server.restart(kill=True)
+        self.use(self.server)
+        self.clients = {name: self.new_client(token=token) for name, token in self.tokens.items()}
+        # Known by their leases, and by what they ask.
+        self.assertEqual(
+            sorted(worker["id"] for worker in self.listed("all")),
+            sorted(self.full_name(name) for name in jobs),
+        )
+        self.poll("north")
+        self.poll("south")
+        self.api.post(f"/v1/jobs/{jobs['south']['id']}/cancel")
+        self.assertEqual(self.poll("north")["commands"], [])
+        self.assertEqual([c["job_id"] for c in self.poll("south")["commands"]], [jobs["south"]["id"]])
+
+    def test_a_waiting_claim_is_its_own(self):
+        waiting = threading.Thread(target=lambda: self.poll("north", claim=self.claim_part("north", wait_ms=3000)))
+        waiting.start()
+        time.sleep(0.2)
+        started = time.monotonic()
+        self.poll("south", claim=self.claim_part("south"))
+        self.api.post(f"/v1/workers/{self.full_name('south')}/stop")
+        self.assertEqual(self.poll("south")["commands"], [{"type": "stop"}])
+        waiting.join()
+        self.assertGreater(time.monotonic() - started, 2)
 
 
 class WithoutTokens(harness.MillraceCase):
@@ -293,6 +432,22 @@ class WithoutTokens(harness.MillraceCase):
         self.use(server)
         self.assertEqual(self.api.get("/v1/meta").status, 200)
         self.assertRegex(server.log.lower(), "token|loopback")
+
+    def test_a_token_is_not_taken_for_a_good_one(self):
+        self.use(self.new_server().start())
+        token, _ = new_token("--name", "any", "--scope", "read")
+        client = self.new_client(token=token)
+        for path in ("/v1/meta", "/v1/queues", "/metrics", "/v1/nothing"):
+            reply = client.get(path)
+            self.assert_refused(reply, 401, "unauthenticated")
+            self.assertIn("no tokens are configured", reply.json["detail"])
+        reply = client.post("/v1/jobs", {"type": "t"})
+        self.assert_refused(reply, 401, "unauthenticated")
+        for path in ("/livez", "/readyz"):
+            self.assertEqual(client.get(path).status, 200)
+        # What a proxy says of its own users is not for us.
+        headers = {"Authorization": b"Basic YTpi"}
+        self.assertEqual(self.api.get("/v1/meta", headers=headers).status, 200)
 
     def test_another_address_is_refused(self):
         server = self.new_server()

@@ -95,6 +95,19 @@ class Events(harness.ServerCase):
             },
         )
 
+    def test_a_cancelled_job_that_is_given_back_says_so(self):
+        for outcome, members in (("released", {}), ("snoozed", {"delay_ms": 60000})):
+            start = self.end()
+            job_id = self.submit()["id"]
+            job = self.claim_one()
+            self.api.post(f"/v1/jobs/{job_id}/cancel", {"reason": "late"})
+            self.assertEqual(self.finish(job, outcome, **members), "cancelled")
+            wanted = ["job.started", "job.cancel_requested", f"job.{outcome}", "job.cancelled"]
+            told = [e["type"] for e in self.page(cursor=start)["items"] if e["job_id"] == job_id]
+            self.assertEqual(told[1:], wanted)
+            of_job = self.api.get(f"/v1/jobs/{job_id}/events").json["items"]
+            self.assertEqual([e["type"] for e in of_job][1:], wanted)
+
     def test_pages_make_up_the_whole(self):
         start = self.end()
         ids = self.submit_many(25)

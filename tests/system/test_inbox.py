@@ -329,7 +329,7 @@ class Finish(OnPostgres):
         self.sql("DELETE FROM millrace.nodes WHERE node = '00000000000000aa'")
         self.assertEqual(self.sql("SELECT count(*) FROM millrace.fences"), "0")
         deadline = time.monotonic() + 20
-        while self.sql("SELECT value FROM millrace.meta WHERE name = 'format'") != "2":
+        while self.sql("SELECT value FROM millrace.meta WHERE name = 'format'") != "3":
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.1)
         self.sql(f"SELECT {self.call(job)}")
@@ -472,6 +472,43 @@ class Finish(OnPostgres):
         self.assertEqual(self.state(job["id"]), "running")
         self.sql(f"SELECT millrace.finish('{job['id']}', {job['lease']['token']})")
         harness.eventually(lambda: self.state(job["id"]) == "succeeded", what="the finish")
+
+    def test_the_token_of_another_jobs_lease_finishes_nothing(self):
+        first, second = self.started(), self.started()
+        waiting = [self.submit()["id"] for _ in range(2)]
+        for job, token in (
+            (first["id"], second["lease"]["token"]),
+            (second["id"], first["lease"]["token"]),
+            (waiting[0], first["lease"]["token"]),
+            (waiting[1], 5),
+        ):
+            self.sql(f"SELECT millrace.finish('{job}', {token})")
+            self.await_empty_inbox()
+        self.assertEqual(
+            self.sql("SELECT kind, reason, count(*) FROM millrace.inbox_rejected GROUP BY 1, 2"),
+            "finish|no such lease of the job was ever given|4",
+        )
+        self.assertEqual(self.counts(), {"running": 2, "ready": 2})
+        # Nobody is kept out by it.
+        for job in (first, second, self.claim_within(), self.claim_within()):
+            self.sql(f"SELECT {self.call(job)}")
+            self.await_state(job["id"], "succeeded")
+
+    def test_a_fence_with_a_token_that_was_never_the_jobs_keeps_nobody_out(self):
+        job, other = self.started(), self.started()
+        for token in (9007199254740991, 9007199254740990, 9007199254740991, other["lease"]["token"]):
+            self.sql(f"SELECT millrace.fence('{job['id']}', {token})")
+            self.await_empty_inbox()
+        self.assertEqual(
+            self.sql("SELECT kind, count(*) FROM millrace.inbox_rejected GROUP BY 1"), "fence|4"
+        )
+        self.assertEqual(self.refusal(f"SELECT millrace.fence('{job['id']}', 5)")[0], "ML003")
+        for _ in range(2):
+            self.sql(f"SELECT {self.call(job, 'fence')}")
+        self.sql(f"SELECT {self.call(job)}")
+        self.await_state(job["id"], "succeeded")
+        self.assertEqual(self.refusal(f"SELECT {self.call(job, 'fence')}")[0], "ML002")
+        self.assertEqual(self.sql("SELECT count(*) FROM millrace.inbox_rejected"), "4")
 
     def test_bounds(self):
         good = f"'{harness.uuid7()}'"

@@ -1,5 +1,7 @@
 """Leases: kept by heartbeats, ended by acks, lost by silence."""
 
+import signal
+import threading
 import time
 
 import harness
@@ -338,6 +340,83 @@ class SingleForms(harness.ServerCase):
         )
         self.assertEqual((done["id"], done["state"], done["attempt"]), (job_id, "succeeded", 2))
         self.assertEqual(self.job(job_id, include="result")["result"], {"ok": 1})
+
+    def test_each_submits_what_comes_with_it(self):
+        follow_up = {"enqueue": [{"type": "next", "queue": self.queue + "-next"}]}
+        self.submit()
+        self.call(self.claim_one(), "release", **follow_up)
+        self.call(self.claim_one(), "snooze", delay_ms=1, **follow_up)
+        self.call(
+            self.claim_within(), "fail", error={"type": "E", "message": "m"}, delay_ms=1, **follow_up
+        )
+        self.call(self.claim_within(), "complete", **follow_up)
+        self.assertEqual(self.counts(self.queue + "-next"), {"ready": 4})
+        self.assertEqual(self.counts(), {"succeeded": 1})
+
+    def test_a_heartbeat_waits_for_a_cancellation(self):
+        self.submit()
+        job = self.claim_one()
+        started = time.monotonic()
+        self.assertFalse(self.call(job, "heartbeat", wait_ms=300)["cancel_requested"])
+        self.assertGreaterEqual(time.monotonic() - started, 0.29)
+        started = time.monotonic()
+        waiting = self.in_background(job, wait_ms=20000)
+        self.api.post(f"/v1/jobs/{job['id']}/cancel")
+        reply = waiting()
+        self.assertTrue(reply.json["cancel_requested"])
+        self.assertEqual(reply.json["state"], "running")
+        # And is not held where that was asked for before.
+        self.assertTrue(self.call(job, "heartbeat", wait_ms=20000)["cancel_requested"])
+        self.assertLess(time.monotonic() - started, 10)
+
+    def test_a_heartbeat_does_not_wait_for_a_lease_that_is_over(self):
+        started = time.monotonic()
+        for end in ("complete", "release", None):
+            with self.subTest(end=end):
+                self.submit()
+                job = self.claim_one(lease_ms=60000 if end else 1000)
+                waiting = self.in_background(job, wait_ms=20000)
+                if end:
+                    self.call(job, end)
+                self.assert_refused(waiting(), 409, "lease_lost")
+                for left in self.claim(limit=10):
+                    self.finish(left)
+        stale = {"token": job["lease"]["token"] + 1, "wait_ms": 20000}
+        reply = self.api.post(f"/v1/jobs/{job['id']}/heartbeat", stale)
+        self.assert_refused(reply, 409, "lease_lost")
+        self.assertLess(time.monotonic() - started, 15)
+        self.assert_fault(
+            {"token": 1, "wait_ms": 60001}, "/wait_ms", path=f"/v1/jobs/{job['id']}/heartbeat"
+        )
+
+    def test_a_heartbeat_that_waits_ends_at_a_stop(self):
+        server = self.new_server("--drain", "10s").start()
+        self.use(server)
+        self.submit()
+        job = self.claim_one()
+        waiting = self.in_background(job, wait_ms=60000)
+        started = time.monotonic()
+        server.signal(signal.SIGTERM)
+        self.assertEqual(waiting().status, 200)
+        self.finish(job)
+        self.assertEqual(server.wait(), 0)
+        self.assertLess(time.monotonic() - started, 5)
+
+    def in_background(self, job, **members):
+        """Waits for the answer to a heartbeat when it is called."""
+        api, box = self.new_client(), []
+        body = {"token": job["lease"]["token"], **members}
+        thread = threading.Thread(
+            target=lambda: box.append(api.post(f"/v1/jobs/{job['id']}/heartbeat", body))
+        )
+        thread.start()
+        time.sleep(0.2)
+
+        def answer():
+            thread.join()
+            return box[0]
+
+        return answer
 
     def test_each_refuses_a_stale_token(self):
         self.submit()

@@ -169,6 +169,38 @@ class Polls(harness.ServerCase):
         )
         self.assertEqual(running["lease_expires_at"], self.job(job["id"])["lease_expires_at"])
 
+    def test_a_worker_keeps_its_particulars_through_a_poll_without_a_claim(self):
+        self.poll(claim=self.claim_part(worker={"host": "box7"}))
+        self.poll()
+        self.assertEqual(self.listed()["host"], "box7")
+
+    def test_a_worker_that_says_goodbye_is_gone(self):
+        self.poll(claim=self.claim_part())
+        self.poll(goodbye=True)
+        self.assertIsNone(self.listed())
+        # Until it comes again.
+        self.submit()
+        (job,) = self.poll(claim=self.claim_part())["jobs"]
+        self.assertEqual(self.listed()["state"], "active")
+        # While it holds a lease it is there, whatever it says.
+        self.poll(goodbye=True)
+        self.assertEqual([run["id"] for run in self.listed()["running"]], [job["id"]])
+        done = {"id": job["id"], "token": job["lease"]["token"], "outcome": "succeeded"}
+        answer = self.poll(acks=[done], goodbye=True)
+        self.assertEqual([ack["status"] for ack in answer["acks"]], [200])
+        self.assertIsNone(self.listed())
+        body = {"goodbye": True, "claim": self.claim_part()}
+        self.assert_fault(body, "/goodbye", path="/v1/workers/w/poll")
+
+    def test_a_command_that_works_says_goodbye(self):
+        self.submit()
+        name = f"work-{self.queue}"
+        done = self.server.cli("work", "-q", self.queue, "--id", name, "--until-empty", "--", "true")
+        self.assertEqual(done.returncode, 0, done)
+        self.assertEqual(self.counts(), {"succeeded": 1})
+        listed = [worker["id"] for worker in self.api.get("/v1/workers", limit=1000).json["items"]]
+        self.assertNotIn(name, listed)
+
     def test_a_finished_job_is_no_longer_running(self):
         self.submit()
         (job,) = self.poll(claim=self.claim_part())["jobs"]
@@ -187,6 +219,30 @@ class Polls(harness.ServerCase):
         self.assertLessEqual(sum(len(line["message"]) for line in lines), 256 * 1024)
         self.assertGreater(len(lines), 25)
         self.assertEqual(lines[-1]["message"][0], "9", "the oldest go")
+
+    def test_of_a_job_that_is_given_back_for_ever_the_last_logs_are_kept(self):
+        job_id = self.submit()["id"]
+        for n in range(40):
+            (job,) = self.poll(claim=self.claim_part())["jobs"]
+            token = {"id": job["id"], "token": job["lease"]["token"]}
+            logs = [{"message": f"{n} " + "x" * 8000} for _ in range(32)]
+            self.poll(acks=[{**token, "outcome": "released", "logs": logs}])
+        found, query = [], {"limit": 100}
+        while True:
+            page = self.api.get(f"/v1/jobs/{job_id}/logs", **query).json
+            self.assertLessEqual(len(page["items"]), 100)
+            found += page["items"]
+            if page["next_cursor"] is None:
+                break
+            query["cursor"] = page["next_cursor"]
+        seqs = [line["seq"] for line in found]
+        self.assertEqual(seqs, list(range(seqs[0], seqs[-1] + 1)))
+        # The last 16 starts, of which the newest may have begun to push the oldest out.
+        kept = sorted({int(line["message"].split()[0]) for line in found})
+        self.assertIn(len(kept), (15, 16))
+        self.assertEqual(kept[-1], 39)
+        self.assertLessEqual(sum(len(line["message"]) for line in found), 16 * 256 * 1024)
+        self.assertEqual(len(self.job(job_id, include="logs")["logs"]), len(found))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/text.h"
+#include "engine/worker_name.h"
 #include "http/convert.h"
 
 namespace millrace::http {
@@ -48,8 +49,9 @@ void refuse_absent(Call& call) { call.refuse(ProblemCode::kNotFound, "there is n
 Task<std::optional<SharedJobView>> look_up(Call& call, JobId id, const core::JobReply& memory,
                                            api::Include include, engine::Lookup lookup) {
   if (!needs_tables(memory, include)) co_return memory.job;
-  const engine::History history = include.attempts || include.logs || include.events
-                                      ? engine::History::kWhole
+  const engine::History history = include.logs ? engine::History::kWhole
+                                  : include.attempts || include.events
+                                      ? engine::History::kWithoutLogs
                                       : engine::History::kNone;
   auto read = [&] { return call.services.reads.job(id, memory, history, lookup); };
   auto found = co_await call.blocking(read);
@@ -190,6 +192,10 @@ bool take_if_match(Call& call, std::optional<std::uint64_t>& version) {
   if (field == nullptr) return true;
   version = accepted(call, api::decode_if_match(field->value));
   return version.has_value();
+}
+
+SharedBytes worker_name(const Call& call, std::string_view id) {
+  return engine::worker_name(id, call.limited() ? call.access->id() : std::string_view());
 }
 
 bool admits_queue(Call& call) {

@@ -43,6 +43,10 @@ Task<std::vector<Reach>> reach_of(Call& call, const std::vector<JobId>& ids);
 // Of one job; false: the call is answered, with 404 where it is out of reach.
 Task<bool> admits_job(Call& call, JobId id);
 
+// What the engine knows a worker by that calls itself `id` here: a token that is limited to queues
+// has workers of its own.
+SharedBytes worker_name(const Call& call, std::string_view id);
+
 // The path's name can be a queue's, and the caller may see it. False: the call is answered with
 // 404.
 bool admits_queue(Call& call);

@@ -1,6 +1,8 @@
-// A job's attempts, log lines and events, in pages. All of a job's history is bounded, so a page is
-// cut from the whole; the cursor is the number of the last item shown.
+// A job's attempts, log lines and events, in pages; the cursor is the number of the last item
+// shown. Log lines are read in pages, the others as a whole.
+#include <algorithm>
 #include <charconv>
+#include <limits>
 #include <utility>
 
 #include "http/convert.h"
@@ -25,7 +27,7 @@ std::optional<std::uint64_t> parse_number(std::string_view cursor) {
   return number;
 }
 
-Task<std::optional<History>> find_history(Call& call) {
+Task<std::optional<History>> find_history(Call& call, api::Include include) {
   const auto id = path_id(call);
   if (!id) co_return std::nullopt;
   const auto page = accepted(call, api::decode_page_query(call.query()));
@@ -36,8 +38,6 @@ Task<std::optional<History>> find_history(Call& call) {
                                 "is not one that this list gave"));
     co_return std::nullopt;
   }
-  api::Include include;
-  include.attempts = include.logs = include.events = true;
   auto view = co_await find_job(call, *id, include);
   if (view == nullptr) co_return std::nullopt;
   co_return History{std::move(view), static_cast<std::size_t>(page->limit), *after};
@@ -62,7 +62,9 @@ void answer_page(Call& call, const History& history, const Items& items, NumberO
 }  // namespace
 
 Task<void> list_attempts(Call& call) {
-  const auto history = co_await find_history(call);
+  api::Include include;
+  include.attempts = true;
+  const auto history = co_await find_history(call, include);
   if (!history) co_return;
   std::deque<std::string> texts;
   answer_page(call, *history, attempts_of(*history->view, texts),
@@ -70,14 +72,26 @@ Task<void> list_attempts(Call& call) {
 }
 
 Task<void> list_logs(Call& call) {
-  const auto history = co_await find_history(call);
+  const auto history = co_await find_history(call, {});
   if (!history) co_return;
-  answer_page(call, *history, logs_of(*history->view),
-              [](const api::LogLine& line) { return line.seq; });
+  const auto limit = static_cast<std::uint32_t>(history->limit);
+  const auto after = static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(history->after, std::numeric_limits<std::uint32_t>::max()));
+  auto read = [&] { return call.services.reads.logs(*history->view, after, limit); };
+  const auto page = co_await call.blocking(read);
+  if (!page) {
+    refuse_reads(call, page.error());
+    co_return;
+  }
+  const std::string cursor = page->more ? std::to_string(page->lines.back().seq) : std::string();
+  api::JsonWriter json(call.response.body);
+  api::encode_list(json, logs_of(page->lines), cursor);
 }
 
 Task<void> list_job_events(Call& call) {
-  const auto history = co_await find_history(call);
+  api::Include include;
+  include.events = true;
+  const auto history = co_await find_history(call, include);
   if (!history) co_return;
   const std::vector<engine::FeedEvent> events = engine::job_events(*history->view);
   std::vector<api::JobEvent> shapes;

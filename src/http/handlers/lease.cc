@@ -85,25 +85,28 @@ void answer_results(Call& call, const Sieve& sieved, const core::ItemsReply& rep
   json.end_object();
 }
 
-// Jobs enqueued by acks go to queues too.
-bool allows_enqueued(const Call& call, const api::Ack& ack) {
-  for (const api::JobSubmission& job : ack.enqueue) {
-    if (!call.allows_queue(job.queue)) return false;
-  }
-  return true;
-}
-
 api::Problem no_such_queue() {
   return api::make_problem(ProblemCode::kNotFound, "there is no such queue for this token");
+}
+
+// Jobs that come with acks are submitted, and to queues.
+std::optional<api::Problem> refusal_of_enqueued(const Call& call, const api::Ack& ack) {
+  if (ack.enqueue.empty()) return std::nullopt;
+  if (call.access != nullptr && !call.access->allows(api::Scope::kSubmit)) {
+    return api::make_problem(ProblemCode::kForbidden,
+                             "the token lacks the scope submit, which `enqueue` needs");
+  }
+  for (const api::JobSubmission& job : ack.enqueue) {
+    if (!call.allows_queue(job.queue)) return no_such_queue();
+  }
+  return std::nullopt;
 }
 
 Sieve sieve_acks(const Call& call, const std::vector<api::Item<api::Ack>>& items,
                  std::span<const Reach> reach) {
   Sieve sieved = sieve(items, reach);
   for (std::size_t i = 0; i < items.size(); ++i) {
-    if (!sieved.refused[i] && !allows_enqueued(call, items[i].value)) {
-      sieved.refused[i] = no_such_queue();
-    }
+    if (!sieved.refused[i]) sieved.refused[i] = refusal_of_enqueued(call, items[i].value);
   }
   return sieved;
 }
@@ -195,6 +198,19 @@ api::Decoded<api::Ack> decode_single(const Call& call, const JobId& id) {
   }
 }
 
+// Waits until the job is to be cancelled, or its lease is over (false); `item` then has the job as
+// it is. The heartbeat stands whatever comes of that: a shard that stops lets nobody wait.
+Task<bool> still_holds(Call& call, core::ItemReply& item, const api::Heartbeat& heartbeat) {
+  if (item.refusal || item.cancel_requested || item.job == nullptr) co_return true;
+  engine::WatchJob watch{item.id, heartbeat.wait, item.job->job.queue, heartbeat.token};
+  engine::Answer answer = co_await call.ask(std::move(watch), Call::Patience::kWait);
+  auto* later = reply_in<core::JobReply>(answer);
+  if (later == nullptr) co_return true;
+  if (later->job == nullptr || later->job->job.token != heartbeat.token) co_return false;
+  item.job = later->job;
+  co_return true;
+}
+
 // The answer to a single form.
 template <typename Command>
 Task<void> answer_single(Call& call, Command& command, JobId id, api::Include include) {
@@ -213,6 +229,7 @@ Task<void> claim(Call& call) {
   const auto claim = accepted(call, api::decode_claim(call.body, call.services.limits));
   if (!claim || !admits_claim(call, *claim)) co_return;
   engine::WaitingClaim waiting{to_core(*claim), claim->wait, to_engine(claim->worker)};
+  waiting.worker.id = waiting.claim.worker = worker_name(call, claim->worker.id);
   engine::Answer answer = co_await call.ask(std::move(waiting), Call::Patience::kWait);
   auto* reply = reply_in<core::ClaimReply>(answer);
   if (reply == nullptr) {
@@ -279,12 +296,14 @@ Task<void> poll(Call& call) {
   poll.acks = acks_of(call, body->acks, acks);
   poll.heartbeats = heartbeats_of(body->heartbeats, heartbeats);
   poll.logs = logs_of(body->logs, logs);
-  poll.worker.id = SharedBytes(worker);
   if (body->claim) {
     poll.claim = to_core(*body->claim);
     poll.wait = body->claim->wait;
     poll.worker = to_engine(body->claim->worker);
   }
+  poll.goodbye = body->goodbye;
+  poll.worker.id = worker_name(call, worker);
+  if (poll.claim) poll.claim->worker = poll.worker.id;
   engine::Answer answer = co_await call.ask(std::move(poll), Call::Patience::kWait);
   auto* reply = std::get_if<engine::PollReply>(&answer);
   if (reply == nullptr) {
@@ -321,8 +340,8 @@ Task<void> finish_job(Call& call) {
   if (!include) co_return;
   const auto ack = accepted(call, decode_single(call, *id));
   if (!ack) co_return;
-  if (!allows_enqueued(call, *ack)) {
-    call.refuse(no_such_queue());
+  if (const auto refusal = refusal_of_enqueued(call, *ack)) {
+    call.refuse(*refusal);
     co_return;
   }
   SpecMaker specs(call.ids, call.now());
@@ -343,7 +362,21 @@ Task<void> heartbeat_job(Call& call) {
   core::Heartbeat command;
   command.items.push_back(to_core(*heartbeat));
   command.detail = core::Detail::kJobs;
-  co_await answer_single(call, command, *id, *include);
+  if (heartbeat->wait <= Duration{0}) {
+    co_await answer_single(call, command, *id, *include);
+    co_return;
+  }
+  const bool admitted = co_await admits_job(call, *id);
+  if (!admitted) co_return;
+  auto reply = co_await ask_items(call, command);
+  if (!reply || reply->items.size() != 1) co_return;
+  core::ItemReply item = std::move(reply->items.front());
+  const bool holds = co_await still_holds(call, item, *heartbeat);
+  if (!holds) {
+    call.refuse(lease_lost());
+    co_return;
+  }
+  co_await answer_item(call, item, *include);
 }
 
 }  // namespace millrace::http

@@ -145,6 +145,7 @@ Task<void> list_tokens(Call& call) {
   if (!page) co_return;
   std::vector<api::TokenInfo> tokens;
   for (const TokenSettings& settings : call.services.tokens.tokens()) {
+    if (call.access != nullptr && !call.access->reaches(settings)) continue;
     api::TokenInfo info;
     info.name = settings.name;
     info.scopes.assign(settings.scopes.begin(), settings.scopes.end());

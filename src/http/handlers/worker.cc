@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "api/worker_reply.h"
+#include "engine/worker_name.h"
 #include "http/convert.h"
 #include "http/handlers/common.h"
 #include "http/handlers/handlers.h"
@@ -14,9 +15,15 @@ namespace {
 
 using api::ProblemCode;
 
-// A caller who is limited to some queues sees the workers that serve one of them.
+// A caller who is limited to some queues sees its own workers, those of tokens that open nothing
+// more than its own, and of those that are nobody's alone the ones that serve one of its queues.
 bool sees(const Call& call, const engine::WorkerView& worker) {
   if (!call.limited()) return true;
+  const std::string_view owner = engine::owner_in(worker.info.id.view());
+  if (!owner.empty()) {
+    const TokenSettings* const token = call.services.tokens.find(owner);
+    return token != nullptr && call.access->reaches(*token);
+  }
   const auto allowed = [&call](const SharedBytes& queue) {
     return call.allows_queue(queue.view());
   };

@@ -156,13 +156,23 @@ Result<std::vector<core::Job>> MemoryTables::fetch(const std::vector<JobId>& ids
   return found;
 }
 
-Result<JobHistory> MemoryTables::history(const JobId& id) {
+Result<JobHistory> MemoryTables::history(const JobId& id, const HistoryParts& parts) {
   const MutexLock lock(mutex_);
   const auto ord = ords_.find(id);
   if (ord == ords_.end()) return JobHistory{};
   const auto found = histories_.find(ord->second);
   if (found == histories_.end()) return JobHistory{};
-  JobHistory history{found->second.attempts, found->second.logs, {}};
+  JobHistory history;
+  std::size_t bytes = 0;
+  for (const core::LogLine& line : found->second.logs) {
+    if (line.seq <= parts.logs_after || parts.most_logs == 0) continue;
+    history.more_logs = history.logs.size() == parts.most_logs || bytes >= kMaxPageBytes;
+    if (history.more_logs) break;
+    bytes += line.message.size();
+    history.logs.push_back(line);
+  }
+  if (!parts.attempts_and_marks) return history;
+  history.attempts = found->second.attempts;
   for (const StoredMark& stored : found->second.marks) history.marks.push_back(stored.mark);
   return history;
 }

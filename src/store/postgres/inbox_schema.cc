@@ -369,4 +369,22 @@ REVOKE ALL ON FUNCTION millrace.enqueue, millrace.enqueue_row, millrace.finish, 
   millrace.raise_fence, millrace.read_inbox FROM PUBLIC;
 )sql";
 
+// A fence that is raised is told to the shard, which alone knows whether the token was the job's.
+const char* const kFencesMigration = R"sql(
+DROP INDEX millrace.inbox_rows_by_job;
+CREATE INDEX inbox_rows_by_job ON millrace.inbox_rows(job) WHERE kind > 1;
+COMMENT ON COLUMN millrace.inbox_rows.kind IS '1: enqueue, 2: finish, 3: fence';
+
+CREATE OR REPLACE FUNCTION millrace.fence(job_id uuid, token bigint) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, millrace, pg_temp AS $$
+BEGIN
+  PERFORM raise_fence(job_id, token, false);
+  -- Until the last node that does not know of such rows is gone, a fence is believed as it is.
+  IF EXISTS (SELECT FROM meta WHERE name = 'format' AND value::bigint >= 3) THEN
+    INSERT INTO inbox_rows(shard, kind, job, token)
+    VALUES (shard_of(substr(job_id::text, 16, 3)), 3, job_id, fence.token);
+  END IF;
+END $$;
+)sql";
+
 }  // namespace millrace::store

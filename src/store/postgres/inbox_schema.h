@@ -5,5 +5,6 @@
 namespace millrace::store {
 
 extern const char* const kInboxMigration;
+extern const char* const kFencesMigration;  // the fourth
 
 }  // namespace millrace::store

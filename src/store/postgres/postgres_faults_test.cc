@@ -224,7 +224,7 @@ TEST_F(PostgresFaults, EveryReadSaysThatItWasCutOff) {
       {"load", [&] { return load(); }},
       {"progress", [&] { return wrong_with(tables.progress()); }},
       {"fetch", [&] { return wrong_with(tables.fetch({id_of(1)})); }},
-      {"history", [&] { return wrong_with(tables.history(id_of(1))); }},
+      {"history", [&] { return wrong_with(tables.history(id_of(1), {})); }},
       {"list", [&] { return wrong_with(tables.list(query)); }},
       {"select_ids", [&] { return wrong_with(tables.select_ids(query.filter, {}, 10, minute)); }},
       {"list of a time",
@@ -491,7 +491,7 @@ TEST_F(PostgresFaults, RowsThatSomebodyChangedAreFoundDamaged) {
   const auto loads = [&] { return load(); };
   const auto fetch = [&] { return wrong_with(tables.fetch({id_of(1), id_of(2)})); };
   const auto list = [&] { return wrong_with(tables.list(list_of_mail())); };
-  const auto history = [&] { return wrong_with(tables.history(id_of(1))); };
+  const auto history = [&] { return wrong_with(tables.history(id_of(1), {})); };
   const auto read = [&] { return read_from(1); };
   struct Damage {
     const char* table;

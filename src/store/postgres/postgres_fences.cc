@@ -8,23 +8,22 @@ namespace {
 using std::chrono_literals::operator""ms;
 
 // Of the shard's leader alone: one that comes late, from a former one, must not open a fence that a
-// later generation has won. A job that was finished begins anew when nothing of that is to come:
-// its shard has it as succeeded, and no inbox has the row. Both are looked at as of one instant;
+// later generation has won. A job that was finished begins anew when nothing of that is to come: no
+// inbox has the row. Then its shard has carried it out, or rejected it. So does one whose fence
+// stands above every token that was given. Leader, fence and inbox are looked at as of one instant;
 // what is committed after it counts as finished, and so does what a later generation has won by the
 // time that its lock is had.
 constexpr const char* kRaise =
-    "WITH wish AS (SELECT job, max(succeeded) AS succeeded FROM unnest($1, $2) "
-    "AS given(job, succeeded) GROUP BY job ORDER BY job), "
-    "settled AS (SELECT job FROM wish JOIN millrace.fences AS known USING (job) "
-    "WHERE known.finished AND wish.succeeded = 1 AND NOT EXISTS "
-    "(SELECT FROM millrace.inbox_rows AS lying WHERE lying.job = known.job AND lying.kind = 2)) "
+    "WITH wish AS (SELECT DISTINCT job FROM unnest($1) AS given(job) ORDER BY job), "
+    "settled AS (SELECT known.job, known.token FROM wish JOIN millrace.fences AS known USING (job) "
+    "WHERE (known.finished OR known.token > $2) AND NOT EXISTS "
+    "(SELECT FROM millrace.inbox_rows AS lying WHERE lying.job = known.job AND lying.kind > 1)) "
     "INSERT INTO millrace.fences AS fence(job, token, finished, at) "
-    "SELECT job, $3, false, clock_timestamp() FROM wish "
-    "WHERE EXISTS (SELECT FROM millrace.shards WHERE shard = $4 AND epoch = $5) "
-    "ON CONFLICT (job) DO UPDATE SET token = greatest(fence.token, excluded.token), "
-    "finished = false, at = excluded.at WHERE NOT fence.finished "
-    "OR (fence.token <= excluded.token "
-    "AND EXISTS (SELECT FROM settled WHERE settled.job = fence.job)) "
+    "SELECT job, $2, false, clock_timestamp() FROM wish "
+    "WHERE EXISTS (SELECT FROM millrace.shards WHERE shard = $3 AND epoch = $4) "
+    "ON CONFLICT (job) DO UPDATE SET token = excluded.token, finished = false, at = excluded.at "
+    "WHERE (NOT fence.finished AND fence.token <= excluded.token) OR EXISTS (SELECT FROM settled "
+    "WHERE settled.job = fence.job AND settled.token = fence.token) "
     "RETURNING fence.job";
 
 // The shard waits meanwhile.
@@ -32,17 +31,12 @@ constexpr SqlLimits kLimits{.lock = 50ms, .statement = 1'000ms, .silence = 2'000
 
 }  // namespace
 
-Result<std::vector<JobId>> PostgresFences::raise(std::span<const EndedJob> jobs, LeaseToken token) {
+Result<std::vector<JobId>> PostgresFences::raise(std::span<const JobId> jobs, LeaseToken token) {
   SqlArray ids(SqlType::kUuids);
-  SqlArray succeeded(SqlType::kNumbers);
-  for (const EndedJob& job : jobs) {
-    ids.id(job.id);
-    succeeded.number(std::int64_t{job.succeeded});
-  }
+  for (const JobId& job : jobs) ids.id(job);
   SqlMessage message(kLimits);
   message.add(kRaise, std::move(Parameters()
                                     .array(std::move(ids))
-                                    .array(std::move(succeeded))
                                     .number(static_cast<std::int64_t>(to_number(token)))
                                     .number(shard_->shard)
                                     .number(static_cast<std::int64_t>(shard_->epoch()))));

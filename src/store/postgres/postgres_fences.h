@@ -15,7 +15,7 @@ class PostgresFences final : public Fences {
  public:
   explicit PostgresFences(std::shared_ptr<PostgresShard> shard) : shard_(std::move(shard)) {}
 
-  Result<std::vector<JobId>> raise(std::span<const EndedJob> jobs, LeaseToken token) override;
+  Result<std::vector<JobId>> raise(std::span<const JobId> jobs, LeaseToken token) override;
 
  private:
   const std::shared_ptr<PostgresShard> shard_;

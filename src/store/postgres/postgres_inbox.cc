@@ -34,22 +34,23 @@ constexpr const char* kFinishes =
     "row.spec::text, row.idempotency_key, row.payload "
     "FROM (SELECT *, sum(bytes) OVER (ORDER BY job, id) - bytes < $2 AS fits "
     "FROM (SELECT *, coalesce(octet_length(payload), 0) AS bytes FROM millrace.inbox_rows "
-    "WHERE shard + 0 = $1 AND kind = 2 ORDER BY job LIMIT $3) AS lying) AS row WHERE fits";
+    "WHERE shard + 0 = $1 AND kind > 1 ORDER BY job LIMIT $3) AS lying) AS row WHERE fits";
 constexpr const char* kDrop =
     "DELETE FROM millrace.inbox_rows AS row USING unnest($2, $3) AS key(xid, id) "
     "WHERE row.shard = $1 AND row.xid = key.xid AND row.id = key.id";
+// Only the fence that the row has raised is opened. One that a later leader has raised since stands
+// elsewhere; and while the row lies here none raises it above a token that was never given.
 constexpr const char* kReject =
     "WITH gone AS (DELETE FROM millrace.inbox_rows AS row "
-    "USING unnest($2, $3, $4, $5) AS key(xid, id, reason, reopens) "
+    "USING unnest($2, $3, $4, $5, $6) AS key(xid, id, reason, reopens, open_to) "
     "WHERE row.shard = $1 AND row.xid = key.xid AND row.id = key.id "
-    "RETURNING row.*, key.reason, key.reopens), "
-    "opened AS (UPDATE millrace.fences AS fence SET token = fence.before, finished = false "
-    "FROM gone WHERE gone.kind = 2 AND gone.reopens = 1 AND fence.job = gone.job "
-    "AND fence.token = gone.token AND fence.finished) "
+    "RETURNING row.*, key.reason, key.reopens, key.open_to), "
+    "opened AS (UPDATE millrace.fences AS fence SET token = gone.open_to, finished = false "
+    "FROM gone WHERE gone.reopens = 1 AND fence.job = gone.job "
+    "AND fence.token = gone.token AND fence.finished = (gone.kind = 2)) "
     "INSERT INTO millrace.inbox_rejected(id, reason, kind, job, token, spec, idempotency_key, "
-    "payload, at) SELECT id, reason, CASE kind WHEN 1 THEN 'enqueue' ELSE 'finish' END, job, "
-    "token, "
-    "spec, idempotency_key, millrace.as_json(payload), at FROM gone";
+    "payload, at) SELECT id, reason, CASE kind WHEN 1 THEN 'enqueue' WHEN 2 THEN 'finish' "
+    "ELSE 'fence' END, job, token, spec, idempotency_key, millrace.as_json(payload), at FROM gone";
 constexpr const char* kMove =
     "WITH gone AS (DELETE FROM millrace.inbox_rows WHERE shard = $1 AND xid = $2 AND id = $3 "
     "RETURNING *) INSERT INTO millrace.inbox_rows(shard, kind, moves, at, job, token, spec, "
@@ -292,15 +293,17 @@ Status PostgresInbox::reject(std::uint32_t shard, std::span<const RejectedRow> r
   std::vector<InboxKey> keys;
   SqlArray reasons(SqlType::kTexts);
   SqlArray reopens = numbers();
+  SqlArray open_to = numbers();
   for (const RejectedRow& row : rows) {
     keys.push_back(row.key);
     reasons.bytes(row.reason);
     reopens.number(std::int64_t{row.fence == FenceOfRejected::kReopened});
+    open_to.number(plain(to_number(row.open_to)));
   }
   Parameters parameters;
   parameters.number(shard);
   add_keys(parameters, keys);
-  parameters.array(std::move(reasons)).array(std::move(reopens));
+  parameters.array(std::move(reasons)).array(std::move(reopens)).array(std::move(open_to));
   return write(kReject, std::move(parameters));
 }
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <future>
 #include <random>
 #include <set>
 #include <thread>
@@ -29,7 +30,7 @@ class PostgresInboxTest : public ::testing::Test {
         node_(open_postgres_node(proxy_.url(url_), &std::chrono::steady_clock::now)),
         inbox_(node_->make_inbox()),
         store_(node_->open_shard(kOnlyShard).value()) {
-    ask("UPDATE millrace.meta SET value = '2' WHERE name = 'format'");
+    ask("UPDATE millrace.meta SET value = '3' WHERE name = 'format'");
   }
   ~PostgresInboxTest() override {
     proxy_.let_through(CuttingProxy::kAll);
@@ -381,21 +382,18 @@ TEST_F(PostgresInboxTest, WhatIsFetchedIsBoundedInBytes) {
 TEST_F(PostgresInboxTest, AFinishedJobBeginsAnewWhenNothingOfItIsToCome) {
   const JobId job = parse_job_id(id_made(0, 1)).value();
   ASSERT_TRUE(store_.tables->take(Epoch{7}).has_value());
-  const auto raise = [&](bool succeeded, std::uint64_t token) {
-    const EndedJob ended{job, succeeded};
-    return store_.tables->fences()->raise({&ended, 1}, LeaseToken{token}).value().size();
+  const auto raise = [&](std::uint64_t token) {
+    return store_.tables->fences()->raise({&job, 1}, LeaseToken{token}).value().size();
   };
   const auto finish = [&](int token) {
     return fmt::format("SELECT millrace.finish('{}', {})", to_string(job), token);
   };
-  EXPECT_EQ(raise(false, 5), 1U);
+  EXPECT_EQ(raise(5), 1U);
   EXPECT_EQ(beside_.refusal(finish(4)), "ML003");
   ask(finish(5));
-  EXPECT_EQ(raise(false, 6), 0U);
-  EXPECT_EQ(raise(true, 6), 0U);  // by an ack: the row is there still
+  EXPECT_EQ(raise(6), 0U);
   ASSERT_TRUE(inbox_->drop(0, keys_of(read_on())).has_value());
-  EXPECT_EQ(raise(false, 6), 0U);
-  EXPECT_EQ(raise(true, 6), 1U);
+  EXPECT_EQ(raise(6), 1U);
   EXPECT_EQ(beside_.refusal(finish(5)), "ML003");
   ask(finish(6));
 }
@@ -407,23 +405,46 @@ TEST_F(PostgresInboxTest, AFormerLeaderRaisesNothing) {
   ask(fmt::format("SELECT millrace.finish('{}', 5)", to_string(job)));
   ask("DELETE FROM millrace.inbox_rows");
   ask("UPDATE millrace.shards SET epoch = epoch + 1");
-  const EndedJob ended{job, true};
-  EXPECT_THAT(store_.tables->fences()->raise({&ended, 1}, LeaseToken{6}).value(), IsEmpty());
+  EXPECT_THAT(store_.tables->fences()->raise({&job, 1}, LeaseToken{6}).value(), IsEmpty());
   EXPECT_EQ(beside_.refusal(fmt::format("SELECT millrace.finish('{}', 7)", to_string(job))),
             "ML002");
 }
 
-// As where the raise waited for it.
+// A later leader has given that token, and the raise has waited for the transaction that finishes
+// the job with it.
 TEST_F(PostgresInboxTest, WhatALaterTokenHasFinishedStays) {
   const JobId job = parse_job_id(id_made(0, 1)).value();
   ASSERT_TRUE(store_.tables->take(Epoch{7}).has_value());
-  ask(fmt::format("INSERT INTO millrace.fences VALUES ('{}', 9, true, now())", to_string(job)));
-  const EndedJob ended{job, true};
-  EXPECT_THAT(store_.tables->fences()->raise({&ended, 1}, LeaseToken{8}).value(), IsEmpty());
-  EXPECT_EQ(beside_.refusal(fmt::format("SELECT millrace.finish('{}', 9)", to_string(job))),
-            "ML002");
-  EXPECT_THAT(store_.tables->fences()->raise({&ended, 1}, LeaseToken{10}).value(),
-              ElementsAre(job));
+  ask(fmt::format("SELECT millrace.finish('{}', 5)", to_string(job)));
+  ask("DELETE FROM millrace.inbox_rows");
+  PostgresSession later(url_);
+  const std::string set = fmt::format("WHERE job = '{}'", to_string(job));
+  const auto raise = [&] { return store_.tables->fences()->raise({&job, 1}, LeaseToken{8}); };
+  // It waits for a lock no longer than it must: where that was too long for it, once more.
+  Result<std::vector<JobId>> raised = failure("not tried");
+  for (int tries = 0; tries < 50 && !raised; ++tries) {
+    later.ask("UPDATE millrace.fences SET token = 5 " + set);
+    later.ask("BEGIN");
+    later.ask("UPDATE millrace.fences SET token = 9 " + set);
+    auto waiting = std::async(std::launch::async, raise);
+    while (ask("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") == "0" &&
+           waiting.wait_for(std::chrono::milliseconds{0}) != std::future_status::ready) {
+    }
+    later.ask("COMMIT");
+    raised = waiting.get();
+  }
+  EXPECT_THAT(raised.value(), IsEmpty());
+}
+
+// Of a program that took every fence for what it said.
+TEST_F(PostgresInboxTest, AFenceAboveEveryTokenIsLoweredByARetry) {
+  const JobId job = parse_job_id(id_made(0, 1)).value();
+  ASSERT_TRUE(store_.tables->take(Epoch{7}).has_value());
+  ask("UPDATE millrace.meta SET value = '2' WHERE name = 'format'");
+  ask(fmt::format("SELECT millrace.fence('{}', 9007199254740991)", to_string(job)));
+  EXPECT_EQ(rows_left(), "0");
+  EXPECT_THAT(store_.tables->fences()->raise({&job, 1}, LeaseToken{8}).value(), ElementsAre(job));
+  ask(fmt::format("SELECT millrace.finish('{}', 8)", to_string(job)));
 }
 
 TEST_F(PostgresInboxTest, WhoLooksForFinishesDoesNotReadTheWholeInbox) {
@@ -431,8 +452,7 @@ TEST_F(PostgresInboxTest, WhoLooksForFinishesDoesNotReadTheWholeInbox) {
   const JobId job = parse_job_id(id_made(0, 1)).value();
   ASSERT_TRUE(store_.tables->take(Epoch{7}).has_value());
   ask(fmt::format("SELECT millrace.finish('{}', 5)", to_string(job)));
-  const EndedJob ended{job, true};
-  EXPECT_THAT(store_.tables->fences()->raise({&ended, 1}, LeaseToken{6}).value(), IsEmpty());
+  EXPECT_THAT(store_.tables->fences()->raise({&job, 1}, LeaseToken{6}).value(), IsEmpty());
   EXPECT_EQ(inbox_->finishes(kOnlyShard)->size(), 1U);
   // A session tells what it has read at its end at the latest.
   store_ = Store();
@@ -519,28 +539,75 @@ TEST_F(PostgresInboxTest, RejectedRowsGoSomeAtATimeAndWaitForNobody) {
   EXPECT_EQ(left(), "0");
 }
 
-TEST_F(PostgresInboxTest, ARejectedFinishLeavesTheFenceAsItWasOnlyIfNoLeaseHadItsToken) {
-  const std::string id = id_made(0, 1);
-  const auto finish = [&](int token) {
-    return fmt::format("SELECT millrace.finish('{}', {})", id, token);
-  };
-  const auto reject_all = [&](FenceOfRejected fence) {
+class RejectedFences : public PostgresInboxTest {
+ protected:
+  std::string finish(std::int64_t token) const {
+    return fmt::format("SELECT millrace.finish('{}', {})", id_, token);
+  }
+  std::string fence(std::int64_t token) const {
+    return fmt::format("SELECT millrace.fence('{}', {})", id_, token);
+  }
+  void reject(std::size_t rows, FenceOfRejected fence, LeaseToken open_to = kNoToken) {
     std::vector<RejectedRow> bad;
-    for (const InboxKey& key : keys_of(read_on())) bad.push_back({key, "no good", fence});
-    ASSERT_EQ(bad.size(), 1U);
+    for (const InboxKey& key : keys_of(read_on())) bad.push_back({key, "no good", fence, open_to});
+    ASSERT_EQ(bad.size(), rows);
     ASSERT_TRUE(inbox_->reject(kOnlyShard, bad));
-  };
-  ask(finish(900));
-  reject_all(FenceOfRejected::kReopened);
-  ask(fmt::format("SELECT millrace.fence('{}', 5)", id));
+  }
+
+  const std::string id_ = id_made(0, 1);
+};
+
+TEST_F(RejectedFences, AreOpenedOnlyIfTheTokenWasNeverTheJobs) {
   ask(finish(900));
   EXPECT_EQ(beside_.refusal(finish(6)), "ML002");
-  reject_all(FenceOfRejected::kReopened);
+  reject(1, FenceOfRejected::kReopened, LeaseToken{5});
   EXPECT_EQ(beside_.refusal(finish(4)), "ML003");
   ask(finish(5));
-  reject_all(FenceOfRejected::kStays);
+  reject(1, FenceOfRejected::kStays);
   EXPECT_EQ(beside_.refusal(finish(5)), "ML002");
   EXPECT_EQ(beside_.refusal(finish(6)), "ML002");
+}
+
+// However often, and one above the other.
+TEST_F(RejectedFences, AreOpenedWhereNothingWasFinishedToo) {
+  ask(fence(900));
+  ask(fence(900));
+  ask(fence(901));
+  EXPECT_EQ(beside_.refusal(finish(5)), "ML003");
+  reject(3, FenceOfRejected::kReopened, LeaseToken{5});
+  ask(finish(5));
+  EXPECT_EQ(ask("SELECT string_agg(kind, ',') FROM millrace.inbox_rejected"), "fence,fence,fence");
+}
+
+// A fence of one token and the finish of another: each row opens what it has raised itself.
+TEST_F(RejectedFences, StayWhereAnotherHasRaisedThemSince) {
+  ask(fence(7));
+  const std::vector<InboxKey> first = keys_of(read_on());
+  ask(finish(8));
+  const RejectedRow bad{first.at(0), "no good", FenceOfRejected::kReopened, LeaseToken{5}};
+  ASSERT_TRUE(inbox_->reject(kOnlyShard, {&bad, 1}));
+  EXPECT_EQ(beside_.refusal(finish(9)), "ML002");
+}
+
+TEST_F(RejectedFences, AreNotRaisedByARetryBeforeThat) {
+  const JobId job = parse_job_id(id_).value();
+  ASSERT_TRUE(store_.tables->take(Epoch{7}).has_value());
+  const auto raised = [&] {
+    return store_.tables->fences()->raise({&job, 1}, LeaseToken{20}).value().size();
+  };
+  ask(fence(900));
+  EXPECT_EQ(raised(), 0U);
+  reject(1, FenceOfRejected::kReopened, LeaseToken{5});
+  EXPECT_EQ(raised(), 1U);
+  EXPECT_EQ(beside_.refusal(finish(19)), "ML003");
+  ask(finish(20));
+}
+
+TEST_F(RejectedFences, AreBelievedAsTheyAreUntilAllNodesKnowOfTheirRows) {
+  ask("UPDATE millrace.meta SET value = '2' WHERE name = 'format'");
+  ask(fence(7));
+  EXPECT_EQ(rows_left(), "0");
+  EXPECT_EQ(beside_.refusal(finish(6)), "ML003");
 }
 
 TEST_F(PostgresInboxTest, ThereIsNoFinishBeforeAllNodesKnowOfIt) {

@@ -180,7 +180,7 @@ TEST_F(PostgresNodeFaults, WhatSomebodyDeletedOrWroteIsNamed) {
 
 TEST_F(PostgresNodeFaults, AFenceWhoseRaiseWasCutOffIsRaisedAgain) {
   ASSERT_TRUE(store_.tables->take(Epoch{7}).has_value());
-  const EndedJob ended{id_of(1), false};
+  const JobId ended = id_of(1);
   cut_everywhere("raise", [&] {
     const auto raised = store_.tables->fences()->raise({&ended, 1}, LeaseToken{6});
     EXPECT_TRUE(!raised || raised->size() == 1);

@@ -26,8 +26,12 @@ constexpr const char* kTouch =
 constexpr const char* kSelectJobs = "SELECT {} FROM {} WHERE id = ANY($1)";
 constexpr const char* kSelectAttempts =
     "SELECT detail FROM {} WHERE ord = (SELECT ord FROM {} WHERE id = $1) ORDER BY n";
+// With how many there are within the limit, which is one more than are wanted.
 constexpr const char* kSelectLogs =
-    "SELECT line FROM {} WHERE ord = (SELECT ord FROM {} WHERE id = $1) ORDER BY seq";
+    "SELECT line, candidates FROM (SELECT line, seq, count(*) OVER () AS candidates, "
+    "sum(octet_length(line)) OVER (ORDER BY seq) - octet_length(line) AS before FROM "
+    "(SELECT line, seq FROM {} WHERE ord = (SELECT ord FROM {} WHERE id = $1) AND seq > $2 "
+    "ORDER BY seq LIMIT $3) AS first) AS page WHERE before < $4 ORDER BY seq";
 constexpr const char* kSelectMarks =
     "SELECT mark FROM millrace.mark_rows WHERE shard = $2 AND "
     "ord = (SELECT ord FROM {} WHERE id = $1) ORDER BY flush, place";
@@ -138,21 +142,36 @@ Result<std::vector<core::Job>> PostgresTables::fetch(const std::vector<JobId>& i
   return std::unexpected(status.error());
 }
 
-Result<JobHistory> PostgresTables::history(const JobId& id) {
+Result<JobHistory> PostgresTables::history(const JobId& id, const HistoryParts& parts) {
   const std::string jobs = shard_->table("job_rows");
+  const std::int64_t most = std::int64_t{parts.most_logs} + (parts.most_logs == 0 ? 0 : 1);
   SqlMessage message({}, Isolation::kSnapshot);
-  message.add(fmt::format(fmt::runtime(kSelectAttempts), shard_->table("attempt_rows"), jobs),
-              std::move(Parameters().id(id)));
   message.add(fmt::format(fmt::runtime(kSelectLogs), shard_->table("log_rows"), jobs),
-              std::move(Parameters().id(id)));
-  message.add(fmt::format(fmt::runtime(kSelectMarks), jobs),
-              std::move(Parameters().id(id).number(shard_->shard)));
+              std::move(Parameters()
+                            .id(id)
+                            .number(parts.logs_after)
+                            .number(most)
+                            .number(std::int64_t{kMaxPageBytes})));
+  if (parts.attempts_and_marks) {
+    message.add(fmt::format(fmt::runtime(kSelectAttempts), shard_->table("attempt_rows"), jobs),
+                std::move(Parameters().id(id)));
+    message.add(fmt::format(fmt::runtime(kSelectMarks), jobs),
+                std::move(Parameters().id(id).number(shard_->shard)));
+  }
   const auto replies = shard_->pool->run(Use::kReading, message);
   if (!replies) return to_error(replies.error());
   JobHistory history;
-  Status read = read_values(replies->results[0], "attempt_rows", history.attempts);
-  if (read) read = read_values(replies->results[1], "log_rows", history.logs);
-  if (read) read = read_values(replies->results[2], "mark_rows", history.marks);
+  const SqlResult& lines = replies->results[0];
+  Status read = read_values(lines, "log_rows", history.logs);
+  if (lines.rows() > 0) history.more_logs = lines.rows() < lines.row(0).number(1);
+  if (history.logs.size() > parts.most_logs) {
+    history.logs.pop_back();
+    history.more_logs = true;
+  }
+  if (parts.attempts_and_marks) {
+    if (read) read = read_values(replies->results[1], "attempt_rows", history.attempts);
+    if (read) read = read_values(replies->results[2], "mark_rows", history.marks);
+  }
   if (!read) return std::unexpected(read.error());
   return history;
 }

@@ -24,7 +24,7 @@ class PostgresTables final : public Tables {
   Status load(StateVisitor& visitor) override;
   Result<Progress> progress() override;
   Result<std::vector<core::Job>> fetch(const std::vector<JobId>& ids) override;
-  Result<JobHistory> history(const JobId& id) override;
+  Result<JobHistory> history(const JobId& id, const HistoryParts& parts) override;
   Result<JobPage> list(const JobQuery& query) override;
   Result<IdPage> select_ids(const core::JobFilter& filter, std::optional<std::uint64_t> after_ord,
                             std::uint32_t limit, std::chrono::milliseconds budget) override;

@@ -195,9 +195,9 @@ INSERT INTO millrace.meta SELECT 'shards', '1' WHERE EXISTS (SELECT FROM millrac
 )sql";
 
 // An older program leaves the inbox alone: what is in it waits for a newer one.
-const std::array kMigrations = {Migration{"first", 1, kMigration1},
-                                Migration{"nodes", 2, kMigration2},
-                                Migration{"inbox", 2, kInboxMigration}};
+const std::array kMigrations = {
+    Migration{"first", 1, kMigration1}, Migration{"nodes", 2, kMigration2},
+    Migration{"inbox", 2, kInboxMigration}, Migration{"fences", 2, kFencesMigration}};
 
 // The indexes on jobs are the few that pay for themselves: every one is written for every job.
 // Those for searches end with `ord + 0`, which only they can be in the order of: by `ord` alone the

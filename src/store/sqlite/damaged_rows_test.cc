@@ -69,7 +69,7 @@ class DamagedRows : public ::testing::Test {
     LoadedState loaded;
     note("load", tables.load(loaded).has_value());
     note("fetch", tables.fetch({id_of(1), id_of(2)}).has_value());
-    note("history", tables.history(id_of(1)).has_value());
+    note("history", tables.history(id_of(1), {}).has_value());
     JobQuery query;
     note("list", tables.list(query).has_value());
     core::JobFilter dead;

@@ -229,7 +229,7 @@ class FailingCalls : public ::testing::Test {
     if (const auto fetched = store.tables->fetch({id_of(2), id_of(5), id_of(99)})) {
       EXPECT_EQ(fetched->size(), 2u);
     }
-    if (const auto history = store.tables->history(id_of(2))) {
+    if (const auto history = store.tables->history(id_of(2), {})) {
       EXPECT_EQ(history->attempts.size(), flushed_ ? 2u : 1u);
       EXPECT_EQ(history->logs.size(), 1u);
       EXPECT_EQ(history->marks.size(), flushed_ ? 2u : 1u);

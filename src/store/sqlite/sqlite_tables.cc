@@ -145,8 +145,8 @@ Result<std::vector<core::Job>> SqliteTables::fetch(const std::vector<JobId>& ids
   return jobs;
 }
 
-Result<JobHistory> SqliteTables::history(const JobId& id) {
-  return readers_->borrow()->history(id);
+Result<JobHistory> SqliteTables::history(const JobId& id, const HistoryParts& parts) {
+  return readers_->borrow()->history(id, parts);
 }
 
 Result<JobPage> SqliteTables::list(const JobQuery& query) {

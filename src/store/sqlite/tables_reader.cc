@@ -32,7 +32,8 @@ constexpr const char* kSelectLeases = "SELECT leases FROM ended_leases ORDER BY 
 constexpr const char* kSelectById = "SELECT " MILLRACE_JOB_COLUMNS " FROM jobs WHERE id = ?1";
 constexpr const char* kSelectOrd = "SELECT ord FROM jobs WHERE id = ?1";
 constexpr const char* kSelectAttempts = "SELECT detail FROM attempts WHERE ord = ?1 ORDER BY n";
-constexpr const char* kSelectLogs = "SELECT line FROM logs WHERE ord = ?1 ORDER BY seq";
+constexpr const char* kSelectLogs =
+    "SELECT line FROM logs WHERE ord = ?1 AND seq > ?2 ORDER BY seq";
 constexpr const char* kSelectMarks = "SELECT mark FROM marks WHERE ord = ?1 ORDER BY place";
 constexpr const char* kSelectFinished =
     "SELECT id FROM jobs WHERE queue = ?1 AND state = ?2 AND state >= 5 AND finished_at <= ?3 "
@@ -229,7 +230,21 @@ Result<std::vector<core::Job>> TablesReader::fetch(const std::vector<JobId>& ids
   return found;
 }
 
-Result<JobHistory> TablesReader::history(const JobId& id) {
+Status TablesReader::read_logs(std::int64_t ord, const HistoryParts& parts, JobHistory& history) {
+  if (parts.most_logs == 0) return {};
+  select_logs_.begin(ord, parts.logs_after);
+  std::size_t bytes = 0;
+  while (select_logs_.row()) {
+    history.more_logs = history.logs.size() == parts.most_logs || bytes >= kMaxPageBytes;
+    if (history.more_logs) return {};
+    const auto line = select_logs_.bytes(0);
+    bytes += line.size();
+    if (!decode_value(line, Time{}, history.logs.emplace_back())) return damaged("logs");
+  }
+  return select_logs_.ok() ? Status() : failure();
+}
+
+Result<JobHistory> TablesReader::history(const JobId& id, const HistoryParts& parts) {
   const Transaction snapshot(*database_, Transaction::Kind::kRead);
   if (!snapshot.ok()) return failure();
   JobHistory history;
@@ -238,12 +253,13 @@ Result<JobHistory> TablesReader::history(const JobId& id) {
     return history;
   }
   const std::int64_t ord = select_ord_.number(0);
-  select_attempts_.begin(ord);
-  select_logs_.begin(ord);
-  select_marks_.begin(ord);
-  Status read = read_values(select_attempts_, *database_, "attempts", history.attempts);
-  if (read) read = read_values(select_logs_, *database_, "logs", history.logs);
-  if (read) read = read_values(select_marks_, *database_, "marks", history.marks);
+  Status read = read_logs(ord, parts, history);
+  if (read && parts.attempts_and_marks) {
+    select_attempts_.begin(ord);
+    select_marks_.begin(ord);
+    read = read_values(select_attempts_, *database_, "attempts", history.attempts);
+    if (read) read = read_values(select_marks_, *database_, "marks", history.marks);
+  }
   if (!read) return std::unexpected(read.error());
   return history;
 }

@@ -24,7 +24,7 @@ class TablesReader {
   Result<Progress> progress();
   Status load(StateVisitor& visitor);
   Result<std::vector<core::Job>> fetch(const std::vector<JobId>& ids);
-  Result<JobHistory> history(const JobId& id);
+  Result<JobHistory> history(const JobId& id, const HistoryParts& parts);
   Result<std::vector<JobId>> finished_until(std::int64_t queue, core::State state, Time until,
                                             std::uint32_t limit);
   Result<std::optional<Time>> oldest_finished(std::int64_t queue, core::State state);
@@ -36,6 +36,7 @@ class TablesReader {
   Result<Progress> read_progress();
   Status load_queues(StateVisitor& visitor);
   Status load_jobs(StateVisitor& visitor);
+  Status read_logs(std::int64_t ord, const HistoryParts& parts, JobHistory& history);
   Status read_live_jobs(ReadAhead<core::Job>& into);
   Status load_keys(StateVisitor& visitor);
   Status load_uniques(StateVisitor& visitor);

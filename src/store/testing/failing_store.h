@@ -70,9 +70,9 @@ class FailingTables final : public Tables {
     if (reads_fail) return broken();
     return real_->fetch(ids);
   }
-  Result<JobHistory> history(const JobId& id) override {
+  Result<JobHistory> history(const JobId& id, const HistoryParts& parts) override {
     if (history_fails) return broken();
-    return real_->history(id);
+    return real_->history(id, parts);
   }
   Result<JobPage> list(const JobQuery& query) override {
     if (reads_fail) return broken();

@@ -82,7 +82,8 @@ struct PollRequest {
   std::vector<Heartbeat> heartbeats{};
   std::vector<AttemptLogLine> logs{};
   std::optional<Claim> claim{};
-  WorkerInfo worker{};  // sent with a claim
+  WorkerInfo worker{};   // sent with a claim
+  bool goodbye = false;  // the worker ends; not with a claim
 };
 
 // Answer to an ack or a heartbeat; refused where `error` is set (`lease_lost`: another may have the
