@@ -127,6 +127,9 @@ Result<std::unique_ptr<OwnServer>> start_server(const BenchSetup& setup, Session
   return server;
 }
 
+// `idle` tells of its own.
+bool has_workers(std::string_view bench) { return bench != "submit" && bench != "idle"; }
+
 void run_on(std::string_view name, const BenchSetup& setup, Session& session,
             const std::stop_token& stop, bool is_own_server,
             const std::function<void(const Bench&)>& body) {
@@ -142,6 +145,11 @@ void run_on(std::string_view name, const BenchSetup& setup, Session& session,
       body(bench);
     } else {
       bench.fail(backlog.error());
+    }
+    // Those of the SDK have done so by themselves, unless they were broken off.
+    const std::string_view kind = setup.uses_sdk ? "bench-sdk-" : "bench-";
+    for (int i = 0; has_workers(name) && i < setup.workers; ++i) {
+      bench.say_goodbye(fmt::format("{}{}", kind, i));
     }
     // An own server's jobs go with its store.
     if (!is_own_server && !setup.keep) clean_up_queues(session, bench);
@@ -235,6 +243,12 @@ void Bench::begin_report(sdk::JsonWriter& json) const {
   json.key("bench").string(name);
   json.key("url").string(client.url());
   json.key("own_server").boolean(is_own_server);
+}
+
+void Bench::say_goodbye(std::string_view worker) const {
+  if (!is_own_server && !session.stop.stop_requested()) {
+    static_cast<void>(client.poll(worker, {.goodbye = true}));
+  }
 }
 
 void Bench::fail(const Error& error) const {
