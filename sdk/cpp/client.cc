@@ -12,6 +12,7 @@
 #include "base/ids.h"
 #include "base/random.h"
 #include "base/time.h"
+#include "client_calls.h"
 #include "json_encode.h"
 #include "json_reader.h"
 #include "millrace/json.h"
@@ -52,25 +53,9 @@ std::string queue_path(std::string_view name, std::string_view rest = {}) {
   return fmt::format("/v1/queues/{}{}", url_encode(name), rest);
 }
 
-// Builds "?a=1&b=2".
-class QueryString {
- public:
-  void add(std::string_view name, std::string_view value) {
-    if (value.empty()) return;
-    text_ += text_.empty() ? '?' : '&';
-    text_ += fmt::format("{}={}", name, url_encode(value));
-  }
-  void add(std::string_view name, const std::vector<std::string>& values) {
-    add(name, fmt::format("{}", fmt::join(values, ",")));
-  }
-  void add(std::string_view name, const std::optional<Timestamp>& value) {
-    if (value) add(name, format_rfc3339(*value));
-  }
-  const std::string& text() const { return text_; }
-
- private:
-  std::string text_;
-};
+std::string_view create_query(IfMissing if_missing) {
+  return if_missing == IfMissing::kCreate ? "?create=true" : "";
+}
 
 // Retry-After in seconds; its form as a date is not what Millrace sends.
 std::optional<milliseconds> read_retry_after(const Response& response) {
@@ -97,12 +82,6 @@ void wait(milliseconds delay, const std::stop_token& stop) {
   std::condition_variable_any changed;
   std::unique_lock lock(mutex);
   changed.wait_for(lock, stop, delay, [] { return false; });
-}
-
-template <typename Read>
-auto then(Result<Response> response, Read&& read) -> decltype(read(std::string_view{})) {
-  if (!response) return std::unexpected(std::move(response.error()));
-  return read(response->body);
 }
 
 }  // namespace
@@ -296,20 +275,21 @@ Result<Queue> Client::put_queue(std::string_view name, std::string_view settings
               read_queue);
 }
 
-Result<Queue> Client::patch_queue(std::string_view name, std::string_view settings) {
+Result<Queue> Client::patch_queue(std::string_view name, std::string_view settings,
+                                  IfMissing if_missing) {
   return then(call({.method = "PATCH",
-                    .path = queue_path(name),
+                    .path = queue_path(name, create_query(if_missing)),
                     .body = std::string(settings),
                     .timeout = options_.timeout,
                     .repeatable = true}),
               read_queue);
 }
 
-Result<Queue> Client::pause(std::string_view name, std::string_view reason) {
+Result<Queue> Client::pause(std::string_view name, std::string_view reason, IfMissing if_missing) {
   std::string body;
   if (!reason.empty()) body = fmt::format(R"({{"reason":{}}})", json_string(reason));
   return then(call({.method = "POST",
-                    .path = queue_path(name, "/pause"),
+                    .path = queue_path(name, fmt::format("/pause{}", create_query(if_missing))),
                     .body = std::move(body),
                     .timeout = options_.timeout,
                     .repeatable = true}),

@@ -3,17 +3,11 @@
 #include <fmt/format.h>
 
 #include "json_fields.h"
+#include "json_pages.h"
 #include "millrace/json.h"
 
 namespace millrace::sdk {
 namespace {
-
-Error bad_answer(std::string_view what) {
-  Error error;
-  error.kind = ErrorKind::kBadAnswer;
-  error.message = fmt::format("the server's answer is not {}; is this address Millrace's?", what);
-  return error;
-}
 
 void read_progress(JsonValue value, std::optional<Progress>& out) {
   Progress progress;
@@ -34,6 +28,22 @@ void read_error(JsonValue value, std::optional<JobError>& out) {
     if (name == "at") read(content, error.at);
   });
   if (is_there) out = std::move(error);
+}
+
+void read_attempts(JsonValue value, std::vector<Attempt>& out) {
+  each_element(value, [&out](JsonValue element) {
+    Attempt attempt;
+    each_member(element, [&attempt](std::string_view name, JsonValue content) {
+      if (name == "n") read(content, attempt.n);
+      if (name == "attempt") read(content, attempt.attempt);
+      if (name == "worker") read(content, attempt.worker);
+      if (name == "started_at") read(content, attempt.started_at);
+      if (name == "finished_at") read(content, attempt.finished_at);
+      if (name == "outcome") read(content, attempt.outcome);
+      if (name == "error") read_error(content, attempt.error);
+    });
+    out.push_back(std::move(attempt));
+  });
 }
 
 void read_job_time(std::string_view name, JsonValue value, Job& job) {
@@ -65,6 +75,7 @@ void read_job_member(std::string_view name, JsonValue value, Job& job) {
   if (name == "meta") read(value, job.meta);
   if (name == "payload") job.payload = raw_text(value);
   if (name == "result") job.result = raw_text(value);
+  if (name == "attempts") read_attempts(value, job.attempts);
 }
 
 bool read_members(JsonValue value, Job& job) {
@@ -118,31 +129,10 @@ bool read_members(JsonValue value, LogLine& line) {
   });
 }
 
-// An item of a list keeps its own text, so that it can be handed on unchanged.
 template <typename Item>
-bool read_item(JsonValue value, Item& item) {
-  item.json = raw_text(value);
-  return with_document(item.json, [&item](JsonValue root) { return read_members(root, item); });
-}
-
-template <typename Item>
-Result<Page<Item>> read_page(std::string_view json, std::string_view what) {
-  Page<Item> page;
-  bool has_items = false;
-  bool items_read = true;
-  const bool read_all = with_document(json, [&](JsonValue root) {
-    return each_member(root, [&](std::string_view name, JsonValue content) {
-      if (name == "next_cursor") read(content, page.next_cursor);
-      if (name != "items") return;
-      has_items = each_element(content, [&](JsonValue element) {
-        Item item;
-        items_read = read_item(element, item) && items_read;
-        page.items.push_back(std::move(item));
-      });
-    });
-  });
-  if (!read_all || !has_items || !items_read) return std::unexpected(bad_answer(what));
-  return page;
+Result<Page<Item>> read_list(std::string_view json, std::string_view what) {
+  return read_page<Item>(json, what,
+                         [](JsonValue value, Item& item) { return read_members(value, item); });
 }
 
 void read_field_errors(JsonValue value, std::vector<FieldError>& out) {
@@ -288,11 +278,11 @@ Result<Job> read_job(std::string_view json) {
 }
 
 Result<Page<Job>> read_jobs(std::string_view json) {
-  return read_page<Job>(json, "a list of jobs");
+  return read_list<Job>(json, "a list of jobs");
 }
 
 Result<Page<LogLine>> read_logs(std::string_view json) {
-  return read_page<LogLine>(json, "a list of log lines");
+  return read_list<LogLine>(json, "a list of log lines");
 }
 
 Result<Batch> read_batch(std::string_view json) {
@@ -317,7 +307,7 @@ Result<Queue> read_queue(std::string_view json) {
 }
 
 Result<Page<Queue>> read_queues(std::string_view json) {
-  return read_page<Queue>(json, "a list of queues");
+  return read_list<Queue>(json, "a list of queues");
 }
 
 Result<ServerInfo> read_server_info(std::string_view json) {

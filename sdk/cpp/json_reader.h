@@ -18,6 +18,11 @@ Result<Page<Queue>> read_queues(std::string_view json);
 Result<Cluster> read_cluster(std::string_view json);
 Result<ServerInfo> read_server_info(std::string_view json);
 Result<Readiness> read_readiness(std::string_view json);
+Result<SeenWorker> read_worker(std::string_view json);
+Result<Page<SeenWorker>> read_workers(std::string_view json);
+Result<Page<Event>> read_events(std::string_view json);
+Result<Stats> read_stats(std::string_view json);
+Result<BulkAnswer> read_bulk(std::string_view json);
 Result<PollAnswer> read_poll_answer(std::string_view json);
 
 // The refusal that an answer with a status of 400 and above stands for, problem or not.

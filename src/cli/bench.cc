@@ -29,10 +29,10 @@ void add_amount(CLI::App& command, JobsOrDuration& amount) {
 void add_bench(CLI::App& app, Session& session) {
   CLI::App& bench = *app.add_subcommand("bench", "Measure a server")->require_subcommand(1);
   bench.footer(
-      "Without --url and MILLRACE_URL a bench starts a server of its own, with its defaults, and\n"
-      "removes it and its store at the end. Queues are new ones, named bench-...; what waits in\n"
-      "them at the end is purged. Client and server share the machine's cores, if it is the same.\n"
-      "Plain HTTP only.\n\n"
+      "Without --url a bench starts a server of its own, with its defaults, and removes it and\n"
+      "its store at the end. MILLRACE_URL does not name one: nobody is to load the server that\n"
+      "others use because of a setting. Queues are new ones, named bench-..., and deleted at the\n"
+      "end. Client and server share the machine's cores, if it is the same. Plain HTTP only.\n\n"
       "Examples:\n"
       "  millrace bench roundtrip\n"
       "  millrace bench latency --rate 1000 --duration 30s\n"

@@ -127,7 +127,10 @@ void run(const Idle& options, Session& session) {
                      .payload_bytes = bench.setup.payload,
                      .stop = bench.stop});
     const auto figures = measure(options, bench, polls);
-    if (!figures) return bench.fail(figures.error());
+    if (!figures) {
+      for (int i = 0; i < polls.open(); ++i) bench.say_goodbye(fmt::format("bench-idle-{}", i));
+      return bench.fail(figures.error());
+    }
     print_line(session.json() ? json_report(bench, polls, *figures)
                               : table_report(polls, *figures));
   });

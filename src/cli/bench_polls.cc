@@ -107,7 +107,8 @@ void IdlePolls::take(Worker& worker, std::string_view answer) {
   } else {
     ++polls_renewed_;
   }
-  const std::string body = worker.has_job ? R"({"acks":[)" + acks + "]}" : worker.claim;
+  const std::string body =
+      worker.has_job ? R"({"goodbye":true,"acks":[)" + acks + "]}" : worker.claim;
   if (!worker.connection.send(worker.head, body)) lose(worker);
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <memory>
 #include <thread>
 
@@ -80,27 +81,31 @@ Result<LoadResult> submit_backlog(const Bench& bench) {
   return loaded;
 }
 
-// What waits in a queue; what runs can't be deleted, its leases end by themselves.
-void purge_queues(const Session& session, const std::vector<std::string>& queues,
-                  const std::stop_token& stop) {
+// What waits in it, then the queue itself. What runs can't be deleted, its leases end by
+// themselves.
+sdk::Result<void> clean_up(sdk::Client& client, const std::string& queue, bool keeps_ended) {
+  auto purged = client.call({.method = "POST",
+                             .path = "/v1/queues/" + sdk::url_encode(queue) + "/purge",
+                             .body = "{}",
+                             .timeout = kPurgeWithin});
+  if (!purged) return std::unexpected(std::move(purged.error()));
+  if (keeps_ended) return {};
+  return client.delete_queue(queue, true, kPurgeWithin);
+}
+
+void clean_up_queues(const Session& session, const Bench& bench) {
   auto client = session.connect();
   if (!client) return;
-  if (stop.stop_requested()) note("deleting what waits; a second signal leaves it");
-  for (const std::string& queue : queues) {
-    const auto purged = client->call({.method = "POST",
-                                      .path = "/v1/queues/" + sdk::url_encode(queue) + "/purge",
-                                      .body = "{}",
-                                      .timeout = kPurgeWithin});
-    if (purged) continue;
+  if (bench.stop.stop_requested()) note("deleting what waits; a second signal leaves it");
+  const bool keeps_ended = bench.setup.retention.value_or(sdk::Milliseconds{0}).count() > 0;
+  for (const std::string& queue : bench.queues) {
+    const auto cleaned = clean_up(*client, queue, keeps_ended);
+    if (cleaned) continue;
+    const std::string next = fmt::format("`millrace queue delete {} --force` deletes it", queue);
     if (session.stop.stop_requested()) {
-      note(
-          fmt::format("the waiting jobs of {} and the other new queues stay; "
-                      "`millrace queue purge` deletes them",
-                      queue));
-      return;
+      return note(fmt::format("{} and the other new queues stay; {}", queue, next));
     }
-    note(fmt::format("the waiting jobs of {} stay: {}; `millrace queue purge {}` deletes them",
-                     queue, explain(purged.error()), queue));
+    note(fmt::format("{} stays: {}; {}", queue, explain(cleaned.error()), next));
   }
 }
 
@@ -113,11 +118,17 @@ Result<std::unique_ptr<OwnServer>> start_server(const BenchSetup& setup, Session
   session.token_file.clear();
   note(fmt::format("no --url: measuring a server of its own at {}, its store in {} until the end",
                    session.url, (*server)->folder()));
+  if (const char* url = std::getenv("MILLRACE_URL"); url != nullptr && *url != '\0') {
+    note(fmt::format("MILLRACE_URL ({}) is left alone: a bench loads what --url names", url));
+  }
   if ((*server)->is_in_memory()) {
     note("that folder is in memory, where a sync costs nothing: --data names one on a disk");
   }
   return server;
 }
+
+// `idle` tells of its own.
+bool has_workers(std::string_view bench) { return bench != "submit" && bench != "idle"; }
 
 void run_on(std::string_view name, const BenchSetup& setup, Session& session,
             const std::stop_token& stop, bool is_own_server,
@@ -135,8 +146,13 @@ void run_on(std::string_view name, const BenchSetup& setup, Session& session,
     } else {
       bench.fail(backlog.error());
     }
+    // Those of the SDK have done so by themselves, unless they were broken off.
+    const std::string_view kind = setup.uses_sdk ? "bench-sdk-" : "bench-";
+    for (int i = 0; has_workers(name) && i < setup.workers; ++i) {
+      bench.say_goodbye(fmt::format("{}{}", kind, i));
+    }
     // An own server's jobs go with its store.
-    if (!is_own_server && !setup.keep) purge_queues(session, bench.queues, stop);
+    if (!is_own_server && !setup.keep) clean_up_queues(session, bench);
   });
 }
 
@@ -227,6 +243,12 @@ void Bench::begin_report(sdk::JsonWriter& json) const {
   json.key("bench").string(name);
   json.key("url").string(client.url());
   json.key("own_server").boolean(is_own_server);
+}
+
+void Bench::say_goodbye(std::string_view worker) const {
+  if (!is_own_server && !session.stop.stop_requested()) {
+    static_cast<void>(client.poll(worker, {.goodbye = true}));
+  }
 }
 
 void Bench::fail(const Error& error) const {

@@ -58,6 +58,8 @@ struct Bench {
   ServerFigures server_figures() const;
   // The members that every report begins with.
   void begin_report(sdk::JsonWriter& json) const;
+  // Says of a worker that it has ended, so that the server lists it no more. Nothing depends on it.
+  void say_goodbye(std::string_view worker) const;
   // Says what went wrong, or that it was interrupted.
   void fail(const Error& error) const;
 };

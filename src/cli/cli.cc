@@ -3,20 +3,69 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "base/version.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
+#include "cli/misspelt.h"
 #include "cli/options.h"
 #include "cli/output.h"
 
 namespace millrace::cli {
 namespace {
 
-constexpr int kHelpColumn = 34;
+constexpr std::size_t kHelpColumn = 34;
+constexpr std::size_t kHelpWidth = 80;
 
-// Says under every command's help that the options of the whole are there too, and where `work`
-// takes its command.
+// Broken between words, to lines of so many columns.
+std::string wrapped(const std::string& text, std::size_t columns) {
+  std::string out;
+  std::size_t line = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::size_t word = end - at;
+    if (line > 0) {
+      const bool fits = line + 1 + word <= columns;
+      out += fits ? ' ' : '\n';
+      line = fits ? line + 1 : 0;
+    }
+    out += text.substr(at, word);
+    line += word;
+    at = end + 1;
+  }
+  return out;
+}
+
+// The prose of a footer: lines that belong together are made one and broken anew. What is indented,
+// as examples are, stays as it is.
+std::string wrapped_footer(const std::string& footer) {
+  std::string out;
+  std::string prose;
+  const auto end_prose = [&] {
+    if (!prose.empty()) out += wrapped(prose, kHelpWidth) + '\n';
+    prose.clear();
+  };
+  for (std::size_t at = 0; at < footer.size();) {
+    const std::size_t end = std::min(footer.find('\n', at), footer.size());
+    const std::string line = footer.substr(at, end - at);
+    const bool is_prose = !line.empty() && line.front() != ' ';
+    if (is_prose) {
+      if (line.starts_with("Example")) end_prose();
+      prose += (prose.empty() ? "" : " ") + line;
+      if (line.back() == ':') end_prose();
+    } else {
+      end_prose();
+      out += line + '\n';
+    }
+    at = end + 1;
+  }
+  end_prose();
+  return out;
+}
+
+// Keeps descriptions to the width of a usual terminal, says under every command's help that the
+// options of the whole are there too, and where `work` takes its command.
 class HelpFormatter : public CLI::Formatter {
  public:
   std::string make_usage(const CLI::App* app, std::string name) const override {
@@ -26,8 +75,18 @@ class HelpFormatter : public CLI::Formatter {
     }
     return usage;
   }
+  std::string make_option_desc(const CLI::Option* option) const override {
+    return wrapped(CLI::Formatter::make_option_desc(option), kHelpWidth - kHelpColumn);
+  }
+  std::string make_subcommand(const CLI::App* command) const override {
+    std::ostringstream out;
+    CLI::detail::format_help(out, command->get_display_name(true),
+                             wrapped(command->get_description(), kHelpWidth - kHelpColumn),
+                             kHelpColumn);
+    return out.str();
+  }
   std::string make_footer(const CLI::App* app) const override {
-    std::string footer = CLI::Formatter::make_footer(app);
+    std::string footer = wrapped_footer(CLI::Formatter::make_footer(app));
     if (app->get_parent() != nullptr) {
       footer += "\nEverywhere: --url, --token, --token-file, -o; see `millrace --help`.\n";
     }
@@ -36,8 +95,8 @@ class HelpFormatter : public CLI::Formatter {
 };
 
 void add_global_options(CLI::App& app, Session& session) {
-  app.add_option("--url", session.url, "Address of the server")
-      ->envname("MILLRACE_URL")
+  // The client looks at the environment itself: a bench must know what was said here.
+  app.add_option("--url", session.url, "Address of the server; else MILLRACE_URL says it")
       ->type_name("URL")
       ->default_str(std::string(sdk::kDefaultUrl));
   app.add_option("--token", session.token,
@@ -73,13 +132,21 @@ void add_client_commands(CLI::App& app, Session& session) {
   add_job_cancel(job, session);
   add_job_delete(job, session);
   add_job_logs(job, session);
-  CLI::App& queue = group(app, "queue", "List queues, change their settings, pause, resume, purge");
+  CLI::App& queue =
+      group(app, "queue", "List queues, change their settings, pause, resume, purge, delete");
   add_queue_list(queue, session);
   add_queue_get(queue, session);
   add_queue_set(queue, session);
   add_queue_pause(queue, session);
   add_queue_resume(queue, session);
   add_queue_purge(queue, session);
+  add_queue_delete(queue, session);
+  CLI::App& worker = group(app, "worker", "List workers, tell them to claim no more or to end");
+  add_worker_list(worker, session);
+  add_worker_quiet(worker, session);
+  add_worker_stop(worker, session);
+  add_events(app, session);
+  add_stats(app, session);
   add_top(app, session);
   add_health(app, session);
   add_bench(app, session);
@@ -88,17 +155,6 @@ void add_client_commands(CLI::App& app, Session& session) {
   add_admin_nodes(admin, session);
   add_completion(app, session);
   add_version(app, session);
-}
-
-// The innermost command that was named, as "millrace job list".
-std::string named_command(const CLI::App& app) {
-  std::string name = "millrace";
-  const CLI::App* at = &app;
-  while (!at->get_subcommands().empty()) {
-    at = at->get_subcommands().front();
-    name += " " + at->get_name();
-  }
-  return name;
 }
 
 // Everything after the first "--" goes to the command that asks for it, whatever it looks like.
@@ -121,9 +177,20 @@ int parse_and_run(CLI::App& app, std::vector<std::string> arguments, const Sessi
     print(app.help());
     return kUsage;
   }
+  if (arguments.front() == "help") {
+    arguments.erase(arguments.begin());
+    arguments.emplace_back("--help");
+  }
+  if (const auto complaint = unknown_command(app, arguments)) {
+    note(*complaint);
+    return kUsage;
+  }
   std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes a vector
   try {
     app.parse(std::move(arguments));
+  } catch (const CLI::ExtrasError&) {
+    note(unexpected_words(app, app.remaining(true)));
+    return kUsage;
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // help or version was asked for
     note(fmt::format("{}; see `{} --help`", error.what(), named_command(app)));

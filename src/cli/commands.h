@@ -18,6 +18,8 @@ void add_health(CLI::App& app, Session& session);
 void add_version(CLI::App& app, Session& session);
 void add_completion(CLI::App& app, Session& session);
 void add_bench(CLI::App& app, Session& session);
+void add_events(CLI::App& app, Session& session);
+void add_stats(CLI::App& app, Session& session);
 
 // On `job`.
 void add_job_list(CLI::App& job, Session& session);
@@ -35,6 +37,12 @@ void add_queue_set(CLI::App& queue, Session& session);
 void add_queue_pause(CLI::App& queue, Session& session);
 void add_queue_resume(CLI::App& queue, Session& session);
 void add_queue_purge(CLI::App& queue, Session& session);
+void add_queue_delete(CLI::App& queue, Session& session);
+
+// On `worker`.
+void add_worker_list(CLI::App& worker, Session& session);
+void add_worker_quiet(CLI::App& worker, Session& session);
+void add_worker_stop(CLI::App& worker, Session& session);
 
 // On `admin`, beside the server's own.
 void add_admin_backup(CLI::App& admin, Session& session);

@@ -192,8 +192,8 @@ void add_enqueue(CLI::App& app, Session& session) {
   command.footer(
       "Examples:\n"
       "  millrace enqueue greet '{\"name\": \"Ada\"}'\n"
-      "  millrace enqueue email.send -q email --delay 10m --tag newsletter - < mail.json\n"
-      "  millrace enqueue report --idempotency-key report-2026-03 --retry exponential:10s:1h\n"
+      "  millrace enqueue email.send -q email --delay 10m --tag news - < mail.json\n"
+      "  millrace enqueue report --idempotency-key march --retry exponential:10s:1h\n"
       "  millrace enqueue thumbnail '{\"file\": \"a.png\"}' --wait -o json");
   command.callback([options, &session] { run(*options, session); });
 }

@@ -2,9 +2,23 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "cli/job_bulk.h"
 #include "cli/job_view.h"
 
 namespace millrace::cli {
+namespace {
+
+BulkKind kind() {
+  const std::vector<std::string> not_ended{"scheduled", "ready", "running", "retrying", "blocked"};
+  return {.action = "cancel",
+          .verb = "Cancel",
+          .done = "cancelled",
+          .ending = "",
+          .states = not_ended,
+          .defaults = not_ended};
+}
+
+}  // namespace
 
 void add_job_cancel(CLI::App& job, Session& session) {
   CLI::App& command = *job.add_subcommand(
@@ -12,14 +26,20 @@ void add_job_cancel(CLI::App& job, Session& session) {
   struct Cancel {
     std::vector<std::string> ids;
     std::string reason;
+    JobBulk bulk;
   };
   const auto options = std::make_shared<Cancel>();
-  command.add_option("ID", options->ids, "Job ids")->required();
-  command.add_option("--reason", options->reason, "Kept with the job");
+  CLI::Option* ids = command.add_option("ID", options->ids, "Job ids");
+  CLI::Option* filter = add_bulk_options(command, ids, options->bulk);
+  command.add_option("--reason", options->reason, "Kept with the job; not with --filter")
+      ->excludes(filter);
   command.footer(
       "Examples:\n"
-      "  millrace job cancel 019cb0b7-3f5c-737a-8def-0123456789ab --reason 'wrong address'");
+      "  millrace job cancel 019cb0b7-3f5c-737a-8def-0123456789ab --reason 'too late'\n"
+      "  millrace job cancel --filter 'queue:email tag:newsletter'");
   command.callback([options, &session] {
+    if (refuse_no_jobs(options->ids, options->bulk, session)) return;
+    if (!options->bulk.filter.empty()) return run_bulk(options->bulk, kind(), session);
     for_each_job(session, options->ids,
                  [&](sdk::Client& client, const std::string& id) -> sdk::Result<std::string> {
                    auto cancelled = client.cancel(id, options->reason);

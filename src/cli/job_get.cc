@@ -6,16 +6,17 @@
 namespace millrace::cli {
 
 void add_job_get(CLI::App& job, Session& session) {
-  CLI::App& command = *job.add_subcommand("get", "Show jobs with their payloads and results");
+  CLI::App& command =
+      *job.add_subcommand("get", "Show jobs: payload, result, attempts and all else");
   struct Get {
     std::vector<std::string> ids;
-    std::vector<std::string> include = {"payload", "result"};
+    std::vector<std::string> include = {"payload", "result", "attempts"};
   };
   const auto options = std::make_shared<Get>();
   command.add_option("ID", options->ids, "Job ids")->required();
   command
       .add_option("--include", options->include,
-                  "Members for -o json: payload,result,attempts,logs,events")
+                  "Of payload,result,attempts,logs,events (default: the first three)")
       ->type_name("MEMBER")
       ->delimiter(',')
       ->allow_extra_args(false);

@@ -49,7 +49,7 @@ class Printer {
       return print(fmt::format("],\"next_cursor\":{}}}\n", cursor));
     }
     if (jobs_.empty()) return note("no job matches");
-    print(job_table(jobs_, now()));
+    print(job_table(jobs_, now(), output_width()));
     if (!next_cursor.empty()) note(fmt::format("the newest {} are shown; --all shows all", count_));
   }
 
@@ -97,10 +97,7 @@ void add_job_list(CLI::App& job, Session& session) {
                      "Search expression, as 'state:dead error~timeout'");
   command.add_option("-Q,--query", options->filter.query, "The same as an option")
       ->type_name("EXPRESSION");
-  command.add_option("-s,--state", options->filter.states, "State; several with commas")
-      ->type_name("STATE")
-      ->delimiter(',')
-      ->allow_extra_args(false);
+  add_states(command, options->filter.states, "State; several with commas");
   command.add_option("-q,--queue", options->filter.queue, "Of this queue")->type_name("QUEUE");
   command.add_option("-t,--type", options->filter.type, "Of this type")->type_name("TYPE");
   command.add_option("--tag", options->filter.tag, "With this tag")->type_name("TAG");

@@ -2,15 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "millrace/json.h"
 
 namespace millrace::cli {
 namespace {
-
-// The server takes a mebibyte by default. Escapes can make a string six times as long.
-constexpr std::size_t kMaxResultBytes = std::size_t{1} << 20;
 
 sdk::JobError error_of(const CommandEnd& end) {
   sdk::JobError error;
@@ -25,27 +24,44 @@ sdk::JobError error_of(const CommandEnd& end) {
   return error;
 }
 
+bool continues_character(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
+
+// The longest beginning of `output`, up to the end of a character, that fits as a JSON string.
+// Escapes make a string up to six times as long, so how much that is depends on what is in it.
+std::string_view longest_that_fits(std::string_view output) {
+  std::size_t fits = 0;
+  std::size_t too_long = std::min(output.size(), kMaxResultBytes);
+  while (fits + 1 < too_long) {
+    const std::size_t middle = fits + (too_long - fits) / 2;
+    const bool does = sdk::json_string(output.substr(0, middle)).size() <= kMaxResultBytes;
+    (does ? fits : too_long) = middle;
+  }
+  while (fits > 0 && continues_character(output[fits])) --fits;
+  return output.substr(0, fits);
+}
+
 }  // namespace
 
-std::string result_json(std::string_view output, bool is_cut) {
+CommandResult result_of(std::string_view output, bool is_cut) {
   if (!is_cut && sdk::is_json(output)) {
     const std::size_t first = output.find_first_not_of(" \t\r\n");
     const std::size_t last = output.find_last_not_of(" \t\r\n");
-    return std::string(output.substr(first, last - first + 1));
+    std::string json(output.substr(first, last - first + 1));
+    if (json.size() <= kMaxResultBytes) return {std::move(json), false, output.size()};
   }
-  while (output.ends_with('\n') || output.ends_with('\r')) output.remove_suffix(1);
+  if (!is_cut) {
+    while (output.ends_with('\n') || output.ends_with('\r')) output.remove_suffix(1);
+  }
   if (output.empty()) return {};
-  std::string result = sdk::json_string(output);
-  while (result.size() > kMaxResultBytes) {
-    output = output.substr(0, output.size() / 2);
-    result = sdk::json_string(output);
-  }
-  return result;
+  std::string json = sdk::json_string(output);
+  if (json.size() <= kMaxResultBytes) return {std::move(json), is_cut, output.size()};
+  const std::string_view kept = longest_that_fits(output);
+  return {sdk::json_string(kept), true, kept.size()};
 }
 
-sdk::Outcome outcome_of(const CommandEnd& end, sdk::StopReason reason) {
+sdk::Outcome outcome_of(const CommandEnd& end, std::string result, sdk::StopReason reason) {
   const bool is_success = end.signal == 0 && end.exit_status == 0;
-  if (is_success) return sdk::Outcome::succeeded(result_json(end.output, end.is_output_cut));
+  if (is_success) return sdk::Outcome::succeeded(std::move(result));
   if (reason == sdk::StopReason::kCancelled) return sdk::Outcome::cancelled();
   if (reason == sdk::StopReason::kAborted) return sdk::Outcome::released();
   if (end.signal == 0 && end.exit_status == kExitDoNotRetry) {

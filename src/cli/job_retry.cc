@@ -2,10 +2,23 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "cli/job_bulk.h"
 #include "cli/job_view.h"
 #include "cli/options.h"
 
 namespace millrace::cli {
+namespace {
+
+BulkKind kind() {
+  return {.action = "retry",
+          .verb = "Retry",
+          .done = "retried",
+          .ending = "",
+          .states = {"succeeded", "dead", "cancelled", "expired"},
+          .defaults = {"dead"}};
+}
+
+}  // namespace
 
 void add_job_retry(CLI::App& job, Session& session) {
   CLI::App& command = *job.add_subcommand("retry", "Run jobs again that have ended");
@@ -13,17 +26,26 @@ void add_job_retry(CLI::App& job, Session& session) {
     std::vector<std::string> ids;
     std::optional<sdk::Timestamp> run_at;
     bool keep_attempts = false;
+    JobBulk bulk;
   };
   const auto options = std::make_shared<Retry>();
-  command.add_option("ID", options->ids, "Job ids")->required();
-  add_time(command, "--run-at", options->run_at, "Not before this time");
-  command.add_flag("--keep-attempts", options->keep_attempts, "Do not count attempts from 0 again");
+  CLI::Option* ids = command.add_option("ID", options->ids, "Job ids");
+  CLI::Option* filter = add_bulk_options(command, ids, options->bulk);
+  add_time(command, "--run-at", options->run_at, "Not before this time; not with --filter")
+      ->excludes(filter);
+  command
+      .add_flag("--keep-attempts", options->keep_attempts,
+                "Do not count attempts from 0 again; not with --filter")
+      ->excludes(filter);
   command.footer(
+      "A filter that names no state is about dead jobs.\n"
       "Examples:\n"
       "  millrace job retry 019cb0b7-3f5c-737a-8def-0123456789ab\n"
-      "  millrace job retry $(millrace job list 'state:dead queue:email' -o json | jq -r "
-      "'.items[].id')");
+      "  millrace job retry --filter 'queue:email error~timeout' --dry-run\n"
+      "  millrace job retry --filter 'state:dead error~550' --yes");
   command.callback([options, &session] {
+    if (refuse_no_jobs(options->ids, options->bulk, session)) return;
+    if (!options->bulk.filter.empty()) return run_bulk(options->bulk, kind(), session);
     for_each_job(session, options->ids,
                  [&](sdk::Client& client, const std::string& id) -> sdk::Result<std::string> {
                    auto retried = client.retry(

@@ -15,6 +15,8 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::size_t kNoteColumns = 60;
+constexpr std::size_t kAttemptsShown = 10;
+constexpr std::int64_t kFirstGeneration = 1;
 constexpr sdk::Milliseconds kLongestWait{30'000};  // of one request
 constexpr sdk::Milliseconds kPause{500};           // before asking a server again that is away
 constexpr sdk::Milliseconds kAwayLimit{30'000};    // for how long it may be away
@@ -26,7 +28,12 @@ std::string list_note(const sdk::Job& job, sdk::Timestamp now) {
     if (job.last_error) note += ": " + job.last_error->message;
     return printable(note, kNoteColumns);
   }
-  if (job.state == "running") return job.worker.empty() ? "" : "on " + printable(job.worker);
+  if (job.state == "running") {
+    std::string note =
+        job.started_at ? "for " + format_duration_for_people(now - *job.started_at) : "";
+    if (!job.worker.empty()) note += (note.empty() ? "on " : " on ") + job.worker;
+    return printable(note, kNoteColumns);
+  }
   if (job.state != "succeeded" && job.last_error) {
     return printable(job.last_error->message, kNoteColumns);
   }
@@ -54,56 +61,132 @@ std::string progress_text(const sdk::Job& job) {
   return text;
 }
 
+// An operator's retry counts attempts anew: what failed before it is not of this generation.
+bool is_before_retry(const sdk::Job& job, const sdk::JobError& error) {
+  if (job.generation <= kFirstGeneration) return false;
+  return job.state == "running" ? error.attempt >= job.attempt : error.attempt > job.attempt;
+}
+
 std::string error_text(const sdk::Job& job) {
   if (!job.last_error) return {};
   const sdk::JobError& error = *job.last_error;
-  return printable(fmt::format("{}: {} (attempt {})", error.type, error.message, error.attempt));
+  return printable(
+      fmt::format("{}: {} (attempt {}{})", error.type, error.message, error.attempt,
+                  is_before_retry(job, error) ? ", before the last retry by hand" : ""));
 }
 
-}  // namespace
+std::string generation_text(const sdk::Job& job) {
+  const std::int64_t retries = job.generation - kFirstGeneration;
+  if (retries <= 0) return std::to_string(job.generation);
+  return fmt::format("{} (retried by hand {})", job.generation,
+                     retries == 1 ? "once" : fmt::format("{} times", retries));
+}
 
-std::string job_table(const std::vector<sdk::Job>& jobs, sdk::Timestamp now) {
+// The attempts that have been, the newest ones.
+std::string attempts_text(const sdk::Job& job, sdk::Timestamp now) {
+  if (job.attempts.empty()) return {};
+  Table table({{"#", Align::kRight},
+               {"ATTEMPT", Align::kRight},
+               {"OUTCOME"},
+               {"STARTED"},
+               {"TOOK", Align::kRight},
+               {.title = "WORKER", .least = 8},
+               {.title = "ERROR", .least = 8}});
+  const std::size_t first =
+      job.attempts.size() > kAttemptsShown ? job.attempts.size() - kAttemptsShown : 0;
+  for (std::size_t i = first; i < job.attempts.size(); ++i) {
+    const sdk::Attempt& attempt = job.attempts[i];
+    const auto end = attempt.finished_at ? attempt.finished_at : std::optional(now);
+    table.add({std::to_string(attempt.n), std::to_string(attempt.attempt),
+               printable(attempt.outcome), relative_time(attempt.started_at, now),
+               attempt.started_at ? format_duration_for_people(*end - *attempt.started_at) : "-",
+               attempt.worker.empty() ? "-" : printable(attempt.worker),
+               attempt.error
+                   ? printable(fmt::format("{}: {}", attempt.error->type, attempt.error->message))
+                   : ""});
+  }
+  std::string text = "\n" + table.text(output_width());
+  if (first > 0) text += fmt::format("The newest {} of {}.\n", kAttemptsShown, job.attempts.size());
+  return text;
+}
+
+Table whole_table(const std::vector<sdk::Job>& jobs, sdk::Timestamp now) {
   Table table({{"ID"},
                {"STATE"},
-               {"QUEUE"},
-               {"TYPE"},
+               {.title = "QUEUE", .least = 10},
+               {.title = "TYPE", .least = 10},
                {"ATTEMPT", Align::kRight},
                {"SUBMITTED"},
-               {"NOTE"}});
+               {.title = "NOTE", .least = 0}});
   for (const sdk::Job& job : jobs) {
     table.add({printable(job.id), printable(job.state), printable(job.queue), printable(job.type),
                fmt::format("{}/{}", job.attempt, job.max_attempts),
                relative_time(job.created_at, now), list_note(job, now)});
   }
-  return table.text();
+  return table;
+}
+
+// For a terminal of 80 columns: an id is never cut, one wants to copy it.
+Table short_table(const std::vector<sdk::Job>& jobs, sdk::Timestamp now, std::size_t gap) {
+  const std::size_t least = gap > 1 ? 7 : 6;  // of a name
+  Table table({{"ID"},
+               {"STATE"},
+               {.title = "QUEUE", .least = least},
+               {.title = "TYPE", .least = least},
+               {"TRY", Align::kRight},
+               {"AGE", Align::kRight},
+               {.title = "NOTE", .least = 0}},
+              gap);
+  for (const sdk::Job& job : jobs) {
+    table.add({printable(job.id), printable(job.state), printable(job.queue), printable(job.type),
+               fmt::format("{}/{}", job.attempt, job.max_attempts),
+               job.created_at ? format_duration_for_people(
+                                    std::max(now - *job.created_at, sdk::Milliseconds{0}))
+                              : "-",
+               list_note(job, now)});
+  }
+  return table;
+}
+
+}  // namespace
+
+std::string job_table(const std::vector<sdk::Job>& jobs, sdk::Timestamp now, std::size_t width) {
+  Table table = whole_table(jobs, now);
+  for (const std::size_t gap : {2, 1}) {
+    if (table.least_width() <= width) break;
+    table = short_table(jobs, now, gap);
+  }
+  return table.text(width);
 }
 
 std::string job_details(const sdk::Job& job, sdk::Timestamp now) {
+  // What is told of a job that waits is of an attempt before: it is said to be.
+  const bool waits = !job.is_final() && job.state != "running";
+  const std::string last = waits ? "last " : "";
   Properties lines;
   lines.add("id", printable(job.id));
   lines.add("state",
             job.state + (job.cancel_requested && !job.is_final() ? ", to be cancelled" : ""));
   lines.add("queue", printable(job.queue));
   lines.add("type", printable(job.type));
-  if (job.priority != 0) lines.add("priority", std::to_string(job.priority));
+  lines.add("priority", std::to_string(job.priority));
   lines.add("attempt", fmt::format("{} of {}", job.attempt, job.max_attempts));
+  lines.add("generation", generation_text(job));
   if (job.crashes > 0) lines.add("workers lost", std::to_string(job.crashes));
   lines.add("submitted", time_for_people(job.created_at, now));
-  if (!job.started_at || job.state == "retrying") {
-    lines.add("due", time_for_people(job.run_at, now));
-  }
+  if (waits) lines.add("due", time_for_people(job.run_at, now));
   lines.add("expires", time_for_people(job.expires_at, now));
-  lines.add("started", time_for_people(job.started_at, now));
-  lines.add("finished", time_for_people(job.finished_at, now));
+  lines.add(last + "started", time_for_people(job.started_at, now));
+  if (job.is_final()) lines.add("finished", time_for_people(job.finished_at, now));
   lines.add("worker", printable(job.worker));
   lines.add("lease until", time_for_people(job.lease_expires_at, now));
-  lines.add("progress", progress_text(job));
-  lines.add("tags", joined(job.tags));
+  lines.add(last + "progress", progress_text(job));
+  lines.add("tags", job.tags.empty() ? "-" : joined(job.tags));
   lines.add("meta", meta_text(job.meta));
   lines.add("last error", error_text(job));
   if (job.payload) lines.add("payload", printable(*job.payload));
-  if (job.result) lines.add("result", printable(*job.result));
-  return lines.text();
+  if (job.result && job.is_final()) lines.add("result", printable(*job.result));
+  return lines.text() + attempts_text(job, now);
 }
 
 std::string job_summary(const sdk::Job& job) {

@@ -10,7 +10,8 @@
 
 namespace millrace::cli {
 
-std::string job_table(const std::vector<sdk::Job>& jobs, sdk::Timestamp now);
+// At most `width` columns wide, as far as that can be.
+std::string job_table(const std::vector<sdk::Job>& jobs, sdk::Timestamp now, std::size_t width);
 std::string job_details(const sdk::Job& job, sdk::Timestamp now);
 
 // "succeeded after 2 attempts", "dead: timeout: no answer"

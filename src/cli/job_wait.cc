@@ -49,7 +49,7 @@ void add_job_wait(CLI::App& job, Session& session) {
   add_duration(command, "--timeout", options->timeout, "For all of them; then exit code 1");
   command.footer(
       "Examples:\n"
-      "  millrace job wait 019cb0b7-3f5c-737a-8def-0123456789ab --timeout 5m && echo done");
+      "  millrace job wait 019cb0b7-3f5c-737a-8def-0123456789ab --timeout 5m");
   command.callback([options, &session] { run(*options, session); });
 }
 

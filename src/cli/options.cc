@@ -10,6 +10,9 @@
 namespace millrace::cli {
 namespace {
 
+constexpr std::array<std::string_view, 9> kStates{"scheduled", "ready",     "running",
+                                                  "retrying",  "blocked",   "succeeded",
+                                                  "dead",      "cancelled", "expired"};
 constexpr std::array<std::string_view, 3> kGrowing{"exponential", "linear", "fixed"};
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
@@ -96,6 +99,21 @@ CLI::Option* add_time(CLI::App& app, const std::string& flags, std::optional<sdk
     return failure(fmt::format("\"{}\" is not a time such as 2026-03-01T09:30:00Z", text));
   };
   return add_read(app, flags, out, description, read)->type_name("TIME");
+}
+
+CLI::Option* add_states(CLI::App& app, std::vector<std::string>& out,
+                        const std::string& description) {
+  const auto check = [](const std::string& text) -> std::string {
+    if (std::ranges::find(kStates, text) != kStates.end()) return {};
+    const std::string hint = text == "failed" ? "; a job that failed is retrying, or dead" : "";
+    return fmt::format("\"{}\" is no state; the states are {}{}", text, fmt::join(kStates, ", "),
+                       hint);
+  };
+  return app.add_option("-s,--state", out, description)
+      ->type_name("STATE")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(check);
 }
 
 CLI::Option* add_retry(CLI::App& app, const std::string& flags,

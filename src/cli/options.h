@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <CLI/App.hpp>
 
@@ -21,6 +22,11 @@ CLI::Option* add_time(CLI::App& app, const std::string& flags, std::optional<sdk
 // STRATEGY[:BASE[:MAX]] or list:DELAY,DELAY,...
 CLI::Option* add_retry(CLI::App& app, const std::string& flags,
                        std::optional<sdk::RetryPolicy>& out, const std::string& description);
+
+// -s, --state: those of a job. One that there is none of is a usage error that names those there
+// are.
+CLI::Option* add_states(CLI::App& app, std::vector<std::string>& out,
+                        const std::string& description);
 
 Result<sdk::RetryPolicy> parse_retry(std::string_view text);
 Result<std::pair<std::string, std::string>> parse_assignment(std::string_view text);

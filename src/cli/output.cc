@@ -1,6 +1,7 @@
 #include "cli/output.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +15,8 @@ namespace millrace::cli {
 namespace {
 
 constexpr std::string_view kGap = "  ";
+constexpr std::size_t kLeastCut = 6;       // three letters and the mark
+constexpr std::size_t kUsualColumns = 80;  // of a terminal that does not say
 
 // The bytes of the character at `at`, or 0 where the text is not UTF-8. C1 controls (U+0080 to
 // U+009F) steer terminals as C0 does, so they are no characters here.
@@ -120,20 +123,62 @@ void Table::add(std::vector<std::string> cells) {
   rows_.push_back(std::move(cells));
 }
 
-std::string Table::text() const {
+std::vector<std::size_t> Table::natural_widths() const {
   std::vector<std::size_t> widths;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     std::size_t width = width_of(columns_[i].title);
     for (const auto& row : rows_) width = std::max(width, width_of(row[i]));
     widths.push_back(width);
   }
+  return widths;
+}
+
+std::size_t Table::total(const std::vector<std::size_t>& widths) const {
+  std::size_t sum = 0;
+  for (const std::size_t width : widths) {
+    if (width > 0) sum += width + (sum > 0 ? gap_ : 0);
+  }
+  return sum;
+}
+
+std::size_t Table::least_width() const {
+  std::vector<std::size_t> widths = natural_widths();
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    if (columns_[i].least) widths[i] = std::min(widths[i], *columns_[i].least);
+  }
+  return total(widths);
+}
+
+std::vector<std::size_t> Table::fitted_widths(std::size_t at_most) const {
+  const std::vector<std::size_t> natural = natural_widths();
+  std::vector<std::size_t> widths = natural;
+  std::vector<bool> is_gone(widths.size());
+  while (total(widths) > at_most) {
+    std::optional<std::size_t> widest;
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      const bool gives_way = columns_[i].least && widths[i] > *columns_[i].least;
+      if (gives_way && (!widest || widths[i] > widths[*widest])) widest = i;
+    }
+    if (!widest) break;
+    if (--widths[*widest] >= kLeastCut || *columns_[*widest].least > 0) continue;
+    // Of what has shrunk to its mark of a cut nothing is left to read: the others have its room.
+    is_gone[*widest] = true;
+    for (std::size_t i = 0; i < widths.size(); ++i) widths[i] = is_gone[i] ? 0 : natural[i];
+  }
+  return widths;
+}
+
+std::string Table::text(std::size_t at_most) const {
+  const std::vector<std::size_t> widths = fitted_widths(at_most);
   std::string out;
   const auto add_row = [&](const auto& cell_at) {
     std::string line;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
-      const std::string& cell = cell_at(i);
-      const std::string blanks(widths[i] - width_of(cell), ' ');
-      if (i > 0) line += kGap;
+      if (widths[i] == 0) continue;
+      const std::string& whole = cell_at(i);
+      const std::string cell = width_of(whole) > widths[i] ? printable(whole, widths[i]) : whole;
+      const std::string blanks(widths[i] - std::min(widths[i], width_of(cell)), ' ');
+      if (!line.empty()) line += std::string(gap_, ' ');
       line += columns_[i].align == Align::kRight ? blanks + cell : cell + blanks;
     }
     line.erase(line.find_last_not_of(' ') + 1);
@@ -178,5 +223,12 @@ void note(std::string_view text) {
 }
 
 bool is_terminal(int descriptor) { return isatty(descriptor) == 1; }
+
+std::size_t output_width() {
+  if (!is_terminal(STDOUT_FILENO)) return kNoLimit;
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kUsualColumns;
+  return size.ws_col;
+}
 
 }  // namespace millrace::cli

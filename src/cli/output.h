@@ -34,19 +34,33 @@ enum class Align { kLeft, kRight };
 struct Column {
   std::string title;
   Align align = Align::kLeft;
+  // It gives way, down to so many columns of the screen, where the table is too wide; 0: it may go
+  // wholly. None: it is never cut.
+  std::optional<std::size_t> least{};
 };
 
-// Columns as wide as their widest cell, two blanks between them, nothing after the last.
+constexpr std::size_t kNoLimit = static_cast<std::size_t>(-1);
+
+// Columns as wide as their widest cell, blanks between them, nothing after the last.
 class Table {
  public:
-  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  explicit Table(std::vector<Column> columns, std::size_t gap = 2)
+      : columns_(std::move(columns)), gap_(gap) {}
   // As many cells as there are columns; shown as they are.
   void add(std::vector<std::string> cells);
   bool empty() const { return rows_.empty(); }
-  std::string text() const;
+  // How wide it is when all that may give way has.
+  std::size_t least_width() const;
+  // No wider than `width`, as far as its columns give way: the widest of them first.
+  std::string text(std::size_t width = kNoLimit) const;
 
  private:
+  std::vector<std::size_t> natural_widths() const;
+  std::vector<std::size_t> fitted_widths(std::size_t at_most) const;
+  std::size_t total(const std::vector<std::size_t>& widths) const;
+
   std::vector<Column> columns_;
+  std::size_t gap_;
   std::vector<std::vector<std::string>> rows_;
 };
 
@@ -65,5 +79,7 @@ void print_line(std::string_view text);  // with a line end where it has none
 void note(std::string_view text);        // to standard error, one line, for the person who watches
 
 bool is_terminal(int descriptor);
+// The columns of the terminal that standard output is; kNoLimit where it is none.
+std::size_t output_width();
 
 }  // namespace millrace::cli

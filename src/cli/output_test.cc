@@ -63,6 +63,27 @@ TEST(Table, AlignsColumns) {
             "l\xc3\xb6nger     2  x\n");
 }
 
+TEST(Table, CutsOnlyWhatMayGiveWay) {
+  Table table(
+      {{.title = "NAME", .least = 8}, {"COUNT", Align::kRight}, {.title = "NOTE", .least = 0}});
+  table.add({"a-long-name-of-a-queue", "123456", "because of something"});
+  table.add({"short", "1", ""});
+  EXPECT_EQ(table.least_width(), 8U + 2 + 6);
+  EXPECT_EQ(table.text(40),
+            "NAME              COUNT  NOTE\n"
+            "a-long-name-...  123456  because of s...\n"
+            "short                 1\n");
+  // What would be shorter than its mark of a cut goes wholly.
+  EXPECT_EQ(table.text(22),
+            "NAME             COUNT\n"
+            "a-long-name...  123456\n"
+            "short                1\n");
+  EXPECT_EQ(table.text(3),
+            "NAME       COUNT\n"
+            "a-lon...  123456\n"
+            "short          1\n");
+}
+
 TEST(Properties, LeaveOutWhatIsEmpty) {
   Properties lines;
   lines.add("id", "1");

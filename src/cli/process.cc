@@ -119,6 +119,8 @@ std::expected<pid_t, StartError> spawn(const Command& command, const Streams& st
   posix_spawn_file_actions_adddup2(&actions, streams.in.read_end.get(), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, streams.out.write_end.get(), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, streams.err.write_end.get(), STDERR_FILENO);
+  // Whatever we were started with or a library has opened: a job's command has no part in it.
+  posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes,

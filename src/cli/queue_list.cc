@@ -17,7 +17,7 @@ void add_queue_list(CLI::App& queue, Session& session) {
         return print_line(queue_list_json(*queues));
       }
       if (queues->empty()) return note("no queue yet: one is made by its first job");
-      print(queue_table(*queues));
+      print(queue_table(*queues, output_width()));
     });
   });
 }

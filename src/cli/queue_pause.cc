@@ -19,15 +19,22 @@ void add_queue_pause(CLI::App& queue, Session& session) {
   struct Pause {
     std::string name;
     std::string reason;
+    bool create = false;
   };
   const auto options = std::make_shared<Pause>();
   command.add_option("NAME", options->name, "Name of the queue")->required();
   command.add_option("--reason", options->reason, "Shown with the queue");
-  command.footer("Examples:\n  millrace queue pause email --reason 'provider is down'");
+  command.add_flag("--create", options->create, "Also a queue that was never used");
+  command.footer(
+      "Examples:\n"
+      "  millrace queue pause email --reason 'provider is down'\n"
+      "  millrace queue pause launch --create --reason 'until the first of May'");
   command.callback([options, &session] {
     if (session.refuse_dashes()) return;
     session.with_client([&](sdk::Client& client) {
-      show(client.pause(options->name, options->reason), "paused", session);
+      const auto paused = client.pause(options->name, options->reason, if_missing(options->create));
+      if (!paused) return fail_on_queue(paused.error(), options->name, session);
+      show(paused, "paused", session);
     });
   });
 }

@@ -1,11 +1,9 @@
 // millrace queue purge: delete a queue's jobs.
 #include <fmt/format.h>
-#include <unistd.h>
-
-#include <iostream>
 
 #include "cli/commands.h"
-#include "cli/exit_code.h"
+#include "cli/confirm.h"
+#include "cli/options.h"
 #include "cli/output.h"
 #include "millrace/json.h"
 
@@ -20,21 +18,15 @@ struct Purge {
   bool yes = false;
 };
 
-// Asks only where a person can answer.
-bool is_confirmed(const Purge& options) {
-  if (options.yes || !is_terminal(STDIN_FILENO) || !is_terminal(STDERR_FILENO)) return true;
+std::string question(const Purge& options) {
   const std::string what =
       options.states.empty() ? "waiting" : fmt::format("{}", fmt::join(options.states, ", "));
-  std::cerr << fmt::format("Delete all {} jobs of queue {} for good? [y/N] ", what,
-                           printable(options.name));
-  std::string answer;
-  std::getline(std::cin, answer);
-  return answer == "y" || answer == "Y" || answer == "yes";
+  return fmt::format("Delete all {} jobs of queue {} for good?", what, options.name);
 }
 
 void run(const Purge& options, Session& session) {
   if (session.refuse_dashes()) return;
-  if (!is_confirmed(options)) return session.fail(kFailure, "nothing was deleted");
+  if (!is_confirmed(session, options.yes, question(options))) return;
   sdk::JsonWriter body;
   body.begin_object();
   if (!options.states.empty()) {
@@ -61,13 +53,9 @@ void add_queue_purge(CLI::App& queue, Session& session) {
   CLI::App& command = *queue.add_subcommand("purge", "Delete a queue's jobs, the waiting ones");
   const auto options = std::make_shared<Purge>();
   command.add_option("NAME", options->name, "Name of the queue")->required();
-  command
-      .add_option("-s,--state", options->states,
-                  "Those in these states instead; several with commas; never running")
-      ->type_name("STATE")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  command.add_flag("-y,--yes", options->yes, "Do not ask");
+  add_states(command, options->states,
+             "Those in these states instead; several with commas; never running");
+  add_yes(command, options->yes);
   command.footer(
       "Examples:\n"
       "  millrace queue purge email --yes\n"

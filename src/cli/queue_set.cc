@@ -26,6 +26,7 @@ struct Set {
   std::string max_ready;
   std::vector<std::string> retention;
   bool replace = false;
+  bool create = false;
 };
 
 void write_retry(sdk::JsonWriter& json, const sdk::RetryPolicy& retry) {
@@ -85,6 +86,15 @@ Result<std::string> settings(const Set& options) {
   return json.take();
 }
 
+// PUT makes a queue that is not there: whether it is to is asked first.
+sdk::Result<sdk::Queue> replace(const Set& options, const std::string& body, sdk::Client& client) {
+  if (!options.create) {
+    auto there = client.queue(options.name);
+    if (!there) return there;
+  }
+  return client.put_queue(options.name, body);
+}
+
 void run(const Set& options, Session& session) {
   if (session.refuse_dashes()) return;
   const auto body = settings(options);
@@ -93,11 +103,10 @@ void run(const Set& options, Session& session) {
     return session.fail(kUsage, "name a setting to change; `millrace queue set --help` lists them");
   }
   session.with_client([&](sdk::Client& client) {
-    auto queue = options.replace ? client.put_queue(options.name, *body)
-                                 : client.patch_queue(options.name, *body);
-    // Changing a queue that was never used makes it.
-    if (!queue && queue.error().status == 404) queue = client.put_queue(options.name, *body);
-    if (!queue) return session.fail(queue.error());
+    const auto queue = options.replace
+                           ? replace(options, *body, client)
+                           : client.patch_queue(options.name, *body, if_missing(options.create));
+    if (!queue) return fail_on_queue(queue.error(), options.name, session);
     print_line(session.json() ? queue->json : queue_details(*queue));
   });
 }
@@ -111,7 +120,7 @@ std::string check_bound(const std::string& text) {
 }  // namespace
 
 void add_queue_set(CLI::App& queue, Session& session) {
-  CLI::App& command = *queue.add_subcommand("set", "Change a queue's settings, making it if new");
+  CLI::App& command = *queue.add_subcommand("set", "Change a queue's settings");
   const auto options = std::make_shared<Set>();
   command.add_option("NAME", options->name, "Name of the queue")->required();
   command.add_option("--max-attempts", options->max_attempts, "Attempts before a job is dead")
@@ -135,10 +144,11 @@ void add_queue_set(CLI::App& queue, Session& session) {
       ->delimiter(',')
       ->allow_extra_args(false);
   command.add_flag("--replace", options->replace, "Set what is not named to its default");
+  command.add_flag("--create", options->create, "Also a queue that was never used");
   command.footer(
       "Examples:\n"
       "  millrace queue set email --max-attempts 10 --retry exponential:10s:1h\n"
-      "  millrace queue set logs --retention succeeded=0,dead=7d --max-ready 100000");
+      "  millrace queue set logs --create --retention succeeded=0,dead=7d");
   command.callback([options, &session] { run(*options, session); });
 }
 

@@ -1,4 +1,4 @@
-// millrace top: the queues, live.
+// millrace top: queues and jobs, live.
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -14,7 +14,7 @@
 
 #include "base/time.h"
 #include "cli/commands.h"
-#include "cli/exit_code.h"
+#include "cli/job_view.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/queue_view.h"
@@ -27,6 +27,9 @@ constexpr int kDefaultHeight = 24;
 constexpr int kDefaultWidth = 80;
 constexpr sdk::Milliseconds kLeastEvery{100};
 constexpr int kLookForEndEveryMs = 100;
+constexpr std::size_t kJobsOfOneFrame = 10;  // where there is no screen to fill
+constexpr std::size_t kMostJobs = 200;
+constexpr std::size_t kLeastQueues = 3;
 
 struct Top {
   bool once = false;
@@ -72,6 +75,13 @@ class LiveTerminal {
   bool has_keys_ = false;
 };
 
+// What a frame may take.
+struct Size {
+  std::size_t width = kNoLimit;
+  std::size_t height = kNoLimit;
+  std::size_t queue_rows = kNoLimit;
+};
+
 winsize terminal_size() {
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0) {
@@ -79,6 +89,12 @@ winsize terminal_size() {
     size.ws_col = kDefaultWidth;
   }
   return size;
+}
+
+// The jobs have what the queues leave, most of the other half.
+Size size_of(const winsize& screen) {
+  const std::size_t height = screen.ws_row;
+  return {screen.ws_col, height, std::max<std::size_t>(kLeastQueues, height / 2)};
 }
 
 std::string headline(const sdk::ServerInfo& info, const std::vector<sdk::Queue>& queues) {
@@ -99,19 +115,50 @@ std::string headline(const sdk::ServerInfo& info, const std::vector<sdk::Queue>&
                      short_number(failed));
 }
 
-sdk::Result<std::string> frame(sdk::Client& client) {
+// The busiest first; the name decides between equals, so that rows do not jump about.
+std::string queues_text(std::vector<sdk::Queue> queues, const Size& size) {
+  if (queues.empty()) return "no queue yet: one is made by its first job\n";
+  std::ranges::sort(queues, {}, [](const sdk::Queue& queue) {
+    return std::pair(-static_cast<std::int64_t>(queue.counts.running + queue.counts.ready),
+                     queue.name);
+  });
+  const std::size_t all = queues.size();
+  if (all > size.queue_rows) queues.resize(size.queue_rows);
+  std::string text = queue_table(queues, size.width);
+  if (all > queues.size()) text += fmt::format("... and {} more queues\n", all - queues.size());
+  return text;
+}
+
+// What runs, and below it what went wrong: the newest of each.
+sdk::Result<std::string> jobs_text(sdk::Client& client, const Size& size, std::size_t rows) {
+  std::vector<sdk::Job> jobs;
+  for (const auto& states : {std::vector<std::string>{"running"}, {"retrying", "dead"}}) {
+    if (jobs.size() >= rows) break;
+    const int limit = static_cast<int>(rows - jobs.size());
+    auto page = client.jobs({.states = states, .limit = limit});
+    if (!page) return std::unexpected(std::move(page.error()));
+    std::ranges::move(page->items, std::back_inserter(jobs));
+  }
+  if (jobs.empty()) return std::string("no job runs, none is retrying or dead\n");
+  return job_table(jobs, now(), size.width);
+}
+
+sdk::Result<std::string> frame(sdk::Client& client, const Size& size) {
   const auto info = client.server_info();
   if (!info) return std::unexpected(info.error());
   auto queues = all_queues(client);
   if (!queues) return std::unexpected(queues.error());
-  // The busiest first; the name decides between equals, so that rows do not jump about.
-  std::ranges::sort(*queues, {}, [](const sdk::Queue& queue) {
-    return std::pair(-static_cast<std::int64_t>(queue.counts.running + queue.counts.ready),
-                     queue.name);
-  });
-  std::string text = headline(*info, *queues) + "\n\n";
-  text += queues->empty() ? "no queue yet: one is made by its first job\n" : queue_table(*queues);
-  return text;
+  std::string text = headline(*info, *queues) + "\n\n" + queues_text(std::move(*queues), size);
+  const auto used = static_cast<std::size_t>(std::ranges::count(text, '\n'));
+  // Of a screen: also the blank line and the head of the jobs' table, and the line at the bottom.
+  constexpr std::size_t kAround = 4;
+  const std::size_t rows = size.height == kNoLimit        ? kJobsOfOneFrame
+                           : size.height > used + kAround ? size.height - used - kAround
+                                                          : 0;
+  if (rows == 0) return text;
+  auto jobs = jobs_text(client, size, std::min(rows, kMostJobs));
+  if (!jobs) return std::unexpected(jobs.error());
+  return text + "\n" + *jobs;
 }
 
 // The frame cut to the screen, each line cleared to its end: nothing flickers.
@@ -141,7 +188,7 @@ void run_live(sdk::Client& client, sdk::Milliseconds every, std::stop_source sto
   std::condition_variable_any stopped;
   std::unique_lock lock(mutex);
   do {
-    auto text = frame(client);
+    auto text = frame(client, size_of(terminal_size()));
     if (stop.stop_requested()) return;
     if (text) last = std::move(*text);
     draw(last, text ? "q quits" : explain(text.error()));
@@ -162,7 +209,7 @@ void run(const Top& options, Session& session) {
     }
     // The first frame is made outside the live view, so that a wrong address is told in the usual
     // way.
-    auto first = frame(client);
+    auto first = frame(client, {.width = output_width()});
     if (!first) return session.fail(first.error());
     if (options.once || !is_terminal(STDOUT_FILENO)) return print(*first);
     run_live(client, every, stop);
@@ -172,15 +219,19 @@ void run(const Top& options, Session& session) {
 }  // namespace
 
 void add_top(CLI::App& app, Session& session) {
-  CLI::App& command = *app.add_subcommand("top", "Watch the queues live");
+  CLI::App& command = *app.add_subcommand("top", "Watch queues and jobs live");
   const auto options = std::make_shared<Top>();
   command.add_flag("--once", options->once, "Print one frame and leave");
   add_duration(command, "--every", options->every, "Time between frames (default: 1s)");
   command.footer(
+      "Above the queues, the busiest first; rates are of the last minute. Below the jobs that "
+      "run,\n"
+      "then those that are retrying or dead, the newest first: as many as there is room for.\n"
+      "q or Ctrl-C leaves.\n\n"
       "Examples:\n"
       "  millrace top\n"
-      "  millrace top --once\n"
-      "q or Ctrl-C leaves.");
+      "  millrace top --every 5s\n"
+      "  millrace top --once");
   command.callback([options, &session] { run(*options, session); });
 }
 

@@ -20,8 +20,6 @@
 namespace millrace::cli {
 namespace {
 
-constexpr std::size_t kMaxOutputBytes = std::size_t{1}
-                                        << 20;  // the server's default bound on a result
 constexpr int kMaxConcurrency = 1'000;
 constexpr std::size_t kOtherFiles = 64;  // the server's connections and what we began with
 constexpr sdk::Milliseconds kPauseOnShortage{1'000};  // before another job is tried
@@ -91,10 +89,13 @@ sdk::Outcome run_job(sdk::Context& context, const Work& options,
     return give_back(context, end.error().message);
   }
   if (!end) return sdk::Outcome::failed({.type = "spawn", .message = end.error().message});
-  if (end->is_output_cut) {
-    context.log("warn", fmt::format("the result is cut at {}", format_size(kMaxOutputBytes)));
+  CommandResult result = result_of(end->output, end->is_output_cut);
+  if (result.is_cut) {
+    context.log("warn",
+                fmt::format("the result is cut at {}: it has the first {} bytes of the output",
+                            format_size(kMaxResultBytes), result.bytes));
   }
-  auto outcome = outcome_of(*end, context.stop_reason());
+  auto outcome = outcome_of(*end, std::move(result.json), context.stop_reason());
   if (options.verbose) {
     const auto took =
         std::chrono::floor<sdk::Milliseconds>(std::chrono::steady_clock::now() - began);

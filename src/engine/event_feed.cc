@@ -62,6 +62,18 @@ class FactStream {
   FactStream(ShardNumber shard, store::Journal& journal, std::uint64_t last)
       : shard_(shard), journal_(journal), last_(last) {}
 
+  // Behind all that can be read by now.
+  std::optional<Fault> start_at_end() {
+    std::uint64_t newest = last_;
+    if (newest == kWhateverCanBeRead) {
+      const Result<store::Journal::Extent> extent = journal_.extent();
+      if (!extent) return Fault{FeedFault::kStorage, extent.error().message};
+      newest = to_number(extent->newest);
+    }
+    read_to_ = {newest + 1, 0};
+    return std::nullopt;
+  }
+
   std::optional<Fault> start(const EventPlaces& asked) {
     if (!asked.empty()) {
       read_to_ = asked[shard_];
@@ -260,7 +272,8 @@ void EventFeed::Shard::durable(Seq seq, const core::EventBatch&) {
 
 FeedPage EventFeed::read(const FeedQuery& query) const {
   EventPlaces asked;
-  if (!query.after.empty()) {
+  const bool at_end = query.after == kEndOfFeed;
+  if (!query.after.empty() && !at_end) {
     auto decoded = decode_event_places(query.after, shards_.size());
     if (!decoded) return faulty(no_position());
     asked = std::move(*decoded);
@@ -269,7 +282,9 @@ FeedPage EventFeed::read(const FeedQuery& query) const {
   for (ShardNumber shard = 0; shard < shards_.size(); ++shard) {
     Shard& of_shard = *shards_[shard];
     streams.emplace_back(shard, of_shard.journal, of_shard.last.load(std::memory_order_acquire));
-    if (auto fault = streams.back().start(asked)) return faulty(std::move(*fault));
+    FactStream& stream = streams.back();
+    auto fault = at_end ? stream.start_at_end() : stream.start(asked);
+    if (fault) return faulty(std::move(*fault));
   }
   PageReader reader(query, std::move(streams));
   if (auto fault = reader.run()) return faulty(std::move(*fault));

@@ -36,8 +36,11 @@ struct FeedEvent {
   std::string data = "{}";  // a JSON object
 };
 
+// As FeedQuery::after: what happens from now on. No position is written so.
+inline constexpr std::string_view kEndOfFeed = "end";
+
 struct FeedQuery {
-  std::string after;  // empty: from the oldest event kept
+  std::string after;  // empty: from the oldest event kept; or kEndOfFeed
   std::uint32_t limit = 50;
   std::vector<std::string> types;   // names as in FeedEvent::type; empty: all
   std::vector<std::string> queues;  // empty: all

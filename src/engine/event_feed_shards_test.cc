@@ -104,6 +104,9 @@ TEST(EventFeedOfShards, ShowsOfALedShardWhatItsObserverWasToldAndOfAnotherWhatCa
   FeedPage page = feed.read({});
   EXPECT_TRUE(page.at_end);
   EXPECT_EQ(page.reached, (std::vector{Seq{1}, Seq{3}}));
+  FeedQuery from_now;
+  from_now.after = kEndOfFeed;
+  EXPECT_EQ(feed.read(from_now).next, "2-0.4-0");
   feed.observer(0).durable(Seq{2}, {});
   EXPECT_EQ(told(), 5U);
   feed.not_led(0);

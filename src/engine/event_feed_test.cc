@@ -81,6 +81,22 @@ TEST(EventFeed, GoesOnAfterAnyPositionWithoutGapOrRepetition) {
   }
 }
 
+TEST(EventFeed, BeginsAtItsEndWhereThatIsAsked) {
+  MemoryWorld world;
+  const FeedPage empty = world.read("end");
+  EXPECT_TRUE(empty.events.empty() && empty.at_end) << empty.message;
+  world.live("a");
+  EXPECT_EQ(MemoryWorld::told(world.read(empty.next).events),
+            MemoryWorld::told(world.read().events));
+  const FeedPage page = world.read("end");
+  EXPECT_EQ(MemoryWorld::told(page.events), "");
+  EXPECT_EQ(page.next, world.read().next);
+  EXPECT_EQ(page.reached, std::vector{world.shard().figures().durable});
+  world.live("b");
+  EXPECT_EQ(MemoryWorld::told(world.read(page.next).events),
+            "job.submitted:b job.started:b job.succeeded:b");
+}
+
 TEST(EventFeed, ShowsOnlyWhatIsDurable) {
   MemoryWorld world;
   world.run();

@@ -22,7 +22,6 @@
 namespace millrace::server {
 namespace {
 
-constexpr int kFailure = 1;
 constexpr int kBadConfiguration = 78;
 
 // The sub-command `name`, which may be there already.
@@ -193,8 +192,7 @@ void add_token_new(CLI::App& app, int& exit_code) {
       ->type_name("WHEN");
   command.footer(
       "Example:\n"
-      "  millrace token new --name deploy --scope submit --scope read --queue 'mail.*' "
-      "--expires 90d");
+      "  millrace token new --name deploy --scope submit --queue 'mail.*' --expires 90d");
   command.callback([options, &app, &exit_code] {
     if (!options->expires.empty()) {
       options->settings.expires_at = parse_expiry(options->expires);
@@ -220,12 +218,13 @@ void add_admin_verify(CLI::App& app, int& exit_code) {
       ->type_name("");
   command.footer(
       "Reads every page, checks every checksum, the chain of rows, and that journal and tables\n"
-      "agree. Names what is damaged; changes nothing.\n"
+      "agree. Names what is damaged; changes nothing. A directory that a server uses is refused\n"
+      "(exit code 5): stop it, or verify a backup.\n"
       "Example:\n"
       "  millrace admin verify /backup/millrace-2026-03-01");
   command.callback([directory, &exit_code] {
     if (directory->empty()) throw CLI::RequiredError("DIRECTORY");
-    exit_code = verify_directory(*directory) ? 0 : kFailure;
+    exit_code = verify_directory(*directory);
   });
 }
 

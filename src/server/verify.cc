@@ -4,15 +4,37 @@
 
 #include <cstdio>
 
+#include "store/sqlite/directory.h"
 #include "store/sqlite/maintenance.h"
 
 namespace millrace::server {
 
-bool verify_directory(const std::string& directory) {
+namespace {
+
+constexpr int kSound = 0;
+constexpr int kDamaged = 1;
+constexpr int kInUse = 5;
+
+// What its server writes next is not in its files yet, and what is checked changes meanwhile: a
+// word on such files would be a word on nothing.
+int refuse(const std::string& directory, const std::string& user) {
+  fmt::print(stderr,
+             "millrace: {0} is in use by {1}: nothing is said of it. Stop that server first; or "
+             "verify a copy, which `millrace admin backup DIRECTORY` makes while it runs\n",
+             directory, user);
+  return kInUse;
+}
+
+}  // namespace
+
+int verify_directory(const std::string& directory) {
+  if (const auto user = store::user_of_directory(directory)) return refuse(directory, *user);
   const auto report = store::verify_store(directory);
+  // A server that was started meanwhile.
+  if (const auto user = store::user_of_directory(directory)) return refuse(directory, *user);
   if (!report) {
     fmt::print(stderr, "millrace: {}\n", report.error().message);
-    return false;
+    return kDamaged;
   }
   if (!report->problems.empty()) {
     for (const std::string& problem : report->problems) {
@@ -20,14 +42,14 @@ bool verify_directory(const std::string& directory) {
     }
     fmt::print(stderr, "millrace: {} is damaged: keep it as it is, and start from a backup\n",
                directory);
-    return false;
+    return kDamaged;
   }
   fmt::print(
       "{}: sound\nstore    {}\njournal  {} rows ({} to {}), {} events\ntables   {} jobs, up to row "
       "{}\n",
       directory, report->store_id, report->rows, to_number(report->oldest),
       to_number(report->newest), report->events, report->jobs, to_number(report->projected));
-  return true;
+  return kSound;
 }
 
 }  // namespace millrace::server

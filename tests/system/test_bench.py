@@ -17,7 +17,7 @@ PERCENTILES = ["p50", "p90", "p95", "p99", "p999", "max"]
 class BenchCase(harness.ServerCase):
     def bench(self, *args, code=0):
         """The report of a bench against this test's server."""
-        done = self.server.cli("bench", *args, "-o", "json", timeout=60)
+        done = harness.run("bench", *args, "--url", self.server.url, "-o", "json", timeout=60)
         self.assertEqual(done.returncode, code, f"{args}: {done.stdout}{done.stderr}")
         report = json.loads(done.stdout)
         self.assertEqual((report["bench"], report["own_server"]), (args[0], False))
@@ -40,12 +40,11 @@ class BenchCase(harness.ServerCase):
         ]
 
     def assert_nothing_is_left(self, name):
-        queues = [
-            queue for queue in self.bench_queues() if queue["name"].startswith(f"bench-{name}-")
-        ]
-        self.assertTrue(queues)
-        for queue in queues:
-            self.assertFalse(any(queue["counts"].values()), queue)
+        self.assertEqual(
+            [q["name"] for q in self.bench_queues() if q["name"].startswith(f"bench-{name}-")], []
+        )
+        workers = self.api.get("/v1/workers", limit=1000).json["items"]
+        self.assertEqual([w["id"] for w in workers if w["id"].startswith("bench-")], [])
 
 
 class Benches(BenchCase):
@@ -82,9 +81,6 @@ class Benches(BenchCase):
         self.assertEqual((report["sdk"], report["jobs"]), (True, 2050))
         self.assert_latencies(report, "submit", "hand_out", "claim_to_ack", "end_to_end")
         self.assert_nothing_is_left("roundtrip")
-        workers = {w["id"]: w for w in self.api.get("/v1/workers", limit=1000).json["items"]}
-        for n in range(2):
-            self.assertEqual(workers[f"bench-sdk-{n}"]["running"], [])
 
         # Behind a backlog, for as long as told.
         report = self.bench("roundtrip", "--sdk", "--duration", "300ms", "--backlog", 500)
@@ -183,7 +179,7 @@ class Benches(BenchCase):
             (("delayed", "--jobs", 9, "--span", "100ms"), ("9 jobs", "0 handed out early")),
             (("idle", "--connections", 9, "--duration", "100ms"), ("9 alive", "0 lost")),
         ):
-            done = self.server.cli("bench", *args)
+            done = harness.run("bench", *args, "--url", self.server.url)
             self.assertEqual((done.returncode, done.stderr), (0, ""), args)
             for word in words:
                 self.assertIn(word, done.stdout)
@@ -192,10 +188,10 @@ class Benches(BenchCase):
         self.assertEqual(self.server.cli("bench").returncode, 2)
         self.assertEqual(self.server.cli("bench", "submit", "--batch", 1001).returncode, 2)
         self.assertEqual(self.server.cli("bench", "latency", "--rate", 0).returncode, 2)
-        tls = self.server.cli("bench", "submit", MILLRACE_URL="https://127.0.0.1:1")
+        tls = harness.run("bench", "submit", "--url", "https://127.0.0.1:1")
         self.assertEqual(tls.returncode, 2)
         self.assertIn("plain HTTP only", tls.stderr)
-        nobody = self.server.cli("bench", "submit", MILLRACE_URL="http://127.0.0.1:1")
+        nobody = harness.run("bench", "submit", "--url", "http://127.0.0.1:1")
         self.assertEqual(nobody.returncode, 6)
 
     def test_a_signal_ends_it_and_what_waits_is_purged(self):
@@ -237,6 +233,14 @@ class OwnServer(harness.MillraceCase):
         self.assertEqual((report["own_server"], report["jobs"]), (True, 1000))
         self.assertIn("a server of its own at " + report["url"], done.stderr)
         self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_it_is_not_the_server_that_the_environment_names(self):
+        live = self.new_server().start()
+        done = live.cli("bench", "submit", "--jobs", 100, "--data", self.folder, "-o", "json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(json.loads(done.stdout)["own_server"])
+        self.assertIn(f"MILLRACE_URL ({live.url}) is left alone", done.stderr)
+        self.assertEqual(self.new_client(live).get("/v1/queues").json["items"], [])
 
     def test_a_folder_that_is_not_there(self):
         done = harness.run("bench", "roundtrip", "--data", self.folder / "none")

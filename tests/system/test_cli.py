@@ -1,6 +1,7 @@
 """The command line against a live server: what it prints, and what it says by its exit code."""
 
 import json
+import os
 import pathlib
 import signal
 import subprocess
@@ -8,6 +9,7 @@ import time
 
 import harness
 from rough_proxy import RoughProxy
+from terminal import Terminal
 
 NOBODY = "0190a0a0-0000-7000-8000-000000000000"
 # What `millrace work` may open: polls, what must not wait for one, and each once more where one broke.
@@ -131,9 +133,9 @@ class Commands(harness.ServerCase):
         self.cli("job", "cancel", job, code=5)
         self.cli("job", "retry", job)
         self.assertEqual(self.state(job), "ready")
-        self.cli("job", "delete", job)
+        self.cli("job", "delete", job, "--yes")
         self.cli("job", "get", job, code=3)
-        self.cli("job", "delete", NOBODY, code=3)
+        self.cli("job", "delete", NOBODY, "--yes", code=3)
 
     def test_several_ids_of_which_one_is_wrong(self):
         job = self.submit()["id"]
@@ -173,6 +175,54 @@ class Commands(harness.ServerCase):
         self.assertEqual(self.counts(), {})
         self.cli("queue", "get", "never-used", code=3)
 
+    def test_nothing_is_destroyed_where_nobody_can_be_asked(self):
+        job = self.submit()["id"]
+        for command in (
+            ("queue", "purge", self.queue),
+            ("queue", "delete", self.queue),
+            ("queue", "delete", self.queue, "--force"),
+            ("job", "delete", job),
+            ("job", "delete", "--filter", f"queue:{self.queue}"),
+            ("job", "cancel", "--filter", f"queue:{self.queue}"),
+        ):
+            for answer in ("n\n", "y\n", ""):
+                done = self.cli(*command, stdin=answer, code=2)
+                self.assertIn("--yes", done.stderr, command)
+        self.assertEqual(self.state(job), "ready")
+
+    def test_a_person_is_asked(self):
+        self.submit()
+        for answer, status, left in (("n", 1, 1), ("", 1, 1), ("y", 0, 0)):
+            purge = Terminal(
+                "queue", "purge", self.queue, typed=answer + "\n", MILLRACE_URL=self.server.url
+            )
+            shown, code = purge.finish()
+            self.assertIn(f"Delete all waiting jobs of queue {self.queue} for good? [y/N]", shown)
+            self.assertEqual((code, self.counts().get("ready", 0)), (status, left), shown)
+
+    def test_words_that_are_no_commands(self):
+        for words, said in (
+            (("job", "lst"), "did you mean `job list`?"),
+            (("job", "ls"), "did you mean `job list`?"),
+            (("enqueu", "greet"), "`enqueu` is no command; did you mean `enqueue`?"),
+            (("retry", NOBODY), "did you mean `job retry`?"),
+            (("frobnicate", "--help"), "`frobnicate` is no command; see `millrace --help`"),
+            (("job", "frobnicate", "--help"), "`job frobnicate` is no command"),
+            (("--output", "json", "job", "gte"), "did you mean `job get`?"),
+            (("job", "list", "--quue", "x"), "did you mean `--queue`?"),
+            (("queue", "list", "one", "two"), '"one two"'),
+        ):
+            done = self.cli(*words, code=2)
+            self.assertIn(said, done.stderr)
+            self.assertEqual(done.stdout, "")
+        # What a person types first.
+        self.assertEqual(self.cli("help", "job", "list").stdout, self.cli("job", "list", "--help").stdout)
+
+    def test_a_state_that_there_is_not(self):
+        for command in (("job", "list", "-s", "dead,failed"), ("queue", "purge", "q", "-s", "failed")):
+            done = self.cli(*command, code=2)
+            self.assertIn("retrying, blocked, succeeded, dead, cancelled, expired", done.stderr)
+
     def test_health(self):
         self.cli("health")
         nobody = f"http://127.0.0.1:{harness.postgres.free_port()}"
@@ -192,6 +242,13 @@ class Commands(harness.ServerCase):
         self.cli("admin", "backup", copy)
         self.cli("admin", "verify", copy)
         self.cli("admin", "backup", copy, code=2)
+
+    @harness.sqlite_only
+    def test_a_directory_in_use_is_not_called_sound(self):
+        done = self.cli("admin", "verify", self.server.data, code=5)
+        self.assertEqual(done.stdout, "")
+        self.assertIn(f"is in use by process {self.server.process.pid}", done.stderr)
+        self.assertIn("millrace admin backup", done.stderr)
 
     def test_completion(self):
         for shell in ("bash", "zsh", "fish"):
@@ -245,7 +302,7 @@ class Working(harness.ServerCase):
         self.scripts = pathlib.Path(self.server.home) / self.queue
         self.scripts.mkdir()
 
-    def work(self, script, *args, url=None):
+    def work(self, script, *args, url=None, pass_fds=()):
         """Starts `millrace work` on this test's queue, with a shell script as its command."""
         path = self.scripts / "command"
         path.write_text("#!/bin/sh\n" + script)
@@ -257,6 +314,7 @@ class Working(harness.ServerCase):
             stderr=log,
             stdin=subprocess.DEVNULL,
             env=harness.environment(MILLRACE_URL=url or self.server.url),
+            pass_fds=pass_fds,
         )
         log.close()
 
@@ -310,6 +368,24 @@ class Working(harness.ServerCase):
     def test_a_command_that_is_killed_has_failed(self):
         self.work("kill -9 $$")
         self.assertEqual(self.final(self.submit(max_attempts=1)["id"])["state"], "dead")
+
+    def test_a_command_has_nothing_open_but_its_streams(self):
+        with open(os.devnull, "rb") as other:
+            os.set_inheritable(other.fileno(), True)
+            # `ls` has the folder that it lists open, too.
+            self.work("exec ls /proc/self/fd\n", pass_fds=(other.fileno(),))
+            end = self.final(self.submit()["id"], include="result")
+        self.assertEqual(end["result"].split(), ["0", "1", "2", "3"])
+
+    def test_an_output_over_a_mebibyte_is_cut_there_and_the_log_says_so(self):
+        self.work("read size; head -c \"$size\" /dev/zero | tr '\\0' x\n")
+        most = (1 << 20) - 2  # with its quotes
+        for size, kept in ((most, most), (most + 1, most), (3 << 20, most)):
+            end = self.final(self.submit(payload=size)["id"], include="result,logs")
+            self.assertEqual((end["state"], len(end["result"])), ("succeeded", kept))
+            said = [line["message"] for line in end["logs"]]
+            cut = [f"the result is cut at 1MiB: it has the first {most} bytes of the output"]
+            self.assertEqual(said, cut if size > most else [])
 
     def test_it_heartbeats_while_the_command_runs(self):
         self.work("sleep 2.5", "--lease", "1s")

@@ -102,6 +102,15 @@ std::optional<std::string> Directory::doubtful_file_system() const {
   return std::nullopt;
 }
 
+std::optional<std::string> user_of_directory(const std::string& path) {
+  const std::string lock_path = path + "/" + std::string(kLockFile);
+  const Descriptor file(open(lock_path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.ok()) return std::nullopt;
+  // A shared lock, gone with the descriptor: it shuts out others for this moment only.
+  if (flock(file.number(), LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK) return std::nullopt;
+  return holder_of(lock_path);
+}
+
 bool file_exists(const std::string& path) {
   struct stat info{};
   return lstat(path.c_str(), &info) == 0;

@@ -54,6 +54,9 @@ class Directory {
   const std::unique_ptr<Descriptor> lock_;
 };
 
+// Who has the directory locked at this moment, as "process 4711"; none: nobody. Changes nothing.
+std::optional<std::string> user_of_directory(const std::string& path);
+
 bool file_exists(const std::string& path);
 // There, and holding something.
 bool file_has_content(const std::string& path);

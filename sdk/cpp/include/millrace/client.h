@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "millrace/error.h"
+#include "millrace/insight.h"
 #include "millrace/job.h"
 #include "millrace/lease.h"
 #include "millrace/node.h"
@@ -47,6 +48,8 @@ struct RetryJob {
   bool reset_attempts = true;
 };
 
+enum class IfMissing { kFail, kCreate };
+
 // Cheap to share: every call may be made from any thread. Nothing is sent before the first call.
 class Client {
  public:
@@ -65,15 +68,32 @@ class Client {
   Result<Job> cancel(std::string_view id, std::string_view reason = {});
   Result<Job> retry(std::string_view id, const RetryJob& options = {});
   Result<void> remove(std::string_view id);
+  // Retries, cancels or deletes what a filter finds, within `timeout`.
+  Result<BulkAnswer> bulk(const BulkByFilter& bulk, Milliseconds timeout);
 
   Result<Page<Queue>> queues(std::string_view cursor = {});
   Result<Queue> queue(std::string_view name);
-  // `settings` is a JSON object. Replaces all settings, making the queue if there is none; or
-  // changes those named.
+  // `settings` is a JSON object. Replaces all settings, making the queue if there is none.
   Result<Queue> put_queue(std::string_view name, std::string_view settings);
-  Result<Queue> patch_queue(std::string_view name, std::string_view settings);
-  Result<Queue> pause(std::string_view name, std::string_view reason = {});
+  // Changes those named. A queue that is not there is an error, unless it is to be made: so that a
+  // misspelt name makes none.
+  Result<Queue> patch_queue(std::string_view name, std::string_view settings,
+                            IfMissing if_missing = IfMissing::kFail);
+  Result<Queue> pause(std::string_view name, std::string_view reason = {},
+                      IfMissing if_missing = IfMissing::kFail);
   Result<Queue> resume(std::string_view name);
+  // An empty one; with `force` also its jobs, within `timeout`.
+  Result<void> delete_queue(std::string_view name, bool force, Milliseconds timeout);
+
+  // Those seen in the last minutes, or that hold a lease.
+  Result<Page<SeenWorker>> workers(std::string_view cursor = {});
+  // Told with its next poll: to claim no more; to end when its jobs have.
+  Result<SeenWorker> quiet_worker(std::string_view id);
+  Result<SeenWorker> stop_worker(std::string_view id);
+
+  // Oldest first. `next_cursor` is never empty: it goes on after the page.
+  Result<Page<Event>> events(const EventFilter& filter);
+  Result<Stats> stats(const StatsFilter& filter = {});
 
   // The nodes and who leads which shard.
   Result<Cluster> cluster();

@@ -78,6 +78,17 @@ struct LogLine {
   std::string json{};  // as the server sent it
 };
 
+// One start of a job and what came of it.
+struct Attempt {
+  int n = 0;  // counts every start, from 1
+  int attempt = 0;
+  std::string worker{};
+  std::optional<Timestamp> started_at{};
+  std::optional<Timestamp> finished_at{};
+  std::string outcome{};
+  std::optional<JobError> error{};
+};
+
 // A job as the server describes it. Text members are empty, times unset, where the server says
 // null.
 struct Job {
@@ -105,7 +116,8 @@ struct Job {
   Meta meta{};
   std::optional<std::string> payload{};  // raw JSON; only where it was asked for
   std::optional<std::string> result{};
-  std::string json{};  // all of it, as the server sent it
+  std::vector<Attempt> attempts{};  // oldest first; only where they were asked for
+  std::string json{};               // all of it, as the server sent it
 
   // succeeded, dead, cancelled, expired, or pruned: removed already, known by its key alone
   bool is_final() const {

@@ -1,0 +1,43 @@
+// What the client's calls are made of: the query of a path, an answer that is read.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/time.h"
+#include "millrace/client.h"
+
+namespace millrace::sdk {
+
+// Builds "?a=1&b=2".
+class QueryString {
+ public:
+  void add(std::string_view name, std::string_view value) {
+    if (value.empty()) return;
+    text_ += text_.empty() ? '?' : '&';
+    text_ += fmt::format("{}={}", name, url_encode(value));
+  }
+  void add(std::string_view name, const std::vector<std::string>& values) {
+    add(name, fmt::format("{}", fmt::join(values, ",")));
+  }
+  void add(std::string_view name, const std::optional<Timestamp>& value) {
+    if (value) add(name, format_rfc3339(*value));
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+template <typename Read>
+auto then(Result<Response> response, Read&& read) -> decltype(read(std::string_view{})) {
+  if (!response) return std::unexpected(std::move(response.error()));
+  return read(response->body);
+}
+
+}  // namespace millrace::sdk

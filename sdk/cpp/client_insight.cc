@@ -1,0 +1,84 @@
+// The client's calls that operators make: on many jobs, workers, events, statistics.
+#include <fmt/format.h>
+
+#include "client_calls.h"
+#include "json_reader.h"
+#include "millrace/client.h"
+#include "millrace/json.h"
+
+namespace millrace::sdk {
+namespace {
+
+Request worker_command(std::string_view id, std::string_view command, Milliseconds timeout) {
+  return {.method = "POST",
+          .path = fmt::format("/v1/workers/{}/{}", url_encode(id), command),
+          .timeout = timeout,
+          .repeatable = true};
+}
+
+}  // namespace
+
+Result<BulkAnswer> Client::bulk(const BulkByFilter& bulk, Milliseconds timeout) {
+  JsonWriter body;
+  body.begin_object().key("action").string(bulk.action).key("filter").begin_object();
+  if (!bulk.query.empty()) body.key("q").string(bulk.query);
+  if (!bulk.states.empty()) {
+    body.key("state").begin_array();
+    for (const std::string& state : bulk.states) body.string(state);
+    body.end_array();
+  }
+  body.end_object().key("dry_run").boolean(bulk.dry_run).end_object();
+  return then(call({.method = "POST",
+                    .path = "/v1/jobs/bulk",
+                    .body = body.take(),
+                    .timeout = timeout,
+                    .repeatable = bulk.dry_run}),
+              read_bulk);
+}
+
+Result<void> Client::delete_queue(std::string_view name, bool force, Milliseconds timeout) {
+  auto response =
+      call({.method = "DELETE",
+            .path = fmt::format("/v1/queues/{}{}", url_encode(name), force ? "?force=true" : ""),
+            .timeout = timeout});
+  if (!response) return std::unexpected(std::move(response.error()));
+  return {};
+}
+
+Result<Page<SeenWorker>> Client::workers(std::string_view cursor) {
+  QueryString query;
+  query.add("limit", "1000");
+  query.add("cursor", cursor);
+  return then(call({.path = "/v1/workers" + query.text(), .timeout = options_.timeout}),
+              read_workers);
+}
+
+Result<SeenWorker> Client::quiet_worker(std::string_view id) {
+  return then(call(worker_command(id, "quiet", options_.timeout)), read_worker);
+}
+
+Result<SeenWorker> Client::stop_worker(std::string_view id) {
+  return then(call(worker_command(id, "stop", options_.timeout)), read_worker);
+}
+
+Result<Page<Event>> Client::events(const EventFilter& filter) {
+  QueryString query;
+  query.add("types", filter.types);
+  query.add("queues", filter.queues);
+  query.add("limit", std::to_string(filter.limit));
+  query.add("cursor", filter.cursor);
+  if (filter.wait > Milliseconds{0}) query.add("wait_ms", std::to_string(filter.wait.count()));
+  return then(
+      call({.path = "/v1/events" + query.text(), .timeout = options_.timeout + filter.wait}),
+      read_events);
+}
+
+Result<Stats> Client::stats(const StatsFilter& filter) {
+  QueryString query;
+  if (filter.window) query.add("window_ms", std::to_string(filter.window->count()));
+  if (filter.step) query.add("step_ms", std::to_string(filter.step->count()));
+  query.add("by", filter.by);
+  return then(call({.path = "/v1/stats" + query.text(), .timeout = options_.timeout}), read_stats);
+}
+
+}  // namespace millrace::sdk

@@ -1,0 +1,114 @@
+// What operators look at beside jobs and queues: workers, events, statistics, and what became of a
+// call on many jobs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "millrace/job.h"
+
+namespace millrace::sdk {
+
+// A job that a worker holds.
+struct RunningJob {
+  std::string id{};
+  std::string queue{};
+  std::string type{};
+  int attempt = 0;
+  std::optional<Timestamp> started_at{};
+  std::optional<Timestamp> lease_expires_at{};
+};
+
+// A worker as the server has seen it. (`Worker` is the one that this library runs.)
+struct SeenWorker {
+  std::string id{};
+  std::string host{};
+  std::optional<std::int64_t> pid{};
+  std::string sdk{};
+  std::string version{};
+  Meta labels{};
+  std::vector<std::string> queues{};
+  std::vector<std::string> types{};  // empty: every type
+  std::string state{};               // "active", "quiet", "stopping"
+  std::optional<Timestamp> first_seen_at{};
+  std::optional<Timestamp> last_seen_at{};
+  std::vector<RunningJob> running{};
+  std::string json{};  // all of it, as the server sent it
+};
+
+// One fact of the event log. Of a queue where `job_id` is empty.
+struct Event {
+  std::string id{};  // a position, opaque
+  std::optional<Timestamp> at{};
+  std::string type{};
+  std::string queue{};
+  std::string job_id{};
+  std::string job_type{};
+  std::optional<int> attempt{};
+  std::string worker{};
+  std::string data{};  // raw JSON
+  std::string json{};  // all of it, as the server sent it
+};
+
+// Which events to read. Empty members do not filter.
+struct EventFilter {
+  static constexpr const char* kEnd = "end";  // as `cursor`: what happens from now on
+
+  std::vector<std::string> types{};
+  std::vector<std::string> queues{};
+  std::string cursor{};  // `next_cursor` of the page before; empty: from the oldest that is kept
+  int limit = 50;        // of one page, 1 to 1,000
+  Milliseconds wait{0};  // for the next event, at most 60 s
+};
+
+// Percentiles of each column, in milliseconds; none where nothing was measured.
+struct StatsPercentiles {
+  std::vector<std::optional<double>> p50{};
+  std::vector<std::optional<double>> p95{};
+  std::vector<std::optional<double>> p99{};
+};
+
+// Columns of equal width, the oldest first; as many in each member.
+struct StatsGroup {
+  std::string name{};  // of the queue or type; empty: all together
+  std::vector<std::int64_t> submitted{};
+  std::vector<std::int64_t> started{};
+  std::vector<std::int64_t> succeeded{};
+  std::vector<std::int64_t> failed{};
+  std::vector<std::int64_t> dead{};
+  StatsPercentiles wait{};  // from due to started
+  StatsPercentiles run{};   // from started to the end of the attempt
+};
+
+struct StatsFilter {
+  std::optional<Milliseconds> window{};  // how far back; the server's default is an hour
+  std::optional<Milliseconds> step{};    // width of a column
+  std::string by{};                      // "queue" or "type"; empty: one group
+};
+
+struct Stats {
+  std::optional<Timestamp> from{};
+  Milliseconds step{0};
+  std::vector<StatsGroup> groups{};
+  std::string json{};
+};
+
+// A call on all jobs that a filter finds.
+struct BulkByFilter {
+  std::string action{};               // "retry", "cancel", "delete"
+  std::string query{};                // the expression of `q`
+  std::vector<std::string> states{};  // and in one of these states; empty: in any
+  bool dry_run = false;               // count only
+};
+
+struct BulkAnswer {
+  std::int64_t matched = 0;
+  std::int64_t changed = 0;
+  std::int64_t failed = 0;  // those whose state did not allow it any more
+  bool more = false;        // some are left: one call touches at most 100,000
+  std::string json{};
+};
+
+}  // namespace millrace::sdk

@@ -1,0 +1,160 @@
+// Reading what operators look at: workers, events, statistics.
+#include "json_fields.h"
+#include "json_pages.h"
+#include "json_reader.h"
+
+namespace millrace::sdk {
+namespace {
+
+bool read_members(JsonValue value, RunningJob& job) {
+  return each_member(value, [&job](std::string_view name, JsonValue content) {
+    if (name == "id") read(content, job.id);
+    if (name == "queue") read(content, job.queue);
+    if (name == "type") read(content, job.type);
+    if (name == "attempt") read(content, job.attempt);
+    if (name == "started_at") read(content, job.started_at);
+    if (name == "lease_expires_at") read(content, job.lease_expires_at);
+  });
+}
+
+void read_running(JsonValue value, std::vector<RunningJob>& out) {
+  each_element(value, [&out](JsonValue element) {
+    RunningJob job;
+    read_members(element, job);
+    out.push_back(std::move(job));
+  });
+}
+
+bool read_members(JsonValue value, SeenWorker& worker) {
+  return each_member(value, [&worker](std::string_view name, JsonValue content) {
+    if (name == "id") read(content, worker.id);
+    if (name == "host") read(content, worker.host);
+    if (name == "pid") read(content, worker.pid);
+    if (name == "sdk") read(content, worker.sdk);
+    if (name == "version") read(content, worker.version);
+    if (name == "labels") read(content, worker.labels);
+    if (name == "queues") read(content, worker.queues);
+    if (name == "types") read(content, worker.types);
+    if (name == "state") read(content, worker.state);
+    if (name == "first_seen_at") read(content, worker.first_seen_at);
+    if (name == "last_seen_at") read(content, worker.last_seen_at);
+    if (name == "running") read_running(content, worker.running);
+  });
+}
+
+bool read_members(JsonValue value, Event& event) {
+  return each_member(value, [&event](std::string_view name, JsonValue content) {
+    if (name == "id") read(content, event.id);
+    if (name == "at") read(content, event.at);
+    if (name == "type") read(content, event.type);
+    if (name == "queue") read(content, event.queue);
+    if (name == "job_id") read(content, event.job_id);
+    if (name == "job_type") read(content, event.job_type);
+    if (name == "attempt") {
+      std::optional<std::int64_t> attempt;
+      read(content, attempt);
+      if (attempt) event.attempt = static_cast<int>(*attempt);
+    }
+    if (name == "worker") read(content, event.worker);
+    if (name == "data") event.data = raw_text(content);
+  });
+}
+
+// A null keeps its place: the columns of a group belong together.
+template <typename T>
+void read_column(JsonValue value, std::vector<T>& out) {
+  each_element(value, [&out](JsonValue element) {
+    T number{};
+    read(element, number);
+    out.push_back(number);
+  });
+}
+
+void read_percentiles(JsonValue value, StatsPercentiles& out) {
+  each_member(value, [&out](std::string_view name, JsonValue content) {
+    if (name == "p50") read_column(content, out.p50);
+    if (name == "p95") read_column(content, out.p95);
+    if (name == "p99") read_column(content, out.p99);
+  });
+}
+
+void read_groups(JsonValue value, std::vector<StatsGroup>& out) {
+  each_element(value, [&out](JsonValue element) {
+    StatsGroup group;
+    each_member(element, [&group](std::string_view name, JsonValue content) {
+      if (name == "queue" || name == "type") read(content, group.name);
+      if (name == "submitted") read_column(content, group.submitted);
+      if (name == "started") read_column(content, group.started);
+      if (name == "succeeded") read_column(content, group.succeeded);
+      if (name == "failed") read_column(content, group.failed);
+      if (name == "dead") read_column(content, group.dead);
+      if (name == "wait_ms") read_percentiles(content, group.wait);
+      if (name == "run_ms") read_percentiles(content, group.run);
+    });
+    out.push_back(std::move(group));
+  });
+}
+
+}  // namespace
+
+Result<SeenWorker> read_worker(std::string_view json) {
+  SeenWorker worker;
+  worker.json = json;
+  const bool is_object =
+      with_document(json, [&worker](JsonValue root) { return read_members(root, worker); });
+  if (!is_object || worker.id.empty()) return std::unexpected(bad_answer("a worker"));
+  return worker;
+}
+
+Result<Page<SeenWorker>> read_workers(std::string_view json) {
+  return read_page<SeenWorker>(json, "a list of workers", [](JsonValue root, SeenWorker& worker) {
+    return read_members(root, worker);
+  });
+}
+
+Result<Page<Event>> read_events(std::string_view json) {
+  return read_page<Event>(json, "a page of events",
+                          [](JsonValue root, Event& event) { return read_members(root, event); });
+}
+
+Result<Stats> read_stats(std::string_view json) {
+  Stats stats;
+  stats.json = json;
+  bool has_groups = false;
+  const bool is_object = with_document(json, [&](JsonValue root) {
+    return each_member(root, [&](std::string_view name, JsonValue content) {
+      if (name == "from") read(content, stats.from);
+      if (name == "step_ms") {
+        std::int64_t step = 0;
+        read(content, step);
+        stats.step = Milliseconds{step};
+      }
+      if (name != "groups") return;
+      has_groups = true;
+      read_groups(content, stats.groups);
+    });
+  });
+  if (!is_object || !has_groups) return std::unexpected(bad_answer("statistics"));
+  return stats;
+}
+
+Result<BulkAnswer> read_bulk(std::string_view json) {
+  BulkAnswer answer;
+  answer.json = json;
+  bool has_matched = false;
+  const bool is_object = with_document(json, [&](JsonValue root) {
+    return each_member(root, [&](std::string_view name, JsonValue content) {
+      if (name == "matched") {
+        has_matched = true;
+        read(content, answer.matched);
+      }
+      if (name == "changed") read(content, answer.changed);
+      if (name == "failed") read(content, answer.failed);
+      if (name == "more") read(content, answer.more);
+    });
+  });
+  if (!is_object || !has_matched) return std::unexpected(bad_answer("what was done to many jobs"));
+  return answer;
+}
+
+}  // namespace millrace::sdk

@@ -1,0 +1,119 @@
+// millrace events: the event log, and what is added to it.
+#include <fmt/format.h>
+
+#include <thread>
+
+#include "base/time.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/output.h"
+
+namespace millrace::cli {
+namespace {
+
+constexpr int kPageLimit = 1'000;
+constexpr sdk::Milliseconds kWait{30'000};  // of one request
+constexpr sdk::Milliseconds kPause{500};    // before asking again a server that lets nobody wait
+constexpr std::size_t kTypeColumns = 20;    // "job.cancel_requested"
+
+struct Events {
+  sdk::EventFilter filter;
+  bool follow = false;
+  bool from_start = false;
+  std::optional<std::uint64_t> limit;
+};
+
+std::string line_of(const sdk::Event& event) {
+  std::string line = fmt::format("{}  {:<{}}  {}", event.at ? format_rfc3339(*event.at) : "-",
+                                 printable(event.type), kTypeColumns, printable(event.queue));
+  if (!event.job_id.empty()) {
+    line += fmt::format("  {}  {}", printable(event.job_id), printable(event.job_type));
+  }
+  if (event.attempt && *event.attempt > 0) line += fmt::format("  #{}", *event.attempt);
+  if (!event.worker.empty()) line += "  on " + printable(event.worker);
+  if (!event.data.empty() && event.data != "{}") line += "  " + printable(event.data);
+  return line;
+}
+
+// Prints a page in one write. The number of events that are still wanted goes down.
+void show(const sdk::Page<sdk::Event>& page, std::uint64_t& left, bool json) {
+  std::string text;
+  for (const sdk::Event& event : page.items) {
+    if (left == 0) break;
+    --left;
+    text += (json ? event.json : line_of(event)) + "\n";
+  }
+  if (!text.empty()) print(text);
+}
+
+// Asks on, also while the server is away: who follows wants to see what comes after.
+sdk::Result<sdk::Page<sdk::Event>> next_page(sdk::Client& client, const sdk::EventFilter& filter,
+                                             bool follow) {
+  for (bool is_told = false;;) {
+    auto page = client.events(filter);
+    if (page || !follow || !page.error().is_temporary()) return page;
+    if (!is_told) note(explain(page.error()) + "; asking on");
+    is_told = true;
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
+void run(Events& options, Session& session) {
+  if (session.refuse_dashes()) return;
+  sdk::EventFilter& filter = options.filter;
+  if (options.follow && !options.from_start && filter.cursor.empty()) {
+    filter.cursor = sdk::EventFilter::kEnd;
+  }
+  std::uint64_t left = options.limit.value_or(UINT64_MAX);
+  session.with_client([&](sdk::Client& client) {
+    while (left > 0) {
+      const auto asked = std::chrono::steady_clock::now();
+      // The place to begin at is asked for at once: what comes after is not missed by an answer
+      // that is lost.
+      const bool finds_end = filter.cursor == sdk::EventFilter::kEnd;
+      filter.wait = options.follow && !finds_end ? kWait : sdk::Milliseconds{0};
+      filter.limit = static_cast<int>(std::min<std::uint64_t>(left, kPageLimit));
+      auto page = next_page(client, filter, options.follow);
+      if (!page) return session.fail(page.error());
+      show(*page, left, session.json());
+      const bool is_at_end = page->items.empty() && page->next_cursor == filter.cursor;
+      if (is_at_end && !options.follow) return;
+      filter.cursor = std::move(page->next_cursor);
+      const bool has_waited = std::chrono::steady_clock::now() - asked > filter.wait / 2;
+      if (page->items.empty() && !has_waited) std::this_thread::sleep_for(kPause);
+    }
+  });
+}
+
+}  // namespace
+
+void add_events(CLI::App& app, Session& session) {
+  CLI::App& command = *app.add_subcommand("events", "Show what happened, and what happens");
+  const auto options = std::make_shared<Events>();
+  command.add_flag("-f,--follow", options->follow,
+                   "Go on with what happens from now on, until interrupted");
+  command.add_flag("--from-start", options->from_start, "With --follow: after all that is kept");
+  command
+      .add_option("-t,--type", options->filter.types,
+                  "Of these types, as job.dead; several with commas")
+      ->type_name("TYPE")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command.add_option("-q,--queue", options->filter.queues, "Of these queues; several with commas")
+      ->type_name("QUEUE")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command.add_option("-n,--limit", options->limit, "Leave after so many")
+      ->check(CLI::PositiveNumber);
+  command.footer(
+      "Oldest first, from the oldest that is kept (`retention.events` of the server). With -o "
+      "json\n"
+      "each event is a line, as the API has it.\n\n"
+      "Examples:\n"
+      "  millrace events --follow\n"
+      "  millrace events --follow -q email -t job.dead,job.retrying\n"
+      "  millrace events -t queue.paused,queue.resumed -o json | jq -r .at");
+  command.callback([options, &session] { run(*options, session); });
+}
+
+}  // namespace millrace::cli

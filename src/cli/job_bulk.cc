@@ -1,0 +1,158 @@
+#include "cli/job_bulk.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/bench_report.h"
+#include "cli/confirm.h"
+#include "cli/exit_code.h"
+#include "cli/job_view.h"
+#include "cli/output.h"
+#include "millrace/json.h"
+
+namespace millrace::cli {
+namespace {
+
+constexpr int kExamples = 5;
+constexpr std::chrono::minutes kCallWithin{10};  // a call changes up to 100,000 jobs
+
+// Whether the expression says itself in which states the jobs are.
+bool names_states(std::string_view expression) {
+  for (std::size_t at = expression.find("state"); at != std::string_view::npos;
+       at = expression.find("state", at + 1)) {
+    const bool begins_word = at == 0 || expression[at - 1] == ' ' || expression[at - 1] == '-';
+    const std::string_view rest = expression.substr(at + std::string_view("state").size());
+    if (begins_word && (rest.starts_with(':') || rest.starts_with('='))) return true;
+  }
+  return false;
+}
+
+std::string count_text(const sdk::BulkAnswer& counted) {
+  return fmt::format("{}{} job{}", counted.more ? "more than " : "", counted.matched,
+                     counted.matched == 1 && !counted.more ? "" : "s");
+}
+
+class Bulk {
+ public:
+  Bulk(const JobBulk& options, const BulkKind& kind, Session& session, sdk::Client& client)
+      : options_(options), kind_(kind), session_(session), client_(client) {
+    request_ = {.action = std::string(kind.action),
+                .query = options.filter,
+                .states = names_states(options.filter) ? kind.states : kind.defaults};
+  }
+
+  void run() {
+    if ((!options_.yes || options_.dry_run) && !preview()) return;
+    if (options_.dry_run) return;
+    change_all();
+  }
+
+ private:
+  // False: it ends here.
+  bool preview() {
+    sdk::BulkByFilter count = request_;
+    count.dry_run = true;
+    const auto counted = client_.bulk(count, kCallWithin);
+    if (!counted) return failed(counted.error());
+    if (options_.dry_run && session_.json()) {
+      print_line(counted->json);
+      return true;
+    }
+    if (counted->matched == 0) {
+      note(fmt::format("no job matches that can be {}", kind_.done));
+      return false;
+    }
+    auto examples = client_.jobs(
+        {.states = request_.states, .query = request_.query, .fresh = true, .limit = kExamples});
+    if (!examples) return failed(examples.error());
+    std::string text = job_table(examples->items, now(), output_width());
+    const auto shown = static_cast<std::int64_t>(examples->items.size());
+    if (counted->more || counted->matched > shown) text += "...\n";
+    text += fmt::format("{} would be {}.\n", count_text(*counted), kind_.done);
+    if (options_.dry_run) {
+      print(text);
+      return true;
+    }
+    std::fwrite(text.data(), 1, text.size(), stderr);
+    return is_confirmed(session_, false,
+                        fmt::format("{} {}{}?", kind_.verb, count_text(*counted), kind_.ending));
+  }
+
+  void change_all() {
+    sdk::BulkAnswer sum;
+    ProgressLine progress;
+    do {
+      const auto changed = client_.bulk(request_, kCallWithin);
+      if (!changed) {
+        if (sum.changed > 0) note(fmt::format("{} were {} before", sum.changed, kind_.done));
+        failed(changed.error());
+        return;
+      }
+      sum.matched += changed->matched;
+      sum.changed += changed->changed;
+      sum.failed += changed->failed;
+      // A call that changed nothing would find the same jobs again.
+      sum.more = changed->more && changed->changed > 0;
+      if (sum.more) progress.show(fmt::format("{} jobs {}", sum.changed, kind_.done));
+    } while (sum.more);
+    tell(sum);
+  }
+
+  void tell(const sdk::BulkAnswer& sum) {
+    if (session_.json()) {
+      print_line(fmt::format(R"({{"matched":{},"changed":{},"failed":{},"more":{}}})", sum.matched,
+                             sum.changed, sum.failed, sum.more));
+    } else if (sum.matched == 0) {
+      note(fmt::format("no job matches that can be {}", kind_.done));
+    } else {
+      print_line(fmt::format("{} job{} {}", sum.changed, sum.changed == 1 ? "" : "s", kind_.done));
+    }
+    if (sum.failed == 0) return;
+    note(fmt::format("{} had another state when it was their turn, and were left alone",
+                     sum.failed));
+    session_.exit_code = sum.changed > 0 ? kPartlyFailed : kConflict;
+  }
+
+  bool failed(const sdk::Error& error) {
+    session_.fail(error);
+    return false;
+  }
+
+  const JobBulk& options_;
+  const BulkKind& kind_;
+  Session& session_;
+  sdk::Client& client_;
+  sdk::BulkByFilter request_;
+};
+
+}  // namespace
+
+CLI::Option* add_bulk_options(CLI::App& command, CLI::Option* ids, JobBulk& bulk) {
+  CLI::Option* filter =
+      command
+          .add_option("--filter", bulk.filter,
+                      "In place of ids: all jobs that this finds, as 'state:dead error~timeout'")
+          ->type_name("EXPRESSION")
+          ->excludes(ids);
+  command.add_flag("--dry-run", bulk.dry_run, "With --filter: only show what it would be done to");
+  add_yes(command, bulk.yes);
+  return filter;
+}
+
+void run_bulk(const JobBulk& bulk, const BulkKind& kind, Session& session) {
+  if (session.refuse_dashes()) return;
+  session.with_client([&](sdk::Client& client) { Bulk(bulk, kind, session, client).run(); });
+}
+
+bool refuse_no_jobs(const std::vector<std::string>& ids, const JobBulk& bulk, Session& session) {
+  if (bulk.dry_run && bulk.filter.empty()) {
+    session.fail(kUsage, "--dry-run shows what --filter finds: give one");
+    return true;
+  }
+  if (!ids.empty() || !bulk.filter.empty()) return false;
+  session.fail(kUsage, "name jobs by their ids, or all that a --filter finds");
+  return true;
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,51 @@
+// millrace queue delete: a queue that is not used any more.
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/confirm.h"
+#include "cli/exit_code.h"
+#include "cli/output.h"
+
+namespace millrace::cli {
+namespace {
+
+constexpr std::chrono::minutes kDeleteWithin{10};  // millions of jobs may go with it
+
+struct Delete {
+  std::string name;
+  bool force = false;
+  bool yes = false;
+};
+
+void run(const Delete& options, Session& session) {
+  if (session.refuse_dashes()) return;
+  const std::string question = fmt::format("Delete queue {} with its settings{} for good?",
+                                           options.name, options.force ? " and all its jobs" : "");
+  if (!is_confirmed(session, options.yes, question)) return;
+  session.with_client([&](sdk::Client& client) {
+    const auto deleted = client.delete_queue(options.name, options.force, kDeleteWithin);
+    if (!deleted && deleted.error().code == "invalid_state" && !options.force) {
+      return session.fail(kConflict, explain(deleted.error()) + "; --force deletes its jobs too");
+    }
+    if (!deleted) return session.fail(deleted.error());
+    if (!session.json()) print_line(fmt::format("{}  deleted", printable(options.name)));
+  });
+}
+
+}  // namespace
+
+void add_queue_delete(CLI::App& queue, Session& session) {
+  CLI::App& command = *queue.add_subcommand("delete", "Delete a queue that has no jobs");
+  const auto options = std::make_shared<Delete>();
+  command.add_option("NAME", options->name, "Name of the queue")->required();
+  command.add_flag("--force", options->force, "With all its jobs; refused while some run");
+  add_yes(command, options->yes);
+  command.footer(
+      "The next job that is submitted to it makes it again, with default settings.\n\n"
+      "Examples:\n"
+      "  millrace queue delete emial\n"
+      "  millrace queue delete trial --force --yes");
+  command.callback([options, &session] { run(*options, session); });
+}
+
+}  // namespace millrace::cli
