@@ -374,7 +374,8 @@ TEST(DecodeBatch, DefaultsFillWhatItemsDoNotName) {
 
 TEST(DecodeBatch, AnItemMayHaveAKeyAndIsThenKeptAsSent) {
   const std::string body =
-      R"({"jobs":[{"type":"a", "idempotency_key":"k" },{"type":"b"},{"type":"c","idempotency_key":"a b"}],)"
+      R"({"jobs":[{"type":"a", "idempotency_key":"k" },{"type":"b"},)"
+      R"({"type":"c","idempotency_key":"a b"}],)"
       R"("defaults":{"queue": "q"}})";
   const auto batch = decode_batch(body, kLimits);
   ASSERT_TRUE(batch.has_value());
