@@ -221,9 +221,11 @@ void Auditor::follow_command(Ticket ticket, const core::Command& command, const 
       items.push_back(before);
     }
   } else if (const auto* set = std::get_if<core::SetQueue>(&command)) {
-    return expect_queues(ticket, model_.set_queue(*set), set->queue);
+    const bool admitted = admits_queue(ticket, set->queue, choices);
+    return expect_queues(ticket, model_.set_queue(*set, admitted), set->queue);
   } else if (const auto* pause = std::get_if<core::PauseQueue>(&command)) {
-    return expect_queues(ticket, model_.pause(*pause), pause->queue);
+    const bool admitted = admits_queue(ticket, pause->queue, choices);
+    return expect_queues(ticket, model_.pause(*pause, admitted), pause->queue);
   } else if (const auto* resume = std::get_if<core::ResumeQueue>(&command)) {
     return expect_queues(ticket, model_.resume(*resume), resume->queue);
   } else if (const auto* gone = std::get_if<core::DeleteQueue>(&command)) {
@@ -319,6 +321,16 @@ void Auditor::expect(Ticket ticket, const core::Enqueue& command, const Choices&
     demand(is.id == should.id, "I1", "the submission of {} is answered with {}, should be {}",
            to_string(command.jobs[i].id), to_string(is.id), to_string(should.id));
   }
+}
+
+// Near a limit a new queue may be refused: the answer tells, or else the batch.
+bool Auditor::admits_queue(Ticket ticket, const SharedBytes& queue, const Choices& choices) const {
+  if (limits_ != Limits::kTight) return true;
+  const auto found = answers_.find(ticket);
+  const auto* reply = found == answers_.end() ? nullptr : std::get_if<core::Reply>(&found->second);
+  const auto* told = reply == nullptr ? nullptr : std::get_if<core::QueueReply>(reply);
+  return told != nullptr ? told->refusal.why != Rejection::kOverloaded
+                         : model_.is_made(queue.view(), choices);
 }
 
 void Auditor::expect_queues(Ticket ticket, Rejection why, const SharedBytes& queue,
@@ -559,45 +571,6 @@ void Auditor::check_parked(const Parked& parked, const std::vector<JobId>& ids) 
   check_items(parked.logs, reply->logs, "a log line");
   check_claim(reply->claim, ids);
   check_orders(*reply);
-}
-
-// --- The whole.
-
-void Auditor::compare(const core::Machine& machine) {
-  std::size_t live = 0;
-  model_.each_job([&](const core::Job& should) {
-    const auto view = machine.view(should.id);
-    const bool terminal = core::is_terminal(should.state);
-    if (!terminal) ++live;
-    demand(view != nullptr || terminal, "H1", "{} ({}) is not in memory", to_string(should.id),
-           core::to_string(should.state));
-    if (view != nullptr) {
-      const std::string wrong = difference(whole(view->job, should), should);
-      demand(wrong.empty(), terminal ? "X1" : "S1", "{}:{}", to_string(should.id), wrong);
-    } else {
-      const auto rows = stored_.fetch({should.id});
-      demand(rows && rows->size() == 1, "D7", "{} ({}) is gone", to_string(should.id),
-             core::to_string(should.state));
-      const std::string wrong = difference(rows->front(), should);
-      demand(wrong.empty(), "X1", "{}, in the tables:{}", to_string(should.id), wrong);
-    }
-  });
-  demand(live == model_.live().size(), "S1", "the model lost count of itself");
-  const core::StateCounts counts = machine.counts();
-  core::StateCounts should{};
-  for (const auto& [name, queue] : model_.queues()) {
-    for (std::size_t i = 0; i < should.size(); ++i) should[i] += queue.counts[i];
-  }
-  demand(counts == should, "S4", "the machine's counts are not the model's");
-  demand(machine.live_leases() == counts[static_cast<std::size_t>(core::State::kRunning)], "L1",
-         "{} leases are live, {} jobs run", machine.live_leases(),
-         counts[static_cast<std::size_t>(core::State::kRunning)]);
-  demand(machine.live_leases() == model_.leases_held(), "S5",
-         "{} leases are live, of those given out {} have not ended", machine.live_leases(),
-         model_.leases_held());
-  machine.check_invariants();
-  demand(machine.digest() == folded_digest(), "S7",
-         "the journal's fold at row {} is another state than the live one", to_number(followed_));
 }
 
 }  // namespace millrace::sim
