@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "cli/commands.h"
+#include "cli/exit_code.h"
 #include "cli/output.h"
 #include "millrace/json.h"
 
@@ -22,6 +23,10 @@ void run(const std::string& path, Session& session) {
                      .path = "/v1/admin/backup",
                      .body = fmt::format(R"({{"path":{}}})", sdk::json_string(absolute.string())),
                      .timeout = kTimeout});
+    if (!answer && answer.error().code == "validation_failed" && !answer.error().errors.empty()) {
+      return session.fail(kUsage, fmt::format("{}, on the server's machine: {}", absolute.string(),
+                                              answer.error().errors.front().detail));
+    }
     if (!answer) return session.fail(answer.error());
     print_line(session.json() ? answer->body
                               : fmt::format("{}  written and synced", absolute.string()));

@@ -185,7 +185,8 @@ std::string job_details(const sdk::Job& job, sdk::Timestamp now) {
   lines.add("meta", meta_text(job.meta));
   lines.add("last error", error_text(job));
   if (job.payload) lines.add("payload", printable(*job.payload));
-  if (job.result && job.is_final()) lines.add("result", printable(*job.result));
+  const bool has_result = job.result && *job.result != "null";
+  if (has_result && job.is_final()) lines.add("result", printable(*job.result));
   return lines.text() + attempts_text(job, now);
 }
 

@@ -15,7 +15,7 @@ namespace millrace::cli {
 namespace {
 
 constexpr std::string_view kGap = "  ";
-constexpr std::size_t kLeastCut = 6;       // three letters and the mark
+constexpr std::size_t kLeastCut = 12;      // of a column that may go wholly
 constexpr std::size_t kUsualColumns = 80;  // of a terminal that does not say
 
 // The bytes of the character at `at`, or 0 where the text is not UTF-8. C1 controls (U+0080 to

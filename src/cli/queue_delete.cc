@@ -25,7 +25,9 @@ void run(const Delete& options, Session& session) {
   session.with_client([&](sdk::Client& client) {
     const auto deleted = client.delete_queue(options.name, options.force, kDeleteWithin);
     if (!deleted && deleted.error().code == "invalid_state" && !options.force) {
-      return session.fail(kConflict, explain(deleted.error()) + "; --force deletes its jobs too");
+      return session.fail(
+          kConflict,
+          fmt::format("queue {} still has jobs: --force deletes them too", options.name));
     }
     if (!deleted) return session.fail(deleted.error());
     if (!session.json()) print_line(fmt::format("{}  deleted", printable(options.name)));

@@ -98,6 +98,39 @@ class ManyJobs(OperatingCase):
         self.assertEqual(self.state(job), "ready")
 
 
+class Queues(OperatingCase):
+    def test_a_name_never_used_is_an_error(self):
+        for command in (
+            ("queue", "pause", self.queue),
+            ("queue", "set", self.queue, "--max-attempts", "3"),
+            ("queue", "set", self.queue, "--replace", "--max-attempts", "3"),
+        ):
+            self.assertIn("--create makes it", self.cli(*command, code=3).stderr)
+            self.cli("queue", "get", self.queue, code=3)
+        self.cli("queue", "pause", self.queue, "--create", "--reason", "soon")
+        self.assertEqual(self.api.get(f"/v1/queues/{self.queue}").json["pause_reason"], "soon")
+        for extra in ((), ("--replace",)):
+            name = f"{self.queue}{len(extra)}"
+            self.cli("queue", "set", name, "--create", "--max-attempts", "3", *extra)
+            self.assertEqual(self.api.get(f"/v1/queues/{name}").json["settings"]["max_attempts"], 3)
+
+    def test_delete(self):
+        self.submit()
+        self.assertIn("--force", self.cli("queue", "delete", self.queue, "--yes", code=5).stderr)
+        self.assertEqual(self.counts(), {"ready": 1})
+        done = self.cli("queue", "delete", self.queue, "--force", "--yes")
+        self.assertEqual(done.stdout, f"{self.queue}  deleted\n")
+        self.cli("queue", "get", self.queue, code=3)
+        self.cli("queue", "delete", self.queue, "--yes", code=3)
+
+    @harness.sqlite_only
+    def test_a_backup_to_a_path_that_cannot_be_is_no_matter_of_time(self):
+        (self.server.home / "file").write_text("")
+        for path in (self.server.home / "file" / "copy", "/proc/nowhere/copy"):
+            done = self.cli("admin", "backup", path, code=2)
+            self.assertIn(f"{path}, on the server's machine: ", done.stderr)
+
+
 class OneJob(OperatingCase):
     def shown(self, job_id):
         text = self.cli("job", "get", job_id).stdout
