@@ -161,7 +161,7 @@ TEST(EventFeed, NamesEveryEndAsTheContractDoes) {
   for (const FeedEvent& event : flatten(batch)) types += std::string(event.type) + " ";
   EXPECT_EQ(types,
             "job.retrying job.dead job.lease_expired job.dead job.timed_out job.cancelled "
-            "job.snoozed ");
+            "job.snoozed job.cancelled ");
 }
 
 TEST(EventFeed, EscapesWhatPeopleWrote) {

@@ -186,7 +186,7 @@ TEST_F(PostgresNodeFaults, AFenceWhoseRaiseWasCutOffIsRaisedAgain) {
     EXPECT_TRUE(!raised || raised->size() == 1);
     return raised.has_value();
   });
-  EXPECT_EQ(beside_.refusal(fmt::format("SELECT millrace.finish('{}', 5)", to_string(ended.id))),
+  EXPECT_EQ(beside_.refusal(fmt::format("SELECT millrace.finish('{}', 5)", to_string(ended))),
             "ML003");
 }
 
