@@ -16,7 +16,7 @@ std::string next_step(const sdk::Error& error) {
     return "is `millrace serve` running there? --url or MILLRACE_URL names another server";
   }
   if (error.kind == sdk::ErrorKind::kBadAnswer) return "check --url or MILLRACE_URL";
-  if (error.status == 401) return "set MILLRACE_TOKEN or --token-file";
+  if (error.status == 401) return "check MILLRACE_TOKEN or --token-file";
   if (error.status == 403) return "this token's scopes do not allow it";
   if (error.status == 429 || error.status == 503) {
     return error.retry_after ? fmt::format("try again in {} s", error.retry_after->count() / 1000)
