@@ -88,7 +88,7 @@ TEST(Routes, AWrongMethodNamesTheRightOnes) {
       {Method::kHead, "/v1/claim", "POST"},
       {Method::kPost, "/v1/tokens", "GET, HEAD"},
       {Method::kDelete, "/v1/tokens", "GET, HEAD"},
-      {Method::kDelete, "/v1/queues/x", "GET, HEAD, PUT, PATCH"},
+      {Method::kPost, "/v1/queues/x", "GET, HEAD, PUT, PATCH, DELETE"},
       {Method::kOther, "/livez", "GET, HEAD"},
   };
   for (const auto& each : cases) {

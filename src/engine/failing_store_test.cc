@@ -184,10 +184,12 @@ class FeedOfAFailingJournal : public ::testing::Test, protected FailingStore {
     MILLRACE_CHECK(journal->append(rows_.back()).outcome == store::AppendOutcome::kDurable);
     feed_.observer(0).durable(rows_.back().seq, {});
   }
-  FeedPage read(const std::string& after = {}, std::uint32_t limit = 100'000) {
+  FeedPage read(const std::string& after = {}, std::uint32_t limit = 100'000,
+                std::size_t bytes = std::size_t{1} << 30) {
     FeedQuery query;
     query.after = after;
     query.limit = limit;
+    query.bytes = bytes;
     return feed_.read(query);
   }
   std::vector<store::JournalRow> rows_;
@@ -237,6 +239,26 @@ TEST_F(FeedOfAFailingJournal, APageEndsAfterABoundedNumberOfBytes) {
   EXPECT_EQ(page.events.size(), 4U);
   EXPECT_EQ(page.next, "5-0");
   EXPECT_EQ(read("2x1").fault, FeedFault::kBadPosition);
+}
+
+TEST_F(FeedOfAFailingJournal, APageHoldsABoundedNumberOfBytesOrOneEvent) {
+  append(10, std::string(1'000, 'x'));
+  const FeedPage page = read({}, 100, 3 * 1'700);  // an event counts as its data and half a KiB
+  EXPECT_EQ(page.events.size(), 3U);
+  EXPECT_FALSE(page.at_end);
+  EXPECT_EQ(read(page.next, 100).events.size(), 7U);
+  EXPECT_EQ(read({}, 100, 1).events.size(), 1U);
+}
+
+TEST_F(FeedOfAFailingJournal, APageThatNobodyWaitsForEndsAtOnce) {
+  append(3);
+  std::stop_source gone;
+  gone.request_stop();
+  FeedQuery query;
+  query.gone = gone.get_token();
+  const FeedPage page = feed_.read(query);
+  EXPECT_TRUE(page.events.empty());
+  EXPECT_FALSE(page.at_end);
 }
 
 // --- Recovery

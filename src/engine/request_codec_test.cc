@@ -596,9 +596,9 @@ TEST(RequestCodec, RefusesAnUnknownKind) {
               HasSubstr("unknown or misplaced field 11"));
   EXPECT_THAT(decode_answer(with_no_names("\x0a\x02\x3a\x00"sv)).error().message,
               HasSubstr("unknown or misplaced field 7"));
-  // {1: {1: {16: {}}}}: a command
-  EXPECT_THAT(decode_request(with_no_names("\x0a\x05\x0a\x03\x82\x01\x00"sv)).error().message,
-              HasSubstr("unknown or misplaced field 16"));
+  // {1: {1: {17: {}}}}: a command
+  EXPECT_THAT(decode_request(with_no_names("\x0a\x05\x0a\x03\x8a\x01\x00"sv)).error().message,
+              HasSubstr("unknown or misplaced field 17"));
 }
 
 TEST(RequestCodec, RefusesTwoAlternatives) {

@@ -132,6 +132,34 @@ TEST_P(SearchContract, APageEndsBeforeItHoldsTooManyBytes) {
   EXPECT_EQ(tables().list(query)->jobs.size(), 5u);
 }
 
+TEST_P(SearchContract, OneThatNobodyWaitsForEndsAtOnceWhereItCanGoOn) {
+  flush({make_job(1), make_job(2), make_job(3)});
+  std::stop_source gone;
+  gone.request_stop();
+  JobQuery query;
+  query.budget.gone = gone.get_token();
+  const auto page = tables().list(query);
+  ASSERT_TRUE(page.has_value());
+  EXPECT_LT(page->jobs.size(), 3u);
+  ASSERT_TRUE(page->next_after_ord);
+  JobQuery rest;
+  rest.after_ord = page->next_after_ord;
+  EXPECT_EQ(page->jobs.size() + tables().list(rest)->jobs.size(), 3u) << "nothing is left out";
+}
+
+TEST_P(SearchContract, APageCountsWhateverItsJobsCarry) {
+  std::vector<core::Job> jobs{make_job(1), make_job(2), make_job(3)};
+  for (core::Job& job : jobs) {
+    auto progress = std::make_shared<core::Progress>();
+    progress->checkpoint = SharedBytes(std::string(1'000, '1'));
+    job.progress = std::move(progress);
+  }
+  flush(jobs);
+  JobQuery query;
+  query.bytes = 2 * (512 + 1'000);
+  EXPECT_EQ(tables().list(query)->jobs.size(), 2u);
+}
+
 TEST_P(SearchContract, BringsLargeMembersOnlyWhereAsked) {
   core::Job job = make_job(1, "mail", State::kSucceeded);
   job.result = SharedBytes("[1]");

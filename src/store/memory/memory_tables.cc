@@ -195,7 +195,7 @@ Result<JobPage> MemoryTables::list(const JobQuery& query) {
   PageBudget left(query);
   scan(query.filter, query.after_ord, [&](const core::Job& job) {
     core::Job shown = with_columns(job, query.columns);
-    if (!left.take(shown)) {
+    if (query.budget.gone.stop_requested() || !left.take(shown)) {
       page.next_after_ord = page.jobs.empty() ? job.ord + 1 : page.jobs.back().ord;
       return false;
     }
