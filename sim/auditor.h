@@ -161,6 +161,7 @@ class Auditor {
   void follow_command(Ticket ticket, const core::Command& command, const Choices& choices);
   void expect(Ticket ticket, const core::Enqueue& command, const Choices& choices);
   void check_shown(const core::EnqueueReply* reply, std::size_t i, const Verdict& verdict) const;
+  bool admits_queue(Ticket ticket, const SharedBytes& queue, const Choices& choices) const;
   // Of one queue, or of at most `limit` (0: all) behind `after`.
   void expect_queues(Ticket ticket, core::Rejection why, const SharedBytes& queue,
                      std::string_view after = {}, std::size_t limit = 0);

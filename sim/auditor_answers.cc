@@ -112,6 +112,7 @@ const T* Auditor::reply_of(Ticket ticket, const char* what) {
 }
 
 template const core::JobReply* Auditor::reply_of<core::JobReply>(Ticket, const char*);
+template const core::QueueReply* Auditor::reply_of<core::QueueReply>(Ticket, const char*);
 
 Auditor::Item Auditor::item_of(const JobId& id, Rejection why) const {
   Item item{id, why, {}, {}, {}, {}, {}};
@@ -221,9 +222,11 @@ void Auditor::follow_command(Ticket ticket, const core::Command& command, const 
       items.push_back(before);
     }
   } else if (const auto* set = std::get_if<core::SetQueue>(&command)) {
-    return expect_queues(ticket, model_.set_queue(*set), set->queue);
+    const bool admitted = admits_queue(ticket, set->queue, choices);
+    return expect_queues(ticket, model_.set_queue(*set, admitted), set->queue);
   } else if (const auto* pause = std::get_if<core::PauseQueue>(&command)) {
-    return expect_queues(ticket, model_.pause(*pause), pause->queue);
+    const bool admitted = admits_queue(ticket, pause->queue, choices);
+    return expect_queues(ticket, model_.pause(*pause, admitted), pause->queue);
   } else if (const auto* resume = std::get_if<core::ResumeQueue>(&command)) {
     return expect_queues(ticket, model_.resume(*resume), resume->queue);
   } else if (const auto* gone = std::get_if<core::DeleteQueue>(&command)) {
@@ -318,43 +321,6 @@ void Auditor::expect(Ticket ticket, const core::Enqueue& command, const Choices&
     if (should.fate == Fate::kRefused) continue;
     demand(is.id == should.id, "I1", "the submission of {} is answered with {}, should be {}",
            to_string(command.jobs[i].id), to_string(is.id), to_string(should.id));
-  }
-}
-
-void Auditor::expect_queues(Ticket ticket, Rejection why, const SharedBytes& queue,
-                            std::string_view after, std::size_t limit) {
-  const auto* reply = reply_of<core::QueueReply>(ticket, "a queue's command");
-  if (reply == nullptr) return;
-  demand(reply->refusal.why == why, "R4", "queue {}: {}, should be {}", queue.view(),
-         name(reply->refusal.why), name(why));
-  if (why != Rejection::kNone) return;
-  auto next = model_.queues().upper_bound(after);
-  const auto behind = std::distance(next, model_.queues().end());
-  std::size_t expected = queue.empty() ? static_cast<std::size_t>(behind) : 1;
-  if (limit > 0) expected = std::min(expected, limit);
-  demand(reply->queues.size() == expected, "S4", "{} queues are listed, there are {}",
-         reply->queues.size(), expected);
-  for (const core::Queue& is : reply->queues) {
-    if (!queue.empty()) break;
-    demand(is.name.view() == next->first, "S4", "queue {} is listed where {} comes", is.name.view(),
-           next->first);
-    ++next;
-  }
-  for (const core::Queue& is : reply->queues) {
-    const ModelQueue* should = model_.queue(is.name.view());
-    demand(should != nullptr, "H2", "queue {} was never made", is.name.view());
-    demand(is.paused == should->paused, "R5", "queue {} is {}paused", is.name.view(),
-           should->paused ? "not " : "");
-    demand(is.settings == should->settings && is.version == should->version, "S2",
-           "queue {}: other settings, or version {} for {}", is.name.view(), is.version,
-           should->version);
-    demand(
-        is.counts == should->counts && is.created == should->created && is.pruned == should->pruned,
-        "S4", "queue {}: its counts are wrong", is.name.view());
-    std::uint64_t sum = is.pruned;
-    for (const std::uint64_t count : is.counts) sum += count;
-    demand(sum == is.created, "S4", "queue {}: {} were created, {} are accounted for",
-           is.name.view(), is.created, sum);
   }
 }
 

@@ -36,6 +36,10 @@ Choices::Choices(const core::EventBatch& batch) {
       ends[to_number(ended->token)] = ended;
     } else if (const auto* submission = std::get_if<core::Submitted>(&event)) {
       submitted.push_back(submission);
+    } else if (const auto* queue = std::get_if<core::QueueChanged>(&event)) {
+      if (queue->change == core::QueueChange::kCreated) {
+        ++queues_made[std::string(queue->queue.view())];
+      }
     } else if (const auto* retry = std::get_if<core::Retried>(&event)) {
       ++retried[retry->job.id];
     } else if (const auto* claimed = std::get_if<core::Claimed>(&event)) {
@@ -115,7 +119,10 @@ const Model::Holder* Model::unique_holder(const SharedBytes& queue, const Shared
 
 ModelQueue& Model::queue_of(const SharedBytes& name) {
   const auto [entry, made] = queues_.try_emplace(std::string(name.view()));
-  if (made) entry->second.settings.retention = default_retention_;
+  if (made) {
+    entry->second.settings.retention = default_retention_;
+    ++queues_made_[entry->first];
+  }
   return entry->second;
 }
 
@@ -378,6 +385,13 @@ Model::Prospect Model::prospect(const std::vector<const JobSpec*>& before) const
     prospect.made[made.id] = &made;
   }
   return prospect;
+}
+
+bool Model::is_made(std::string_view queue, const Choices& choices) const {
+  const auto of_batch = choices.queues_made.find(queue);
+  const auto known = queues_made_.find(queue);
+  const std::uint32_t before = known == queues_made_.end() ? 0 : known->second;
+  return of_batch != choices.queues_made.end() && of_batch->second > before;
 }
 
 bool Model::is_stored(const JobSpec& spec, const Choices& choices, std::size_t ahead) const {

@@ -35,6 +35,7 @@ struct Choices {
   explicit Choices(const core::EventBatch& batch);
   absl::flat_hash_map<std::uint64_t, const core::AttemptEnded*> ends;  // by token
   std::vector<const core::Submitted*> submitted;
+  std::map<std::string, std::uint32_t, std::less<>> queues_made;
   absl::flat_hash_map<JobId, std::uint32_t> retried;
   std::vector<const core::Claimed*> claims;
   std::vector<JobId> expired;
@@ -69,6 +70,7 @@ class Model {
     now_ = now;
     created_before_ = created();
     finished_in_batch_ = 0;
+    queues_made_.clear();
     expired_.clear();
   }
   void start_term(const core::EpochStarted& event);
@@ -96,6 +98,8 @@ class Model {
   const absl::btree_map<std::uint64_t, core::Job*>& live() const { return live_; }
   std::uint64_t created() const { return next_ord_ - 1; }
   std::uint64_t created_in_batch() const { return created() - created_before_; }
+  // Whether the batch makes the queue once more.
+  bool is_made(std::string_view queue, const Choices& choices) const;
   // Leases that were given out and have not ended.
   std::uint64_t leases_held() const { return leases_given_ - leases_ended_; }
   // By transactions, without their lease.
@@ -132,8 +136,9 @@ class Model {
   core::Rejection retry(const JobId& id, const core::Retry& command, bool admitted);
   core::Rejection edit(const JobId& id, const core::Edit& command);
   core::Rejection erase(const JobId& id, const core::Delete& command);
-  core::Rejection set_queue(const core::SetQueue& command);
-  core::Rejection pause(const core::PauseQueue& command);
+  // `admitted`: whether there is room for a new queue.
+  core::Rejection set_queue(const core::SetQueue& command, bool admitted);
+  core::Rejection pause(const core::PauseQueue& command, bool admitted);
   core::Rejection resume(const core::ResumeQueue& command);
   // Whether it may go; and that it has gone.
   core::Rejection may_delete(const core::DeleteQueue& command) const;
@@ -180,6 +185,7 @@ class Model {
   // Of the batch under way.
   std::uint64_t created_before_ = 0;
   std::uint64_t finished_in_batch_ = 0;
+  std::map<std::string, std::uint32_t, std::less<>> queues_made_;
   std::vector<JobId> expired_;
   std::uint64_t last_token_ = 0;
   std::uint64_t leases_given_ = 0;

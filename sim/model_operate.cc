@@ -112,13 +112,14 @@ Rejection Model::erase(const JobId& id, const core::Delete& command) {
   return Rejection::kNone;
 }
 
-Rejection Model::set_queue(const core::SetQueue& command) {
+Rejection Model::set_queue(const core::SetQueue& command, bool admitted) {
   const ModelQueue* standing = queue(command.queue.view());
   if (standing == nullptr && !command.replace && !command.create) return Rejection::kNotFound;
   if (command.if_version && (standing == nullptr || standing->version != *command.if_version)) {
     return Rejection::kVersionConflict;
   }
   const bool made = standing == nullptr;
+  if (made && !admitted) return Rejection::kOverloaded;
   ModelQueue& queue = queue_of(command.queue);
   if (command.replace || made) {
     queue.settings = {};
@@ -139,8 +140,10 @@ Rejection Model::set_queue(const core::SetQueue& command) {
   return Rejection::kNone;
 }
 
-Rejection Model::pause(const core::PauseQueue& command) {
-  if (!command.create && this->queue(command.queue.view()) == nullptr) return Rejection::kNotFound;
+Rejection Model::pause(const core::PauseQueue& command, bool admitted) {
+  const bool made = this->queue(command.queue.view()) == nullptr;
+  if (made && !command.create) return Rejection::kNotFound;
+  if (made && !admitted) return Rejection::kOverloaded;
   ModelQueue& queue = queue_of(command.queue);
   queue.paused = true;
   ++queue.version;
