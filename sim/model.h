@@ -23,6 +23,7 @@
 #include "core/command.h"
 #include "core/event.h"
 #include "core/job.h"
+#include "core/machine.h"
 #include "core/queue.h"
 #include "core/rejection.h"
 #include "core/reply.h"

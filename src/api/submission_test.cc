@@ -373,10 +373,9 @@ TEST(DecodeBatch, DefaultsFillWhatItemsDoNotName) {
 }
 
 TEST(DecodeBatch, AnItemMayHaveAKeyAndIsThenKeptAsSent) {
-  const std::string body =
-      R"({"jobs":[{"type":"a", "idempotency_key":"k" },{"type":"b"},)"
-      R"({"type":"c","idempotency_key":"a b"}],)"
-      R"("defaults":{"queue": "q"}})";
+  const std::string body = R"({"jobs":[{"type":"a", "idempotency_key":"k" },{"type":"b"},)"
+                           R"({"type":"c","idempotency_key":"a b"}],)"
+                           R"("defaults":{"queue": "q"}})";
   const auto batch = decode_batch(body, kLimits);
   ASSERT_TRUE(batch.has_value());
   EXPECT_EQ(batch->jobs[0].value.idempotency_key, "k");
