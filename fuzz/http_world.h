@@ -152,16 +152,15 @@ class HttpWorld final : engine::Gateway,
     if (!options.tokens) return {};
     return {{"worker", token().hash, {"submit", "work", "read"}, {"mail", "q*"}, {}}};
   }
-  // One for all worlds: to start threads takes longer than to answer.
+  // One for all worlds: threads take long to start.
   static http::ReaderPool& readers() {
     static http::ReaderPool pool(1);
     return pool;
   }
   // What was given to the pool before is done.
   static void finish_reads() {
-    for (const http::Lane lane :
-         {http::Lane::kClaims, http::Lane::kLookups, http::Lane::kSearches}) {
-      while (readers().busy(lane) > 0) std::this_thread::yield();
+    for (std::size_t lane = 0; lane < http::kLanes; ++lane) {
+      while (readers().busy(static_cast<http::Lane>(lane)) > 0) std::this_thread::yield();
     }
   }
 
