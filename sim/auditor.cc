@@ -289,9 +289,10 @@ bool Auditor::was_refused_whole(const Step& step, Ticket ticket, const engine::R
   }();
   // A hint is kept only where what it tells of could be had, and only until then.
   const bool hint = std::holds_alternative<engine::AwaitWork>(request);
-  if (hint && why != nullptr && waits_are_over_) {
+  const bool events = std::holds_alternative<engine::AwaitEvents>(request);
+  if ((hint || events) && why != nullptr && waits_are_over_) {
     demand(*why == engine::Unavailable::kNoLeader || *why == engine::Unavailable::kDraining, "R4",
-           "hint {} ended for another reason", static_cast<std::uint64_t>(ticket));
+           "wait {} ended for another reason", static_cast<std::uint64_t>(ticket));
     answers_.erase(ticket);
     return true;
   }
@@ -461,6 +462,11 @@ void Auditor::end_waits() {
   });
 }
 
+bool Auditor::waits(Ticket ticket) const {
+  return std::ranges::find(parked_, ticket, &Parked::ticket) != parked_.end() ||
+         std::ranges::find(watches_, ticket, &Watch::ticket) != watches_.end();
+}
+
 // Answers that no durable batch explains: those that rest on nothing, and no others.
 void Auditor::sort_out_strays() {
   for (auto answer = answers_.begin(); answer != answers_.end();) {
@@ -491,7 +497,7 @@ void Auditor::sort_out_strays() {
                                                      : Mark::kRefusedInDoubt);
     if (std::erase(undecided_, ticket) > 0) {
       requests_.erase(ticket);
-    } else if (requests_.contains(ticket)) {
+    } else if (requests_.contains(ticket) || waits(ticket)) {
       given_up_.insert(ticket);
     }
     // It waited until now: what was decided before is still to be followed with it.

@@ -156,6 +156,7 @@ class Auditor {
   void end_watches();
   void end_waits();
   void sort_out_strays();
+  bool waits(Ticket ticket) const;  // it is followed, and not answered yet
 
   // auditor_answers.cc: what each request should have been answered
   void follow_command(Ticket ticket, const core::Command& command, const Choices& choices);

@@ -182,7 +182,7 @@ std::string batch_of(const std::string& event) {
 
 TEST(EventCodec, RefusesAnUnknownEvent) {
   EXPECT_TRUE(decode_events(batch_of({'\x7a', '\0'})));  // 15: {}
-  EXPECT_EQ(error_of(batch_of({'\xa2', '\x01', '\0'})), "event 1 of 1: unknown event 20");
+  EXPECT_EQ(error_of(batch_of({'\xaa', '\x01', '\0'})), "event 1 of 1: unknown event 21");
   EXPECT_EQ(error_of(batch_of("")), "event 1 of 1: no event");
 }
 

@@ -309,9 +309,8 @@ TEST_P(SearchContract, ComparesMembersAsTheNumbersTheyAre) {
   }
   flush(jobs);
   const auto found = [&](Comparison comparison, std::int64_t number) {
-    Condition condition = member("v", {});
+    Condition condition = member("v", {std::to_string(number)});
     condition.comparison = comparison;
-    condition.number = number;
     condition.real = static_cast<double>(number);
     return all({condition});
   };
