@@ -351,13 +351,12 @@ bool Model::is_full(const JobSpec& spec, const std::vector<const JobSpec*>& befo
 
 // Of a job, or of an earlier submission: what a repeated one must have in common with it.
 template <typename Earlier>
-bool says_the_same(const Earlier& earlier, const JobSpec& spec, bool edited) {
+bool says_the_same(const Earlier& earlier, const JobSpec& spec) {
   const core::JobExtras none;
   const core::JobExtras& before = earlier.extras != nullptr ? *earlier.extras : none;
   const core::JobExtras& now = spec.extras != nullptr ? *spec.extras : none;
   if (earlier.type != spec.type || earlier.timeout != spec.timeout) return false;
   if (before.unique != now.unique || before.meta != now.meta) return false;
-  if (edited) return true;
   return earlier.payload == spec.payload && earlier.priority == spec.priority &&
          before.tags == now.tags;
 }
@@ -430,8 +429,8 @@ Verdict Model::judge(const JobSpec& spec, const std::optional<core::IdempotencyK
       marks_.hit(Mark::kIdTaken);
       return {Fate::kRefused, Rejection::kDuplicateJob, {}, {}};
     }
-    if (standing != nullptr ? says_the_same(*standing, spec, standing->edited)
-                            : says_the_same(*same_id->second, spec, false)) {
+    if (standing != nullptr ? says_the_same(*standing, spec)
+                            : says_the_same(*same_id->second, spec)) {
       marks_.hit(Mark::kIdRepeated);
       return {Fate::kExisting, {}, spec.id, {}};
     }

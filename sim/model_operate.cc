@@ -86,7 +86,6 @@ Rejection Model::edit(const JobId& id, const core::Edit& command) {
     }
   }
   set_state(*job, to);
-  if (command.priority || !command.payload.empty() || command.tags) job->edited = true;
   if (command.priority) job->priority = *command.priority;
   if (!command.payload.empty()) job->payload = command.payload;
   if (command.max_attempts) job->max_attempts = *command.max_attempts;

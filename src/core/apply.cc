@@ -179,7 +179,6 @@ SlotIndex Applier::add(const Job& job) {
   slot.priority = job.priority;
   slot.state = job.state;
   slot.cancel_requested = job.cancel_requested;
-  slot.edited = job.edited;
   set_payload(slot, job.payload);
   if (job.expires_at || job.finished_at || job.timeout || job.latest.n > 0 ||
       job.last_error != nullptr || job.progress != nullptr || !job.cancel_reason.empty() ||

@@ -80,7 +80,6 @@ void Applier::operator()(const Edited& event) {
   if (event.state) slot.state = *event.state;
   if (!event.payload.empty()) set_payload(slot, event.payload);
   if (event.max_attempts) slot.max_attempts = static_cast<std::uint16_t>(*event.max_attempts);
-  slot.edited = slot.edited || event.priority || !event.payload.empty() || event.tags;
   if (event.tags) {
     JobExtras extras = slot.extras == nullptr ? JobExtras{} : *slot.extras;
     extras.tags = *event.tags;

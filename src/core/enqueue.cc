@@ -38,12 +38,12 @@ bool same_content(const JobSpec& earlier, const JobSpec& spec) {
          extras.tags == extras_of(spec.extras).tags;
 }
 
-// Compares what of a job stays as it was sent. Times, bounds and policies do not: they move with
+// Compares what of a job stays as it was sent, unless an operator edits it: then it is another job
+// than the one submitted, and the client is told. Times, bounds and policies do not: they move with
 // the job, or came from its queue. A trace is another one when a producer asks again.
 bool was_submitted_as(const Job& job, const JobSpec& spec) {
   const JobExtras& extras = extras_of(job.extras);
   if (!same_fixed_content(job.type, job.timeout, extras, spec)) return false;
-  if (job.edited) return true;
   const bool same_payload = job.payload.empty() || job.payload == spec.payload;
   return same_payload && job.priority == spec.priority &&
          extras.tags == extras_of(spec.extras).tags;

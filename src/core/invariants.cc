@@ -126,7 +126,6 @@ void Canonical::add(const Job& job) {
   add(job.lease_given);
   add(job.deadline);
   add(job.cancel_requested);
-  add(job.edited);
   add(job.lease);
   add(job.timeout);
   add(job.retry);

@@ -56,10 +56,9 @@ bool operator==(const Job& a, const Job& b) {
          a.token == b.token && a.lease_expires_at == b.lease_expires_at &&
          a.lease_length == b.lease_length && a.lease_given == b.lease_given &&
          a.deadline == b.deadline && a.cancel_requested == b.cancel_requested &&
-         a.edited == b.edited && a.cancel_reason == b.cancel_reason && a.lease == b.lease &&
-         a.timeout == b.timeout && same_content(a.retry, b.retry) &&
-         same_content(a.last_error, b.last_error) && same_content(a.progress, b.progress) &&
-         same_content(a.extras, b.extras);
+         a.cancel_reason == b.cancel_reason && a.lease == b.lease && a.timeout == b.timeout &&
+         same_content(a.retry, b.retry) && same_content(a.last_error, b.last_error) &&
+         same_content(a.progress, b.progress) && same_content(a.extras, b.extras);
 }
 
 std::optional<Time> unique_hold_until(const Job& job) {

@@ -162,8 +162,6 @@ struct Job {
   Duration lease_given{};   // by the claim, or the last heartbeat that prolonged it
   std::optional<Time> deadline;
   bool cancel_requested = false;
-  // An operator has changed what came with the submission: it can't be compared with another's.
-  bool edited = false;
   SharedBytes cancel_reason;
 
   Duration lease{};

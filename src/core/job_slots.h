@@ -71,7 +71,6 @@ struct JobSlot {
   std::int16_t priority = 0;
   State state = State::kReady;
   bool cancel_requested : 1 = false;
-  bool edited : 1 = false;  // see Job::edited
   bool dirty : 1 = false;   // in the list of changes
   bool stored : 1 = false;  // the tables have, or may have, a row of it
   // The payload stands in changes that are being stored; the tables have it. Then it may be let go

@@ -49,7 +49,6 @@ Job to_job(const JobSlot& slot) {
   job.created_at = slot.created_at;
   job.run_at = slot.run_at;
   job.cancel_requested = slot.cancel_requested;
-  job.edited = slot.edited;
   job.lease = Duration{slot.lease_ms};
   job.retry = slot.retry;
   job.extras = slot.extras;

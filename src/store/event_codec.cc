@@ -54,15 +54,9 @@ void read_alternative_at(std::size_t index, WireReader& wire, core::Event& event
 }
 
 EventFormat format_of(const core::Event& event) {
-  const core::Job* job = nullptr;
-  if (const auto* submitted = std::get_if<core::Submitted>(&event)) job = &submitted->job;
-  if (const auto* retried = std::get_if<core::Retried>(&event)) job = &retried->job;
-  const auto* finished = std::get_if<core::Finished>(&event);
-  if (finished != nullptr) job = &finished->job;
-  if ((job != nullptr && job->edited) || std::holds_alternative<core::QueueDeleted>(event)) {
-    return EventFormat::kQueueDeleted;
-  }
-  return finished != nullptr ? EventFormat::kFinished : EventFormat::kFirst;
+  if (std::holds_alternative<core::QueueDeleted>(event)) return EventFormat::kQueueDeleted;
+  const bool finished = std::holds_alternative<core::Finished>(event);
+  return finished ? EventFormat::kFinished : EventFormat::kFirst;
 }
 
 Status decode_event(std::string_view body, Time at, const SharedPartsReader& shared,

@@ -18,7 +18,7 @@ enum class EventFormat : std::uint32_t {
   kFirst = 1,
   kFinished = 2,      // jobs that are finished by a transaction
   kFences = 3,        // of rows of the inbox: InboxKind::kFence
-  kQueueDeleted = 4,  // deleted queues; jobs that say that they were edited
+  kQueueDeleted = 4,  // deleted queues
 };
 inline constexpr EventFormat kNewestEventFormat = EventFormat::kQueueDeleted;
 

@@ -149,16 +149,8 @@ TEST(EventCodec, ABatchIsWrittenAtTheOldestLevelThatCanSayIt) {
   EXPECT_EQ(error_of(older.SerializeAsString()), "events of format 1 in a batch of format 2");
 }
 
-TEST(EventCodec, DeletedQueuesAndEditedJobsAreOfTheFourthLevel) {
-  core::Retried retried;
-  retried.job.retry = core::default_retry_policy();
+TEST(EventCodec, DeletedQueuesAreOfTheFourthLevel) {
   pb::EventBatch parsed;
-  ASSERT_TRUE(parsed.ParseFromString(encoded({time_from_ms(1), {retried}})));
-  EXPECT_EQ(parsed.format(), 1U);
-  retried.job.edited = true;
-  ASSERT_TRUE(parsed.ParseFromString(encoded({time_from_ms(1), {retried}})));
-  EXPECT_EQ(parsed.format(), 4U);
-  EXPECT_TRUE(parsed.events(0).retried().job().edited());
   const core::QueueDeleted deleted{SharedBytes("mail")};
   ASSERT_TRUE(parsed.ParseFromString(encoded({time_from_ms(1), {core::KeysExpired{}, deleted}})));
   EXPECT_EQ(parsed.format(), 4U);

@@ -40,7 +40,6 @@ void describe(Wire& wire, T& job) {
   wire.message(30, job.progress);
   wire.bytes(31, job.result);
   wire.duration(32, job.lease_given);
-  wire.flag(33, job.edited);
 }
 
 template <typename Wire, Described<core::JobRef> T>

@@ -39,7 +39,6 @@ void describe(Wire& wire, const JobDetail<T>& detail) {
   wire.message(18, job.progress);
   wire.message(19, job.extras);
   wire.duration(20, job.lease_given);
-  wire.flag(21, job.edited);
 }
 
 template <typename Wire, Described<core::Mark> T>

@@ -293,6 +293,12 @@ Task<void> delete_queue(Call& call) {
   const auto query = accepted(call, api::decode_delete_queue_query(call.query()));
   if (!query) co_return;
   if (!admits_queue(call)) co_return;
+  if (!call.services.operations.can_delete_queues()) {
+    call.refuse(ProblemCode::kOverloaded,
+                "a node of an older version takes part in this store: queues can be deleted once "
+                "all nodes are upgraded");
+    co_return;
+  }
   auto queue = co_await known_queue(call);
   if (!queue) co_return;
   constexpr auto kRunning = static_cast<std::size_t>(core::State::kRunning);

@@ -138,7 +138,6 @@ class Arbitrary {
     job.lease_given = duration();
     job.deadline = maybe([&] { return time(); });
     job.cancel_requested = coin();
-    job.edited = coin();
     job.cancel_reason = bytes();
     job.lease = duration();
     job.timeout = maybe([&] { return duration(); });
