@@ -329,7 +329,7 @@ class Finish(OnPostgres):
         self.sql("DELETE FROM millrace.nodes WHERE node = '00000000000000aa'")
         self.assertEqual(self.sql("SELECT count(*) FROM millrace.fences"), "0")
         deadline = time.monotonic() + 20
-        while self.sql("SELECT value FROM millrace.meta WHERE name = 'format'") != "3":
+        while self.sql("SELECT value FROM millrace.meta WHERE name = 'format'") != "4":
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.1)
         self.sql(f"SELECT {self.call(job)}")
