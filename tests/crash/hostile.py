@@ -22,7 +22,7 @@ ALLOWANCE_MIB = 64  # what the program, its libraries and its connections take b
 LATENCY_MS = 50
 QUIET_S = 3
 ATTACK_S = 8
-CLEAN_UP_TIMEOUT_S = 60
+CLEAN_UP_TIMEOUT_S = 100
 # What an attacker's token opens; nothing of these queues is in the history.
 PREFIX = "hostile."
 SCOPES = ("submit", "work", "read", "operate")
