@@ -27,30 +27,18 @@ const JobExtras& extras_of(const std::shared_ptr<const JobExtras>& extras) {
 // id of theirs follows from what they carry. What that is, its own shard compares.
 bool is_of_the_engine(const JobSpec& spec) { return spec.queue.view().starts_with('~'); }
 
-bool same_fixed_content(const SharedBytes& type, const std::optional<Duration>& timeout,
-                        const JobExtras& extras, const JobSpec& spec) {
-  const JobExtras& sent = extras_of(spec.extras);
-  return type == spec.type && timeout == spec.timeout && extras.unique == sent.unique &&
-         extras.meta == sent.meta;
-}
-
-// The same id and queue come twice in one submission.
-bool same_content(const JobSpec& earlier, const JobSpec& spec) {
-  const JobExtras& extras = extras_of(earlier.extras);
-  return same_fixed_content(earlier.type, earlier.timeout, extras, spec) &&
-         earlier.payload == spec.payload && earlier.priority == spec.priority &&
-         extras.tags == extras_of(spec.extras).tags;
-}
-
-// Compares what of a job stays as it was sent, unless an operator edits it: then it is another job
-// than the one submitted, and the client is told. Times, bounds and policies do not: they move with
-// the job, or came from its queue. A trace is another one when a producer asks again.
-bool was_submitted_as(const Job& job, const JobSpec& spec) {
-  const JobExtras& extras = extras_of(job.extras);
-  if (!same_fixed_content(job.type, job.timeout, extras, spec)) return false;
-  const bool same_payload = job.payload.empty() || job.payload == spec.payload;
-  return same_payload && job.priority == spec.priority &&
-         extras.tags == extras_of(spec.extras).tags;
+// Compares a submission with the job, or with the earlier submission, that has its id. Left out are
+// times, bounds and policies: they move with the job, or came from its queue. So is the trace,
+// which a producer makes anew when it asks again. What an operator has edited counts as it is now.
+template <typename Earlier>
+bool same_content(const Earlier& earlier, const JobSpec& spec) {
+  const JobExtras& before = extras_of(earlier.extras);
+  const JobExtras& now = extras_of(spec.extras);
+  // A job's is empty where it was not read.
+  const bool same_payload = earlier.payload.empty() || earlier.payload == spec.payload;
+  return earlier.type == spec.type && earlier.timeout == spec.timeout && same_payload &&
+         earlier.priority == spec.priority && before.unique == now.unique &&
+         before.tags == now.tags && before.meta == now.meta;
 }
 
 std::optional<SubmissionKey> own_key(const Enqueue& command) {
@@ -84,7 +72,7 @@ bool Decider::is_of(const JobSpec& spec) const {
   } else if (stored != nullptr) {
     job = *stored;
   }
-  return was_submitted_as(job, spec);
+  return same_content(job, spec);
 }
 
 // An id that is known already: the same submission's job is the answer, another's is in the way.

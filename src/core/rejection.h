@@ -88,8 +88,8 @@ constexpr std::string_view to_string(RefusalDetail detail) {
           "a transaction that finishes the job is under way",
           "its state is no longer one of those that were asked for",
           "so many leases have ended since that nobody knows whether this one was the job's",
-          "a job with this id was submitted with another type, payload, priority, tags, meta, "
-          "unique key or timeout: use a new id",
+          "the job with this id has another type, payload, priority, tags, meta, unique key or "
+          "timeout: use a new id",
           "no queue has this name: look whether it is spelt right, or make the queue with "
           "?create=true",
           "there are as many queues as there may be: delete those that are no longer used",

@@ -1,6 +1,11 @@
 // Who may call what: every route with every scope, and the queues that a token opens.
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <thread>
+
 #include "api/routes.h"
 #include "http/testing.h"
 
@@ -192,6 +197,36 @@ TEST(Access, AJobThatCantBeLookedAtIsNotOutOfReach) {
 }
 
 // What a browser adds to what a page sends.
+// Each item is refused for itself, in an answer that is whole.
+TEST(Access, AJobForWhoseLookUpThereIsNoTurnIsToldAsOneThatCantBeLookedAt) {
+  TestServer server({}, {{"t", token_number(1).hash, {"work"}, {"mail*"}, std::nullopt}});
+  server.gateway.respond_with(nothing_there);
+  std::atomic<bool> open = false;
+  server.before_fetch([&] {
+    while (!open) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  });
+  const std::string ack = request(
+      "POST", "/v1/ack",
+      R"({"items":[{"id":"01890a5d-ac96-774b-bcce-b302099a8057","token":1,"outcome":"released"}]})",
+      bearing(token_number(1).token));
+  // Two have a thread, and 256 wait: who comes then is answered at once.
+  std::vector<std::unique_ptr<TestClient>> clients;
+  for (int i = 0; i < 1'000 && server.log().empty(); ++i) {
+    clients.push_back(std::make_unique<TestClient>(server));
+    clients.back()->send(ack);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  ASSERT_FALSE(server.log().empty());
+  EXPECT_EQ(server.log().front().first, 200);
+  TestClient last(server);
+  last.send(ack);
+  const TestResponse response = last.receive();
+  EXPECT_EQ(response.status, 200);
+  EXPECT_TRUE(response.body.starts_with(R"({"results":[)")) << response.body;
+  EXPECT_NE(response.body.find("storage_unavailable"), std::string::npos) << response.body;
+  open = true;
+}
+
 TEST(Access, PagesOfOtherSitesChangeNothing) {
   TestServer open;
   TestServer closed({}, {{"t", token_number(1).hash, {"operate"}, {}, std::nullopt}});

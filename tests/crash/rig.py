@@ -98,6 +98,7 @@ class Rig:
         self.kills = 0
         self.figures = collections.Counter()  # of the faults
         self.clock_offset_s = 0
+        self.judges_latency = False  # of claims, under attack
         self.log = []
         self.begin = time.monotonic()
 

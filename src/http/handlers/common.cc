@@ -158,6 +158,7 @@ Task<std::vector<Reach>> reach_of(Call& call, const std::vector<JobId>& ids) {
   for (const std::size_t place : places) unknown.push_back(ids[place]);
   auto read = [&](const std::stop_token&) { return call.services.reads.fetch(unknown); };
   const auto done = co_await call.read(Lane::kLookups, read);
+  if (!done) call.response.clear();  // each job is answered for itself
   if (done && !*done) call.note = done->error().message;
   for (const std::size_t place : places) {
     if (!done || !*done) {
@@ -190,7 +191,8 @@ Task<void> refresh_statistics(Call& call) {
     call.services.statistics.refresh(now);
     return true;
   };
-  co_await call.read(Lane::kLookups, refresh);
+  const auto done = co_await call.read(Lane::kLookups, refresh);
+  if (!done) call.response.clear();  // those of a moment ago will do
 }
 
 bool take_if_match(Call& call, std::optional<std::uint64_t>& version) {

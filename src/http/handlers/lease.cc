@@ -188,13 +188,8 @@ Task<Undone> complete_claim(Call& call, core::ClaimReply& claim) {
   if (claim.jobs.empty()) co_return Undone::kNot;
   const bool whole = std::ranges::none_of(
       claim.jobs, [](const core::ClaimReply::Item& item) { return item.job.payload.empty(); });
-  // Should the reading fail half-way, the jobs it has dropped are given back too.
-  core::Ack releases;
   Undone undone = Undone::kNot;
-  if (!whole) {
-    releases = engine::releases_of(claim);
-    undone = co_await read_payloads(call, claim);
-  }
+  if (!whole) undone = co_await read_payloads(call, claim);
   std::size_t bytes = 0;
   for (const core::ClaimReply::Item& item : claim.jobs) bytes += item.job.payload.size();
   const bool large = bytes > kLargeAnswerBytes;
@@ -204,9 +199,8 @@ Task<Undone> complete_claim(Call& call, core::ClaimReply& claim) {
     if (large) call.response.body.reserve(bytes + claim.jobs.size() * kJobEnvelopeBytes);
     co_return undone;
   }
-  if (whole) releases = engine::releases_of(claim);
+  core::Command command(engine::releases_of(claim));
   claim.jobs.clear();
-  core::Command command(std::move(releases));
   co_await call.ask(std::move(command));
   co_return undone;
 }
