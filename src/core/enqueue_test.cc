@@ -128,14 +128,16 @@ TEST(Enqueue, WhatAnOperatorHasEditedIsComparedAsItIsNow) {
   EXPECT_EQ(s.enqueue(job).fate, Fate::kExisting) << "as it is now";
 }
 
+// A job with an idempotency key, as of a batch with this body.
+JobSpec keyed(const std::string& name, const std::string& key, const std::string& body) {
+  auto spec = Scenario::spec(name);
+  spec.key = std::make_shared<const SubmissionKey>(
+      SubmissionKey{fingerprint("mail", key), fingerprint(body), Duration{10'000}});
+  return spec;
+}
+
 TEST(Enqueue, AnAtomicSubmissionForeseesItsOwnIdsAndKeys) {
   Scenario s;
-  const auto keyed = [](const std::string& name, const std::string& key, const std::string& body) {
-    auto spec = Scenario::spec(name);
-    spec.key = std::make_shared<const SubmissionKey>(
-        SubmissionKey{fingerprint("mail", key), fingerprint(body), Duration{10'000}});
-    return spec;
-  };
   auto other = Scenario::spec("a");
   other.payload = SharedBytes("{}");
   EXPECT_EQ(s.enqueue({Scenario::spec("a"), other}, Atomicity::kAll).items[1].refusal.why,
@@ -154,12 +156,6 @@ TEST(Enqueue, AnAtomicSubmissionForeseesItsOwnIdsAndKeys) {
 
 TEST(Enqueue, EachJobOfABatchMayHaveAKeyOfItsOwn) {
   Scenario s;
-  const auto keyed = [](const std::string& name, const std::string& key, const std::string& body) {
-    auto spec = Scenario::spec(name);
-    spec.key = std::make_shared<const SubmissionKey>(
-        SubmissionKey{fingerprint("mail", key), fingerprint(body), Duration{10'000}});
-    return spec;
-  };
   const auto reply = s.enqueue({keyed("a", "k", "1"), keyed("b", "l", "1"), keyed("c", "k", "1"),
                                 keyed("d", "l", "2"), Scenario::spec("e")});
   EXPECT_EQ(reply.items[0].fate, Fate::kCreated);
