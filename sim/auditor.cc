@@ -305,6 +305,15 @@ bool Auditor::was_refused_whole(const Step& step, Ticket ticket, const engine::R
            "a draining server took new work");
     marks_.hit(Mark::kRefusedDraining);
   }
+  if (!for_draining && why != nullptr && *why == engine::Unavailable::kUpgrading) {
+    const auto* command = std::get_if<core::Command>(&request);
+    demand(command != nullptr && std::holds_alternative<core::DeleteQueue>(*command), "R4",
+           "request {} was refused as too new for the store, which it is not",
+           static_cast<std::uint64_t>(ticket));
+    marks_.hit(Mark::kRefusedUpgrading);
+    answers_.erase(ticket);
+    return true;
+  }
   const bool for_reads = !for_draining && why != nullptr;
   if (for_reads) {
     demand(step.reads_failed && *why == engine::Unavailable::kStorage, "R4",

@@ -51,6 +51,7 @@ Node::Node(NodeId id, std::string name, std::uint32_t reads, const engine::Shard
     engine::ShardOptions mine = options;
     mine.shard = shard;
     mine.shards = shards;
+    mine.store_format = store_format_;
     hosts_.push_back(std::make_shared<Host>(shard, mine,
                                             Host::Parts{.self = id,
                                                         .name = facts_.name,
@@ -166,6 +167,7 @@ void Node::renewed(Instant seen_at, const Result<store::ClusterView>& view) {
     parts_.story.tell("{} is too old for the store", name());
     too_old_since_ = clock_.since_boot();
   }
+  store_format_->heard(store::EventFormat{view->format});
   lease_.renewed(seen_at);
   for (const store::ShardView& shard : view->shards) hosts_[shard.shard]->renewed(seen_at, shard);
   give_orders(*view, seen_at);

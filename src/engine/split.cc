@@ -184,6 +184,7 @@ Refusal refusal_of(Unavailable why) {
     case Unavailable::kUnknown:
       return {Rejection::kOverloaded, {}, RefusalDetail::kShardSilent};
     case Unavailable::kNoLeader:
+    case Unavailable::kUpgrading:  // who leads the shard, or follows, is too old for it
       return {Rejection::kOverloaded, {}, RefusalDetail::kShardWithoutLeader};
     case Unavailable::kDraining:
       return {Rejection::kOverloaded, {}, RefusalDetail::kShardStopping};

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "engine/row_budget.h"
+#include "store/submission_codec.h"
 
 namespace millrace::engine {
 namespace {
@@ -145,6 +146,23 @@ std::string_view brings_job_of(const Task& task) {
   if (!task.from_inbox) return {};
   const auto* const enqueue = std::get_if<core::Enqueue>(&task.commands.front());
   return enqueue == nullptr ? std::string_view() : enqueue->jobs.front().queue.view();
+}
+
+store::EventFormat format_of(const Task& task) {
+  store::EventFormat format = store::EventFormat::kFirst;
+  const auto see = [&](const std::vector<core::JobSpec>& jobs) {
+    for (const core::JobSpec& spec : jobs) format = std::max(format, store::format_of(spec));
+  };
+  for (const core::Command& command : task.commands) {
+    if (std::holds_alternative<core::DeleteQueue>(command)) {
+      format = std::max(format, store::EventFormat::kQueueDeleted);
+    } else if (const auto* enqueue = std::get_if<core::Enqueue>(&command)) {
+      see(enqueue->jobs);
+    } else if (const auto* ack = std::get_if<core::Ack>(&command)) {
+      for (const core::AckItem& item : ack->items) see(item.enqueue);
+    }
+  }
+  return format;
 }
 
 bool reads_only(const Task& task) {

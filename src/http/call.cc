@@ -129,6 +129,13 @@ api::Problem problem_of(engine::Unavailable why) {
       problem.code = ProblemCode::kStorageUnavailable;
       problem.detail = "no node that leads the queue's shard can be reached, and nothing was done";
       break;
+    case engine::Unavailable::kUpgrading:
+      problem.code = ProblemCode::kOverloaded;
+      problem.detail =
+          "a node of an older version takes part in this store and does not know this; nothing was "
+          "done: ask again once all nodes are upgraded";
+      problem.retry_after = kRetryAfterDrain;
+      break;
     case engine::Unavailable::kUnknown:
       problem.code = ProblemCode::kStorageUnavailable;
       problem.detail =

@@ -65,7 +65,8 @@ struct Response {
   std::string allow;         // with 405
   std::string_view problem;  // its code
   bool must_close = false;   // nothing more is read from this connection
-  bool upgrades = false;     // 101: from here on it is one between nodes
+  // 101: from here on the connection is one between nodes, at that level.
+  std::optional<engine::PeerLevel> upgrades;
 
   void clear();
 };

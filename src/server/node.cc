@@ -79,6 +79,7 @@ Status Node::renew() {
     return std::unexpected(std::move(renewed.error()));
   }
   if (std::exchange(failures_, 0) > 0) parts_.log.info("the lease is renewed again", {});
+  parts_.store_format.heard(store::EventFormat{renewed->format});
   lease_.renewed(seen_at);
   for (const store::ShardView& shard : renewed->shards) {
     if (shard.shard < hosts_.size()) hosts_[shard.shard]->renewed(seen_at, shard);

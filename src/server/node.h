@@ -18,6 +18,7 @@
 #include "engine/peers.h"
 #include "engine/router.h"
 #include "server/shard_host.h"
+#include "engine/store_format.h"
 #include "store/registry.h"
 
 namespace millrace::server {
@@ -28,6 +29,7 @@ class Node final : public engine::PeerService {
     store::Registry& registry;
     engine::Router& router;
     const engine::TimeSource& time;
+    engine::StoreFormat& store_format;  // kept up to date
     Logger log;
   };
   // `hosts`, by shard, outlive the node. `self` without its URL.

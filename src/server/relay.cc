@@ -17,6 +17,8 @@ constexpr std::uint32_t kMostAtOnce = 100;
 constexpr Duration kLease = 15s;
 constexpr Duration kWait = 60s;
 constexpr Duration kTryAgainAfter = 1s;
+// What is too new for this program waits for one that can read it.
+constexpr Duration kTooNewAgainAfter = 10s;
 
 const core::ClaimReply* claim_in(const engine::Answer& answer) {
   const auto* reply = std::get_if<core::Reply>(&answer);
@@ -30,6 +32,14 @@ core::AckItem dead(std::string_view type, std::string_view message) {
   core::AckItem item;
   item.outcome = core::AckOutcome::kDead;
   item.error = std::make_shared<core::JobError>(std::move(error));
+  return item;
+}
+
+core::AckItem unread(const store::UnreadableSubmission& why) {
+  if (!why.too_new) return dead("damaged_submission", why.message);
+  core::AckItem item;
+  item.outcome = core::AckOutcome::kSnoozed;
+  item.delay = kTooNewAgainAfter;
   return item;
 }
 
@@ -162,9 +172,11 @@ void Relay::pass_on(core::ClaimReply claim) {
     const Passing job{item.job.id, item.job.token};
     auto submission = engine::from_outbox(item.job);
     if (!submission) {
-      core::AckItem ack = dead("damaged_submission", submission.error().message);
+      core::AckItem ack = unread(submission.error());
       ack.id = job.id;
       ack.token = job.token;
+      log_.warn("a job that an ack submitted can't be read",
+                {{"outbox_job", to_string(job.id)}, {"reason", submission.error().message}});
       settle(std::move(ack));
       continue;
     }

@@ -89,7 +89,11 @@ class PostgresServing final : public Serving {
                          .newest_format = static_cast<std::uint32_t>(store::kNewestEventFormat)},
         std::move(hosts),
         Node::Parts{
-            .registry = *registry_, .router = router_, .time = system_time(), .log = outside_.log});
+.registry = *registry_,
+                    .router = router_,
+                    .time = system_time(),
+                    .store_format = *store_format_,
+                    .log = outside_.log});
   }
   ~PostgresServing() override { stop(); }
 
@@ -204,6 +208,7 @@ class PostgresServing final : public Serving {
     DriverOptions options = outside_.driver;
     options.shard.shard = shard;
     options.shard.shards = parts_.shards();
+    options.shard.store_format = store_format_;
     options.shard.machine.keep_bytes /= parts_.shards();
     options.shard.max_bytes_held /= parts_.shards();
     return options;
@@ -253,6 +258,8 @@ class PostgresServing final : public Serving {
   const std::string secret_;
   const std::string store_id_;
   ShardParts parts_;
+  const std::shared_ptr<engine::StoreFormat> store_format_ =
+      std::make_shared<engine::StoreFormat>();
   FlushTurns flush_turns_{store::PostgresNode::kFlushesAtOnce};
   http::PeerClient peers_;
   engine::Router router_;
