@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/kinds.h"
 #include "engine/request_fields.h"
 #include "store/shared_parts.h"
 #include "store/wire_reader.h"
@@ -75,13 +76,13 @@ PeerLevel level_of(const core::Ack& ack) {
 }  // namespace
 
 PeerLevel level_of(const Request& request) {
-  if (const auto* poll = std::get_if<Poll>(&request)) return level_of(poll->acks);
+  const PeerLevel level = facts_of(request).level;
+  if (const auto* poll = std::get_if<Poll>(&request)) return std::max(level, level_of(poll->acks));
   const auto* command = std::get_if<core::Command>(&request);
-  if (command == nullptr) return PeerLevel::kFirst;
-  if (std::holds_alternative<core::DeleteQueue>(*command)) return PeerLevel::kSecond;
-  if (const auto* ack = std::get_if<core::Ack>(command)) return level_of(*ack);
+  if (command == nullptr) return level;
+  if (const auto* ack = std::get_if<core::Ack>(command)) return std::max(level, level_of(*ack));
   const auto* enqueue = std::get_if<core::Enqueue>(command);
-  return enqueue == nullptr ? PeerLevel::kFirst : level_of(enqueue->jobs);
+  return enqueue == nullptr ? level : std::max(level, level_of(enqueue->jobs));
 }
 
 void encode_request(const Request& request, std::string& out, PeerLevel level) {
