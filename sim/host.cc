@@ -318,8 +318,8 @@ void Host::turn_mail_away() {
 }
 
 bool Host::busy() const {
-  return relay_.busy() || poller_.busy() || blocked_ || received_ || gift_ || !mail_.empty() ||
-         appended_ || flushed_ || row_in_flight_ || flush_in_flight_;
+  return relay_.busy() || blocked_ || received_ || gift_ || !mail_.empty() || appended_ ||
+         flushed_ || row_in_flight_ || flush_in_flight_;
 }
 
 }  // namespace millrace::sim

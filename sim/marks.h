@@ -124,6 +124,8 @@ enum class Mark : std::uint8_t {
   kSubmissionRejected,
   kSubmissionPutOff,
   kSubmissionBehind,
+  kSubmissionLeft,
+  kFinishesAlone,
   kInboxTakenOver,
   kRetryHeld,
   kOldRaiseFenced,
