@@ -21,6 +21,7 @@
 #include "engine/router.h"
 #include "engine/shard.h"
 #include "engine/shard_clock.h"
+#include "node/membership.h"
 #include "sim/chronicle.h"
 #include "sim/database.h"
 #include "sim/poller.h"
@@ -30,16 +31,8 @@
 
 namespace millrace::sim {
 
-// What a node wants of a shard, from one look at the registry.
-struct Orders {
-  std::chrono::nanoseconds seen_at{};
-  store::ShardView seen;
-  engine::Assignment assignment;
-  std::string leader_url;
-  std::string owner_url;
-};
-
-class Host final : public engine::Gateway,
+class Host final : public node::Host,
+                   public engine::Gateway,
                    public engine::DurableObserver,
                    private engine::ReplyPort {
  public:
@@ -66,9 +59,9 @@ class Host final : public engine::Gateway,
   Host& operator=(const Host&) = delete;
 
   // --- The keeper's.
-  void order(Orders orders) { orders_mail_ = std::move(orders); }
-  void renewed(std::chrono::nanoseconds at, const store::ShardView& seen);
-  void doubt() {
+  void order(node::ShardOrders orders) override { orders_mail_ = std::move(orders); }
+  void renewed(node::Instant at, const store::ShardView& seen) override;
+  void doubt() override {
     node_in_doubt_ = true;
     lease_.doubt();
     doubted_ = decided_;
@@ -85,7 +78,7 @@ class Host final : public engine::Gateway,
   // The projection's chores.
   void trim(Seq keep);
 
-  bool leads() const { return shard_ != nullptr; }
+  bool leads() const override { return shard_ != nullptr; }
   bool follows() const { return follower_ != nullptr; }
   // In a call that it waits for.
   bool waits() const { return blocked_; }
@@ -102,6 +95,7 @@ class Host final : public engine::Gateway,
   // Is anything on its way, or waiting for its turn?
   bool busy() const;
   void check_whole();
+  void end_intake() { poller_.end(); }
   // Gives up what is led here, as a stop does when its patience is over.
   void stop();
 
@@ -163,8 +157,8 @@ class Host final : public engine::Gateway,
   Poller poller_;
 
   // The host's thread.
-  std::optional<Orders> orders_mail_;
-  Orders orders_;
+  std::optional<node::ShardOrders> orders_mail_;
+  node::ShardOrders orders_;
   std::unique_ptr<engine::Follower> follower_;
   std::optional<Gift> gift_;
   bool received_ = false;

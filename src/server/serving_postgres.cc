@@ -89,7 +89,7 @@ class PostgresServing final : public Serving {
                          .newest_format = static_cast<std::uint32_t>(store::kNewestEventFormat)},
         std::move(hosts),
         Node::Parts{
-            .registry = *registry_, .router = router_, .time = system_time(), .log = outside_.log});
+            .registry = *registry_, .time = system_time(), .log = outside_.log});
   }
   ~PostgresServing() override { stop(); }
 

@@ -50,7 +50,7 @@ void ShardHost::post(Change change) {
   wake_.notify_one();
 }
 
-void ShardHost::order(ShardOrders orders) {
+void ShardHost::order(node::ShardOrders orders) {
   post([&](Mail& mail) { mail.orders = std::move(orders); });
 }
 
@@ -64,7 +64,7 @@ void ShardHost::drain(std::function<void()> drained) {
   post([&](Mail& mail) { mail.drained = std::move(drained); });
 }
 
-void ShardHost::renewed(std::chrono::nanoseconds at, const store::ShardView& seen) {
+void ShardHost::renewed(node::Instant at, const store::ShardView& seen) {
   const MutexLock lock(mutex_);
   in_doubt_ = false;
   if (giving_) return;
@@ -84,6 +84,11 @@ void ShardHost::doubt() {
   lease_.doubt();
   // An idle shard too says that it is not ready.
   if (driver_ != nullptr) driver_->look_at_lease();
+}
+
+bool ShardHost::leads() const {
+  const MutexLock lock(mutex_);
+  return driver_ != nullptr;
 }
 
 Epoch ShardHost::epoch() const {

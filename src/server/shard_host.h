@@ -18,23 +18,14 @@
 #include "engine/peers.h"
 #include "engine/recovery.h"
 #include "engine/router.h"
+#include "node/membership.h"
 #include "server/driver.h"
 #include "store/registry.h"
 #include "store/tables.h"
 
 namespace millrace::server {
 
-// What a node wants of a shard, from one look at the registry.
-struct ShardOrders {
-  // When the look began: what was done since is newer.
-  std::chrono::nanoseconds seen_at{};
-  store::ShardView seen;
-  engine::Assignment assignment;
-  std::string leader_url;  // empty: it has none that lives
-  std::string owner_url;
-};
-
-class ShardHost {
+class ShardHost final : public node::Host {
  public:
   struct Parts {
     store::NodeId self{};
@@ -59,7 +50,7 @@ class ShardHost {
   };
 
   ShardHost(std::uint32_t shard, DriverOptions options, Parts parts);
-  ~ShardHost();  // stops
+  ~ShardHost() override;  // stops
   ShardHost(const ShardHost&) = delete;
   ShardHost& operator=(const ShardHost&) = delete;
 
@@ -67,13 +58,12 @@ class ShardHost {
   void stop();
 
   // --- Any thread; none blocks.
-  void order(ShardOrders orders);
+  void order(node::ShardOrders orders) override;
   // To be handed over to `asker`, if that is its owner and the epoch is the one that is led here.
   void give(store::NodeId asker, Epoch epoch, std::function<void(bool)> done);
-  // The node's lease was renewed from `at` on, and the registry then showed the shard as `seen`.
-  void renewed(std::chrono::nanoseconds at, const store::ShardView& seen);
-  // It was not.
-  void doubt();
+  void renewed(node::Instant at, const store::ShardView& seen) override;
+  void doubt() override;
+  bool leads() const override;
   // Nobody takes over: new work is refused, everything is committed and projected. `drained` is
   // called when that is so, or when nothing is led here.
   void drain(std::function<void()> drained);
@@ -96,7 +86,7 @@ class ShardHost {
     std::function<void(bool)> done;
   };
   struct Mail {
-    std::optional<ShardOrders> orders;
+    std::optional<node::ShardOrders> orders;
     std::optional<Gift> gift;
     std::function<void()> drained;
     bool received = false;  // another has handed the shard over to this node
@@ -144,7 +134,7 @@ class ShardHost {
   bool follows_ MILLRACE_GUARDED_BY(mutex_) = false;
 
   // The thread's own.
-  ShardOrders orders_;
+  node::ShardOrders orders_;
   std::unique_ptr<engine::Follower> follower_;
   std::chrono::nanoseconds acted_at_{};    // orders that were seen before are old
   std::chrono::nanoseconds asked_at_{};    // for the shard
