@@ -179,7 +179,7 @@ void Cluster::tend_machine(Machine& machine) {
   machine.node->run();
   if (machine.node->gone()) {
     const bool refused = machine.node->refused();
-    die(machine, refused ? "is too old for the store" : "has left");
+    die(machine, refused ? "is too old for the store" : "has ended");
     if (!refused || ++machine.refusals >= kRefusalsUntilUpgraded) machine.reads = kNewestFormat;
     machine.starts_at = truth_ + 2s;
   }

@@ -1,6 +1,5 @@
-// One shard on a simulated node: what server/shard_host.h and server/driver.h do there on threads
-// of their own, a turn at a time. Follows it, leads it, gives it away. What is decided is the
-// engine's; the order of things is told again here, as it stands there.
+// One shard on a simulated node: its host (node/shard_host.h), stepped, and what server/driver.h
+// does on threads of its own while the shard is led here, a turn at a time.
 #pragma once
 
 #include <chrono>
@@ -13,14 +12,14 @@
 #include <vector>
 
 #include "engine/gateway.h"
-#include "engine/leadership.h"
-#include "engine/lease.h"
 #include "engine/observer.h"
 #include "engine/peers.h"
-#include "engine/recovery.h"
 #include "engine/router.h"
 #include "engine/shard.h"
 #include "engine/shard_clock.h"
+#include "node/membership.h"
+#include "node/shard_host.h"
+#include "node/shard_lease.h"
 #include "sim/chronicle.h"
 #include "sim/database.h"
 #include "sim/poller.h"
@@ -30,17 +29,10 @@
 
 namespace millrace::sim {
 
-// What a node wants of a shard, from one look at the registry.
-struct Orders {
-  std::chrono::nanoseconds seen_at{};
-  store::ShardView seen;
-  engine::Assignment assignment;
-  std::string leader_url;
-  std::string owner_url;
-};
-
-class Host final : public engine::Gateway,
+class Host final : public node::Host,
+                   public engine::Gateway,
                    public engine::DurableObserver,
+                   private node::ShardHost::Runner,
                    private engine::ReplyPort {
  public:
   struct Parts {
@@ -66,34 +58,25 @@ class Host final : public engine::Gateway,
   Host& operator=(const Host&) = delete;
 
   // --- The keeper's.
-  void order(Orders orders) { orders_mail_ = std::move(orders); }
-  void renewed(std::chrono::nanoseconds at, const store::ShardView& seen);
-  void doubt() {
-    node_in_doubt_ = true;
-    lease_.doubt();
-    doubted_ = decided_;
-  }
+  void order(node::ShardOrders orders) override;
+  void renewed(node::Instant at, const store::ShardView& seen) override;
+  void doubt() override;
   void give(NodeId asker, Epoch epoch, std::function<void(bool)> done);
 
   // --- Turns.
   void run_host();
   void run_driver();
-  void run_relay() {
-    relay_.tick();
-    poller_.tick(now());
-  }
+  void run_relay();
   // The projection's chores.
   void trim(Seq keep);
 
-  bool leads() const { return shard_ != nullptr; }
-  bool follows() const { return follower_ != nullptr; }
+  bool leads() const override { return shard_ != nullptr; }
+  bool follows() const { return host_.follower() != nullptr; }
   // In a call that it waits for.
-  bool waits() const { return blocked_; }
+  bool waits() const { return calls_; }
   // Not while it is being handed over.
-  bool takes_requests() const {
-    return leads() && (!gift_ || gift_->stage < Gift::Stage::kResigning);
-  }
-  bool holds() const { return leads() && lease_.holds(parts_.time.since_boot()); }
+  bool takes_requests() const { return leads() && closing_ != Closing::kResigning; }
+  bool holds() const override { return leads() && lease_.lease().holds(now()); }
   Epoch epoch() const { return epoch_; }
   // The tables have all that was decided here.
   bool flushed() const;
@@ -102,6 +85,7 @@ class Host final : public engine::Gateway,
   // Is anything on its way, or waiting for its turn?
   bool busy() const;
   void check_whole();
+  void end_intake() { poller_.end(); }
   // Gives up what is led here, as a stop does when its patience is over.
   void stop();
 
@@ -119,29 +103,29 @@ class Host final : public engine::Gateway,
     By by{};
     engine::FromInbox from = {};  // its row's key is zero: none brings it
   };
-  struct Gift {
-    NodeId asker{};
-    Epoch epoch{};
-    std::function<void(bool)> done;
-    enum class Stage : std::uint8_t { kAsked, kFlushing, kResigning, kGiving } stage{};
-    Instant until{};
-  };
-
   void deliver(std::span<engine::Delivery>) override {}  // answers are taken, not delivered
 
   // host.cc: the host's thread
-  void obey();
-  bool follow();
-  void ask_for();
-  void take(const store::ShardView& seen);
+  void news() { news_ = true; }
+  void carry_out(const node::HostCall& call);
   void taken(const Result<std::optional<store::Term>>& term);
-  bool lead(const store::Term& term);
-  void go_on_giving();
-  void given(const Result<bool>& given);
-  void step_down(const std::string& why);
-  void drop();
+  void given(NodeId to, const Result<bool>& given);
+  void look_at_follower(std::optional<Seq> before);
+  std::optional<Seq> followed() const;
   void turn_mail_away();
   Instant now() const { return parts_.time.since_boot(); }
+
+  engine::Gateway& run(std::unique_ptr<engine::Shard> shard) override;
+  void serve(Epoch epoch, node::Instant since, node::Instant renewed_at) override;
+  std::optional<Ended> ended() const override;
+  void end_flushes() override { flushes_end_ = true; }
+  bool flushes_ended() const override { return !flush_in_flight_; }
+  void resign() override;
+  bool resigned() const override { return !row_in_flight_ && shard_->quiet(); }
+  void give() override { lease_.give(); }
+  void drop() override;
+  void ask_for(const engine::PeerShard& where, Epoch epoch) override;
+  void changed() override { parts_.changed(); }
 
   // host_driver.cc: the driver's
   Time wake_up();
@@ -155,33 +139,22 @@ class Host final : public engine::Gateway,
   void note(Chronicle::Note note) { parts_.chronicle.note(term_, std::move(note)); }
 
   const std::uint32_t number_;
-  const engine::ShardOptions options_;
   Parts parts_;
-  engine::Lease lease_;
+  node::ShardLease lease_;
+  node::ShardHost host_;
 
   Relay relay_;
   Poller poller_;
 
   // The host's thread.
-  std::optional<Orders> orders_mail_;
-  Orders orders_;
-  std::unique_ptr<engine::Follower> follower_;
-  std::optional<Gift> gift_;
-  bool received_ = false;
-  bool blocked_ = false;  // in a call
+  bool news_ = false;
+  bool calls_ = false;
   bool stopped_ = false;
-  bool node_in_doubt_ = false;
-  Instant renewed_at_{};  // the last renewal before the shard was taken
-  Instant acted_at_{};
-  Instant asked_at_{};
-  Instant not_before_{};
-  Instant follow_at_{};
 
   // The driver, while it leads.
   std::unique_ptr<engine::Shard> shard_;
   std::optional<engine::ShardClock> clock_;
   Epoch epoch_{};  // of the registry
-  Instant led_since_{};
   TermId term_{};
   std::vector<Mail> mail_;
   std::map<engine::Ticket, Mail> asked_;  // by the shard's own tickets

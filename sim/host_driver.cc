@@ -117,7 +117,7 @@ void Host::offer(Mail mail) {
 
 void Host::decide(Time now) {
   const Instant clock = this->now();
-  if (!lease_.holds(clock)) {
+  if (!lease_.lease().holds(clock)) {
     if (!in_doubt_since_) {
       in_doubt_since_ = clock;
       doubt_began_ = now;

@@ -119,6 +119,8 @@ constexpr std::array<std::string_view, kMarks> kNames = {
     "submission rejected",
     "submission put off",
     "submission behind one put off",
+    "submission left behind by its size",
+    "finishes alone",
     "inbox taken over",
     "retry held by a fence",
     "old raise fenced",

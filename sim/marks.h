@@ -125,6 +125,8 @@ enum class Mark : std::uint8_t {
   kSubmissionRejected,
   kSubmissionPutOff,
   kSubmissionBehind,
+  kSubmissionLeft,
+  kFinishesAlone,
   kInboxTakenOver,
   kRetryHeld,
   kOldRaiseFenced,

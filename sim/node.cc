@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/mutant.h"
 #include "sim/views.h"
 #include "sim/violation.h"
 
@@ -12,10 +11,6 @@ namespace {
 
 using std::chrono_literals::operator""ms;
 
-// As in server/node.cc.
-constexpr auto kLookPause = 20ms;
-constexpr auto kRetryPause = 100ms;
-constexpr auto kOverhang = 5ms;
 // How long a node that stops waits for others to take over.
 constexpr auto kStopPatience = 10'000ms;
 // Who is told that it is too old follows nothing after so long.
@@ -25,10 +20,10 @@ constexpr auto kFollowsNoLonger = 1'000ms;
 
 Node::Node(NodeId id, std::string name, std::uint32_t reads, const engine::ShardOptions& options,
            NodeClock::Faults clock, Parts parts)
-    : facts_{id, "http://" + store::to_string(id), std::move(name), "simulated", reads},
-      parts_(std::move(parts)),
-      clock_(parts_.truth, clock) {
-  engine::Peers& peers = parts_.network.join(id, facts_.url, *this);
+    : parts_(std::move(parts)), clock_(parts_.truth, clock) {
+  const store::NodeFacts self{id, "http://" + store::to_string(id), std::move(name), "simulated",
+                              reads};
+  engine::Peers& peers = parts_.network.join(id, self.url, *this);
   const std::uint32_t shards = parts_.database.shards();
   router_ = std::make_unique<engine::Router>(shards, clock_, &peers);
   for (std::uint32_t shard = 0; shard < shards; ++shard) {
@@ -54,7 +49,7 @@ Node::Node(NodeId id, std::string name, std::uint32_t reads, const engine::Shard
     mine.store_format = store_format_;
     hosts_.push_back(std::make_shared<Host>(shard, mine,
                                             Host::Parts{.self = id,
-                                                        .name = facts_.name,
+                                                        .name = self.name,
                                                         .reads = reads,
                                                         .store = stores_[shard],
                                                         .database = parts_.database,
@@ -63,12 +58,16 @@ Node::Node(NodeId id, std::string name, std::uint32_t reads, const engine::Shard
                                                         .router = *router_,
                                                         .peers = peers,
                                                         .time = clock_,
-                                                        .changed = [this] { look_ = true; },
+                                                        .changed = [this] { membership_->look(); },
                                                         .next_ticket = parts_.next_ticket,
                                                         .answered = parts_.answered,
                                                         .marks = parts_.marks,
                                                         .story = parts_.story}));
   }
+  std::vector<node::Host*> hosts;
+  for (const auto& host : hosts_) hosts.push_back(host.get());
+  membership_ =
+      std::make_unique<node::Membership>(self, std::move(hosts), *store_format_, Logger());
 }
 
 Node::~Node() { parts_.network.leave(id()); }
@@ -88,7 +87,7 @@ void Node::run() {
     host->run_host();
     host->run_driver();
   }
-  router_->tick();
+  if (router_->tick()) membership_->look();
   for (const auto& host : hosts_) host->run_relay();
   check_obeys();
 }
@@ -131,105 +130,83 @@ Result<std::vector<JobId>> Node::raise(std::uint32_t shard, std::span<const JobI
 
 void Node::run_keeper() {
   if (stopping_) go_on_stopping();
-  if (renewing_ || gone_ || (stopping_ && stopping_->left)) return;
-  if (look_) next_ = std::min(next_, renewed_at_ + kLookPause);
-  if (clock_.since_boot() >= next_) renew();
+  if (renewing_ || gone_ || clock_.since_boot() < membership_->next_renewal()) return;
+  renew();
 }
 
 void Node::renew() {
-  look_ = false;
   renewing_ = true;
-  const Instant seen_at = clock_.since_boot();
-  renewed_at_ = seen_at;
-  parts_.database.renew(
-      facts_, [this, seen_at](const Result<store::ClusterView>& view) { renewed(seen_at, view); });
+  parts_.database.renew(membership_->begin_renewal(clock_.since_boot()),
+                        [this](const Result<store::ClusterView>& view) { renewed(view); });
 }
 
-void Node::renewed(Instant seen_at, const Result<store::ClusterView>& view) {
+void Node::renewed(const Result<store::ClusterView>& view) {
   renewing_ = false;
-  if (!view) {
-    parts_.marks.hit_if(leads() > 0, Mark::kRenewalUnknown);
-    if (!mutated(Mutant::kDoubtIgnored)) {
-      lease_.doubt();
-      for (const auto& host : hosts_) host->doubt();
-    }
-    next_ = clock_.since_boot() + kRetryPause;
-    return;
-  }
-  const bool too_new = too_old(view->format);
-  if (!std::exchange(joined_, true) && too_new) {
-    parts_.marks.hit(Mark::kOldNodeRefused);
-    refused_ = gone_ = true;
-    return;
-  }
-  if (too_new && !too_old_since_) {
+  parts_.marks.hit_if(!view && leads() > 0, Mark::kRenewalUnknown);
+  if (!membership_->renewed(view, clock_.since_boot())) {
+    refused_ = membership_->too_old();
+    parts_.marks.hit_if(refused_, Mark::kOldNodeRefused);
+    gone_ = true;
+  } else if (membership_->too_old() && !too_old_since_) {
     parts_.marks.hit(Mark::kOldNodeTold);
     parts_.story.tell("{} is too old for the store", name());
     too_old_since_ = clock_.since_boot();
   }
-  store_format_->heard(store::EventFormat{view->format});
-  lease_.renewed(seen_at);
-  for (const store::ShardView& shard : view->shards) hosts_[shard.shard]->renewed(seen_at, shard);
-  give_orders(*view, seen_at);
-  view_ = *view;
-  next_ = next_renewal(view_);
 }
 
-void Node::give_orders(const store::ClusterView& view, Instant seen_at) {
-  for (const auto& assignment : engine::assign(view, id())) {
-    Orders orders{seen_at, view.shards[assignment.shard], assignment, {}, {}};
-    orders.leader_url = url_of(view, orders.seen.leader);
-    orders.owner_url = url_of(view, assignment.owner);
-    hosts_[assignment.shard]->order(std::move(orders));
-  }
-}
-
-std::string Node::url_of(const store::ClusterView& view, NodeId id) const {
-  for (const store::NodeView& node : view.nodes) {
-    if (node.facts.id == id && node.left > Duration{}) return node.facts.url;
-  }
-  return {};
-}
-
-Node::Instant Node::next_renewal(const store::ClusterView& view) const {
-  Instant next = renewed_at_ + engine::Lease::kRenewPause;
-  for (const store::NodeView& node : view.nodes) {
-    if (node.facts.id == id() || node.left <= Duration{}) continue;
-    next = std::min<Instant>(next, renewed_at_ + node.left + kOverhang);
-  }
-  return std::max<Instant>(next, clock_.since_boot() + kLookPause);
-}
-
-// --- Its end.
+// --- Its end, as server/serving_postgres.cc has it.
 
 void Node::drain(bool draining) {
   parts_.database.begin(
       {Call::Kind::kRegistry, id(), 0,
        [this, draining, id = id(), &registry = parts_.database.registry()]() -> Heard {
          (void)registry.set_draining(id, draining);
-         return [this] { look_ = true; };
+         return [this] { membership_->look(); };
        },
        [] {}});
 }
 
 void Node::stop() {
   if (stopping_) return;
-  stopping_ = {clock_.since_boot() + kStopPatience, false};
-  drain(true);
+  stopping_ = Stopping::kTells;
+  stops_until_ = clock_.since_boot() + kStopPatience;
+  parts_.database.begin({Call::Kind::kRegistry, id(), 0,
+                         [this, id = id(), &registry = parts_.database.registry()]() -> Heard {
+                           (void)registry.set_draining(id, true);
+                           return [this] {
+                             stopping_ = Stopping::kHandsOver;
+                             membership_->look();
+                           };
+                         },
+                         [this] { stopping_ = Stopping::kLeaves; }});
 }
 
 void Node::go_on_stopping() {
-  if (stopping_->left) return;
-  if (leads() > 0 && clock_.since_boot() < stopping_->until) return;
-  parts_.marks.hit_if(leads() == 0, Mark::kLeftInOrder);
-  for (const auto& host : hosts_) host->stop();
-  stopping_->left = true;
+  using Handover = node::Membership::Handover;
+  if (stopping_ == Stopping::kHandsOver) {
+    const Handover stands = membership_->handover(clock_.since_boot(), stops_until_);
+    if (stands == Handover::kGoesOn) return;
+    parts_.marks.hit_if(stands == Handover::kDone, Mark::kLeftInOrder);
+    stopping_ = Stopping::kLeaves;
+  }
+  if (stopping_ == Stopping::kLeaves && !renewing_) leave();
+}
+
+void Node::leave() {
+  stopping_ = Stopping::kHasLeft;
+  for (const auto& host : hosts_) host->end_intake();
+  membership_->leave();
   parts_.database.begin({Call::Kind::kRegistry, id(), 0,
                          [this, id = id(), &database = parts_.database]() -> Heard {
                            database.leave(id);
-                           return [this] { gone_ = true; };
+                           return [this] { left(); };
                          },
-                         [this] { gone_ = true; }});
+                         [this] { left(); }});
+}
+
+void Node::left() {
+  for (const auto& host : hosts_) host->stop();
+  gone_ = true;
 }
 
 bool Node::busy() const {

@@ -1,5 +1,5 @@
-// A simulated node: its clock, its lease, and its shards, run a turn at a time. What server/node.h
-// does there on a thread of its own.
+// A simulated node: its clock, its membership (node/membership.h) and its shards, run a turn at a
+// time.
 #pragma once
 
 #include <chrono>
@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "engine/lease.h"
 #include "engine/peers.h"
 #include "engine/router.h"
 #include "engine/store_format.h"
+#include "node/membership.h"
 #include "sim/chronicle.h"
 #include "sim/database.h"
 #include "sim/host.h"
@@ -72,8 +72,8 @@ class Node final : public engine::PeerService {
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
-  NodeId id() const { return facts_.id; }
-  const std::string& name() const { return facts_.name; }
+  NodeId id() const { return membership_->self().id; }
+  const std::string& name() const { return membership_->self().name; }
   engine::Router& router() { return *router_; }
   Host& host(std::uint32_t shard) { return *hosts_.at(shard); }
   NodeClock& clock() { return clock_; }
@@ -90,7 +90,7 @@ class Node final : public engine::PeerService {
   bool stopping() const { return stopping_.has_value(); }
   // It did not start: the store is of a newer format than it reads.
   bool refused() const { return refused_; }
-  std::uint32_t reads() const { return facts_.newest_format; }
+  std::uint32_t reads() const { return membership_->self().newest_format; }
   bool too_old(std::uint32_t format) const { return reads() < format; }
   void drain(bool draining);
 
@@ -119,41 +119,32 @@ class Node final : public engine::PeerService {
   };
 
   void renew();
-  void renewed(Instant seen_at, const Result<store::ClusterView>& view);
-  void give_orders(const store::ClusterView& view, Instant seen_at);
-  std::string url_of(const store::ClusterView& view, NodeId id) const;
-  Instant next_renewal(const store::ClusterView& view) const;
+  void renewed(const Result<store::ClusterView>& view);
   void go_on_stopping();
+  void leave();
+  void left();
   void check_obeys();
   Result<std::vector<JobId>> raise(std::uint32_t shard, std::span<const JobId> jobs,
                                    LeaseToken token);
 
-  store::NodeFacts facts_;
   Parts parts_;
   NodeClock clock_;
   std::unique_ptr<engine::Router> router_;
   std::vector<std::unique_ptr<store::Fences>> fences_;  // by shard
   std::vector<store::Store> stores_;
   std::vector<std::shared_ptr<Host>> hosts_;
-  engine::Lease lease_;
   const std::shared_ptr<engine::StoreFormat> store_format_ =
       std::make_shared<engine::StoreFormat>();
+  std::unique_ptr<node::Membership> membership_;
   std::deque<Heard> heard_;
-  store::ClusterView view_;
   bool renewing_ = false;
-  bool look_ = false;
   bool cut_off_ = false;
-  bool joined_ = false;
   bool refused_ = false;
   bool gone_ = false;
   std::optional<Instant> too_old_since_;  // as it was told
-  Instant renewed_at_{};
-  Instant next_{};
-  struct Stopping {
-    Instant until{};
-    bool left = false;
-  };
+  enum class Stopping : std::uint8_t { kTells, kHandsOver, kLeaves, kHasLeft };
   std::optional<Stopping> stopping_;
+  Instant stops_until_{};
 };
 
 }  // namespace millrace::sim

@@ -1,26 +1,47 @@
 #include "sim/poller.h"
 
-#include <algorithm>
 #include <memory>
 #include <utility>
-#include <variant>
-#include <vector>
 
 namespace millrace::sim {
 namespace {
 
-using std::chrono_literals::operator""ms;
+// So few that they are reached.
+constexpr node::InboxIntake::Bounds kBounds{
+    .rows = 12, .bytes = 40, .rows_of_queues = 16, .rows_due = 8};
 
-// As in server/inbox_poller.cc.
-constexpr auto kOfferPause = 100ms;
-// No more is read while so many rows are in hand; there it is a thousand.
-constexpr std::size_t kEnough = 12;
-// Of full queues, offered again at once; there it is a thousand.
-constexpr std::size_t kMostDue = 8;
+// At the database, when the node may be gone. What the intake is told of it:
+std::function<void(node::InboxIntake&, node::Instant)> carry_out(Database& database,
+                                                                 const node::InboxCall& call,
+                                                                 const store::InboxReader& reader) {
+  Transactions& inbox = database.transactions();
+  if (std::holds_alternative<node::ReadPage>(call)) {
+    return [reader, page = inbox.read(reader)](node::InboxIntake& intake, node::Instant) {
+      (void)intake.read(reader, page);
+    };
+  }
+  if (std::holds_alternative<node::ReadFinishes>(call)) {
+    return [rows = inbox.finishes(reader.shard)](node::InboxIntake& intake, node::Instant) {
+      intake.read(rows);
+    };
+  }
+  if (const auto* const fetch = std::get_if<node::FetchRows>(&call)) {
+    return [rows = inbox.fetch(reader.shard, fetch->keys)](node::InboxIntake& intake,
+                                                           node::Instant) { intake.fetched(rows); };
+  }
+  if (const auto* const drop = std::get_if<node::DropRows>(&call)) {
+    inbox.drop(reader.shard, drop->keys);
+  } else if (const auto* const move = std::get_if<node::MoveRow>(&call)) {
+    inbox.move(reader.shard, move->key, move->to);
+  } else if (const auto* const reject = std::get_if<node::RejectRows>(&call)) {
+    inbox.reject(reader.shard, reject->rows);
+  }
+  return [call](node::InboxIntake& intake, node::Instant) { intake.done(call); };
+}
 
 }  // namespace
 
-core::Command Poller::command_of(const store::InboxRow& row) const {
+std::expected<core::Command, std::string> Poller::command_of(const store::InboxRow& row) const {
   if (row.kind == store::InboxKind::kEnqueue) {
     return parts_.database.submissions().command(row.key);
   }
@@ -38,214 +59,83 @@ core::Command Poller::command_of(const store::InboxRow& row) const {
 
 void Poller::begin() {
   end();
-  leads_ = true;
+  intake_.emplace(node::InboxIntake::Parts{
+      .shard = parts_.shard,
+      .shards = parts_.database.shards(),
+      .command_of = [this](const store::InboxRow& row) { return command_of(row); },
+      .bounds = kBounds});
 }
 
 void Poller::end() {
-  leads_ = false;
+  intake_.reset();
   ++life_;
-  calling_ = proved_ = waits_ = false;
-  proof_.reset();
-  not_before_ = {};
-  place_ = {};
-  waiting_.clear();
-  behind_.clear();
-  queues_ = {};
+  in_round_ = calling_ = false;
+  told_ = nullptr;
   asked_.clear();
-  useless_.clear();
-  astray_.clear();
-  rejected_.clear();
+  answers_.clear();
 }
 
-bool Poller::busy() const {
-  return !waiting_.empty() || !behind_.empty() || !asked_.empty() || !useless_.empty() ||
-         !astray_.empty() || !rejected_.empty();
+void Poller::tick(node::Instant now) {
+  if (!intake_ || (calling_ && !told_)) return;
+  if (std::exchange(calling_, false)) std::exchange(told_, nullptr)(*intake_, now);
+  if (!std::exchange(in_round_, true)) {
+    take_answers(now);
+    intake_->begin_round();
+  }
+  if (const auto next = intake_->next_call(now)) return call(*next);
+  in_round_ = false;
+  while (auto offer = intake_->next_offer(now)) bring(std::move(*offer));
 }
 
-bool Poller::holds(const store::InboxKey& key) const {
-  const bool asked =
-      std::ranges::any_of(asked_, [&](const auto& entry) { return entry.second.key == key; });
-  return asked || waiting_.contains(key) || useless_.contains(key) || astray_.contains(key) ||
-         rejected_.contains(key) || queues_.holds(key);
+void Poller::take_answers(node::Instant now) {
+  for (const engine::Delivery& delivery : std::exchange(answers_, {})) {
+    const auto asked = asked_.extract(delivery.ticket);
+    if (!asked.empty()) intake_->answered(asked.mapped(), delivery.answer, now);
+  }
 }
 
-void Poller::tick(std::chrono::nanoseconds now) {
-  if (!leads_) return;
-  now_ = now;
-  if (std::exchange(waits_, false)) not_before_ = now + kOfferPause;
-  if (proved_ && !calling_ && !tidy()) read();
-  if (now >= not_before_) offer(now);
+void Poller::deliver(std::span<engine::Delivery> deliveries) {
+  for (engine::Delivery& delivery : deliveries) answers_.push_back(std::move(delivery));
 }
 
 // --- What is asked of the database.
 
-void Poller::call(std::function<void()> carry_out, std::function<void()> done) {
+void Poller::call(const node::InboxCall& call) {
   calling_ = true;
-  const auto heard = [this, life = life_](const std::function<void()>& then) {
-    if (life != life_) return;
-    calling_ = false;
-    if (then) then();
+  const auto heard = [this, life = life_](Told told) {
+    if (life == life_) told_ = std::move(told);
   };
-  parts_.database.begin({Call::Kind::kInbox, parts_.self, parts_.shard,
-                         [carry_out = std::move(carry_out), heard, done]() -> Heard {
-                           carry_out();
-                           return [heard, done] { heard(done); };
-                         },
-                         [heard] { heard(nullptr); }});
-}
-
-// Away with a row that no append takes. False: there is none.
-bool Poller::tidy() {
-  Transactions& transactions = parts_.database.transactions();
-  const std::uint32_t shard = parts_.shard;
-  if (!useless_.empty()) {
-    const std::vector<store::InboxKey> keys(useless_.begin(), useless_.end());
-    call([&transactions, shard, keys] { transactions.drop(shard, keys); },
-         [this, keys] {
-           for (const store::InboxKey& done : keys) useless_.erase(done);
-         });
-  } else if (!astray_.empty()) {
-    const store::InboxKey key = *astray_.begin();
-    const std::uint32_t to = (shard + 1) % parts_.database.shards();
-    call([&transactions, shard, key, to] { transactions.move(shard, key, to); },
-         [this, key] { astray_.erase(key); });
-  } else if (!rejected_.empty()) {
-    std::vector<store::RejectedRow> rows;
-    rows.reserve(rejected_.size());
-    for (const auto& [key, row] : rejected_) rows.push_back(row);
-    call([&transactions, shard, rows] { transactions.reject(shard, rows); },
-         [this, rows] {
-           for (const store::RejectedRow& done : rows) rejected_.erase(done.key);
-         });
-  } else {
-    return false;
-  }
-  return true;
-}
-
-void Poller::read() {
-  if (waiting_.size() + asked_.size() >= kEnough) return;
-  const auto page = std::make_shared<store::InboxPage>();
-  const store::InboxReader reader{parts_.shard, place_};
-  call([page, reader,
-        &transactions = parts_.database.transactions()] { *page = transactions.read(reader); },
-       [this, page] { seen(*page); });
-}
-
-void Poller::seen(const store::InboxPage& page) {
-  place_.advance(page);
-  for (const store::InboxRow& row : page.rows) {
-    if (!holds(row.key)) waiting_.emplace(row.key, row);
-  }
+  parts_.database.begin(
+      {Call::Kind::kInbox, parts_.self, parts_.shard,
+       [&database = parts_.database, call, reader = intake_->reader(), heard]() -> Heard {
+         return [heard, told = carry_out(database, call, reader)] { heard(told); };
+       },
+       [heard, call] {
+         heard([call](node::InboxIntake& intake, node::Instant now) { intake.failed(call, now); });
+       }});
 }
 
 // --- What is asked of the shard.
 
-void Poller::offer(std::chrono::nanoseconds now) {
-  if (!proved_) {
-    if (proof_) return;
-    proof_ = next_ticket();
-    not_before_ = now + kOfferPause;
-    return parts_.bring(core::GetJob{}, {}, *proof_);
-  }
-  for (const store::InboxKey& key : queues_.due(kMostDue, instant(now))) {
-    waiting_.insert(behind_.extract(key));
-  }
-  for (auto& [key, row] : std::exchange(waiting_, {})) bring(std::move(row));
+void Poller::bring(node::InboxIntake::Offer offer) {
+  tell(offer);
+  const engine::Ticket ticket{++last_ticket_};
+  asked_.emplace(ticket, offer.row);
+  parts_.bring(std::move(offer.command), offer.from, ticket);
 }
 
-void Poller::bring(store::InboxRow row) {
-  const store::InboxKey key = row.key;
-  engine::FromInbox from{key};
-  core::Command command = command_of(row);
-  if (const auto* const enqueue = std::get_if<core::Enqueue>(&command)) {
-    const std::string queue(enqueue->jobs.front().queue.view());
-    if (!queues_.holds(key) && !queues_.add(queue, key)) {
-      behind_.emplace(key, std::move(row));
-      return;
-    }
-    from.round = queues_.round(key);
-    parts_.database.submissions().brought(key, parts_.self);
+void Poller::tell(const node::InboxIntake::Offer& offer) {
+  if (const auto* const enqueue = std::get_if<core::Enqueue>(&offer.command)) {
+    const core::JobSpec& job = enqueue->jobs.front();
+    parts_.database.submissions().brought(offer.row, parts_.self);
     parts_.story.tell("  {} brings {} to shard {}, in round {} of queue {}", parts_.name,
-                      to_string(row.job), parts_.shard, from.round, queue);
-  } else {
-    const bool finish = row.kind == store::InboxKind::kFinish;
-    if (finish) parts_.database.finishes().brought(row.job, row.token, parts_.self);
+                      to_string(job.id), parts_.shard, offer.from.round, job.queue.view());
+  } else if (const auto* const ack = std::get_if<core::Ack>(&offer.command)) {
+    const core::AckItem& item = ack->items.front();
+    const bool finish = ack->right == core::AckRight::kFence;
+    if (finish) parts_.database.finishes().brought(item.id, item.token, parts_.self);
     parts_.story.tell("  {} brings the {} of a job with token {} to shard {}", parts_.name,
-                      finish ? "finish" : "fence", to_number(row.token), parts_.shard);
-  }
-  const engine::Ticket ticket = next_ticket();
-  asked_.emplace(ticket, std::move(row));
-  parts_.bring(std::move(command), from, ticket);
-}
-
-engine::InboxQueues::Clock::time_point Poller::instant(std::chrono::nanoseconds now) {
-  using Clock = engine::InboxQueues::Clock;
-  return Clock::time_point(std::chrono::duration_cast<Clock::duration>(now));
-}
-
-void Poller::put_off(store::InboxRow row) {
-  const store::InboxKey key = row.key;
-  queues_.refused(key, instant(now_));
-  behind_.emplace(key, std::move(row));
-}
-
-void Poller::deliver(std::span<engine::Delivery> deliveries) {
-  for (engine::Delivery& delivery : deliveries) {
-    const auto* reply = std::get_if<core::Reply>(&delivery.answer);
-    if (proof_ == delivery.ticket) {
-      proof_.reset();
-      proved_ = reply != nullptr;
-      if (proved_) not_before_ = {};
-      continue;
-    }
-    auto asked = asked_.extract(delivery.ticket);
-    if (asked.empty()) continue;  // of a term that is over
-    store::InboxRow& row = asked.mapped();
-    if (reply == nullptr && queues_.holds(row.key)) {
-      put_off(std::move(row));
-    } else if (reply == nullptr) {
-      const store::InboxKey key = row.key;
-      waiting_.emplace(key, std::move(row));
-      wait_a_moment();
-    } else if (const auto* const enqueued = std::get_if<core::EnqueueReply>(reply)) {
-      conclude_enqueue(std::move(row), *enqueued);
-    } else {
-      conclude_finish(std::move(row), std::get<core::ItemsReply>(*reply));
-    }
-  }
-}
-
-void Poller::conclude_enqueue(store::InboxRow row, const core::EnqueueReply& reply) {
-  if (engine::is_put_off(reply)) return put_off(std::move(row));
-  queues_.settle(row.key);
-  switch (reply.items.front().fate) {
-    case core::Fate::kCreated:  // and the row is gone
-      return;
-    case core::Fate::kExisting:
-      useless_.insert(row.key);
-      return;
-    case core::Fate::kRefused:
-      rejected_.emplace(row.key, store::RejectedRow{row.key, {}});
-  }
-}
-
-void Poller::conclude_finish(store::InboxRow row, const core::ItemsReply& reply) {
-  using core::RefusalDetail;
-  const core::ItemReply& item = reply.items.front();
-  if (!item.refusal) {
-    if (item.version == 0) useless_.insert(row.key);  // nothing had to be changed
-  } else if (item.refusal.detail == RefusalDetail::kNoSuchLease) {
-    rejected_.emplace(
-        row.key, store::RejectedRow{row.key, {}, store::FenceOfRejected::kReopened, item.fence});
-  } else if (item.refusal.detail == RefusalDetail::kLeaseForgotten) {
-    rejected_.emplace(row.key, store::RejectedRow{row.key, {}});
-  } else if (row.moves + 1 < parts_.database.shards()) {
-    astray_.insert(row.key);
-  } else if (row.kind == store::InboxKind::kFence) {
-    useless_.insert(row.key);
-  } else {
-    rejected_.emplace(row.key, store::RejectedRow{row.key, {}});
+                      finish ? "finish" : "fence", to_number(item.token), parts_.shard);
   }
 }
 

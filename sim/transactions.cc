@@ -172,6 +172,34 @@ store::InboxPage Transactions::read(const store::InboxReader& reader) const {
   return page;
 }
 
+std::vector<store::InboxRow> Transactions::finishes(std::uint32_t shard) const {
+  marks_.hit(Mark::kFinishesAlone);
+  std::vector<store::InboxRow> finishes;
+  for (const auto& [key, row] : rows_.at(shard)) {
+    if (finishes.size() == kRowsOfAPage) break;
+    if (row.kind != store::InboxKind::kEnqueue) finishes.push_back(row);
+  }
+  return finishes;
+}
+
+// What does not fit an answer is left.
+store::FetchedRows Transactions::fetch(std::uint32_t shard,
+                                       std::span<const store::InboxKey> keys) const {
+  store::FetchedRows fetched;
+  for (const store::InboxKey& key : keys) {
+    const auto row = rows_.at(shard).find(key);
+    if (row == rows_.at(shard).end()) {
+      fetched.gone.push_back(key);
+    } else if (fetched.rows.size() == kRowsOfAPage) {
+      fetched.left.push_back(key);
+    } else {
+      fetched.rows.push_back(row->second);
+    }
+  }
+  marks_.hit_if(!fetched.left.empty(), Mark::kSubmissionLeft);
+  return fetched;
+}
+
 std::optional<store::InboxRow> Transactions::take(std::uint32_t shard, const store::InboxKey& key) {
   auto row = rows_.at(shard).extract(key);
   return row.empty() ? std::nullopt : std::optional(std::move(row.mapped()));

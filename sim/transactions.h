@@ -59,6 +59,8 @@ class Transactions {
   // --- Of leaders: store/fences.h, store/inbox.h.
   Result<std::vector<JobId>> raise(std::span<const JobId> jobs, LeaseToken token);
   store::InboxPage read(const store::InboxReader& reader) const;
+  std::vector<store::InboxRow> finishes(std::uint32_t shard) const;
+  store::FetchedRows fetch(std::uint32_t shard, std::span<const store::InboxKey> keys) const;
   void drop(std::uint32_t shard, std::span<const store::InboxKey> keys);
   void reject(std::uint32_t shard, std::span<const store::RejectedRow> rows);
   void move(std::uint32_t shard, const store::InboxKey& key, std::uint32_t to);

@@ -1,32 +1,22 @@
-// The one poll there is: brings what transactions of the user's own have asked for in the database
-// (store/inbox.h) to the shards that this node leads.
-//
-// A row is read once, given to its shard as a command, and gone with the append that makes what it
-// asked for durable. Until then it stays in hand here: what the shard can't take at the moment is
-// offered again, what it can't ever take goes to millrace.inbox_rejected. Who ceases to lead a
-// shard forgets what it has in hand; who begins to reads everything, once an answer of the shard
-// has proved that its term's first row is durable, so that nothing is read that another may yet
-// take.
+// The one poll there is: reads what transactions of the user's own have asked for in the database
+// for the shards that this node leads, and gives it to them, as node/inbox_intake.h decides for
+// each.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
-#include <set>
-#include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "api/bounds.h"
 #include "base/log.h"
 #include "base/mutex.h"
-#include "base/time.h"
 #include "engine/gateway.h"
-#include "engine/inbox_queues.h"
+#include "node/inbox_intake.h"
 #include "server/driver.h"
+#include "server/inbox_command.h"
 #include "store/inbox.h"
 
 namespace millrace::server {
@@ -41,11 +31,9 @@ class InboxPoller final : private engine::ReplyPort {
 
   struct Parts {
     store::Inbox& inbox;
-    std::uint32_t shards = 0;
+    InboxTerms terms;
     // Null: not led here. Any thread.
     std::function<std::shared_ptr<Driver>(std::uint32_t shard)> led;
-    api::DecodeLimits limits;
-    Duration idempotency_window{};
     Logger log;
   };
   // Outlives every driver that it was given.
@@ -60,31 +48,15 @@ class InboxPoller final : private engine::ReplyPort {
 
  private:
   using Clock = std::chrono::steady_clock;
-  using Rows = std::map<store::InboxKey, store::InboxRow>;
 
   // A shard that is led here.
   struct Shard {
     std::weak_ptr<Driver> driver;
-    bool proved = false;  // see above
-    store::InboxReader reader;
-    Rows waiting;                // to be offered
-    Rows asked;                  // of the shard; no answer yet
-    engine::InboxQueues queues;  // of rows that submit
-    // Done with here, and still in the table.
-    std::set<store::InboxKey> useless;
-    std::set<store::InboxKey> astray;  // for another shard
-    std::map<store::InboxKey, store::RejectedRow> rejected;
-    Clock::time_point not_before{};     // of the next offer
-    Clock::time_point next_finishes{};  // while it reads nothing else
-
-    bool holds(const store::InboxKey& key) const;
-    bool has_enough() const;
-    bool add(store::InboxRow row);  // false: it is here already
-    void reject(store::RejectedRow row) { rejected.emplace(row.key, std::move(row)); }
+    node::InboxIntake intake;
   };
   struct Asked {
     std::uint32_t shard = 0;
-    store::InboxKey key;  // zero: for a proof
+    store::InboxKey row;
   };
 
   void deliver(std::span<engine::Delivery> deliveries) override;
@@ -93,18 +65,14 @@ class InboxPoller final : private engine::ReplyPort {
   // Until there are answers, or `until`. False: stop.
   bool wait(Clock::time_point until);
   void take_answers();
-  void conclude(const Asked& asked, engine::Answer answer);
-  void conclude_enqueue(Shard& shard, const store::InboxKey& key, const core::EnqueueReply& reply);
-  void conclude_finish(Shard& shard, const store::InboxRow& row, const core::ItemsReply& reply);
   void look_who_leads();
   bool poll();  // true: there is more
-  void read_finishes(Shard& shard);
-  void offer(Shard& shard);
-  // Rows of queues that have refused some, and that are due, join those that wait.
-  void fetch_due(Shard& shard);
-  void tidy(Shard& shard);
+  // True: it wants a page, which is read for all shards at once.
+  bool carry_out_calls(node::InboxIntake& intake);
+  Status carry_out(const node::InboxCall& call, node::InboxIntake& intake);
+  bool read(std::vector<store::InboxReader> readers);
+  void offer(std::uint32_t number, Shard& shard);
   void sweep();
-  void wait_a_moment(Shard& shard) const;
   void note(const Status& done);
 
   const Parts parts_;

@@ -1,12 +1,11 @@
-// This process as one of the nodes of a PostgreSQL store: renews its lease, learns who else is
-// there, and tells each shard's host what to do about it.
+// Gives a membership (node/membership.h) its thread: this process as one of the nodes of a
+// PostgreSQL store.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,11 +13,11 @@
 #include "base/log.h"
 #include "base/mutex.h"
 #include "base/result.h"
-#include "engine/lease.h"
 #include "engine/peers.h"
-#include "engine/router.h"
-#include "server/shard_host.h"
+#include "engine/shard_clock.h"
 #include "engine/store_format.h"
+#include "node/membership.h"
+#include "server/shard_host.h"
 #include "store/registry.h"
 
 namespace millrace::server {
@@ -27,9 +26,8 @@ class Node final : public engine::PeerService {
  public:
   struct Parts {
     store::Registry& registry;
-    engine::Router& router;
     const engine::TimeSource& time;
-    engine::StoreFormat& store_format;  // kept up to date
+    engine::StoreFormat& store_format;  // kept up to date; outlives the node
     Logger log;
   };
   // `hosts`, by shard, outlive the node. `self` without its URL.
@@ -50,9 +48,7 @@ class Node final : public engine::PeerService {
   void look();
 
   // --- Any thread.
-  store::NodeId id() const { return self_.id; }
   store::ClusterView view() const;  // as of the last renewal that succeeded
-  bool in_doubt() const { return !lease_.holds(parts_.time.since_boot()); }
 
   std::shared_ptr<engine::Gateway> led_shard(std::uint32_t shard) override;
   void give_shard(std::uint32_t shard, std::uint64_t asker, Epoch epoch,
@@ -63,25 +59,16 @@ class Node final : public engine::PeerService {
 
   void run();
   Status renew();
-  void give_orders(const store::ClusterView& view, std::chrono::nanoseconds seen_at);
-  Clock::time_point next_renewal(const store::ClusterView& view) const;
-  std::string url_of(const store::ClusterView& view, store::NodeId id) const;
-  bool leads_nothing() const;
+  void stop_renewing();
 
-  store::NodeFacts self_;
+  const store::NodeId self_;
   const std::vector<ShardHost*> hosts_;
   Parts parts_;
-  engine::Lease lease_;
 
   mutable Mutex mutex_;
   WaitCondition wake_;
   bool stopping_ MILLRACE_GUARDED_BY(mutex_) = false;
-  bool look_ MILLRACE_GUARDED_BY(mutex_) = false;
-  store::ClusterView view_ MILLRACE_GUARDED_BY(mutex_);
-
-  // The thread's own.
-  Clock::time_point renewed_at_;
-  int failures_ = 0;
+  node::Membership membership_ MILLRACE_GUARDED_BY(mutex_);
 
   std::thread thread_;
 };

@@ -65,12 +65,12 @@ class PostgresServing final : public Serving {
         self_(make_node_id()),
         inbox_(database_->make_inbox()),
         poller_({.inbox = *inbox_,
-                 .shards = parts_.shards(),
+                 .terms = {.shards = parts_.shards(),
+                           .limits = {.body_bytes = outside_.config.body_bytes,
+                                      .payload_bytes = outside_.config.payload_bytes,
+                                      .json_depth = outside_.config.json_depth},
+                           .idempotency_window = outside_.config.idempotency_window},
                  .led = [this](std::uint32_t shard) { return hosts_[shard]->led(); },
-                 .limits = {.body_bytes = outside_.config.body_bytes,
-                            .payload_bytes = outside_.config.payload_bytes,
-                            .json_depth = outside_.config.json_depth},
-                 .idempotency_window = outside_.config.idempotency_window,
                  .log = outside_.log}) {
     std::vector<ShardHost*> hosts;
     for (std::uint32_t shard = 0; shard < parts_.shards(); ++shard) {
@@ -88,9 +88,7 @@ class PostgresServing final : public Serving {
                          .version = std::string(version()),
                          .newest_format = static_cast<std::uint32_t>(store::kNewestEventFormat)},
         std::move(hosts),
-        Node::Parts{
-.registry = *registry_,
-                    .router = router_,
+        Node::Parts{.registry = *registry_,
                     .time = system_time(),
                     .store_format = *store_format_,
                     .log = outside_.log});

@@ -1,40 +1,27 @@
-// One shard on this node: follows it, leads it, gives it away, as the orders say. Has a thread of
-// its own, so that a shard that takes long to load keeps no other waiting.
+// Gives the host of a shard (node/shard_host.h) its thread, so that a shard that takes long to load
+// keeps no other waiting, and what it leads a driver.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <semaphore>
 #include <string>
 #include <thread>
 
 #include "base/log.h"
 #include "base/mutex.h"
-#include "engine/leadership.h"
-#include "engine/lease.h"
 #include "engine/peers.h"
-#include "engine/recovery.h"
 #include "engine/router.h"
+#include "node/shard_host.h"
+#include "node/shard_lease.h"
 #include "server/driver.h"
 #include "store/registry.h"
 #include "store/tables.h"
 
 namespace millrace::server {
 
-// What a node wants of a shard, from one look at the registry.
-struct ShardOrders {
-  // When the look began: what was done since is newer.
-  std::chrono::nanoseconds seen_at{};
-  store::ShardView seen;
-  engine::Assignment assignment;
-  std::string leader_url;  // empty: it has none that lives
-  std::string owner_url;
-};
-
-class ShardHost {
+class ShardHost final : public node::Host, private node::ShardHost::Runner {
  public:
   struct Parts {
     store::NodeId self{};
@@ -59,7 +46,7 @@ class ShardHost {
   };
 
   ShardHost(std::uint32_t shard, DriverOptions options, Parts parts);
-  ~ShardHost();  // stops
+  ~ShardHost() override;  // stops
   ShardHost(const ShardHost&) = delete;
   ShardHost& operator=(const ShardHost&) = delete;
 
@@ -67,13 +54,12 @@ class ShardHost {
   void stop();
 
   // --- Any thread; none blocks.
-  void order(ShardOrders orders);
+  void order(node::ShardOrders orders) override;
   // To be handed over to `asker`, if that is its owner and the epoch is the one that is led here.
   void give(store::NodeId asker, Epoch epoch, std::function<void(bool)> done);
-  // The node's lease was renewed from `at` on, and the registry then showed the shard as `seen`.
-  void renewed(std::chrono::nanoseconds at, const store::ShardView& seen);
-  // It was not.
-  void doubt();
+  void renewed(node::Instant at, const store::ShardView& seen) override;
+  void doubt() override;
+  bool leads() const override;
   // Nobody takes over: new work is refused, everything is committed and projected. `drained` is
   // called when that is so, or when nothing is led here.
   void drain(std::function<void()> drained);
@@ -90,65 +76,56 @@ class ShardHost {
   std::shared_ptr<Driver> led() const;
 
  private:
-  struct Gift {
-    store::NodeId asker{};
-    Epoch epoch{};
-    std::function<void(bool)> done;
-  };
+  using Gift = node::ShardHost::Gift;
   struct Mail {
-    std::optional<ShardOrders> orders;
+    std::optional<node::ShardOrders> orders;
     std::optional<Gift> gift;
     std::function<void()> drained;
     bool received = false;  // another has handed the shard over to this node
-    bool settled = false;   // see Driver::Parts::on_settled
+    bool settled = false;   // the driver has come to the end of something
     bool stop = false;
     bool any() const { return orders || gift || drained || received || settled || stop; }
   };
 
-  void run();
+  void thread();
   Mail wait();
-  void obey();
-  bool follow();
-  void ask_for();
-  void take(const store::ShardView& seen);
-  // `renewed_at`: begin of the last renewal before the shard was taken.
-  bool lead(const store::Term& term, std::chrono::nanoseconds renewed_at);
-  void give_away(Gift gift);
-  bool resign();
-  // The shard is another's.
-  void step_down(const std::string& why);
-  void drop_driver();
-  void begin_drain();
-  Epoch epoch() const;
+  void read(Mail mail);
+  void carry_out(const node::HostCall& call);
+  void look_at_drain();
+  std::shared_ptr<Driver> driver() const;
   template <typename Change>
   void post(Change change);
+
+  // --- The host's: on the thread.
+  engine::Gateway& run(std::unique_ptr<engine::Shard> shard) override;
+  void serve(Epoch epoch, node::Instant since, node::Instant renewed_at) override;
+  bool holds() const override;
+  std::optional<Ended> ended() const override;
+  void end_flushes() override;
+  bool flushes_ended() const override;
+  void resign() override;
+  bool resigned() const override;
+  void give() override;
+  void drop() override;
+  void ask_for(const engine::PeerShard& where, Epoch epoch) override;
+  void changed() override { parts_.changed(); }
 
   const std::uint32_t shard_;
   const DriverOptions options_;
   Parts parts_;
-  // Of the shard: that of the last renewal which has shown that the shard is still led from here,
-  // in the same term; before there is one, that of the last renewal before the shard was taken. A
-  // node that renews its lease later may have lost the shard in between.
-  engine::Lease lease_;
 
   mutable Mutex mutex_;
   WaitCondition wake_;
   Mail mail_ MILLRACE_GUARDED_BY(mutex_);
+  node::ShardLease lease_ MILLRACE_GUARDED_BY(mutex_);
   std::shared_ptr<Driver> driver_ MILLRACE_GUARDED_BY(mutex_);  // changed by the thread alone
+  bool flushes_ended_ MILLRACE_GUARDED_BY(mutex_) = false;
   bool resigning_ MILLRACE_GUARDED_BY(mutex_) = false;
-  bool giving_ MILLRACE_GUARDED_BY(mutex_) = false;  // from here on another may lead it
-  Epoch epoch_ MILLRACE_GUARDED_BY(mutex_){};        // of the term, while it leads
-  std::chrono::nanoseconds led_since_ MILLRACE_GUARDED_BY(mutex_){};
-  bool in_doubt_ MILLRACE_GUARDED_BY(mutex_) = false;  // the node's last renewal failed
   Seq followed_ MILLRACE_GUARDED_BY(mutex_){};
   bool follows_ MILLRACE_GUARDED_BY(mutex_) = false;
 
   // The thread's own.
-  ShardOrders orders_;
-  std::unique_ptr<engine::Follower> follower_;
-  std::chrono::nanoseconds acted_at_{};    // orders that were seen before are old
-  std::chrono::nanoseconds asked_at_{};    // for the shard
-  std::chrono::nanoseconds not_before_{};  // of the next try, after a failure
+  node::ShardHost host_;
   std::function<void()> drained_;
 
   std::thread thread_;  // last

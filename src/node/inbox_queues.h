@@ -16,14 +16,14 @@
 #include <string>
 #include <vector>
 
+#include "node/instant.h"
 #include "store/inbox_key.h"
 
-namespace millrace::engine {
+namespace millrace::node {
 
 // One thread's. A row waits, or is out until it is known what has become of it.
 class InboxQueues {
  public:
-  using Clock = std::chrono::steady_clock;
   // Before a queue that has refused a row is offered one again.
   static constexpr std::chrono::milliseconds kPause{100};
   // Rows of a queue that has refused some which are out at once, at most.
@@ -38,11 +38,11 @@ class InboxQueues {
   std::uint64_t round(const store::InboxKey& key) const;
   // What to offer now, at most `most`: a queue's in their order, and the queues in turn. They are
   // out.
-  std::vector<store::InboxKey> due(std::size_t most, Clock::time_point now);
+  std::vector<store::InboxKey> due(std::size_t most, Instant now);
 
   // What became of one that was out.
   // It can't be taken at the moment.
-  void refused(const store::InboxKey& key, Clock::time_point now);
+  void refused(const store::InboxKey& key, Instant now);
   // It was not offered, nor any of its queue behind it.
   void put_back(const store::InboxKey& key);
   // Done with. Nothing happens for a row that is not here.
@@ -55,7 +55,7 @@ class InboxQueues {
     std::uint64_t round = 0;
     bool refuses = false;   // in this round
     std::size_t burst = 1;  // of the next
-    Clock::time_point not_before{};
+    Instant not_before{};
   };
   using Queues = std::map<std::string, Queue>;  // none is empty
 
@@ -65,4 +65,4 @@ class InboxQueues {
   std::string last_;  // whose turn it was
 };
 
-}  // namespace millrace::engine
+}  // namespace millrace::node

@@ -1,10 +1,10 @@
-#include "engine/inbox_queues.h"
+#include "node/inbox_queues.h"
 
 #include <algorithm>
 
 #include "base/check.h"
 
-namespace millrace::engine {
+namespace millrace::node {
 
 bool InboxQueues::add(const std::string& name, const store::InboxKey& key) {
   const auto [place, first] = queues_.try_emplace(name);
@@ -24,7 +24,7 @@ std::uint64_t InboxQueues::round(const store::InboxKey& key) const {
   return rows_.at(key)->second.round;
 }
 
-std::vector<store::InboxKey> InboxQueues::due(std::size_t most, Clock::time_point now) {
+std::vector<store::InboxKey> InboxQueues::due(std::size_t most, Instant now) {
   std::vector<store::InboxKey> due;
   auto next = queues_.upper_bound(last_);
   for (std::size_t left = queues_.size(); left > 0 && due.size() < most; --left, ++next) {
@@ -42,7 +42,7 @@ std::vector<store::InboxKey> InboxQueues::due(std::size_t most, Clock::time_poin
   return due;
 }
 
-void InboxQueues::refused(const store::InboxKey& key, Clock::time_point now) {
+void InboxQueues::refused(const store::InboxKey& key, Instant now) {
   put_back(key);
   Queue& queue = rows_.at(key)->second;
   queue.refuses = true;
@@ -70,4 +70,4 @@ void InboxQueues::settle(const store::InboxKey& key) {
   }
 }
 
-}  // namespace millrace::engine
+}  // namespace millrace::node

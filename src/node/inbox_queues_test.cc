@@ -1,8 +1,8 @@
-#include "engine/inbox_queues.h"
+#include "node/inbox_queues.h"
 
 #include <gtest/gtest.h>
 
-namespace millrace::engine {
+namespace millrace::node {
 namespace {
 
 using store::InboxKey;
@@ -25,7 +25,7 @@ class InboxQueuesTest : public testing::Test {
   }
 
   InboxQueues queues_;
-  InboxQueues::Clock::time_point now_;
+  Instant now_{};
 };
 
 TEST_F(InboxQueuesTest, ARowFollowsThoseOfItsQueueAlone) {
@@ -121,4 +121,4 @@ TEST_F(InboxQueuesTest, AQueueThatHasTakenAllIsForgotten) {
 }
 
 }  // namespace
-}  // namespace millrace::engine
+}  // namespace millrace::node

@@ -1,0 +1,213 @@
+#include "node/inbox_intake.h"
+
+#include <utility>
+
+namespace millrace::node {
+namespace {
+
+using std::chrono_literals::operator""ms;
+
+// After the shard could not take what it was offered.
+constexpr auto kOfferPause = 100ms;
+constexpr auto kFinishesPause = 500ms;
+
+std::string reason_of(const core::Refusal& refusal) {
+  if (refusal.detail != core::RefusalDetail::kNone) {
+    return std::string(core::to_string(refusal.detail));
+  }
+  return "the shard refuses it";
+}
+
+}  // namespace
+
+InboxIntake::InboxIntake(Parts parts) : parts_(std::move(parts)) { reader_.shard = parts_.shard; }
+
+bool InboxIntake::holds(const store::InboxKey& key) const {
+  return waiting_.contains(key) || asked_.contains(key) || useless_.contains(key) ||
+         astray_.contains(key) || rejected_.contains(key) || queues_.holds(key);
+}
+
+bool InboxIntake::has_enough() const {
+  if (waiting_.size() + asked_.size() >= parts_.bounds.rows) return true;
+  std::size_t bytes = 0;
+  for (const auto& [key, row] : waiting_) bytes += row.payload.size();
+  for (const auto& [key, row] : asked_) bytes += row.payload.size();
+  return bytes >= parts_.bounds.bytes;
+}
+
+bool InboxIntake::add(store::InboxRow row) {
+  const store::InboxKey key = row.key;
+  return !holds(key) && waiting_.emplace(key, std::move(row)).second;
+}
+
+void InboxIntake::wait_a_moment(Instant now) { not_before_ = now + kOfferPause; }
+
+// --- What is asked of the inbox.
+
+// Rows that no append takes go first. What can't be put away keeps nothing from being read.
+std::optional<InboxCall> InboxIntake::next_call(Instant now) {
+  if (stage_ == Stage::kDrop) {
+    stage_ = Stage::kMove;
+    if (!useless_.empty()) return DropRows{{useless_.begin(), useless_.end()}};
+  }
+  if (stage_ == Stage::kMove) {
+    if (!astray_.empty()) return MoveRow{*astray_.begin(), (parts_.shard + 1) % parts_.shards};
+    stage_ = Stage::kReject;
+  }
+  if (stage_ == Stage::kReject) {
+    stage_ = Stage::kRead;
+    RejectRows reject;
+    for (const auto& [key, row] : rejected_) reject.rows.push_back(row);
+    if (!reject.rows.empty()) return reject;
+  }
+  if (stage_ == Stage::kRead) {
+    stage_ = Stage::kFetch;
+    if (auto read = next_read(now)) return read;
+  }
+  if (stage_ == Stage::kFetch) {
+    stage_ = Stage::kOver;
+    if (now < not_before_) return std::nullopt;
+    FetchRows fetch{queues_.due(parts_.bounds.rows_due, now)};
+    if (!fetch.keys.empty()) return fetch;
+  }
+  return std::nullopt;
+}
+
+std::optional<InboxCall> InboxIntake::next_read(Instant now) {
+  if (!proved_ || has_enough()) return std::nullopt;
+  if (queues_.size() < parts_.bounds.rows_of_queues) return ReadPage{};
+  // What was done must not wait for others' room: its job would be done again meanwhile, in vain.
+  if (now < next_finishes_) return std::nullopt;
+  next_finishes_ = now + kFinishesPause;
+  return ReadFinishes{};
+}
+
+void InboxIntake::done(const InboxCall& call) {
+  if (const auto* const drop = std::get_if<DropRows>(&call)) {
+    for (const store::InboxKey& key : drop->keys) useless_.erase(key);
+  } else if (const auto* const move = std::get_if<MoveRow>(&call)) {
+    astray_.erase(move->key);
+  } else if (const auto* const reject = std::get_if<RejectRows>(&call)) {
+    for (const store::RejectedRow& row : reject->rows) rejected_.erase(row.key);
+  }
+}
+
+bool InboxIntake::read(store::InboxReader reader, store::InboxPage page) {
+  reader_ = std::move(reader);
+  reader_.place.advance(page);
+  bool more = false;
+  for (store::InboxRow& row : page.rows) {
+    if (add(std::move(row))) more = page.cut;
+  }
+  return more;
+}
+
+void InboxIntake::read(std::vector<store::InboxRow> finishes) {
+  for (store::InboxRow& row : finishes) add(std::move(row));
+}
+
+void InboxIntake::fetched(store::FetchedRows rows) {
+  for (const store::InboxKey& key : rows.left) queues_.put_back(key);
+  for (const store::InboxKey& key : rows.gone) queues_.settle(key);
+  for (store::InboxRow& row : rows.rows) {
+    const store::InboxKey key = row.key;
+    waiting_.emplace(key, std::move(row));
+  }
+}
+
+void InboxIntake::failed(const InboxCall& call, Instant now) {
+  if (std::holds_alternative<MoveRow>(call)) {
+    stage_ = Stage::kReject;  // the next round tries again
+  } else if (const auto* const fetch = std::get_if<FetchRows>(&call)) {
+    for (const store::InboxKey& key : fetch->keys) queues_.put_back(key);
+    wait_a_moment(now);
+  }
+}
+
+// --- What is asked of the shard.
+
+std::optional<InboxIntake::Offer> InboxIntake::next_offer(Instant now) {
+  if (now < not_before_) return std::nullopt;
+  if (!proved_) {
+    wait_a_moment(now);
+    return Offer{{}, core::GetJob{}, {}};
+  }
+  while (!waiting_.empty()) {
+    auto node = waiting_.extract(waiting_.begin());
+    const store::InboxKey key = node.key();
+    auto command = parts_.command_of(node.mapped());
+    if (!command) {
+      queues_.settle(key);
+      reject({key, std::move(command.error())});
+      continue;
+    }
+    engine::FromInbox from{key};
+    if (const auto* const enqueue = std::get_if<core::Enqueue>(&*command)) {
+      const std::string queue(enqueue->jobs.front().queue.view());
+      if (!queues_.holds(key) && !queues_.add(queue, key)) continue;
+      from.round = queues_.round(key);
+    }
+    asked_.insert(std::move(node));
+    return Offer{key, std::move(*command), from};
+  }
+  return std::nullopt;
+}
+
+void InboxIntake::answered(const store::InboxKey& row, const engine::Answer& answer, Instant now) {
+  const auto* const reply = std::get_if<core::Reply>(&answer);
+  if (row == store::InboxKey{}) {
+    if (reply == nullptr) return wait_a_moment(now);
+    proved_ = true;
+    not_before_ = {};
+    return;
+  }
+  auto node = asked_.extract(row);
+  if (reply == nullptr) {
+    if (queues_.holds(row)) return queues_.refused(row, now);
+    waiting_.insert(std::move(node));
+    return wait_a_moment(now);
+  }
+  if (const auto* const enqueued = std::get_if<core::EnqueueReply>(reply)) {
+    conclude_enqueue(row, *enqueued, now);
+  } else {
+    conclude_finish(node.mapped(), std::get<core::ItemsReply>(*reply));
+  }
+}
+
+void InboxIntake::conclude_enqueue(const store::InboxKey& key, const core::EnqueueReply& reply,
+                                   Instant now) {
+  const core::EnqueueReply::Item& item = reply.items.front();
+  if (engine::is_put_off(reply)) return queues_.refused(key, now);
+  queues_.settle(key);
+  switch (item.fate) {
+    case core::Fate::kCreated:  // and the row is gone
+      return;
+    case core::Fate::kExisting:
+      useless_.insert(key);
+      return;
+    case core::Fate::kRefused:
+      reject({key, reason_of(item.refusal)});
+  }
+}
+
+// And of fences.
+void InboxIntake::conclude_finish(const store::InboxRow& row, const core::ItemsReply& reply) {
+  const core::ItemReply& item = reply.items.front();
+  using core::RefusalDetail;
+  if (!item.refusal) {
+    if (item.version == 0) useless_.insert(row.key);  // nothing had to be changed
+  } else if (item.refusal.detail == RefusalDetail::kNoSuchLease) {
+    reject({row.key, reason_of(item.refusal), store::FenceOfRejected::kReopened, item.fence});
+  } else if (item.refusal.detail == RefusalDetail::kLeaseForgotten) {
+    reject({row.key, reason_of(item.refusal)});
+  } else if (row.moves + 1 < parts_.shards) {
+    astray_.insert(row.key);  // an id that a client has made says nothing of the shard
+  } else if (row.kind == store::InboxKind::kFence) {
+    useless_.insert(row.key);
+  } else {
+    // It may have been there when the transaction committed: by that one its generation has ended.
+    reject({row.key, "there is no such job: it may have been pruned"});
+  }
+}
+
+}  // namespace millrace::node

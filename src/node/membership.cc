@@ -1,0 +1,117 @@
+#include "node/membership.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/mutant.h"
+#include "engine/lease.h"
+
+namespace millrace::node {
+namespace {
+
+using std::chrono_literals::operator""ms;
+
+// Between two looks that were asked for.
+constexpr auto kLookPause = 20ms;
+constexpr auto kRetryPause = 100ms;
+// After another node's lease is over, so that the look finds it so.
+constexpr auto kOverhang = 5ms;
+
+}  // namespace
+
+// --- Renewals.
+
+// A registry that can't be reached is not looked at any oftener.
+Instant Membership::next_renewal() const {
+  if (!look_ || failures_ > 0) return next_;
+  return std::min<Instant>(next_, renewed_at_ + kLookPause);
+}
+
+const store::NodeFacts& Membership::begin_renewal(Instant now) {
+  look_ = false;
+  renewed_at_ = now;
+  return self_;
+}
+
+Status Membership::renewed(Result<store::ClusterView> view, Instant now) {
+  if (!view) {
+    if (!mutated(Mutant::kDoubtIgnored)) doubt();
+    next_ = now + kRetryPause;
+    if (failures_++ == 0) {
+      log_.warn("the lease can't be renewed", {{"reason", view.error().message}});
+    }
+    return joined_ ? Status() : std::unexpected(std::move(view.error()));
+  }
+  if (std::exchange(failures_, 0) > 0) log_.info("the lease is renewed again");
+  const bool was_too_old = too_old();
+  view_ = std::move(*view);
+  if (too_old() && !joined_) return failure(too_new(view_));
+  joined_ = true;
+  store_format_.heard(store::EventFormat{view_.format});
+  if (too_old() && !was_too_old) {
+    log_.error("this node leads and follows nothing any more", {{"reason", too_new(view_)}});
+  }
+  for (const store::ShardView& shard : view_.shards) {
+    if (shard.shard < hosts_.size()) hosts_[shard.shard]->renewed(renewed_at_, shard);
+  }
+  give_orders();
+  plan_next(now);
+  return {};
+}
+
+void Membership::doubt() {
+  for (Host* const host : hosts_) host->doubt();
+}
+
+std::string Membership::too_new(const store::ClusterView& view) const {
+  return fmt::format(
+      "the store is of format {}, written by a newer Millrace: this one ({}) reads up to {}. "
+      "Start the newer version",
+      view.format, self_.version, self_.newest_format);
+}
+
+void Membership::give_orders() const {
+  for (const engine::Assignment& assignment : engine::assign(view_, self_.id)) {
+    if (assignment.shard >= hosts_.size()) continue;
+    const auto seen = std::ranges::find(view_.shards, assignment.shard, &store::ShardView::shard);
+    hosts_[assignment.shard]->order(
+        {renewed_at_, *seen, assignment, url_of(seen->leader), url_of(assignment.owner)});
+  }
+}
+
+std::string Membership::url_of(store::NodeId id) const {
+  for (const store::NodeView& node : view_.nodes) {
+    if (node.facts.id == id && node.left > Duration{}) return node.facts.url;
+  }
+  return {};
+}
+
+// The own lease's time, or the end of another's who leads something.
+void Membership::plan_next(Instant now) {
+  next_ = renewed_at_ + engine::Lease::kRenewPause;
+  for (const store::NodeView& node : view_.nodes) {
+    if (node.facts.id == self_.id || node.left <= Duration{}) continue;
+    next_ = std::min<Instant>(next_, renewed_at_ + node.left + kOverhang);
+  }
+  next_ = std::max<Instant>(next_, now + kLookPause);
+}
+
+// --- Its end.
+
+Membership::Handover Membership::handover(Instant now, Instant until) const {
+  if (std::ranges::none_of(hosts_, &Host::leads)) return Handover::kDone;
+  const bool somebody = std::ranges::any_of(view_.nodes, [&](const store::NodeView& node) {
+    return node.facts.id != self_.id && engine::can_lead(node, view_);
+  });
+  return somebody && now < until ? Handover::kGoesOn : Handover::kInVain;
+}
+
+void Membership::leave() {
+  doubt();
+  next_ = Instant::max();
+  look_ = false;
+}
+
+}  // namespace millrace::node
