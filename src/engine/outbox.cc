@@ -5,6 +5,7 @@
 
 #include "absl/strings/escaping.h"
 #include "core/limits.h"
+#include "digest/fingerprint.h"
 
 namespace millrace::engine {
 namespace {

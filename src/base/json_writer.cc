@@ -1,15 +1,14 @@
-#include "api/json_writer.h"
+#include "base/json_writer.h"
 
 #include <array>
 #include <charconv>
 #include <cmath>
 
 #include "base/check.h"
+#include "base/hex.h"
 
-namespace millrace::api {
+namespace millrace {
 namespace {
-
-constexpr char kHex[] = "0123456789abcdef";
 
 // What stands for a byte in a string: 0 itself, 'u' a \u escape, else the letter behind the
 // backslash.
@@ -51,8 +50,7 @@ void append_json_string(std::string& out, std::string_view utf8) {
     out.push_back(escape);
     if (escape == 'u') {
       out.append("00");
-      out.push_back(kHex[byte >> 4]);
-      out.push_back(kHex[byte & 15]);
+      append_hex(out, byte);
     }
   }
   out.append(utf8, plain);
@@ -125,4 +123,4 @@ void JsonWriter::raw(std::string_view json) {
   out_.append(json);
 }
 
-}  // namespace millrace::api
+}  // namespace millrace
