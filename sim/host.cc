@@ -32,7 +32,9 @@ Host::Host(std::uint32_t shard, const engine::ShardOptions& options, Parts parts
                .database = parts_.database,
                .bring =
                    [this](core::Command command, engine::FromInbox from, engine::Ticket ticket) {
-                     mail_.push_back({&poller_, ticket, std::move(command), By::kClient, from});
+                     const bool row = from.row != store::InboxKey{};
+                     post(std::move(command), {&poller_, ticket, By::kClient, from.round},
+                          row ? std::optional(from) : std::nullopt);
                    },
                .story = parts_.story}) {}
 
@@ -45,7 +47,7 @@ void Host::order(node::ShardOrders orders) {
 
 void Host::renewed(node::Instant at, const store::ShardView& seen) {
   lease_.renewed(at, seen);
-  if (holds()) parts_.chronicle.served(term_, clock_->now());
+  if (holds()) parts_.chronicle.served(term_, shard_time());
 }
 
 void Host::doubt() {
@@ -145,39 +147,37 @@ void Host::ask_for(const engine::PeerShard& where, Epoch epoch) {
 // --- What runs the shard.
 
 engine::Gateway& Host::run(std::unique_ptr<engine::Shard> shard) {
-  shard_ = std::move(shard);
   ++life_;
-  clock_.emplace(parts_.time, shard_->machine().facts().at);
-  slept_at_ = clock_->now();
-  const store::JournalRow* const first = shard_->next_append();
-  term_ = parts_.chronicle.begin(*first, shard_->machine().facts().at);
-  durable_ = Seq{to_number(first->seq) - 1};
-  begin_append(*first);
+  loop_ = std::make_unique<node::ShardLoop>(
+      std::move(shard),
+      node::ShardLoop::Parts{
+          .time = parts_.time, .hands = *this, .lease = &lease_.lease(), .log = {}});
+  loop_->begin();
+  term_ = parts_.chronicle.begin(*row_, this->shard().machine().facts().at);
+  durable_ = Seq{to_number(row_->seq) - 1};
   return *this;
 }
 
 void Host::serve(Epoch epoch, node::Instant since, node::Instant renewed_at) {
   epoch_ = epoch;
   lease_.lead(epoch, since, renewed_at);
-  parts_.marks.hit_if(shard_->machine().live_leases() > 0, Mark::kTakenWithLeases);
+  parts_.marks.hit_if(shard().machine().live_leases() > 0, Mark::kTakenWithLeases);
   parts_.story.tell("{} leads shard {} from row {} on, epoch {}, {} jobs, {} leases", parts_.name,
                     number_, to_number(durable_) + 1, to_number(epoch),
-                    shard_->machine().jobs_in_memory(), shard_->machine().live_leases());
+                    shard().machine().jobs_in_memory(), shard().machine().live_leases());
   relay_.begin(*this, static_cast<std::uint64_t>(term_));
   // Older programs know of no inbox.
   if (parts_.reads >= kFormatOfInbox) poller_.begin();
 }
 
 std::optional<node::ShardHost::Runner::Ended> Host::ended() const {
-  if (!shard_->ended()) return std::nullopt;
-  return Ended{*shard_->ended(), shard_->broken()};
+  if (!shard().ended()) return std::nullopt;
+  return Ended{*shard().ended(), shard().broken()};
 }
 
 void Host::resign() {
-  closing_ = Closing::kResigning;
-  if (shard_->ended()) return;
-  shard_->resign();
-  note([head = shard_->figures().applied](Auditor& auditor) { auditor.waits_ended(head); });
+  resigning_ = true;
+  inbox_.resign = true;
 }
 
 void Host::stop() {
@@ -187,38 +187,35 @@ void Host::stop() {
 
 void Host::drop() {
   parts_.story.tell("{} does not lead shard {} any more{}{}", parts_.name, number_,
-                    shard_->ended() ? ": " : "", shard_->ended().value_or(""));
+                    shard().ended() ? ": " : "", shard().ended().value_or(""));
   lease_.end();
   parts_.router.no_longer_here(number_, *this);
-  shard_->depose("another node leads the shard");
-  release();
-  turn_mail_away();
+  row_ = nullptr;
+  inbox_.depose = "another node leads the shard";
+  inbox_.stop = true;
+  run_driver();
   relay_.end();
   poller_.end();
   turn_mail_away();
   ++life_;
-  shard_.reset();
-  clock_.reset();
+  loop_.reset();
+  inbox_ = {};
   asked_.clear();
-  appended_.reset();
-  flushed_.reset();
-  row_in_flight_ = flush_in_flight_ = flushes_end_ = false;
-  closing_ = {};
-  in_doubt_since_.reset();
-  doubt_began_.reset();
-  doubted_ = decided_ = false;
   row_since_.reset();
-  failing_since_.reset();
-  append_failures_ = 0;
   not_before_append_ = {};
+  append_failures_ = 0;
+  closing_ = {};
+  doubt_began_.reset();
+  resigning_ = turns_away_ = doubted_ = decided_ = false;
 }
 
 // Where nobody takes it any more.
 void Host::turn_mail_away() {
-  for (Mail& mail : std::exchange(mail_, {})) {
-    if (!mail.request) continue;
-    engine::Delivery delivery{mail.ticket, engine::Unavailable::kNoLeader};
-    mail.port->deliver({&delivery, 1});
+  for (const node::ShardLoop::Mail& mail : std::exchange(inbox_.mail, {})) {
+    const auto asked = asked_.extract(mail.ticket);
+    if (!mail.request || asked.empty()) continue;
+    engine::Delivery delivery{asked.mapped().ticket, engine::Unavailable::kNoLeader};
+    asked.mapped().port->deliver({&delivery, 1});
   }
 }
 
@@ -230,8 +227,9 @@ void Host::run_relay() {
 }
 
 bool Host::busy() const {
-  return relay_.busy() || calls_ || news_ || host_.giving() || !mail_.empty() || appended_ ||
-         flushed_ || row_in_flight_ || flush_in_flight_;
+  const bool driver = leads() && (!inbox_.mail.empty() || inbox_.appended || inbox_.flushed ||
+                                  loop_->appending() || loop_->flushing());
+  return driver || relay_.busy() || calls_ || news_ || host_.giving();
 }
 
 }  // namespace millrace::sim

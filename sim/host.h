@@ -1,5 +1,6 @@
-// One shard on a simulated node: its host (node/shard_host.h), stepped, and what server/driver.h
-// does on threads of its own while the shard is led here, a turn at a time.
+// One shard on a simulated node: its host (node/shard_host.h) and, while it is led here, its loop
+// (node/shard_loop.h), a step and a round at a time. Its appends and flushes are the database's
+// calls.
 #pragma once
 
 #include <chrono>
@@ -16,10 +17,10 @@
 #include "engine/peers.h"
 #include "engine/router.h"
 #include "engine/shard.h"
-#include "engine/shard_clock.h"
 #include "node/membership.h"
 #include "node/shard_host.h"
 #include "node/shard_lease.h"
+#include "node/shard_loop.h"
 #include "sim/chronicle.h"
 #include "sim/database.h"
 #include "sim/poller.h"
@@ -33,6 +34,7 @@ class Host final : public node::Host,
                    public engine::Gateway,
                    public engine::DurableObserver,
                    private node::ShardHost::Runner,
+                   private node::ShardLoop::Hands,
                    private engine::ReplyPort {
  public:
   struct Parts {
@@ -70,12 +72,12 @@ class Host final : public node::Host,
   // The projection's chores.
   void trim(Seq keep);
 
-  bool leads() const override { return shard_ != nullptr; }
+  bool leads() const override { return loop_ != nullptr; }
   bool follows() const { return host_.follower() != nullptr; }
   // In a call that it waits for.
   bool waits() const { return calls_; }
   // Not while it is being handed over.
-  bool takes_requests() const { return leads() && closing_ != Closing::kResigning; }
+  bool takes_requests() const { return leads() && !resigning_; }
   bool holds() const override { return leads() && lease_.lease().holds(now()); }
   Epoch epoch() const { return epoch_; }
   // The tables have all that was decided here.
@@ -96,13 +98,13 @@ class Host final : public node::Host,
 
  private:
   using Instant = std::chrono::nanoseconds;
-  struct Mail {
+  struct Asked {
     engine::ReplyPort* port = nullptr;
     engine::Ticket ticket{};
-    std::optional<engine::Request> request;  // none: the ticket is cancelled
     By by{};
-    engine::FromInbox from = {};  // its row's key is zero: none brings it
+    std::uint64_t round = 0;  // of a row of the inbox
   };
+
   void deliver(std::span<engine::Delivery>) override {}  // answers are taken, not delivered
 
   // host.cc: the host's thread
@@ -118,25 +120,36 @@ class Host final : public node::Host,
   engine::Gateway& run(std::unique_ptr<engine::Shard> shard) override;
   void serve(Epoch epoch, node::Instant since, node::Instant renewed_at) override;
   std::optional<Ended> ended() const override;
-  void end_flushes() override { flushes_end_ = true; }
-  bool flushes_ended() const override { return !flush_in_flight_; }
+  void end_flushes() override { inbox_.end_flushes = true; }
+  bool flushes_ended() const override { return loop_->flushes_ended(); }
   void resign() override;
-  bool resigned() const override { return !row_in_flight_ && shard_->quiet(); }
+  bool resigned() const override { return loop_->resigned(); }
   void give() override { lease_.give(); }
   void drop() override;
   void ask_for(const engine::PeerShard& where, Epoch epoch) override;
   void changed() override { parts_.changed(); }
 
   // host_driver.cc: the driver's
-  Time wake_up();
-  void take_in(Time now);
-  void offer(Mail mail);
-  void decide(Time now);
-  void hand_over_row();
+  void post(engine::Request request, Asked asked, std::optional<engine::FromInbox> from);
+  void take_append();
   void begin_append(const store::JournalRow& row);
-  void hand_over_flush(Time now);
-  void release();
+  const engine::Shard& shard() const { return loop_->shard(); }
+  Time shard_time() const { return loop_->clock().now(); }
   void note(Chronicle::Note note) { parts_.chronicle.note(term_, std::move(note)); }
+
+  void append(const store::JournalRow& row) override { row_ = &row; }
+  bool may_flush() override { return true; }
+  void needs_no_flush() override {}
+  void flush(engine::Flush flush) override;
+  void release(std::vector<engine::Outgoing> answers) override;
+  engine::MemoryRoom memory_room(std::uint64_t) override { return engine::MemoryRoom::kWide; }
+  void stood_still(Time from, Time to) override;
+  void offers(const node::ShardLoop::Mail& mail) override;
+  void doubts(Time now) override { doubt_began_ = now; }
+  void turns_away() override;
+  void decides(Time now) override;
+  void decided(Time now) override;
+  void resigns() override;
 
   const std::uint32_t number_;
   Parts parts_;
@@ -152,27 +165,22 @@ class Host final : public node::Host,
   bool stopped_ = false;
 
   // The driver, while it leads.
-  std::unique_ptr<engine::Shard> shard_;
-  std::optional<engine::ShardClock> clock_;
+  std::unique_ptr<node::ShardLoop> loop_;
+  node::ShardLoop::News inbox_;
   Epoch epoch_{};  // of the registry
   TermId term_{};
-  std::vector<Mail> mail_;
-  std::map<engine::Ticket, Mail> asked_;  // by the shard's own tickets
-  std::optional<store::AppendResult> appended_;
-  std::optional<Status> flushed_;
-  bool row_in_flight_ = false;
-  bool flush_in_flight_ = false;
-  bool flushes_end_ = false;
-  Closing closing_{};
-  std::optional<Instant> in_doubt_since_;
-  std::optional<Time> doubt_began_;
-  bool doubted_ = false;  // in this term, after it had led
-  bool decided_ = false;
+  bool resigning_ = false;
+  std::map<engine::Ticket, Asked> asked_;   // by the shard's own tickets
+  const store::JournalRow* row_ = nullptr;  // to be appended
   std::optional<Time> row_since_;
-  std::optional<Time> failing_since_;
   Instant not_before_append_{};
   int append_failures_ = 0;
-  Time slept_at_{};
+  Closing closing_{};
+  std::optional<Time> doubt_began_;
+  bool turns_away_ = false;
+  bool doubted_ = false;  // in this term, after it had led
+  bool decided_ = false;
+  Seq applied_{};  // before a step
   Seq durable_{};
   std::uint64_t life_ = 0;  // counts the terms, so that an old one's calls are not heard
 };

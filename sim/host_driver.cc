@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/limits.h"
 #include "sim/host.h"
 #include "sim/narrate.h"
 #include "sim/violation.h"
@@ -12,8 +11,7 @@ namespace {
 
 using std::chrono_literals::operator""ms;
 
-// As in server/driver.cc and server/journal_thread.cc.
-constexpr auto kDoubtPatience = 500ms;
+// As in server/journal_thread.cc.
 constexpr auto kFirstPause = 50ms;
 constexpr auto kLongestPause = 1'000ms;
 
@@ -24,11 +22,20 @@ constexpr auto kLongestPause = 1'000ms;
 void Host::submit(engine::Request request, engine::ReplyPort& port, engine::Ticket ticket,
                   std::string_view credentials) {
   const By by = credentials == engine::kNodesOwn ? By::kRelay : By::kClient;
-  mail_.push_back({&port, ticket, std::move(request), by});
+  post(std::move(request), {&port, ticket, by}, std::nullopt);
+}
+
+void Host::post(engine::Request request, Asked asked, std::optional<engine::FromInbox> from) {
+  const engine::Ticket ticket = parts_.next_ticket();
+  asked_.emplace(ticket, asked);
+  inbox_.mail.push_back({this, ticket, std::move(request), from});
 }
 
 void Host::cancel(engine::ReplyPort& port, engine::Ticket ticket) {
-  mail_.push_back({&port, ticket, std::nullopt, {}});
+  for (const auto& [own, asked] : asked_) {
+    if (asked.port != &port || asked.ticket != ticket) continue;
+    inbox_.mail.push_back({this, own, std::nullopt});
+  }
 }
 
 void Host::durable(Seq seq, const core::EventBatch& batch) {
@@ -40,191 +47,74 @@ void Host::durable(Seq seq, const core::EventBatch& batch) {
 
 void Host::run_driver() {
   if (!leads()) return;
-  const Time now = wake_up();
-  take_in(now);
-  release();
-  decide(now);
-  hand_over_row();
-  hand_over_flush(now);
-  release();
-  slept_at_ = clock_->now();
+  if (inbox_.appended) take_append();
+  node::ShardLoop::News news = std::exchange(inbox_, {});
+  loop_->round(news);
+  if (row_ != nullptr && now() >= not_before_append_) begin_append(*std::exchange(row_, nullptr));
+  (void)loop_->sleep(true);
 }
 
-Time Host::wake_up() {
-  const Time before = clock_->now();
-  if (before - slept_at_ > core::kStallGrace && shard_->machine().live_leases() > 0) {
-    note([from = slept_at_, before](Auditor& auditor) { auditor.stalled(from, before); });
-    shard_->stood_still();
-  }
-  if (const Duration ahead = clock_->catch_up(); ahead > Duration{0}) {
-    parts_.marks.hit(Mark::kWallClockFollowed);
-    note([before, ahead](Auditor& auditor) { auditor.stalled(before, before + ahead); });
-    shard_->stood_still();
-  }
-  return clock_->now();
+void Host::stood_still(Time from, Time to) {
+  note([from, to](Auditor& auditor) { auditor.stalled(from, to); });
 }
 
-void Host::take_in(Time now) {
-  if (const auto appended = std::exchange(appended_, std::nullopt)) {
-    row_in_flight_ = false;
-    if (appended->outcome == store::AppendOutcome::kDurable) {
-      note([from = *row_since_, now](Auditor& auditor) { auditor.stalled(from, now); });
-      row_since_.reset();
-      failing_since_.reset();
-      append_failures_ = 0;
-      not_before_append_ = {};
-    } else {
-      if (!failing_since_) failing_since_ = now;
-      const auto pause = kFirstPause * (1 << std::min(append_failures_++, 5));
-      not_before_append_ = this->now() + std::min<Instant>(pause, kLongestPause);
-    }
-    shard_->append_done(*appended, now);
-    hand_over_row();
-  }
-  if (const auto flushed = std::exchange(flushed_, std::nullopt)) {
-    flush_in_flight_ = false;
-    shard_->flush_done(*flushed, now);
-  }
-  for (Mail& mail : std::exchange(mail_, {})) offer(std::move(mail));
-}
-
-void Host::offer(Mail mail) {
-  if (!mail.request) {
-    for (const auto& [ticket, asked] : asked_) {
-      if (asked.port != mail.port || asked.ticket != mail.ticket) continue;
-      note([ticket](Auditor& auditor) { auditor.cancelled(ticket); });
-      shard_->cancel(*this, ticket);
-    }
-    return;
-  }
-  const engine::Ticket ticket = parts_.next_ticket();
+void Host::offers(const node::ShardLoop::Mail& mail) {
+  const engine::Ticket ticket = mail.ticket;
+  if (!mail.request) return note([ticket](Auditor& auditor) { auditor.cancelled(ticket); });
+  const Asked& asked = asked_.at(ticket);
   if (parts_.story.told()) {
     parts_.story.tell("#{} at shard {} on {}: {}", static_cast<std::uint64_t>(ticket), number_,
                       parts_.name, narrate(*mail.request));
   }
-  note([ticket, request = *mail.request, by = mail.by, round = mail.from.round](Auditor& auditor) {
+  note([ticket, request = *mail.request, by = asked.by, round = asked.round](Auditor& auditor) {
     auditor.offered(ticket, request, by, round);
   });
-  engine::Request request = std::move(*std::exchange(mail.request, std::nullopt));
-  const engine::FromInbox from = mail.from;
-  asked_.emplace(ticket, std::move(mail));
-  if (from.row == store::InboxKey{}) {
-    shard_->offer(std::move(request), *this, ticket);
-  } else {
-    shard_->offer(std::get<core::Command>(std::move(request)), from, *this, ticket);
-  }
 }
 
-void Host::decide(Time now) {
-  const Instant clock = this->now();
-  if (!lease_.lease().holds(clock)) {
-    if (!in_doubt_since_) {
-      in_doubt_since_ = clock;
-      doubt_began_ = now;
-      shard_->stood_still();
-    }
-    if (clock - *in_doubt_since_ > kDoubtPatience) {
-      note([](Auditor& auditor) { auditor.may_refuse(engine::Unavailable::kNoLeader); });
-      shard_->turn_away(engine::Unavailable::kNoLeader);
-      release();
-    }
-    return;
-  }
-  in_doubt_since_.reset();
+void Host::turns_away() {
+  turns_away_ = true;
+  note([](Auditor& auditor) { auditor.may_refuse(engine::Unavailable::kNoLeader); });
+}
+
+void Host::decides(Time now) {
+  turns_away_ = false;
   if (const auto since = std::exchange(doubt_began_, std::nullopt)) {
     note([since, now](Auditor& auditor) { auditor.stalled(*since, now); });
   }
-  demand(parts_.database.registry().epoch(number_) == epoch_ || shard_->ended(), "N3",
+  demand(parts_.database.registry().epoch(number_) == epoch_ || shard().ended(), "N3",
          "{} answers for shard {} inside its lease, and another node has taken it", parts_.name,
          number_);
-  const Seq before = shard_->figures().applied;
-  if (!shard_->step(now)) return;
+  applied_ = shard().figures().applied;
+}
+
+void Host::decided(Time now) {
   demand(parts_.database.shown_to_lead(parts_.self, number_, epoch_), "N4",
          "{} decides for shard {}, and what it last heard of its lease does not show that it leads",
          parts_.name, number_);
   parts_.marks.hit_if(std::exchange(doubted_, false), Mark::kLedOnAfterDoubt);
   decided_ = true;
   parts_.chronicle.served(term_, now);
-  const Seq after = shard_->figures().applied;
-  const std::optional<Seq> row = after == before ? std::nullopt : std::optional(after);
+  const Seq after = shard().figures().applied;
+  const std::optional<Seq> row = after == applied_ ? std::nullopt : std::optional(after);
   note([now, row, after, closing = closing_](Auditor& auditor) {
     auditor.decided(now, row, after, closing, false);
   });
 }
 
-void Host::hand_over_row() {
-  if (row_in_flight_ || shard_->ended() || now() < not_before_append_) return;
-  const store::JournalRow* const row = shard_->next_append();
-  if (row != nullptr) begin_append(*row);
+void Host::resigns() {
+  closing_ = Closing::kResigning;
+  if (shard().ended()) return;
+  note([head = shard().figures().applied](Auditor& auditor) { auditor.waits_ended(head); });
 }
 
-void Host::begin_append(const store::JournalRow& row) {
-  row_in_flight_ = true;
-  if (!row_since_) row_since_ = clock_->now();
-  parts_.story.tell("  {} appends row {} of shard {}", parts_.name, to_number(row.seq), number_);
-  const auto heard = [this, life = life_](store::AppendResult result) {
-    if (life != life_) return;
-    parts_.story.tell(
-        "  {}: append to shard {}: {}", parts_.name, number_,
-        result.outcome == store::AppendOutcome::kDurable ? "durable" : result.message);
-    appended_ = std::move(result);
-  };
-  parts_.database.begin(
-      {Call::Kind::kAppend, parts_.self, number_,
-       [row, heard, shard = number_, epoch = epoch_, &database = parts_.database,
-        &chronicle = parts_.chronicle]() -> Heard {
-         const store::AppendResult result = database.append(shard, row, epoch);
-         chronicle.advance();
-         return [heard, result] { heard(result); };
-       },
-       [heard] { heard({store::AppendOutcome::kUnknown, "the connection is lost"}); },
-       [heard] { heard({store::AppendOutcome::kFailed, "the disk is full"}); }});
-}
-
-void Host::hand_over_flush(Time now) {
-  if (flush_in_flight_ || flushes_end_ || shard_->ended()) return;
-  auto flush = shard_->next_flush(now);
-  if (!flush) return;
-  flush_in_flight_ = true;
-  const auto heard = [this, life = life_](Status status) {
-    if (life != life_) return;
-    if (!status) {
-      parts_.story.tell("  {}: flush of shard {}: {}", parts_.name, number_,
-                        status.error().message);
-    }
-    flushed_ = std::move(status);
-  };
-  parts_.database.begin({Call::Kind::kFlush, parts_.self, number_,
-                         [flush = std::move(*flush), heard, shard = number_, epoch = epoch_,
-                          &database = parts_.database]() -> Heard {
-                           return [heard, status = database.flush(shard, flush, epoch)] {
-                             heard(status);
-                           };
-                         },
-                         [heard] { heard(failure("the connection is lost")); }});
-}
-
-void Host::trim(Seq keep) {
-  if (!leads()) return;
-  const Seq below = std::min(keep, shard_->figures().projected);
-  parts_.database.begin(
-      {Call::Kind::kTrim, parts_.self, number_,
-       [below, shard = number_, epoch = epoch_, &database = parts_.database]() -> Heard {
-         database.trim(shard, below, epoch);
-         return [] {};
-       },
-       [] {}});
-}
-
-void Host::release() {
-  std::vector<engine::Outgoing> answers = shard_->take_answers();
-  const Time now = clock_->now();
-  const bool ails = row_since_ && now - *row_since_ >= Duration{1'000};
-  if (shard_->ended()) {
+void Host::release(std::vector<engine::Outgoing> answers) {
+  const bool ails = row_since_ && shard_time() - *row_since_ >= Duration{1'000};
+  if (shard().ended()) {
     note([answers](Auditor& auditor) { auditor.gave_up(answers); });
   } else {
     parts_.chronicle.answered(term_, answers);
-    note([ails, doubt = in_doubt_since_.has_value(), seq = durable_](Auditor& auditor) {
+    const bool doubt = loop_->in_doubt() || turns_away_;
+    note([ails, doubt, seq = durable_](Auditor& auditor) {
       if (!doubt)
         auditor.may_refuse(ails ? std::optional(engine::Unavailable::kStorage) : std::nullopt);
       auditor.follow(seq);
@@ -239,22 +129,89 @@ void Host::release() {
   }
 }
 
+// --- Its journal and its tables.
+
+void Host::take_append() {
+  if (inbox_.appended->outcome == store::AppendOutcome::kDurable) {
+    note([from = *row_since_, to = shard_time()](Auditor& auditor) { auditor.stalled(from, to); });
+    row_since_.reset();
+    append_failures_ = 0;
+    not_before_append_ = {};
+  } else {
+    const auto pause = kFirstPause * (1 << std::min(append_failures_++, 5));
+    not_before_append_ = now() + std::min<Instant>(pause, kLongestPause);
+  }
+}
+
+void Host::begin_append(const store::JournalRow& row) {
+  if (!row_since_) row_since_ = shard_time();
+  parts_.story.tell("  {} appends row {} of shard {}", parts_.name, to_number(row.seq), number_);
+  const auto heard = [this, life = life_](store::AppendResult result) {
+    if (life != life_) return;
+    parts_.story.tell(
+        "  {}: append to shard {}: {}", parts_.name, number_,
+        result.outcome == store::AppendOutcome::kDurable ? "durable" : result.message);
+    inbox_.appended = std::move(result);
+  };
+  parts_.database.begin(
+      {Call::Kind::kAppend, parts_.self, number_,
+       [row, heard, shard = number_, epoch = epoch_, &database = parts_.database,
+        &chronicle = parts_.chronicle]() -> Heard {
+         const store::AppendResult result = database.append(shard, row, epoch);
+         chronicle.advance();
+         return [heard, result] { heard(result); };
+       },
+       [heard] { heard({store::AppendOutcome::kUnknown, "the connection is lost"}); },
+       [heard] { heard({store::AppendOutcome::kFailed, "the disk is full"}); }});
+}
+
+void Host::flush(engine::Flush flush) {
+  const auto heard = [this, life = life_](Status status) {
+    if (life != life_) return;
+    if (!status) {
+      parts_.story.tell("  {}: flush of shard {}: {}", parts_.name, number_,
+                        status.error().message);
+    }
+    inbox_.flushed = std::move(status);
+  };
+  parts_.database.begin({Call::Kind::kFlush, parts_.self, number_,
+                         [flush = std::move(flush), heard, shard = number_, epoch = epoch_,
+                          &database = parts_.database]() -> Heard {
+                           return [heard, status = database.flush(shard, flush, epoch)] {
+                             heard(status);
+                           };
+                         },
+                         [heard] { heard(failure("the connection is lost")); }});
+}
+
+void Host::trim(Seq keep) {
+  if (!leads()) return;
+  const Seq below = std::min(keep, shard().figures().projected);
+  parts_.database.begin(
+      {Call::Kind::kTrim, parts_.self, number_,
+       [below, shard = number_, epoch = epoch_, &database = parts_.database]() -> Heard {
+         database.trim(shard, below, epoch);
+         return [] {};
+       },
+       [] {}});
+}
+
 // --- For the world.
 
 std::optional<Duration> Host::due_in() const {
   if (!leads()) return std::nullopt;
-  const std::optional<Time> due = shard_->next_wakeup();
-  return due ? std::optional(*due - clock_->now()) : std::nullopt;
+  const std::optional<Time> due = shard().next_wakeup();
+  return due ? std::optional(*due - shard_time()) : std::nullopt;
 }
 
 bool Host::flushed() const {
-  return !leads() || shard_->figures().projected == shard_->figures().applied;
+  return !leads() || shard().figures().projected == shard().figures().applied;
 }
 
 void Host::check_whole() {
   if (!leads() || !parts_.chronicle.is_current(term_)) return;
   Auditor& auditor = parts_.chronicle.auditor();
-  if (shard_->figures().applied == auditor.folded()) auditor.compare(shard_->machine());
+  if (shard().figures().applied == auditor.folded()) auditor.compare(shard().machine());
 }
 
 }  // namespace millrace::sim

@@ -1,4 +1,5 @@
-// Runs a shard: gives its loop a thread, the journal and the projection one each, and the time.
+// Runs a shard: gives its loop (node/shard_loop.h) a thread, the journal and the projection one
+// each, and the time.
 // Requests come in through the Gateway from any thread; answers go out by port, one delivery for
 // each port and commit.
 #pragma once
@@ -22,21 +23,19 @@
 #include "engine/lease.h"
 #include "engine/shard.h"
 #include "engine/shard_clock.h"
+#include "node/shard_loop.h"
 #include "server/driver_status.h"
 #include "server/flush_turns.h"
 #include "server/journal_thread.h"
 #include "server/liveness.h"
 #include "server/memory_gauge.h"
 #include "server/projection_thread.h"
-#include "server/slow_lane.h"
 #include "server/trim_policy.h"
 #include "store/tables.h"
 
 namespace millrace::server {
 
-class Driver final : public engine::Gateway {
-  using SteadyTime = std::chrono::steady_clock::time_point;
-
+class Driver final : public engine::Gateway, private node::ShardLoop::Hands {
  public:
   struct Parts {
     store::Store& store;
@@ -88,7 +87,7 @@ class Driver final : public engine::Gateway {
   // asks from then on is told kNoLeader, at once. From one thread.
   void stop();
 
-  Time now() const { return clock_.now(); }
+  Time now() const { return loop_.clock().now(); }
   DriverStatus status() const;
   // Keeps the journal from being trimmed, for a backup.
   std::shared_ptr<void> hold_trimming() {
@@ -96,29 +95,15 @@ class Driver final : public engine::Gateway {
   }
 
  private:
-  struct Mail {
-    engine::ReplyPort* port = nullptr;
-    engine::Ticket ticket{};
-    std::optional<engine::Request> request;            // none: the ticket is cancelled
-    std::optional<engine::FromInbox> from_inbox = {};  // then it is a command
-  };
-  struct FlushDone {
-    Status status;
-  };
+  using Mail = node::ShardLoop::Mail;
   // What has come for the shard's thread.
   struct Inbox {
-    std::vector<Mail> mail;
-    std::optional<store::AppendResult> appended;
-    std::optional<FlushDone> flushed;
-    bool drain = false;
-    bool resign = false;
-    std::function<void()> end_flushes;
-    std::optional<std::string> depose;
+    node::ShardLoop::News news;
+    std::function<void()> flushes_ended;
     bool look = false;  // at the clock, the lease, or whose turn to flush it is
-    bool stop = false;
     bool only_mail() const {
-      return !appended && !flushed && !drain && !resign && !end_flushes && !depose && !look &&
-             !stop;
+      return !news.appended && !news.flushed && !news.drain && !news.resign && !flushes_ended &&
+             !news.depose && !look && !news.stop;
     }
   };
 
@@ -127,22 +112,18 @@ class Driver final : public engine::Gateway {
   // --- The shard's thread.
   void run();
   void wait_for_work(Inbox& inbox);
-  void take_in(Inbox& inbox, Time now);
-  void offer(Mail mail);
-  // How long a submission is to wait that comes now.
-  Duration delay_of_submissions(Time now) const;
-  bool row_is_slow(Time now) const;
-  void hand_over_row();
-  void hand_over_flush(Time now);
-  bool may_flush();
-  void release_answers();
-  // The time at waking: gives leases back what a stopped process or a stepped clock took from them.
-  Time wake_up();
-  void look_at_memory();
-  void decide(Time now);
-  bool leads() const;
+  void take(Inbox& inbox) MILLRACE_REQUIRES(mutex_);
   void publish(bool force);
   void end();
+
+  // --- The loop's, in a round.
+  void append(const store::JournalRow& row) override;
+  bool may_flush() override;
+  void needs_no_flush() override { flush_turn_.reset(); }
+  void flush(engine::Flush flush) override;
+  void release(std::vector<engine::Outgoing> answers) override;
+  engine::MemoryRoom memory_room(std::uint64_t to_reuse) override;
+  void offers(const Mail& mail) override;
 
   void submit(Mail mail);
   static void tell_stopped(engine::ReplyPort& port, engine::Ticket ticket);
@@ -159,8 +140,7 @@ class Driver final : public engine::Gateway {
 
   const DriverOptions options_;
   Parts parts_;
-  engine::ShardClock clock_;
-  std::unique_ptr<engine::Shard> shard_;  // the shard's thread's alone
+  node::ShardLoop loop_;  // the shard's thread's alone, but for its clock
   LivenessFile liveness_;
 
   Mutex mutex_;
@@ -182,28 +162,15 @@ class Driver final : public engine::Gateway {
 
   // The shard's thread's own.
   std::vector<std::pair<engine::ReplyPort*, std::vector<engine::Delivery>>> outgoing_;
-  SlowLane<Mail> slow_lane_;
   MemoryGauge memory_;
   std::atomic<bool> memory_is_short_ = false;
   engine::MemoryRoom memory_room_ = engine::MemoryRoom::kWide;
-  bool row_in_flight_ = false;
-  Time row_handed_at_{};
-  bool flush_in_flight_ = false;
   std::unique_ptr<FlushTurns::Place> flush_turn_;  // while a flush is due, and waits for it
-  std::optional<Time> flushing_since_;  // since one was due; of one that failed: the first time
-  Time tables_may_go_on_at_{};          // until then it waited for something else than the tables
-  bool draining_ = false;
-  bool resigning_ = false;
   std::function<void()> flushes_ended_;
-  bool flushes_end_ = false;
-  std::optional<SteadyTime> in_doubt_since_;
   bool ended_ = false;
-  bool deposed_ = false;
   std::size_t requests_since_row_ = 0;
   std::chrono::steady_clock::time_point published_;
   bool unpublished_ = true;
-  Time woke_at_{};   // the last time
-  Time slept_at_{};  // when the last wait began
   Time stopped_at_{};
   // Of the row in flight; read by the journal's thread when it is done.
   std::size_t row_bytes_ = 0;

@@ -287,7 +287,7 @@ TEST_F(DriverTest, TablesThatAreBehindSlowWhoSubmitsAndNobodyElse) {
   const auto drained_at = std::chrono::steady_clock::now();
   driver->drain();
   EXPECT_TRUE(created(late));
-  EXPECT_LT(std::chrono::steady_clock::now() - drained_at, SlowLane<int>::kLongest - 50ms);
+  EXPECT_LT(std::chrono::steady_clock::now() - drained_at, node::SlowLane<int>::kLongest - 50ms);
   tables->flushes_fail = false;
   EXPECT_TRUE(eventually([&] { return driver->status().drained; }));
 }
@@ -328,7 +328,7 @@ TEST_F(DriverTest, AJournalThatStandsStillIsNoFaultOfTheTables) {
   journal->delay_ms = 0;
   const auto sent_at = std::chrono::steady_clock::now();
   port.ask(enqueue(1));
-  EXPECT_LT(std::chrono::steady_clock::now() - sent_at, SlowLane<int>::kLongest - 50ms);
+  EXPECT_LT(std::chrono::steady_clock::now() - sent_at, node::SlowLane<int>::kLongest - 50ms);
 }
 
 TEST_F(DriverTest, OneCommitAnswersAllThatGathered) {

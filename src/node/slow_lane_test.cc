@@ -1,8 +1,8 @@
-#include "server/slow_lane.h"
+#include "node/slow_lane.h"
 
 #include <gtest/gtest.h>
 
-namespace millrace::server {
+namespace millrace::node {
 namespace {
 
 using Lane = SlowLane<int>;
@@ -31,4 +31,4 @@ TEST(SlowLane, NoneOvertakesAnother) {
 }
 
 }  // namespace
-}  // namespace millrace::server
+}  // namespace millrace::node

@@ -14,7 +14,7 @@
 
 #include "base/time.h"
 
-namespace millrace::server {
+namespace millrace::node {
 
 template <typename Item>
 class SlowLane {
@@ -52,4 +52,4 @@ class SlowLane {
   std::deque<Held> held_;
 };
 
-}  // namespace millrace::server
+}  // namespace millrace::node
