@@ -7,11 +7,11 @@
 #include <string_view>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "engine/peer_level.h"
 #include "engine/peers.h"
-#include "http/clock.h"
 
 namespace millrace::http {
 
