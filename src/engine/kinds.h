@@ -26,8 +26,8 @@ enum class Route : std::uint8_t {
 };
 
 enum class Effect : std::uint8_t {
-  kReads,    // nothing that lasts, whatever the state
-  kEnds,    // ends or keeps alive what runs: goes on while the shard drains
+  kReads,  // nothing that lasts, whatever the state
+  kEnds,   // ends or keeps alive what runs: goes on while the shard drains
   kWrites,
 };
 
@@ -55,10 +55,10 @@ constexpr auto k1 = PeerLevel::kFirst;
 constexpr auto k2 = PeerLevel::kSecond;
 constexpr auto e1 = store::EventFormat::kFirst;
 constexpr auto e4 = store::EventFormat::kQueueDeleted;
-using core::Enqueue, core::Claim, core::Heartbeat, core::Ack, core::AppendLogs, core::Cancel;
-using core::Retry, core::Edit, core::Delete, core::SetQueue, core::PauseQueue, core::ResumeQueue;
 using core::DeleteQueue, core::NotePurge, core::GetJob, core::GetQueues;
+using core::Enqueue, core::Claim, core::Heartbeat, core::Ack, core::AppendLogs, core::Cancel;
 using core::EnqueueReply, core::ItemsReply, core::ClaimReply, core::JobReply, core::QueueReply;
+using core::Retry, core::Edit, core::Delete, core::SetQueue, core::PauseQueue, core::ResumeQueue;
 using Done = std::monostate;
 
 // The row of T. Where a member of a request needs a later level or format than its kind, level_of()

@@ -1,5 +1,5 @@
-// Requests and answers as bytes: what nodes send each other, at the level that both know. Nothing of
-// it is kept anywhere; what the outbox keeps is store/submission_codec.h's.
+// Requests and answers as bytes: what nodes send each other, at the level that both know. Nothing
+// of it is kept anywhere; what the outbox keeps is store/submission_codec.h's.
 #pragma once
 
 #include <string>

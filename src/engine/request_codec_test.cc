@@ -648,8 +648,7 @@ TEST(RequestCodec, AnOlderNodeIsToldAReasonThatItKnows) {
   };
   using core::RefusalDetail;
   using core::Rejection;
-  const auto mismatch =
-      refusal_told({Rejection::kIdMismatch, {}, RefusalDetail::kIdOfAnotherBody});
+  const auto mismatch = refusal_told({Rejection::kIdMismatch, {}, RefusalDetail::kIdOfAnotherBody});
   EXPECT_EQ(mismatch.why, Rejection::kDuplicateJob);
   EXPECT_EQ(mismatch.detail, RefusalDetail{});
   EXPECT_EQ(refusal_told({Rejection::kTooManyQueues, {}, {}}).why, Rejection::kOverloaded);

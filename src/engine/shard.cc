@@ -77,8 +77,7 @@ void Shard::Impl::offer(Task task) {
 // Before anything of it goes into the outbox, where its level is not seen any more.
 bool Shard::Impl::is_too_new(const Task& task) const {
   const StoreFormat* const store = options_.store_format.get();
-  return store != nullptr && format_of(task) > store->level() &&
-         !mutated(Mutant::kFormatGateOpen);
+  return store != nullptr && format_of(task) > store->level() && !mutated(Mutant::kFormatGateOpen);
 }
 
 void Shard::Impl::cancel(const Asker& asker) {

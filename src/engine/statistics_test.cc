@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-
 #include "base/random.h"
 
 namespace millrace::engine {

@@ -25,7 +25,7 @@ void Response::clear() {
   allow.clear();
   problem = {};
   must_close = false;
-  upgrades = false;
+  upgrades.reset();
 }
 
 JobId IdMaker::make(Time now, std::string_view queue) {

@@ -142,8 +142,8 @@ void PeerLink::upgrade() {
   socket_->set_option(Tcp::no_delay(true), ignored);
   const std::string host = url_.substr(kScheme.size());
   head_ = "GET /internal/v1/peer HTTP/1.1\r\nHost: " + host +
-          "\r\nConnection: Upgrade\r\nUpgrade: " + std::string(kPeerProtocol) +
-          "\r\n" + std::string(kPeerLevelField) + ": " + own_peer_level() + "\r\n\r\n";
+          "\r\nConnection: Upgrade\r\nUpgrade: " + std::string(kPeerProtocol) + "\r\n" +
+          std::string(kPeerLevelField) + ": " + own_peer_level() + "\r\n\r\n";
   asio::async_write(*socket_, asio::buffer(head_),
                     [self = shared_from_this(), attempt = attempt_](error_code error, std::size_t) {
                       if (attempt != self->attempt_ || self->state_ != State::kConnecting) return;

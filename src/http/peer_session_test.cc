@@ -210,7 +210,8 @@ TEST(PeerDoor, WhatMakesNoSenseEndsTheConnection) {
   twice += twice;
   std::string give;
   append_frame(give, FrameKind::kGiveShard, 1, {"short"});
-  for (const std::string& bytes : {head, answer, nobodys, short_ask, twice, give, std::string("GET / HTTP/1.1\r\n\r\n")}) {
+  for (const std::string& bytes :
+       {head, answer, nobodys, short_ask, twice, give, std::string("GET / HTTP/1.1\r\n\r\n")}) {
     TestClient client(nodes.server);
     ASSERT_TRUE(upgrade(client));
     ASSERT_TRUE(prove(client, kTestSecret));

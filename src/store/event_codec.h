@@ -22,8 +22,8 @@ enum class EventFormat : std::uint32_t {
   kQueueDeleted = 4,  // deleted queues
 };
 inline constexpr EventFormat kNewestFormatOfToday = EventFormat::kQueueDeleted;
-inline constexpr EventFormat kFormatOfTomorrow{
-    static_cast<std::uint32_t>(kNewestFormatOfToday) + 1};
+inline constexpr EventFormat kFormatOfTomorrow{static_cast<std::uint32_t>(kNewestFormatOfToday) +
+                                               1};
 inline constexpr EventFormat kNewestEventFormat =
     kOfTomorrow ? kFormatOfTomorrow : kNewestFormatOfToday;
 
