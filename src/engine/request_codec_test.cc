@@ -683,9 +683,9 @@ TEST(RequestCodec, RefusesAnUnknownFieldOrValue) {
   // {1: {6: {1: 1}}}: a member that AwaitProjection has not
   EXPECT_THAT(decode_request(with_no_names("\x0a\x04\x32\x02\x08\x01"sv)).error().message,
               HasSubstr("unknown or misplaced field 1"));
-  // {1: {5: {1: 5}}}, {1: {5: {1: 6}}}: Unavailable
-  EXPECT_TRUE(decode_answer(with_no_names("\x0a\x04\x2a\x02\x08\x05"sv)));
-  EXPECT_THAT(decode_answer(with_no_names("\x0a\x04\x2a\x02\x08\x06"sv)).error().message,
+  // {1: {5: {1: 6}}}, {1: {5: {1: 7}}}: Unavailable
+  EXPECT_TRUE(decode_answer(with_no_names("\x0a\x04\x2a\x02\x08\x06"sv)));
+  EXPECT_THAT(decode_answer(with_no_names("\x0a\x04\x2a\x02\x08\x07"sv)).error().message,
               HasSubstr("unknown value of field 1"));
   EXPECT_THAT(decode_answer(with_no_names("\x0a\x02\x2a\x00"sv)).error().message,
               HasSubstr("missing field 1"));
