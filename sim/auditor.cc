@@ -312,8 +312,7 @@ bool Auditor::was_refused_whole(const Step& step, Ticket ticket, const engine::R
     marks_.hit(Mark::kRefusedDraining);
   }
   if (!for_draining && why != nullptr && *why == engine::Unavailable::kUpgrading) {
-    demand(may_be_too_new(request), "R4",
-           "request {} was refused as too new for the store, which it is not",
+    demand(may_be_too_new(request), "R4", "request {} was refused as too new for the store",
            static_cast<std::uint64_t>(ticket));
     marks_.hit(Mark::kRefusedUpgrading);
     answers_.erase(ticket);
