@@ -16,7 +16,6 @@
 namespace {
 
 using namespace millrace;
-using namespace millrace::api;
 
 constexpr std::size_t kDepth = 64;
 
