@@ -21,6 +21,7 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 
+#include "base/ascii.h"
 #include "limit_program.h"
 
 namespace millrace::bench {
