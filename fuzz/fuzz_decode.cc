@@ -17,6 +17,7 @@
 
 namespace {
 
+using namespace millrace;
 using namespace millrace::api;
 using millrace::JobId;
 

@@ -11,9 +11,11 @@
 #include "api/json_cursor.h"
 #include "api/json_value.h"
 #include "base/check.h"
+#include "base/utf8.h"
 
 namespace {
 
+using namespace millrace;
 using namespace millrace::api;
 
 constexpr std::size_t kDepth = 64;

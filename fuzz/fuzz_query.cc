@@ -15,9 +15,11 @@
 #include "api/stats.h"
 #include "api/submission.h"
 #include "base/check.h"
+#include "base/utf8.h"
 
 namespace {
 
+using namespace millrace;
 using namespace millrace::api;
 
 template <typename T>

@@ -3,42 +3,13 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "base/utf8.h"
 #include "millrace/json.h"
 
 namespace millrace::sdk {
 namespace {
 
 constexpr char kHex[] = "0123456789abcdef";
-constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD
-
-unsigned byte_at(std::string_view text, std::size_t i) {
-  return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
-}
-
-bool is_continuation(unsigned byte) { return (byte & 0xc0) == 0x80; }
-
-// The length of the UTF-8 sequence at `at`, or 0 where there is none that is well formed (RFC
-// 3629).
-std::size_t sequence_length(std::string_view text, std::size_t at) {
-  const unsigned first = byte_at(text, at);
-  const unsigned second = byte_at(text, at + 1);
-  if (first < 0x80) return 1;
-  if (first >= 0xc2 && first <= 0xdf) return is_continuation(second) ? 2 : 0;
-  if (first >= 0xe0 && first <= 0xef) {
-    const bool in_range = (first != 0xe0 || second >= 0xa0) &&  // not overlong
-                          (first != 0xed || second < 0xa0);     // no surrogate
-    return in_range && is_continuation(second) && is_continuation(byte_at(text, at + 2)) ? 3 : 0;
-  }
-  if (first >= 0xf0 && first <= 0xf4) {
-    const bool in_range = (first != 0xf0 || second >= 0x90) && (first != 0xf4 || second < 0x90);
-    return in_range && is_continuation(second) && is_continuation(byte_at(text, at + 2)) &&
-                   is_continuation(byte_at(text, at + 3))
-               ? 4
-               : 0;
-  }
-  return 0;
-}
-
 void append_escaped(std::string& out, char c) {
   switch (c) {
     case '"':
@@ -70,9 +41,9 @@ bool stands_for_itself(char c) {
 void append_string(std::string& out, std::string_view text) {
   out += '"';
   for (std::size_t i = 0; i < text.size();) {
-    const std::size_t length = sequence_length(text, i);
+    const std::size_t length = utf8_length(text.data() + i, text.data() + text.size());
     if (length == 0) {
-      out += kReplacement;
+      out += kReplacementUtf8;
       ++i;
     } else if (length == 1 && !stands_for_itself(text[i])) {
       append_escaped(out, text[i++]);

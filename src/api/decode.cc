@@ -7,6 +7,7 @@
 
 #include "api/json_value.h"
 #include "api/text.h"
+#include "base/utf8.h"
 
 namespace millrace::api {
 namespace {
@@ -234,7 +235,7 @@ bool read_cut_text(Decode& decode, const Path& path, std::size_t max_bytes, std:
   std::string replaced;
   for (const char c : text.substr(0, max_bytes + 1)) {
     if (c == '\0') {
-      replaced += "\xEF\xBF\xBD";
+      replaced += kReplacementUtf8;
     } else {
       replaced.push_back(c);
     }

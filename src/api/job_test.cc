@@ -239,14 +239,6 @@ TEST(Problems, ListTheirFaults) {
 
 // --- Text.
 
-TEST(Text, CutsAtCharacters) {
-  EXPECT_EQ(cut_utf8("abc", 3), "abc");
-  EXPECT_EQ(cut_utf8("abc", 2), "ab");
-  EXPECT_EQ(cut_utf8("a\xE2\x82\xAC", 3), "a");
-  EXPECT_EQ(cut_utf8("a\xE2\x82\xAC", 4), "a\xE2\x82\xAC");
-  EXPECT_EQ(cut_utf8("\xF0\x9F\x98\x80", 3), "");
-}
-
 TEST(Text, QuotesHostileTextHarmlessly) {
   EXPECT_EQ(single_quoted("a\x1b[2Jb\n"), "'a?[2Jb?'");
   EXPECT_EQ(single_quoted(std::string(100, 'x')), "'" + std::string(64, 'x') + "...'");

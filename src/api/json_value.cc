@@ -7,6 +7,7 @@
 
 #include "api/bounds.h"
 #include "base/check.h"
+#include "base/utf8.h"
 
 namespace millrace::api {
 namespace {
@@ -30,29 +31,6 @@ constexpr std::uint64_t special_bytes(std::uint64_t word) {
 
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 constexpr bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-
-// The length of the UTF-8 sequence that begins at `at` with a byte above 0x7F; 0 if it is not
-// valid.
-std::size_t utf8_sequence(const char* at, const char* end) {
-  const auto byte = [&](std::ptrdiff_t i) { return static_cast<unsigned char>(at[i]); };
-  const auto is_tail = [&](std::ptrdiff_t i) { return (byte(i) & 0xC0) == 0x80; };
-  const std::ptrdiff_t left = end - at;
-  const unsigned lead = byte(0);
-  if (lead >= 0xC2 && lead <= 0xDF) return left >= 2 && is_tail(1) ? 2 : 0;
-  if (lead >= 0xE0 && lead <= 0xEF) {
-    if (left < 3 || !is_tail(1) || !is_tail(2)) return 0;
-    if (lead == 0xE0 && byte(1) < 0xA0) return 0;  // longer than need be
-    if (lead == 0xED && byte(1) > 0x9F) return 0;  // a surrogate
-    return 3;
-  }
-  if (lead >= 0xF0 && lead <= 0xF4) {
-    if (left < 4 || !is_tail(1) || !is_tail(2) || !is_tail(3)) return 0;
-    if (lead == 0xF0 && byte(1) < 0x90) return 0;
-    if (lead == 0xF4 && byte(1) > 0x8F) return 0;  // above U+10FFFF
-    return 4;
-  }
-  return 0;
-}
 
 // One pass over the text. What stands around the current value is a stack of bits: object or array.
 class Checker {
@@ -241,7 +219,7 @@ class Checker {
       } else if (static_cast<unsigned char>(*at_) < 0x20) {
         return fail("a control character in a string must be escaped");
       } else {
-        const std::size_t size = utf8_sequence(at_, end_);
+        const std::size_t size = utf8_length(at_, end_);
         if (size == 0) return fail("not UTF-8");
         at_ += size;
       }
@@ -314,21 +292,6 @@ std::optional<JsonFault> check_json(std::string_view text, std::size_t max_depth
                                     LoneSurrogates lone) {
   MILLRACE_CHECK(max_depth <= kMaxJsonDepth);
   return Checker(text, max_depth, lone).run();
-}
-
-bool is_utf8(std::string_view text) {
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  while (at < end) {
-    if (static_cast<unsigned char>(*at) < 0x80) {
-      ++at;
-      continue;
-    }
-    const std::size_t size = utf8_sequence(at, end);
-    if (size == 0) return false;
-    at += size;
-  }
-  return true;
 }
 
 }  // namespace millrace::api

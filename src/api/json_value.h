@@ -25,7 +25,4 @@ struct JsonFault {
 std::optional<JsonFault> check_json(std::string_view text, std::size_t max_depth,
                                     LoneSurrogates lone);
 
-// Valid UTF-8: shortest forms, no surrogates, nothing above U+10FFFF.
-bool is_utf8(std::string_view text);
-
 }  // namespace millrace::api

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "api/text.h"
+#include "base/utf8.h"
 
 namespace millrace::api {
 namespace {

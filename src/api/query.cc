@@ -9,6 +9,7 @@
 #include "api/job.h"
 #include "api/json_value.h"
 #include "api/text.h"
+#include "base/utf8.h"
 
 namespace millrace::api {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "api/bounds.h"
-#include "api/json_value.h"
+#include "base/utf8.h"
 
 namespace millrace::api {
 namespace {
@@ -59,13 +59,6 @@ bool is_name(std::string_view text) {
 
 bool is_visible(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c >= '!' && c <= '~'; });
-}
-
-std::string_view cut_utf8(std::string_view utf8, std::size_t max_bytes) {
-  if (utf8.size() <= max_bytes) return utf8;
-  std::size_t size = max_bytes;
-  while (size > 0 && (static_cast<unsigned char>(utf8[size]) & 0xC0) == 0x80) --size;
-  return utf8.substr(0, size);
 }
 
 std::optional<std::string> percent_decode(std::string_view text, PlusSign plus) {

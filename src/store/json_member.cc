@@ -3,28 +3,12 @@
 #include <charconv>
 #include <cstdint>
 
+#include "base/utf8.h"
+
 namespace millrace::store {
 namespace {
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-
-void append_utf8(std::string& out, std::uint32_t point) {
-  const auto tail = [&](int shift) {
-    out.push_back(static_cast<char>(0x80 | ((point >> shift) & 0x3f)));
-  };
-  if (point < 0x80) {
-    out.push_back(static_cast<char>(point));
-  } else if (point < 0x800) {
-    out.push_back(static_cast<char>(0xc0 | (point >> 6)));
-    tail(0);
-  } else if (point < 0x10000) {
-    out.push_back(static_cast<char>(0xe0 | (point >> 12)));
-    tail(6), tail(0);
-  } else {
-    out.push_back(static_cast<char>(0xf0 | (point >> 18)));
-    tail(12), tail(6), tail(0);
-  }
-}
 
 // The number of a \uXXXX escape whose digits begin at `at`.
 std::optional<std::uint32_t> hex4(std::string_view text, std::size_t at) {
@@ -53,17 +37,15 @@ char unescaped(char c) {
   }
 }
 
-constexpr std::uint32_t kReplacement = 0xfffd;
-
 // Reads the digits of a \u escape at `at`, and those of its other half; moves `at` behind them.
 std::uint32_t read_unicode_escape(std::string_view content, std::size_t& at) {
   const auto first = hex4(content, at);
   at += 4;
-  if (!first) return kReplacement;
+  if (!first) return kReplacementCharacter;
   if (*first < 0xd800 || *first > 0xdfff) return *first;
   const bool pair = *first < 0xdc00 && content.substr(std::min(at, content.size()), 2) == "\\u";
   const auto second = pair ? hex4(content, at + 2) : std::nullopt;
-  if (!second || *second < 0xdc00 || *second > 0xdfff) return kReplacement;
+  if (!second || *second < 0xdc00 || *second > 0xdfff) return kReplacementCharacter;
   at += 6;
   return 0x10000 + ((*first - 0xd800) << 10) + (*second - 0xdc00);
 }
