@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "api/json_value.h"
 #include "base/check.h"
+#include "base/json_check.h"
 #include "http/chunk_decoder.h"
 #include "http/request_guard.h"
 #include "http_world.h"
@@ -102,7 +102,7 @@ void check_body(const Message& message) {
   const std::string_view type = field(message.head, "Content-Type");
   MILLRACE_CHECK((type == "application/problem+json") == (message.status >= 400));
   if (type.starts_with("text/plain")) return;
-  MILLRACE_CHECK(!api::check_json(message.body, kAnswerDepth, api::LoneSurrogates::kKept));
+  MILLRACE_CHECK(!check_json(message.body, kAnswerDepth, LoneSurrogates::kKept));
   if (message.status < 400) return;
   const std::string status = "\"status\":" + std::to_string(message.status);
   MILLRACE_CHECK(message.body.find(status) != std::string::npos);

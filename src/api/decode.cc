@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "api/json_value.h"
 #include "api/text.h"
+#include "base/json_check.h"
 #include "base/utf8.h"
 
 namespace millrace::api {
@@ -47,7 +47,7 @@ bool read_string_view(Decode& decode, const Path& path, std::string& scratch,
     out = body;
     return true;
   }
-  if (unescape(body, scratch) == Unescaped::kLoneSurrogate) {
+  if (unescape_json(body, scratch) == Unescaped::kLoneSurrogate) {
     decode.invalid(body, "half of a surrogate pair");
     return false;
   }
@@ -58,7 +58,7 @@ bool read_string_view(Decode& decode, const Path& path, std::string& scratch,
 // The name of a member, unescaped.
 std::string_view member_name(Decode& decode, std::string_view body, std::string& scratch) {
   if (body.find('\\') == std::string_view::npos) return body;
-  if (unescape(body, scratch) == Unescaped::kLoneSurrogate)
+  if (unescape_json(body, scratch) == Unescaped::kLoneSurrogate)
     decode.invalid(body, "half of a surrogate pair");
   return scratch;
 }

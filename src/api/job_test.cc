@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "api/decode_testing.h"
-#include "api/json_value.h"
-#include "api/json_writer.h"
 #include "api/list.h"
 #include "api/text.h"
 #include "api/worker_reply.h"
+#include "base/json_check.h"
+#include "base/json_writer.h"
 
 namespace millrace::api {
 namespace {

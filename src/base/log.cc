@@ -35,7 +35,7 @@ void append_value(std::string& out, LogFormat format, const LogField::Value& val
       [&](const auto& v) {
         using V = std::decay_t<decltype(v)>;
         if constexpr (std::is_same_v<V, std::string_view>) {
-          format == LogFormat::kJson ? append_json_string(out, v) : append_text_value(out, v);
+          format == LogFormat::kJson ? append_json_value(out, v) : append_text_value(out, v);
         } else if constexpr (std::is_same_v<V, double>) {
           if (format == LogFormat::kJson && !std::isfinite(v)) {
             out += "null";
@@ -115,10 +115,10 @@ std::string format_log_line(LogFormat format, Time at, LogLevel level, std::stri
     line += R"(","level":")";
     line += to_string(level);
     line += R"(","message":)";
-    append_json_string(line, message);
+    append_json_value(line, message);
     for (const LogField& field : fields) {
       line += ',';
-      append_json_string(line, field.key());
+      append_json_value(line, field.key());
       line += ':';
       append_value(line, format, field.value());
     }

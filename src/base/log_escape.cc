@@ -103,7 +103,7 @@ void append_text_value(std::string& out, std::string_view text) {
   out += '"';
 }
 
-void append_json_string(std::string& out, std::string_view text) {
+void append_json_value(std::string& out, std::string_view text) {
   const std::string_view shown = shown_part(text);
   out += '"';
   for (std::size_t i = 0; i < shown.size();) {

@@ -76,7 +76,7 @@ void Call::refuse(const api::Problem& problem) {
   if (!response.retry_after && (kind.status == 429 || kind.status == 503)) {
     response.retry_after = kRetryAfterTrouble;
   }
-  api::JsonWriter json(response.body);
+  JsonWriter json(response.body);
   api::encode(json, problem, request_id);
 }
 

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "api/bounds.h"
-#include "api/json_writer.h"
 #include "api/problem.h"
 #include "api/routes.h"
+#include "base/json_writer.h"
 #include "base/random.h"
 #include "core/queue.h"
 #include "engine/event_feed.h"

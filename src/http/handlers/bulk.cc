@@ -47,7 +47,7 @@ engine::Request command_for(const api::Bulk& bulk, std::vector<JobId> ids, core:
 }
 
 void answer_outcome(Call& call, const api::BulkOutcome& outcome) {
-  api::JsonWriter json(call.response.body);
+  JsonWriter json(call.response.body);
   api::encode(json, outcome, call.request_id);
 }
 
@@ -285,7 +285,7 @@ Task<void> purge_queue(Call& call) {
   if (!queue) co_return;
   const auto deleted = co_await purge(call, wanted->states);
   if (!deleted) co_return;
-  api::JsonWriter json(call.response.body);
+  JsonWriter json(call.response.body);
   api::encode_purged(json, *deleted);
 }
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace millrace::api {
+namespace millrace {
 
 enum class JsonType : std::uint8_t { kNull, kBoolean, kNumber, kString, kArray, kObject };
 
@@ -45,7 +45,7 @@ class JsonCursor {
 };
 
 enum class Unescaped : std::uint8_t { kDone, kLoneSurrogate };
-// Writes the text of a string's body to `out`.
-Unescaped unescape(std::string_view body, std::string& out);
+// Writes the text of a string's body to `out`; for half of a surrogate pair, U+FFFD.
+Unescaped unescape_json(std::string_view body, std::string& out);
 
-}  // namespace millrace::api
+}  // namespace millrace

@@ -1,15 +1,14 @@
-#include "api/json_value.h"
+#include "base/json_check.h"
 
 #include <array>
 #include <bit>
 #include <cstdint>
 #include <cstring>
 
-#include "api/bounds.h"
 #include "base/check.h"
 #include "base/utf8.h"
 
-namespace millrace::api {
+namespace millrace {
 namespace {
 
 static_assert(std::endian::native == std::endian::little);  // the first byte is a word's lowest
@@ -30,7 +29,6 @@ constexpr std::uint64_t special_bytes(std::uint64_t word) {
 }
 
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
-constexpr bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 // One pass over the text. What stands around the current value is a stack of bits: object or array.
 class Checker {
@@ -59,7 +57,7 @@ class Checker {
   }
 
   void skip_space() {
-    while (at_ < end_ && is_space(*at_)) ++at_;
+    while (at_ < end_ && is_json_space(*at_)) ++at_;
   }
   char peek() const { return at_ < end_ ? *at_ : '\0'; }
 
@@ -294,4 +292,4 @@ std::optional<JsonFault> check_json(std::string_view text, std::size_t max_depth
   return Checker(text, max_depth, lone).run();
 }
 
-}  // namespace millrace::api
+}  // namespace millrace

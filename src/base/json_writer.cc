@@ -1,4 +1,4 @@
-#include "api/json_writer.h"
+#include "base/json_writer.h"
 
 #include <array>
 #include <charconv>
@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 
-namespace millrace::api {
+namespace millrace {
 namespace {
 
 constexpr char kHex[] = "0123456789abcdef";
@@ -125,4 +125,4 @@ void JsonWriter::raw(std::string_view json) {
   out_.append(json);
 }
 
-}  // namespace millrace::api
+}  // namespace millrace

@@ -8,7 +8,10 @@
 #include <optional>
 #include <string_view>
 
-namespace millrace::api {
+namespace millrace {
+
+// The deepest nesting that anyone may allow; the checker keeps one bit a level.
+constexpr std::size_t kMaxJsonDepth = 1'024;
 
 // An escaped half of a surrogate pair ("\ud800") is legal by the grammar and not text by Unicode.
 enum class LoneSurrogates : std::uint8_t { kRefused, kKept };
@@ -21,8 +24,10 @@ struct JsonFault {
 
 // nullopt: `text` is exactly one JSON value, with white space around it or not, at most `max_depth`
 // arrays and objects deep (a scalar has depth 0), in valid UTF-8 without a byte order mark.
-// Duplicate members are the reader's business.
+// Duplicate members are the reader's business. Precondition: max_depth <= kMaxJsonDepth.
 std::optional<JsonFault> check_json(std::string_view text, std::size_t max_depth,
                                     LoneSurrogates lone);
 
-}  // namespace millrace::api
+constexpr bool is_json_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+}  // namespace millrace

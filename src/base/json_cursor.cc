@@ -1,15 +1,16 @@
-#include "api/json_cursor.h"
+#include "base/json_cursor.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/check.h"
+#include "base/json_check.h"
+#include "base/utf8.h"
 
-namespace millrace::api {
+namespace millrace {
 namespace {
 
-constexpr bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-
-constexpr bool ends_number(char c) { return c == ',' || c == '}' || c == ']' || is_space(c); }
+constexpr bool ends_number(char c) { return c == ',' || c == '}' || c == ']' || is_json_space(c); }
 
 // Of four digits that check_json() has seen.
 unsigned hex_unit(const char* digits) {
@@ -19,25 +20,6 @@ unsigned hex_unit(const char* digits) {
     unit = unit * 16 + static_cast<unsigned>(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
   }
   return unit;
-}
-
-void append_utf8(std::string& out, unsigned code_point) {
-  const auto append = [&](unsigned byte) { out.push_back(static_cast<char>(byte)); };
-  if (code_point < 0x80) {
-    append(code_point);
-  } else if (code_point < 0x800) {
-    append(0xC0 | (code_point >> 6));
-    append(0x80 | (code_point & 0x3F));
-  } else if (code_point < 0x10000) {
-    append(0xE0 | (code_point >> 12));
-    append(0x80 | ((code_point >> 6) & 0x3F));
-    append(0x80 | (code_point & 0x3F));
-  } else {
-    append(0xF0 | (code_point >> 18));
-    append(0x80 | ((code_point >> 12) & 0x3F));
-    append(0x80 | ((code_point >> 6) & 0x3F));
-    append(0x80 | (code_point & 0x3F));
-  }
 }
 
 char simple_escape(char c) {
@@ -64,7 +46,7 @@ JsonCursor::JsonCursor(std::string_view checked) : at_(checked.data()), end_(at_
 }
 
 void JsonCursor::skip_space() {
-  while (at_ < end_ && is_space(*at_)) ++at_;
+  while (at_ < end_ && is_json_space(*at_)) ++at_;
 }
 
 JsonType JsonCursor::type() const {
@@ -188,34 +170,36 @@ bool JsonCursor::next_member(std::string_view& name_body) {
   return true;
 }
 
-Unescaped unescape(std::string_view body, std::string& out) {
+Unescaped unescape_json(std::string_view body, std::string& out) {
   out.clear();
   out.reserve(body.size());
+  Unescaped done = Unescaped::kDone;
   for (std::size_t i = 0; i < body.size();) {
-    const std::size_t backslash = body.find('\\', i);
-    if (backslash == std::string_view::npos) {
-      out.append(body, i);
-      break;
-    }
+    const std::size_t backslash = std::min(body.find('\\', i), body.size());
     out.append(body, i, backslash - i);
+    if (backslash == body.size()) break;
     const char kind = body[backslash + 1];
     i = backslash + 2;
     if (kind != 'u') {
       out.push_back(simple_escape(kind));
       continue;
     }
-    unsigned unit = hex_unit(&body[i]);
+    char32_t code = hex_unit(&body[i]);
     i += 4;
-    if (unit >= 0xD800 && unit <= 0xDFFF) {
-      if (unit > 0xDBFF || body.substr(i, 2) != "\\u") return Unescaped::kLoneSurrogate;
-      const unsigned low = hex_unit(&body[i + 2]);
-      if (low < 0xDC00 || low > 0xDFFF) return Unescaped::kLoneSurrogate;
-      i += 6;
-      unit = 0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00);
+    if (code >= 0xD800 && code <= 0xDFFF) {
+      const bool pairs = code <= 0xDBFF && body.substr(i, 2) == "\\u";
+      const char32_t low = pairs ? hex_unit(&body[i + 2]) : 0;
+      if (low >= 0xDC00 && low <= 0xDFFF) {
+        i += 6;
+        code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
+      } else {
+        code = kReplacementCharacter;
+        done = Unescaped::kLoneSurrogate;
+      }
     }
-    append_utf8(out, unit);
+    append_utf8(out, code);
   }
-  return Unescaped::kDone;
+  return done;
 }
 
-}  // namespace millrace::api
+}  // namespace millrace

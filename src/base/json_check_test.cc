@@ -1,4 +1,4 @@
-#include "api/json_value.h"
+#include "base/json_check.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -7,10 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "api/bounds.h"
-#include "api/json_cursor.h"
+#include "base/json_cursor.h"
 
-namespace millrace::api {
+namespace millrace {
 namespace {
 
 using std::string_literals::operator""s;
@@ -336,7 +335,7 @@ RC_GTEST_PROP(JsonCursorProperty, UnescapesAsSimdjsonDoes, ()) {
   simdjson::dom::parser parser;
   const std::string_view expected = parser.parse(text).get_string();
   std::string actual;
-  RC_ASSERT(unescape(JsonCursor(text).string_body(), actual) == Unescaped::kDone);
+  RC_ASSERT(unescape_json(JsonCursor(text).string_body(), actual) == Unescaped::kDone);
   RC_ASSERT(actual == expected);
 }
 
@@ -344,7 +343,7 @@ TEST(JsonCursor, TellsLoneSurrogates) {
   std::string out;
   for (const std::string_view body :
        {R"(\ud800)", R"(\udc00)", R"(\ud800\ud800)", R"(\ud800x)", R"(a\udc00\ud800)"}) {
-    EXPECT_EQ(unescape(body, out), Unescaped::kLoneSurrogate) << body;
+    EXPECT_EQ(unescape_json(body, out), Unescaped::kLoneSurrogate) << body;
   }
 }
 
@@ -361,4 +360,4 @@ TEST(JsonCursor, FindsTheEndOfStringsFullOfBackslashes) {
 }
 
 }  // namespace
-}  // namespace millrace::api
+}  // namespace millrace

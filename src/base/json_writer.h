@@ -10,11 +10,13 @@
 #include "base/ids.h"
 #include "base/time.h"
 
-namespace millrace::api {
+namespace millrace {
 
 class JsonWriter {
  public:
   explicit JsonWriter(std::string& out) : out_(out) {}  // `out` outlives the writer
+  // Goes on where another writer stood, which said needs_comma().
+  JsonWriter(std::string& out, bool needs_comma) : out_(out), needs_comma_(needs_comma) {}
   JsonWriter(const JsonWriter&) = delete;
   JsonWriter& operator=(const JsonWriter&) = delete;
 
@@ -61,6 +63,8 @@ class JsonWriter {
     key(name), null();
   }
 
+  bool needs_comma() const { return needs_comma_; }
+
  private:
   void open(char bracket) {
     separate();
@@ -83,4 +87,4 @@ class JsonWriter {
 // Appends `utf8` to `out` with quotes around it and what JSON wants escaped.
 void append_json_string(std::string& out, std::string_view utf8);
 
-}  // namespace millrace::api
+}  // namespace millrace

@@ -1,4 +1,4 @@
-#include "api/json_writer.h"
+#include "base/json_writer.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -6,9 +6,9 @@
 
 #include <limits>
 
-#include "api/json_value.h"
+#include "base/json_check.h"
 
-namespace millrace::api {
+namespace millrace {
 namespace {
 
 TEST(JsonWriter, PlacesTheCommas) {
@@ -95,4 +95,4 @@ RC_GTEST_PROP(JsonWriterProperty, AnyTextReadsBack, ()) {
 }
 
 }  // namespace
-}  // namespace millrace::api
+}  // namespace millrace
