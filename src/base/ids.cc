@@ -1,9 +1,5 @@
 #include "base/ids.h"
 
-#include <openssl/evp.h>
-
-#include "base/check.h"
-
 namespace millrace {
 namespace {
 
@@ -24,24 +20,6 @@ constexpr auto kHexValues = [] {
 }();
 
 int hex_value(char c) { return kHexValues[static_cast<unsigned char>(c)]; }
-
-std::array<std::uint8_t, 32> sha256(std::string_view first, std::string_view second = {}) {
-  std::array<std::uint8_t, 32> digest{};
-  EVP_MD_CTX* context = EVP_MD_CTX_new();
-  MILLRACE_CHECK(context != nullptr);
-  MILLRACE_CHECK(EVP_DigestInit_ex(context, EVP_sha256(), nullptr) == 1);
-  MILLRACE_CHECK(EVP_DigestUpdate(context, first.data(), first.size()) == 1);
-  MILLRACE_CHECK(EVP_DigestUpdate(context, second.data(), second.size()) == 1);
-  MILLRACE_CHECK(EVP_DigestFinal_ex(context, digest.data(), nullptr) == 1);
-  EVP_MD_CTX_free(context);
-  return digest;
-}
-
-Fingerprint first_half(const std::array<std::uint8_t, 32>& digest) {
-  Fingerprint result;
-  std::memcpy(result.bytes.data(), digest.data(), result.bytes.size());
-  return result;
-}
 
 }  // namespace
 
@@ -80,11 +58,6 @@ std::optional<JobId> parse_job_id(std::string_view text) {
 
 bool is_uuid_v7(const JobId& id) { return id.bytes[6] >> 4 == 7 && id.bytes[8] >> 6 == 2; }
 
-std::uint16_t queue_bits(std::string_view queue) {
-  const auto digest = sha256(queue);
-  return static_cast<std::uint16_t>(digest[0] << 4 | digest[1] >> 4);
-}
-
 JobId make_job_id(Time now, std::uint16_t queue_bits, std::uint64_t random) {
   JobId id;
   const auto ms = static_cast<std::uint64_t>(to_ms(now));
@@ -95,13 +68,6 @@ JobId make_job_id(Time now, std::uint16_t queue_bits, std::uint64_t random) {
     id.bytes[8 + i] = static_cast<std::uint8_t>(random >> (56 - 8 * i));
   id.bytes[8] = static_cast<std::uint8_t>(0x80 | (id.bytes[8] & 0x3f));
   return id;
-}
-
-Fingerprint fingerprint(std::string_view content) { return first_half(sha256(content)); }
-
-Fingerprint fingerprint(std::string_view first, std::string_view second) {
-  const std::string head = std::to_string(first.size()) + ':' + std::string(first);
-  return first_half(sha256(head, second));
 }
 
 }  // namespace millrace

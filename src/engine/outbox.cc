@@ -6,6 +6,7 @@
 
 #include "absl/strings/escaping.h"
 #include "core/limits.h"
+#include "digest/fingerprint.h"
 #include "engine/request_codec.h"
 
 namespace millrace::engine {

@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 #include <openssl/crypto.h>
-#include <openssl/sha.h>
 
 #include <algorithm>
 #include <span>
 #include <utility>
 
 #include "base/check.h"
+#include "digest/sha256.h"
 
 namespace millrace::http {
 namespace {
@@ -20,14 +20,6 @@ constexpr std::size_t kSecretDigits = 64;
 constexpr std::size_t kChecksumDigits = 8;
 constexpr std::size_t kTokenBytes =
     kPrefix.size() + kIdDigits + 1 + kSecretDigits + 1 + kChecksumDigits;
-
-using Digest = std::array<std::uint8_t, 32>;
-
-Digest sha256(std::string_view content) {
-  Digest digest{};
-  SHA256(reinterpret_cast<const unsigned char*>(content.data()), content.size(), digest.data());
-  return digest;
-}
 
 std::string to_hex(std::span<const std::uint8_t> bytes) {
   constexpr std::string_view kDigits = "0123456789abcdef";
@@ -72,11 +64,11 @@ std::optional<TokenParts> take_apart(std::string_view token) {
 
 struct HashParts {
   std::string_view id;
-  Digest digest{};
+  Sha256 digest{};
 };
 
 std::optional<HashParts> take_apart_hash(std::string_view hash) {
-  if (hash.size() != kIdDigits + kAlgorithm.size() + 2 * sizeof(Digest)) return std::nullopt;
+  if (hash.size() != kIdDigits + kAlgorithm.size() + 2 * sizeof(Sha256)) return std::nullopt;
   HashParts parts{hash.substr(0, kIdDigits), {}};
   const std::string_view digits = hash.substr(kIdDigits + kAlgorithm.size());
   if (hash.substr(kIdDigits, kAlgorithm.size()) != kAlgorithm) return std::nullopt;
@@ -195,9 +187,9 @@ const Access* TokenBook::authenticate(std::string_view credentials, Time now) co
   if (!parts) return nullptr;
 
   const auto found = by_id_.find(std::string(parts->id));
-  const Digest digest = sha256(parts->secret);
-  static constexpr Digest kNobodys{};
-  const Digest& expected = found == by_id_.end() ? kNobodys : found->second.digest;
+  const Sha256 digest = sha256(parts->secret);
+  static constexpr Sha256 kNobodys{};
+  const Sha256& expected = found == by_id_.end() ? kNobodys : found->second.digest;
   const bool equal = CRYPTO_memcmp(digest.data(), expected.data(), digest.size()) == 0;
   if (!equal || found == by_id_.end()) return nullptr;
   const Access& access = found->second.access;

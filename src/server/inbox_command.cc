@@ -7,6 +7,7 @@
 
 #include "api/submission.h"
 #include "base/json_check.h"
+#include "digest/fingerprint.h"
 #include "engine/split.h"
 #include "http/convert.h"
 

@@ -24,6 +24,7 @@
 #include "server/process.h"
 #include "server/request_log.h"
 #include "server/serving.h"
+#include "server/stderr_sink.h"
 #include "server/system_time.h"
 
 namespace millrace::server {

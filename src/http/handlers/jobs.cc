@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "api/submission.h"
+#include "digest/fingerprint.h"
 #include "http/convert.h"
 #include "http/handlers/common.h"
 #include "http/handlers/handlers.h"
