@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "api/bounds.h"
+#include "base/hex.h"
 #include "base/utf8.h"
 
 namespace millrace::api {
@@ -25,13 +26,6 @@ constexpr std::array<bool, 256> make_name_characters() {
   return table;
 }
 constexpr std::array<bool, 256> kNameCharacters = make_name_characters();
-
-int hex_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 // Levenshtein's.
 std::size_t edit_distance(std::string_view a, std::string_view b) {

@@ -1,25 +1,12 @@
 #include "base/ids.h"
 
+#include "base/hex.h"
+
 namespace millrace {
 namespace {
 
-constexpr char kHex[] = "0123456789abcdef";
-
 // The digits of the 8-4-4-4-12 form stand at these places; dashes elsewhere.
 constexpr bool is_dash(std::size_t i) { return i == 8 || i == 13 || i == 18 || i == 23; }
-
-// By character; -1: not a digit.
-constexpr auto kHexValues = [] {
-  std::array<std::int8_t, 256> values{};
-  values.fill(-1);
-  for (int i = 0; i < 10; ++i) values['0' + i] = static_cast<std::int8_t>(i);
-  for (int i = 10; i < 16; ++i) {
-    values['a' + i - 10] = values['A' + i - 10] = static_cast<std::int8_t>(i);
-  }
-  return values;
-}();
-
-int hex_value(char c) { return kHexValues[static_cast<unsigned char>(c)]; }
 
 }  // namespace
 
@@ -27,8 +14,8 @@ void format_to(const JobId& id, char* out) {
   std::size_t at = 0;
   for (const std::uint8_t byte : id.bytes) {
     if (is_dash(at)) out[at++] = '-';
-    out[at++] = kHex[byte >> 4];
-    out[at++] = kHex[byte & 15];
+    out[at++] = kHexDigits[byte >> 4];
+    out[at++] = kHexDigits[byte & 15];
   }
 }
 

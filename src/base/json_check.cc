@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/hex.h"
 #include "base/utf8.h"
 
 namespace millrace {
@@ -260,16 +261,9 @@ class Checker {
   bool hex_unit(unsigned& unit) {
     ++at_;
     for (int i = 0; i < 4; ++i, ++at_) {
-      const char c = peek();
-      unsigned digit = 0;
-      if (is_digit(c)) {
-        digit = static_cast<unsigned>(c - '0');
-      } else if ((c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F')) {
-        digit = static_cast<unsigned>((c | 0x20) - 'a' + 10);
-      } else {
-        return fail("expected four hexadecimal digits behind \\u");
-      }
-      unit = unit * 16 + digit;
+      const int digit = hex_value(peek());
+      if (digit < 0) return fail("expected four hexadecimal digits behind \\u");
+      unit = unit * 16 + static_cast<unsigned>(digit);
     }
     return true;
   }

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/hex.h"
 #include "base/json_check.h"
 #include "base/utf8.h"
 
@@ -15,10 +16,7 @@ constexpr bool ends_number(char c) { return c == ',' || c == '}' || c == ']' || 
 // Of four digits that check_json() has seen.
 unsigned hex_unit(const char* digits) {
   unsigned unit = 0;
-  for (int i = 0; i < 4; ++i) {
-    const char c = digits[i];
-    unit = unit * 16 + static_cast<unsigned>(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
-  }
+  for (int i = 0; i < 4; ++i) unit = unit * 16 + static_cast<unsigned>(hex_value(digits[i]));
   return unit;
 }
 

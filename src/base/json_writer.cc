@@ -5,11 +5,10 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "base/hex.h"
 
 namespace millrace {
 namespace {
-
-constexpr char kHex[] = "0123456789abcdef";
 
 // What stands for a byte in a string: 0 itself, 'u' a \u escape, else the letter behind the
 // backslash.
@@ -51,8 +50,7 @@ void append_json_string(std::string& out, std::string_view utf8) {
     out.push_back(escape);
     if (escape == 'u') {
       out.append("00");
-      out.push_back(kHex[byte >> 4]);
-      out.push_back(kHex[byte & 15]);
+      append_hex(out, byte);
     }
   }
   out.append(utf8, plain);

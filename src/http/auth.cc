@@ -4,10 +4,10 @@
 #include <openssl/crypto.h>
 
 #include <algorithm>
-#include <span>
 #include <utility>
 
 #include "base/check.h"
+#include "base/hex.h"
 #include "digest/sha256.h"
 
 namespace millrace::http {
@@ -21,25 +21,7 @@ constexpr std::size_t kChecksumDigits = 8;
 constexpr std::size_t kTokenBytes =
     kPrefix.size() + kIdDigits + 1 + kSecretDigits + 1 + kChecksumDigits;
 
-std::string to_hex(std::span<const std::uint8_t> bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const std::uint8_t byte : bytes) {
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
-  }
-  return text;
-}
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return -1;
-}
-
-bool is_hex(std::string_view text) {
-  return std::ranges::all_of(text, [](char c) { return hex_digit(c) >= 0; });
-}
+bool is_hex(std::string_view text) { return std::ranges::all_of(text, is_lower_hex); }
 
 std::string checksum_of(std::string_view token_without_checksum) {
   return to_hex(sha256(token_without_checksum)).substr(0, kChecksumDigits);
@@ -73,10 +55,7 @@ std::optional<HashParts> take_apart_hash(std::string_view hash) {
   const std::string_view digits = hash.substr(kIdDigits + kAlgorithm.size());
   if (hash.substr(kIdDigits, kAlgorithm.size()) != kAlgorithm) return std::nullopt;
   if (!is_hex(parts.id) || !is_hex(digits)) return std::nullopt;
-  for (std::size_t i = 0; i < parts.digest.size(); ++i) {
-    parts.digest[i] =
-        static_cast<std::uint8_t>(hex_digit(digits[2 * i]) << 4 | hex_digit(digits[2 * i + 1]));
-  }
+  std::ranges::copy(*from_hex(digits), parts.digest.begin());
   return parts;
 }
 
