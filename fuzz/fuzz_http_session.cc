@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/ascii.h"
 #include "base/check.h"
 #include "base/json_check.h"
 #include "http/chunk_decoder.h"
@@ -43,9 +44,7 @@ struct Message {
   friend bool operator==(const Message&, const Message&) = default;
 };
 
-bool is_token_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
-}
+bool is_token_char(char c) { return is_alphanumeric(c) || c == '-'; }
 
 // The value of a field, of which there is exactly one; `absent` where it may be missing and is.
 std::string_view field(std::string_view head, std::string_view name,
@@ -87,8 +86,7 @@ Message take_message(std::string_view& stream, std::string_view method) {
     return message;
   }
   const std::string_view length = field(message.head, "Content-Length");
-  MILLRACE_CHECK(!length.empty() &&
-                 std::ranges::all_of(length, [](char c) { return c >= '0' && c <= '9'; }));
+  MILLRACE_CHECK(!length.empty() && std::ranges::all_of(length, is_digit));
   if (method == "HEAD") return message;
   const std::size_t size = std::strtoul(std::string(length).c_str(), nullptr, 10);
   MILLRACE_CHECK(size <= stream.size());

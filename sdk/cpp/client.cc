@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "backoff.h"
+#include "base/ascii.h"
 #include "base/ids.h"
 #include "base/random.h"
 #include "base/time.h"
@@ -100,9 +101,7 @@ std::string describe(const Error& error) {
 std::string url_encode(std::string_view text) {
   std::string out;
   for (const char c : text) {
-    const bool unreserved = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                            (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_' || c == '~';
-    if (unreserved) {
+    if (is_unreserved(c)) {
       out += c;
     } else {
       out += fmt::format("%{:02X}", static_cast<unsigned char>(c));

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/ascii.h"
 #include "base/time.h"
 #include "base/utf8.h"
 #include "millrace/json.h"
@@ -28,10 +29,7 @@ std::size_t room_for_checkpoint(const Progress& beside) {
 // A level that the server does not know would make it refuse the outcome that the line goes with.
 std::string_view known_level(std::string_view level) {
   constexpr std::array<std::string_view, 4> kKnown = {"debug", "info", "warn", "error"};
-  std::string lower(level);
-  std::ranges::transform(lower, lower.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
+  const std::string lower = lowered(level);
   if (const auto* found = std::ranges::find(kKnown, lower); found != kKnown.end()) return *found;
   if (lower == "trace") return "debug";
   if (lower == "warning") return "warn";

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/ascii.h"
 #include "base/check.h"
 #include "base/hex.h"
 #include "base/utf8.h"
@@ -28,8 +29,6 @@ constexpr std::uint64_t special_bytes(std::uint64_t word) {
   return (word & kHighs) | control | zero_bytes(word ^ (kOnes * '"')) |
          zero_bytes(word ^ (kOnes * '\\'));
 }
-
-constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // One pass over the text. What stands around the current value is a stack of bits: object or array.
 class Checker {

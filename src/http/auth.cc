@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/check.h"
 #include "base/hex.h"
 #include "digest/sha256.h"
@@ -155,11 +156,7 @@ Result<TokenBook> TokenBook::make(std::vector<TokenSettings> tokens) {
 
 const Access* TokenBook::authenticate(std::string_view credentials, Time now) const {
   constexpr std::string_view kScheme = "bearer ";
-  const bool bearer =
-      credentials.size() > kScheme.size() &&
-      std::equal(kScheme.begin(), kScheme.end(), credentials.begin(),
-                 [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? b + ('a' - 'A') : b); });
-  if (!bearer) return nullptr;
+  if (!equals_ignoring_case(credentials.substr(0, kScheme.size()), kScheme)) return nullptr;
   std::string_view token = credentials.substr(kScheme.size());
   token.remove_prefix(std::min(token.find_first_not_of(' '), token.size()));
   const auto parts = take_apart(token);
