@@ -10,6 +10,7 @@
 
 #include "backoff.h"
 #include "base/ascii.h"
+#include "base/clock.h"
 #include "base/ids.h"
 #include "base/random.h"
 #include "base/time.h"
@@ -38,12 +39,9 @@ ClientOptions complete(ClientOptions options) {
   return options;
 }
 
-// The system's clock: ids and log lines carry the time at which they were made.
-Time now() { return std::chrono::floor<milliseconds>(std::chrono::system_clock::now()); }
-
 std::string new_job_id(std::string_view queue) {
-  return to_string(
-      make_job_id(now(), queue_bits(queue.empty() ? "default" : queue), system_random()));
+  return to_string(make_job_id(SystemClock().now(), queue_bits(queue.empty() ? "default" : queue),
+                               system_random()));
 }
 
 std::string job_path(std::string_view id, std::string_view rest = {}) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/ascii.h"
+#include "base/clock.h"
 #include "base/time.h"
 #include "base/utf8.h"
 #include "millrace/json.h"
@@ -86,8 +87,7 @@ void Context::progress(Progress progress, std::string checkpoint) {
 }
 
 void Context::log(std::string_view level, std::string_view message) {
-  const Time now = std::chrono::floor<Milliseconds>(std::chrono::system_clock::now());
-  WorkerLogLine line{now, std::string(known_level(level)),
+  WorkerLogLine line{SystemClock().now(), std::string(known_level(level)),
                      std::string(cut_utf8(message, kMaxLineBytes))};
   const std::lock_guard lock(pending_->mutex);
   pending_->log_bytes += line.message.size();

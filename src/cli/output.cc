@@ -9,6 +9,7 @@
 #include <cstdio>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/time.h"
 #include "base/utf8.h"
 
@@ -81,9 +82,7 @@ std::size_t width_of(std::string_view text) {
   }));
 }
 
-sdk::Timestamp now() {
-  return std::chrono::floor<sdk::Milliseconds>(std::chrono::system_clock::now());
-}
+sdk::Timestamp now() { return SystemClock().now(); }
 
 std::string relative_time(const std::optional<sdk::Timestamp>& time, sdk::Timestamp now) {
   if (!time) return "-";

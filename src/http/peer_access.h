@@ -7,10 +7,10 @@
 #include <string_view>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "engine/peers.h"
-#include "http/clock.h"
 
 namespace millrace::http {
 

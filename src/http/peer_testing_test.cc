@@ -18,14 +18,6 @@ namespace {
 
 constexpr std::chrono::seconds kPatience{20};
 
-class SystemClock final : public Clock {
- public:
-  Time now() const override {
-    return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
-  }
-  Steady steady() const override { return std::chrono::steady_clock::now(); }
-};
-
 PeerNonce nonce_in(std::string_view bytes) {
   PeerNonce nonce{};
   bytes.copy(reinterpret_cast<char*>(nonce.data()), nonce.size());

@@ -19,14 +19,6 @@ namespace {
 
 constexpr std::chrono::seconds kPatience{5};
 
-class RealClock final : public Clock {
- public:
-  Time now() const override {
-    return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
-  }
-  Steady steady() const override { return std::chrono::steady_clock::now(); }
-};
-
 class TestOperations final : public Operations {
  public:
   const About& about() const override { return about_; }
@@ -185,7 +177,7 @@ struct TestServer::Parts {
   TokenBook tokens;
   TestOperations operations;
   Recorder recorder;
-  RealClock clock;
+  SystemClock clock;
 };
 
 TestServer::TestServer(ServerOptions options, std::vector<TokenSettings> tokens, TestWiring wiring)

@@ -14,6 +14,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
 
+#include "base/clock.h"
 #include "base/random.h"
 #include "base/thread_name.h"
 #include "base/version.h"
@@ -239,12 +240,6 @@ class PostgresServing final : public Serving {
       for (const auto& relay : relays_) relay->tick();
     }
   }
-
-  class SystemClock final : public http::Clock {
-   public:
-    Time now() const override { return system_time().wall(); }
-    http::Steady steady() const override { return SteadyClock::now(); }
-  };
 
   const ServingParts outside_;
   const SystemClock clock_;
