@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/mutant.h"
 #include "engine/lease.h"
 #include "sim/violation.h"
 #include "store/event_codec.h"
@@ -195,7 +194,7 @@ void Database::stored(const core::EventBatch& batch) {
 }
 
 Status Database::flush(std::uint32_t shard, const engine::Flush& flush, Epoch term) {
-  if (superseded(shard, term) && !mutated(Mutant::kFlushUnfenced)) {
+  if (superseded(shard, term)) {
     marks_.hit(Mark::kOldFlushFenced);
     return failure("another node leads the shard");
   }

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/mutant.h"
 #include "sim/views.h"
 #include "sim/violation.h"
 
@@ -36,47 +35,37 @@ void Disk::begin_append(const store::JournalRow& row) {
                          unsettled_->body == row.body),
          "D5", "row {} is appended while what became of row {} is not known", to_number(row.seq),
          unsettled_ ? to_number(unsettled_->seq) : 0);
-  const auto before = journal_->row(Seq{to_number(row.seq) - 1});
-  const bool continues = before && before->checksum == row.predecessor;
-  append_ = {row, continues && !journal_->row(row.seq)};
-}
-
-AppendResult Disk::land(const Append& append) {
-  if (mutated(Mutant::kFenceCheckedEarly) && append.fence_held) {
-    journal_->overwrite(append.row);
-    return {AppendOutcome::kDurable, {}};
-  }
-  return journal_->append(append.row);
+  append_ = row;
 }
 
 AppendResult Disk::end_append(AppendFate fate) {
-  const Append append = *std::exchange(append_, std::nullopt);
-  AppendResult result = settle(append, fate);
+  const store::JournalRow row = *std::exchange(append_, std::nullopt);
+  AppendResult result = settle(row, fate);
   unsettled_.reset();
   if (result.outcome == AppendOutcome::kFailed || result.outcome == AppendOutcome::kUnknown) {
-    unsettled_ = append.row;
+    unsettled_ = row;
   }
   return result;
 }
 
-AppendResult Disk::settle(const Append& append, AppendFate fate) {
+AppendResult Disk::settle(const store::JournalRow& row, AppendFate fate) {
   switch (fate) {
     case AppendFate::kDurable:
-      return land(append);
+      return journal_->append(row);
     case AppendFate::kFails:
       return {AppendOutcome::kFailed, "disk full"};
     case AppendFate::kUnknownApplied: {
-      const AppendResult result = land(append);
+      const AppendResult result = journal_->append(row);
       if (result.outcome == AppendOutcome::kFenced) return result;
       return {AppendOutcome::kUnknown, "connection lost"};
     }
     case AppendFate::kUnknownLate:
-      late_.push_back(append);
+      late_.push_back(row);
       [[fallthrough]];
     case AppendFate::kUnknownLost:
       return {AppendOutcome::kUnknown, "connection lost"};
     case AppendFate::kBrokenApplied:
-      land(append);
+      journal_->append(row);
       [[fallthrough]];
     case AppendFate::kBrokenLost:
       break;
@@ -89,11 +78,11 @@ void Disk::abandon_append(AppendFate fate) {
 }
 
 bool Disk::land_late(std::size_t which) {
-  const Append append = late_.at(which);
+  const store::JournalRow row = late_.at(which);
   late_.erase(late_.begin() + static_cast<std::ptrdiff_t>(which));
-  const auto stood = journal_->row(append.row.seq);
-  land(append);
-  const auto stands = journal_->row(append.row.seq);
+  const auto stood = journal_->row(row.seq);
+  journal_->append(row);
+  const auto stands = journal_->row(row.seq);
   return stands && (!stood || stands->checksum != stood->checksum);
 }
 

@@ -85,12 +85,7 @@ class Disk final : public Storage {
  private:
   // An append under way, and whether its fence held when it began: only
   // Mutant::kFenceCheckedEarly goes by that.
-  struct Append {
-    store::JournalRow row;
-    bool fence_held = false;
-  };
-  store::AppendResult land(const Append& append);
-  store::AppendResult settle(const Append& append, AppendFate fate);
+  store::AppendResult settle(const store::JournalRow& row, AppendFate fate);
   Status apply(const engine::Flush& flush);
 
   std::unique_ptr<store::MemoryJournal> journal_;
@@ -98,9 +93,9 @@ class Disk final : public Storage {
   std::unique_ptr<store::MemoryTables> platter_;  // what a power failure can't take
   std::deque<engine::Flush> since_sync_;          // in the tables, not yet on the platter
   Seq synced_{};
-  std::optional<Append> append_;
+  std::optional<store::JournalRow> append_;
   std::optional<store::JournalRow> unsettled_;  // the server does not know that it is durable
-  std::vector<Append> late_;
+  std::vector<store::JournalRow> late_;
   std::optional<engine::Flush> flush_;
   std::optional<engine::Flush> late_flush_;
 };

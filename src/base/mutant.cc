@@ -14,7 +14,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Mutant::kLast)> 
     "retry-sync",
     "checksum-ignored",
     "append-ignores-predecessor",
-    "fence-checked-early",
+    "append-overwrites",
     "unknown-appended-anew",
     "flush-unfenced",
     "stale-prefetch",

@@ -16,7 +16,7 @@ enum class Mutant : std::uint8_t {
   kRetrySync,            // a failed sync is tried again and believed
   kChecksumIgnored,      // damaged journal rows are used
   kAppendIgnoresPredecessor,
-  kFenceCheckedEarly,    // looked at before the append's transaction, not in it
+  kAppendOverwrites,     // a row takes the place of another that stands there
   kUnknownAppendedAnew,  // an append of unknown outcome is repeated as the next row
   kFlushUnfenced,        // the projection does not look where the progress stands
   kStalePrefetch,        // the tables' job wins over memory's

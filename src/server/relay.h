@@ -1,18 +1,15 @@
-// Passes on what lies in a shard's outbox, while the shard is led here.
+// Gives the relay of a shard's outbox (node/relay.h) its lock, and a thread for what is to be read.
 #pragma once
 
-#include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
-#include <optional>
 #include <span>
 
 #include "base/log.h"
 #include "base/mutex.h"
 #include "engine/gateway.h"
-#include "engine/peers.h"
 #include "engine/reads.h"
+#include "node/relay.h"
 
 namespace millrace::server {
 
@@ -27,34 +24,22 @@ class Relay final : public engine::ReplyPort {
   // The shard is led here, through this gateway; no more.
   void begin(std::shared_ptr<engine::Gateway> shard);
   void end();
-  // To be called a few times a second: asks anew where asking has failed.
   void tick();
 
   void deliver(std::span<engine::Delivery> deliveries) override;
 
  private:
-  struct Passing {
-    JobId id;
-    LeaseToken token{};
-  };
-
-  void ask();
-  void complete(core::ClaimReply claim);
-  void pass_on(core::ClaimReply claim);
-  void passed(const Passing& job, const engine::Answer& answer);
-  void settle(core::AckItem item);
-  engine::Ticket next_ticket() MILLRACE_REQUIRES(mutex_);
+  // Changes the relay, and asks what it asks after that.
+  template <typename Change>
+  void step(Change change);
+  void read(node::Relay::Incomplete claim);
 
   engine::Gateway& router_;
   const engine::Reads reads_;
   const Run run_;
-  const Logger log_;
-  mutable Mutex mutex_;
+  Mutex mutex_;
   std::shared_ptr<engine::Gateway> shard_ MILLRACE_GUARDED_BY(mutex_);  // null: not led here
-  bool settings_told_ MILLRACE_GUARDED_BY(mutex_) = false;
-  std::uint64_t last_ticket_ MILLRACE_GUARDED_BY(mutex_) = 0;
-  std::optional<engine::Ticket> claim_ MILLRACE_GUARDED_BY(mutex_);  // that is under way
-  std::map<engine::Ticket, Passing> under_way_ MILLRACE_GUARDED_BY(mutex_);
+  node::Relay relay_ MILLRACE_GUARDED_BY(mutex_);
 };
 
 }  // namespace millrace::server

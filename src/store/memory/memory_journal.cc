@@ -10,7 +10,8 @@ namespace millrace::store {
 
 AppendResult MemoryJournal::append(const JournalRow& row) {
   const MutexLock lock(mutex_);
-  if (const auto standing = rows_.find(row.seq); standing != rows_.end()) {
+  const auto standing = rows_.find(row.seq);
+  if (standing != rows_.end() && !mutated(Mutant::kAppendOverwrites)) {
     const bool same =
         standing->second.epoch == row.epoch && standing->second.checksum == row.checksum;
     if (same) return {AppendOutcome::kDurable, {}};
@@ -21,7 +22,7 @@ AppendResult MemoryJournal::append(const JournalRow& row) {
   const bool continues = before != rows_.end() && before->second.checksum == row.predecessor;
   if (!first && !continues && !mutated(Mutant::kAppendIgnoresPredecessor))
     return {AppendOutcome::kFenced, "its predecessor is not there"};
-  rows_.emplace(row.seq, row);
+  rows_.insert_or_assign(row.seq, row);
   return {AppendOutcome::kDurable, {}};
 }
 

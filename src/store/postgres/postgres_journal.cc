@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/mutant.h"
 #include "store/blob.h"
 #include "store/journal_check.h"
 #include "store/postgres/postgres_inbox.h"
@@ -30,6 +31,12 @@ constexpr const char* kInsertFirst =
     "INSERT INTO {0}(seq, epoch, predecessor, checksum, body) "
     "SELECT $1, $2, $3, $4, $5 WHERE NOT EXISTS ({1}) "
     "ON CONFLICT DO NOTHING RETURNING current_setting('synchronous_commit')";
+// Of a mutant.
+constexpr const char* kOverwrite =
+    "INSERT INTO {0}(seq, epoch, predecessor, checksum, body) VALUES ($1, $2, $3, $4, $5) "
+    "ON CONFLICT (seq) DO UPDATE SET epoch = excluded.epoch, predecessor = excluded.predecessor, "
+    "checksum = excluded.checksum, body = excluded.body "
+    "RETURNING current_setting('synchronous_commit')";
 // The same with the rows of the inbox that it takes: where nothing is inserted, nothing goes; where
 // one of them is gone, nothing is inserted. (Its transaction was committed asynchronously, and a
 // crash of the server has undone it.)
@@ -116,6 +123,12 @@ std::uint64_t PostgresJournal::most_rows() const {
 // --- Appending
 
 std::string PostgresJournal::insert_sql(std::uint64_t seq) const {
+  if (mutated(Mutant::kAppendIgnoresPredecessor)) {
+    return fmt::format(fmt::runtime(kInsertFirst), table_of(seq), "SELECT WHERE false");
+  }
+  if (mutated(Mutant::kAppendOverwrites)) {
+    return fmt::format(fmt::runtime(kOverwrite), table_of(seq));
+  }
   if (seq > 1) return fmt::format(fmt::runtime(kInsert), table_of(seq), table_of(seq - 1));
   std::string any_row;
   for (std::uint64_t table = 0; table < kJournalTables; ++table) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/mutant.h"
 
 namespace millrace::store {
 namespace {
@@ -31,6 +32,10 @@ constexpr const char* kRaiseFormat =
     "UPDATE millrace.meta SET value = readable.format::text FROM (SELECT min(newest_format) AS "
     "format FROM millrace.nodes WHERE expires_at > clock_timestamp()) AS readable "
     "WHERE name = 'format' AND value::bigint < readable.format";
+// Of a mutant.
+constexpr const char* kRaiseFormatAlone =
+    "UPDATE millrace.meta SET value = newest.format::text FROM (SELECT max(newest_format) AS "
+    "format FROM millrace.nodes) AS newest WHERE name = 'format'";
 constexpr const char* kSelectFormat =
     "SELECT value::bigint FROM millrace.meta WHERE name = 'format'";
 constexpr const char* kSelectNodes =
@@ -148,7 +153,7 @@ Result<ClusterView> PostgresRegistry::renew(const NodeFacts& self, Duration leas
                                     .number(self.newest_format)
                                     .number(lease.count())));
   message.add(kForget, std::move(Parameters().number(forgotten_ms)));
-  message.add(kRaiseFormat);
+  message.add(mutated(Mutant::kFormatRaisedAlone) ? kRaiseFormatAlone : kRaiseFormat);
   const std::size_t format = message.add(kSelectFormat);
   const std::size_t nodes = message.add(kSelectNodes, std::move(Parameters().number(forgotten_ms)));
   const std::size_t shards = message.add(kSelectShards);
@@ -169,7 +174,7 @@ Result<std::optional<Term>> PostgresRegistry::take(NodeId self, const ShardView&
   MILLRACE_CHECK(self != kNobody);
   const bool anothers = seen.leader != kNobody && seen.leader != self;
   SqlMessage message = impatient(*pool_, kLimits);
-  if (anothers) {
+  if (anothers && !mutated(Mutant::kTakeUncompared)) {
     message.add(
         kLockFormer,
         std::move(Parameters().text(to_string(seen.leader)).number(kNodeForgottenAfter.count())));

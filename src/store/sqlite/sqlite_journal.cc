@@ -90,7 +90,9 @@ std::optional<AppendResult> SqliteJournal::obstacle(const JournalRow& row) {
     if (!select_row_.ok()) return failed(writer_->fault(), writer_->message());
     select_row_.reset();
   }
-  if (!continues) return fenced(fmt::format("row {} has another predecessor, or none", seq));
+  if (!continues && !mutated(Mutant::kAppendIgnoresPredecessor)) {
+    return fenced(fmt::format("row {} has another predecessor, or none", seq));
+  }
   return std::nullopt;
 }
 

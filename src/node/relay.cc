@@ -1,0 +1,162 @@
+#include "node/relay.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <string_view>
+#include <variant>
+
+#include "base/mutant.h"
+#include "engine/outbox.h"
+
+namespace millrace::node {
+namespace {
+
+using std::chrono_literals::operator""s;
+
+constexpr std::uint32_t kMostAtOnce = 100;
+// Longer than the router looks for a leader.
+constexpr Duration kLease = 15s;
+constexpr Duration kWait = 60s;
+constexpr Duration kTryAgainAfter = 1s;
+
+core::AckItem dead(std::string_view type, std::string_view message) {
+  core::JobError error;
+  error.type = SharedBytes(type);
+  error.message = SharedBytes(message);
+  core::AckItem item;
+  item.outcome = core::AckOutcome::kDead;
+  item.error = std::make_shared<core::JobError>(std::move(error));
+  return item;
+}
+
+core::AckItem snoozed(Duration delay) {
+  core::AckItem item;
+  item.outcome = core::AckOutcome::kSnoozed;
+  item.delay = delay;
+  return item;
+}
+
+// It is there; it can't be, ever; or it is tried again.
+core::AckItem outcome_of(const engine::Answer& answer) {
+  core::AckItem done;
+  done.outcome = core::AckOutcome::kSucceeded;
+  if (mutated(Mutant::kOutboxAckedUnheard)) return done;
+  const auto* reply = std::get_if<core::Reply>(&answer);
+  const auto* enqueued = reply == nullptr ? nullptr : std::get_if<core::EnqueueReply>(reply);
+  if (enqueued == nullptr || enqueued->items.empty()) return snoozed(kTryAgainAfter);
+  const core::EnqueueReply::Item& item = enqueued->items.front();
+  if (item.fate != core::Fate::kRefused) return done;
+  if (item.refusal.why == core::Rejection::kDuplicateJob) {
+    return dead("duplicate_job", "another job holds its id or its unique key");
+  }
+  if (item.refusal.why == core::Rejection::kIdMismatch) {
+    return dead("id_mismatch", "another job was submitted under its id");
+  }
+  return snoozed(kTryAgainAfter);
+}
+
+}  // namespace
+
+void Relay::begin() {
+  end();
+  leads_ = true;
+  ++term_;
+  settings_told_ = false;
+  ask();
+}
+
+void Relay::end() {
+  leads_ = false;
+  claim_.reset();
+  under_way_.clear();
+  asks_.clear();
+  incomplete_.clear();
+}
+
+void Relay::ask() {
+  if (!leads_ || claim_ || under_way_.size() >= kMostAtOnce) return;
+  claim_ = next_ticket();
+  engine::WaitingClaim claim;
+  claim.claim.queues = {SharedBytes(engine::kOutboxQueue)};
+  claim.claim.limit = kMostAtOnce;
+  claim.claim.lease = kLease;
+  claim.claim.worker = claim.worker.id = SharedBytes(engine::kOutboxQueue);
+  claim.wait = kWait;
+  asks_.push_back({Asking::Whom::kShard, std::move(claim), *claim_});
+}
+
+// Nothing is asked from within a claim that has failed: tick() does that. The next jobs are asked
+// for once the submissions that memory has let go of were read.
+void Relay::answered(engine::Ticket ticket, engine::Answer answer) {
+  if (const auto job = under_way_.extract(ticket); !job.empty()) {
+    return passed(job.mapped(), answer);
+  }
+  if (claim_ != ticket) return;
+  claim_.reset();
+  auto* const reply = std::get_if<core::Reply>(&answer);
+  auto* const claim = reply == nullptr ? nullptr : std::get_if<core::ClaimReply>(reply);
+  if (claim == nullptr) return;
+  const bool whole = std::ranges::none_of(
+      claim->jobs, [](const core::ClaimReply::Item& item) { return item.job.payload.empty(); });
+  if (!whole) return incomplete_.push_back({term_, std::move(*claim)});
+  pass_on(std::move(*claim));
+  ask();
+}
+
+void Relay::completed(Incomplete claim, const Status& read) {
+  if (!leads_ || claim.term != term_) return;
+  if (read) {
+    pass_on(std::move(claim.claim));
+  } else {
+    log_.warn("what an ack submitted can't be read, and is tried again",
+              {{"reason", read.error().message}});
+    for (const core::ClaimReply::Item& item : claim.claim.jobs) {
+      passed({item.job.id, item.job.token}, engine::Unavailable::kStorage);
+    }
+  }
+  ask();
+}
+
+void Relay::pass_on(core::ClaimReply claim) {
+  if (!claim.jobs.empty() && !std::exchange(settings_told_, true)) tell_settings();
+  for (const core::ClaimReply::Item& item : claim.jobs) {
+    const Passing job{item.job.id, item.job.token};
+    auto submission = engine::from_outbox(item.job);
+    if (!submission) {
+      settle(job, dead("damaged_submission", submission.error().message));
+      continue;
+    }
+    if (mutated(Mutant::kOutboxUnkeyed)) submission->key.reset();
+    const engine::Ticket ticket = next_ticket();
+    under_way_.emplace(ticket, job);
+    asks_.push_back({Asking::Whom::kOwner, core::Command(std::move(*submission)), ticket, job.id});
+  }
+}
+
+// What was passed on is where it belongs; nobody looks for it here.
+void Relay::tell_settings() {
+  core::SetQueue settings;
+  settings.queue = SharedBytes(engine::kOutboxQueue);
+  settings.patch.succeeded = std::optional<Duration>(Duration{0});
+  asks_.push_back({Asking::Whom::kShard, core::Command(std::move(settings)), {}});
+}
+
+void Relay::passed(const Passing& job, const engine::Answer& answer) {
+  core::AckItem ack = outcome_of(answer);
+  if (ack.outcome == core::AckOutcome::kDead) {
+    log_.warn("a job that an ack submitted can't be stored",
+              {{"outbox_job", to_string(job.id)}, {"reason", ack.error->message.view()}});
+  }
+  settle(job, std::move(ack));
+}
+
+void Relay::settle(const Passing& job, core::AckItem item) {
+  item.id = job.id;
+  item.token = job.token;
+  core::Ack ack;
+  ack.items.push_back(std::move(item));
+  asks_.push_back({Asking::Whom::kShard, core::Command(std::move(ack)), {}});
+}
+
+}  // namespace millrace::node
