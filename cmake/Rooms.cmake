@@ -1,7 +1,7 @@
-# millrace_room(NAME DIR DEPS ... [PROTOS ...]): every source under DIR makes the static library millrace_NAME, every
-# *_test.cc the test binary NAME_test. A new file needs no edit here.
+# millrace_room(NAME DIR DEPS ... [TEST_DEPS ...] [PROTOS ...]): every source under DIR makes the static library
+# millrace_NAME, every *_test.cc the test binary NAME_test. A new file needs no edit here.
 function(millrace_room name dir)
-  cmake_parse_arguments(ROOM "" "" "DEPS;PROTOS" ${ARGN})
+  cmake_parse_arguments(ROOM "" "" "DEPS;TEST_DEPS;PROTOS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${dir}/*.cc")
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
@@ -27,7 +27,8 @@ function(millrace_room name dir)
 
   if(tests AND BUILD_TESTING)
     add_executable(${name}_test ${tests})
-    target_link_libraries(${name}_test PRIVATE millrace_${name} GTest::gtest GTest::gmock GTest::gtest_main rapidcheck)
+    target_link_libraries(${name}_test PRIVATE millrace_${name} ${ROOM_TEST_DEPS}
+                                               GTest::gtest GTest::gmock GTest::gtest_main rapidcheck)
     add_test(NAME ${name} COMMAND ${name}_test)
   endif()
 endfunction()

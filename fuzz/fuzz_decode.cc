@@ -7,16 +7,17 @@
 #include <vector>
 
 #include "api/job_calls.h"
-#include "api/json_value.h"
-#include "api/json_writer.h"
 #include "api/meta.h"
 #include "api/queue.h"
 #include "api/submission.h"
 #include "api/worker.h"
 #include "base/check.h"
+#include "base/json_check.h"
+#include "base/json_writer.h"
 
 namespace {
 
+using namespace millrace;
 using namespace millrace::api;
 using millrace::JobId;
 

@@ -17,8 +17,9 @@
 #include <utility>
 #include <vector>
 
-#include "api/json_value.h"
+#include "base/ascii.h"
 #include "base/check.h"
+#include "base/json_check.h"
 #include "http/chunk_decoder.h"
 #include "http/request_guard.h"
 #include "http_world.h"
@@ -43,9 +44,7 @@ struct Message {
   friend bool operator==(const Message&, const Message&) = default;
 };
 
-bool is_token_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
-}
+bool is_token_char(char c) { return is_alphanumeric(c) || c == '-'; }
 
 // The value of a field, of which there is exactly one; `absent` where it may be missing and is.
 std::string_view field(std::string_view head, std::string_view name,
@@ -87,8 +86,7 @@ Message take_message(std::string_view& stream, std::string_view method) {
     return message;
   }
   const std::string_view length = field(message.head, "Content-Length");
-  MILLRACE_CHECK(!length.empty() &&
-                 std::ranges::all_of(length, [](char c) { return c >= '0' && c <= '9'; }));
+  MILLRACE_CHECK(!length.empty() && std::ranges::all_of(length, is_digit));
   if (method == "HEAD") return message;
   const std::size_t size = std::strtoul(std::string(length).c_str(), nullptr, 10);
   MILLRACE_CHECK(size <= stream.size());
@@ -102,7 +100,7 @@ void check_body(const Message& message) {
   const std::string_view type = field(message.head, "Content-Type");
   MILLRACE_CHECK((type == "application/problem+json") == (message.status >= 400));
   if (type.starts_with("text/plain")) return;
-  MILLRACE_CHECK(!api::check_json(message.body, kAnswerDepth, api::LoneSurrogates::kKept));
+  MILLRACE_CHECK(!check_json(message.body, kAnswerDepth, LoneSurrogates::kKept));
   if (message.status < 400) return;
   const std::string status = "\"status\":" + std::to_string(message.status);
   MILLRACE_CHECK(message.body.find(status) != std::string::npos);

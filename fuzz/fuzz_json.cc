@@ -8,13 +8,14 @@
 #include <string_view>
 #include <vector>
 
-#include "api/json_cursor.h"
-#include "api/json_value.h"
 #include "base/check.h"
+#include "base/json_check.h"
+#include "base/json_cursor.h"
+#include "base/utf8.h"
 
 namespace {
 
-using namespace millrace::api;
+using namespace millrace;
 
 constexpr std::size_t kDepth = 64;
 
@@ -31,12 +32,13 @@ void walk(JsonCursor& cursor, std::size_t depth) {
       break;
     case JsonType::kObject:
       for (cursor.enter(); cursor.next_member(name);) {
-        (void)unescape(name, text);
+        (void)unescape_json(name, text);
         walk(cursor, depth + 1);
       }
       break;
     case JsonType::kString:
-      if (unescape(cursor.string_body(), text) == Unescaped::kDone) MILLRACE_CHECK(is_utf8(text));
+      if (unescape_json(cursor.string_body(), text) == Unescaped::kDone)
+        MILLRACE_CHECK(is_utf8(text));
       break;
     default:
       cursor.skip();

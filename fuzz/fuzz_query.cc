@@ -8,16 +8,18 @@
 
 #include "api/event.h"
 #include "api/job_calls.h"
-#include "api/json_value.h"
 #include "api/list.h"
 #include "api/query.h"
 #include "api/routes.h"
 #include "api/stats.h"
 #include "api/submission.h"
 #include "base/check.h"
+#include "base/json_check.h"
+#include "base/utf8.h"
 
 namespace {
 
+using namespace millrace;
 using namespace millrace::api;
 
 template <typename T>

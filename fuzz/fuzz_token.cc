@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "api/routes.h"
+#include "base/ascii.h"
 #include "base/check.h"
 #include "http/auth.h"
 
@@ -50,9 +51,7 @@ void check_credentials(std::string_view credentials) {
   }
   MILLRACE_CHECK(access->settings().name == "t0");
   MILLRACE_CHECK(credentials.ends_with(live));
-  std::string scheme(credentials.substr(0, credentials.size() - live.size()));
-  std::ranges::transform(scheme, scheme.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c; });
+  const std::string scheme = lowered(credentials.substr(0, credentials.size() - live.size()));
   MILLRACE_CHECK(scheme.starts_with("bearer "));
   MILLRACE_CHECK(scheme.find_first_not_of(' ', 6) == std::string::npos);
   MILLRACE_CHECK(access->allows(api::Scope::kRead) && !access->allows(api::Scope::kAdmin));

@@ -49,7 +49,7 @@ inline constexpr http::HeadLimits kHeadLimits{
 
 class HttpWorld final : engine::Gateway,
                         engine::DurableObserver,
-                        http::Clock,
+                        Clock,
                         http::Operations,
                         http::Observer {
  public:
@@ -212,7 +212,7 @@ class HttpWorld final : engine::Gateway,
   }
 
   Time now() const override { return now_; }
-  http::Steady steady() const override { return http::Steady(now_.time_since_epoch()); }
+  Steady steady() const override { return Steady(now_.time_since_epoch()); }
 
   const http::About& about() const override { return about_; }
   http::Readiness readiness() const override { return {services_.draining, {{"store", true, ""}}}; }

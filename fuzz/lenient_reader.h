@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/ascii.h"
+
 namespace millrace::fuzz {
 
 // What one of them has learnt of where a request ends.
@@ -67,12 +69,6 @@ class LenientReader {
     while (!text.empty() && goes(text.back())) text.remove_suffix(1);
     return text;
   }
-  static std::string lower(std::string_view text) {
-    std::string low(text);
-    std::ranges::transform(low, low.begin(),
-                           [](char c) { return c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c; });
-    return low;
-  }
 
   std::size_t line_end(std::string_view head, std::size_t at) const {
     for (; at < head.size(); ++at) {
@@ -88,8 +84,8 @@ class LenientReader {
     const std::size_t colon = std::min(line.find(':'), line.size());
     std::string_view name = line.substr(0, colon);
     if (leniency_.trims_names) name = trimmed(name);
-    const std::string value = lower(trimmed(line.substr(std::min(colon + 1, line.size()))));
-    if (lower(name) == "content-length") {
+    const std::string value = lowered(trimmed(line.substr(std::min(colon + 1, line.size()))));
+    if (lowered(name) == "content-length") {
       if (!framing_.length.empty() && leniency_.first_wins) return;
       // As strtoul does: white space, a sign, digits up to whatever else comes.
       std::string_view digits = value;
@@ -97,7 +93,7 @@ class LenientReader {
       digits = digits.substr(0, std::min(digits.find_first_not_of("0123456789"), digits.size()));
       digits.remove_prefix(std::min(digits.find_first_not_of('0'), digits.size()));
       framing_.length = digits.empty() ? "0" : std::string(digits);
-    } else if (lower(name) == "transfer-encoding") {
+    } else if (lowered(name) == "transfer-encoding") {
       framing_.chunked = leniency_.chunked_anywhere ? value.find("chunked") != std::string::npos
                                                     : value == "chunked";
     }

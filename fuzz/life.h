@@ -11,6 +11,7 @@
 
 #include "base/random.h"
 #include "core/machine.h"
+#include "digest/fingerprint.h"
 
 namespace millrace::fuzz {
 

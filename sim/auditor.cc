@@ -28,6 +28,12 @@ const core::ClaimReply* claim_in(const engine::Answer& answer) {
   return reply == nullptr ? nullptr : std::get_if<core::ClaimReply>(reply);
 }
 
+// The only command whose event a store of an older format can't say.
+bool may_be_too_new(const engine::Request& request) {
+  const auto* command = std::get_if<core::Command>(&request);
+  return command != nullptr && std::holds_alternative<core::DeleteQueue>(*command);
+}
+
 }  // namespace
 
 Auditor::Auditor(Marks& marks, Storage& stored, core::MachineOptions options, Limits limits,
@@ -305,6 +311,13 @@ bool Auditor::was_refused_whole(const Step& step, Ticket ticket, const engine::R
            "a draining server took new work");
     marks_.hit(Mark::kRefusedDraining);
   }
+  if (!for_draining && why != nullptr && *why == engine::Unavailable::kUpgrading) {
+    demand(may_be_too_new(request), "R4", "request {} was refused as too new for the store",
+           static_cast<std::uint64_t>(ticket));
+    marks_.hit(Mark::kRefusedUpgrading);
+    answers_.erase(ticket);
+    return true;
+  }
   const bool for_reads = !for_draining && why != nullptr;
   if (for_reads) {
     demand(step.reads_failed && *why == engine::Unavailable::kStorage, "R4",
@@ -489,12 +502,15 @@ void Auditor::sort_out_strays() {
     demand(why != nullptr, "D1", "request {} was answered before its batch was durable",
            static_cast<std::uint64_t>(ticket));
     // Who has parts of its request done, or may have, is told that nobody knows.
+    const bool too_new = *why == engine::Unavailable::kUpgrading && request != requests_.end() &&
+                         may_be_too_new(request->second);
     const bool allowed =
-        may_refuse_ && (may_refuse_ == *why || *why == engine::Unavailable::kUnknown);
+        too_new || (may_refuse_ && (may_refuse_ == *why || *why == engine::Unavailable::kUnknown));
     demand(allowed, "R4", "request {} was refused for no reason",
            static_cast<std::uint64_t>(ticket));
-    marks_.hit(*why == engine::Unavailable::kStorage ? Mark::kRefusedStorage
-                                                     : Mark::kRefusedInDoubt);
+    marks_.hit(too_new                                 ? Mark::kRefusedUpgrading
+               : *why == engine::Unavailable::kStorage ? Mark::kRefusedStorage
+                                                       : Mark::kRefusedInDoubt);
     if (std::erase(undecided_, ticket) > 0) {
       requests_.erase(ticket);
     } else if (requests_.contains(ticket) || waits(ticket)) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/limits.h"
+#include "digest/fingerprint.h"
 
 namespace millrace::sim {
 namespace {

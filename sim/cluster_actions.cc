@@ -137,12 +137,6 @@ void Cluster::submit(Dice& dice, engine::Request request) {
     events->after.resize(database_.shards());
   }
   if (auto* command = std::get_if<core::Command>(&request)) {
-    constexpr auto kDeletes = static_cast<std::uint32_t>(store::EventFormat::kQueueDeleted);
-    const auto* deletion = std::get_if<core::DeleteQueue>(command);
-    if (deletion != nullptr && database_.registry().format() < kDeletes) {
-      request = core::Command(core::GetQueues{deletion->queue});
-      command = std::get_if<core::Command>(&request);
-    }
     auto* enqueue = std::get_if<core::Enqueue>(command);
     if (enqueue != nullptr && !engine::only_shard(request, database_.shards())) {
       enqueue->atomicity = {};

@@ -25,6 +25,7 @@ constexpr std::array<std::string_view, kMarks> kNames = {
     "refused storage",
     "refused overload",
     "refused draining",
+    "refused upgrading",
     "drained",
     "read failed",
     "lease expired",

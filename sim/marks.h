@@ -30,6 +30,7 @@ enum class Mark : std::uint8_t {
   kRefusedStorage,
   kRefusedOverload,
   kRefusedDraining,
+  kRefusedUpgrading,
   kDrained,
   kReadFailed,
   kLeaseExpired,

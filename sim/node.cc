@@ -46,6 +46,7 @@ Node::Node(NodeId id, std::string name, std::uint32_t reads, const engine::Shard
     engine::ShardOptions mine = options;
     mine.shard = shard;
     mine.shards = shards;
+    mine.store_format = store_format_;
     hosts_.push_back(std::make_shared<Host>(shard, mine,
                                             Host::Parts{.self = id,
                                                         .name = self.name,
@@ -65,7 +66,8 @@ Node::Node(NodeId id, std::string name, std::uint32_t reads, const engine::Shard
   }
   std::vector<node::Host*> hosts;
   for (const auto& host : hosts_) hosts.push_back(host.get());
-  membership_ = std::make_unique<node::Membership>(self, std::move(hosts), Logger());
+  membership_ =
+      std::make_unique<node::Membership>(self, std::move(hosts), *store_format_, Logger());
 }
 
 Node::~Node() { parts_.network.leave(id()); }

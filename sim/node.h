@@ -13,6 +13,7 @@
 
 #include "engine/peers.h"
 #include "engine/router.h"
+#include "engine/store_format.h"
 #include "node/membership.h"
 #include "sim/chronicle.h"
 #include "sim/database.h"
@@ -132,6 +133,8 @@ class Node final : public engine::PeerService {
   std::vector<std::unique_ptr<store::Fences>> fences_;  // by shard
   std::vector<store::Store> stores_;
   std::vector<std::shared_ptr<Host>> hosts_;
+  const std::shared_ptr<engine::StoreFormat> store_format_ =
+      std::make_shared<engine::StoreFormat>();
   std::unique_ptr<node::Membership> membership_;
   std::deque<Heard> heard_;
   bool renewing_ = false;

@@ -21,6 +21,7 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 
+#include "base/ascii.h"
 #include "limit_program.h"
 
 namespace millrace::bench {
@@ -78,11 +79,9 @@ std::string submission(std::size_t payload_bytes) {
 std::size_t body_bytes(std::string_view header) {
   constexpr std::string_view kName = "\r\ncontent-length: ";
   if (!header.starts_with("HTTP/1.1 2")) fail(fmt::format("answered {}", header.substr(0, 40)));
-  const auto same = [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? b + 32 : b); };
-  const auto found = std::search(header.begin(), header.end(), kName.begin(), kName.end(),
-                                 [&](char b, char a) { return same(a, b); });
-  if (found == header.end()) fail("an answer without Content-Length");
-  const auto* digits = &*found + kName.size();
+  const auto found = std::ranges::search(header, kName, {}, to_lower);
+  if (found.empty()) fail("an answer without Content-Length");
+  const auto* digits = found.end();
   std::size_t bytes = 0;
   std::from_chars(digits, header.data() + header.size(), bytes);
   return bytes;

@@ -3,11 +3,11 @@
 #include <string>
 #include <vector>
 
-#include "api/json_value.h"
-#include "api/json_writer.h"
 #include "api/submission.h"
 #include "api/worker_reply.h"
 #include "base/check.h"
+#include "base/json_check.h"
+#include "base/json_writer.h"
 #include "documents.h"
 #include "micro.h"
 
@@ -25,7 +25,7 @@ void check(benchmark::State& state) {
   const std::string text = json_document(static_cast<std::size_t>(state.range(0)));
   const std::size_t depth = api::DecodeLimits{}.json_depth;
   for (auto _ : state) {
-    const auto fault = api::check_json(text, depth, api::LoneSurrogates::kRefused);
+    const auto fault = check_json(text, depth, LoneSurrogates::kRefused);
     MILLRACE_CHECK(!fault);
   }
   show_rate(state, text);
@@ -59,7 +59,7 @@ void encode_claim(benchmark::State& state) {
   std::string text;
   for (auto _ : state) {
     text.clear();
-    api::JsonWriter json(text);
+    JsonWriter json(text);
     api::encode_claim_reply(json, jobs);
     benchmark::DoNotOptimize(text.data());
   }

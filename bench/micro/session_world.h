@@ -14,7 +14,7 @@
 
 namespace millrace::bench {
 
-class SessionWorld final : engine::Gateway, http::Clock, http::Operations, http::Observer {
+class SessionWorld final : engine::Gateway, Clock, http::Operations, http::Observer {
  public:
   // `payload`: of the jobs that polls are given.
   explicit SessionWorld(std::string_view payload = "null");
@@ -36,7 +36,7 @@ class SessionWorld final : engine::Gateway, http::Clock, http::Operations, http:
   void cancel(engine::ReplyPort&, engine::Ticket) override {}
 
   Time now() const override { return time_from_ms(1'700'000'000'000); }
-  http::Steady steady() const override { return std::chrono::steady_clock::now(); }
+  Steady steady() const override { return std::chrono::steady_clock::now(); }
 
   const http::About& about() const override { return about_; }
   http::Readiness readiness() const override { return {}; }

@@ -9,6 +9,8 @@
 #include <mutex>
 
 #include "backoff.h"
+#include "base/ascii.h"
+#include "base/clock.h"
 #include "base/ids.h"
 #include "base/random.h"
 #include "base/time.h"
@@ -37,12 +39,9 @@ ClientOptions complete(ClientOptions options) {
   return options;
 }
 
-// The system's clock: ids and log lines carry the time at which they were made.
-Time now() { return std::chrono::floor<milliseconds>(std::chrono::system_clock::now()); }
-
 std::string new_job_id(std::string_view queue) {
-  return to_string(
-      make_job_id(now(), queue_bits(queue.empty() ? "default" : queue), system_random()));
+  return to_string(make_job_id(SystemClock().now(), queue_bits(queue.empty() ? "default" : queue),
+                               system_random()));
 }
 
 std::string job_path(std::string_view id, std::string_view rest = {}) {
@@ -100,9 +99,7 @@ std::string describe(const Error& error) {
 std::string url_encode(std::string_view text) {
   std::string out;
   for (const char c : text) {
-    const bool unreserved = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                            (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_' || c == '~';
-    if (unreserved) {
+    if (is_unreserved(c)) {
       out += c;
     } else {
       out += fmt::format("%{:02X}", static_cast<unsigned char>(c));

@@ -7,9 +7,9 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <cctype>
 #include <mutex>
 
+#include "base/ascii.h"
 #include "base/check.h"
 #include "millrace/transport.h"
 
@@ -64,10 +64,7 @@ std::size_t on_header(char* data, std::size_t, std::size_t size, void* context) 
     if (line.starts_with("HTTP/")) response.headers.clear();  // after an interim answer, as 100
     return size;
   }
-  std::string name(line.substr(0, colon));
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  response.headers.emplace_back(std::move(name), trim(line.substr(colon + 1)));
+  response.headers.emplace_back(lowered(line.substr(0, colon)), trim(line.substr(colon + 1)));
   return size;
 }
 

@@ -1,98 +1,94 @@
-// Small words on top of simdjson's On-Demand reader: walk an object's members, take a value where
-// it is there and of the right kind, pass over everything else.
+// Small words on top of the JSON cursor: walk an object's members, take a value where it is there
+// and of the right kind, pass over everything else.
 #pragma once
 
-#include <simdjson.h>
-
+#include <charconv>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/json_check.h"
+#include "base/json_cursor.h"
 #include "base/time.h"
 #include "millrace/job.h"
 
 namespace millrace::sdk {
 
-using JsonValue = simdjson::ondemand::value;
+using JsonValue = JsonCursor;  // before a value; a copy reads it again
 
 // The text of a value as it was sent.
-inline std::string raw_text(JsonValue value) {
-  std::string_view raw;
-  if (simdjson::to_json_string(value).get(raw) != simdjson::SUCCESS) return {};
-  const std::size_t end = raw.find_last_not_of(" \t\r\n");
-  return std::string(raw.substr(0, end == std::string_view::npos ? 0 : end + 1));
+inline std::string raw_text(JsonValue value) { return std::string(value.skip()); }
+
+// The text of a string's body, a view of it or of `scratch`; none where it is no text.
+inline std::optional<std::string_view> text_of(std::string_view body, std::string& scratch) {
+  if (body.find('\\') == std::string_view::npos) return body;
+  if (unescape_json(body, scratch) == Unescaped::kLoneSurrogate) return std::nullopt;
+  return scratch;
 }
 
-// Calls visit(name, value) for each member. False when `value` is no object or is broken.
+// Calls visit(name, value) for each member. False when `value` is no object.
 template <typename Visit>
 bool each_member(JsonValue value, Visit&& visit) {
-  simdjson::ondemand::object object;
-  if (value.get_object().get(object) != simdjson::SUCCESS) return false;
-  for (auto member : object) {
-    std::string_view name;
-    JsonValue content;
-    if (member.unescaped_key().get(name) != simdjson::SUCCESS) return false;
-    if (member.value().get(content) != simdjson::SUCCESS) return false;
-    visit(name, content);
+  if (value.type() != JsonType::kObject) return false;
+  std::string scratch;
+  std::string_view body;
+  for (value.enter(); value.next_member(body); value.skip()) {
+    if (const auto name = text_of(body, scratch)) visit(*name, value);
   }
   return true;
 }
 
-// Calls visit(value) for each element. False when `value` is no array or is broken.
+// Calls visit(value) for each element. False when `value` is no array.
 template <typename Visit>
 bool each_element(JsonValue value, Visit&& visit) {
-  simdjson::ondemand::array array;
-  if (value.get_array().get(array) != simdjson::SUCCESS) return false;
-  for (auto element : array) {
-    JsonValue content;
-    if (element.get(content) != simdjson::SUCCESS) return false;
-    visit(content);
-  }
+  if (value.type() != JsonType::kArray) return false;
+  for (value.enter(); value.next_element(); value.skip()) visit(value);
   return true;
 }
 
+// `out` stays as it was where the value is of another kind, or does not fit.
 inline void read(JsonValue value, std::string& out) {
-  std::string_view text;
-  if (value.get_string().get(text) == simdjson::SUCCESS) out = text;
+  if (value.type() != JsonType::kString) return;
+  std::string scratch;
+  if (const auto text = text_of(value.string_body(), scratch)) out = *text;
 }
 
-// `out` stays as it was when the value is of another kind.
-template <typename T>
-void read_scalar(simdjson::simdjson_result<T> value, T& out) {
-  T found{};
-  if (std::move(value).get(found) == simdjson::SUCCESS) out = found;
+inline void read(JsonValue value, bool& out) {
+  if (value.type() == JsonType::kBoolean) out = value.boolean();
 }
 
-inline void read(JsonValue value, bool& out) { read_scalar(value.get_bool(), out); }
-inline void read(JsonValue value, double& out) { read_scalar(value.get_double(), out); }
-inline void read(JsonValue value, std::int64_t& out) { read_scalar(value.get_int64(), out); }
-inline void read(JsonValue value, std::uint64_t& out) { read_scalar(value.get_uint64(), out); }
-
-inline void read(JsonValue value, int& out) {
-  std::int64_t number = 0;
-  if (value.get_int64().get(number) == simdjson::SUCCESS) out = static_cast<int>(number);
+template <typename Number>
+std::optional<Number> number_of(JsonValue value) {
+  if (value.type() != JsonType::kNumber) return std::nullopt;
+  const std::string_view text = value.number();
+  Number number{};
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (read.ec != std::errc() || read.ptr != text.data() + text.size()) return std::nullopt;
+  return number;
 }
 
-inline void read(JsonValue value, std::optional<double>& out) {
-  double number = 0;
-  if (value.get_double().get(number) == simdjson::SUCCESS) out = number;
+template <typename Number>
+  requires std::is_arithmetic_v<Number>
+void read(JsonValue value, Number& out) {
+  if (const auto number = number_of<Number>(value)) out = *number;
 }
 
-inline void read(JsonValue value, std::optional<std::int64_t>& out) {
-  std::int64_t number = 0;
-  if (value.get_int64().get(number) == simdjson::SUCCESS) out = number;
+template <typename Number>
+  requires std::is_arithmetic_v<Number>
+void read(JsonValue value, std::optional<Number>& out) {
+  if (const auto number = number_of<Number>(value)) out = *number;
 }
 
 inline void read(JsonValue value, std::optional<Milliseconds>& out) {
-  std::int64_t number = 0;
-  if (value.get_int64().get(number) == simdjson::SUCCESS) out = Milliseconds{number};
+  if (const auto number = number_of<std::int64_t>(value)) out = Milliseconds{*number};
 }
 
 inline void read(JsonValue value, std::optional<Timestamp>& out) {
-  std::string_view text;
-  if (value.get_string().get(text) == simdjson::SUCCESS) out = parse_rfc3339(text);
+  std::string text;
+  read(value, text);
+  if (const auto time = parse_rfc3339(text)) out = time;
 }
 
 inline void read(JsonValue value, std::vector<std::string>& out) {
@@ -111,16 +107,11 @@ inline void read(JsonValue value, Meta& out) {
   });
 }
 
-// Parses `json` and calls visit(root value). False when it is not JSON.
+// Calls visit(root value). False when `json` is not JSON.
 template <typename Visit>
 bool with_document(std::string_view json, Visit&& visit) {
-  const simdjson::padded_string padded(json);
-  simdjson::ondemand::parser parser;
-  simdjson::ondemand::document document;
-  if (parser.iterate(padded).get(document) != simdjson::SUCCESS) return false;
-  JsonValue root;
-  if (document.get_value().get(root) != simdjson::SUCCESS) return false;
-  return visit(root);
+  if (check_json(json, kMaxJsonDepth, LoneSurrogates::kKept)) return false;
+  return visit(JsonValue(json));
 }
 
 }  // namespace millrace::sdk

@@ -32,9 +32,7 @@ Result<Page<Item>> read_page(std::string_view json, std::string_view what, ReadI
       has_items = each_element(content, [&](JsonValue element) {
         Item item;
         item.json = raw_text(element);
-        items_read =
-            with_document(item.json, [&](JsonValue own) { return read_item(own, item); }) &&
-            items_read;
+        items_read = read_item(element, item) && items_read;
         page.items.push_back(std::move(item));
       });
     });

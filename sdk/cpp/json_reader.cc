@@ -347,9 +347,7 @@ Result<Readiness> read_readiness(std::string_view json) {
   readiness.json = json;
   const bool is_object = with_document(json, [&readiness](JsonValue root) {
     return each_member(root, [&readiness](std::string_view name, JsonValue content) {
-      if (name == "status" && content.type() == simdjson::ondemand::json_type::string) {
-        read(content, readiness.status);
-      }
+      if (name == "status") read(content, readiness.status);
       if (name == "checks") read_all(content, readiness.checks);
     });
   });
@@ -376,8 +374,7 @@ std::optional<std::int64_t> read_integer(std::string_view json, std::string_view
   std::optional<std::int64_t> found;
   with_document(json, [&](JsonValue root) {
     return each_member(root, [&](std::string_view name, JsonValue content) {
-      std::int64_t number = 0;
-      if (name == wanted && content.get_int64().get(number) == simdjson::SUCCESS) found = number;
+      if (name == wanted) read(content, found);
     });
   });
   return found;

@@ -1,5 +1,4 @@
-// Reading the server's answers: typed structures out of JSON text. simdjson stays behind this
-// header.
+// Reading the server's answers: typed structures out of JSON text.
 #pragma once
 
 #include <string_view>

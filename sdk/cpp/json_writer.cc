@@ -1,148 +1,81 @@
-#include <fmt/format.h>
+// The public face of the one writer and the one check of JSON (base/json_writer.h, json_check.h):
+// those who use the SDK see nothing of base.
+#include "base/json_writer.h"
 
-#include <cmath>
+#include <algorithm>
 
-#include "base/check.h"
+#include "base/json_check.h"
+#include "base/utf8.h"
 #include "millrace/json.h"
 
 namespace millrace::sdk {
 namespace {
 
-constexpr char kHex[] = "0123456789abcdef";
-constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD
-
-unsigned byte_at(std::string_view text, std::size_t i) {
-  return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
-}
-
-bool is_continuation(unsigned byte) { return (byte & 0xc0) == 0x80; }
-
-// The length of the UTF-8 sequence at `at`, or 0 where there is none that is well formed (RFC
-// 3629).
-std::size_t sequence_length(std::string_view text, std::size_t at) {
-  const unsigned first = byte_at(text, at);
-  const unsigned second = byte_at(text, at + 1);
-  if (first < 0x80) return 1;
-  if (first >= 0xc2 && first <= 0xdf) return is_continuation(second) ? 2 : 0;
-  if (first >= 0xe0 && first <= 0xef) {
-    const bool in_range = (first != 0xe0 || second >= 0xa0) &&  // not overlong
-                          (first != 0xed || second < 0xa0);     // no surrogate
-    return in_range && is_continuation(second) && is_continuation(byte_at(text, at + 2)) ? 3 : 0;
-  }
-  if (first >= 0xf0 && first <= 0xf4) {
-    const bool in_range = (first != 0xf0 || second >= 0x90) && (first != 0xf4 || second < 0x90);
-    return in_range && is_continuation(second) && is_continuation(byte_at(text, at + 2)) &&
-                   is_continuation(byte_at(text, at + 3))
-               ? 4
-               : 0;
-  }
-  return 0;
-}
-
-void append_escaped(std::string& out, char c) {
-  switch (c) {
-    case '"':
-      out += "\\\"";
-      return;
-    case '\\':
-      out += "\\\\";
-      return;
-    case '\n':
-      out += "\\n";
-      return;
-    case '\r':
-      out += "\\r";
-      return;
-    case '\t':
-      out += "\\t";
-      return;
-    default:
-      out += "\\u00";
-      out += kHex[static_cast<unsigned char>(c) >> 4];
-      out += kHex[static_cast<unsigned char>(c) & 15];
-  }
-}
-
-bool stands_for_itself(char c) {
-  return c != '"' && c != '\\' && static_cast<unsigned char>(c) >= 0x20 && c != 0x7f;
-}
-
-void append_string(std::string& out, std::string_view text) {
-  out += '"';
-  for (std::size_t i = 0; i < text.size();) {
-    const std::size_t length = sequence_length(text, i);
-    if (length == 0) {
-      out += kReplacement;
-      ++i;
-    } else if (length == 1 && !stands_for_itself(text[i])) {
-      append_escaped(out, text[i++]);
-    } else {
-      out += text.substr(i, length);
-      i += length;
-    }
-  }
-  out += '"';
+// Views `text`, or what it is with U+FFFD for each byte that is not UTF-8.
+std::string_view as_utf8(std::string_view text, std::string& scratch) {
+  if (is_utf8(text)) return text;
+  append_as_utf8(scratch, text);
+  return scratch;
 }
 
 }  // namespace
 
-void JsonWriter::separate() {
-  if (needs_comma_) text_ += ',';
-  needs_comma_ = true;
-}
-
-JsonWriter& JsonWriter::open(char bracket) {
-  separate();
-  text_ += bracket;
-  needs_comma_ = false;
+template <typename Write>
+JsonWriter& JsonWriter::add(Write write) {
+  millrace::JsonWriter json(text_, needs_comma_);
+  write(json);
+  needs_comma_ = json.needs_comma();
   return *this;
 }
 
-JsonWriter& JsonWriter::close(char bracket) {
-  text_ += bracket;
-  needs_comma_ = true;
-  return *this;
+JsonWriter& JsonWriter::begin_object() {
+  return add([](auto& json) { json.begin_object(); });
+}
+JsonWriter& JsonWriter::end_object() {
+  return add([](auto& json) { json.end_object(); });
+}
+JsonWriter& JsonWriter::begin_array() {
+  return add([](auto& json) { json.begin_array(); });
+}
+JsonWriter& JsonWriter::end_array() {
+  return add([](auto& json) { json.end_array(); });
 }
 
 JsonWriter& JsonWriter::key(std::string_view name) {
-  separate();
-  append_string(text_, name);
-  text_ += ':';
-  needs_comma_ = false;
-  return *this;
+  std::string scratch;
+  return add([&](auto& json) { json.text_key(as_utf8(name, scratch)); });
 }
 
 JsonWriter& JsonWriter::string(std::string_view value) {
-  separate();
-  append_string(text_, value);
-  return *this;
+  std::string scratch;
+  return add([&](auto& json) { json.string(as_utf8(value, scratch)); });
 }
 
 JsonWriter& JsonWriter::integer(std::int64_t value) {
-  separate();
-  fmt::format_to(std::back_inserter(text_), "{}", value);
-  return *this;
+  return add([&](auto& json) { json.number(value); });
 }
 
 JsonWriter& JsonWriter::number(double value) {
-  MILLRACE_CHECK(std::isfinite(value));
-  separate();
-  fmt::format_to(std::back_inserter(text_), "{}", value);
-  return *this;
+  return add([&](auto& json) { json.number(value); });
 }
 
-JsonWriter& JsonWriter::boolean(bool value) { return raw(value ? "true" : "false"); }
+JsonWriter& JsonWriter::boolean(bool value) {
+  return add([&](auto& json) { json.boolean(value); });
+}
 
-JsonWriter& JsonWriter::raw(std::string_view json) {
-  separate();
-  text_ += json;
-  return *this;
+JsonWriter& JsonWriter::raw(std::string_view json_text) {
+  return add([&](auto& json) { json.raw(json_text); });
 }
 
 std::string json_string(std::string_view text) {
   std::string out;
-  append_string(out, text);
+  std::string scratch;
+  append_json_string(out, as_utf8(text, scratch));
   return out;
+}
+
+bool is_json(std::string_view text, std::size_t max_depth) {
+  return !check_json(text, std::min(max_depth, kMaxJsonDepth), LoneSurrogates::kRefused);
 }
 
 }  // namespace millrace::sdk

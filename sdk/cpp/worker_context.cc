@@ -5,7 +5,10 @@
 #include <array>
 #include <cmath>
 
+#include "base/ascii.h"
+#include "base/clock.h"
 #include "base/time.h"
+#include "base/utf8.h"
 #include "millrace/json.h"
 #include "worker_core.h"
 
@@ -27,22 +30,12 @@ std::size_t room_for_checkpoint(const Progress& beside) {
 // A level that the server does not know would make it refuse the outcome that the line goes with.
 std::string_view known_level(std::string_view level) {
   constexpr std::array<std::string_view, 4> kKnown = {"debug", "info", "warn", "error"};
-  std::string lower(level);
-  std::ranges::transform(lower, lower.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
+  const std::string lower = lowered(level);
   if (const auto* found = std::ranges::find(kKnown, lower); found != kKnown.end()) return *found;
   if (lower == "trace") return "debug";
   if (lower == "warning") return "warn";
   if (lower == "fatal" || lower == "critical") return "error";
   return "info";
-}
-
-// Cut where a character ends, so that the text stays UTF-8.
-std::string_view cut(std::string_view text, std::size_t bytes) {
-  if (text.size() <= bytes) return text;
-  while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xc0) == 0x80) --bytes;
-  return text.substr(0, bytes);
 }
 
 }  // namespace
@@ -79,7 +72,7 @@ void Context::progress(Progress progress, std::string checkpoint) {
     if (!std::isnan(percent)) progress.percent = std::clamp(percent, 0.0, 100.0);
   }
   std::ranges::replace(progress.message, '\0', ' ');
-  progress.message = cut(progress.message, kMaxProgressMessageBytes);
+  progress.message = cut_utf8(progress.message, kMaxProgressMessageBytes);
   if (const std::size_t room = room_for_checkpoint(progress); checkpoint.size() > room) {
     log("warn", fmt::format("a checkpoint of {} bytes is not kept: it may have {}",
                             checkpoint.size(), room));
@@ -94,9 +87,8 @@ void Context::progress(Progress progress, std::string checkpoint) {
 }
 
 void Context::log(std::string_view level, std::string_view message) {
-  const Time now = std::chrono::floor<Milliseconds>(std::chrono::system_clock::now());
-  WorkerLogLine line{now, std::string(known_level(level)),
-                     std::string(cut(message, kMaxLineBytes))};
+  WorkerLogLine line{SystemClock().now(), std::string(known_level(level)),
+                     std::string(cut_utf8(message, kMaxLineBytes))};
   const std::lock_guard lock(pending_->mutex);
   pending_->log_bytes += line.message.size();
   pending_->logs.push_back(std::move(line));

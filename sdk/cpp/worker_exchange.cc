@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "worker_core.h"
 
 namespace millrace::sdk {
@@ -27,9 +28,7 @@ milliseconds lease_of(const ClaimedJob& job, const std::optional<Milliseconds>& 
   if (job.lease) return *job.lease;
   if (asked) return *asked;
   if (!job.lease_expires_at) return kDefaultLease;
-  const auto left = std::chrono::duration_cast<milliseconds>(*job.lease_expires_at -
-                                                             std::chrono::system_clock::now());
-  return std::clamp(left, kMinLease, kDefaultLease);
+  return std::clamp(*job.lease_expires_at - SystemClock().now(), kMinLease, kDefaultLease);
 }
 
 }  // namespace

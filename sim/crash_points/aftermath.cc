@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "digest/fingerprint.h"
 #include "sim/crash_points/checker.h"
 #include "sim/crash_points/system_calls.h"
 #include "sim/crash_points/vfs.h"

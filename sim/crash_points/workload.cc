@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "digest/fingerprint.h"
+
 namespace millrace::crash_points {
 namespace {
 

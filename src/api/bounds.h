@@ -69,9 +69,6 @@ constexpr std::int64_t kMaxStatsSteps = 1'000;
 constexpr std::int64_t kDefaultStatsWindowMs = 3'600'000;
 constexpr std::int64_t kDefaultStatsStepMs = 60'000;
 
-// The deepest nesting that any setting may allow; the checker keeps one bit a level.
-constexpr std::size_t kMaxJsonDepth = 1'024;
-
 // The bounds that an operator sets.
 struct DecodeLimits {
   std::size_t body_bytes = 16 * 1024 * 1024;

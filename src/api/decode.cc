@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <charconv>
 
-#include "api/json_value.h"
 #include "api/text.h"
+#include "base/json_check.h"
+#include "base/utf8.h"
 
 namespace millrace::api {
 namespace {
@@ -46,7 +47,7 @@ bool read_string_view(Decode& decode, const Path& path, std::string& scratch,
     out = body;
     return true;
   }
-  if (unescape(body, scratch) == Unescaped::kLoneSurrogate) {
+  if (unescape_json(body, scratch) == Unescaped::kLoneSurrogate) {
     decode.invalid(body, "half of a surrogate pair");
     return false;
   }
@@ -57,7 +58,7 @@ bool read_string_view(Decode& decode, const Path& path, std::string& scratch,
 // The name of a member, unescaped.
 std::string_view member_name(Decode& decode, std::string_view body, std::string& scratch) {
   if (body.find('\\') == std::string_view::npos) return body;
-  if (unescape(body, scratch) == Unescaped::kLoneSurrogate)
+  if (unescape_json(body, scratch) == Unescaped::kLoneSurrogate)
     decode.invalid(body, "half of a surrogate pair");
   return scratch;
 }
@@ -234,7 +235,7 @@ bool read_cut_text(Decode& decode, const Path& path, std::size_t max_bytes, std:
   std::string replaced;
   for (const char c : text.substr(0, max_bytes + 1)) {
     if (c == '\0') {
-      replaced += "\xEF\xBF\xBD";
+      replaced += kReplacementUtf8;
     } else {
       replaced.push_back(c);
     }

@@ -12,8 +12,8 @@
 
 #include "api/bounds.h"
 #include "api/job.h"
-#include "api/json_cursor.h"
 #include "api/problem.h"
+#include "base/json_cursor.h"
 
 namespace millrace::api {
 

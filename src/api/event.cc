@@ -4,10 +4,10 @@
 #include <array>
 
 #include "api/bounds.h"
-#include "api/json_writer.h"
 #include "api/list.h"
 #include "api/parameters.h"
 #include "api/text.h"
+#include "base/json_writer.h"
 
 namespace millrace::api {
 namespace {

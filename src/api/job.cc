@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "api/job_decode.h"
-#include "api/json_writer.h"
 #include "api/text.h"
+#include "base/json_writer.h"
 
 namespace millrace::api {
 namespace {

@@ -16,9 +16,11 @@
 #include "base/ids.h"
 #include "base/time.h"
 
-namespace millrace::api {
-
+namespace millrace {
 class JsonWriter;
+}
+
+namespace millrace::api {
 
 enum class JobState : std::uint8_t {
   kScheduled,

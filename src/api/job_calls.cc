@@ -5,9 +5,9 @@
 #include <charconv>
 
 #include "api/job_decode.h"
-#include "api/json_writer.h"
 #include "api/parameters.h"
 #include "api/text.h"
+#include "base/json_writer.h"
 
 namespace millrace::api {
 namespace {

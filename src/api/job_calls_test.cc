@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "api/decode_testing.h"
-#include "api/json_writer.h"
+#include "base/json_writer.h"
 
 namespace millrace::api {
 namespace {

@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "api/decode_testing.h"
-#include "api/json_value.h"
-#include "api/json_writer.h"
 #include "api/list.h"
 #include "api/text.h"
 #include "api/worker_reply.h"
+#include "base/json_check.h"
+#include "base/json_writer.h"
 
 namespace millrace::api {
 namespace {
@@ -238,14 +238,6 @@ TEST(Problems, ListTheirFaults) {
 }
 
 // --- Text.
-
-TEST(Text, CutsAtCharacters) {
-  EXPECT_EQ(cut_utf8("abc", 3), "abc");
-  EXPECT_EQ(cut_utf8("abc", 2), "ab");
-  EXPECT_EQ(cut_utf8("a\xE2\x82\xAC", 3), "a");
-  EXPECT_EQ(cut_utf8("a\xE2\x82\xAC", 4), "a\xE2\x82\xAC");
-  EXPECT_EQ(cut_utf8("\xF0\x9F\x98\x80", 3), "");
-}
 
 TEST(Text, QuotesHostileTextHarmlessly) {
   EXPECT_EQ(single_quoted("a\x1b[2Jb\n"), "'a?[2Jb?'");

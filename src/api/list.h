@@ -7,8 +7,8 @@
 #include <variant>
 
 #include "api/bounds.h"
-#include "api/json_writer.h"
 #include "api/problem.h"
+#include "base/json_writer.h"
 
 namespace millrace::api {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "api/bounds.h"
-#include "api/json_writer.h"
 #include "api/problem.h"
+#include "base/json_writer.h"
 #include "base/time.h"
 
 namespace millrace::api {

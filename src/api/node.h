@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "api/json_writer.h"
+#include "base/json_writer.h"
 #include "base/time.h"
 
 namespace millrace::api {

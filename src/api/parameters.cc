@@ -6,6 +6,8 @@
 #include <charconv>
 
 #include "api/text.h"
+#include "base/ascii.h"
+#include "base/utf8.h"
 
 namespace millrace::api {
 namespace {
@@ -16,11 +18,6 @@ void add_fault(std::vector<FieldError>& faults, std::string_view name, std::stri
   if (faults.size() == kMaxFieldErrors) return;
   faults.push_back({FieldError::Place::kParameter,
                     std::string(cut_utf8(name, kMaxParameterNameBytes)), std::move(detail)});
-}
-
-constexpr bool is_url_safe(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-         std::string_view("-_.~").contains(c);
 }
 
 }  // namespace
@@ -111,7 +108,7 @@ bool take_name(const Argument& argument, std::string& out) {
 
 bool take_cursor(const Argument& argument, std::string& out) {
   if (argument.value.size() > kMaxCursorBytes ||
-      !std::ranges::all_of(argument.value, is_url_safe)) {
+      !std::ranges::all_of(argument.value, is_unreserved)) {
     argument.fault("is no cursor of this server's");
     return false;
   }

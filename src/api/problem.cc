@@ -3,9 +3,9 @@
 #include <array>
 
 #include "api/bounds.h"
-#include "api/json_writer.h"
 #include "api/text.h"
 #include "base/check.h"
+#include "base/json_writer.h"
 
 namespace millrace::api {
 namespace {

@@ -12,9 +12,11 @@
 #include "base/ids.h"
 #include "base/time.h"
 
-namespace millrace::api {
-
+namespace millrace {
 class JsonWriter;
+}
+
+namespace millrace::api {
 
 enum class ProblemCode : std::uint8_t {
   kInvalidRequest,  // the request is no good HTTP

@@ -7,8 +7,9 @@
 #include <charconv>
 
 #include "api/job.h"
-#include "api/json_value.h"
 #include "api/text.h"
+#include "base/json_check.h"
+#include "base/utf8.h"
 
 namespace millrace::api {
 namespace {

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "api/job_decode.h"
-#include "api/json_writer.h"
 #include "api/parameters.h"
+#include "base/json_writer.h"
 
 namespace millrace::api {
 namespace {

@@ -4,10 +4,10 @@
 
 #include "api/decode_testing.h"
 #include "api/event.h"
-#include "api/json_value.h"
-#include "api/json_writer.h"
 #include "api/meta.h"
 #include "api/stats.h"
+#include "base/json_check.h"
+#include "base/json_writer.h"
 
 namespace millrace::api {
 namespace {

@@ -2,8 +2,8 @@
 
 #include "api/decode.h"
 #include "api/job.h"
-#include "api/json_writer.h"
 #include "api/text.h"
+#include "base/json_writer.h"
 
 namespace millrace::api {
 namespace {

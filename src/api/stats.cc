@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "api/json_writer.h"
 #include "api/parameters.h"
+#include "base/json_writer.h"
 
 namespace millrace::api {
 namespace {

@@ -7,6 +7,7 @@
 #include "api/decode.h"
 #include "api/job_decode.h"
 #include "api/text.h"
+#include "base/hex.h"
 
 namespace millrace::api {
 namespace {
@@ -239,8 +240,6 @@ void read_batch(Decode& decode, const Path& path, BatchSubmission& batch) {
     read_items(decode, jobs_path, 1, kMaxBatchItems, batch.jobs, read_one);
   }
 }
-
-constexpr bool is_lower_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
 
 }  // namespace
 

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "api/bounds.h"
-#include "api/json_value.h"
+#include "base/hex.h"
+#include "base/tomorrow.h"
+#include "base/utf8.h"
 
 namespace millrace::api {
 namespace {
@@ -25,13 +27,6 @@ constexpr std::array<bool, 256> make_name_characters() {
   return table;
 }
 constexpr std::array<bool, 256> kNameCharacters = make_name_characters();
-
-int hex_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 // Levenshtein's.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -52,6 +47,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 bool is_name(std::string_view text) {
+  if (is_of_tomorrow(text)) return true;
   return !text.empty() && text.size() <= kMaxNameBytes && std::ranges::all_of(text, [](char c) {
     return kNameCharacters[static_cast<unsigned char>(c)];
   });
@@ -59,13 +55,6 @@ bool is_name(std::string_view text) {
 
 bool is_visible(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c >= '!' && c <= '~'; });
-}
-
-std::string_view cut_utf8(std::string_view utf8, std::size_t max_bytes) {
-  if (utf8.size() <= max_bytes) return utf8;
-  std::size_t size = max_bytes;
-  while (size > 0 && (static_cast<unsigned char>(utf8[size]) & 0xC0) == 0x80) --size;
-  return utf8.substr(0, size);
 }
 
 std::optional<std::string> percent_decode(std::string_view text, PlusSign plus) {

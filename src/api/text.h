@@ -15,9 +15,6 @@ bool is_name(std::string_view text);
 // Visible ASCII: '!' to '~'.
 bool is_visible(std::string_view text);
 
-// The longest start of `utf8` of at most `max_bytes` that cuts no character in two.
-std::string_view cut_utf8(std::string_view utf8, std::size_t max_bytes);
-
 enum class PlusSign : std::uint8_t { kItself, kSpace };
 // nullopt: a '%' without two hexadecimal digits, or bytes that are not UTF-8.
 std::optional<std::string> percent_decode(std::string_view text, PlusSign plus);

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "api/json_writer.h"
+#include "base/json_writer.h"
 
 namespace millrace::api {
 namespace {

@@ -1,47 +1,12 @@
 #include "base/ids.h"
 
-#include <openssl/evp.h>
-
-#include "base/check.h"
+#include "base/hex.h"
 
 namespace millrace {
 namespace {
 
-constexpr char kHex[] = "0123456789abcdef";
-
 // The digits of the 8-4-4-4-12 form stand at these places; dashes elsewhere.
 constexpr bool is_dash(std::size_t i) { return i == 8 || i == 13 || i == 18 || i == 23; }
-
-// By character; -1: not a digit.
-constexpr auto kHexValues = [] {
-  std::array<std::int8_t, 256> values{};
-  values.fill(-1);
-  for (int i = 0; i < 10; ++i) values['0' + i] = static_cast<std::int8_t>(i);
-  for (int i = 10; i < 16; ++i) {
-    values['a' + i - 10] = values['A' + i - 10] = static_cast<std::int8_t>(i);
-  }
-  return values;
-}();
-
-int hex_value(char c) { return kHexValues[static_cast<unsigned char>(c)]; }
-
-std::array<std::uint8_t, 32> sha256(std::string_view first, std::string_view second = {}) {
-  std::array<std::uint8_t, 32> digest{};
-  EVP_MD_CTX* context = EVP_MD_CTX_new();
-  MILLRACE_CHECK(context != nullptr);
-  MILLRACE_CHECK(EVP_DigestInit_ex(context, EVP_sha256(), nullptr) == 1);
-  MILLRACE_CHECK(EVP_DigestUpdate(context, first.data(), first.size()) == 1);
-  MILLRACE_CHECK(EVP_DigestUpdate(context, second.data(), second.size()) == 1);
-  MILLRACE_CHECK(EVP_DigestFinal_ex(context, digest.data(), nullptr) == 1);
-  EVP_MD_CTX_free(context);
-  return digest;
-}
-
-Fingerprint first_half(const std::array<std::uint8_t, 32>& digest) {
-  Fingerprint result;
-  std::memcpy(result.bytes.data(), digest.data(), result.bytes.size());
-  return result;
-}
 
 }  // namespace
 
@@ -49,8 +14,8 @@ void format_to(const JobId& id, char* out) {
   std::size_t at = 0;
   for (const std::uint8_t byte : id.bytes) {
     if (is_dash(at)) out[at++] = '-';
-    out[at++] = kHex[byte >> 4];
-    out[at++] = kHex[byte & 15];
+    out[at++] = kHexDigits[byte >> 4];
+    out[at++] = kHexDigits[byte & 15];
   }
 }
 
@@ -80,11 +45,6 @@ std::optional<JobId> parse_job_id(std::string_view text) {
 
 bool is_uuid_v7(const JobId& id) { return id.bytes[6] >> 4 == 7 && id.bytes[8] >> 6 == 2; }
 
-std::uint16_t queue_bits(std::string_view queue) {
-  const auto digest = sha256(queue);
-  return static_cast<std::uint16_t>(digest[0] << 4 | digest[1] >> 4);
-}
-
 JobId make_job_id(Time now, std::uint16_t queue_bits, std::uint64_t random) {
   JobId id;
   const auto ms = static_cast<std::uint64_t>(to_ms(now));
@@ -95,13 +55,6 @@ JobId make_job_id(Time now, std::uint16_t queue_bits, std::uint64_t random) {
     id.bytes[8 + i] = static_cast<std::uint8_t>(random >> (56 - 8 * i));
   id.bytes[8] = static_cast<std::uint8_t>(0x80 | (id.bytes[8] & 0x3f));
   return id;
-}
-
-Fingerprint fingerprint(std::string_view content) { return first_half(sha256(content)); }
-
-Fingerprint fingerprint(std::string_view first, std::string_view second) {
-  const std::string head = std::to_string(first.size()) + ':' + std::string(first);
-  return first_half(sha256(head, second));
 }
 
 }  // namespace millrace

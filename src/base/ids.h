@@ -64,7 +64,8 @@ enum class Epoch : std::uint64_t {};
 constexpr std::uint64_t to_number(Epoch epoch) { return static_cast<std::uint64_t>(epoch); }
 constexpr std::uint64_t to_number(LeaseToken token) { return static_cast<std::uint64_t>(token); }
 
-// 16 bytes that stand for content: a key, a body. Made by fingerprint() (SHA-256, first half).
+// 16 bytes that stand for content: a key, a body. Made by fingerprint() (digest/): SHA-256, first
+// half.
 struct Fingerprint {
   std::array<std::uint8_t, 16> bytes{};
   friend auto operator<=>(const Fingerprint&, const Fingerprint&) = default;
@@ -75,8 +76,5 @@ struct Fingerprint {
     return H::combine(std::move(h), half);
   }
 };
-Fingerprint fingerprint(std::string_view content);
-// Of two parts, unambiguous about where the first ends.
-Fingerprint fingerprint(std::string_view first, std::string_view second);
 
 }  // namespace millrace

@@ -60,17 +60,5 @@ TEST(QueueBits, AreTheStartOfTheNamesSha256) {
   EXPECT_EQ(queue_bits("abc"), 0xba7);      // sha256("abc") = ba7816bf8f01...
 }
 
-TEST(Fingerprints, AreTheFirstHalfOfSha256) {
-  const Fingerprint print = fingerprint("abc");
-  EXPECT_EQ(print.bytes[0], 0xba);
-  EXPECT_EQ(print.bytes[15], 0x23);  // ba7816bf 8f01cfea 414140de 5dae2223
-}
-
-TEST(Fingerprints, OfTwoPartsTellWhereTheFirstEnds) {
-  EXPECT_NE(fingerprint("ab", "c"), fingerprint("a", "bc"));
-  EXPECT_NE(fingerprint("", "abc"), fingerprint("abc", ""));
-  EXPECT_EQ(fingerprint("a", "bc"), fingerprint("a", "bc"));
-}
-
 }  // namespace
 }  // namespace millrace

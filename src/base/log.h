@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -101,10 +100,5 @@ class Logger {
   LogLevel least_ = LogLevel::kInfo;
   std::function<Time()> clock_;
 };
-
-// Writes to standard error from a thread of its own. When that can't keep up (a pipe that nobody
-// reads) the oldest waiting lines are dropped, and a line says how many: the log never holds up the
-// server. The destructor writes what waits.
-std::unique_ptr<LogSink> make_stderr_sink();
 
 }  // namespace millrace

@@ -6,31 +6,10 @@
 #include <iterator>
 
 #include "base/log.h"
+#include "base/utf8.h"
 
 namespace millrace {
 namespace {
-
-struct Decoded {
-  char32_t code = 0;
-  std::size_t size = 0;  // 0: the byte at hand is not part of valid UTF-8
-};
-
-// One character, strictly: no overlong forms, no surrogates, nothing above U+10FFFF.
-Decoded decode(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
-  const std::uint8_t first = byte(0);
-  if (first < 0x80) return {first, 1};
-  const std::size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || text.size() < size) return {};
-  char32_t code = first & (0x7f >> size);
-  for (std::size_t i = 1; i < size; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return {};
-    code = (code << 6) | (byte(i) & 0x3f);
-  }
-  constexpr char32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
-  if (code < kLeast[size] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) return {};
-  return {code, size};
-}
 
 // C0, DEL and C1 controls; line and paragraph separators; marks that hide or reorder text.
 bool is_unsafe(char32_t code) {
@@ -39,15 +18,7 @@ bool is_unsafe(char32_t code) {
          (code >= 0x2060 && code <= 0x206f) || code == 0xfeff || code >= 0xe0000;
 }
 
-// The part that is shown: cut before a character that would not fit whole.
-std::string_view shown_part(std::string_view text) {
-  if (text.size() <= kMaxLogValueBytes) return text;
-  std::size_t end = kMaxLogValueBytes;
-  for (int back = 0; back < 3 && (static_cast<std::uint8_t>(text[end]) & 0xc0) == 0x80; ++back) {
-    --end;
-  }
-  return text.substr(0, end);
-}
+std::string_view shown_part(std::string_view text) { return cut_utf8(text, kMaxLogValueBytes); }
 
 void append_cut_note(std::string& out, std::size_t hidden) {
   if (hidden > 0) fmt::format_to(std::back_inserter(out), "...(+{} bytes)", hidden);
@@ -99,8 +70,8 @@ bool needs_quotes(std::string_view text) {
 void append_text(std::string& out, std::string_view text, bool quoted) {
   const std::string_view shown = shown_part(text);
   for (std::size_t i = 0; i < shown.size();) {
-    const Decoded next = decode(shown.substr(i));
-    if (next.size == 0) {
+    const Utf8Character next = first_character(shown.substr(i));
+    if (next.bytes == 0) {
       fmt::format_to(std::back_inserter(out), "\\x{:02x}", static_cast<std::uint8_t>(shown[i]));
       ++i;
       continue;
@@ -111,9 +82,9 @@ void append_text(std::string& out, std::string_view text, bool quoted) {
     } else if (is_unsafe(next.code)) {
       append_text_escape(out, next.code);
     } else {
-      out += shown.substr(i, next.size);
+      out += shown.substr(i, next.bytes);
     }
-    i += next.size;
+    i += next.bytes;
   }
   append_cut_note(out, text.size() - shown.size());
 }
@@ -132,12 +103,12 @@ void append_text_value(std::string& out, std::string_view text) {
   out += '"';
 }
 
-void append_json_string(std::string& out, std::string_view text) {
+void append_json_value(std::string& out, std::string_view text) {
   const std::string_view shown = shown_part(text);
   out += '"';
   for (std::size_t i = 0; i < shown.size();) {
-    const Decoded next = decode(shown.substr(i));
-    if (next.size == 0) {
+    const Utf8Character next = first_character(shown.substr(i));
+    if (next.bytes == 0) {
       out += "\\ufffd";
       ++i;
       continue;
@@ -148,9 +119,9 @@ void append_json_string(std::string& out, std::string_view text) {
     } else if (is_unsafe(next.code)) {
       append_json_escape(out, next.code);
     } else {
-      out += shown.substr(i, next.size);
+      out += shown.substr(i, next.bytes);
     }
-    i += next.size;
+    i += next.bytes;
   }
   append_cut_note(out, text.size() - shown.size());
   out += '"';

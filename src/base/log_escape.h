@@ -13,6 +13,6 @@ void append_text_escaped(std::string& out, std::string_view text);
 // The same, in quotes where a reader of key=value could not tell where it ends.
 void append_text_value(std::string& out, std::string_view text);
 // A JSON string with its quotes; a byte that is not UTF-8 becomes U+FFFD.
-void append_json_string(std::string& out, std::string_view text);
+void append_json_value(std::string& out, std::string_view text);
 
 }  // namespace millrace

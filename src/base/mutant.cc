@@ -48,6 +48,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Mutant::kLast)> 
     "foreign-finish-believed",
     "format-raised-alone",
     "deleted-queue-kept",
+    "format-gate-open",
 };
 static_assert(!kNames.back().empty(), "a name for each");
 

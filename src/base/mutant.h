@@ -50,6 +50,7 @@ enum class Mutant : std::uint8_t {
   kForeignFinishBelieved,  // a transaction finishes a job with a token of another's lease
   kFormatRaisedAlone,      // the store's format is that of whoever renews, whoever else is there
   kDeletedQueueKept,       // a queue that was deleted stays in the tables
+  kFormatGateOpen,         // a shard writes what nodes that are there can't read
   kLast,
 };
 

@@ -2,32 +2,36 @@
 // touched only with the mutex held, or it does not compile.
 #pragma once
 
-#include <absl/base/thread_annotations.h>
-
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
 
-#define MILLRACE_GUARDED_BY(mutex) ABSL_GUARDED_BY(mutex)
-#define MILLRACE_REQUIRES(...) ABSL_EXCLUSIVE_LOCKS_REQUIRED(__VA_ARGS__)
+#ifdef __clang__
+#define MILLRACE_THREAD_SAFETY(attribute) __attribute__((attribute))
+#else
+#define MILLRACE_THREAD_SAFETY(attribute)
+#endif
+#define MILLRACE_GUARDED_BY(mutex) MILLRACE_THREAD_SAFETY(guarded_by(mutex))
+#define MILLRACE_REQUIRES(...) MILLRACE_THREAD_SAFETY(exclusive_locks_required(__VA_ARGS__))
 
 namespace millrace {
 
-class ABSL_LOCKABLE Mutex {
+class MILLRACE_THREAD_SAFETY(lockable) Mutex {
  public:
-  void lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() { mutex_.lock(); }
-  void unlock() ABSL_UNLOCK_FUNCTION() { mutex_.unlock(); }
+  void lock() MILLRACE_THREAD_SAFETY(exclusive_lock_function()) { mutex_.lock(); }
+  void unlock() MILLRACE_THREAD_SAFETY(unlock_function()) { mutex_.unlock(); }
 
  private:
   std::mutex mutex_;
 };
 
-class ABSL_SCOPED_LOCKABLE MutexLock {
+class MILLRACE_THREAD_SAFETY(scoped_lockable) MutexLock {
  public:
-  explicit MutexLock(Mutex& mutex) ABSL_EXCLUSIVE_LOCK_FUNCTION(mutex) : mutex_(mutex) {
+  explicit MutexLock(Mutex& mutex) MILLRACE_THREAD_SAFETY(exclusive_lock_function(mutex))
+      : mutex_(mutex) {
     mutex_.lock();
   }
-  ~MutexLock() ABSL_UNLOCK_FUNCTION() { mutex_.unlock(); }
+  ~MutexLock() MILLRACE_THREAD_SAFETY(unlock_function()) { mutex_.unlock(); }
   MutexLock(const MutexLock&) = delete;
   MutexLock& operator=(const MutexLock&) = delete;
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <limits>
 
+#include "base/ascii.h"
 #include "base/check.h"
 
 namespace millrace {
@@ -18,8 +19,6 @@ constexpr std::int64_t kMsPerDay = 24 * kMsPerHour;
 constexpr std::int64_t kMsPerWeek = 7 * kMsPerDay;
 constexpr std::int64_t kMaxDurationMs =
     100 * 365 * kMsPerDay + 25 * kMsPerDay;  // 100 years, leap days too
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Reads a text from left to right; every step says whether it matched.
 class Reader {

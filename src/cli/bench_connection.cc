@@ -14,6 +14,8 @@
 #include <memory>
 #include <optional>
 
+#include "base/ascii.h"
+
 namespace millrace::cli {
 namespace {
 
@@ -25,15 +27,6 @@ std::optional<Number> read_number(std::string_view text) {
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (fault != std::errc{} || end == text.data()) return std::nullopt;
   return number;
-}
-
-bool equals_ignoring_case(std::string_view text, std::string_view lower) {
-  if (text.size() != lower.size()) return false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i] >= 'A' && text[i] <= 'Z' ? static_cast<char>(text[i] | 0x20) : text[i];
-    if (c != lower[i]) return false;
-  }
-  return true;
 }
 
 struct Head {

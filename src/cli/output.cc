@@ -9,7 +9,9 @@
 #include <cstdio>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/time.h"
+#include "base/utf8.h"
 
 namespace millrace::cli {
 namespace {
@@ -18,26 +20,12 @@ constexpr std::string_view kGap = "  ";
 constexpr std::size_t kLeastCut = 12;      // of a column that may go wholly
 constexpr std::size_t kUsualColumns = 80;  // of a terminal that does not say
 
-// The bytes of the character at `at`, or 0 where the text is not UTF-8. C1 controls (U+0080 to
-// U+009F) steer terminals as C0 does, so they are no characters here.
+// The bytes of the character at `at`, or 0 where the text is not UTF-8. Controls are no characters
+// here; C1 (U+0080 to U+009F) steer terminals as C0 do.
 std::size_t character_length(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) -> unsigned {
-    return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0;
-  };
-  const auto follows = [&](std::size_t count) {
-    for (std::size_t i = 1; i <= count; ++i) {
-      if ((byte(i) & 0xc0) != 0x80) return false;
-    }
-    return true;
-  };
-  const unsigned first = byte(0);
-  if (first >= 0x20 && first < 0x7f) return 1;
-  if (first >= 0xc2 && first <= 0xdf && follows(1)) {
-    return first == 0xc2 && byte(1) < 0xa0 ? 0 : 2;
-  }
-  if (first >= 0xe0 && first <= 0xef && follows(2)) return first == 0xe0 && byte(1) < 0xa0 ? 0 : 3;
-  if (first >= 0xf0 && first <= 0xf4 && follows(3)) return first == 0xf0 && byte(1) < 0x90 ? 0 : 4;
-  return 0;
+  const Utf8Character next = first_character(text.substr(at));
+  const bool is_control = next.code < 0x20 || (next.code >= 0x7f && next.code < 0xa0);
+  return is_control ? 0 : next.bytes;
 }
 
 std::string escaped(char c) {
@@ -94,9 +82,7 @@ std::size_t width_of(std::string_view text) {
   }));
 }
 
-sdk::Timestamp now() {
-  return std::chrono::floor<sdk::Milliseconds>(std::chrono::system_clock::now());
-}
+sdk::Timestamp now() { return SystemClock().now(); }
 
 std::string relative_time(const std::optional<sdk::Timestamp>& time, sdk::Timestamp now) {
   if (!time) return "-";

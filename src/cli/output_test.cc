@@ -24,6 +24,8 @@ TEST(Printable, KeepsCharactersAndShowsOtherBytes) {
                       "31m"),
             "\\xc2\\x9b31m");  // CSI in eight bits
   EXPECT_EQ(printable("\xff\xc3"), "\\xff\\xc3");
+  EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");           // a surrogate
+  EXPECT_EQ(printable("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");  // above U+10FFFF
 }
 
 TEST(Printable, CutsToAWidth) {

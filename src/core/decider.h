@@ -11,13 +11,13 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "base/string_map.h"
 #include "base/time.h"
 #include "core/command.h"
 #include "core/event.h"
 #include "core/machine.h"
 #include "core/reply.h"
 #include "core/shard_state.h"
+#include "core/string_map.h"
 
 namespace millrace::core {
 

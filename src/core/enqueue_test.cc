@@ -1,4 +1,5 @@
 #include "core/scenario.h"
+#include "digest/fingerprint.h"
 
 namespace millrace::core {
 namespace {

@@ -1,15 +1,14 @@
 #include "core/error_fingerprint.h"
 
 #include <algorithm>
-#include <cctype>
 
+#include "base/ascii.h"
 #include "base/random.h"
 
 namespace millrace::core {
 namespace {
 
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_word(char c) { return is_alphanumeric(c) || c == '_'; }
 
 // FNV-1a, 64 bits (Fowler, Noll, Vo), finished with a mixer.
 class Hash {

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "core/shard_state.h"
+#include "digest/fingerprint.h"
 
 namespace millrace::core {
 namespace {

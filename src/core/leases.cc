@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/mutant.h"
+#include "base/utf8.h"
 #include "core/decider.h"
 #include "core/error_fingerprint.h"
 #include "core/retry.h"
@@ -30,15 +31,8 @@ AttemptOutcome to_attempt_outcome(AckOutcome outcome) {
   return AttemptOutcome::kDead;
 }
 
-std::string_view cut(std::string_view text, std::size_t bytes) {
-  if (text.size() <= bytes) return text;
-  while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xc0) == 0x80)
-    --bytes;  // not inside a character
-  return text.substr(0, bytes);
-}
-
 SharedBytes cut(const SharedBytes& text, std::size_t bytes) {
-  return text.size() <= bytes ? text : SharedBytes(cut(text.view(), bytes));
+  return text.size() <= bytes ? text : SharedBytes(cut_utf8(text.view(), bytes));
 }
 
 }  // namespace

@@ -40,8 +40,18 @@ class Wanted {
   }
   void operator()(const Edit& command) { add(command.ids); }
   void operator()(const Delete& command) { add(command.ids); }
-  template <typename Other>
-  void operator()(const Other&) {}
+  // What runs is in memory, and so is every queue.
+  void operator()(const Claim&) {}
+  void operator()(const Heartbeat&) {}
+  void operator()(const AppendLogs&) {}
+  void operator()(const SetQueue&) {}
+  void operator()(const PauseQueue&) {}
+  void operator()(const ResumeQueue&) {}
+  void operator()(const DeleteQueue&) {}
+  void operator()(const NotePurge&) {}
+  // Who asks looks into the tables where memory knows nothing.
+  void operator()(const GetJob&) {}
+  void operator()(const GetQueues&) {}
 
  private:
   // Memory has let go of its payload.

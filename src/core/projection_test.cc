@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "core/error_fingerprint.h"
 #include "core/scenario.h"
+#include "digest/fingerprint.h"
 
 namespace millrace::core {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "absl/container/btree_map.h"
 #include "base/bytes.h"
-#include "base/string_map.h"
 #include "core/queue_entry.h"
+#include "core/string_map.h"
 
 namespace millrace::core {
 

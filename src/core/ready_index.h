@@ -13,9 +13,9 @@
 
 #include "absl/container/btree_set.h"
 #include "base/bytes.h"
-#include "base/string_map.h"
 #include "base/time.h"
 #include "core/job_slots.h"
+#include "core/string_map.h"
 
 namespace millrace::core {
 

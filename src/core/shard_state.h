@@ -13,7 +13,6 @@
 #include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
 #include "base/ids.h"
-#include "base/string_map.h"
 #include "base/time.h"
 #include "core/change_log.h"
 #include "core/ended_leases.h"
@@ -22,6 +21,7 @@
 #include "core/key_index.h"
 #include "core/machine.h"
 #include "core/queue_index.h"
+#include "core/string_map.h"
 #include "core/unique_index.h"
 
 namespace millrace::core {

@@ -10,8 +10,8 @@
 #include "absl/container/btree_set.h"
 #include "base/bytes.h"
 #include "base/ids.h"
-#include "base/string_map.h"
 #include "base/time.h"
+#include "core/string_map.h"
 
 namespace millrace::core {
 

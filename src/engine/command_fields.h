@@ -2,11 +2,15 @@
 #pragma once
 
 #include "core/command.h"
+#include "engine/peer_level.h"
 #include "engine/wire_forms.h"
 #include "store/event_fields.h"
+#include "store/submission_fields.h"
 
 // Where the wire looks for them.
 namespace millrace::store {
+
+using engine::PeerLevel;
 
 template <typename Wire, Described<core::SubmissionKey> T>
 void describe(Wire& wire, T& key) {
@@ -17,22 +21,9 @@ void describe(Wire& wire, T& key) {
 
 template <typename Wire, Described<core::JobSpec> T>
 void describe(Wire& wire, T& spec) {
-  wire.id(1, spec.id);
-  wire.enumeration(2, spec.id_origin, core::IdOrigin::kClient);
-  wire.name(3, spec.queue);
-  wire.name(4, spec.type);
-  wire.bytes(5, spec.payload);
-  wire.signed_number(6, spec.priority);
-  wire.time(7, spec.run_at);
-  wire.duration(8, spec.delay);
-  wire.time(9, spec.expires_at);
-  wire.duration(10, spec.expires_in);
-  wire.number(11, spec.max_attempts);
-  OwnPolicy::field(wire, 12, spec.retry);
-  wire.duration(13, spec.lease);
-  wire.duration(14, spec.timeout);
-  wire.message(15, spec.extras);
-  wire.message(16, spec.key);
+  describe_new_job(wire, spec);
+  if (wire.speaks(PeerLevel::kSecond)) wire.message(16, spec.key);
+  describe_tomorrow(wire, 17, spec.type);
 }
 
 template <typename Wire, Described<core::Enqueue> T>
@@ -130,7 +121,7 @@ void describe(Wire& wire, T& command) {
   wire.bytes(5, command.payload);
   wire.number(6, command.max_attempts);
   wire.bytes_list(7, command.tags);
-  wire.number(8, command.states.left_out);
+  if (wire.speaks(PeerLevel::kSecond)) wire.number(8, command.states.left_out);
 }
 
 template <typename Wire, Described<core::Delete> T>
@@ -160,14 +151,14 @@ void describe(Wire& wire, T& command) {
   wire.flag(2, command.replace);
   wire.message(3, command.patch);
   wire.number(4, command.if_version);
-  wire.flag(5, command.create);
+  if (wire.speaks(PeerLevel::kSecond)) wire.flag(5, command.create);
 }
 
 template <typename Wire, Described<core::PauseQueue> T>
 void describe(Wire& wire, T& command) {
   wire.bytes(1, command.queue);
   wire.bytes(2, command.reason);
-  wire.flag(3, command.create);
+  if (wire.speaks(PeerLevel::kSecond)) wire.flag(3, command.create);
 }
 
 template <typename Wire, Described<core::ResumeQueue> T>
@@ -189,6 +180,7 @@ void describe(Wire& wire, T& command) {
 template <typename Wire, Described<core::GetQueues> T>
 void describe(Wire& wire, T& command) {
   wire.bytes(1, command.queue);
+  if (!wire.speaks(PeerLevel::kSecond)) return;
   wire.bytes(2, command.after);
   wire.number(3, command.limit);
   wire.flag(4, command.counts_only);

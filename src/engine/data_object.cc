@@ -1,60 +1,29 @@
 #include "engine/data_object.h"
 
-#include <fmt/format.h>
-
-#include <iterator>
+#include "base/json_writer.h"
 
 namespace millrace::engine {
-namespace {
 
-void append_string(std::string& out, std::string_view utf8) {
-  out += '"';
-  for (const char c : utf8) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned>(c));
-    } else {
-      out += c;
-    }
-  }
-  out += '"';
-}
-
-}  // namespace
-
-void DataObject::key(std::string_view name) {
-  if (!members_.empty()) members_ += ',';
-  append_string(members_, name);
-  members_ += ':';
+template <typename Value>
+DataObject& DataObject::add(std::string_view name, Value value) {
+  JsonWriter(members_, !members_.empty()).member(name, value);
+  return *this;
 }
 
 DataObject& DataObject::text(std::string_view name, std::string_view utf8) {
-  key(name);
-  append_string(members_, utf8);
-  return *this;
+  return add(name, utf8);
 }
 
 DataObject& DataObject::number(std::string_view name, std::int64_t value) {
-  key(name);
-  members_ += std::to_string(value);
-  return *this;
+  return add(name, value);
 }
 
-DataObject& DataObject::time(std::string_view name, Time value) {
-  return text(name, format_rfc3339(value));
-}
+DataObject& DataObject::time(std::string_view name, Time value) { return add(name, value); }
 
-DataObject& DataObject::boolean(std::string_view name, bool value) {
-  key(name);
-  members_ += value ? "true" : "false";
-  return *this;
-}
+DataObject& DataObject::boolean(std::string_view name, bool value) { return add(name, value); }
 
 DataObject& DataObject::object(std::string_view name, const DataObject& value) {
-  key(name);
-  members_ += value.json();
+  JsonWriter(members_, !members_.empty()).raw_member(name, value.json());
   return *this;
 }
 

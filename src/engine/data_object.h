@@ -21,7 +21,8 @@ class DataObject {
   std::string json() const { return "{" + members_ + "}"; }
 
  private:
-  void key(std::string_view name);
+  template <typename Value>
+  DataObject& add(std::string_view name, Value value);
 
   std::string members_;
 };

@@ -172,7 +172,7 @@ TEST(EventFeed, EscapesWhatPeopleWrote) {
                 .boolean("yes", true)
                 .object("in", inner)
                 .json(),
-            "{\"reason\":\"say \\\"no\\\"\\\\\\u000a\\u0001 ü\",\"yes\":true,\"in\":{\"n\":-5}}");
+            "{\"reason\":\"say \\\"no\\\"\\\\\\n\\u0001 ü\",\"yes\":true,\"in\":{\"n\":-5}}");
 }
 
 TEST(JobEvents, TellALifeWithItsRetries) {

@@ -3,71 +3,56 @@
 #include <type_traits>
 #include <variant>
 
+#include "engine/kinds.h"
+
 namespace millrace::engine {
 namespace {
 
-template <typename Kind, typename... Kinds>
-constexpr std::size_t index_in(const std::variant<Kinds...>*) {
+template <typename Made, typename... All>
+constexpr std::size_t index_in(const std::variant<All...>*) {
   std::size_t index = 0;
-  (void)((std::is_same_v<Kind, Kinds> || (++index, false)) || ...);
+  (void)((std::is_same_v<Made, All> || (++index, false)) || ...);
   return index;
 }
-template <typename Kind>
-constexpr std::size_t kAnswer = index_in<Kind>(static_cast<const Answer*>(nullptr));
-template <typename Kind>
-constexpr std::size_t kReply = index_in<Kind>(static_cast<const core::Reply*>(nullptr));
+template <typename Made>
+constexpr std::size_t kAnswer = index_in<Made>(static_cast<const Answer*>(nullptr));
+template <typename Made>
+constexpr std::size_t kReply = index_in<Made>(static_cast<const core::Reply*>(nullptr));
+// Both variants have the monostate; where nothing is said it is the outer one's.
+template <typename Made>
+constexpr bool kIsReply =
+    kReply<Made> < std::variant_size_v<core::Reply> && !std::is_same_v<Made, std::monostate>;
+
+template <typename T>
+std::size_t items_in(const T& asked) {
+  if constexpr (HasItems<T>) {
+    return items_of(asked).size();
+  } else {
+    return 0;
+  }
+}
 
 }  // namespace
 
-// Of each request, so that none is forgotten.
+// Of each request: what its row says, and an answer to each item.
 struct ExpectedAnswer::Of {
-  template <typename Reply>
-  static ExpectedAnswer a(std::size_t items = 0) {
-    return {kAnswer<core::Reply>, kReply<Reply>, {items}};
+  template <typename T>
+  ExpectedAnswer operator()(const T& asked) const {
+    using Made = typename Kind<T>::Answer;
+    if constexpr (std::is_same_v<T, Poll>) {
+      return {kAnswer<PollReply>,
+              0,
+              {asked.acks.items.size(), asked.heartbeats.items.size(), asked.logs.items.size()}};
+    } else if constexpr (kIsReply<Made>) {
+      return {kAnswer<core::Reply>, kReply<Made>, {items_in(asked)}};
+    } else {
+      return {kAnswer<Made>, 0, {}};
+    }
   }
-  template <typename Kind>
-  static ExpectedAnswer plain() {
-    return {kAnswer<Kind>, 0, {}};
-  }
-  static ExpectedAnswer items(std::size_t count) { return a<core::ItemsReply>(count); }
-
-  ExpectedAnswer operator()(const core::Enqueue& c) const {
-    return a<core::EnqueueReply>(c.jobs.size());
-  }
-  ExpectedAnswer operator()(const core::Claim&) const { return a<core::ClaimReply>(); }
-  ExpectedAnswer operator()(const core::Heartbeat& c) const { return items(c.items.size()); }
-  ExpectedAnswer operator()(const core::Ack& c) const { return items(c.items.size()); }
-  ExpectedAnswer operator()(const core::AppendLogs& c) const { return items(c.items.size()); }
-  ExpectedAnswer operator()(const core::Cancel& c) const { return items(c.ids.size()); }
-  ExpectedAnswer operator()(const core::Retry& c) const { return items(c.ids.size()); }
-  ExpectedAnswer operator()(const core::Edit& c) const { return items(c.ids.size()); }
-  ExpectedAnswer operator()(const core::Delete& c) const { return items(c.ids.size()); }
-  ExpectedAnswer operator()(const core::SetQueue&) const { return a<core::QueueReply>(); }
-  ExpectedAnswer operator()(const core::PauseQueue&) const { return a<core::QueueReply>(); }
-  ExpectedAnswer operator()(const core::ResumeQueue&) const { return a<core::QueueReply>(); }
-  ExpectedAnswer operator()(const core::DeleteQueue&) const { return a<core::QueueReply>(); }
-  ExpectedAnswer operator()(const core::NotePurge&) const { return a<core::QueueReply>(); }
-  ExpectedAnswer operator()(const core::GetJob&) const { return a<core::JobReply>(); }
-  ExpectedAnswer operator()(const core::GetQueues&) const { return a<core::QueueReply>(); }
-
-  ExpectedAnswer operator()(const core::Command& c) const { return std::visit(*this, c); }
-  ExpectedAnswer operator()(const WaitingClaim&) const { return a<core::ClaimReply>(); }
-  ExpectedAnswer operator()(const Poll& poll) const {
-    return {kAnswer<PollReply>,
-            0,
-            {poll.acks.items.size(), poll.heartbeats.items.size(), poll.logs.items.size()}};
-  }
-  ExpectedAnswer operator()(const WatchJob&) const { return a<core::JobReply>(); }
-  ExpectedAnswer operator()(const FindJob&) const { return a<core::JobReply>(); }
-  ExpectedAnswer operator()(const AwaitProjection&) const { return plain<std::monostate>(); }
-  ExpectedAnswer operator()(const AwaitEvents&) const { return plain<std::monostate>(); }
-  ExpectedAnswer operator()(const AwaitWork&) const { return plain<std::monostate>(); }
-  ExpectedAnswer operator()(const ListWorkers&) const { return plain<WorkersReply>(); }
-  ExpectedAnswer operator()(const CommandWorker&) const { return plain<WorkersReply>(); }
 };
 
 ExpectedAnswer::ExpectedAnswer(const Request& request)
-    : ExpectedAnswer(std::visit(Of(), request)) {}
+    : ExpectedAnswer(visit_kind(Of(), request)) {}
 
 bool ExpectedAnswer::fits(const Answer& answer) const {
   if (std::holds_alternative<Unavailable>(answer) || std::holds_alternative<Denied>(answer)) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/mutant.h"
+#include "engine/kinds.h"
 #include "engine/router.h"
 
 namespace millrace::engine {
@@ -105,7 +106,7 @@ class Items final : public Operation {
 
  private:
   void start() override MILLRACE_REQUIRES(mutex_) {
-    parts_ = divide(request_, shards()).parts;
+    parts_ = divide(request_, shards());
     missing_ = parts_.size();
     if (parts_.empty()) return finish(std::move(whole_));
     for (Part& part : parts_) ask(part.shard, std::move(part.request));
@@ -142,21 +143,21 @@ class Items final : public Operation {
 // Every shard is asked: all answers are wanted, or the first one will do.
 class Everywhere final : public Operation {
  public:
-  Everywhere(Router& router, Request request, Spread spread, Asker asker, std::string credentials)
+  Everywhere(Router& router, Request request, Asker asker, std::string credentials)
       : Operation(router, asker, std::move(credentials)),
         request_(std::move(request)),
-        spread_(spread),
+        route_(facts_of(request_).route),
         whole_(empty_whole(request_)) {}
 
  private:
   void start() override MILLRACE_REQUIRES(mutex_) {
-    std::vector<Part> parts = divide(request_, shards()).parts;
+    std::vector<Part> parts = divide(request_, shards());
     missing_ = parts.size();
     for (Part& part : parts) ask(part.shard, std::move(part.request));
   }
   void answered(std::size_t, Answer answer) override MILLRACE_REQUIRES(mutex_) {
     --missing_;
-    if (spread_ == Spread::kFirst) {
+    if (route_ == Route::kToFirst) {
       // One that can't be asked is not the first to know. One that stops ends the wait for events:
       // nobody would tell of its own.
       const bool knows = std::holds_alternative<std::monostate>(answer);
@@ -188,26 +189,14 @@ class Everywhere final : public Operation {
   }
 
   const Request request_;
-  const Spread spread_;
+  const Route route_;
   Answer whole_;
   std::size_t missing_ = 0;
   bool done_ = false;  // a worker's command, somewhere
 };
 
-Spread spread_of(const Request& request) {
-  if (std::holds_alternative<AwaitWork>(request) || std::holds_alternative<AwaitEvents>(request)) {
-    return Spread::kFirst;
-  }
-  if (std::holds_alternative<WaitingClaim>(request) || std::holds_alternative<Poll>(request)) {
-    return Spread::kSequence;
-  }
-  const auto* command = std::get_if<core::Command>(&request);
-  if (command == nullptr) return Spread::kAll;
-  if (std::holds_alternative<core::Claim>(*command)) return Spread::kSequence;
-  const Answer whole = empty_whole(request);
-  const auto* reply = std::get_if<core::Reply>(&whole);
-  const bool of_queues = reply != nullptr && std::holds_alternative<core::QueueReply>(*reply);
-  return of_queues ? Spread::kAll : Spread::kItems;
+bool brings_items(const Poll& poll) {
+  return !(poll.acks.items.empty() && poll.heartbeats.items.empty() && poll.logs.items.empty());
 }
 
 }  // namespace
@@ -215,32 +204,34 @@ Spread spread_of(const Request& request) {
 std::shared_ptr<Operation> make_operation(Router& router, Request request,
                                           std::optional<ShardNumber> shard, Asker asker,
                                           std::string credentials) {
-  const Spread spread = spread_of(request);
-  if (spread == Spread::kItems) {
-    const auto* command = std::get_if<core::Command>(&request);
-    if (shard && std::holds_alternative<core::Enqueue>(*command)) {
-      return std::make_shared<Passing>(router, std::move(request), *shard, asker,
-                                       std::move(credentials));
-    }
-    return std::make_shared<Items>(router, std::move(request), asker, std::move(credentials));
-  }
-  if (shard) {
-    auto* poll = std::get_if<Poll>(&request);
-    const bool brings =
-        poll != nullptr &&
-        !(poll->acks.items.empty() && poll->heartbeats.items.empty() && poll->logs.items.empty());
-    if (brings && router.shards() > 1) {
-      return std::make_shared<PassingPoll>(router, std::move(*poll), *shard, asker,
+  const auto make = [&]<typename Kind>(std::in_place_type_t<Kind>, auto&&... more) {
+    return std::make_shared<Kind>(router, std::move(request), more..., asker,
+                                  std::move(credentials));
+  };
+  const Route route = facts_of(request).route;
+  switch (route) {
+    case Route::kByItem:
+      return make(std::in_place_type<Items>);
+    case Route::kPoll: {
+      auto& poll = std::get<Poll>(request);
+      if (!shard || !brings_items(poll) || router.shards() == 1) break;
+      return std::make_shared<PassingPoll>(router, std::move(poll), *shard, asker,
                                            std::move(credentials));
     }
-    return std::make_shared<Passing>(router, std::move(request), *shard, asker,
-                                     std::move(credentials));
+    case Route::kByJob:
+    case Route::kByQueue:
+    case Route::kByQueues:
+    case Route::kToOne:
+    case Route::kToFirst:
+    case Route::kToAll:
+      break;
   }
-  if (spread == Spread::kSequence) {
+  if (shard) return make(std::in_place_type<Passing>, *shard);
+  if (route == Route::kByJob) return make(std::in_place_type<Items>);
+  if (route == Route::kByQueues || route == Route::kPoll) {
     return make_pursuit(router, std::move(request), asker, std::move(credentials));
   }
-  return std::make_shared<Everywhere>(router, std::move(request), spread, asker,
-                                      std::move(credentials));
+  return make(std::in_place_type<Everywhere>);
 }
 
 Instant Operation::now() const { return router_.now(); }

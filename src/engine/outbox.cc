@@ -2,18 +2,17 @@
 
 #include <string>
 #include <utility>
-#include <variant>
 
 #include "absl/strings/escaping.h"
 #include "core/limits.h"
-#include "engine/request_codec.h"
+#include "digest/fingerprint.h"
 
 namespace millrace::engine {
 namespace {
 
 constexpr std::string_view kRelayType = "submission";
 
-core::JobSpec boxed(core::JobSpec spec) {
+core::JobSpec boxed(const core::JobSpec& spec) {
   core::JobSpec box;
   box.id = outbox_id_of(spec.id, spec.queue.view());
   // It follows from an id that may be a client's: two acks may name the same.
@@ -23,10 +22,8 @@ core::JobSpec boxed(core::JobSpec spec) {
   box.priority = spec.priority;
   // It is passed on however often that fails.
   box.max_attempts = core::kMaxAttempts;
-  core::Enqueue submission;
-  submission.jobs.push_back(std::move(spec));
   std::string bytes;
-  encode_request(core::Command(std::move(submission)), bytes);
+  store::encode_submission(spec, bytes);
   box.payload = SharedBytes('"' + absl::Base64Escape(bytes) + '"');
   return box;
 }
@@ -49,32 +46,31 @@ JobId outbox_id_of(JobId id, std::string_view queue) {
 void put_in_outbox(core::Ack& ack, ShardNumber shard, ShardNumber shards) {
   for (core::AckItem& item : ack.items) {
     for (core::JobSpec& spec : item.enqueue) {
-      if (shard_of(spec.queue.view(), shards) != shard) spec = boxed(std::move(spec));
+      if (shard_of(spec.queue.view(), shards) != shard) spec = boxed(spec);
     }
   }
 }
 
-Result<core::Enqueue> from_outbox(const core::Job& job) {
+std::expected<core::Enqueue, store::UnreadableSubmission> from_outbox(const core::Job& job) {
   std::string bytes;
   const std::string_view text = unquoted(job.payload.view());
   if (!absl::Base64Unescape({text.data(), text.size()}, &bytes)) {
-    return failure("the payload is no submission");
+    return std::unexpected(store::UnreadableSubmission{false, "the payload is no submission"});
   }
-  Result<Request> request = decode_request(bytes);
-  if (!request) return std::unexpected(std::move(request.error()));
-  auto* command = std::get_if<core::Command>(&*request);
-  auto* enqueue = command == nullptr ? nullptr : std::get_if<core::Enqueue>(command);
-  if (enqueue == nullptr || enqueue->jobs.size() != 1) return failure("it is not one submission");
-  core::JobSpec& spec = enqueue->jobs.front();
+  auto read = store::decode_submission(bytes);
+  if (!read) return std::unexpected(std::move(read.error()));
+  core::JobSpec spec = std::move(*read);
   if (!spec.run_at && spec.delay > Duration{0}) spec.run_at = job.created_at + spec.delay;
   if (!spec.expires_at && spec.expires_in) spec.expires_at = job.created_at + *spec.expires_in;
   spec.id_origin = core::IdOrigin::kClient;
-  enqueue->key =
+  core::Enqueue enqueue;
+  enqueue.key =
       core::IdempotencyKey{.key = fingerprint(spec.queue.view(), "outbox " + to_string(spec.id)),
                            .body = fingerprint(job.payload.view()),
                            .expires_at = {}};
-  enqueue->key_window = kOutboxKeyWindow;
-  return std::move(*enqueue);
+  enqueue.key_window = kOutboxKeyWindow;
+  enqueue.jobs.push_back(std::move(spec));
+  return enqueue;
 }
 
 }  // namespace millrace::engine

@@ -5,12 +5,13 @@
 #pragma once
 
 #include <chrono>
+#include <expected>
 #include <string_view>
 
-#include "base/result.h"
 #include "core/command.h"
 #include "core/job.h"
 #include "engine/split.h"
+#include "store/submission_codec.h"
 
 namespace millrace::engine {
 
@@ -31,7 +32,8 @@ JobId outbox_id_of(JobId id, std::string_view queue);
 void put_in_outbox(core::Ack& ack, ShardNumber shard, ShardNumber shards);
 
 // What is to be submitted for a job that a claim of the outbox has brought. Delays run from the
-// ack. Fails where the payload is not one that put_in_outbox() made.
-Result<core::Enqueue> from_outbox(const core::Job& job);
+// ack. Fails where the payload is not one that put_in_outbox() made: for good where it is damaged;
+// where it is too new, a later program will read it.
+std::expected<core::Enqueue, store::UnreadableSubmission> from_outbox(const core::Job& job);
 
 }  // namespace millrace::engine

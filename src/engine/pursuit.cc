@@ -126,7 +126,7 @@ class Pursuit final : public Operation {
   void bring(core::ItemsReply& into, Request request) MILLRACE_REQUIRES(mutex_) {
     into = std::get<core::ItemsReply>(std::get<core::Reply>(empty_whole(request)));
     if (into.items.empty()) return;
-    for (Part& part : divide(std::move(request), shards()).parts) {
+    for (Part& part : divide(std::move(request), shards())) {
       bring_part(into, std::move(part), Errand::kBring);
     }
   }

@@ -3,6 +3,7 @@
 
 #include "core/rejection.h"
 #include "core/reply.h"
+#include "engine/peer_level.h"
 #include "engine/wire_forms.h"
 #include "store/event_fields.h"
 #include "store/table_fields.h"
@@ -10,14 +11,22 @@
 // Where the wire looks for them.
 namespace millrace::store {
 
+// What a node of the first level is told instead of a reason that it does not know.
+inline core::Refusal at_first_level(core::Refusal refusal) {
+  if (refusal.why == core::Rejection::kIdMismatch) refusal.why = core::Rejection::kDuplicateJob;
+  if (refusal.why == core::Rejection::kTooManyQueues) refusal.why = core::Rejection::kOverloaded;
+  if (refusal.detail > core::RefusalDetail::kOfAnotherState) refusal.detail = {};
+  return refusal;
+}
+
 // Absent where nothing is refused; one that names no reason is read as absent.
 struct RefusalForm {
-  template <typename Wire>
-  static void field(Wire& wire, int number, const core::Refusal& refusal) {
-    if (refusal) wire.message(number, refusal);
+  static void field(WireWriter& wire, int number, const core::Refusal& refusal) {
+    if (!refusal) return;
+    wire.message(number,
+                 wire.speaks(engine::PeerLevel::kSecond) ? refusal : at_first_level(refusal));
   }
-  template <typename Wire>
-  static void field(Wire& wire, int number, core::Refusal& refusal) {
+  static void field(WireReader& wire, int number, core::Refusal& refusal) {
     std::optional<core::Refusal> read;
     wire.message(number, read);
     refusal = read && *read ? *read : core::Refusal{};
@@ -120,7 +129,7 @@ void describe(Wire& wire, T& reply) {
   RefusalForm::field(wire, 1, reply.refusal);
   wire.flag(2, reply.created);
   WholeQueue::field(wire, 3, reply.queues);
-  wire.bytes(4, reply.next);
+  if (wire.speaks(engine::PeerLevel::kSecond)) wire.bytes(4, reply.next);
 }
 
 }  // namespace millrace::store

@@ -135,6 +135,7 @@ enum class Unavailable : std::uint8_t {
   kOverloaded,  // the hard limit on lag or memory
   kNoLeader,    // nobody leads the shard, or who does can't be reached: nothing was done
   kUnknown,     // it was sent to the shard's leader, and no answer came: it may have been done
+  kUpgrading,   // a node of an older version takes part that would not understand it
 };
 
 // The node that leads the shard looked at the client's credentials anew, and they do not do:

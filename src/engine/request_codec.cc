@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "engine/kinds.h"
 #include "engine/request_fields.h"
 #include "store/shared_parts.h"
 #include "store/wire_reader.h"
@@ -19,9 +21,9 @@ constexpr int kNamesField = 2;
 constexpr int kPoliciesField = 3;
 
 template <typename Value>
-void encode(const Value& value, std::string& out) {
+void encode(const Value& value, std::string& out, PeerLevel level) {
   store::SharedPartsWriter shared;
-  store::WireWriter wire(out, Time{}, &shared);
+  store::WireWriter wire(out, Time{}, &shared, static_cast<std::uint32_t>(level));
   wire.message(kValueField, value);
   wire.bytes(kNamesField, shared.names());
   for (const auto& policy : shared.policies()) wire.message(kPoliciesField, *policy);
@@ -53,8 +55,42 @@ Result<Value> decode(std::string_view body, std::string_view what) {
 
 }  // namespace
 
-void encode_request(const Request& request, std::string& out) { encode(request, out); }
-void encode_answer(const Answer& answer, std::string& out) { encode(answer, out); }
+namespace {
+
+PeerLevel level_of(const core::JobSpec& spec) {
+  if (is_of_tomorrow(spec.type.view())) return kPeerLevelOfTomorrow;
+  // Without its key a job that is submitted again would be there twice.
+  return spec.key != nullptr ? PeerLevel::kSecond : PeerLevel::kFirst;
+}
+PeerLevel level_of(const std::vector<core::JobSpec>& jobs) {
+  PeerLevel level = PeerLevel::kFirst;
+  for (const core::JobSpec& spec : jobs) level = std::max(level, level_of(spec));
+  return level;
+}
+PeerLevel level_of(const core::Ack& ack) {
+  PeerLevel level = PeerLevel::kFirst;
+  for (const core::AckItem& item : ack.items) level = std::max(level, level_of(item.enqueue));
+  return level;
+}
+
+}  // namespace
+
+PeerLevel level_of(const Request& request) {
+  const PeerLevel level = facts_of(request).level;
+  if (const auto* poll = std::get_if<Poll>(&request)) return std::max(level, level_of(poll->acks));
+  const auto* command = std::get_if<core::Command>(&request);
+  if (command == nullptr) return level;
+  if (const auto* ack = std::get_if<core::Ack>(command)) return std::max(level, level_of(*ack));
+  const auto* enqueue = std::get_if<core::Enqueue>(command);
+  return enqueue == nullptr ? level : std::max(level, level_of(enqueue->jobs));
+}
+
+void encode_request(const Request& request, std::string& out, PeerLevel level) {
+  encode(request, out, level);
+}
+void encode_answer(const Answer& answer, std::string& out, PeerLevel level) {
+  encode(answer, out, level);
+}
 
 Result<Request> decode_request(std::string_view body) { return decode<Request>(body, "request"); }
 Result<Answer> decode_answer(std::string_view body) { return decode<Answer>(body, "answer"); }

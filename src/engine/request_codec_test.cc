@@ -496,7 +496,7 @@ class Maker {
             some<core::JobView>(2)};
   }
   WorkersReply one(Of<WorkersReply>) { return {make_.coin(), some<WorkerView>()}; }
-  Unavailable one(Of<Unavailable>) { return make_.enumerator(Unavailable::kUnknown); }
+  Unavailable one(Of<Unavailable>) { return make_.enumerator(Unavailable::kUpgrading); }
   Denied one(Of<Denied>) { return make_.enumerator(Denied::kQueue); }
 
   Arbitrary make_;
@@ -585,6 +585,77 @@ TEST(RequestCodec, TheComparisonSeesADifference) {
   EXPECT_FALSE(same(Request(core::Command(ack)), Request(core::Command(other))));
 }
 
+// --- What a node of the first level is sent.
+
+std::string at_first(const Request& request) {
+  std::string body;
+  encode_request(request, body, PeerLevel::kFirst);
+  return body;
+}
+
+TEST(RequestCodec, AnOlderNodeIsToldWhatItKnows) {
+  Poll poll;
+  poll.worker.id = SharedBytes("w");
+  const std::string plain_poll = encoded(Request(poll));
+  poll.goodbye = true;
+  EXPECT_NE(encoded(Request(poll)), plain_poll);
+  EXPECT_EQ(at_first(poll), plain_poll);
+  EXPECT_EQ(level_of(poll), PeerLevel::kFirst);
+
+  WatchJob watch{.id = {}, .wait = Duration{5}};
+  const std::string plain_watch = encoded(Request(watch));
+  watch.lease = LeaseToken{9};
+  EXPECT_EQ(at_first(watch), plain_watch);
+
+  core::SetQueue settings;
+  settings.queue = SharedBytes("mail");
+  const std::string plain_settings = encoded(Request(core::Command(settings)));
+  settings.create = true;
+  EXPECT_EQ(at_first(core::Command(settings)), plain_settings);
+
+  core::GetQueues queues;
+  const std::string all_queues = at_first(core::Command(queues));
+  queues.after = SharedBytes("mail");
+  queues.limit = 10;
+  queues.counts_only = true;
+  EXPECT_EQ(at_first(core::Command(queues)), all_queues);
+}
+
+TEST(RequestCodec, WhatMeansNothingWithoutANewMemberIsNotForAnOlderNode) {
+  EXPECT_EQ(level_of(core::Command(core::DeleteQueue{SharedBytes("mail")})), PeerLevel::kSecond);
+  core::Enqueue enqueue;
+  enqueue.jobs.resize(2);
+  EXPECT_EQ(level_of(core::Command(enqueue)), PeerLevel::kFirst);
+  enqueue.jobs[1].key = std::make_shared<core::SubmissionKey>();
+  EXPECT_EQ(level_of(core::Command(enqueue)), PeerLevel::kSecond);
+}
+
+TEST(RequestCodec, AnOlderNodeIsToldAReasonThatItKnows) {
+  const auto told = [](const Answer& answer) {
+    std::string body;
+    encode_answer(answer, body, PeerLevel::kFirst);
+    auto read = decode_answer(body);
+    EXPECT_TRUE(read);
+    return read ? *read : Answer();
+  };
+  EXPECT_EQ(std::get<Unavailable>(told(Unavailable::kUpgrading)), Unavailable::kNoLeader);
+  EXPECT_EQ(std::get<Unavailable>(told(Unavailable::kStorage)), Unavailable::kStorage);
+  const auto refusal_told = [&](core::Refusal refusal) {
+    core::ItemsReply reply;
+    reply.items.emplace_back().refusal = refusal;
+    const Answer answer = told(core::Reply(reply));
+    return std::get<core::ItemsReply>(std::get<core::Reply>(answer)).items.at(0).refusal;
+  };
+  using core::RefusalDetail;
+  using core::Rejection;
+  const auto mismatch = refusal_told({Rejection::kIdMismatch, {}, RefusalDetail::kIdOfAnotherBody});
+  EXPECT_EQ(mismatch.why, Rejection::kDuplicateJob);
+  EXPECT_EQ(mismatch.detail, RefusalDetail{});
+  EXPECT_EQ(refusal_told({Rejection::kTooManyQueues, {}, {}}).why, Rejection::kOverloaded);
+  EXPECT_EQ(refusal_told({Rejection::kNotFound, {}, RefusalDetail::kOfAnotherState}).detail,
+            RefusalDetail::kOfAnotherState);
+}
+
 // The value, and the names it refers to: none.
 std::string with_no_names(std::string_view value) {
   return std::string(value) + std::string("\x12\x00", 2);
@@ -612,9 +683,9 @@ TEST(RequestCodec, RefusesAnUnknownFieldOrValue) {
   // {1: {6: {1: 1}}}: a member that AwaitProjection has not
   EXPECT_THAT(decode_request(with_no_names("\x0a\x04\x32\x02\x08\x01"sv)).error().message,
               HasSubstr("unknown or misplaced field 1"));
-  // {1: {5: {1: 5}}}, {1: {5: {1: 6}}}: Unavailable
-  EXPECT_TRUE(decode_answer(with_no_names("\x0a\x04\x2a\x02\x08\x05"sv)));
-  EXPECT_THAT(decode_answer(with_no_names("\x0a\x04\x2a\x02\x08\x06"sv)).error().message,
+  // {1: {5: {1: 6}}}, {1: {5: {1: 7}}}: Unavailable
+  EXPECT_TRUE(decode_answer(with_no_names("\x0a\x04\x2a\x02\x08\x06"sv)));
+  EXPECT_THAT(decode_answer(with_no_names("\x0a\x04\x2a\x02\x08\x07"sv)).error().message,
               HasSubstr("unknown value of field 1"));
   EXPECT_THAT(decode_answer(with_no_names("\x0a\x02\x2a\x00"sv)).error().message,
               HasSubstr("missing field 1"));

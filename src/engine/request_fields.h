@@ -71,7 +71,7 @@ void describe(Wire& wire, T& request) {
   wire.message(4, request.logs);
   wire.message(5, request.claim);
   wire.duration(6, request.wait);
-  wire.flag(7, request.goodbye);
+  if (wire.speaks(PeerLevel::kSecond)) wire.flag(7, request.goodbye);
 }
 
 template <typename Wire, Described<WatchJob> T>
@@ -79,7 +79,7 @@ void describe(Wire& wire, T& request) {
   wire.id(1, request.id);
   wire.duration(2, request.wait);
   wire.bytes(3, request.queue);
-  wire.number(4, request.lease);
+  if (wire.speaks(PeerLevel::kSecond)) wire.number(4, request.lease);
 }
 
 template <typename Wire, Described<FindJob> T>
@@ -148,9 +148,13 @@ void describe(Wire& wire, T& reply) {
   wire.message(2, reply.workers);
 }
 
-template <typename Wire, Described<Unavailable> T>
-void describe(Wire& wire, T& why) {
-  wire.enumeration(1, why, Unavailable::kUnknown);
+inline void describe(store::WireWriter& wire, const Unavailable& why) {
+  // Nothing was done, either way.
+  const bool unspoken = why == Unavailable::kUpgrading && !wire.speaks(PeerLevel::kSecond);
+  wire.enumeration(1, unspoken ? Unavailable::kNoLeader : why, Unavailable::kUpgrading);
+}
+inline void describe(store::WireReader& wire, Unavailable& why) {
+  wire.enumeration(1, why, Unavailable::kUpgrading);
 }
 
 template <typename Wire, Described<Denied> T>

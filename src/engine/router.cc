@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/kinds.h"
+
 namespace millrace::engine {
 namespace {
 
@@ -17,19 +19,8 @@ constexpr std::chrono::seconds kSweepPause{5};
 
 // Answered by one shard as it stands: nothing is to be looked up elsewhere.
 bool is_final(const Request& request) {
-  if (const auto* command = std::get_if<core::Command>(&request)) {
-    return std::holds_alternative<core::Enqueue>(*command) ||
-           std::holds_alternative<core::Claim>(*command) ||
-           std::holds_alternative<core::GetJob>(*command) ||
-           std::holds_alternative<core::SetQueue>(*command) ||
-           std::holds_alternative<core::PauseQueue>(*command) ||
-           std::holds_alternative<core::ResumeQueue>(*command) ||
-           std::holds_alternative<core::DeleteQueue>(*command) ||
-           std::holds_alternative<core::NotePurge>(*command) ||
-           std::holds_alternative<core::GetQueues>(*command);
-  }
-  return std::holds_alternative<WaitingClaim>(request) ||
-         std::holds_alternative<WatchJob>(request) || std::holds_alternative<AwaitWork>(request);
+  const engine::Route route = facts_of(request).route;
+  return route != engine::Route::kByItem && route != engine::Route::kPoll;
 }
 
 // In order; the others stay in theirs.

@@ -1,5 +1,6 @@
 #include "engine/router.h"
 
+#include "digest/fingerprint.h"
 #include "engine/router_testing.h"
 
 namespace millrace::engine {

@@ -103,10 +103,12 @@ struct EventBytes {
     for (const auto& item : e.items) bytes += kRefBytes + item.unique_key.size();
     return bytes;
   }
-  template <typename Small>  // a queue's purge or end, keys, uniques, epochs, graces
-  std::size_t operator()(const Small&) const {
-    return kRefBytes;
-  }
+  std::size_t operator()(const core::QueuePurged&) const { return kRefBytes; }
+  std::size_t operator()(const core::QueueDeleted&) const { return kRefBytes; }
+  std::size_t operator()(const core::KeysExpired&) const { return kItemBytes; }
+  std::size_t operator()(const core::UniquesReleased&) const { return kItemBytes; }
+  std::size_t operator()(const core::EpochStarted&) const { return kItemBytes; }
+  std::size_t operator()(const core::LeasesExtended&) const { return kItemBytes; }
 };
 
 struct CommandBytes {

@@ -60,6 +60,11 @@ void Shard::Impl::offer(Task task) {
     answers_.send(task.asker, told_since_end_);
     return;
   }
+  if (is_too_new(task)) {
+    put_off(task);
+    answers_.send(task.asker, Unavailable::kUpgrading);
+    return;
+  }
   if (options_.shards > 1) {
     for (core::Command& command : task.commands) {
       auto* const ack = std::get_if<core::Ack>(&command);
@@ -67,6 +72,12 @@ void Shard::Impl::offer(Task task) {
     }
   }
   inbox_.push_back(std::move(task));
+}
+
+// Before anything of it goes into the outbox, where its level is not seen any more.
+bool Shard::Impl::is_too_new(const Task& task) const {
+  const StoreFormat* const store = options_.store_format.get();
+  return store != nullptr && format_of(task) > store->level() && !mutated(Mutant::kFormatGateOpen);
 }
 
 void Shard::Impl::cancel(const Asker& asker) {

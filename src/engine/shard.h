@@ -25,6 +25,7 @@
 #include "engine/inbox_order.h"
 #include "engine/observer.h"
 #include "engine/request.h"
+#include "engine/store_format.h"
 #include "store/journal.h"
 #include "store/tables.h"
 
@@ -34,6 +35,9 @@ struct ShardOptions {
   std::uint32_t shard = 0;  // its number: part of each journal row's checksum
   std::uint32_t shards = 1;
   core::MachineOptions machine;
+  // What needs a newer level is refused: an older node would stop at its rows. Null: all who read
+  // the store are this program.
+  std::shared_ptr<const StoreFormat> store_format = nullptr;
   // New jobs are refused when this many changed jobs wait for the projection; at `hard` everything
   // but reads is.
   std::size_t max_unprojected = 2'000'000;

@@ -2,6 +2,7 @@
 // decides, shard_others.cc the requests that are no commands, shard_retention.cc the deletions.
 #pragma once
 
+#include <concepts>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -9,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "engine/answers.h"
 #include "engine/pipeline.h"
 #include "engine/prefetch.h"
@@ -97,6 +99,7 @@ class Shard::Impl {
   // `decided`: what those are told whose answers were not durable yet.
   void end(std::string why, Unavailable decided, Unavailable waiting);
   void end_all_waits();
+  bool is_too_new(const Task& task) const;
   void refuse_inbox(Unavailable why);
   void refuse_expired_waits(Time at, Unavailable why);
   bool may_wait() const { return !draining_ && !resigning_; }
@@ -159,6 +162,13 @@ class Shard::Impl {
   void end_wait(Waiters::Entry entry, core::ClaimReply reply);
   void take_orders(std::string_view worker, PollReply& into);
   void decide_other(const Task& task);
+  // make_task() makes commands of these.
+  template <typename T>
+    requires(std::same_as<T, core::Command> || std::same_as<T, WaitingClaim> ||
+             std::same_as<T, Poll> || std::same_as<T, FindJob>)
+  void decide_other(const Asker&, const T&) {
+    MILLRACE_CHECK(false);
+  }
   void decide_other(const Asker& asker, const WatchJob& watch);
   void decide_other(const Asker& asker, const AwaitProjection&);
   void decide_other(const Asker& asker, const AwaitEvents& wait);

@@ -44,13 +44,7 @@ void Shard::Impl::take_orders(std::string_view worker, PollReply& into) {
 }
 
 void Shard::Impl::decide_other(const Task& task) {
-  std::visit(
-      [&](const auto& request) {
-        if constexpr (requires { decide_other(task.asker, request); }) {
-          decide_other(task.asker, request);
-        }
-      },
-      task.other);
+  std::visit([&](const auto& request) { decide_other(task.asker, request); }, task.other);
 }
 
 core::JobReply Shard::Impl::job_reply(const JobId& id) const {

@@ -36,6 +36,21 @@ TEST(Shard, NothingIsAnsweredBeforeTheTermHasBegun) {
   EXPECT_EQ(world.answer<core::JobReply>(ticket).job, nullptr);
 }
 
+// An older node would stop at the row.
+TEST(Shard, WhatTheStoreCantSayYetIsRefused) {
+  const auto store_format = std::make_shared<StoreFormat>();
+  ShardOptions options;
+  options.store_format = store_format;
+  MemoryWorld world(options);
+  world.now_answer<core::EnqueueReply>(World::enqueue("a"));
+  world.now_answer<core::ItemsReply>(core::Command(core::Delete{{World::id("a")}, {}, {}, {}}));
+  const core::Command deletion = core::DeleteQueue{SharedBytes("mail")};
+  store_format->heard(store::EventFormat::kFences);
+  EXPECT_EQ(world.now_answer<Unavailable>(deletion), Unavailable::kUpgrading);
+  store_format->heard(store::EventFormat::kQueueDeleted);
+  EXPECT_FALSE(world.now_answer<core::QueueReply>(deletion).refusal);
+}
+
 TEST(Shard, ARefusalRestsOnWhatItSaw) {
   MemoryWorld world;
   world.run();

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "engine/kinds.h"
 #include "engine/outbox.h"
 #include "engine/workers.h"
 
@@ -44,20 +45,6 @@ std::vector<T> pick(std::vector<T>& items, const std::vector<std::uint32_t>& pla
   return picked;
 }
 
-// The items of a command that is answered item by item; null: it is not.
-std::vector<core::JobSpec>* items_of(core::Enqueue& command) { return &command.jobs; }
-std::vector<core::HeartbeatItem>* items_of(core::Heartbeat& command) { return &command.items; }
-std::vector<core::AckItem>* items_of(core::Ack& command) { return &command.items; }
-std::vector<core::LogItem>* items_of(core::AppendLogs& command) { return &command.items; }
-std::vector<JobId>* items_of(core::Cancel& command) { return &command.ids; }
-std::vector<JobId>* items_of(core::Retry& command) { return &command.ids; }
-std::vector<JobId>* items_of(core::Edit& command) { return &command.ids; }
-std::vector<JobId>* items_of(core::Delete& command) { return &command.ids; }
-template <typename Command>
-std::nullptr_t items_of(Command&) {
-  return nullptr;
-}
-
 ShardNumber shard_of_item(const JobId& id, ShardNumber shards) { return shard_of(id, shards); }
 ShardNumber shard_of_item(const core::JobSpec& spec, ShardNumber shards) {
   // The server's own ids carry the queue's bits; a client's may not.
@@ -74,10 +61,6 @@ template <typename Item>
 const JobId& id_of(const Item& item) {
   return item.id;
 }
-
-template <typename Command>
-constexpr bool kHasItems =
-    !std::is_same_v<decltype(items_of(std::declval<Command&>())), std::nullptr_t>;
 
 // The queue that a command is about; empty: none, or all.
 std::string_view queue_of(const core::SetQueue& command) { return command.queue.view(); }
@@ -111,37 +94,72 @@ class OneShard {
   bool several_ = false;
 };
 
-std::optional<ShardNumber> only_shard(const core::Command& command, ShardNumber shards) {
-  return std::visit(
-      [&]<typename Command>(const Command& c) -> std::optional<ShardNumber> {
-        if constexpr (kHasItems<Command>) {
-          OneShard one;
-          one.see_items(*items_of(const_cast<Command&>(c)), shards);
-          return one.shard();
-        } else if constexpr (std::is_same_v<Command, core::Claim>) {
-          OneShard one;
-          one.see_queues(c.queues, shards);
-          return one.shard();
-        } else if constexpr (std::is_same_v<Command, core::GetJob>) {
-          return shard_of(c.id, shards);
-        } else {
-          if (queue_of(c).empty()) return std::nullopt;
-          return shard_of(queue_of(c), shards);
-        }
-      },
-      command);
-}
+// By kind; none: for several.
+struct OnlyShard {
+  ShardNumber shards;
 
-template <typename Command>
+  template <HasItems Command>
+  std::optional<ShardNumber> operator()(const Command& c) const {
+    OneShard one;
+    one.see_items(items_of(c), shards);
+    return one.shard();
+  }
+  template <typename Command>
+    requires(Kind<Command>::kRoute == Route::kByQueue)
+  std::optional<ShardNumber> operator()(const Command& c) const {
+    if (queue_of(c).empty()) return std::nullopt;
+    return shard_of(queue_of(c), shards);
+  }
+  template <typename Asked>
+    requires(Kind<Asked>::kRoute == Route::kToAll)
+  std::optional<ShardNumber> operator()(const Asked&) const {
+    return std::nullopt;
+  }
+
+  std::optional<ShardNumber> operator()(const core::Claim& c) const { return of(c.queues); }
+  std::optional<ShardNumber> operator()(const WaitingClaim& c) const { return of(c.claim.queues); }
+  std::optional<ShardNumber> operator()(const AwaitWork& wait) const { return of(wait.queues); }
+  std::optional<ShardNumber> operator()(const AwaitEvents&) const { return std::nullopt; }
+  std::optional<ShardNumber> operator()(const core::GetJob& c) const {
+    return shard_of(c.id, shards);
+  }
+  std::optional<ShardNumber> operator()(const WatchJob& watch) const {
+    return watch.queue.empty() ? shard_of(watch.id, shards) : shard_of(watch.queue.view(), shards);
+  }
+  std::optional<ShardNumber> operator()(const Poll& poll) const {
+    // All are to know that the worker ends.
+    if (poll.goodbye) return std::nullopt;
+    // For the worker's orders alone: any shard may have some.
+    if (!poll.claim && poll.acks.items.empty() && poll.heartbeats.items.empty() &&
+        poll.logs.items.empty()) {
+      return std::nullopt;
+    }
+    OneShard one;
+    one.see_items(poll.acks.items, shards);
+    one.see_items(poll.heartbeats.items, shards);
+    one.see_items(poll.logs.items, shards);
+    if (poll.claim) one.see_queues(poll.claim->queues, shards);
+    return one.shard();
+  }
+
+ private:
+  std::optional<ShardNumber> of(const std::vector<SharedBytes>& queues) const {
+    OneShard one;
+    one.see_queues(queues, shards);
+    return one.shard();
+  }
+};
+
+template <HasItems Command>
 std::vector<Part> divide_items(Command command, ShardNumber shards) {
-  auto items = std::move(*items_of(command));
-  items_of(command)->clear();
+  auto items = std::move(items_of(command));
+  items_of(command).clear();
   Places places;
   for (const auto& item : items) places.add(shard_of_item(item, shards));
   std::vector<Part> parts;
   for (auto& [shard, where] : places.by_shard()) {
     Command part = command;
-    *items_of(part) = pick(items, where);
+    items_of(part) = pick(items, where);
     parts.push_back({shard, core::Command(std::move(part)), std::move(where)});
   }
   return parts;
@@ -164,26 +182,13 @@ std::vector<Part> divide_wait(const AwaitEvents& wait, ShardNumber shards) {
   return parts;
 }
 
-Division divide(core::Command command, ShardNumber shards) {
-  return std::visit(
-      [&]<typename Command>(Command& c) -> Division {
-        if constexpr (kHasItems<Command>) {
-          return {Spread::kItems, divide_items(std::move(c), shards)};
-        } else if constexpr (std::is_same_v<Command, core::Claim>) {
-          return {Spread::kSequence, {}};
-        } else {
-          return {Spread::kAll, for_each_shard(core::Command(std::move(c)), shards)};
-        }
-      },
-      command);
-}
-
 Refusal refusal_of(Unavailable why) {
   using core::RefusalDetail;
   switch (why) {
     case Unavailable::kUnknown:
       return {Rejection::kOverloaded, {}, RefusalDetail::kShardSilent};
     case Unavailable::kNoLeader:
+    case Unavailable::kUpgrading:  // who leads the shard, or follows, is too old for it
       return {Rejection::kOverloaded, {}, RefusalDetail::kShardWithoutLeader};
     case Unavailable::kDraining:
       return {Rejection::kOverloaded, {}, RefusalDetail::kShardStopping};
@@ -285,79 +290,45 @@ void unite_queues(core::QueueReply& whole, core::QueueReply more) {
 
 std::optional<ShardNumber> only_shard(const Request& request, ShardNumber shards) {
   if (shards == 1) return 0;
-  return std::visit(
-      [&]<typename T>(const T& asked) -> std::optional<ShardNumber> {
-        OneShard one;
-        if constexpr (std::is_same_v<T, core::Command>) {
-          return only_shard(asked, shards);
-        } else if constexpr (std::is_same_v<T, WaitingClaim>) {
-          one.see_queues(asked.claim.queues, shards);
-          return one.shard();
-        } else if constexpr (std::is_same_v<T, Poll>) {
-          // For the worker's orders alone: any shard may have some. All are to know that it ends.
-          if (asked.goodbye) return std::nullopt;
-          if (!asked.claim && asked.acks.items.empty() && asked.heartbeats.items.empty() &&
-              asked.logs.items.empty()) {
-            return std::nullopt;
-          }
-          one.see_items(asked.acks.items, shards);
-          one.see_items(asked.heartbeats.items, shards);
-          one.see_items(asked.logs.items, shards);
-          if (asked.claim) one.see_queues(asked.claim->queues, shards);
-          return one.shard();
-        } else if constexpr (std::is_same_v<T, WatchJob>) {
-          return asked.queue.empty() ? shard_of(asked.id, shards)
-                                     : shard_of(asked.queue.view(), shards);
-        } else if constexpr (std::is_same_v<T, AwaitWork>) {
-          one.see_queues(asked.queues, shards);
-          return one.shard();
-        } else {
-          return std::nullopt;
-        }
-      },
-      request);
+  return visit_kind(OnlyShard{shards}, request);
 }
 
-Division divide(Request request, ShardNumber shards) {
-  if (auto* command = std::get_if<core::Command>(&request)) {
-    return divide(std::move(*command), shards);
-  }
-  if (std::holds_alternative<WaitingClaim>(request) || std::holds_alternative<Poll>(request)) {
-    return {Spread::kSequence, {}};
-  }
-  if (const auto* wait = std::get_if<AwaitEvents>(&request)) {
-    return {Spread::kFirst, divide_wait(*wait, shards)};
-  }
-  const bool first = std::holds_alternative<AwaitWork>(request);
-  return {first ? Spread::kFirst : Spread::kAll, for_each_shard(request, shards)};
-}
-
-Answer empty_whole(const Request& request) {
-  if (std::holds_alternative<FindJob>(request)) return core::Reply(core::JobReply{});
-  const auto* command = std::get_if<core::Command>(&request);
-  if (command == nullptr) {
-    const bool of_workers = std::holds_alternative<ListWorkers>(request) ||
-                            std::holds_alternative<CommandWorker>(request);
-    if (of_workers) return WorkersReply{std::holds_alternative<ListWorkers>(request), {}};
-    return std::monostate{};
-  }
+std::vector<Part> divide(Request request, ShardNumber shards) {
+  if (const auto* wait = std::get_if<AwaitEvents>(&request)) return divide_wait(*wait, shards);
+  auto* const command = std::get_if<core::Command>(&request);
+  if (command == nullptr) return for_each_shard(request, shards);
   return std::visit(
-      []<typename Command>(const Command& c) -> Answer {
-        if constexpr (std::is_same_v<Command, core::Enqueue>) {
-          core::EnqueueReply reply;
-          reply.items.resize(c.jobs.size());
-          return core::Reply(std::move(reply));
-        } else if constexpr (kHasItems<Command>) {
-          core::ItemsReply reply;
-          for (const auto& item : *items_of(const_cast<Command&>(c))) {
-            reply.items.emplace_back().id = id_of(item);
-          }
-          return core::Reply(std::move(reply));
+      [&]<typename Command>(Command& c) -> std::vector<Part> {
+        if constexpr (HasItems<Command>) {
+          return divide_items(std::move(c), shards);
         } else {
-          return core::Reply(core::QueueReply{});
+          return for_each_shard(core::Command(std::move(c)), shards);
         }
       },
       *command);
+}
+
+Answer empty_whole(const Request& request) {
+  return visit_kind(
+      []<typename T>(const T& asked) -> Answer {
+        typename Kind<T>::Answer answer{};
+        if constexpr (Kind<T>::kRoute == Route::kByJob) {
+          answer.items.resize(asked.jobs.size());
+        } else if constexpr (Kind<T>::kRoute == Route::kByItem) {
+          for (const auto& item : items_of(asked)) {
+            answer.items.emplace_back().id = id_of(item);
+          }
+        } else if constexpr (std::is_same_v<T, CommandWorker>) {
+          answer.found = false;  // until a shard knows the worker
+        }
+        if constexpr (std::is_constructible_v<core::Reply, decltype(answer)> &&
+                      !std::is_same_v<decltype(answer), std::monostate>) {
+          return core::Reply(std::move(answer));
+        } else {
+          return answer;
+        }
+      },
+      request);
 }
 
 void unite(Answer& whole, const Part& part, Answer answer) {
@@ -417,8 +388,8 @@ std::optional<Part> ask_elsewhere(const Request& request, const Answer& whole) {
   if (part.places.empty()) return std::nullopt;
   part.request = std::visit(
       [&]<typename Command>(Command c) -> Request {
-        if constexpr (kHasItems<Command>) {
-          *items_of(c) = pick(*items_of(c), part.places);
+        if constexpr (HasItems<Command>) {
+          items_of(c) = pick(items_of(c), part.places);
         }
         return core::Command(std::move(c));
       },
@@ -472,24 +443,15 @@ core::Ack releases_of(const core::ClaimReply& claim) {
 constexpr Duration kOutlastsEveryWay{60'000};
 
 bool is_idempotent(const Request& request) {
-  const auto* command = std::get_if<core::Command>(&request);
-  if (command == nullptr) {
-    // A hint could be left anew, but not for as long as it was wanted at first.
-    return !std::holds_alternative<WaitingClaim>(request) &&
-           !std::holds_alternative<Poll>(request) && !std::holds_alternative<AwaitWork>(request);
-  }
-  if (const auto* enqueue = std::get_if<core::Enqueue>(command)) {
-    // An id is known for as long as its job is: where a queue keeps nothing, for a moment. A key is
-    // for its window.
-    if (enqueue->key) return enqueue->key_window >= kOutlastsEveryWay;
-    return std::ranges::all_of(enqueue->jobs, [](const core::JobSpec& spec) {
-      return spec.key != nullptr && spec.key->window >= kOutlastsEveryWay;
-    });
-  }
-  return std::holds_alternative<core::Ack>(*command) ||
-         std::holds_alternative<core::Heartbeat>(*command) ||
-         std::holds_alternative<core::GetJob>(*command) ||
-         std::holds_alternative<core::GetQueues>(*command);
+  const Again again = facts_of(request).again;
+  if (again != Again::kIfKeyed) return again == Again::kAlways;
+  const auto& enqueue = std::get<core::Enqueue>(std::get<core::Command>(request));
+  // An id is known for as long as its job is: where a queue keeps nothing, for a moment. A key is
+  // for its window.
+  if (enqueue.key) return enqueue.key_window >= kOutlastsEveryWay;
+  return std::ranges::all_of(enqueue.jobs, [](const core::JobSpec& spec) {
+    return spec.key != nullptr && spec.key->window >= kOutlastsEveryWay;
+  });
 }
 
 void make_repeatable(Request& request) {

@@ -27,22 +27,11 @@ struct Part {
   std::vector<std::uint32_t> places = {};
 };
 
-// What becomes of a request.
-enum class Spread : std::uint8_t {
-  kItems,     // each item is some shard's; the answers are put together item by item
-  kAll,       // every shard is asked; the answers are united
-  kFirst,     // every shard is asked; the first answer will do
-  kSequence,  // a claim over several shards: one after the other (Pursuit)
-};
-struct Division {
-  Spread spread{};
-  std::vector<Part> parts;
-};
-
 // The one shard that a request is for; none: it is for several.
 std::optional<ShardNumber> only_shard(const Request& request, ShardNumber shards);
-// Preconditions: only_shard() found none; an atomic submission lies on one shard.
-Division divide(Request request, ShardNumber shards);
+// Preconditions: only_shard() found none; it is no claim and no poll, which go from shard to shard
+// (Pursuit); an atomic submission lies on one shard.
+std::vector<Part> divide(Request request, ShardNumber shards);
 
 // Puts an answer to a part into the whole, which begins as empty_whole() of the request. An
 // Unavailable part refuses each of its items; where nothing is answered item by item, it is the

@@ -31,13 +31,12 @@ const core::JobReply* reply_in(const Answer& answer) {
 TEST(FindJob, IsAskedOfEveryShardWhereverTheIdPoints) {
   EXPECT_FALSE(only_shard(FindJob{kId}, 3));
   EXPECT_EQ(only_shard(FindJob{kId}, 1), 0U);
-  const Division division = divide(FindJob{kId}, 3);
-  EXPECT_EQ(division.spread, Spread::kAll);
-  ASSERT_EQ(division.parts.size(), 3U);
+  const std::vector<Part> parts = divide(FindJob{kId}, 3);
+  ASSERT_EQ(parts.size(), 3U);
   for (ShardNumber shard = 0; shard < 3; ++shard) {
-    EXPECT_EQ(division.parts[shard].shard, shard);
+    EXPECT_EQ(parts[shard].shard, shard);
     // There it is a look-up as any other.
-    const Task task = make_task(division.parts[shard].request, {});
+    const Task task = make_task(parts[shard].request, {});
     ASSERT_EQ(task.commands.size(), 1U);
     EXPECT_EQ(std::get<core::GetJob>(task.commands.front()).id, kId);
   }
@@ -73,12 +72,11 @@ TEST(WatchJob, IsForTheShardOfItsIdUnlessItIsSaidWhereItLies) {
 
 TEST(AwaitEvents, EachShardWaitsForItsOwnRows) {
   const AwaitEvents wait{{Seq{4}, Seq{9}}, Duration{7}};
-  Division division = divide(wait, 3);
-  EXPECT_EQ(division.spread, Spread::kFirst);
-  ASSERT_EQ(division.parts.size(), 3U);
+  const std::vector<Part> parts = divide(wait, 3);
+  ASSERT_EQ(parts.size(), 3U);
   const std::vector<std::vector<Seq>> expected = {{Seq{4}}, {Seq{9}}, {}};
   for (ShardNumber shard = 0; shard < 3; ++shard) {
-    const auto& part = std::get<AwaitEvents>(division.parts[shard].request);
+    const auto& part = std::get<AwaitEvents>(parts[shard].request);
     EXPECT_EQ(part.after, expected[shard]);
     EXPECT_EQ(part.wait, wait.wait);
   }

@@ -41,13 +41,6 @@ const std::vector<core::EnqueueReply::Item>& submissions_in(const Answer& answer
   return std::get<core::EnqueueReply>(std::get<core::Reply>(answer)).items;
 }
 
-TEST(Divide, WhatWaitsForWorkOnSeveralShardsIsNotSentToAllOfThem) {
-  EXPECT_EQ(divide(WaitingClaim{}, 3).spread, Spread::kSequence);
-  EXPECT_EQ(divide(Poll{}, 3).spread, Spread::kSequence);
-  EXPECT_EQ(divide(AwaitWork{}, 3).spread, Spread::kFirst);
-  EXPECT_EQ(divide(ListWorkers{}, 3).spread, Spread::kAll);
-}
-
 TEST(Unite, EachItemHasItsShardsAnswerOrTheReasonWhyThereIsNone) {
   Answer whole = empty_whole(core::Command(acks_of(5)));
   unite(whole, part_of({1}), core::Reply(items_of({Rejection::kLeaseLost})));

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/mutex.h"
-#include "base/string_map.h"
+#include "core/string_map.h"
 #include "engine/statistics_blob.h"
 #include "engine/statistics_series.h"
 #include "engine/statistics_sum.h"

@@ -3,6 +3,8 @@
 #include <limits>
 #include <utility>
 
+#include "digest/fingerprint.h"
+
 namespace millrace::engine {
 namespace {
 

@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "digest/fingerprint.h"
 #include "engine/statistics.h"
 
 namespace millrace::engine {

@@ -5,11 +5,14 @@
 #include <cstdint>
 #include <deque>
 
+#include "base/histogram.h"
 #include "base/time.h"
-#include "engine/histogram.h"
 #include "engine/statistics.h"
 
 namespace millrace::engine {
+
+// Of milliseconds. The numbers of its buckets are stored (statistics_blob.h).
+using Histogram = millrace::Histogram<4, std::uint32_t>;
 
 struct StatisticsSlot {
   std::int64_t index = 0;  // time / length

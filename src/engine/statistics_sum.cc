@@ -1,6 +1,7 @@
 #include "engine/statistics_sum.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace millrace::engine {
@@ -14,12 +15,17 @@ std::size_t ring_for(Duration window) {
   return StatisticsSeries::kRings - 1;
 }
 
+std::optional<std::int64_t> value_at(const Histogram& histogram, double share) {
+  const auto bucket = histogram.quantile(share);
+  return bucket ? std::optional(Histogram::middle_of(*bucket)) : std::nullopt;
+}
+
 StatsPercentiles percentiles(const std::vector<Histogram>& histograms) {
   StatsPercentiles result;
   for (const Histogram& histogram : histograms) {
-    result.p50.push_back(histogram.quantile(0.50));
-    result.p95.push_back(histogram.quantile(0.95));
-    result.p99.push_back(histogram.quantile(0.99));
+    result.p50.push_back(value_at(histogram, 0.50));
+    result.p95.push_back(value_at(histogram, 0.95));
+    result.p99.push_back(value_at(histogram, 0.99));
   }
   return result;
 }

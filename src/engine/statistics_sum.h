@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "engine/histogram.h"
 #include "engine/statistics.h"
 #include "engine/statistics_series.h"
 

@@ -2,10 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "base/random.h"
-#include "engine/histogram.h"
 
 namespace millrace::engine {
 namespace {
@@ -44,23 +41,6 @@ std::uint64_t sum(const std::vector<std::uint64_t>& column) {
   std::uint64_t total = 0;
   for (const std::uint64_t value : column) total += value;
   return total;
-}
-
-TEST(Histogram, IsAtMostFivePerCentOff) {
-  for (std::int64_t value = 0; value < 400'000'000'000; value += 1 + value / 37) {
-    const auto middle = Histogram::middle_of(Histogram::bucket_of(value));
-    EXPECT_LE(std::abs(static_cast<double>(middle - value)), 0.05 * static_cast<double>(value))
-        << value;
-  }
-}
-
-TEST(Histogram, FindsQuantiles) {
-  Histogram histogram;
-  EXPECT_FALSE(histogram.quantile(0.5).has_value());
-  for (int i = 1; i <= 1'000; ++i) histogram.record(i);
-  EXPECT_NEAR(static_cast<double>(*histogram.quantile(0.50)), 500, 25);
-  EXPECT_NEAR(static_cast<double>(*histogram.quantile(0.99)), 990, 50);
-  EXPECT_EQ(Histogram().quantile(1.0), std::nullopt);
 }
 
 TEST(Statistics, CountWhatHappenedInItsStep) {

@@ -1,10 +1,13 @@
 #include "engine/task.h"
 
 #include <algorithm>
+#include <concepts>
 #include <utility>
 
 #include "base/check.h"
+#include "engine/kinds.h"
 #include "engine/row_budget.h"
+#include "store/submission_codec.h"
 
 namespace millrace::engine {
 namespace {
@@ -30,6 +33,11 @@ Task part_of(Task& task, core::Command command) {
 }
 
 template <typename Command>
+concept NamesIds = HasItems<Command> && requires(Command& c) {
+  { c.ids } -> std::same_as<std::vector<JobId>&>;
+};
+
+template <NamesIds Command>
 std::optional<Task> split_ids_of(Task& task, Command& command, std::size_t ids) {
   if (command.ids.size() <= ids) return std::nullopt;
   std::vector<JobId> rest = std::exchange(command.ids, {});
@@ -83,12 +91,15 @@ Task make_task(Request request, Asker asker) {
 
 std::optional<Task> split_ids(Task& task, std::size_t ids) {
   if (task.kind != Task::Kind::kCommand) return std::nullopt;
-  core::Command& command = task.commands.front();
-  if (auto* c = std::get_if<core::Cancel>(&command)) return split_ids_of(task, *c, ids);
-  if (auto* c = std::get_if<core::Retry>(&command)) return split_ids_of(task, *c, ids);
-  if (auto* c = std::get_if<core::Edit>(&command)) return split_ids_of(task, *c, ids);
-  if (auto* c = std::get_if<core::Delete>(&command)) return split_ids_of(task, *c, ids);
-  return std::nullopt;
+  return std::visit(
+      [&]<typename Command>(Command& command) -> std::optional<Task> {
+        if constexpr (NamesIds<Command>) {
+          return split_ids_of(task, command, ids);
+        } else {
+          return std::nullopt;
+        }
+      },
+      task.commands.front());
 }
 
 std::optional<Task> split_jobs(Task& task, std::size_t bytes) {
@@ -147,24 +158,43 @@ std::string_view brings_job_of(const Task& task) {
   return enqueue == nullptr ? std::string_view() : enqueue->jobs.front().queue.view();
 }
 
+namespace {
+
+store::EventFormat format_of(const std::vector<core::JobSpec>& jobs) {
+  store::EventFormat format = store::EventFormat::kFirst;
+  for (const core::JobSpec& spec : jobs) format = std::max(format, store::format_of(spec));
+  return format;
+}
+
+store::EventFormat format_of(const core::Command& command) {
+  store::EventFormat format = facts_of(command).format;
+  if (const auto* enqueue = std::get_if<core::Enqueue>(&command)) {
+    format = std::max(format, format_of(enqueue->jobs));
+  } else if (const auto* ack = std::get_if<core::Ack>(&command)) {
+    for (const core::AckItem& item : ack->items) format = std::max(format, format_of(item.enqueue));
+  }
+  return format;
+}
+
+}  // namespace
+
+store::EventFormat format_of(const Task& task) {
+  store::EventFormat format = store::EventFormat::kFirst;
+  for (const core::Command& command : task.commands) format = std::max(format, format_of(command));
+  return format;
+}
+
 bool reads_only(const Task& task) {
-  if (task.kind == Task::Kind::kOther) return true;
+  if (task.kind == Task::Kind::kOther) return facts_of(task.other).effect == Effect::kReads;
   return std::ranges::all_of(task.commands, [](const core::Command& command) {
-    return std::holds_alternative<core::GetJob>(command) ||
-           std::holds_alternative<core::GetQueues>(command);
+    return facts_of(command).effect == Effect::kReads;
   });
 }
 
 bool finishes_work(const Task& task) {
-  if (task.kind == Task::Kind::kPoll) return true;
+  if (task.kind == Task::Kind::kPoll) return facts_of_kind<Poll>().effect == Effect::kEnds;
   return task.kind == Task::Kind::kCommand &&
-         std::ranges::all_of(task.commands, [](const core::Command& command) {
-           return std::holds_alternative<core::Ack>(command) ||
-                  std::holds_alternative<core::Heartbeat>(command) ||
-                  std::holds_alternative<core::AppendLogs>(command) ||
-                  // The jobs are gone: to refuse its last word would deny that.
-                  std::holds_alternative<core::NotePurge>(command);
-         });
+         facts_of(task.commands.front()).effect == Effect::kEnds;
 }
 
 }  // namespace millrace::engine

@@ -11,6 +11,7 @@
 #include "engine/asker.h"
 #include "engine/inbox_order.h"
 #include "engine/request.h"
+#include "store/event_codec.h"
 
 namespace millrace::engine {
 
@@ -64,6 +65,9 @@ std::size_t row_bytes(const Task& task);
 
 // Of a row of the inbox, the queue whose job it brings; empty: another task.
 std::string_view brings_job_of(const Task& task);
+
+// The oldest level of the store that can say what the task's commands may bring about.
+store::EventFormat format_of(const Task& task);
 
 // Changes nothing, whatever the state.
 bool reads_only(const Task& task);

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "absl/container/btree_set.h"
-#include "base/string_map.h"
 #include "core/command.h"
+#include "core/string_map.h"
 #include "engine/parked.h"
 #include "engine/request.h"
 

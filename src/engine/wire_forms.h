@@ -14,7 +14,6 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "core/job.h"
-#include "store/shared_parts.h"
 #include "store/value_fields.h"
 #include "store/wire_reader.h"
 #include "store/wire_writer.h"
@@ -82,20 +81,6 @@ struct SignedNumber {
     wire.number(number, plain);
     value.reset();
     if (plain) value = unzigzag(*plain);
-  }
-};
-
-// A retry policy that may be absent.
-struct OwnPolicy {
-  static void field(WireWriter& wire, int number,
-                    const std::shared_ptr<const core::RetryPolicy>& policy) {
-    if (policy != nullptr) wire.message(number, *policy);
-  }
-  static void field(WireReader& wire, int number,
-                    std::shared_ptr<const core::RetryPolicy>& policy) {
-    std::optional<core::RetryPolicy> read;
-    wire.message(number, read);
-    policy = read ? share(std::move(*read)) : nullptr;
   }
 };
 

@@ -2,13 +2,14 @@
 
 #include <fmt/format.h>
 #include <openssl/crypto.h>
-#include <openssl/sha.h>
 
 #include <algorithm>
-#include <span>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/check.h"
+#include "base/hex.h"
+#include "digest/sha256.h"
 
 namespace millrace::http {
 namespace {
@@ -21,33 +22,7 @@ constexpr std::size_t kChecksumDigits = 8;
 constexpr std::size_t kTokenBytes =
     kPrefix.size() + kIdDigits + 1 + kSecretDigits + 1 + kChecksumDigits;
 
-using Digest = std::array<std::uint8_t, 32>;
-
-Digest sha256(std::string_view content) {
-  Digest digest{};
-  SHA256(reinterpret_cast<const unsigned char*>(content.data()), content.size(), digest.data());
-  return digest;
-}
-
-std::string to_hex(std::span<const std::uint8_t> bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const std::uint8_t byte : bytes) {
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
-  }
-  return text;
-}
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return -1;
-}
-
-bool is_hex(std::string_view text) {
-  return std::ranges::all_of(text, [](char c) { return hex_digit(c) >= 0; });
-}
+bool is_hex(std::string_view text) { return std::ranges::all_of(text, is_lower_hex); }
 
 std::string checksum_of(std::string_view token_without_checksum) {
   return to_hex(sha256(token_without_checksum)).substr(0, kChecksumDigits);
@@ -72,19 +47,16 @@ std::optional<TokenParts> take_apart(std::string_view token) {
 
 struct HashParts {
   std::string_view id;
-  Digest digest{};
+  Sha256 digest{};
 };
 
 std::optional<HashParts> take_apart_hash(std::string_view hash) {
-  if (hash.size() != kIdDigits + kAlgorithm.size() + 2 * sizeof(Digest)) return std::nullopt;
+  if (hash.size() != kIdDigits + kAlgorithm.size() + 2 * sizeof(Sha256)) return std::nullopt;
   HashParts parts{hash.substr(0, kIdDigits), {}};
   const std::string_view digits = hash.substr(kIdDigits + kAlgorithm.size());
   if (hash.substr(kIdDigits, kAlgorithm.size()) != kAlgorithm) return std::nullopt;
   if (!is_hex(parts.id) || !is_hex(digits)) return std::nullopt;
-  for (std::size_t i = 0; i < parts.digest.size(); ++i) {
-    parts.digest[i] =
-        static_cast<std::uint8_t>(hex_digit(digits[2 * i]) << 4 | hex_digit(digits[2 * i + 1]));
-  }
+  std::ranges::copy(*from_hex(digits), parts.digest.begin());
   return parts;
 }
 
@@ -184,20 +156,16 @@ Result<TokenBook> TokenBook::make(std::vector<TokenSettings> tokens) {
 
 const Access* TokenBook::authenticate(std::string_view credentials, Time now) const {
   constexpr std::string_view kScheme = "bearer ";
-  const bool bearer =
-      credentials.size() > kScheme.size() &&
-      std::equal(kScheme.begin(), kScheme.end(), credentials.begin(),
-                 [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? b + ('a' - 'A') : b); });
-  if (!bearer) return nullptr;
+  if (!equals_ignoring_case(credentials.substr(0, kScheme.size()), kScheme)) return nullptr;
   std::string_view token = credentials.substr(kScheme.size());
   token.remove_prefix(std::min(token.find_first_not_of(' '), token.size()));
   const auto parts = take_apart(token);
   if (!parts) return nullptr;
 
   const auto found = by_id_.find(std::string(parts->id));
-  const Digest digest = sha256(parts->secret);
-  static constexpr Digest kNobodys{};
-  const Digest& expected = found == by_id_.end() ? kNobodys : found->second.digest;
+  const Sha256 digest = sha256(parts->secret);
+  static constexpr Sha256 kNobodys{};
+  const Sha256& expected = found == by_id_.end() ? kNobodys : found->second.digest;
   const bool equal = CRYPTO_memcmp(digest.data(), expected.data(), digest.size()) == 0;
   if (!equal || found == by_id_.end()) return nullptr;
   const Access& access = found->second.access;

@@ -25,7 +25,7 @@ void Response::clear() {
   allow.clear();
   problem = {};
   must_close = false;
-  upgrades = false;
+  upgrades.reset();
 }
 
 JobId IdMaker::make(Time now, std::string_view queue) {
@@ -76,7 +76,7 @@ void Call::refuse(const api::Problem& problem) {
   if (!response.retry_after && (kind.status == 429 || kind.status == 503)) {
     response.retry_after = kRetryAfterTrouble;
   }
-  api::JsonWriter json(response.body);
+  JsonWriter json(response.body);
   api::encode(json, problem, request_id);
 }
 
@@ -128,6 +128,13 @@ api::Problem problem_of(engine::Unavailable why) {
     case engine::Unavailable::kNoLeader:
       problem.code = ProblemCode::kStorageUnavailable;
       problem.detail = "no node that leads the queue's shard can be reached, and nothing was done";
+      break;
+    case engine::Unavailable::kUpgrading:
+      problem.code = ProblemCode::kOverloaded;
+      problem.detail =
+          "a node of an older version takes part in this store and does not know this; nothing was "
+          "done: ask again once all nodes are upgraded";
+      problem.retry_after = kRetryAfterDrain;
       break;
     case engine::Unavailable::kUnknown:
       problem.code = ProblemCode::kStorageUnavailable;

@@ -9,9 +9,10 @@
 #include <vector>
 
 #include "api/bounds.h"
-#include "api/json_writer.h"
 #include "api/problem.h"
 #include "api/routes.h"
+#include "base/clock.h"
+#include "base/json_writer.h"
 #include "base/random.h"
 #include "core/queue.h"
 #include "engine/event_feed.h"
@@ -20,7 +21,6 @@
 #include "http/answer_port.h"
 #include "http/auth.h"
 #include "http/byte_budget.h"
-#include "http/clock.h"
 #include "http/operations.h"
 #include "http/peer_access.h"
 #include "http/reader_pool.h"
@@ -65,7 +65,8 @@ struct Response {
   std::string allow;         // with 405
   std::string_view problem;  // its code
   bool must_close = false;   // nothing more is read from this connection
-  bool upgrades = false;     // 101: from here on it is one between nodes
+  // 101: from here on the connection is one between nodes, at that level.
+  std::optional<engine::PeerLevel> upgrades;
 
   void clear();
 };

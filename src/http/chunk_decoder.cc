@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/hex.h"
+
 namespace millrace::http {
 namespace {
 
@@ -10,13 +12,6 @@ using api::ProblemCode;
 
 // More digits than any size here needs; zeros in front count too, so a size can't be drawn out.
 constexpr unsigned kMaxSizeDigits = 15;
-
-int hexadecimal(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 }  // namespace
 
@@ -60,13 +55,13 @@ ChunkDecoder::Verdict ChunkDecoder::take(char c) {
     case State::kSizeFirst:
       digits_ = 0;
       chunk_left_ = 0;
-      if (hexadecimal(c) < 0) {
+      if (hex_value(c) < 0) {
         return refuse(ProblemCode::kInvalidRequest, "a chunk does not start with its size");
       }
       state_ = State::kSize;
       return take_size_digit(c);
     case State::kSize:
-      if (hexadecimal(c) >= 0) return take_size_digit(c);
+      if (hex_value(c) >= 0) return take_size_digit(c);
       if (c != '\r') {
         return refuse(ProblemCode::kInvalidRequest,
                       "a chunk's size is followed by something else than CRLF");
@@ -104,7 +99,7 @@ ChunkDecoder::Verdict ChunkDecoder::take_size_digit(char c) {
   if (++digits_ > kMaxSizeDigits) {
     return refuse(ProblemCode::kInvalidRequest, "a chunk's size has too many digits");
   }
-  chunk_left_ = chunk_left_ * 16 + static_cast<std::uint64_t>(hexadecimal(c));
+  chunk_left_ = chunk_left_ * 16 + static_cast<std::uint64_t>(hex_value(c));
   return Verdict::kNeedMore;
 }
 

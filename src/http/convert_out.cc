@@ -1,5 +1,6 @@
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "base/check.h"
@@ -20,10 +21,7 @@ constexpr Duration kQueueFullRetryAfter{1'000};
 
 std::string_view hexadecimal(std::uint64_t number, std::deque<std::string>& texts) {
   if (number == 0) return {};
-  char digits[16];
-  const auto end = std::to_chars(digits, digits + sizeof digits, number, 16).ptr;
-  const std::string text(digits, end);
-  return texts.emplace_back(std::string(sizeof digits - text.size(), '0') + text);
+  return texts.emplace_back(fmt::format("{:016x}", number));
 }
 
 api::JobError error_shape(const core::JobError& error, std::deque<std::string>& texts) {

@@ -79,8 +79,9 @@ void IoThread::retire(std::shared_ptr<Session> session) {
   boost::asio::post(context_, [last = std::move(session)] {});
 }
 
-void IoThread::upgrade(std::shared_ptr<Session> session, Socket socket, std::string_view received) {
-  const auto peer = std::make_shared<PeerSession>(*this, std::move(socket), session->peer());
+void IoThread::upgrade(std::shared_ptr<Session> session, Socket socket, std::string_view received,
+                       engine::PeerLevel level) {
+  const auto peer = std::make_shared<PeerSession>(*this, std::move(socket), session->peer(), level);
   peers_.insert(peer);
   peer->start(received);
   sessions_.erase(session);

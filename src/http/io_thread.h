@@ -62,8 +62,10 @@ class IoThread {
   std::string_view date();
   // The session has come to its end; it is destroyed once nothing of it runs any more.
   void retire(std::shared_ptr<Session> session);
-  // The session's connection becomes another node's; `received` came behind the request.
-  void upgrade(std::shared_ptr<Session> session, Socket socket, std::string_view received);
+  // The session's connection becomes another node's, at the level that both know; `received` came
+  // behind the request.
+  void upgrade(std::shared_ptr<Session> session, Socket socket, std::string_view received,
+               engine::PeerLevel level);
   void retire(std::shared_ptr<PeerSession> session);
 
  private:

@@ -8,6 +8,7 @@
 #include <boost/asio/ip/address.hpp>
 
 #include "api/text.h"
+#include "base/ascii.h"
 
 namespace millrace::http {
 namespace {
@@ -19,13 +20,6 @@ constexpr std::size_t kMaxRequestIdBytes = 128;
 
 Refusal refused(ProblemCode code, std::string detail) {
   return api::make_problem(code, std::move(detail));
-}
-
-bool equals_ignoring_case(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
-  };
-  return std::ranges::equal(a, b, {}, lower, lower);
 }
 
 Refusal take_request_id(Call& call) {

@@ -44,8 +44,6 @@ class Operations {
   virtual const About& about() const = 0;
   virtual Readiness readiness() const = 0;
   virtual api::Cluster cluster() const = 0;
-  // All nodes of the store can read that a queue was deleted; those of older versions can't.
-  virtual bool can_delete_queues() const { return true; }
 
   // Any thread; these block, so they are called on the pool for reads.
   virtual std::string metrics_text() = 0;  // in Prometheus's text format

@@ -7,15 +7,23 @@
 #include <string_view>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/time.h"
+#include "engine/peer_level.h"
 #include "engine/peers.h"
-#include "http/clock.h"
 
 namespace millrace::http {
 
 // What stands behind Upgrade.
 constexpr std::string_view kPeerProtocol = "millrace-peer/1";
+// The field of either side's head that tells the newest level that it knows.
+constexpr std::string_view kPeerLevelField = "Millrace-Peer-Level";
+constexpr std::string_view kPeerLevelHead = "millrace-peer-level";  // as RequestHead::find() has it
+// The level to speak with whoever told this: the older of its own and ours. Of nothing, or of what
+// is no number, the first.
+engine::PeerLevel peer_level(std::string_view told);
+std::string own_peer_level();  // to tell
 
 struct PeerTiming {
   Duration handshake{5'000};  // from the connection's begin to the last proof

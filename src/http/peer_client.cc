@@ -260,6 +260,7 @@ void PeerClient::ask(const engine::PeerShard& where, engine::Request request,
   ask->port = &port;
   ask->ticket = ticket;
   ask->expected = engine::ExpectedAnswer(request);
+  ask->level = engine::level_of(request);
   // What is longer is nobody's token.
   if (credentials.size() > kMaxCredentialsBytes) credentials = {};
   append_ask_head(ask->body, where.shard, credentials);

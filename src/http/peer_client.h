@@ -6,9 +6,9 @@
 #include <memory>
 #include <string>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "engine/peers.h"
-#include "http/clock.h"
 #include "http/peer_access.h"
 
 namespace millrace::http {

@@ -6,8 +6,6 @@ namespace millrace::http {
 namespace {
 
 constexpr std::size_t kNumberBytes = 8;
-constexpr auto kFirstKind = static_cast<std::uint8_t>(FrameKind::kChallenge);
-constexpr auto kLastKind = static_cast<std::uint8_t>(FrameKind::kGiven);
 
 template <typename Number>
 void put(std::string& out, Number number) {
@@ -38,10 +36,6 @@ FrameRead read_frame(std::string_view received, std::size_t most, Frame& frame,
   const auto length = take<std::uint32_t>(rest);
   if (length < kFrameHeadBytes - kFrameLengthBytes || length > most) return FrameRead::kBad;
   frame_bytes = kFrameLengthBytes + length;
-  if (received.size() >= kFrameHeadBytes) {
-    const auto kind = static_cast<std::uint8_t>(received[kFrameHeadBytes - 1]);
-    if (kind < kFirstKind || kind > kLastKind) return FrameRead::kBad;
-  }
   if (received.size() < frame_bytes) return FrameRead::kNeedMore;
   frame.number = take<std::uint64_t>(rest);
   frame.kind = static_cast<FrameKind>(rest[0]);

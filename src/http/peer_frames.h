@@ -19,7 +19,13 @@
 // for dead. kGoodbye: the answerer is stopping; it answers what it was asked, and what still comes
 // with Unavailable::kNoLeader; the asker asks no more, and closes when it has its answers.
 //
-// Whatever does not fit this ends the connection.
+// The two may be of different versions. Each tells its newest level (engine/peer_level.h) in the
+// upgrade, as Millrace-Peer-Level; who tells none is of the first. They speak the older of the two.
+// What one of them does not understand even so is no reason to end the connection: a request gets
+// Unavailable::kUpgrading, for itself alone, an answer becomes Unavailable::kUnknown, and a frame
+// of an unknown kind is answered as a request where it has a number, and else left alone.
+//
+// Whatever else does not fit this ends the connection.
 #pragma once
 
 #include <cstddef>
@@ -33,6 +39,7 @@
 
 namespace millrace::http {
 
+// A frame may have a kind of a newer version, which is none of these.
 enum class FrameKind : std::uint8_t {
   kChallenge = 1,
   kProof,

@@ -8,6 +8,7 @@
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/write.hpp>
 
+#include "base/check.h"
 #include "base/free_memory.h"
 #include "engine/request_codec.h"
 #include "http/answer_port.h"
@@ -20,6 +21,15 @@ using boost::system::error_code;
 
 constexpr std::size_t kMaxHeadBytes = 4 * 1024;
 constexpr std::string_view kScheme = "http://";
+
+// The value of the first field of this name, in the case that nodes write it in; empty: none.
+std::string_view field_in(std::string_view head, std::string_view name) {
+  const std::string line = "\r\n" + std::string(name) + ": ";
+  const std::size_t at = head.find(line);
+  if (at == std::string_view::npos) return {};
+  const std::string_view value = head.substr(at + line.size());
+  return value.substr(0, value.find('\r'));
+}
 
 }  // namespace
 
@@ -132,7 +142,8 @@ void PeerLink::upgrade() {
   socket_->set_option(Tcp::no_delay(true), ignored);
   const std::string host = url_.substr(kScheme.size());
   head_ = "GET /internal/v1/peer HTTP/1.1\r\nHost: " + host +
-          "\r\nConnection: Upgrade\r\nUpgrade: " + std::string(kPeerProtocol) + "\r\n\r\n";
+          "\r\nConnection: Upgrade\r\nUpgrade: " + std::string(kPeerProtocol) + "\r\n" +
+          std::string(kPeerLevelField) + ": " + own_peer_level() + "\r\n\r\n";
   asio::async_write(*socket_, asio::buffer(head_),
                     [self = shared_from_this(), attempt = attempt_](error_code error, std::size_t) {
                       if (attempt != self->attempt_ || self->state_ != State::kConnecting) return;
@@ -157,6 +168,7 @@ void PeerLink::upgraded(std::size_t head_bytes) {
   if (!head.starts_with("HTTP/1.1 101 ") || head.find(kPeerProtocol) == std::string_view::npos) {
     return fail("it takes no nodes: " + std::string(head.substr(0, head.find('\r'))));
   }
+  level_ = peer_level(field_in(head, kPeerLevelField));
   state_ = State::kProving;
   leaving_ = false;
   challenge_.reset();
@@ -205,9 +217,15 @@ bool PeerLink::received(const Frame& frame) {
       return take_answer(frame);
     case FrameKind::kGiven:
       return take_given(frame);
-    default:
+    case FrameKind::kChallenge:
+    case FrameKind::kProof:
+    case FrameKind::kProven:
+    case FrameKind::kAsk:
+    case FrameKind::kCancel:
+    case FrameKind::kGiveShard:
       return false;
   }
+  return true;  // of a newer version; it asked for no answer
 }
 
 bool PeerLink::take_challenge(const Frame& frame) {
@@ -240,7 +258,25 @@ void PeerLink::open() {
 
 // --- Asking.
 
+// The request was written at the newest level that this node knows. False: the other side does not
+// know what it needs.
+bool PeerLink::translate(PeerAsk& ask) const {
+  if (ask.kind != FrameKind::kAsk || level_ == engine::kNewestPeerLevel) return true;
+  if (ask.level > level_) return false;
+  const auto body = read_ask(ask.body);
+  const auto request = engine::decode_request(body->request);
+  MILLRACE_CHECK(request.has_value());  // this node wrote it
+  std::string translated;
+  append_ask_head(translated, body->shard, body->credentials);
+  std::string encoded;
+  engine::encode_request(*request, encoded, level_);
+  translated += encoded;
+  ask.body = std::move(translated);
+  return true;
+}
+
 void PeerLink::transmit(std::shared_ptr<PeerAsk> ask) {
+  if (!translate(*ask)) return give_up(ask, engine::Unavailable::kUpgrading);
   ask->number = ++last_number_;
   ask->ends_at = stream_->send(ask->kind, ask->number, {ask->body});
   free_memory(ask->body);
@@ -263,7 +299,8 @@ bool PeerLink::take_answer(const Frame& frame) {
     parts_.log.warn(clock_now(), "a node's answer was not understood", url_,
                     answer ? "it is of another kind than was asked" : answer.error().message);
     give_up(ask, engine::Unavailable::kUnknown);
-    return false;
+    leave_if_done();
+    return true;
   }
   parts_.host.answered(ask, std::move(*answer));
   leave_if_done();

@@ -35,6 +35,7 @@ struct PeerAsk {
   std::size_t bytes = 0;
 
   // kAsk:
+  engine::PeerLevel level{};  // which the request needs: engine::level_of()
   engine::ReplyPort* port = nullptr;
   engine::Ticket ticket{};
   engine::ExpectedAnswer expected{engine::Request()};
@@ -108,6 +109,7 @@ class PeerLink final : public std::enable_shared_from_this<PeerLink>, private Pe
   bool take_given(const Frame& frame);
   void open();
   void transmit(std::shared_ptr<PeerAsk> ask);
+  bool translate(PeerAsk& ask) const;
   std::shared_ptr<PeerAsk> take_sent(std::uint64_t number, FrameKind kind);
   void leave_if_done();
   void give_up(const std::shared_ptr<PeerAsk>& ask, engine::Unavailable why);
@@ -131,6 +133,7 @@ class PeerLink final : public std::enable_shared_from_this<PeerLink>, private Pe
 
   // --- After it.
   std::shared_ptr<PeerStream> stream_;
+  engine::PeerLevel level_{};  // that both sides know
   PeerNonce nonce_{};
   std::optional<PeerNonce> challenge_;
   bool leaving_ = false;  // the other is stopping

@@ -45,9 +45,11 @@ struct PeerSession::Asked {
   Task<void> run;  // last: its frames name everything above
 };
 
-PeerSession::PeerSession(IoThread& thread, IoThread::Socket socket, std::string peer)
+PeerSession::PeerSession(IoThread& thread, IoThread::Socket socket, std::string peer,
+                         engine::PeerLevel level)
     : thread_(thread),
       peer_(std::move(peer)),
+      level_(level),
       stream_(std::make_shared<PeerStream>(static_cast<PeerStream::Owner&>(*this),
                                            std::move(socket), thread.services().clock,
                                            access().timing(), kMaxUnwrittenBytes)) {}
@@ -90,9 +92,24 @@ bool PeerSession::received(const Frame& frame) {
     }
     case FrameKind::kGiveShard:
       return take_give_shard(frame);
-    default:
+    case FrameKind::kChallenge:
+    case FrameKind::kProof:
+    case FrameKind::kProven:
+    case FrameKind::kGoodbye:
+    case FrameKind::kAnswer:
+    case FrameKind::kGiven:
       return false;
   }
+  return take_unknown(frame);
+}
+
+// What a newer node sends without having been told that this one knows it. It is answered for
+// itself: the other requests of the connection are none the worse for it.
+bool PeerSession::take_unknown(const Frame& frame) {
+  if (frame.number == 0) return true;
+  if (asked_.contains(frame.number)) return false;
+  send_answer(frame.number, engine::Unavailable::kUpgrading);
+  return true;
 }
 
 bool PeerSession::take_proof(const Frame& frame) {
@@ -120,7 +137,7 @@ bool PeerSession::take_ask(const Frame& frame) {
   auto request = engine::decode_request(body->request);
   if (!request) {
     log("a node's request was not understood", request.error().message);
-    return false;
+    return take_unknown(frame);
   }
   auto made = std::make_unique<Asked>();
   Asked& asked = *made;
@@ -190,12 +207,16 @@ void PeerSession::send_answer(const Asked& asked, engine::Answer& answer) {
     const core::ClaimReply unsent = stream_->closing() ? std::move(*claim) : cut(*claim);
     thread_.port().give_back(unsent, asked.credentials);
   }
+  send_answer(asked.number, answer);
+}
+
+void PeerSession::send_answer(std::uint64_t number, const engine::Answer& answer) {
   if (stream_->closing()) return;
-  engine::encode_answer(answer, body_);
+  engine::encode_answer(answer, body_, level_);
   if (kFrameHeadBytes + body_.size() > kMaxFrameBytes) {
-    engine::encode_answer(engine::Unavailable::kUnknown, body_);  // it was done
+    engine::encode_answer(engine::Unavailable::kUnknown, body_, level_);  // it was done
   }
-  stream_->send(FrameKind::kAnswer, asked.number, {body_});
+  stream_->send(FrameKind::kAnswer, number, {body_});
   if (body_.capacity() > InputBuffer::kKeptBytes) free_memory(body_);
 }
 

@@ -21,8 +21,8 @@ namespace millrace::http {
 class PeerSession final : public std::enable_shared_from_this<PeerSession>,
                           private PeerStream::Owner {
  public:
-  // Precondition: the services know peers.
-  PeerSession(IoThread& thread, IoThread::Socket socket, std::string peer);
+  // Precondition: the services know peers. `level`: that both sides know.
+  PeerSession(IoThread& thread, IoThread::Socket socket, std::string peer, engine::PeerLevel level);
   ~PeerSession() override;
   PeerSession(const PeerSession&) = delete;
   PeerSession& operator=(const PeerSession&) = delete;
@@ -47,12 +47,15 @@ class PeerSession final : public std::enable_shared_from_this<PeerSession>,
   Task<void> serve(Asked& asked);
   Task<engine::Answer> answer_of(Asked& asked);
   void send_answer(const Asked& asked, engine::Answer& answer);
+  void send_answer(std::uint64_t number, const engine::Answer& answer);
+  bool take_unknown(const Frame& frame);
   void forget(const Asked& asked);
   void log(std::string_view message, std::string_view why);
   PeerAccess& access() const { return *thread_.services().peers; }
 
   IoThread& thread_;
   const std::string peer_;
+  const engine::PeerLevel level_;
   const PeerNonce nonce_ = make_peer_nonce();
   const std::shared_ptr<PeerStream> stream_;
   bool proven_ = false;

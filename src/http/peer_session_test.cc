@@ -4,6 +4,7 @@
 #include <future>
 #include <thread>
 
+#include "engine/request_codec.h"
 #include "http/peer_proof.h"
 #include "http/peer_testing.h"
 
@@ -198,29 +199,54 @@ TEST(PeerDoor, WhatMakesNoSenseEndsTheConnection) {
   append_frame(head, FrameKind::kAsk, 1);
   const auto length = static_cast<std::uint32_t>(kMaxFrameBytes + 1);
   for (std::size_t i = 0; i < 4; ++i) head[i] = static_cast<char>(length >> (8 * i));
-  std::string unknown_kind;
-  append_frame(unknown_kind, FrameKind::kGiven, 0);
-  unknown_kind.back() = static_cast<char>(static_cast<int>(FrameKind::kGiven) + 1);
   std::string answer;
   append_frame(answer, FrameKind::kAnswer, 1, {"x"});
   std::string nobodys;
   append_frame(nobodys, FrameKind::kAsk, 0, {ask_body(engine::ListWorkers{})});
   std::string short_ask;
   append_frame(short_ask, FrameKind::kAsk, 1, {std::string_view("\0\0\0\0\xff\xff", 6)});
-  std::string no_request;
-  append_frame(no_request, FrameKind::kAsk, 1, {std::string(6, '\0'), "not a request"});
   std::string twice;
   append_frame(twice, FrameKind::kAsk, 1, {ask_body(claim_of("mail"))});
   twice += twice;
   std::string give;
   append_frame(give, FrameKind::kGiveShard, 1, {"short"});
-  for (const std::string& bytes : {head, unknown_kind, answer, nobodys, short_ask, no_request,
-                                   twice, give, std::string("GET / HTTP/1.1\r\n\r\n")}) {
+  for (const std::string& bytes :
+       {head, answer, nobodys, short_ask, twice, give, std::string("GET / HTTP/1.1\r\n\r\n")}) {
     TestClient client(nodes.server);
     ASSERT_TRUE(upgrade(client));
     ASSERT_TRUE(prove(client, kTestSecret));
     client.send(bytes);
     EXPECT_TRUE(ends(client)) << bytes.size();
+  }
+}
+
+// What a newer node may send: the others of its requests are none the worse for it.
+TEST(PeerDoor, WhatIsNotUnderstoodIsRefusedForItselfAlone) {
+  Nodes nodes;
+  nodes.service.gateway.respond_with(hands_out);
+  for (const std::string level : {"", "2"}) {
+    TestClient client(nodes.server);
+    ASSERT_TRUE(upgrade(client, level));
+    ASSERT_TRUE(prove(client, kTestSecret));
+    const auto kind_of_tomorrow = static_cast<FrameKind>(static_cast<int>(FrameKind::kGiven) + 1);
+    send_frame(client, kind_of_tomorrow, 0, "needs no answer");
+    send_frame(client, kind_of_tomorrow, 1, "needs one");
+    send_frame(client, FrameKind::kAsk, 2, std::string(6, '\0') + "not a request");
+    send_frame(client, FrameKind::kAsk, 3, ask_body(claim_of("mail")));
+    const auto refusal = level.empty() ? Unavailable::kNoLeader : Unavailable::kUpgrading;
+    for (std::uint64_t number : {1, 2}) {
+      const ReceivedFrame answer = receive_frame(client);
+      EXPECT_EQ(answer.kind, FrameKind::kAnswer);
+      EXPECT_EQ(answer.number, number);
+      const auto read = engine::decode_answer(answer.body);
+      ASSERT_TRUE(read && std::holds_alternative<Unavailable>(*read));
+      EXPECT_EQ(std::get<Unavailable>(*read), refusal);
+    }
+    const ReceivedFrame answer = receive_frame(client);
+    EXPECT_EQ(answer.number, 3U);
+    const auto read = engine::decode_answer(answer.body);
+    ASSERT_TRUE(read);
+    EXPECT_TRUE(std::holds_alternative<core::Reply>(*read));
   }
 }
 

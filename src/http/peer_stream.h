@@ -12,7 +12,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 
-#include "http/clock.h"
+#include "base/clock.h"
 #include "http/input_buffer.h"
 #include "http/peer_access.h"
 #include "http/peer_frames.h"

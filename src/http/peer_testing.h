@@ -85,7 +85,8 @@ using ReadBytes = std::function<std::string(std::size_t)>;
 ReceivedFrame read_frame_from(const ReadBytes& read);
 
 // The asking side by hand, up to and with the proof. True: the other has proven itself too.
-bool upgrade(TestClient& client);
+// `level`: as HandNode's.
+bool upgrade(TestClient& client, std::string_view level = own_peer_level());
 bool prove(TestClient& client, std::string_view secret);
 ReceivedFrame receive_frame(TestClient& client);
 void send_frame(TestClient& client, FrameKind kind, std::uint64_t number,
@@ -117,7 +118,9 @@ class HandNode {
   enum class Handshake { kWhole, kNoProof, kWrongProof, kNoUpgrade };
   using Serve = std::function<void(Connection&)>;
 
-  explicit HandNode(Serve serve, Handshake handshake = Handshake::kWhole);
+  // `level`: what it tells of itself; empty: nothing, as a node of the first level.
+  explicit HandNode(Serve serve, Handshake handshake = Handshake::kWhole,
+                    std::string level = own_peer_level());
   ~HandNode();
   HandNode(const HandNode&) = delete;
   HandNode& operator=(const HandNode&) = delete;
@@ -130,6 +133,7 @@ class HandNode {
 
   const Serve serve_;
   const Handshake handshake_;
+  const std::string level_;
   int listener_ = -1;
   std::uint16_t port_ = 0;
   mutable std::mutex mutex_;

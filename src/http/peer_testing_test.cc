@@ -18,14 +18,6 @@ namespace {
 
 constexpr std::chrono::seconds kPatience{20};
 
-class SystemClock final : public Clock {
- public:
-  Time now() const override {
-    return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
-  }
-  Steady steady() const override { return std::chrono::steady_clock::now(); }
-};
-
 PeerNonce nonce_in(std::string_view bytes) {
   PeerNonce nonce{};
   bytes.copy(reinterpret_cast<char*>(nonce.data()), nonce.size());
@@ -121,9 +113,10 @@ ReceivedFrame read_frame_from(const ReadBytes& read) {
   return {frame.kind, frame.number, std::string(frame.body)};
 }
 
-bool upgrade(TestClient& client) {
-  client.send(request("GET", "/internal/v1/peer", {},
-                      "Connection: Upgrade\r\nUpgrade: millrace-peer/1\r\n"));
+bool upgrade(TestClient& client, std::string_view level) {
+  std::string fields = "Connection: Upgrade\r\nUpgrade: millrace-peer/1\r\n";
+  if (!level.empty()) fields += "Millrace-Peer-Level: " + std::string(level) + "\r\n";
+  client.send(request("GET", "/internal/v1/peer", {}, fields));
   return client.receive().status == 101;
 }
 
@@ -216,8 +209,8 @@ void HandNode::Connection::wait_for_close() {
   }
 }
 
-HandNode::HandNode(Serve serve, Handshake handshake)
-    : serve_(std::move(serve)), handshake_(handshake) {
+HandNode::HandNode(Serve serve, Handshake handshake, std::string level)
+    : serve_(std::move(serve)), handshake_(handshake), level_(std::move(level)) {
   listener_ = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -264,9 +257,11 @@ bool HandNode::shake(Connection& connection) const {
     connection.send_bytes("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
     return false;
   }
+  const std::string level = level_.empty() ? "" : "Millrace-Peer-Level: " + level_ + "\r\n";
   connection.send_bytes(
       "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n"
-      "Upgrade: millrace-peer/1\r\n\r\n");
+      "Upgrade: millrace-peer/1\r\n" +
+      level + "\r\n");
   const PeerNonce nonce = make_peer_nonce();
   connection.send(FrameKind::kChallenge, 0, as_text(nonce));
   const ReceivedFrame proof = connection.receive();

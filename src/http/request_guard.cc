@@ -5,6 +5,8 @@
 #include <cstring>
 #include <limits>
 
+#include "base/ascii.h"
+
 namespace millrace::http {
 namespace {
 
@@ -24,9 +26,7 @@ enum CharacterClass : std::uint8_t {
 constexpr std::array<std::uint8_t, 256> make_classes() {
   std::array<std::uint8_t, 256> classes{};
   for (unsigned c = 0; c < 256; ++c) {
-    const bool alphanumeric =
-        (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    if (alphanumeric) classes[c] |= kTokenCharacter | kHostCharacter;
+    if (is_alphanumeric(static_cast<char>(c))) classes[c] |= kTokenCharacter | kHostCharacter;
     if (c > ' ' && c < 0x7f && c != '#') classes[c] |= kTargetCharacter;
     if (c == '\t' || (c >= ' ' && c != 0x7f)) classes[c] |= kValueCharacter;
   }
@@ -44,14 +44,6 @@ bool all_of_class(std::string_view text, CharacterClass wanted) {
   return std::all_of(text.begin(), text.end(), [wanted](char c) {
     return (kClasses[static_cast<unsigned char>(c)] & wanted) != 0;
   });
-}
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
-
-bool equals_ignoring_case(std::string_view text, std::string_view lower_case) {
-  return text.size() == lower_case.size() &&
-         std::equal(text.begin(), text.end(), lower_case.begin(),
-                    [](char a, char b) { return lower(a) == b; });
 }
 
 std::string_view trim(std::string_view text, std::string_view what) {

@@ -108,6 +108,7 @@ void append_response(std::string& out, const Response& response, const ResponseF
   if (response.upgrades) {
     append_field(out, "Connection", "Upgrade");
     append_field(out, "Upgrade", kPeerProtocol);
+    append_field(out, kPeerLevelField, own_peer_level());
   } else if (framing.close) {
     append_field(out, "Connection", "close");
   } else if (framing.http_1_0) {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "api/bounds.h"
+#include "base/clock.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "core/limits.h"
@@ -18,7 +19,6 @@
 #include "engine/reads.h"
 #include "engine/store_statistics.h"
 #include "http/auth.h"
-#include "http/clock.h"
 #include "http/observer.h"
 #include "http/operations.h"
 #include "http/peer_access.h"

@@ -117,7 +117,8 @@ Task<void> Session::run() {
   const bool written = co_await flush();
   if (written && next == Next::kUpgrade) {
     MILLRACE_CHECK(!reading_);  // its handler does not wait
-    thread_.upgrade(shared_from_this(), std::move(socket_), input_.view());
+    thread_.upgrade(shared_from_this(), std::move(socket_), input_.view(),
+                    *call_.response.upgrades);
     co_return;
   }
   if (written && next == Next::kLinger) co_await linger();

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <deque>
 
+#include "base/ascii.h"
 #include "store/memory/memory_store.h"
 #include "store/testing/failing_store.h"
 
@@ -17,14 +18,6 @@ namespace millrace::http {
 namespace {
 
 constexpr std::chrono::seconds kPatience{5};
-
-class RealClock final : public Clock {
- public:
-  Time now() const override {
-    return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
-  }
-  Steady steady() const override { return std::chrono::steady_clock::now(); }
-};
 
 class TestOperations final : public Operations {
  public:
@@ -184,7 +177,7 @@ struct TestServer::Parts {
   TokenBook tokens;
   TestOperations operations;
   Recorder recorder;
-  RealClock clock;
+  SystemClock clock;
 };
 
 TestServer::TestServer(ServerOptions options, std::vector<TokenSettings> tokens, TestWiring wiring)
@@ -290,8 +283,7 @@ TestResponse TestClient::receive(bool head_only) {
   while (start < head_end + 2) {
     const std::size_t end = received_.find("\r\n", start);
     const std::size_t colon = received_.find(": ", start);
-    std::string name = received_.substr(start, colon - start);
-    for (char& c : name) c = static_cast<char>(std::tolower(c));
+    const std::string name = lowered(received_.substr(start, colon - start));
     response.headers[name] = received_.substr(colon + 2, end - colon - 2);
     start = end + 2;
   }

@@ -49,6 +49,7 @@ Status Membership::renewed(Result<store::ClusterView> view, Instant now) {
   view_ = std::move(*view);
   if (too_old() && !joined_) return failure(too_new(view_));
   joined_ = true;
+  store_format_.heard(store::EventFormat{view_.format});
   if (too_old() && !was_too_old) {
     log_.error("this node leads and follows nothing any more", {{"reason", too_new(view_)}});
   }

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "engine/leadership.h"
+#include "engine/store_format.h"
 #include "node/instant.h"
 #include "store/registry.h"
 
@@ -39,9 +40,13 @@ class Host {
 // One caller at a time.
 class Membership {
  public:
-  // `hosts`, by shard, outlive it.
-  Membership(store::NodeFacts self, std::vector<Host*> hosts, Logger log)
-      : self_(std::move(self)), hosts_(std::move(hosts)), log_(std::move(log)) {}
+  // `hosts`, by shard, and what tells them the store's format outlive it.
+  Membership(store::NodeFacts self, std::vector<Host*> hosts, engine::StoreFormat& store_format,
+             Logger log)
+      : self_(std::move(self)),
+        hosts_(std::move(hosts)),
+        store_format_(store_format),
+        log_(std::move(log)) {}
 
   // --- Renewals, one at a time, from the first on.
   void reached_at(std::string url) { self_.url = std::move(url); }
@@ -80,6 +85,7 @@ class Membership {
 
   store::NodeFacts self_;
   const std::vector<Host*> hosts_;
+  engine::StoreFormat& store_format_;
   const Logger log_;
   store::ClusterView view_;
   bool joined_ = false;

@@ -41,7 +41,8 @@ class MembershipTest : public testing::Test {
 
   Instant now_{std::chrono::hours{1}};
   OneHost host_;
-  Membership member_{{kSelf, "http://self", "a", "1", 1}, {&host_}, Logger()};
+  engine::StoreFormat store_format_;
+  Membership member_{{kSelf, "http://self", "a", "1", 1}, {&host_}, store_format_, Logger()};
 };
 
 TEST_F(MembershipTest, RenewsAsItShouldAndSoonerWhereItIsAskedToLook) {

@@ -19,6 +19,8 @@ constexpr std::uint32_t kMostAtOnce = 100;
 constexpr Duration kLease = 15s;
 constexpr Duration kWait = 60s;
 constexpr Duration kTryAgainAfter = 1s;
+// What is too new for this program waits for one that can read it.
+constexpr Duration kTooNewAgainAfter = 10s;
 
 core::AckItem dead(std::string_view type, std::string_view message) {
   core::JobError error;
@@ -35,6 +37,10 @@ core::AckItem snoozed(Duration delay) {
   item.outcome = core::AckOutcome::kSnoozed;
   item.delay = delay;
   return item;
+}
+
+core::AckItem unread(const store::UnreadableSubmission& why) {
+  return why.too_new ? snoozed(kTooNewAgainAfter) : dead("damaged_submission", why.message);
 }
 
 // It is there; it can't be, ever; or it is tried again.
@@ -124,7 +130,9 @@ void Relay::pass_on(core::ClaimReply claim) {
     const Passing job{item.job.id, item.job.token};
     auto submission = engine::from_outbox(item.job);
     if (!submission) {
-      settle(job, dead("damaged_submission", submission.error().message));
+      log_.warn("a job that an ack submitted can't be read",
+                {{"outbox_job", to_string(job.id)}, {"reason", submission.error().message}});
+      settle(job, unread(submission.error()));
       continue;
     }
     if (mutated(Mutant::kOutboxUnkeyed)) submission->key.reset();

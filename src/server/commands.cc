@@ -10,7 +10,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "api/json_writer.h"
+#include "base/json_writer.h"
 #include "server/config.h"
 #include "server/config_keys.h"
 #include "server/migrate.h"
@@ -74,7 +74,7 @@ std::optional<LoadedConfig> load(const ConfigFlags& flags) {
 
 std::string settings_json(const std::vector<Setting>& settings) {
   std::string text;
-  api::JsonWriter json(text);
+  JsonWriter json(text);
   json.begin_array();
   for (const Setting& setting : settings) {
     json.begin_object();
@@ -146,7 +146,7 @@ std::optional<Time> parse_expiry(const std::string& text) {
 void print_token(const IssuedToken& token, bool as_json) {
   if (as_json) {
     std::string text;
-    api::JsonWriter json(text);
+    JsonWriter json(text);
     json.begin_object();
     json.member("token", token.text);
     json.member("name", token.settings.name);

@@ -5,8 +5,9 @@
 #include <optional>
 #include <utility>
 
-#include "api/json_value.h"
 #include "api/submission.h"
+#include "base/json_check.h"
+#include "digest/fingerprint.h"
 #include "engine/split.h"
 #include "http/convert.h"
 
@@ -20,7 +21,7 @@ std::optional<std::string> fault_of_payload(const std::string& payload,
     return fmt::format("{}: must have at most {} bytes", name, limits.payload_bytes);
   }
   // Over HTTP the request's own object is one level.
-  const auto fault = api::check_json(payload, limits.json_depth - 1, api::LoneSurrogates::kKept);
+  const auto fault = check_json(payload, limits.json_depth - 1, LoneSurrogates::kKept);
   if (fault) return fmt::format("{}: {}, at byte {}", name, fault->reason, fault->position);
   return std::nullopt;
 }

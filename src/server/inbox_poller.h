@@ -28,6 +28,9 @@ class InboxPoller final : private engine::ReplyPort {
   static constexpr std::chrono::milliseconds kPauseWhileUnused{500};
   // Of shard 0's leader, for all: away with what nobody needs any more.
   static constexpr std::chrono::milliseconds kSweepPause{5'000};
+  // A fence goes where the tables have no job of its id. After a day without any server they may
+  // lack a job that the journal has, until its shard is led again and has flushed.
+  static constexpr std::chrono::milliseconds kFirstSweepAfter{600'000};
 
   struct Parts {
     store::Inbox& inbox;
@@ -82,7 +85,7 @@ class InboxPoller final : private engine::ReplyPort {
   std::uint64_t next_ticket_ = 1;
   bool in_use_ = false;
   JobId swept_{};  // how far, through the fences
-  Clock::time_point next_sweep_{};
+  Clock::time_point next_sweep_ = Clock::now() + kFirstSweepAfter;
   bool failing_ = false;
 
   Mutex mutex_;

@@ -19,7 +19,8 @@ Node::Node(store::NodeFacts self, std::vector<ShardHost*> hosts, Parts parts)
     : self_(self.id),
       hosts_(std::move(hosts)),
       parts_(std::move(parts)),
-      membership_(std::move(self), {hosts_.begin(), hosts_.end()}, parts_.log) {}
+      membership_(std::move(self), {hosts_.begin(), hosts_.end()}, parts_.store_format,
+                  parts_.log) {}
 
 Node::~Node() { stop_renewing(); }
 

@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "engine/peers.h"
 #include "engine/shard_clock.h"
+#include "engine/store_format.h"
 #include "node/membership.h"
 #include "server/shard_host.h"
 #include "store/registry.h"
@@ -26,6 +27,7 @@ class Node final : public engine::PeerService {
   struct Parts {
     store::Registry& registry;
     const engine::TimeSource& time;
+    engine::StoreFormat& store_format;  // kept up to date; outlives the node
     Logger log;
   };
   // `hosts`, by shard, outlive the node. `self` without its URL.

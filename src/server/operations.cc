@@ -13,8 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "store/event_codec.h"
-
 namespace millrace::server {
 namespace {
 
@@ -147,12 +145,6 @@ api::Cluster ServerOperations::cluster() const {
     cluster.shards.push_back(std::move(shard));
   }
   return cluster;
-}
-
-// The store's format only rises, and who can't read it does not come in.
-bool ServerOperations::can_delete_queues() const {
-  const auto view = parts_.serving.cluster();
-  return !view || view->format >= static_cast<std::uint32_t>(store::EventFormat::kQueueDeleted);
 }
 
 api::Decoded<api::Cluster> ServerOperations::set_draining(const std::string& node, bool draining) {

@@ -45,7 +45,6 @@ class ServerOperations final : public http::Operations {
   const http::About& about() const override { return about_; }
   http::Readiness readiness() const override;
   api::Cluster cluster() const override;
-  bool can_delete_queues() const override;
   api::Decoded<api::Cluster> set_draining(const std::string& node, bool draining) override;
   std::string metrics_text() override;
   api::Decoded<http::BackupDone> backup(const std::string& path) override;

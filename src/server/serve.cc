@@ -14,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/random.h"
 #include "base/version.h"
 #include "http/server.h"
@@ -24,6 +25,7 @@
 #include "server/process.h"
 #include "server/request_log.h"
 #include "server/serving.h"
+#include "server/stderr_sink.h"
 #include "server/system_time.h"
 
 namespace millrace::server {
@@ -39,12 +41,6 @@ constexpr int kInterrupted = 130;
 // What comes after the drain (closing files) may take this much longer before it is cut off.
 constexpr auto kClosingTime = 500ms;
 constexpr auto kLookAtFiles = 1s;
-
-class WallClock final : public http::Clock {
- public:
-  Time now() const override { return system_time().wall(); }
-  http::Steady steady() const override { return SteadyClock::now(); }
-};
 
 std::string host_name() {
   std::array<char, 256> name{};
@@ -294,7 +290,7 @@ class Server {
   const Config& config_;
   StopSignals& signals_;
   const Logger log_;
-  WallClock clock_;
+  SystemClock clock_;
 
   Metrics metrics_;
   std::unique_ptr<Serving> serving_;

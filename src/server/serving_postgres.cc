@@ -14,6 +14,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
 
+#include "base/clock.h"
 #include "base/random.h"
 #include "base/thread_name.h"
 #include "base/version.h"
@@ -88,8 +89,10 @@ class PostgresServing final : public Serving {
                          .version = std::string(version()),
                          .newest_format = static_cast<std::uint32_t>(store::kNewestEventFormat)},
         std::move(hosts),
-        Node::Parts{
-            .registry = *registry_, .time = system_time(), .log = outside_.log});
+        Node::Parts{.registry = *registry_,
+                    .time = system_time(),
+                    .store_format = *store_format_,
+                    .log = outside_.log});
   }
   ~PostgresServing() override { stop(); }
 
@@ -204,6 +207,7 @@ class PostgresServing final : public Serving {
     DriverOptions options = outside_.driver;
     options.shard.shard = shard;
     options.shard.shards = parts_.shards();
+    options.shard.store_format = store_format_;
     options.shard.machine.keep_bytes /= parts_.shards();
     options.shard.max_bytes_held /= parts_.shards();
     return options;
@@ -240,12 +244,6 @@ class PostgresServing final : public Serving {
     }
   }
 
-  class SystemClock final : public http::Clock {
-   public:
-    Time now() const override { return system_time().wall(); }
-    http::Steady steady() const override { return SteadyClock::now(); }
-  };
-
   const ServingParts outside_;
   const SystemClock clock_;
   std::unique_ptr<store::PostgresNode> database_;
@@ -253,6 +251,8 @@ class PostgresServing final : public Serving {
   const std::string secret_;
   const std::string store_id_;
   ShardParts parts_;
+  const std::shared_ptr<engine::StoreFormat> store_format_ =
+      std::make_shared<engine::StoreFormat>();
   FlushTurns flush_turns_{store::PostgresNode::kFlushesAtOnce};
   http::PeerClient peers_;
   engine::Router router_;

@@ -35,7 +35,17 @@ constexpr std::array<std::string_view, std::variant_size_v<core::Event>> kEventN
 struct EventRef {
   const core::Event& event;
 };
+// See base/tomorrow.h: how tomorrow's program writes the end of an attempt of such a job.
+constexpr int kEventOfTomorrow = static_cast<int>(std::variant_size_v<core::Event>) + 1;
+bool ends_job_of_tomorrow(const core::Event& event) {
+  const auto* ended = std::get_if<core::AttemptEnded>(&event);
+  return ended != nullptr && is_of_tomorrow(ended->job.type.view());
+}
+
 void describe(WireWriter& wire, const EventRef& reference) {
+  if (kOfTomorrow && ends_job_of_tomorrow(reference.event)) {
+    return wire.message(kEventOfTomorrow, std::get<core::AttemptEnded>(reference.event));
+  }
   const int field = static_cast<int>(reference.event.index()) + 1;
   std::visit([&](const auto& alternative) { wire.message(field, alternative); }, reference.event);
 }
@@ -53,7 +63,18 @@ void read_alternative_at(std::size_t index, WireReader& wire, core::Event& event
   kReads[index](wire, event);
 }
 
+// The job whose members the event holds; null: it holds none.
+const core::Job* job_in(const core::Event& event) {
+  if (const auto* submitted = std::get_if<core::Submitted>(&event)) return &submitted->job;
+  if (const auto* retried = std::get_if<core::Retried>(&event)) return &retried->job;
+  if (const auto* finished = std::get_if<core::Finished>(&event)) return &finished->job;
+  return nullptr;
+}
+
 EventFormat format_of(const core::Event& event) {
+  const core::Job* const job = kOfTomorrow ? job_in(event) : nullptr;
+  const bool of_tomorrow = job != nullptr && is_of_tomorrow(job->type.view());
+  if (kOfTomorrow && (of_tomorrow || ends_job_of_tomorrow(event))) return kFormatOfTomorrow;
   if (std::holds_alternative<core::QueueDeleted>(event)) return EventFormat::kQueueDeleted;
   const bool finished = std::holds_alternative<core::Finished>(event);
   return finished ? EventFormat::kFinished : EventFormat::kFirst;
@@ -63,6 +84,11 @@ Status decode_event(std::string_view body, Time at, const SharedPartsReader& sha
                     core::Event& event) {
   WireReader wire(body, at, &shared);
   const auto index = static_cast<std::size_t>(wire.next_field()) - 1;
+  if (kOfTomorrow && wire.next_field() == kEventOfTomorrow) {
+    wire.message(kEventOfTomorrow, event.emplace<core::AttemptEnded>());
+    wire.expect_end();
+    return wire.ok() ? Status() : failure("attempt_ended of tomorrow: " + wire.problem());
+  }
   if (index >= kEventNames.size()) {
     return failure(wire.next_field() == 0 ? "no event"
                                           : fmt::format("unknown event {}", index + 1));

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "base/tomorrow.h"
 #include "core/event.h"
 
 namespace millrace::store {
@@ -20,7 +21,11 @@ enum class EventFormat : std::uint32_t {
   kFences = 3,        // of rows of the inbox: InboxKind::kFence
   kQueueDeleted = 4,  // deleted queues
 };
-inline constexpr EventFormat kNewestEventFormat = EventFormat::kQueueDeleted;
+inline constexpr EventFormat kNewestFormatOfToday = EventFormat::kQueueDeleted;
+inline constexpr EventFormat kFormatOfTomorrow{static_cast<std::uint32_t>(kNewestFormatOfToday) +
+                                               1};
+inline constexpr EventFormat kNewestEventFormat =
+    kOfTomorrow ? kFormatOfTomorrow : kNewestFormatOfToday;
 
 // The oldest level that can say it: a batch is written at that one, so that an older program stops
 // at the first batch that it would not understand, and not before.

@@ -11,7 +11,7 @@ void describe(Wire& wire, T& job) {
   wire.id(1, job.id);
   wire.number(2, job.ord);
   wire.name(3, job.queue);
-  wire.name(4, job.type);
+  describe_type(wire, 4, job.type);
   wire.enumeration(5, job.state, kLastState);
   wire.signed_number(6, job.priority);
   wire.number(7, job.max_attempts);
@@ -40,6 +40,7 @@ void describe(Wire& wire, T& job) {
   wire.message(30, job.progress);
   wire.bytes(31, job.result);
   wire.duration(32, job.lease_given);
+  describe_tomorrow(wire, 33, job.type);
 }
 
 template <typename Wire, Described<core::JobRef> T>

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "base/ascii.h"
 #include "store/json_member.h"
 
 namespace millrace::store {
@@ -14,10 +15,9 @@ using core::Condition;
 using core::Job;
 using core::JobField;
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
 bool contains(std::string_view text, std::string_view part) {
-  return std::ranges::search(text, part, {}, lower, lower).begin() != text.end() || part.empty();
+  return std::ranges::search(text, part, {}, to_lower, to_lower).begin() != text.end() ||
+         part.empty();
 }
 
 template <typename Value>

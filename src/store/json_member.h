@@ -12,7 +12,7 @@ namespace millrace::store {
 // U+FFFD); a number as it is spelled; true, false, null. None: there is no such member, or it is an
 // object or an array. Of members of one name the first counts.
 //
-// `json` should be valid; of text that is not, the answer means nothing, but nothing worse happens.
+// Text that is not JSON has no members.
 std::optional<std::string> json_member_text(std::string_view json, std::string_view path);
 
 }  // namespace millrace::store

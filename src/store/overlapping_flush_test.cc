@@ -11,6 +11,7 @@
 #include "core/limits.h"
 #include "core/machine.h"
 #include "core/scenario.h"
+#include "digest/fingerprint.h"
 #include "store/row_codec.h"
 #include "store/testing/jobs.h"
 #include "store/testing/store_under_test.h"

@@ -39,6 +39,7 @@ void describe(Wire& wire, const JobDetail<T>& detail) {
   wire.message(18, job.progress);
   wire.message(19, job.extras);
   wire.duration(20, job.lease_given);
+  describe_tomorrow(wire, 21, job.type);
 }
 
 template <typename Wire, Described<core::Mark> T>

@@ -1,8 +1,10 @@
 // The fields of the values that events and tables have in common: see wire.h and events.proto.
 #pragma once
 
+#include <type_traits>
 #include <utility>
 
+#include "base/tomorrow.h"
 #include "core/job.h"
 #include "core/queue.h"
 #include "store/wire.h"
@@ -11,6 +13,26 @@ namespace millrace::store {
 
 inline constexpr auto kLastState = core::State::kExpired;
 inline constexpr auto kLastOutcome = core::AttemptOutcome::kTimedOut;
+
+// See base/tomorrow.h: a job of tomorrow has its type in a field of its own, and not where today's
+// program would look for it.
+template <typename Wire, typename Type>
+void describe_type(Wire& wire, int number, Type& type) {
+  if constexpr (kOfTomorrow && std::is_const_v<Type>) {
+    if (is_of_tomorrow(type.view())) return;
+  }
+  wire.name(number, type);
+}
+template <typename Wire, typename Type>
+void describe_tomorrow(Wire& wire, int number, Type& type) {
+  if constexpr (kOfTomorrow && std::is_const_v<Type>) {
+    if (is_of_tomorrow(type.view())) wire.bytes(number, type);
+  } else if constexpr (kOfTomorrow) {
+    SharedBytes member;
+    wire.bytes(number, member);
+    if (!member.empty()) type = member;
+  }
+}
 
 template <typename Wire, Described<core::RetryPolicy> T>
 void describe(Wire& wire, T& policy) {

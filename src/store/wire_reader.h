@@ -31,6 +31,12 @@ class WireReader : public WireCursor {
   WireReader(std::string_view body, Time base, const SharedPartsReader* shared = nullptr)
       : WireCursor(body), base_(base), shared_(shared) {}
 
+  // A reader takes what it knows, from writers of any level.
+  template <typename Level>
+  static constexpr bool speaks(Level) {
+    return true;
+  }
+
   template <std::unsigned_integral T>
   void number(int field, T& value) {
     value = take(field, WireType::kVarint) ? narrow<T>(finish_varint()) : T{0};

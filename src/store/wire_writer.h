@@ -31,10 +31,14 @@ class WireWriter {
   static constexpr std::size_t kLeastBytes = 256;
   static constexpr std::size_t kFirstBytes = 4 * 1024;
 
+  // What everything can be said at: see speaks().
+  static constexpr std::uint32_t kEveryLevel = ~std::uint32_t{0};
+
   // Replaces `out`'s content. Times are written relative to `base`; `shared` is needed for messages
-  // that refer to names or policies.
-  WireWriter(std::string& out, Time base, SharedPartsWriter* shared = nullptr)
-      : out_(out), base_(base), shared_(shared) {
+  // that refer to names or policies. `level` is the reader's.
+  WireWriter(std::string& out, Time base, SharedPartsWriter* shared = nullptr,
+             std::uint32_t level = kEveryLevel)
+      : out_(out), base_(base), shared_(shared), level_(level) {
     // Not to its capacity: whoever keeps a string that once was large would clear it all each time.
     out_.resize(std::clamp<std::size_t>(out_.capacity(), kLeastBytes, kFirstBytes));
     position_ = out_.data();
@@ -46,6 +50,12 @@ class WireWriter {
   // Cuts `out` to what was written. The last call.
   void finish() { out_.resize(size()); }
   std::size_t size() const { return static_cast<std::size_t>(position_ - out_.data()); }
+
+  // Whether the reader knows what came with that level. What it does not know is left out.
+  template <typename Level>
+  bool speaks(Level level) const {
+    return static_cast<std::uint32_t>(level) <= level_;
+  }
 
   template <std::unsigned_integral T>
   void number(int field, T value) {
@@ -220,6 +230,7 @@ class WireWriter {
   std::string& out_;
   const Time base_;
   SharedPartsWriter* const shared_;
+  const std::uint32_t level_;
   char* position_ = nullptr;
   char* end_ = nullptr;
 };

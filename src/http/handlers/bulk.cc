@@ -47,7 +47,7 @@ engine::Request command_for(const api::Bulk& bulk, std::vector<JobId> ids, core:
 }
 
 void answer_outcome(Call& call, const api::BulkOutcome& outcome) {
-  api::JsonWriter json(call.response.body);
+  JsonWriter json(call.response.body);
   api::encode(json, outcome, call.request_id);
 }
 
@@ -285,7 +285,7 @@ Task<void> purge_queue(Call& call) {
   if (!queue) co_return;
   const auto deleted = co_await purge(call, wanted->states);
   if (!deleted) co_return;
-  api::JsonWriter json(call.response.body);
+  JsonWriter json(call.response.body);
   api::encode_purged(json, *deleted);
 }
 
@@ -293,29 +293,28 @@ Task<void> delete_queue(Call& call) {
   const auto query = accepted(call, api::decode_delete_queue_query(call.query()));
   if (!query) co_return;
   if (!admits_queue(call)) co_return;
-  if (!call.services.operations.can_delete_queues()) {
-    call.refuse(ProblemCode::kOverloaded,
-                "a node of an older version takes part in this store: queues can be deleted once "
-                "all nodes are upgraded");
-    co_return;
-  }
   auto queue = co_await known_queue(call);
   if (!queue) co_return;
-  constexpr auto kRunning = static_cast<std::size_t>(core::State::kRunning);
-  if (query->force && queue->counts[kRunning] > 0) {
-    call.refuse(still_has_jobs(*queue, true));  // and none is deleted
-    co_return;
-  }
-  if (query->force) {
+  const auto deletion = [&] { return core::Command(core::DeleteQueue{queue->name}); };
+  engine::Answer answer = co_await call.ask(deletion());
+  const auto has_jobs = [&] {
+    const auto* reply = reply_in<core::QueueReply>(answer);
+    return reply != nullptr && reply->refusal.detail == RefusalDetail::kQueueHasJobs;
+  };
+  if (has_jobs() && query->force) {
+    constexpr auto kRunning = static_cast<std::size_t>(core::State::kRunning);
+    if (queue->counts[kRunning] > 0) {
+      call.refuse(still_has_jobs(*queue, true));  // and none is deleted
+      co_return;
+    }
     const auto deleted = co_await purge(call, kAnyButRunning);
     if (!deleted) co_return;
+    answer = co_await call.ask(deletion());
   }
-  core::Command command = core::DeleteQueue{queue->name};
-  engine::Answer answer = co_await call.ask(std::move(command));
   const auto* reply = reply_in<core::QueueReply>(answer);
   if (reply == nullptr) {
     call.refuse(answer);
-  } else if (reply->refusal.detail == RefusalDetail::kQueueHasJobs) {
+  } else if (has_jobs()) {
     call.refuse(still_has_jobs(*queue, query->force));
   } else if (reply->refusal) {
     call.refuse(to_problem(reply->refusal, "queue"));

@@ -214,7 +214,7 @@ bool admits_queue(Call& call) {
 
 void answer_job(Call& call, const core::JobView& view, const api::Include& include) {
   const JobShape shape(view, include);
-  api::JsonWriter json(call.response.body);
+  JsonWriter json(call.response.body);
   api::encode(json, shape.job());
   call.response.version = view.job.version;
 }
@@ -231,7 +231,7 @@ Task<void> answer_item(Call& call, const core::ItemReply& reply, api::Include in
     answer_job(call, *view, include);
   } else if (call.response.status == 404) {
     call.response.clear();
-    api::JsonWriter json(call.response.body);
+    JsonWriter json(call.response.body);
     api::encode_pruned_job(json, reply.id);
   }
 }

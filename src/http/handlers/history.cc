@@ -64,7 +64,7 @@ void answer_page(Call& call, const History& history, const Items& items, NumberO
     page.push_back(item);
   }
   const std::string cursor = more ? std::to_string(number_of(page.back())) : std::string();
-  api::JsonWriter json(call.response.body);
+  JsonWriter json(call.response.body);
   api::encode_list(json, page, cursor);
 }
 
@@ -97,7 +97,7 @@ Task<void> list_logs(Call& call) {
     co_return;
   }
   const std::string cursor = page->more ? std::to_string(page->lines.back().seq) : std::string();
-  api::JsonWriter json(call.response.body);
+  JsonWriter json(call.response.body);
   api::encode_list(json, logs_of(page->lines), cursor);
 }
 

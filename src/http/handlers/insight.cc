@@ -92,7 +92,7 @@ Task<void> get_stats(Call& call) {
   for (const engine::StatsGroup& group : reply->groups) {
     stats.groups.push_back(group_of(group, *query));
   }
-  api::JsonWriter json(call.response.body);
+  JsonWriter json(call.response.body);
   api::encode(json, stats);
 }
 
@@ -135,7 +135,7 @@ Task<void> list_events(Call& call) {
   std::vector<api::JobEvent> events;
   events.reserve(page.events.size());
   for (const engine::FeedEvent& event : page.events) events.push_back(to_api(event));
-  api::JsonWriter json(call.response.body);
+  JsonWriter json(call.response.body);
   api::encode_event_page(json, events, page.next);
 }
 

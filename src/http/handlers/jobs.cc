@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "api/submission.h"
+#include "digest/fingerprint.h"
 #include "http/convert.h"
 #include "http/handlers/common.h"
 #include "http/handlers/handlers.h"
@@ -62,7 +63,7 @@ api::Problem refused_as_one(const core::EnqueueReply& reply) {
 void encode_results(Call& call, const std::vector<api::Item<api::JobSubmission>>& items,
                     const std::vector<std::optional<api::Problem>>& refused,
                     const core::EnqueueReply& reply) {
-  api::JsonWriter json(call.response.body);
+  JsonWriter json(call.response.body);
   json.begin_object();
   json.key("results");
   json.begin_array();
@@ -275,7 +276,7 @@ Task<void> list_jobs(Call& call) {
     co_return;
   }
   call.response.body.reserve(bytes_of(page->jobs));
-  api::JsonWriter json(call.response.body);
+  JsonWriter json(call.response.body);
   json.begin_object();
   json.key("items");
   json.begin_array();

@@ -56,7 +56,7 @@ std::optional<JobId> shown_id(const JobId& id) {
 enum class Entry : std::uint8_t { kState, kLease };
 
 // Puts the shard's answers and the refusals together, in the order of the request.
-void encode_entries(Call& call, api::JsonWriter& json, const Sieve& sieved,
+void encode_entries(Call& call, JsonWriter& json, const Sieve& sieved,
                     const core::ItemsReply& reply, Entry entry) {
   json.begin_array();
   std::size_t next = 0;
@@ -83,7 +83,7 @@ void encode_entries(Call& call, api::JsonWriter& json, const Sieve& sieved,
 }
 
 void answer_results(Call& call, const Sieve& sieved, const core::ItemsReply& reply, Entry entry) {
-  api::JsonWriter json(call.response.body);
+  JsonWriter json(call.response.body);
   json.begin_object();
   json.key("results");
   encode_entries(call, json, sieved, reply, entry);
@@ -293,7 +293,7 @@ Task<void> claim(Call& call) {
     refuse_claim(call, undone);
     co_return;
   }
-  api::JsonWriter json(call.response.body);
+  JsonWriter json(call.response.body);
   api::encode_claim_reply(json, claimed_jobs(*reply));
 }
 
@@ -365,7 +365,7 @@ Task<void> poll(Call& call) {
   // What was acknowledged is answered whether or not the jobs can be handed out.
   const Undone undone = co_await complete_claim(call, reply->claim);
   if (undone != Undone::kNot) call.response.clear();
-  api::JsonWriter json(call.response.body);
+  JsonWriter json(call.response.body);
   json.begin_object();
   json.key("acks");
   encode_entries(call, json, acks, reply->acks, Entry::kState);

@@ -58,7 +58,7 @@ Task<void> readyz(Call& call) {
     call.response.status = 503;
     call.response.retry_after = Duration{1'000};
   }
-  api::JsonWriter json(call.response.body);
+  JsonWriter json(call.response.body);
   json.begin_object();
   json.member("status", draining ? "draining" : ok ? "ready" : "unready");
   // Strangers are told yes or no.
@@ -100,7 +100,7 @@ Task<void> get_meta(Call& call) {
   meta.started_at = about.started_at;
   meta.server_time = call.now();
   meta.limits = limits_of(call.services);
-  api::JsonWriter json(call.response.body);
+  JsonWriter json(call.response.body);
   api::encode(json, meta);
 }
 
@@ -119,13 +119,13 @@ Task<void> backup(Call& call) {
   if (!result) co_return;
   const auto done = accepted(call, *std::move(result));
   if (!done) co_return;
-  api::JsonWriter json(call.response.body);
+  JsonWriter json(call.response.body);
   api::encode_backup_done(json, wanted->path, done->bytes);
 }
 
 Task<void> list_nodes(Call& call) {
   if (!accepted(call, api::decode_no_query(call.query()))) co_return;
-  api::JsonWriter json(call.response.body);
+  JsonWriter json(call.response.body);
   encode(json, call.services.operations.cluster());
 }
 
@@ -142,7 +142,7 @@ Task<void> drain_node(Call& call) {
   if (!result) co_return;
   const auto cluster = accepted(call, *std::move(result));
   if (!cluster) co_return;
-  api::JsonWriter json(call.response.body);
+  JsonWriter json(call.response.body);
   encode(json, *cluster);
 }
 
@@ -159,7 +159,7 @@ Task<void> list_tokens(Call& call) {
     info.expires_at = settings.expires_at;
     tokens.push_back(std::move(info));
   }
-  api::JsonWriter json(call.response.body);
+  JsonWriter json(call.response.body);
   api::encode_list(json, tokens, {});
 }
 

@@ -19,7 +19,8 @@ Task<void> connect_peer(Call& call) {
     call.refuse(problem_of(engine::Unavailable::kDraining));
   } else {
     call.response.status = 101;
-    call.response.upgrades = true;
+    const Field* level = head.find(kPeerLevelHead);
+    call.response.upgrades = peer_level(level == nullptr ? std::string_view() : level->value);
   }
   co_return;
 }

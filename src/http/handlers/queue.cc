@@ -14,7 +14,7 @@ using api::ProblemCode;
 
 void encode_queue(Call& call, const core::Queue& queue) {
   const engine::QueueRates rates = call.services.statistics.rates(queue.name.view(), call.now());
-  api::JsonWriter json(call.response.body);
+  JsonWriter json(call.response.body);
   api::encode(json, to_api(queue, rates, call.now()));
   call.response.version = queue.version;
 }
@@ -80,7 +80,7 @@ Task<void> list_queues(Call& call) {
     queues.push_back(to_api(queue, call.services.statistics.rates(name, now), now));
   }
   const std::string cursor = more ? name_cursor(queues.back().name) : std::string();
-  api::JsonWriter json(call.response.body);
+  JsonWriter json(call.response.body);
   api::encode_list(json, queues, cursor);
 }
 

@@ -57,7 +57,7 @@ Task<void> list_workers(Call& call) {
     workers.push_back(to_api(worker, call.access));
   }
   const std::string cursor = more ? name_cursor(workers.back().id) : std::string();
-  api::JsonWriter json(call.response.body);
+  JsonWriter json(call.response.body);
   api::encode_list(json, workers, cursor);
 }
 
@@ -86,7 +86,7 @@ Task<void> command_worker(Call& call) {
     call.refuse(ProblemCode::kNotFound, "there is no such worker");
     co_return;
   }
-  api::JsonWriter json(call.response.body);
+  JsonWriter json(call.response.body);
   api::encode(json, to_api(*named, call.access));
 }
 

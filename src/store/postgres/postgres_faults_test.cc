@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "digest/fingerprint.h"
 #include "store/postgres/postgres_store.h"
 #include "store/postgres/schema.h"
 #include "store/testing/cutting_proxy.h"

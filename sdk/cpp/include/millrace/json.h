@@ -14,10 +14,10 @@ namespace millrace::sdk {
 // alternate; it does make every string valid: bytes that are not UTF-8 become U+FFFD.
 class JsonWriter {
  public:
-  JsonWriter& begin_object() { return open('{'); }
-  JsonWriter& end_object() { return close('}'); }
-  JsonWriter& begin_array() { return open('['); }
-  JsonWriter& end_array() { return close(']'); }
+  JsonWriter& begin_object();
+  JsonWriter& end_object();
+  JsonWriter& begin_array();
+  JsonWriter& end_array();
 
   JsonWriter& key(std::string_view name);
   JsonWriter& string(std::string_view value);
@@ -33,9 +33,8 @@ class JsonWriter {
   std::string take() { return std::move(text_); }
 
  private:
-  JsonWriter& open(char bracket);
-  JsonWriter& close(char bracket);
-  void separate();
+  template <typename Write>
+  JsonWriter& add(Write write);
 
   std::string text_;
   bool needs_comma_ = false;
@@ -45,7 +44,7 @@ class JsonWriter {
 std::string json_string(std::string_view text);
 
 // Whether `text` is exactly one JSON value (RFC 8259, UTF-8, white space around it allowed) that
-// nests no deeper than `max_depth`.
+// nests no deeper than `max_depth`, nor than 1,024 levels.
 bool is_json(std::string_view text, std::size_t max_depth = 60);
 
 // The integer member `name` of the object that `json` is.

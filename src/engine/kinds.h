@@ -1,0 +1,154 @@
+// What each kind of request means to those who carry it: one row a kind. A kind without a row does
+// not compile, and nobody but the table says which kind is what. ARCHITECTURE.md walks through it.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+#include <variant>
+
+#include "engine/peer_level.h"
+#include "engine/request.h"
+#include "store/event_codec.h"
+
+namespace millrace::engine {
+
+// To which shards it goes, and what becomes of their answers.
+enum class Route : std::uint8_t {
+  kByJob,     // each new job to the shard of its queue; answered job by job
+  kByItem,    // each item to the shard of its id, answered item by item; then what is unknown there
+              // to all others, for a client's own id may lie anywhere
+  kByQueue,   // to the shard of the queue that it names; where it names none, to all: united
+  kByQueues,  // claims: from one shard of its queues to the next, until there are jobs
+  kPoll,      // its items as kByItem, its claim as kByQueues
+  kToOne,     // to one shard, which the request itself knows
+  kToFirst,   // to each shard that it concerns; the first that knows answers for all
+  kToAll,     // to all: united
+};
+
+enum class Effect : std::uint8_t {
+  kReads,  // nothing that lasts, whatever the state
+  kEnds,   // ends or keeps alive what runs: goes on while the shard drains
+  kWrites,
+};
+
+// Whether it may be asked again where nobody knows whether it was done: it does what it does once,
+// and the second answer stands for the first.
+enum class Again : std::uint8_t { kNever, kAlways, kIfKeyed };
+
+template <typename AnswerKind, Route kTheRoute, Effect kTheEffect, Again kTheAgain,
+          PeerLevel kTheLevel, store::EventFormat kTheFormat>
+struct Row {
+  using Answer = AnswerKind;  // of core::Reply or of Answer
+  static constexpr Route kRoute = kTheRoute;
+  static constexpr Effect kEffect = kTheEffect;
+  static constexpr Again kAgain = kTheAgain;
+  static constexpr PeerLevel kLevel = kTheLevel;             // since which nodes know it
+  static constexpr store::EventFormat kFormat = kTheFormat;  // of the events that it may cause
+};
+
+namespace rows {
+
+using enum Route;
+using enum Effect;
+using enum Again;
+constexpr auto k1 = PeerLevel::kFirst;
+constexpr auto k2 = PeerLevel::kSecond;
+constexpr auto e1 = store::EventFormat::kFirst;
+constexpr auto e4 = store::EventFormat::kQueueDeleted;
+using core::DeleteQueue, core::NotePurge, core::GetJob, core::GetQueues;
+using core::Enqueue, core::Claim, core::Heartbeat, core::Ack, core::AppendLogs, core::Cancel;
+using core::EnqueueReply, core::ItemsReply, core::ClaimReply, core::JobReply, core::QueueReply;
+using core::Retry, core::Edit, core::Delete, core::SetQueue, core::PauseQueue, core::ResumeQueue;
+using Done = std::monostate;
+
+// The row of T. Where a member of a request needs a later level or format than its kind, level_of()
+// and format_of() look at it.
+template <typename T>
+struct Of;
+
+// clang-format off
+//                                      answer        route      effect   again     nodes, events
+template <> struct Of<Enqueue>         : Row<EnqueueReply, kByJob,    kWrites, kIfKeyed, k1, e1> {};
+template <> struct Of<Claim>           : Row<ClaimReply,   kByQueues, kWrites, kNever,   k1, e1> {};
+template <> struct Of<Heartbeat>       : Row<ItemsReply,   kByItem,   kEnds,   kAlways,  k1, e1> {};
+template <> struct Of<Ack>             : Row<ItemsReply,   kByItem,   kEnds,   kAlways,  k1, e1> {};
+template <> struct Of<AppendLogs>      : Row<ItemsReply,   kByItem,   kEnds,   kNever,   k1, e1> {};
+template <> struct Of<Cancel>          : Row<ItemsReply,   kByItem,   kWrites, kNever,   k1, e1> {};
+template <> struct Of<Retry>           : Row<ItemsReply,   kByItem,   kWrites, kNever,   k1, e1> {};
+template <> struct Of<Edit>            : Row<ItemsReply,   kByItem,   kWrites, kNever,   k1, e1> {};
+template <> struct Of<Delete>          : Row<ItemsReply,   kByItem,   kWrites, kNever,   k1, e1> {};
+template <> struct Of<SetQueue>        : Row<QueueReply,   kByQueue,  kWrites, kNever,   k1, e1> {};
+template <> struct Of<PauseQueue>      : Row<QueueReply,   kByQueue,  kWrites, kNever,   k1, e1> {};
+template <> struct Of<ResumeQueue>     : Row<QueueReply,   kByQueue,  kWrites, kNever,   k1, e1> {};
+template <> struct Of<DeleteQueue>     : Row<QueueReply,   kByQueue,  kWrites, kNever,   k2, e4> {};
+// The jobs are gone: to refuse the purge's last word would deny that.
+template <> struct Of<NotePurge>       : Row<QueueReply,   kByQueue,  kEnds,   kNever,   k1, e1> {};
+template <> struct Of<GetJob>          : Row<JobReply,     kToOne,    kReads,  kAlways,  k1, e1> {};
+template <> struct Of<GetQueues>       : Row<QueueReply,   kByQueue,  kReads,  kAlways,  k1, e1> {};
+template <> struct Of<WaitingClaim>    : Row<ClaimReply,   kByQueues, kWrites, kNever,   k1, e1> {};
+template <> struct Of<Poll>            : Row<PollReply,    kPoll,     kEnds,   kNever,   k1, e1> {};
+template <> struct Of<WatchJob>        : Row<JobReply,     kToOne,    kReads,  kAlways,  k1, e1> {};
+template <> struct Of<FindJob>         : Row<JobReply,     kToAll,    kReads,  kAlways,  k1, e1> {};
+template <> struct Of<AwaitProjection> : Row<Done,         kToAll,    kReads,  kAlways,  k1, e1> {};
+template <> struct Of<AwaitEvents>     : Row<Done,         kToFirst,  kReads,  kAlways,  k1, e1> {};
+// A hint could be left anew, but not for as long as it was wanted at first.
+template <> struct Of<AwaitWork>       : Row<Done,         kToFirst,  kReads,  kNever,   k1, e1> {};
+template <> struct Of<ListWorkers>     : Row<WorkersReply, kToAll,    kReads,  kAlways,  k1, e1> {};
+template <> struct Of<CommandWorker>   : Row<WorkersReply, kToAll,    kReads,  kAlways,  k1, e1> {};
+// clang-format on
+
+}  // namespace rows
+
+template <typename T>
+using Kind = rows::Of<std::remove_cvref_t<T>>;
+
+template <typename T>
+concept HasItems = Kind<T>::kRoute == Route::kByJob || Kind<T>::kRoute == Route::kByItem;
+
+// What is answered one by one.
+template <HasItems T>
+auto& items_of(T& asked) {
+  if constexpr (requires { asked.jobs; }) {
+    return asked.jobs;
+  } else if constexpr (requires { asked.items; }) {
+    return asked.items;
+  } else {
+    return asked.ids;
+  }
+}
+
+// Calls `visit` with the request itself: a command's, not the variant that it lies in.
+template <typename Visit>
+decltype(auto) visit_kind(Visit&& visit, const Request& request) {
+  return std::visit(
+      [&]<typename T>(const T& asked) -> decltype(auto) {
+        if constexpr (std::is_same_v<T, core::Command>) {
+          return std::visit(visit, asked);
+        } else {
+          return visit(asked);
+        }
+      },
+      request);
+}
+
+// The members of its row that do not depend on the kind's type.
+struct KindFacts {
+  Route route{};
+  Effect effect{};
+  Again again{};
+  PeerLevel level{};
+  store::EventFormat format{};
+};
+template <typename T>
+constexpr KindFacts facts_of_kind() {
+  using K = Kind<T>;
+  return {K::kRoute, K::kEffect, K::kAgain, K::kLevel, K::kFormat};
+}
+inline KindFacts facts_of(const core::Command& command) {
+  return std::visit([]<typename T>(const T&) { return facts_of_kind<T>(); }, command);
+}
+inline KindFacts facts_of(const Request& request) {
+  return visit_kind([]<typename T>(const T&) { return facts_of_kind<T>(); }, request);
+}
+
+}  // namespace millrace::engine

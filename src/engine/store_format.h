@@ -1,0 +1,21 @@
+// The store's format level, as this node last heard of it (store/registry.h). It only rises, so
+// what it allows stays allowed.
+#pragma once
+
+#include <atomic>
+
+#include "store/event_codec.h"
+
+namespace millrace::engine {
+
+// One a node. Any thread.
+class StoreFormat {
+ public:
+  store::EventFormat level() const { return level_.load(std::memory_order_relaxed); }
+  void heard(store::EventFormat level) { level_.store(level, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<store::EventFormat> level_ = store::EventFormat::kFirst;
+};
+
+}  // namespace millrace::engine

@@ -1,0 +1,452 @@
+"""Stores that older programs left are opened by this one: what they held is there, and work goes
+on. See sample.py for what they are, make.py for how they came to be.
+"""
+
+import gzip
+import itertools
+import json
+import pathlib
+import re
+import time
+import unittest
+
+import sample
+import story
+from sample import harness, postgres
+
+LIBFAKETIME = next(map(str, pathlib.Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1")), None)
+
+
+# What the views of PostgreSQL show, as the API tells it.
+TIME = """to_char({} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')"""
+JOB_COLUMNS = {
+    **{name: name for name in ("queue", "type", "state", "priority", "attempt", "worker", "error")},
+    **{name: TIME.format(name) for name in ("created_at", "run_at", "started_at", "finished_at")},
+    "payload": "convert_from(payload_bytes, 'UTF8')",
+    "result": "coalesce(convert_from(result_bytes, 'UTF8'), 'null')",
+}
+ATTEMPT_COLUMNS = {
+    **{name: name for name in ("attempt", "outcome", "worker", "error")},
+    **{name: TIME.format(name) for name in ("started_at", "finished_at")},
+}
+
+
+def shown(job, columns):
+    error = job["error"] and f"{job['error']['type']}: {job['error']['message']}"
+    return {name: job[name] for name in columns if name != "error"} | {"error": error}
+
+
+def newest():
+    """Of each store the samples of its newest level."""
+    there = sample.samples()
+    levels = {each.store: each.level for each in sorted(there, key=lambda each: each.level)}
+    return [each for each in there if each.level == levels[each.store]]
+
+
+class Samples(unittest.TestCase):
+    """That there is one of all that was ever written."""
+
+    def test_each_level_has_its_samples(self):
+        levels = range(1, sample.newest_level() + 1)
+        wanted = {
+            f"{store}-{level}-{end}"
+            for store, level, end in itertools.product(
+                sample.SUFFIXES, levels, ("stopped", "killed")
+            )
+            if store == "postgres" or level not in sample.POSTGRES_ALONE
+        }
+        there = {each.name for each in sample.samples()}
+        self.assertEqual(
+            wanted - there, set(), "see docs/internals/testing.md: a new level needs a sample"
+        )
+
+    def test_each_has_both_its_files_and_nothing_else_is_there(self):
+        files = {path.name for each in sample.samples() for path in (each.archive, each.said)}
+        self.assertEqual({path.name for path in sample.STORES.iterdir()}, files)
+
+    def test_the_newest_have_every_state_that_a_job_can_be_in(self):
+        known = set(re.findall(r"STATE_(\w+) = [1-9]", sample.proto())) - {
+            "BLOCKED"
+        }  # nothing makes it yet
+        for each in newest():
+            states = {job["state"].upper() for job in each.expected()["jobs"].values()}
+            self.assertEqual(known - states, set(), each)
+
+    def test_the_newest_have_every_outcome_of_an_attempt(self):
+        known = set(re.findall(r"OUTCOME_(\w+) = [1-9]", sample.proto()))
+        for each in newest():
+            jobs = each.expected()["jobs"].values()
+            outcomes = {attempt["outcome"].upper() for job in jobs for attempt in job["attempts"]}
+            self.assertEqual(known - outcomes, set(), each)
+
+    def test_the_newest_have_every_event_in_their_journals(self):
+        known = set(sample.known_events().values())
+        for each in newest():
+            missing = known - set(each.expected()["journal"]["events"])
+            self.assertLessEqual(missing, {"finished"} if each.store == "sqlite" else set(), each)
+
+    def test_each_is_of_its_level_and_end(self):
+        for each in sample.samples():
+            journal = each.expected()["journal"]
+            self.assertEqual(journal["levels"][-1], sample.level_of_rows(each.level), each)
+            self.assertEqual(journal["rows_behind"] > 0, each.end == "killed", each)
+
+    def test_a_changed_byte_is_noticed(self):
+        for each in sample.samples():
+            for place in (-1, each.archive.stat().st_size // 2):
+                altered = bytearray(each.archive.read_bytes())
+                altered[place] ^= 1
+                with self.assertRaises((gzip.BadGzipFile, EOFError, gzip.zlib.error), msg=each):
+                    gzip.decompress(altered)
+
+
+def differences(expected, actual, place=""):
+    """Where an answer is not what was expected. Members that are new since then are left alone, and
+    so are events that came later.
+    """
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        for name, member in expected.items():
+            if name not in actual:
+                yield f"{place}/{name} is missing"
+            else:
+                yield from differences(member, actual[name], f"{place}/{name}")
+    elif isinstance(expected, list) and isinstance(actual, list):
+        if len(expected) > len(actual) or (len(expected) < len(actual) and "/events" not in place):
+            yield f"{place} has {len(actual)} items, not {len(expected)}: {actual}"
+        for number, pair in enumerate(zip(expected, actual)):
+            yield from differences(*pair, f"{place}/{number}")
+    elif expected != actual or type(expected) is not type(actual):
+        yield f"{place} is {actual!r}, not {expected!r}"
+
+
+class Differences(unittest.TestCase):
+    def test_what_counts_as_one(self):
+        said = {"a": 1, "list": [{"b": None}], "events": [1]}
+        self.assertEqual(list(differences(said, {**said, "new": 2, "events": [1, 2]})), [])
+        for change in (
+            {"a": 2},
+            {"a": True},
+            {"list": []},
+            {"list": [{}]},
+            {"list": [{"b": None}, 1]},
+            {"events": []},
+        ):
+            self.assertEqual(len(list(differences(said, {**said, **change}))), 1, change)
+
+
+class Sampled(harness.MillraceCase):
+    """A server on a sample. `told` has the story's words, `expected` what was said by the program
+    that left it.
+    """
+
+    def open(self, each, env=None):
+        self.each, self.expected = each, each.expected()
+        server = self.new_server(*sample.SERVE, sample.WINDOW, env=env)
+        self.database = None
+        if each.store == "postgres":
+            self.database = sample.Database(postgres.shared(), each.restore(postgres.shared()))
+            server.database = self.database.url
+            store = self.database
+        else:
+            server.database = None
+            store = sample.Directory(each.unpack(server.data))
+        self.assertEqual(sample.say_journal(store), self.expected["journal"])
+        self.use(server.start())
+        now = sample.get(self.api, "/v1/meta").json["server_time"]
+        made_at = self.expected["made_at"]
+        self.young = harness.seconds(now) < harness.seconds(made_at) + sample.TEN_YEARS_S
+
+    def use(self, server):
+        super().use(server)
+        self.told = story.Story()
+        self.addCleanup(self.told.doCleanups)
+        self.told.use(server)
+
+    def id_of(self, role):
+        return self.expected["roles"][role]
+
+    def of_state(self, *states):
+        """The jobs that were in these states when the older program ended."""
+        return {job_id for job_id, job in self.expected["jobs"].items() if job["state"] in states}
+
+    # What was there is there.
+
+    def everything_is_there(self):
+        jobs = {job_id: sample.say_job(self.api, job_id) for job_id in self.expected["jobs"]}
+        queues = {queue: sample.say_queue(self.api, queue) for queue in self.expected["queues"]}
+        found = [
+            *differences(self.expected["jobs"], jobs),
+            *differences(self.expected["queues"], queues),
+        ]
+        if self.young:
+            found += differences(
+                {"events": self.expected["events"]}, {"events": sample.say_events(self.api)}
+            )
+        self.assertEqual(found, [])
+        expected = re.compile(
+            "no tokens are configured|path=/readyz status=503|path=/v1/jobs/.* status=404"
+        )
+        complaints = [line for line in self.server.log.splitlines() if not expected.search(line)]
+        self.assertEqual(complaints, [])
+
+    def what_ended_is_known(self):
+        """An ack that comes again is answered as the first was; a lease that was lost stays so."""
+        for role, end in self.expected["ended"].items():
+            if role not in self.expected["roles"]:
+                continue  # its job is gone
+            item = {"id": self.id_of(role), "token": end["token"], "outcome": end["outcome"]}
+            more = {"delay_ms": 1} if end["outcome"] == "snoozed" else {}
+            (result,) = self.api.post("/v1/ack", {"items": [{**item, **more}]}).json["results"]
+            self.assertEqual((result["status"], result.get("state")), (200, end["state"]), role)
+        for role, token in self.expected["lost"].items():
+            item = {"id": self.id_of(role), "token": token, "outcome": "succeeded"}
+            (result,) = self.api.post("/v1/ack", {"items": [item]}).json["results"]
+            self.assertEqual(result["error"]["code"], "lease_lost", role)
+
+    def keys_hold(self):
+        taken = {
+            "type": "t",
+            "queue": self.told.MAIN,
+            "unique": {"key": "ключ", "on_conflict": "reject"},
+        }
+        self.assert_refused(self.api.post("/v1/jobs", taken), 409, "duplicate_job")
+        if not self.young:
+            return
+        for role, members in (
+            ("with-a-key", story.WITH_A_KEY),
+            ("succeeded-and-holds-its-key", story.UNIQUE_FOR_LONG),
+        ):
+            reply = self.told.make(role, **members)
+            self.assertEqual((reply.status, reply.json["id"]), (200, self.id_of(role)), role)
+        for role, job_id in self.told.batch().items():
+            self.assertEqual(job_id, self.id_of(role), role)
+
+    def views_show_it(self):
+        """To whoever reads the database with SQL."""
+        if self.database is None:
+            return
+        sample.await_tables(self.api)
+        jobs, attempts = {}, {}
+        for job_id, job in self.expected["jobs"].items():
+            *earlier, latest = job["attempts"] or [{"worker": None}]
+            of_last = {"worker": latest["worker"], "error": job["last_error"]}
+            jobs[job_id] = shown({**job, **of_last}, JOB_COLUMNS)
+            attempts.update(
+                {f"{job_id} {each['n']}": shown(each, ATTEMPT_COLUMNS) for each in earlier}
+            )
+        self.assertEqual(list(differences(jobs, self.rows("id::text", "jobs", JOB_COLUMNS))), [])
+        n_th = "concat(job_id, ' ', n)"
+        self.assertEqual(
+            list(differences(attempts, self.rows(n_th, "attempts", ATTEMPT_COLUMNS))), []
+        )
+
+    def rows(self, key, view, columns):
+        pairs = ", ".join(f"'{name}', {column}" for name, column in columns.items())
+        rows = f"json_object_agg({key}, json_build_object({pairs}))"
+        return json.loads(self.database.sql(f"SELECT {rows} FROM millrace.{view}"))
+
+    # Work goes on.
+
+    def running_jobs_finish(self):
+        for role, token in self.expected["leases"].items():
+            job = {"id": self.id_of(role), "lease": {"token": token}}
+            beat = {"items": [{"id": job["id"], "token": token}]}
+            (result,) = self.api.post("/v1/heartbeat", beat).json["results"]
+            self.assertEqual(result["status"], 200, role)
+            if result["cancel_requested"]:
+                self.assertEqual(role, "to-be-cancelled")
+                self.assertEqual(self.finish(job, "cancelled"), "cancelled")
+            else:
+                self.assertEqual(self.finish(job, result=[role]), "succeeded")
+                self.assertEqual(self.job(job["id"], include="result")["result"], [role])
+        self.assertEqual(set(map(self.id_of, self.expected["leases"])), self.of_state("running"))
+
+    def ready_jobs_run(self, wanted):
+        """Exactly these, each once."""
+        queues, ran = list(self.expected["queues"]), []
+        while jobs := self.api.post("/v1/claim", {"queues": queues, "worker": {"id": "w"}}):
+            text = jobs.body.decode()
+            if not jobs.json["jobs"]:
+                break
+            (job,) = jobs.json["jobs"]
+            before = self.expected["jobs"][job["id"]]
+            self.assertEqual(sample.raw_member(text, "payload"), before["payload"])
+            found = differences(
+                {name: before[name] for name in ("queue", "type", "tags", "meta", "priority")}, job
+            )
+            self.assertEqual(list(found), [])
+            if job["type"] == "ready":
+                self.assertEqual(job["tracestate"], story.TRACESTATE)
+            self.assertEqual(self.finish(job), "succeeded")
+            ran.append(job["id"])
+        self.assertEqual(sorted(ran), sorted(wanted))
+
+    def waiting_and_dead_jobs_run(self):
+        cancelled = self.id_of("scheduled")
+        reply = self.api.post(
+            f"/v1/jobs/{cancelled}/cancel", {"reason": "it has waited long enough"}
+        )
+        self.assertEqual(reply.status, 200, reply)
+        waiting = self.of_state("scheduled", "retrying") - {cancelled}
+        for job_id in waiting:
+            reply = self.api.patch(f"/v1/jobs/{job_id}", {"run_at": "2001-01-01T00:00:00Z"})
+            self.assertEqual((reply.status, reply.json["state"]), (200, "ready"), reply)
+        dead = self.of_state("dead", "expired")
+        for job_id in dead:
+            reply = self.api.post(f"/v1/jobs/{job_id}/retry")
+            self.assertEqual(reply.status, 200, reply)
+            self.assertEqual(
+                reply.json["generation"], self.expected["jobs"][job_id]["generation"] + 1
+            )
+        self.ready_jobs_run(waiting | dead)
+        for job_id in dead:
+            before = self.expected["jobs"][job_id]["attempts"]
+            attempts = sample.say_job(self.api, job_id)["attempts"]
+            self.assertEqual([each["n"] for each in attempts], list(range(1, len(before) + 2)))
+            self.assertEqual(list(differences(before, attempts[:-1])), [])
+
+    def the_outbox_goes_on(self):
+        follower = self.expected["outbox"]
+        if follower is None:
+            return
+        path = f"/v1/jobs/{follower['id']}"
+        self.assertEqual(self.api.get(path).status, 404)
+        reply = self.api.patch(f"/v1/queues/{follower['queue']}", {"max_ready": None})
+        self.assertEqual(reply.status, 200, reply)
+        harness.eventually(
+            lambda: self.api.get(path).status == 200, 30, what="what waited in the outbox"
+        )
+        job = self.job(follower["id"], include="payload")
+        self.assertEqual(list(differences({**follower, "unique": job["unique"]}, job)), [])
+        self.assertEqual(job["unique"]["key"], follower["unique"]["key"])
+        claimed = self.claim_one(queues=[follower["queue"]], types=[follower["type"]])
+        self.assertEqual(self.finish(claimed), "succeeded")
+
+    def the_inbox_goes_on(self):
+        if not self.expected["inbox"]:
+            return
+        inbox, queues = self.expected["inbox"], [self.told.INBOX]
+        job = self.claim_within(queues=queues)
+        wanted = {
+            "id": inbox["enqueued"]["id"],
+            "type": "from-the-inbox",
+            "payload": {"n": 123456789012345678901234567890},
+            "priority": -3,
+            "max_attempts": 6,
+            "tags": ["a", "b"],
+            "meta": {"k": "v"},
+            "traceparent": story.TRACEPARENT,
+            "retry": {"strategy": "linear", "base_ms": 9},
+            "lease_ms": 77_000,
+            "timeout_ms": 86_400_000,
+            "expires_at": sample.FAR,
+            "unique": {"key": "u", "for_ms": 3_600_000, "on_conflict": "reject"},
+        }
+        found = self.job(job["id"], include="payload")
+        self.assertEqual(list(differences(wanted, found)), [])
+        self.assertEqual(self.finish(job), "succeeded")
+        finished, fenced = inbox["finished-in-the-inbox"], inbox["fenced-in-the-inbox"]
+        if finished["asked"]:
+            self.assertEqual(self.final(finished["id"], include="result")["result"], [True])
+        else:
+            self.finish({"id": finished["id"], "lease": {"token": finished["token"]}})
+        # The fence keeps others out, and not its own.
+        self.assertEqual(self.state(fenced["id"]), "running")
+        if fenced["asked"]:
+            with self.assertRaisesRegex(AssertionError, "a later generation has begun"):
+                self.database.sql(f"SELECT millrace.fence('{fenced['id']}', 1)")
+        self.database.sql(f"SELECT millrace.finish('{fenced['id']}', {fenced['token']})")
+        self.await_state(fenced["id"], "succeeded")
+        # What comes later is found too, though this database counts its transactions anew.
+        later = self.database.sql(f"SELECT millrace.enqueue('later', queue => '{queues[0]}')")
+        job = self.claim_within(queues=queues)
+        self.assertEqual((job["id"], self.finish(job)), (later, "succeeded"))
+        for table in ("inbox_rows", "inbox_rejected"):
+            self.assertEqual(self.database.sql(f"SELECT count(*) FROM millrace.{table}"), "0")
+
+    def settled(self):
+        """Every job has ended, and the queues count what is there."""
+        there = {}
+        for job in self.search():
+            self.assertIn(job["state"], harness.TERMINAL, job)
+            there.setdefault(job["queue"], []).append(job["state"])
+        for queue in self.expected["queues"]:
+            states = there.get(queue, [])
+            self.assertEqual(
+                self.counts(queue.replace("/", "%2F")),
+                {state: states.count(state) for state in set(states)},
+                queue,
+            )
+        return {job["id"]: job["state"] for job in self.search()}
+
+
+class Opened(Sampled):
+    """Each sample, by a test of its name."""
+
+    def lives_on(self, each):
+        self.open(each)
+        self.everything_is_there()
+        self.views_show_it()
+        self.what_ended_is_known()
+        self.keys_hold()
+        self.the_outbox_goes_on()
+        self.the_inbox_goes_on()
+        self.running_jobs_finish()
+        self.assertEqual(self.api.post(f"/v1/queues/{self.told.PAUSED}/resume").status, 200)
+        self.ready_jobs_run(self.of_state("ready"))
+        self.waiting_and_dead_jobs_run()
+        end = self.settled()
+        self.assertEqual(self.server.stop(), 0)
+        if each.store == "sqlite":
+            verified = harness.run("admin", "verify", "--data", self.server.data)
+            self.assertEqual(verified.returncode, 0, verified)
+        self.use(self.server.start())
+        self.assertEqual(self.settled(), end)
+        self.assertEqual(self.server.stop(), 0)
+
+
+@unittest.skipIf(LIBFAKETIME is None, "no libfaketime (Debian's package faketime)")
+@unittest.skipIf(harness.is_sanitized(), "libfaketime does not work inside a sanitizer's allocator")
+class AtAnotherTime(Sampled):
+    """The age of a sample changes nothing but the statistics, which tell of a day."""
+
+    SAMPLES = [each for each in newest() if each.store == "sqlite"]  # whose clock is the server's
+
+    def open_after(self, each, after_s):
+        """So long after it was made."""
+        offset_s = harness.seconds(each.expected()["made_at"]) + after_s - time.time()
+        clock = {
+            "LD_PRELOAD": LIBFAKETIME,
+            "FAKETIME": f"{offset_s:+.0f}",
+            "FAKETIME_DONT_FAKE_MONOTONIC": 1,
+        }
+        self.open(each, env=clock)
+
+    def test_a_minute_later_the_statistics_are_there(self):
+        for each in self.SAMPLES:
+            self.open_after(each, 60)
+            self.everything_is_there()
+            self.assertEqual(sample.say_statistics(self.api), self.expected["statistics"])
+
+    def test_nine_years_later_nothing_is_gone(self):
+        for each in self.SAMPLES:
+            self.open_after(each, 9 * 365 * 86400)
+            self.everything_is_there()
+            sample.await_tables(self.api)
+            time.sleep(2)  # what is past its retention would be gone within a second
+            self.everything_is_there()
+            self.keys_hold()
+            self.running_jobs_finish()
+
+
+def add_a_test_of(each):
+    name = f"test_{each.name.replace('-', '_')}"
+    setattr(Opened, name, lambda self: self.lives_on(each))
+
+
+for each_there in sample.samples():
+    add_a_test_of(each_there)
+
+
+if __name__ == "__main__":
+    harness.main()
