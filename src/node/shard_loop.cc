@@ -128,6 +128,7 @@ void ShardLoop::take_in(News& news, Time now) {
     shard_->resign();
   }
   if (news.depose && !shard_->ended()) {
+    release();  // what was durable before
     deposed_ = true;
     shard_->depose(*news.depose);
   }

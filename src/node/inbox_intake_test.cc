@@ -1,0 +1,155 @@
+#include "node/inbox_intake.h"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+
+namespace millrace::node {
+namespace {
+
+using std::chrono_literals::operator""ms;
+using store::InboxKey;
+using store::InboxKind;
+
+// Everything that submits goes to one queue.
+class InboxIntakeTest : public testing::Test {
+ protected:
+  static store::InboxRow row(std::uint64_t id, InboxKind kind = InboxKind::kEnqueue) {
+    store::InboxRow row;
+    row.key = {1, id};
+    row.kind = kind;
+    return row;
+  }
+
+  void prove() {
+    intake_.begin_round();
+    EXPECT_FALSE(intake_.next_call(now_));
+    const auto proof = intake_.next_offer(now_);
+    ASSERT_TRUE(proof);
+    EXPECT_EQ(proof->row, InboxKey{});
+    answer({}, core::Reply(core::JobReply{}));
+  }
+  template <typename Call>
+  Call next() {
+    const auto call = intake_.next_call(now_);
+    EXPECT_TRUE(call && std::holds_alternative<Call>(*call));
+    return call && std::holds_alternative<Call>(*call) ? std::get<Call>(*call) : Call{};
+  }
+  void read(std::vector<store::InboxRow> rows) {
+    intake_.begin_round();
+    next<ReadPage>();
+    store::InboxPage page;
+    page.snapshot.next = ++snapshots_;
+    page.rows = std::move(rows);
+    intake_.read(intake_.reader(), page);
+  }
+  // What is offered in the end of a round.
+  std::vector<std::uint64_t> offers() {
+    std::vector<std::uint64_t> ids;
+    while (const auto offer = intake_.next_offer(now_)) ids.push_back(offer->row.id);
+    return ids;
+  }
+  void answer(InboxKey row, const engine::Answer& answer) { intake_.answered(row, answer, now_); }
+  void answer(std::uint64_t id, core::Fate fate, core::Rejection why = {}) {
+    core::EnqueueReply reply;
+    reply.items.resize(1);
+    reply.items.front().fate = fate;
+    reply.items.front().refusal.why = why;
+    answer({1, id}, core::Reply(std::move(reply)));
+  }
+  void refuse(std::uint64_t id) { answer(id, core::Fate::kRefused, core::Rejection::kQueueFull); }
+
+  Instant now_{std::chrono::hours{1}};
+  std::uint64_t snapshots_ = 10;
+  InboxIntake intake_{
+      {.shard = 1,
+       .shards = 4,
+       .command_of = [](const store::InboxRow& row) -> std::expected<core::Command, std::string> {
+         if (row.kind != InboxKind::kEnqueue) return core::Ack{};
+         core::Enqueue enqueue;
+         enqueue.jobs.resize(1);
+         enqueue.jobs.front().queue = SharedBytes("q");
+         return enqueue;
+       },
+       .bounds = {.rows_of_queues = 3, .rows_due = 2}}};
+};
+
+TEST_F(InboxIntakeTest, ReadsNothingBeforeItsTermIsProved) {
+  prove();
+  read({row(1)});
+  EXPECT_FALSE(intake_.next_call(now_));
+  EXPECT_EQ(offers(), std::vector<std::uint64_t>{1});
+}
+
+TEST_F(InboxIntakeTest, AProofThatIsNotGivenIsAskedForAgainAfterAMoment) {
+  intake_.begin_round();
+  EXPECT_TRUE(intake_.next_offer(now_));
+  EXPECT_FALSE(intake_.next_offer(now_));
+  answer({}, engine::Unavailable::kNoLeader);
+  EXPECT_FALSE(intake_.next_offer(now_ + 99ms));
+  EXPECT_TRUE(intake_.next_offer(now_ + 100ms));
+}
+
+TEST_F(InboxIntakeTest, WhatCantBePutAwayKeepsNothingFromBeingRead) {
+  prove();
+  read({row(1), row(2)});
+  offers();
+  answer(1, core::Fate::kExisting);
+  answer(2, core::Fate::kRefused, core::Rejection::kDuplicateJob);
+  intake_.begin_round();
+  intake_.failed(next<DropRows>(), now_);
+  intake_.failed(next<RejectRows>(), now_);
+  next<ReadPage>();
+  // The next round tries again, and once is enough.
+  intake_.begin_round();
+  intake_.done(next<DropRows>());
+  intake_.done(next<RejectRows>());
+  intake_.begin_round();
+  next<ReadPage>();
+}
+
+TEST_F(InboxIntakeTest, RowsOfAFullQueueAreFetchedAnewWhenTheyAreDue) {
+  prove();
+  read({row(1)});
+  offers();
+  refuse(1);
+  read({row(2)});
+  EXPECT_FALSE(intake_.next_call(now_));
+  EXPECT_EQ(offers(), std::vector<std::uint64_t>{});
+  now_ += InboxQueues::kPause;
+  read({});
+  EXPECT_EQ(next<FetchRows>().keys, (std::vector<InboxKey>{{1, 1}}));
+  intake_.fetched({{row(1)}, {}, {}});
+  EXPECT_EQ(offers(), std::vector<std::uint64_t>{1});
+  answer(1, core::Fate::kCreated);
+  read({});
+  const FetchRows both = next<FetchRows>();
+  EXPECT_EQ(both.keys, (std::vector<InboxKey>{{1, 2}}));
+  intake_.failed(both, now_);
+  EXPECT_EQ(offers(), std::vector<std::uint64_t>{});
+  now_ += 100ms;
+  read({});
+  EXPECT_EQ(next<FetchRows>().keys, both.keys);
+}
+
+TEST_F(InboxIntakeTest, WhileQueuesHoldTooManyRowsFinishesAloneAreRead) {
+  prove();
+  read({row(1)});
+  offers();
+  refuse(1);
+  read({row(2), row(3)});
+  offers();
+  intake_.begin_round();
+  next<ReadFinishes>();
+  intake_.read({row(4, InboxKind::kFinish)});
+  EXPECT_EQ(offers(), std::vector<std::uint64_t>{4});
+  // Now and then.
+  intake_.begin_round();
+  EXPECT_FALSE(intake_.next_call(now_));
+  now_ += 500ms;
+  intake_.begin_round();
+  next<ReadFinishes>();
+}
+
+}  // namespace
+}  // namespace millrace::node
