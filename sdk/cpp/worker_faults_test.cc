@@ -327,18 +327,18 @@ TEST_F(WorkerFaultsTest, ProgressThatTheServerWouldRefuseIsCut) {
   server_.put("a", 1);
   std::vector<std::string> beats;
   server_.refuse_beat = [&](const std::string& beat) {
-    beats.push_back(beat);
+    // One may go out before the handler has said anything.
+    if (beat.find("progress") != std::string::npos) beats.push_back(beat);
     return std::string();
   };
   ASSERT_TRUE(work([&](Context& context) {
-    const auto next_beat = [&] {
-      const int before = server_.heartbeats;
-      EXPECT_TRUE(server_.await([&] { return server_.heartbeats > before; }));
+    const auto await_beats = [&](std::size_t count) {
+      EXPECT_TRUE(server_.await([&] { return beats.size() >= count; }));
     };
     context.progress({.percent = 120, .message = std::string(5'000, 'x')}, "{not json");
-    next_beat();
+    await_beats(1);
     context.progress({.percent = std::nan("")}, "\"" + std::string(70'000, 'x') + "\"");
-    next_beat();
+    await_beats(2);
     return Outcome::succeeded();
   }));
   ASSERT_GE(beats.size(), 2u);
