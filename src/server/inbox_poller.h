@@ -30,7 +30,7 @@ class InboxPoller final : private engine::ReplyPort {
   static constexpr std::chrono::milliseconds kSweepPause{5'000};
   // A fence goes where the tables have no job of its id. After a day without any server they may
   // lack a job that the journal has, until its shard is led again and has flushed.
-  static constexpr std::chrono::milliseconds kFirstSweepAfter{600'000};
+  static constexpr std::chrono::milliseconds kFirstSweepAfter{12'000};
 
   struct Parts {
     store::Inbox& inbox;
