@@ -300,7 +300,7 @@ class OnPostgres(harness.MillraceCase):
         )
         harness.eventually(
             lambda: self.sql("SELECT count(*) FROM millrace.fences") == "0",
-            20,
+            60,
             what="the fence's end",
         )
 
