@@ -1,5 +1,6 @@
 #include "server/process.h"
 
+#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -18,8 +19,22 @@
 #include "base/check.h"
 
 namespace millrace::server {
+namespace {
+
+// The heap's own marks rise with the largest block that was ever freed, to 32 MiB and twice that:
+// each thread's heap then keeps the room of the largest rows it has met.
+void bound_heap() {
+  constexpr int kMapFrom = 4 * 1024 * 1024;  // larger blocks are the system's again when freed
+  constexpr int kTrimAt = 16 * 1024 * 1024;  // so much may lie free at a heap's end
+  // A sanitizer's heap has no such marks.
+  (void)::mallopt(M_MMAP_THRESHOLD, kMapFrom);
+  (void)::mallopt(M_TRIM_THRESHOLD, kTrimAt);
+}
+
+}  // namespace
 
 void prepare_process() {
+  bound_heap();
   ::umask(077);
   ::prctl(PR_SET_DUMPABLE, 0);
   ::signal(SIGPIPE, SIG_IGN);

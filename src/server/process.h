@@ -7,8 +7,8 @@
 namespace millrace::server {
 
 // Files for the owner alone, no core dumps (they would hold payloads), as many open files as are
-// allowed; a broken connection, or a file that may not grow, is an error where it is written to,
-// not the end of the process.
+// allowed; a heap that gives large blocks back; a broken connection, or a file that may not grow,
+// is an error where it is written to, not the end of the process.
 void prepare_process();
 
 // SIGTERM, SIGINT and SIGHUP (unless that is ignored) as something to wait for, and a bell that any
