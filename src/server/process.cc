@@ -25,7 +25,9 @@ namespace {
 // each thread's heap then keeps the room of the largest rows it has met.
 void bound_heap() {
   constexpr int kMapFrom = 4 * 1024 * 1024;  // larger blocks are the system's again when freed
-  constexpr int kTrimAt = 16 * 1024 * 1024;  // so much may lie free at a heap's end
+  // So much may lie free at a heap's end. Less costs claims their time, page by page; where memory
+  // is short the driver trims all the same.
+  constexpr int kTrimAt = 64 * 1024 * 1024;
   // A sanitizer's heap has no such marks.
   (void)::mallopt(M_MMAP_THRESHOLD, kMapFrom);
   (void)::mallopt(M_TRIM_THRESHOLD, kTrimAt);
