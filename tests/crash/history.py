@@ -9,12 +9,15 @@ are about, beside what the server listed in the end.
 import collections
 import dataclasses
 import json
+import os
 import pathlib
 import zlib
 
 # A claim that ended so shortly before a fault, or began so shortly after it, may have met with it.
 BEFORE_FAULT_S, AFTER_FAULT_S = 0.5, 3.0
 TERMINAL = {"succeeded", "dead", "cancelled", "expired"}
+# Of jobs that only the newer program of an upgrade takes (src/base/tomorrow.h); none: there are none.
+TYPE_OF_TOMORROW = os.environ.get("CRASH_TYPE_OF_TOMORROW")
 ENDING_ACKS = {"succeeded": "succeeded", "dead": "dead", "cancelled": "cancelled"}
 
 

@@ -7,7 +7,6 @@ workers are honest, some stall past their lease, some walk away, some come with 
 """
 
 import argparse
-import os
 import random
 import sys
 import threading
@@ -18,8 +17,6 @@ import history
 
 QUEUES = ("orders", "mail", "brief", "ops")
 CLAIM_WAIT_MS = 300
-# Of jobs that only the newer program of an upgrade takes (src/base/tomorrow.h); none: there are none.
-TYPE_OF_TOMORROW = os.environ.get("CRASH_TYPE_OF_TOMORROW")
 
 
 class Producer(actor.Actor):
@@ -58,9 +55,9 @@ class Producer(actor.Actor):
             queue = "ops"
         count = self.dice.choice((2, 10, 50, 120)) if way in ("batch", "atomic") else 1
         jobs = [self.draw_job(queue, named) for _ in range(count)]
-        if TYPE_OF_TOMORROW and self.dice.random() < 0.5:
+        if history.TYPE_OF_TOMORROW and self.dice.random() < 0.5:
             for job in jobs:
-                job["type"] = TYPE_OF_TOMORROW
+                job["type"] = history.TYPE_OF_TOMORROW
         return {
             "way": way,
             "queue": queue,

@@ -23,6 +23,8 @@ import history  # noqa: E402
 import load  # noqa: E402
 import transactions  # noqa: E402
 
+if history.TYPE_OF_TOMORROW:  # which today's contract does not have
+    harness.client.Client.contract = lambda _: harness.client.AnyContract()
 harness.BINARY = os.path.abspath(harness.BINARY)  # servers run in directories of their own
 
 READY_TIMEOUT_S = 15
