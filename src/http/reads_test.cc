@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "http/testing.h"
+#include "store/testing/jobs.h"
 
 namespace millrace::http {
 namespace {
@@ -81,6 +82,27 @@ TEST(Reads, SearchesThatWaitForAThreadAreForgottenWithTheirClients) {
   EXPECT_EQ(second.receive().status, 200);
   EXPECT_EQ(patient.receive().status, 200);
   EXPECT_EQ(searches.begun_so_far(), 3);
+}
+
+// Many matches, or few among many rows: no count is done in the time of one read.
+TEST(Reads, ADryRunGoesOnRoundByRound) {
+  TestServer server;
+  server.gateway.respond_with(
+      [](const engine::Request&) -> std::optional<engine::Answer> { return std::monostate{}; });
+  std::vector<core::Job> jobs;
+  for (std::uint64_t ord = 1; ord <= 25; ++ord) {
+    jobs.push_back(store::make_job(ord, ord % 5 == 0 ? "other" : "mail"));
+  }
+  store::Flusher flusher;
+  ASSERT_TRUE(flusher.flush(server.tables(0), jobs));
+  server.search_slowly(3);
+  TestClient client(server);
+  client.send(request("POST", "/v1/jobs/bulk",
+                      R"({"action":"cancel","filter":{"queue":"mail"},"dry_run":true})"));
+  const TestResponse response = client.receive();
+  EXPECT_EQ(response.status, 200);
+  EXPECT_NE(response.body.find(R"("matched":20)"), std::string::npos) << response.body;
+  EXPECT_EQ(server.gateway.requests().size(), 1U) << "nothing but that the tables catch up";
 }
 
 TEST(Reads, AClientThatPipelinesIsSeenToGoToo) {

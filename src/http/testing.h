@@ -85,6 +85,8 @@ class TestServer {
   FakeGateway gateway;
   std::uint16_t port() const;
   HttpServer& server() { return *server_; }
+  // No count comes to its end, and a selection is out of time after so many jobs.
+  void search_slowly(std::uint32_t jobs_at_a_time);
   // From now on the tables can't be read. Not while a request is under way.
   void fail_reads();
   // What becomes of a second server on this port.

@@ -222,6 +222,12 @@ void TestServer::before_fetch(std::function<void()> hook) {
 void TestServer::before_list(std::function<void(const store::ReadBudget&)> hook) {
   for (Parts::Store& store : parts_->stores) store.tables.before_list = hook;
 }
+void TestServer::search_slowly(std::uint32_t jobs_at_a_time) {
+  for (Parts::Store& store : parts_->stores) {
+    store.tables.counts_fail = true;
+    store.tables.most_listed = jobs_at_a_time;
+  }
+}
 store::Tables& TestServer::tables(std::uint32_t shard) { return parts_->stores[shard].tables; }
 std::uint16_t TestServer::port() const { return server_->port(); }
 

@@ -51,6 +51,7 @@ class FailingTables final : public Tables {
   std::atomic<bool> flushes_fail = false;
   bool reads_fail = false;  // all but history
   bool history_fails = false;
+  bool counts_fail = false;
   int fetches = 0;
   std::function<void()> before_fetch = {};  // on the reader's thread
   std::function<void(const ReadBudget&)> before_list = {};
@@ -91,7 +92,7 @@ class FailingTables final : public Tables {
   }
   Result<std::uint64_t> count(const core::JobFilter& filter, std::uint64_t limit,
                               ReadBudget budget) override {
-    if (reads_fail) return broken();
+    if (reads_fail || counts_fail) return broken();
     return real_->count(filter, limit, budget);
   }
   Result<std::vector<JobId>> finished_until(const SharedBytes& queue, core::State state, Time until,
