@@ -17,6 +17,7 @@ using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
 
 constexpr auto kBlockedAfter = 1s;
+constexpr std::size_t kMostBuffered = 16 * 1024 * 1024;
 // What a connection is made with unless the URL says otherwise: a server that is gone without a
 // word is noticed within seconds.
 constexpr std::array<std::pair<const char*, const char*>, 5> kDefaults = {{
@@ -174,8 +175,8 @@ std::expected<SqlReplies, SqlFailure> Connection::run(const SqlMessage& message)
   }
   std::size_t bytes = 0;
   for (const auto& statement : message.statements_) bytes += statement.parameters.bytes();
-  buffered_ = std::max(buffered_, bytes);
-  usable_ = PQexitPipelineMode(raw_) != 0;
+  // libpq never gives back what its buffer has grown to.
+  usable_ = PQexitPipelineMode(raw_) != 0 && bytes <= kMostBuffered;
   return replies;
 }
 

@@ -116,8 +116,6 @@ class Connection {
   std::expected<SqlReplies, SqlFailure> run_script(const std::string& sql, SqlLimits limits);
 
   bool usable() const { return usable_; }
-  // The bytes that libpq keeps for what is sent: it never gives back what that has grown to.
-  std::size_t buffered() const { return buffered_; }
   // False: the server has ended an idle connection meanwhile.
   bool alive();
 
@@ -140,7 +138,6 @@ class Connection {
   const SteadyClock clock_;
   std::chrono::steady_clock::time_point connected_at_{};
   bool usable_ = true;
-  std::size_t buffered_ = 0;
   std::string warning_;
 };
 

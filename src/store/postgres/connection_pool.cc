@@ -69,10 +69,7 @@ void ConnectionPool::give_back(Use use, Owned connection) {
   {
     const MutexLock lock(mutex_);
     --busy(use);
-    std::size_t buffered = connection == nullptr ? 0 : connection->buffered();
-    for (const Owned& idle : idle_) buffered += idle->buffered();
-    const bool kept = connection != nullptr && connection->usable() && buffered <= kMostBuffered;
-    if (kept) idle_.push_back(std::move(connection));
+    if (connection != nullptr && connection->usable()) idle_.push_back(std::move(connection));
   }
   changed_.notify_all();
 }

@@ -31,10 +31,6 @@ class ConnectionPool {
   // Kept free for appends and other short writes, however much is read.
   static constexpr std::size_t kForWriting = 1;
 
-  // What the idle ones may keep as buffers, all together: a connection that would keep more is
-  // closed. Two flushes of a full load fit.
-  static constexpr std::size_t kMostBuffered = std::size_t{24} * 1024 * 1024;
-
   // What the transaction is for. A lookup is short, and held up by no long reader: a few rows that
   // a shard, its journal's thread or a takeover waits for, a piece of a journal, a poll of the
   // inbox. Those that read, and that of a lease, may be asked for twice.
