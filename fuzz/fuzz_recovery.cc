@@ -24,13 +24,13 @@
 #include <vector>
 
 #include "base/check.h"
+#include "core/arbitrary.h"
 #include "core/machine.h"
 #include "engine/recovery.h"
 #include "life.h"
 #include "store/event_codec.h"
 #include "store/journal_check.h"
 #include "store/memory/memory_store.h"
-#include "store/testing/arbitrary_event.h"
 
 namespace millrace {
 
@@ -214,7 +214,7 @@ void rewrite_batch(JournalRow& row, const Written& life, Bytes& input) {
       break;
     }
     default:
-      events.push_back(store::Arbitrary(input.below(0x10000)).event());
+      events.push_back(core::Arbitrary(input.below(0x10000)).any<core::Event>());
       break;
   }
   store::encode_events(*batch, row.body);

@@ -180,25 +180,10 @@ SlotIndex Applier::add(const Job& job) {
   slot.state = job.state;
   slot.cancel_requested = job.cancel_requested;
   set_payload(slot, job.payload);
-  if (job.expires_at || job.finished_at || job.timeout || job.latest.n > 0 ||
-      job.last_error != nullptr || job.progress != nullptr || !job.cancel_reason.empty() ||
-      job.log_lines > 0) {
-    Activity& activity = slot.active();
-    activity.expires_at = job.expires_at;
-    activity.finished_at = job.finished_at;
-    activity.timeout = job.timeout;
-    activity.latest = job.latest;
-    activity.last_error = job.last_error;
-    activity.progress = job.progress;
-    activity.cancel_reason = job.cancel_reason;
-    activity.log_lines = job.log_lines;
-    if (job.state == State::kRunning) {
-      activity.token = job.token;
-      activity.lease_expires_at = job.lease_expires_at.value();
-      activity.lease_length = job.lease_length;
-      activity.lease_given = job.lease_given;
-      activity.deadline = job.deadline;
-    }
+  if (has_cold(job)) {
+    MILLRACE_CHECK(job.lease_expires_at.has_value() == (job.state == State::kRunning));
+    static_cast<JobCold&>(slot.active()) = job;
+    slot.activity->result = {};  // set_result() counts its bytes
   }
   set_result(slot, job.result);
   MILLRACE_CHECK(state_.by_id.emplace(job.id, index).second);
@@ -311,8 +296,7 @@ void Applier::end_attempt(JobSlot& slot, AttemptOutcome outcome, State to) {
   state_.changes.ended_leases.push_back(ended);
   activity.latest.finished_at = at_;
   activity.latest.outcome = outcome;
-  activity.token = kNoToken;
-  activity.deadline.reset();
+  activity.end_lease();
 }
 
 void Applier::operator()(const AttemptEnded& event) {
@@ -403,7 +387,7 @@ void Applier::operator()(const LeasesExtended& event) {
     const auto extended = [&](Time end, Duration given) {
       return std::max(end, std::min(add_saturating(end, event.by), add_saturating(at_, given)));
     };
-    activity.lease_expires_at = extended(activity.lease_expires_at, activity.lease_given);
+    activity.lease_expires_at = extended(activity.lease_expires_at.value(), activity.lease_given);
     // The attempt could not be ended in that time either.
     if (activity.deadline && activity.timeout)
       activity.deadline = extended(*activity.deadline, *activity.timeout);

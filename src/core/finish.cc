@@ -78,10 +78,7 @@ ItemReply Decider::finish(const AckItem& item, Detail detail) {
   if (job->state == State::kRunning) {
     job->latest.finished_at = now_;
     job->latest.outcome = AttemptOutcome::kCancelled;
-    job->token = kNoToken;
-    job->lease_expires_at.reset();
-    job->lease_length = job->lease_given = Duration{};
-    job->deadline.reset();
+    job->end_lease();
   }
   job->state = State::kSucceeded;
   job->finished_at = now_;

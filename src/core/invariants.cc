@@ -2,10 +2,16 @@
 // the simulator.
 
 #include <algorithm>
+#include <bit>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "base/check.h"
+#include "core/changes_fields.h"
+#include "core/describe.h"
+#include "core/job_fields.h"
+#include "core/queue_fields.h"
 #include "core/shard_state.h"
 #include "digest/fingerprint.h"
 
@@ -18,9 +24,12 @@ class Canonical {
   void add(std::uint64_t value) {
     for (int shift = 0; shift < 64; shift += 8) bytes_.push_back(static_cast<char>(value >> shift));
   }
-  void add(std::int64_t value) { add(static_cast<std::uint64_t>(value)); }
-  void add(std::uint32_t value) { add(std::uint64_t{value}); }
-  void add(bool value) { add(std::uint64_t{value}); }
+  template <typename T>
+    requires std::is_integral_v<T> || std::is_enum_v<T>
+  void add(T value) {
+    add(static_cast<std::uint64_t>(value));
+  }
+  void add(double value) { add(std::bit_cast<std::uint64_t>(value)); }
   void add(Time time) { add(to_ms(time)); }
   void add(Duration duration) { add(std::int64_t{duration.count()}); }
   void add(std::string_view text) {
@@ -44,54 +53,14 @@ class Canonical {
     add(value != nullptr);
     if (value != nullptr) add(*value);
   }
-  void add(const RetryPolicy& retry) {
-    add(static_cast<std::uint64_t>(retry.strategy));
-    add(retry.base);
-    add(retry.max);
-    add(retry.jitter_ppm);
-    add(static_cast<std::uint64_t>(retry.delays.size()));
-    for (const Duration delay : retry.delays) add(delay);
+  template <typename T>
+  void add(const std::vector<T>& values) {
+    add(static_cast<std::uint64_t>(values.size()));
+    for (const T& value : values) add(value);
   }
-  void add(const JobError& error) {
-    add(error.type);
-    add(error.message);
-    add(error.stack);
-    add(error.fingerprint);
-    add(error.attempt);
-    add(error.at);
-  }
-  void add(const Progress& progress) {
-    add(progress.percent.has_value());
-    if (progress.percent) add(std::to_string(*progress.percent));
-    add(progress.message);
-    add(progress.checkpoint);
-  }
-  void add(const JobExtras& extras) {
-    add(extras.unique.has_value());
-    if (extras.unique) {
-      add(extras.unique->key);
-      add(extras.unique->hold_for);
-      add(static_cast<std::uint64_t>(extras.unique->on_conflict));
-    }
-    for (const SharedBytes& tag : extras.tags) add(tag);
-    for (const auto& [key, value] : extras.meta) {
-      add(key);
-      add(value);
-    }
-    add(extras.traceparent);
-    add(extras.tracestate);
-  }
-  void add(const Job& job);
-  void add(const QueueSettings& settings) {
-    add(settings.max_attempts);
-    add(settings.max_crashes);
-    add(*settings.retry);
-    add(settings.lease);
-    add(settings.max_ready);
-    add(settings.retention.succeeded);
-    add(settings.retention.dead);
-    add(settings.retention.cancelled);
-    add(settings.retention.expired);
+  template <Described T>
+  void add(const T& record) {
+    for_each_field<T>([&](auto constant) { add(record.*constant.value.member); });
   }
 
   Fingerprint fingerprint() const { return millrace::fingerprint(bytes_); }
@@ -99,41 +68,6 @@ class Canonical {
  private:
   std::string bytes_;
 };
-
-void Canonical::add(const Job& job) {
-  add(job.id);
-  add(job.ord);
-  add(job.queue);
-  add(job.type);
-  add(static_cast<std::uint64_t>(job.state));
-  add(std::int64_t{job.priority});
-  add(job.attempt);
-  add(job.max_attempts);
-  add(job.crashes);
-  add(job.generation);
-  add(job.version);
-  add(job.created_at);
-  add(job.run_at);
-  add(job.expires_at);
-  add(job.latest.n);
-  add(job.latest.worker);
-  add(job.latest.started_at);
-  add(job.latest.finished_at);
-  add(static_cast<std::uint64_t>(job.latest.outcome));
-  add(job.log_lines);
-  add(to_number(job.token));
-  add(job.lease_expires_at);
-  add(job.lease_length);
-  add(job.lease_given);
-  add(job.deadline);
-  add(job.cancel_requested);
-  add(job.lease);
-  add(job.timeout);
-  add(job.retry);
-  add(job.last_error);
-  add(job.progress);
-  add(job.extras);
-}
 
 // Live jobs by order of submission: the hash map's own order must not be seen.
 std::vector<SlotIndex> live_jobs(const ShardState& state) {
@@ -174,7 +108,7 @@ void check_job(const ShardState& state, SlotIndex index) {
 Fingerprint digest(const ShardState& state) {
   Canonical canonical;
   canonical.add(state.facts.at);
-  canonical.add(to_number(state.facts.epoch));
+  canonical.add(state.facts.epoch);
   canonical.add(state.facts.next_token);
   canonical.add(state.facts.next_ord);
   state.queues.each([&](const QueueEntry& queue) {
@@ -186,7 +120,11 @@ Fingerprint digest(const ShardState& state) {
     canonical.add(queue.created);
     canonical.add(queue.pruned);
   });
-  for (const SlotIndex index : live_jobs(state)) canonical.add(to_job(state.slots.at(index)));
+  for (const SlotIndex index : live_jobs(state)) {
+    Job job = to_job(state.slots.at(index));
+    job.payload = {};  // memory may have let go of it
+    canonical.add(job);
+  }
   for (const auto& [at, key] : state.keys.by_expiry()) {
     const KeyRow& row = state.keys.at(key);
     canonical.add(at);
@@ -204,11 +142,7 @@ Fingerprint digest(const ShardState& state) {
     canonical.add(holder.released_at);
   }
   for (std::size_t i = 0; i < state.ended_leases.size(); ++i) {
-    const EndedLease& lease = state.ended_leases.nth(i);
-    canonical.add(to_number(lease.token));
-    canonical.add(lease.job);
-    canonical.add(static_cast<std::uint64_t>(lease.outcome));
-    canonical.add(static_cast<std::uint64_t>(lease.state));
+    canonical.add(state.ended_leases.nth(i));
   }
   return canonical.fingerprint();
 }

@@ -1,6 +1,10 @@
 #include "core/job.h"
 
+#include <concepts>
+
+#include "core/job_fields.h"
 #include "core/limits.h"
+#include "core/same.h"
 
 namespace millrace::core {
 namespace {
@@ -12,12 +16,6 @@ constexpr std::array<std::string_view, kStateCount> kStateNames = {
 constexpr std::array<std::string_view, 9> kOutcomeNames = {"running", "succeeded",     "failed",
                                                            "snoozed", "released",      "cancelled",
                                                            "dead",    "lease_expired", "timed_out"};
-
-template <typename T>
-bool same_content(const std::shared_ptr<const T>& a, const std::shared_ptr<const T>& b) {
-  if (a == b) return true;
-  return a != nullptr && b != nullptr && *a == *b;
-}
 
 }  // namespace
 
@@ -40,25 +38,19 @@ const std::shared_ptr<const RetryPolicy>& default_retry_policy() {
   return kPolicy;
 }
 
-bool operator==(const Attempt& a, const Attempt& b) {
-  return a.n == b.n && a.attempt == b.attempt && a.worker == b.worker &&
-         a.started_at == b.started_at && a.finished_at == b.finished_at && a.outcome == b.outcome &&
-         same_content(a.error, b.error);
-}
+bool operator==(const Attempt& a, const Attempt& b) { return same(a, b); }
+bool operator==(const Job& a, const Job& b) { return same(a, b); }
 
-bool operator==(const Job& a, const Job& b) {
-  return a.id == b.id && a.ord == b.ord && a.queue == b.queue && a.type == b.type &&
-         a.payload == b.payload && a.result == b.result && a.state == b.state &&
-         a.priority == b.priority && a.attempt == b.attempt && a.max_attempts == b.max_attempts &&
-         a.crashes == b.crashes && a.generation == b.generation && a.version == b.version &&
-         a.created_at == b.created_at && a.run_at == b.run_at && a.expires_at == b.expires_at &&
-         a.finished_at == b.finished_at && a.latest == b.latest && a.log_lines == b.log_lines &&
-         a.token == b.token && a.lease_expires_at == b.lease_expires_at &&
-         a.lease_length == b.lease_length && a.lease_given == b.lease_given &&
-         a.deadline == b.deadline && a.cancel_requested == b.cancel_requested &&
-         a.cancel_reason == b.cancel_reason && a.lease == b.lease && a.timeout == b.timeout &&
-         same_content(a.retry, b.retry) && same_content(a.last_error, b.last_error) &&
-         same_content(a.progress, b.progress) && same_content(a.extras, b.extras);
+bool has_cold(const Job& job) {
+  static const JobCold kNone;
+  bool has = false;
+  for_each_field<Job>([&](auto constant) {
+    constexpr auto kField = constant.value;
+    if constexpr (std::same_as<typename decltype(kField)::OfRecord, JobCold>) {
+      has = has || !same(job.*kField.member, kNone.*kField.member);
+    }
+  });
+  return has;
 }
 
 std::optional<Time> unique_hold_until(const Job& job) {

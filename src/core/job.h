@@ -135,13 +135,14 @@ struct Mark {
   SharedBytes reason;
 };
 
-struct Job {
+// What every job has from its submission on. The machine keeps it in a slot, tightly: each member
+// costs its bytes for every job that waits.
+struct JobHot {
   JobId id;
   std::uint64_t ord = 0;  // order of submission within the shard, from 1
   SharedBytes queue;
   SharedBytes type;
   SharedBytes payload;  // raw JSON as sent; empty: not loaded (a null payload is the four bytes)
-  SharedBytes result;   // raw JSON; empty: none
   State state = State::kReady;
   std::int16_t priority = 0;
   std::uint32_t attempt = 0;  // starts that counted
@@ -151,29 +152,48 @@ struct Job {
   std::uint64_t version = 1;
   Time created_at{};
   Time run_at{};  // when it became, or becomes, due
+  bool cancel_requested = false;
+  Duration lease{};
+  std::shared_ptr<const RetryPolicy> retry;  // never null
+  std::shared_ptr<const JobExtras> extras;   // null: all empty
+};
+
+// What a job has only once it started, ended, or was given a limit in time. The machine keeps it
+// as it is, in an allocation of its own: a member that is added here needs no line there.
+struct JobCold {
   std::optional<Time> expires_at;
   std::optional<Time> finished_at;
+  std::optional<Duration> timeout;
   Attempt latest;
+  SharedBytes result;  // raw JSON; empty: none
+  std::shared_ptr<const JobError> last_error;
+  std::shared_ptr<const Progress> progress;
+  SharedBytes cancel_reason;
   std::uint32_t log_lines = 0;  // ever written: the next line's seq - 1
-  // While running:
+  // The live lease, while the job runs:
   LeaseToken token = kNoToken;
   std::optional<Time> lease_expires_at;
   Duration lease_length{};  // as granted: what a heartbeat extends by
   Duration lease_given{};   // by the claim, or the last heartbeat that prolonged it
   std::optional<Time> deadline;
-  bool cancel_requested = false;
-  SharedBytes cancel_reason;
 
-  Duration lease{};
-  std::optional<Duration> timeout;
-  std::shared_ptr<const RetryPolicy> retry;  // never null
-  std::shared_ptr<const JobError> last_error;
-  std::shared_ptr<const Progress> progress;
-  std::shared_ptr<const JobExtras> extras;  // null: all empty
+  void end_lease() {
+    token = kNoToken;
+    lease_expires_at.reset();
+    lease_length = lease_given = Duration{};
+    deadline.reset();
+  }
+};
 
+// The list of its members is in job_fields.h.
+struct Job : JobHot, JobCold {
   // By content, through the pointers.
   friend bool operator==(const Job& a, const Job& b);
 };
+static_assert(sizeof(Job) == sizeof(JobHot) + sizeof(JobCold), "a member is hot, or it is cold");
+
+// Whether it has anything that a job which only waits has not.
+bool has_cold(const Job& job);
 
 // Until when the job's unique key is held at the least; none: until it ends.
 std::optional<Time> unique_hold_until(const Job& job);

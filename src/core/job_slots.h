@@ -30,24 +30,9 @@ struct LogSizes {
   std::uint64_t bytes = 0;
 };
 
-// A job's parts that it has only once it started, ended or was given a limit in time.
-struct Activity {
-  std::optional<Time> expires_at;
-  std::optional<Time> finished_at;
-  std::optional<Duration> timeout;
-  Attempt latest;
-  SharedBytes result;
-  std::shared_ptr<const JobError> last_error;
-  std::shared_ptr<const Progress> progress;
-  SharedBytes cancel_reason;
-  std::uint32_t log_lines = 0;
-  // The live lease; token is kNoToken when there is none.
-  LeaseToken token = kNoToken;
-  Time lease_expires_at{};
-  Duration lease_length{};
-  Duration lease_given{};
-  std::optional<Time> deadline;
-  WorkerLeases* holder = nullptr;
+// A job's cold members, and what the machine needs beside them.
+struct Activity : JobCold {
+  WorkerLeases* holder = nullptr;       // of the live lease
   std::unique_ptr<LogSizes> log_sizes;  // null: the running attempt has logged nothing
 };
 

@@ -30,69 +30,6 @@ std::shared_ptr<const T> made(const T& value) {
   return std::make_shared<const T>(value);
 }
 
-Job some_job() {
-  Job job;
-  job.retry = default_retry_policy();
-  job.last_error = made(JobError{SharedBytes("Boom"), {}, {}, 0, 0, {}});
-  job.latest.error = job.last_error;
-  return job;
-}
-
-TEST(Job, IsEqualByEveryMemberAndThroughItsPointers) {
-  const Time later = time_from_ms(1);
-  expect_all_compared<Job>(some_job(), {[](Job& j) { j.id.bytes[3] = 1; },
-                                        [](Job& j) { j.ord = 2; },
-                                        [](Job& j) { j.queue = SharedBytes("q"); },
-                                        [](Job& j) { j.type = SharedBytes("t"); },
-                                        [](Job& j) { j.payload = SharedBytes("1"); },
-                                        [](Job& j) { j.result = SharedBytes("1"); },
-                                        [](Job& j) { j.state = State::kDead; },
-                                        [](Job& j) { j.priority = 1; },
-                                        [](Job& j) { j.attempt = 1; },
-                                        [](Job& j) { j.max_attempts = 1; },
-                                        [](Job& j) { j.crashes = 1; },
-                                        [](Job& j) { j.generation = 2; },
-                                        [](Job& j) { j.version = 2; },
-                                        [&](Job& j) { j.created_at = later; },
-                                        [&](Job& j) { j.run_at = later; },
-                                        [&](Job& j) { j.expires_at = later; },
-                                        [&](Job& j) { j.finished_at = later; },
-                                        [](Job& j) { j.latest.n = 1; },
-                                        [](Job& j) { j.latest.attempt = 1; },
-                                        [](Job& j) { j.latest.worker = SharedBytes("w"); },
-                                        [&](Job& j) { j.latest.started_at = later; },
-                                        [&](Job& j) { j.latest.finished_at = later; },
-                                        [](Job& j) { j.latest.outcome = AttemptOutcome::kFailed; },
-                                        [](Job& j) { j.latest.error = nullptr; },
-                                        [](Job& j) { j.log_lines = 1; },
-                                        [](Job& j) { j.token = LeaseToken{1}; },
-                                        [&](Job& j) { j.lease_expires_at = later; },
-                                        [](Job& j) { j.lease_length = Duration{1}; },
-                                        [](Job& j) { j.lease_given = Duration{1}; },
-                                        [&](Job& j) { j.deadline = later; },
-                                        [](Job& j) { j.cancel_requested = true; },
-                                        [](Job& j) { j.cancel_reason = SharedBytes("why"); },
-                                        [](Job& j) { j.lease = Duration{1}; },
-                                        [](Job& j) { j.timeout = Duration{1}; },
-                                        [](Job& j) { j.retry = made(RetryPolicy{}); },
-                                        [](Job& j) { j.last_error = made(JobError{}); },
-                                        [](Job& j) { j.progress = made(Progress{}); },
-                                        [](Job& j) { j.extras = made(JobExtras{}); }});
-  Job copied = some_job();
-  copied.last_error = made(*copied.last_error);  // another object of the same content
-  EXPECT_TRUE(copied == some_job());
-}
-
-TEST(QueueSettings, AreEqualByEveryMember) {
-  expect_all_compared<QueueSettings>(
-      {}, {[](auto& s) { s.max_attempts = 1; }, [](auto& s) { s.max_crashes = 1; },
-           [](auto& s) { s.retry = made(RetryPolicy{}); }, [](auto& s) { s.lease = kMinLease; },
-           [](auto& s) { s.max_ready = 1; }, [](auto& s) { s.retention.dead = Duration{1}; }});
-  QueueSettings copied;
-  copied.retry = made(*copied.retry);
-  EXPECT_TRUE(copied == QueueSettings{});
-}
-
 TEST(QueueSettings, APatchChangesWhatItNamesAndNothingElse) {
   const std::vector<Edit<QueuePatch>> patches = {
       [](QueuePatch& p) { p.max_attempts = 7; },
@@ -165,7 +102,7 @@ TEST(State, IsReadBackFromItsName) {
 }
 
 TEST(Unique, IsHeldPastTheEndOnlyWhereTheRuleSaysSo) {
-  Job job = some_job();
+  Job job;
   job.created_at = time_from_ms(1'000);
   EXPECT_EQ(unique_hold_until(job), std::nullopt);
   JobExtras extras;

@@ -263,7 +263,7 @@ Reply Decider::operator()(const Heartbeat& command) {
     const Activity& activity = *slot.activity;
     Time expires_at = add_saturating(now_, item.extend.value_or(activity.lease_length));
     if (activity.deadline) expires_at = std::min(expires_at, *activity.deadline);
-    Time& latest = extended_to.emplace(item.id, activity.lease_expires_at).first->second;
+    Time& latest = extended_to.emplace(item.id, activity.lease_expires_at.value()).first->second;
     latest = std::max(latest, expires_at);  // an extension never shortens
     extended.items.push_back({item.id, latest, item.progress});
     ItemReply answer;

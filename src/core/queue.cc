@@ -1,6 +1,8 @@
 #include "core/queue.h"
 
 #include "base/check.h"
+#include "core/queue_fields.h"
+#include "core/same.h"
 
 namespace millrace::core {
 
@@ -18,11 +20,7 @@ const std::optional<Duration>& Retention::of(State state) const {
   }
 }
 
-bool operator==(const QueueSettings& a, const QueueSettings& b) {
-  return a.max_attempts == b.max_attempts && a.max_crashes == b.max_crashes &&
-         *a.retry == *b.retry && a.lease == b.lease && a.max_ready == b.max_ready &&
-         a.retention == b.retention;
-}
+bool operator==(const QueueSettings& a, const QueueSettings& b) { return same(a, b); }
 
 QueueSettings patched(QueueSettings settings, const QueuePatch& patch) {
   if (patch.max_attempts) settings.max_attempts = *patch.max_attempts;

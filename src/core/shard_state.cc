@@ -22,8 +22,8 @@ ReadyKey ready_key(const JobSlot& slot, SlotIndex index) {
 }
 
 Time lease_end(const Activity& activity) {
-  return activity.deadline ? std::min(activity.lease_expires_at, *activity.deadline)
-                           : activity.lease_expires_at;
+  const Time expires_at = activity.lease_expires_at.value();
+  return activity.deadline ? std::min(expires_at, *activity.deadline) : expires_at;
 }
 
 JobRef to_ref(const JobSlot& slot) {
@@ -52,24 +52,7 @@ Job to_job(const JobSlot& slot) {
   job.lease = Duration{slot.lease_ms};
   job.retry = slot.retry;
   job.extras = slot.extras;
-  if (slot.activity == nullptr) return job;
-  const Activity& activity = *slot.activity;
-  job.result = activity.result;
-  job.expires_at = activity.expires_at;
-  job.finished_at = activity.finished_at;
-  job.latest = activity.latest;
-  job.log_lines = activity.log_lines;
-  job.cancel_reason = activity.cancel_reason;
-  job.timeout = activity.timeout;
-  job.last_error = activity.last_error;
-  job.progress = activity.progress;
-  if (slot.state == State::kRunning) {
-    job.token = activity.token;
-    job.lease_expires_at = activity.lease_expires_at;
-    job.lease_length = activity.lease_length;
-    job.lease_given = activity.lease_given;
-    job.deadline = activity.deadline;
-  }
+  if (slot.activity != nullptr) static_cast<JobCold&>(job) = *slot.activity;
   return job;
 }
 

@@ -21,6 +21,7 @@ struct StateSet {
   constexpr void remove(State state) {
     left_out = static_cast<std::uint16_t>(left_out | bit(state));
   }
+  friend bool operator==(const StateSet&, const StateSet&) = default;
   constexpr bool contains(State state) const { return (left_out & bit(state)) == 0; }
 };
 

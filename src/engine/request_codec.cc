@@ -8,6 +8,7 @@
 
 #include "engine/kinds.h"
 #include "engine/request_fields.h"
+#include "engine/wire_forms.h"
 #include "store/shared_parts.h"
 #include "store/wire_reader.h"
 #include "store/wire_writer.h"

@@ -1,165 +1,86 @@
-// The fields of requests and answers that are the engine's own, as nodes send them to each other:
-// see store/wire.h.
+// The members of requests and answers that are the engine's own, as nodes send them to each other:
+// see core/describe.h.
 #pragma once
 
-#include <utility>
-#include <vector>
+#include <tuple>
 
-#include "engine/command_fields.h"
-#include "engine/reply_fields.h"
+#include "core/command_fields.h"
+#include "core/describe.h"
+#include "core/reply_fields.h"
 #include "engine/request.h"
 
 namespace millrace::engine {
 
-using store::Described;
+using core::Field;
+using core::Of;
 
-struct Labels {
-  using List = std::vector<std::pair<std::string, std::string>>;
+constexpr auto last_of(Of<WorkerState>) { return WorkerState::kStopping; }
+constexpr auto last_of(Of<WorkerOrder::Kind>) { return WorkerOrder::Kind::kCancel; }
+constexpr auto last_of(Of<Unavailable>) { return Unavailable::kUpgrading; }
+constexpr auto last_of(Of<Denied>) { return Denied::kQueue; }
 
-  static void field(store::WireWriter& wire, int number, const List& labels) {
-    for (const auto& [name, value] : labels) {
-      wire.message(number, store::MetaEntry(SharedBytes(name), SharedBytes(value)));
-    }
-  }
-  static void field(store::WireReader& wire, int number, List& labels) {
-    std::vector<store::MetaEntry> read;
-    wire.message(number, read);
-    labels.clear();
-    for (const auto& [name, value] : read) labels.emplace_back(name.view(), value.view());
-  }
-};
-
-// One a shard, zeros included.
-struct Seqs {
-  static void field(store::WireWriter& wire, int number, const std::vector<Seq>& seqs) {
-    std::vector<Duration> values;
-    for (const Seq seq : seqs) values.emplace_back(static_cast<std::int64_t>(to_number(seq)));
-    wire.durations(number, values);
-  }
-  static void field(store::WireReader& wire, int number, std::vector<Seq>& seqs) {
-    std::vector<Duration> values;
-    wire.durations(number, values);
-    seqs.clear();
-    for (const Duration value : values) {
-      seqs.push_back(Seq{static_cast<std::uint64_t>(value.count())});
-    }
-  }
-};
-
-template <typename Wire, Described<WorkerInfo> T>
-void describe(Wire& wire, T& worker) {
-  wire.bytes(1, worker.id);
-  store::Text::field(wire, 2, worker.host);
-  store::SignedNumber::field(wire, 3, worker.pid);
-  store::Text::field(wire, 4, worker.sdk);
-  store::Text::field(wire, 5, worker.version);
-  Labels::field(wire, 6, worker.labels);
+constexpr auto describe(Of<WorkerInfo>) {
+  return std::tuple(Field(1, &WorkerInfo::id), Field(2, &WorkerInfo::host),
+                    Field(3, &WorkerInfo::pid), Field(4, &WorkerInfo::sdk),
+                    Field(5, &WorkerInfo::version), Field(6, &WorkerInfo::labels));
 }
 
-template <typename Wire, Described<WaitingClaim> T>
-void describe(Wire& wire, T& request) {
-  wire.message(1, request.claim);
-  wire.duration(2, request.wait);
-  wire.message(3, request.worker);
+constexpr auto describe(Of<WaitingClaim>) {
+  return std::tuple(Field(1, &WaitingClaim::claim), Field(2, &WaitingClaim::wait),
+                    Field(3, &WaitingClaim::worker));
 }
 
-template <typename Wire, Described<Poll> T>
-void describe(Wire& wire, T& request) {
-  wire.message(1, request.worker);
-  wire.message(2, request.acks);
-  wire.message(3, request.heartbeats);
-  wire.message(4, request.logs);
-  wire.message(5, request.claim);
-  wire.duration(6, request.wait);
-  if (wire.speaks(PeerLevel::kSecond)) wire.flag(7, request.goodbye);
+constexpr auto describe(Of<Poll>) {
+  return std::tuple(Field(1, &Poll::worker), Field(2, &Poll::acks), Field(3, &Poll::heartbeats),
+                    Field(4, &Poll::logs), Field(5, &Poll::claim), Field(6, &Poll::wait),
+                    Field(7, &Poll::goodbye).since(2));
 }
 
-template <typename Wire, Described<WatchJob> T>
-void describe(Wire& wire, T& request) {
-  wire.id(1, request.id);
-  wire.duration(2, request.wait);
-  wire.bytes(3, request.queue);
-  if (wire.speaks(PeerLevel::kSecond)) wire.number(4, request.lease);
+constexpr auto describe(Of<WatchJob>) {
+  return std::tuple(Field(1, &WatchJob::id), Field(2, &WatchJob::wait), Field(3, &WatchJob::queue),
+                    Field(4, &WatchJob::lease).since(2));
 }
 
-template <typename Wire, Described<FindJob> T>
-void describe(Wire& wire, T& request) {
-  wire.id(1, request.id);
+constexpr auto describe(Of<FindJob>) { return std::tuple(Field(1, &FindJob::id)); }
+
+constexpr auto describe(Of<AwaitProjection>) { return std::tuple(); }
+
+constexpr auto describe(Of<AwaitEvents>) {
+  return std::tuple(Field(1, &AwaitEvents::after), Field(2, &AwaitEvents::wait));
 }
 
-template <typename Wire, Described<AwaitProjection> T>
-void describe(Wire&, T&) {}
-
-template <typename Wire, Described<AwaitEvents> T>
-void describe(Wire& wire, T& request) {
-  Seqs::field(wire, 1, request.after);
-  wire.duration(2, request.wait);
+constexpr auto describe(Of<AwaitWork>) {
+  return std::tuple(Field(1, &AwaitWork::queues), Field(2, &AwaitWork::types),
+                    Field(3, &AwaitWork::worker), Field(4, &AwaitWork::wait),
+                    Field(5, &AwaitWork::no_orders));
 }
 
-template <typename Wire, Described<AwaitWork> T>
-void describe(Wire& wire, T& request) {
-  wire.bytes(1, request.queues);
-  wire.bytes(2, request.types);
-  wire.bytes(3, request.worker);
-  wire.duration(4, request.wait);
-  wire.flag(5, request.no_orders);
+constexpr auto describe(Of<ListWorkers>) { return std::tuple(); }
+
+constexpr auto describe(Of<CommandWorker>) {
+  return std::tuple(Field(1, &CommandWorker::worker), Field(2, &CommandWorker::state));
 }
 
-template <typename Wire, Described<ListWorkers> T>
-void describe(Wire&, T&) {}
-
-template <typename Wire, Described<CommandWorker> T>
-void describe(Wire& wire, T& request) {
-  wire.bytes(1, request.worker);
-  wire.enumeration(2, request.state, WorkerState::kStopping);
+constexpr auto describe(Of<WorkerOrder>) {
+  return std::tuple(Field(1, &WorkerOrder::kind), Field(2, &WorkerOrder::job),
+                    Field(3, &WorkerOrder::token));
 }
 
-template <typename Wire, Described<WorkerOrder> T>
-void describe(Wire& wire, T& order) {
-  wire.enumeration(1, order.kind, WorkerOrder::Kind::kCancel);
-  wire.id(2, order.job);
-  wire.number(3, order.token);
+constexpr auto describe(Of<PollReply>) {
+  return std::tuple(Field(1, &PollReply::acks), Field(2, &PollReply::heartbeats),
+                    Field(3, &PollReply::logs), Field(4, &PollReply::claim),
+                    Field(5, &PollReply::orders), Field(6, &PollReply::news));
 }
 
-template <typename Wire, Described<PollReply> T>
-void describe(Wire& wire, T& reply) {
-  wire.message(1, reply.acks);
-  wire.message(2, reply.heartbeats);
-  wire.message(3, reply.logs);
-  wire.message(4, reply.claim);
-  wire.message(5, reply.orders);
-  wire.flag(6, reply.news);
+constexpr auto describe(Of<WorkerView>) {
+  return std::tuple(Field(1, &WorkerView::info), Field(2, &WorkerView::state),
+                    Field(3, &WorkerView::queues), Field(4, &WorkerView::types),
+                    Field(5, &WorkerView::first_seen_at), Field(6, &WorkerView::last_seen_at),
+                    Field(7, &WorkerView::running));
 }
 
-template <typename Wire, Described<WorkerView> T>
-void describe(Wire& wire, T& worker) {
-  wire.message(1, worker.info);
-  wire.enumeration(2, worker.state, WorkerState::kStopping);
-  wire.bytes(3, worker.queues);
-  wire.bytes(4, worker.types);
-  wire.time(5, worker.first_seen_at);
-  wire.time(6, worker.last_seen_at);
-  wire.message(7, worker.running);
-}
-
-template <typename Wire, Described<WorkersReply> T>
-void describe(Wire& wire, T& reply) {
-  wire.flag(1, reply.found);
-  wire.message(2, reply.workers);
-}
-
-inline void describe(store::WireWriter& wire, const Unavailable& why) {
-  // Nothing was done, either way.
-  const bool unspoken = why == Unavailable::kUpgrading && !wire.speaks(PeerLevel::kSecond);
-  wire.enumeration(1, unspoken ? Unavailable::kNoLeader : why, Unavailable::kUpgrading);
-}
-inline void describe(store::WireReader& wire, Unavailable& why) {
-  wire.enumeration(1, why, Unavailable::kUpgrading);
-}
-
-template <typename Wire, Described<Denied> T>
-void describe(Wire& wire, T& why) {
-  wire.enumeration(1, why, Denied::kQueue);
+constexpr auto describe(Of<WorkersReply>) {
+  return std::tuple(Field(1, &WorkersReply::found), Field(2, &WorkersReply::workers));
 }
 
 }  // namespace millrace::engine

@@ -1,11 +1,13 @@
-// Forms of members that the wire has no call for: see store/wire.h. Like LatestAttempt in
-// store/value_fields.h, each is a field() for the writer and one for the reader.
+// How nodes send each other what the store's messages have no form for: see store/record_wire.h.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -13,8 +15,15 @@
 #include "base/bytes.h"
 #include "base/ids.h"
 #include "base/time.h"
+#include "core/describe.h"
 #include "core/job.h"
-#include "store/value_fields.h"
+#include "core/queue.h"
+#include "core/rejection.h"
+#include "core/state_set.h"
+#include "engine/peer_level.h"
+#include "engine/request.h"
+#include "engine/request_fields.h"
+#include "store/record_wire.h"
 #include "store/wire_reader.h"
 #include "store/wire_writer.h"
 
@@ -46,10 +55,13 @@ void describe(WireReader& wire, std::variant<Alternatives...>& value) {
   }(std::make_index_sequence<sizeof...(Alternatives)>());
 }
 
-template <typename Wire, Described<std::monostate> T>
-void describe(Wire&, T&) {}
+template <typename Wire>
+void describe(Wire&, const std::monostate&) {}
 
-struct Ids {
+// --- Members of types that only nodes send to each other.
+
+template <>
+struct FieldForm<std::vector<JobId>> {
   static void field(WireWriter& wire, int number, const std::vector<JobId>& ids) {
     for (const JobId& id : ids) wire.id(number, id);
   }
@@ -59,7 +71,8 @@ struct Ids {
   }
 };
 
-struct Text {
+template <>
+struct FieldForm<std::string> {
   static void field(WireWriter& wire, int number, const std::string& text) {
     wire.bytes(number, SharedBytes(text));
   }
@@ -70,7 +83,8 @@ struct Text {
   }
 };
 
-struct SignedNumber {
+template <>
+struct FieldForm<std::optional<std::int64_t>> {
   static void field(WireWriter& wire, int number, const std::optional<std::int64_t>& value) {
     std::optional<std::uint64_t> plain;
     if (value) plain = zigzag(*value);
@@ -84,8 +98,17 @@ struct SignedNumber {
   }
 };
 
+template <>
+struct FieldForm<core::StateSet> {
+  template <typename Wire, typename Set>
+  static void field(Wire& wire, int number, Set& states) {
+    wire.number(number, states.left_out);
+  }
+};
+
 // An error that the machine will complete.
-struct NewError {
+template <>
+struct FieldForm<std::shared_ptr<core::JobError>> {
   static void field(WireWriter& wire, int number, const std::shared_ptr<core::JobError>& error) {
     if (error != nullptr) wire.message(number, *error);
   }
@@ -100,29 +123,124 @@ struct NewError {
 template <typename Value>
 struct Setting {
   std::optional<Value> value;
-
+};
+template <typename Value>
+constexpr auto describe(core::Of<Setting<Value>>) {
+  return std::tuple(core::Field(1, &Setting<Value>::value));
+}
+template <typename Value>
+struct FieldForm<std::optional<std::optional<Value>>> {
   static void field(WireWriter& wire, int number,
                     const std::optional<std::optional<Value>>& change) {
-    if (change) wire.message(number, Setting{*change});
+    if (change) wire.message(number, Setting<Value>{*change});
   }
   static void field(WireReader& wire, int number, std::optional<std::optional<Value>>& change) {
-    std::optional<Setting> read;
+    std::optional<Setting<Value>> read;
     wire.message(number, read);
     change.reset();
     if (read) change.emplace(read->value);
   }
 };
-template <typename Wire, Described<Setting<Duration>> T>
-void describe(Wire& wire, T& setting) {
-  wire.duration(1, setting.value);
+
+// What a node of the first level is told instead of a reason that it does not know.
+inline core::Refusal at_first_level(core::Refusal refusal) {
+  if (refusal.why == core::Rejection::kIdMismatch) refusal.why = core::Rejection::kDuplicateJob;
+  if (refusal.why == core::Rejection::kTooManyQueues) refusal.why = core::Rejection::kOverloaded;
+  if (refusal.detail > core::RefusalDetail::kOfAnotherState) refusal.detail = {};
+  return refusal;
 }
-template <typename Wire, Described<Setting<std::uint32_t>> T>
-void describe(Wire& wire, T& setting) {
-  wire.number(1, setting.value);
+
+// Absent where nothing is refused; one that names no reason is read as absent.
+template <>
+struct FieldForm<core::Refusal> {
+  static void field(WireWriter& wire, int number, const core::Refusal& refusal) {
+    if (!refusal) return;
+    wire.message(number,
+                 wire.speaks(engine::PeerLevel::kSecond) ? refusal : at_first_level(refusal));
+  }
+  static void field(WireReader& wire, int number, core::Refusal& refusal) {
+    std::optional<core::Refusal> read;
+    wire.message(number, read);
+    refusal = read && *read ? *read : core::Refusal{};
+  }
+};
+
+// With what the tables keep in columns, or not at all.
+struct WholeQueue {
+  core::Queue queue;
+};
+template <typename Wire, typename T>
+  requires std::same_as<std::remove_const_t<T>, WholeQueue>
+void describe(Wire& wire, T& whole) {
+  wire.bytes(1, whole.queue.name);
+  wire.message(2, whole.queue);
+  wire.time(3, whole.queue.oldest_ready_at);
 }
-template <typename Wire, Described<Setting<std::uint64_t>> T>
-void describe(Wire& wire, T& setting) {
-  wire.number(1, setting.value);
+template <>
+struct FieldForm<std::vector<core::Queue>> {
+  static void field(WireWriter& wire, int number, const std::vector<core::Queue>& queues) {
+    for (const core::Queue& queue : queues) wire.message(number, WholeQueue{queue});
+  }
+  static void field(WireReader& wire, int number, std::vector<core::Queue>& queues) {
+    std::vector<WholeQueue> read;
+    wire.message(number, read);
+    queues.clear();
+    for (WholeQueue& whole : read) queues.push_back(std::move(whole.queue));
+  }
+};
+
+// A worker's labels.
+template <>
+struct FieldForm<std::vector<std::pair<std::string, std::string>>> {
+  using List = std::vector<std::pair<std::string, std::string>>;
+
+  static void field(WireWriter& wire, int number, const List& labels) {
+    for (const auto& [name, value] : labels) {
+      wire.message(number, core::MetaEntry(SharedBytes(name), SharedBytes(value)));
+    }
+  }
+  static void field(WireReader& wire, int number, List& labels) {
+    std::vector<core::MetaEntry> read;
+    wire.message(number, read);
+    labels.clear();
+    for (const auto& [name, value] : read) labels.emplace_back(name.view(), value.view());
+  }
+};
+
+// One a shard, zeros included.
+template <>
+struct FieldForm<std::vector<Seq>> {
+  static void field(WireWriter& wire, int number, const std::vector<Seq>& seqs) {
+    std::vector<Duration> values;
+    for (const Seq seq : seqs) values.emplace_back(static_cast<std::int64_t>(to_number(seq)));
+    wire.durations(number, values);
+  }
+  static void field(WireReader& wire, int number, std::vector<Seq>& seqs) {
+    std::vector<Duration> values;
+    wire.durations(number, values);
+    seqs.clear();
+    for (const Duration value : values) {
+      seqs.push_back(Seq{static_cast<std::uint64_t>(value.count())});
+    }
+  }
+};
+
+// --- Answers that are one word.
+
+inline void describe(WireWriter& wire, const engine::Unavailable& why) {
+  using engine::Unavailable;
+  // Nothing was done, either way.
+  const bool unspoken = why == Unavailable::kUpgrading && !wire.speaks(engine::PeerLevel::kSecond);
+  wire.enumeration(1, unspoken ? Unavailable::kNoLeader : why, last_of(core::Of<Unavailable>()));
+}
+inline void describe(WireReader& wire, engine::Unavailable& why) {
+  wire.enumeration(1, why, last_of(core::Of<engine::Unavailable>()));
+}
+
+template <typename Wire, typename T>
+  requires std::same_as<std::remove_const_t<T>, engine::Denied>
+void describe(Wire& wire, T& why) {
+  wire.enumeration(1, why, last_of(core::Of<engine::Denied>()));
 }
 
 }  // namespace millrace::store

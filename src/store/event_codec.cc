@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "base/check.h"
-#include "store/event_fields.h"
+#include "core/event_fields.h"
+#include "store/record_wire.h"
 #include "store/wire_reader.h"
 #include "store/wire_writer.h"
 

@@ -4,13 +4,15 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include "core/arbitrary.h"
+#include "core/same.h"
 #include "store/events.pb.h"
-#include "store/testing/arbitrary_event.h"
-#include "store/testing/event_equality.h"
 
 namespace millrace::store {
 namespace {
 
+using core::Arbitrary;
+using core::same;
 using ::testing::HasSubstr;
 
 std::string encoded(const core::EventBatch& batch) {
@@ -39,7 +41,7 @@ TEST(EventCodec, EveryAlternativeHoldsUnderManySeeds) {
     const auto check = []<std::size_t At>(std::integral_constant<std::size_t, At>) {
       Arbitrary make(At);
       for (int round = 0; round < 300; ++round) {
-        const core::EventBatch batch{make.time(), {arbitrary_event<At>(make)}};
+        const core::EventBatch batch{make.any<Time>(), {make.alternative<At, core::Event>()}};
         const auto read = decode_events(encoded(batch));
         ASSERT_TRUE(read) << read.error().message;
         ASSERT_TRUE(same(read->events, batch.events)) << "alternative " << At;

@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "base/json_check.h"
-#include "store/testing/arbitrary.h"
+#include "core/arbitrary.h"
 
 namespace millrace::store {
 namespace {
+
+using core::Arbitrary;
 
 std::string at(std::string_view json, std::string_view path) {
   return json_member_text(json, path).value_or("(none)");

@@ -78,7 +78,7 @@ class Place {
     const std::string id = to_string(job.id);
     rows.push_back(fmt::format("job {} {} {} {} {} {}", id, job.ord, core::to_string(job.state),
                                job.payload.view(), job.result.view(),
-                               encoded(JobDetail<const core::Job>{job})));
+                               encoded(RowDetail<const core::Job>{job})));
     const JobHistory history = tables().history(job.id, {}).value();
     for (const auto& row : history.attempts) rows.push_back("attempt " + id + encoded(row));
     for (const auto& row : history.logs) rows.push_back("log " + id + encoded(row));

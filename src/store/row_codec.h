@@ -5,13 +5,25 @@
 
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <vector>
 
 #include "base/result.h"
-#include "store/table_fields.h"
+#include "core/changes_fields.h"
+#include "core/queue_fields.h"
+#include "store/record_wire.h"
 #include "store/wire_reader.h"
 #include "store/wire_writer.h"
 
 namespace millrace::store {
+
+// Those of one flush.
+struct EndedLeases {
+  std::vector<core::EndedLease> items;
+};
+constexpr auto describe(core::Of<EndedLeases>) {
+  return std::tuple(core::Field(1, &EndedLeases::items));
+}
 
 template <typename Value>
 void encode_value(const Value& value, Time base, std::string& out) {

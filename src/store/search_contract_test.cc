@@ -2,14 +2,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/arbitrary.h"
 #include "store/job_match.h"
-#include "store/testing/arbitrary.h"
 #include "store/testing/jobs.h"
 #include "store/testing/store_under_test.h"
 
 namespace millrace::store {
 namespace {
 
+using core::Arbitrary;
 using core::Comparison;
 using core::Condition;
 using core::JobField;
@@ -360,7 +361,7 @@ class ArbitrarySearch {
   explicit ArbitrarySearch(std::uint64_t seed) : make_(seed) {}
 
   core::Job job(std::uint64_t ord) {
-    core::Job job = make_job(ord, pick({"a", "ab", "b"}), make_.enumerator(State::kExpired));
+    core::Job job = make_job(ord, pick({"a", "ab", "b"}), make_.any<State>());
     job.type = SharedBytes(pick({"x", "xy", "z"}));
     job.priority = static_cast<std::int16_t>(make_.below(3));
     job.attempt = static_cast<std::uint32_t>(make_.below(3));
@@ -397,7 +398,9 @@ class ArbitrarySearch {
     return condition;
   }
   std::vector<Condition> conditions() {
-    return make_.several(3, [&] { return condition(); });
+    std::vector<Condition> made;
+    for (std::uint64_t left = make_.below(4); left > 0; --left) made.push_back(condition());
+    return made;
   }
 
  private:

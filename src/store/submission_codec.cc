@@ -7,7 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "store/submission_fields.h"
+#include "base/check.h"
+#include "core/command_fields.h"
+#include "store/record_wire.h"
+#include "store/wire_reader.h"
+#include "store/wire_writer.h"
 
 namespace millrace::store {
 namespace {
@@ -39,8 +43,7 @@ struct Request {
 
 template <typename Wire, typename Spec>
 void describe(Wire& wire, const NewJob<Spec>& message) {
-  describe_new_job(wire, message.job);
-  describe_tomorrow(wire, 17, message.job.type);
+  describe(wire, message.job);
 }
 
 template <typename Wire, typename Spec>
@@ -76,6 +79,7 @@ EventFormat format_of(const core::JobSpec& spec) {
 }
 
 void encode_submission(const core::JobSpec& spec, std::string& out) {
+  MILLRACE_CHECK(spec.key == nullptr);  // an ack's jobs have none; older programs could not read it
   SharedPartsWriter shared;
   WireWriter wire(out, Time{}, &shared);
   wire.message(kRequestField, Request<const core::JobSpec>{spec});

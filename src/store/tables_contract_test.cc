@@ -2,15 +2,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/arbitrary.h"
 #include "core/limits.h"
-#include "store/testing/arbitrary.h"
-#include "store/testing/event_equality.h"
+#include "core/same.h"
 #include "store/testing/jobs.h"
 #include "store/testing/store_under_test.h"
 
 namespace millrace::store {
 namespace {
 
+using core::Arbitrary;
+using core::same;
 using core::State;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -189,11 +191,11 @@ TEST_P(TablesContract, KeepsTheHistoryInOrder) {
   flush({make_job(1)});
   for (std::uint32_t n = 1; n <= 20; ++n) {
     core::Changes changes;
-    attempts.push_back(make.attempt());
+    attempts.push_back(make.any<core::Attempt>());
     attempts.back().n = n;
-    lines.push_back(make.log_line());
+    lines.push_back(make.any<core::LogLine>());
     lines.back().seq = n;
-    marks.push_back({make.enumerator(core::MarkKind::kEdited), make.time(), n, make.bytes()});
+    marks.push_back(make.any<core::Mark>());
     changes.attempts.push_back({1, attempts.back()});
     changes.logs.push_back({1, lines.back()});
     changes.marks.push_back({1, marks.back()});
@@ -317,7 +319,7 @@ TEST_P(TablesContract, LoadsQueuesByName) {
   core::Changes changes;
   for (const char* name : {"zeta", "alpha"}) {
     core::Queue queue = make_queue(name);
-    queue.settings = make.settings();
+    queue.settings = make.any<core::QueueSettings>();
     queue.paused = true;
     queue.pause_reason = SharedBytes("why");
     queue.version = 7;

@@ -1,9 +1,7 @@
 // The Protocol Buffers wire format, as far as Millrace uses it.
 #pragma once
 
-#include <concepts>
 #include <cstdint>
-#include <type_traits>
 
 namespace millrace::store {
 
@@ -24,16 +22,8 @@ constexpr std::int64_t unzigzag(std::uint64_t value) {
   return static_cast<std::int64_t>((value >> 1) ^ (~(value & 1) + 1));
 }
 
-// A message is described once, by a function template describe(wire, value) that names its fields
-// in ascending order; WireWriter and WireReader both run it, so that they can't disagree. `T` is
-// const for the writer:
-//
-//   template <typename Wire, Described<Point> T>
-//   void describe(Wire& wire, T& point) {
-//     wire.number(1, point.x);
-//     wire.number(2, point.y);
-//   }
-template <typename T, typename Value>
-concept Described = std::same_as<std::remove_const_t<T>, Value>;
+// A message is written and read by describe(wire, value), which calls the wire for each field in
+// ascending order: the one of record_wire.h for a record that describes itself, else one of the
+// value's own.
 
 }  // namespace millrace::store

@@ -1,6 +1,6 @@
 #include "store/wire_reader.h"
 
-#include "store/value_fields.h"
+#include "store/record_wire.h"
 
 namespace millrace::store {
 
@@ -42,6 +42,12 @@ void WireReader::policy(int field, std::shared_ptr<const core::RetryPolicy>& val
     return;
   }
   value = shared_->policies[reference - 1];
+}
+
+void WireReader::own_policy(int field, std::shared_ptr<const core::RetryPolicy>& value) {
+  std::optional<core::RetryPolicy> read;
+  message(field, read);
+  value = read ? share(std::move(*read)) : nullptr;
 }
 
 void WireReader::message(int field, std::shared_ptr<const core::RetryPolicy>& value) {

@@ -138,6 +138,7 @@ class WireReader : public WireCursor {
   void bytes_list(int field, std::optional<std::vector<SharedBytes>>& values);
   void name(int field, SharedBytes& value);
   void policy(int field, std::shared_ptr<const core::RetryPolicy>& value);
+  void own_policy(int field, std::shared_ptr<const core::RetryPolicy>& value);
 
   template <typename T>
   void message(int field, T& value) {

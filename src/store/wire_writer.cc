@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "store/record_wire.h"
+
 namespace millrace::store {
 
 void WireWriter::grow(std::size_t size) {
@@ -9,6 +11,10 @@ void WireWriter::grow(std::size_t size) {
   out_.resize(std::max(out_.size() * 2, written + size));
   position_ = out_.data() + written;
   end_ = out_.data() + out_.size();
+}
+
+void WireWriter::own_policy(int field, const std::shared_ptr<const core::RetryPolicy>& value) {
+  if (value != nullptr) message(field, *value);
 }
 
 void WireWriter::put_fixed(int field, std::uint64_t value) {

@@ -148,6 +148,7 @@ class WireWriter {
     MILLRACE_CHECK(shared_ != nullptr);
     number(field, shared_->reference(value));
   }
+  void own_policy(int field, const std::shared_ptr<const core::RetryPolicy>& value);
 
   template <typename T>
   void message(int field, const T& value) {

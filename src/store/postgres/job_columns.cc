@@ -60,7 +60,7 @@ Result<core::Job> JobReader::read(const SqlRow& row) {
   job.created_at = time_from_ms(row.number(kCreatedAt));
   job.run_at = time_from_ms(row.number(kRunAt));
   if (const auto at = row.maybe_number(kFinishedAt)) job.finished_at = time_from_ms(*at);
-  const Status read = decode_value(row.bytes(kDetail), job.created_at, JobDetail<core::Job>{job});
+  const Status read = decode_value(row.bytes(kDetail), job.created_at, RowDetail<core::Job>{job});
   if (!read) return damaged(job.ord, read.error().message);
   job.payload = SharedBytes(row.bytes(kPayload));
   job.result = SharedBytes(row.bytes(kResult));

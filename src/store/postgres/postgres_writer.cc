@@ -160,7 +160,7 @@ constexpr SqlType kU = SqlType::kUuids;
 constexpr std::array kJobTypes = {kN, kU, kT, kT, kT, kN, kN, kN, kN, kN, kN, kB, kB, kB, kB, kB};
 
 void add_job(Rows<kJobTypes.size()>& rows, const core::Job& job, std::string& buffer) {
-  encode_value(JobDetail<const core::Job>{job}, job.created_at, buffer);
+  encode_value(RowDetail<const core::Job>{job}, job.created_at, buffer);
   rows[0].number(plain(job.ord));
   rows[1].id(job.id);
   rows[2].bytes(job.queue.view());

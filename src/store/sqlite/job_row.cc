@@ -42,7 +42,7 @@ Status JobRowReader::read_columns(const Statement& row, core::Job& job) {
   job.queue = last_queue_name_;
   job.type = shared_type(row.bytes(kType));
   const std::int64_t state = row.number(kState);
-  if (state < 0 || state > static_cast<std::int64_t>(kLastState)) return damaged(ord, "its state");
+  if (state < 0 || state >= std::int64_t{core::kStateCount}) return damaged(ord, "its state");
   job.state = static_cast<core::State>(state);
   job.priority = static_cast<std::int16_t>(row.number(kPriority));
   job.attempt = static_cast<std::uint32_t>(row.number(kAttempt));
@@ -54,7 +54,7 @@ Status JobRowReader::read_columns(const Statement& row, core::Job& job) {
 }
 
 Status JobRowReader::read_detail(const Statement& row, core::Job& job) {
-  const Status read = decode_value(row.bytes(kDetail), job.created_at, JobDetail<core::Job>{job});
+  const Status read = decode_value(row.bytes(kDetail), job.created_at, RowDetail<core::Job>{job});
   if (!read) return damaged(row.number(kOrd), read.error().message);
   return {};
 }

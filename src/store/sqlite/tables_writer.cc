@@ -216,7 +216,7 @@ Status TablesWriter::write_jobs(const std::vector<core::Job>& jobs) {
 }
 
 bool TablesWriter::write_job(const core::Job& job, std::int64_t queue) {
-  encode_value(JobDetail<const core::Job>{job}, job.created_at, buffer_);
+  encode_value(RowDetail<const core::Job>{job}, job.created_at, buffer_);
   const auto finished_at = job.finished_at ? std::optional(to_ms(*job.finished_at)) : std::nullopt;
   const auto result = job.result.empty() ? std::nullopt : std::optional(job.result.view());
   return upsert_job_.run(job.ord, Blob{to_blob(job.id)}, queue, job.type.view(),

@@ -1,16 +1,17 @@
 // The blobs of the tables against events.proto; that they come back whole is in
 // tables_contract_test.cc.
-#include "store/table_fields.h"
+#include "store/row_codec.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/arbitrary.h"
 #include "store/events.pb.h"
-#include "store/row_codec.h"
-#include "store/testing/arbitrary.h"
 
 namespace millrace::store {
 namespace {
+
+using core::Arbitrary;
 
 // What protoc's code makes of `value`'s blob, which is the same blob again.
 template <typename Message, typename Value>
@@ -23,35 +24,32 @@ Message parsed(const Value& value, Time base) {
   return message;
 }
 
-TEST(TableFields, AreWhatTheProtoSays) {
+TEST(RowCodec, AreWhatTheProtoSays) {
   Arbitrary make(2);
   for (int round = 0; round < 500; ++round) {
     const core::Job job = make.job();
-    const auto detail = parsed<pb::JobDetail>(JobDetail<const core::Job>{job}, job.created_at);
+    const auto detail = parsed<pb::JobDetail>(RowDetail<const core::Job>{job}, job.created_at);
     EXPECT_EQ(detail.max_attempts(), job.max_attempts);
     EXPECT_EQ(detail.log_lines(), job.log_lines);
     EXPECT_EQ(detail.has_progress(), job.progress != nullptr);
 
-    const core::Mark mark{make.enumerator(core::MarkKind::kEdited), make.time(), 3, make.bytes()};
+    const auto mark = make.any<core::Mark>();
     EXPECT_EQ(parsed<pb::Mark>(mark, Time{}).kind(), static_cast<int>(mark.kind) + 1);
 
     core::Queue queue;
-    queue.settings = make.settings();
+    queue.settings = make.any<core::QueueSettings>();
     queue.counts = {0, 1, 2, 3, 4, 5, 6, 7, 1'000'000};
     EXPECT_EQ(parsed<pb::QueueDetail>(queue, Time{}).counts(8), 1'000'000u);
 
-    const EndedLeases leases{make.several(3, [&] {
-      return core::EndedLease{make.token(), make.id(), make.enumerator(kLastOutcome),
-                              make.enumerator(kLastState)};
-    })};
+    const auto leases = make.any<EndedLeases>();
     EXPECT_EQ(parsed<pb::EndedLeases>(leases, Time{}).items_size(),
               static_cast<int>(leases.items.size()));
-    parsed<pb::Attempt>(make.attempt(), make.time());
-    parsed<pb::LogLine>(make.log_line(), make.time());
+    parsed<pb::Attempt>(make.any<core::Attempt>(), make.any<Time>());
+    parsed<pb::LogLine>(make.any<core::LogLine>(), make.any<Time>());
   }
 }
 
-TEST(TableFields, ADamagedBlobIsRefused) {
+TEST(RowCodec, ADamagedBlobIsRefused) {
   std::string blob;
   encode_value(core::Queue(), Time{}, blob);
   core::Queue queue;
@@ -61,7 +59,7 @@ TEST(TableFields, ADamagedBlobIsRefused) {
   EXPECT_FALSE(decode_value(blob.substr(0, blob.size() - 1), Time{}, queue));
 }
 
-TEST(TableFields, CountsAreOfEveryState) {
+TEST(RowCodec, CountsAreOfEveryState) {
   pb::QueueDetail detail;
   core::Queue queue;
   std::string blob;

@@ -1,0 +1,17 @@
+// The members of what tables keep besides jobs and queues: see describe.h.
+#pragma once
+
+#include <tuple>
+
+#include "core/changes.h"
+#include "core/describe.h"
+#include "core/job_fields.h"
+
+namespace millrace::core {
+
+constexpr auto describe(Of<EndedLease>) {
+  return std::tuple(Field(1, &EndedLease::token), Field(2, &EndedLease::job),
+                    Field(3, &EndedLease::outcome), Field(4, &EndedLease::state));
+}
+
+}  // namespace millrace::core

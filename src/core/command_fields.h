@@ -1,0 +1,131 @@
+// The members of the commands, as nodes send them to each other: see describe.h.
+#pragma once
+
+#include <tuple>
+
+#include "base/tomorrow.h"
+#include "core/command.h"
+#include "core/describe.h"
+#include "core/event_fields.h"
+
+namespace millrace::core {
+
+constexpr auto last_of(Of<Detail>) { return Detail::kJobs; }
+constexpr auto last_of(Of<Atomicity>) { return Atomicity::kAll; }
+constexpr auto last_of(Of<IdOrigin>) { return IdOrigin::kClient; }
+constexpr auto last_of(Of<AckOutcome>) { return AckOutcome::kDead; }
+
+constexpr auto describe(Of<SubmissionKey>) {
+  return std::tuple(Field(1, &SubmissionKey::key), Field(2, &SubmissionKey::body),
+                    Field(3, &SubmissionKey::window));
+}
+
+constexpr auto describe(Of<JobSpec>) {
+  const auto today = std::tuple(
+      Field(1, &JobSpec::id), Field(2, &JobSpec::id_origin), Field(3, &JobSpec::queue, Form::kName),
+      Field(4, &JobSpec::type, Form::kType), Field(5, &JobSpec::payload),
+      Field(6, &JobSpec::priority), Field(7, &JobSpec::run_at), Field(8, &JobSpec::delay),
+      Field(9, &JobSpec::expires_at), Field(10, &JobSpec::expires_in),
+      Field(11, &JobSpec::max_attempts), Field(12, &JobSpec::retry, Form::kOwnPolicy),
+      Field(13, &JobSpec::lease), Field(14, &JobSpec::timeout), Field(15, &JobSpec::extras),
+      Field(16, &JobSpec::key).since(2));
+  if constexpr (kOfTomorrow) {
+    return std::tuple_cat(today, std::tuple(Field(17, &JobSpec::type, Form::kOfTomorrow)));
+  } else {
+    return today;
+  }
+}
+
+constexpr auto describe(Of<Enqueue>) {
+  return std::tuple(Field(1, &Enqueue::jobs), Field(2, &Enqueue::atomicity),
+                    Field(3, &Enqueue::detail), Field(4, &Enqueue::key),
+                    Field(5, &Enqueue::key_window));
+}
+
+constexpr auto describe(Of<Claim>) {
+  return std::tuple(Field(1, &Claim::queues), Field(2, &Claim::types), Field(3, &Claim::limit),
+                    Field(4, &Claim::lease), Field(5, &Claim::worker));
+}
+
+constexpr auto describe(Of<HeartbeatItem>) {
+  return std::tuple(Field(1, &HeartbeatItem::id), Field(2, &HeartbeatItem::token),
+                    Field(3, &HeartbeatItem::extend), Field(4, &HeartbeatItem::progress));
+}
+
+constexpr auto describe(Of<Heartbeat>) {
+  return std::tuple(Field(1, &Heartbeat::items), Field(2, &Heartbeat::detail));
+}
+
+constexpr auto describe(Of<LogEntry>) {
+  return std::tuple(Field(1, &LogEntry::at), Field(2, &LogEntry::level),
+                    Field(3, &LogEntry::message));
+}
+
+constexpr auto describe(Of<AckItem>) {
+  return std::tuple(Field(1, &AckItem::id), Field(2, &AckItem::token), Field(3, &AckItem::outcome),
+                    Field(4, &AckItem::result), Field(5, &AckItem::error),
+                    Field(6, &AckItem::retryable), Field(7, &AckItem::delay),
+                    Field(8, &AckItem::logs), Field(9, &AckItem::enqueue));
+}
+
+constexpr auto describe(Of<Ack>) {
+  // A finish comes from the inbox, never from another node.
+  return std::tuple(Field(1, &Ack::items), Field(2, &Ack::detail),
+                    Field(0, &Ack::right, Form::kUnsent));
+}
+
+constexpr auto describe(Of<LogItem>) {
+  return std::tuple(Field(1, &LogItem::id), Field(2, &LogItem::token), Field(3, &LogItem::entry));
+}
+
+constexpr auto describe(Of<AppendLogs>) { return std::tuple(Field(1, &AppendLogs::items)); }
+
+constexpr auto describe(Of<Cancel>) {
+  return std::tuple(Field(1, &Cancel::ids), Field(2, &Cancel::reason), Field(3, &Cancel::states));
+}
+
+constexpr auto describe(Of<Retry>) {
+  return std::tuple(Field(1, &Retry::ids), Field(2, &Retry::run_at),
+                    Field(3, &Retry::reset_attempts), Field(4, &Retry::states));
+}
+
+constexpr auto describe(Of<Edit>) {
+  return std::tuple(Field(1, &Edit::ids), Field(2, &Edit::if_version), Field(3, &Edit::priority),
+                    Field(4, &Edit::run_at), Field(5, &Edit::payload),
+                    Field(6, &Edit::max_attempts), Field(7, &Edit::tags),
+                    Field(8, &Edit::states).since(2));
+}
+
+constexpr auto describe(Of<Delete>) {
+  return std::tuple(Field(1, &Delete::ids), Field(2, &Delete::cause), Field(3, &Delete::states),
+                    Field(4, &Delete::if_version));
+}
+
+constexpr auto describe(Of<SetQueue>) {
+  return std::tuple(Field(1, &SetQueue::queue), Field(2, &SetQueue::replace),
+                    Field(3, &SetQueue::patch), Field(4, &SetQueue::if_version),
+                    Field(5, &SetQueue::create).since(2));
+}
+
+constexpr auto describe(Of<PauseQueue>) {
+  return std::tuple(Field(1, &PauseQueue::queue), Field(2, &PauseQueue::reason),
+                    Field(3, &PauseQueue::create).since(2));
+}
+
+constexpr auto describe(Of<ResumeQueue>) { return std::tuple(Field(1, &ResumeQueue::queue)); }
+
+constexpr auto describe(Of<NotePurge>) {
+  return std::tuple(Field(1, &NotePurge::queue), Field(2, &NotePurge::deleted));
+}
+
+constexpr auto describe(Of<GetJob>) { return std::tuple(Field(1, &GetJob::id)); }
+
+constexpr auto describe(Of<GetQueues>) {
+  return std::tuple(Field(1, &GetQueues::queue), Field(2, &GetQueues::after).since(2),
+                    Field(3, &GetQueues::limit).since(2),
+                    Field(4, &GetQueues::counts_only).since(2));
+}
+
+constexpr auto describe(Of<DeleteQueue>) { return std::tuple(Field(1, &DeleteQueue::queue)); }
+
+}  // namespace millrace::core

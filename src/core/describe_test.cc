@@ -1,0 +1,119 @@
+#include "core/describe.h"
+
+#include <gtest/gtest.h>
+
+#include "core/arbitrary.h"
+#include "core/changes_fields.h"
+#include "core/command_fields.h"
+#include "core/describe_testing.h"
+#include "core/reply_fields.h"
+#include "core/same.h"
+
+namespace millrace::core {
+namespace {
+
+// --- Whether the lists are whole, of all records that have one.
+
+static_assert(are_whole<RetryPolicy, UniqueRule, JobError, Progress, JobExtras, Attempt, LogLine,
+                        Mark, Job, Retention, QueueSettings, QueuePatch, Queue>());
+static_assert(Alternatives<Event>::kAreWhole);
+static_assert(
+    are_whole<JobRef, IdempotencyKey, Claimed::Item, Extended::Item, Deleted::Item, EndedLease>());
+static_assert(Alternatives<Command>::kAreWhole);
+static_assert(are_whole<SubmissionKey, JobSpec, HeartbeatItem, LogEntry, AckItem, LogItem>());
+static_assert(Alternatives<Reply>::kAreWhole);
+static_assert(are_whole<Refusal, JobView::LogTrim, JobView, EnqueueReply::Item, ClaimReply::Item,
+                        ItemReply>());
+
+// A list that is not: what the checks are worth.
+struct Pair {
+  int first = 0;
+  int second = 0;
+};
+constexpr auto describe(Of<Pair>) { return std::tuple(Field(1, &Pair::first)); }
+static_assert(!is_whole<Pair>());
+struct Twice {
+  int first = 0;
+  int second = 0;
+};
+constexpr auto describe(Of<Twice>) {
+  return std::tuple(Field(1, &Twice::first), Field(2, &Twice::first));
+}
+static_assert(!is_whole<Twice>());
+struct Backwards {
+  int first = 0;
+  int second = 0;
+};
+constexpr auto describe(Of<Backwards>) {
+  return std::tuple(Field(2, &Backwards::first), Field(1, &Backwards::second));
+}
+static_assert(!is_whole<Backwards>());
+
+// --- Equality.
+
+// Two values are equal until one of them has another value in one member, whichever it is.
+template <typename T>
+void expect_equal_by_every_member() {
+  Arbitrary make(7);
+  for (int round = 0; round < 20; ++round) {
+    const T value = make.any<T>();
+    EXPECT_TRUE(value == T(value));
+    for_each_field<T>([&](auto constant) {
+      constexpr auto kField = constant.value;
+      using Member = std::remove_cvref_t<decltype(value.*kField.member)>;
+      T other = value;
+      do {
+        other.*kField.member = make.any<Member>();
+      } while (same(other.*kField.member, value.*kField.member));
+      EXPECT_FALSE(value == other) << "field " << kField.number;
+      EXPECT_FALSE(other == value) << "field " << kField.number;
+    });
+  }
+}
+
+TEST(Describe, JobsAndTheirPartsAreEqualByEveryMember) {
+  expect_equal_by_every_member<Job>();
+  expect_equal_by_every_member<Attempt>();
+  expect_equal_by_every_member<JobExtras>();
+  expect_equal_by_every_member<JobError>();
+  expect_equal_by_every_member<QueueSettings>();
+}
+
+TEST(Describe, PointersAreComparedByWhatTheyPointTo) {
+  Job job;
+  job.retry = std::make_shared<const RetryPolicy>();
+  job.last_error = std::make_shared<const JobError>();
+  Job copied = job;
+  copied.retry = std::make_shared<const RetryPolicy>(*job.retry);
+  copied.last_error = std::make_shared<const JobError>(*job.last_error);
+  EXPECT_TRUE(copied == job);
+  copied.last_error = nullptr;
+  EXPECT_FALSE(copied == job);
+}
+
+TEST(Describe, AnAckIsComparedThroughItsErrors) {
+  Ack ack;
+  ack.items.resize(1);
+  ack.items[0].error = std::make_shared<JobError>();
+  Ack other = ack;
+  other.items[0].error = std::make_shared<JobError>();
+  EXPECT_TRUE(same(Command(ack), Command(other)));
+  other.items[0].error->type = SharedBytes("t");
+  EXPECT_FALSE(same(Command(ack), Command(other)));
+}
+
+// --- What a job has beside what each has.
+
+TEST(Describe, AJobThatOnlyWaitsHasNothingCold) {
+  Arbitrary make(3);
+  for (int round = 0; round < 200; ++round) {
+    const Job job = make.any<Job>();
+    Job waiting = job;
+    static_cast<JobCold&>(waiting) = JobCold();
+    EXPECT_FALSE(has_cold(waiting));
+    EXPECT_EQ(has_cold(job), !(job == waiting));
+  }
+}
+
+}  // namespace
+}  // namespace millrace::core

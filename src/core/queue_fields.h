@@ -1,0 +1,38 @@
+// The members of a queue and of its settings: see describe.h.
+#pragma once
+
+#include <tuple>
+
+#include "core/describe.h"
+#include "core/job_fields.h"
+#include "core/queue.h"
+
+namespace millrace::core {
+
+constexpr auto describe(Of<Retention>) {
+  return std::tuple(Field(1, &Retention::succeeded), Field(2, &Retention::dead),
+                    Field(3, &Retention::cancelled), Field(4, &Retention::expired));
+}
+
+constexpr auto describe(Of<QueueSettings>) {
+  return std::tuple(Field(1, &QueueSettings::max_attempts), Field(2, &QueueSettings::max_crashes),
+                    Field(3, &QueueSettings::retry), Field(4, &QueueSettings::lease),
+                    Field(5, &QueueSettings::max_ready), Field(6, &QueueSettings::retention));
+}
+
+constexpr auto describe(Of<QueuePatch>) {
+  return std::tuple(Field(1, &QueuePatch::max_attempts), Field(2, &QueuePatch::max_crashes),
+                    Field(3, &QueuePatch::retry, Form::kOwnPolicy), Field(4, &QueuePatch::lease),
+                    Field(5, &QueuePatch::max_ready), Field(6, &QueuePatch::succeeded),
+                    Field(7, &QueuePatch::dead), Field(8, &QueuePatch::cancelled),
+                    Field(9, &QueuePatch::expired));
+}
+
+constexpr auto describe(Of<Queue>) {
+  return std::tuple(Field(0, &Queue::name, Form::kApart), Field(1, &Queue::settings),
+                    Field(2, &Queue::paused), Field(3, &Queue::pause_reason),
+                    Field(4, &Queue::version), Field(5, &Queue::counts), Field(6, &Queue::created),
+                    Field(7, &Queue::pruned), Field(0, &Queue::oldest_ready_at, Form::kApart));
+}
+
+}  // namespace millrace::core
