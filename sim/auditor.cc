@@ -101,7 +101,7 @@ void Auditor::stalled(Time from, Time to) {
 }
 
 void Auditor::durable(Seq seq, const core::EventBatch& batch) {
-  demand(stored_.row(seq).has_value(), "D1", "row {} is called durable and is not there",
+  demand(stored_.row(seq).has_value(), "DU1", "row {} is called durable and is not there",
          to_number(seq));
   batches_.emplace(seq, batch);
 }
@@ -118,14 +118,14 @@ void Auditor::answered(std::vector<engine::Outgoing> answers) {
       note_put_off(ticket, request->second);
     }
     const bool first = answers_.emplace(ticket, std::move(out.delivery.answer)).second;
-    demand(first, "D4", "request {} was answered twice", static_cast<std::uint64_t>(ticket));
+    demand(first, "DU4", "request {} was answered twice", static_cast<std::uint64_t>(ticket));
   }
 }
 
 void Auditor::gave_up(const std::vector<engine::Outgoing>& answers) {
   for (const engine::Outgoing& out : answers) {
     const auto* why = std::get_if<engine::Unavailable>(&out.delivery.answer);
-    demand(why != nullptr && *why != engine::Unavailable::kDraining, "D1",
+    demand(why != nullptr && *why != engine::Unavailable::kDraining, "DU1",
            "request {} was answered by a shard that had ended",
            static_cast<std::uint64_t>(out.delivery.ticket));
   }
@@ -150,12 +150,12 @@ void Auditor::follow(Seq durable) {
   sort_out_strays();
 }
 
-// The journal's bytes alone must make the same state (S7, D3).
+// The journal's bytes alone must make the same state (S7, DU3).
 void Auditor::fold(Seq seq) {
   const std::optional<store::JournalRow> row = stored_.row(seq);
-  demand(row.has_value(), "D2", "row {}, which was answered for, is gone", to_number(seq));
+  demand(row.has_value(), "DU2", "row {}, which was answered for, is gone", to_number(seq));
   const Result<core::EventBatch> batch = store::decode_events(row->body);
-  demand(batch.has_value(), "D6", "row {} can't be decoded", to_number(seq));
+  demand(batch.has_value(), "DU6", "row {} can't be decoded", to_number(seq));
   for (const core::Event& event : batch->events) fold_->apply(event, batch->at);
   fold_->take_woken_queues();
   fold_->take_endings();
@@ -499,7 +499,7 @@ void Auditor::sort_out_strays() {
       continue;
     }
     const auto* why = std::get_if<engine::Unavailable>(&answer->second);
-    demand(why != nullptr, "D1", "request {} was answered before its batch was durable",
+    demand(why != nullptr, "DU1", "request {} was answered before its batch was durable",
            static_cast<std::uint64_t>(ticket));
     // Who has parts of its request done, or may have, is told that nobody knows.
     const bool too_new = *why == engine::Unavailable::kUpgrading && request != requests_.end() &&
@@ -525,10 +525,10 @@ void Auditor::sort_out_strays() {
 // A row of a life that is over: of the last one, or of one before that was thought lost.
 void Auditor::follow_dead_row(Seq seq) {
   const auto row = stored_.row(seq);
-  demand(row.has_value(), "D2", "row {} is gone", to_number(seq));
+  demand(row.has_value(), "DU2", "row {} is gone", to_number(seq));
   if (!batches_.contains(seq) || row->epoch != epoch_) {
     Result<core::EventBatch> batch = store::decode_events(row->body);
-    demand(batch.has_value(), "D6", "row {} can't be decoded", to_number(seq));
+    demand(batch.has_value(), "DU6", "row {} can't be decoded", to_number(seq));
     batches_.insert_or_assign(seq, std::move(*batch));
   }
   if (row->epoch != epoch_) {

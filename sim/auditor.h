@@ -3,7 +3,7 @@
 // not fit ends the run with the id of the promise that was broken.
 //
 // Answers are predicted from durable batches alone, so one that leaves before its batch is durable
-// has no prediction: that is the check of D1.
+// has no prediction: that is the check of DU1.
 #pragma once
 
 #include <deque>

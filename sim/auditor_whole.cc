@@ -17,7 +17,7 @@ void Auditor::compare(const core::Machine& machine) {
       demand(wrong.empty(), terminal ? "X1" : "S1", "{}:{}", to_string(should.id), wrong);
     } else {
       const auto rows = stored_.fetch({should.id});
-      demand(rows && rows->size() == 1, "D7", "{} ({}) is gone", to_string(should.id),
+      demand(rows && rows->size() == 1, "DU7", "{} ({}) is gone", to_string(should.id),
              core::to_string(should.state));
       const std::string wrong = difference(rows->front(), should);
       demand(wrong.empty(), "X1", "{}, in the tables:{}", to_string(should.id), wrong);

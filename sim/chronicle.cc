@@ -80,7 +80,7 @@ void Chronicle::check_late(const engine::Outgoing& out) const {
   const engine::Answer& answer = out.delivery.answer;
   if (const core::ClaimReply* claim = claim_in(answer)) {
     for (const auto& item : claim->jobs) {
-      demand(granted_.contains(to_number(item.job.token)), "D1",
+      demand(granted_.contains(to_number(item.job.token)), "DU1",
              "shard {}: {} was handed out by a node that leads no more, and no durable row says so",
              shard_, to_string(item.job.id));
     }
@@ -89,7 +89,7 @@ void Chronicle::check_late(const engine::Outgoing& out) const {
   const auto* submitted = reply == nullptr ? nullptr : std::get_if<core::EnqueueReply>(reply);
   if (submitted == nullptr || submitted->refused_as_one) return;
   for (const auto& item : submitted->items) {
-    demand(item.fate != core::Fate::kCreated || created(item.id), "D1",
+    demand(item.fate != core::Fate::kCreated || created(item.id), "DU1",
            "shard {}: {} was acknowledged by a node that leads no more, and was never stored",
            shard_, to_string(item.id));
   }
@@ -120,7 +120,8 @@ void Chronicle::advance() {
 
 void Chronicle::check_chain(const store::JournalRow& row) const {
   const auto checksum = store::row_checksum(shard_, row.seq, row.epoch, row.predecessor, row.body);
-  demand(checksum == row.checksum, "D6", "shard {}: row {} is damaged", shard_, to_number(row.seq));
+  demand(checksum == row.checksum, "DU6", "shard {}: row {} is damaged", shard_,
+         to_number(row.seq));
   const auto before = rows_.find(newest_);
   if (before == rows_.end()) return;
   demand(before->second.checksum == row.predecessor, "N2",
@@ -144,7 +145,7 @@ void Chronicle::enter(const store::JournalRow& row) {
 
 void Chronicle::fold(const store::JournalRow& row) {
   const Result<core::EventBatch> batch = store::decode_events(row.body);
-  demand(batch.has_value(), "D6", "shard {}: row {} can't be decoded", shard_, to_number(row.seq));
+  demand(batch.has_value(), "DU6", "shard {}: row {} can't be decoded", shard_, to_number(row.seq));
   Finishes& finishes = database_.finishes();
   for (const core::Event& event : batch->events) {
     fold_->apply(event, batch->at);

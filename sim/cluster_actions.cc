@@ -157,7 +157,7 @@ void Cluster::deliver(std::span<engine::Delivery> deliveries) {
   for (const engine::Delivery& delivery : deliveries) {
     if (story_.told()) story_.tell("    @{}", narrate(delivery));
     const auto asked = asked_.extract(delivery.ticket);
-    demand(!asked.empty(), "D4", "client's request {} was answered twice",
+    demand(!asked.empty(), "DU4", "client's request {} was answered twice",
            static_cast<std::uint64_t>(delivery.ticket));
     if (asked.mapped().given_up) continue;
     check_answer(asked.mapped(), delivery.answer);
@@ -178,7 +178,7 @@ void Cluster::check_answer(const Asked& asked, const engine::Answer& answer) con
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     if (submitted->items[i].fate != core::Fate::kCreated) continue;
     const std::uint32_t shard = engine::shard_of(jobs[i].queue.view(), database_.shards());
-    demand(chronicles_[shard]->created(submitted->items[i].id), "D1",
+    demand(chronicles_[shard]->created(submitted->items[i].id), "DU1",
            "{} was acknowledged, and shard {} never stored it", to_string(submitted->items[i].id),
            shard);
   }

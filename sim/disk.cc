@@ -33,7 +33,7 @@ void Disk::begin_append(const store::JournalRow& row) {
   MILLRACE_CHECK(!append_);
   demand(!unsettled_ || (unsettled_->seq == row.seq && unsettled_->checksum == row.checksum &&
                          unsettled_->body == row.body),
-         "D5", "row {} is appended while what became of row {} is not known", to_number(row.seq),
+         "DU5", "row {} is appended while what became of row {} is not known", to_number(row.seq),
          unsettled_ ? to_number(unsettled_->seq) : 0);
   append_ = row;
 }

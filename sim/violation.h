@@ -10,7 +10,7 @@ namespace millrace::sim {
 
 // Ends a run. Thrown where the breach is seen, caught where the run began.
 struct Violation {
-  std::string id;  // "D1", "L3", ...
+  std::string id;  // "DU1", "L3", ...
   std::string text;
 };
 

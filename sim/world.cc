@@ -51,15 +51,15 @@ void World::durable(Seq seq, const core::EventBatch& batch) {
   auditor_.durable(seq, batch);
 }
 
-// What a restart would find is what was written down (D2, D3).
+// What a restart would find is what was written down (DU2, DU3).
 void World::check_recovery() {
   const Result<engine::Recovered> recovered =
       engine::recover_state(options_.shard, options_.machine, *store_);
-  demand(recovered.has_value(), "D2", "the store can't be recovered: {}",
+  demand(recovered.has_value(), "DU2", "the store can't be recovered: {}",
          recovered ? "" : recovered.error().message);
-  demand(recovered->head == auditor_.folded(), "D2", "the store ends at row {}, not {}",
+  demand(recovered->head == auditor_.folded(), "DU2", "the store ends at row {}, not {}",
          to_number(recovered->head), to_number(auditor_.folded()));
-  demand(recovered->machine->digest() == auditor_.folded_digest(), "D3",
+  demand(recovered->machine->digest() == auditor_.folded_digest(), "DU3",
          "the state recovered at row {} is not the one that was committed",
          to_number(recovered->head));
   recovered->machine->check_invariants();
@@ -76,7 +76,7 @@ void World::start() {
       alive_until_ == Time{} ? std::nullopt : std::optional(alive);
   const Time now = shard_clock_->now();
   auto shard = engine::Shard::recover(options_, *store_, now, alive_until, *this);
-  demand(shard.has_value(), "D2", "the server does not start: {}",
+  demand(shard.has_value(), "DU2", "the server does not start: {}",
          shard ? "" : shard.error().message);
   shard_ = std::move(*shard);
   marks_.hit_if(shard_->machine().live_leases() > 0, Mark::kRestartWithLeases);

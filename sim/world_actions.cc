@@ -192,7 +192,7 @@ void World::crash(Dice& dice, bool power) {
   start();
 }
 
-// D6: a damaged row is found, and named.
+// DU6: a damaged row is found, and named.
 void World::damage(Dice& dice) {
   const store::Journal::Extent extent = disk_.extent();
   const Seq from = std::max(disk_.tables().progress()->seq, extent.oldest);
@@ -203,8 +203,8 @@ void World::damage(Dice& dice) {
   disk_.flip(row, bit);
   store::Store store = disk_.open();
   const auto recovered = engine::recover_state(options_.shard, options_.machine, store);
-  demand(!recovered.has_value(), "D6", "row {} is damaged, and nobody noticed", to_number(row));
-  demand(recovered.error().message.contains(fmt::format("row {}", to_number(row))), "D6",
+  demand(!recovered.has_value(), "DU6", "row {} is damaged, and nobody noticed", to_number(row));
+  demand(recovered.error().message.contains(fmt::format("row {}", to_number(row))), "DU6",
          "row {} is damaged, and the message is: {}", to_number(row), recovered.error().message);
   marks_.hit(Mark::kDamageRefused);
   story_.tell("row {} is damaged: the start is refused; the row is put right", to_number(row));

@@ -136,7 +136,7 @@ TEST(PeerClient, IsOpenedAgainAfterAPause) {
   EXPECT_GE(node.connections(), 3);
 }
 
-// F54: the connection stands, and nobody is there.
+// The connection stands, and nobody is there.
 TEST(PeerClient, AHalfOpenConnectionIsFoundDead) {
   HandNode node([](HandNode::Connection& connection) {
     connection.receive();

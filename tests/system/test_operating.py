@@ -188,7 +188,7 @@ class BackupAndVerify(harness.MillraceCase):
         self.assertGreater(fresh["lease"]["token"], max(job["lease"]["token"] for job in finished))
 
     def test_a_copy_made_under_load_is_a_prefix(self):
-        """D8: all that was answered before it was asked for, and no batch in part."""
+        """DU8: all that was answered before it was asked for, and no batch in part."""
         server = self.new_server().start()
         self.use(server)
         done, answered = threading.Event(), []

@@ -119,7 +119,7 @@ struct Shape {
   const char* set_up_connection;  // always
 };
 
-// The page sizes were measured: docs/internals/decisions.md. The write-ahead log is cut
+// The page sizes were measured: docs/internals/decisions.md, D18. The write-ahead log is cut
 // back to its limit whenever it begins anew.
 constexpr Shape kJournalShape = {
     "journal",
