@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A scrape does not wait longer for the shard; what it would have said is missing then.
+// Nobody waits longer for a shard: in a scrape what it would have said is missing then.
 constexpr Duration kQueuesPatience{2'000};
 
 std::uint64_t size_of_directory(const fs::path& directory) {
@@ -161,6 +161,15 @@ api::Decoded<api::Cluster> ServerOperations::set_draining(const std::string& nod
   parts_.log.info(draining ? "a node is to drain" : "a node is to take part again",
                   {{"node", node}});
   return cluster();
+}
+
+bool ServerOperations::shards_answer() {
+  const auto led = parts_.serving.led();
+  return std::ranges::all_of(led, [this](const auto& gateway) {
+    return questions_
+        .ask(*gateway, core::Command(core::GetQueues{{}, {}, 1, false}), kQueuesPatience)
+        .has_value();
+  });
 }
 
 std::string ServerOperations::metrics_text() {
