@@ -16,13 +16,12 @@
 #include <utility>
 #include <vector>
 
-#include <boost/asio/ip/tcp.hpp>
-
 #include "base/check.h"
 #include "engine/event_feed.h"
 #include "engine/shard.h"
 #include "engine/store_statistics.h"
 #include "http/io_thread.h"
+#include "net/tcp_stream.h"
 #include "store/memory/memory_store.h"
 
 namespace millrace::fuzz {
@@ -77,10 +76,10 @@ class HttpWorld final : engine::Gateway,
       int ends[2];
       MILLRACE_CHECK(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) == 0);
       socket_ = ends[0];
-      http::IoThread::Socket socket(world.io_.context());
+      net::Socket socket(world.io_.io().context());
       socket.assign(boost::asio::ip::tcp::v4(), ends[1]);
       MILLRACE_CHECK(world.gate_.enter("client"));
-      world.io_.adopt(std::move(socket), "client");
+      world.io_.io().adopt(std::make_unique<net::TcpStream>(std::move(socket)), "client");
       world.clients_.push_back(this);
     }
     ~Client() {
@@ -165,7 +164,7 @@ class HttpWorld final : engine::Gateway,
   }
 
   bool run_some() {
-    bool some = io_.context().poll() > 0;
+    bool some = io_.io().context().poll() > 0;
     some = pump() || some;
     for (Client* client : clients_) some = client->receive() || some;
     return some;
@@ -238,7 +237,7 @@ class HttpWorld final : engine::Gateway,
   engine::StoreStatistics statistics_{{store_.tables.get()}};
   http::TokenBook tokens_;
   http::About about_{"1.2.3", "abc", "memory", "here", 1, time_from_ms(kWorldStartMs)};
-  http::ConnectionGate gate_{1'000, 1'000};
+  net::ConnectionGate gate_{1'000, 1'000};
   http::Services services_;
   std::set<engine::Ticket> asked_;
   std::vector<Client*> clients_;

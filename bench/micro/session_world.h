@@ -10,6 +10,7 @@
 #include "engine/event_feed.h"
 #include "engine/store_statistics.h"
 #include "http/io_thread.h"
+#include "net/tcp_stream.h"
 #include "store/memory/memory_store.h"
 
 namespace millrace::bench {
@@ -58,7 +59,7 @@ class SessionWorld final : engine::Gateway, Clock, http::Operations, http::Obser
   http::TokenBook tokens_;
   http::About about_;
   http::ReaderPool readers_{1};
-  http::ConnectionGate gate_{1, 1};
+  net::ConnectionGate gate_{1, 1};
   http::Services services_;
   int socket_ = -1;  // the client's end
   std::string received_;

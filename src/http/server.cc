@@ -8,10 +8,10 @@
 
 #include "base/random.h"
 #include "http/call.h"
-#include "http/connection_gate.h"
 #include "http/io_thread.h"
-#include "http/listener.h"
 #include "http/reader_pool.h"
+#include "net/connection_gate.h"
+#include "net/listener.h"
 
 namespace millrace::http {
 namespace {
@@ -80,20 +80,23 @@ class HttpServer::Impl {
       threads_.push_back(std::make_unique<IoThread>(services_, parts.gateway, observer_, gate_,
                                                     session, mix64(parts.seed + i)));
     }
-    listener_ = std::make_unique<Listener>(threads_, gate_, observer_);
+    std::vector<net::IoThread*> threads;
+    for (const auto& thread : threads_) threads.push_back(&thread->io());
+    listener_ = std::make_unique<net::Listener>(std::move(threads), gate_, observer_,
+                                                std::move(parts.make_stream));
   }
 
   // Sessions name what the readers write to: those end first.
   ~Impl() {
     readers_.stop();
-    for (const auto& thread : threads_) thread->stop();
+    for (const auto& thread : threads_) thread->io().stop();
   }
 
   Status start() {
     Status bound = listener_->bind(options_.host, options_.port);
     if (!bound) return bound;
     listener_->start();
-    for (const auto& thread : threads_) thread->start();
+    for (const auto& thread : threads_) thread->io().start("http");
     return {};
   }
 
@@ -103,7 +106,7 @@ class HttpServer::Impl {
     services_.draining = true;
     services_.closing = true;
     listener_->close();
-    for (const auto& thread : threads_) thread->drain();
+    for (const auto& thread : threads_) thread->io().drain();
     observer_.wait_for_none(at_most);
   }
 
@@ -111,11 +114,11 @@ class HttpServer::Impl {
   const ServerOptions options_;
   CountingObserver observer_;
   ReaderPool readers_;
-  ConnectionGate gate_;
+  net::ConnectionGate gate_;
   const std::unique_ptr<PeerAccess> peers_;
   Services services_;
   std::vector<std::unique_ptr<IoThread>> threads_;
-  std::unique_ptr<Listener> listener_;  // before the threads whose loop it uses
+  std::unique_ptr<net::Listener> listener_;  // before the threads whose loop it uses
 };
 
 HttpServer::HttpServer(ServerOptions options, ServerParts parts)

@@ -23,6 +23,7 @@
 #include "http/operations.h"
 #include "http/peer_access.h"
 #include "http/request_guard.h"
+#include "net/tcp_stream.h"
 
 namespace millrace::http {
 
@@ -66,10 +67,8 @@ struct ServerParts {
   std::uint64_t seed;
   // How other nodes get in; none: this one knows no others.
   std::optional<PeerParts> peers = std::nullopt;
+  net::StreamMaker make_stream = net::make_tcp_stream;
 };
-
-// Whether a server could listen there now; the error is start()'s.
-Status can_listen(const std::string& host, std::uint16_t port);
 
 // One owner; its functions are called from one thread at a time. The order of an end: drain(), the
 // engine drains, close(), the engine stops, destruction: the engine names ports of this object as

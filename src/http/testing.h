@@ -67,6 +67,7 @@ struct TestWiring {
   engine::Gateway* gateway = nullptr;  // instead of its own
   std::optional<PeerParts> peers = std::nullopt;
   std::uint32_t shards = 1;  // where there are several, none is led here
+  net::StreamMaker make_stream = net::make_tcp_stream;
 };
 
 // A server on a free loopback port, its store in memory and empty.

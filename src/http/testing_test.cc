@@ -201,7 +201,8 @@ ServerParts TestServer::parts() {
           parts_->recorder,
           parts_->clock,
           1,
-          wiring_.peers};
+          wiring_.peers,
+          wiring_.make_stream};
 }
 
 Status TestServer::start_another(std::uint16_t port) {

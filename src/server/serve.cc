@@ -18,6 +18,7 @@
 #include "base/random.h"
 #include "base/version.h"
 #include "http/server.h"
+#include "net/listener.h"
 #include "server/driver.h"
 #include "server/memory_gauge.h"
 #include "server/metrics.h"
@@ -153,7 +154,7 @@ class Server {
               {{"version", version()}, {"commit", build_commit()}, {"pid", ::getpid()}});
     // Before a store is made that nobody can reach.
     const ListenAddress address = *parse_listen(config_.listen);
-    if (Status status = http::can_listen(address.host, address.port); !status) return status;
+    if (Status status = net::can_listen(address.host, address.port); !status) return status;
     if (Status status = start_serving(); !status) return status;
     if (Status status = start_http(); !status) return status;
     return begin();

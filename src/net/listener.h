@@ -1,24 +1,27 @@
-// Takes connections and deals them out to the I/O threads in turn.
+// Takes connections of TCP and deals them out to the I/O threads in turn.
 #pragma once
 
-#include <memory>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include <boost/asio/basic_socket_acceptor.hpp>
-#include <boost/asio/basic_waitable_timer.hpp>
-#include <boost/asio/ip/tcp.hpp>
 
 #include "base/result.h"
-#include "http/connection_gate.h"
-#include "http/io_thread.h"
+#include "net/connection_gate.h"
+#include "net/io_thread.h"
+#include "net/tcp_stream.h"
 
-namespace millrace::http {
+namespace millrace::net {
+
+// Whether a listener could be bound there now; the error is bind()'s.
+Status can_listen(const std::string& host, std::uint16_t port);
 
 class Listener {
  public:
-  Listener(std::vector<std::unique_ptr<IoThread>>& threads, ConnectionGate& gate,
-           Observer& observer);
+  // All of it outlives the listener.
+  Listener(std::vector<IoThread*> threads, ConnectionGate& gate, ConnectionObserver& observer,
+           StreamMaker make_stream);
   ~Listener();
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
@@ -35,18 +38,16 @@ class Listener {
 
  private:
   void accept();
-  void take(IoThread& thread, IoThread::Socket socket);
+  void take(IoThread& thread, Socket socket);
   void turn_one_away();
   void pause();
 
-  std::vector<std::unique_ptr<IoThread>>& threads_;
+  const std::vector<IoThread*> threads_;
   ConnectionGate& gate_;
-  Observer& observer_;
-  boost::asio::basic_socket_acceptor<boost::asio::ip::tcp, IoThread::Executor> acceptor_;
-  boost::asio::basic_waitable_timer<std::chrono::steady_clock,
-                                    boost::asio::wait_traits<std::chrono::steady_clock>,
-                                    IoThread::Executor>
-      pause_;
+  ConnectionObserver& observer_;
+  const StreamMaker make_stream_;
+  boost::asio::basic_socket_acceptor<boost::asio::ip::tcp, Executor> acceptor_;
+  Timer pause_;
   std::size_t next_thread_ = 0;
   std::uint16_t port_ = 0;
   // Kept open for the day when no descriptor is left: closing it lets one connection in, to be
@@ -54,4 +55,4 @@ class Listener {
   int spare_descriptor_;
 };
 
-}  // namespace millrace::http
+}  // namespace millrace::net

@@ -1,20 +1,20 @@
-#include "http/listener.h"
+#include "net/listener.h"
 
 #include <fcntl.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <memory>
 #include <utility>
 
 #include <boost/asio/post.hpp>
 
-namespace millrace::http {
+namespace millrace::net {
 namespace {
 
 namespace asio = boost::asio;
 using asio::ip::tcp;
-using boost::system::error_code;
 
 // The kernel's queue of connections that nobody has accepted yet.
 constexpr int kBacklog = 4096;
@@ -31,7 +31,7 @@ void set_option(int descriptor, int level, int option, int value) {
   ::setsockopt(descriptor, level, option, &value, sizeof value);
 }
 
-void prepare(IoThread::Socket& socket) {
+void prepare(Socket& socket) {
   const int descriptor = socket.native_handle();
   set_option(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
   set_option(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1);
@@ -82,13 +82,14 @@ Status can_listen(const std::string& host, std::uint16_t port) {
   return bind_acceptor(acceptor, host, port, 0);
 }
 
-Listener::Listener(std::vector<std::unique_ptr<IoThread>>& threads, ConnectionGate& gate,
-                   Observer& observer)
-    : threads_(threads),
+Listener::Listener(std::vector<IoThread*> threads, ConnectionGate& gate,
+                   ConnectionObserver& observer, StreamMaker make_stream)
+    : threads_(std::move(threads)),
       gate_(gate),
       observer_(observer),
-      acceptor_(threads.front()->context()),
-      pause_(threads.front()->context()),
+      make_stream_(std::move(make_stream)),
+      acceptor_(threads_.front()->context()),
+      pause_(threads_.front()->context()),
       spare_descriptor_(open_spare()) {}
 
 Listener::~Listener() {
@@ -116,31 +117,30 @@ void Listener::accept() {
   if (!acceptor_.is_open()) return;
   IoThread& thread = *threads_[next_thread_];
   next_thread_ = (next_thread_ + 1) % threads_.size();
-  acceptor_.async_accept(thread.context(),
-                         [this, &thread](error_code error, IoThread::Socket socket) {
-                           if (error == asio::error::operation_aborted) return;
-                           if (error == asio::error::no_descriptors) return turn_one_away();
-                           if (error && !is_of_the_connection(error)) return pause();
-                           if (!error) take(thread, std::move(socket));
-                           accept();
-                         });
+  acceptor_.async_accept(thread.context(), [this, &thread](error_code error, Socket socket) {
+    if (error == asio::error::operation_aborted) return;
+    if (error == asio::error::no_descriptors) return turn_one_away();
+    if (error && !is_of_the_connection(error)) return pause();
+    if (!error) take(thread, std::move(socket));
+    accept();
+  });
 }
 
-void Listener::take(IoThread& thread, IoThread::Socket socket) {
+void Listener::take(IoThread& thread, Socket socket) {
   error_code error;
   const tcp::endpoint remote = socket.remote_endpoint(error);
   if (error) return;
   std::string address = remote.address().to_string();
   if (!gate_.enter(address)) {
-    observer_.connection(Observer::Connection::kRefused);
+    observer_.connection(ConnectionObserver::Connection::kRefused);
     return;  // the socket closes
   }
   prepare(socket);
-  thread.adopt(std::move(socket), std::move(address));
+  thread.adopt(make_stream_(std::move(socket)), std::move(address));
 }
 
 void Listener::turn_one_away() {
-  observer_.connection(Observer::Connection::kRefused);
+  observer_.connection(ConnectionObserver::Connection::kRefused);
   if (spare_descriptor_ >= 0) {
     ::close(spare_descriptor_);
     const int refused = ::accept(acceptor_.native_handle(), nullptr, nullptr);
@@ -157,4 +157,4 @@ void Listener::pause() {
   pause_.async_wait([this](error_code) { accept(); });
 }
 
-}  // namespace millrace::http
+}  // namespace millrace::net

@@ -6,7 +6,7 @@
 #include <string>
 #include <unordered_map>
 
-namespace millrace::http {
+namespace millrace::net {
 
 class ConnectionGate {
  public:
@@ -38,4 +38,4 @@ class ConnectionGate {
   std::unordered_map<std::string, std::size_t> by_address_;  // guarded by mutex_
 };
 
-}  // namespace millrace::http
+}  // namespace millrace::net

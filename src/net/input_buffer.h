@@ -8,7 +8,7 @@
 #include <memory>
 #include <string_view>
 
-namespace millrace::http {
+namespace millrace::net {
 
 class InputBuffer {
  public:
@@ -68,4 +68,4 @@ class InputBuffer {
   std::size_t end_ = 0;
 };
 
-}  // namespace millrace::http
+}  // namespace millrace::net
