@@ -69,8 +69,18 @@ engine::PollReply serve(const engine::Poll& poll, const SharedBytes& payload, Ti
 
 SessionWorld::SessionWorld(std::string_view payload)
     : payload_(payload),
-      tokens_(*http::TokenBook::make({})),
-      services_{reads_, feed_, statistics_, tokens_, *this, *this, readers_, {}, {}, {}, {}, false},
+      tokens_(*service::TokenBook::make({})),
+      services_{{reads_,
+                 feed_,
+                 statistics_,
+                 tokens_,
+                 *this,
+                 *this,
+                 readers_,
+                 core::kDefaultIdempotencyWindow,
+                 {}},
+                {},
+                {}},
       io_(services_, *this, *this, gate_, {}, 1) {
   int ends[2];
   MILLRACE_CHECK(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) == 0);

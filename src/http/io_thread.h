@@ -36,8 +36,8 @@ class IoThread final : net::IoThread::Protocol {
 
   // --- The loop's thread, for sessions.
   Services& services() { return services_; }
-  AnswerPort& port() { return port_; }
-  IdMaker& ids() { return ids_; }
+  service::AnswerPort& port() { return port_; }
+  service::IdMaker& ids() { return ids_; }
   Observer& observer() { return observer_; }
   const SessionOptions& options() const { return options_; }
   // For the header Date: "Sun, 01 Mar 2026 09:30:00 GMT".
@@ -54,8 +54,8 @@ class IoThread final : net::IoThread::Protocol {
   Services& services_;
   Observer& observer_;
   const SessionOptions options_;
-  IdMaker ids_;
-  AnswerPort port_;
+  service::IdMaker ids_;
+  service::AnswerPort port_;
   std::int64_t date_second_ = -1;
   std::string date_;
   net::IoThread io_;  // last: sessions in it still name their tickets when they go

@@ -15,9 +15,9 @@
 #include "base/random.h"
 #include "base/thread_name.h"
 #include "engine/request_codec.h"
-#include "http/answer_port.h"
 #include "http/peer_link.h"
 #include "net/loop.h"
+#include "service/answer_port.h"
 
 namespace millrace::http {
 namespace {
@@ -172,7 +172,7 @@ class PeerClient::Impl final : PeerLink::Host {
     over(ask);
     // Who has gone is told only of jobs that it must give back.
     if (ask->cancelled) {
-      const core::ClaimReply* const claim = claim_in(answer);
+      const core::ClaimReply* const claim = service::claim_in(answer);
       if (claim == nullptr || claim->jobs.empty()) return;
     }
     deliver(*ask, std::move(answer));

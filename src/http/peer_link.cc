@@ -7,7 +7,6 @@
 #include "base/check.h"
 #include "base/free_memory.h"
 #include "engine/request_codec.h"
-#include "http/answer_port.h"
 
 namespace millrace::http {
 PeerLink::PeerLink(const Parts& parts, std::string url, const PeerLinkOptions& options)

@@ -8,7 +8,7 @@
 #include "base/free_memory.h"
 #include "engine/request_codec.h"
 #include "engine/row_budget.h"
-#include "http/peer_admission.h"
+#include "service/peer_admission.h"
 
 namespace millrace::http {
 namespace {
@@ -40,7 +40,7 @@ struct PeerSession::Asked {
   std::uint32_t shard = 0;
   std::string credentials;
   engine::Request request;
-  Wait wait;
+  service::Wait wait;
   bool cancelled = false;
   Task<void> run;  // last: its frames name everything above
 };
@@ -185,25 +185,25 @@ Task<engine::Answer> PeerSession::answer_of(Asked& asked) {
   std::shared_ptr<engine::Gateway> shard;
   if (!draining_) shard = access().service().led_shard(asked.shard);
   if (shard == nullptr) co_return engine::Unavailable::kNoLeader;
-  const Access* token = nullptr;
+  const service::Access* token = nullptr;
   if (!services.tokens.empty() && asked.credentials != engine::kNodesOwn) {
     token = services.tokens.authenticate(asked.credentials, services.clock.now());
     if (token == nullptr) co_return engine::Denied::kUnauthenticated;
     Task<std::optional<engine::Answer>> looking =
-        refusal_for(services, thread_.port(), *shard, *token, asked.request);
+        service::refusal_for(services, thread_.port(), *shard, *token, asked.request);
     std::optional<engine::Answer> refusal = co_await looking;
     if (refusal) co_return std::move(*refusal);
   }
   if (asked.cancelled) co_return engine::Unavailable::kDraining;  // which nobody looks at
-  Ask ask(thread_.port(), std::move(asked.request), Asking{asked.credentials, shard.get()},
-          &asked.wait);
+  service::Ask ask(thread_.port(), std::move(asked.request),
+                   service::Asking{asked.credentials, shard.get()}, &asked.wait);
   engine::Answer answer = co_await ask;
-  if (token != nullptr) hide_from(*token, answer);
+  if (token != nullptr) service::hide_from(*token, answer);
   co_return answer;
 }
 
 void PeerSession::send_answer(const Asked& asked, engine::Answer& answer) {
-  if (core::ClaimReply* const claim = claim_in(answer)) {
+  if (core::ClaimReply* const claim = service::claim_in(answer)) {
     const core::ClaimReply unsent = stream_->closing() ? std::move(*claim) : cut(*claim);
     thread_.port().give_back(unsent, asked.credentials);
   }

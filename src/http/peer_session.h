@@ -13,7 +13,6 @@
 #include "http/peer_access.h"
 #include "http/peer_proof.h"
 #include "http/peer_stream.h"
-#include "http/task.h"
 
 namespace millrace::http {
 

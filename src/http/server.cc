@@ -9,7 +9,6 @@
 #include "base/random.h"
 #include "http/call.h"
 #include "http/io_thread.h"
-#include "http/reader_pool.h"
 #include "net/connection_gate.h"
 #include "net/listener.h"
 
@@ -56,21 +55,12 @@ class HttpServer::Impl {
         readers_(std::max<std::size_t>(1, options_.reader_threads)),
         gate_(options_.max_connections, options_.max_connections_per_address),
         peers_(parts.peers ? std::make_unique<PeerAccess>(*std::move(parts.peers)) : nullptr),
-        services_{parts.reads,
-                  parts.feed,
-                  parts.statistics,
-                  parts.tokens,
-                  parts.operations,
-                  parts.clock,
-                  readers_,
+        services_{{parts.reads, parts.feed, parts.statistics, parts.tokens, parts.operations,
+                   parts.clock, readers_, options_.idempotency_window, options_.default_retention,
+                   false, service::ByteBudget(options_.answers_bytes), options_.page_bytes()},
                   options_.limits,
                   options_.head_limits,
-                  options_.idempotency_window,
-                  options_.default_retention,
-                  false,
-                  ByteBudget(options_.bodies_bytes),
-                  ByteBudget(options_.answers_bytes),
-                  options_.page_bytes(),
+                  service::ByteBudget(options_.bodies_bytes),
                   peers_.get()} {
     SessionOptions session;
     session.header_timeout = options_.header_timeout;
@@ -113,7 +103,7 @@ class HttpServer::Impl {
  private:
   const ServerOptions options_;
   CountingObserver observer_;
-  ReaderPool readers_;
+  service::ReaderPool readers_;
   net::ConnectionGate gate_;
   const std::unique_ptr<PeerAccess> peers_;
   Services services_;

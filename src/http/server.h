@@ -18,12 +18,12 @@
 #include "engine/gateway.h"
 #include "engine/reads.h"
 #include "engine/store_statistics.h"
-#include "http/auth.h"
 #include "http/observer.h"
-#include "http/operations.h"
 #include "http/peer_access.h"
 #include "http/request_guard.h"
 #include "net/tcp_stream.h"
+#include "service/auth.h"
+#include "service/operations.h"
 
 namespace millrace::http {
 
@@ -59,8 +59,8 @@ struct ServerParts {
   const engine::Reads& reads;
   const engine::EventFeed& feed;
   engine::StoreStatistics& statistics;
-  const TokenBook& tokens;
-  Operations& operations;
+  const service::TokenBook& tokens;
+  service::Operations& operations;
   Observer& observer;
   const Clock& clock;
   // For the ids of jobs and requests; from the system's generator, another at every start.

@@ -124,11 +124,7 @@ Task<void> Session::run() {
 }
 
 Task<Session::Next> Session::serve() {
-  call_.response.clear();
-  call_.head = nullptr;
-  call_.body = {};
-  call_.access = nullptr;
-  call_.note.clear();
+  call_.clear();
   body_size_ = 0;
   keep_alive_ = true;
 
@@ -312,7 +308,7 @@ void Session::on_read(const error_code& error, std::size_t bytes) {
   if (reader_) {
     std::exchange(reader_, nullptr).resume();
   } else if (input_ended_) {
-    call_.abandon();
+    call_.caller.abandon();
   }
 }
 
@@ -332,7 +328,7 @@ void Session::on_readable(const error_code& error) {
   if (error || reading_) return;  // a read tells more
   if (!stream_->ended()) return;
   input_ended_ = true;
-  call_.abandon();
+  call_.caller.abandon();
 }
 
 net::ByteStream::Pieces Session::unsent(std::size_t sent) const {
@@ -379,7 +375,7 @@ constexpr int kClientGone = 499;
 
 // What can't be framed has no next request behind it.
 void Session::refuse(const GuardFault& fault) {
-  if (call_.head == nullptr) call_.request_id = make_request_id(call_.ids);
+  if (call_.head == nullptr) call_.request_id = make_request_id(call_.caller.ids);
   call_.refuse(fault.code, std::string(fault.detail));
   call_.response.must_close = true;
 }
@@ -388,11 +384,11 @@ void Session::refuse(const GuardFault& fault) {
 // again; an answer that says what was done is sent whatever it takes.
 void Session::count_answer() {
   Response& response = call_.response;
-  ByteBudget& budget = call_.services.answers;
+  service::ByteBudget& budget = call_.services.answers;
   const std::size_t bytes = response.body.capacity();
   if (bytes <= InputBuffer::kKeptBytes) return let_go_of_answer();
-  if (bytes < call_.held) budget.give_back(call_.held - bytes);
-  if (bytes > call_.held && !budget.take(bytes - call_.held)) {
+  if (bytes < call_.caller.held) budget.give_back(call_.caller.held - bytes);
+  if (bytes > call_.caller.held && !budget.take(bytes - call_.caller.held)) {
     if (call_.head != nullptr &&
         (call_.head->method == api::Method::kGet || call_.head->method == api::Method::kHead)) {
       free_memory(response.body);
@@ -400,12 +396,14 @@ void Session::count_answer() {
                    "too many large answers are on their way; come back later");
       return let_go_of_answer();
     }
-    budget.take_anyway(bytes - call_.held);
+    budget.take_anyway(bytes - call_.caller.held);
   }
-  call_.held = bytes;
+  call_.caller.held = bytes;
 }
 
-void Session::let_go_of_answer() { call_.services.answers.give_back(std::exchange(call_.held, 0)); }
+void Session::let_go_of_answer() {
+  call_.services.answers.give_back(std::exchange(call_.caller.held, 0));
+}
 
 void Session::write_response() {
   count_answer();
@@ -438,10 +436,12 @@ void Session::report(std::size_t body_bytes) {
   record.received_bytes = body_size_;
   record.sent_bytes = body_bytes;
   record.peer = peer_;
-  if (call_.access != nullptr) record.token_name = call_.access->settings().name;
+  if (const service::Access* const access = call_.caller.access) {
+    record.token_name = access->settings().name;
+  }
   record.problem = call_.response.problem;
-  record.note = call_.note;
-  if (call_.abandoned()) {
+  record.note = call_.caller.note;
+  if (call_.caller.abandoned()) {
     record.status = kClientGone;
     record.sent_bytes = 0;
     record.problem = "client_gone";

@@ -15,7 +15,6 @@
 #include "http/chunk_decoder.h"
 #include "http/io_thread.h"
 #include "http/request_guard.h"
-#include "http/task.h"
 #include "net/byte_stream.h"
 #include "net/input_buffer.h"
 

@@ -2,10 +2,10 @@
 // they know no more of what carries them than net::ByteStream says.
 #include <gtest/gtest.h>
 
-#include "http/answer_port.h"
 #include "http/peer_testing.h"
 #include "http/testing.h"
 #include "net/testing.h"
+#include "service/answer_port.h"
 
 namespace millrace::http {
 namespace {
@@ -90,7 +90,7 @@ TEST(Trickle, AnotherNodeAsksAndIsAnswered) {
   client.ask({url, 0}, claim, {}, port, engine::Ticket{1});
   auto answer = port.wait_for(1);
   ASSERT_TRUE(answer);
-  const core::ClaimReply* const given = claim_in(*answer);
+  const core::ClaimReply* const given = service::claim_in(*answer);
   ASSERT_NE(given, nullptr);
   EXPECT_EQ(given->jobs.front().job.payload.view(), payload);
 }

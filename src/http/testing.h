@@ -73,7 +73,7 @@ struct TestWiring {
 // A server on a free loopback port, its store in memory and empty.
 class TestServer {
  public:
-  explicit TestServer(ServerOptions options = {}, std::vector<TokenSettings> tokens = {},
+  explicit TestServer(ServerOptions options = {}, std::vector<service::TokenSettings> tokens = {},
                       TestWiring wiring = {});
   ~TestServer();
 

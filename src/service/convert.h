@@ -22,10 +22,10 @@
 #include "engine/reads.h"
 #include "engine/request.h"
 #include "engine/statistics.h"
-#include "http/auth.h"
-#include "http/call.h"
+#include "service/auth.h"
+#include "service/id_maker.h"
 
-namespace millrace::http {
+namespace millrace::service {
 
 // --- In.
 
@@ -92,13 +92,15 @@ class JobShape {
 std::vector<api::Attempt> attempts_of(const core::JobView& view, std::deque<std::string>& texts);
 std::vector<api::LogLine> logs_of(const std::vector<core::LogLine>& log);
 api::JobEvent to_api(const engine::FeedEvent& event);
+std::vector<api::JobEvent> to_api(const std::vector<engine::FeedEvent>& events);
+// Of none, which is a job that is kept nowhere: "pruned".
+std::string_view state_name(const std::optional<core::State>& state);
 api::ClaimedJob claimed(const core::Job& job);
 api::WorkerCommand to_api(const engine::WorkerOrder& order);
-// Running jobs of queues that `access` may not see are left out.
-api::Worker to_api(const engine::WorkerView& worker, const Access* access);
+api::Worker to_api(const engine::WorkerView& worker);
 api::Queue to_api(const core::Queue& queue, const engine::QueueRates& rates, Time now);
 
 // What was refused, as the client is told. `what`: the noun of the thing asked for ("job").
 api::Problem to_problem(const core::Refusal& refusal, std::string_view what = "job");
 
-}  // namespace millrace::http
+}  // namespace millrace::service

@@ -1,4 +1,4 @@
-#include "http/auth.h"
+#include "service/auth.h"
 
 #include <fmt/format.h>
 #include <openssl/crypto.h>
@@ -11,7 +11,7 @@
 #include "base/hex.h"
 #include "digest/sha256.h"
 
-namespace millrace::http {
+namespace millrace::service {
 namespace {
 
 constexpr std::string_view kPrefix = "mlr_";
@@ -88,6 +88,11 @@ NewToken make_token(const std::array<std::uint8_t, 32>& secret,
   made.token += "_" + checksum_of(made.token);
   made.hash = id_text + std::string(kAlgorithm) + to_hex(sha256(secret_text));
   return made;
+}
+
+api::Problem lacks_scope(api::Scope scope) {
+  return api::make_problem(api::ProblemCode::kForbidden,
+                           "the token lacks the scope " + std::string(api::name_of(scope)));
 }
 
 bool Access::allows(api::Scope scope) const {
@@ -173,4 +178,4 @@ const Access* TokenBook::authenticate(std::string_view credentials, Time now) co
   return &access;
 }
 
-}  // namespace millrace::http
+}  // namespace millrace::service

@@ -6,12 +6,12 @@
 #include <optional>
 
 #include "engine/gateway.h"
-#include "http/answer_port.h"
-#include "http/auth.h"
-#include "http/call.h"
-#include "http/task.h"
+#include "service/answer_port.h"
+#include "service/auth.h"
+#include "service/caller.h"
+#include "service/task.h"
 
-namespace millrace::http {
+namespace millrace::service {
 
 // Does the token have a scope that this kind of request needs?
 bool allows_kind(const Access& access, const engine::Request& request);
@@ -22,7 +22,8 @@ Task<std::optional<engine::Answer>> refusal_for(Services& services, AnswerPort& 
                                                 engine::Gateway& shard, const Access& access,
                                                 const engine::Request& request);
 
-// Takes from an answer what the token does not open.
+// Takes from an answer, or a worker, what the token does not open.
+void hide_from(const Access& access, engine::WorkerView& worker);
 void hide_from(const Access& access, engine::Answer& answer);
 
-}  // namespace millrace::http
+}  // namespace millrace::service

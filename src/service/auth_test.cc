@@ -1,10 +1,10 @@
-#include "http/auth.h"
+#include "service/auth.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-namespace millrace::http {
+namespace millrace::service {
 namespace {
 
 constexpr Time kNow = time_from_ms(1'800'000'000'000);
@@ -135,4 +135,4 @@ TEST(Auth, ConfigurationFaultsNameTheToken) {
 }
 
 }  // namespace
-}  // namespace millrace::http
+}  // namespace millrace::service

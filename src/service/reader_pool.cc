@@ -1,4 +1,4 @@
-#include "http/reader_pool.h"
+#include "service/reader_pool.h"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 
 #include "base/thread_name.h"
 
-namespace millrace::http {
+namespace millrace::service {
 namespace {
 
 // Of the lanes of short reads: a second one goes on while the first waits for a disk.
@@ -122,4 +122,4 @@ void ReaderPool::loop(Queue& queue) {
   }
 }
 
-}  // namespace millrace::http
+}  // namespace millrace::service

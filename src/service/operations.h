@@ -10,7 +10,7 @@
 #include "api/problem.h"
 #include "base/time.h"
 
-namespace millrace::http {
+namespace millrace::service {
 
 struct ReadinessCheck {
   std::string name;
@@ -53,4 +53,4 @@ class Operations {
   virtual api::Decoded<BackupDone> backup(const std::string& path) = 0;
 };
 
-}  // namespace millrace::http
+}  // namespace millrace::service

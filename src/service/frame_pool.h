@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-namespace millrace::http {
+namespace millrace::service {
 
 // A frame is freed on the thread that took it, as tasks live on one (see task.h); on another it
 // would only change its keeper.
@@ -15,4 +15,4 @@ class FramePool {
   static void give_back(void* frame, std::size_t bytes) noexcept;
 };
 
-}  // namespace millrace::http
+}  // namespace millrace::service

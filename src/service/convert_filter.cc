@@ -2,9 +2,9 @@
 #include <expected>
 #include <utility>
 
-#include "http/convert.h"
+#include "service/convert.h"
 
-namespace millrace::http {
+namespace millrace::service {
 namespace {
 
 using engine::Comparison;
@@ -182,4 +182,4 @@ engine::JobFilter jobs_of_queue(std::string_view queue, const std::vector<api::J
   return made;
 }
 
-}  // namespace millrace::http
+}  // namespace millrace::service

@@ -1,11 +1,11 @@
-#include "http/answer_port.h"
+#include "service/answer_port.h"
 
 #include <algorithm>
 #include <variant>
 
 #include "engine/split.h"
 
-namespace millrace::http {
+namespace millrace::service {
 namespace {
 
 // Answers to what nobody waits for have this ticket.
@@ -143,4 +143,4 @@ void AskAll::One::answered(engine::Answer answer) {
   if (--all->missing_ == 0) all->handle_.resume();
 }
 
-}  // namespace millrace::http
+}  // namespace millrace::service

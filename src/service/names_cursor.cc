@@ -1,8 +1,8 @@
-#include "http/names_cursor.h"
+#include "service/names_cursor.h"
 
 #include "base/hex.h"
 
-namespace millrace::http {
+namespace millrace::service {
 
 std::string name_cursor(std::string_view name) { return to_hex(name); }
 
@@ -13,4 +13,4 @@ api::Problem bad_cursor() {
                          "is not one that this list gave");
 }
 
-}  // namespace millrace::http
+}  // namespace millrace::service

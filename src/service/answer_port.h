@@ -15,7 +15,7 @@
 
 #include "engine/gateway.h"
 
-namespace millrace::http {
+namespace millrace::service {
 
 // In whose name to ask, and whom.
 struct Asking {
@@ -190,4 +190,4 @@ class AskAll {
   std::coroutine_handle<> handle_;
 };
 
-}  // namespace millrace::http
+}  // namespace millrace::service

@@ -4,9 +4,10 @@
 #include <utility>
 
 #include "base/check.h"
-#include "http/convert.h"
+#include "service/caller.h"
+#include "service/convert.h"
 
-namespace millrace::http {
+namespace millrace::service {
 namespace {
 
 static_assert(static_cast<int>(api::AttemptOutcome::kTimedOut) ==
@@ -173,6 +174,17 @@ api::JobEvent to_api(const engine::FeedEvent& event) {
   return made;
 }
 
+std::vector<api::JobEvent> to_api(const std::vector<engine::FeedEvent>& events) {
+  std::vector<api::JobEvent> made;
+  made.reserve(events.size());
+  for (const engine::FeedEvent& event : events) made.push_back(to_api(event));
+  return made;
+}
+
+std::string_view state_name(const std::optional<core::State>& state) {
+  return state ? api::name_of(to_api(*state)) : std::string_view("pruned");
+}
+
 api::ClaimedJob claimed(const core::Job& job) {
   api::ClaimedJob made;
   made.id = job.id;
@@ -201,7 +213,7 @@ api::WorkerCommand to_api(const engine::WorkerOrder& order) {
   return {static_cast<api::WorkerCommand::Type>(order.kind), order.job, order.token};
 }
 
-api::Worker to_api(const engine::WorkerView& worker, const Access* access) {
+api::Worker to_api(const engine::WorkerView& worker) {
   const engine::WorkerInfo& info = worker.info;
   api::Worker made;
   made.id = info.id.view();
@@ -210,18 +222,13 @@ api::Worker to_api(const engine::WorkerView& worker, const Access* access) {
   made.sdk = info.sdk;
   made.version = info.version;
   for (const auto& [name, value] : info.labels) made.labels.emplace_back(name, value);
-  for (const SharedBytes& queue : worker.queues) {
-    if (access == nullptr || access->allows_queue(queue.view())) {
-      made.queues.push_back(queue.view());
-    }
-  }
+  made.queues = views_of(worker.queues);
   made.types = views_of(worker.types);
   made.state = static_cast<api::WorkerState>(worker.state);
   made.first_seen_at = worker.first_seen_at;
   made.last_seen_at = worker.last_seen_at;
   for (const core::JobView& view : worker.running) {
     const core::Job& job = view.job;
-    if (access != nullptr && !access->allows_queue(job.queue.view())) continue;
     made.running.push_back({job.id, job.queue.view(), job.type.view(), job.attempt,
                             job.latest.started_at, job.lease_expires_at.value_or(Time{})});
   }
@@ -319,4 +326,4 @@ api::Problem to_problem(const core::Refusal& refusal, std::string_view what) {
   MILLRACE_CHECK(false);
 }
 
-}  // namespace millrace::http
+}  // namespace millrace::service

@@ -1,4 +1,4 @@
-#include "http/reader_pool.h"
+#include "service/reader_pool.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <mutex>
 #include <semaphore>
 
-namespace millrace::http {
+namespace millrace::service {
 namespace {
 
 using namespace std::chrono_literals;
@@ -119,4 +119,4 @@ TEST_F(ReaderPoolTest, NothingRunsAfterItsEnd) {
 }
 
 }  // namespace
-}  // namespace millrace::http
+}  // namespace millrace::service

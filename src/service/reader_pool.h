@@ -23,9 +23,9 @@
 #include <utility>
 #include <vector>
 
-#include "http/answer_port.h"
+#include "service/answer_port.h"
 
-namespace millrace::http {
+namespace millrace::service {
 
 enum class Lane : std::uint8_t {
   kClaims,    // payloads of jobs that are leased already: the lease runs meanwhile
@@ -155,4 +155,4 @@ class Blocking final : public ReaderPool::Work, public Abandonable {
   bool refused_ = false;
 };
 
-}  // namespace millrace::http
+}  // namespace millrace::service

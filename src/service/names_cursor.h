@@ -8,11 +8,11 @@
 
 #include "api/problem.h"
 
-namespace millrace::http {
+namespace millrace::service {
 
 std::string name_cursor(std::string_view name);
 // Empty for the first page; nullopt: not a cursor.
 std::optional<std::string> parse_name_cursor(std::string_view cursor);
 api::Problem bad_cursor();
 
-}  // namespace millrace::http
+}  // namespace millrace::service

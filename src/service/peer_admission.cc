@@ -1,4 +1,4 @@
-#include "http/peer_admission.h"
+#include "service/peer_admission.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-namespace millrace::http {
+namespace millrace::service {
 namespace {
 
 // --- By kind: the scopes of the routes that make such requests, of which one is enough. GetJob
@@ -183,6 +183,14 @@ Task<std::optional<engine::Answer>> refusal_for(Services& services, AnswerPort& 
   co_return std::nullopt;
 }
 
+void hide_from(const Access& access, engine::WorkerView& worker) {
+  const auto closed = [&access](const SharedBytes& queue) {
+    return !access.allows_queue(queue.view());
+  };
+  std::erase_if(worker.queues, closed);
+  std::erase_if(worker.running, [&](const core::JobView& view) { return closed(view.job.queue); });
+}
+
 void hide_from(const Access& access, engine::Answer& answer) {
   if (!access.limited()) return;
   const auto closed = [&access](const SharedBytes& queue) {
@@ -193,12 +201,8 @@ void hide_from(const Access& access, engine::Answer& answer) {
   } else if (auto* queues = reply_in<core::QueueReply>(answer)) {
     std::erase_if(queues->queues, [&](const core::Queue& queue) { return closed(queue.name); });
   } else if (auto* workers = std::get_if<engine::WorkersReply>(&answer)) {
-    for (engine::WorkerView& worker : workers->workers) {
-      std::erase_if(worker.queues, closed);
-      std::erase_if(worker.running,
-                    [&](const core::JobView& view) { return closed(view.job.queue); });
-    }
+    for (engine::WorkerView& worker : workers->workers) hide_from(access, worker);
   }
 }
 
-}  // namespace millrace::http
+}  // namespace millrace::service

@@ -12,9 +12,9 @@
 #include <optional>
 #include <utility>
 
-#include "http/frame_pool.h"
+#include "service/frame_pool.h"
 
-namespace millrace::http {
+namespace millrace::service {
 
 template <typename T>
 class Task;
@@ -119,4 +119,4 @@ inline Task<void> TaskPromise<void>::get_return_object() {
 
 }  // namespace internal
 
-}  // namespace millrace::http
+}  // namespace millrace::service

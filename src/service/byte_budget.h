@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace millrace::http {
+namespace millrace::service {
 
 // Any thread.
 class ByteBudget {
@@ -37,4 +37,4 @@ class ByteBudget {
   std::atomic<std::int64_t> free_;
 };
 
-}  // namespace millrace::http
+}  // namespace millrace::service

@@ -1,9 +1,9 @@
-#include "http/frame_pool.h"
+#include "service/frame_pool.h"
 
 #include <array>
 #include <new>
 
-namespace millrace::http {
+namespace millrace::service {
 namespace {
 
 // Sizes are rounded up to a step; larger frames go to malloc.
@@ -75,4 +75,4 @@ void FramePool::give_back(void* frame, std::size_t bytes) noexcept {
   if (!kPooling || step >= kSteps || !shelves[step].keep(frame)) ::operator delete(frame);
 }
 
-}  // namespace millrace::http
+}  // namespace millrace::service

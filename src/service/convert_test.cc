@@ -1,10 +1,10 @@
-#include "http/convert.h"
+#include "service/convert.h"
 
 #include <gtest/gtest.h>
 
 #include "api/queue.h"
 
-namespace millrace::http {
+namespace millrace::service {
 namespace {
 
 constexpr Time kNow = time_from_ms(1'800'000'000'000);
@@ -227,4 +227,4 @@ TEST(Convert, AnItemWhoseShardWasSilentIsNoRefusal) {
 }
 
 }  // namespace
-}  // namespace millrace::http
+}  // namespace millrace::service

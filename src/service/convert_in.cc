@@ -4,9 +4,9 @@
 
 #include "api/bounds.h"
 #include "core/limits.h"
-#include "http/convert.h"
+#include "service/convert.h"
 
-namespace millrace::http {
+namespace millrace::service {
 namespace {
 
 // The two rooms keep their own bounds; here both are seen.
@@ -204,4 +204,4 @@ core::QueuePatch to_core(const api::QueueSettingsChange& change,
   return patch;
 }
 
-}  // namespace millrace::http
+}  // namespace millrace::service

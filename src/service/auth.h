@@ -11,11 +11,12 @@
 #include <unordered_map>
 #include <vector>
 
-#include "api/routes.h"
+#include "api/problem.h"
+#include "api/scope.h"
 #include "base/result.h"
 #include "base/time.h"
 
-namespace millrace::http {
+namespace millrace::service {
 
 // A token as it is configured.
 struct TokenSettings {
@@ -52,6 +53,9 @@ class Access {
   std::uint32_t scopes_ = 0;  // a bit per api::Scope
 };
 
+// What a caller is told whose token lacks it.
+api::Problem lacks_scope(api::Scope scope);
+
 // The configured tokens. Immutable: any thread.
 class TokenBook {
  public:
@@ -82,4 +86,4 @@ class TokenBook {
   std::unordered_map<std::string, Entry> by_id_;
 };
 
-}  // namespace millrace::http
+}  // namespace millrace::service
