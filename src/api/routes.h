@@ -8,14 +8,12 @@
 #include <string>
 #include <string_view>
 
+#include "api/scope.h"
+
 namespace millrace::api {
 
 enum class Method : std::uint8_t { kGet, kHead, kPost, kPut, kPatch, kDelete, kOther };
 std::string_view name_of(Method method);
-
-// kNone: open to everyone.
-enum class Scope : std::uint8_t { kNone, kSubmit, kWork, kRead, kOperate, kAdmin };
-std::string_view name_of(Scope scope);
 
 enum class RouteId : std::uint8_t {
   kLivez,

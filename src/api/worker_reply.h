@@ -32,9 +32,6 @@ struct ClaimedJob {
 };
 void encode(JsonWriter& json, const ClaimedJob& job);
 
-// {"jobs": [...]}
-void encode_claim_reply(JsonWriter& json, const std::vector<ClaimedJob>& jobs);
-
 // Entries of `results[]`. An accepted ack is encode_job_result() of job.h with status 200; a
 // refusal is encode_refused_result() of problem.h.
 void encode_heartbeat_result(JsonWriter& json, const JobId& id, Time expires_at,

@@ -1,23 +1,17 @@
-// An I/O thread: one event loop, the connections that it serves, its port for the engine's answers.
-// Everything of a connection happens on its thread, so nothing in a session is locked.
+// An I/O thread that speaks HTTP: its connections, and its port for the engine's answers.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
-#include <thread>
-#include <unordered_set>
-
-#include <boost/asio/basic_waitable_timer.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
+#include <string_view>
 
 #include "http/call.h"
-#include "http/connection_gate.h"
 #include "http/observer.h"
+#include "net/io_thread.h"
 
 namespace millrace::http {
 
-class PeerSession;
 class Session;
 
 struct SessionOptions {
@@ -31,64 +25,40 @@ struct SessionOptions {
   Duration linger{2'000};
 };
 
-class IoThread {
+class IoThread final : net::IoThread::Protocol {
  public:
-  using Executor = boost::asio::io_context::executor_type;
-  using Socket = boost::asio::basic_stream_socket<boost::asio::ip::tcp, Executor>;
-
-  IoThread(Services& services, engine::Gateway& gateway, Observer& observer, ConnectionGate& gate,
-           const SessionOptions& options, std::uint64_t seed);
-  ~IoThread();
+  IoThread(Services& services, engine::Gateway& gateway, Observer& observer,
+           net::ConnectionGate& gate, const SessionOptions& options, std::uint64_t seed);
   IoThread(const IoThread&) = delete;
   IoThread& operator=(const IoThread&) = delete;
 
-  // --- Any thread.
-  void start();
-  // A new connection that the gate has let in. The socket was made for context().
-  void adopt(Socket socket, std::string peer);
-  // Idle connections are closed, the others after the answer they wait for.
-  void drain();
-  // Ends the loop and the thread; connections are cut.
-  void stop();
-  boost::asio::io_context& context() { return context_; }
+  net::IoThread& io() { return io_; }
 
   // --- The loop's thread, for sessions.
   Services& services() { return services_; }
-  AnswerPort& port() { return port_; }
-  IdMaker& ids() { return ids_; }
+  service::AnswerPort& port() { return port_; }
+  service::IdMaker& ids() { return ids_; }
   Observer& observer() { return observer_; }
   const SessionOptions& options() const { return options_; }
   // For the header Date: "Sun, 01 Mar 2026 09:30:00 GMT".
   std::string_view date();
-  // The session has come to its end; it is destroyed once nothing of it runs any more.
-  void retire(std::shared_ptr<Session> session);
   // The session's connection becomes another node's, at the level that both know; `received` came
   // behind the request.
-  void upgrade(std::shared_ptr<Session> session, Socket socket, std::string_view received,
-               engine::PeerLevel level);
-  void retire(std::shared_ptr<PeerSession> session);
+  void upgrade(std::shared_ptr<Session> session, std::unique_ptr<net::ByteStream> stream,
+               std::string_view received, engine::PeerLevel level);
 
  private:
-  void sweep();
-  void forget(const std::string& peer);
+  std::shared_ptr<net::Connection> serve(std::unique_ptr<net::ByteStream> stream,
+                                         std::string peer) override;
 
   Services& services_;
   Observer& observer_;
-  ConnectionGate& gate_;
   const SessionOptions options_;
-  IdMaker ids_;
-  AnswerPort port_;  // before the loop: sessions in it still name their tickets when they go
-  boost::asio::io_context context_;
-  boost::asio::executor_work_guard<Executor> work_;
-  boost::asio::basic_waitable_timer<std::chrono::steady_clock,
-                                    boost::asio::wait_traits<std::chrono::steady_clock>, Executor>
-      sweeper_;
-  bool sweeping_ = false;
-  std::unordered_set<std::shared_ptr<Session>> sessions_;
-  std::unordered_set<std::shared_ptr<PeerSession>> peers_;
+  service::IdMaker ids_;
+  service::AnswerPort port_;
   std::int64_t date_second_ = -1;
   std::string date_;
-  std::thread thread_;
+  net::IoThread io_;  // last: sessions in it still name their tickets when they go
 };
 
 }  // namespace millrace::http

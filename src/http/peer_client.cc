@@ -9,16 +9,15 @@
 #include <variant>
 #include <vector>
 
-#include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 
 #include "base/random.h"
 #include "base/thread_name.h"
 #include "engine/request_codec.h"
-#include "http/answer_port.h"
 #include "http/peer_link.h"
+#include "net/loop.h"
+#include "service/answer_port.h"
 
 namespace millrace::http {
 namespace {
@@ -173,7 +172,7 @@ class PeerClient::Impl final : PeerLink::Host {
     over(ask);
     // Who has gone is told only of jobs that it must give back.
     if (ask->cancelled) {
-      const core::ClaimReply* const claim = claim_in(answer);
+      const core::ClaimReply* const claim = service::claim_in(answer);
       if (claim == nullptr || claim->jobs.empty()) return;
     }
     deliver(*ask, std::move(answer));
@@ -235,11 +234,8 @@ class PeerClient::Impl final : PeerLink::Host {
   bool stopped_ = false;     // guarded by mutex_
 
   asio::io_context context_;
-  asio::executor_work_guard<asio::io_context::executor_type> work_;
-  asio::basic_waitable_timer<std::chrono::steady_clock,
-                             asio::wait_traits<std::chrono::steady_clock>,
-                             asio::io_context::executor_type>
-      ticker_;
+  asio::executor_work_guard<net::Executor> work_;
+  net::Timer ticker_;
 
   // The thread's own.
   bool ending_ = false;

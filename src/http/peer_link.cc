@@ -4,51 +4,11 @@
 #include <utility>
 #include <vector>
 
-#include <boost/asio/buffer.hpp>
-#include <boost/asio/read_until.hpp>
-#include <boost/asio/write.hpp>
-
 #include "base/check.h"
 #include "base/free_memory.h"
 #include "engine/request_codec.h"
-#include "http/answer_port.h"
 
 namespace millrace::http {
-namespace {
-
-namespace asio = boost::asio;
-using boost::system::error_code;
-
-constexpr std::size_t kMaxHeadBytes = 4 * 1024;
-constexpr std::string_view kScheme = "http://";
-
-// The value of the first field of this name, in the case that nodes write it in; empty: none.
-std::string_view field_in(std::string_view head, std::string_view name) {
-  const std::string line = "\r\n" + std::string(name) + ": ";
-  const std::size_t at = head.find(line);
-  if (at == std::string_view::npos) return {};
-  const std::string_view value = head.substr(at + line.size());
-  return value.substr(0, value.find('\r'));
-}
-
-}  // namespace
-
-std::optional<PeerUrl> parse_peer_url(std::string_view url) {
-  if (!url.starts_with(kScheme)) return std::nullopt;
-  url.remove_prefix(kScheme.size());
-  const std::size_t colon = url.rfind(':');
-  if (colon == std::string_view::npos) return std::nullopt;
-  std::string_view host = url.substr(0, colon);
-  const std::string_view port = url.substr(colon + 1);
-  const bool bracketed = host.starts_with('[') && host.ends_with(']');
-  if (bracketed) host = host.substr(1, host.size() - 2);
-  if (host.empty() || port.empty() || port.size() > 5) return std::nullopt;
-  if (host.find_first_of("/@[] \r\n") != std::string_view::npos) return std::nullopt;
-  if (!bracketed && host.find(':') != std::string_view::npos) return std::nullopt;
-  if (port.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;
-  return PeerUrl{std::string(host), std::string(port)};
-}
-
 PeerLink::PeerLink(const Parts& parts, std::string url, const PeerLinkOptions& options)
     : parts_(parts), url_(std::move(url)), options_(options), pause_(options.first_pause) {}
 
@@ -96,88 +56,26 @@ void PeerLink::close() {
 void PeerLink::connect() {
   state_ = State::kConnecting;
   deadline_ = clock_now() + options_.connect;
-  ++attempt_;
   const auto url = parse_peer_url(url_);
   if (!url) return fail("its URL is not http://HOST:PORT");
-  error_code error;
-  const asio::ip::address address = asio::ip::make_address(url->host, error);
-  if (!error) {
-    // Five digits at most.
-    return connect_to({{address, static_cast<std::uint16_t>(std::stoul(url->port))}});
-  }
-  resolver_.emplace(parts_.context);
-  resolver_->async_resolve(url->host, url->port,
-                           [self = shared_from_this(), attempt = attempt_](
-                               error_code failed, const Tcp::resolver::results_type& found) {
-                             if (attempt != self->attempt_ || self->state_ != State::kConnecting)
-                               return;
-                             if (failed || found.empty())
-                               return self->fail("its name can't be resolved");
-                             std::vector<Tcp::endpoint> addresses(found.begin(), found.end());
-                             // One that never answers takes all the time: the next attempt begins
-                             // with another.
-                             const auto turn = (attempt - 1) % addresses.size();
-                             std::ranges::rotate(
-                                 addresses, addresses.begin() + static_cast<std::ptrdiff_t>(turn));
-                             self->connect_to(std::move(addresses));
-                           });
-}
-
-// To the first address that lets it.
-void PeerLink::connect_to(std::vector<Tcp::endpoint> addresses) {
-  const Tcp::endpoint address = addresses.front();
-  addresses.erase(addresses.begin());
-  socket_.emplace(parts_.context);
-  socket_->async_connect(address, [self = shared_from_this(), attempt = attempt_,
-                                   others = std::move(addresses)](error_code error) mutable {
-    if (attempt != self->attempt_ || self->state_ != State::kConnecting) return;
-    if (!error) return self->upgrade();
-    if (!others.empty()) return self->connect_to(std::move(others));
-    self->fail("it can't be reached: " + error.message());
+  dial_ = std::make_shared<PeerDial>(parts_.context);
+  dial_->start(*url, attempts_++, [self = shared_from_this()](Result<PeerDial::Dialled> dialled) {
+    if (!dialled) return self->fail(dialled.error().message);
+    self->connected(*std::move(dialled));
   });
 }
 
-void PeerLink::upgrade() {
-  error_code ignored;
-  socket_->set_option(Tcp::no_delay(true), ignored);
-  const std::string host = url_.substr(kScheme.size());
-  head_ = "GET /internal/v1/peer HTTP/1.1\r\nHost: " + host +
-          "\r\nConnection: Upgrade\r\nUpgrade: " + std::string(kPeerProtocol) + "\r\n" +
-          std::string(kPeerLevelField) + ": " + own_peer_level() + "\r\n\r\n";
-  asio::async_write(*socket_, asio::buffer(head_),
-                    [self = shared_from_this(), attempt = attempt_](error_code error, std::size_t) {
-                      if (attempt != self->attempt_ || self->state_ != State::kConnecting) return;
-                      if (error) return self->fail("the connection broke: " + error.message());
-                      self->head_.clear();
-                      self->read_upgrade();
-                    });
-}
-
-void PeerLink::read_upgrade() {
-  asio::async_read_until(
-      *socket_, asio::dynamic_buffer(head_, kMaxHeadBytes), "\r\n\r\n",
-      [self = shared_from_this(), attempt = attempt_](error_code error, std::size_t bytes) {
-        if (attempt != self->attempt_ || self->state_ != State::kConnecting) return;
-        if (error) return self->fail("it does not answer as a node: " + error.message());
-        self->upgraded(bytes);
-      });
-}
-
-void PeerLink::upgraded(std::size_t head_bytes) {
-  const std::string_view head = std::string_view(head_).substr(0, head_bytes);
-  if (!head.starts_with("HTTP/1.1 101 ") || head.find(kPeerProtocol) == std::string_view::npos) {
-    return fail("it takes no nodes: " + std::string(head.substr(0, head.find('\r'))));
-  }
-  level_ = peer_level(field_in(head, kPeerLevelField));
+void PeerLink::connected(PeerDial::Dialled dialled) {
+  dial_.reset();
+  level_ = dialled.level;
   state_ = State::kProving;
   leaving_ = false;
   challenge_.reset();
   // Whatever there is to send has its bound where it is asked.
-  stream_ =
-      std::make_shared<PeerStream>(static_cast<PeerStream::Owner&>(*this), std::move(*socket_),
-                                   parts_.clock, options_.timing, ~std::size_t{0});
-  socket_.reset();
-  stream_->start(std::string_view(head_).substr(head_bytes));
+  stream_ = std::make_shared<PeerStream>(static_cast<PeerStream::Owner&>(*this),
+                                         std::move(dialled.stream), parts_.clock, options_.timing,
+                                         ~std::size_t{0});
+  stream_->start(dialled.received);
 }
 
 // Before there is a stream. An empty reason is none that the log should hear of.
@@ -185,9 +83,7 @@ void PeerLink::fail(std::string_view why) {
   if (!why.empty()) {
     parts_.log.warn(clock_now(), "a node can't be asked", url_, why);
   }
-  ++attempt_;
-  resolver_.reset();
-  socket_.reset();
+  if (dial_ != nullptr) std::exchange(dial_, nullptr)->cancel();
   state_ = State::kIdle;
   pause();
   give_up_waiting();

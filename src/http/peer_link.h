@@ -10,23 +10,15 @@
 #include <string_view>
 #include <unordered_map>
 
-#include <boost/asio/ip/tcp.hpp>
-
 #include "base/random.h"
 #include "engine/expected_answer.h"
 #include "engine/peers.h"
 #include "http/peer_access.h"
+#include "http/peer_dial.h"
 #include "http/peer_proof.h"
 #include "http/peer_stream.h"
 
 namespace millrace::http {
-
-// "http://10.0.0.7:7600", as store::NodeFacts has it.
-struct PeerUrl {
-  std::string host;  // an address or a name, without brackets
-  std::string port;
-};
-std::optional<PeerUrl> parse_peer_url(std::string_view url);
 
 // Something that is to be asked, or was and is not answered.
 struct PeerAsk {
@@ -89,15 +81,10 @@ class PeerLink final : public std::enable_shared_from_this<PeerLink>, private Pe
   bool idle() const { return state_ == State::kIdle && clock_now() >= retry_at_; }
 
  private:
-  using Socket = PeerStream::Socket;
-  using Tcp = boost::asio::ip::tcp;
   enum class State : std::uint8_t { kIdle, kConnecting, kProving, kOpen };
 
   void connect();
-  void connect_to(std::vector<Tcp::endpoint> addresses);
-  void upgrade();
-  void read_upgrade();
-  void upgraded(std::size_t head_bytes);
+  void connected(PeerDial::Dialled dialled);
   void fail(std::string_view why);
   void pause();
 
@@ -123,10 +110,8 @@ class PeerLink final : public std::enable_shared_from_this<PeerLink>, private Pe
   bool closed_ = false;
 
   // --- Until the upgrade.
-  std::uint64_t attempt_ = 0;  // of connecting; what an earlier one still has to say is not heard
-  std::optional<Tcp::resolver> resolver_;
-  std::optional<Socket> socket_;
-  std::string head_;  // the request, then the answer
+  std::uint64_t attempts_ = 0;  // of connecting
+  std::shared_ptr<PeerDial> dial_;
   Steady deadline_{};
   Steady retry_at_ = Steady::min();
   Duration pause_;

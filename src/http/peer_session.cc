@@ -8,7 +8,7 @@
 #include "base/free_memory.h"
 #include "engine/request_codec.h"
 #include "engine/row_budget.h"
-#include "http/peer_admission.h"
+#include "service/peer_admission.h"
 
 namespace millrace::http {
 namespace {
@@ -40,23 +40,23 @@ struct PeerSession::Asked {
   std::uint32_t shard = 0;
   std::string credentials;
   engine::Request request;
-  Wait wait;
+  service::Wait wait;
   bool cancelled = false;
   Task<void> run;  // last: its frames name everything above
 };
 
-PeerSession::PeerSession(IoThread& thread, IoThread::Socket socket, std::string peer,
-                         engine::PeerLevel level)
+PeerSession::PeerSession(IoThread& thread, std::unique_ptr<net::ByteStream> stream,
+                         std::string peer, engine::PeerLevel level)
     : thread_(thread),
       peer_(std::move(peer)),
       level_(level),
       stream_(std::make_shared<PeerStream>(static_cast<PeerStream::Owner&>(*this),
-                                           std::move(socket), thread.services().clock,
+                                           std::move(stream), thread.services().clock,
                                            access().timing(), kMaxUnwrittenBytes)) {}
 
 PeerSession::~PeerSession() = default;
 
-void PeerSession::start(std::string_view received) {
+void PeerSession::take(std::string_view received) {
   stream_->start(received);
   stream_->send(FrameKind::kChallenge, 0, {as_text(nonce_)});
 }
@@ -159,7 +159,7 @@ void PeerSession::cancel(Asked& asked) {
 bool PeerSession::take_give_shard(const Frame& frame) {
   const auto give = read_give_shard(frame.body);
   if (!give || frame.number == 0) return false;
-  const auto answer = [executor = thread_.context().get_executor(), weak = weak_from_this(),
+  const auto answer = [executor = thread_.io().context().get_executor(), weak = weak_from_this(),
                        number = frame.number](bool given) {
     asio::post(executor, [weak, number, given] {
       if (const auto self = weak.lock()) {
@@ -185,25 +185,25 @@ Task<engine::Answer> PeerSession::answer_of(Asked& asked) {
   std::shared_ptr<engine::Gateway> shard;
   if (!draining_) shard = access().service().led_shard(asked.shard);
   if (shard == nullptr) co_return engine::Unavailable::kNoLeader;
-  const Access* token = nullptr;
+  const service::Access* token = nullptr;
   if (!services.tokens.empty() && asked.credentials != engine::kNodesOwn) {
     token = services.tokens.authenticate(asked.credentials, services.clock.now());
     if (token == nullptr) co_return engine::Denied::kUnauthenticated;
     Task<std::optional<engine::Answer>> looking =
-        refusal_for(services, thread_.port(), *shard, *token, asked.request);
+        service::refusal_for(services, thread_.port(), *shard, *token, asked.request);
     std::optional<engine::Answer> refusal = co_await looking;
     if (refusal) co_return std::move(*refusal);
   }
   if (asked.cancelled) co_return engine::Unavailable::kDraining;  // which nobody looks at
-  Ask ask(thread_.port(), std::move(asked.request), Asking{asked.credentials, shard.get()},
-          &asked.wait);
+  service::Ask ask(thread_.port(), std::move(asked.request),
+                   service::Asking{asked.credentials, shard.get()}, &asked.wait);
   engine::Answer answer = co_await ask;
-  if (token != nullptr) hide_from(*token, answer);
+  if (token != nullptr) service::hide_from(*token, answer);
   co_return answer;
 }
 
 void PeerSession::send_answer(const Asked& asked, engine::Answer& answer) {
-  if (core::ClaimReply* const claim = claim_in(answer)) {
+  if (core::ClaimReply* const claim = service::claim_in(answer)) {
     const core::ClaimReply unsent = stream_->closing() ? std::move(*claim) : cut(*claim);
     thread_.port().give_back(unsent, asked.credentials);
   }
@@ -217,14 +217,14 @@ void PeerSession::send_answer(std::uint64_t number, const engine::Answer& answer
     engine::encode_answer(engine::Unavailable::kUnknown, body_, level_);  // it was done
   }
   stream_->send(FrameKind::kAnswer, number, {body_});
-  if (body_.capacity() > InputBuffer::kKeptBytes) free_memory(body_);
+  if (body_.capacity() > net::InputBuffer::kKeptBytes) free_memory(body_);
 }
 
 void PeerSession::forget(const Asked& asked) {
   auto node = asked_.extract(asked.number);
   // Its coroutine is still on the stack.
-  asio::post(thread_.context(), [last = std::move(node.mapped())] {});
-  if (stream_ended_ && asked_.empty()) thread_.retire(shared_from_this());
+  asio::post(thread_.io().context(), [last = std::move(node.mapped())] {});
+  if (stream_ended_ && asked_.empty()) thread_.io().retire(shared_from_this());
 }
 
 // --- The end.
@@ -235,7 +235,7 @@ void PeerSession::ended() {
   for (const auto& [number, asked] : asked_) left.push_back(asked.get());
   for (Asked* const asked : left) cancel(*asked);
   stream_ended_ = true;
-  if (asked_.empty()) thread_.retire(shared_from_this());
+  if (asked_.empty()) thread_.io().retire(shared_from_this());
 }
 
 }  // namespace millrace::http

@@ -13,25 +13,28 @@
 #include "http/peer_access.h"
 #include "http/peer_proof.h"
 #include "http/peer_stream.h"
-#include "http/task.h"
 
 namespace millrace::http {
 
 // On the I/O thread that took the connection.
-class PeerSession final : public std::enable_shared_from_this<PeerSession>,
-                          private PeerStream::Owner {
+class PeerSession final : public net::Connection,
+                          public std::enable_shared_from_this<PeerSession>,
+                          PeerStream::Owner {
  public:
   // Precondition: the services know peers. `level`: that both sides know.
-  PeerSession(IoThread& thread, IoThread::Socket socket, std::string peer, engine::PeerLevel level);
+  PeerSession(IoThread& thread, std::unique_ptr<net::ByteStream> stream, std::string peer,
+              engine::PeerLevel level);
   ~PeerSession() override;
   PeerSession(const PeerSession&) = delete;
   PeerSession& operator=(const PeerSession&) = delete;
 
-  void start(std::string_view received);
+  void start() override { take({}); }
+  // Starts with what has been received already.
+  void take(std::string_view received);
   // Nothing new is taken; the other closes when it has its answers.
-  void drain();
-  void check(Steady now);
-  const std::string& peer() const { return peer_; }
+  void drain() override;
+  void check(Steady now) override;
+  const std::string& peer() const override { return peer_; }
 
  private:
   struct Asked;

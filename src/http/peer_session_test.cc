@@ -16,12 +16,12 @@ using engine::Unavailable;
 
 constexpr std::string_view kJob = "01890a5d-ac96-774b-bcce-b302099a8057";
 
-NewToken token_number(std::uint8_t number) {
+service::NewToken token_number(std::uint8_t number) {
   std::array<std::uint8_t, 32> secret{};
   secret.fill(number);
   std::array<std::uint8_t, 6> id{};
   id.fill(number);
-  return make_token(secret, id);
+  return service::make_token(secret, id);
 }
 std::string bearer(std::uint8_t number) { return "Bearer " + token_number(number).token; }
 
@@ -40,8 +40,8 @@ PeerClientOptions options_of(PeerTiming timing) {
 
 // A node with shard 0, and a client that asks it.
 struct Nodes {
-  explicit Nodes(std::vector<TokenSettings> tokens = {}, std::string_view secret = kTestSecret,
-                 PeerTiming timing = quick_timing())
+  explicit Nodes(std::vector<service::TokenSettings> tokens = {},
+                 std::string_view secret = kTestSecret, PeerTiming timing = quick_timing())
       : server({}, std::move(tokens),
                {nullptr, PeerParts{service, std::string(kTestSecret), log.logger(), timing}}),
         client(options_of(timing), {std::string(secret), real_clock(), log.logger(), 1}) {}
@@ -362,7 +362,7 @@ TEST(PeerAsks, AServerThatClosesAnswersWhatItWasAsked) {
 
 // --- The second lock.
 
-std::vector<TokenSettings> test_tokens() {
+std::vector<service::TokenSettings> test_tokens() {
   return {{"submits", token_number(1).hash, {"submit"}, {}, std::nullopt},
           {"works", token_number(2).hash, {"work"}, {}, std::nullopt},
           {"reads", token_number(3).hash, {"read"}, {}, std::nullopt},

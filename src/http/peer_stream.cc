@@ -13,14 +13,15 @@ namespace millrace::http {
 namespace {
 
 namespace asio = boost::asio;
-using boost::system::error_code;
+using net::error_code;
+using net::InputBuffer;
 
 }  // namespace
 
-PeerStream::PeerStream(Owner& owner, Socket socket, const Clock& clock, const PeerTiming& timing,
-                       std::size_t most_unwritten_bytes)
+PeerStream::PeerStream(Owner& owner, std::unique_ptr<net::ByteStream> bytes, const Clock& clock,
+                       const PeerTiming& timing, std::size_t most_unwritten_bytes)
     : owner_(owner),
-      socket_(std::move(socket)),
+      bytes_(std::move(bytes)),
       clock_(clock),
       timing_(timing),
       most_unwritten_(most_unwritten_bytes) {}
@@ -63,14 +64,13 @@ void PeerStream::check(Steady now) {
   }
 }
 
-// --- The end: the socket is closed at once, and the owner told when what was under way is over.
+// --- The end: the connection is closed at once, and the owner told when what was under way is
+// over.
 
 void PeerStream::close() {
   if (closing_) return;
   closing_ = true;
-  error_code ignored;
-  socket_.shutdown(asio::socket_base::shutdown_both, ignored);
-  socket_.close(ignored);
+  bytes_->close();
   end_if_idle();
 }
 
@@ -82,7 +82,7 @@ void PeerStream::close_for(std::string_view fault) {
 void PeerStream::end_if_idle() {
   if (!closing_ || ended_ || reading_ || write_under_way_) return;
   ended_ = true;
-  asio::post(socket_.get_executor(), [self = shared_from_this()] { self->owner_.ended(); });
+  asio::post(bytes_->executor(), [self = shared_from_this()] { self->owner_.ended(); });
 }
 
 // --- Reading.
@@ -100,10 +100,7 @@ void PeerStream::read_more() {
   if (closing_ || reading_ || paused()) return;
   make_room(frame_wanted_);
   reading_ = true;
-  socket_.async_read_some(asio::buffer(input_.tail(), input_.room()),
-                          [self = shared_from_this()](error_code error, std::size_t bytes) {
-                            self->on_read(error, bytes);
-                          });
+  bytes_->read_some(asio::buffer(input_.tail(), input_.room()), self());
 }
 
 void PeerStream::on_read(const error_code& error, std::size_t bytes) {
@@ -145,14 +142,10 @@ void PeerStream::write_more() {
     if (writing_.empty()) return;
   }
   write_under_way_ = true;
-  socket_.async_write_some(
-      asio::buffer(writing_.data() + writing_from_, writing_.size() - writing_from_),
-      [self = shared_from_this()](error_code error, std::size_t bytes) {
-        self->on_write(error, bytes);
-      });
+  bytes_->write_some({asio::buffer(writing_) + writing_from_}, self());
 }
 
-void PeerStream::on_write(const error_code& error, std::size_t bytes) {
+void PeerStream::on_written(const error_code& error, std::size_t bytes) {
   write_under_way_ = false;
   // Counted although the stream may be closed by now: the bytes have left.
   written_ += bytes;

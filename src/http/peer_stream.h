@@ -9,21 +9,16 @@
 #include <string>
 #include <string_view>
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-
 #include "base/clock.h"
-#include "http/input_buffer.h"
 #include "http/peer_access.h"
 #include "http/peer_frames.h"
+#include "net/byte_stream.h"
+#include "net/input_buffer.h"
 
 namespace millrace::http {
 
-class PeerStream : public std::enable_shared_from_this<PeerStream> {
+class PeerStream final : public std::enable_shared_from_this<PeerStream>, net::ByteStream::User {
  public:
-  using Executor = boost::asio::io_context::executor_type;
-  using Socket = boost::asio::basic_stream_socket<boost::asio::ip::tcp, Executor>;
-
   // Outlives the stream's work: until ended().
   class Owner {
    public:
@@ -36,8 +31,8 @@ class PeerStream : public std::enable_shared_from_this<PeerStream> {
   };
 
   // Who has so much to send that is not yet written reads no more.
-  PeerStream(Owner& owner, Socket socket, const Clock& clock, const PeerTiming& timing,
-             std::size_t most_unwritten_bytes);
+  PeerStream(Owner& owner, std::unique_ptr<net::ByteStream> bytes, const Clock& clock,
+             const PeerTiming& timing, std::size_t most_unwritten_bytes);
   PeerStream(const PeerStream&) = delete;
   PeerStream& operator=(const PeerStream&) = delete;
 
@@ -64,28 +59,29 @@ class PeerStream : public std::enable_shared_from_this<PeerStream> {
 
  private:
   void read_more();
-  void on_read(const boost::system::error_code& error, std::size_t bytes);
+  void on_read(const net::error_code& error, std::size_t bytes) override;
   void take_frames();
   void make_room(std::size_t wanted);
   void write_more();
-  void on_write(const boost::system::error_code& error, std::size_t bytes);
+  void on_written(const net::error_code& error, std::size_t bytes) override;
   void close_for(std::string_view fault);
   void end_if_idle();
   std::uint64_t unwritten() const { return sent_ - written_; }
   bool paused() const { return unwritten() > most_unwritten_; }
+  std::shared_ptr<net::ByteStream::User> self() { return {shared_from_this(), this}; }
 
   Owner& owner_;
-  Socket socket_;
+  const std::unique_ptr<net::ByteStream> bytes_;
   const Clock& clock_;
   const PeerTiming timing_;
   const std::uint64_t most_unwritten_;
 
-  InputBuffer input_;
+  net::InputBuffer input_;
   std::size_t most_frame_ = kMaxHandshakeFrameBytes;
   std::size_t frame_wanted_ = 0;  // bytes of the frame that has begun to come
   bool reading_ = false;
 
-  std::string writing_;  // handed to the socket
+  std::string writing_;  // handed to bytes_
   std::size_t writing_from_ = 0;
   std::string gathering_;
   bool write_under_way_ = false;

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/error.hpp>
 
 #include "base/check.h"
 #include "base/free_memory.h"
@@ -15,7 +14,8 @@ namespace millrace::http {
 namespace {
 
 namespace asio = boost::asio;
-using boost::system::error_code;
+using net::error_code;
+using net::InputBuffer;
 
 // Answers of pipelined requests are gathered up to here before they are written.
 constexpr std::size_t kOutputGatheredBytes = 64 * 1024;
@@ -43,13 +43,13 @@ class Session::Output {
   Output(Session& session, std::size_t sent) : session_(session), sent_(sent) {}
   bool await_ready() const { return false; }
   void await_suspend(std::coroutine_handle<> handle) {
-    session_.socket_.async_write_some(
-        session_.unsent(sent_),
-        [self = session_.shared_from_this(), this, handle](error_code error, std::size_t bytes) {
-          if (error) self->output_failed_ = true;
-          sent_ += bytes;
-          handle.resume();
-        });
+    handle_ = handle;
+    session_.writing_ = this;
+    session_.stream_->write_some(session_.unsent(sent_), session_.self());
+  }
+  void written(std::size_t bytes) {
+    sent_ += bytes;
+    handle_.resume();
   }
   // So much of the output has been taken in all.
   std::size_t await_resume() const { return sent_; }
@@ -57,11 +57,12 @@ class Session::Output {
  private:
   Session& session_;
   std::size_t sent_;
+  std::coroutine_handle<> handle_;
 };
 
-Session::Session(IoThread& thread, IoThread::Socket socket, std::string peer)
+Session::Session(IoThread& thread, std::unique_ptr<net::ByteStream> stream, std::string peer)
     : thread_(thread),
-      socket_(std::move(socket)),
+      stream_(std::move(stream)),
       peer_(std::move(peer)),
       guard_(thread.services().head_limits),
       call_(thread.services(), thread.port(), thread.ids()) {
@@ -74,8 +75,6 @@ Session::~Session() {
 }
 
 void Session::start() {
-  error_code ignored;
-  socket_.non_blocking(true, ignored);
   run_ = run();
   run_.start();
 }
@@ -84,11 +83,10 @@ void Session::drain() {
   draining_ = true;
   if (!idle_ || !reader_) return;
   expired_ = true;
-  error_code ignored;
-  socket_.cancel(ignored);
+  stream_->cancel();
 }
 
-// --- Deadlines. A wait that is over its time is cut short by cancelling what the socket does.
+// --- Deadlines. A wait that is over its time is cut short by cancelling what the stream does.
 
 void Session::expect_within(Duration time) { deadline_ = call_.services.clock.steady() + time; }
 
@@ -101,12 +99,11 @@ void Session::expect_transfer(std::size_t bytes) {
 
 void Session::expect_nothing() { deadline_ = Steady::max(); }
 
-void Session::check_deadline(Steady now) {
+void Session::check(Steady now) {
   if (now < deadline_) return;
   expect_nothing();
   expired_ = true;
-  error_code ignored;
-  socket_.cancel(ignored);
+  stream_->cancel();
 }
 
 // --- The life of the connection.
@@ -117,23 +114,17 @@ Task<void> Session::run() {
   const bool written = co_await flush();
   if (written && next == Next::kUpgrade) {
     MILLRACE_CHECK(!reading_);  // its handler does not wait
-    thread_.upgrade(shared_from_this(), std::move(socket_), input_.view(),
+    thread_.upgrade(shared_from_this(), std::move(stream_), input_.view(),
                     *call_.response.upgrades);
     co_return;
   }
   if (written && next == Next::kLinger) co_await linger();
-  error_code ignored;
-  socket_.shutdown(asio::socket_base::shutdown_both, ignored);
-  socket_.close(ignored);
-  thread_.retire(shared_from_this());
+  stream_->close();
+  thread_.io().retire(shared_from_this());
 }
 
 Task<Session::Next> Session::serve() {
-  call_.response.clear();
-  call_.head = nullptr;
-  call_.body = {};
-  call_.access = nullptr;
-  call_.note.clear();
+  call_.clear();
   body_size_ = 0;
   keep_alive_ = true;
 
@@ -263,8 +254,7 @@ Task<void> Session::answer() {
 // The client is told why, and gets time to read it: closing at once while it still sends would
 // reset the connection and take the answer with it.
 Task<void> Session::linger() {
-  error_code ignored;
-  socket_.shutdown(asio::socket_base::shutdown_send, ignored);
+  stream_->end_output();
   expired_ = false;
   expect_within(thread_.options().linger);
   std::size_t discarded = 0;
@@ -308,10 +298,7 @@ void Session::give_back() { call_.services.bodies.give_back(std::exchange(borrow
 
 void Session::start_read() {
   reading_ = true;
-  socket_.async_read_some(asio::buffer(input_.tail(), input_.room()),
-                          [self = shared_from_this()](error_code error, std::size_t bytes) {
-                            self->on_read(error, bytes);
-                          });
+  stream_->read_some(asio::buffer(input_.tail(), input_.room()), self());
 }
 
 void Session::on_read(const error_code& error, std::size_t bytes) {
@@ -321,30 +308,30 @@ void Session::on_read(const error_code& error, std::size_t bytes) {
   if (reader_) {
     std::exchange(reader_, nullptr).resume();
   } else if (input_ended_) {
-    call_.abandon();
+    call_.caller.abandon();
   }
 }
 
-// Leaves the buffer alone, and what comes in the socket.
+void Session::on_written(const error_code& error, std::size_t bytes) {
+  if (error) output_failed_ = true;
+  std::exchange(writing_, nullptr)->written(bytes);
+}
+
+// Leaves the buffer alone, and what comes in the stream.
 void Session::start_watch() {
   if (std::exchange(watching_, true)) return;
-  socket_.async_wait(IoThread::Socket::wait_read, [self = shared_from_this()](error_code error) {
-    self->watching_ = false;
-    if (!error) self->on_readable();
-  });
+  stream_->watch(self());
 }
 
-void Session::on_readable() {
-  if (reading_) return;  // that tells more
-  char first = 0;
-  error_code error;
-  socket_.receive(asio::buffer(&first, 1), asio::socket_base::message_peek, error);
-  if (!error || error == asio::error::would_block || error == asio::error::try_again) return;
+void Session::on_readable(const error_code& error) {
+  watching_ = false;
+  if (error || reading_) return;  // a read tells more
+  if (!stream_->ended()) return;
   input_ended_ = true;
-  call_.abandon();
+  call_.caller.abandon();
 }
 
-std::array<asio::const_buffer, 2> Session::unsent(std::size_t sent) const {
+net::ByteStream::Pieces Session::unsent(std::size_t sent) const {
   const std::size_t of_first = std::min(sent, output_.size());
   return {asio::buffer(output_) + of_first, asio::buffer(large_body_) + (sent - of_first)};
 }
@@ -354,9 +341,10 @@ Task<bool> Session::flush() {
   std::size_t sent = 0;
   while (sent < size && !output_failed_) {
     error_code error;
-    sent += socket_.write_some(unsent(sent), error);
-    if (error == asio::error::would_block || error == asio::error::try_again) break;
+    const std::size_t written = stream_->write_now(unsent(sent), error);
     if (error) output_failed_ = true;
+    if (written == 0) break;
+    sent += written;
   }
   if (sent < size && !output_failed_) {
     // What the client takes to read is not of the time that it has for the next thing.
@@ -387,7 +375,7 @@ constexpr int kClientGone = 499;
 
 // What can't be framed has no next request behind it.
 void Session::refuse(const GuardFault& fault) {
-  if (call_.head == nullptr) call_.request_id = make_request_id(call_.ids);
+  if (call_.head == nullptr) call_.request_id = make_request_id(call_.caller.ids);
   call_.refuse(fault.code, std::string(fault.detail));
   call_.response.must_close = true;
 }
@@ -396,11 +384,11 @@ void Session::refuse(const GuardFault& fault) {
 // again; an answer that says what was done is sent whatever it takes.
 void Session::count_answer() {
   Response& response = call_.response;
-  ByteBudget& budget = call_.services.answers;
+  service::ByteBudget& budget = call_.services.answers;
   const std::size_t bytes = response.body.capacity();
   if (bytes <= InputBuffer::kKeptBytes) return let_go_of_answer();
-  if (bytes < call_.held) budget.give_back(call_.held - bytes);
-  if (bytes > call_.held && !budget.take(bytes - call_.held)) {
+  if (bytes < call_.caller.held) budget.give_back(call_.caller.held - bytes);
+  if (bytes > call_.caller.held && !budget.take(bytes - call_.caller.held)) {
     if (call_.head != nullptr &&
         (call_.head->method == api::Method::kGet || call_.head->method == api::Method::kHead)) {
       free_memory(response.body);
@@ -408,12 +396,14 @@ void Session::count_answer() {
                    "too many large answers are on their way; come back later");
       return let_go_of_answer();
     }
-    budget.take_anyway(bytes - call_.held);
+    budget.take_anyway(bytes - call_.caller.held);
   }
-  call_.held = bytes;
+  call_.caller.held = bytes;
 }
 
-void Session::let_go_of_answer() { call_.services.answers.give_back(std::exchange(call_.held, 0)); }
+void Session::let_go_of_answer() {
+  call_.services.answers.give_back(std::exchange(call_.caller.held, 0));
+}
 
 void Session::write_response() {
   count_answer();
@@ -446,10 +436,12 @@ void Session::report(std::size_t body_bytes) {
   record.received_bytes = body_size_;
   record.sent_bytes = body_bytes;
   record.peer = peer_;
-  if (call_.access != nullptr) record.token_name = call_.access->settings().name;
+  if (const service::Access* const access = call_.caller.access) {
+    record.token_name = access->settings().name;
+  }
   record.problem = call_.response.problem;
-  record.note = call_.note;
-  if (call_.abandoned()) {
+  record.note = call_.caller.note;
+  if (call_.caller.abandoned()) {
     record.status = kClientGone;
     record.sent_bytes = 0;
     record.problem = "client_gone";

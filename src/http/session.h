@@ -3,38 +3,37 @@
 // While a handler waits, a read stays outstanding: it takes in what the client sends ahead, and it
 // tells when the client has gone, so that a waiting claim is given up before a job is lost to it.
 // Where the buffer has no room for that, is a large one, or holds the next request already, the
-// socket is only watched.
+// stream is only watched.
 #pragma once
 
-#include <array>
 #include <coroutine>
 #include <memory>
 #include <string>
 #include <string_view>
 
-#include <boost/asio/buffer.hpp>
-
 #include "http/call.h"
 #include "http/chunk_decoder.h"
-#include "http/input_buffer.h"
 #include "http/io_thread.h"
 #include "http/request_guard.h"
-#include "http/task.h"
+#include "net/byte_stream.h"
+#include "net/input_buffer.h"
 
 namespace millrace::http {
 
-class Session : public std::enable_shared_from_this<Session> {
+class Session final : public net::Connection,
+                      public std::enable_shared_from_this<Session>,
+                      net::ByteStream::User {
  public:
-  Session(IoThread& thread, IoThread::Socket socket, std::string peer);
-  ~Session();
+  Session(IoThread& thread, std::unique_ptr<net::ByteStream> stream, std::string peer);
+  ~Session() override;
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  void start();
+  void start() override;
   // No further request; at once if none is under way.
-  void drain();
-  void check_deadline(Steady now);
-  const std::string& peer() const { return peer_; }
+  void drain() override;
+  void check(Steady now) override;
+  const std::string& peer() const override { return peer_; }
 
  private:
   class Input;   // awaitable: more has come, or nothing will
@@ -61,22 +60,24 @@ class Session : public std::enable_shared_from_this<Session> {
   void write_response();
   void report(std::size_t body_bytes);
 
-  std::array<boost::asio::const_buffer, 2> unsent(std::size_t sent) const;
+  net::ByteStream::Pieces unsent(std::size_t sent) const;
+  std::shared_ptr<net::ByteStream::User> self() { return {shared_from_this(), this}; }
 
   void start_read();
-  void on_read(const boost::system::error_code& error, std::size_t bytes);
+  void on_read(const net::error_code& error, std::size_t bytes) override;
+  void on_written(const net::error_code& error, std::size_t bytes) override;
   void start_watch();
-  void on_readable();
+  void on_readable(const net::error_code& error) override;
   void expect_within(Duration time);
   void expect_transfer(std::size_t bytes);
   void expect_nothing();
   bool closing() const { return call_.response.must_close || !keep_alive_; }
 
   IoThread& thread_;
-  IoThread::Socket socket_;
+  std::unique_ptr<net::ByteStream> stream_;  // null: handed over
   const std::string peer_;
 
-  InputBuffer input_;
+  net::InputBuffer input_;
   std::size_t borrowed_ = 0;  // of the budget for bodies
   bool reading_ = false;      // a read is outstanding
   bool watching_ = false;     // it will be seen when there is something to read
@@ -86,6 +87,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::string output_;
   std::string large_body_;  // behind the output
   bool output_failed_ = false;
+  Output* writing_ = nullptr;  // a write is outstanding
 
   RequestGuard guard_;
   ChunkDecoder chunks_;

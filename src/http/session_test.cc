@@ -247,7 +247,7 @@ TEST(Session, GivesUpAClaimWhoseClientHasGone) {
 }
 
 TEST(Session, GivesUpAWaitThatBeginsAfterItsClientHasGone) {
-  const NewToken token = make_token({}, {});
+  const service::NewToken token = service::make_token({}, {});
   TestServer server({}, {{"t", token.hash, {"work"}, {"mail"}, std::nullopt}});
   TestClient client(server);
   constexpr std::string_view kPoll =

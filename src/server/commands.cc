@@ -169,7 +169,7 @@ void add_token_new(CLI::App& app, int& exit_code) {
   CLI::App& command =
       *token.add_subcommand("new", "Make a token, and its lines for the configuration file");
   struct Options {
-    http::TokenSettings settings;
+    service::TokenSettings settings;
     std::string expires;
   };
   const auto options = std::make_shared<Options>();

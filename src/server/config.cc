@@ -91,7 +91,7 @@ class Loader {
     for (std::size_t i = 0; i < keys.size(); ++i) {
       loaded_.settings[i].value = value_text(keys[i], loaded_.config);
     }
-    for (const http::TokenSettings& token : loaded_.config.tokens) {
+    for (const service::TokenSettings& token : loaded_.config.tokens) {
       loaded_.settings.push_back({"tokens." + token.name,
                                   fmt::format("{}", fmt::join(token.scopes, ", ")),
                                   "file " + loaded_.file});
@@ -131,7 +131,7 @@ class Loader {
           "file, or listen on 127.0.0.1",
           config.listen));
     }
-    if (auto book = http::TokenBook::make(config.tokens); !book) {
+    if (auto book = service::TokenBook::make(config.tokens); !book) {
       errors_.push_back(book.error().message);
     }
     if (config.payload_bytes > config.body_bytes) {

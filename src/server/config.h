@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 #include "base/time.h"
-#include "http/auth.h"
+#include "service/auth.h"
 
 namespace millrace::server {
 
@@ -57,7 +57,7 @@ struct Config {
   Duration keep_events{};
   std::uint64_t keep_events_bytes = 0;
 
-  std::vector<http::TokenSettings> tokens;  // each valid by itself
+  std::vector<service::TokenSettings> tokens;  // each valid by itself
 };
 
 // What the outside says. Values are text, as typed.

@@ -63,7 +63,7 @@ class Reader {
   }
 
   void read_token(const toml::table& table) {
-    http::TokenSettings token;
+    service::TokenSettings token;
     for (const auto& [key, node] : table) {
       const std::string_view name = key.str();
       if (name == "name") {
@@ -83,8 +83,9 @@ class Reader {
       }
     }
     if (const Status status = check_token(token); !status) fail(table, status.error().message);
-    if (!token.name.empty() && std::ranges::find(file.tokens, token.name,
-                                                 &http::TokenSettings::name) != file.tokens.end()) {
+    if (!token.name.empty() &&
+        std::ranges::find(file.tokens, token.name, &service::TokenSettings::name) !=
+            file.tokens.end()) {
       fail(table, fmt::format("two tokens are named \"{}\"", token.name));
     }
     file.tokens.push_back(std::move(token));

@@ -19,7 +19,7 @@ struct FileValue {
 
 struct ConfigFile {
   std::vector<FileValue> values;  // in order of their lines
-  std::vector<http::TokenSettings> tokens;
+  std::vector<service::TokenSettings> tokens;
 };
 
 // `path` is for the messages. Which keys exist is not judged here, except within [[tokens]].

@@ -15,8 +15,8 @@
 namespace millrace::server {
 namespace {
 
-http::TokenSettings settings_of(std::string name, std::vector<std::string> scopes) {
-  http::TokenSettings settings;
+service::TokenSettings settings_of(std::string name, std::vector<std::string> scopes) {
+  service::TokenSettings settings;
   settings.name = std::move(name);
   settings.scopes = std::move(scopes);
   return settings;
@@ -262,7 +262,7 @@ TEST_F(ConfigTest, AnAddressThatOthersReachNeedsTokens) {
 }
 
 TEST_F(ConfigTest, TokensAsTheyArePrinted) {
-  http::TokenSettings settings = settings_of("deploy", {"submit", "read"});
+  service::TokenSettings settings = settings_of("deploy", {"submit", "read"});
   settings.queues = {"mail.*"};
   settings.expires_at = parse_rfc3339("2027-01-31T00:00:00Z");
   const IssuedToken token = issue_token(settings);
@@ -270,7 +270,7 @@ TEST_F(ConfigTest, TokensAsTheyArePrinted) {
   const auto loaded = load_config(input);
   ASSERT_TRUE(loaded);
   ASSERT_EQ(loaded->config.tokens.size(), 1u);
-  const http::TokenSettings& entry = loaded->config.tokens[0];
+  const service::TokenSettings& entry = loaded->config.tokens[0];
   EXPECT_EQ(entry.name, "deploy");
   EXPECT_EQ(entry.hash, token.settings.hash);
   EXPECT_THAT(entry.scopes, ElementsAre("submit", "read"));
@@ -312,7 +312,7 @@ TEST(Token, IsNewEveryTimeAndItsHashHidesIt) {
   EXPECT_NE(a.text, b.text);
   const std::string secret = a.text.substr(17, 64);
   EXPECT_THAT(token_toml(a.settings), testing::Not(HasSubstr(secret)));
-  const auto book = http::TokenBook::make({a.settings});
+  const auto book = service::TokenBook::make({a.settings});
   ASSERT_TRUE(book);
   EXPECT_NE(book->authenticate("Bearer " + a.text, Time{}), nullptr);
   EXPECT_EQ(book->authenticate("Bearer " + b.text, Time{}), nullptr);

@@ -9,7 +9,7 @@
 #include "base/json_check.h"
 #include "digest/fingerprint.h"
 #include "engine/split.h"
-#include "http/convert.h"
+#include "service/convert.h"
 
 namespace millrace::server {
 namespace {
@@ -58,8 +58,8 @@ std::expected<core::Command, std::string> enqueue_of(const store::InboxRow& row,
     enqueue.key = key;
     enqueue.key_window = terms.idempotency_window;
   }
-  http::IdMaker no_ids(0);  // the row has one
-  http::SpecMaker specs(no_ids, row.at);
+  service::IdMaker no_ids(0);  // the row has one
+  service::SpecMaker specs(no_ids, row.at);
   enqueue.jobs.push_back(specs.make(*job));
   if (made_here) enqueue.jobs.back().id_origin = core::IdOrigin::kServer;
   return enqueue;

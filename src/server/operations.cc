@@ -64,11 +64,11 @@ void ShardQuestions::deliver(std::span<engine::Delivery> deliveries) {
   answered_.notify_all();
 }
 
-ServerOperations::ServerOperations(http::About about, Parts parts)
+ServerOperations::ServerOperations(service::About about, Parts parts)
     : about_(std::move(about)), parts_(std::move(parts)) {}
 
-http::Readiness ServerOperations::readiness() const {
-  http::Readiness readiness;
+service::Readiness ServerOperations::readiness() const {
+  service::Readiness readiness;
   const std::vector<ShardReport> shards = parts_.serving.shards();
   const bool several = shards.size() > 1;
   Duration ahead{};
@@ -185,7 +185,7 @@ std::string ServerOperations::metrics_text() {
                               .started_at = about_.started_at});
 }
 
-api::Decoded<http::BackupDone> ServerOperations::backup(const std::string& path) {
+api::Decoded<service::BackupDone> ServerOperations::backup(const std::string& path) {
   if (!fs::path(path).is_absolute()) {
     return std::unexpected(path_fault("must be an absolute path on the server's machine"));
   }
@@ -217,7 +217,7 @@ api::Decoded<http::BackupDone> ServerOperations::backup(const std::string& path)
     return std::unexpected(
         api::make_problem(api::ProblemCode::kStorageUnavailable, status.error().message));
   }
-  const http::BackupDone done{.bytes = size_of_directory(path)};
+  const service::BackupDone done{.bytes = size_of_directory(path)};
   parts_.log.info("backup done", {{"path", path}, {"bytes", done.bytes}});
   return done;
 }

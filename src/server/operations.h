@@ -10,9 +10,9 @@
 #include "base/log.h"
 #include "base/mutex.h"
 #include "engine/gateway.h"
-#include "http/operations.h"
 #include "server/metrics.h"
 #include "server/serving.h"
+#include "service/operations.h"
 
 namespace millrace::server {
 
@@ -33,24 +33,24 @@ class ShardQuestions final : public engine::ReplyPort {
   std::map<engine::Ticket, std::optional<engine::Answer>> open_ MILLRACE_GUARDED_BY(mutex_);
 };
 
-class ServerOperations final : public http::Operations {
+class ServerOperations final : public service::Operations {
  public:
   struct Parts {
     Serving& serving;
     const Metrics& metrics;
     Logger log;
   };
-  ServerOperations(http::About about, Parts parts);
+  ServerOperations(service::About about, Parts parts);
 
-  const http::About& about() const override { return about_; }
-  http::Readiness readiness() const override;
+  const service::About& about() const override { return about_; }
+  service::Readiness readiness() const override;
   api::Cluster cluster() const override;
   api::Decoded<api::Cluster> set_draining(const std::string& node, bool draining) override;
   std::string metrics_text() override;
-  api::Decoded<http::BackupDone> backup(const std::string& path) override;
+  api::Decoded<service::BackupDone> backup(const std::string& path) override;
 
  private:
-  const http::About about_;
+  const service::About about_;
   Parts parts_;
   ShardQuestions questions_;
   Mutex backup_mutex_;  // one at a time

@@ -18,6 +18,7 @@
 #include "base/random.h"
 #include "base/version.h"
 #include "http/server.h"
+#include "net/listener.h"
 #include "server/driver.h"
 #include "server/memory_gauge.h"
 #include "server/metrics.h"
@@ -153,7 +154,7 @@ class Server {
               {{"version", version()}, {"commit", build_commit()}, {"pid", ::getpid()}});
     // Before a store is made that nobody can reach.
     const ListenAddress address = *parse_listen(config_.listen);
-    if (Status status = http::can_listen(address.host, address.port); !status) return status;
+    if (Status status = net::can_listen(address.host, address.port); !status) return status;
     if (Status status = start_serving(); !status) return status;
     if (Status status = start_http(); !status) return status;
     return begin();
@@ -209,16 +210,16 @@ class Server {
   }
 
   Status start_http() {
-    auto tokens = http::TokenBook::make(config_.tokens);
+    auto tokens = service::TokenBook::make(config_.tokens);
     if (!tokens) return std::unexpected(std::move(tokens.error()));
-    tokens_ = std::make_unique<http::TokenBook>(std::move(*tokens));
+    tokens_ = std::make_unique<service::TokenBook>(std::move(*tokens));
     operations_ = std::make_unique<ServerOperations>(
-        http::About{.version = std::string(version()),
-                    .commit = std::string(build_commit()),
-                    .store = on_postgres() ? "postgres" : "sqlite",
-                    .node = host_name(),
-                    .shards = serving_->parts().shards(),
-                    .started_at = system_time().wall()},
+        service::About{.version = std::string(version()),
+                       .commit = std::string(build_commit()),
+                       .store = on_postgres() ? "postgres" : "sqlite",
+                       .node = host_name(),
+                       .shards = serving_->parts().shards(),
+                       .started_at = system_time().wall()},
         ServerOperations::Parts{.serving = *serving_, .metrics = metrics_, .log = log_});
     request_log_ = std::make_unique<RequestLog>(metrics_, log_);
     ShardParts& parts = serving_->parts();
@@ -294,7 +295,7 @@ class Server {
 
   Metrics metrics_;
   std::unique_ptr<Serving> serving_;
-  std::unique_ptr<http::TokenBook> tokens_;
+  std::unique_ptr<service::TokenBook> tokens_;
   std::unique_ptr<ServerOperations> operations_;
   std::unique_ptr<RequestLog> request_log_;
   std::unique_ptr<http::HttpServer> http_;

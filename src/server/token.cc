@@ -30,18 +30,18 @@ bool is_plain(std::string_view text) {
 
 }  // namespace
 
-IssuedToken issue_token(http::TokenSettings settings) {
+IssuedToken issue_token(service::TokenSettings settings) {
   std::array<std::uint8_t, 32> secret;
   std::array<std::uint8_t, 6> id;
   system_random_bytes(secret.data(), secret.size());
   system_random_bytes(id.data(), id.size());
-  http::NewToken made = http::make_token(secret, id);
+  service::NewToken made = service::make_token(secret, id);
   OPENSSL_cleanse(secret.data(), secret.size());
   settings.hash = std::move(made.hash);
   return {std::move(made.token), std::move(settings)};
 }
 
-std::string token_toml(const http::TokenSettings& settings) {
+std::string token_toml(const service::TokenSettings& settings) {
   std::string lines = fmt::format("[[tokens]]\nname = \"{}\"\nhash = \"{}\"\nscopes = {}\n",
                                   settings.name, settings.hash, toml_array(settings.scopes));
   if (!settings.queues.empty()) lines += fmt::format("queues = {}\n", toml_array(settings.queues));
@@ -51,7 +51,7 @@ std::string token_toml(const http::TokenSettings& settings) {
   return lines;
 }
 
-Status check_token(const http::TokenSettings& settings) {
+Status check_token(const service::TokenSettings& settings) {
   if (!is_plain(settings.name) || settings.name.size() > kMaxNameBytes) {
     return failure("a token's name must be 1 to 64 plain characters");
   }
@@ -61,7 +61,7 @@ Status check_token(const http::TokenSettings& settings) {
           fmt::format("token \"{}\": \"{}\" can match no queue's name", settings.name, queue));
     }
   }
-  auto book = http::TokenBook::make({settings});
+  auto book = service::TokenBook::make({settings});
   if (!book) return std::unexpected(std::move(book.error()));
   return {};
 }
