@@ -63,6 +63,8 @@ if(MILLRACE_MUTANTS)
   target_compile_definitions(millrace_options INTERFACE MILLRACE_MUTANTS)
 endif()
 
+# A program needs the libraries that it calls, not all those that they name.
+target_link_options(millrace_options INTERFACE LINKER:--as-needed)
 find_program(MOLD_PROGRAM mold)
 if(MOLD_PROGRAM)
   target_link_options(millrace_options INTERFACE -fuse-ld=mold)
