@@ -1,9 +1,9 @@
-// Watches a life: writes down what was asked and when it was decided, follows each batch with its
-// model once it is durable, and holds every answer against what the model says. Anything that does
-// not fit ends the run with the id of the promise that was broken.
+// Watches a life. It records what was asked and when it was decided, follows each batch with its
+// model once the batch is durable, and checks every answer against the model. Anything that does
+// not fit ends the run with the id of the broken promise.
 //
-// Answers are predicted from durable batches alone, so one that leaves before its batch is durable
-// has no prediction: that is the check of DU1.
+// It predicts answers from durable batches only. So an answer that leaves before its batch is
+// durable has no prediction: that checks DU1.
 #pragma once
 
 #include <deque>
@@ -31,14 +31,14 @@ class Auditor {
   Auditor(Marks& marks, Storage& stored, core::MachineOptions options, Limits limits,
           Place place = {});
 
-  // --- What the world tells, as it happens.
-  // `round`: of a row of the inbox that submits (engine/inbox_order.h); 0: it is none.
+  // --- Notifications of the world, as things happen.
+  // `round`: for a row of the inbox that submits (engine/inbox_order.h); 0: not such a row.
   void offered(Ticket ticket, engine::Request request, By by = By::kClient,
                std::uint64_t round = 0);
   void cancelled(Ticket ticket);
-  // The shard decided at `now`; `row` was sealed by it, or none. `head`: the newest row then.
+  // The shard decided at `now`, and sealed `row`, or none. `head`: the newest row then.
   void decided(Time now, std::optional<Seq> row, Seq head, Closing closing, bool reads_failed);
-  // All waits end now, and none begins any more.
+  // All waits end now, and no new ones begin.
   void waits_ended(Seq head);
   // A life began with this row.
   void started(Time now, Seq row, Epoch epoch);
@@ -46,21 +46,21 @@ class Auditor {
   void stalled(Time from, Time to);
   void durable(Seq seq, const core::EventBatch& batch);
   void answered(std::vector<engine::Outgoing> answers);
-  // The shard has ended for good, and says so to everybody.
+  // The shard has ended for good and tells all askers.
   void gave_up(const std::vector<engine::Outgoing>& answers);
-  // Why the shard may refuse what it has not decided, from now on; none: it may not.
+  // Why the shard may refuse from now on what it has not decided; none: it may not.
   void may_refuse(std::optional<engine::Unavailable> why) { may_refuse_ = why; }
-  // Some decided step met a read that failed: its answers tell what came of it.
+  // A step met a read that failed: only its answers tell what came of that.
   bool needs_answers() const;
 
   // --- Checks.
-  // Follows all that is durable; every answer that has come must fit.
+  // Follows everything that is durable; every answer received so far must fit.
   void follow(Seq durable);
   // The life is over; `head` is the newest row that its successor finds.
   void ended(Seq head);
-  // Nothing undurable is under way: the machine must be what the model says, to the member.
+  // Nothing undurable is under way: the machine must equal the model in every member.
   void compare(const core::Machine& machine);
-  // The digest of the state after the newest durable row, made from the journal's bytes alone.
+  // The digest of the state after the newest durable row, made only from the journal's bytes.
   Fingerprint folded_digest() const { return fold_->digest(); }
   Seq folded() const { return followed_; }
 
@@ -77,7 +77,7 @@ class Auditor {
     std::optional<std::uint64_t> version;
     std::optional<Time> lease_expires_at;
     std::optional<bool> cancel_requested;
-    std::optional<core::Job> job;  // where the answer is to show it
+    std::optional<core::Job> job;  // if the answer must show it
   };
   struct Parked {
     Ticket ticket{};
@@ -89,7 +89,7 @@ class Auditor {
   struct Watch {
     Ticket ticket{};
     JobId job;
-    std::uint64_t ord = 0;  // the job's: its id may become another's
+    std::uint64_t ord = 0;  // the job's: another job may get its id
     Time deadline{};
   };
   struct Step {
@@ -108,22 +108,22 @@ class Auditor {
   };
   struct WaitsEnded {};
   struct Entry {
-    Seq needs{};  // durable, before this is followed
+    Seq needs{};  // must be durable before this is followed
     std::variant<Step, Start, Gone, WaitsEnded> what;
   };
-  // A row that its life did not see become durable, and that may still.
+  // A row whose life ended before it became durable; it may still become so.
   struct Ghost {
     Seq row{};
     Epoch epoch{};
     Entry entry;
     std::map<Ticket, engine::Request> requests;
-    std::vector<Parked> parked;  // who waited then
+    std::vector<Parked> parked;  // requests that waited then
     std::vector<std::pair<Time, Time>> stalls;
   };
 
   // auditor_outbox.cc: jobs that acks submit to other shards
   struct Boxing {
-    core::AckItem item;  // as it is decided here
+    core::AckItem item;  // as decided on this shard
     std::vector<std::pair<core::JobSpec, Effects::Was>> asked;
   };
   std::optional<Boxing> put_in_outbox(const core::AckItem& ack, const Choices& choices) const;
@@ -156,14 +156,14 @@ class Auditor {
   void end_watches();
   void end_waits();
   void sort_out_strays();
-  bool waits(Ticket ticket) const;  // it is followed, and not answered yet
+  bool waits(Ticket ticket) const;  // it is followed, but not answered yet
 
   // auditor_answers.cc: what each request should have been answered
   void follow_command(Ticket ticket, const core::Command& command, const Choices& choices);
   void expect(Ticket ticket, const core::Enqueue& command, const Choices& choices);
   void check_shown(const core::EnqueueReply* reply, std::size_t i, const Verdict& verdict) const;
   bool admits_queue(Ticket ticket, const SharedBytes& queue, const Choices& choices) const;
-  // Of one queue, or of at most `limit` (0: all) behind `after`.
+  // One queue, or at most `limit` (0: all) after `after`.
   void expect_queues(Ticket ticket, core::Rejection why, const SharedBytes& queue,
                      std::string_view after = {}, std::size_t limit = 0);
   void expect_job(Ticket ticket, const JobId& id);
@@ -187,7 +187,7 @@ class Auditor {
   Item item_of(const JobId& id, core::Rejection why) const;
   void show_job(Item& item, core::Detail detail) const;
 
-  // Null: nothing is known of the answer, since the asker's server died.
+  // Null: the answer is unknown, since the asker's server died.
   const engine::Answer* answer_of(Ticket ticket);
   template <typename T>
   const T* reply_of(Ticket ticket, const char* what);
@@ -202,38 +202,38 @@ class Auditor {
   Seq followed_{};
   std::uint64_t rows_folded_ = 0;
 
-  std::map<Ticket, engine::Request> requests_;  // asked, and not settled
+  std::map<Ticket, engine::Request> requests_;  // asked, but not settled
   std::vector<Ticket> undecided_;
   std::set<Ticket> of_relays_;
-  std::map<Ticket, std::uint64_t> rounds_;  // of what rows of the inbox submit
+  std::map<Ticket, std::uint64_t> rounds_;  // of the inbox rows that submit
   std::map<std::pair<std::string, std::uint64_t>, Ticket>
       put_off_;  // by queue and round: the first
   std::deque<Entry> entries_;
   std::vector<Ghost> ghosts_;
   Epoch epoch_{};
-  std::map<Seq, core::EventBatch> batches_;  // durable, not yet followed
+  std::map<Seq, core::EventBatch> batches_;  // durable, but not followed yet
   std::map<Ticket, engine::Answer> answers_;
   std::map<std::uint64_t, Ticket> claimed_by_;  // by token, of the answers
-  engine::Answer kept_;                         // the last one that was looked at
+  engine::Answer kept_;                         // the last one examined
   bool answers_known_ = true;                   // false while a dead life is followed to its end
   bool waits_are_over_ = false;                 // in this life
   std::optional<engine::Unavailable> may_refuse_;
   std::uint64_t commands_ = 0;
 
-  // Of the life under way.
-  std::vector<Parked> parked_;  // by arrival
+  // State of the current life.
+  std::vector<Parked> parked_;  // in order of arrival
   std::vector<Watch> watches_;
   std::set<Ticket> tells_later_;  // answered between steps: projection and event waits
   std::set<std::pair<JobId, std::uint64_t>> cancel_orders_;
-  std::size_t next_claim_ = 0;                       // of the batch under way
-  std::map<JobId, std::uint32_t> retries_followed_;  // in the batch under way
+  std::size_t next_claim_ = 0;                       // in the current batch
+  std::map<JobId, std::uint32_t> retries_followed_;  // in the current batch
   std::uint64_t term_first_token_ = 0;
   std::set<Ticket> given_up_;  // refused after they were decided: their wait outlasted the storage
   std::vector<std::pair<Time, Time>> stalls_;
   mutable std::vector<std::pair<JobId, std::uint64_t>> payloads_gone_;  // noted by checks
 };
 
-// Empty: they are the same. Else what differs.
+// What differs; empty: nothing.
 std::string difference(const core::Job& is, const core::Job& should_be);
 
 }  // namespace millrace::sim

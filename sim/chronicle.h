@@ -1,7 +1,7 @@
-// A shard's terms, in the order of its journal. Several nodes may believe that they lead it, and go
-// on deciding; whose rows stand in the journal led. What happens in a term is told to the auditor
-// when the term's first row stands there: until then it is kept, and after the next term's first
-// row it is dropped, but for answers, which must rest on what was durable.
+// A shard's terms, in the order of its journal. Several nodes may believe that they lead the shard,
+// and go on deciding; the one whose rows are in the journal did lead. What happens in a term is
+// kept until the term's first row is in the journal, and then told to the auditor. After the next
+// term's first row it is dropped, except answers, which must depend only on what was durable.
 #pragma once
 
 #include <cstdint>
@@ -26,20 +26,21 @@ class Chronicle final : public Storage {
   Chronicle(std::uint32_t shard, Database& database, Marks& marks,
             const core::MachineOptions& options, Limits limits, Effects& effects);
 
-  // A node leads from now on, as far as it knows; `first` is the row that begins its term.
+  // A node leads from now on, as far as it knows; `first` is the first row of its term.
   TermId begin(const store::JournalRow& first, Time now);
-  // It happened in that term.
+  // Something that happened in that term.
   using Note = std::function<void(Auditor&)>;
   void note(TermId term, Note note);
   void answered(TermId term, std::vector<engine::Outgoing> answers);
-  // In that term somebody could have been answered at `now`.
+  // In that term an asker could have been answered at `now`.
   void served(TermId term, Time now);
-  // The auditor stands in this term now.
+  // Whether the auditor is in this term now.
   bool is_current(TermId term) const { return current_ && current_->id == term; }
 
-  // Looks at what has been added to the journal: N1, N2, N5.
+  // Examines what was added to the journal: N1, N2, N5.
   void advance();
-  // The state after the journal's newest row, made from its bytes alone.
+  // newest(): the journal's newest row. digest(): of the state after it, made only from the
+  // journal's bytes.
   Seq newest() const { return newest_; }
   Fingerprint digest() const { return fold_->digest(); }
   bool created(const JobId& id) const { return created_.contains(id); }
@@ -55,7 +56,7 @@ class Chronicle final : public Storage {
     TermId id{};
     store::Checksum first;
     Seq seq{};
-    std::vector<Note> notes;  // until it is the current one
+    std::vector<Note> notes;  // until the term is the current one
     std::optional<Time> served;
   };
   void check_chain(const store::JournalRow& row) const;
@@ -68,11 +69,11 @@ class Chronicle final : public Storage {
   Auditor auditor_;
 
   std::uint64_t terms_begun_ = 0;
-  std::map<TermId, Term> waiting_;  // nothing of them stands in the journal
+  std::map<TermId, Term> waiting_;  // terms without a row in the journal
   std::optional<Term> current_;
-  std::optional<Time> served_until_;  // in the terms before
+  std::optional<Time> served_until_;  // in earlier terms
 
-  std::map<Seq, store::JournalRow> rows_;  // all that ever stood in the journal
+  std::map<Seq, store::JournalRow> rows_;  // all rows that were ever in the journal
   Seq newest_{};
   std::unique_ptr<core::Machine> fold_;
   std::set<JobId> created_;

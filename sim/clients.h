@@ -1,5 +1,5 @@
-// Those who use the server: producers, workers and operators. They know only what they were told,
-// some of it long out of date, and ask for much that does not make sense.
+// The users of the server: producers, workers and operators. They know only what they were told,
+// which may be long out of date, and make many requests that make no sense.
 #pragma once
 
 #include <cstdint>
@@ -19,27 +19,27 @@ namespace millrace::sim {
 
 class Clients {
  public:
-  // kOfQueues: ids that the server makes say where their job lies.
+  // kOfQueues: an id that the server makes determines its job's shard.
   enum class Ids : std::uint8_t { kNumbered, kOfQueues };
   explicit Clients(const Swarm& swarm, Ids ids = Ids::kNumbered) : swarm_(swarm), made_as_(ids) {}
 
-  // Something that one of them asks now. `crowded`: there are many jobs already.
+  // A request that one of them makes now. `crowded`: there are many jobs already.
   engine::Request ask(Dice& dice, Time now, bool crowded);
-  // The request arrives late, or once more: the server makes ids for jobs that come without.
+  // The request as it arrives, late or repeated: the server makes ids for jobs without one.
   engine::Request on_arrival(engine::Request request);
-  // A lease whose holder finishes its job with a transaction of its own, or has begun to; none: at
-  // the moment nobody does. Sometimes one that is over, or of a job that never was.
+  // A lease whose holder finishes its job with a transaction of its own, or has begun to. None:
+  // nobody does at the moment. Sometimes a lease that is over, or of a job that never existed.
   struct Held {
     JobId job;
     LeaseToken token{};
   };
   std::optional<Held> some_finish(Dice& dice);
-  // A job that somebody submits with a transaction.
+  // A job that a user submits with a transaction.
   core::Enqueue submission(Dice& dice, Time now);
-  // What one of them is told.
+  // An answer that one of them gets.
   void heard(const engine::Answer& answer);
 
-  // For the time after the faults: work for everybody, done well.
+  // For the time after the faults: work for all jobs, done well.
   engine::Request claim_all() const;
   std::vector<engine::Request> finish_all();
   std::vector<engine::Request> resume_all() const;
@@ -51,7 +51,7 @@ class Clients {
     SharedBytes worker;
   };
 
-  // kOwn: its id is no other job's, ever.
+  // kOwn: no other job ever has its id.
   enum class Id : std::uint8_t { kAny, kOwn };
   core::JobSpec spec(Dice& dice, Time now, Id id = Id::kAny);
   core::JobSpec made_up(Dice& dice, Time now, Id id);
@@ -85,18 +85,18 @@ class Clients {
   const Swarm& swarm_;
   const Ids made_as_;
   std::uint64_t made_ = 0;
-  std::deque<JobId> ids_;                // of jobs that were submitted, newest last
-  std::map<JobId, core::JobSpec> sent_;  // by clients, under ids of their own; the last of each
-  std::deque<Lease> leases_;             // as far as anybody knows
-  std::deque<Lease> settled_;            // that were acknowledged already
-  // Ids that several jobs may have: their tokens say nothing of each other. Those of jobs that are
+  std::deque<JobId> ids_;                // of submitted jobs, newest last
+  std::map<JobId, core::JobSpec> sent_;  // by clients, with own ids; the last of each
+  std::deque<Lease> leases_;             // as last known
+  std::deque<Lease> settled_;            // acknowledged already
+  // Ids that several jobs may have: their tokens say nothing about each other. Ids of jobs that are
   // submitted or finished by transactions are not used again.
   std::set<JobId> used_again_;
   std::set<JobId> used_once_;
-  std::set<std::pair<JobId, LeaseToken>> granted_;  // as somebody was told
+  std::set<std::pair<JobId, LeaseToken>> granted_;  // as an asker was told
 };
 
-// A job's id, made from a number: "00000017-..." in a story.
+// A job's id made from a number: "00000017-..." in a story.
 JobId numbered_id(std::uint64_t number, std::uint16_t queue_bits = 0);
 
 }  // namespace millrace::sim

@@ -1,5 +1,5 @@
 // Several simulated nodes over one database: the real engine on each, with leases, followers and
-// requests that are passed on, over clocks, a network and a database that do what the dice say.
+// forwarded requests, over clocks, a network and a database that behave as the dice say.
 #pragma once
 
 #include <chrono>
@@ -35,16 +35,16 @@ class Cluster final : public Simulation, private engine::ReplyPort {
 
  private:
   using Instant = std::chrono::nanoseconds;
-  // A machine that a node runs on, or will again.
+  // A machine on which a node runs, or will run again.
   struct Machine {
-    std::unique_ptr<Node> node;  // null: none runs
+    std::unique_ptr<Node> node;  // null: no node runs
     Instant starts_at{};
     std::optional<Instant> paused_until;
     Instant paused_at{};
     bool fallen_silent = false;
     Instant cut_until{};
-    std::uint32_t reads = 0;     // the newest format that its program knows
-    std::uint32_t refusals = 0;  // of its program, by the store
+    std::uint32_t reads = 0;     // the newest format that its program can read
+    std::uint32_t refusals = 0;  // how often the store has refused its program
     bool runs() const { return node != nullptr && !paused_until; }
   };
   struct Asked {
@@ -54,13 +54,13 @@ class Cluster final : public Simulation, private engine::ReplyPort {
   };
   struct Mail {
     engine::Request request;
-    std::uint64_t arrives = 0;  // the action at which it does
+    std::uint64_t arrives = 0;  // the action at which it arrives
   };
 
   std::uint32_t knob(Knob which) const { return swarm_.of(which); }
   Time now() const;
 
-  // cluster.cc: how things go by themselves
+  // cluster.cc: what happens without the dice
   void start(Machine& machine);
   void die(Machine& machine, std::string_view how);
   void pass(Dice& dice, Duration by);

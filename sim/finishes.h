@@ -1,7 +1,7 @@
-// What transactions have finished, and what becomes of it (X6): of each generation of a job at most
-// one finish is committed, none once a later one has begun, and each is carried out once. The
-// database says what was committed, the journals' rows what was done; nothing is asked of the
-// machine.
+// What transactions have finished, and what becomes of it (X6). For each generation of a job at
+// most one finish is committed, and none once a later generation has begun; each finish is carried
+// out once. The database says what was committed, the journals' rows what was done; the machine is
+// not asked.
 #pragma once
 
 #include <cstdint>
@@ -24,29 +24,28 @@ class Finishes {
  public:
   explicit Finishes(Marks& marks) : marks_(marks) {}
 
-  // --- Durable rows say so.
-  // A lease of the job, as it stands then.
+  // --- According to durable rows.
+  // A lease was granted on the job as it is then.
   void granted(const core::Job& job, LeaseToken token);
   // A generation begins.
   void retried(const core::Job& job);
-  // A lease has ended, or was not needed: its job has succeeded.
+  // The job has succeeded; a lease has ended, or was not needed.
   void succeeded(const JobId& job, LeaseToken token);
-  // A row was added to a journal, and took these of the inbox with it.
+  // A row was added to a journal and took these rows from the inbox.
   void stored(const core::EventBatch& batch, std::span<const store::InboxRow> taken);
 
-  // A node brings it to a shard.
+  // A node brings the finish to a shard.
   void brought(const JobId& job, LeaseToken token, store::NodeId by);
 
-  // --- Of the database.
+  // --- According to the database.
   void committed(const JobId& job, LeaseToken token);
   void dropped(const JobId& job, LeaseToken token);
   void rejected(const JobId& job, LeaseToken token, store::FenceOfRejected fence);
   void fence_rejected(const JobId& job, LeaseToken token);
-  // It stands, its job is there, and its shard has seen the row that told of it.
+  // The fence must stand, its job must exist, and the job's shard must have seen the finish's row.
   void check_fence(const JobId& job, LeaseToken token, bool finished) const;
 
-  // The faults are over, and every inbox is empty. `stands`: the job is there, as the one of that
-  // number.
+  // The faults are over, and every inbox is empty. `stands`: whether the job exists, with that ord.
   template <typename Stands>
   void check_all_there(const Stands& stands) const {
     for (const auto& [lease, became] : became_) {
@@ -58,7 +57,7 @@ class Finishes {
   }
 
  private:
-  using Lease = std::pair<JobId, std::uint64_t>;  // and its token
+  using Lease = std::pair<JobId, std::uint64_t>;  // the job and its token
   struct Generation {
     std::uint64_t ord = 0;  // of the job
     std::uint32_t number = 0;
@@ -75,8 +74,8 @@ class Finishes {
   Marks& marks_;
   std::map<Lease, Generation> granted_;
   std::map<JobId, Generation> newest_;
-  std::set<std::pair<JobId, Generation>> finished_;   // by a transaction that has committed
-  std::set<std::pair<JobId, Generation>> succeeded_;  // as a journal has it
+  std::set<std::pair<JobId, Generation>> finished_;   // by a committed transaction
+  std::set<std::pair<JobId, Generation>> succeeded_;  // according to a journal
   std::map<Lease, Became> became_;
   std::map<Lease, store::NodeId> brought_by_;  // last
 };

@@ -1,6 +1,6 @@
-// Who was served, where nobody lived to say: the answers of a dead life are not known, only what
-// was given, to which worker, and which claims waited. Several claims may have been worth the same
-// jobs; taking the wrong one for the first event leaves none for a later one.
+// Which claims were served when no survivor can say. The answers of a dead life are unknown; only
+// what was given, to which worker, and which claims waited, is known. Several claims may fit the
+// same jobs, and choosing the wrong one for an early event leaves none for a later one.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ namespace millrace::sim {
 // (H. W. Kuhn, The Hungarian method for the assignment problem, 1955).
 class Guesses {
  public:
-  // One more event, which each of these could have asked for. False: each of them was given
-  // something else, however the events before are explained.
+  // Adds an event that each of these could have asked for. False: no assignment explains all
+  // events.
   bool add(std::vector<engine::Ticket> could_be) {
     could_be_.push_back(std::move(could_be));
     std::set<engine::Ticket> tried;

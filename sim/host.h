@@ -1,6 +1,6 @@
-// One shard on a simulated node: its host (node/shard_host.h) and, while it is led here, its loop
-// (node/shard_loop.h), a step and a round at a time. Its appends and flushes are the database's
-// calls.
+// One shard on a simulated node: its host (node/shard_host.h) and, while the node leads it, its
+// loop (node/shard_loop.h), one step and one round at a time. Its appends and flushes are calls of
+// the database.
 #pragma once
 
 #include <chrono>
@@ -40,7 +40,7 @@ class Host final : public node::Host,
   struct Parts {
     NodeId self{};
     std::string name;         // of the node, for the story
-    std::uint32_t reads = 0;  // the newest format
+    std::uint32_t reads = 0;  // the newest that it can read
     store::Store& store;
     Database& database;
     Chronicle& chronicle;
@@ -59,7 +59,7 @@ class Host final : public node::Host,
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
 
-  // --- The keeper's.
+  // --- Called by the node's keeper.
   void order(node::ShardOrders orders) override;
   void renewed(node::Instant at, const store::ShardView& seen) override;
   void doubt() override;
@@ -69,26 +69,26 @@ class Host final : public node::Host,
   void run_host();
   void run_driver();
   void run_relay();
-  // The projection's chores.
+  // The chores of the projection's thread.
   void trim(Seq keep);
 
   bool leads() const override { return loop_ != nullptr; }
   bool follows() const { return host_.follower() != nullptr; }
-  // In a call that it waits for.
+  // Whether it waits for a call.
   bool waits() const { return calls_; }
-  // Not while it is being handed over.
+  // False while it is being handed over.
   bool takes_requests() const { return leads() && !resigning_; }
   bool holds() const override { return leads() && lease_.lease().holds(now()); }
   Epoch epoch() const { return epoch_; }
-  // The tables have all that was decided here.
+  // Whether the tables have everything that was decided here.
   bool flushed() const;
-  // How long until something falls due by itself.
+  // The time until something falls due by itself.
   std::optional<Duration> due_in() const;
-  // Is anything on its way, or waiting for its turn?
+  // Whether anything is on its way, or waits for its turn.
   bool busy() const;
   void check_whole();
   void end_intake() { poller_.end(); }
-  // Gives up what is led here, as a stop does when its patience is over.
+  // Gives up the shard, as a stop does when its patience is over.
   void stop();
 
   void submit(engine::Request request, engine::ReplyPort& port, engine::Ticket ticket,
@@ -102,7 +102,7 @@ class Host final : public node::Host,
     engine::ReplyPort* port = nullptr;
     engine::Ticket ticket{};
     By by{};
-    std::uint64_t round = 0;  // of a row of the inbox
+    std::uint64_t round = 0;  // of an inbox row
   };
 
   void deliver(std::span<engine::Delivery>) override {}  // answers are taken, not delivered
@@ -159,12 +159,12 @@ class Host final : public node::Host,
   Relay relay_;
   Poller poller_;
 
-  // The host's thread.
+  // The host's thread:
   bool news_ = false;
   bool calls_ = false;
   bool stopped_ = false;
 
-  // The driver, while it leads.
+  // The driver, while it leads:
   std::unique_ptr<node::ShardLoop> loop_;
   node::ShardLoop::News inbox_;
   Epoch epoch_{};  // of the registry
@@ -182,7 +182,7 @@ class Host final : public node::Host,
   bool decided_ = false;
   Seq applied_{};  // before a step
   Seq durable_{};
-  std::uint64_t life_ = 0;  // counts the terms, so that an old one's calls are not heard
+  std::uint64_t life_ = 0;  // counts terms, so that results of an old one's calls are ignored
 };
 
 }  // namespace millrace::sim

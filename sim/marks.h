@@ -1,4 +1,5 @@
-// Coverage marks: situations that a long run must have met, or it proved less than it says.
+// Coverage marks: situations that a long run must have met; otherwise it proves less than it
+// claims.
 #pragma once
 
 #include <array>
@@ -75,7 +76,7 @@ enum class Mark : std::uint8_t {
   kReadFromTables,
   kDecidedAhead,
   kPayloadFromTables,
-  // Of many nodes.
+  // Situations of several nodes:
   kRefusedInDoubt,
   kOldAppendFenced,
   kOldAppendApplied,
@@ -137,7 +138,7 @@ enum class Mark : std::uint8_t {
   kLast,
 };
 inline constexpr std::size_t kMarks = static_cast<std::size_t>(Mark::kLast);
-// The first so many can be met by a lone server.
+// A single server can meet this many, which come first.
 inline constexpr std::size_t kMarksOfOneNode = static_cast<std::size_t>(Mark::kRefusedInDoubt);
 
 std::string_view mark_name(Mark mark);

@@ -1,10 +1,10 @@
-// The auditor's own idea of a job queue: what should be true of every job after each batch. Written
-// from the contract, for clarity and not for speed: it shares the machine's words (core/job.h,
-// core/command.h) and none of its logic.
+// The auditor's own model of a job queue: what should be true of every job after each batch.
+// Written from the contract, for clarity rather than speed. It shares the machine's types
+// (core/job.h, core/command.h) and none of its logic.
 //
-// It holds only what is durable. What a batch says of choices that the contract leaves open (the
-// token, the jittered time of a retry, which waiting claim is served first) is handed in and
-// checked against the bounds that the contract sets.
+// It holds only what is durable. For choices that the contract leaves open (the token, the jittered
+// time of a retry, which waiting claim is served first) it takes those of the batch, and checks
+// them against the contract's bounds.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@
 
 namespace millrace::sim {
 
-// What a batch decided where the contract leaves a choice.
+// The choices of a batch where the contract leaves one.
 struct Choices {
   explicit Choices(const core::EventBatch& batch);
   absl::flat_hash_map<std::uint64_t, const core::AttemptEnded*> ends;  // by token
@@ -68,7 +68,7 @@ class Model {
         default_retention_(options.default_retention),
         max_claim_bytes_(options.max_claim_bytes) {}
 
-  // --- A batch at `now`. Each changes the state as the contract says.
+  // --- A batch at `now`. Each call changes the state as the contract says.
   void begin(Time now) {
     now_ = now;
     created_before_ = created();
@@ -78,8 +78,8 @@ class Model {
   }
   void start_term(const core::EpochStarted& event);
   void extend_leases(Duration by);
-  // All that is due. `least_held` tells how long a lease that began or was extended at a time has
-  // counted down by now, stalls left out.
+  // Everything that is due. `counted` tells how much of a lease that began or was extended at a
+  // given time has passed by now, without stalls.
   template <typename Counted>
   void tick(const Choices& choices, const Counted& counted) {
     for (core::Job* job : ended_leases(now_)) {
@@ -101,39 +101,39 @@ class Model {
   const absl::btree_map<std::uint64_t, core::Job*>& live() const { return live_; }
   std::uint64_t created() const { return next_ord_ - 1; }
   std::uint64_t created_in_batch() const { return created() - created_before_; }
-  // Whether the batch makes the queue once more.
+  // Whether the batch creates the queue again.
   bool is_made(std::string_view queue, const Choices& choices) const;
-  // Leases that were given out and have not ended.
+  // Leases that were given and have not ended.
   std::uint64_t leases_held() const { return leases_given_ - leases_ended_; }
   // By transactions, without their lease.
   std::uint64_t finished_in_batch() const { return finished_in_batch_; }
-  // Whether the batch stores it, `ahead` jobs after those that are accounted for.
+  // Whether the batch stores the job, `ahead` jobs after those already accounted for.
   bool is_stored(const core::JobSpec& spec, const Choices& choices, std::size_t ahead) const;
   template <typename Visit>
   void each_job(const Visit& visit) const {
     for (const auto& [id, job] : jobs_) visit(*job);
   }
-  // The verdict on a submission, were it decided now, after `before`, and, if it comes with an
-  // ack, after that has moved `acked` to the state `to`.
+  // The verdict on a submission if it were decided now, after `before`. For a submission by an ack:
+  // after the ack has moved `acked` to the state `to`.
   Verdict judge(const core::JobSpec& spec, const std::optional<core::IdempotencyKey>& key,
                 const std::vector<const core::JobSpec*>& before, const core::Job* acked = nullptr,
                 core::State to = core::State::kReady) const;
 
-  // --- Commands, item by item. The refusal, or what changed.
+  // --- Commands, item by item. They return the refusal, or what changed.
   Verdict submit(const core::JobSpec& spec, const core::Enqueue* command);
-  // What a claim gets, in order; `expired` are the jobs found too late on the way.
+  // What a claim gets, in order; `expired`: the jobs found past their time on the way.
   std::vector<core::Job*> claimable(const core::Claim& claim, std::vector<core::Job*>& expired);
   void claim(const core::Claim& claim, const core::Claimed* event);
-  // Jobs that the batch calls expired, and rightly so.
+  // The jobs that the batch calls expired, after checking that they are.
   void expire_as_told(const Choices& choices);
   core::Rejection heartbeat(const core::HeartbeatItem& item);
-  // `admitted`: whether there is room for the jobs that come with it; none: the batch tells.
+  // `admitted`: whether there is room for the jobs of the ack; none: as the batch says.
   core::Rejection ack(const core::AckItem& item, const Choices& choices,
                       std::optional<bool> admitted);
-  // By a transaction that has committed: whatever has become of its lease.
+  // By a committed transaction, whatever has become of the lease.
   core::Rejection finish(const core::AckItem& item, const Choices& choices);
   core::Rejection confirm_fence(const core::AckItem& item) const;
-  // Where an ack leads.
+  // The state that an ack leads to.
   core::State state_after(const core::AckItem& item, const core::Job& job) const;
   core::Rejection log(const core::LogItem& item);
   core::Rejection cancel(const JobId& id, const core::Cancel& command);
@@ -144,7 +144,7 @@ class Model {
   core::Rejection set_queue(const core::SetQueue& command, bool admitted);
   core::Rejection pause(const core::PauseQueue& command, bool admitted);
   core::Rejection resume(const core::ResumeQueue& command);
-  // Whether it may go; and that it has gone.
+  // may_delete(): whether the queue may be deleted. delete_queue(): it was.
   core::Rejection may_delete(const core::DeleteQueue& command) const;
   void delete_queue(const core::DeleteQueue& command);
 
@@ -154,10 +154,10 @@ class Model {
     std::optional<Time> until;  // set when the job has ended
   };
   using UniqueName = std::pair<std::string, std::string>;
-  // What the first jobs of a submission that is taken as one will have done.
+  // What the first jobs of an atomic submission will have done.
   struct Prospect {
     std::map<JobId, const core::JobSpec*> made;
-    std::set<JobId> forgotten;  // replaced, and kept no longer
+    std::set<JobId> forgotten;  // replaced, and not kept
   };
 
   Prospect prospect(const std::vector<const core::JobSpec*>& before) const;
@@ -187,7 +187,7 @@ class Model {
   const std::uint64_t max_claim_bytes_;
   Time now_{};
   std::uint64_t next_ord_ = 1;
-  // Of the batch under way.
+  // State of the current batch.
   std::uint64_t created_before_ = 0;
   std::uint64_t finished_in_batch_ = 0;
   std::map<std::string, std::uint32_t, std::less<>> queues_made_;
@@ -198,10 +198,10 @@ class Model {
   std::uint64_t epoch_ = 0;
   std::map<std::string, ModelQueue, std::less<>> queues_;
   absl::flat_hash_map<JobId, std::unique_ptr<core::Job>> jobs_;  // until they are pruned
-  absl::btree_map<std::uint64_t, core::Job*> live_;              // by ord: those not ended
+  absl::btree_map<std::uint64_t, core::Job*> live_;              // by ord: jobs that have not ended
   struct LeaseStart {
     Time at{};
-    Duration length{};  // what was promised from then on
+    Duration length{};  // as promised from then on
   };
 
  public:
@@ -217,11 +217,11 @@ class Model {
     std::uint32_t number = 0;
   };
   absl::flat_hash_map<std::uint64_t, Generation> generations_;  // of leases, by token
-  // The lease that a token is, or was; null: it was never this job's.
+  // The generation in which the token was a lease of the job; null: it never was.
   const Generation* given(const core::Job& job, LeaseToken token) const;
 };
 
-// The bounds between which the wait before the next attempt must lie (A4), worked out anew.
+// The bounds of the delay before the next attempt (A4), computed independently.
 std::pair<Duration, Duration> backoff_bounds(const core::RetryPolicy& policy,
                                              std::uint32_t attempt);
 

@@ -1,6 +1,6 @@
-// What nodes ask each other, on its way: any number of questions between any two, which arrive in
-// any order, or never. Who has waited too long, or finds the connection broken, is told that nobody
-// knows; what it asked may arrive all the same.
+// The messages between nodes, under way: any number of questions between any two nodes, which
+// arrive in any order or never. A node that has waited too long, or whose connection breaks, is
+// told that the outcome is unknown; its question may still arrive.
 #pragma once
 
 #include <chrono>
@@ -30,20 +30,20 @@ class Network final : private engine::ReplyPort {
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;
 
-  // --- Who is there. A node's own way to the others lives as long as the node is joined.
+  // --- Participants. A node's Peers exists while the node is joined.
   engine::Peers& join(NodeId node, const std::string& url, engine::PeerService& service);
   void leave(NodeId node);
   void cut(NodeId one, NodeId other);
   void heal() { cuts_.clear(); }
-  // The others have heard nothing from it for too long, and give up what they asked it.
+  // The other nodes have heard nothing from it for too long, and give up their questions to it.
   void fall_silent(NodeId node);
 
   // --- What the dice move.
   std::size_t messages() const { return messages_.size(); }
   NodeId to(std::size_t which) const { return messages_.at(which).to; }
-  // It arrives, if it can.
+  // The message arrives, if it can.
   void deliver(std::size_t which);
-  // Its connection breaks. `read`: it may still be read at the other end.
+  // The message's connection breaks. `read`: the other end may still read it.
   void lose(std::size_t which, bool read);
 
  private:
@@ -60,13 +60,13 @@ class Network final : private engine::ReplyPort {
     bool cancelled = false;
   };
   struct Message {
-    std::uint64_t question = 0;  // 0: it has none
+    std::uint64_t question = 0;  // 0: none
     NodeId from{};
     NodeId to{};
     std::function<void()> arrive;
     std::function<void()> lost;
     bool late = false;  // its asker has given it up
-    bool sent = true;   // false: there was no connection, and its asker will know that
+    bool sent = true;   // false: there was no connection, as its asker will learn
   };
 
   void ask(NodeId from, const engine::PeerShard& where, engine::Request request,
@@ -75,7 +75,7 @@ class Network final : private engine::ReplyPort {
   void ask_for_shard(NodeId from, const engine::PeerShard& where, std::uint64_t asker, Epoch epoch,
                      engine::Peers::Done done);
   void arrive(std::uint64_t number);
-  // Its asker is told so, and waits no longer.
+  // Answers the asker with `why`; it waits no longer.
   void give_up(std::uint64_t number, engine::Unavailable why);
   void answer(std::uint64_t number, engine::Answer answer);
   void tell(const Question& question, engine::Answer answer);
@@ -97,11 +97,11 @@ class Network final : private engine::ReplyPort {
   std::set<std::pair<NodeId, NodeId>> cuts_;
   std::vector<Message> messages_;
   std::uint64_t asked_ = 0;
-  // Those that somebody waits for, and those given up that may still arrive.
+  // Questions that somebody waits for, and given-up ones that may still arrive.
   std::map<std::uint64_t, Question> questions_;
-  // By asker: a ticket that nobody looks at stands for several questions.
+  // By asker: a ticket whose answer nobody needs is used for several questions.
   std::set<std::tuple<NodeId, engine::ReplyPort*, engine::Ticket, std::uint64_t>> waiting_;
-  // Parts of which nobody knows whether they were carried out.
+  // Parts for which nobody knows whether they were carried out.
   std::set<std::pair<NodeId, engine::Ticket>> unknown_;
 };
 

@@ -23,7 +23,7 @@
 
 namespace millrace::sim {
 
-// Runs a little faster or slower than the world's, and shows another time of day.
+// Runs slightly faster or slower than the world's clock, and shows another time of day.
 class NodeClock final : public engine::TimeSource {
  public:
   struct Faults {
@@ -60,12 +60,12 @@ class Node final : public engine::PeerService {
     const std::chrono::nanoseconds& truth;
     std::function<engine::Ticket()> next_ticket;
     std::function<void(const engine::Delivery&)> answered;
-    // What becomes of a call that it does not do anything else during.
+    // The fate of a call that the node waits for without doing anything else.
     std::function<Database::Fate(const Call&)> fate;
     Marks& marks;
     Story& story;
   };
-  // `reads`: the newest format that its program knows.
+  // `reads`: the newest format that its program can read.
   Node(NodeId id, std::string name, std::uint32_t reads, const engine::ShardOptions& options,
        NodeClock::Faults clock, Parts parts);
   ~Node() override;
@@ -84,11 +84,11 @@ class Node final : public engine::PeerService {
   void run_keeper();
   void run_heard();
 
-  // To come to its end: others take over what it leads. gone(): it has left.
+  // Begins its end: other nodes take over what it leads. gone(): it has left.
   void stop();
   bool gone() const { return gone_; }
   bool stopping() const { return stopping_.has_value(); }
-  // It did not start: the store is of a newer format than it reads.
+  // It did not start, since the store has a newer format than its program can read.
   bool refused() const { return refused_; }
   std::uint32_t reads() const { return membership_->self().newest_format; }
   bool too_old(std::uint32_t format) const { return reads() < format; }
@@ -105,7 +105,7 @@ class Node final : public engine::PeerService {
 
  private:
   using Instant = std::chrono::nanoseconds;
-  // A shard's, as its leader here raises them.
+  // A shard's fences, as its leader on this node raises them.
   class ShardFences final : public store::Fences {
    public:
     ShardFences(Node& node, std::uint32_t shard) : node_(node), shard_(shard) {}

@@ -1,4 +1,4 @@
-// The shard that an auditor watches, among others.
+// The place of an auditor's shard among the others.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,18 @@ struct Place {
   std::uint32_t shard = 0;
   std::uint32_t shards = 1;
   Effects* effects = nullptr;  // null: there are no others
-  // Transactions of the users' own may finish jobs: retries wait for them.
+  // Users' transactions may finish jobs, so retries wait for fences.
   bool fences = false;
 };
 
-// Who asks.
+// The kind of asker.
 enum class By : std::uint8_t { kClient, kRelay };
 
-// How a shard comes to its end.
+// The phases of a shard's end.
 enum class Closing : std::uint8_t {
   kOpen,
   kDraining,   // new work is refused
-  kResigning,  // nobody waits any more
+  kResigning,  // no waits any more
 };
 
 }  // namespace millrace::sim

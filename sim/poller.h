@@ -1,6 +1,5 @@
-// Steps the intake of a shard's inbox (node/inbox_intake.h) while the shard is led here, as
-// server/inbox_poller.h does there on a thread of its own: a call at a time, and answers between
-// rounds.
+// Steps the intake of a shard's inbox (node/inbox_intake.h) while the node leads the shard, as
+// server/inbox_poller.h does on a thread: one call at a time, with answers between rounds.
 #pragma once
 
 #include <cstdint>
@@ -26,13 +25,13 @@ class Poller final : public engine::ReplyPort {
     std::string name;  // of the node, for the story
     std::uint32_t shard = 0;
     Database& database;
-    // To the shard, which is led here; of which row, its key zero: of none.
+    // Submits to the shard, which this node leads; the inbox row's key is zero if there is no row.
     std::function<void(core::Command, engine::FromInbox, engine::Ticket)> bring;
     Story& story;
   };
   explicit Poller(Parts parts) : parts_(std::move(parts)) {}
 
-  // The shard is led here; no more.
+  // begin(): the node leads the shard. end(): it no longer does.
   void begin();
   void end();
   void tick(node::Instant now);
@@ -49,11 +48,11 @@ class Poller final : public engine::ReplyPort {
   void tell(const node::InboxIntake::Offer& offer);
 
   const Parts parts_;
-  std::optional<node::InboxIntake> intake_;  // none: it is not led here
-  std::uint64_t life_ = 0;  // counts the terms, so that an old one's calls are not heard
+  std::optional<node::InboxIntake> intake_;  // none: the node does not lead it
+  std::uint64_t life_ = 0;  // counts terms, so that results of an old one's calls are ignored
   bool in_round_ = false;
   bool calling_ = false;
-  Told told_;  // what came of the call
+  Told told_;  // the result of the call
   std::uint64_t last_ticket_ = 0;
   std::map<engine::Ticket, store::InboxKey> asked_;
   std::vector<engine::Delivery> answers_;

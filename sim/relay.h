@@ -1,4 +1,4 @@
-// Steps the relay of a shard's outbox (node/relay.h) while the shard is led here.
+// Steps the relay of a shard's outbox (node/relay.h) while the node leads the shard.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,12 @@ namespace millrace::sim {
 
 class Relay final : public engine::ReplyPort {
  public:
-  // `tables` are the shard's; `router` reaches every shard.
+  // `tables`: the shard's. `router`: reaches every shard.
   Relay(std::uint32_t shard, store::Tables& tables, engine::Gateway& router, Effects& effects)
       : number_(shard), reads_(tables), router_(router), effects_(effects), relay_(Logger()) {}
 
-  // The shard is led here, through this gateway, in a term of that number (above 0); no more.
+  // begin(): the node leads the shard, through this gateway, in this term (above 0). end(): it no
+  // longer does.
   void begin(engine::Gateway& shard, std::uint64_t term);
   void end();
   void tick();

@@ -1,8 +1,8 @@
-// Jobs that transactions submit, and what becomes of them (X7): a job is made once, by the very row
-// of the journal that takes it out of the inbox, and only if its transaction has committed; those
-// of a queue in the order of the calls, where one transaction made both or had committed before the
-// other began. The database says what was committed, the journals' rows what was made; nothing is
-// asked of the machine.
+// Jobs that transactions submit, and what becomes of them (X7). A job is made once, by the journal
+// row that takes it out of the inbox, and only if its transaction has committed. The jobs of a
+// queue are made in the order of the calls, if one transaction made both calls, or one transaction
+// had committed before the other began. The database says what was committed, the journals' rows
+// what was made; the machine is not asked.
 #pragma once
 
 #include <cstddef>
@@ -23,21 +23,22 @@ class Submissions {
  public:
   explicit Submissions(Marks& marks) : marks_(marks) {}
 
-  // --- Of the database. A transaction, which may yet be rolled back, submits with this row.
+  // --- According to the database. A transaction, which may still be rolled back, submits with this
+  // row.
   void written(const store::InboxRow& row, core::Enqueue command);
-  // `began`, `ended`: moments of its transaction, which are counted in the order of all.
+  // `began`, `ended`: the times of its transaction, numbered in the order of all transactions.
   void committed(const store::InboxKey& key, std::uint64_t began, std::uint64_t ended);
   void dropped(const store::InboxKey& key);
   void rejected(const store::InboxKey& key);
 
   const core::Enqueue& command(const store::InboxKey& key) const { return of(key).command; }
 
-  // A row was added to a journal, and took these of the inbox with it, in this order.
+  // A row was added to a journal and took these rows from the inbox, in this order.
   void stored(const core::EventBatch& batch, std::span<const store::InboxRow> taken);
-  // A node brings it to its shard.
+  // A node brings the row to its shard.
   void brought(const store::InboxKey& key, store::NodeId by);
 
-  // Committed, and nothing has become of them.
+  // Committed rows whose outcome is still open.
   std::size_t waiting() const { return waiting_; }
   // The faults are over, and every inbox is empty.
   void check_all_there() const;
@@ -49,7 +50,7 @@ class Submissions {
     Became became = Became::kOpen;
     std::uint64_t began = 0;
     std::uint64_t ended = 0;
-    store::NodeId by{};  // who brought it last
+    store::NodeId by{};  // the last node that brought it
   };
 
   const Submission& of(const store::InboxKey& key) const;

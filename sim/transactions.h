@@ -1,6 +1,6 @@
-// Transactions of the users' own in the simulated database, which submit jobs, finish them or fence
-// them off, and the rows that they leave in the shards' inboxes: what millrace.enqueue,
-// millrace.finish and millrace.fence are to do, in words of their own.
+// Users' own transactions in the simulated database, which submit, finish or fence jobs, and the
+// rows that they leave in the shards' inboxes. An independent implementation of millrace.enqueue,
+// millrace.finish and millrace.fence.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@
 
 namespace millrace::sim {
 
-// Of the store, from which on every node polls its shards' inboxes.
+// The store's format from which on every node polls its shards' inboxes.
 inline constexpr std::uint32_t kFormatOfInbox = 2;
-// And from which on they know of fences.
+// The store's format from which on every node knows fences.
 inline constexpr std::uint32_t kFormatOfFences = 3;
 
 class Transactions {
@@ -39,16 +39,17 @@ class Transactions {
         marks_(marks),
         rows_(shards) {}
 
-  // --- Of users. What is not kDone has failed, and the transaction can only be rolled back.
+  // --- Calls of users. After any result but kDone the transaction has failed and can only be
+  // rolled back.
   enum class Said : std::uint8_t {
     kDone,
-    kOldFormat,  // a node that does not know of it is still there
+    kOldFormat,  // a node that does not know of it still takes part
     kFinished,   // already
-    kOutOfDate,  // the token: a later one has passed
-    kLocked,     // another transaction is about to, and it was not waited for
+    kOutOfDate,  // a later token has been used
+    kLocked,     // another transaction is about to, and the call does not wait
   };
   Xid begin();
-  // One job.
+  // Submits one job.
   Said enqueue(Xid xid, core::Enqueue command, std::uint32_t store_format);
   Said finish(Xid xid, const JobId& job, LeaseToken token, std::uint32_t store_format);
   Said fence(Xid xid, const JobId& job, LeaseToken token, std::uint32_t store_format);
@@ -56,7 +57,7 @@ class Transactions {
   void roll_back(Xid xid);
   std::vector<Xid> open() const;
 
-  // --- Of leaders: store/fences.h, store/inbox.h.
+  // --- Calls of leaders: store/fences.h, store/inbox.h.
   Result<std::vector<JobId>> raise(std::span<const JobId> jobs, LeaseToken token);
   store::InboxPage read(const store::InboxReader& reader) const;
   std::vector<store::InboxRow> finishes(std::uint32_t shard) const;
@@ -64,13 +65,13 @@ class Transactions {
   void drop(std::uint32_t shard, std::span<const store::InboxKey> keys);
   void reject(std::uint32_t shard, std::span<const store::RejectedRow> rows);
   void move(std::uint32_t shard, const store::InboxKey& key, std::uint32_t to);
-  // With an append. None: it is gone.
+  // Takes a row with an append. None: it is gone.
   std::optional<store::InboxRow> take(std::uint32_t shard, const store::InboxKey& key);
 
-  // The faults are over, and every inbox is empty: no job is fenced off by what was never its
-  // lease. `exists`: the job is there.
+  // The faults are over, and every inbox is empty: no job may be fenced off by a token that was
+  // never its lease. `exists`: whether the job exists.
   void check_fences(const std::function<bool(const JobId&)>& exists) const;
-  // Committed, and in an inbox still.
+  // Committed rows that are still in an inbox.
   std::size_t rows() const;
   std::string describe_rows() const;
 
@@ -78,15 +79,15 @@ class Transactions {
   struct Fence {
     LeaseToken token{};
     bool finished = false;
-    bool told = false;  // to the shard, by a row
+    bool told = false;  // an inbox row tells the shard
   };
   struct Written {
     std::uint32_t shard = 0;
     store::InboxRow row;
   };
   struct Open {
-    std::uint64_t began = 0;        // a moment
-    std::map<JobId, Fence> fences;  // that it holds until it ends
+    std::uint64_t began = 0;        // its time
+    std::map<JobId, Fence> fences;  // held until the transaction ends
     std::vector<Written> rows;
   };
 

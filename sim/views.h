@@ -1,5 +1,5 @@
-// A simulated store as a process sees it: reads go through, where nothing is in their way. What is
-// appended and flushed goes other ways, which have a beginning and an end.
+// A simulated store as a process sees it: reads go through unless a fault is set. Appends and
+// flushes take another path, on which they have a beginning and an end.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,7 @@
 
 namespace millrace::sim {
 
-// What a reader says of a row that is newer than it.
-// That this build knows.
+// The newest format that this build knows.
 inline constexpr auto kNewestFormat = static_cast<std::uint32_t>(store::kNewestEventFormat);
 
 struct View {
@@ -26,7 +25,7 @@ struct View {
   std::uint32_t shard = 0;
   std::function<store::MemoryJournal&()> journal;
   std::function<store::MemoryTables&()> tables;
-  // Before each read: why it fails, if it does.
+  // Called before each read; returns the error if the read is to fail.
   std::function<std::optional<Error>(Read)> fault;
   std::uint32_t reads = static_cast<std::uint32_t>(store::kNewestEventFormat);
   store::Fences* fences = nullptr;

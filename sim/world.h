@@ -1,6 +1,6 @@
 // One simulated life of a server: the real engine, run as the server's driver runs it, over a disk,
-// a clock and a network that do what the dice say. The same seed and skips make the same run, byte
-// by byte.
+// a clock and a network that behave as the dice say. The same seed and skips give the same run,
+// byte by byte.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ class World final : public Simulation, public engine::DurableObserver, public en
   std::uint64_t actions_begun() const override { return begun_; }
 
   void durable(Seq seq, const core::EventBatch& batch) override;
-  void deliver(std::span<engine::Delivery>) override {}  // the driver's, not the shard's
+  void deliver(std::span<engine::Delivery>) override {}  // the driver's task, not the shard's
 
  private:
   // The machine's clocks.
@@ -52,7 +52,7 @@ class World final : public Simulation, public engine::DurableObserver, public en
   };
   struct Mail {
     engine::Request request;
-    std::uint64_t arrives = 0;  // the action at which it does
+    std::uint64_t arrives = 0;  // the action at which it arrives
   };
 
   std::uint32_t knob(Knob which) const { return swarm_.of(which); }
@@ -105,12 +105,12 @@ class World final : public Simulation, public engine::DurableObserver, public en
   Auditor auditor_;
   Clients clients_;
 
-  // The process.
+  // The process:
   std::optional<engine::ShardClock> shard_clock_;
   std::optional<store::Store> store_;
   std::unique_ptr<engine::Shard> shard_;
   Time slept_at_{};
-  Time alive_until_{};             // what the last life said of itself
+  Time alive_until_{};             // as the last life recorded
   std::optional<Time> row_since_;  // the row in flight, failed tries included
   std::optional<Time> failing_since_;
   bool draining_ = false;
@@ -120,7 +120,7 @@ class World final : public Simulation, public engine::DurableObserver, public en
   std::vector<Mail> mail_;
   std::uint64_t tickets_ = 0;
   std::uint64_t begun_ = 0;
-  std::uint64_t reply_losses_ = 0;  // decides which replies are lost
+  std::uint64_t reply_losses_ = 0;  // determines which replies are lost
   bool healing_ = false;
   Outcome outcome_;
 };

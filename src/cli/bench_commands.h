@@ -17,7 +17,7 @@ void add_bench_latency(CLI::App& bench, Session& session);
 void add_bench_delayed(CLI::App& bench, Session& session);
 void add_bench_idle(CLI::App& bench, Session& session);
 
-// How much is submitted: --jobs or --duration, or whichever of both is reached first.
+// How much to submit: --jobs or --duration, or both, whichever is reached first.
 struct JobsOrDuration {
   std::uint64_t default_jobs = 0;
   std::optional<std::uint64_t> jobs{};

@@ -1,6 +1,6 @@
-// The load generator's own way to the server: one blocking socket, requests as prepared bytes,
-// nothing copied that need not be. A library's share of a core would be taken from the server under
-// test.
+// The load generator's own connection to the server: one blocking socket, requests as prepared
+// bytes, no unnecessary copies. The CPU time that an HTTP library takes would be missing for the
+// server under test.
 #pragma once
 
 #include <atomic>
@@ -14,20 +14,20 @@ namespace millrace::cli {
 struct ServerAddress {
   std::string host;
   std::string port;
-  std::string path;  // before every request's, mostly empty
+  std::string path;  // precedes every request's path; usually empty
 };
 
-// "http://host:port/path"; https is refused: the cost of TLS is not what is measured.
+// "http://host:port/path". https is refused: the cost of TLS is not what is measured.
 Result<ServerAddress> parse_address(std::string_view url);
 
-// The bytes of a request's head up to the length of its body, which comes next.
+// The head of a request up to the length of its body, which follows.
 std::string request_head(const ServerAddress& address, std::string_view token,
                          std::string_view path);
 
-// Not thread-safe, but for abort().
+// Not thread-safe, except abort().
 class BenchConnection {
  public:
-  // At least so much is received at a time; what an answer needs beyond is made room for.
+  // The least buffer to receive into; it grows if an answer needs more.
   explicit BenchConnection(std::size_t receive_bytes = std::size_t{128} << 10)
       : receive_bytes_(receive_bytes) {}
   ~BenchConnection();
@@ -38,16 +38,16 @@ class BenchConnection {
 
   struct Answer {
     int status = 0;
-    std::string_view body;  // until the next answer is received
+    std::string_view body;  // valid until the next answer is received
   };
-  // `head` from request_head(). One request is under way at a time.
+  // `head` is from request_head(). Only one request may be under way.
   Status send(std::string_view head, std::string_view body);
   Result<Answer> receive();
   Result<Answer> exchange(std::string_view head, std::string_view body);
 
   int descriptor() const { return socket_; }
 
-  // Makes the exchange under way, and all after it, fail at once. From any thread.
+  // Makes the current exchange and all later ones fail at once. Thread-safe.
   void abort();
 
  private:

@@ -1,4 +1,4 @@
-// How far the server's tables were behind its journal while a load ran.
+// How far the server's tables lagged behind its journal during a load.
 #pragma once
 
 #include <condition_variable>
@@ -11,9 +11,9 @@
 
 namespace millrace::cli {
 
-// Looks from its construction on, over a connection of its own: five times a second at the list of
-// nodes, which costs the server next to nothing; with a token that may not see that, once a second
-// at /metrics, which tells of every queue.
+// Samples from its construction on, over a connection of its own: the list of nodes five times a
+// second, which costs the server almost nothing. If the token does not allow that, it reads
+// /metrics once a second, which lists every queue.
 class LagWatch {
  public:
   explicit LagWatch(const Session& session);
@@ -21,8 +21,8 @@ class LagWatch {
   LagWatch(const LagWatch&) = delete;
   LagWatch& operator=(const LagWatch&) = delete;
 
-  // Ends it, after one last look: the most seconds seen of any shard; none: the server does not
-  // tell.
+  // Stops after one last sample. Returns the greatest lag seen of any shard, in seconds; none: the
+  // server does not report it.
   std::optional<double> worst();
 
  private:
@@ -34,7 +34,7 @@ class LagWatch {
   std::jthread thread_;
 };
 
-// Of a text of /metrics: the most of all shards.
+// From the text of /metrics: the greatest of all shards.
 std::optional<double> projection_lag_seconds(std::string_view metrics);
 std::optional<double> projection_lag_seconds(const sdk::Cluster& cluster);
 

@@ -1,5 +1,5 @@
-// Many workers in long poll on one thread: connections that wait, are kept waiting, and in the end
-// are each handed one job to show that they were alive.
+// Many workers in long poll on one thread. Their connections are opened and kept waiting; in the
+// end each gets one job, which shows that it was alive.
 #pragma once
 
 #include <chrono>
@@ -20,7 +20,7 @@ namespace millrace::cli {
 struct IdlePlan {
   ServerAddress address;
   std::string token;
-  std::vector<std::string> queues;  // worker n waits at queue n modulo their number
+  std::vector<std::string> queues;  // worker n waits at queue n modulo the number of queues
   int connections = 0;
   int poll_wait_ms = 30'000;
   std::size_t payload_bytes = kLeastPayload;
@@ -34,17 +34,16 @@ class IdlePolls {
   IdlePolls(const IdlePolls&) = delete;
   IdlePolls& operator=(const IdlePolls&) = delete;
 
-  // Opens the next `count` connections and sends their polls; false when all are open.
+  // Opens the next `count` connections and sends their polls; false: all are open.
   Result<bool> open_some(int count);
-  // Answers what comes for so long: a poll that ends without a job is begun again.
+  // Handles answers for `duration`: a poll that ends without a job is sent again.
   Status hold_for(std::chrono::milliseconds duration);
-  // Submits a job for each worker and waits until each has one and has completed it, at most so
-  // long.
+  // Submits a job for each worker and waits until each has completed one, at most `within`.
   Status wake_all(std::chrono::milliseconds within);
 
   int open() const { return static_cast<int>(workers_.size()); }
   int lost() const { return lost_; }    // connections that broke or were refused
-  int woken() const { return woken_; }  // workers that were handed a job
+  int woken() const { return woken_; }  // workers that got a job
   std::uint64_t polls_renewed() const { return polls_renewed_; }
   const Histogram& hand_out() const { return hand_out_; }  // submission sent to the worker's hand
 
@@ -76,8 +75,8 @@ class IdlePolls {
   int done_ = 0;
 };
 
-// Raises the limit of open files as far as the system lets it; an error names what to do where that
-// is not enough for so many connections.
+// Raises the limit of open files as far as the system permits. If that is not enough for
+// `connections`, the error says what to do.
 Status allow_connections(int connections);
 
 }  // namespace millrace::cli

@@ -1,4 +1,4 @@
-// One connection that submits jobs until all are taken.
+// One connection that submits jobs until all are submitted.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ class BenchProducer {
   BenchProducer(LoadShared& shared, int index);
 
   Status open() { return connection_.open(shared_.plan.address); }
-  // From any thread.
+  // Thread-safe.
   void abort() { connection_.abort(); }
   void run();
 
@@ -24,7 +24,7 @@ class BenchProducer {
   using Jobs = std::vector<std::uint64_t>;  // their numbers
 
   bool submit(LoadShared::Taken taken);
-  // In one call; those that were refused for now.
+  // Sends them in one call; returns those that were refused for now.
   Result<Jobs> send(const Jobs& jobs, std::optional<LoadShared::Instant> due);
   JobsBody& next_body(int jobs);
   std::optional<LoadShared::Instant> due(LoadShared::Taken taken) const;
@@ -33,10 +33,10 @@ class BenchProducer {
   bool fail(Error error);
 
   LoadShared& shared_;
-  std::vector<std::size_t> queues_;  // which it submits to, in turn
+  std::vector<std::size_t> queues_;  // which it submits to in turn
   std::vector<JobsBody> bodies_;     // a full batch for each of them
   std::size_t next_ = 0;
-  std::optional<JobsBody> last_;  // the last batch may be a smaller one
+  std::optional<JobsBody> last_;  // for the last batch, which may be smaller
   BenchConnection connection_;
   Histogram latencies_;
 };

@@ -1,4 +1,4 @@
-// How benches tell what they found: percentiles as a table and as JSON, progress while they run.
+// How benches report: percentiles as a table and as JSON, and progress while they run.
 #pragma once
 
 #include <chrono>
@@ -17,13 +17,13 @@ namespace millrace::cli {
 inline double seconds(std::chrono::nanoseconds duration) {
   return std::chrono::duration<double>(duration).count();
 }
-// So many in that time, 0 where there was none.
+// The rate; 0 if `duration` is zero.
 double per_second(std::uint64_t count, std::chrono::nanoseconds duration);
 
-// With three places: what the histogram knows.
+// With three decimal places, about the precision of the histogram.
 void write_number(sdk::JsonWriter& json, std::string_view name, double value);
 void write_count(sdk::JsonWriter& json, std::string_view name, std::uint64_t count);
-// {"p50", "p90", "p95", "p99", "p999", "max"} in milliseconds; null where nothing was measured.
+// {"p50", "p90", "p95", "p99", "p999", "max"} in milliseconds; null if nothing was measured.
 void write_latencies(sdk::JsonWriter& json, std::string_view name, const Histogram& histogram);
 
 class LatencyTable {
@@ -36,11 +36,11 @@ class LatencyTable {
   Table table_;
 };
 
-// How fast a load moves: completions a second once there are any, submissions before.
+// The rate of a load: completions a second, or submissions until there are any completions.
 class RateMeter {
  public:
   explicit RateMeter(std::chrono::steady_clock::time_point now) : at_(now) {}
-  // Readings closer together than a fifth of a second tell the last rate.
+  // Readings less than a fifth of a second apart return the last rate.
   double read(std::uint64_t submitted, std::uint64_t completed,
               std::chrono::steady_clock::time_point now);
 
@@ -51,16 +51,16 @@ class RateMeter {
   double rate_ = 0;
 };
 
-// One line on standard error: drawn over itself on a terminal, else a new one every 10 s.
+// One line on standard error: overwritten in place on a terminal, else a new line every 10 s.
 class ProgressLine {
  public:
   ProgressLine();
-  ~ProgressLine();  // leaves the terminal clean
+  ~ProgressLine();  // clears the line on a terminal
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   void show(std::string_view text);
-  // For run_load: counts and rate. `doing` stands before them.
+  // For run_load: shows counts and rate after `doing`.
   OnProgress counts(std::string doing);
 
  private:
@@ -69,20 +69,20 @@ class ProgressLine {
   std::chrono::steady_clock::time_point shown_;
 };
 
-// What the server tells of itself under /metrics; nothing where it does not.
+// What the server's /metrics say about it; empty where they say nothing.
 struct ServerFigures {
-  std::chrono::steady_clock::time_point at;  // when it was asked
+  std::chrono::steady_clock::time_point at;  // the time of the request
   std::optional<double> cpu_seconds;
   std::optional<double> resident_bytes;
 };
 ServerFigures read_server_figures(std::string_view metrics,
                                   std::chrono::steady_clock::time_point at);
-// Between two readings: CPU in seconds, and memory as it was at the end.
+// From two readings: CPU seconds between them, and memory at the second.
 void write_server_figures(sdk::JsonWriter& json, const ServerFigures& before,
                           const ServerFigures& after);
 std::string describe_server_figures(const ServerFigures& before, const ServerFigures& after);
 
-// A line of its own, with the end of the one before; empty where none was refused.
+// On a line of its own, ending the line before; empty if nothing was refused.
 std::string describe_refusals(std::uint64_t refused);
 
 }  // namespace millrace::cli

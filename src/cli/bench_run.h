@@ -1,5 +1,5 @@
-// What every bench does before and after: find a server or start one, make queues of its own, fill
-// them with a backlog where that is asked for, and tidy up.
+// What every bench does before and after: finds or starts a server, creates its own queues, fills
+// them with a backlog if requested, and cleans up.
 #pragma once
 
 #include <cstdint>
@@ -28,12 +28,12 @@ struct BenchSetup {
   std::uint64_t backlog = 0;
   std::optional<sdk::Milliseconds> retention = sdk::Milliseconds{0};
   std::string data{};
-  std::string memory{};  // as `serve --memory` has it; empty: its default
-  bool keep = false;     // the jobs stay where they are
+  std::string memory{};  // like `serve --memory`; empty: its default
+  bool keep = false;     // the jobs are not deleted
   bool uses_sdk = false;
 };
 
-// Each adds one group of them to a command, its defaults named as they stand in `setup`.
+// Each adds one group of options to a command, with the defaults in `setup`.
 void add_producers(CLI::App& command, BenchSetup& setup);  // --producers, also --connections
 void add_workers(CLI::App& command, BenchSetup& setup);
 void add_batch(CLI::App& command, BenchSetup& setup);
@@ -42,29 +42,30 @@ void add_queues(CLI::App& command, BenchSetup& setup);  // --payload, --queues, 
 void add_backlog(CLI::App& command, BenchSetup& setup);
 void add_own_server(CLI::App& command, BenchSetup& setup);  // --data, --memory
 
-// What a bench gets to work with.
+// What a bench works with.
 struct Bench {
   Session& session;
   sdk::Client& client;
   const BenchSetup& setup;
   std::string_view name;
   ServerAddress address;
-  std::vector<std::string> queues;  // new ones
-  std::stop_token stop;             // somebody wants it to end
+  std::vector<std::string> queues;  // created for this run
+  std::stop_token stop;             // set when the bench should end early
   bool is_own_server = false;
 
-  // Of the load on these queues; jobs, rate and the like are the caller's.
+  // The load on these queues; the caller sets jobs, rate and the like.
   LoadPlan plan() const;
   ServerFigures server_figures() const;
-  // The members that every report begins with.
+  // The first members of every report.
   void begin_report(sdk::JsonWriter& json) const;
-  // Says of a worker that it has ended, so that the server lists it no more. Nothing depends on it.
+  // Tells the server that a worker has ended, so that it is not listed any more. Errors are
+  // ignored.
   void say_goodbye(std::string_view worker) const;
-  // Says what went wrong, or that it was interrupted.
+  // Prints what went wrong, or that the bench was interrupted.
   void fail(const Error& error) const;
 };
 
-// Runs `body` between the two; says on standard error where it could not begin, or not tidy up.
+// Runs `body` between setup and cleanup; reports on standard error what fails in these two.
 void run_bench(std::string_view name, const BenchSetup& setup, Session& session,
                const std::function<void(const Bench&)>& body);
 

@@ -1,5 +1,5 @@
-// A worker of the SDK in the place of the load generator's own: what the server and a program's
-// worker do together, the library's share of the cores included.
+// A worker of the SDK in place of the load generator's own: measures what the server and a real
+// program achieve together, including the library's share of the CPU.
 #pragma once
 
 #include <mutex>
@@ -12,17 +12,17 @@
 
 namespace millrace::cli {
 
-// The same members as BenchWorker. A batch is what it works at a time.
+// The same members as BenchWorker. It works on as many jobs at a time as a batch has.
 class BenchSdkWorker {
  public:
   BenchSdkWorker(LoadShared& shared, int index) : shared_(shared), index_(index) {}
 
-  Status open() { return {}; }  // its connections are opened by the first polls
-  // From any thread.
+  Status open() { return {}; }  // the first polls open its connections
+  // Thread-safe.
   void abort() { stop_.request_stop(); }
   void run();
 
-  // Adds what it measured.
+  // Adds its measurements.
   void report(LoadResult& result) const;
 
  private:

@@ -1,5 +1,5 @@
-// A server of the bench's own, for who names none: this binary's `serve` with its defaults, on a
-// free port, with a store that goes when the bench ends.
+// The bench's own server, used if the user names none: this binary's `serve` with its defaults, on
+// a free port, with a store that is deleted when the bench ends.
 #pragma once
 
 #include <sys/types.h>
@@ -13,18 +13,19 @@ namespace millrace::cli {
 
 class OwnServer {
  public:
-  // `parent`: the folder for the store's; empty: TMPDIR, else /tmp. `memory`: its --memory; empty:
-  // the default. Returns when the server serves.
+  // `parent`: where the store's folder is created; empty: TMPDIR, else /tmp. `memory`: its
+  // --memory; empty: the default. Returns when the server is ready.
   static Result<std::unique_ptr<OwnServer>> start(const std::string& parent,
                                                   const std::string& memory);
-  // Stops it and removes its folder.
+  // Stops the server and removes its folder.
   ~OwnServer();
   OwnServer(const OwnServer&) = delete;
   OwnServer& operator=(const OwnServer&) = delete;
 
   const std::string& url() const { return url_; }
   const std::string& folder() const { return folder_; }
-  // Whether its files are on a file system in memory, where a sync costs nothing and keeps nothing.
+  // Whether its files are on an in-memory file system, where a sync costs nothing and makes nothing
+  // durable.
   bool is_in_memory() const;
 
  private:
@@ -39,7 +40,7 @@ class OwnServer {
   pid_t pid_ = -1;
 };
 
-// The address in what `serve` logs once it listens; empty before.
+// The address that `serve` logs when it listens; empty: it has not logged it yet.
 std::string listening_url(const std::string& log);
 
 }  // namespace millrace::cli

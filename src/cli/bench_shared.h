@@ -1,4 +1,4 @@
-// What all threads of a load share: how far it is, and whether it is over.
+// The state that all threads of a load share: its progress, and whether it is over.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@ class LoadShared {
       : plan(load_plan), to_do(load_plan.jobs), untaken_(load_plan.jobs) {}
 
   const LoadPlan& plan;
-  std::atomic<std::uint64_t> to_do;  // jobs in all; fewer once submissions have ended early
+  std::atomic<std::uint64_t> to_do;  // jobs in total; fewer after submissions have ended early
   std::atomic<std::uint64_t> submitted{0};
   std::atomic<std::uint64_t> claimed{0};
   std::atomic<std::uint64_t> completed{0};
@@ -37,15 +37,15 @@ class LoadShared {
     int jobs = 0;             // 0: all are taken
   };
   Taken take();
-  // No more is submitted than was taken.
+  // Ends submissions: only the jobs taken so far count.
   void stop_taking();
 
-  // The time that payloads carry: of the wall where jobs are delayed to instants of it.
+  // The time for payloads: wall-clock time if jobs are delayed, since run_at is wall-clock time.
   std::uint64_t now_us() const;
 
-  // False where the load is over before.
+  // False: the load is over before that.
   bool sleep_until(Instant instant);
-  // Until it is over or the instant has come.
+  // Returns when the load is over or the instant has come.
   void wait_until(Instant instant);
 
   void sent(Instant now);
@@ -65,7 +65,7 @@ class LoadShared {
   std::atomic<std::int64_t> last_completion_ns_{0};
   std::mutex mutex_;
   std::condition_variable over_;
-  std::optional<Error> error_;  // the first
+  std::optional<Error> error_;  // the first one
 };
 
 }  // namespace millrace::cli

@@ -1,5 +1,5 @@
-// What the load generators say and hear: bodies made once, of which only the times change, and
-// answers looked through for the few things they need, never parsed whole.
+// The messages of the load generators. Bodies are built once; later only the times in them change.
+// Answers are searched for the few values that are needed, never parsed as a whole.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace millrace::cli {
 
-// The least that a payload must have room for: its quotes and a time.
+// The least payload: quotes and a time.
 constexpr std::size_t kLeastPayload = 18;
 
 struct JobShape {
@@ -25,15 +25,15 @@ struct JobShape {
   bool has_run_at = false;
 };
 
-// The body of a submission: one job alone for POST /v1/jobs, several for POST /v1/jobs/batch.
+// The body of a submission: a single job for POST /v1/jobs, several for POST /v1/jobs/batch.
 class JobsBody {
  public:
   JobsBody(const JobShape& shape, int jobs);
 
-  // Where each batch of this size is sent.
+  // The path for batches of this size.
   static std::string_view path(int jobs) { return jobs == 1 ? "/v1/jobs" : "/v1/jobs/batch"; }
 
-  // The time that the payload of job `i` carries, in microseconds; below 10^16.
+  // Sets the time in the payload of job `i`, in microseconds; below 10^16.
   void stamp(std::size_t i, std::uint64_t time_us);
   void stamp_all(std::uint64_t time_us);
   // Precondition: the shape has a run_at.
@@ -44,25 +44,25 @@ class JobsBody {
 
  private:
   std::string text_;
-  std::vector<std::size_t> stamps_;   // where in the text each job's is
-  std::vector<std::size_t> run_ats_;  // likewise
+  std::vector<std::size_t> stamps_;   // the offset of each job's time in the text
+  std::vector<std::size_t> run_ats_;  // the same for run_at
 };
 
-// Whether a submission of that many was taken whole.
+// Whether all `jobs` of a submission were accepted.
 bool all_submitted(const BenchConnection::Answer& answer, int jobs);
-// Which of so many jobs were refused and may be sent again later, by their place in the submission,
-// where all others were taken: memory may run short in the midst of a batch. None: it was answered
-// with something else.
+// The positions in a submission of the jobs that were refused and may be sent again later, if all
+// others were accepted (memory may run short in the middle of a batch). None: the answer was
+// something else.
 std::optional<std::vector<std::size_t>> refused_for_now(const BenchConnection::Answer& answer,
                                                         int jobs);
 
-// memmem: several times as fast as std::string_view::find on JSON, where the first character is
-// everywhere.
+// memmem is several times as fast as std::string_view::find on JSON, where the first character
+// occurs everywhere.
 std::size_t find(std::string_view text, std::string_view wanted, std::size_t from = 0);
 std::size_t count(std::string_view text, std::string_view wanted);
 std::optional<std::uint64_t> number_after(std::string_view text, std::string_view mark);
 
-// A job as a claim hands it out, as far as a load generator looks.
+// The part of a claimed job that a load generator reads.
 struct HandedOut {
   std::string_view id;
   std::uint64_t token = 0;
@@ -70,7 +70,7 @@ struct HandedOut {
 };
 
 // Calls `take` for each job under "jobs" of a poll's answer. Each begins with its id; its token and
-// its payload follow, in whatever order.
+// payload follow in any order.
 template <typename Take>
 void each_handed_out(std::string_view answer, Take take) {
   constexpr std::string_view kId = R"("id":")";
@@ -88,7 +88,7 @@ void each_handed_out(std::string_view answer, Take take) {
   }
 }
 
-// Adds one completion to the inside of an array of acks.
+// Appends one completion to the content of an array of acks.
 void add_ack(std::string& acks, const HandedOut& job);
 
 inline bool is_refusal_for_now(int status) { return status == 429 || status == 503; }

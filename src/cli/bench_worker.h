@@ -8,8 +8,9 @@
 
 namespace millrace::cli {
 
-// The queues that a worker serves, in the groups in which its claims name them one after the other:
-// all in one, where a claim can name so many, each worker preferring another; else its share.
+// The queues that a worker serves, in groups; its claims name one group after another. If one claim
+// can name all queues, there is one group, and each worker has another queue first; otherwise each
+// worker gets its share of the queues.
 std::vector<std::vector<std::string>> claimed_queues(const LoadPlan& plan, int index);
 
 class BenchWorker {
@@ -17,11 +18,11 @@ class BenchWorker {
   BenchWorker(LoadShared& shared, int index);
 
   Status open() { return connection_.open(shared_.plan.address); }
-  // From any thread.
+  // Thread-safe.
   void abort() { connection_.abort(); }
   void run();
 
-  // Adds what it measured.
+  // Adds its measurements.
   void report(LoadResult& result) const;
 
  private:
@@ -33,10 +34,10 @@ class BenchWorker {
 
   LoadShared& shared_;
   std::string id_;
-  // One a group of queues, in turn.
+  // One claim for each group of queues, used in turn.
   std::vector<std::string> claims_;
   std::size_t next_claim_ = 0;
-  std::size_t empty_claims_ = 0;  // in a row
+  std::size_t empty_claims_ = 0;  // consecutive
   std::string acks_;
   std::vector<std::uint64_t> stamps_us_;  // of the jobs held, which acks_ acknowledges
   LoadShared::Instant claimed_at_;

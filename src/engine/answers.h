@@ -1,5 +1,5 @@
-// Answers on their way out: each rests on a journal row and leaves when that is durable, in the
-// order given.
+// Answers on their way out. Each depends on a journal row and leaves, in order, when that row is
+// durable.
 #pragma once
 
 #include <deque>
@@ -14,12 +14,12 @@ namespace millrace::engine {
 
 class Answers {
  public:
-  // Precondition: `needs` never falls from call to call.
-  // `patient`: its asker waits however long it takes.
+  // Precondition: `needs` never decreases from call to call.
+  // `patient`: the asker waits however long it takes.
   void hold(Seq needs, Asker asker, Answer answer, bool patient = false) {
     held_.push_back({needs, patient, {asker.port, {asker.ticket, std::move(answer)}}});
   }
-  // Rests on nothing: a refusal that no state was read for.
+  // For an answer that depends on no state: a refusal made without reading any.
   void send(Asker asker, Answer answer) {
     ready_.push_back({asker.port, {asker.ticket, std::move(answer)}});
   }
@@ -28,7 +28,7 @@ class Answers {
       ready_.push_back(std::move(held_.front().outgoing));
     }
   }
-  // What was decided may never become durable: everybody gets `instead`.
+  // What was decided may never become durable: every held answer becomes `instead`.
   void replace_held(Unavailable instead) {
     for (Held& held : held_) {
       held.outgoing.delivery.answer = instead;
@@ -37,8 +37,9 @@ class Answers {
     held_.clear();
   }
 
-  // It takes too long: who is not patient gets `instead` now. What was decided may become durable
-  // later. Answers with leases stay, or nobody would know of those; refusals, which say it better.
+  // The row in flight takes too long: all but patient askers get `instead` now, although what was
+  // decided may still become durable. Answers with leases stay, since nobody else knows of those
+  // leases. Refusals stay, since they say more than `instead`.
   void give_up_held(Unavailable instead) {
     std::deque<Held> kept;
     for (Held& held : held_) {

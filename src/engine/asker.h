@@ -1,4 +1,4 @@
-// Who asked: where an answer goes.
+// Identifies who made a request, and so where the answer goes.
 #pragma once
 
 #include <utility>

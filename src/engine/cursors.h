@@ -1,5 +1,6 @@
-// Where those who read all shards stand, as clients keep it between two pages: opaque to them, and
-// safe in a URL. A cursor is one of this store only; of another number of shards it is none.
+// The positions of clients that read all shards, which they keep between two pages. A cursor is
+// opaque to clients and safe in a URL. It is valid only in its own store and for the same number of
+// shards.
 #pragma once
 
 #include <cstddef>
@@ -12,20 +13,21 @@
 
 namespace millrace::engine {
 
-// In a list of jobs, newest first.
+// A position in a list of jobs, newest first.
 struct JobCursor {
-  // No order number is above it: all jobs of the shard are still to come.
+  // Above every order number: all jobs of the shard are still to come.
   static constexpr std::uint64_t kFromNewest = std::numeric_limits<std::int64_t>::max();
   static constexpr std::uint64_t kEnded = 0;
 
-  // Of each shard: its jobs of lower order numbers are still to come. Empty: all jobs of all
+  // For each shard: its jobs with lower order numbers are still to come. Empty: all jobs of all
   // shards.
   std::vector<std::uint64_t> below;
 
   friend bool operator==(const JobCursor&, const JobCursor&) = default;
 };
 
-// In a shard's events: the next one is row `seq`'s, after its first `index` ones.
+// A position in a shard's events: the next event is in row `seq`, after the row's first `index`
+// events.
 struct EventPlace {
   static constexpr std::uint64_t kMaxSeq = std::uint64_t{1} << 53;
 
@@ -36,11 +38,11 @@ struct EventPlace {
 };
 using EventPlaces = std::vector<EventPlace>;  // by shard
 
-// Precondition: it is not empty, and not every shard has ended.
+// Precondition: the cursor is not empty, and not every shard has ended.
 std::string encode(const JobCursor& cursor);
 std::string encode(const EventPlaces& places);
 
-// None: not a text that encode() gives for so many shards.
+// None: not a text that encode() produces for this number of shards.
 std::optional<JobCursor> decode_job_cursor(std::string_view text, std::size_t shards);
 std::optional<EventPlaces> decode_event_places(std::string_view text, std::size_t shards);
 

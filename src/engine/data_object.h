@@ -11,7 +11,7 @@ namespace millrace::engine {
 
 class DataObject {
  public:
-  // `name` needs no escaping. Members with the same name are the caller's mistake.
+  // `name` needs no escaping. The caller must not add two members of the same name.
   DataObject& text(std::string_view name, std::string_view utf8);
   DataObject& number(std::string_view name, std::int64_t value);
   DataObject& time(std::string_view name, Time value);

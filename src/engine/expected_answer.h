@@ -1,5 +1,5 @@
-// Which answers a request may get: what comes from another node is held against it before anyone
-// reads it as what it should be.
+// Which answers a request may get. An answer that comes from another node is checked against it
+// before it is used.
 #pragma once
 
 #include <array>
@@ -13,7 +13,8 @@ class ExpectedAnswer {
  public:
   explicit ExpectedAnswer(const Request& request);
 
-  // Of the right kind, an answer to each item; or none of it was done.
+  // Whether the answer has the right kind and one item for each item asked, or says that nothing
+  // was done.
   bool fits(const Answer& answer) const;
 
  private:
@@ -23,8 +24,8 @@ class ExpectedAnswer {
       : kind_(kind), reply_(reply), items_(items) {}
 
   std::size_t kind_ = 0;   // the index in Answer
-  std::size_t reply_ = 0;  // the index in core::Reply, where it is one
-  // How many items are answered; a poll's acks, heartbeats and logs.
+  std::size_t reply_ = 0;  // the index in core::Reply, if the answer is one
+  // The number of items to be answered; for a poll, of its acks, heartbeats and logs.
   Counts items_{};
 };
 

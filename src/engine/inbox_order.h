@@ -1,6 +1,6 @@
-// The order of the jobs that rows of a shard's inbox bring. A row that can't be taken at the moment
-// is offered again; those behind it that were offered before that was known must not be taken
-// before it.
+// The order of the jobs that the rows of a shard's inbox bring. A row that can't be taken now is
+// offered again later. Rows after it may already have been offered; they must not be taken before
+// it.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ namespace millrace::engine {
 
 struct FromInbox {
   store::InboxKey row;
-  // Of the rows of one queue and round none is taken after one that was put off. Who brings them
-  // begins another round once all of this one are answered, with a higher number.
+  // Once a row of a queue and round is put off, no later row of that queue and round is taken. When
+  // all rows of a round are answered, the caller begins the next round, with a higher number.
   std::uint64_t round = 0;
 };
 
-// Whether the job of such a row was refused, and may be taken later.
+// Whether a row's job was refused for now, and may be taken later.
 inline bool is_put_off(const core::EnqueueReply& reply) {
   const core::EnqueueReply::Item& item = reply.items.front();
   return item.fate == core::Fate::kRefused &&
@@ -36,7 +36,7 @@ class InboxOrder {
   void put_off(std::string_view queue, std::uint64_t round) {
     put_off_[std::string(queue)] = round;
   }
-  // Whether one of its round was put off before it.
+  // Whether an earlier row of this queue and round was put off.
   bool is_put_off(std::string_view queue, std::uint64_t round) {
     const auto last = put_off_.find(queue);
     if (last == put_off_.end() || mutated(Mutant::kInboxOrderIgnored)) return false;
@@ -46,7 +46,7 @@ class InboxOrder {
   }
 
  private:
-  // By queue: the last round that was.
+  // By queue: the last round in which a row was put off.
   std::map<std::string, std::uint64_t, std::less<>> put_off_;
 };
 

@@ -1,5 +1,5 @@
-// How long this node may take itself for the leader of what it leads, by its own clock: a little
-// shorter than the database grants it. Doubt means not leader.
+// For how long this node may consider itself the leader of what it leads, by its own clock: a
+// little shorter than the database granted. In doubt it is not the leader.
 #pragma once
 
 #include <atomic>
@@ -10,20 +10,20 @@
 
 namespace millrace::engine {
 
-// Times are those since the machine started, its sleep included. Any thread.
+// Times are those since the machine started, including suspension. Thread-safe.
 class Lease {
  public:
   using Instant = std::chrono::nanoseconds;
   static constexpr std::chrono::milliseconds kLength{2'000};
-  // Clocks that run at different speeds, and what passes between a look at the clock and a
-  // decision.
+  // Allows for clocks of different speeds, and for the time between reading the clock and acting on
+  // it.
   static constexpr std::chrono::milliseconds kMargin{200};
-  // How often it is renewed.
+  // How often the node renews it.
   static constexpr std::chrono::milliseconds kRenewPause{500};
 
-  // A renewal for kLength that was begun at `at` has succeeded.
+  // A renewal for kLength that began at `at` has succeeded.
   void renewed(Instant at) { until_ = (at + kLength - kMargin).count(); }
-  // One has not: until the next that does, nobody can say.
+  // A renewal has failed: the lease counts as lost until one succeeds.
   void doubt() { until_ = 0; }
   bool holds(Instant now) const { return now.count() < until_ || mutated(Mutant::kReadAfterLease); }
 

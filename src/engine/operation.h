@@ -1,5 +1,6 @@
-// A request on its way through the router: what was sent of it, what has come back. One kind for
-// each way in which requests spread; each is a small machine that only answers move on.
+// A request on its way through the router: the parts that were sent and the answers that came back.
+// Each way of spreading a request has its own class, a small state machine that only answers
+// advance.
 #pragma once
 
 #include <chrono>
@@ -17,13 +18,13 @@ namespace millrace::engine {
 
 class Router;
 
-// Since the machine started: TimeSource::since_boot().
+// Time since the machine started: TimeSource::since_boot().
 using Instant = std::chrono::nanoseconds;
 
-// A part waits this long for its shard to have a leader that can be reached: longer than a leader
-// that died is missed for.
+// How long a part waits until its shard has a leader that can be reached. Longer than it takes to
+// replace a leader that died.
 inline constexpr std::chrono::milliseconds kLeaderPatience{4'000};
-// Before it is sent again.
+// The pause before a part is sent again.
 inline constexpr std::chrono::milliseconds kSendAgainAfter{20};
 
 class Operation : public std::enable_shared_from_this<Operation> {
@@ -36,37 +37,38 @@ class Operation : public std::enable_shared_from_this<Operation> {
 
   const Asker& asker() const { return asker_; }
 
-  // --- The router's. Any thread; not from within the operation.
+  // --- For the router. Thread-safe; not to be called from within the operation.
   void begin(std::uint64_t number);
   void answer_came(std::size_t part, Answer answer);
   // The asker has gone.
   void cancel();
   void send_again(std::size_t part);
-  // What was held waited for too long.
+  // A held part has waited for too long.
   void refuse(std::size_t part, Unavailable why);
-  // The time that was set with ring_at() has come.
+  // The time set by ring_at() has come.
   void ring();
-  // Answered so long ago that nothing comes any more.
+  // Whether the operation finished so long ago that no further answer is expected.
   bool over_since(Instant now) const;
 
  protected:
   virtual void start() MILLRACE_REQUIRES(mutex_) = 0;
   virtual void answered(std::size_t part, Answer answer) MILLRACE_REQUIRES(mutex_) = 0;
-  // The asker has gone: what only it gains from is given up.
+  // The asker has gone: abandons everything that only the asker would use.
   virtual void given_up() MILLRACE_REQUIRES(mutex_) {}
   virtual void rang() MILLRACE_REQUIRES(mutex_) {}
 
-  // Sends it; its number, counted from 0, comes back with the answer.
+  // Sends the request. Returns the part's number, from 0; answered() gets the same number.
   std::size_t ask(ShardNumber shard, Request request) MILLRACE_REQUIRES(mutex_);
-  // Its answer is not waited for any more. Jobs that are leased for it all the same are given back.
+  // Stops waiting for the part's answer. Jobs that are leased for it in spite of this are given
+  // back.
   void give_up(std::size_t part) MILLRACE_REQUIRES(mutex_);
-  // The same of what leases nothing: no answer of it is to come.
+  // Like give_up(), for a part that leases nothing: its answer is ignored.
   void drop(std::size_t part) MILLRACE_REQUIRES(mutex_);
-  // Jobs that were leased for the asker, and that it will not see.
+  // Gives back jobs that were leased for the asker, who will not see them.
   void give_back(ShardNumber shard, const core::ClaimReply& claim) MILLRACE_REQUIRES(mutex_);
-  // rang() is called then, about.
+  // rang() is called at about that time.
   void ring_at(Instant at) MILLRACE_REQUIRES(mutex_);
-  // At most once.
+  // To be called at most once.
   void finish(Answer answer) MILLRACE_REQUIRES(mutex_);
   bool finished() const MILLRACE_REQUIRES(mutex_) { return finished_; }
   Instant now() const;
@@ -79,13 +81,13 @@ class Operation : public std::enable_shared_from_this<Operation> {
   enum class Stage : std::uint8_t { kOpen, kGivenUp, kAnswered };
   struct Sent {
     ShardNumber shard = 0;
-    std::optional<Request> request;  // while it may have to be sent again
+    std::optional<Request> request;  // kept while it may have to be sent again
     Stage stage{};
     bool repeated = false;
-    Instant until{};  // for its leader's sake
+    Instant until{};  // how long it waits for a leader
   };
   void send(std::size_t part) MILLRACE_REQUIRES(mutex_);
-  // Holds it to be sent again, if the answer says that it may be.
+  // Holds the part to send it again, if the answer allows that.
   bool hold_again(std::size_t part, const Answer& answer) MILLRACE_REQUIRES(mutex_);
   void close(std::size_t part) MILLRACE_REQUIRES(mutex_);
 
@@ -99,7 +101,7 @@ class Operation : public std::enable_shared_from_this<Operation> {
   Instant finished_at_ MILLRACE_GUARDED_BY(mutex_){};
 };
 
-// The way that this request goes. `shard`: the one it is for, where there is one.
+// The operation that fits the request. `shard`: the only shard it is for, if there is one.
 std::shared_ptr<Operation> make_operation(Router& router, Request request,
                                           std::optional<ShardNumber> shard, Asker asker,
                                           std::string credentials);

@@ -15,7 +15,7 @@
 
 namespace millrace::engine {
 
-// The order of arrival; names an entry while it is parked.
+// The order of arrival; identifies an entry while it is parked.
 using ParkingNumber = std::uint64_t;
 
 template <typename Item>
@@ -27,7 +27,7 @@ class Parked {
     Item item;
   };
 
-  // Replaces nothing: an asker waits for one thing at a time.
+  // Precondition: the asker has no other entry; an asker waits for one thing at a time.
   ParkingNumber park(Asker asker, Time deadline, Item item) {
     const ParkingNumber number = next_number_++;
     deadlines_.emplace(deadline, number);
@@ -36,7 +36,7 @@ class Parked {
     return number;
   }
 
-  // Null: not there any more.
+  // Null: no longer parked.
   Entry* find(ParkingNumber number) {
     const auto found = entries_.find(number);
     return found == entries_.end() ? nullptr : &found->second;
@@ -47,7 +47,7 @@ class Parked {
     return found->second;
   }
 
-  // Precondition: it is there.
+  // Precondition: the entry exists.
   Entry take(ParkingNumber number) {
     const auto found = entries_.find(number);
     Entry entry = std::move(found->second);
@@ -57,7 +57,7 @@ class Parked {
     return entry;
   }
 
-  // By deadline.
+  // In order of deadline.
   std::vector<ParkingNumber> expired(Time now) const {
     std::vector<ParkingNumber> numbers;
     for (const auto& [deadline, number] : deadlines_) {
@@ -66,7 +66,7 @@ class Parked {
     }
     return numbers;
   }
-  // By arrival.
+  // In order of arrival.
   std::vector<ParkingNumber> all() const {
     std::vector<ParkingNumber> numbers;
     numbers.reserve(entries_.size());

@@ -1,4 +1,4 @@
-// What nodes of several versions can say to each other.
+// What nodes of different versions can say to each other.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,14 @@
 
 namespace millrace::engine {
 
-// Each connection between nodes has the level of the older of the two (http/peer_frames.h). A new
-// member, value or kind of request needs a new level: members that the other does not know are left
-// out, and a request that means nothing without them is not sent (level_of() in request_codec.h).
+// A connection between two nodes has the level of the older one (http/peer_frames.h). A new member,
+// value or kind of request needs a new level. Members that the other node does not know are left
+// out, and a request that makes no sense without them is not sent (level_of() in request_codec.h).
 enum class PeerLevel : std::uint32_t {
   kFirst = 1,
-  // Goodbyes, watches of a lease, deleted queues, pages of queues, queues that are made only if
-  // asked for, keys of a batch's items, and answers to what is not understood.
+  // Adds goodbyes, watches of a lease, deletion of queues, pages of queues, the `create` flag of
+  // queue changes, idempotency keys of a batch's items, and answers to requests that are not
+  // understood.
   kSecond = 2,
 };
 inline constexpr PeerLevel kNewestPeerLevelOfToday = PeerLevel::kSecond;

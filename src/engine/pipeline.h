@@ -1,5 +1,5 @@
-// The rows between decision and durability: one in flight, at most one sealed behind it. Chains the
-// checksums.
+// The rows between decision and durability: one in flight, and at most one sealed behind it. It
+// chains the checksums.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +16,20 @@ namespace millrace::engine {
 
 class Pipeline {
  public:
-  // Goes on after row `head` of checksum `head_checksum`, which is durable.
+  // Continues after row `head` with checksum `head_checksum`, which is durable.
   Pipeline(std::uint32_t shard, Epoch epoch, Seq head, const store::Checksum& head_checksum);
 
   bool can_seal() const { return sealed_ == nullptr; }
-  // Encodes the next row, which takes these of the inbox. Precondition: can_seal().
+  // Encodes the next row, which takes these inbox rows. Precondition: can_seal().
   void seal(core::EventBatch batch, std::vector<store::InboxKey> taken);
 
-  // The row to hand to the journal, or null; it counts as in flight from then on.
+  // The row to give to the journal, or null; from then on it counts as in flight.
   const store::JournalRow* next(Time now);
-  // In flight, or given back by a failed append and to be tried again.
+  // A row is in flight, or is to be tried again after a failed append.
   bool in_flight() const { return appending_ != nullptr; }
-  // Since when the row in flight has been on its way, failed tries included.
+  // When the row in flight was first tried.
   Time in_flight_since() const { return since_; }
-  // Since when appends have failed; none: the last one did not.
+  // When appends began to fail; none: the last one succeeded.
   std::optional<Time> failing_since() const { return failing_since_; }
 
   struct Durable {
@@ -39,7 +39,7 @@ class Pipeline {
   };
   // The row in flight is durable.
   Durable settle(Time now);
-  // It may be, or is not: the same row comes again.
+  // The row in flight may or may not be durable: next() returns the same row again.
   void retry(Time now);
 
   Seq head() const { return head_; }  // the newest row, durable or not

@@ -1,6 +1,6 @@
-// Jobs that are in the tables alone, read for the commands of one step before any of them is
-// decided. Memory wins over them: the machine asks here only for what it does not hold, and it
-// holds whatever a flush under way has not stored yet.
+// Jobs that only the tables hold, read for the commands of one step before any of them is decided.
+// Memory takes precedence: the machine looks here only for jobs that it does not hold, and it holds
+// everything that a flush under way has not stored yet.
 #pragma once
 
 #include <cstddef>
@@ -14,26 +14,26 @@
 
 namespace millrace::engine {
 
-// A row may bring a payload and a result of a MiB each.
+// Each row may have a payload and a result of a MiB each.
 inline constexpr std::size_t kPrefetchChunk = 64;
 inline constexpr std::size_t kPrefetchBytes = 32 * 1024 * 1024;
 
 class Prefetch : public core::Prefetched {
  public:
-  // Adds what deciding `command` needs from the tables.
+  // Adds the ids that deciding `command` needs from the tables.
   void want(const core::Machine& machine, const core::Command& command);
   const std::vector<JobId>& wanted() const { return wanted_; }
 
-  // Reads what is wanted chunk by chunk, in order: the first `at_least` ids, however large, and on
-  // until it holds kPrefetchBytes. Says how many of the first ids are settled. No decision needs a
-  // result, and only one on a retry or a known id the payload: other jobs come without.
+  // Reads the wanted jobs in order, chunk by chunk: the first `at_least` ids however large, then
+  // more until it holds kPrefetchBytes. Returns how many of the first ids are settled. Results are
+  // never read; payloads only for retries and known ids, since no other decision needs them.
   Result<std::size_t> load(store::Tables& tables, std::size_t at_least = 0);
 
   const core::Job* find(const JobId& id) const override;
 
-  // Before jobs that have ended begin a new generation, of tokens from `token` on: what earlier
-  // ones may still commit is fenced off, where that can be. From here on no other job counts as
-  // fenced.
+  // To be called before jobs that have ended begin a new generation, with tokens from `token` on.
+  // Fences off what earlier generations might still commit, where possible. After the call only
+  // those jobs count as fenced.
   void raise_fences(store::Fences& fences, const std::vector<JobId>& jobs, LeaseToken token);
   bool fenced(const JobId& id) const override { return !fences_required_ || fenced_.contains(id); }
 

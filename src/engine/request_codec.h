@@ -1,5 +1,5 @@
-// Requests and answers as bytes: what nodes send each other, at the level that both know. Nothing
-// of it is kept anywhere; what the outbox keeps is store/submission_codec.h's.
+// Requests and answers as bytes: what nodes send each other, at the level that both know. These
+// bytes are never stored; for the outbox see store/submission_codec.h.
 #pragma once
 
 #include <string>
@@ -11,16 +11,17 @@
 
 namespace millrace::engine {
 
-// The oldest level at which the request means what it should. At an older one it is not to be sent.
+// The oldest level at which the request keeps its meaning. It must not be sent at an older one.
 PeerLevel level_of(const Request& request);
 
-// Replace `out`, whose capacity is kept. Every member survives that the level knows. Thread-safe.
+// Replace the content of `out` and keep its capacity. Every member that the level knows is kept.
+// Thread-safe.
 void encode_request(const Request& request, std::string& out, PeerLevel level = kNewestPeerLevel);
 void encode_answer(const Answer& answer, std::string& out, PeerLevel level = kNewestPeerLevel);
 
-// All or nothing: an unknown kind, field or enum value fails with a message that says where, and so
-// does a field that is missing, repeated or out of order. Bounds are whoever sent it's to check, as
-// for every request. Thread-safe.
+// All or nothing: an unknown kind, field or enum value fails, as does a field that is missing,
+// repeated or out of order. The error message names the place. Bounds are not checked here; the
+// caller checks them as for every request. Thread-safe.
 Result<Request> decode_request(std::string_view body);
 Result<Answer> decode_answer(std::string_view body);
 

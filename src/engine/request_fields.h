@@ -1,5 +1,5 @@
-// The members of requests and answers that are the engine's own, as nodes send them to each other:
-// see core/describe.h.
+// The members of the engine's own requests and answers, as nodes send them to each other: see
+// core/describe.h.
 #pragma once
 
 #include <tuple>

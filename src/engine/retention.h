@@ -1,5 +1,5 @@
-// When ended jobs are to be deleted: for each queue and terminal state the next instant at which
-// one is due. Plans only; the shard reads the tables and decides the deletions.
+// When ended jobs are to be deleted: for each queue and terminal state, the next time at which one
+// is due. It only plans; the shard reads the tables and decides the deletions.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,8 @@
 
 namespace millrace::engine {
 
-// Not more often for one queue and state: jobs that end one by one are deleted together.
+// The least time between two cuts of one queue and state: jobs that end one by one are deleted
+// together.
 inline constexpr Duration kRetentionPause{200};
 
 // All jobs of a queue that ended in `state` at or before `until` are due.
@@ -29,15 +30,15 @@ struct RetentionCut {
 
 class RetentionPlanner {
  public:
-  // At restart: what the tables hold is looked up once for each state that has any.
+  // At restart: the planner looks in the tables once for each state that has any jobs.
   void restart(const core::Queue& queue);
-  // What a batch says: endings and settings.
+  // Learns endings and settings from a batch.
   void learn(const core::EventBatch& batch);
 
-  // Cuts due at `now`, at most `limit`. Each is in work until finished().
+  // The cuts due at `now`, at most `limit`. Each is in work until finished() is called.
   std::vector<RetentionCut> take_due(Time now, std::size_t limit);
-  // Everything of the cut is deleted, and the tables show it; `oldest` is the end of the oldest
-  // job of that queue and state then left in them.
+  // All jobs of the cut are deleted, and the tables show it. `oldest`: when the oldest job of that
+  // queue and state left in the tables ended.
   void finished(const RetentionCut& cut, std::optional<Time> oldest, Time now);
 
   std::optional<Time> next_due() const;
@@ -47,12 +48,12 @@ class RetentionPlanner {
   struct Pair {
     SharedBytes queue;
     std::optional<Duration> keep;  // none: for ever
-    // The end of the oldest job that may be there; none: there is none.
+    // When the oldest job that may exist ended; none: there is no such job.
     std::optional<Time> oldest;
     Time not_before{};
-    std::optional<Time> due;  // as in due_
+    std::optional<Time> due;  // its entry in `due_`
     bool in_work = false;
-    std::optional<Time> learnt_in_work;  // the first that ended since the cut was taken
+    std::optional<Time> learnt_in_work;  // the first job that ended since the cut was taken
   };
   void ended(const core::JobRef& job, core::State state, core::Keep keep, Time at);
   void set_keep(const SharedBytes& queue, const core::Retention& retention);

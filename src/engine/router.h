@@ -1,5 +1,5 @@
-// The way in of a store with several shards: gives each request to the shards that it is for, here
-// or on another node, and puts their answers together.
+// The entrance of a store with several shards. It sends each request to the shards that it is for,
+// on this node or another, and combines their answers.
 #pragma once
 
 #include <cstdint>
@@ -19,29 +19,30 @@
 
 namespace millrace::engine {
 
-// Any thread. Outlives whatever it gives requests to.
+// Thread-safe. Must outlive everything it sends requests to.
 class Router final : public Gateway, private ReplyPort {
  public:
-  // `peers`: null where there is only this node.
+  // `peers`: null if there is only this node.
   Router(ShardNumber shards, const TimeSource& time, Peers* peers);
   ~Router() override;
 
-  // --- Where a shard's requests go from now on; at first they are held.
+  // --- Where a shard's requests go from now on. Initially they are held.
   void lead_here(ShardNumber shard, Gateway& gateway);
   void led_there(ShardNumber shard, const std::string& url);
-  // It changes hands: requests wait until one of the two above, or are refused after
-  // kLeaderPatience. On return none is being given to the gateway of before.
+  // The shard changes hands: its requests wait until one of the two calls above, or are refused
+  // after kLeaderPatience. When it returns, no request is on its way into the former gateway.
   void hold(ShardNumber shard);
 
-  // Held, if they still go to this gateway; on return none is being given to it.
+  // Holds requests if they still go to this gateway. When it returns, none is on its way into it.
   void no_longer_here(ShardNumber shard, const Gateway& gateway);
 
   void submit(Request request, ReplyPort& port, Ticket ticket,
               std::string_view credentials = {}) override;
   void cancel(ReplyPort& port, Ticket ticket) override;
 
-  // Sends on what was held and may go, refuses what waited too long. About every 20 ms. True:
-  // requests wait for a shard whose leader is not known, or is another than it was taken for.
+  // Sends held requests that may go and refuses those that waited too long. To be called about
+  // every 20 ms. True: requests wait for a shard whose leader is unknown, or is not where it was
+  // believed to be.
   bool tick();
 
   ShardNumber shards() const { return static_cast<ShardNumber>(routes_.size()); }
@@ -51,9 +52,9 @@ class Router final : public Gateway, private ReplyPort {
   struct Route {
     Mutex mutex;
     Gateway* here MILLRACE_GUARDED_BY(mutex) = nullptr;
-    std::string there MILLRACE_GUARDED_BY(mutex);  // its leader's URL
+    std::string there MILLRACE_GUARDED_BY(mutex);  // the URL of the leader
   };
-  // A part that waits for its shard's leader, or for a moment.
+  // A part that waits for its shard's leader, or for a short pause.
   struct Held {
     std::shared_ptr<Operation> operation;
     std::size_t part = 0;
@@ -69,8 +70,8 @@ class Router final : public Gateway, private ReplyPort {
 
   // --- For operations.
   Instant now() const { return time_.since_boot(); }
-  // Gives the request to the shard's leader, keeping a copy where it may have to be sent again.
-  // False: nobody leads it.
+  // Sends the request to the shard's leader, and keeps a copy if it may have to be sent again.
+  // False: the shard has no leader.
   bool give(ShardNumber shard, std::optional<Request>& request, Ticket ticket,
             std::string_view credentials);
   void hold_part(Held held);

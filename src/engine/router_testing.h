@@ -1,5 +1,5 @@
-// For tests: the router over real shards on memory stores, stepped by the test, and other nodes as
-// far as it sees them.
+// For tests: the router over real shards on memory stores, which the test steps, and simulated
+// other nodes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ class ManualTime final : public TimeSource {
   Time now = time_from_ms(1'700'000'000'000);
 };
 
-// A shard as its driver shows it: takes requests at any time, answers when it is run.
+// A shard behind its driver's interface: it accepts requests at any time and answers them in run().
 class TestShard final : public Gateway, public DurableObserver {
  public:
   TestShard(ShardNumber number, const ManualTime& time, ShardOptions options = {})
@@ -39,7 +39,7 @@ class TestShard final : public Gateway, public DurableObserver {
     shard_->offer(std::move(request), port, ticket);
   }
   void cancel(ReplyPort& port, Ticket ticket) override { shard_->cancel(port, ticket); }
-  // Whether anything happened.
+  // True: something happened.
   bool run() {
     bool any = false;
     for (int quiet = 0; quiet < 2;) {
@@ -64,7 +64,7 @@ class TestShard final : public Gateway, public DurableObserver {
   std::unique_ptr<Shard> shard_;
 };
 
-// The other nodes, as far as the router sees them.
+// The other nodes, as the router sees them.
 class TestPeers final : public Peers {
  public:
   struct Asked {
@@ -143,7 +143,7 @@ class RouterTest : public testing::Test, public ReplyPort {
     return reply<T>(ticket);
   }
 
-  // A queue of each shard: "queue-N".
+  // A queue that lies on the shard, of the form "queue-N".
   static std::string queue_of(ShardNumber shard) {
     for (int n = 0;; ++n) {
       std::string name = "queue-" + std::to_string(n);

@@ -1,4 +1,4 @@
-// How many bytes of a journal row things may take: upper bounds, so that no row passes
+// Upper bounds on the bytes that things add to a journal row, so that no row exceeds
 // core::kMaxJournalBodyBytes.
 #pragma once
 
@@ -9,7 +9,8 @@
 
 namespace millrace::engine {
 
-// A step stops taking commands here; the rest of the limit is for what a single command may add.
+// A step takes no more commands when it has reached this size; the rest is for what one command may
+// add.
 inline constexpr std::size_t kRowBudgetBytes = 8 * 1024 * 1024;
 inline constexpr std::size_t kMaxCommandBytes = 23 * 1024 * 1024;
 static_assert(kRowBudgetBytes + kMaxCommandBytes < core::kMaxJournalBodyBytes);
@@ -18,8 +19,8 @@ std::size_t row_bytes(const core::Job& job);
 std::size_t row_bytes(const core::JobSpec& spec);
 std::size_t row_bytes(const core::Event& event);
 
-// What deciding `command` may add. Of core::Retry only what it says itself: the jobs come from
-// elsewhere.
+// What deciding `command` may add. For core::Retry only what the command itself holds, since the
+// retried jobs come from memory or the tables.
 std::size_t row_bytes(const core::Command& command);
 
 }  // namespace millrace::engine

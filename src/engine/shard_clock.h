@@ -1,5 +1,5 @@
-// The shard's time: starts at the later of its last journaled time and the wall clock, advances
-// with the clock that counts suspension, steps forward when told, and never goes back.
+// The shard's time. It starts at the later of the last journaled time and the wall clock, advances
+// with a clock that counts suspension, steps forward when told to, and never goes back.
 #pragma once
 
 #include <atomic>
@@ -10,12 +10,12 @@
 
 namespace millrace::engine {
 
-// Where time comes from: the system's clocks, a test's, or the simulator's. Any thread.
+// The source of time: the system's clocks, a test's, or the simulator's. Thread-safe.
 class TimeSource {
  public:
   virtual ~TimeSource() = default;
   virtual Time wall() const = 0;
-  // Monotonic since the machine started, also while it sleeps.
+  // Monotonic since the machine started; also advances during suspension.
   virtual std::chrono::nanoseconds since_boot() const = 0;
 };
 
@@ -23,20 +23,20 @@ class ShardClock {
  public:
   ShardClock(const TimeSource& source, Time last_journaled);
 
-  // Any thread; never less than before.
+  // Thread-safe; never decreases.
   Time now() const;
-  // How far the wall clock is ahead (negative: behind). One that is behind is not followed.
+  // How far the wall clock is ahead (negative: behind). A clock that is behind is not followed.
   Duration wall_ahead() const { return source_.wall() - now(); }
-  // Follows a wall clock that is more than kMaxClockLag ahead; returns by how much, which live
-  // leases are to get as grace, or zero. The shard's thread.
+  // Follows a wall clock that is more than kMaxClockLag ahead. Returns by how much (or zero), which
+  // is what live leases must be extended by. Called on the shard's thread.
   Duration catch_up();
 
  private:
   std::int64_t boot_us() const;
 
   const TimeSource& source_;
-  // Shard time - time since boot; only grows. In microseconds, or the shard's milliseconds would
-  // begin with those of the other clock, up to one too early.
+  // Shard time minus time since boot; only increases. In microseconds: in milliseconds the two
+  // clocks would not tick at the same instant, and shard time could be up to 1 ms early.
   std::atomic<std::int64_t> offset_us_;
 };
 

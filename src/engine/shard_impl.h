@@ -1,5 +1,5 @@
-// The inside of Shard: shard.cc has its dealings with the outside, shard_step.cc what a step
-// decides, shard_others.cc the requests that are no commands, shard_retention.cc the deletions.
+// The inside of Shard. shard.cc has its outer interface, shard_step.cc what a step decides,
+// shard_others.cc requests that are not commands, shard_retention.cc the deletions.
 #pragma once
 
 #include <concepts>
@@ -25,28 +25,28 @@
 
 namespace millrace::engine {
 
-// While a row is in flight, a step is worth its own row only when this many requests wait for it.
+// While a row is in flight, a step makes another row only if this many requests wait for it.
 inline constexpr std::size_t kDecideAheadAt = 64;
 inline constexpr std::size_t kMaxTasksPerStep = 4'096;
 inline constexpr std::size_t kMaxIdsPerPart = 64;
 inline constexpr std::size_t kMaxIdsPerStep = 2'048;
-// Appends that fail for this long, or one that takes this long, turn newcomers away.
+// New requests are refused when appends have failed, or one append has lasted, for this long.
 inline constexpr Duration kRefuseAfterFailing{1'000};
 inline constexpr Duration kRefuseAfterStalling{5'000};
-// And after this those who asked before are told that nobody knows.
+// After this time earlier requests are answered as well, with kUnknown.
 inline constexpr Duration kGiveUpAfterFailing{3'000};
 inline constexpr Duration kGiveUpAfterStalling{10'000};
-// A wait for the projection ends with a refusal after this.
+// A wait for the projection is refused after this time.
 inline constexpr Duration kProjectionPatience{5'000};
-// Deletions of one queue and state in one step, and how many of those are in work at a time.
+// The deletions of one queue and state in one step, and how many sweeps may be in work.
 inline constexpr std::uint32_t kRetentionChunk = 1'000;
 inline constexpr std::size_t kMaxSweeps = 64;
 inline constexpr Duration kSweepRetryPause{1'000};
 inline constexpr std::size_t kMaxTicksPerStep = 8;
-// Jobs looked at in one step for a payload that may leave memory.
+// How many jobs one step examines for a payload that may leave memory.
 inline constexpr std::size_t kLetGoPerStep = 8'192;
 inline constexpr Duration kWorkersSweepPause{60'000};
-// Who was told of a job and has not come for it by then: another is told.
+// If the claim that a hint was given to has not come within this time, another waiter gets a hint.
 inline constexpr Duration kHintPatience{50};
 
 class Shard::Impl {
@@ -83,8 +83,8 @@ class Shard::Impl {
   const core::Machine& machine() const { return *machine_; }
 
  private:
-  // A deletion under way: waits until the tables show row `target`, reads, deletes, until nothing
-  // is left.
+  // A deletion under way: waits until the tables show row `target`, then reads and deletes until
+  // nothing is left.
   struct Sweep {
     RetentionCut cut;
     Seq target{};
@@ -96,24 +96,24 @@ class Shard::Impl {
   };
 
   // shard.cc
-  // `decided`: what those are told whose answers were not durable yet.
+  // `decided`: the answer to requests whose own answers were not durable yet.
   void end(std::string why, Unavailable decided, Unavailable waiting);
   void end_all_waits();
   bool is_too_new(const Task& task) const;
   void refuse_inbox(Unavailable why);
   void refuse_expired_waits(Time at, Unavailable why);
   bool may_wait() const { return !draining_ && !resigning_; }
-  // What a wait for a hint is answered with where it can't go on (not may_wait()). Told that there
-  // is something, its asker would look, find nothing and ask again without end.
+  // The answer to a wait for a hint that can't continue (not may_wait()). If it were a hint, the
+  // asker would look, find nothing and ask again, endlessly.
   Unavailable no_hints_here() const {
     return draining_ ? Unavailable::kDraining : Unavailable::kNoLeader;
   }
   void move_clock(Time now);
   bool may_decide() const;
-  bool refuses_all() const;  // the journal does not take what is decided
+  bool refuses_all() const;  // the journal does not accept rows
   std::optional<Time> refuses_all_at() const;
-  std::optional<Time> gives_up_at() const;    // the answers that rest on the row in flight
-  std::optional<Time> next_deadline() const;  // of all who wait
+  std::optional<Time> gives_up_at() const;    // on the answers that depend on the row in flight
+  std::optional<Time> next_deadline() const;  // of all waits
   bool hard_overloaded() const { return machine_->unprojected() > options_.hard_max_unprojected; }
   void release_durable();
   void stalled_since(Time since);
@@ -158,11 +158,11 @@ class Shard::Impl {
     put_off(task);
     if (refuse_once(task)) answer(task.asker, told_of(task, why));
   }
-  void dispatch();  // what answer() gathered, resting on the newest row
+  void dispatch();  // answer()'s answers, which depend on the newest row
   void end_wait(Waiters::Entry entry, core::ClaimReply reply);
   void take_orders(std::string_view worker, PollReply& into);
   void decide_other(const Task& task);
-  // make_task() makes commands of these.
+  // make_task() turns these into commands.
   template <typename T>
     requires(std::same_as<T, core::Command> || std::same_as<T, WaitingClaim> ||
              std::same_as<T, Poll> || std::same_as<T, FindJob>)
@@ -182,7 +182,7 @@ class Shard::Impl {
 
   // shard_retention.cc
   void sweep();
-  bool sweep_once(Sweep& sweep);  // true: it is over
+  bool sweep_once(Sweep& sweep);  // true: the sweep is done
   bool delete_due(std::vector<JobId> ids);
   std::optional<Time> next_sweep() const;
 
@@ -197,10 +197,10 @@ class Shard::Impl {
   Answers answers_;
   Waiters waiters_;
   Watchers watchers_;
-  Watchers holders_;  // of a lease of the job: see WatchJob::lease
+  Watchers holders_;  // watch a lease of the job: see WatchJob::lease
   Workers workers_;
   Parked<Seq> projection_waits_;  // the row that the tables must show
-  Parked<Seq> event_waits_;       // the row after which one must be durable
+  Parked<Seq> event_waits_;       // a durable row after this one is awaited
   RetentionPlanner retention_;
   std::vector<Sweep> sweeps_;
 
@@ -212,8 +212,8 @@ class Shard::Impl {
   std::optional<std::string> ended_;
   Unavailable told_since_end_{};
   bool gave_up_ = false;               // on the answers, until the row in flight is durable
-  std::optional<Time> stalled_since_;  // until the next step: live leases are owed as much
-  // The last row that gives leases what they are owed, until it is durable, and since when.
+  std::optional<Time> stalled_since_;  // until the next step: live leases are owed the time since
+  // The last row that extends leases by what they are owed, until it is durable, and since when.
   struct Grace {
     Seq row{};
     Time since{};
@@ -222,7 +222,7 @@ class Shard::Impl {
   bool tick_behind_ = true;             // the last tick left something due
   std::optional<Time> refusing_since_;  // completions too: hard overload
   std::deque<SharedBytes> woken_;       // queues whose waiters are still to be served
-  // Of whose jobs somebody was told who may not come for them: to be looked at again.
+  // A hint was given for a job of this queue, and its receiver may not come: look again then.
   struct Hinted {
     Time again_at{};
     SharedBytes queue;
@@ -230,12 +230,12 @@ class Shard::Impl {
   std::deque<Hinted> hinted_;
   Time workers_swept_at_;
   MemoryRoom memory_room_ = MemoryRoom::kWide;
-  bool letting_go_ = false;  // of payloads, a few each step
+  bool letting_go_ = false;  // drops payloads, a few each step
 
-  // Of the step under way.
+  // State of the current step.
   std::vector<core::Event> events_;
-  std::vector<store::InboxKey> taken_;  // by those events
-  std::size_t measured_ = 0;            // how many of them are in row_bytes_
+  std::vector<store::InboxKey> taken_;  // by these events
+  std::size_t measured_ = 0;            // how many of them `row_bytes_` includes
   std::size_t row_bytes_ = 0;
   struct Made {
     Asker asker;

@@ -1,4 +1,5 @@
-// For tests: queues that lie on a shard, and the tables and journals of a store with several.
+// For tests: queues that lie on a given shard, and the tables and journals of a store with several
+// shards.
 #pragma once
 
 #include <memory>
@@ -15,7 +16,7 @@
 
 namespace millrace::engine {
 
-// The first of "q0", "q1", ... that does.
+// The first of "q0", "q1", ... that lies on the shard.
 inline std::string queue_on(ShardNumber shard, ShardNumber shards) {
   for (int i = 0;; ++i) {
     std::string queue = "q" + std::to_string(i);
@@ -49,7 +50,7 @@ class ShardsForTests {
     return all;
   }
 
-  // Into the tables: the shard's next job. Its id names the shard of `id_of`.
+  // Adds a job to the tables as the shard's next one. Its id names the shard `id_of`.
   core::Job add_job(ShardNumber shard, Time created_at, ShardNumber id_of) {
     Shard& on = shards_[shard];
     core::Job job = store::make_job(++on.jobs, on.queue);
@@ -63,7 +64,7 @@ class ShardsForTests {
     return add_job(shard, created_at, shard);
   }
 
-  // The shard's next row, durable.
+  // Appends the shard's next row; it is durable.
   Seq append(ShardNumber shard, const core::EventBatch& batch) {
     Shard& on = shards_[shard];
     store::JournalRow row;
@@ -71,7 +72,7 @@ class ShardsForTests {
     row.epoch = Epoch{1};
     row.predecessor = on.last;
     store::encode_events(batch, row.body);
-    // The stores in memory are all of shard 0.
+    // Every memory store believes that it is shard 0.
     on.last = row.checksum = store::row_checksum(0, row.seq, row.epoch, on.last, row.body);
     MILLRACE_CHECK(on.journal->append(row).outcome == store::AppendOutcome::kDurable);
     return row.seq;

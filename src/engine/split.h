@@ -1,4 +1,4 @@
-// A request for several shards as parts for one shard each, and their answers as one.
+// Divides a request for several shards into parts for one shard each, and merges their answers.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace millrace::engine {
 
 using ShardNumber = std::uint32_t;
 
-// Where a queue lives, and every job of it whose id was made as ids are.
+// The shard of a queue, and of each of its jobs whose id Millrace made.
 inline ShardNumber shard_of(std::string_view queue, ShardNumber shards) {
   return shards == 1 ? 0 : queue_bits(queue) % shards;
 }
@@ -23,38 +23,39 @@ inline ShardNumber shard_of(const JobId& id, ShardNumber shards) { return queue_
 struct Part {
   ShardNumber shard = 0;
   Request request;
-  // Where its items stand in the whole, where those are answered one by one.
+  // The positions of its items in the whole request, if they are answered one by one.
   std::vector<std::uint32_t> places = {};
 };
 
-// The one shard that a request is for; none: it is for several.
+// The only shard that a request is for; none: it is for several.
 std::optional<ShardNumber> only_shard(const Request& request, ShardNumber shards);
-// Preconditions: only_shard() found none; it is no claim and no poll, which go from shard to shard
-// (Pursuit); an atomic submission lies on one shard.
+// Preconditions: only_shard() found none; the request is neither a claim nor a poll, which go from
+// shard to shard (Pursuit); an atomic submission is for one shard.
 std::vector<Part> divide(Request request, ShardNumber shards);
 
-// Puts an answer to a part into the whole, which begins as empty_whole() of the request. An
-// Unavailable part refuses each of its items; where nothing is answered item by item, it is the
-// whole's answer.
+// Merges the answer to a part into the whole, which begins as empty_whole() of the request. An
+// Unavailable part refuses each of its items; if the request is not answered item by item,
+// Unavailable becomes the whole answer.
 Answer empty_whole(const Request& request);
 void unite(Answer& whole, const Part& part, Answer answer);
 
-// Ids that were not made as ids are lie on any shard. Of an answer that is put together: the
-// request for those items alone that their shards know nothing of, to be asked of every other one,
-// and their places; none: there are no such items.
+// An id that Millrace did not make may be on any shard. For a merged answer, returns the request
+// for the items that their shards do not know, and their positions; it is to be sent to every other
+// shard. None: there are no such items.
 std::optional<Part> ask_elsewhere(const Request& request, const Answer& whole);
-// Takes over what another shard knows better, or that it can't be asked.
+// Merges what another shard knows better, or that it could not be asked.
 void unite_elsewhere(Answer& whole, const Part& part, Answer answer);
 
-// What gives all jobs of a claim back, where nobody can be told of them.
+// The ack that gives back all jobs of a claim whose asker can't be reached.
 core::Ack releases_of(const core::ClaimReply& claim);
 
-// Asked twice, it does what it does once, and the second answer stands for the first.
+// Whether the request takes effect once if it is sent twice, and the second answer replaces the
+// first.
 bool is_idempotent(const Request& request);
-// Before it is asked again: the ids that a server made for a submission may be known now, as only a
-// client's were before.
+// Prepares a request to be sent again: ids that a server made for a submission may exist now, so
+// they are marked like ids of a client.
 void make_repeatable(Request& request);
-// The answer to what make_repeatable() made, as the first asking would have had it.
+// Changes the answer to a repeated request into the answer that the first sending would have had.
 void as_first_answer(const Request& request, Answer& answer);
 
 }  // namespace millrace::engine

@@ -1,6 +1,6 @@
-// Statistics as bytes. The format: "MRS1", then numbers as base-128 varints and texts with their
-// length before them: through, series...; a series is queue, type and, for each ring, its slots as
-// differences of their index, counts and histogram entries. A checksum ends it.
+// Statistics as bytes. The format is "MRS1", then numbers as base-128 varints and texts preceded by
+// their length: through, series. A series is queue, type and, for each ring, its slots as
+// differences of their index, counts and histogram entries. A checksum ends the blob.
 #pragma once
 
 #include <optional>

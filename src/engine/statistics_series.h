@@ -1,4 +1,4 @@
-// One series of statistics: rings of slots, of which only those exist in which something happened.
+// One series of statistics: rings of slots. A slot exists only if something happened in it.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace millrace::engine {
 
-// Of milliseconds. The numbers of its buckets are stored (statistics_blob.h).
+// Of milliseconds. Blobs store bucket numbers (statistics_blob.h), so they must not change.
 using Histogram = millrace::Histogram<4, std::uint32_t>;
 
 struct StatisticsSlot {
@@ -28,14 +28,14 @@ struct StatisticsRing {
   std::int64_t kept = 0;
   std::deque<StatisticsSlot> slots;  // by index
 
-  // The slot of an index that is not before the last one.
+  // The slot of an index, which must not be before the last slot's.
   StatisticsSlot& at(std::int64_t index);
   void merge(const StatisticsRing& other);
 };
 
 class StatisticsSeries {
  public:
-  // From fine to coarse; what a query of a window is answered from.
+  // From fine to coarse; a query reads the ring that fits its window.
   static constexpr std::size_t kRings = 3;
   static constexpr std::array<Duration, kRings> kLengths{Duration{1'000}, Duration{10'000},
                                                          Duration{60'000}};
@@ -47,7 +47,8 @@ class StatisticsSeries {
   void waited(Duration by, Time at) { open_at(at).wait.record(by.count()); }
   void ran(Duration by, Time at) { open_at(at).run.record(by.count()); }
 
-  // Each slot of the ring, and the second under way; `visit(Time begin, const StatisticsSlot&)`.
+  // Visits each slot of the ring, and the current second: `visit(Time begin, const
+  // StatisticsSlot&)`.
   template <typename Visit>
   void each_slot(std::size_t ring, const Visit& visit) const {
     for (const StatisticsSlot& slot : rings_[ring].slots) {
@@ -56,15 +57,15 @@ class StatisticsSeries {
     if (open_) visit(Time{open_->index * kLengths[0]}, *open_);
   }
 
-  // Puts the second under way into the rings. It may be opened again.
+  // Moves the current second into the rings. It may be opened again.
   void close();
-  // Adds all that the other one counted.
+  // Adds everything that the other series counted.
   void merge(StatisticsSeries other);
   bool empty() const;
   std::array<StatisticsRing, kRings>& rings() { return rings_; }
   const std::array<StatisticsRing, kRings>& rings() const { return rings_; }
   std::size_t histogram_entries() const;
-  // Lets go of a quarter of the percentiles, the oldest ones, of the coarsest ring that holds any.
+  // Drops the oldest quarter of the percentiles of the coarsest ring that has any.
   void shed();
 
  private:

@@ -1,4 +1,4 @@
-// A query's answer, while it is summed up over series, of one shard or of several.
+// The answer to a query, summed over the series of one or several shards.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace millrace::engine {
 
 class StatisticsSum {
  public:
-  explicit StatisticsSum(const StatsQuery& query);  // which must outlive it
+  explicit StatisticsSum(const StatsQuery& query);  // must outlive the sum
 
   void add(const std::string& queue, const std::string& type, const StatisticsSeries& series);
   StatsReply reply();

@@ -1,5 +1,5 @@
-// The statistics of all shards as one: those that this node leads tell what happens, the others'
-// history is read where their leaders save it.
+// The statistics of all shards as one. Shards that this node leads report what happens; the history
+// of other shards is read from where their leaders save it.
 #pragma once
 
 #include <cstdint>
@@ -16,32 +16,33 @@
 
 namespace millrace::engine {
 
-// What is led elsewhere is behind by as much as its leader waits between two saves, and this more.
+// Statistics of shards led elsewhere lag by their leader's save interval plus this.
 inline constexpr Duration kReadStatisticsEvery{10'000};
 
 // Thread-safe.
 class StoreStatistics {
  public:
-  // By shard; they outlive it. None is led.
+  // By shard. The tables must outlive this object. No shard is led yet.
   explicit StoreStatistics(std::vector<store::Tables*> tables);
 
-  // A shard's own, for as long as this lives. While this node leads it, the leader feeds it.
+  // One shard's statistics; valid as long as this object. While this node leads the shard, the
+  // shard feeds them.
   Statistics& of(ShardNumber shard) { return *shards_[shard].statistics; }
 
-  // This node leads the shard from now on: its history is to be restored, and it is fed.
+  // This node leads the shard from now on: its history is to be restored, and the shard feeds it.
   void led(ShardNumber shard);
   void not_led(ShardNumber shard);
 
-  // Whether the others' were read too long ago: refresh() reads them, and blocks for that. Whatever
-  // can't be read stays as it was.
+  // Whether the other shards were last read too long ago; refresh() reads them and blocks for that.
+  // What can't be read stays as it was.
   bool is_stale(Time now) const;
   void refresh(Time now);
 
-  // As of Statistics. A percentile is one of all that ran, on whichever shard.
+  // As in Statistics. Percentiles are over all attempts on all shards.
   StatsReply query(const StatsQuery& query) const;
-  // Of a queue that is led elsewhere: as they were when they were saved.
+  // For a queue of a shard led elsewhere: the rates when they were saved.
   QueueRates rates(std::string_view queue, Time now) const;
-  // What this node has counted: other nodes tell of theirs.
+  // What this node has counted; other nodes report their own.
   std::vector<SeriesTotals> totals() const;
 
  private:

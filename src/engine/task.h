@@ -1,4 +1,4 @@
-// A task: what one request asks of a step, as core commands and what the loop itself adds to them.
+// A task: what one request asks of a step, as core commands and what the loop adds to them.
 #pragma once
 
 #include <cstddef>
@@ -15,19 +15,20 @@
 
 namespace millrace::engine {
 
-// A long list of ids or jobs is decided in parts, each small enough for a row; the answer is
-// gathered.
+// A long list of ids or jobs is decided in parts, each small enough for a row; this collects their
+// answers.
 struct Gather {
   core::Reply reply;
-  bool refused = false;  // a part was, and the asker told so: the other parts are not decided
+  bool refused = false;  // a part was refused and the asker answered; the remaining parts are not
+                         // decided
 };
 
 struct Task {
   enum class Kind : std::uint8_t {
-    kCommand,  // one command
-    kClaim,    // one claim, which may wait
-    kPoll,     // see Poll: in the order of its members
-    kOther,    // no command: `other`
+    kCommand,
+    kClaim,  // one claim, which may wait
+    kPoll,   // see Poll: in the order of its members
+    kOther,  // not a command: see `other`
   };
   Kind kind{};
   Asker asker = {};
@@ -36,42 +37,44 @@ struct Task {
   WorkerInfo worker = {};                    // kClaim, kPoll
   bool claims = false;                       // kPoll: its last command is a claim
   bool goodbye = false;                      // kPoll
-  std::shared_ptr<Gather> gather = nullptr;  // of the parts decided before; null: it was not split
-  bool more = false;                         // a part, and not the last one
+  std::shared_ptr<Gather> gather = nullptr;  // of the parts decided so far; null: not split
+  bool more = false;                         // a part, but not the last one
   Request other = {};                        // kOther
   std::optional<FromInbox> from_inbox = {};  // kCommand: see Shard::offer
 };
 
 Task make_task(Request request, Asker asker);
 
-// Splits off the first part of a task that names more than `ids` ids; what stays in `task` is the
-// rest. None: it is short enough.
+// Splits off the first part of a task that has more than `ids` ids; `task` keeps the rest. None:
+// the task is short enough.
 std::optional<Task> split_ids(Task& task, std::size_t ids);
-// The same for a submission that may be stored job by job, by bytes of a row.
+// The same for a submission that may be stored job by job; the limit is in bytes of a row.
 std::optional<Task> split_jobs(Task& task, std::size_t bytes);
 
-// Whether the asker is to be told that the task is refused: not for a second part.
+// Whether a refusal of the task is to be answered: true for the first refused part only.
 bool refuse_once(Task& task);
-// What its asker is told instead of `why`, which says that nothing was done: parts may have been.
+// The answer instead of `why`, which would say that nothing was done: earlier parts may have been
+// done.
 Unavailable told_of(const Task& task, Unavailable why);
-// A part of what was refused.
+// Whether the task is a part of a request that was refused.
 bool is_refused(const Task& task);
 
 // Adds a part's reply to those before it.
 void gather_into(core::Reply& whole, core::Reply part);
 
-// What the commands may add to a row, retried jobs left out.
+// The bytes that the commands may add to a row, without retried jobs.
 std::size_t row_bytes(const Task& task);
 
-// Of a row of the inbox, the queue whose job it brings; empty: another task.
+// For an inbox row, the queue of the job that it brings; empty for other tasks.
 std::string_view brings_job_of(const Task& task);
 
-// The oldest level of the store that can say what the task's commands may bring about.
+// The oldest store format that can express everything that the task's commands may cause.
 store::EventFormat format_of(const Task& task);
 
-// Changes nothing, whatever the state.
+// The task changes nothing, whatever the state.
 bool reads_only(const Task& task);
-// Ends or keeps alive what runs: goes on while the shard drains. A poll's claim does not.
+// The task ends or extends what runs, so it goes on while the shard drains; a poll's claim does
+// not.
 bool finishes_work(const Task& task);
 
 }  // namespace millrace::engine

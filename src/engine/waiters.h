@@ -1,4 +1,4 @@
-// Claims that found nothing and wait: first come, first served, queue by queue; a queue need not
+// Claims that found nothing and wait: first come, first served, for each queue. A queue need not
 // exist yet.
 #pragma once
 
@@ -17,21 +17,22 @@
 namespace millrace::engine {
 
 struct Waiter {
-  // What is wanted: jobs, or only to be told that there may be some (AwaitWork), or an order.
+  // What the waiter wants: jobs, or only a hint that there may be some (AwaitWork), or a hint or an
+  // order.
   enum class Wants : std::uint8_t { kJobs, kHint, kHintOrOrder };
   Wants wants{};
-  // Of no queue: it can't be served (its worker is quiet) and waits for its deadline.
+  // Without queues if it can't be served (its worker is quiet) and only waits for its deadline.
   core::Claim claim;
   // The rest of the answer, if the claim came in a poll.
   std::optional<PollReply> poll;
-  // Two claims with equal ones are alike in what they can be given from a queue.
+  // Two claims with equal keys can be given the same jobs of a queue.
   std::string types_key;
 
   bool takes_orders() const { return poll.has_value() || wants == Wants::kHintOrOrder; }
 };
 
-// What its asker is told instead of `why`, which says that nothing was done: what the poll brought
-// was.
+// The answer instead of `why`, which would say that nothing was done: what came with the poll was
+// done.
 inline Unavailable told_of(const Waiter& waiter, Unavailable why) {
   const bool brought =
       waiter.poll && !(waiter.poll->acks.items.empty() && waiter.poll->heartbeats.items.empty() &&
@@ -46,18 +47,18 @@ class Waiters {
   ParkingNumber park(Asker asker, Time deadline, Waiter::Wants wants, core::Claim claim,
                      std::optional<PollReply> poll = std::nullopt);
 
-  // The longest waiting one of a queue that came after `after` (0: any).
+  // The waiter of the queue that has waited longest of those after `after` (0: of all).
   std::optional<ParkingNumber> next_of(std::string_view queue, ParkingNumber after) const;
   const Entry& at(ParkingNumber number) { return *parked_.find(number); }
   Entry take(ParkingNumber number);
 
-  // The asker went away. False: it does not wait here.
+  // The asker has gone. False: it does not wait here.
   bool cancel(const Asker& asker);
-  // By arrival.
+  // In order of arrival.
   std::vector<ParkingNumber> of_worker(std::string_view worker) const;
   std::vector<ParkingNumber> expired(Time now) const { return parked_.expired(now); }
   std::vector<ParkingNumber> all() const { return parked_.all(); }
-  // From now on it is only told when its time is up.
+  // From now on it is only answered at its deadline.
   void starve(ParkingNumber number);
 
   std::optional<Time> next_deadline() const { return parked_.next_deadline(); }

@@ -1,4 +1,4 @@
-// Those who wait for a job's end.
+// Askers that wait for a job's end.
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@ class Watchers {
   void park(Asker asker, Time deadline, const JobId& job) {
     by_job_[job].insert(parked_.park(asker, deadline, job));
   }
-  // By arrival; they are watchers no more.
+  // In order of arrival; removes them.
   std::vector<Asker> take_of(const JobId& job) {
     std::vector<Asker> askers;
     const auto found = by_job_.find(job);

@@ -1,4 +1,4 @@
-// How nodes send each other what the store's messages have no form for: see store/record_wire.h.
+// The wire forms that only messages between nodes need: see store/record_wire.h.
 #pragma once
 
 #include <concepts>
@@ -29,7 +29,7 @@
 
 namespace millrace::store {
 
-// One of several: a message with one field, whose number is 1 + the index. The order of the
+// A variant: a message with one field, whose number is 1 plus the index. The order of the
 // alternatives is part of the format.
 template <typename... Alternatives>
 void describe(WireWriter& wire, const std::variant<Alternatives...>& value) {
@@ -46,7 +46,7 @@ template <typename... Alternatives>
 void describe(WireReader& wire, std::variant<Alternatives...>& value) {
   const auto index = static_cast<std::size_t>(wire.next_field()) - 1;
   if (index >= sizeof...(Alternatives)) {
-    if (wire.next_field() == 0) read_alternative<0>(wire, value);  // which says that it is missing
+    if (wire.next_field() == 0) read_alternative<0>(wire, value);  // which reports it missing
     wire.expect_end();
     return;
   }
@@ -106,7 +106,7 @@ struct FieldForm<core::StateSet> {
   }
 };
 
-// An error that the machine will complete.
+// An error that the machine has not completed yet.
 template <>
 struct FieldForm<std::shared_ptr<core::JobError>> {
   static void field(WireWriter& wire, int number, const std::shared_ptr<core::JobError>& error) {
@@ -119,7 +119,7 @@ struct FieldForm<std::shared_ptr<core::JobError>> {
   }
 };
 
-// What a patch may set, also to "none".
+// A member of a patch, which may be set to "none".
 template <typename Value>
 struct Setting {
   std::optional<Value> value;
@@ -142,7 +142,7 @@ struct FieldForm<std::optional<std::optional<Value>>> {
   }
 };
 
-// What a node of the first level is told instead of a reason that it does not know.
+// The reason that a node of the first level gets instead of one that it does not know.
 inline core::Refusal at_first_level(core::Refusal refusal) {
   if (refusal.why == core::Rejection::kIdMismatch) refusal.why = core::Rejection::kDuplicateJob;
   if (refusal.why == core::Rejection::kTooManyQueues) refusal.why = core::Rejection::kOverloaded;
@@ -150,7 +150,7 @@ inline core::Refusal at_first_level(core::Refusal refusal) {
   return refusal;
 }
 
-// Absent where nothing is refused; one that names no reason is read as absent.
+// Absent if nothing is refused; a refusal without a reason is read as absent.
 template <>
 struct FieldForm<core::Refusal> {
   static void field(WireWriter& wire, int number, const core::Refusal& refusal) {
@@ -165,7 +165,7 @@ struct FieldForm<core::Refusal> {
   }
 };
 
-// With what the tables keep in columns, or not at all.
+// A queue with the members that the tables keep in columns or not at all.
 struct WholeQueue {
   core::Queue queue;
 };
@@ -207,7 +207,7 @@ struct FieldForm<std::vector<std::pair<std::string, std::string>>> {
   }
 };
 
-// One a shard, zeros included.
+// One entry a shard, zeros included.
 template <>
 struct FieldForm<std::vector<Seq>> {
   static void field(WireWriter& wire, int number, const std::vector<Seq>& seqs) {
@@ -225,11 +225,11 @@ struct FieldForm<std::vector<Seq>> {
   }
 };
 
-// --- Answers that are one word.
+// --- Answers of a single value.
 
 inline void describe(WireWriter& wire, const engine::Unavailable& why) {
   using engine::Unavailable;
-  // Nothing was done, either way.
+  // Both say that nothing was done.
   const bool unspoken = why == Unavailable::kUpgrading && !wire.speaks(engine::PeerLevel::kSecond);
   wire.enumeration(1, unspoken ? Unavailable::kNoLeader : why, last_of(core::Of<Unavailable>()));
 }

@@ -1,6 +1,6 @@
-// What a worker is called: the id that it gives itself and, where it comes with a token that is
-// limited to queues, whose it is. Equal ids under two such tokens are two workers: leases, orders
-// and lists know them by their whole names, on every node and after a restart too.
+// A worker's name: the id that it gives itself and, if its token is limited to queues, the owner of
+// that token. Equal ids under two such tokens are two workers: leases, orders and lists use the
+// full name, on every node and after a restart too.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace millrace::engine {
 
-// No id has it. In front it marks a worker of the server's own.
+// Ids never contain it. As the first character it marks a worker of the server itself.
 inline constexpr char kOwnerMark = '~';
 
 // "box7-1~0123456789ab"; an empty owner: "box7-1".
@@ -22,7 +22,7 @@ inline SharedBytes worker_name(std::string_view id, std::string_view owner) {
   return SharedBytes(name);
 }
 
-// Empty: nobody's alone.
+// Empty: the worker has no owner.
 inline std::string_view owner_in(std::string_view name) {
   const std::size_t mark = name.rfind(kOwnerMark);
   return mark == std::string_view::npos || mark == 0 ? std::string_view() : name.substr(mark + 1);

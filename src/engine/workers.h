@@ -1,5 +1,5 @@
-// The workers seen lately: what they said of themselves, and what they are to be told. In memory
-// only; after a restart they are known again by their leases, and by what they ask.
+// The workers seen lately: what they said about themselves, and their orders. In memory only; after
+// a restart a worker is known again from its leases and its requests.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,10 @@ namespace millrace::engine {
 inline constexpr Duration kWorkerRemembered{5 * 60 * 1000};
 inline constexpr std::size_t kMaxWorkers = 100'000;
 
-// What the workers of a shard say of themselves may come to so many bytes, however many they are.
+// The most bytes of what the workers of a shard say about themselves, however many they are.
 inline constexpr std::size_t kMaxWorkerBytes = std::size_t{32} << 20;
 
-// But the id: of a poll without a claim, or where bytes are short.
+// True: nothing but the id is known, as in a poll without a claim, or when bytes are short.
 inline bool says_nothing(const WorkerInfo& info) {
   return info.host.empty() && !info.pid && info.sdk.empty() && info.version.empty() &&
          info.labels.empty();
@@ -29,37 +29,38 @@ class Workers {
  public:
   explicit Workers(std::size_t max_bytes = kMaxWorkerBytes) : max_bytes_(max_bytes) {}
 
-  // Past kMaxWorkers strangers are served, but not remembered; where bytes are short, labels are
-  // not, then all but the id, then strangers.
+  // Beyond kMaxWorkers, new workers are served but not remembered. When bytes are short, labels are
+  // not remembered, then everything but the id, then new workers.
   void seen(const WorkerInfo& info, Time now);
-  // It asks for jobs. Where bytes are short it is not remembered of which queues and types.
+  // The worker asks for jobs. When bytes are short, its queues and types are not remembered.
   void claims(const core::Claim& claim);
-  // It is at work, as a token of its own shows.
+  // The worker is at work, as a valid token of its own shows.
   void alive(std::string_view worker, Time now);
 
-  // It has ended: known no longer than its leases last, unless it comes again.
+  // The worker has ended: it is forgotten when its last lease is over, unless it comes again.
   void leaves(std::string_view worker);
 
   WorkerState state(std::string_view worker) const;
-  // Known at all: a state can be set.
+  // Whether the worker is known, so that its state can be set.
   bool knows(std::string_view worker) const { return entries_.contains(worker); }
-  // Of one that only its leases tell of.
+  // Adds a worker that is only known from its leases.
   void introduce(const SharedBytes& worker, Time since);
-  // Never back to kActive, nor from stopping to quiet.
+  // Never changes a state back to kActive, nor from stopping to quiet.
   void set_state(std::string_view worker, WorkerState state);
-  // For its next poll; dropped where it is not known, or there are too many: its heartbeats tell it
-  // of cancellations too.
+  // Keeps the order for the worker's next poll. Drops it if the worker is not known or has too
+  // many; heartbeats report cancellations too.
   void order(std::string_view worker, const WorkerOrder& order);
-  // It has not been told all yet.
+  // Whether there are orders that were not sent yet.
   bool has_news(std::string_view worker) const;
-  // All that it is to be told: what it is to do as a whole every time, a job's cancellation once.
+  // All orders for the worker: those for the whole worker every time, a job's cancellation once.
   std::vector<WorkerOrder> take_orders(std::string_view worker);
 
-  // Drops those not seen for kWorkerRemembered, and those that have left, without a lease.
+  // Forgets workers that were not seen for kWorkerRemembered, and those that have left, if they
+  // hold no lease.
   void forget_stale(const core::Machine& machine, Time now);
   std::vector<WorkerView> list(const core::Machine& machine, Time now);
   WorkerView view(std::string_view worker, const core::Machine& machine) const;
-  // About what it holds.
+  // The approximate bytes that it holds.
   std::size_t bytes() const { return bytes_; }
 
  private:
@@ -73,12 +74,13 @@ class Workers {
     std::vector<WorkerOrder> orders;
     bool state_told = true;
     bool has_left = false;
-    std::size_t bytes = 0;  // of this entry, in bytes_
+    std::size_t bytes = 0;  // of this entry, as counted in `bytes_`
   };
   Entry* find(std::string_view worker);
-  Entry* add(std::string_view worker, Time now);  // null: there is no room for it
+  Entry* add(std::string_view worker, Time now);  // null: there is no room
   static std::size_t bytes_of(const Entry& entry);
-  // It has changed. False: there is no room for it as it is now; it is counted all the same.
+  // Counts a changed entry again. False: there is no room for it as it is now; it is counted all
+  // the same.
   bool count(Entry& entry);
 
   const std::size_t max_bytes_;

@@ -1,5 +1,5 @@
-// For tests: a shard over a store, driven step by step by a clock of the test's own. What
-// the driver's threads do elsewhere happens here when the test says so.
+// For tests: a shard over a store, stepped with a clock that the test sets. What the driver's
+// threads do elsewhere happens here when the test says so.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ class World : public DurableObserver, public ReplyPort {
 
   // --- The process.
 
-  // Dies as it stands; what no append made durable is gone. Starts again after `down`.
+  // Crashes at this point, losing all that no append made durable, and restarts after `down`.
   void crash(Duration down = Duration{0}, std::optional<Time> alive_until = {}) {
     shard_.reset();
     answers_.clear();
@@ -44,7 +44,7 @@ class World : public DurableObserver, public ReplyPort {
   Shard& shard() { return *shard_; }
   const core::Machine& machine() const { return shard_->machine(); }
 
-  // --- What the driver does, one thing at a time.
+  // --- The driver's work, one step at a time.
 
   void step() {
     shard_->step(now);
@@ -70,7 +70,7 @@ class World : public DurableObserver, public ReplyPort {
     collect();
     return true;
   }
-  // Everything that can happen without time passing.
+  // Does everything that can happen without time passing.
   void run() {
     for (int quiet = 0; quiet < 2;) {
       step();
@@ -80,7 +80,7 @@ class World : public DurableObserver, public ReplyPort {
     }
     machine().check_invariants();
   }
-  // Lets time pass, waking whenever the shard wants to be woken.
+  // Lets time pass, waking the shard whenever it wants to be woken.
   void pass(Duration by) {
     run();
     const Time end = now + by;
@@ -121,7 +121,7 @@ class World : public DurableObserver, public ReplyPort {
     ADD_FAILURE() << "another answer than expected, of kind " << found->second.index();
     return kNone;
   }
-  // Asks and lets everything happen.
+  // Submits a request and lets everything happen.
   template <typename T>
   T now_answer(Request request) {
     const Ticket ticket = ask(std::move(request));
@@ -129,7 +129,7 @@ class World : public DurableObserver, public ReplyPort {
     return answer<T>(ticket);
   }
 
-  // --- Jobs, named by a word.
+  // --- Jobs. A test names them by a word.
 
   static JobId id(const std::string& name) {
     JobId id;
@@ -200,7 +200,7 @@ class World : public DurableObserver, public ReplyPort {
     EXPECT_NE(view, nullptr) << name << " is not in memory";
     return view == nullptr ? core::State::kBlocked : view->job.state;
   }
-  // The names of the jobs of a claim's answer: "a b".
+  // The names of the jobs in a claim's answer: "a b".
   std::string claimed(Ticket ticket) const { return names(answer<core::ClaimReply>(ticket)); }
   static std::string names(const core::ClaimReply& reply) {
     std::string names;
@@ -211,7 +211,7 @@ class World : public DurableObserver, public ReplyPort {
   Time now = time_from_ms(1'700'000'000'000);
   store::Store store;
   std::vector<std::pair<Seq, core::EventBatch>> durable_batches;
-  std::map<Seq, Fingerprint> digests;  // of the state after each row that was decided
+  std::map<Seq, Fingerprint> digests;  // of the state after each decided row
   int flushes = 0;
 
   void durable(Seq seq, const core::EventBatch& batch) override {

@@ -1,4 +1,4 @@
-// Whether this node may take itself for the leader of a shard that it has taken.
+// Whether this node may consider itself the leader of a shard that it has taken.
 #pragma once
 
 #include "base/ids.h"
@@ -8,27 +8,27 @@
 
 namespace millrace::node {
 
-// The lease is that of the last renewal of the node's which has shown that the shard is still led
-// from here, in the same term; before there is one, that of the last renewal before the shard was
-// taken. A node that renews its lease later may have lost the shard in between.
+// The shard's lease is that of the node's last renewal whose view showed that this node still leads
+// the shard, in the same term. Before there is one, it is that of the last renewal before the shard
+// was taken. A later renewal does not count: the node may have lost the shard in between.
 //
-// One caller at a time, but for lease().
+// One caller at a time, except for lease().
 class ShardLease {
  public:
   explicit ShardLease(store::NodeId self) : self_(self) {}
 
-  // A term begins, and everything is there for it: the shard was taken at `since`, the node's lease
-  // last renewed from `renewed_at` on.
+  // A term begins, and everything is ready for it. The shard was taken at `since`; the node's lease
+  // was last renewed starting at `renewed_at`.
   void lead(Epoch epoch, Instant since, Instant renewed_at);
-  // From here on another may lead it.
+  // From here on another node may lead the shard.
   void give();
   void end();
 
-  // The node's lease was renewed, or not: see Host.
+  // See Host.
   void renewed(Instant at, const store::ShardView& seen);
   void doubt();
 
-  // Any thread.
+  // Thread-safe.
   const engine::Lease& lease() const { return lease_; }
 
  private:
@@ -61,7 +61,7 @@ inline void ShardLease::end() {
 inline void ShardLease::renewed(Instant at, const store::ShardView& seen) {
   in_doubt_ = false;
   if (gives_) return;
-  // It may have looked before the shard was taken.
+  // That renewal may have read the registry before the shard was taken.
   if (leads_ && at < since_) return;
   const bool still = leads_ && seen.leader == self_ && seen.epoch == epoch_;
   if (still) {

@@ -1,4 +1,5 @@
-// The server's settings, and where each came from: flag over environment over file over default.
+// The server's settings and the source of each: a flag overrides the environment, which overrides
+// the file, which overrides the default.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +21,11 @@ struct ListenAddress {
   std::uint16_t port = 0;
   bool loopback = false;
 };
-// "127.0.0.1:7600", "[::1]:7600", "localhost:7600"; port 0 is any free one.
+// "127.0.0.1:7600", "[::1]:7600", "localhost:7600"; port 0 means any free port.
 std::optional<ListenAddress> parse_listen(std::string_view text);
 std::string to_string(const ListenAddress& address);
 
-// The defaults stand in the table of keys, not here.
+// The table of keys has the defaults.
 struct Config {
   std::string listen;
   std::string data;
@@ -36,7 +37,7 @@ struct Config {
   Duration drain{};
   LogLevel log_level{};
   LogFormat log_format{};
-  std::uint64_t io_threads = 0;  // 0: as many as suit the machine
+  std::uint64_t io_threads = 0;  // 0: chosen for the machine
   std::uint64_t memory = 0;      // bytes; 0: half of the machine's
 
   std::uint64_t body_bytes = 0;
@@ -51,27 +52,27 @@ struct Config {
   Duration idempotency_window{};
   std::uint64_t max_keys = 0;
 
-  // Of queues that do not say; none: for ever.
+  // For queues without settings of their own; none: for ever.
   std::optional<Duration> keep_succeeded, keep_dead, keep_cancelled, keep_expired;
-  // The journal's rows are kept for this long, and up to this size, for whoever reads the events.
+  // How long, and up to which size, journal rows are kept for readers of the events.
   Duration keep_events{};
   std::uint64_t keep_events_bytes = 0;
 
-  std::vector<service::TokenSettings> tokens;  // each valid by itself
+  std::vector<service::TokenSettings> tokens;  // each one is valid on its own
 };
 
-// What the outside says. Values are text, as typed.
+// The input from outside. Values are text, as typed.
 struct ConfigInput {
   std::vector<std::pair<std::string, std::string>> flags;        // key ("limits.body"), value
   std::vector<std::pair<std::string, std::string>> environment;  // the variables MILLRACE_*
   std::optional<std::string> config_flag;                        // --config
-  std::string system_file = "/etc/millrace/millrace.toml";       // read if it is there
+  std::string system_file = "/etc/millrace/millrace.toml";       // read if it exists
 };
 
 // One setting as `config show` prints it.
 struct Setting {
   std::string key;
-  std::string value;   // as it is understood: "1m" for "60s"
+  std::string value;   // in normalised form: "1m" for "60s"
   std::string source;  // "flag --drain", "environment MILLRACE_DRAIN", "file PATH:3", "default"
 };
 
@@ -79,10 +80,10 @@ struct LoadedConfig {
   Config config;
   std::vector<Setting>
       settings;      // one per key, in the table's order; then the tokens, without their hashes
-  std::string file;  // empty: none was read
+  std::string file;  // empty: no file was read
 };
 
-// Everything that is wrong, all at once: each a sentence that names the place.
+// All faults at once: each is a sentence that names the place.
 using ConfigErrors = std::vector<std::string>;
 
 std::expected<LoadedConfig, ConfigErrors> load_config(const ConfigInput& input);

@@ -1,5 +1,4 @@
-// The configuration file as it stands: TOML, flattened to dotted keys with the line of each, and
-// the tokens.
+// The configuration file: TOML, flattened to dotted keys with the line of each, and the tokens.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +21,7 @@ struct ConfigFile {
   std::vector<service::TokenSettings> tokens;
 };
 
-// `path` is for the messages. Which keys exist is not judged here, except within [[tokens]].
+// `path` is for messages. Keys are not checked here, except within [[tokens]].
 std::expected<ConfigFile, ConfigErrors> parse_config_file(const std::string& content,
                                                           const std::string& path);
 

@@ -1,5 +1,5 @@
-// The one table of settings: name, type, default, bounds, help. Flags, environment, file, `config
-// show` and their checks are all made from it.
+// The table of all settings: name, type, default, bounds, help. Flags, environment variables, the
+// file, `config show` and their checks are all generated from it.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace millrace::server {
 
-// Where a value goes, which says what it is and what bounds it.
+// The member that holds a value; its type determines how the value is read and bounded.
 struct TextSetting {
   std::string Config::* member;
 };
@@ -69,12 +69,12 @@ const ConfigKey* find_config_key(std::string_view name);
 std::string flag_of(std::string_view key);         // "--limits-header-block"
 std::string environment_of(std::string_view key);  // "MILLRACE_LIMITS_HEADER_BLOCK"
 
-// Reads `text` into the key's member; else says what it must be.
+// Reads `text` into the key's member; otherwise says what the text must be.
 std::optional<std::string> set_value(const ConfigKey& key, std::string_view text, Config& config);
-// The member's value in its shortest spelling.
+// The member's value in its shortest form.
 std::string value_text(const ConfigKey& key, const Config& config);
 
-// The nearest of `known` to a name that is none of them; empty when none is near.
+// The name in `known` that is most similar to `name`; empty: none is similar.
 std::string_view nearest_name(std::string_view name, std::span<const std::string> known);
 // "; did you mean X?" or nothing.
 std::string suggestion(std::string_view name, std::span<const std::string> known);

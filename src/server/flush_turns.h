@@ -1,6 +1,6 @@
-// Who may write tables now, of the shards of a node: the database takes few flushes at a time, and
-// a shard takes its changes together when its turn comes, so that none grow old in the line. First
-// come, first served. Any thread; outlives its places.
+// Decides which of a node's shards may flush now, since the database takes few flushes at a time. A
+// shard takes its changes only when its turn comes, so that none grow old while waiting. First
+// come, first served. Thread-safe; must outlive its places.
 #pragma once
 
 #include <atomic>
@@ -16,11 +16,11 @@ class FlushTurns {
  public:
   explicit FlushTurns(std::size_t at_once) : free_(at_once) {}
 
-  // In the line, then the turn itself; given back by its end.
+  // A place in the line, later the turn itself; its destructor gives it back.
   class Place {
    public:
-    // `come`: the turn has come, later than at once; on whose thread ever, and with a lock held: it
-    // must not block, nor make or end a place.
+    // `come` is called if the turn comes later rather than at once, on any thread and with a lock
+    // held. It must not block, and must not make or destroy a place.
     Place(FlushTurns& turns, std::function<void()> come);
     ~Place();
     Place(const Place&) = delete;
@@ -37,7 +37,7 @@ class FlushTurns {
  private:
   Mutex mutex_;
   std::size_t free_ MILLRACE_GUARDED_BY(mutex_);
-  std::deque<Place*> line_ MILLRACE_GUARDED_BY(mutex_);  // nobody waits while one is free
+  std::deque<Place*> line_ MILLRACE_GUARDED_BY(mutex_);  // empty while a turn is free
 };
 
 }  // namespace millrace::server

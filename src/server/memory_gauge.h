@@ -1,4 +1,4 @@
-// How much of its memory budget the process has used up.
+// How much of its memory budget the process has used.
 #pragma once
 
 #include <chrono>
@@ -9,29 +9,29 @@
 
 namespace millrace::server {
 
-// What this process may use at most, in bytes: the machine's memory, or its control group's limit
-// where that is less.
+// The memory that this process may use, in bytes: the machine's, or the limit of its control group
+// if that is lower.
 std::uint64_t usable_memory();
 
-// The least limit of the control groups that a process lies in, of version 1 and 2, each with those
-// that it lies in itself; without any, the largest number. `process` is a folder as /proc/self is,
-// `mount` one as /sys/fs/cgroup.
+// The lowest limit of the control groups that contain a process, of version 1 and 2, including all
+// their ancestors; the largest number if there is no limit. `process` is a folder like /proc/self,
+// `mount` one like /sys/fs/cgroup.
 std::uint64_t control_group_limit(const std::filesystem::path& process,
                                   const std::filesystem::path& mount);
 
-// Bytes of memory that this process holds, as `ps` shows them. 0 where the system does not say.
+// The memory that this process holds, in bytes, as `ps` shows it. 0: the system does not say.
 std::uint64_t resident_memory();
 
-// Room by the share of the budget that is in use; gained back only a little below the mark at which
-// it was lost, so that the server does not waver. One thread.
+// The room according to the share of the budget in use. A room that was lost is regained only
+// somewhat below the mark at which it was lost, so that the server does not oscillate. One thread.
 class MemoryGauge {
  public:
   explicit MemoryGauge(std::uint64_t budget_bytes) : budget_(budget_bytes) {}
 
-  // As it was at the last look, which is at most kLookInterval old. `to_reuse` bytes of what is
-  // resident are empty, and count as free.
+  // The room at the last measurement, which is at most kLookInterval old. `to_reuse`: resident
+  // bytes that are empty and count as free.
   engine::MemoryRoom room(std::chrono::steady_clock::time_point now, std::uint64_t to_reuse);
-  // As it is with so many bytes in use.
+  // The room when `used_bytes` are in use.
   engine::MemoryRoom update(std::uint64_t used_bytes);
 
   static constexpr std::chrono::milliseconds kLookInterval{50};

@@ -1,4 +1,4 @@
-// Prometheus' families, built by hand: the library only writes them down.
+// Prometheus metric families, built by hand; the library only serialises them.
 #pragma once
 
 #include <prometheus/metric_family.h>
@@ -23,7 +23,8 @@ class FamilyList {
   FamilyList& histogram(std::string_view name, std::string_view help);
 
   FamilyList& value(double value, Labels labels = {});
-  // `counts` are each bucket's own, one more than `bounds` (the rest).
+  // `counts` has one entry per bucket, not cumulative, and one more than `bounds` for larger
+  // values.
   FamilyList& buckets(std::span<const double> bounds, std::span<const std::uint64_t> counts,
                       double sum, Labels labels = {});
 
@@ -34,10 +35,10 @@ class FamilyList {
   std::vector<prometheus::MetricFamily> families_;
 };
 
-// Counts observations by size. Any thread; never blocks.
+// Counts observations by size. Thread-safe; never blocks.
 class BucketCounter {
  public:
-  // `bounds` rise and must outlive the counter.
+  // `bounds` must ascend and outlive the counter.
   explicit BucketCounter(std::span<const double> bounds)
       : bounds_(bounds), counts_(bounds.size() + 1) {}
 

@@ -1,4 +1,4 @@
-// The figures that are asked for when somebody looks: jobs, queues, the shard, the process.
+// The figures that are read when somebody asks for them: jobs, queues, the shard, the process.
 #pragma once
 
 #include "server/metric_families.h"

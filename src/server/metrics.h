@@ -1,6 +1,6 @@
-// The figures of /metrics, in Prometheus' text format. What happens often is counted here as it
-// happens, in atomics; the rest is asked of those who know when somebody looks.
-// docs/reference/metrics.md lists the names.
+// The figures of /metrics, in Prometheus' text format. Frequent events are counted here in atomics
+// as they happen; the rest is read from its owners at each scrape. docs/reference/metrics.md lists
+// the names.
 #pragma once
 
 #include <memory>
@@ -33,7 +33,7 @@ class Metrics final : public engine::DurableObserver, public DriverProbe, public
   void answered(const http::RequestRecord& record) override;
   void connection(Connection what) override;
 
-  // What the others know at the time of asking.
+  // What the owners know at the time of the scrape.
   struct Sources {
     std::string version;
     std::string commit;

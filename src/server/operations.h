@@ -16,10 +16,10 @@
 
 namespace millrace::server {
 
-// Asks shards from a thread that may block.
+// Sends requests to shards from a thread that may block.
 class ShardQuestions final : public engine::ReplyPort {
  public:
-  // None: no answer came in time. Any thread but the shard's.
+  // None: no answer came in time. Any thread except the shard's.
   std::optional<engine::Answer> ask(engine::Gateway& gateway, engine::Request request,
                                     Duration patience);
 
@@ -29,7 +29,7 @@ class ShardQuestions final : public engine::ReplyPort {
   Mutex mutex_;
   WaitCondition answered_;
   std::uint64_t last_ticket_ MILLRACE_GUARDED_BY(mutex_) = 0;
-  // By ticket, as long as somebody waits.
+  // By ticket, while a caller waits for it.
   std::map<engine::Ticket, std::optional<engine::Answer>> open_ MILLRACE_GUARDED_BY(mutex_);
 };
 
@@ -53,7 +53,7 @@ class ServerOperations final : public service::Operations {
   const service::About about_;
   Parts parts_;
   ShardQuestions questions_;
-  Mutex backup_mutex_;  // one at a time
+  Mutex backup_mutex_;  // one backup at a time
 };
 
 }  // namespace millrace::server

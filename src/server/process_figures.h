@@ -1,4 +1,4 @@
-// What the system knows of this process.
+// What the system reports about this process.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct ProcessFigures {
   std::uint64_t threads = 0;
 };
 
-// Zeros for what can't be read.
+// Zero for what can't be read.
 ProcessFigures read_process_figures();
 
 }  // namespace millrace::server

@@ -1,5 +1,6 @@
-// Keeps a shard's statistics' history over restarts and changes of its leader: a blob beside the
-// tables, saved once a minute, which other nodes read too, and the journal's rows since then.
+// Keeps the history of a shard's statistics across restarts and changes of its leader: a blob
+// beside the tables, saved once a minute and read by other nodes too, plus the journal's rows since
+// then.
 #pragma once
 
 #include <chrono>
@@ -16,10 +17,10 @@ class StatisticsKeeper {
   StatisticsKeeper(engine::Statistics& statistics, store::Store& store, Logger log)
       : statistics_(statistics), store_(store), log_(std::move(log)) {}
 
-  // Before the shard is led, once the former leader has ended. Reads a bounded part of the journal;
-  // what is older than that is missing from the history.
+  // Called before the shard is led, after the former leader has ended. Reads a bounded part of the
+  // journal; anything older is missing from the history.
   void restore();
-  // Called about once a second: saves when it is time.
+  // Called about once a second; saves when it is time.
   void save_now_and_then(Time now);
   void save();
 

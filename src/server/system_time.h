@@ -1,4 +1,4 @@
-// The one place where clocks are read.
+// The only place that reads clocks.
 #pragma once
 
 #include "engine/shard_clock.h"

@@ -1,5 +1,4 @@
-// `millrace token new`: a token from the system's randomness, and its lines for the configuration
-// file.
+// `millrace token new`: makes a random token, and its lines for the configuration file.
 #pragma once
 
 #include <string>
@@ -9,15 +8,15 @@
 namespace millrace::server {
 
 struct IssuedToken {
-  std::string text;                 // shown once, kept nowhere
-  service::TokenSettings settings;  // `hash` filled in
+  std::string text;                 // shown once, never stored
+  service::TokenSettings settings;  // with `hash` set
 };
 IssuedToken issue_token(service::TokenSettings settings);
 
-// A [[tokens]] table.
+// A [[tokens]] table in TOML.
 std::string token_toml(const service::TokenSettings& settings);
 
-// What is wrong with a token's settings; an error names the token where it has a name.
+// What is wrong with a token's settings; the error names the token if it has a name.
 Status check_token(const service::TokenSettings& settings);
 
 }  // namespace millrace::server
