@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "base/check.h"
-#include "engine/shard.h"
-#include "http/io_thread.h"
+#include "engine/shard/shard.h"
+#include "http/connection/io_thread.h"
 #include "net/tcp_stream.h"
 #include "store/memory/memory_store.h"
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "sim/marks.h"
-#include "sim/world.h"
+#include "sim/world/marks.h"
+#include "sim/world/world.h"
 
 namespace millrace::sim {
 

@@ -2,6 +2,8 @@
 // includes what it uses; the preset gcc builds without this.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -10,17 +12,14 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
-#include <set>
-
-#include <fmt/format.h>
-
 #include "core/machine.h"
-#include "engine/shard.h"
+#include "engine/shard/shard.h"
 #include "store/event_codec.h"
 #include "store/tables.h"

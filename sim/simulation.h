@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/shard.h"
+#include "engine/shard/shard.h"
 #include "sim/dice.h"
 #include "sim/swarm.h"
 

@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "engine/event_feed.h"
-#include "engine/store_statistics.h"
-#include "http/io_thread.h"
+#include "engine/feed/event_feed.h"
+#include "engine/statistics/store_statistics.h"
+#include "http/connection/io_thread.h"
 #include "net/tcp_stream.h"
 #include "store/memory/memory_store.h"
 

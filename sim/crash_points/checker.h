@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/recovery.h"
+#include "engine/shard/recovery.h"
 #include "sim/crash_points/ledger.h"
 #include "store/tables.h"
 

@@ -13,8 +13,8 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "core/job.h"
-#include "engine/gateway.h"
 #include "engine/request.h"
+#include "engine/routing/gateway.h"
 
 namespace millrace::crash_points {
 

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "engine/observer.h"
-#include "engine/shard.h"
+#include "engine/shard/shard.h"
 #include "sim/crash_points/disk.h"
 #include "sim/crash_points/ledger.h"
 #include "store/tables.h"

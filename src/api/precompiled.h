@@ -2,6 +2,8 @@
 // includes what it uses; the preset gcc builds without this.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -15,8 +17,6 @@
 #include <utility>
 #include <variant>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "api/decode.h"
 #include "api/job.h"

@@ -59,8 +59,8 @@ constexpr std::array<Route, kRouteIds> kRoutes = {{
     {kPost, "/v1/queues/{name}/purge", RouteId::kPurgeQueue, kOperate},
     {kGet, "/v1/stats", RouteId::kStats, kRead},
     {kGet, "/v1/events", RouteId::kEvents, kRead},
-    // Between nodes, which prove themselves otherwise (http/peer_frames.h): no part of the public
-    // contract, so not in openapi.yaml either.
+    // Between nodes, which prove themselves otherwise (http/peer/peer_frames.h): no part of the
+    // public contract, so not in openapi.yaml either.
     {kGet, "/internal/v1/peer", RouteId::kPeer, kNone},
 }};
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "cli/bench_report.h"
+#include "cli/bench/report.h"
 #include "cli/confirm.h"
 #include "cli/exit_code.h"
 #include "cli/job_view.h"

@@ -122,7 +122,7 @@ void Applier::forget(SlotIndex index) {
   state_.changes.note(queue);
   if (slot.stored) state_.changes.note_deleted(slot.id);
   state_.by_id.erase(slot.id);
-  state_.bury(slot.id, index);
+  state_.retire(slot.id, index);
 }
 
 void Applier::set_payload(JobSlot& slot, const SharedBytes& payload) {
@@ -424,11 +424,11 @@ void load_job(ShardState& state, const Job& job, std::uint64_t keep_bytes) {
   state.changes.queues.clear();
 }
 
-void free_buried(ShardState& state) {
+void free_retired(ShardState& state) {
   Applier applier(state, state.facts.at);
-  for (const SlotIndex index : state.graves) applier.drop(index);
-  state.graves.clear();
-  state.buried.clear();
+  for (const SlotIndex index : state.retired_slots) applier.drop(index);
+  state.retired_slots.clear();
+  state.retired.clear();
   state.deleted_queues.clear();
 }
 

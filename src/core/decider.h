@@ -22,7 +22,7 @@
 namespace millrace::core {
 
 // What the earlier items of an atomic submission will have done, while none of them is decided yet.
-struct Foreseen {
+struct PendingEffects {
   absl::flat_hash_map<JobId, const JobSpec*> ids;
   // Jobs that will have ended and left nothing behind. One that is submitted anew after that is in
   // `ids`.
@@ -85,17 +85,17 @@ class Decider {
     std::optional<JobId> replaces;
     bool deleted = false;  // the existing job is known to be deleted
   };
-  Verdict judge(const JobSpec& spec, const SubmissionKey* key, const Foreseen& foreseen) const;
-  std::optional<Verdict> judge_key(const SubmissionKey& key, const Foreseen& foreseen) const;
-  std::optional<Verdict> judge_id(const JobSpec& spec, const Foreseen& foreseen) const;
+  Verdict judge(const JobSpec& spec, const SubmissionKey* key, const PendingEffects& pending) const;
+  std::optional<Verdict> judge_key(const SubmissionKey& key, const PendingEffects& pending) const;
+  std::optional<Verdict> judge_id(const JobSpec& spec, const PendingEffects& pending) const;
   // Whether the existing job with this id was submitted with this content.
   bool is_of(const JobSpec& spec) const;
-  std::optional<Verdict> judge_unique(const JobSpec& spec, const Foreseen& foreseen) const;
+  std::optional<Verdict> judge_unique(const JobSpec& spec, const PendingEffects& pending) const;
   std::optional<Refusal> judge_new_queue(const SharedBytes& name,
-                                         const Foreseen& foreseen = {}) const;
+                                         const PendingEffects& pending = {}) const;
   std::optional<Refusal> judge_capacity(const JobSpec& spec, bool with_key,
-                                        const Foreseen& foreseen) const;
-  void foresee(const JobSpec& spec, const Verdict& verdict, Foreseen& foreseen) const;
+                                        const PendingEffects& pending) const;
+  void add_pending(const JobSpec& spec, const Verdict& verdict, PendingEffects& pending) const;
   bool forgets_cancelled(const SharedBytes& queue) const;
   Verdict existing(const JobId& id) const;
   Job new_job(const JobSpec& spec, const QueueSettings& settings) const;

@@ -160,7 +160,7 @@ void check_invariants(const ShardState& state) {
     waiting_for_time += slot.state == State::kScheduled || slot.state == State::kRetrying;
     running += slot.state == State::kRunning;
   }
-  for (const SlotIndex index : state.graves) {
+  for (const SlotIndex index : state.retired_slots) {
     const JobSlot& slot = state.slots.at(index);
     bytes += slot.payload.size() + (slot.activity == nullptr ? 0 : slot.activity->result.size());
   }

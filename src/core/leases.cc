@@ -163,21 +163,21 @@ ItemReply Decider::repeated_ack(const AckItem& item, Detail detail) const {
 Refusal Decider::judge_nested(const AckItem& item, const JobSlot& slot,
                               const AttemptEnded& event) const {
   if (item.enqueue.empty()) return {};
-  Foreseen foreseen;
+  PendingEffects pending;
   if (event.state == State::kReady) {
-    foreseen.ready[std::string(slot.lane->queue->name.view())] = 1;
+    pending.ready[std::string(slot.lane->queue->name.view())] = 1;
   }
   if (is_terminal(event.state)) {
     const auto& unique = slot.unique();
     const bool held =
         unique && unique->hold_for && add_saturating(slot.created_at, *unique->hold_for) > now_;
-    foreseen.ended = {slot.id, !held};
-    if (event.keep == Keep::kForgotten) foreseen.forgotten.insert(slot.id);
+    pending.ended = {slot.id, !held};
+    if (event.keep == Keep::kForgotten) pending.forgotten.insert(slot.id);
   }
   for (const JobSpec& spec : item.enqueue) {
-    const Verdict verdict = judge(spec, spec.key.get(), foreseen);
+    const Verdict verdict = judge(spec, spec.key.get(), pending);
     if (verdict.fate == Fate::kRefused) return verdict.refusal;
-    foresee(spec, verdict, foreseen);
+    add_pending(spec, verdict, pending);
   }
   return {};
 }

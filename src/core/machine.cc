@@ -20,9 +20,9 @@ class Nothing final : public Prefetched {
 };
 
 // Collects the ids that a command names and memory can't answer for.
-class Wanted {
+class NeededIds {
  public:
-  Wanted(const ShardState& state, std::vector<JobId>& out) : state_(state), out_(out) {}
+  NeededIds(const ShardState& state, std::vector<JobId>& out) : state_(state), out_(out) {}
 
   void operator()(const Enqueue& command) { add(command.jobs); }
   void operator()(const Ack& command) {
@@ -92,8 +92,8 @@ Machine::Machine(MachineOptions options) : impl_(std::make_unique<Impl>()) {
 }
 Machine::~Machine() = default;
 
-void Machine::wanted(const Command& command, std::vector<JobId>& out) const {
-  std::visit(Wanted(impl_->state, out), command);
+void Machine::needed(const Command& command, std::vector<JobId>& out) const {
+  std::visit(NeededIds(impl_->state, out), command);
 }
 
 Reply Machine::decide(const Command& command, Time now, const Prefetched& prefetched,
@@ -171,15 +171,15 @@ std::vector<Ending> Machine::take_endings() { return std::exchange(impl_->state.
 
 void Machine::end_step() {
   impl_->state.endings.clear();
-  free_buried(impl_->state);
+  free_retired(impl_->state);
 }
 
 std::shared_ptr<const JobView> Machine::view(const JobId& id) const {
   SlotIndex index = impl_->state.find(id);
   if (index == kNoSlot) {
-    const auto buried = impl_->state.buried.find(id);
-    if (buried == impl_->state.buried.end()) return nullptr;
-    index = buried->second;
+    const auto retired = impl_->state.retired.find(id);
+    if (retired == impl_->state.retired.end()) return nullptr;
+    index = retired->second;
   }
   return to_view(impl_->state, impl_->state.slots.at(index));
 }

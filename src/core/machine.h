@@ -61,7 +61,7 @@ class Machine {
 
   // Appends the ids that deciding `command` needs from the tables: jobs that are neither in memory
   // nor known to be deleted, and jobs that are in memory without their payload.
-  void wanted(const Command& command, std::vector<JobId>& out) const;
+  void needed(const Command& command, std::vector<JobId>& out) const;
 
   // Decides one command at `now`, which is not before the last time seen. Appends what happened to
   // `events`; it is applied already.

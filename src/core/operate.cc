@@ -27,8 +27,8 @@ std::optional<Job> Decider::find_job(const JobId& id) const {
 std::shared_ptr<const JobView> Decider::view(const JobId& id) const {
   SlotIndex index = state_.find(id);
   if (index == kNoSlot) {
-    const auto found = state_.buried.find(id);
-    if (found == state_.buried.end()) return nullptr;
+    const auto found = state_.retired.find(id);
+    if (found == state_.retired.end()) return nullptr;
     index = found->second;
   }
   return to_view(state_, state_.slots.at(index));
@@ -49,9 +49,9 @@ ItemReply Decider::changed(const JobId& id, std::size_t of) const {
   reply.id = id;
   SlotIndex index = state_.find(id);
   if (index == kNoSlot) {
-    const auto buried = state_.buried.find(id);
-    if (buried == state_.buried.end()) return reply;
-    index = buried->second;
+    const auto retired = state_.retired.find(id);
+    if (retired == state_.retired.end()) return reply;
+    index = retired->second;
   }
   reply.state = state_.slots.at(index).state;
   reply.version = state_.slots.at(index).version;

@@ -94,7 +94,7 @@ TEST(Payloads, AJobThatEndsAndIsRetriedGetsItsOwnFromTheTables) {
   Retry retry;
   retry.ids = {Scenario::id("a")};
   std::vector<JobId> wanted;
-  s.machine().wanted(retry, wanted);
+  s.machine().needed(retry, wanted);
   EXPECT_EQ(wanted, retry.ids);
   std::vector<Event> events;
   s.machine().decide(retry, s.now(), tables, Admission::kOpen, events);

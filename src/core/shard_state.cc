@@ -98,7 +98,7 @@ void take_deleted_queues(ShardState& state, Changes& changes) {
 std::unique_ptr<const Changes> take_changes(ShardState& state) {
   ChangeLog& log = state.changes;
   MILLRACE_CHECK(!log.in_flight);
-  MILLRACE_CHECK(state.buried.empty());
+  MILLRACE_CHECK(state.retired.empty());
   auto changes = std::make_unique<Changes>();
   auto& in_flight = log.in_flight.emplace();
   changes->facts = state.facts;

@@ -66,12 +66,12 @@ struct ShardState {
   // Within a step:
   std::vector<QueueEntry*> woken;
   std::vector<Ending> endings;
-  // Jobs forgotten on ending, until free_buried(): `graves` has all of them in order, `buried` the
-  // last one of each id. An id may be reused, and its job forgotten again, within one step.
-  // until free_buried().
-  absl::flat_hash_map<JobId, SlotIndex> buried;
-  std::vector<SlotIndex> graves;
-  std::vector<std::unique_ptr<QueueEntry>> deleted_queues;  // jobs in `graves` point to them
+  // Jobs forgotten on ending, until free_retired(): `retired_slots` has all of them in order,
+  // `retired` the last one of each id. An id may be reused, and its job forgotten again, within one
+  // step. until free_retired().
+  absl::flat_hash_map<JobId, SlotIndex> retired;
+  std::vector<SlotIndex> retired_slots;
+  std::vector<std::unique_ptr<QueueEntry>> deleted_queues;  // jobs in `retired_slots` point to them
 
   // kNoSlot: the job is not in memory.
   SlotIndex find(const JobId& id) const {
@@ -87,9 +87,9 @@ struct ShardState {
       if (const SlotIndex index = find(id_of(item)); index != kNoSlot) slots.prefetch(index);
     }
   }
-  void bury(const JobId& id, SlotIndex index) {
-    buried[id] = index;
-    graves.push_back(index);
+  void retire(const JobId& id, SlotIndex index) {
+    retired[id] = index;
+    retired_slots.push_back(index);
   }
   const QueueEntry* find_queue(std::string_view name) const { return queues.find(name); }
   // The running job whose live lease is `token`; kNoSlot: the lease is lost.
@@ -103,7 +103,7 @@ void apply_event(ShardState& state, const Event& event, Time at);
 // memory.
 void load_job(ShardState& state, const Job& job, std::uint64_t keep_bytes);
 // Frees what was forgotten within the step.
-void free_buried(ShardState& state);
+void free_retired(ShardState& state);
 // Drops from memory a payload that the tables have.
 void let_go_of_payload(ShardState& state, JobSlot& slot);
 // Removes a job's slot from memory; the tables keep the job.

@@ -6,8 +6,8 @@
 #include <type_traits>
 #include <variant>
 
-#include "engine/peer_level.h"
 #include "engine/request.h"
+#include "engine/wire/peer_level.h"
 #include "store/event_codec.h"
 
 namespace millrace::engine {
@@ -94,7 +94,7 @@ template <> struct Of<AwaitEvents>     : Row<Done,         kToFirst,  kReads,  k
 // A hint could be requested again, but not for the remaining time only.
 template <> struct Of<AwaitWork>       : Row<Done,         kToFirst,  kReads,  kNever,   k1, e1> {};
 template <> struct Of<ListWorkers>     : Row<WorkersReply, kToAll,    kReads,  kAlways,  k1, e1> {};
-template <> struct Of<CommandWorker>   : Row<WorkersReply, kToAll,    kReads,  kAlways,  k1, e1> {};
+template <> struct Of<SetWorkerState>  : Row<WorkersReply, kToAll,    kReads,  kAlways,  k1, e1> {};
 // clang-format on
 
 }  // namespace rows

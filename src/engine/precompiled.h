@@ -2,6 +2,8 @@
 // includes what it uses; the preset gcc builds without this.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -16,9 +18,7 @@
 #include <variant>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "core/machine.h"
 #include "engine/kinds.h"
-#include "engine/shard.h"
+#include "engine/shard/shard.h"
 #include "store/tables.h"

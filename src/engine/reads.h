@@ -11,8 +11,8 @@
 #include "base/result.h"
 #include "core/job_filter.h"
 #include "core/reply.h"
-#include "engine/cursors.h"
-#include "engine/split.h"
+#include "engine/routing/scatter_gather.h"
+#include "engine/shard/cursors.h"
 #include "store/tables.h"
 
 namespace millrace::engine {

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "base/random.h"
-#include "engine/shards_testing.h"
+#include "engine/shard/shards_testing.h"
 
 namespace millrace::engine {
 namespace {

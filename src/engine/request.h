@@ -89,17 +89,17 @@ struct AwaitWork {
 struct ListWorkers {};
 
 enum class WorkerState : std::uint8_t { kActive, kQuiet, kStopping };
-struct CommandWorker {  // kQuiet or kStopping
+struct SetWorkerState {  // kQuiet or kStopping
   SharedBytes worker;
   WorkerState state{};
 };
 
 using Request = std::variant<core::Command, WaitingClaim, Poll, WatchJob, FindJob, AwaitProjection,
-                             AwaitEvents, AwaitWork, ListWorkers, CommandWorker>;
+                             AwaitEvents, AwaitWork, ListWorkers, SetWorkerState>;
 
 // --- Answers.
 
-struct WorkerOrder {  // sent to a worker in the reply to its poll
+struct WorkerCommand {  // sent to a worker in the reply to its poll
   enum class Kind : std::uint8_t { kQuiet, kStop, kCancel };
   Kind kind{};
   JobId job;  // kCancel
@@ -111,7 +111,7 @@ struct PollReply {
   core::ItemsReply heartbeats;
   core::ItemsReply logs;
   core::ClaimReply claim;
-  std::vector<WorkerOrder> orders;
+  std::vector<WorkerCommand> orders;
   bool news = false;  // it contains an order that was not sent before
 };
 
@@ -125,7 +125,7 @@ struct WorkerView {
   std::vector<core::JobView> running;
 };
 struct WorkersReply {
-  bool found = true;                // false: no worker had the name in CommandWorker
+  bool found = true;                // false: no worker had the name in SetWorkerState
   std::vector<WorkerView> workers;  // by id
 };
 

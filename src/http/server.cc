@@ -8,7 +8,7 @@
 
 #include "base/random.h"
 #include "http/call.h"
-#include "http/io_thread.h"
+#include "http/connection/io_thread.h"
 #include "net/connection_gate.h"
 #include "net/listener.h"
 

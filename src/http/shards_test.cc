@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <mutex>
 
-#include "engine/shards_testing.h"
+#include "engine/shard/shards_testing.h"
 #include "http/testing.h"
 #include "store/testing/jobs.h"
 

@@ -2,7 +2,7 @@
 // they know no more of what carries them than net::ByteStream says.
 #include <gtest/gtest.h>
 
-#include "http/peer_testing.h"
+#include "http/peer/peer_testing.h"
 #include "http/testing.h"
 #include "net/testing.h"
 #include "service/answer_port.h"

@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "engine/event_feed.h"
-#include "engine/gateway.h"
+#include "engine/feed/event_feed.h"
 #include "engine/reads.h"
-#include "engine/store_statistics.h"
+#include "engine/routing/gateway.h"
+#include "engine/statistics/store_statistics.h"
 #include "http/server.h"
 
 namespace millrace::http {

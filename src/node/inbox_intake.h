@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "core/command.h"
-#include "engine/inbox_order.h"
 #include "engine/request.h"
+#include "engine/shard/inbox_order.h"
 #include "node/inbox_queues.h"
 #include "node/instant.h"
 #include "store/inbox.h"

@@ -4,8 +4,8 @@
 //
 // A queue flows until one of its rows can't be taken for now (the queue is full, for example). Then
 // no more of its rows are offered until all that are out have been answered. The shard takes none
-// of these behind the refused one, since they are of one round (engine/inbox_order.h). After a
-// pause one row is offered, then twice as many each time all have been taken.
+// of these behind the refused one, since they are of one round (engine/shard/inbox_order.h). After
+// a pause one row is offered, then twice as many each time all have been taken.
 #pragma once
 
 #include <chrono>

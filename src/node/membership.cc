@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/mutant.h"
-#include "engine/lease.h"
+#include "engine/routing/leader_lease.h"
 
 namespace millrace::node {
 namespace {
@@ -90,7 +90,7 @@ std::string Membership::url_of(store::NodeId id) const {
 
 // The own lease's time, or the end of another's who leads something.
 void Membership::plan_next(Instant now) {
-  next_ = renewed_at_ + engine::Lease::kRenewPause;
+  next_ = renewed_at_ + engine::LeaderLease::kRenewPause;
   for (const store::NodeView& node : view_.nodes) {
     if (node.facts.id == self_.id || node.left <= Duration{}) continue;
     next_ = std::min<Instant>(next_, renewed_at_ + node.left + kOverhang);

@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "base/result.h"
-#include "engine/leadership.h"
+#include "engine/routing/leadership.h"
 #include "engine/store_format.h"
 #include "node/instant.h"
 #include "store/registry.h"

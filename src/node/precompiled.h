@@ -16,5 +16,5 @@
 #include <variant>
 #include <vector>
 
-#include "engine/shard.h"
+#include "engine/shard/shard.h"
 #include "store/registry.h"

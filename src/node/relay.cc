@@ -7,7 +7,7 @@
 #include <variant>
 
 #include "base/mutant.h"
-#include "engine/outbox.h"
+#include "engine/shard/outbox.h"
 
 namespace millrace::node {
 namespace {
@@ -127,7 +127,7 @@ void Relay::completed(Incomplete claim, const Status& read) {
 void Relay::pass_on(core::ClaimReply claim) {
   if (!claim.jobs.empty() && !std::exchange(settings_told_, true)) tell_settings();
   for (const core::ClaimReply::Item& item : claim.jobs) {
-    const Passing job{item.job.id, item.job.token};
+    const InFlight job{item.job.id, item.job.token};
     auto submission = engine::from_outbox(item.job);
     if (!submission) {
       log_.warn("a job that an ack submitted can't be read",
@@ -150,7 +150,7 @@ void Relay::tell_settings() {
   asks_.push_back({Asking::Whom::kShard, core::Command(std::move(settings)), {}});
 }
 
-void Relay::passed(const Passing& job, const engine::Answer& answer) {
+void Relay::passed(const InFlight& job, const engine::Answer& answer) {
   core::AckItem ack = outcome_of(answer);
   if (ack.outcome == core::AckOutcome::kDead) {
     log_.warn("a job that an ack submitted can't be stored",
@@ -159,7 +159,7 @@ void Relay::passed(const Passing& job, const engine::Answer& answer) {
   settle(job, std::move(ack));
 }
 
-void Relay::settle(const Passing& job, core::AckItem item) {
+void Relay::settle(const InFlight& job, core::AckItem item) {
   item.id = job.id;
   item.token = job.token;
   core::Ack ack;

@@ -1,5 +1,5 @@
-// Passes on the jobs in a shard's outbox (engine/outbox.h) while this node leads the shard. It only
-// decides; its caller sends its requests and brings the answers.
+// Passes on the jobs in a shard's outbox (engine/shard/outbox.h) while this node leads the shard.
+// It only decides; its caller sends its requests and brings the answers.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 #include "base/log.h"
 #include "base/result.h"
-#include "engine/gateway.h"
+#include "engine/routing/gateway.h"
 
 namespace millrace::node {
 
@@ -47,7 +47,7 @@ class Relay {
   bool passes_on() const { return !under_way_.empty(); }
 
  private:
-  struct Passing {
+  struct InFlight {
     JobId id;
     LeaseToken token{};
   };
@@ -55,8 +55,8 @@ class Relay {
   void ask();
   void pass_on(core::ClaimReply claim);
   void tell_settings();
-  void passed(const Passing& job, const engine::Answer& answer);
-  void settle(const Passing& job, core::AckItem item);
+  void passed(const InFlight& job, const engine::Answer& answer);
+  void settle(const InFlight& job, core::AckItem item);
   engine::Ticket next_ticket() { return engine::Ticket{++last_ticket_}; }
 
   const Logger log_;
@@ -65,7 +65,7 @@ class Relay {
   bool settings_told_ = false;
   std::uint64_t last_ticket_ = 0;
   std::optional<engine::Ticket> claim_;  // under way
-  std::map<engine::Ticket, Passing> under_way_;
+  std::map<engine::Ticket, InFlight> under_way_;
   std::vector<Asking> asks_;
   std::vector<Incomplete> incomplete_;
 };

@@ -30,10 +30,10 @@ std::int64_t ms_between(Instant from, Instant to) {
 
 // --- News.
 
-void ShardHost::give(Gift gift) {
-  if (stage_ != Stage::kObeys) return gift.done(false);
-  if (gift_) gift_->done(false);
-  gift_ = std::move(gift);
+void ShardHost::give(HandoverRequest handover) {
+  if (stage_ != Stage::kObeys) return handover.done(false);
+  if (handover_) handover_->done(false);
+  handover_ = std::move(handover);
 }
 
 Instant ShardHost::wakes_at() const {
@@ -56,7 +56,7 @@ std::optional<HostCall> ShardHost::step() {
       if (ended->broken) not_before_ = now() + kBrokenPause;
     }
   }
-  if (gift_) begin_giving();
+  if (handover_) begin_giving();
   if (stage_ != Stage::kObeys) return go_on_giving();
   if (std::exchange(received_, false) && !leads_) {
     store::ShardView mine = orders_.seen;
@@ -175,9 +175,10 @@ bool ShardHost::lead(const store::Term& term) {
 // --- Its end.
 
 void ShardHost::begin_giving() {
-  const bool due = leads_ && gift_->epoch == epoch_ && gift_->asker == orders_.assignment.owner &&
-                   !orders_.owner_url.empty() && parts_.runner.holds();
-  if (!due) return std::exchange(gift_, std::nullopt)->done(false);
+  const bool due = leads_ && handover_->epoch == epoch_ &&
+                   handover_->asker == orders_.assignment.owner && !orders_.owner_url.empty() &&
+                   parts_.runner.holds();
+  if (!due) return std::exchange(handover_, std::nullopt)->done(false);
   began_at_ = now();
   // While it still serves: the successor finds the tables free.
   parts_.runner.end_flushes();
@@ -197,7 +198,7 @@ std::optional<HostCall> ShardHost::go_on_giving() {
   if (!parts_.runner.resigned() && !parts_.runner.ended() && now() < until_) return std::nullopt;
   stage_ = Stage::kCalls;
   parts_.runner.give();
-  return HandOverShard{epoch_, gift_->asker};
+  return HandOverShard{epoch_, handover_->asker};
 }
 
 void ShardHost::given(const Result<bool>& given) {
@@ -205,11 +206,11 @@ void ShardHost::given(const Result<bool>& given) {
   acted_at_ = now();
   const bool yes = given && *given;
   if (yes) parts_.router.led_there(shard(), orders_.owner_url);
-  const Gift gift = *std::exchange(gift_, std::nullopt);
-  gift.done(yes);
+  const HandoverRequest handover = *std::exchange(handover_, std::nullopt);
+  handover.done(yes);
   parts_.router.tick();
   parts_.log.info("gave a shard away", {{"shard", shard()},
-                                        {"to", store::to_string(gift.asker)},
+                                        {"to", store::to_string(handover.asker)},
                                         {"quiet", parts_.runner.resigned()},
                                         {"given", yes},
                                         {"took_ms", ms_between(began_at_, now())}});

@@ -11,9 +11,9 @@
 #include <variant>
 
 #include "base/log.h"
-#include "engine/peers.h"
-#include "engine/recovery.h"
-#include "engine/router.h"
+#include "engine/routing/peers.h"
+#include "engine/routing/router.h"
+#include "engine/shard/recovery.h"
 #include "node/instant.h"
 #include "node/membership.h"
 #include "store/tables.h"
@@ -41,7 +41,7 @@ class ShardHost {
     // A term begins. Nobody sends the shard requests yet; they will come through the returned
     // gateway.
     virtual engine::Gateway& run(std::unique_ptr<engine::Shard> shard) = 0;
-    // The router knows the shard: it may answer under its lease (ShardLease::lead()).
+    // The router knows the shard: it may answer under its lease (ShardLeaderLease::lead()).
     virtual void serve(Epoch epoch, Instant since, Instant renewed_at) = 0;
     virtual bool holds() const = 0;  // the shard's lease
     // Why the term has ended by itself. `broken`: the journal can't be trusted.
@@ -57,7 +57,7 @@ class ShardHost {
     // Nothing new is taken; what has come is decided and made durable.
     virtual void resign() = 0;
     virtual bool resigned() const = 0;
-    // From here on another node may lead the shard (ShardLease::give()).
+    // From here on another node may lead the shard (ShardLeaderLease::give()).
     virtual void give() = 0;
     // The term is over: the router no longer knows the shard; waiting requests are answered with
     // that.
@@ -85,12 +85,12 @@ class ShardHost {
   void order(ShardOrders orders) { news_ = std::move(orders); }
   // Hands the shard over to `asker`, if `asker` is its owner and the epoch is that of the current
   // term.
-  struct Gift {
+  struct HandoverRequest {
     store::NodeId asker{};
     Epoch epoch{};
     std::function<void(bool)> done;
   };
-  void give(Gift gift);
+  void give(HandoverRequest handover);
   // Another node has handed the shard over to this one.
   void received() { received_ = true; }
 
@@ -104,7 +104,7 @@ class ShardHost {
   // Ends the current term, as if this node had been deposed.
   void drop();
 
-  bool giving() const { return gift_.has_value(); }
+  bool giving() const { return handover_.has_value(); }
   const engine::Follower* follower() const { return follower_.get(); }
 
  private:
@@ -126,7 +126,7 @@ class ShardHost {
   std::optional<ShardOrders> news_;
   ShardOrders orders_;
   std::unique_ptr<engine::Follower> follower_;
-  std::optional<Gift> gift_;
+  std::optional<HandoverRequest> handover_;
   bool received_ = false;
   bool leads_ = false;
   Epoch epoch_{};  // of the current term

@@ -49,7 +49,7 @@ void ShardLoop::round(News& news) {
 
 std::optional<Time> ShardLoop::sleep(bool may_flush) {
   std::optional<Time> wakeup = shard_->next_wakeup(may_flush && !flushes_end_);
-  if (const auto next = slow_lane_.next()) wakeup = std::min(wakeup.value_or(*next), *next);
+  if (const auto next = throttle_.next()) wakeup = std::min(wakeup.value_or(*next), *next);
   slept_at_ = clock_.now();
   return wakeup;
 }
@@ -138,12 +138,12 @@ void ShardLoop::take_in(News& news, Time now) {
 void ShardLoop::take_mail(News& news, Time now) {
   const Duration delay = delay_of_submissions(now);
   const auto release_until = [this](Time until) {
-    while (auto mail = slow_lane_.take(until)) offer(std::move(*mail));
+    while (auto mail = throttle_.take(until)) offer(std::move(*mail));
   };
   release_until(delay > Duration{0} ? now : Time::max());
   for (Mail& mail : news.mail) {
     if (delay > Duration{0} && mail.request && submits(*mail.request)) {
-      slow_lane_.hold(std::move(mail), now + delay);
+      throttle_.hold(std::move(mail), now + delay);
     } else {
       offer(std::move(mail));
     }
@@ -161,7 +161,7 @@ Duration ShardLoop::delay_of_submissions(Time now) const {
                        memory_room_ != engine::MemoryRoom::kNone;
   const bool brings_little = shard_->machine().rows_to_flush() < kFewRows;
   if (!flushing_since_ || !goes_on || brings_little || row_is_slow(now)) return {};
-  return SlowLane<Mail>::delay(now - std::max(*flushing_since_, tables_may_go_on_at_));
+  return SubmissionThrottle<Mail>::delay(now - std::max(*flushing_since_, tables_may_go_on_at_));
 }
 
 void ShardLoop::offer(Mail mail) {

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "base/log.h"
-#include "engine/lease.h"
-#include "engine/shard.h"
-#include "engine/shard_clock.h"
+#include "engine/routing/leader_lease.h"
+#include "engine/shard/shard.h"
+#include "engine/shard/shard_clock.h"
 #include "node/instant.h"
-#include "node/slow_lane.h"
+#include "node/submission_throttle.h"
 
 namespace millrace::node {
 
@@ -72,7 +72,7 @@ class ShardLoop {
   struct Parts {
     const engine::TimeSource& time;
     Hands& hands;
-    const engine::Lease* lease = nullptr;  // null: nobody else can lead the shard
+    const engine::LeaderLease* lease = nullptr;  // null: nobody else can lead the shard
     Logger log;
   };
   ShardLoop(std::unique_ptr<engine::Shard> shard, Parts parts);
@@ -117,7 +117,7 @@ class ShardLoop {
   Parts parts_;
   engine::ShardClock clock_;
   std::unique_ptr<engine::Shard> shard_;
-  SlowLane<Mail> slow_lane_;
+  SubmissionThrottle<Mail> throttle_;
   engine::MemoryRoom memory_room_ = engine::MemoryRoom::kWide;
   bool row_in_flight_ = false;
   Time row_handed_at_{};

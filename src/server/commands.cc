@@ -11,12 +11,12 @@
 #include <CLI/CLI.hpp>
 
 #include "base/json_writer.h"
-#include "server/config.h"
-#include "server/config_keys.h"
+#include "server/config/config.h"
+#include "server/config/config_keys.h"
+#include "server/config/token.h"
 #include "server/migrate.h"
 #include "server/serve.h"
 #include "server/system_time.h"
-#include "server/token.h"
 #include "server/verify.h"
 
 namespace millrace::server {

@@ -18,16 +18,16 @@
 #include "base/mutex.h"
 #include "base/result.h"
 #include "base/time.h"
-#include "engine/gateway.h"
-#include "engine/lease.h"
-#include "engine/shard.h"
-#include "engine/shard_clock.h"
+#include "engine/routing/gateway.h"
+#include "engine/routing/leader_lease.h"
+#include "engine/shard/shard.h"
+#include "engine/shard/shard_clock.h"
 #include "node/shard_loop.h"
 #include "server/driver_status.h"
-#include "server/flush_turns.h"
+#include "server/flush_semaphore.h"
 #include "server/journal_thread.h"
 #include "server/liveness.h"
-#include "server/memory_gauge.h"
+#include "server/metrics/memory_gauge.h"
 #include "server/projection_thread.h"
 #include "server/trim_policy.h"
 #include "store/tables.h"
@@ -48,8 +48,8 @@ class Driver final : public engine::Gateway, private node::ShardLoop::Hands {
     // on the shard's thread.
     std::function<void()> on_settled;
     Logger log;
-    const engine::Lease* lease = nullptr;  // null: nobody else can lead the shard
-    FlushTurns* flush_turns = nullptr;     // null: it never waits for another shard's flush
+    const engine::LeaderLease* lease = nullptr;  // null: nobody else can lead the shard
+    FlushSemaphore* flush_semaphore = nullptr;   // null: it never waits for another shard's flush
   };
 
   // Recovers the shard and starts the threads. Everything in `parts` must outlive the driver.
@@ -65,7 +65,7 @@ class Driver final : public engine::Gateway, private node::ShardLoop::Hands {
   void submit(engine::Request request, engine::ReplyPort& port, engine::Ticket ticket,
               std::string_view credentials = {}) override;
   void cancel(engine::ReplyPort& port, engine::Ticket ticket) override;
-  // Submits a command from a row of the shard's inbox: see engine::Shard::offer.
+  // Submits a command from a row of the shard's mailbox: see engine::Shard::offer.
   void submit(core::Command command, engine::FromInbox from, engine::ReplyPort& port,
               engine::Ticket ticket);
 
@@ -97,7 +97,7 @@ class Driver final : public engine::Gateway, private node::ShardLoop::Hands {
  private:
   using Mail = node::ShardLoop::Mail;
   // What has come for the shard's thread.
-  struct Inbox {
+  struct Mailbox {
     node::ShardLoop::News news;
     std::function<void()> flushes_ended;
     bool look = false;  // at the clock, the lease, or whether its turn to flush has come
@@ -111,8 +111,8 @@ class Driver final : public engine::Gateway, private node::ShardLoop::Hands {
 
   // --- On the shard's thread.
   void run();
-  void wait_for_work(Inbox& inbox);
-  void take(Inbox& inbox) MILLRACE_REQUIRES(mutex_);
+  void wait_for_work(Mailbox& mailbox);
+  void take(Mailbox& mailbox) MILLRACE_REQUIRES(mutex_);
   void publish(bool force);
   void end();
 
@@ -127,7 +127,7 @@ class Driver final : public engine::Gateway, private node::ShardLoop::Hands {
 
   void submit(Mail mail);
   static void tell_stopped(engine::ReplyPort& port, engine::Ticket ticket);
-  // Changes the inbox and wakes the shard's thread.
+  // Changes the mailbox and wakes the shard's thread.
   template <typename Change>
   void post(Change change);
 
@@ -145,7 +145,7 @@ class Driver final : public engine::Gateway, private node::ShardLoop::Hands {
 
   Mutex mutex_;
   WaitCondition wake_;
-  Inbox inbox_ MILLRACE_GUARDED_BY(mutex_);
+  Mailbox mailbox_ MILLRACE_GUARDED_BY(mutex_);
   bool waiting_ MILLRACE_GUARDED_BY(mutex_) = false;  // the shard's thread sleeps
   bool stopped_ MILLRACE_GUARDED_BY(mutex_) = false;  // the shard's thread has ended
   // The number of mails that wakes the shard's thread.
@@ -165,7 +165,8 @@ class Driver final : public engine::Gateway, private node::ShardLoop::Hands {
   MemoryGauge memory_;
   std::atomic<bool> memory_is_short_ = false;
   engine::MemoryRoom memory_room_ = engine::MemoryRoom::kWide;
-  std::unique_ptr<FlushTurns::Place> flush_turn_;  // while a flush is due and waits for its turn
+  std::unique_ptr<FlushSemaphore::Permit>
+      flush_turn_;  // while a flush is due and waits for its turn
   std::function<void()> flushes_ended_;
   bool ended_ = false;
   std::size_t requests_since_row_ = 0;

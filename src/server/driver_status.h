@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/time.h"
-#include "engine/shard.h"
+#include "engine/shard/shard.h"
 #include "server/trim_policy.h"
 #include "store/tables.h"
 

@@ -8,7 +8,7 @@
 #include "api/submission.h"
 #include "base/json_check.h"
 #include "digest/fingerprint.h"
-#include "engine/split.h"
+#include "engine/routing/scatter_gather.h"
 #include "service/convert.h"
 
 namespace millrace::server {

@@ -13,7 +13,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "base/log.h"
 #include "base/mutex.h"
-#include "engine/gateway.h"
+#include "engine/routing/gateway.h"
 #include "node/inbox_intake.h"
 #include "server/driver.h"
 #include "server/inbox_command.h"

@@ -13,8 +13,8 @@
 #include "base/log.h"
 #include "base/mutex.h"
 #include "base/result.h"
-#include "engine/peers.h"
-#include "engine/shard_clock.h"
+#include "engine/routing/peers.h"
+#include "engine/shard/shard_clock.h"
 #include "engine/store_format.h"
 #include "node/membership.h"
 #include "server/shard_host.h"
@@ -52,7 +52,7 @@ class Node final : public engine::PeerService {
   store::ClusterView view() const;  // as of the last successful renewal
 
   std::shared_ptr<engine::Gateway> led_shard(std::uint32_t shard) override;
-  void give_shard(std::uint32_t shard, std::uint64_t asker, Epoch epoch,
+  void give_shard(std::uint32_t shard, std::uint64_t reply_to, Epoch epoch,
                   std::function<void(bool)> done) override;
 
  private:

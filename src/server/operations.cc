@@ -69,7 +69,7 @@ ServerOperations::ServerOperations(service::About about, Parts parts)
 
 service::Readiness ServerOperations::readiness() const {
   service::Readiness readiness;
-  const std::vector<ShardReport> shards = parts_.serving.shards();
+  const std::vector<ShardReport> shards = parts_.backend.shards();
   const bool several = shards.size() > 1;
   Duration ahead{};
   for (const ShardReport& shard : shards) {
@@ -101,8 +101,8 @@ service::Readiness ServerOperations::readiness() const {
 
 api::Cluster ServerOperations::cluster() const {
   api::Cluster cluster;
-  const auto view = parts_.serving.cluster();
-  const std::vector<ShardReport> reports = parts_.serving.shards();
+  const auto view = parts_.backend.cluster();
+  const std::vector<ShardReport> reports = parts_.backend.shards();
   if (!view) {
     // Alone: it leads all there is.
     cluster.nodes.push_back({.id = "local",
@@ -122,7 +122,7 @@ api::Cluster ServerOperations::cluster() const {
                                .started_at = node.started_at,
                                .live = node.left > Duration{},
                                .draining = node.draining,
-                               .self = node.facts.id == parts_.serving.self()});
+                               .self = node.facts.id == parts_.backend.self()});
     }
   }
   for (const ShardReport& report : reports) {
@@ -149,7 +149,7 @@ api::Cluster ServerOperations::cluster() const {
 
 api::Decoded<api::Cluster> ServerOperations::set_draining(const std::string& node, bool draining) {
   const auto id = store::parse_node_id(node);
-  const auto set = id ? parts_.serving.set_draining(*id, draining) : Result<bool>(false);
+  const auto set = id ? parts_.backend.set_draining(*id, draining) : Result<bool>(false);
   if (!set) {
     return std::unexpected(
         api::make_problem(api::ProblemCode::kStorageUnavailable, set.error().message));
@@ -166,7 +166,7 @@ api::Decoded<api::Cluster> ServerOperations::set_draining(const std::string& nod
 std::string ServerOperations::metrics_text() {
   // Of the shards that are led here: other nodes tell of theirs.
   std::vector<core::Queue> queues;
-  for (const auto& gateway : parts_.serving.led()) {
+  for (const auto& gateway : parts_.backend.led()) {
     core::GetQueues get{{}, {}, core::kMaxQueuesPerPage, true};
     do {
       auto answer = questions_.ask(*gateway, core::Command(get), kQueuesPatience);
@@ -179,8 +179,8 @@ std::string ServerOperations::metrics_text() {
   }
   return parts_.metrics.text({.version = about_.version,
                               .commit = about_.commit,
-                              .statistics = parts_.serving.parts().statistics(),
-                              .shards = parts_.serving.shards(),
+                              .statistics = parts_.backend.parts().statistics(),
+                              .shards = parts_.backend.shards(),
                               .queues = std::move(queues),
                               .started_at = about_.started_at});
 }
@@ -193,7 +193,7 @@ api::Decoded<service::BackupDone> ServerOperations::backup(const std::string& pa
   if (fs::exists(path, error) && !fs::is_empty(path, error)) {
     return std::unexpected(path_fault("must not exist yet, or be an empty directory"));
   }
-  store::Backup* const copier = parts_.serving.parts().store(0).backup.get();
+  store::Backup* const copier = parts_.backend.parts().store(0).backup.get();
   if (copier == nullptr) {
     return std::unexpected(api::make_problem(
         api::ProblemCode::kInvalidState,
@@ -209,7 +209,7 @@ api::Decoded<service::BackupDone> ServerOperations::backup(const std::string& pa
   }
   if (!existed) fs::permissions(path, fs::perms::owner_all, error);
   const MutexLock lock(backup_mutex_);
-  const auto hold = parts_.serving.hold_trimming();
+  const auto hold = parts_.backend.hold_trimming();
   parts_.log.info("backup begins", {{"path", path}});
   if (const Status status = copier->backup_to(path); !status) {
     if (!existed) fs::remove(path, error);

@@ -9,9 +9,9 @@
 
 #include "base/log.h"
 #include "base/mutex.h"
-#include "engine/gateway.h"
-#include "server/metrics.h"
-#include "server/serving.h"
+#include "engine/routing/gateway.h"
+#include "server/backend.h"
+#include "server/metrics/metrics.h"
 #include "service/operations.h"
 
 namespace millrace::server {
@@ -36,7 +36,7 @@ class ShardQuestions final : public engine::ReplyPort {
 class ServerOperations final : public service::Operations {
  public:
   struct Parts {
-    Serving& serving;
+    Backend& backend;
     const Metrics& metrics;
     Logger log;
   };

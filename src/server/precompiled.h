@@ -2,6 +2,8 @@
 // includes what it uses; the preset gcc builds without this.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -14,7 +16,5 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
-#include "server/config.h"
+#include "server/config/config.h"
 #include "server/driver.h"

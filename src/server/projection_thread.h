@@ -10,8 +10,8 @@
 
 #include "base/log.h"
 #include "base/mutex.h"
-#include "engine/shard.h"
-#include "server/flush_turns.h"
+#include "engine/shard/shard.h"
+#include "server/flush_semaphore.h"
 #include "store/tables.h"
 
 namespace millrace::server {
@@ -37,7 +37,7 @@ class ProjectionThread {
 
   // At most one at a time. After a failure the next one is delayed, longer each time. `turn` is
   // given back when the flush ends.
-  void flush(engine::Flush flush, std::unique_ptr<FlushTurns::Place> turn);
+  void flush(engine::Flush flush, std::unique_ptr<FlushSemaphore::Permit> turn);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -45,7 +45,7 @@ class ProjectionThread {
   enum class Task { kFlush, kChores, kSync, kStop };
   struct Waiting {
     engine::Flush flush;
-    std::unique_ptr<FlushTurns::Place> turn;
+    std::unique_ptr<FlushSemaphore::Permit> turn;
   };
 
   void run();

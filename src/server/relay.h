@@ -8,8 +8,8 @@
 
 #include "base/log.h"
 #include "base/mutex.h"
-#include "engine/gateway.h"
 #include "engine/reads.h"
+#include "engine/routing/gateway.h"
 #include "node/relay.h"
 
 namespace millrace::server {

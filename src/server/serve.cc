@@ -19,13 +19,13 @@
 #include "base/version.h"
 #include "http/server.h"
 #include "net/listener.h"
+#include "server/backend.h"
 #include "server/driver.h"
-#include "server/memory_gauge.h"
-#include "server/metrics.h"
+#include "server/metrics/memory_gauge.h"
+#include "server/metrics/metrics.h"
 #include "server/operations.h"
 #include "server/process.h"
 #include "server/request_log.h"
-#include "server/serving.h"
 #include "server/stderr_sink.h"
 #include "server/system_time.h"
 
@@ -163,8 +163,8 @@ class Server {
   // Until a signal comes or the store can't be served any more; the process's exit code.
   int run() {
     while (signals_.wait(SteadyClock::now() + kLookAtFiles) != StopSignals::Woken::kSignal) {
-      if (serving_->broken()) return stop_broken();
-      if (const auto file = serving_->removed_file()) {
+      if (backend_->broken()) return stop_broken();
+      if (const auto file = backend_->removed_file()) {
         log_.error("a file of the store was removed while it is in use: nothing is kept any more",
                    {{"file", *file}});
         return stop_broken();
@@ -178,19 +178,19 @@ class Server {
 
   Status start_serving() {
     const auto begin = SteadyClock::now();
-    ServingParts parts{.config = config_,
+    BackendParts parts{.config = config_,
                        .driver = driver_options(config_),
                        .metrics = metrics_,
                        .settled = [this] { signals_.ring(); },
                        .log = log_};
-    auto serving =
-        on_postgres() ? serve_postgres(std::move(parts)) : serve_sqlite(std::move(parts));
-    if (!serving) return std::unexpected(std::move(serving.error()));
-    serving_ = std::move(*serving);
+    auto backend = on_postgres() ? make_postgres_backend(std::move(parts))
+                                 : make_sqlite_backend(std::move(parts));
+    if (!backend) return std::unexpected(std::move(backend.error()));
+    backend_ = std::move(*backend);
     const auto took = std::chrono::duration_cast<Duration>(SteadyClock::now() - begin);
     log_.info("store opened", {{"data", data()},
-                               {"store", serving_->store_id()},
-                               {"engine", serving_->engine_version()},
+                               {"store", backend_->store_id()},
+                               {"engine", backend_->engine_version()},
                                {"unfinished", jobs_in_memory()},
                                {"recovery_ms", took.count()}});
     return {};
@@ -203,7 +203,7 @@ class Server {
   }
   std::size_t jobs_in_memory() const {
     std::size_t jobs = 0;
-    for (const ShardReport& shard : serving_->shards()) {
+    for (const ShardReport& shard : backend_->shards()) {
       if (shard.driver) jobs += shard.driver->figures.jobs_in_memory;
     }
     return jobs;
@@ -218,13 +218,13 @@ class Server {
                        .commit = std::string(build_commit()),
                        .store = on_postgres() ? "postgres" : "sqlite",
                        .node = host_name(),
-                       .shards = serving_->parts().shards(),
+                       .shards = backend_->parts().shards(),
                        .started_at = system_time().wall()},
-        ServerOperations::Parts{.serving = *serving_, .metrics = metrics_, .log = log_});
+        ServerOperations::Parts{.backend = *backend_, .metrics = metrics_, .log = log_});
     request_log_ = std::make_unique<RequestLog>(metrics_, log_);
-    ShardParts& parts = serving_->parts();
+    ShardParts& parts = backend_->parts();
     http_ = std::make_unique<http::HttpServer>(http_options(config_),
-                                               http::ServerParts{.gateway = serving_->gateway(),
+                                               http::ServerParts{.gateway = backend_->gateway(),
                                                                  .reads = parts.reads(),
                                                                  .feed = parts.feed(),
                                                                  .statistics = parts.statistics(),
@@ -242,15 +242,15 @@ class Server {
   }
 
   std::optional<http::PeerParts> peers() {
-    engine::PeerService* const service = serving_->peer_service();
+    engine::PeerService* const service = backend_->peer_service();
     if (service == nullptr) return std::nullopt;
-    return http::PeerParts{.service = *service, .secret = serving_->peer_secret(), .log = log_};
+    return http::PeerParts{.service = *service, .secret = backend_->peer_secret(), .log = log_};
   }
 
   Status begin() {
-    if (Status begun = serving_->begin(advertised_url(config_, http_->port())); !begun) {
+    if (Status begun = backend_->begin(advertised_url(config_, http_->port())); !begun) {
       http_->close({});
-      serving_->stop();
+      backend_->stop();
       return begun;
     }
     ListenAddress address = *parse_listen(config_.listen);
@@ -266,13 +266,13 @@ class Server {
     log_.info("stopping", {{"drain", format_duration(config_.drain)}});
     const ImpatientExit impatient(signals_, deadline + kClosingTime);
     http_->drain();
-    const bool drained = serving_->drain(deadline);
+    const bool drained = backend_->drain(deadline);
     const auto left = std::chrono::duration_cast<Duration>(deadline - SteadyClock::now());
     http_->close(std::max(left, Duration{0}));
-    const bool broken = serving_->broken();
-    serving_->stop();
+    const bool broken = backend_->broken();
+    backend_->stop();
     http_.reset();
-    serving_.reset();
+    backend_.reset();
     if (broken) return kFailure;
     log_.info("stopped", {{"drained", drained}});
     return kOk;
@@ -283,7 +283,7 @@ class Server {
   int stop_broken() {
     http_->drain();
     http_->close(kClosingTime);
-    serving_->stop();
+    backend_->stop();
     log_.error("stopped: start the server again; it checks its journal before it serves");
     return kFailure;
   }
@@ -294,7 +294,7 @@ class Server {
   SystemClock clock_;
 
   Metrics metrics_;
-  std::unique_ptr<Serving> serving_;
+  std::unique_ptr<Backend> backend_;
   std::unique_ptr<service::TokenBook> tokens_;
   std::unique_ptr<ServerOperations> operations_;
   std::unique_ptr<RequestLog> request_log_;

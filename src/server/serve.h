@@ -1,7 +1,7 @@
 // `millrace serve`: the one place where the concrete classes are put together.
 #pragma once
 
-#include "server/config.h"
+#include "server/config/config.h"
 
 namespace millrace::server {
 

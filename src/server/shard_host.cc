@@ -44,8 +44,10 @@ void ShardHost::order(node::ShardOrders orders) {
 }
 
 void ShardHost::give(store::NodeId asker, Epoch epoch, std::function<void(bool)> done) {
-  std::optional<Gift> older;
-  post([&](Mail& mail) { older = std::exchange(mail.gift, Gift{asker, epoch, std::move(done)}); });
+  std::optional<HandoverRequest> older;
+  post([&](Mail& mail) {
+    older = std::exchange(mail.handover, HandoverRequest{asker, epoch, std::move(done)});
+  });
   if (older) older->done(false);
 }
 
@@ -125,7 +127,7 @@ ShardHost::Mail ShardHost::wait() {
 
 void ShardHost::read(Mail mail) {
   if (mail.orders) host_.order(std::move(*mail.orders));
-  if (mail.gift) host_.give(std::move(*mail.gift));
+  if (mail.handover) host_.give(std::move(*mail.handover));
   if (mail.received) host_.received();
   if (!mail.drained) return;
   drained_ = std::move(mail.drained);
@@ -151,7 +153,7 @@ void ShardHost::carry_out(const node::HostCall& call) {
 
 engine::Gateway& ShardHost::run(std::unique_ptr<engine::Shard> shard) {
   parts_.begin_leading(shard->figures().durable);
-  const engine::Lease* const lease = [this] {
+  const engine::LeaderLease* const lease = [this] {
     const MutexLock lock(mutex_);
     return &lease_.lease();
   }();
@@ -165,7 +167,7 @@ engine::Gateway& ShardHost::run(std::unique_ptr<engine::Shard> shard) {
                     .on_settled = [this] { post([](Mail& mail) { mail.settled = true; }); },
                     .log = parts_.log,
                     .lease = lease,
-                    .flush_turns = &parts_.flush_turns},
+                    .flush_semaphore = &parts_.flush_semaphore},
                    std::move(shard));
   const MutexLock lock(mutex_);
   driver_ = std::move(driver);

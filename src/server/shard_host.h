@@ -11,10 +11,10 @@
 
 #include "base/log.h"
 #include "base/mutex.h"
-#include "engine/peers.h"
-#include "engine/router.h"
+#include "engine/routing/peers.h"
+#include "engine/routing/router.h"
 #include "node/shard_host.h"
-#include "node/shard_lease.h"
+#include "node/shard_leader_lease.h"
 #include "server/driver.h"
 #include "store/registry.h"
 #include "store/tables.h"
@@ -41,7 +41,7 @@ class ShardHost final : public node::Host, private node::ShardHost::Runner {
     // Something has changed for which the registry should be read, or that others observe. Called
     // on any thread; must not block.
     std::function<void()> changed;
-    FlushTurns& flush_turns;  // of all shards of the node
+    FlushSemaphore& flush_semaphore;  // of all shards of the node
     Logger log;
   };
 
@@ -77,15 +77,15 @@ class ShardHost final : public node::Host, private node::ShardHost::Runner {
   std::shared_ptr<Driver> led() const;
 
  private:
-  using Gift = node::ShardHost::Gift;
+  using HandoverRequest = node::ShardHost::HandoverRequest;
   struct Mail {
     std::optional<node::ShardOrders> orders;
-    std::optional<Gift> gift;
+    std::optional<HandoverRequest> handover;
     std::function<void()> drained;
     bool received = false;  // another node has handed the shard over to this one
     bool settled = false;   // the driver has called on_settled
     bool stop = false;
-    bool any() const { return orders || gift || drained || received || settled || stop; }
+    bool any() const { return orders || handover || drained || received || settled || stop; }
   };
 
   void thread();
@@ -118,7 +118,7 @@ class ShardHost final : public node::Host, private node::ShardHost::Runner {
   mutable Mutex mutex_;
   WaitCondition wake_;
   Mail mail_ MILLRACE_GUARDED_BY(mutex_);
-  node::ShardLease lease_ MILLRACE_GUARDED_BY(mutex_);
+  node::ShardLeaderLease lease_ MILLRACE_GUARDED_BY(mutex_);
   std::shared_ptr<Driver> driver_ MILLRACE_GUARDED_BY(mutex_);  // only the thread changes it
   bool flushes_ended_ MILLRACE_GUARDED_BY(mutex_) = false;
   bool resigning_ MILLRACE_GUARDED_BY(mutex_) = false;

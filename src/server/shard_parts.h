@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "base/log.h"
-#include "engine/event_feed.h"
+#include "engine/feed/event_feed.h"
 #include "engine/observer.h"
 #include "engine/reads.h"
-#include "engine/store_statistics.h"
-#include "server/statistics_keeper.h"
+#include "engine/statistics/store_statistics.h"
+#include "server/metrics/statistics_keeper.h"
 #include "store/tables.h"
 
 namespace millrace::server {

@@ -1,7 +1,7 @@
 // The only place that reads clocks.
 #pragma once
 
-#include "engine/shard_clock.h"
+#include "engine/shard/shard_clock.h"
 
 namespace millrace::server {
 

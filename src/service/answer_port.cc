@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <variant>
 
-#include "engine/split.h"
+#include "engine/routing/scatter_gather.h"
 
 namespace millrace::service {
 namespace {

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/gateway.h"
+#include "engine/routing/gateway.h"
 
 namespace millrace::service {
 
@@ -38,7 +38,7 @@ class AnswerPort final : public engine::ReplyPort {
 
   // --- The I/O thread.
   engine::Ticket ask(engine::Request request, Waiter& waiter, const Asking& asking = {});
-  // The asker has gone: nobody waits on the ticket any more. Jobs that are claimed for it all the
+  // The caller has gone: nobody waits on the ticket any more. Jobs that are claimed for it all the
   // same are given back, with these credentials.
   void cancel(engine::Ticket ticket, std::string_view credentials);
   // The waiter is being destroyed.

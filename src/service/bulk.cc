@@ -59,7 +59,7 @@ Task<Answered<api::BulkOutcome>> count_ids(Caller& caller, const std::vector<Job
 }
 
 Task<Answered<api::BulkOutcome>> bulk_ids(Caller& caller, const api::Bulk& bulk) {
-  const std::vector<Reach> reach = co_await reach_of(caller, bulk.ids);
+  const std::vector<Visibility> reach = co_await visibility_of(caller, bulk.ids);
   std::vector<JobId> ids;
   for (std::size_t i = 0; i < bulk.ids.size(); ++i) {
     if (reach[i].open) ids.push_back(bulk.ids[i]);

@@ -18,10 +18,10 @@
 #include "api/worker_reply.h"
 #include "core/command.h"
 #include "core/reply.h"
-#include "engine/event_feed.h"
+#include "engine/feed/event_feed.h"
 #include "engine/reads.h"
 #include "engine/request.h"
-#include "engine/statistics.h"
+#include "engine/statistics/statistics.h"
 #include "service/auth.h"
 #include "service/id_maker.h"
 
@@ -96,7 +96,7 @@ std::vector<api::JobEvent> to_api(const std::vector<engine::FeedEvent>& events);
 // Of none, which is a job that is kept nowhere: "pruned".
 std::string_view state_name(const std::optional<core::State>& state);
 api::ClaimedJob claimed(const core::Job& job);
-api::WorkerCommand to_api(const engine::WorkerOrder& order);
+api::WorkerCommand to_api(const engine::WorkerCommand& order);
 api::Worker to_api(const engine::WorkerView& worker);
 api::Queue to_api(const core::Queue& queue, const engine::QueueRates& rates, Time now);
 

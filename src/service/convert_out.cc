@@ -15,7 +15,7 @@ static_assert(static_cast<int>(api::AttemptOutcome::kTimedOut) ==
 static_assert(static_cast<int>(api::WorkerState::kStopping) ==
               static_cast<int>(engine::WorkerState::kStopping));
 static_assert(static_cast<int>(api::WorkerCommand::Type::kCancel) ==
-              static_cast<int>(engine::WorkerOrder::Kind::kCancel));
+              static_cast<int>(engine::WorkerCommand::Kind::kCancel));
 
 constexpr double kPartsPerMillion = 1e6;
 constexpr Duration kQueueFullRetryAfter{1'000};
@@ -209,7 +209,7 @@ api::ClaimedJob claimed(const core::Job& job) {
   return made;
 }
 
-api::WorkerCommand to_api(const engine::WorkerOrder& order) {
+api::WorkerCommand to_api(const engine::WorkerCommand& order) {
   return {static_cast<api::WorkerCommand::Type>(order.kind), order.job, order.token};
 }
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <utility>
 
-#include "engine/split.h"
+#include "engine/routing/scatter_gather.h"
 #include "service/convert.h"
 
 namespace millrace::service {
@@ -25,7 +25,8 @@ void add_ids(std::vector<JobId>& ids, const std::vector<api::Item<T>>& items) {
 // Items with faults are refused, and those for jobs of queues that the token does not open: to it
 // they are not there. `reach`: of the items' jobs, one for each.
 template <typename T>
-ItemAnswers sieve(const std::vector<api::Item<T>>& items, std::span<const Reach> reach) {
+ItemAnswers admitted_items(const std::vector<api::Item<T>>& items,
+                           std::span<const Visibility> reach) {
   ItemAnswers made;
   made.refused.reserve(items.size());
   made.ids.reserve(items.size());
@@ -53,8 +54,8 @@ std::optional<api::Problem> refusal_of_enqueued(const Caller& caller, const api:
 }
 
 ItemAnswers sieve_acks(const Caller& caller, const std::vector<api::Item<api::Ack>>& items,
-                       std::span<const Reach> reach) {
-  ItemAnswers sieved = sieve(items, reach);
+                       std::span<const Visibility> reach) {
+  ItemAnswers sieved = admitted_items(items, reach);
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (!sieved.refused[i]) sieved.refused[i] = refusal_of_enqueued(caller, items[i].value);
   }
@@ -202,8 +203,8 @@ Task<Answered<ItemAnswers>> heartbeat(Caller& caller,
                                       const std::vector<api::Item<api::Heartbeat>>& items) {
   std::vector<JobId> ids;
   add_ids(ids, items);
-  const std::vector<Reach> reach = co_await reach_of(caller, ids);
-  ItemAnswers answers = sieve(items, reach);
+  const std::vector<Visibility> reach = co_await visibility_of(caller, ids);
+  ItemAnswers answers = admitted_items(items, reach);
   core::Heartbeat command = heartbeats_of(items, answers);
   auto reply = co_await ask_items(caller, command);
   if (!reply) co_return refused(reply);
@@ -214,7 +215,7 @@ Task<Answered<ItemAnswers>> heartbeat(Caller& caller,
 Task<Answered<ItemAnswers>> ack(Caller& caller, const std::vector<api::Item<api::Ack>>& items) {
   std::vector<JobId> ids;
   add_ids(ids, items);
-  const std::vector<Reach> reach = co_await reach_of(caller, ids);
+  const std::vector<Visibility> reach = co_await visibility_of(caller, ids);
   ItemAnswers answers = sieve_acks(caller, items, reach);
   core::Ack command = acks_of(caller, items, answers);
   auto reply = co_await ask_items(caller, command);
@@ -232,14 +233,14 @@ Task<Answered<PollAnswer>> poll(Caller& caller, std::string_view worker, const a
   add_ids(ids, body.acks);
   add_ids(ids, body.heartbeats);
   add_ids(ids, body.logs);
-  const std::vector<Reach> reach = co_await reach_of(caller, ids);
-  std::span<const Reach> left = reach;
+  const std::vector<Visibility> reach = co_await visibility_of(caller, ids);
+  std::span<const Visibility> left = reach;
   PollAnswer answer;
   answer.acks = sieve_acks(caller, body.acks, left);
   left = left.subspan(body.acks.size());
-  answer.heartbeats = sieve(body.heartbeats, left);
+  answer.heartbeats = admitted_items(body.heartbeats, left);
   left = left.subspan(body.heartbeats.size());
-  answer.logs = sieve(body.logs, left);
+  answer.logs = admitted_items(body.logs, left);
 
   engine::Poll poll;
   poll.acks = acks_of(caller, body.acks, answer.acks);

@@ -48,7 +48,7 @@ struct PollAnswer {
   ItemAnswers heartbeats;
   ItemAnswers logs;
   core::ClaimReply claim;  // without jobs where they can't be handed out
-  std::vector<engine::WorkerOrder> orders;
+  std::vector<engine::WorkerCommand> orders;
 };
 // `worker`: the id that the worker calls itself by; in place until the answer is there.
 Task<Answered<PollAnswer>> poll(Caller& caller, std::string_view worker, const api::Poll& poll);

@@ -48,7 +48,7 @@ struct ScopesOf {
   Scopes operator()(const engine::AwaitEvents&) const { return kRead; }
   Scopes operator()(const engine::AwaitWork&) const { return kWork; }
   Scopes operator()(const engine::ListWorkers&) const { return kRead; }
-  Scopes operator()(const engine::CommandWorker&) const { return kOperate; }
+  Scopes operator()(const engine::SetWorkerState&) const { return kOperate; }
 };
 
 // --- What a request names. Of GetJob, WatchJob and FindJob the answer is looked at.
@@ -94,7 +94,7 @@ struct Named {
   void operator()(const engine::AwaitEvents&) {}
   void operator()(const engine::AwaitWork& request) { names(request.queues); }
   void operator()(const engine::ListWorkers&) {}
-  void operator()(const engine::CommandWorker&) { workers = true; }
+  void operator()(const engine::SetWorkerState&) { workers = true; }
 
  private:
   void names(const std::vector<SharedBytes>& all) {

@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "engine/gateway.h"
+#include "engine/routing/gateway.h"
 #include "service/answer_port.h"
 #include "service/auth.h"
 #include "service/caller.h"

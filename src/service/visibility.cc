@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "api/text.h"
-#include "engine/worker_name.h"
+#include "engine/shard/worker_name.h"
 #include "service/convert.h"
 
 namespace millrace::service {
@@ -54,7 +54,8 @@ api::Problem problem_of_silence(const engine::Answer& answer) {
 // of those that it does not know.
 Task<std::vector<std::size_t>> look_in_memory(Caller& caller, const std::vector<JobId>& ids,
                                               const std::vector<std::size_t>& places,
-                                              engine::Lookup lookup, std::vector<Reach>& reach) {
+                                              engine::Lookup lookup,
+                                              std::vector<Visibility>& reach) {
   std::vector<engine::Request> requests;
   requests.reserve(places.size());
   for (const std::size_t place : places) {
@@ -67,7 +68,7 @@ Task<std::vector<std::size_t>> look_in_memory(Caller& caller, const std::vector<
   std::vector<engine::Answer> answers = co_await caller.answers_to(std::move(requests));
   std::vector<std::size_t> unknown;
   for (std::size_t i = 0; i < places.size(); ++i) {
-    Reach& found = reach[places[i]];
+    Visibility& found = reach[places[i]];
     const auto* reply = reply_in<core::JobReply>(answers[i]);
     if (reply == nullptr) {
       // The node that leads its shard says that it is out of reach.
@@ -118,10 +119,10 @@ Task<Answered<JobAnswer>> job_of(Caller& caller, const core::ItemReply& reply,
   co_return refused(view);
 }
 
-Task<std::vector<Reach>> reach_of(Caller& caller, const std::vector<JobId>& ids) {
-  std::vector<Reach> reach(ids.size());
+Task<std::vector<Visibility>> visibility_of(Caller& caller, const std::vector<JobId>& ids) {
+  std::vector<Visibility> reach(ids.size());
   if (!caller.limited()) {
-    for (Reach& one : reach) one.open = true;
+    for (Visibility& one : reach) one.open = true;
     co_return reach;
   }
   std::vector<std::size_t> all(ids.size());
@@ -150,7 +151,7 @@ Task<std::vector<Reach>> reach_of(Caller& caller, const std::vector<JobId>& ids)
 Task<Answered<>> admits_job(Caller& caller, JobId id) {
   if (!caller.limited()) co_return Answered<>();
   const std::vector<JobId> ids(1, id);
-  std::vector<Reach> reach = co_await reach_of(caller, ids);
+  std::vector<Visibility> reach = co_await visibility_of(caller, ids);
   if (reach.front().unknown) co_return refused(std::move(*reach.front().unknown));
   if (!reach.front().open) co_return refused(no_such_job());
   co_return Answered<>();

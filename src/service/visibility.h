@@ -32,13 +32,13 @@ struct JobAnswer {
 Task<Answered<JobAnswer>> job_of(Caller& caller, const core::ItemReply& reply,
                                  api::Include include);
 
-struct Reach {
+struct Visibility {
   bool open = false;  // the job lies in a queue that the caller may touch
   // It could not be looked at now, and to take it for one out of reach would be a lie.
   std::optional<api::Problem> unknown;
 };
 // Of each of these jobs. Free where the caller is not limited.
-Task<std::vector<Reach>> reach_of(Caller& caller, const std::vector<JobId>& ids);
+Task<std::vector<Visibility>> visibility_of(Caller& caller, const std::vector<JobId>& ids);
 // Of one job: refused as if there were none where it is out of reach.
 Task<Answered<>> admits_job(Caller& caller, JobId id);
 

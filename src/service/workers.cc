@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/worker_name.h"
+#include "engine/shard/worker_name.h"
 #include "service/names_cursor.h"
 #include "service/peer_admission.h"
 
@@ -55,7 +55,7 @@ Task<Answered<engine::WorkerView>> command_worker(Caller& caller, std::string_vi
   if (caller.limited()) {
     co_return refused(ProblemCode::kForbidden, "a token limited to queues can't command workers");
   }
-  engine::CommandWorker command{SharedBytes(id), state};
+  engine::SetWorkerState command{SharedBytes(id), state};
   auto reply = co_await caller.ask(std::move(command));
   if (!reply) co_return refused(reply);
   const auto named = std::ranges::find_if(reply->workers, [&id](const engine::WorkerView& worker) {

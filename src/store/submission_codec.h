@@ -1,6 +1,6 @@
 // The durable bytes of a job that is still to be submitted; the outbox keeps them
-// (engine/outbox.h). events.proto defines the format (message Submission), and its rules for all
-// time apply here too.
+// (engine/shard/outbox.h). events.proto defines the format (message Submission), and its rules for
+// all time apply here too.
 #pragma once
 
 #include <expected>

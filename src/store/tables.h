@@ -37,9 +37,9 @@ struct Progress {
 // Where a flush continues. A leader's changes begin where its last flush ended, which is where the
 // tables stand. The changes of a follower that takes over may begin earlier, and so repeat some
 // that the former leader wrote. They list as deleted every job that came and went since `base`.
-struct Since {
-  Since(Seq row) : base(row), from(row) {}
-  Since(Seq base_row, Seq from_row) : base(base_row), from(from_row) {}
+struct FlushBase {
+  FlushBase(Seq row) : base(row), from(row) {}
+  FlushBase(Seq base_row, Seq from_row) : base(base_row), from(from_row) {}
 
   Seq base{};  // the changes are everything after this row
   Seq from{};  // where the tables stand
@@ -133,7 +133,7 @@ class Tables {
   // tables as flushes that do not overlap. (Exception: of two equal marks of a job in the same
   // millisecond, one before `base` and one after it, only one remains.) A store that only one
   // process can have open rejects overlapping flushes.
-  virtual Status flush(const core::Changes& changes, Since since, const Progress& to) = 0;
+  virtual Status flush(const core::Changes& changes, FlushBase since, const Progress& to) = 0;
   // Syncs, and returns the seq that survives a power failure.
   virtual Result<Seq> sync() = 0;
 

@@ -17,18 +17,18 @@ api::PercentileColumns columns_of(const engine::StatsPercentiles& columns) {
 }
 
 api::StatsGroup group_of(const engine::StatsGroup& group, const api::StatsQuery& query) {
-  const auto column = [&group](engine::Happening what) {
+  const auto column = [&group](engine::CountedEvent what) {
     return to_signed(group.columns[static_cast<std::size_t>(what)]);
   };
   api::StatsGroup made;
   if (query.by_queue) made.queue = group.name;
   if (query.by_type) made.type = group.name;
   made.others = group.name == engine::kOtherSeries;
-  made.submitted = column(engine::Happening::kSubmitted);
-  made.started = column(engine::Happening::kStarted);
-  made.succeeded = column(engine::Happening::kSucceeded);
-  made.failed = column(engine::Happening::kFailed);
-  made.dead = column(engine::Happening::kDead);
+  made.submitted = column(engine::CountedEvent::kSubmitted);
+  made.started = column(engine::CountedEvent::kStarted);
+  made.succeeded = column(engine::CountedEvent::kSucceeded);
+  made.failed = column(engine::CountedEvent::kFailed);
+  made.dead = column(engine::CountedEvent::kDead);
   made.wait_ms = columns_of(group.wait);
   made.run_ms = columns_of(group.run);
   return made;

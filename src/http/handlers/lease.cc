@@ -133,7 +133,7 @@ Task<void> poll(Call& call) {
   encode_jobs(json, answer->claim);
   json.key("commands");
   json.begin_array();
-  for (const engine::WorkerOrder& order : answer->orders) {
+  for (const engine::WorkerCommand& order : answer->orders) {
     api::encode(json, service::to_api(order));
   }
   json.end_array();

@@ -1,4 +1,4 @@
-// The door for other nodes: what is said behind it is in http/peer_frames.h.
+// The door for other nodes: what is said behind it is in http/peer/peer_frames.h.
 #include "http/handlers/common.h"
 #include "http/handlers/handlers.h"
 

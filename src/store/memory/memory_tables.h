@@ -17,7 +17,7 @@ namespace millrace::store {
 
 class MemoryTables final : public Tables {
  public:
-  Status flush(const core::Changes& changes, Since since, const Progress& to) override;
+  Status flush(const core::Changes& changes, FlushBase since, const Progress& to) override;
   Result<Seq> sync() override;
 
   Status load(StateVisitor& visitor) override;
@@ -57,7 +57,8 @@ class MemoryTables final : public Tables {
   void take_back(const core::Changes& changes, Seq base) MILLRACE_REQUIRES(mutex_);
   void delete_job(const JobId& id) MILLRACE_REQUIRES(mutex_);
   void upsert_job(const core::Job& job) MILLRACE_REQUIRES(mutex_);
-  void write_history(const core::Changes& changes, Since since, Seq to) MILLRACE_REQUIRES(mutex_);
+  void write_history(const core::Changes& changes, FlushBase since, Seq to)
+      MILLRACE_REQUIRES(mutex_);
   void write_keys(const core::Changes& changes) MILLRACE_REQUIRES(mutex_);
   // Calls `visit` with matching jobs, newest first from `after_ord`, until it returns false.
   void scan(const core::JobFilter& filter, std::optional<Ord> after_ord,

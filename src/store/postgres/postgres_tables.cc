@@ -79,7 +79,7 @@ Result<Epoch> PostgresTables::take(Epoch at_least) {
   return Epoch{epoch};
 }
 
-Status PostgresTables::flush(const core::Changes& changes, Since since, const Progress& to) {
+Status PostgresTables::flush(const core::Changes& changes, FlushBase since, const Progress& to) {
   const MutexLock lock(mutex_);
   Status written = writer_.flush(changes, since, to);
   if (written && writer_.clean()) synced_ = to.seq;

@@ -18,7 +18,7 @@ class PostgresTables final : public Tables {
   explicit PostgresTables(std::shared_ptr<PostgresShard> shard);
 
   Result<Epoch> take(Epoch at_least) override;
-  Status flush(const core::Changes& changes, Since since, const Progress& to) override;
+  Status flush(const core::Changes& changes, FlushBase since, const Progress& to) override;
   Result<Seq> sync() override;
 
   Status load(StateVisitor& visitor) override;

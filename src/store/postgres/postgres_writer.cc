@@ -194,7 +194,7 @@ Rows<2> mark_rows(const std::vector<core::Changes::MarkRow>& marks) {
 
 PostgresWriter::PostgresWriter(std::shared_ptr<PostgresShard> shard) : shard_(std::move(shard)) {}
 
-Status PostgresWriter::flush(const core::Changes& changes, Since since, const Progress& to) {
+Status PostgresWriter::flush(const core::Changes& changes, FlushBase since, const Progress& to) {
   MILLRACE_CHECK(since.base <= since.from);
   if (!leases_kept_ || leases_epoch_ != shard_->epoch()) {
     if (Status loaded = load_leases_kept(); !loaded) return loaded;
@@ -300,8 +300,8 @@ void PostgresWriter::take_back_marks(SqlMessage& message,
                   std::move(Parameters().number(shard_->shard).number(plain(to_number(base))))));
 }
 
-void PostgresWriter::write_history(SqlMessage& message, const core::Changes& changes, Since since,
-                                   Seq to) const {
+void PostgresWriter::write_history(SqlMessage& message, const core::Changes& changes,
+                                   FlushBase since, Seq to) const {
   const char* const unless_there = since.overlaps() ? kUnlessThere : "";
   std::string buffer;
   const std::string insert_attempts =
@@ -382,7 +382,7 @@ void PostgresWriter::write_queues(SqlMessage& message,
 }
 
 void PostgresWriter::write_keys(SqlMessage& message, const core::Changes& changes,
-                                Since since) const {
+                                FlushBase since) const {
   if (!changes.keys.empty()) {
     Rows<4> rows({kN, kB, kB, kU});
     for (const core::KeyRow& row : changes.keys) {

@@ -20,7 +20,7 @@ class PostgresWriter {
  public:
   explicit PostgresWriter(std::shared_ptr<PostgresShard> shard);
 
-  Status flush(const core::Changes& changes, Since since, const Progress& to);
+  Status flush(const core::Changes& changes, FlushBase since, const Progress& to);
   // True: the last flush is as durable as required. False: its commit came with a warning.
   bool clean() const { return clean_; }
 
@@ -40,10 +40,11 @@ class PostgresWriter {
                        Seq base) const;
   Status take_back_ended_leases(SqlMessage& message, const std::vector<core::EndedLease>& leases,
                                 Seq base);
-  void write_history(SqlMessage& message, const core::Changes& changes, Since since, Seq to) const;
+  void write_history(SqlMessage& message, const core::Changes& changes, FlushBase since,
+                     Seq to) const;
   void delete_queues(SqlMessage& message, const std::vector<SharedBytes>& names) const;
   void write_queues(SqlMessage& message, const std::vector<core::Queue>& queues) const;
-  void write_keys(SqlMessage& message, const core::Changes& changes, Since since) const;
+  void write_keys(SqlMessage& message, const core::Changes& changes, FlushBase since) const;
   void write_uniques(SqlMessage& message, const core::Changes& changes) const;
   void insert_ended_leases(SqlMessage& message, const std::vector<core::EndedLease>& leases,
                            Seq flush) const;

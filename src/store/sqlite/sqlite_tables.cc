@@ -79,7 +79,7 @@ Status SqliteTables::noted(Status written) {
   return written;
 }
 
-Status SqliteTables::flush(const core::Changes& changes, Since since, const Progress& to) {
+Status SqliteTables::flush(const core::Changes& changes, FlushBase since, const Progress& to) {
   MILLRACE_CHECK(!since.overlaps());
   {
     const MutexLock lock(mutex_);

@@ -26,7 +26,7 @@ class SqliteTables final : public Tables {
                                                     Logger log);
   ~SqliteTables() override;
 
-  Status flush(const core::Changes& changes, Since since, const Progress& to) override;
+  Status flush(const core::Changes& changes, FlushBase since, const Progress& to) override;
   Result<Seq> sync() override;
 
   Status load(StateVisitor& visitor) override;

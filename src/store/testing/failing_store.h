@@ -60,7 +60,7 @@ class FailingTables final : public Tables {
   std::uint32_t most_listed = std::numeric_limits<std::uint32_t>::max();
 
   Result<Epoch> take(Epoch at_least) override { return real_->take(at_least); }
-  Status flush(const core::Changes& changes, Since since, const Progress& to) override {
+  Status flush(const core::Changes& changes, FlushBase since, const Progress& to) override {
     return flushes_fail ? Status(broken()) : real_->flush(changes, since, to);
   }
   Result<Seq> sync() override { return real_->sync(); }
