@@ -1,5 +1,4 @@
-// Submitting: what stands already is answered, what can't be taken is refused, the rest becomes
-// jobs.
+// Submissions: a known job is answered, an inadmissible one is refused, and the rest become jobs.
 
 #include <algorithm>
 
@@ -23,18 +22,19 @@ const JobExtras& extras_of(const std::shared_ptr<const JobExtras>& extras) {
   return extras == nullptr ? kNone : *extras;
 }
 
-// Jobs of the engine's own, whose queues no client can name, are told apart by their ids alone: an
-// id of theirs follows from what they carry. What that is, its own shard compares.
+// The engine's own jobs, whose queues no client can name, are compared only by id, since their ids
+// are derived from their content. Their destination shard compares that content.
 bool is_of_the_engine(const JobSpec& spec) { return spec.queue.view().starts_with('~'); }
 
-// Compares a submission with the job, or with the earlier submission, that has its id. Left out are
-// times, bounds and policies: they move with the job, or came from its queue. So is the trace,
-// which a producer makes anew when it asks again. What an operator has edited counts as it is now.
+// Compares a submission with the job, or the earlier submission, that has its id. Times, bounds and
+// policies are left out: they change with the job, or come from its queue. So is the trace, which a
+// producer makes anew for each request. An operator's edits count: the job is compared as it is
+// now.
 template <typename Earlier>
 bool same_content(const Earlier& earlier, const JobSpec& spec) {
   const JobExtras& before = extras_of(earlier.extras);
   const JobExtras& now = extras_of(spec.extras);
-  // A job's is empty where it was not read.
+  // The payload of a job is empty if it was not read.
   const bool same_payload = earlier.payload.empty() || earlier.payload == spec.payload;
   return earlier.type == spec.type && earlier.timeout == spec.timeout && same_payload &&
          earlier.priority == spec.priority && before.unique == now.unique &&
@@ -63,7 +63,7 @@ Decider::Verdict Decider::existing(const JobId& id) const {
 }
 
 bool Decider::is_of(const JobSpec& spec) const {
-  // Where memory has let go of a payload, it was read.
+  // If memory has dropped the payload, it was prefetched.
   const Job* stored = prefetched_.find(spec.id);
   Job job;
   if (const SlotIndex index = state_.find(spec.id); index != kNoSlot) {
@@ -75,7 +75,7 @@ bool Decider::is_of(const JobSpec& spec) const {
   return same_content(job, spec);
 }
 
-// An id that is known already: the same submission's job is the answer, another's is in the way.
+// For a known id: if the submission is the same, its job is the answer; otherwise it is refused.
 std::optional<Decider::Verdict> Decider::judge_id(const JobSpec& spec,
                                                   const PendingEffects& pending) const {
   const SharedBytes* queue = nullptr;
@@ -103,7 +103,7 @@ std::optional<Decider::Verdict> Decider::judge_id(const JobSpec& spec,
   return verdict;
 }
 
-// A key that is known already: the same body's job is the answer, another's is refused.
+// For a known key: if the body is the same, its job is the answer; otherwise it is refused.
 std::optional<Decider::Verdict> Decider::judge_key(const SubmissionKey& key,
                                                    const PendingEffects& pending) const {
   JobId holder;
@@ -167,7 +167,7 @@ std::optional<Decider::Verdict> Decider::judge_unique(const JobSpec& spec,
   return replacement;
 }
 
-// Whether a queue of this name may be made.
+// Whether a queue of this name may be created.
 std::optional<Refusal> Decider::judge_new_queue(const SharedBytes& name,
                                                 const PendingEffects& pending) const {
   if (admission_ == Admission::kClosed) {
@@ -244,7 +244,7 @@ void Decider::add_pending(const JobSpec& spec, const Verdict& verdict,
   }
 }
 
-// The queue's settings; a queue is made by its first job.
+// The queue's settings; the first job creates the queue.
 const QueueSettings& Decider::queue_for(const SharedBytes& name) {
   const QueueEntry* queue = state_.find_queue(name.view());
   if (queue == nullptr) {

@@ -83,7 +83,7 @@ TEST(Enqueue, AKnownIdWithOtherContentIsRefusedWhereverItsJobIs) {
   others[3].timeout = Duration{1'000};
   others[4].extras = nullptr;
   others[5].extras = unique("key");
-  // What moves with the job, or comes with each request, does not count.
+  // Members that change with the job, or come with each request, are not compared.
   auto same = job;
   same.delay = Duration{60'000};
   same.max_attempts = 3;

@@ -1,4 +1,4 @@
-// Payloads leave memory once the tables hold them, and nothing else changes by that.
+// Payloads leave memory once the tables hold them, and nothing else changes.
 
 #include <gtest/gtest.h>
 
