@@ -55,8 +55,8 @@ void Host::doubt() {
   doubted_ = decided_;
 }
 
-void Host::give(NodeId asker, Epoch epoch, std::function<void(bool)> done) {
-  host_.give({reply_to, epoch, std::move(done)});
+void Host::give(NodeId requester, Epoch epoch, std::function<void(bool)> done) {
+  host_.give({requester, epoch, std::move(done)});
   news();
 }
 

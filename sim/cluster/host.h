@@ -63,7 +63,7 @@ class Host final : public node::Host,
   void order(node::ShardOrders orders) override;
   void renewed(node::Instant at, const store::ShardView& seen) override;
   void doubt() override;
-  void give(NodeId asker, Epoch epoch, std::function<void(bool)> done);
+  void give(NodeId requester, Epoch epoch, std::function<void(bool)> done);
 
   // --- Turns.
   void run_host();

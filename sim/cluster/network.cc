@@ -41,7 +41,7 @@ class Network::Way final : public engine::Peers {
   void cancel(engine::ReplyPort& port, engine::Ticket ticket) override {
     network_.cancel(node_, port, ticket);
   }
-  void ask_for_shard(const engine::PeerShard& where, std::uint64_t asker, Epoch epoch,
+  void ask_for_shard(const engine::PeerShard& where, std::uint64_t requester, Epoch epoch,
                      Done done) override {
     network_.ask_for_shard(node_, where, asker, epoch, std::move(done));
   }

@@ -72,8 +72,8 @@ class Network final : private engine::ReplyPort {
   void ask(NodeId from, const engine::PeerShard& where, engine::Request request,
            std::string_view credentials, engine::ReplyPort& port, engine::Ticket ticket);
   void cancel(NodeId from, engine::ReplyPort& port, engine::Ticket ticket);
-  void ask_for_shard(NodeId from, const engine::PeerShard& where, std::uint64_t asker, Epoch epoch,
-                     engine::Peers::Done done);
+  void ask_for_shard(NodeId from, const engine::PeerShard& where, std::uint64_t requester,
+                     Epoch epoch, engine::Peers::Done done);
   void arrive(std::uint64_t number);
   // Answers the asker with `why`; it waits no longer.
   void give_up(std::uint64_t number, engine::Unavailable why);

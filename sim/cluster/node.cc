@@ -223,9 +223,9 @@ std::shared_ptr<engine::Gateway> Node::led_shard(std::uint32_t shard) {
   return hosts_.at(shard)->takes_requests() ? hosts_[shard] : nullptr;
 }
 
-void Node::give_shard(std::uint32_t shard, std::uint64_t reply_to, Epoch epoch,
+void Node::give_shard(std::uint32_t shard, std::uint64_t requester, Epoch epoch,
                       std::function<void(bool)> done) {
-  hosts_.at(shard)->give(NodeId{asker}, epoch, std::move(done));
+  hosts_.at(shard)->give(NodeId{requester}, epoch, std::move(done));
 }
 
 }  // namespace millrace::sim

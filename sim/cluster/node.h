@@ -100,7 +100,7 @@ class Node final : public engine::PeerService {
   std::uint32_t leads() const;
 
   std::shared_ptr<engine::Gateway> led_shard(std::uint32_t shard) override;
-  void give_shard(std::uint32_t shard, std::uint64_t reply_to, Epoch epoch,
+  void give_shard(std::uint32_t shard, std::uint64_t requester, Epoch epoch,
                   std::function<void(bool)> done) override;
 
  private:

@@ -176,7 +176,7 @@ bool ShardHost::lead(const store::Term& term) {
 
 void ShardHost::begin_giving() {
   const bool due = leads_ && handover_->epoch == epoch_ &&
-                   handover_->asker == orders_.assignment.owner && !orders_.owner_url.empty() &&
+                   handover_->requester == orders_.assignment.owner && !orders_.owner_url.empty() &&
                    parts_.runner.holds();
   if (!due) return std::exchange(handover_, std::nullopt)->done(false);
   began_at_ = now();
@@ -198,7 +198,7 @@ std::optional<HostCall> ShardHost::go_on_giving() {
   if (!parts_.runner.resigned() && !parts_.runner.ended() && now() < until_) return std::nullopt;
   stage_ = Stage::kCalls;
   parts_.runner.give();
-  return HandOverShard{epoch_, handover_->asker};
+  return HandOverShard{epoch_, handover_->requester};
 }
 
 void ShardHost::given(const Result<bool>& given) {
@@ -210,7 +210,7 @@ void ShardHost::given(const Result<bool>& given) {
   handover.done(yes);
   parts_.router.tick();
   parts_.log.info("gave a shard away", {{"shard", shard()},
-                                        {"to", store::to_string(handover.asker)},
+                                        {"to", store::to_string(handover.requester)},
                                         {"quiet", parts_.runner.resigned()},
                                         {"given", yes},
                                         {"took_ms", ms_between(began_at_, now())}});

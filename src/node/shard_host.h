@@ -83,10 +83,10 @@ class ShardHost {
 
   // --- News. After each of these a step is due.
   void order(ShardOrders orders) { news_ = std::move(orders); }
-  // Hands the shard over to `asker`, if `asker` is its owner and the epoch is that of the current
-  // term.
+  // Hands the shard over to `requester`, if `requester` is its owner and the epoch is that of the
+  // current term.
   struct HandoverRequest {
-    store::NodeId asker{};
+    store::NodeId requester{};
     Epoch epoch{};
     std::function<void(bool)> done;
   };

@@ -118,10 +118,10 @@ std::shared_ptr<engine::Gateway> Node::led_shard(std::uint32_t shard) {
   return shard < hosts_.size() ? hosts_[shard]->led() : nullptr;
 }
 
-void Node::give_shard(std::uint32_t shard, std::uint64_t reply_to, Epoch epoch,
+void Node::give_shard(std::uint32_t shard, std::uint64_t requester, Epoch epoch,
                       std::function<void(bool)> done) {
   if (shard >= hosts_.size()) return done(false);
-  hosts_[shard]->give(store::NodeId{asker}, epoch, std::move(done));
+  hosts_[shard]->give(store::NodeId{requester}, epoch, std::move(done));
 }
 
 }  // namespace millrace::server

@@ -52,7 +52,7 @@ class Node final : public engine::PeerService {
   store::ClusterView view() const;  // as of the last successful renewal
 
   std::shared_ptr<engine::Gateway> led_shard(std::uint32_t shard) override;
-  void give_shard(std::uint32_t shard, std::uint64_t reply_to, Epoch epoch,
+  void give_shard(std::uint32_t shard, std::uint64_t requester, Epoch epoch,
                   std::function<void(bool)> done) override;
 
  private:

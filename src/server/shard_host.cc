@@ -43,10 +43,10 @@ void ShardHost::order(node::ShardOrders orders) {
   post([&](Mail& mail) { mail.orders = std::move(orders); });
 }
 
-void ShardHost::give(store::NodeId asker, Epoch epoch, std::function<void(bool)> done) {
+void ShardHost::give(store::NodeId requester, Epoch epoch, std::function<void(bool)> done) {
   std::optional<HandoverRequest> older;
   post([&](Mail& mail) {
-    older = std::exchange(mail.handover, HandoverRequest{asker, epoch, std::move(done)});
+    older = std::exchange(mail.handover, HandoverRequest{requester, epoch, std::move(done)});
   });
   if (older) older->done(false);
 }

@@ -55,9 +55,9 @@ class ShardHost final : public node::Host, private node::ShardHost::Runner {
 
   // --- Thread-safe; no call blocks.
   void order(node::ShardOrders orders) override;
-  // Hands the shard over to `asker`, if `asker` is its owner and the epoch is that of the current
-  // term.
-  void give(store::NodeId asker, Epoch epoch, std::function<void(bool)> done);
+  // Hands the shard over to `requester`, if `requester` is its owner and the epoch is that of the
+  // current term.
+  void give(store::NodeId requester, Epoch epoch, std::function<void(bool)> done);
   void renewed(node::Instant at, const store::ShardView& seen) override;
   void doubt() override;
   bool leads() const override;

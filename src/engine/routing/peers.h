@@ -34,10 +34,10 @@ class Peers {
   // Like Gateway::cancel(). An answer comes after it only if it has jobs in it.
   virtual void cancel(ReplyPort& port, Ticket ticket) = 0;
 
-  // Asks the node to hand the shard over to `caller`. `done` is called once, on a thread of this
+  // Asks the node to hand the shard over to `requester`. `done` is called once, on a thread of this
   // object, with whether the node did so. False: it may have done so even then.
   using Done = std::function<void(bool)>;
-  virtual void ask_for_shard(const PeerShard& where, std::uint64_t reply_to, Epoch epoch,
+  virtual void ask_for_shard(const PeerShard& where, std::uint64_t requester, Epoch epoch,
                              Done done) = 0;
 };
 
@@ -48,10 +48,10 @@ class PeerService {
   // Null: this node does not lead the shard now. The gateway of a shard that it no longer leads
   // answers kNoLeader.
   virtual std::shared_ptr<Gateway> led_shard(std::uint32_t shard) = 0;
-  // Hands the shard of that epoch over to `caller`, if `caller` should own it. `done` is called at
-  // most once, on any thread, and before the destruction of the server through which the request
-  // came.
-  virtual void give_shard(std::uint32_t shard, std::uint64_t reply_to, Epoch epoch,
+  // Hands the shard of that epoch over to `requester`, if `requester` should own it. `done` is
+  // called at most once, on any thread, and before the destruction of the server through which the
+  // request came.
+  virtual void give_shard(std::uint32_t shard, std::uint64_t requester, Epoch epoch,
                           std::function<void(bool)> done) = 0;
 };
 

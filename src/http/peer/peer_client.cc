@@ -272,11 +272,11 @@ void PeerClient::cancel(engine::ReplyPort& port, engine::Ticket ticket) {
   impl_->post(Impl::Cancel{{&port, ticket}});
 }
 
-void PeerClient::ask_for_shard(const engine::PeerShard& where, std::uint64_t reply_to, Epoch epoch,
+void PeerClient::ask_for_shard(const engine::PeerShard& where, std::uint64_t requester, Epoch epoch,
                                Done done) {
   auto ask = std::make_shared<PeerAsk>();
   ask->kind = FrameKind::kGiveShard;
-  ask->body = give_shard_body({where.shard, reply_to, epoch});
+  ask->body = give_shard_body({where.shard, requester, epoch});
   ask->bytes = ask->body.size();
   ask->done = std::move(done);
   impl_->post(Impl::Submit{where.url, std::move(ask)});

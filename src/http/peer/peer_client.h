@@ -44,7 +44,7 @@ class PeerClient final : public engine::Peers {
   void ask(const engine::PeerShard& where, engine::Request request, std::string_view credentials,
            engine::ReplyPort& port, engine::Ticket ticket) override;
   void cancel(engine::ReplyPort& port, engine::Ticket ticket) override;
-  void ask_for_shard(const engine::PeerShard& where, std::uint64_t reply_to, Epoch epoch,
+  void ask_for_shard(const engine::PeerShard& where, std::uint64_t requester, Epoch epoch,
                      Done done) override;
 
   // Closes all connections. What was asked has its answer when this returns; what is asked from

@@ -51,7 +51,7 @@ class OneShard final : public engine::PeerService {
   std::shared_ptr<engine::Gateway> led_shard(std::uint32_t shard) override {
     return shard == 0 ? std::shared_ptr<engine::Gateway>(&gateway, [](auto*) {}) : nullptr;
   }
-  void give_shard(std::uint32_t shard, std::uint64_t reply_to, Epoch epoch,
+  void give_shard(std::uint32_t shard, std::uint64_t requester, Epoch epoch,
                   std::function<void(bool)> done) override;
 
   FakeGateway gateway;

@@ -73,10 +73,10 @@ std::size_t KeepingPort::count() const {
   return count_;
 }
 
-void OneShard::give_shard(std::uint32_t shard, std::uint64_t reply_to, Epoch epoch,
+void OneShard::give_shard(std::uint32_t shard, std::uint64_t requester, Epoch epoch,
                           std::function<void(bool)> done) {
   given_epoch = epoch;
-  done(shard == 0 && reply_to == 7);
+  done(shard == 0 && requester == 7);
 }
 
 void KeepingLog::write(LogLevel, std::string_view line) {
@@ -266,10 +266,10 @@ bool HandNode::shake(Connection& connection) const {
   connection.send(FrameKind::kChallenge, 0, as_text(nonce));
   const ReceivedFrame proof = connection.receive();
   if (proof.kind != FrameKind::kProof || handshake_ == Handshake::kNoProof) return false;
-  const PeerNonce reply_to = nonce_in(proof.body);
+  const PeerNonce asker = nonce_in(proof.body);
   const std::string_view secret =
       handshake_ == Handshake::kWrongProof ? std::string_view("another") : kTestSecret;
-  const PeerMac mac = peer_proof(secret, PeerRole::kAnswerer, nonce, reply_to);
+  const PeerMac mac = peer_proof(secret, PeerRole::kAnswerer, nonce, asker);
   connection.send(FrameKind::kProven, 0, as_text(mac));
   if (handshake_ == Handshake::kWrongProof) connection.wait_for_close();
   return handshake_ == Handshake::kWhole;
