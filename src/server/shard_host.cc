@@ -62,7 +62,7 @@ void ShardHost::renewed(node::Instant at, const store::ShardView& seen) {
 void ShardHost::doubt() {
   const MutexLock lock(mutex_);
   lease_.doubt();
-  // An idle shard too says that it is not ready.
+  // Even an idle shard reports that it is not ready.
   if (driver_ != nullptr) driver_->look_at_lease();
 }
 
@@ -132,7 +132,7 @@ void ShardHost::read(Mail mail) {
   if (const auto driver = this->driver()) driver->drain();
 }
 
-// Who waits for that is told so, also where nothing is led any more.
+// Whoever waits for the drain is told, even if this node leads nothing any more.
 void ShardHost::look_at_drain() {
   if (!drained_) return;
   const auto driver = this->driver();
@@ -147,7 +147,7 @@ void ShardHost::carry_out(const node::HostCall& call) {
   }
 }
 
-// --- What runs the shard.
+// --- Running the shard.
 
 engine::Gateway& ShardHost::run(std::unique_ptr<engine::Shard> shard) {
   parts_.begin_leading(shard->figures().durable);
@@ -210,7 +210,7 @@ bool ShardHost::flushes_ended() const {
 
 void ShardHost::resign() {
   {
-    // What other nodes asked from now on would be decided, and perhaps not be written any more.
+    // Further requests of other nodes would be decided, but perhaps not written any more.
     const MutexLock lock(mutex_);
     resigning_ = true;
   }
