@@ -12,14 +12,14 @@ using std::chrono_literals::operator""ms;
 constexpr auto kFollowPause = 50ms;
 constexpr auto kAskPause = 200ms;
 constexpr auto kRetryPause = 500ms;
-// Of a shard whose journal can't be trusted: each try writes a row of a new term.
+// For a shard whose journal can't be trusted: each try writes a row of a new term.
 constexpr auto kBrokenPause = 5'000ms;
-// A shard that is handed over is quiet after so long, or it is handed over as it is.
+// A shard that is handed over gets this long to become quiet; then it is handed over as it is.
 constexpr auto kFlushPatience = 5'000ms;
 constexpr auto kResignPatience = 2'000ms;
-// How often it is looked whether it is.
+// How often to check that.
 constexpr auto kGivingPause = 20ms;
-// Close enough behind to take over: what is left is read in a moment.
+// Close enough behind to take over: the rest is read in a moment.
 constexpr std::size_t kFewRows = 200;
 
 std::int64_t ms_between(Instant from, Instant to) {
@@ -114,7 +114,8 @@ bool ShardHost::follow() {
   }
   const Result<std::size_t> read = follower_->follow();
   if (!read) {
-    // Most often it fell behind what was trimmed; a bad row shows again when it is loaded.
+    // Usually it fell behind rows that were trimmed; a bad row shows again when the shard is
+    // loaded.
     parts_.log.info("a shard is loaded anew",
                     {{"shard", shard()}, {"reason", read.error().message}});
     follower_.reset();
@@ -172,7 +173,7 @@ bool ShardHost::lead(const store::Term& term) {
   return true;
 }
 
-// --- Its end.
+// --- The end of a term.
 
 void ShardHost::begin_giving() {
   const bool due = leads_ && handover_->epoch == epoch_ &&
@@ -180,7 +181,7 @@ void ShardHost::begin_giving() {
                    parts_.runner.holds();
   if (!due) return std::exchange(handover_, std::nullopt)->done(false);
   began_at_ = now();
-  // While it still serves: the successor finds the tables free.
+  // It still serves, so that the successor finds the tables free.
   parts_.runner.end_flushes();
   stage_ = Stage::kEndsFlushes;
   until_ = now() + kFlushPatience;

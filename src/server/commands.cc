@@ -24,7 +24,7 @@ namespace {
 
 constexpr int kBadConfiguration = 78;
 
-// The sub-command `name`, which may be there already.
+// The sub-command `name`, which may exist already.
 CLI::App& group(CLI::App& app, const std::string& name, const std::string& description) {
   for (CLI::App* const existing : app.get_subcommands([](const CLI::App*) { return true; })) {
     if (existing->get_name() == name) return *existing;
@@ -39,7 +39,7 @@ bool wants_json(const CLI::App& app) {
 
 void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
-// The flags of the configuration, as typed.
+// The configuration flags as typed.
 struct ConfigFlags {
   std::map<std::string, std::string> values;
   std::string file;
@@ -60,7 +60,7 @@ std::shared_ptr<ConfigFlags> add_config_flags(CLI::App& command) {
   return flags;
 }
 
-// None: what is wrong has been told.
+// None: an error was printed.
 std::optional<LoadedConfig> load(const ConfigFlags& flags) {
   ConfigInput input;
   input.flags.assign(flags.values.begin(), flags.values.end());

@@ -17,16 +17,16 @@ using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
 using SteadyClock = std::chrono::steady_clock;
 
-// How old the published figures may become while the shard is busy.
+// The greatest age of the published figures while the shard is busy.
 constexpr auto kPublishInterval = 100ms;
 constexpr auto kTrimInterval = 2s;
-// While there are leases the thread wakes this often, so that it knows a wait from a standstill.
+// While there are leases the thread wakes this often, so that it can tell a wait from a standstill.
 constexpr auto kPulse = 500ms;
-// While a row is in flight requests gather: the shard would only keep them until it is durable. It
-// is woken for so many, which it decides meanwhile, or after so long.
+// While a row is in flight, requests gather: the shard would only keep them until it is durable.
+// The thread is woken for this many requests, which it decides meanwhile, or after kPatience.
 constexpr std::size_t kMailWorthWaking = 64;
 constexpr auto kPatience = 2ms;
-// Where it is not known whether this node leads.
+// While it is unknown whether this node leads.
 constexpr auto kDoubtPulse = 20ms;
 // A timer this late means that the clock ran on while the thread slept (the machine was suspended).
 constexpr auto kLateWakeup = 100ms;
@@ -218,7 +218,7 @@ void Driver::run() {
 }
 
 void Driver::wait_for_work(Mailbox& mailbox) {
-  // Whose turn to flush has not come is told when it comes.
+  // A shard that waits for its turn to flush is told when the turn comes.
   const bool awaits_turn = flush_turn_ && !flush_turn_->granted();
   const std::optional<Time> wakeup = loop_.sleep(!awaits_turn);
   wakeup_ms_.store(wakeup ? to_ms(*wakeup) : kNoWakeup, std::memory_order_relaxed);
@@ -235,7 +235,7 @@ void Driver::wait_for_work(Mailbox& mailbox) {
     until = std::min(until, SteadyClock::now() + kPulse);
   }
   if (unpublished_) until = std::min(until, published_ + kPublishInterval);
-  // A lease that holds again is told of; one that does not is looked at for those who wait.
+  // The loop is told when the lease holds again; whether it fails is checked for those who wait.
   if (loop_.in_doubt()) until = SteadyClock::now() + kDoubtPulse;
 
   busy_since_ms_.store(kNotBusy, std::memory_order_relaxed);
@@ -257,7 +257,7 @@ void Driver::wait_for_work(Mailbox& mailbox) {
 void Driver::take(Mailbox& mailbox) {
   node::ShardLoop::News& news = mailbox.news;
   node::ShardLoop::News& come = mailbox_.news;
-  // The mail's two buffers change places: neither allocates again once they have grown.
+  // The two mail buffers are swapped: once they have grown, neither allocates again.
   std::swap(news.mail, come.mail);
   news.appended = std::exchange(come.appended, std::nullopt);
   news.flushed = std::exchange(come.flushed, std::nullopt);
@@ -270,7 +270,7 @@ void Driver::take(Mailbox& mailbox) {
   mailbox_.look = false;
 }
 
-// --- In a round.
+// --- Called in a round.
 
 void Driver::offers(const Mail& mail) {
   if (mail.request && !mail.from_inbox) ++requests_since_row_;
@@ -347,7 +347,7 @@ void Driver::publish(bool force) {
 
 void Driver::end() {
   ended_ = true;
-  // Whoever deposed it says why, where that is worth saying.
+  // Whoever deposed the shard says why, if that is worth saying.
   const engine::Shard& shard = loop_.shard();
   if (!loop_.deposed()) parts_.log.error("the shard has stopped", {{"reason", *shard.ended()}});
   {
@@ -396,7 +396,7 @@ void Driver::do_chores() {
   if (status.wall_ahead > core::kMaxClockLag || overslept) {
     post([](Mailbox& mailbox) { mailbox.look = true; });
   }
-  // What was freed goes back to the system, or it would count as used for ever.
+  // Freed memory goes back to the system; otherwise it would count as used for ever.
   if (memory_is_short_) ::malloc_trim(0);
   if (SteadyClock::now() >= next_trim_) {
     next_trim_ = SteadyClock::now() + kTrimInterval;

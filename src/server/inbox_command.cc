@@ -44,7 +44,7 @@ std::expected<core::Command, std::string> enqueue_of(const store::InboxRow& row,
   const bool made_here = !job->id.has_value();
   job->id = row.job;
   job->payload = row.payload;
-  // They count from the call.
+  // Both count from the call.
   if (job->delay) job->run_at = add_saturating(row.at, *job->delay);
   if (job->expires_in) job->expires_at = add_saturating(row.at, *job->expires_in);
   job->delay.reset();
@@ -80,8 +80,8 @@ std::expected<core::Command, std::string> finish_of(const store::InboxRow& row) 
   core::Ack ack = fence_of(row);
   ack.right = core::AckRight::kFence;
   if (!row.payload.empty()) {
-    // The transaction has committed, within the bounds that millrace.finish knows: a server that is
-    // set to take less has no say any more.
+    // The transaction has committed, within the bounds that millrace.finish knows: a server with
+    // lower bounds can't refuse it any more.
     if (auto fault = fault_of_payload(row.payload, api::DecodeLimits{}, "result")) {
       return std::unexpected(std::move(*fault));
     }

@@ -10,7 +10,7 @@ namespace {
 
 using std::chrono_literals::operator""ms;
 
-// How often a node that stops looks whether what it leads has gone to others.
+// How often a stopping node checks whether its shards have gone to other nodes.
 constexpr auto kHandoverPause = 20ms;
 
 }  // namespace

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A scrape does not wait longer for the shard; what it would have said is missing then.
+// A scrape waits no longer than this for a shard, whose figures are then missing.
 constexpr Duration kQueuesPatience{2'000};
 
 std::uint64_t size_of_directory(const fs::path& directory) {
@@ -73,7 +73,7 @@ service::Readiness ServerOperations::readiness() const {
   const bool several = shards.size() > 1;
   Duration ahead{};
   for (const ShardReport& shard : shards) {
-    // One that another node leads is reached there.
+    // A shard that another node leads is reached there.
     const auto name = [&](const char* what) {
       return several ? fmt::format("{} {}", what, shard.shard) : std::string(what);
     };
@@ -104,7 +104,7 @@ api::Cluster ServerOperations::cluster() const {
   const auto view = parts_.backend.cluster();
   const std::vector<ShardReport> reports = parts_.backend.shards();
   if (!view) {
-    // Alone: it leads all there is.
+    // A lone process leads everything.
     cluster.nodes.push_back({.id = "local",
                              .name = about_.node,
                              .url = {},
@@ -164,7 +164,7 @@ api::Decoded<api::Cluster> ServerOperations::set_draining(const std::string& nod
 }
 
 std::string ServerOperations::metrics_text() {
-  // Of the shards that are led here: other nodes tell of theirs.
+  // For the shards that this node leads: other nodes report theirs.
   std::vector<core::Queue> queues;
   for (const auto& gateway : parts_.backend.led()) {
     core::GetQueues get{{}, {}, core::kMaxQueuesPerPage, true};
@@ -199,7 +199,7 @@ api::Decoded<service::BackupDone> ServerOperations::backup(const std::string& pa
         api::ProblemCode::kInvalidState,
         "back up the database with its own tools: the server copies only a data directory"));
   }
-  // What only the caller can mend is said before anything is copied.
+  // Faults that only the caller can fix are reported before anything is copied.
   const bool existed = fs::exists(path, error);
   fs::create_directories(path, error);
   if (error) return std::unexpected(path_fault("can't be made: " + error.message()));

@@ -34,7 +34,7 @@ namespace {
 using std::chrono_literals::operator""ms;
 using SteadyClock = std::chrono::steady_clock;
 
-// A first start, or one after a crash, waits for the former lease to be over.
+// A first start, or one after a crash, waits until the former lease is over.
 constexpr auto kFirstPatience = 10'000ms;
 constexpr auto kRouterPause = 20ms;
 
@@ -154,8 +154,8 @@ class PostgresBackend final : public Backend {
 
   bool drain(Deadline deadline) override {
     if (node_->hand_everything_over(deadline)) return true;
-    // Nobody is there to take it.
-    // Shared: one that is not done in time may be done later.
+    // No node is there to take over. Shared, since a host that is not done in time may call it
+    // later.
     const auto drained = std::make_shared<std::counting_semaphore<>>(0);
     for (const auto& host : hosts_) host->drain([drained] { drained->release(); });
     return std::ranges::all_of(hosts_,
@@ -202,7 +202,7 @@ class PostgresBackend final : public Backend {
             .flush_semaphore = flush_semaphore_,
             .log = outside_.log});
   }
-  // What the process may use is shared out among the shards.
+  // The process's limits are divided among the shards.
   DriverOptions options_of(std::uint32_t shard) const {
     DriverOptions options = outside_.driver;
     options.shard.shard = shard;
@@ -213,9 +213,9 @@ class PostgresBackend final : public Backend {
     return options;
   }
 
-  // Of a shard that this node does not serve. Empty: nobody who lives leads it. Whoever was at this
-  // node's URL before it does not live, though the lease may not be over; and a shard that this
-  // node has taken, but does not serve yet, is not led either.
+  // The leader's URL of a shard that this node does not serve; empty: the shard has no live leader.
+  // A former process at this node's URL does not live, even if its lease is not over. A shard that
+  // this node has taken, but does not serve yet, has no leader either.
   std::string leader_url(const store::ClusterView& view, std::uint32_t shard) const {
     const auto seen = std::ranges::find(view.shards, shard, &store::ShardView::shard);
     if (seen == view.shards.end()) return {};

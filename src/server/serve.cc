@@ -39,7 +39,7 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr int kOk = 0;
 constexpr int kFailure = 1;
 constexpr int kInterrupted = 130;
-// What comes after the drain (closing files) may take this much longer before it is cut off.
+// After the drain, closing files may take this much longer before the process is ended.
 constexpr auto kClosingTime = 500ms;
 constexpr auto kLookAtFiles = 1s;
 
@@ -68,7 +68,7 @@ http::ServerOptions http_options(const Config& config) {
   options.limits = {.body_bytes = config.body_bytes,
                     .payload_bytes = config.payload_bytes,
                     .json_depth = config.json_depth};
-  // An eighth, but room for two of the largest.
+  // An eighth of the memory, but room for two of the largest bodies.
   options.bodies_bytes =
       std::max<std::size_t>(memory_bytes(config) / 8, 2 * options.limits.body_bytes);
   options.answers_bytes = memory_bytes(config) / 8;
@@ -89,7 +89,7 @@ DriverOptions driver_options(const Config& config) {
   options.shard.machine.default_retention = retention_of(config);
   options.shard.machine.max_keys = config.max_keys;
   options.memory_bytes = memory_bytes(config);
-  // Changes that wait for the tables hold their payloads too.
+  // Changes that wait for the tables also hold their payloads.
   options.shard.machine.keep_bytes = options.memory_bytes / 4;
   options.shard.max_bytes_held = options.memory_bytes / 2;
   options.shard.max_worker_bytes =
@@ -100,8 +100,8 @@ DriverOptions driver_options(const Config& config) {
   return options;
 }
 
-// Ends the process when a second signal comes or the time is over: everything that was acknowledged
-// is in the journal, so that this is safe, only less tidy.
+// Ends the process when a second signal comes or the time is over. Everything acknowledged is in
+// the journal, so this is safe, only less tidy.
 class ImpatientExit {
  public:
   ImpatientExit(StopSignals& signals, SteadyClock::time_point deadline)
@@ -133,8 +133,8 @@ class ImpatientExit {
   std::thread thread_;
 };
 
-// Where other nodes reach this one: where it listens, or on this host by its name, if it listens
-// everywhere.
+// The URL at which other nodes reach this one: the address it listens at or, if it listens on all
+// addresses, this host's name.
 std::string advertised_url(const Config& config, std::uint16_t port) {
   if (!config.advertise.empty()) return config.advertise;
   ListenAddress address = *parse_listen(config.listen);
@@ -152,7 +152,7 @@ class Server {
   Status start() {
     log_.info("starting",
               {{"version", version()}, {"commit", build_commit()}, {"pid", ::getpid()}});
-    // Before a store is made that nobody can reach.
+    // Before creating a store that nobody could reach.
     const ListenAddress address = *parse_listen(config_.listen);
     if (Status status = net::can_listen(address.host, address.port); !status) return status;
     if (Status status = start_serving(); !status) return status;
@@ -160,7 +160,8 @@ class Server {
     return begin();
   }
 
-  // Until a signal comes or the store can't be served any more; the process's exit code.
+  // Runs until a signal comes or the store can't be served any more; returns the process's exit
+  // code.
   int run() {
     while (signals_.wait(SteadyClock::now() + kLookAtFiles) != StopSignals::Woken::kSignal) {
       if (backend_->broken()) return stop_broken();
@@ -259,8 +260,8 @@ class Server {
     return {};
   }
 
-  // All that was taken is answered, committed and projected, or another node's, within the time
-  // there is for it.
+  // Everything that was taken is answered, committed and projected, or handed to another node,
+  // within the drain time.
   int stop() {
     const auto deadline = SteadyClock::now() + config_.drain;
     log_.info("stopping", {{"drain", format_duration(config_.drain)}});
@@ -278,8 +279,7 @@ class Server {
     return kOk;
   }
 
-  // The journal can't be written any more: what is told to clients is that, and the next start
-  // repairs.
+  // The journal can't be written any more. Clients are told so, and the next start repairs it.
   int stop_broken() {
     http_->drain();
     http_->close(kClosingTime);

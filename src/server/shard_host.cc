@@ -64,7 +64,7 @@ void ShardHost::renewed(node::Instant at, const store::ShardView& seen) {
 void ShardHost::doubt() {
   const MutexLock lock(mutex_);
   lease_.doubt();
-  // An idle shard too says that it is not ready.
+  // Even an idle shard reports that it is not ready.
   if (driver_ != nullptr) driver_->look_at_lease();
 }
 
@@ -134,7 +134,7 @@ void ShardHost::read(Mail mail) {
   if (const auto driver = this->driver()) driver->drain();
 }
 
-// Who waits for that is told so, also where nothing is led any more.
+// Whoever waits for the drain is told, even if this node leads nothing any more.
 void ShardHost::look_at_drain() {
   if (!drained_) return;
   const auto driver = this->driver();
@@ -149,7 +149,7 @@ void ShardHost::carry_out(const node::HostCall& call) {
   }
 }
 
-// --- What runs the shard.
+// --- Running the shard.
 
 engine::Gateway& ShardHost::run(std::unique_ptr<engine::Shard> shard) {
   parts_.begin_leading(shard->figures().durable);
@@ -212,7 +212,7 @@ bool ShardHost::flushes_ended() const {
 
 void ShardHost::resign() {
   {
-    // What other nodes asked from now on would be decided, and perhaps not be written any more.
+    // Further requests of other nodes would be decided, but perhaps not written any more.
     const MutexLock lock(mutex_);
     resigning_ = true;
   }

@@ -1,4 +1,4 @@
-// One process, one shard, the directory of the data its own.
+// One process with one shard, and a data directory of its own.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -50,7 +50,7 @@ class SqliteBackend final : public Backend {
                                         .log = outside_.log});
     if (!driver) return std::unexpected(std::move(driver.error()));
     driver_ = std::move(*driver);
-    // As places alone: to close a file that SQLite has open would end its locks on it.
+    // As paths only (O_PATH): closing a file that SQLite has open would end its locks on it.
     for (const std::string_view name : {store::kJournalFile, store::kTablesFile}) {
       const std::string path = outside_.config.data + "/" + std::string(name);
       auto file = std::make_unique<store::Descriptor>(::open(path.c_str(), O_PATH | O_CLOEXEC));
@@ -89,7 +89,7 @@ class SqliteBackend final : public Backend {
     driver_->drain();
     return settled_.try_acquire_until(deadline);
   }
-  // The driver stays: it tells whoever still asks that it has stopped.
+  // The driver stays: it answers late requests that it has stopped.
   void stop() override {
     if (driver_ == nullptr || std::exchange(stopped_, true)) return;
     driver_->stop();

@@ -16,7 +16,7 @@ struct Delayed {
   std::optional<sdk::Milliseconds> lead;
 };
 
-// Time to submit them all before the first is due: what a slow disk needs.
+// The time to submit all jobs before the first is due, on a slow disk.
 sdk::Milliseconds lead_of(const Delayed& options) {
   constexpr std::uint64_t kSurelySubmittedPerMs = 40;
   return options.lead.value_or(

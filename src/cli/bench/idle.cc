@@ -1,4 +1,4 @@
-// millrace bench idle: what many workers cost that wait for jobs.
+// millrace bench idle: what many waiting workers cost.
 #include <fmt/format.h>
 
 #include "cli/bench/commands.h"
@@ -15,17 +15,17 @@ using std::chrono::steady_clock;
 constexpr int kOpenedAtOnce = 250;
 constexpr std::chrono::milliseconds kHeldAtOnce{250};
 constexpr std::chrono::seconds kWakeWithin{30};
-// What the last of them cost to open is not to be counted as the waiting's.
+// So that the cost of opening the last connections does not count as the cost of waiting.
 constexpr std::chrono::seconds kSettle{1};
 
 struct Idle {
   BenchSetup setup;
   int connections = 1'000;
-  // Polls wait for half of it: their renewal is part of what they cost.
+  // Polls wait for half of it, since their renewal is part of the cost.
   std::optional<sdk::Milliseconds> duration = sdk::Milliseconds{60'000};
 };
 
-// What the server told at three moments.
+// The server's figures at three moments.
 struct IdleFigures {
   ServerFigures before;
   ServerFigures opened;
@@ -115,7 +115,7 @@ Result<IdleFigures> measure(const Idle& options, const Bench& bench, IdlePolls& 
 }
 
 void run(const Idle& options, Session& session) {
-  // Before the server is started, which gets the same limit.
+  // Before the server is started, since it inherits the limit.
   if (auto allowed = allow_connections(options.connections); !allowed) {
     return session.fail(kFailure, allowed.error().message);
   }

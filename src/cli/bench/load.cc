@@ -20,10 +20,10 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr milliseconds kProgressEvery{250};
-// Between the workers' first claims and the first job that is due: they are to be waiting for it.
+// The time between the workers' first claims and the first due job, so that they wait for it.
 constexpr milliseconds kWorkersFirst{300};
 
-// Until all is done, something failed, or nothing has moved for too long.
+// Returns when all is done, something has failed, or nothing has moved for too long.
 void watch(LoadShared& shared, const OnProgress& on_progress) {
   const LoadPlan& plan = shared.plan;
   std::uint64_t last = 0;
@@ -51,7 +51,7 @@ void watch(LoadShared& shared, const OnProgress& on_progress) {
   }
 }
 
-// So many producers or workers, each on a connection of its own.
+// Opens `count` producers or workers, each with a connection of its own.
 template <typename Client>
 Result<std::vector<std::unique_ptr<Client>>> open_clients(LoadShared& shared, int count) {
   std::vector<std::unique_ptr<Client>> clients;
@@ -63,8 +63,8 @@ Result<std::vector<std::unique_ptr<Client>>> open_clients(LoadShared& shared, in
   return clients;
 }
 
-// A thread that wakes up when it asked to: what the kernel adds by default to save power would be
-// counted as the server's.
+// The thread wakes up exactly when it asked to: the delay that the kernel adds by default to save
+// power would count as the server's.
 template <typename Client>
 std::jthread start(Client& client) {
   return std::jthread([&client] {

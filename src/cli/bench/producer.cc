@@ -9,10 +9,10 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// More queues than these are shared out, so that the bodies for them don't take gigabytes.
+// More queues than this are divided among the producers, so that their bodies don't take gigabytes.
 constexpr std::size_t kQueuesOfEach = 100;
 
-// Of the producer with this index, beginning with another one than the others.
+// The queues of the producer with this index; each producer begins with another one.
 std::vector<std::size_t> queues_of(const LoadPlan& plan, int index) {
   const auto first = static_cast<std::size_t>(index);
   const auto producers = static_cast<std::size_t>(plan.producers);
@@ -63,7 +63,7 @@ JobsBody& BenchProducer::next_body(int jobs) {
 
 std::optional<LoadShared::Instant> BenchProducer::due(LoadShared::Taken taken) const {
   if (shared_.plan.rate == 0) return std::nullopt;
-  // A batch is due when its last job is: a producer that gathers can't send before.
+  // A batch is due when its last job is: a producer that collects jobs can't send it earlier.
   const double jobs = static_cast<double>(taken.first) + taken.jobs;
   return shared_.start + std::chrono::duration_cast<steady_clock::duration>(
                              std::chrono::duration<double>(jobs / shared_.plan.rate));

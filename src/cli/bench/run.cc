@@ -35,7 +35,7 @@ std::optional<std::string> refuse_queues(const BenchSetup& setup) {
       setup.queues, (setup.queues - 1) / most + 1);
 }
 
-// New queues, so that nothing else is measured and nobody else's jobs are taken.
+// New queues, so that nothing else is measured and no other user's jobs are taken.
 sdk::Result<std::vector<std::string>> make_queues(std::string_view bench, const BenchSetup& setup,
                                                   sdk::Client& client) {
   const auto keep = setup.retention.value_or(sdk::Milliseconds{0}).count();
@@ -52,8 +52,8 @@ sdk::Result<std::vector<std::string>> make_queues(std::string_view bench, const 
   return names;
 }
 
-// Until the tables hold what was submitted, too: the writing of it is no part of what is measured.
-// The server waits for some seconds itself. A token that may not read goes without.
+// Waits until the tables hold everything submitted, since writing it is not part of what is
+// measured. The server waits for some seconds itself. A token without read access skips this.
 Status await_tables(const Bench& bench) {
   const auto deadline = std::chrono::steady_clock::now() + kSettleWithin;
   for (;;) {
@@ -81,7 +81,7 @@ Result<LoadResult> submit_backlog(const Bench& bench) {
   return loaded;
 }
 
-// What waits in it, then the queue itself. What runs can't be deleted, its leases end by
+// Deletes the waiting jobs, then the queue. Running jobs can't be deleted; their leases end by
 // themselves.
 sdk::Result<void> clean_up(sdk::Client& client, const std::string& queue, bool keeps_ended) {
   auto purged = client.call({.method = "POST",
@@ -113,7 +113,7 @@ Result<std::unique_ptr<OwnServer>> start_server(const BenchSetup& setup, Session
   auto server = OwnServer::start(setup.data, setup.memory);
   if (!server) return server;
   session.url = (*server)->url();
-  // No secret is for it.
+  // The bench's own server needs no secret.
   session.token.clear();
   session.token_file.clear();
   note(fmt::format("no --url: measuring a server of its own at {}, its store in {} until the end",
@@ -127,7 +127,7 @@ Result<std::unique_ptr<OwnServer>> start_server(const BenchSetup& setup, Session
   return server;
 }
 
-// `idle` tells of its own.
+// `idle` says goodbye for its own workers.
 bool has_workers(std::string_view bench) { return bench != "submit" && bench != "idle"; }
 
 void run_on(std::string_view name, const BenchSetup& setup, Session& session,
@@ -146,12 +146,12 @@ void run_on(std::string_view name, const BenchSetup& setup, Session& session,
     } else {
       bench.fail(backlog.error());
     }
-    // Those of the SDK have done so by themselves, unless they were broken off.
+    // Workers of the SDK have said goodbye themselves, unless they were cancelled.
     const std::string_view kind = setup.uses_sdk ? "bench-sdk-" : "bench-";
     for (int i = 0; has_workers(name) && i < setup.workers; ++i) {
       bench.say_goodbye(fmt::format("{}{}", kind, i));
     }
-    // An own server's jobs go with its store.
+    // The jobs of the bench's own server are deleted with its store.
     if (!is_own_server && !setup.keep) clean_up_queues(session, bench);
   });
 }

@@ -10,7 +10,8 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::steady_clock;
 
-// The last completions are answered when the claim beside them has waited: that must not be long.
+// The last completions are answered only when the claim beside them has waited, so that must be
+// short.
 constexpr sdk::Milliseconds kClaimWait{50};
 constexpr sdk::Milliseconds kFlushTimeout{2'000};  // of a bench that somebody ends
 

@@ -38,7 +38,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
   return pointers;
 }
 
-// Without what would configure it: the defaults are measured.
+// Without variables that would configure the server: its defaults are measured.
 std::vector<std::string> plain_environment() {
   std::vector<std::string> plain;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -56,7 +56,7 @@ std::vector<std::string> plain_environment() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
   dup2(log, STDOUT_FILENO);
   dup2(log, STDERR_FILENO);
-  // What the bench was started with is not the server's, which would hold it open.
+  // Closes the bench's other descriptors, which the server would keep open.
   close_range(STDERR_FILENO + 1, ~0U, 0);
   execve("/proc/self/exe", words, environment);
   _exit(127);

@@ -15,10 +15,11 @@ using std::chrono::microseconds;
 using std::chrono::steady_clock;
 
 constexpr int kClaimWaitMs = 1'000;
-// Where nobody knows which batch is the last, the last completions wait for a claim that finds
-// nothing: that must not be long.
+// If nobody knows which batch is the last one, the last completions wait for a claim that finds
+// nothing, so that wait must be short.
 constexpr int kShortClaimWaitMs = 100;
-// A worker that names its queues in turn doesn't wait at one of them, but when all were empty.
+// A worker that names its queues in turn does not wait at one of them; it pauses when all were
+// empty.
 constexpr auto kPauseAfterEmptyRound = std::chrono::milliseconds(2);
 
 }  // namespace
@@ -61,7 +62,7 @@ void BenchWorker::run() {
   std::string body;
   while (!shared_.is_over) {
     // Near the end a claim may wait for jobs that never come, and the answer to the acks with it:
-    // they go alone.
+    // so the acks go alone.
     const std::uint64_t to_do = shared_.to_do;
     const auto unclaimed = to_do - std::min(to_do, shared_.claimed.load());
     const bool is_near_end = unclaimed <= static_cast<std::uint64_t>(plan.batch) *
@@ -73,7 +74,7 @@ void BenchWorker::run() {
     if (claims) body += claims_[next_claim_];
     body += "}";
     if (!exchange(head, body)) return;
-    // A full batch says that there may be more of them there.
+    // A full batch suggests that there are more jobs there.
     if (claims && stamps_us_.size() < static_cast<std::size_t>(plan.batch)) next_group();
   }
 }

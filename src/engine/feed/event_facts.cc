@@ -1,4 +1,4 @@
-// Core events as facts for outsiders: one per job, under the names of the contract.
+// Core events as facts for external readers: one per job, under the names of the contract.
 #include <utility>
 #include <variant>
 
@@ -14,7 +14,7 @@ DataObject error_data(const core::JobError& error) {
   return data;
 }
 
-// What became of the job where its attempt failed by itself or by time.
+// What became of the job when its attempt failed or timed out.
 std::string_view verdict(core::State state) {
   switch (state) {
     case core::State::kDead:
@@ -119,7 +119,7 @@ class Flattener {
     }
   }
 
-  // Housekeeping, of no interest outside.
+  // Internal bookkeeping that external readers do not need.
   void operator()(const core::Extended&) {}
   void operator()(const core::Logged&) {}
   void operator()(const core::BecameDue&) {}
@@ -162,7 +162,8 @@ class Flattener {
     return {verdict(e.state)};
   }
 
-  // A job that was to be cancelled is, rather than wait for another attempt.
+  // A job for which a cancellation was requested is cancelled instead of waiting for another
+  // attempt.
   static std::vector<std::string_view> given_back(std::string_view type, core::State state) {
     if (state != core::State::kCancelled) return {type};
     return {type, "job.cancelled"};

@@ -1,4 +1,4 @@
-// What outsiders are told of each event, to the member.
+// What external readers get for each event, member by member.
 #include <gtest/gtest.h>
 
 #include "engine/feed/event_feed.h"
@@ -18,7 +18,7 @@ std::vector<FeedEvent> told(core::Event event) {
   batch.events.push_back(std::move(event));
   return flatten(batch);
 }
-// "job.edited {...}" of an event that is one fact.
+// "job.edited {...}" for an event that becomes one fact.
 std::string fact(core::Event event) {
   const auto facts = told(std::move(event));
   EXPECT_EQ(facts.size(), 1U);
@@ -195,7 +195,7 @@ TEST_F(LifeOfAJob, WhatWasToBeCancelledAndIsGivenBackIsCancelled) {
   EXPECT_EQ(life(), "started cancel_requested released cancelled");
   view_.job.latest.outcome = AttemptOutcome::kSnoozed;
   EXPECT_EQ(life(), "started cancel_requested snoozed cancelled");
-  // It was given back, and cancelled while it waited.
+  // The job was given back, and cancelled while it waited.
   view_.marks.clear();
   mark(MarkKind::kCancelled, 50);
   EXPECT_EQ(life(), "started snoozed cancelled");
@@ -205,12 +205,12 @@ TEST_F(LifeOfAJob, AFailureWasTheEndWhereNothingCameAfterIt) {
   attempt(AttemptOutcome::kFailed, 0);
   view_.job.state = State::kDead;
   EXPECT_EQ(life(), "started dead");
-  // It was to be cancelled, and failed.
+  // A cancellation was requested, then the attempt failed.
   view_.job.state = State::kCancelled;
   mark(MarkKind::kCancelRequested, 5, "late");
   EXPECT_EQ(life(), "started cancel_requested cancelled");
   EXPECT_EQ(job_events(view_).at(2).data, "{\"reason\":\"late\"}");
-  // It waited for its next attempt, and was cancelled then.
+  // The job waited for its next attempt, and was cancelled then.
   view_.marks.clear();
   mark(MarkKind::kCancelled, 50);
   EXPECT_EQ(life(), "started retrying cancelled");
@@ -239,14 +239,14 @@ TEST_F(LifeOfAJob, WhatWasCancelledAndRetriedWasNotDead) {
   mark(MarkKind::kCancelRequested, 5);
   mark(MarkKind::kRetried, 15);
   EXPECT_EQ(life(), "started cancel_requested cancelled retried") << "while it ran";
-  // Asked for while another attempt runs, it says nothing of this one.
+  // A request made while another attempt runs does not affect this one.
   attempt(AttemptOutcome::kFailed, 20);
   view_.marks.clear();
   mark(MarkKind::kCancelRequested, 5);
   view_.marks[0].attempt = 2;
   view_.marks[0].at = kNoon + Duration{25};
   EXPECT_EQ(life(), "started retrying started cancel_requested cancelled");
-  // Nor in another life of the job, whose attempts are counted from one again.
+  // Nor does one in another generation of the job, whose attempts are counted from one again.
   view_.marks[0].attempt = 1;
   EXPECT_EQ(life(), "started retrying started cancel_requested retrying");
   view_.marks[0].at = kNoon - Duration{5};

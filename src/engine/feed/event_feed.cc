@@ -12,11 +12,11 @@
 namespace millrace::engine {
 namespace {
 
-// What one call may read: a filter that matches nothing must not hold a thread for long.
+// The most that one call reads: a filter that matches nothing must not occupy a thread for long.
 constexpr std::size_t kMaxRowsRead = 5'000;
 constexpr std::size_t kMaxBytesRead = 32 * 1024 * 1024;
 
-// Of a shard that is led elsewhere.
+// For a shard that is led elsewhere.
 constexpr std::uint64_t kWhateverCanBeRead = std::numeric_limits<std::uint64_t>::max();
 
 bool wanted(const FeedEvent& fact, const FeedQuery& query) {
@@ -27,7 +27,7 @@ bool wanted(const FeedEvent& fact, const FeedQuery& query) {
          (!query.visible || query.visible(fact.queue.view()));
 }
 
-// About the bytes of an event in an answer: what is not its data is a few names.
+// The approximate bytes of an event in an answer: besides its data it has only a few names.
 std::size_t shown_bytes(const FeedEvent& event) {
   constexpr std::size_t kNames = 512;
   return kNames + event.data.size();
@@ -55,14 +55,14 @@ struct Allowance {
   bool any() const { return rows > 0 && bytes > 0; }
 };
 
-// One shard's facts on their way into a page.
+// One shard's facts for a page.
 class FactStream {
  public:
-  // `last`: the row to be read last.
+  // `last`: the last row to read.
   FactStream(ShardNumber shard, store::Journal& journal, std::uint64_t last)
       : shard_(shard), journal_(journal), last_(last) {}
 
-  // Behind all that can be read by now.
+  // Starts after everything that can be read now.
   std::optional<Fault> start_at_end() {
     std::uint64_t newest = last_;
     if (newest == kWhateverCanBeRead) {
@@ -77,7 +77,7 @@ class FactStream {
   std::optional<Fault> start(const EventPlaces& asked) {
     if (!asked.empty()) {
       read_to_ = asked[shard_];
-      // Another node may have shown it, which this shard's leader here learns of in a moment.
+      // Another node may have shown it; this node's leader of the shard will know it in a moment.
       if (last_ != kWhateverCanBeRead && read_to_.seq > last_ + 1) return explain({});
       return std::nullopt;
     }
@@ -90,14 +90,13 @@ class FactStream {
   bool has_facts() const { return next_ < facts_.size(); }
   const FeedEvent& head() const { return facts_[next_].event; }
   FeedEvent take() { return std::move(facts_[next_++].event); }
-  // Nothing is at hand, and more may be in the journal.
+  // No facts are left, and the journal may have more.
   bool must_read() const { return !has_facts() && !at_end_ && read_to_.seq <= last_; }
-  // Where the next page goes on.
+  // Where the next page continues.
   EventPlace place() const { return has_facts() ? facts_[next_].place : read_to_; }
   Time read_until() const { return read_until_; }  // no fact still to be read is older
 
-  // Reads on until so many facts were found, within `allowance`, of which so many streams are to
-  // have their share.
+  // Reads on until `facts` were found, within `allowance`, which `streams` streams share.
   std::optional<Fault> read(const FeedQuery& query, std::size_t facts, std::size_t streams,
                             Allowance& allowance) {
     facts_.clear();
@@ -142,7 +141,7 @@ class FactStream {
 
   void take_facts(std::vector<FeedEvent> facts, std::uint64_t seq, const FeedQuery& query,
                   std::size_t most) {
-    // A place in the row, or its beginning.
+    // The position in the row, or its start.
     std::uint64_t index = read_to_.seq == seq ? read_to_.index : 0;
     for (; index < facts.size(); ++index) {
       if (facts_.size() >= most) {
@@ -155,8 +154,8 @@ class FactStream {
     read_to_ = {seq + 1, 0};
   }
 
-  // Why it can't be read from its place: trimmed meanwhile, never there, or unreadable. None: there
-  // is only nothing yet.
+  // Why reading can't continue from its place: trimmed meanwhile, never existed, or unreadable.
+  // None: there is just nothing yet.
   std::optional<Fault> explain(std::optional<Error> failed) const {
     const Result<store::Journal::Extent> extent = journal_.extent();
     if (extent && to_number(extent->oldest) > read_to_.seq) return gone();
@@ -176,7 +175,7 @@ class FactStream {
   std::size_t next_ = 0;
 };
 
-// Facts of all shards, the oldest first.
+// The facts of all shards, oldest first.
 class PageReader {
  public:
   PageReader(const FeedQuery& query, std::vector<FactStream> streams)
@@ -186,7 +185,7 @@ class PageReader {
     while (page_.events.size() < query_.limit && !query_.gone.stop_requested()) {
       FactStream* const behind = first_to_read();
       FactStream* const oldest = first_to_tell();
-      // As long as it is not known that it has nothing older, nothing is told.
+      // No fact is returned before it is known that this stream has no older one.
       if (behind != nullptr && (oldest == nullptr || behind->read_until() < oldest->head().at)) {
         if (!allowance_.any()) break;
         const std::size_t left = query_.limit - page_.events.size();

@@ -1,4 +1,4 @@
-// The event log of several shards. What it tells of one is in event_feed_test.cc.
+// The event log of several shards. event_feed_test.cc tests one shard.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -74,7 +74,7 @@ TEST(EventFeedOfShards, TellsEachEventOnceInOrderHoweverItIsCutIntoPages) {
       ASSERT_EQ(page.fault, FeedFault::kNone) << page.message;
       EXPECT_LE(page.events.size(), query.limit);
       query.after = page.next;
-      // From any event on, as from the page's end.
+      // The same from any event as from the page's end.
       if (page.events.size() > 1 && world.random.next() % 2 == 0) {
         page.events.resize(1 + world.random.next() % (page.events.size() - 1));
         query.after = page.events.back().position;
@@ -158,7 +158,7 @@ TEST(EventFeedOfShards, SaysWhenThePositionOfAnyShardIsGoneOrIsNone) {
   EXPECT_EQ(fault("3-0.4-0"), FeedFault::kStorage);
 }
 
-// What one shard has far back is found, and the others do not run ahead of it.
+// Distant events of one shard are found, while the other shards do not run ahead of it.
 TEST(EventFeedOfShards, AFilterReadsAllShardsAlike) {
   ShardsForTests shards(2);
   EventFeed feed(shards.all_journals());

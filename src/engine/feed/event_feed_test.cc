@@ -71,7 +71,7 @@ TEST(EventFeed, GoesOnAfterAnyPositionWithoutGapOrRepetition) {
       FeedPage page = world.read(after, limit);
       ASSERT_EQ(page.fault, FeedFault::kNone) << page.message;
       if (page.events.empty()) break;
-      // From the page's cursor or the last event's own position: the same.
+      // The page's cursor and the last event's own position give the same result.
       EXPECT_EQ(MemoryWorld::told(world.read(page.events.back().position, limit).events),
                 MemoryWorld::told(world.read(page.next, limit).events));
       after = page.next;
@@ -194,7 +194,7 @@ TEST(JobEvents, TellALifeWithItsRetries) {
   world.now += Duration{5};
   world.now_answer<core::ItemsReply>(world.ack("a"));
   world.pass(Duration{1'000});
-  // Memory has let go of it: the tables tell all of it.
+  // Memory has dropped the job: everything comes from the tables.
   const Reads reads(*world.store.tables);
   const auto memory =
       world.now_answer<core::JobReply>(core::Command(core::GetJob{ShardFixture::id("a")}));
@@ -257,7 +257,7 @@ TEST(Reads, ALogInPagesFromMemoryAndTheTables) {
   EXPECT_EQ(page(3, 2), "45...");
   EXPECT_EQ(page(5, 2), "6");
   EXPECT_EQ(page(6, 2), "");
-  // Memory knows that these are outgrown.
+  // Memory knows that these lines were dropped from the log.
   memory.log_trims = {{1, 3}};
   EXPECT_EQ(page(0, 2), "34...");
   memory.log_trims = {{1, 3}, {2, 5}};

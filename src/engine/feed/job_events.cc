@@ -1,4 +1,4 @@
-// The life of one job, told from its attempts and marks.
+// The history of one job, made from its attempts and marks.
 #include <algorithm>
 #include <numeric>
 #include <string>
@@ -19,7 +19,7 @@ class Life {
     for (const core::Attempt& attempt : view_.attempts) tell_attempt(attempt, Place::kEarlier);
     if (view_.job.latest.n > 0) tell_attempt(view_.job.latest, Place::kLatest);
     for (const core::Mark& mark : view_.marks) tell_mark(mark);
-    // In the order told where the time is the same.
+    // Facts of the same time stay in the order added.
     std::vector<std::size_t> order(facts_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair(facts_[i].at, i); });
@@ -76,7 +76,7 @@ class Life {
     ended(verdict(attempt, place));
   }
 
-  // While it ran.
+  // Whether it was requested while the attempt ran.
   bool cancel_requested(const core::Attempt& attempt) const {
     return std::ranges::any_of(view_.marks, [&](const core::Mark& mark) {
       return mark.kind == core::MarkKind::kCancelRequested && mark.attempt == attempt.attempt &&
@@ -84,16 +84,17 @@ class Life {
     });
   }
 
-  // What became of the job when the attempt failed: it is cancelled if that was asked for while it
-  // ran; dead if that was its end, or if only an operator's retry brought it to its next attempt.
+  // What became of the job when the attempt failed. Cancelled, if that was requested while the
+  // attempt ran. Dead, if the job ended there, or if only an operator's retry brought it to its
+  // next attempt.
   std::string_view verdict(const core::Attempt& attempt, Place place) const {
     if (cancel_requested(attempt)) return "job.cancelled";
     if (place == Place::kLatest && view_.job.state == core::State::kDead) return "job.dead";
     return retried_before_next(attempt) ? "job.dead" : "job.retrying";
   }
 
-  // An operator's retry is the first that befell the job after the attempt: not where it was
-  // cancelled, while it waited for its next attempt, and retried then.
+  // Whether an operator's retry is the first thing that happened to the job after the attempt.
+  // False if the job was cancelled while it waited for its next attempt, and retried after that.
   bool retried_before_next(const core::Attempt& attempt) const {
     std::optional<Time> next_start;
     for (const core::Attempt& other : view_.attempts) {

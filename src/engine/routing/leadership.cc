@@ -9,7 +9,7 @@ namespace {
 using store::kNobody;
 using store::NodeId;
 
-// The finaliser of SplitMix64: every bit of the input moves half of the output's.
+// The finaliser of SplitMix64: each input bit affects half of the output bits.
 std::uint64_t mix(std::uint64_t value) {
   value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9;
   value = (value ^ (value >> 27)) * 0x94d049bb133111eb;

@@ -1,9 +1,9 @@
-// A claim, or a worker's poll, over several shards. What it brings is sent to all shards at once,
-// and while that is being committed the shards of its queues are asked for jobs, one after the
-// other in the order of the queues, each for what is left of the limit. If none has any, a hint is
-// left on each: one that fires makes it ask that shard again. A hint leases nothing.
+// A claim, or a worker's poll, over several shards. The poll's items are sent to all their shards
+// at once. While these are committed, the shards of its queues are asked for jobs, one after
+// another in the order of the queues, each for the rest of the limit. If none has any, a hint is
+// left on each shard; when one fires, that shard is asked again. A hint leases nothing.
 //
-// Every answer is noted, and then settle() does what is next.
+// Every answer is recorded, then settle() decides what comes next.
 #include <algorithm>
 #include <deque>
 #include <utility>
@@ -17,23 +17,23 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// With jobs or orders in hand, nothing else is waited for any longer.
+// With jobs or orders in hand, it waits no longer than this for anything else.
 constexpr milliseconds kPatienceInHand{1'000};
-// Before a hint is left anew on a shard that refused to keep it; twice as long each time.
+// The pause before a hint is left again on a shard that refused it; doubles each time.
 constexpr milliseconds kRefusedHintPause{100};
-// The same where one fired at once, for the second time, and there was nothing to be had.
+// The same after a hint that fired at once, for the second time, without any job to get.
 constexpr milliseconds kVainHintPause{20};
 constexpr milliseconds kLongestRefusedPause{2'000};
-// Others may just have been quicker: what comes next waits no longer than this.
+// Other claims may just have been faster, so the next job must not wait longer than this.
 constexpr milliseconds kLongestVainPause{160};
-// One that stood for so long did not fire at once.
+// A hint that stood for this long did not fire at once.
 constexpr milliseconds kHintStood{100};
 
 milliseconds doubled(milliseconds pause, int times, milliseconds longest) {
   return std::min(pause * (1 << std::clamp(times, 0, 10)), longest);
 }
 
-// A run of queues that lie on one shard.
+// Consecutive queues that lie on one shard.
 struct QueueRun {
   ShardNumber shard = 0;
   std::vector<SharedBytes> queues;
@@ -75,13 +75,13 @@ class MultiShardClaim final : public Operation {
     QueueRun all;  // the queues that lie there
     std::optional<std::size_t> hint;
     Instant hinted_at{};
-    // No hint is left before; after a refusal, or where hints fire in vain.
+    // No hint is left before this time; set after a refusal, or when hints fire in vain.
     Instant hint_after{};
     int refusals = 0;  // in a row
     int vain = 0;      // the same, of hints that fired at once
   };
 
-  // What a part was sent for.
+  // Why a part was sent.
   enum class Purpose : std::uint8_t { kBring, kBringElsewhere, kAsk, kHint };
 
   struct Brought {
@@ -101,7 +101,7 @@ class MultiShardClaim final : public Operation {
         queues.insert(queues.end(), run.queues.begin(), run.queues.end());
       }
     } else {
-      // For the worker's orders alone, which nobody asks for in turn.
+      // Only for the worker's orders, which are on every shard.
       for (ShardNumber shard = 0; shard < shards(); ++shard) ask_shard({shard, {}});
     }
     settle();
@@ -121,7 +121,7 @@ class MultiShardClaim final : public Operation {
     ask(shard, std::move(request));
   }
 
-  // --- What the worker brings.
+  // --- The poll's items.
 
   void bring(core::ItemsReply& into, Request request) MILLRACE_REQUIRES(mutex_) {
     into = std::get<core::ItemsReply>(std::get<core::Reply>(empty_answer(request)));
@@ -159,14 +159,14 @@ class MultiShardClaim final : public Operation {
     }
   }
 
-  // Of those whose shards have not answered nobody knows whether it was done.
+  // For items whose shards have not answered it is unknown whether they were done.
   void leave_open() MILLRACE_REQUIRES(mutex_) {
     for (std::size_t number = 0; number < brought_.size(); ++number) {
       if (brought_[number].into != nullptr) was_brought(number, Unavailable::kUnknown);
     }
   }
 
-  // Something is to be brought again: the worker is told now, not when it has waited.
+  // Something must be sent again, so the worker is answered now, without waiting for jobs.
   bool must_bring_again() const MILLRACE_REQUIRES(mutex_) {
     const auto refused = [](const core::ItemsReply& reply) {
       return std::ranges::any_of(reply.items, [](const auto& item) {
@@ -176,7 +176,7 @@ class MultiShardClaim final : public Operation {
     return refused(reply_.acks) || refused(reply_.heartbeats) || refused(reply_.logs);
   }
 
-  // --- Asking for jobs.
+  // --- Requests for jobs.
 
   void ask_next() MILLRACE_REQUIRES(mutex_) {
     QueueRun run = std::move(to_ask_.front());
@@ -217,13 +217,13 @@ class MultiShardClaim final : public Operation {
 
   void take_jobs(core::ClaimReply claim) MILLRACE_REQUIRES(mutex_) {
     for (const core::ClaimReply::Item& item : claim.jobs) {
-      // How large a payload is that memory has let go of is not known here.
+      // The size of a payload that memory has dropped is unknown here.
       constexpr std::size_t kUnknown = std::size_t{1} << 20;
       bytes_ += item.job.payload.empty() ? kUnknown : item.job.payload.size();
     }
     std::ranges::move(claim.jobs, std::back_inserter(reply_.claim.jobs));
   }
-  // What several shards say of the worker as a whole is said once.
+  // An order for the whole worker that several shards send is passed on once.
   void take_order(const WorkerCommand& order) MILLRACE_REQUIRES(mutex_) {
     const auto same = [&](const WorkerCommand& other) {
       return other.kind == order.kind && other.kind != WorkerCommand::Kind::kCancel;
@@ -233,7 +233,7 @@ class MultiShardClaim final : public Operation {
 
   bool refused(const Answer& answer) MILLRACE_REQUIRES(mutex_) {
     if (std::holds_alternative<Denied>(answer)) {
-      // Another node knows the token otherwise: with it nobody need come back.
+      // Another node judges the token differently: with this token a retry would not help.
       refusal_ = answer;
       denied_ = true;
       return true;
@@ -250,14 +250,14 @@ class MultiShardClaim final : public Operation {
     if (place == places_.end()) return;
     place->hint.reset();
     if (refused(answer)) {
-      // It will not tell of anything; the others may, and so may its next leader.
+      // This shard will report nothing; the others may, and so may its next leader.
       place->hint_after =
           now() + doubled(kRefusedHintPause, place->refusals++, kLongestRefusedPause);
       return;
     }
     heard_ = true;
     place->refusals = 0;
-    // The shard may hold what this claim can't get: it must not be asked without end.
+    // The shard may hold jobs that this claim can't get: it must not be asked endlessly.
     place->vain = now() - place->hinted_at < kHintStood ? place->vain + 1 : 0;
     if (place->vain > 1) {
       place->hint_after = now() + doubled(kVainHintPause, place->vain - 2, kLongestVainPause);
@@ -288,15 +288,15 @@ class MultiShardClaim final : public Operation {
     }
   }
 
-  // No shard keeps one.
+  // No shard accepts a hint.
   bool hints_refused() const MILLRACE_REQUIRES(mutex_) {
     return std::ranges::all_of(
         places_, [](const Place& place) { return !place.hint && place.refusals > 0; });
   }
 
-  // --- What is next.
+  // --- What comes next.
 
-  // A quiet worker is told so each time, and waits all the same.
+  // A quiet worker gets that order each time, and waits all the same.
   bool in_hand() const MILLRACE_REQUIRES(mutex_) {
     return !reply_.claim.jobs.empty() || reply_.news;
   }
@@ -354,7 +354,7 @@ class MultiShardClaim final : public Operation {
     asking_ = 0;
   }
 
-  // One alarm at a time, the earliest.
+  // Only one alarm at a time, the earliest.
   void wake_at(Instant at) MILLRACE_REQUIRES(mutex_) {
     if (alarm_ && *alarm_ <= at) return;
     alarm_ = at;
@@ -371,7 +371,7 @@ class MultiShardClaim final : public Operation {
     if (patience_set_ && !finished()) wake_at(patient_until_);
   }
 
-  // What it brought is carried out.
+  // The poll's items are still carried out.
   void given_up() override MILLRACE_REQUIRES(mutex_) {
     gone_ = true;
     give_up_asking();

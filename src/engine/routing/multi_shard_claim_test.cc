@@ -70,7 +70,7 @@ TEST_F(MultiShardClaimTest, OneJobGoesToOneOfTwoThatWaitOnSeveralShards) {
 }
 
 TEST_F(MultiShardClaimTest, AHintedClaimerThatDoesNotComeIsReplaced) {
-  // Somebody is told of the job and goes away at that moment.
+  // Another caller gets the hint for the job, and goes away at that moment.
   const Ticket lost = ask(AwaitWork{{SharedBytes(queue_of(1))}, {}, {}, Duration{10'000}});
   const Ticket other = ask(claim({queue_of(1), queue_of(2)}, 10, Duration{10'000}));
   run();
@@ -146,7 +146,7 @@ TEST_F(MultiShardClaimTest, WhoHasJobsDoesNotWaitLongForTheNextShard) {
   EXPECT_EQ(reply<core::ClaimReply>(ticket).jobs.size(), 1U);
 }
 
-// The id of a client's own points anywhere.
+// The id that a client chose may point to any shard.
 TEST_F(MultiShardClaimTest, WhatAPollBringsIsLookedForElsewhereToo) {
   core::Enqueue enqueue;
   enqueue.jobs.push_back(spec(queue_of(1)));
@@ -169,11 +169,11 @@ TEST_F(MultiShardClaimTest, WhatAPollBringsIsLookedForElsewhereToo) {
             core::Rejection::kLeaseLost);
 }
 
-// --- What it brings, and what it asks for meanwhile.
+// --- A poll's items, and its claim meanwhile.
 
 class PollTest : public MultiShardClaimTest {
  protected:
-  // A poll that brings the end of a job on shard 1, which another node leads, and claims on others.
+  // A poll with the ack of a job on shard 1, which another node leads, and a claim on other shards.
   Poll bringing_poll(std::vector<std::string> queues, Duration wait = {}) {
     submit(queue_of(1));
     const auto got = answer<core::ClaimReply>(claim({queue_of(1)}));
@@ -231,7 +231,7 @@ TEST_F(PollTest, WithJobsInHandDoesNotWaitForAShardThatIsSilent) {
   peers.answer(0, core::Reply(succeeded()));  // too late: nobody is told
 }
 
-// Without jobs there is time: the shard's next leader may still take it.
+// Without jobs in hand there is time: the shard's next leader may still take the ack.
 TEST_F(PollTest, WithoutJobsWaitsForASilentShard) {
   const Ticket ticket = ask(bringing_poll({queue_of(0), queue_of(2)}, Duration{500}));
   run();
@@ -281,7 +281,7 @@ TEST_F(PollTest, IsRefusedWhereEveryShardRefuses) {
             Unavailable::kDraining);
 }
 
-// --- It never asks without end.
+// --- It never asks endlessly.
 
 TEST_F(MultiShardClaimTest, AHintThatFiresAsksThatShardAlone) {
   const Ticket waiting = ask(claim({queue_of(0), queue_of(2), queue_of(3)}, 10, Duration{60'000}));
@@ -314,13 +314,13 @@ TEST_F(MultiShardClaimTest, AShardWhoseHintsFireInVainIsAskedLessAndLess) {
   // Within ten seconds: a hint and a claim after each pause.
   EXPECT_GT(peers.asked.size(), 60U);
   EXPECT_LT(peers.asked.size(), 140U);
-  // The others are heard all the while.
+  // The other shards are still heard.
   submit(queue_of(0));
   run();
   EXPECT_EQ(reply<core::ClaimReply>(waiting).jobs.size(), 1U);
 }
 
-// A plain claim can't be told, and must not come again for it.
+// A plain claim can't carry orders, and must not return because of one.
 TEST_F(MultiShardClaimTest, AnOrderForItsWorkerDoesNotWakeAPlainClaim) {
   submit(queue_of(0));
   const auto got = answer<core::ClaimReply>(claim({queue_of(0), queue_of(2)}));
@@ -335,7 +335,7 @@ TEST_F(MultiShardClaimTest, AnOrderForItsWorkerDoesNotWakeAPlainClaim) {
   EXPECT_FALSE(answers.contains(before) || answers.contains(after));
 }
 
-// It is told each time that it is quiet, and must not come back for that.
+// The worker learns each time that it is quiet, and must not return because of that.
 TEST_F(MultiShardClaimTest, AQuietWorkersPollWaits) {
   Poll poll;
   poll.worker = ShardFixture::worker("anna");
@@ -346,7 +346,7 @@ TEST_F(MultiShardClaimTest, AQuietWorkersPollWaits) {
   run();
   (void)answer<WorkersReply>(SetWorkerState{SharedBytes("anna"), WorkerState::kQuiet});
   EXPECT_EQ(reply<PollReply>(told).orders.size(), 1U);
-  // The other shard's word is news once more; from then on she waits.
+  // The other shard reports it as news once more; from then on the worker waits.
   (void)answer<PollReply>(poll);
   const Ticket waiting = ask(poll);
   submit(queue_of(2));
@@ -359,7 +359,7 @@ TEST_F(MultiShardClaimTest, AQuietWorkersPollWaits) {
   EXPECT_EQ(reply<PollReply>(waiting).orders.size(), 1U);
 }
 
-// Its next leader is asked with what is left of the wait.
+// The shard's next leader gets the rest of the wait.
 TEST_F(MultiShardClaimTest, AHintThatIsLostIsNotLeftForLongerThanThePollWaits) {
   router.led_there(2, "http://b");
   const Ticket waiting = ask(claim({queue_of(0), queue_of(2)}, 10, Duration{60'000}));
@@ -386,7 +386,7 @@ TEST_F(MultiShardClaimTest, AnOrderForItsWorkerWakesAPoll) {
   EXPECT_EQ(reply<PollReply>(waiting).orders.size(), 1U);
 }
 
-// It has jobs that nobody gets as long as it refuses everything.
+// The shard has jobs that nobody gets while it refuses everything.
 TEST_F(MultiShardClaimTest, AnOverloadedShardIsAskedNowAndThen) {
   ShardOptions options;
   options.hard_max_unprojected = 0;
@@ -406,7 +406,7 @@ TEST_F(MultiShardClaimTest, AnOverloadedShardIsAskedNowAndThen) {
   EXPECT_EQ(reply<core::ClaimReply>(waiting).jobs.size(), 1U);
 }
 
-// What is left with its next leader as soon as there is one.
+// Its next leader gets the hint as soon as there is one.
 TEST_F(MultiShardClaimTest, AHintOnAShardThatIsGivenAwayGoesAlong) {
   const Ticket waiting = ask(claim({queue_of(0), queue_of(2)}, 10, Duration{60'000}));
   run();
@@ -418,7 +418,7 @@ TEST_F(MultiShardClaimTest, AHintOnAShardThatIsGivenAwayGoesAlong) {
   pass(Duration{20});
   ASSERT_EQ(peers.asked.size(), 1U);
   EXPECT_TRUE(std::holds_alternative<AwaitWork>(peers.asked[0].request));
-  // Nor is the other shard forgotten meanwhile.
+  // Meanwhile the other shard is not forgotten.
   submit(queue_of(0));
   run();
   EXPECT_EQ(reply<core::ClaimReply>(waiting).jobs.size(), 1U);

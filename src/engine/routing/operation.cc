@@ -9,7 +9,7 @@
 namespace millrace::engine {
 namespace {
 
-// What was given up may still bring jobs for so long.
+// How long a part that was given up may still bring jobs.
 constexpr std::chrono::seconds kLateAnswers{90};
 
 const core::ClaimReply* claim_in(const Answer& answer) {
@@ -18,7 +18,7 @@ const core::ClaimReply* claim_in(const Answer& answer) {
   return reply == nullptr ? nullptr : std::get_if<core::ClaimReply>(reply);
 }
 
-// For one shard, whose answer is the whole's.
+// For one shard, whose answer is the whole answer.
 class SingleShardOperation final : public Operation {
  public:
   SingleShardOperation(Router& router, Request request, ShardNumber shard, ReplyAddress reply_to,
@@ -41,7 +41,7 @@ class SingleShardOperation final : public Operation {
   Request request_;
 };
 
-// A poll whose items point to one shard: what that knows nothing of is asked for elsewhere.
+// A poll whose items are for one shard. Items unknown there are asked for on the others.
 class SingleShardPoll final : public Operation {
  public:
   SingleShardPoll(Router& router, Poll poll, ShardNumber shard, ReplyAddress reply_to,
@@ -100,7 +100,7 @@ class SingleShardPoll final : public Operation {
   std::size_t missing_ = 0;
 };
 
-// Items on one shard or several; those that their shards know nothing of are asked for elsewhere.
+// Items for one or several shards. Items unknown there are asked for on the others.
 class ScatterOperation final : public Operation {
  public:
   ScatterOperation(Router& router, Request request, ReplyAddress reply_to, std::string credentials)
@@ -144,7 +144,7 @@ class ScatterOperation final : public Operation {
   std::size_t missing_ = 0;
 };
 
-// Every shard is asked: all answers are wanted, or the first one will do.
+// Asks every shard: waits for all answers, or only for the first.
 class BroadcastOperation final : public Operation {
  public:
   BroadcastOperation(Router& router, Request request, ReplyAddress reply_to,
@@ -163,8 +163,8 @@ class BroadcastOperation final : public Operation {
   void answered(std::size_t, Answer answer) override MILLRACE_REQUIRES(mutex_) {
     --missing_;
     if (route_ == Route::kToFirst) {
-      // One that can't be asked is not the first to know. One that stops ends the wait for events:
-      // nobody would tell of its own.
+      // A shard that can't be asked is not the first one that knows. One that stops ends the wait
+      // for events, since nobody would report its own.
       const bool knows = std::holds_alternative<std::monostate>(answer);
       const auto* why = std::get_if<Unavailable>(&answer);
       const bool stops = why != nullptr && *why == Unavailable::kDraining &&
@@ -178,7 +178,7 @@ class BroadcastOperation final : public Operation {
                       std::holds_alternative<SetWorkerState>(request_));
     gather(whole_, {}, std::move(answer));
     if (missing_ > 0) return;
-    // Some have told the worker.
+    // Some shards have told the worker.
     const bool refused =
         std::holds_alternative<Unavailable>(whole_) || std::holds_alternative<Denied>(whole_);
     if (done_ && refused) whole_ = Unavailable::kUnknown;
@@ -188,7 +188,7 @@ class BroadcastOperation final : public Operation {
     drop_all();
     finish(Unavailable::kDraining);
   }
-  // None of these leases anything: late answers are not waited for.
+  // These requests lease nothing, so late answers are ignored.
   void drop_all() MILLRACE_REQUIRES(mutex_) {
     for (std::size_t part = 0; part < shards(); ++part) drop(part);
   }
@@ -258,7 +258,7 @@ std::size_t Operation::ask(ShardNumber shard, Request request) {
 
 void Operation::send(std::size_t part) {
   Sent& sent = sent_[part];
-  // What was sent twice is needed once more, for its answer's sake: the route takes a copy.
+  // After a repeat the request is needed again to convert its answer: the route takes a copy.
   std::optional<Request> copy;
   if (sent.repeated) copy = sent.request;
   if (!router_.give(sent.shard, sent.repeated ? copy : sent.request,
@@ -292,7 +292,7 @@ void Operation::answer_came(std::size_t part, Answer answer) {
   if (hold_again(part, answer)) return;
   if (sent.repeated) {
     if (sent.request) as_first_answer(*sent.request, answer);
-    // Of the second sending; what became of the first nobody knows.
+    // This answers the second sending; what became of the first is unknown.
     const bool refused =
         std::holds_alternative<Unavailable>(answer) || std::holds_alternative<Denied>(answer);
     if (refused) answer = Unavailable::kUnknown;
@@ -308,7 +308,7 @@ bool Operation::hold_again(std::size_t part, const Answer& answer) {
   const bool nothing_done = *why == Unavailable::kNoLeader;
   if (nothing_done && now() >= sent.until) return false;
   if (!nothing_done) {
-    // Once: whether it was done is not known, so that it must bear being done twice.
+    // Repeat it once. Whether it was done is unknown, so it must tolerate being done twice.
     if (*why != Unavailable::kUnknown || sent.repeated) return false;
     if (!is_idempotent(*sent.request) && !mutated(Mutant::kForwardedTwice)) return false;
     make_repeatable(*sent.request);

@@ -8,22 +8,22 @@
 namespace millrace::engine {
 namespace {
 
-// A ticket of an operation's: its number, and the part's.
+// A ticket for an operation: its number, and the part's.
 constexpr int kPartBits = 20;
 constexpr std::uint64_t kPartMask = (std::uint64_t{1} << kPartBits) - 1;
 
-// Answers to what nobody waits for.
+// For requests whose answer nobody waits for.
 constexpr Ticket kNobodysTicket{0};
 
 constexpr std::chrono::seconds kSweepPause{5};
 
-// Answered by one shard as it stands: nothing is to be looked up elsewhere.
+// One shard's answer is final: nothing needs to be looked up elsewhere.
 bool is_final(const Request& request) {
   const engine::Route route = facts_of(request).route;
   return route != engine::Route::kByItem && route != engine::Route::kPoll;
 }
 
-// In order; the others stay in theirs.
+// In order; the others keep their order too.
 template <typename T, typename Wanted>
 std::vector<T> take_if(std::vector<T>& from, Wanted wanted) {
   std::vector<T> taken;
@@ -121,7 +121,7 @@ void Router::cancel(ReplyPort& port, Ticket ticket) {
     operation->cancel();
     return;
   }
-  // It went straight to one of them.
+  // The request went straight to one of the shards.
   for (const auto& route : routes_) {
     const MutexLock lock(route->mutex);
     if (route->here != nullptr) route->here->cancel(port, ticket);

@@ -11,7 +11,7 @@ namespace {
 constexpr char kBetweenShards = '.';
 constexpr int kOrdBase = 36;
 
-// The shards' parts of a text; none: there are not so many.
+// The shards' parts of a text; none: there are not that many.
 std::optional<std::vector<std::string_view>> split(std::string_view text, std::size_t shards) {
   std::vector<std::string_view> parts;
   while (parts.size() < shards) {
@@ -36,7 +36,7 @@ std::optional<std::uint64_t> parse_number(std::string_view text, int base, std::
 
 }  // namespace
 
-// The numbers of order in base 36, nothing where a shard has ended: "5k2..1z".
+// Order numbers in base 36; nothing for a shard that has ended: "5k2..1z".
 std::string encode(const JobCursor& cursor) {
   std::string text;
   for (std::size_t shard = 0; shard < cursor.below.size(); ++shard) {

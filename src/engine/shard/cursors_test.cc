@@ -80,7 +80,7 @@ TEST(Cursors, OfOneShardAreWhatTheyWereBeforeThereWereSeveral) {
   EXPECT_EQ(encode(EventPlaces{{128, 3}, {1, 0}}), "128-3.1-0");
 }
 
-// Any other text is none: two texts never mean the same.
+// Every other text is invalid, so no two texts mean the same cursor.
 TEST(Cursors, HaveOneTextEach) {
   Random random(3);
   constexpr std::string_view kBytes = "0123456789az.-AZ +";

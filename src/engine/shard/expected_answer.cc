@@ -18,7 +18,7 @@ template <typename Made>
 constexpr std::size_t kAnswer = index_in<Made>(static_cast<const Answer*>(nullptr));
 template <typename Made>
 constexpr std::size_t kReply = index_in<Made>(static_cast<const core::Reply*>(nullptr));
-// Both variants have the monostate; where nothing is said it is the outer one's.
+// Both variants have the monostate; an answer without content is the outer one's.
 template <typename Made>
 constexpr bool kIsReply =
     kReply<Made> < std::variant_size_v<core::Reply> && !std::is_same_v<Made, std::monostate>;
@@ -34,7 +34,7 @@ std::size_t items_in(const T& asked) {
 
 }  // namespace
 
-// Of each request: what its row says, and an answer to each item.
+// For each request: the kind that its row states, and the number of its items.
 struct ExpectedAnswer::Of {
   template <typename T>
   ExpectedAnswer operator()(const T& asked) const {

@@ -1,4 +1,4 @@
-// What is read while the store does not answer, and what is believed of a store that lies.
+// Reads while the store does not answer, and checks of a store that lies.
 #include "store/testing/failing_store.h"
 
 #include <gmock/gmock.h>

@@ -15,12 +15,12 @@ constexpr std::string_view kRelayType = "submission";
 core::JobSpec boxed(const core::JobSpec& spec) {
   core::JobSpec box;
   box.id = outbox_id_of(spec.id, spec.queue.view());
-  // It follows from an id that may be a client's: two acks may name the same.
+  // The id is derived from one that a client may have chosen, so two acks may use the same.
   box.id_origin = core::IdOrigin::kClient;
   box.queue = SharedBytes(kOutboxQueue);
   box.type = SharedBytes(kRelayType);
   box.priority = spec.priority;
-  // It is passed on however often that fails.
+  // It is retried however often passing it on fails.
   box.max_attempts = core::kMaxAttempts;
   std::string bytes;
   store::encode_submission(spec, bytes);

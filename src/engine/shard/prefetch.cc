@@ -19,7 +19,7 @@ void Prefetch::want(const core::Machine& machine, const core::Command& command) 
   }
 }
 
-// Of a client's id that is known, to tell a repeated submission from another one.
+// Payloads of known ids of clients, to tell a repeated submission from a different one.
 void Prefetch::compare_payloads(const std::vector<core::JobSpec>& jobs) {
   for (const core::JobSpec& spec : jobs) {
     if (spec.id_origin == core::IdOrigin::kClient) with_payload_.insert(spec.id);

@@ -10,8 +10,9 @@ namespace {
 
 constexpr Duration kFirstBackoff{100};
 constexpr Duration kMaxBackoff{5'000};
-// From one flush's begin to the next's, as many times as long as it took: what changes meanwhile is
-// written together. The tables stay within a second of the journal, unless flushes take as long.
+// The time between the starts of two flushes, as a multiple of the first one's duration; changes in
+// between are written together. The tables stay within a second of the journal, unless flushes take
+// that long.
 constexpr int kApart = 10;
 constexpr Duration kMostApart{800};
 

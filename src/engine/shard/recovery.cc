@@ -32,8 +32,8 @@ class Loader : public store::StateVisitor {
   Recovered& into_;
 };
 
-// The journal must hold the row that the tables reached, or, where that was trimmed, go on right
-// after it.
+// The journal must have the row that the tables reached or, if that was trimmed, begin right after
+// it.
 Status check_extent(const store::Journal::Extent& extent, const store::Progress& progress) {
   if (extent.newest < progress.seq) {
     return failure(
@@ -80,7 +80,7 @@ Result<std::unique_ptr<Follower>> Follower::load(std::uint32_t shard,
   if (Status fits = check_extent(*extent, projected); !fits) return std::unexpected(fits.error());
   if (extent->newest == Seq{0}) return follower;  // a new store
 
-  // The tables' own row, where it is still there, is compared.
+  // If the row that the tables reached still exists, it is compared.
   Status taken;
   const Seq from = std::max(projected.seq, extent->oldest);
   const Status read = store.journal->read(from, [&](const store::JournalRow& row) {
@@ -99,7 +99,7 @@ Result<std::unique_ptr<Follower>> Follower::load(std::uint32_t shard,
 Result<std::size_t> Follower::follow() {
   std::size_t applied = 0;
   Status taken;
-  // From its own newest row on, which shows that the journal still goes on from there.
+  // From its own newest row on, which shows that the journal still continues from there.
   const Seq from = std::max(state_.head, Seq{1});
   bool met = state_.head == Seq{0};
   const Status read = journal_.read(from, [&](const store::JournalRow& row) {
@@ -200,8 +200,8 @@ Result<std::unique_ptr<Shard>> lead_on(std::unique_ptr<Follower> follower,
   if (!projected) return std::unexpected(projected.error());
   auto recovered = std::move(*follower).finish(*projected);
   if (!recovered) return std::unexpected(recovered.error());
-  // The shard's time leaps to this node's clock, which may be ahead of the former leader's, or
-  // faster: more may be gone by it than by the database's.
+  // The shard's time jumps to this node's clock, which may be ahead of the former leader's, or
+  // faster. So more time may have passed by this clock than by the database's.
   const Duration leaps = std::max(now - recovered->alive_at, Duration{0});
   const Duration silent_for = std::max(term.silent_for.value_or(Duration{0}), leaps);
   return Shard::lead(options, *store.tables, std::move(*recovered), term.epoch, now, silent_for,

@@ -20,7 +20,7 @@ void RetentionPlanner::restart(const core::Queue& queue) {
     Pair& pair = pairs_[key];
     pair.queue = queue.name;
     pair.keep = queue.settings.retention.of(state);
-    // Unknown until the tables are asked: the first cut, due at once, does that.
+    // Unknown until the tables are read: the first cut, due at once, does that.
     if (queue.counts[static_cast<std::size_t>(state)] > 0) pair.oldest = time_from_ms(kMinTimeMs);
     reschedule(key, pair);
   }
@@ -96,7 +96,7 @@ std::vector<RetentionCut> RetentionPlanner::take_due(Time now, std::size_t limit
 void RetentionPlanner::finished(const RetentionCut& cut, std::optional<Time> oldest, Time now) {
   const Key key(cut.queue.view(), cut.state);
   const auto found = pairs_.find(key);
-  // The queue was deleted meanwhile, and perhaps made again.
+  // The queue was deleted meanwhile, and perhaps created again.
   if (found == pairs_.end() || !found->second.in_work) return;
   Pair& pair = found->second;
   pair.in_work = false;

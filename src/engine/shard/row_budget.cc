@@ -8,13 +8,13 @@
 namespace millrace::engine {
 namespace {
 
-// Fixed members, field tags and lengths of an event or of one item in it, generously.
+// Fixed members, field tags and lengths of an event or of one item in it, rounded up generously.
 constexpr std::size_t kItemBytes = 160;
 // An item that names a job: its id, queue and type (two names of at most 128 bytes).
 constexpr std::size_t kRefBytes = kItemBytes + 2 * 128;
 
-// Beyond what row_bytes() says of a command, its claim may end jobs that are past their time: of
-// one command at most, for what a command has added is counted before the next.
+// Beyond row_bytes() of a command, its claim may expire jobs. Only one command adds this uncounted,
+// since what a command has added is counted before the next one.
 static_assert(kRowBudgetBytes + kMaxCommandBytes + core::kMaxExpiredPerClaim * kRefBytes <
               core::kMaxJournalBodyBytes);
 
@@ -145,7 +145,8 @@ struct CommandBytes {
   std::size_t operator()(const core::SetQueue& c) const {
     return 2 * kRefBytes + bytes_of(c.patch.retry);
   }
-  // The queue's whole settings, its retry policy included, which the machine knows.
+  // The event holds the queue's whole settings, including its retry policy, which the machine
+  // knows.
   std::size_t operator()(const core::PauseQueue& c) const {
     return 2 * kRefBytes + 10 * core::kMaxRetryDelays + c.reason.size();
   }
@@ -168,7 +169,7 @@ std::size_t row_bytes(const core::Job& job) {
 }
 
 std::size_t row_bytes(const core::JobSpec& spec) {
-  // With what may come along: its queue made by it, a job that it replaces.
+  // Includes what may come with it: the creation of its queue, and a job that it replaces.
   return 4 * kRefBytes + spec.queue.size() + spec.type.size() + spec.payload.size() +
          bytes_of(spec.retry) + bytes_of(spec.extras);
 }

@@ -48,7 +48,7 @@ void Shard::Impl::begin_term(Duration grace) {
     retention_.restart(queue);
   }
   machine_->start_epoch(epoch_, now_, events_);
-  // Without leases too: a row of the former leader that is still on its way may bring some.
+  // Also without live leases: a row of the former leader that is still on its way may bring some.
   grace_ = {next(pipeline_.head()), now_ - grace};
   if (grace > core::kStallGrace) machine_->extend_leases(grace, now_, events_);
   machine_->end_step();
@@ -74,7 +74,7 @@ void Shard::Impl::offer(Task task) {
   inbox_.push_back(std::move(task));
 }
 
-// Before anything of it goes into the outbox, where its level is not seen any more.
+// Checked before any part goes into the outbox, where its level is no longer visible.
 bool Shard::Impl::is_too_new(const Task& task) const {
   const StoreFormat* const store = options_.store_format.get();
   return store != nullptr && format_of(task) > store->level() && !mutated(Mutant::kFormatGateOpen);
@@ -91,7 +91,7 @@ void Shard::Impl::cancel(const ReplyAddress& reply_to) {
   const auto found =
       std::ranges::find_if(inbox_, [&](const Task& task) { return task.reply_to == reply_to; });
   if (found == inbox_.end()) return;
-  // A command that was sent is carried out; what only its caller gains from is not.
+  // A command that was sent is carried out; what only its caller would use is not.
   if (found->kind == Task::Kind::kPoll && found->claims) {
     found->commands.pop_back();
     found->claims = false;
@@ -102,8 +102,8 @@ void Shard::Impl::cancel(const ReplyAddress& reply_to) {
 
 void Shard::Impl::move_clock(Time now) {
   now = std::max(now, now_);
-  // A timer that is long overdue shows that the process was stopped, at some time since it was last
-  // heard of.
+  // A timer that is long overdue shows that the process was stopped, at some time since the last
+  // call.
   const std::optional<Time> due = machine_->next_timer();
   if (due && !tick_behind_ && now - *due > core::kStallGrace) stalled_since(now_);
   now_ = now;
@@ -112,7 +112,7 @@ void Shard::Impl::move_clock(Time now) {
 bool Shard::Impl::may_decide() const {
   if (!pipeline_.can_seal()) return false;
   if (!pipeline_.in_flight()) return true;
-  // What ends while the journal stalls must wait for the grace that follows it.
+  // What ends while the journal stalls must wait for the extension that follows.
   return inbox_.size() >= kDecideAheadAt && !pipeline_.failing_since() &&
          now_ - pipeline_.in_flight_since() <= core::kStallGrace;
 }
@@ -290,7 +290,7 @@ std::optional<Time> Shard::Impl::next_wakeup(bool may_flush) const {
                                     machine_->rows_to_flush());
   }
   if (!may_decide()) {
-    // append_done() comes first, unless it is too long in coming for those who ask.
+    // append_done() comes first, unless it takes too long for the askers.
     if (!refuses_all()) {
       keep_earliest(earliest, refuses_all_at());
     } else {
@@ -364,7 +364,7 @@ Shard::Figures Shard::Impl::figures() const {
           .owed_since = owed_since()};
 }
 
-// --- The public face.
+// --- The public interface.
 
 Shard::Shard(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Shard::~Shard() = default;
@@ -377,7 +377,7 @@ Result<std::unique_ptr<Shard>> Shard::recover(ShardOptions options, store::Store
   const bool first = recovered->head == Seq{};
   now = std::max(now, recovered->machine->facts().at);
   const Time last = first ? now : recovered->machine->facts().at;
-  // It may be earlier than the last row: that was decided while nothing could be committed.
+  // May be earlier than the last row, which was decided while nothing could be committed.
   const Duration silent_for = now - std::min(alive_until.value_or(last), now);
   return lead(options, *store.tables, std::move(*recovered), Epoch{}, now, silent_for, observer);
 }

@@ -1,4 +1,4 @@
-// What the inbox brings to a shard, and the fences that hold its retries.
+// Rows of the inbox in a shard, and the fences that delay its retries.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ struct InboxWorld : ShardFixture {
     shard().offer(std::move(command), {row, round}, *this, ticket);
     return ticket;
   }
-  // Of the next row.
+  // Those of the next row.
   std::vector<InboxKey> taken() {
     step();
     const store::JournalRow* row = shard().next_append();
@@ -66,7 +66,7 @@ TEST(ShardInbox, ARefusedRowStays) {
             core::Rejection::kOverloaded);
 }
 
-// The first was refused, and room comes before the second is decided.
+// The first row is refused, then there is room before the second one is decided.
 TEST(ShardInbox, OfARoundNothingIsTakenBehindWhatWasPutOff) {
   InboxWorld world;
   world.shard().set_memory_room(MemoryRoom::kNone);
@@ -156,7 +156,7 @@ TEST_F(ShardFences, AreRaisedAboveAllEarlierLeasesBeforeARetry) {
 TEST_F(ShardFences, OfARunningJobAreLeftAlone) {
   EXPECT_EQ(retried().refusal.why, core::Rejection::kInvalidState);
   EXPECT_THAT(fences_.asked, IsEmpty());
-  // Also where it ends in the step of the retry.
+  // Also if the job ends in the same step as the retry.
   world_.ask(world_.ack("a", core::AckOutcome::kDead));
   const Ticket ticket = world_.ask(retry());
   world_.run();

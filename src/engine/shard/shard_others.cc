@@ -1,4 +1,4 @@
-// Requests that are no commands, and the ends of waits.
+// Requests that are not commands, and the ends of waits.
 #include <algorithm>
 #include <utility>
 
@@ -52,10 +52,10 @@ core::JobReply Shard::Impl::job_reply(const JobId& id) const {
 }
 
 void Shard::Impl::decide_other(const ReplyAddress& reply_to, const WatchJob& watch) {
-  // As a read sees it: what was forgotten within this step is gone.
+  // As a read sees it: a job that was forgotten within this step is gone.
   auto reply = std::get<core::JobReply>(decide(core::GetJob{watch.id}, Prefetch{}));
   const bool of_lease = watch.lease != kNoToken;
-  // What is not in memory has ended, or never was.
+  // A job that is not in memory has ended or never existed.
   bool waits = reply.job != nullptr && !core::is_terminal(reply.job->job.state) &&
                watch.wait > Duration{} && may_wait();
   if (waits && of_lease) {
@@ -110,7 +110,7 @@ void Shard::Impl::decide_other(const ReplyAddress& reply_to, const ListWorkers&)
 void Shard::Impl::decide_other(const ReplyAddress& reply_to, const SetWorkerState& command) {
   const std::string_view worker = command.worker.view();
   if (!workers_.knows(worker)) {
-    // It may be at work since before a restart.
+    // The worker may have been at work since before a restart.
     const std::vector<core::JobView> running = machine_->running_jobs(command.worker);
     if (running.empty()) return answer(reply_to, WorkersReply{false, {}});
     workers_.introduce(command.worker, running.front().job.latest.started_at);
@@ -120,8 +120,8 @@ void Shard::Impl::decide_other(const ReplyAddress& reply_to, const SetWorkerStat
   answer(reply_to, WorkersReply{true, {workers_.view(worker, *machine_)}});
 }
 
-// Ends the worker's polls that wait; its plain claims, which can't carry orders, get nothing more
-// if it is quiet.
+// Ends the worker's waiting polls. Its plain claims can't carry orders; if the worker is quiet they
+// get no more jobs.
 void Shard::Impl::tell_worker(std::string_view worker) {
   const bool quiet = workers_.state(worker) != WorkerState::kActive;
   for (const WaitNumber number : waiters_.of_worker(worker)) {

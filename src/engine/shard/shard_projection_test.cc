@@ -1,4 +1,4 @@
-// The tables: when they are written, what a restart makes of them and of the journal, what lags
+// The tables: when they are written, what a restart makes of them and of the journal, what lag
 // costs, what is deleted.
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ struct MemoryWorld : ShardFixture {
       step();
     } while (append());
   }
-  // The state that a restart would find is the one of the newest durable row.
+  // The state that a restart would find must be that of the newest durable row.
   void expect_recoverable() {
     const Result<Recovered> recovered = recover_state(0, {}, store);
     ASSERT_TRUE(recovered.has_value()) << recovered.error().message;
@@ -102,7 +102,7 @@ TEST(Projection, RestsAfterAFlushThatTookLong) {
   EXPECT_EQ(rests_for("e"), 100);  // more would only make the next one longer
   world.now += Duration{100};
   flush_taking(60);
-  // Who asks does not wait for it.
+  // A caller that asks does not wait that long.
   world.ask(ShardFixture::enqueue("f"));
   world.run_unprojected();
   world.ask(AwaitProjection{});
@@ -158,7 +158,7 @@ TEST(Projection, IsAsFarBehindAsTheOldestRowThatTheTablesLackIsOld) {
   world.pass(Duration{3'600'000});
   const auto lag = [&] { return world.shard().figures().projection_lag(world.now); };
   EXPECT_EQ(lag(), Duration{0});
-  // An hour of rest is not one of lag.
+  // An idle hour does not count as lag.
   world.ask(ShardFixture::enqueue("a"));
   world.run_unprojected();
   EXPECT_EQ(lag(), Duration{0});
@@ -166,7 +166,7 @@ TEST(Projection, IsAsFarBehindAsTheOldestRowThatTheTablesLackIsOld) {
   world.ask(ShardFixture::enqueue("b"));
   world.run_unprojected();
   EXPECT_EQ(lag(), Duration{50});
-  // What is being written is not there yet.
+  // Changes that are being written are not in the tables yet.
   world.now += Duration{100};
   const auto flush = world.shard().next_flush(world.now);
   ASSERT_TRUE(flush.has_value());
@@ -387,7 +387,7 @@ TEST(Recovery, BeginsATermWithHigherTokensAndGraceForLeases) {
   const Ticket claim = world.ask(ShardFixture::waiting(ShardFixture::claim(), 0));
   world.run();
   EXPECT_GT(world.answer<core::ClaimReply>(claim).jobs.at(0).job.token, before.token);
-  // Only the time that the server was down counts, not that it was idle before.
+  // Only the time that the server was down counts, not the idle time before.
   world.pass(Duration{5'000});
   const auto idle = world.machine().view(ShardFixture::id("b"))->job;
   world.crash(Duration{2'000}, world.now);

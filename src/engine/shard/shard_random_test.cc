@@ -1,5 +1,5 @@
-// Random lives of a shard: whatever happens, and wherever it is cut off, what was answered is found
-// again, and the state found is the state of the newest durable row.
+// Random lives of a shard. Whatever happens and wherever a life is cut off, what was answered is
+// found again, and the state found is that of the newest durable row.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -147,7 +147,7 @@ class RandomLife : public ShardFixture {
   void crash_somewhere() {
     if (below(4) != 0) return;
     if (below(2) == 0) {
-      // The last row reached the disk, and nobody was told.
+      // The last row reached the disk, but nobody was told.
       if (const store::JournalRow* row = shard().next_append()) store.journal->append(*row);
     }
     expect_recoverable();
@@ -162,12 +162,12 @@ class RandomLife : public ShardFixture {
     ASSERT_TRUE(digests.contains(recovered->head));
     EXPECT_EQ(recovered->machine->digest(), digests.at(recovered->head));
     recovered->machine->check_invariants();
-    // What was told outside is in it.
+    // Everything that was answered is in it.
     if (durable_batches.empty()) return;
     EXPECT_GE(recovered->head, durable_batches.back().first);
   }
 
-  // A ready job and a claim that waits for it never stand side by side.
+  // A ready job and a claim that waits for it never exist at the same time.
   void expect_no_lost_wake_up() {
     for (const auto& [ticket, claim] : claims_) {
       if (answered(ticket)) continue;

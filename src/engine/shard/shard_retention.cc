@@ -1,5 +1,5 @@
 // Deletes jobs whose retention is over. The tables know which, so each round waits until they show
-// the round before.
+// the previous round.
 #include <algorithm>
 #include <utility>
 
@@ -29,7 +29,7 @@ bool Shard::Impl::sweep_once(Sweep& sweep) {
     return false;
   }
   if (ids->empty() || !delete_due(*ids)) {
-    // Nothing is left, or what is left lives again, which the tables will show a little later.
+    // Nothing is left, or the rest was retried, which the tables will show a little later.
     retention_.finished(cut, *oldest, now_);
     return true;
   }
@@ -38,7 +38,7 @@ bool Shard::Impl::sweep_once(Sweep& sweep) {
   return false;
 }
 
-// False: none of them could be. The machine refuses those that memory knows to live again.
+// False: none could be deleted. The machine refuses jobs that memory knows to be live again.
 bool Shard::Impl::delete_due(std::vector<JobId> ids) {
   core::Delete command{std::move(ids), core::DeleteCause::kRetention};
   Prefetch prefetched;

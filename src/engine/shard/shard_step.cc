@@ -30,7 +30,7 @@ void Shard::Impl::decide_step() {
   dispatch();
 }
 
-// Leases must not end for a stretch in which their holders could not have been heard: a stalled
+// Leases must not end because of a period in which their holders could not be heard: a stalled
 // journal, refused completions, a process that was stopped.
 void Shard::Impl::give_grace() {
   std::optional<Time> since = std::exchange(stalled_since_, std::nullopt);
@@ -94,8 +94,8 @@ Shard::Impl::Intake Shard::Impl::take_tasks() {
   return intake;
 }
 
-// Of the jobs that are about to be retried. One that only ends within this step is not among them,
-// and is to be retried in a later one.
+// For the jobs that are about to be retried. A job that ends only within this step is not among
+// them, and its retry waits for a later step.
 void Shard::Impl::raise_fences(Intake& intake) {
   store::Fences* const fences = tables_.fences();
   if (fences == nullptr) return;
@@ -118,7 +118,7 @@ void Shard::Impl::raise_fences(Intake& intake) {
   intake.prefetched.raise_fences(*fences, ended, LeaseToken{machine_->facts().next_token});
 }
 
-// The first task's at least, or it would be the first again, for ever.
+// Reads at least what the first task needs, or that task would be first for ever.
 void Shard::Impl::fetch_needed(Intake& intake, const std::vector<std::size_t>& wanted_until) {
   const Result<std::size_t> settled = intake.prefetched.load(tables_, wanted_until.front());
   std::vector<Task> kept;
@@ -160,7 +160,7 @@ void Shard::Impl::decide_tasks(Intake intake) {
     answer_endings();
     measure();
     if (!rests.empty()) {
-      // What follows may be later parts of the same request.
+      // The following tasks may be later parts of the same request.
       put_back({std::make_move_iterator(task + 1), std::make_move_iterator(intake.tasks.end())});
       put_back(std::move(rests));
       return;
@@ -168,7 +168,8 @@ void Shard::Impl::decide_tasks(Intake intake) {
   }
 }
 
-// A part that is still too much for a row is cut again; its rests, in order, are for a later step.
+// A part that is still too large for a row is cut again; the remaining parts, in order, wait for a
+// later step.
 bool Shard::Impl::make_fit(Task& task, const core::Prefetched& prefetched,
                            std::vector<Task>& rests) {
   const auto too_big = [&] {
@@ -240,7 +241,7 @@ void Shard::Impl::decide_task(Task task, const core::Prefetched& prefetched) {
     default:
       break;
   }
-  // Who brings rows of the inbox must not offer one again that may have been taken.
+  // Whoever brings inbox rows must not offer again a row that may have been taken.
   if (task.gather == nullptr) {
     return answer(task.reply_to, std::move(replies[0]), task.from_inbox.has_value());
   }
@@ -248,7 +249,7 @@ void Shard::Impl::decide_task(Task task, const core::Prefetched& prefetched) {
   if (!task.more) answer(task.reply_to, std::move(task.gather->reply));
 }
 
-// A row of the inbox, which is offered again later.
+// An inbox row that is offered again later.
 void Shard::Impl::put_off(const Task& task) {
   const std::string_view queue = brings_job_of(task);
   if (!queue.empty()) inbox_order_.put_off(queue, task.from_inbox->round);
@@ -318,7 +319,7 @@ void Shard::Impl::look_again_at_hinted() {
   }
 }
 
-// False: the row is full, and somebody may be left who could be served.
+// False: the row is full, and there may be more waiters that could be served.
 bool Shard::Impl::serve_queue(const SharedBytes& queue) {
   const Prefetch nothing;
   absl::flat_hash_set<std::string> fruitless;
@@ -352,7 +353,7 @@ bool Shard::Impl::serve_queue(const SharedBytes& queue) {
   return true;
 }
 
-// What the step's events say of workers, and to those who wait for an end of their leases.
+// Reports what the step's events say to workers, and to those that wait for the end of a lease.
 void Shard::Impl::tell_workers() {
   SharedBytes alive;  // told last: a worker's jobs mostly end together
   for (const core::Event& event : events_) {
@@ -380,7 +381,7 @@ void Shard::Impl::tell_holders(const JobId& job) {
     answer(reply_to, core::Reply(job_reply(job)));
 }
 
-// Before the next task: it may revive the job, or wait for another end of it.
+// Before the next task, which may revive the job, or wait for another end of it.
 void Shard::Impl::answer_endings() {
   for (const core::Ending& ending : machine_->take_endings()) {
     if (watchers_.empty()) continue;
@@ -390,8 +391,8 @@ void Shard::Impl::answer_endings() {
   }
 }
 
-// The job as those see it who waited for its end: as it stands, or as it ended if it is kept no
-// longer, or gone.
+// The job for those that waited for its end: as it is now; or as it ended, if it is no longer kept;
+// or deleted.
 core::JobReply Shard::Impl::ended_job(const core::Ending& ending) {
   auto standing = std::get<core::JobReply>(decide(core::GetJob{ending.id}, Prefetch{}));
   if (standing.job != nullptr && core::is_terminal(standing.job->job.state)) return standing;

@@ -352,7 +352,7 @@ TEST(Shard, ABatchSentAgainIsAnsweredHoweverLargeTheResults) {
   }
 }
 
-// So many jobs, cancelled and in the tables alone.
+// This many jobs, cancelled and held only by the tables.
 core::Retry retry_of_many(ShardFixture& world, int jobs, std::size_t payload_bytes) {
   core::Retry retry;
   const SharedBytes payload("\"" + std::string(payload_bytes, 'x') + "\"");
@@ -412,7 +412,7 @@ TEST(Shard, ALifeWithoutADurableRowOfItsOwnDoesNotSayThatItServed) {
   EXPECT_EQ(world.shard().figures().owed_since, std::nullopt);
   const Time last = world.machine().facts().at;
   world.crash(Duration{5'000});
-  // No lease is known, but the former life's last append may still arrive, and bring one.
+  // No lease is known, but the former life's last append may still arrive and bring one.
   EXPECT_EQ(world.shard().figures().owed_since, last);
   world.run();
   EXPECT_EQ(world.shard().figures().owed_since, std::nullopt);

@@ -89,29 +89,29 @@ TEST(WaitingClaims, AreWokenByEverythingThatMakesJobsReady) {
     EXPECT_FALSE(world.answered(ticket));
     return ticket;
   };
-  // Its time has come.
+  // A job becomes due.
   core::JobSpec spec = ShardFixture::spec("late");
   spec.delay = Duration{500};
   world.ask(ShardFixture::enqueue(spec));
   const Ticket delayed = wait();
   world.pass(Duration{500});
   EXPECT_EQ(world.claimed(delayed), "late");
-  // Given back.
+  // A job is released.
   const Ticket released = wait();
   world.now_answer<core::ItemsReply>(world.ack("late", core::AckOutcome::kReleased));
   EXPECT_EQ(world.claimed(released), "late");
-  // Its lease over, its backoff too.
+  // A lease expires, then the backoff passes.
   const Ticket expired = wait();
   world.pass(Duration{40'000});
   EXPECT_EQ(world.claimed(expired), "late");
   world.now_answer<core::ItemsReply>(world.ack("late"));
-  // Retried by an operator, from the tables.
+  // An operator retries a job that only the tables hold.
   world.pass(Duration{1'000});
   const Ticket retried = wait();
   world.now_answer<core::ItemsReply>(
       core::Command(core::Retry{{ShardFixture::id("late")}, {}, true}));
   EXPECT_EQ(world.claimed(retried), "late");
-  // The queue resumed.
+  // The queue is resumed.
   world.now_answer<core::ItemsReply>(world.ack("late"));
   const Ticket resumed = wait();
   world.now_answer<core::QueueReply>(core::Command(core::PauseQueue{SharedBytes("mail"), {}}));
@@ -179,7 +179,7 @@ TEST(Polls, CommitTheirAcksBeforeTheClaimWaits) {
   EXPECT_EQ(page->front().state, core::State::kSucceeded);
 }
 
-// Its acks are committed: that nothing was done would be wrong.
+// The acks in the poll are committed, so "nothing was done" would be wrong.
 TEST(Polls, AreNotToldThatNothingWasDoneOfWhatTheyBrought) {
   MemoryWorld world;
   world.now_answer<core::EnqueueReply>(ShardFixture::enqueue("a"));

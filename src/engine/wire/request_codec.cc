@@ -16,7 +16,8 @@
 namespace millrace::engine {
 namespace {
 
-// A message of the value, and after it what it refers to by number: as in a batch of events.
+// A message with the value, and after it what the value refers to by number, as in a batch of
+// events.
 constexpr int kValueField = 1;
 constexpr int kNamesField = 2;
 constexpr int kPoliciesField = 3;
@@ -60,7 +61,7 @@ namespace {
 
 PeerLevel level_of(const core::JobSpec& spec) {
   if (is_of_tomorrow(spec.type.view())) return kPeerLevelOfTomorrow;
-  // Without its key a job that is submitted again would be there twice.
+  // Without its key, a job that is submitted again would exist twice.
   return spec.key != nullptr ? PeerLevel::kSecond : PeerLevel::kFirst;
 }
 PeerLevel level_of(const std::vector<core::JobSpec>& jobs) {

@@ -92,7 +92,7 @@ TEST(RequestCodec, EveryAlternativeHoldsUnderManySeeds) {
   });
 }
 
-// --- What a node of the first level is sent.
+// --- What a node of the first level gets.
 
 std::string at_first(const Request& request) {
   std::string body;
@@ -198,7 +198,7 @@ TEST(RequestCodec, RefusesAnUnknownFieldOrValue) {
               HasSubstr("missing field 1"));
 }
 
-// A node of a version that does not know them reads what names neither states nor a version.
+// A node that does not know states and versions can read a message that names neither.
 TEST(RequestCodec, WhatIsNotNamedTakesNoBytes) {
   core::Delete command{{JobId{}}, core::DeleteCause::kPurge};
   const std::string plain = encoded(core::Command(command));

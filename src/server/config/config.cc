@@ -20,8 +20,8 @@
 namespace millrace::server {
 namespace {
 
-// Read by the clients, or set by `millrace work` for its commands: never the server's, never
-// errors.
+// Variables of the clients, and those that `millrace work` sets for its commands. They are not the
+// server's, and never errors.
 constexpr std::array<std::string_view, 6> kClientVariables = {
     "MILLRACE_URL",     "MILLRACE_TOKEN",       "MILLRACE_TYPE",
     "MILLRACE_ATTEMPT", "MILLRACE_LEASE_TOKEN", "MILLRACE_CONFIG"};
@@ -33,7 +33,7 @@ bool is_client_variable(std::string_view name) {
   return name.starts_with(kClientPrefix) || std::ranges::count(kClientVariables, name) > 0;
 }
 
-// Gathers the values of all keys, later calls winning, and everything that is wrong on the way.
+// Collects the values of all keys, with later calls taking precedence, and all errors on the way.
 class Loader {
  public:
   void defaults() {
@@ -120,7 +120,7 @@ class Loader {
         std::move(source);
   }
 
-  // What no value is wrong about alone.
+  // Checks of settings in combination.
   void check_together() {
     const Config& config = loaded_.config;
     const auto address = parse_listen(config.listen);
@@ -147,7 +147,7 @@ class Loader {
   ConfigErrors errors_;
 };
 
-// The file to read: named, or the system's if it is there.
+// The file to read: the one named, or the system's if it exists.
 std::optional<std::string> file_to_read(const ConfigInput& input) {
   if (input.config_flag) return input.config_flag;
   for (const auto& [name, value] : input.environment) {

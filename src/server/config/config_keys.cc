@@ -91,7 +91,7 @@ constexpr std::string_view kAuto = "auto";
 
 using Fault = std::optional<std::string>;
 
-// Reads a value's text into its member; says what it must be where it can't.
+// Reads a value's text into its member; otherwise says what the text must be.
 struct ValueReader {
   std::string_view text;
   Config& config;
@@ -173,7 +173,7 @@ struct ValueReader {
   }
 };
 
-// "postgres://user:***@host/database": what stands between the first colon behind the scheme and
+// "postgres://user:***@host/database": hides what is between the first colon after the scheme and
 // the last at sign before the path, and a parameter `password`.
 std::string without_password(std::string url) {
   const std::size_t scheme = url.find("://");

@@ -21,7 +21,7 @@ std::string toml_array(const std::vector<std::string>& texts) {
   return fmt::format("[\"{}\"]", fmt::join(texts, "\", \""));
 }
 
-// Stands in a TOML string and in a log line without escapes.
+// The text needs no escapes in a TOML string or a log line.
 bool is_plain(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) {
     return c >= ' ' && c <= '~' && c != '"' && c != '\\';

@@ -15,14 +15,14 @@ std::uint64_t page_size() { return static_cast<std::uint64_t>(::sysconf(_SC_PAGE
 
 constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 
-// "max", or no such file, is none.
+// "max", or no such file, means no limit.
 std::uint64_t limit_in(const std::filesystem::path& file) {
   std::uint64_t bytes = 0;
   if (std::ifstream(file) >> bytes && bytes > 0) return bytes;
   return kNoLimit;
 }
 
-// Of the group and of those that it lies in, up to the root.
+// The lowest limit of the group and all its ancestors.
 std::uint64_t least_in(std::filesystem::path folder, const std::filesystem::path& group,
                        std::initializer_list<const char*> files) {
   std::uint64_t least = kNoLimit;

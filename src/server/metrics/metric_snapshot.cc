@@ -60,7 +60,7 @@ void add_jobs(FamilyList& out, const std::vector<engine::SeriesTotals>& all,
   for (const engine::SeriesTotals& series : all) add_latency(out, series, series.run);
 }
 
-// The fullest queues by name, what the others hold under (other).
+// The fullest queues by name, and the sum of the others under (other).
 void add_queues(FamilyList& out, const std::vector<core::Queue>& all) {
   const auto live = [](const core::Queue* queue) {
     std::uint64_t jobs = 0;
@@ -69,7 +69,7 @@ void add_queues(FamilyList& out, const std::vector<core::Queue>& all) {
     }
     return jobs;
   };
-  // Many queues with all their settings are dear to copy and to sort.
+  // Many queues with all their settings are expensive to copy and sort.
   std::vector<const core::Queue*> queues;
   queues.reserve(all.size());
   for (const core::Queue& queue : all) queues.push_back(&queue);
@@ -96,7 +96,7 @@ void add_queues(FamilyList& out, const std::vector<core::Queue>& all) {
 
 using Reports = std::vector<ShardReport>;
 
-// One value for each shard that is led here, labelled where there are several.
+// One value for each shard that this node leads, with a label if there are several shards.
 template <typename Value>
 void of_each(FamilyList& out, const Reports& shards, Value value) {
   for (const ShardReport& shard : shards) {
@@ -117,7 +117,7 @@ void add_memory(FamilyList& out, const Reports& shards) {
   of_each(out, shards, [](const Status& s) { return s.figures.jobs_in_memory; });
   out.gauge("payload_bytes", "Bytes of payloads and results in memory.");
   of_each(out, shards, [](const Status& s) { return s.figures.payload_bytes; });
-  // The process's, whatever the shard.
+  // Figures of the process, the same for every shard.
   const auto led =
       std::ranges::find_if(shards, [](const ShardReport& s) { return s.driver.has_value(); });
   if (led != shards.end()) {

@@ -28,7 +28,7 @@ constexpr std::array kBytes = {256.0,    1024.0,    4096.0,    16384.0,    65536
                                262144.0, 1048576.0, 4194304.0, 16777216.0, 33554432.0};
 
 constexpr std::size_t kStatusClasses = 5;  // 1xx to 5xx
-// One row a route, and the last for what no route was found for.
+// One row a route, and a last one for requests without a route.
 constexpr std::size_t kRouteRows = api::kRouteIds + 1;
 
 double to_seconds(std::chrono::nanoseconds took) {

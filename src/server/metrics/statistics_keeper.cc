@@ -11,7 +11,7 @@ namespace {
 using std::chrono_literals::operator""s;
 
 constexpr auto kSaveInterval = 60s;
-// What a start spends on the history at the most.
+// The most that a start reads for the history.
 constexpr std::uint64_t kMaxReplayedBytes = 64 * 1024 * 1024;
 
 }  // namespace
