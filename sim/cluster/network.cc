@@ -43,7 +43,7 @@ class Network::Way final : public engine::Peers {
   }
   void ask_for_shard(const engine::PeerShard& where, std::uint64_t requester, Epoch epoch,
                      Done done) override {
-    network_.ask_for_shard(node_, where, asker, epoch, std::move(done));
+    network_.ask_for_shard(node_, where, requester, epoch, std::move(done));
   }
 
  private:
@@ -143,8 +143,8 @@ void Network::check_sent_again(const Question& question, const engine::Request& 
 void Network::cancel(NodeId from, engine::ReplyPort& port, engine::Ticket ticket) {
   for (auto found = waiting_.lower_bound({from, &port, ticket, 0}); found != waiting_.end();
        ++found) {
-    const auto& [asker, asked_through, asked_as, number] = *found;
-    if (std::tie(asker, asked_through, asked_as) != std::tuple(from, &port, ticket)) return;
+    const auto& [requester, asked_through, asked_as, number] = *found;
+    if (std::tie(requester, asked_through, asked_as) != std::tuple(from, &port, ticket)) return;
     Question& question = questions_.at(number);
     question.cancelled = true;
     messages_.push_back({number, from, question.to,
@@ -226,7 +226,7 @@ void Network::tell(const Question& question, engine::Answer answer) {
   question.port->deliver({&delivery, 1});
 }
 
-void Network::ask_for_shard(NodeId from, const engine::PeerShard& where, std::uint64_t asker,
+void Network::ask_for_shard(NodeId from, const engine::PeerShard& where, std::uint64_t requester,
                             Epoch epoch, engine::Peers::Done done) {
   const NodeId to = node_at(where.url);
   const auto back = [this, from, to, done](bool given) {
@@ -239,10 +239,10 @@ void Network::ask_for_shard(NodeId from, const engine::PeerShard& where, std::ui
                          }});
   };
   messages_.push_back({0, from, to,
-                       [this, to, shard = where.shard, asker, epoch, back] {
+                       [this, to, shard = where.shard, requester, epoch, back] {
                          const auto node = nodes_.find(to);
                          if (node == nodes_.end()) return back(false);
-                         node->second.service->give_shard(shard, asker, epoch, back);
+                         node->second.service->give_shard(shard, requester, epoch, back);
                        },
                        [this, from, done] {
                          if (nodes_.contains(from)) done(false);

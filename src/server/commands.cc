@@ -81,6 +81,11 @@ std::string settings_json(const std::vector<Setting>& settings) {
     json.member("key", setting.key);
     json.member("value", setting.value);
     json.member("source", setting.source);
+    if (const ConfigKey* const key = find_config_key(setting.key)) {
+      json.member("type", type_text(*key));
+      json.member("default", key->default_text);
+      json.member("help", key->help);
+    }
     json.end_object();
   }
   json.end_array();

@@ -163,6 +163,15 @@ api::Decoded<api::Cluster> ServerOperations::set_draining(const std::string& nod
   return cluster();
 }
 
+bool ServerOperations::shards_answer() {
+  const auto led = parts_.backend.led();
+  return std::ranges::all_of(led, [this](const auto& gateway) {
+    return questions_
+        .ask(*gateway, core::Command(core::GetQueues{{}, {}, 1, false}), kQueuesPatience)
+        .has_value();
+  });
+}
+
 std::string ServerOperations::metrics_text() {
   // For the shards that this node leads: other nodes report theirs.
   std::vector<core::Queue> queues;

@@ -47,6 +47,8 @@ class ServerOperations final : public service::Operations {
   api::Cluster cluster() const override;
   api::Decoded<api::Cluster> set_draining(const std::string& node, bool draining) override;
   std::string metrics_text() override;
+  // Each shard that this node leads takes a request and answers it, within seconds.
+  bool shards_answer();
   api::Decoded<service::BackupDone> backup(const std::string& path) override;
 
  private:

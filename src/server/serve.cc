@@ -27,6 +27,7 @@
 #include "server/process.h"
 #include "server/request_log.h"
 #include "server/stderr_sink.h"
+#include "server/supervisor.h"
 #include "server/system_time.h"
 
 namespace millrace::server {
@@ -170,6 +171,7 @@ class Server {
                    {{"file", *file}});
         return stop_broken();
       }
+      show_life();
     }
     return stop();
   }
@@ -257,13 +259,23 @@ class Server {
     ListenAddress address = *parse_listen(config_.listen);
     address.port = http_->port();
     log_.info("listening", {{"url", "http://" + to_string(address)}});
+    supervisor_.ready();
     return {};
+  }
+
+  // A process whose shards hear nobody is of no use to anyone, whatever its timers do.
+  void show_life() {
+    const auto now = SteadyClock::now();
+    if (supervisor_.awaits_sign_of_life(now) && operations_->shards_answer()) {
+      supervisor_.alive(now);
+    }
   }
 
   // Everything that was taken is answered, committed and projected, or handed to another node,
   // within the drain time.
   int stop() {
     const auto deadline = SteadyClock::now() + config_.drain;
+    supervisor_.stopping();
     log_.info("stopping", {{"drain", format_duration(config_.drain)}});
     const ImpatientExit impatient(signals_, deadline + kClosingTime);
     http_->drain();
@@ -281,6 +293,7 @@ class Server {
 
   // The journal can't be written any more. Clients are told so, and the next start repairs it.
   int stop_broken() {
+    supervisor_.stopping();
     http_->drain();
     http_->close(kClosingTime);
     backend_->stop();
@@ -292,6 +305,7 @@ class Server {
   StopSignals& signals_;
   const Logger log_;
   SystemClock clock_;
+  Supervisor supervisor_ = Supervisor::from_environment();
 
   Metrics metrics_;
   std::unique_ptr<Backend> backend_;

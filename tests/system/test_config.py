@@ -52,6 +52,17 @@ class Settings(harness.MillraceCase):
         ):
             self.assertEqual(settings[key], (value, "default"), key)
 
+    def test_each_key_tells_its_type_default_and_meaning(self):
+        shown = harness.run(
+            "config", "show", "-o", "json", env=harness.environment(), cwd=self.home
+        )
+        keys = {entry["key"]: entry for entry in json.loads(shown.stdout)}
+        for key, entry in keys.items():
+            self.assertTrue(entry["type"] and entry["help"], key)
+            self.assertEqual(entry["default"], entry["value"], key)
+        self.assertEqual(keys["drain"]["type"], "duration, 0s to 1h")
+        self.assertEqual(keys["limits.headers"]["type"], "whole number, 8 to 1000")
+
     def test_who_wins(self):
         self.file.write_text(
             'drain = "1s"\nlog_level = "warn"\ndata = "./of-the-file"\n[limits]\nheaders = 20\n'

@@ -224,6 +224,29 @@ struct ValueWriter {
   }
 };
 
+struct TypeWriter {
+  std::string operator()(TextSetting) const { return "text"; }
+  std::string operator()(ListenSetting) const { return "address:port"; }
+  std::string operator()(DurationSetting kind) const {
+    return fmt::format("duration, {} to {}", format_duration(kind.least),
+                       format_duration(kind.most));
+  }
+  std::string operator()(RetentionSetting) const {
+    return fmt::format("duration up to {}, or {}", format_duration(core::kTenYears), kForEver);
+  }
+  std::string operator()(SizeSetting kind) const {
+    return fmt::format("size, {} to {}", format_size(kind.least), format_size(kind.most));
+  }
+  std::string operator()(CountSetting kind) const {
+    return fmt::format("whole number, {} to {}", kind.least, kind.most);
+  }
+  std::string operator()(DatabaseSetting) const { return fmt::format("URL, or {}", kNone); }
+  std::string operator()(UrlSetting) const { return fmt::format("URL, or {}", kAuto); }
+  std::string operator()(TruthSetting) const { return "true or false"; }
+  std::string operator()(LogLevelSetting) const { return "debug, info, warn or error"; }
+  std::string operator()(LogFormatSetting) const { return "text or json"; }
+};
+
 }  // namespace
 
 std::span<const ConfigKey> config_keys() { return kKeys; }
@@ -254,6 +277,8 @@ std::optional<std::string> set_value(const ConfigKey& key, std::string_view text
 std::string value_text(const ConfigKey& key, const Config& config) {
   return std::visit(ValueWriter{config}, key.kind);
 }
+
+std::string type_text(const ConfigKey& key) { return std::visit(TypeWriter{}, key.kind); }
 
 namespace {
 

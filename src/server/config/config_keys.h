@@ -73,6 +73,8 @@ std::string environment_of(std::string_view key);  // "MILLRACE_LIMITS_HEADER_BL
 std::optional<std::string> set_value(const ConfigKey& key, std::string_view text, Config& config);
 // The member's value in its shortest form.
 std::string value_text(const ConfigKey& key, const Config& config);
+// What its values are: "duration, 0s to 1h".
+std::string type_text(const ConfigKey& key);
 
 // The name in `known` that is most similar to `name`; empty: none is similar.
 std::string_view nearest_name(std::string_view name, std::span<const std::string> known);
