@@ -1,7 +1,15 @@
-# millrace_room(NAME DIR DEPS ... [TEST_DEPS ...] [PROTOS ...]): every source under DIR makes the static library
-# millrace_NAME, every *_test.cc the test binary NAME_test. A new file needs no edit here.
+# millrace_precompile(TARGET DIR HEADER...): DIR/precompiled.h and the headers, once for the target.
+function(millrace_precompile target dir)
+  if(EXISTS "${CMAKE_SOURCE_DIR}/${dir}/precompiled.h")
+    target_precompile_headers(${target} PRIVATE "${CMAKE_SOURCE_DIR}/${dir}/precompiled.h" ${ARGN})
+  endif()
+endfunction()
+
+# millrace_room(NAME DIR DEPS ... [TEST_DEPS ...] [TEST_PROTOS ...]): every source under DIR makes the static library
+# millrace_NAME, every *_test.cc the test binary NAME_test. A new file needs no edit here. DIR/precompiled.h, where there
+# is one, names what nearly every file of the room includes; it is compiled once.
 function(millrace_room name dir)
-  cmake_parse_arguments(ROOM "" "" "DEPS;TEST_DEPS;PROTOS" ${ARGN})
+  cmake_parse_arguments(ROOM "" "" "DEPS;TEST_DEPS;TEST_PROTOS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${dir}/*.cc")
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
@@ -13,22 +21,23 @@ function(millrace_room name dir)
   endif()
   add_library(millrace_${name} STATIC ${sources})
   target_link_libraries(millrace_${name} PUBLIC millrace_options ${ROOM_DEPS} Threads::Threads)
-  if(ROOM_PROTOS)
-    # Generated code is not held to our warnings.
-    add_library(millrace_${name}_proto STATIC ${ROOM_PROTOS})
-    protobuf_generate(TARGET millrace_${name}_proto LANGUAGE cpp IMPORT_DIRS "${CMAKE_SOURCE_DIR}/src"
-                      PROTOC_OUT_DIR "${CMAKE_BINARY_DIR}/generated")
-    file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/generated/src")
-    target_include_directories(millrace_${name}_proto SYSTEM PUBLIC
-                               "${CMAKE_BINARY_DIR}/generated" "${CMAKE_BINARY_DIR}/generated/src")
-    target_link_libraries(millrace_${name}_proto PUBLIC protobuf::libprotobuf-lite)
-    target_link_libraries(millrace_${name} PUBLIC millrace_${name}_proto)
-  endif()
-
+  millrace_precompile(millrace_${name} "${dir}")
   if(tests AND BUILD_TESTING)
     add_executable(${name}_test ${tests})
     target_link_libraries(${name}_test PRIVATE millrace_${name} ${ROOM_TEST_DEPS}
                                                GTest::gtest GTest::gmock GTest::gtest_main rapidcheck)
+    millrace_precompile(${name}_test "${dir}" <gtest/gtest.h>)
     add_test(NAME ${name} COMMAND ${name}_test)
+    if(ROOM_TEST_PROTOS)
+      # Generated code is not held to our warnings.
+      add_library(${name}_test_proto STATIC ${ROOM_TEST_PROTOS})
+      protobuf_generate(TARGET ${name}_test_proto LANGUAGE cpp IMPORT_DIRS "${CMAKE_SOURCE_DIR}/src"
+                        PROTOC_OUT_DIR "${CMAKE_BINARY_DIR}/generated")
+      file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/generated/src")
+      target_include_directories(${name}_test_proto SYSTEM PUBLIC
+                                 "${CMAKE_BINARY_DIR}/generated" "${CMAKE_BINARY_DIR}/generated/src")
+      target_link_libraries(${name}_test_proto PUBLIC protobuf::libprotobuf-lite)
+      target_link_libraries(${name}_test PRIVATE ${name}_test_proto)
+    endif()
   endif()
 endfunction()

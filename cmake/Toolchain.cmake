@@ -15,7 +15,8 @@ option(MILLRACE_MUTANTS "Known bugs can be planted (src/base/mutant.h)" OFF)
 
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
+  # What a precompiled header needs to be found again; the tree uses no __TIME__.
+  set(CMAKE_CXX_COMPILER_LAUNCHER env "CCACHE_SLOPPINESS=pch_defines,time_macros" "${CCACHE_PROGRAM}")
 endif()
 
 add_library(millrace_options INTERFACE)
@@ -28,7 +29,7 @@ if(MILLRACE_WERROR)
   target_compile_options(millrace_options INTERFACE -Werror)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-  target_compile_options(millrace_options INTERFACE -Wthread-safety)
+  target_compile_options(millrace_options INTERFACE -Wthread-safety "SHELL:-Xclang -fno-pch-timestamp")
 elseif(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # GCC 12 reports these inside its own library headers at -O2 (known false positives).
   target_compile_options(millrace_options INTERFACE
@@ -63,6 +64,8 @@ if(MILLRACE_MUTANTS)
   target_compile_definitions(millrace_options INTERFACE MILLRACE_MUTANTS)
 endif()
 
+# A program needs the libraries that it calls, not all those that they name.
+target_link_options(millrace_options INTERFACE LINKER:--as-needed)
 find_program(MOLD_PROGRAM mold)
 if(MOLD_PROGRAM)
   target_link_options(millrace_options INTERFACE -fuse-ld=mold)

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "base/check.h"
-#include "server/config_file.h"
-#include "server/config_keys.h"
-#include "server/token.h"
+#include "server/config/config_file.h"
+#include "server/config/config_keys.h"
+#include "server/config/token.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace millrace::server;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "engine/cursors.h"
+#include "engine/shard/cursors.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace millrace;

@@ -20,8 +20,8 @@
 #include "base/ascii.h"
 #include "base/check.h"
 #include "base/json_check.h"
-#include "http/chunk_decoder.h"
-#include "http/request_guard.h"
+#include "http/connection/chunk_decoder.h"
+#include "http/connection/request_guard.h"
 #include "http_world.h"
 
 namespace {

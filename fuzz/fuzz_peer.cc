@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "engine/request_codec.h"
-#include "http/peer_frames.h"
+#include "engine/wire/request_codec.h"
+#include "http/peer/peer_frames.h"
 
 namespace {
 

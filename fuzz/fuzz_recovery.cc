@@ -26,7 +26,7 @@
 #include "base/check.h"
 #include "core/arbitrary.h"
 #include "core/machine.h"
-#include "engine/recovery.h"
+#include "engine/shard/recovery.h"
 #include "life.h"
 #include "store/event_codec.h"
 #include "store/journal_check.h"

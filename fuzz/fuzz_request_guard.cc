@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/check.h"
-#include "http/chunk_decoder.h"
-#include "http/request_guard.h"
+#include "http/connection/chunk_decoder.h"
+#include "http/connection/request_guard.h"
 #include "lenient_reader.h"
 
 namespace {

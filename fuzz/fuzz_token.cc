@@ -12,27 +12,27 @@
 #include "api/routes.h"
 #include "base/ascii.h"
 #include "base/check.h"
-#include "http/auth.h"
+#include "service/auth.h"
 
 namespace {
 
 using namespace millrace;
-using http::TokenBook;
-using http::TokenSettings;
+using service::TokenBook;
+using service::TokenSettings;
 
 const Time kNow = time_from_ms(1'700'000'000'000);
 
 struct Tokens {
-  std::vector<http::NewToken> made;
+  std::vector<service::NewToken> made;
   TokenBook book;
 };
 
 const Tokens& tokens() {
   static const Tokens kTokens = [] {
-    std::vector<http::NewToken> made;
+    std::vector<service::NewToken> made;
     std::vector<TokenSettings> settings;
     for (std::uint8_t i = 0; i < 2; ++i) {
-      made.push_back(http::make_token({i, 7, 9}, {i, 0xab}));
+      made.push_back(service::make_token({i, 7, 9}, {i, 0xab}));
       settings.push_back({"t" + std::to_string(i), made.back().hash, {"read"}, {"a*"}, {}});
     }
     settings[1].expires_at = kNow;  // no more
@@ -43,7 +43,7 @@ const Tokens& tokens() {
 
 // Nobody gets in but with the whole live token behind the word "bearer".
 void check_credentials(std::string_view credentials) {
-  const http::Access* access = tokens().book.authenticate(credentials, kNow);
+  const service::Access* access = tokens().book.authenticate(credentials, kNow);
   const std::string& live = tokens().made[0].token;
   if (access == nullptr) {
     MILLRACE_CHECK(credentials != "Bearer " + live);
@@ -65,7 +65,7 @@ void check_changed(std::string_view changes) {
     credentials[static_cast<std::uint8_t>(changes[i]) % credentials.size()] = changes[i + 1];
   }
   check_credentials(credentials);
-  const http::Access* access = tokens().book.authenticate(credentials, kNow);
+  const service::Access* access = tokens().book.authenticate(credentials, kNow);
   // Case matters in the token alone.
   const bool same = credentials.substr(6) == whole.substr(6);
   MILLRACE_CHECK(access == nullptr || same);
@@ -96,7 +96,7 @@ void check_settings(std::string_view lines) {
   }
   const auto book = TokenBook::make({settings});
   if (!book) return;
-  const http::Access* access = book->authenticate("Bearer " + tokens().made[0].token, kNow);
+  const service::Access* access = book->authenticate("Bearer " + tokens().made[0].token, kNow);
   MILLRACE_CHECK(access != nullptr);
   for (const api::Scope scope : {api::Scope::kSubmit, api::Scope::kWork, api::Scope::kRead,
                                  api::Scope::kOperate, api::Scope::kAdmin}) {

@@ -16,13 +16,10 @@
 #include <utility>
 #include <vector>
 
-#include <boost/asio/ip/tcp.hpp>
-
 #include "base/check.h"
-#include "engine/event_feed.h"
-#include "engine/shard.h"
-#include "engine/store_statistics.h"
-#include "http/io_thread.h"
+#include "engine/shard/shard.h"
+#include "http/connection/io_thread.h"
+#include "net/tcp_stream.h"
 #include "store/memory/memory_store.h"
 
 namespace millrace::fuzz {
@@ -50,18 +47,19 @@ inline constexpr http::HeadLimits kHeadLimits{
 class HttpWorld final : engine::Gateway,
                         engine::DurableObserver,
                         Clock,
-                        http::Operations,
+                        service::Operations,
                         http::Observer {
  public:
   explicit HttpWorld(WorldOptions options)
       : reads_(*store_.tables),
         feed_(*store_.journal, Seq{}),
-        tokens_(*http::TokenBook::make(tokens(options))),
-        services_{
-            reads_, feed_,           statistics_,   tokens_,     *this,
-            *this,  readers(),       kDecodeLimits, kHeadLimits, core::kDefaultIdempotencyWindow,
-            {},     options.draining},
+        tokens_(*service::TokenBook::make(tokens(options))),
+        // clang-format off
+        services_{{reads_, feed_, statistics_, tokens_, *this, *this, readers(),
+                   core::kDefaultIdempotencyWindow, {}}, kDecodeLimits, kHeadLimits},
+        // clang-format on
         io_(services_, *this, *this, gate_, {}, 1) {
+    services_.draining = options.draining;
     statistics_.led(0);
     auto shard = engine::Shard::recover({}, store_, now_, {}, *this);
     MILLRACE_CHECK(shard.has_value());
@@ -77,10 +75,10 @@ class HttpWorld final : engine::Gateway,
       int ends[2];
       MILLRACE_CHECK(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) == 0);
       socket_ = ends[0];
-      http::IoThread::Socket socket(world.io_.context());
+      net::Socket socket(world.io_.io().context());
       socket.assign(boost::asio::ip::tcp::v4(), ends[1]);
       MILLRACE_CHECK(world.gate_.enter("client"));
-      world.io_.adopt(std::move(socket), "client");
+      world.io_.io().adopt(std::make_unique<net::TcpStream>(std::move(socket)), "client");
       world.clients_.push_back(this);
     }
     ~Client() {
@@ -140,32 +138,32 @@ class HttpWorld final : engine::Gateway,
   const core::Machine& machine() const { return shard_->machine(); }
 
   // The token that `tokens` configures.
-  static const http::NewToken& token() {
-    static const http::NewToken token = http::make_token({}, {});
+  static const service::NewToken& token() {
+    static const service::NewToken token = service::make_token({}, {});
     return token;
   }
 
  private:
   static constexpr int kMaxWakeups = 1'000;
 
-  static std::vector<http::TokenSettings> tokens(const WorldOptions& options) {
+  static std::vector<service::TokenSettings> tokens(const WorldOptions& options) {
     if (!options.tokens) return {};
     return {{"worker", token().hash, {"submit", "work", "read"}, {"mail", "q*"}, {}}};
   }
   // One for all worlds: threads take long to start.
-  static http::ReaderPool& readers() {
-    static http::ReaderPool pool(1);
+  static service::ReaderPool& readers() {
+    static service::ReaderPool pool(1);
     return pool;
   }
   // What was given to the pool before is done.
   static void finish_reads() {
-    for (std::size_t lane = 0; lane < http::kLanes; ++lane) {
-      while (readers().busy(static_cast<http::Lane>(lane)) > 0) std::this_thread::yield();
+    for (std::size_t lane = 0; lane < service::kLanes; ++lane) {
+      while (readers().busy(static_cast<service::Lane>(lane)) > 0) std::this_thread::yield();
     }
   }
 
   bool run_some() {
-    bool some = io_.context().poll() > 0;
+    bool some = io_.io().context().poll() > 0;
     some = pump() || some;
     for (Client* client : clients_) some = client->receive() || some;
     return some;
@@ -214,11 +212,13 @@ class HttpWorld final : engine::Gateway,
   Time now() const override { return now_; }
   Steady steady() const override { return Steady(now_.time_since_epoch()); }
 
-  const http::About& about() const override { return about_; }
-  http::Readiness readiness() const override { return {services_.draining, {{"store", true, ""}}}; }
+  const service::About& about() const override { return about_; }
+  service::Readiness readiness() const override {
+    return {services_.draining, {{"store", true, ""}}};
+  }
   std::string metrics_text() override { return "millrace_up 1\n"; }
-  api::Decoded<http::BackupDone> backup(const std::string&) override {
-    return http::BackupDone{42};
+  api::Decoded<service::BackupDone> backup(const std::string&) override {
+    return service::BackupDone{42};
   }
   api::Cluster cluster() const override { return {}; }
   api::Decoded<api::Cluster> set_draining(const std::string&, bool) override {
@@ -236,9 +236,9 @@ class HttpWorld final : engine::Gateway,
   engine::Reads reads_;
   engine::EventFeed feed_;
   engine::StoreStatistics statistics_{{store_.tables.get()}};
-  http::TokenBook tokens_;
-  http::About about_{"1.2.3", "abc", "memory", "here", 1, time_from_ms(kWorldStartMs)};
-  http::ConnectionGate gate_{1'000, 1'000};
+  service::TokenBook tokens_;
+  service::About about_{"1.2.3", "abc", "memory", "here", 1, time_from_ms(kWorldStartMs)};
+  net::ConnectionGate gate_{1'000, 1'000};
   http::Services services_;
   std::set<engine::Ticket> asked_;
   std::vector<Client*> clients_;

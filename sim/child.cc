@@ -14,7 +14,7 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "sim/cluster.h"
+#include "sim/cluster/cluster.h"
 #include "sim/violation.h"
 
 namespace millrace::sim {

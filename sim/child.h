@@ -1,17 +1,17 @@
-// Runs lives in processes of their own, so that a failed CHECK is a finding like any other.
+// Runs lives in child processes, so that a failed CHECK is a finding like any other.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 
-#include "sim/marks.h"
-#include "sim/world.h"
+#include "sim/world/marks.h"
+#include "sim/world/world.h"
 
 namespace millrace::sim {
 
 struct Finding {
-  std::string id;  // of the broken promise; "CHECK" for an assertion of the server's own
+  std::string id;  // of the broken promise; "CHECK": an assertion of the server's
   std::string text;
   std::uint64_t actions = 0;  // how many had begun
 };
@@ -24,8 +24,8 @@ struct Life {
 
 enum class Telling : std::uint8_t { kSilent, kStory };
 
-// Runs a plan in a child and waits for it. With kStory the child tells what happens on standard
-// output. A life that takes longer than a minute is ended: finding "HANG".
+// Runs a plan in a child and waits for it. With kStory the child prints what happens on standard
+// output. A life that takes longer than a minute is killed: finding "HANG".
 Life live(const Plan& plan, Telling telling);
 
 }  // namespace millrace::sim

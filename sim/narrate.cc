@@ -190,7 +190,7 @@ std::string narrate(const engine::Request& request) {
           [](const engine::AwaitEvents&) { return std::string("wait for events"); },
           [](const engine::AwaitWork&) { return std::string("wait for work"); },
           [](const engine::ListWorkers&) { return std::string("list workers"); },
-          [](const engine::CommandWorker&) { return std::string("command a worker"); },
+          [](const engine::SetWorkerState&) { return std::string("command a worker"); },
       },
       request);
 }

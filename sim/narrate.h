@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "engine/gateway.h"
 #include "engine/request.h"
-#include "sim/disk.h"
+#include "engine/routing/gateway.h"
+#include "sim/world/disk.h"
 
 namespace millrace::sim {
 

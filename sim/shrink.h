@@ -1,4 +1,4 @@
-// Makes a failing plan small, so that its story is short.
+// Reduces a failing plan, so that its story is short.
 #pragma once
 
 #include "sim/child.h"

@@ -1,4 +1,5 @@
-// What a seed is lived in: one server (world.h), or several nodes over one database (cluster.h).
+// The simulations that a seed can run: one server (world.h), or several nodes over one database
+// (cluster.h).
 #pragma once
 
 #include <cstdint>
@@ -6,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/shard.h"
+#include "engine/shard/shard.h"
 #include "sim/dice.h"
 #include "sim/swarm.h"
 
@@ -14,7 +15,7 @@ namespace millrace::sim {
 
 struct Plan {
   std::uint64_t seed = 1;
-  std::uint32_t nodes = 1;  // at most: more than one is a cluster
+  std::uint32_t nodes = 1;  // at most; more than one make a cluster
   std::uint64_t actions = 10'000;
   std::set<Knob> without;  // swarm features that are switched off
   std::vector<std::pair<std::uint64_t, std::uint64_t>> skips;  // actions [first, last) left out
@@ -30,16 +31,16 @@ struct Outcome {
 class Simulation {
  public:
   virtual ~Simulation() = default;
-  // Phase one: breaks things, and checks what must hold after each step. Phase two: heals, and
-  // demands that everything comes to its end. Throws Violation.
+  // Phase one breaks things, and checks after each step what must hold. Phase two repairs
+  // everything, and requires that all work comes to its end. Throws Violation.
   virtual Outcome run() = 0;
-  // How many actions have begun: where a violation struck.
+  // The number of actions begun, which shows where a violation occurred.
   virtual std::uint64_t actions_begun() const = 0;
 };
 
 bool skipped(const Plan& plan, std::uint64_t action);
 Swarm swarm_of(const Plan& plan);
-// What the dice are thrown with for an action: the same whatever was left out before.
+// The random choices of an action: the same whatever was left out before.
 Dice dice_of(const Plan& plan, std::uint64_t action);
 engine::ShardOptions shard_options(const Swarm& swarm);
 

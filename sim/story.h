@@ -1,5 +1,5 @@
-// What happened, for a person to read. Told only when somebody listens: most runs are never looked
-// at.
+// What happened, for a person to read. Produced only if there is a listener, since most runs are
+// never looked at.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@ namespace millrace::sim {
 
 class Story {
  public:
-  // Null: nobody listens.
+  // Null: no listener.
   explicit Story(std::FILE* listener) : listener_(listener) {}
 
   bool told() const { return listener_ != nullptr; }

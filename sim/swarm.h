@@ -1,5 +1,6 @@
-// Swarm testing (Groce et al. 2012): each seed draws which faults and features are on, and how
-// strongly, so that runs differ in kind, not only in detail. What is off leaves room for the rest.
+// Swarm testing (Groce et al. 2012): each seed chooses which faults and features are on, and how
+// strongly, so that runs differ in kind and not only in detail. What is off leaves room for the
+// rest.
 #pragma once
 
 #include <array>
@@ -12,7 +13,7 @@
 namespace millrace::sim {
 
 enum class Knob : std::uint8_t {
-  // Faults, each the weight of its action or its chance in 1,000.
+  // Faults, each with the weight of its action or its chance in 1,000.
   kCrash,
   kPowerCut,
   kGracefulStop,
@@ -31,7 +32,7 @@ enum class Knob : std::uint8_t {
   kRepeatedRequests,
   kLostReplies,
   kDeadWorkers,
-  // Features, each the chance in 1,000 that a request makes use of it.
+  // Features, each with the chance in 1,000 that a request uses it.
   kKeys,
   kUniques,
   kClientIds,
@@ -50,7 +51,7 @@ enum class Knob : std::uint8_t {
   kTightLimits,
   kBursts,
   kSmallMemory,
-  // Of many nodes.
+  // Of several nodes.
   kCutFromDatabase,
   kCutFromPeers,
   kNodeDrains,
@@ -58,10 +59,10 @@ enum class Knob : std::uint8_t {
   kClockSkews,
   kFinishes,
   kOldNodes,
-  // Features that came later.
+  // Features that were added later.
   kComebacks,
   kNamedStates,
-  kSubmissions,  // of many nodes
+  kSubmissions,  // several nodes only
   kSmallClaims,
   kLast,
 };

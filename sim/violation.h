@@ -8,7 +8,7 @@
 
 namespace millrace::sim {
 
-// Ends a run. Thrown where the breach is seen, caught where the run began.
+// Ends a run. Thrown where the violation is detected, caught where the run began.
 struct Violation {
   std::string id;  // "DU1", "L3", ...
   std::string text;

@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "http/chunk_decoder.h"
-#include "http/request_guard.h"
+#include "http/connection/chunk_decoder.h"
+#include "http/connection/request_guard.h"
 #include "micro.h"
 
 namespace millrace::bench {

@@ -69,16 +69,26 @@ engine::PollReply serve(const engine::Poll& poll, const SharedBytes& payload, Ti
 
 SessionWorld::SessionWorld(std::string_view payload)
     : payload_(payload),
-      tokens_(*http::TokenBook::make({})),
-      services_{reads_, feed_, statistics_, tokens_, *this, *this, readers_, {}, {}, {}, {}, false},
+      tokens_(*service::TokenBook::make({})),
+      services_{{reads_,
+                 feed_,
+                 statistics_,
+                 tokens_,
+                 *this,
+                 *this,
+                 readers_,
+                 core::kDefaultIdempotencyWindow,
+                 {}},
+                {},
+                {}},
       io_(services_, *this, *this, gate_, {}, 1) {
   int ends[2];
   MILLRACE_CHECK(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) == 0);
   socket_ = ends[0];
-  http::IoThread::Socket socket(io_.context());
+  net::Socket socket(io_.io().context());
   socket.assign(boost::asio::ip::tcp::v4(), ends[1]);
   MILLRACE_CHECK(gate_.enter("client"));
-  io_.adopt(std::move(socket), "client");
+  io_.io().adopt(std::make_unique<net::TcpStream>(std::move(socket)), "client");
 }
 
 SessionWorld::~SessionWorld() { ::close(socket_); }
@@ -87,7 +97,7 @@ const std::string& SessionWorld::exchange(std::string_view requests, std::size_t
   received_.clear();
   send(requests);
   for (int idle = 0; received_.size() < answer_bytes;) {
-    const bool moved = io_.context().poll() > 0;
+    const bool moved = io_.io().context().poll() > 0;
     idle = receive() || moved ? 0 : idle + 1;
     MILLRACE_CHECK(idle < 1'000);  // nothing more comes
   }
@@ -99,7 +109,7 @@ const std::string& SessionWorld::exchange(std::string_view requests) {
   received_.clear();
   send(requests);
   for (int idle = 0; idle < 10;) {
-    const bool moved = io_.context().poll() > 0;
+    const bool moved = io_.io().context().poll() > 0;
     idle = receive() || moved ? 0 : idle + 1;
   }
   return received_;

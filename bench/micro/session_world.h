@@ -7,14 +7,15 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "engine/event_feed.h"
-#include "engine/store_statistics.h"
-#include "http/io_thread.h"
+#include "engine/feed/event_feed.h"
+#include "engine/statistics/store_statistics.h"
+#include "http/connection/io_thread.h"
+#include "net/tcp_stream.h"
 #include "store/memory/memory_store.h"
 
 namespace millrace::bench {
 
-class SessionWorld final : engine::Gateway, Clock, http::Operations, http::Observer {
+class SessionWorld final : engine::Gateway, Clock, service::Operations, http::Observer {
  public:
   // `payload`: of the jobs that polls are given.
   explicit SessionWorld(std::string_view payload = "null");
@@ -38,10 +39,12 @@ class SessionWorld final : engine::Gateway, Clock, http::Operations, http::Obser
   Time now() const override { return time_from_ms(1'700'000'000'000); }
   Steady steady() const override { return std::chrono::steady_clock::now(); }
 
-  const http::About& about() const override { return about_; }
-  http::Readiness readiness() const override { return {}; }
+  const service::About& about() const override { return about_; }
+  service::Readiness readiness() const override { return {}; }
   std::string metrics_text() override { return {}; }
-  api::Decoded<http::BackupDone> backup(const std::string&) override { return http::BackupDone{}; }
+  api::Decoded<service::BackupDone> backup(const std::string&) override {
+    return service::BackupDone{};
+  }
   api::Cluster cluster() const override { return {}; }
   api::Decoded<api::Cluster> set_draining(const std::string&, bool) override {
     return api::Cluster{};
@@ -55,10 +58,10 @@ class SessionWorld final : engine::Gateway, Clock, http::Operations, http::Obser
   engine::Reads reads_{*store_.tables};
   engine::EventFeed feed_{*store_.journal, Seq{}};
   engine::StoreStatistics statistics_{{store_.tables.get()}};
-  http::TokenBook tokens_;
-  http::About about_;
-  http::ReaderPool readers_{1};
-  http::ConnectionGate gate_{1, 1};
+  service::TokenBook tokens_;
+  service::About about_;
+  service::ReaderPool readers_{1};
+  net::ConnectionGate gate_{1, 1};
   http::Services services_;
   int socket_ = -1;  // the client's end
   std::string received_;

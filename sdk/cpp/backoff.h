@@ -1,4 +1,4 @@
-// How long to wait before trying again.
+// The pause before a retry.
 #pragma once
 
 #include <chrono>
@@ -8,15 +8,14 @@
 
 namespace millrace::sdk {
 
-// Random within a bound that doubles with every failure, so that many clients of a server that was
-// away do not come back at the same instant.
+// A random pause within a bound that doubles with every failure, so that many clients of a server
+// that was down do not return at the same instant.
 class Backoff {
  public:
   Backoff(std::chrono::milliseconds first, std::chrono::milliseconds most, std::uint64_t seed)
       : first_(first), most_(most), bound_(first), random_(seed) {}
 
-  // Between half of the bound and all of it: never at once, so that one who waits alone does not
-  // spin.
+  // Between half of the bound and all of it. Never zero, so that a lone client does not spin.
   std::chrono::milliseconds next() {
     const auto half = bound_.count() / 2;
     const auto extra = random_.next() % static_cast<std::uint64_t>(bound_.count() - half + 1);

@@ -56,7 +56,7 @@ std::string_view create_query(IfMissing if_missing) {
   return if_missing == IfMissing::kCreate ? "?create=true" : "";
 }
 
-// Retry-After in seconds; its form as a date is not what Millrace sends.
+// Retry-After in seconds; Millrace never sends its date form.
 std::optional<milliseconds> read_retry_after(const Response& response) {
   const std::string_view text = response.header("retry-after");
   int seconds = 0;
@@ -65,7 +65,7 @@ std::optional<milliseconds> read_retry_after(const Response& response) {
   return std::chrono::seconds{seconds};
 }
 
-// Millrace redirects nobody: a proxy between does, as to its page for logging in.
+// Millrace never redirects: a proxy in between does, for example to its login page.
 Error redirected(const Response& response, const std::string& url) {
   Error error;
   error.status = response.status;
@@ -205,7 +205,7 @@ Result<Page<Job>> Client::jobs(const JobFilter& filter) {
 }
 
 Result<std::vector<LogLine>> Client::logs(std::string_view id) {
-  // An attempt's log is bounded, but attempts are many: page by page.
+  // One attempt's log is bounded, but there may be many attempts: read page by page.
   std::vector<LogLine> lines;
   std::string cursor;
   do {

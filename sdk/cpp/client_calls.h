@@ -1,4 +1,4 @@
-// What the client's calls are made of: the query of a path, an answer that is read.
+// Helpers of the client's calls: query strings, and reading an answer.
 #pragma once
 
 #include <fmt/format.h>

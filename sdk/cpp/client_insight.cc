@@ -1,4 +1,4 @@
-// The client's calls that operators make: on many jobs, workers, events, statistics.
+// The client's calls for operators: on many jobs, workers, events, statistics.
 #include <fmt/format.h>
 
 #include "client_calls.h"

@@ -1,6 +1,6 @@
 // The transport over libcurl. Every call in flight owns a Connection: a multi handle (for its
-// socket cache, and because its wait can be woken from another thread) with one easy handle. Idle
-// ones wait in a pool.
+// socket cache, and because another thread can wake its wait) with one easy handle. Idle ones are
+// kept in a pool.
 #include <curl/curl.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -129,7 +129,7 @@ class CurlTransport : public Transport {
     return response;
   }
 
-  // What is set points into `request`, `response` and the returned list: they must outlive the
+  // The options point into `request`, `response` and the returned list, which must outlive the
   // call.
   HeaderList prepare(CURL* easy, const Request& request, Response& response) {
     curl_easy_reset(easy);
@@ -155,7 +155,7 @@ class CurlTransport : public Transport {
     curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(request.timeout.count()));
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
                      static_cast<long>(options_.connect_timeout.count()));
-    // A proxy for the outside world can't reach this machine's own addresses.
+    // A proxy to the outside can't reach this machine's own addresses.
     if (is_loopback(options_.url)) curl_easy_setopt(easy, CURLOPT_PROXY, "");
     curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
@@ -165,7 +165,7 @@ class CurlTransport : public Transport {
     return headers;
   }
 
-  // Until the answer is complete or `stop` is triggered.
+  // Runs until the answer is complete or `stop` is triggered.
   static CURLcode drive(CURLM* multi, const std::stop_token& stop) {
     const std::stop_callback wake(stop, [multi] { curl_multi_wakeup(multi); });
     for (;;) {

@@ -1,5 +1,5 @@
-// A server as far as a worker sees it, for tests: hands out what is put in, lets claims wait for
-// it, remembers outcomes, heartbeats and log lines.
+// A server as a worker sees it, for tests. It hands out the jobs that a test adds, lets claims wait
+// for them, and records outcomes, heartbeats and log lines.
 #pragma once
 
 #include <fmt/format.h>
@@ -23,13 +23,13 @@ namespace millrace::sdk {
 
 class FakeServer : public Transport {
  public:
-  // One request, as it came in.
+  // One request as received.
   struct Poll {
     std::vector<std::string> acks;  // ids
     std::optional<int> limit;       // of its claim
     int wait_ms = 0;
     int heartbeats = 0;
-    bool has_lines = false;  // that are in none of its acks
+    bool has_lines = false;  // lines that are in none of its acks
     std::chrono::milliseconds timeout{0};
   };
 
@@ -44,29 +44,29 @@ class FakeServer : public Transport {
     }
   }
 
-  std::atomic<int> lease_ms = 300;  // of what is put from now on
+  std::atomic<int> lease_ms = 300;  // for jobs added from now on
 
-  // What the next requests meet.
-  std::atomic<int> failures = 0;                // so many requests are lost
-  std::atomic<int> lost_answers = 0;            // so many with acks are taken, their answers lost
+  // How the next requests fare.
+  std::atomic<int> failures = 0;                // this many requests are lost
+  std::atomic<int> lost_answers = 0;            // this many with acks take effect, unanswered
   std::atomic<bool> refuse_large_acks = false;  // the whole request, as for a result beyond a bound
-  std::atomic<bool> refuse_odd_results = false;  // these items alone
+  std::atomic<bool> refuse_odd_results = false;  // only these items
   std::atomic<bool> lets_claims_wait = true;
   std::atomic<bool> cancel_at_heartbeat = false;
   std::atomic<bool> lease_is_lost = false;
-  // Asked first for the answer to a request, which is then not looked at; empty: as usual.
+  // Called first for each request; what it returns is the answer. Empty: no effect.
   std::function<std::optional<Result<Response>>(const Request& request)> answer_instead;
-  // Asked for the error of a heartbeat, as it was sent; "": it is taken.
+  // Called with each heartbeat as sent; returns an error for it, or "" to accept it.
   std::function<std::string(const std::string& beat)> refuse_beat;
-  std::atomic<bool> cuts_answers = false;  // to acks: taken, and not answered for
-  // Called when a claim has found jobs, before the answer, which takes so long.
+  std::atomic<bool> cuts_answers = false;  // to acks: they take effect, unanswered
+  // Called when a claim has found jobs, before the answer, which is delayed by answer_takes.
   std::function<void()> on_hand_out;
   std::chrono::milliseconds answer_takes{0};
-  std::chrono::milliseconds lines_take{0};  // to be read, those that are in no outcome
-  // Called with each claim: the slots that are asked for by all under way.
+  std::chrono::milliseconds lines_take{0};  // to process lines that are in no outcome
+  // Called with each claim: the number of slots that all claims under way ask for.
   std::function<void(int asked)> on_claim;
 
-  template <typename Condition>  // of what is below, which it reads unlocked
+  template <typename Condition>  // of the members below, which it reads unlocked
   bool await(Condition condition) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, std::chrono::seconds{20}, condition);
@@ -78,15 +78,15 @@ class FakeServer : public Transport {
     return await([this, count] { return outcomes.size() >= count; });
   }
 
-  // Read when the worker has ended, or in await().
+  // To be read when the worker has ended, or in await().
   std::deque<Poll> polls;
   std::map<std::string, std::vector<std::string>> outcomes;  // by id, as they were sent
   std::vector<std::string> logs;
   int heartbeats = 0;
-  std::string checkpoint;  // the last
-  int waiting = 0;         // claims, now
-  int broken_off = 0;      // claims, while they waited
-  int under_way = 0;       // requests, now
+  std::string checkpoint;  // the last one
+  int waiting = 0;         // claims that wait now
+  int broken_off = 0;      // claims cancelled while they waited
+  int under_way = 0;       // requests now
   int most_at_once = 0;    // requests
 
   Result<Response> send(const Request& request) override {
@@ -200,7 +200,7 @@ class FakeServer : public Transport {
     return results;
   }
 
-  // The jobs, or that the caller broke it off. The lock is given up while it waits.
+  // The jobs, or an error if the caller cancelled it. Releases the lock while it waits.
   Result<std::string> claim(simdjson::dom::element body, Poll& poll, const std::stop_token& stop,
                             Lock& lock) {
     simdjson::dom::object wanted;
@@ -226,7 +226,7 @@ class FakeServer : public Transport {
     if (!claimed.empty() && on_hand_out) on_hand_out();
     changed_.wait_for(lock, stop, answer_takes, [] { return false; });
     if (!stop.stop_requested()) return claimed;
-    ++broken_off;  // and what it claimed is lost
+    ++broken_off;  // what it claimed is lost
     Error error;
     error.kind = ErrorKind::kInterrupted;
     return std::unexpected(error);

@@ -1,4 +1,4 @@
-// A transport for tests: answers from a script, remembers what was asked.
+// A transport for tests: answers from a script and records the requests.
 #pragma once
 
 #include <deque>
@@ -14,12 +14,12 @@ class FakeTransport : public Transport {
  public:
   using Respond = std::function<Result<Response>(const Request& request)>;
 
-  // Answers in turn; the last one again and again.
+  // Scripted answers, used in order; the last one repeats.
   void answer(int status, std::string body, Headers headers = {}) {
     answers_.push_back(Response{status, std::move(body), std::move(headers)});
   }
   void lose_answer() { answers_.push_back(unreachable()); }
-  // Takes over from the script. Called from any thread, one at a time.
+  // Replaces the script. Called from any thread, one call at a time.
   void respond_by(Respond respond) { respond_ = std::move(respond); }
 
   Result<Response> send(const Request& request) override {

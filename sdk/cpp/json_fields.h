@@ -1,5 +1,5 @@
-// Small words on top of the JSON cursor: walk an object's members, take a value where it is there
-// and of the right kind, pass over everything else.
+// Helpers for the JSON cursor: walk an object's members, read a value if it is present and of the
+// right kind, skip everything else.
 #pragma once
 
 #include <charconv>
@@ -18,17 +18,17 @@ namespace millrace::sdk {
 
 using JsonValue = JsonCursor;  // before a value; a copy reads it again
 
-// The text of a value as it was sent.
+// The text of a value as sent.
 inline std::string raw_text(JsonValue value) { return std::string(value.skip()); }
 
-// The text of a string's body, a view of it or of `scratch`; none where it is no text.
+// The text of a string's body: a view of it or of `scratch`; none: it is not valid text.
 inline std::optional<std::string_view> text_of(std::string_view body, std::string& scratch) {
   if (body.find('\\') == std::string_view::npos) return body;
   if (unescape_json(body, scratch) == Unescaped::kLoneSurrogate) return std::nullopt;
   return scratch;
 }
 
-// Calls visit(name, value) for each member. False when `value` is no object.
+// Calls visit(name, value) for each member. False: `value` is not an object.
 template <typename Visit>
 bool each_member(JsonValue value, Visit&& visit) {
   if (value.type() != JsonType::kObject) return false;
@@ -40,7 +40,7 @@ bool each_member(JsonValue value, Visit&& visit) {
   return true;
 }
 
-// Calls visit(value) for each element. False when `value` is no array.
+// Calls visit(value) for each element. False: `value` is not an array.
 template <typename Visit>
 bool each_element(JsonValue value, Visit&& visit) {
   if (value.type() != JsonType::kArray) return false;
@@ -48,7 +48,7 @@ bool each_element(JsonValue value, Visit&& visit) {
   return true;
 }
 
-// `out` stays as it was where the value is of another kind, or does not fit.
+// Leaves `out` as it is if the value is of another kind or does not fit.
 inline void read(JsonValue value, std::string& out) {
   if (value.type() != JsonType::kString) return;
   std::string scratch;
@@ -107,7 +107,7 @@ inline void read(JsonValue value, Meta& out) {
   });
 }
 
-// Calls visit(root value). False when `json` is not JSON.
+// Calls visit(root value). False: `json` is not JSON.
 template <typename Visit>
 bool with_document(std::string_view json, Visit&& visit) {
   if (check_json(json, kMaxJsonDepth, LoneSurrogates::kKept)) return false;

@@ -18,7 +18,7 @@ inline Error bad_answer(std::string_view what) {
   return error;
 }
 
-// `read_item(value, item)` reads one. An item keeps its own text, so that it can be handed on
+// `read_item(value, item)` reads one item. An item keeps its own text, so that it can be passed on
 // unchanged.
 template <typename Item, typename ReadItem>
 Result<Page<Item>> read_page(std::string_view json, std::string_view what, ReadItem read_item) {

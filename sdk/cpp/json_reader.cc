@@ -146,7 +146,7 @@ void read_field_errors(JsonValue value, std::vector<FieldError>& out) {
   });
 }
 
-// `message` becomes the detail, or the title where there is none.
+// The detail becomes `message`, or the title if there is no detail.
 bool read_members(JsonValue value, Error& error) {
   std::string title;
   const bool is_object = each_member(value, [&](std::string_view name, JsonValue content) {

@@ -1,4 +1,4 @@
-// Reading the server's answers: typed structures out of JSON text.
+// Reading the server's answers: JSON text to typed structures.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace millrace::sdk {
 
-// Members that are not known are passed over; a body that is not what was expected is kBadAnswer.
+// Unknown members are skipped; a body of another form is kBadAnswer.
 Result<Job> read_job(std::string_view json);
 Result<Page<Job>> read_jobs(std::string_view json);
 Result<Batch> read_batch(std::string_view json);
@@ -24,7 +24,7 @@ Result<Stats> read_stats(std::string_view json);
 Result<BulkAnswer> read_bulk(std::string_view json);
 Result<PollAnswer> read_poll_answer(std::string_view json);
 
-// The refusal that an answer with a status of 400 and above stands for, problem or not.
+// The refusal in an answer with a status of 400 or above, whether or not its body is a problem.
 Error read_problem(int status, std::string_view body);
 
 }  // namespace millrace::sdk

@@ -60,7 +60,7 @@ bool read_members(JsonValue value, Event& event) {
   });
 }
 
-// A null keeps its place: the columns of a group belong together.
+// A null keeps its position, since the columns of a group correspond.
 template <typename T>
 void read_column(JsonValue value, std::vector<T>& out) {
   each_element(value, [&out](JsonValue element) {

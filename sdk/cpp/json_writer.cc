@@ -1,5 +1,5 @@
-// The public face of the one writer and the one check of JSON (base/json_writer.h, json_check.h):
-// those who use the SDK see nothing of base.
+// The public interface of base/json_writer.h and json_check.h, so that users of the SDK see nothing
+// of base.
 #include "base/json_writer.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace millrace::sdk {
 namespace {
 
-// Views `text`, or what it is with U+FFFD for each byte that is not UTF-8.
+// A view of `text`, or of a copy with U+FFFD for each byte that is not UTF-8.
 std::string_view as_utf8(std::string_view text, std::string& scratch) {
   if (is_utf8(text)) return text;
   append_as_utf8(scratch, text);

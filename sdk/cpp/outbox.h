@@ -1,5 +1,5 @@
-// Outcomes that wait for a round trip. They go with the next one; how long they may wait for it,
-// and how many of them are worth one of their own, is said here. Not thread-safe.
+// Outcomes that wait for a round trip. They go with the next one. The outbox decides how long they
+// may wait, and how many justify a round trip of their own. Not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -12,44 +12,45 @@ namespace millrace::sdk {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-// So many wait for no more.
+// When this many wait, they are sent without waiting for more.
 constexpr std::size_t kEnoughAcks = 64;
 
-// About how much it adds to a request.
+// The approximate bytes that it adds to a request.
 std::size_t size_of(const Ack& ack);
 
-// An outcome on its way. `is_substitute`: the handler's own was refused, this says so instead.
+// An outcome to be sent. `is_substitute`: it replaces the handler's own outcome, which was refused,
+// and says so.
 struct OutgoingAck {
   Ack ack;
-  SteadyTime since{};  // when it began to wait; of one that goes alone: when it may go
+  SteadyTime since{};  // when it began to wait; if it goes alone: when it may go
   bool is_substitute = false;
   int failures = 0;  // of requests that carried nothing else
 };
 
 class Outbox {
  public:
-  // `delay`: for so long an outcome waits for others.
+  // `delay`: how long an outcome waits for others.
   explicit Outbox(Milliseconds delay) : delay_(delay) {}
 
   void add(OutgoingAck ack);
-  // They were taken and not answered: in front of the others.
+  // Outcomes that were taken but not answered; they go in front of the others.
   void give_back(std::vector<OutgoingAck> acks);
-  // As many as go into one round trip, the oldest first.
+  // As many as fit into one round trip, oldest first.
   std::vector<OutgoingAck> take();
 
-  // One that makes every request fail that carries it: it holds up no other, and is never among
-  // those of take().
+  // Adds an outcome that makes every request fail that carries it. It delays no other outcome, and
+  // take() never returns it.
   void add_alone(OutgoingAck ack);
-  // The first whose time has come, if there is one.
+  // The first of these whose time has come, if there is one.
   std::vector<OutgoingAck> take_alone(SteadyTime now);
-  // When the first of them may go; max() if there are none.
+  // When the first of these may go; max(): there are none.
   SteadyTime due_alone() const;
 
   bool empty() const { return acks_.empty() && alone_.empty(); }
 
-  // When those of take() must go, whatever else is under way; max() if there are none.
+  // When the outcomes of take() must go, whatever else is under way; max(): there are none.
   SteadyTime due() const;
-  // The same if no others are to be waited for.
+  // The same without waiting for further outcomes.
   SteadyTime due_without_delay() const;
 
  private:

@@ -27,7 +27,7 @@ std::size_t room_for_checkpoint(const Progress& beside) {
   return kMaxProgressBytes - kMaxProgressFrameBytes - json_string(beside.message).size();
 }
 
-// A level that the server does not know would make it refuse the outcome that the line goes with.
+// An unknown level would make the server refuse the outcome that carries the line.
 std::string_view known_level(std::string_view level) {
   constexpr std::array<std::string_view, 4> kKnown = {"debug", "info", "warn", "error"};
   const std::string lower = lowered(level);
@@ -65,7 +65,7 @@ StopReason Context::stop_reason() const {
 }
 
 void Context::progress(Progress progress, std::string checkpoint) {
-  // What the server would refuse would take the heartbeat with it, and so the lease.
+  // A progress that the server refuses would take the heartbeat with it, and so the lease.
   if (progress.percent) {
     const double percent = *progress.percent;
     progress.percent.reset();
@@ -112,7 +112,8 @@ std::vector<WorkerLogLine> Context::Pending::take_logs(std::size_t at_most) {
 void Context::Pending::take_progress(Heartbeat& beat) {
   const std::lock_guard lock(mutex);
   beat.checkpoint = std::exchange(checkpoint, {});
-  // A newer message may be too long for the checkpoint of an older one: then it waits its turn.
+  // A newer message may leave no room for an older checkpoint: then it waits for the next
+  // heartbeat.
   if (progress && beat.checkpoint.size() > room_for_checkpoint(*progress)) return;
   beat.progress = std::exchange(progress, std::nullopt);
 }

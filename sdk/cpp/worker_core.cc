@@ -19,11 +19,11 @@ constexpr milliseconds kIdlePause{
     1'000};  // between claims of a worker that waits for its own last jobs
 constexpr milliseconds kAbortedFlush{2'000};  // for the last outcomes of a worker that was aborted
 constexpr milliseconds kGoodbye{1'000};       // the server's time for an answer to it
-// The answer to outcomes comes when the claim beside them has waited: one that is refused must be
-// known before the lease ends.
+// Outcomes are answered only when the claim beside them has waited; a refusal must be known before
+// the lease ends.
 constexpr milliseconds kWaitWithAcks{1'000};
-// A claim that is younger when the worker is told to stop has a chance to be answered, and the jobs
-// to be given back: broken off, it would leave them leased to nobody where many are ready.
+// When the worker is told to stop, a claim younger than this may still be answered, and its jobs
+// given back. If it were cancelled while many jobs are ready, it would leave them leased to nobody.
 constexpr milliseconds kYoungClaim{500};
 constexpr std::size_t kMaxLogLines = 1'000;
 constexpr std::string_view kUntold =
@@ -79,8 +79,8 @@ Result<void> WorkerCore::run(const std::stop_token& stop) {
   return std::unexpected(std::move(untold));
 }
 
-// Waits for what runs and for the answers to the last outcomes, then lets handlers and reporter go.
-// False: some outcomes could not be told.
+// Waits for running handlers and for the answers to the last outcomes, then ends handlers and
+// reporter. False: some outcomes could not be reported.
 bool WorkerCore::drain() {
   Lock lock(mutex_);
   is_draining_ = true;
@@ -103,7 +103,7 @@ bool WorkerCore::drain() {
   return told_all;
 }
 
-// So that the server's list of workers shows it no more. Nothing depends on that: it is tried once.
+// Removes the worker from the server's list. Nothing depends on it, so it is tried once.
 void WorkerCore::say_goodbye() {
   {
     const std::lock_guard lock(mutex_);
@@ -160,9 +160,9 @@ Result<bool> WorkerCore::claim_once() {
   if (!answer) {
     give_back(std::move(acks));
     const Error& error = answer.error();
-    // Broken off: by our stop, or by the server's, which the reporter was told.
+    // Cancelled: by our stop, or by the server's, which the reporter was told.
     if (stop_.stop_requested() || error.kind == ErrorKind::kInterrupted) return true;
-    // One of the outcomes may be why, and even of a proxy's "forbidden".
+    // One of the outcomes may be the reason, even for a proxy's "forbidden".
     const bool is_suspect = had_acks && !error.is_temporary();
     if (!is_suspect && ends_work(error)) return std::unexpected(error);
     claim_failed(error, is_suspect);
@@ -177,7 +177,7 @@ Result<bool> WorkerCore::claim_once() {
   return !may_exit(!answer->brought_jobs);
 }
 
-// Waits for the stop, then ends the claim under way.
+// Waits for the stop, then cancels the claim under way.
 void WorkerCore::break_off_claim() {
   Lock lock(mutex_);
   breaker_wakes_.wait(lock, stop_, [this] { return is_closing_ || is_told_to_stop_; });
@@ -189,7 +189,7 @@ void WorkerCore::break_off_claim() {
 
 void WorkerCore::claim_failed(const Error& error, bool acks_are_suspect) {
   if (acks_are_suspect) {
-    // The next claim goes without any and shows whether it is at fault.
+    // The next claim goes without outcomes, and shows whether it is at fault itself.
     const std::lock_guard lock(mutex_);
     acks_are_suspect_ = true;
   } else {
@@ -210,8 +210,7 @@ void WorkerCore::leave_acks_to_reporter(const Lock& held) {
   wake_reporter(held, acks_due(held));
 }
 
-// Called after each claim; waits, where a worker that leaves when all is done still has jobs under
-// way.
+// Called after each claim. Waits if a worker that exits when all is done still has running jobs.
 bool WorkerCore::may_exit(bool claimed_nothing) {
   Lock lock(mutex_);
   const auto is_idle = [this] { return free_slots_ == options_.concurrency && asked_ == 0; };
@@ -263,8 +262,8 @@ void WorkerCore::handle_jobs() {
   }
 }
 
-// One at a time, and each wakes the next while jobs wait: of handlers that return at once, few take
-// them all.
+// Wakes one handler at a time, and each wakes the next while jobs wait: if handlers return at once,
+// a few of them take all jobs.
 void WorkerCore::wake_a_handler(const Lock&) {
   if (waiting_.empty() || idle_handlers_ == 0 || is_handler_waking_) return;
   is_handler_waking_ = true;

@@ -1,16 +1,17 @@
-// What stands behind Worker: threads around one mutex.
+// The implementation of Worker: threads around one mutex.
 //
 //   claimer   (the caller of run) claims for all free slots as soon as there is one, and lets the
-//             claim wait at the server; the outcomes that are there by then go along
-//   handlers  one thread a slot: takes a job, runs the handler, leaves the outcome in the outbox
+//             claim wait at the server; outcomes in the outbox at that time go with it
+//   handlers  one thread a slot: takes a job, runs the handler, puts the outcome in the outbox
 //   reporter  sends the outcomes that come while the claimer's poll is under way, and claims for
-//             the slots that they left, without waiting; heartbeats and log lines when due, which
-//             no outcome of their job overtakes on the other connection: it would make them late
+//             the slots that they free, without waiting; sends heartbeats and log lines when due.
+//             No outcome of a job overtakes its log lines on the other connection, which would
+//             make these late
 //   breaker   sleeps until the stop, then ends the claimer's poll
 //
-// Thus two requests are under way at most, on two connections, whatever the concurrency. A claim
-// that waits is broken off by a stop alone, and not while it is young: its answer may be on the
-// way, with jobs that nobody would run before their leases have ended.
+// So at most two requests are under way, on two connections, whatever the concurrency. Only a stop
+// cancels a waiting claim, and only when the claim is not young: its answer may be on the way, with
+// jobs that nobody would run before their leases have ended.
 #pragma once
 
 #include <chrono>
@@ -27,9 +28,10 @@
 
 namespace millrace::sdk {
 
-constexpr Milliseconds kLogDelay{1'000};  // a line waits no longer for company
+constexpr Milliseconds kLogDelay{1'000};  // the longest that a line waits for others
 
-// What a handler has said and nobody has sent yet. Shared by the handler's thread and the reporter.
+// What a handler has reported and nobody has sent yet. Shared by the handler's thread and the
+// reporter.
 struct Context::Pending {
   std::mutex mutex;
   std::deque<WorkerLogLine> logs;
@@ -39,15 +41,15 @@ struct Context::Pending {
   StopReason reason = StopReason::kNone;
 
   std::vector<WorkerLogLine> take_logs(std::size_t at_most);
-  // Puts into `beat` what is new, as far as the server takes it in one.
+  // Moves the new progress into `beat`, as much as the server accepts in one.
   void take_progress(Heartbeat& beat);
 };
 
-// Whether a refused outcome, heartbeat or line may be why the server refused the whole request: not
-// the worker, and nothing between it and the server.
+// Whether the content of an outcome, heartbeat or line may be the reason why the server refused the
+// whole request, rather than the worker or something between it and the server.
 bool is_about_content(const Error& error);
-// Whether no claim will ever be answered, as with a wrong token; said of one that carried no
-// outcomes. Of a proxy's own pages only those that forbid.
+// Whether no claim will ever succeed, as with a wrong token; for a claim that carried no outcomes.
+// Of a proxy's own answers only those that forbid count.
 bool ends_work(const Error& error);
 
 class WorkerCore {
@@ -66,22 +68,22 @@ class WorkerCore {
     std::stop_source stop;
     std::chrono::milliseconds beat_every{0};
     SteadyTime next_beat;
-    bool next_is_plain = false;  // the last beat failed, maybe for its progress
+    bool next_is_plain = false;  // the last beat failed, perhaps because of its progress
   };
   using AttemptKey = std::pair<std::string, std::uint64_t>;
   using Lock = std::unique_lock<std::mutex>;
 
-  // What the claimer does, as far as the reporter cares.
+  // The state of the claimer, as it matters to the reporter.
   enum class Claimer : std::uint8_t {
-    kReady,    // takes along what is in the outbox as soon as a slot is open
-    kPolling,  // has asked for what was open when it began
+    kReady,    // takes what is in the outbox as soon as a slot is free
+    kPolling,  // has asked for the slots that were free when it began
     kAway,     // pauses, or has ended
   };
   enum class By : std::uint8_t { kClaimer, kReporter };
 
   // The claimer.
   Result<void> claim_until_stopped();
-  Result<bool> claim_once();  // false: `exit_when` is fulfilled
+  Result<bool> claim_once();  // false: the condition of `exit_when` is met
   void break_off_claim();
   void claim_failed(const Error& error, bool acks_are_suspect);
   void pause_claims(std::chrono::milliseconds at_least);
@@ -116,7 +118,7 @@ class WorkerCore {
   std::optional<Error> settle_alone(std::vector<OutgoingAck> one);
   void put_aside(OutgoingAck ack, const Error& error);
 
-  // Of both the claimer and the reporter (worker_exchange.cc).
+  // Shared by the claimer and the reporter (worker_exchange.cc).
   int open_slots(const Lock&) const { return free_slots_ - asked_; }
   void add_claim(const Lock& held, PollRequest& request, Milliseconds wait);
   std::vector<OutgoingAck> take_acks(const Lock& held);
@@ -152,20 +154,20 @@ class WorkerCore {
   std::condition_variable handler_wakes_;
   std::condition_variable reporter_wakes_;
   std::condition_variable_any breaker_wakes_;
-  std::map<AttemptKey, Attempt> attempts_;  // handed to a handler and not yet returned
+  std::map<AttemptKey, Attempt> attempts_;  // given to a handler that has not returned
   std::deque<std::unique_ptr<Context>> waiting_;
   Outbox outbox_;
-  int free_slots_ = 0;                  // with nothing claimed in them
-  int asked_ = 0;                       // so many of them are asked for by claims under way
-  int acks_in_flight_ = 0;              // and those behind lines
-  std::set<AttemptKey> telling_lines_;  // the reporter, now
+  int free_slots_ = 0;                  // slots without a claimed job
+  int asked_ = 0;                       // of these, asked for by claims under way
+  int acks_in_flight_ = 0;              // including those behind lines
+  std::set<AttemptKey> telling_lines_;  // lines that the reporter is sending now
   std::vector<OutgoingAck> behind_lines_;
   int idle_handlers_ = 0;
   bool is_handler_waking_ = false;
   std::uint64_t finished_ = 0;
   Claimer claimer_ = Claimer::kAway;
-  SteadyTime claim_began_;    // the claimer's last
-  bool is_draining_ = false;  // nothing is claimed any more
+  SteadyTime claim_began_;    // the claimer's last one
+  bool is_draining_ = false;  // it claims nothing more
   bool is_closing_ = false;   // handlers and reporter end
   bool is_told_to_stop_ = false;
   bool is_aborted_ = false;

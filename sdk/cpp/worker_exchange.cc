@@ -1,5 +1,5 @@
-// A round trip of a worker: what goes into it and what follows from its answer, be it the
-// claimer's or the reporter's.
+// A round trip of a worker, the claimer's or the reporter's: what goes into it, and what follows
+// from its answer.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,13 +17,13 @@ constexpr milliseconds kMinLease{1'000};
 constexpr int kMaxClaim = 1'000;
 constexpr std::size_t kMaxMessageBytes = 4 << 10;
 constexpr milliseconds kPauseAfterRefusal{200};  // before an item is sent again
-// One connection that hangs must not cost the leases: half of the shortest there is, at the least.
+// A hanging connection must not cost the leases: half of the shortest possible lease, at least.
 constexpr milliseconds kLeastReportTimeout{500};
-// Besides, for the outcomes in it: a slow line needs so long for them.
+// In addition, for the outcomes in the request: a slow line needs this long for them.
 constexpr std::size_t kAckBytesPerSecond = 256 << 10;
 
-// The length of a job's lease. A server that does not say it tells when it ends, on a clock that
-// may differ from ours: trusted only where that makes us more careful.
+// The length of a job's lease. If the server does not state it, it is derived from the lease's end,
+// on a clock that may differ from ours; that is used only if it makes us more careful.
 milliseconds lease_of(const ClaimedJob& job, const std::optional<Milliseconds>& asked) {
   if (job.lease) return *job.lease;
   if (asked) return *asked;
@@ -46,7 +46,7 @@ bool ends_work(const Error& error) {
   return is_refused && !error.code.empty();
 }
 
-// Precondition: a slot is open.
+// Precondition: a slot is free.
 void WorkerCore::add_claim(const Lock& held, PollRequest& request, Milliseconds wait) {
   request.worker = info_;
   Claim& claim = request.claim.emplace();
@@ -70,7 +70,7 @@ std::vector<OutgoingAck> WorkerCore::take_alone(const Lock&) {
   return taken;
 }
 
-// On an error the acks stay the caller's.
+// On an error the caller keeps the acks.
 Result<WorkerCore::Exchanged> WorkerCore::exchange(By by, PollRequest& request,
                                                    std::vector<OutgoingAck>& acks) {
   std::size_t ack_bytes = 0;
@@ -96,7 +96,7 @@ Result<WorkerCore::Exchanged> WorkerCore::exchange(By by, PollRequest& request,
   return brought;
 }
 
-// The end of a poll that had asked for so many.
+// The end of a poll that had asked for `asked` jobs.
 void WorkerCore::admit(By by, std::vector<ClaimedJob> jobs, int asked) {
   const Lock lock(mutex_);
   asked_ -= asked;
@@ -106,7 +106,7 @@ void WorkerCore::admit(By by, std::vector<ClaimedJob> jobs, int asked) {
   }
   for (ClaimedJob& job : jobs) {
     if (is_stopping()) {
-      // Asked for before the stop: given back, as if it had not been.
+      // Claimed before the stop: given back, as if it had not been claimed.
       outbox_.add({.ack = {.id = job.id, .token = job.token, .outcome = "released"},
                    .since = std::chrono::steady_clock::now()});
     } else {
@@ -132,7 +132,7 @@ void WorkerCore::start(const Lock&, ClaimedJob job) {
   --free_slots_;
 }
 
-// The outcome of a handler, with the lines that nobody has taken yet.
+// Sends a handler's outcome, with the lines that nobody has taken yet.
 void WorkerCore::tell(const Lock&, OutgoingAck outcome) {
   if (!telling_lines_.contains({outcome.ack.id, outcome.ack.token})) {
     outbox_.add(std::move(outcome));
@@ -142,8 +142,7 @@ void WorkerCore::tell(const Lock&, OutgoingAck outcome) {
   ++acks_in_flight_;
 }
 
-// They were not answered: sent again, they are answered as the first time if the server had them
-// already.
+// These were not answered. If the server had them already, it answers them again as the first time.
 void WorkerCore::give_back(std::vector<OutgoingAck> acks) {
   const Lock lock(mutex_);
   acks_in_flight_ -= static_cast<int>(acks.size());
@@ -181,7 +180,7 @@ void WorkerCore::settle_acks(std::vector<OutgoingAck> acks, const std::vector<Po
   claimer_wakes_.notify_all();
 }
 
-// The server does not take this outcome, and never will: the attempt failed, and says why.
+// The server will never accept this outcome: the attempt failed, and the substitute says why.
 void WorkerCore::refuse(OutgoingAck refused, const Error& error) {
   notice(fmt::format("job {}: its outcome was refused: {}", refused.ack.id, describe(error)));
   if (refused.is_substitute) return;
@@ -214,7 +213,7 @@ void WorkerCore::take_heartbeats(const std::vector<Heartbeat>& sent,
   }
 }
 
-// The lease was not prolonged: soon again, without the progress if that is at fault.
+// The lease was not extended: tries again soon, without the progress if that may be the reason.
 void WorkerCore::beat_refused(Heartbeat beat, const Error& error) {
   const auto now = std::chrono::steady_clock::now();
   if (error.is_temporary()) return beat_again({std::move(beat)}, now + kPauseAfterRefusal);
@@ -227,7 +226,7 @@ void WorkerCore::beat_refused(Heartbeat beat, const Error& error) {
   beat_again({std::move(beat)}, now, NextBeat::kPlain);
 }
 
-// Empty: the client's.
+// Empty: the client's timeout.
 std::optional<Milliseconds> WorkerCore::report_timeout(std::size_t ack_bytes) {
   const Lock lock(mutex_);
   if (attempts_.empty()) return std::nullopt;

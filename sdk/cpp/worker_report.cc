@@ -12,12 +12,12 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t kMaxItems = 1'000;   // of one kind in one round trip
 constexpr milliseconds kMaxPause{10'000};  // whatever a server asks for
-// Of an outcome that fails alone: the first pause, doubled with every failure.
+// For an outcome that fails alone: the first pause, doubled with every failure.
 constexpr milliseconds kFirstPauseAlone{200};
 constexpr int kMaxDoublings = 6;
 constexpr int kMaxFailuresInARow = 3;  // so many that fail alone are not what is at fault
 
-// Whether what a request carried may be why it failed.
+// Whether the content of a request may be the reason why it failed.
 bool is_its_own(const Error& error) {
   return !error.is_temporary() && error.kind != ErrorKind::kInterrupted;
 }
@@ -39,8 +39,8 @@ void WorkerCore::report() {
     PollRequest request = next_report(lock);
     if (!acks_are_due && request.heartbeats.empty() && request.logs.empty()) continue;
     auto acks = take_acks(lock);
-    // For slots that the claimer's poll under way did not ask for.
-    // Not where its answer is likely to be lost, and the jobs in it leased to nobody.
+    // For slots that the claimer's poll did not ask for. Not if the answer is likely to be lost,
+    // which would leave its jobs leased to nobody.
     if (!acks.empty() && claimer_ == Claimer::kPolling && open_slots(lock) > 0 && !is_stopping() &&
         !is_unreachable_) {
       add_claim(lock, request, Milliseconds{0});
@@ -51,7 +51,7 @@ void WorkerCore::report() {
   }
 }
 
-// Until something is due. False: closing.
+// Waits until something is due. False: closing.
 bool WorkerCore::wait_for_report(Lock& held) {
   while (!is_closing_) {
     const SteadyTime due = report_due(held);
@@ -67,7 +67,7 @@ bool WorkerCore::wait_for_report(Lock& held) {
   return false;
 }
 
-// When the reporter must send what is in the outbox, if the claimer has not by then.
+// When the reporter must send the outbox, if the claimer has not done so by then.
 SteadyTime WorkerCore::acks_due(const Lock&) const {
   const bool nothing_joins_them = is_draining_ || attempts_.empty();
   return claimer_ != Claimer::kReady && nothing_joins_them ? outbox_.due_without_delay()
@@ -81,14 +81,14 @@ SteadyTime WorkerCore::report_due(const Lock& held) const {
   return due == SteadyTime::max() ? due : std::max(due, report_not_before_);
 }
 
-// Unless it wakes up by then anyway.
+// Has no effect if the reporter wakes up by then anyway.
 void WorkerCore::wake_reporter(const Lock&, SteadyTime due) {
   if (due >= reporter_sleeps_until_) return;
   reporter_sleeps_until_ = due;
   reporter_wakes_.notify_one();
 }
 
-// Heartbeats that are due, and log lines.
+// The heartbeats that are due, and log lines.
 PollRequest WorkerCore::next_report(const Lock&) {
   PollRequest request;
   const auto now = std::chrono::steady_clock::now();
@@ -128,7 +128,7 @@ void WorkerCore::send_report(PollRequest request, std::vector<OutgoingAck> acks)
   beat_again(request.heartbeats, std::chrono::steady_clock::now());
 }
 
-// Or lost: what follows them may go.
+// Sent or lost: what follows the lines may go.
 void WorkerCore::lines_told() {
   const std::lock_guard lock(mutex_);
   telling_lines_.clear();
@@ -146,11 +146,13 @@ void WorkerCore::report_failed(const PollRequest& request, const Error& error) {
   } else {
     connection_failed(error);
   }
-  // The log lines are gone: they may have arrived, and a line twice is worse than a line less.
+  // The log lines are dropped: they may have arrived, and a repeated line is worse than a missing
+  // one.
   beat_again(again, pause_reports(error), next);
 }
 
-// No longer than the leases allow, nor than a worker that is about to end has time. Until when.
+// Pauses no longer than the leases allow, and no longer than a worker that is about to end has
+// time. Returns until when.
 SteadyTime WorkerCore::pause_reports(const Error& error) {
   const Lock lock(mutex_);
   auto pause = report_backoff_.next();
@@ -161,14 +163,14 @@ SteadyTime WorkerCore::pause_reports(const Error& error) {
   return report_not_before_;
 }
 
-// Precondition: something runs.
+// Precondition: a job is running.
 Milliseconds WorkerCore::shortest_beat(const Lock&) const {
   const auto shortest = std::ranges::min_element(
       attempts_, {}, [](const auto& entry) { return entry.second.beat_every; });
   return shortest->second.beat_every;
 }
 
-// These heartbeats were not answered; what they told is told by the next, unless there is news.
+// These heartbeats were not answered; the next ones carry their content, unless there is newer.
 void WorkerCore::beat_again(const std::vector<Heartbeat>& unanswered, SteadyTime when,
                             NextBeat next) {
   const std::lock_guard lock(mutex_);
@@ -184,7 +186,7 @@ void WorkerCore::beat_again(const std::vector<Heartbeat>& unanswered, SteadyTime
   }
 }
 
-// One outcome among these may be why the request failed: alone, each is answered for itself.
+// One of these outcomes may be why the request failed: sent alone, each gets its own answer.
 void WorkerCore::settle_one_by_one(std::vector<OutgoingAck> acks) {
   int failures_in_a_row = 0;
   for (auto ack = acks.begin(); ack != acks.end(); ++ack) {
@@ -194,7 +196,7 @@ void WorkerCore::settle_one_by_one(std::vector<OutgoingAck> acks) {
     failures_in_a_row = error ? failures_in_a_row + 1 : 0;
     if (!error) continue;
     if (is_its_own(*error) && failures_in_a_row < kMaxFailuresInARow) continue;
-    // The rest would meet the same.
+    // The others would fail alike.
     acks.erase(acks.begin(), ack + 1);
     give_back(std::move(acks));
     pause_reports(*error);
@@ -204,7 +206,7 @@ void WorkerCore::settle_one_by_one(std::vector<OutgoingAck> acks) {
   acks_are_suspect_ = false;
 }
 
-// An error: no word about this outcome, which is told again.
+// An error: no answer about this outcome, which is sent again.
 std::optional<Error> WorkerCore::settle_alone(std::vector<OutgoingAck> one) {
   PollRequest request;
   const auto answer = exchange(By::kReporter, request, one);
@@ -227,8 +229,8 @@ std::optional<Error> WorkerCore::settle_alone(std::vector<OutgoingAck> one) {
   return is_refused ? std::nullopt : std::optional(error);
 }
 
-// This outcome fails by itself, for a reason that may be its own or none of its: again after a
-// pause, alone.
+// This outcome fails even alone, perhaps for reasons of its own: it is sent again after a pause,
+// alone.
 void WorkerCore::put_aside(OutgoingAck ack, const Error& error) {
   if (ack.failures == 0) {
     notice(fmt::format("job {}: its outcome could not be told: {}; trying again", ack.ack.id,

@@ -1,4 +1,4 @@
-// A worker against a server that stands in the same process.
+// A worker with a server in the same process.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace millrace::sdk {
 
 class WorkerTest : public ::testing::Test {
  protected:
-  // Runs until nothing is left to claim.
+  // Runs until there is nothing left to claim.
   Result<void> work(Handler handler, int concurrency = 1) {
     Worker worker(client_, options(concurrency), std::move(handler));
     return worker.run({});

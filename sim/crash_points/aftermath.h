@@ -1,4 +1,4 @@
-// What comes after a death or a failing disk: the next start, and a while of work.
+// What follows a death or a failing disk: the next start, and a period of work.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@
 
 namespace millrace::crash_points {
 
-// The process is gone, as the machine may be; what holds on to the disk is forgotten.
+// The process dies, perhaps with its machine; it no longer holds anything on the disk.
 void die(Disk& disk, Death death, const Call& under_way, Random random);
 
 class Aftermath {
@@ -29,7 +29,7 @@ class Aftermath {
 
   // Starts, checks everything, works on, ends in one way or another, starts and checks again.
   // `in_recovery` is asked about each call of the first start, up to its first answers; null: none.
-  // What was found wrong stands in the ledger.
+  // Problems are recorded in the ledger.
   void live_on(CallHook* in_recovery, Random random);
 
  private:

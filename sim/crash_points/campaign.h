@@ -1,4 +1,4 @@
-// Which sites are tried in which order, and the figures of it all.
+// Which sites are tried in which order, and the resulting figures.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace millrace::crash_points {
 struct Options {
   bool all = false;
   std::uint64_t sample = 0;  // sites
-  // From so many deaths, spread over the workload, the recovery is tried at each of its calls.
+  // For this many deaths, spread over the workload, each call of the recovery is tried too.
   std::optional<std::uint64_t> whole_recoveries;
   std::optional<double> minutes;
   std::uint64_t seed = 1;
@@ -27,7 +27,7 @@ class Campaign {
  public:
   Campaign(Options options, Workload::Places places);
 
-  // True: nothing was found. Prints how it goes, the figures, and the story of what was found.
+  // True: no violation was found. Prints the progress, the figures, and the story of a violation.
   bool run();
 
  private:
@@ -36,7 +36,7 @@ class Campaign {
   void try_all();
   void try_whole_recoveries();
   void try_flips();
-  // Each in a process of its own, which begins with an empty disk.
+  // Each plan runs in a process of its own, which begins with an empty disk.
   template <typename Work>
   void in_process(Work work);
   void explore(Plan plan);

@@ -9,8 +9,8 @@
 namespace millrace::crash_points {
 
 // Runs the workload, stops, and flips `count` bits, one at a time, in bodies of journal rows and
-// anywhere in both files: a verification must name the page of each, a start that would need the
-// row must be refused, and one that goes well must serve what was answered.
+// anywhere in both files. A verification must name the page of each. A start that needs the row
+// must be refused; a start that succeeds must serve what was acknowledged.
 void flip_bits(const Explorer::World& world, std::uint64_t count, Random random);
 
 }  // namespace millrace::crash_points

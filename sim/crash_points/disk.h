@@ -1,6 +1,6 @@
 // A disk in memory that can lose power. Each file has what programs see (the page cache) and what
-// is on the platter; a sync carries the first to the second. Names are kept likewise: a created,
-// renamed or deleted name is only there after a power failure once its directory was synced.
+// is on the platter; a sync copies the former to the latter. Names work alike: a created, renamed
+// or deleted name survives a power failure only if its directory was synced.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 namespace millrace::crash_points {
 
 enum class CallKind : std::uint8_t {
-  kOpen,  // of a file that is there
+  kOpen,  // of a file that exists
   kCreate,
   kRead,
   kWrite,
@@ -29,7 +29,7 @@ enum class CallKind : std::uint8_t {
 };
 std::string_view to_string(CallKind kind);
 
-// What is asked of the disk.
+// A call to the disk.
 struct Call {
   CallKind kind{};
   std::string_view path{};
@@ -46,7 +46,7 @@ enum class Verdict : std::uint8_t {
   kShortRead,  // half of the bytes, at least one
 };
 
-// Asked before each call takes effect; may choose not to return.
+// Called before each call takes effect; may choose not to return.
 class CallHook {
  public:
   virtual ~CallHook() = default;
@@ -55,10 +55,10 @@ class CallHook {
 
 // What a death leaves behind.
 enum class Death : std::uint8_t {
-  kKilled,   // the process alone dies: all that it wrote is there, synced or not
-  kDropped,  // power is lost: nothing that was not synced is there
-  kPart,     // any of the un-synced sectors are there, in any mixture of their versions
-  kTorn,     // all is there, and a part of the write that was under way
+  kKilled,   // only the process dies: everything it wrote remains, synced or not
+  kDropped,  // power is lost, and with it everything that was not synced
+  kPart,     // any of the unsynced sectors remain, in any mixture of their versions
+  kTorn,     // everything remains, and a part of the write under way
 };
 std::string_view to_string(Death death);
 
@@ -72,7 +72,7 @@ class Disk {
   struct File {
     std::string content;
     std::string durable;
-    std::vector<Change> unsynced;  // in order; carries `durable` to `content`
+    std::vector<Change> unsynced;  // in order; they turn `durable` into `content`
     bool locked = false;           // with flock
   };
   using FilePtr = std::shared_ptr<File>;
@@ -83,36 +83,37 @@ class Disk {
 
   FilePtr find(std::string_view path) const;
 
-  // --- Calls. Each asks the hook; what it does not let proceed changes nothing but is told.
+  // --- Calls. Each asks the hook first; a call that may not proceed changes nothing and reports
+  // that.
   struct Opened {
-    FilePtr file;  // null: not there, or failed
+    FilePtr file;  // null: it does not exist, or the call failed
     Verdict verdict = Verdict::kProceed;
   };
   enum class IfMissing : std::uint8_t { kFail, kCreate };
   Opened open(const std::string& path, IfMissing if_missing);
-  // Copies what is there to `out`; less than asked for at the end of the file.
+  // Copies to `out`; fewer than `size` bytes at the end of the file.
   Verdict read(const std::string& path, const File& file, std::uint64_t offset, std::size_t size,
                std::string& out);
   Verdict write(const std::string& path, File& file, std::uint64_t offset, std::string_view data);
   Verdict truncate(const std::string& path, File& file, std::uint64_t size);
-  // A sync that fails loses what it was to carry: the system forgets that those pages are not on
-  // the platter, and shows them for a while, or not.
+  // A sync that fails loses what it should have written: the system forgets that those pages are
+  // not on the platter, and may or may not still show them for a while.
   Verdict sync(const std::string& path, File& file);
   Verdict sync_directory(const std::string& path);
   Verdict remove(const std::string& path);
   Verdict rename(const std::string& from, const std::string& to);
 
-  // The machine as it starts after a death at `under_way`; nobody holds anything any more.
+  // The machine as it restarts after a death during `under_way`; nobody holds anything on it.
   void die(Death death, const Call& under_way, Random random);
-  // For the choices that failing syncs leave to chance.
+  // For the random effects of failing syncs.
   void set_random(Random random) { random_ = random; }
 
-  // Changes bytes on the platter and in the cache. For damage.
+  // Flips a bit on the platter and in the cache; for damage.
   void flip_bit(const std::string& path, std::uint64_t offset, unsigned bit);
 
  private:
   using Names = std::map<std::string, FilePtr, std::less<>>;
-  // One step that is there whole or not at all. Null: the name goes.
+  // One change that is durable as a whole or not at all. Null: the name is removed.
   using NameChange = std::vector<std::pair<std::string, FilePtr>>;
 
   Verdict ask(const Call& call) {
@@ -132,7 +133,7 @@ class Disk {
   Random random_{0};
 };
 
-// The directory that a path lies in.
+// The directory that contains a path.
 std::string_view directory_of(std::string_view path);
 
 }  // namespace millrace::crash_points

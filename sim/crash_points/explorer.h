@@ -1,6 +1,6 @@
-// Tries what can happen at each call on the disk. The workload runs once; at a call that is to be
-// tried the process forks, and the child suffers the death or the failing call, starts anew and
-// checks. So every state of memory and disk on the way is there without being computed again.
+// Tries what can happen at each call to the disk. The workload runs once. At a call that is to be
+// tried the process forks; the child suffers the death or the failing call, restarts and checks. So
+// every intermediate state of memory and disk is available without recomputing it.
 #pragma once
 
 #include <sys/types.h>
@@ -23,16 +23,16 @@
 
 namespace millrace::crash_points {
 
-// A call, by its number, and what is done to it.
+// A call, by its number, and what happens to it.
 using Site = std::pair<std::uint64_t, Trial>;
 
 struct Plan {
   std::uint64_t seed = 1;
-  // Every site whose hash falls into `slice` of `slices`; or those listed.
+  // Every site whose hash falls into `slice` of `slices`, or the sites listed.
   std::uint64_t slice = 0;
   std::uint64_t slices = 1;
   std::optional<std::set<Site>> sites;
-  // In a recovery: one site of so many, about one each time; or the given one.
+  // In a recovery: one site in this many, which is about one each time; or the given one.
   std::uint64_t one_in_recovery = 3'000;
   std::optional<Site> in_recovery;
   unsigned processes = 2;
@@ -51,11 +51,11 @@ class Explorer final : public CallHook {
   };
   Explorer(Plan plan, World world) : plan_(std::move(plan)), world_(std::move(world)) {}
 
-  // Runs the workload and tries what is planned. Only the first process returns; false: something
-  // was found.
+  // Runs the workload and tries the planned sites. Only the first process returns; false: a
+  // violation was found.
   bool explore();
 
-  // Runs the workload and notes its calls in the tally.
+  // Runs the workload and records its calls in the tally.
   static void count(World world);
 
   Verdict before(const Call& call) override;
@@ -63,8 +63,8 @@ class Explorer final : public CallHook {
  private:
   enum class Role : std::uint8_t {
     kExploring,   // the first process
-    kFailing,     // a child in which a call failed, and the workload goes on
-    kRecovering,  // a child that starts after the end
+    kFailing,     // a child in which a call has failed, and the workload goes on
+    kRecovering,  // a child that restarts after the end
     kAfterwards,  // a child in which a call of the recovery failed
   };
 
@@ -97,7 +97,7 @@ class Explorer final : public CallHook {
   std::set<pid_t> children_;
   bool stopped_ = false;
 
-  // What the child is about.
+  // The child's task.
   Trial trial_{};
   std::optional<Trial> recovery_trial_;
   CallKind failing_kind_{};

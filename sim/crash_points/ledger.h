@@ -1,6 +1,6 @@
-// What the outside was told, and so may rely on. It outlives every death. It knows the words of
-// requests and answers, and nothing of how the machine decides: where the outcome of something that
-// was asked is not known, it expects less.
+// What the users were told, and so may rely on. It outlives every death. It knows the terms of
+// requests and answers, but not how the machine decides. Where the outcome of a request is unknown,
+// it expects less.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +13,25 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "core/job.h"
-#include "engine/gateway.h"
 #include "engine/request.h"
+#include "engine/routing/gateway.h"
 
 namespace millrace::crash_points {
 
 class Ledger {
  public:
-  // What is known of a job whose submission was answered.
+  // What is known of a job whose submission was acknowledged.
   struct Promise {
     SharedBytes queue;
-    // What the payload may be: the last that was answered for, and what was asked for since.
+    // The possible payloads: the last acknowledged one, and those requested since.
     std::vector<std::pair<engine::Ticket, SharedBytes>> payloads;
-    bool may_be_gone = false;                    // somebody asked for what may delete it
-    bool gone = false;                           // its deletion was answered for
-    std::optional<core::State> ended;            // as answered, and nobody asked to change it since
+    bool may_be_gone = false;                    // a request was made that may delete it
+    bool gone = false;                           // its deletion was acknowledged
+    std::optional<core::State> ended;            // as answered; no request to change it since
     SharedBytes result;                          // of an answered success
     engine::Ticket disturbed{};                  // the newest request that may have revived it
     std::pair<SharedBytes, SharedBytes> unique;  // queue and key
-    std::vector<core::JobSpec> again;            // submitted under its id; the outcome is not known
+    std::vector<core::JobSpec> again;            // submitted under its id, with unknown outcome
   };
   struct Lease {
     JobId id;
@@ -42,15 +42,15 @@ class Ledger {
   engine::Ticket asked(const engine::Request& request);
   void answered(engine::Ticket ticket, const engine::Answer& answer);
 
-  // --- The store's word.
-  std::map<Seq, Fingerprint> digests;  // of the state after each row that was decided
-  Seq durable{};                       // newest row that the journal called durable
-  Seq synced{};                        // row that the tables called synced
-  std::optional<Seq> backed_up;        // newest durable row when a backup that succeeded began
+  // --- As told by the store.
+  std::map<Seq, Fingerprint> digests;  // of the state after each decided row
+  Seq durable{};                       // the newest row that the journal reported durable
+  Seq synced{};                        // the row that the tables reported synced
+  std::optional<Seq> backed_up;        // the newest durable row when a successful backup began
 
-  // --- The answers' word.
+  // --- As told by answers.
   std::map<JobId, Promise> jobs;
-  std::vector<Lease> leases;  // live ones that nobody has tried to end
+  std::vector<Lease> leases;  // live ones that no request tried to end
   std::map<Fingerprint, JobId> keys;
   std::optional<std::pair<Fingerprint, JobId>> last_key;
   LeaseToken newest_token{};
@@ -63,8 +63,8 @@ class Ledger {
 
   Time now = time_from_ms(1'700'000'000'000);
   std::uint64_t requests = 0;
-  std::uint64_t answers = 0;  // that were more than "not now"
-  // Requests of a process that has died will not be answered.
+  std::uint64_t answers = 0;  // not counting those that said "not now"
+  // A process that has died will not answer its requests.
   void forget_waiting();
   std::size_t waiting() const { return waiting_.size(); }
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "engine/recovery.h"
+#include "engine/shard/recovery.h"
 #include "sim/crash_points/checker.h"
 #include "store/sqlite/sqlite_store.h"
 

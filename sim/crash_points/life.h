@@ -1,5 +1,5 @@
-// One life of a server without its sockets and threads: a store, a shard on it, and the driver's
-// steps, one at a time. What it answers goes to the ledger.
+// One life of a server without sockets and threads: a store, a shard on it, and the driver's steps,
+// one at a time. Its answers go to the ledger.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "engine/observer.h"
-#include "engine/shard.h"
+#include "engine/shard/shard.h"
 #include "sim/crash_points/disk.h"
 #include "sim/crash_points/ledger.h"
 #include "store/tables.h"
@@ -17,20 +17,20 @@ namespace millrace::crash_points {
 
 class Life final : public engine::DurableObserver, public engine::ReplyPort {
  public:
-  // Opens the store, recovers the shard, and holds what was found against the ledger: what is wrong
-  // goes to its problems. An error: the store is refused. `disk` is the one that it lies on; its
-  // hook does not see the examination.
+  // Opens the store, recovers the shard, and checks what it finds against the ledger, which records
+  // problems. An error: the store is refused. `disk` holds the store; its hook does not see the
+  // check.
   static Result<std::unique_ptr<Life>> start(const std::string& directory, Disk& disk,
                                              Ledger& ledger, const Logger& log);
 
   void ask(engine::Request request);
   void step();
-  // False: there was nothing to append, or it did not succeed.
+  // False: there was nothing to append, or the append failed.
   bool append();
   bool flush();
   void sync();
   void trim();
-  // Everything that can happen without waiting; gives up after a while where the disk fails.
+  // Everything that can happen without waiting; gives up after a while if the disk fails.
   void settle();
 
   store::Store& store() { return store_; }
@@ -48,7 +48,7 @@ class Life final : public engine::DurableObserver, public engine::ReplyPort {
   Ledger& ledger_;
   store::Store store_;
   std::unique_ptr<engine::Shard> shard_;
-  bool broken_ = false;  // a journal that can't be trusted: nothing may be answered any more
+  bool broken_ = false;  // the journal can't be trusted: no more answers are allowed
 };
 
 }  // namespace millrace::crash_points

@@ -1,6 +1,6 @@
-// What the store does to files beside SQLite (its lock, its marker, renames, repairs) goes through
-// the C library. The linker leads those calls here (--wrap, see CMakeLists.txt), so that the
-// store's own code runs unchanged: paths in the simulated directories lie on the simulated disk,
+// The store accesses files other than SQLite's (its lock and marker, renames, repairs) through the
+// C library. The linker redirects those calls to here (--wrap, see CMakeLists.txt), so that the
+// store's own code runs unchanged. Paths in the simulated directories are on the simulated disk;
 // all others are the system's.
 #pragma once
 
@@ -11,10 +11,10 @@
 
 namespace millrace::crash_points {
 
-// `directories` are there on the real system too, and empty. Also makes getrandom() repeatable.
+// `directories` must exist on the real system too, and be empty. Also makes getrandom() repeatable.
 void install_system_calls(Disk& disk, std::vector<std::string> directories);
 
-// After a death: no descriptor is open.
+// After a death: closes all descriptors.
 void forget_descriptors();
 
 }  // namespace millrace::crash_points

@@ -13,7 +13,7 @@ namespace millrace::crash_points {
 
 class Tally {
  public:
-  // Lives until the process and its children are gone.
+  // Exists until the process and its children have ended.
   static Tally& make();
 
   std::atomic<std::uint64_t> deaths{0};
@@ -26,12 +26,12 @@ class Tally {
   std::atomic<std::uint64_t> flips{0};
   std::atomic<std::uint64_t> violations{0};
 
-  // The calls of the workload, in order, by kind.
+  // The kinds of the workload's calls, in order.
   static constexpr std::size_t kMostCalls = 1 << 20;
   std::array<CallKind, kMostCalls> calls{};
   std::atomic<std::uint64_t> call_count{0};
 
-  // The first story is kept.
+  // Keeps the first story.
   void violated(std::string_view story);
   std::string story() const { return story_.data(); }
 

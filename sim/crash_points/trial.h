@@ -1,4 +1,4 @@
-// What can be done to one call on the disk.
+// What can happen to one call to the disk.
 #pragma once
 
 #include <array>
@@ -11,12 +11,12 @@
 namespace millrace::crash_points {
 
 enum class Trial : std::uint8_t {
-  // Deaths just before it, or in the middle of it: see Death.
+  // Deaths just before the call, or in the middle of it: see Death.
   kKilled,
   kDropped,
   kPart,
   kTorn,
-  // It fails; once, or with all of its kind until the disk heals a little later.
+  // The call fails: once, or with all calls of its kind until the disk recovers a little later.
   kIoError,
   kIoErrorStays,
   kNoSpace,
@@ -37,7 +37,7 @@ bool applies(Trial trial, CallKind kind);
 std::optional<Death> death_of(Trial trial);
 Verdict verdict_of(Trial trial);
 
-// Whether `trial`, which stays since it struck a call of kind `first`, strikes this one too.
+// Whether `trial`, which persists since it struck a call of kind `first`, strikes this one too.
 bool stays_for(Trial trial, CallKind first, CallKind kind);
 
 }  // namespace millrace::crash_points

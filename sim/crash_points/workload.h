@@ -1,5 +1,5 @@
 // A fixed life of a server: the same few thousand operations every time, whatever happens to the
-// disk. Which they are follows from a seed of its own and from what was answered.
+// disk. A seed of its own and the answers determine the operations.
 #pragma once
 
 #include <functional>
@@ -20,20 +20,20 @@ class Workload {
     std::string directory;
     std::string backup;
   };
-  // Asked after every moment; true: it is over. The life is null where the store was refused.
+  // Called after every operation; true: stop. The life is null if the store was refused.
   using Over = std::function<bool(Life* life)>;
 
   Workload(Places places, Disk& disk, Ledger& ledger, Logger log);
 
-  // Lives through it all, or until it is over or the shard has ended.
+  // Runs to the end, or until `over` or the shard has ended.
   void run(const Over& over);
-  // What is under way, for the reader of a story.
+  // The current operation, for the story.
   const std::string& doing() const { return doing_; }
-  // The life as it is; null before it started, and where it was refused.
+  // The current life; null before it has started, and if it was refused.
   Life* life() { return life_.get(); }
   // A clean stop.
   void stop() { life_.reset(); }
-  // The process has died: nothing of it cleans up.
+  // The process has died: no destructor runs.
   void abandon() { static_cast<void>(life_.release()); }
 
  private:

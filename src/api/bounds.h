@@ -1,5 +1,5 @@
-// Every bound of the HTTP contract, with its unit in its name. The machine keeps its own copies in
-// core/limits.h; http/ asserts that the two agree, because neither room may see the other.
+// Every bound of the HTTP contract, with its unit in its name. core/limits.h has the machine's own
+// copies; http/ asserts that both agree, since neither room may include the other.
 #pragma once
 
 #include <cstddef>
@@ -26,13 +26,13 @@ constexpr std::size_t kMaxRetryDelays = 100;
 constexpr std::size_t kMaxTracestateBytes = 512;
 constexpr std::size_t kMaxReasonBytes = 1'024;
 
-// What a retry policy leaves out.
+// The defaults of a retry policy's absent members.
 constexpr std::int64_t kDefaultRetryBaseMs = 5'000;
 constexpr std::int64_t kDefaultRetryMaxMs = 300'000;
 constexpr double kDefaultRetryJitter = 0.2;
 
-// Workers. Texts that a worker reports are cut, never refused: an acknowledgement must not fail for
-// a long stack.
+// Workers. Texts that a worker reports are cut, never refused: a long stack must not make an
+// acknowledgement fail.
 constexpr std::size_t kMaxWorkerTextBytes = 128;  // id, host, sdk, version
 constexpr std::size_t kMaxWorkerLabelsBytes = 8 * 1024;
 constexpr std::size_t kMaxClaimQueues = 100;
@@ -69,7 +69,7 @@ constexpr std::int64_t kMaxStatsSteps = 1'000;
 constexpr std::int64_t kDefaultStatsWindowMs = 3'600'000;
 constexpr std::int64_t kDefaultStatsStepMs = 60'000;
 
-// The bounds that an operator sets.
+// The bounds that an operator can set.
 struct DecodeLimits {
   std::size_t body_bytes = 16 * 1024 * 1024;
   std::size_t payload_bytes = 1024 * 1024;  // payload and result, as sent

@@ -37,7 +37,7 @@ Problem invalid_json(std::string_view reason, std::size_t position) {
   return make_problem(ProblemCode::kInvalidJson, fmt::format("{}, at byte {}", reason, position));
 }
 
-// The text of the string before the cursor; where it has no escapes, a view of the body.
+// The text of the string at the cursor: a view of the body if it has no escapes.
 bool read_string_view(Decode& decode, const Path& path, std::string& scratch,
                       std::string_view& out) {
   if (decode.cursor.type() != JsonType::kString)
@@ -63,7 +63,7 @@ std::string_view member_name(Decode& decode, std::string_view body, std::string&
   return scratch;
 }
 
-// A value that nobody will read must still be text.
+// Even a value that nobody reads must be valid text.
 void skip_unread(Decode& decode) {
   const std::string_view raw = decode.cursor.skip();
   if (raw.find('\\') == std::string_view::npos) return;

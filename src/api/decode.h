@@ -1,5 +1,5 @@
 // How this room decodes a body: a table of members per object, one reading function per kind of
-// value, every fault kept with its JSON Pointer. Only for the sources of this room.
+// value; every fault is recorded with its JSON Pointer. Only for the sources of this room.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@
 
 namespace millrace::api {
 
-// Where a value stands, as a chain on the stack; written out only when something is wrong there.
+// The place of a value, as a chain on the stack; it becomes text only if there is a fault there.
 struct Path {
   const Path* parent = nullptr;  // null: the root
   std::string_view name;         // of a member
-  std::size_t index = 0;         // of an element, where the name has no data
+  std::size_t index = 0;         // of an element, if `name` has no data
 };
 std::string to_pointer(const Path& path);
 
@@ -34,15 +34,16 @@ class Decode {
   const DecodeLimits& limits() const { return limits_; }
 
   void fault(const Path& path, std::string detail);
-  // A payload or result of more than `max_bytes`. Where nothing else is at fault the body is not
-  // invalid, but too large.
+  // A payload or result of more than `max_bytes`. Without other faults the body counts as too large
+  // rather than invalid.
   void too_large(const Path& path, std::size_t max_bytes);
-  // invalid_json outranks every fault: the bytes `where` of it make the body no envelope that can
-  // be read one way.
+  // invalid_json outranks every other fault: because of the bytes `where`, the body has no
+  // unambiguous meaning.
   void invalid(std::string_view where, std::string_view reason);
-  // What there is to refuse, if anything; begins anew.
+  // The problem to refuse the body with, if there is one; clears the faults.
   std::optional<Problem> take_faults();
-  // Runs `read` and gives the faults it made, apart from those before: one item of a batch.
+  // Runs `read` and returns the faults that it caused, without earlier ones; for one item of a
+  // batch.
   template <typename Read>
   std::optional<Problem> faults_of(Read&& read) {
     std::vector<FieldError> before = std::exchange(faults_, {});
@@ -61,27 +62,27 @@ class Decode {
   const DecodeLimits& limits_;
   std::string_view body_;
   std::vector<FieldError> faults_;
-  std::size_t too_large_ = 0;  // so many of them
+  std::size_t too_large_ = 0;  // the number of such faults
   std::optional<Problem> invalid_;
 };
 
 enum class NullMember : std::uint8_t { kLeftOut, kValue };
 
-// Reads the value before the cursor into `out`, or faults; moves behind it in any case.
+// Reads the value at the cursor into `out`, or records a fault; moves past the value in any case.
 template <typename T>
 struct Member {
   std::string_view name;
   void (*read)(Decode& decode, const Path& path, T& out);
   NullMember null = NullMember::kLeftOut;
-  void (*copy)(const T& from, T& to) = nullptr;  // where the member may be given by default
+  void (*copy)(const T& from, T& to) = nullptr;  // if the member can be given by `defaults`
 };
 
-// Members of a table, one bit for each in its order.
+// Members of a table, one bit each, in the table's order.
 using MemberSet = std::uint32_t;
 
 struct Seen {
-  MemberSet named = 0;   // there, though perhaps null
-  MemberSet valued = 0;  // there with a value, though perhaps a wrong one
+  MemberSet named = 0;   // present, though perhaps null
+  MemberSet valued = 0;  // present with a value, though perhaps a wrong one
 
   bool has(MemberSet set) const { return (valued & set) != 0; }
 };
@@ -95,14 +96,13 @@ consteval MemberSet bit_of(const Member<T> (&members)[N], std::string_view name)
   throw "no such member";
 }
 
-// The untyped half of read_object(): walks the members, and calls `visit` for the known ones that
-// are there.
+// The untyped half of read_object(): walks the members, and calls `visit` for the known ones.
 using Visit = void (*)(void* context, std::size_t index, const Path& path);
 std::optional<Seen> walk_object(Decode& decode, const Path& path,
                                 std::span<const std::string_view> names, MemberSet keeps_null,
                                 Visit visit, void* context);
 
-// nullopt: no object stands there, and that is a fault.
+// nullopt: the value is not an object, which is recorded as a fault.
 template <std::size_t N, typename T>
 std::optional<Seen> read_object(Decode& decode, const Path& path, const Member<T> (&members)[N],
                                 T& out) {
@@ -125,17 +125,17 @@ std::optional<Seen> read_object(Decode& decode, const Path& path, const Member<T
   return walk_object(decode, path, names, keeps_null, visit, &context);
 }
 
-// A fault where the required member is not there.
+// Records a fault if the required member is missing.
 void require(Decode& decode, const Path& path, std::string_view name, bool present);
 
 std::string items_rule(std::size_t min, std::size_t max);
 
-// An array of `min` to `max` elements; `read(path of the element)` for each. A longer one is a
-// fault as a whole.
+// An array of `min` to `max` elements; calls `read(path of the element)` for each. A longer array
+// is a single fault.
 template <typename Read>
 bool read_array(Decode& decode, const Path& path, std::size_t min, std::size_t max, Read&& read);
 
-// The kinds of values. Each says whether `out` was set; if not, it has faulted.
+// The kinds of values. Each returns whether `out` was set; if not, it has recorded a fault.
 bool read_string(Decode& decode, const Path& path, std::string& out);
 bool read_name(Decode& decode, const Path& path, std::string& out);
 bool read_text(Decode& decode, const Path& path, std::size_t min_bytes, std::size_t max_bytes,
@@ -153,7 +153,7 @@ bool read_raw(Decode& decode, const Path& path, std::size_t max_bytes, std::stri
 bool read_names(Decode& decode, const Path& path, std::size_t min, std::size_t max,
                 std::vector<std::string>& out);
 bool read_string_map(Decode& decode, const Path& path, std::size_t max_bytes, StringMap& out);
-// The index of the word within `words`.
+// The index of the value within `words`.
 bool read_word(Decode& decode, const Path& path, std::span<const std::string_view> words,
                std::size_t& out);
 bool read_retry_policy(Decode& decode, const Path& path, RetryPolicy& out);
@@ -166,13 +166,13 @@ void read_into(std::optional<T>& out, Read read, Decode& decode, const Path& pat
   if (read(decode, path, bounds..., value)) out = std::move(value);
 }
 
-// A fault at `path`, and moves behind the value; false, for a reader to return.
+// Records a fault at `path` and moves past the value; returns false for the reader to return.
 bool refuse_value(Decode& decode, const Path& path, std::string detail);
 
 enum class EmptyBody : std::uint8_t { kRefused, kEmptyObject };
 
-// The frame of every decoder: size, the strict check, an object, then `read`; then whatever was
-// wrong.
+// The frame of every decoder: checks the size and the strict grammar, expects an object, then calls
+// `read`; returns all faults.
 std::optional<Problem> check_body(std::string_view body, const DecodeLimits& limits,
                                   EmptyBody empty);
 
@@ -188,7 +188,7 @@ Decoded<T> decode_body(std::string_view body, const DecodeLimits& limits, EmptyB
   return value;
 }
 
-// A body whose members do not depend on each other.
+// Decodes a body whose members do not depend on each other.
 template <typename T, std::size_t N>
 Decoded<T> decode_members(std::string_view body, const DecodeLimits& limits, EmptyBody empty,
                           const Member<T> (&members)[N]) {

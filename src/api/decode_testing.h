@@ -1,4 +1,4 @@
-// What the tests of the decoders share.
+// Helpers of the decoders' tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace millrace::api::testing {
 inline constexpr DecodeLimits kLimits;
 inline constexpr std::string_view kId = "0195a1b2-c3d4-7e5f-8899-aabbccddeeff";
 
-// "pointer: detail" of each fault, or the code where there are none.
+// "pointer: detail" for each fault, or the problem's code if there are none.
 inline std::vector<std::string> faults(const Problem& problem) {
   std::vector<std::string> all;
   for (const FieldError& error : problem.errors) all.push_back(error.where + ": " + error.detail);

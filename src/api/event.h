@@ -1,4 +1,4 @@
-// Events as the API shows them, and the pages they come in.
+// Events as the API shows them, and their pages.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +40,8 @@ constexpr std::size_t kEventTypes = static_cast<std::size_t>(EventType::kQueueDe
 std::string_view name_of(EventType type);  // "job.submitted"
 std::optional<EventType> parse_event_type(std::string_view name);
 
-// One fact. Views as in job.h; an empty one is null, and so are the members of a job in an event of
-// a queue.
+// One fact. Views as in job.h. An empty view is null; in an event of a queue, so are the job's
+// members.
 struct JobEvent {
   std::string_view id;  // opaque: a position
   Time at{};
@@ -54,18 +54,18 @@ struct JobEvent {
   std::string_view data = "{}";  // a raw JSON object
 };
 
-// GET /v1/events. An empty cursor is the oldest event that is kept.
+// GET /v1/events. An empty cursor means the oldest event that is kept.
 struct EventsQuery {
   std::string cursor;
   std::int64_t limit = kDefaultListLimit;
-  Duration wait{0};                 // for the next event, when there is none
+  Duration wait{0};                 // for the next event, if there is none
   std::vector<EventType> types;     // empty: all
   std::vector<std::string> queues;  // empty: all
 };
 Decoded<EventsQuery> decode_events_query(std::string_view query_string);
 
 void encode(JsonWriter& json, const JobEvent& event);
-// {"items": [...], "next_cursor": "..."}: the cursor is never null here.
+// {"items": [...], "next_cursor": "..."}; here the cursor is never null.
 void encode_event_page(JsonWriter& json, const std::vector<JobEvent>& items,
                        std::string_view next_cursor);
 

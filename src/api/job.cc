@@ -49,7 +49,7 @@ void encode_unique(JsonWriter& json, const std::optional<UniqueKey>& unique) {
   json.end_object();
 }
 
-// The members that are there only when `include` names them.
+// Members that are present only if `include` names them.
 void encode_included(JsonWriter& json, const Job& job) {
   if (job.payload) json.raw_member("payload", job.payload->empty() ? "null" : *job.payload);
   if (job.result) json.raw_member("result", job.result->empty() ? "null" : *job.result);

@@ -1,6 +1,6 @@
-// A job as the API shows it: states, policies, attempts, log lines. What comes in is in
-// submission.h and job_calls.h. Outgoing structs hold views: whoever fills one keeps what it points
-// at until it is encoded.
+// A job as the API shows it: states, policies, attempts, log lines. submission.h and job_calls.h
+// have what comes in. Outgoing structs hold views: the caller that fills one keeps the viewed data
+// alive until it is encoded.
 #pragma once
 
 #include <array>
@@ -42,7 +42,7 @@ std::string_view name_of(RetryStrategy strategy);
 
 struct RetryPolicy {
   RetryStrategy strategy = RetryStrategy::kExponential;
-  Duration base{kDefaultRetryBaseMs};  // these three: all but kList
+  Duration base{kDefaultRetryBaseMs};  // these three: not for kList
   Duration max{kDefaultRetryMaxMs};
   double jitter = kDefaultRetryJitter;  // 0 to 1, of the delay
   std::vector<Duration> delays;         // kList only; never empty there
@@ -61,7 +61,7 @@ struct UniqueKey {
   friend bool operator==(const UniqueKey&, const UniqueKey&) = default;
 };
 
-// Strings by name, in the order sent, no name twice: `meta` and `labels`.
+// Strings by name, in the order sent, with unique names: `meta` and `labels`.
 using StringMap = std::vector<std::pair<std::string, std::string>>;
 using StringMapView = std::vector<std::pair<std::string_view, std::string_view>>;
 
@@ -81,7 +81,7 @@ struct JobError {
   Time at{};
 };
 
-// running, or how the attempt ended.
+// kRunning, or how the attempt ended.
 enum class AttemptOutcome : std::uint8_t {
   kRunning,
   kSucceeded,
@@ -97,7 +97,7 @@ std::string_view name_of(AttemptOutcome outcome);
 
 struct Attempt {
   std::int64_t n = 0;        // counts every start, from 1
-  std::int64_t attempt = 0;  // as in the job: less those snoozed or released
+  std::int64_t attempt = 0;  // as in the job: without starts that were snoozed or released
   std::string_view worker;
   Time started_at{};
   std::optional<Time> finished_at;
@@ -144,7 +144,7 @@ struct Job {
   std::vector<std::string_view> tags;
   StringMapView meta;
   std::string_view traceparent;  // empty: absent
-  // Absent unless asked for; payload and result are raw JSON, an empty result null.
+  // Absent unless requested. Payload and result are raw JSON; an empty result is null.
   std::optional<std::string_view> payload;
   std::optional<std::string_view> result;
   std::optional<std::vector<Attempt>> attempts;
@@ -152,7 +152,7 @@ struct Job {
   std::optional<std::vector<JobEvent>> events;
 };
 
-// What a repeated Idempotency-Key gets when retention has removed the job: {"id", "state":
+// The answer to a repeated Idempotency-Key when retention has removed the job: {"id", "state":
 // "pruned"}.
 void encode_pruned_job(JsonWriter& json, const JobId& id);
 
@@ -164,8 +164,8 @@ void encode(JsonWriter& json, const Progress& progress);
 void encode(JsonWriter& json, const RetryPolicy& policy);
 void encode(JsonWriter& json, const StringMapView& map);
 
-// One entry of `results[]` that was accepted: {"status", "id", "state"}. The state is a text
-// because of "pruned".
+// An accepted entry of `results[]`: {"status", "id", "state"}. The state is a text because of
+// "pruned".
 void encode_job_result(JsonWriter& json, int status, const JobId& id, std::string_view state);
 
 }  // namespace millrace::api

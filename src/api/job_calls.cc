@@ -124,7 +124,7 @@ constexpr Member<Retry> kRetryMembers[] = {
      [](Decode& d, const Path& p, Retry& out) { read_boolean(d, p, out.reset_attempts); }},
 };
 
-// Here null is no way to leave a member out: it would look like a wish to clear it.
+// In a patch null is not the same as an absent member: it would look like a request to clear it.
 constexpr NullMember kNull = NullMember::kValue;
 constexpr Member<JobPatch> kPatchMembers[] = {
     {"priority",

@@ -1,5 +1,5 @@
 // What operators and readers ask of jobs: look-ups, lists, cancel, retry, edit, bulk. Views and
-// faults as in submission.h. A body that may be left out (every member optional) may be empty.
+// faults as in submission.h. If every member of a body is optional, the body may be empty.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace millrace::api {
 
-// Which members a job is answered with beyond the usual ones.
+// The members to include in a job beyond the usual ones.
 struct Include {
   bool payload = false;
   bool result = false;
@@ -28,7 +28,7 @@ struct Include {
   friend bool operator==(const Include&, const Include&) = default;
 };
 
-// The query string of any call that answers with one job: `include` alone.
+// The query string of any call that answers with one job: only `include`.
 Decoded<Include> decode_include_query(std::string_view query_string);
 
 // GET /v1/jobs/{id}
@@ -38,10 +38,10 @@ struct JobQuery {
 };
 Decoded<JobQuery> decode_job_query(std::string_view query_string);
 
-// Jobs that have all of these.
+// Jobs that meet all of these conditions.
 struct JobFilter {
-  std::vector<JobState> states;  // any of; empty: all
-  std::string queue;             // empty: all, as the next two
+  std::vector<JobState> states;  // any of these; empty: all
+  std::string queue;             // empty: all; the same for the next two
   std::string type;
   std::string tag;
   std::optional<Time> created_after;   // inclusive
@@ -68,7 +68,7 @@ struct Retry {
 };
 Decoded<Retry> decode_retry(std::string_view body, const DecodeLimits& limits);
 
-// PATCH /v1/jobs/{id}: what is absent stays. null is a value for `payload` and a fault for the
+// PATCH /v1/jobs/{id}: absent members stay. null is a value for `payload` and a fault for the
 // others.
 struct JobPatch {
   std::optional<std::int16_t> priority;
@@ -79,7 +79,7 @@ struct JobPatch {
 };
 Decoded<JobPatch> decode_job_patch(std::string_view body, const DecodeLimits& limits);
 
-// The header If-Match: a version, in quotes or not.
+// The header If-Match: a version, optionally in quotes.
 Decoded<std::uint64_t> decode_if_match(std::string_view header);
 
 enum class BulkAction : std::uint8_t { kRetry, kCancel, kDelete, kReprioritize };
@@ -87,7 +87,7 @@ enum class BulkAction : std::uint8_t { kRetry, kCancel, kDelete, kReprioritize }
 // POST /v1/jobs/bulk: exactly one of `ids` and `filter`.
 struct Bulk {
   BulkAction action = BulkAction::kRetry;
-  std::optional<std::int16_t> priority;  // with kReprioritize, and only there
+  std::optional<std::int16_t> priority;  // with kReprioritize only
   std::vector<JobId> ids;                // 1 to kMaxBatchItems
   std::optional<JobFilter> filter;       // has at least one member
   bool dry_run = false;
@@ -108,7 +108,7 @@ struct BulkOutcome {
 };
 void encode(JsonWriter& json, const BulkOutcome& outcome, std::string_view request_id);
 
-// For calls whose body has no members at all (resume, quiet, stop): empty, or an empty object.
+// For calls whose body has no members (resume, quiet, stop): an empty body, or an empty object.
 Decoded<std::monostate> decode_nothing(std::string_view body, const DecodeLimits& limits);
 
 }  // namespace millrace::api

@@ -10,7 +10,7 @@
 
 namespace millrace::api {
 
-// What is told of a member that a later version will take.
+// The message about a member that a later version will accept.
 constexpr std::string_view kNotInThisVersion = "is not available in this version";
 
 bool read_priority(Decode& decode, const Path& path, std::int16_t& out);
@@ -20,7 +20,7 @@ bool read_level(Decode& decode, const Path& path, LogLevel& out);
 // A job without defaults, as under `enqueue`.
 void read_job(Decode& decode, const Path& path, JobSubmission& job);
 
-// Items whose faults are their own, with pointers relative to the item. `read(path, value)` reads
+// Items with separate faults, whose pointers are relative to the item. `read(path, value)` reads
 // one.
 template <typename T, typename Read>
 bool read_items(Decode& decode, const Path& path, std::size_t min, std::size_t max,

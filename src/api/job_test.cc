@@ -127,12 +127,12 @@ TEST(EncodeClaim, KeepsThePayload) {
   job.lease = Duration{20'000};
   std::string out;
   JsonWriter json(out);
-  encode_claim_reply(json, {job});
-  EXPECT_EQ(out, R"({"jobs":[{"id":"0195a1b2-c3d4-7e5f-8899-aabbccddeeff","queue":"q","type":"t",)"
+  encode(json, job);
+  EXPECT_EQ(out, R"({"id":"0195a1b2-c3d4-7e5f-8899-aabbccddeeff","queue":"q","type":"t",)"
                  R"("payload":"\ud800",)"
                  R"("priority":0,"attempt":1,"max_attempts":5,"lease":{"token":77,)"
                  R"("expires_at":"2026-03-01T09:30:00.000Z","lease_ms":20000},)"
-                 R"("created_at":"2026-03-01T09:30:00.000Z","tags":[],"meta":{}}]})");
+                 R"("created_at":"2026-03-01T09:30:00.000Z","tags":[],"meta":{}})");
   job.deadline = kTime;
   job.tracestate = "a=b";
   job.progress = Progress{std::nullopt, "", "3"};

@@ -15,7 +15,7 @@ namespace millrace::api {
 struct Page {
   std::int64_t limit = kDefaultListLimit;  // 1 to kMaxListLimit
   std::string cursor;  // empty: the first page; else URL-safe characters, opaque to this room
-  bool fresh = false;  // wait until everything acknowledged before is in the tables
+  bool fresh = false;  // wait until the tables have everything acknowledged before
 };
 
 // The query string of a list without filters (queues, workers, a job's attempts, logs and events,
@@ -25,7 +25,7 @@ Decoded<Page> decode_page_query(std::string_view query_string);
 // The query string of a call that takes no parameters.
 Decoded<std::monostate> decode_no_query(std::string_view query_string);
 
-// GET /readyz: `verbose`, with a value or without.
+// GET /readyz: `verbose`, with or without a value.
 Decoded<bool> decode_verbose_query(std::string_view query_string);
 
 // {"items": [...], "next_cursor": "..." or null}; an empty cursor is null.

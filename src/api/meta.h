@@ -1,4 +1,4 @@
-// The server about itself: GET /v1/meta, backups, and the tokens it knows.
+// The server about itself: GET /v1/meta, backups, and its tokens.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct Backup {
 Decoded<Backup> decode_backup(std::string_view body, const DecodeLimits& limits);
 void encode_backup_done(JsonWriter& json, std::string_view path, std::uint64_t bytes);
 
-// A token as GET /v1/tokens lists it: never its secret, nor the hash.
+// A token as GET /v1/tokens lists it: without its secret and hash.
 struct TokenInfo {
   std::string_view name;
   std::vector<std::string_view> scopes;

@@ -1,4 +1,4 @@
-// The nodes of a store and what each leads: GET /v1/admin/nodes.
+// The nodes of a store and what each one leads: GET /v1/admin/nodes.
 #pragma once
 
 #include <cstdint>
@@ -18,18 +18,18 @@ struct NodeInfo {
   std::string version;
   std::optional<Time> started_at;
   bool live = false;      // its lease is not over
-  bool draining = false;  // it gives up what it leads
+  bool draining = false;  // it hands over what it leads
   bool self = false;      // it is the one that answers
 };
 void encode(JsonWriter& json, const NodeInfo& node);
 
 struct ShardInfo {
   std::uint32_t shard = 0;
-  std::string leader{};  // a node's id; empty: null, nobody leads it
+  std::string leader{};  // a node's id; empty: null, the shard has no leader
   std::uint64_t epoch = 0;
   std::uint64_t projected_seq = 0;  // the row that the tables have reached
-  // What only the answering node knows of the shards that it leads or follows: the newest row that
-  // it holds, and by how much the tables are behind.
+  // Known only to the answering node, for the shards that it leads or follows: the newest row that
+  // it holds, and how far the tables lag.
   std::optional<std::uint64_t> seq{};
   std::optional<std::int64_t> projection_lag_ms{};
 };

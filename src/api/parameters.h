@@ -1,5 +1,5 @@
-// How this room decodes a query string: a table of parameters per call, every fault kept with its
-// parameter. Only for the sources of this room.
+// How this room decodes a query string: a table of parameters per call; every fault is recorded
+// with its parameter. Only for the sources of this room.
 #pragma once
 
 #include <cstdint>
@@ -70,7 +70,7 @@ Decoded<T> decode_parameters(std::string_view query_string,
   return out;
 }
 
-// The kinds of values. Each says whether `out` was set; if not, it has faulted.
+// The kinds of values. Each returns whether `out` was set; if not, it has recorded a fault.
 bool take_integer(const Argument& argument, std::int64_t min, std::int64_t max, std::int64_t& out);
 bool take_duration(const Argument& argument, std::int64_t min_ms, std::int64_t max_ms,
                    Duration& out);
@@ -78,7 +78,7 @@ bool take_time(const Argument& argument, std::optional<Time>& out);
 bool take_boolean(const Argument& argument, bool& out);
 bool take_name(const Argument& argument, std::string& out);
 bool take_cursor(const Argument& argument, std::string& out);
-// Each of the values between commas.
+// Calls `each` with each of the values between commas.
 template <typename Each>
 void take_list(const Argument& argument, Each&& each) {
   std::string_view rest = argument.value;

@@ -1,4 +1,4 @@
-// Problems (RFC 9457): what a client is told when its request is refused. Clients switch on `code`,
+// Problems (RFC 9457): the answer to a client whose request is refused. Clients switch on `code`,
 // which never changes.
 #pragma once
 
@@ -19,7 +19,7 @@ class JsonWriter;
 namespace millrace::api {
 
 enum class ProblemCode : std::uint8_t {
-  kInvalidRequest,  // the request is no good HTTP
+  kInvalidRequest,  // the request is not valid HTTP
   kInvalidJson,
   kUnauthenticated,
   kForbidden,
@@ -57,7 +57,7 @@ struct ProblemKind {
 };
 const ProblemKind& kind_of(ProblemCode code);
 
-// One fault of a request, and where it stands.
+// One fault of a request and its place.
 struct FieldError {
   enum class Place : std::uint8_t { kPointer, kParameter, kHeader };
   Place place = Place::kPointer;
@@ -85,14 +85,14 @@ inline Problem make_problem(ProblemCode code, std::string detail) {
 // kValidationFailed with one fault.
 Problem make_fault(FieldError::Place place, std::string where, std::string detail);
 
-// The same problem as seen from outside: every pointer gets `prefix` in front ("/jobs/3").
+// Puts `prefix` ("/jobs/3") in front of every pointer, for a problem within a larger body.
 void prefix_pointers(Problem& problem, std::string_view prefix);
 
 // As application/problem+json. Members: type, title, status, detail, code, request_id, errors?.
 void encode(JsonWriter& json, const Problem& problem, std::string_view request_id);
 
-// {"status", "id"?, "error"}: a refused entry of any batch call. `id` is absent where the item
-// named none.
+// {"status", "id"?, "error"}: a refused entry of any batch call. `id` is absent if the item named
+// none.
 void encode_refused_result(JsonWriter& json, const std::optional<JobId>& id, const Problem& problem,
                            std::string_view request_id);
 

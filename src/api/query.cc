@@ -68,7 +68,7 @@ constexpr bool takes(QueryField field, QueryOperator op) {
 
 constexpr bool has_path(QueryField field) { return field >= QueryField::kMeta; }
 
-// A '*' that ends the value stands for any ending only where names are meant.
+// A final '*' stands for any ending only in fields that are names.
 constexpr bool takes_wildcard(QueryField field) {
   return field == QueryField::kQueue || field == QueryField::kType || field == QueryField::kTag;
 }

@@ -3,10 +3,9 @@
 //   queue:mail state:dead,retrying type:email.* error~timeout attempt>=3 -tag:vip
 //   payload.user.id:42
 //
-// A word is FIELD OPERATOR VALUE, all words must hold, '-' in front negates. VALUE is plain text,
-// or "quoted" with \" and
-// \\ inside; several, separated by commas, mean any of them (with ':', '=' and '~'). This room
-// parses; the store compiles the result to parameterised SQL.
+// A word is FIELD OPERATOR VALUE. All words must hold; '-' in front negates one. VALUE is plain
+// text, or "quoted" with \" and \\ inside. Several values, separated by commas, mean any of them
+// (with ':', '=' and '~'). This room parses; the store compiles the result to parameterised SQL.
 #pragma once
 
 #include <cstdint>
@@ -35,16 +34,16 @@ enum class QueryField : std::uint8_t {
   kCreated,
   kRunAt,
   kFinished,
-  kMeta,     // meta.KEY: all behind the first dot is the key
+  kMeta,     // meta.KEY: everything after the first dot is the key
   kPayload,  // payload.PATH
   kResult,   // result.PATH
 };
 std::string_view name_of(QueryField field);
 
 enum class QueryOperator : std::uint8_t {
-  kMatches,   // ':' equal; a '*' that ends an unquoted name stands for any ending
-  kEquals,    // '=' equal, '*' is itself
-  kContains,  // '~' has the text in it, upper and lower case alike
+  kMatches,   // ':' equal; a '*' at the end of an unquoted name stands for any ending
+  kEquals,    // '=' equal; '*' has no special meaning
+  kContains,  // '~' contains the text, ignoring case
   kGreater,
   kGreaterOrEqual,
   kLess,
@@ -52,14 +51,14 @@ enum class QueryOperator : std::uint8_t {
 };
 std::string_view text_of(QueryOperator op);
 
-// What a value may be compared as stands beside its text, as the field wants it.
+// Next to its text, a value has the form in which its field compares it.
 struct QueryValue {
   std::string text;
   bool wildcard =
       false;  // kMatches of queue, type, tag: the '*' that ends the text stands for any ending
-  // kPriority, kAttempt: always; paths: where the text is an integer.
+  // kPriority, kAttempt: always; paths: if the text is an integer.
   std::optional<std::int64_t> number;
-  std::optional<double> real;  // paths: where the text is any JSON number
+  std::optional<double> real;  // paths: if the text is any JSON number
   std::optional<Time> time;    // kCreated, kRunAt, kFinished: always
   std::optional<JobId> id;     // kId: always
   std::uint8_t state = 0;      // kState: a JobState
@@ -85,7 +84,7 @@ struct Query {
   friend bool operator==(const Query&, const Query&) = default;
 };
 
-// The error is a sentence for the client that names the word at fault.
+// The error is a sentence for the client that names the faulty word.
 std::expected<Query, std::string> parse_query(std::string_view text);
 
 }  // namespace millrace::api

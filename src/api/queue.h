@@ -13,7 +13,7 @@
 
 namespace millrace::api {
 
-// A member that may be absent, null, or a value: three different wishes in a change.
+// A member that may be absent, null or a value: three different requests in a change.
 template <typename T>
 struct Change {
   bool present = false;
@@ -27,8 +27,8 @@ struct RetentionChange {
   Change<Duration> expired;
 };
 
-// PUT and PATCH /v1/queues/{name}. PUT: what is absent becomes its default; PATCH: it stays. null
-// is the default, save for `max_ready` (no bound) and retention times (for ever).
+// PUT and PATCH /v1/queues/{name}. Absent members get their defaults with PUT, and stay with PATCH.
+// null means the default, except for `max_ready` (no bound) and retention times (for ever).
 struct QueueSettingsChange {
   Change<int> max_attempts;
   Change<int> max_crashes;
@@ -45,20 +45,20 @@ struct Pause {
 };
 Decoded<Pause> decode_pause(std::string_view body, const DecodeLimits& limits);
 
-// PATCH and pause: whether a queue is made where there is none.
+// PATCH and pause: whether to create the queue if it does not exist.
 struct QueueQuery {
   bool create = false;
 };
 Decoded<QueueQuery> decode_queue_query(std::string_view query_string);
 
-// DELETE: whether its jobs go with it.
+// DELETE: whether to delete the queue's jobs too.
 struct DeleteQueueQuery {
   bool force = false;
 };
 Decoded<DeleteQueueQuery> decode_delete_queue_query(std::string_view query_string);
 
 struct Purge {
-  std::vector<JobState> states;  // never empty, never kRunning; left out: the waiting ones
+  std::vector<JobState> states;  // never empty, never kRunning; by default the waiting states
 };
 Decoded<Purge> decode_purge(std::string_view body, const DecodeLimits& limits);
 void encode_purged(JsonWriter& json, std::int64_t deleted);  // {"deleted": n}

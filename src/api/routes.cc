@@ -12,7 +12,7 @@ namespace {
 using enum Method;
 using enum Scope;
 
-// In the order of RouteId; where a literal segment and one in braces both fit, the literal comes
+// In the order of RouteId. If a literal segment and one in braces both fit, the literal one comes
 // first.
 constexpr std::array<Route, kRouteIds> kRoutes = {{
     {kGet, "/livez", RouteId::kLivez, kNone},
@@ -59,8 +59,8 @@ constexpr std::array<Route, kRouteIds> kRoutes = {{
     {kPost, "/v1/queues/{name}/purge", RouteId::kPurgeQueue, kOperate},
     {kGet, "/v1/stats", RouteId::kStats, kRead},
     {kGet, "/v1/events", RouteId::kEvents, kRead},
-    // Between nodes, which prove themselves otherwise (http/peer_frames.h): no part of the public
-    // contract, so not in openapi.yaml either.
+    // Between nodes, which authenticate in another way (http/peer/peer_frames.h). Not part of the
+    // public contract, so not in openapi.yaml.
     {kGet, "/internal/v1/peer", RouteId::kPeer, kNone},
 }};
 
@@ -72,7 +72,7 @@ constexpr bool routes_stand_in_order() {
 }
 static_assert(routes_stand_in_order());
 
-// Both begin with '/'. `parameter` is set, still encoded, to what stands for the segment in braces.
+// Both begin with '/'. Sets `parameter` to the segment for the braces, still encoded.
 bool fits(std::string_view pattern, std::string_view path, std::string_view& parameter) {
   const std::size_t brace = pattern.find('{');
   if (brace == std::string_view::npos) return pattern == path;

@@ -1,5 +1,5 @@
-// One table of every call: method, path, and the scope it needs. A path that is not here is 404; a
-// path that is, with another method, is 405.
+// The table of all calls: method, path, and the scope that each needs. An unknown path is 404; a
+// known path with another method is 405.
 #pragma once
 
 #include <array>
@@ -8,14 +8,12 @@
 #include <string>
 #include <string_view>
 
+#include "api/scope.h"
+
 namespace millrace::api {
 
 enum class Method : std::uint8_t { kGet, kHead, kPost, kPut, kPatch, kDelete, kOther };
 std::string_view name_of(Method method);
-
-// kNone: open to everyone.
-enum class Scope : std::uint8_t { kNone, kSubmit, kWork, kRead, kOperate, kAdmin };
-std::string_view name_of(Scope scope);
 
 enum class RouteId : std::uint8_t {
   kLivez,
@@ -80,13 +78,13 @@ struct RouteMatch {
   enum class Result : std::uint8_t { kFound, kNotFound, kMethodNotAllowed };
   Result result = Result::kNotFound;
   const Route* route = nullptr;  // kFound
-  std::string parameter;  // kFound: what stood for the segment in braces, percent-decoded, valid
+  std::string parameter;  // kFound: the value of the segment in braces, percent-decoded, valid
                           // UTF-8, not empty
   std::string allow;      // kMethodNotAllowed: the header Allow, "GET, HEAD, POST"
 };
 
-// `path` is the target before any '?', as sent. HEAD finds GET's routes. A literal segment is
-// preferred to one in braces: GET /v1/jobs/batch is 405, not a job called "batch".
+// `path` is the target before any '?', as sent. HEAD uses GET's routes. A literal segment is
+// preferred to one in braces: GET /v1/jobs/batch is 405, not a job named "batch".
 RouteMatch match_route(Method method, std::string_view path);
 
 }  // namespace millrace::api

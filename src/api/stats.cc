@@ -24,7 +24,7 @@ void read_by(const Argument& argument, Parts& out) {
   });
 }
 
-// Of a window whose step was not named: a minute, unless that makes too few columns or too many.
+// The step for a window without one: a minute, unless that makes too few or too many columns.
 Duration suitable_step(Duration window) {
   constexpr Duration kMinute{kDefaultStatsStepMs};
   if (window < kMinute) return window;

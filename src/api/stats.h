@@ -14,13 +14,13 @@ namespace millrace::api {
 // GET /v1/stats
 struct StatsQuery {
   Duration window{kDefaultStatsWindowMs};  // at most kMaxStatsSteps steps
-  Duration step{kDefaultStatsStepMs};      // left out: what suits the window
+  Duration step{kDefaultStatsStepMs};      // by default, one that suits the window
   bool by_queue = false;
   bool by_type = false;
 };
 Decoded<StatsQuery> decode_stats_query(std::string_view query_string);
 
-// Of the jobs of each step; null where nothing ran.
+// Percentiles over the jobs of each step; null if nothing ran.
 struct PercentileColumns {
   std::vector<std::optional<std::int64_t>> p50;
   std::vector<std::optional<std::int64_t>> p95;
@@ -30,7 +30,7 @@ struct PercentileColumns {
 struct StatsGroup {
   std::optional<std::string_view> queue;  // absent unless grouped by it
   std::optional<std::string_view> type;
-  // Of all that have no group of their own: it is none of these names, and they are null.
+  // The group of all that have no group of their own; queue and type are then null.
   bool others = false;
   std::vector<std::int64_t> submitted;
   std::vector<std::int64_t> started;

@@ -72,7 +72,7 @@ void read_key(Decode& decode, const Path& path, JobSubmission& job) {
 
 using Job = JobSubmission;
 
-// The way a member is taken over from `defaults`.
+// How a member is taken from `defaults`.
 template <auto kField>
 void copy(const Job& from, Job& to) {
   to.*kField = from.*kField;
@@ -140,7 +140,7 @@ constexpr Member<Job> kMembers[] = {
     {"order_key", not_yet},
 };
 
-// Who names one of these has said it all: the other is not taken from the defaults.
+// If an item names one of these, the other is not taken from the defaults.
 constexpr MemberSet kTogether[] = {
     bit_of(kMembers, "run_at") | bit_of(kMembers, "delay_ms"),
     bit_of(kMembers, "expires_at") | bit_of(kMembers, "expires_in_ms"),
@@ -180,8 +180,7 @@ void read_job_over(Decode& decode, const Path& path, const Defaults& defaults, J
   require(decode, path, "type", ((seen->valued | taken) & bit_of(kMembers, "type")) != 0);
 }
 
-// `defaults` may stand behind `jobs`, so the envelope is walked first, and its parts are
-// remembered.
+// `defaults` may come after `jobs`, so the envelope is walked first and its parts are recorded.
 struct BatchParts {
   std::optional<JsonCursor> jobs;
   std::optional<JsonCursor> defaults;

@@ -1,7 +1,7 @@
-// Jobs as they come in. `payload`, `meta` and their like are views of the very bytes of the body:
-// they live as long as it. Every decoder is a pure function of its body: it checks all of it,
-// collects every fault (at most kMaxFieldErrors) and never reads past the end. `null` stands for a
-// member left out, except `payload`, where it is a value.
+// Jobs as they come in. `payload`, `meta` and the like are views of the body's bytes, valid as long
+// as the body. Every decoder is a pure function of its body: it checks all of it, collects every
+// fault (at most kMaxFieldErrors) and never reads past the end. `null` means the same as an absent
+// member, except in `payload`, where it is a value.
 #pragma once
 
 #include <cstdint>
@@ -35,13 +35,13 @@ struct JobSubmission {
   StringMap meta;
   std::string traceparent;  // empty: none
   std::string tracestate;
-  // In a batch alone.
+  // Only in a batch.
   std::string idempotency_key;  // empty: none
   std::string_view as_sent;     // with a key: the whole item
 };
 
-// An item of a batch call. An item with a fault refuses only itself; of its value only `id` then
-// means anything.
+// An item of a batch call. A fault refuses only its own item; of the item's value only `id` is then
+// valid.
 template <typename T>
 struct Item {
   T value;
@@ -49,8 +49,8 @@ struct Item {
 };
 
 struct BatchSubmission {
-  bool atomic = false;  // true: every item is free of faults, else the whole was refused with
-                        // pointers /jobs/N/...
+  bool atomic = false;                    // true: a faulty item refuses the whole batch, with
+                                          // pointers /jobs/N/...
   std::vector<Item<JobSubmission>> jobs;  // 1 to kMaxBatchItems, `defaults` applied
   std::string_view defaults;              // as sent; empty: none
 };
@@ -61,8 +61,8 @@ Decoded<BatchSubmission> decode_batch(std::string_view body, const DecodeLimits&
 // The header Idempotency-Key: 1 to 255 visible characters.
 Decoded<std::string> decode_idempotency_key(std::string_view header);
 
-// The W3C trace headers. By their specification a malformed header counts as none; a malformed
-// member is a fault.
+// The W3C trace headers. By their specification a malformed header is ignored; a malformed member
+// is a fault.
 bool is_traceparent(std::string_view text);
 bool is_tracestate(std::string_view text);
 

@@ -1,4 +1,4 @@
-// Small rules about text that several parts of the contract share.
+// Small rules for text that several parts of the contract share.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ enum class PlusSign : std::uint8_t { kItself, kSpace };
 // nullopt: a '%' without two hexadecimal digits, or bytes that are not UTF-8.
 std::optional<std::string> percent_decode(std::string_view text, PlusSign plus);
 
-// The known word that `word` was most likely meant to be; empty if none is near.
+// The known word that `word` was most likely meant to be; empty: none is similar.
 std::string_view nearest(std::string_view word, std::span<const std::string_view> known);
 
-// What is told of a value that is none of these.
+// Messages about a value that breaks the rule.
 constexpr std::string_view kNameRule = "must be 1 to 128 characters of A-Z a-z 0-9 . _ : / -";
 constexpr std::string_view kTimeRule = "must be a time such as 2026-03-01T09:30:00Z";
 std::string words_rule(std::span<const std::string_view> words);  // "must be one of a, b, c"
@@ -30,7 +30,7 @@ std::string words_rule(std::span<const std::string_view> words);  // "must be on
 // "1 fault", "3 faults": the detail of a problem that lists them.
 std::string describe_faults(std::size_t count);
 
-// `text` in single quotes for a message: cut to a bearable length, control characters as '?'.
+// `text` in single quotes for a message: shortened, with '?' for control characters.
 std::string single_quoted(std::string_view text);
 
 }  // namespace millrace::api

@@ -23,7 +23,7 @@ struct WorkerInfo {
 };
 
 struct Claim {
-  std::vector<std::string> queues;  // at least one, in order of preference, none twice
+  std::vector<std::string> queues;  // at least one, in order of preference, without duplicates
   std::optional<std::vector<std::string>> types;  // none: any; never empty
   std::int64_t limit = 1;
   Duration wait{0};
@@ -32,7 +32,7 @@ struct Claim {
 };
 Decoded<Claim> decode_claim(std::string_view body, const DecodeLimits& limits);
 
-// A checkpoint is opaque, as a payload is.
+// A checkpoint is opaque, like a payload.
 struct ReportedProgress {
   std::optional<double> percent;  // 0 to 100
   std::string message;
@@ -43,14 +43,14 @@ struct Heartbeat {
   JobId id;
   LeaseToken token{kNoToken};
   std::optional<Duration> extend;            // none: the lease's length
-  std::optional<ReportedProgress> progress;  // none: as it was
-  Duration wait{0};                          // of the single form: for a cancellation
+  std::optional<ReportedProgress> progress;  // none: unchanged
+  Duration wait{0};                          // in the single form: for a cancellation
 };
 
 enum class Outcome : std::uint8_t { kSucceeded, kFailed, kSnoozed, kReleased, kCancelled, kDead };
 std::string_view name_of(Outcome outcome);
 
-// An error as a worker reports it: cut to its bounds, U+0000 replaced.
+// An error as a worker reports it: cut to its bounds, with U+0000 replaced.
 struct ReportedError {
   std::string type;
   std::string message;
@@ -61,7 +61,7 @@ struct ReportedError {
 struct ReportedLog {
   std::optional<Time> at;  // none: now
   LogLevel level = LogLevel::kInfo;
-  std::string message;  // cut to its bound, U+0000 replaced
+  std::string message;  // cut to its bound, with U+0000 replaced
 };
 
 struct Ack {
@@ -70,12 +70,12 @@ struct Ack {
   Outcome outcome = Outcome::kSucceeded;
   std::string_view result;             // raw JSON, with kSucceeded only; empty: none
   std::optional<ReportedError> error;  // with kFailed, kCancelled and kDead only
-  std::optional<Duration> delay;       // kSnoozed: always; kFailed: in place of the job's own delay
+  std::optional<Duration> delay;       // kSnoozed: required; kFailed: replaces the job's own delay
   std::vector<ReportedLog> logs;
-  std::vector<JobSubmission> enqueue;  // a fault in one refuses the ack
+  std::vector<JobSubmission> enqueue;  // a fault in any of them refuses the ack
 };
 
-// A log line on its own, in a poll.
+// A separate log line in a poll.
 struct LogItem {
   JobId id;
   LeaseToken token{kNoToken};
@@ -91,13 +91,13 @@ struct Poll {
   std::vector<Item<Ack>> acks;
   std::vector<Item<Heartbeat>> heartbeats;
   std::vector<Item<LogItem>> logs;
-  std::optional<Claim> claim;  // its worker's id is the path's
-  bool goodbye = false;        // without a claim
+  std::optional<Claim> claim;  // the path has its worker's id
+  bool goodbye = false;        // only without a claim
 };
 Decoded<Poll> decode_poll(std::string_view body, std::string_view worker_id,
                           const DecodeLimits& limits);
 
-// The single forms: the id is the path's.
+// The single forms: the path has the id.
 Decoded<Ack> decode_complete(std::string_view body, const JobId& id, const DecodeLimits& limits);
 Decoded<Ack> decode_fail(std::string_view body, const JobId& id, const DecodeLimits& limits);
 Decoded<Ack> decode_snooze(std::string_view body, const JobId& id, const DecodeLimits& limits);
@@ -105,7 +105,7 @@ Decoded<Ack> decode_release(std::string_view body, const JobId& id, const Decode
 Decoded<Heartbeat> decode_heartbeat(std::string_view body, const JobId& id,
                                     const DecodeLimits& limits);
 
-// Whether `text` can be a worker's id; one in a path that cannot is 404.
+// Whether `text` can be a worker's id; a path with one that can't is 404.
 bool is_worker_id(std::string_view text);
 
 }  // namespace millrace::api

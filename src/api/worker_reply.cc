@@ -57,15 +57,6 @@ void encode(JsonWriter& json, const ClaimedJob& job) {
   json.end_object();
 }
 
-void encode_claim_reply(JsonWriter& json, const std::vector<ClaimedJob>& jobs) {
-  json.begin_object();
-  json.key("jobs");
-  json.begin_array();
-  for (const ClaimedJob& job : jobs) encode(json, job);
-  json.end_array();
-  json.end_object();
-}
-
 void encode_heartbeat_result(JsonWriter& json, const JobId& id, Time expires_at,
                              bool cancel_requested) {
   json.begin_object();

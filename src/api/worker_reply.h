@@ -1,4 +1,4 @@
-// What workers are answered, and workers as the API shows them. Views as in job.h.
+// The answers to workers, and workers as the API shows them. Views as in job.h.
 #pragma once
 
 #include <cstdint>
@@ -21,29 +21,26 @@ struct ClaimedJob {
   std::int64_t max_attempts = 0;
   LeaseToken token{kNoToken};
   Time lease_expires_at{};
-  Duration lease{};  // its length: what a heartbeat extends by
+  Duration lease{};  // what a heartbeat extends by
   Time created_at{};
   std::optional<Time> deadline;  // absent: none
   std::vector<std::string_view> tags;
   StringMapView meta;
-  std::string_view traceparent;  // empty: absent, as the next
+  std::string_view traceparent;  // empty: absent; the same for the next
   std::string_view tracestate;
-  std::optional<Progress> progress;  // what the attempt before left behind
+  std::optional<Progress> progress;  // left by the previous attempt
 };
 void encode(JsonWriter& json, const ClaimedJob& job);
 
-// {"jobs": [...]}
-void encode_claim_reply(JsonWriter& json, const std::vector<ClaimedJob>& jobs);
-
-// Entries of `results[]`. An accepted ack is encode_job_result() of job.h with status 200; a
-// refusal is encode_refused_result() of problem.h.
+// Entries of `results[]`. For an accepted ack use encode_job_result() of job.h with status 200, for
+// a refusal encode_refused_result() of problem.h.
 void encode_heartbeat_result(JsonWriter& json, const JobId& id, Time expires_at,
                              bool cancel_requested);
 
 struct WorkerCommand {
   enum class Type : std::uint8_t { kQuiet, kStop, kCancel };
   Type type = Type::kQuiet;
-  JobId job_id;  // kCancel only, as the token
+  JobId job_id;  // like the token, kCancel only
   LeaseToken token{kNoToken};
 };
 void encode(JsonWriter& json, const WorkerCommand& command);

@@ -1,4 +1,4 @@
-// Letters and digits of ASCII, whatever the locale: other bytes are neither, and stay as they are.
+// Letters and digits of ASCII, whatever the locale. Other bytes are neither, and stay as they are.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ constexpr bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 constexpr bool is_letter(char c) { return is_upper(c) || (c >= 'a' && c <= 'z'); }
 constexpr bool is_alphanumeric(char c) { return is_letter(c) || is_digit(c); }
 
-// What a URL carries as it is (RFC 3986, "unreserved").
+// The characters that need no escape in a URL (RFC 3986, "unreserved").
 constexpr bool is_unreserved(char c) {
   return is_alphanumeric(c) || c == '-' || c == '.' || c == '_' || c == '~';
 }

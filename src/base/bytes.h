@@ -1,6 +1,5 @@
-// SharedBytes: immutable bytes with shared ownership, one allocation, one pointer wide. Payloads
-// travel in it from the request to the machine, the journal, the tables and the replies without a
-// copy.
+// SharedBytes: immutable bytes with shared ownership, one allocation, one pointer wide. A payload
+// passes from the request to the machine, the journal, the tables and the replies without a copy.
 #pragma once
 
 #include <atomic>
@@ -12,7 +11,7 @@
 
 namespace millrace {
 
-// Copying is cheap and safe from any thread; the bytes never change. Empty holds no allocation.
+// Copying is cheap and thread-safe; the bytes never change. An empty value has no allocation.
 class SharedBytes {
  public:
   SharedBytes() = default;

@@ -1,4 +1,4 @@
-// CHECK stays on in production: a broken invariant stops the process before it can be written down.
+// CHECKs stay on in production: a broken invariant stops the process before wrong data is written.
 #pragma once
 
 namespace millrace {

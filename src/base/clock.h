@@ -1,5 +1,4 @@
-// The time, handed in: whoever needs it is given a clock, so that a test or a simulation can give
-// another.
+// The clock as a parameter, so that a test or a simulation can supply another.
 #pragma once
 
 #include <chrono>
@@ -10,15 +9,15 @@ namespace millrace {
 
 using Steady = std::chrono::steady_clock::time_point;
 
-// Any thread.
+// Thread-safe.
 class Clock {
  public:
   virtual ~Clock() = default;
-  virtual Time now() const = 0;       // of the wall
-  virtual Steady steady() const = 0;  // for deadlines and for how long things take
+  virtual Time now() const = 0;       // wall-clock time
+  virtual Steady steady() const = 0;  // for deadlines and for measuring how long things take
 };
 
-// The machine's. For those who stand at the edge: the server, the command line, the SDK.
+// The machine's clock. For code at the edge: the server, the command line, the SDK.
 class SystemClock final : public Clock {
  public:
   Time now() const override {

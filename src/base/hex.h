@@ -23,12 +23,12 @@ constexpr auto kHexValues = [] {
   return values;
 }();
 
-// Of a digit in either case; -1: it is none.
+// The value of a digit in either case; -1: not a digit.
 constexpr int hex_value(char c) { return kHexValues[static_cast<unsigned char>(c)]; }
 
 constexpr bool is_lower_hex(char c) { return hex_value(c) >= 0 && !(c >= 'A' && c <= 'F'); }
 
-// Two digits, in lower case.
+// Appends two lower-case digits.
 inline void append_hex(std::string& out, unsigned byte) {
   out.push_back(kHexDigits[byte >> 4 & 15]);
   out.push_back(kHexDigits[byte & 15]);
@@ -36,7 +36,7 @@ inline void append_hex(std::string& out, unsigned byte) {
 std::string to_hex(std::string_view bytes);
 std::string to_hex(std::span<const std::uint8_t> bytes);
 
-// The bytes that pairs of digits of either case stand for.
+// The bytes that the digits represent, two digits of either case a byte.
 std::optional<std::string> from_hex(std::string_view digits);
 
 }  // namespace millrace

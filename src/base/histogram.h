@@ -1,6 +1,5 @@
-// A log-linear histogram: exact below 2^(kBits + 1), then 2^kBits buckets for each power of two, so
-// that the bounds of a bucket are at most 2^-kBits of its values apart. It holds only the buckets
-// that were hit.
+// A log-linear histogram: exact below 2^(kBits + 1), then 2^kBits buckets for each power of two. So
+// a bucket is at most 2^-kBits of its values wide. Only buckets that were hit are stored.
 #pragma once
 
 #include <algorithm>
@@ -13,11 +12,11 @@
 
 namespace millrace {
 
-// Of values that are not negative; negative ones count as zero.
+// For values that are not negative; negative values count as zero.
 template <int kBits, typename Count>
 class Histogram {
  public:
-  using Bucket = std::uint16_t;  // its number lasts: histograms are stored by them
+  using Bucket = std::uint16_t;  // its number is stored, so it must never change
   using Entry = std::pair<Bucket, Count>;
 
   static constexpr std::int64_t kLinear = std::int64_t{1} << kBits;
@@ -36,8 +35,8 @@ class Histogram {
     for (const auto& [bucket, count] : other.entries_) add(bucket, count);
   }
 
-  // The bucket in which a share of all has been met, counted from the smallest; none of nothing.
-  // Precondition: 0 <= share <= 1.
+  // The bucket in which `share` of all values is reached, counting from the smallest; none if there
+  // are no values. Precondition: 0 <= share <= 1.
   std::optional<Bucket> quantile(double share) const {
     if (entries_.empty()) return std::nullopt;
     std::uint64_t total = 0;
@@ -57,7 +56,7 @@ class Histogram {
   static Bucket bucket_of(std::int64_t value) {
     const auto size = static_cast<std::uint64_t>(std::max<std::int64_t>(value, 0));
     if (size < kLinear) return static_cast<Bucket>(size);
-    // A cast, for GCC 12's library gives the width in the type of the value.
+    // The cast is needed because GCC 12's library returns the width in the type of the value.
     const int shift = static_cast<int>(std::bit_width(size)) - 1 - kBits;
     const auto within = static_cast<std::int64_t>(size >> shift) - kLinear;
     return static_cast<Bucket>(kLinear + shift * kLinear + within);
@@ -73,7 +72,7 @@ class Histogram {
   static int shift_of(Bucket bucket) {
     return bucket < kLinear ? 0 : static_cast<int>(bucket / kLinear) - 1;
   }
-  static std::int64_t width_of(Bucket bucket) {  // less one
+  static std::int64_t width_of(Bucket bucket) {  // minus one
     return (std::int64_t{1} << shift_of(bucket)) - 1;
   }
 

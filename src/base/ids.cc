@@ -5,7 +5,7 @@
 namespace millrace {
 namespace {
 
-// The digits of the 8-4-4-4-12 form stand at these places; dashes elsewhere.
+// The positions of the dashes in the 8-4-4-4-12 form; all others are digits.
 constexpr bool is_dash(std::size_t i) { return i == 8 || i == 13 || i == 18 || i == 23; }
 
 }  // namespace

@@ -18,8 +18,8 @@ static_assert(std::endian::native == std::endian::little);  // the first byte is
 constexpr std::uint64_t kOnes = 0x0101010101010101ULL;
 constexpr std::uint64_t kHighs = 0x8080808080808080ULL;
 
-// High bits set where a byte of `word` is zero; false positives only above a true one, which is as
-// good here.
+// Sets the high bit where a byte of `word` is zero. False positives occur only above a true one,
+// which is sufficient here.
 constexpr std::uint64_t zero_bytes(std::uint64_t word) { return (word - kOnes) & ~word & kHighs; }
 
 // The high bit of each byte that ends a plain run of a string: '"', '\', a control character, or
@@ -30,7 +30,8 @@ constexpr std::uint64_t special_bytes(std::uint64_t word) {
          zero_bytes(word ^ (kOnes * '\\'));
 }
 
-// One pass over the text. What stands around the current value is a stack of bits: object or array.
+// One pass over the text. The containers around the current value are a stack of bits: object or
+// array.
 class Checker {
  public:
   Checker(std::string_view text, std::size_t max_depth, LoneSurrogates lone)
@@ -46,7 +47,7 @@ class Checker {
   }
 
  private:
-  // Every step says whether to go on; where not, at_ is the position of the fault.
+  // Every step returns whether to continue; if not, at_ is the position of the fault.
   bool fail(std::string_view reason) {
     reason_ = reason;
     return false;
@@ -92,8 +93,8 @@ class Checker {
     return at_ == end_ || fail("more behind the value");
   }
 
-  // Reads a scalar or an empty container; or opens one that is not empty and stands before its
-  // first value.
+  // Reads a scalar or an empty container; or opens a container that is not empty and stops before
+  // its first value.
   bool value(bool& opened) {
     skip_space();
     if (at_ == end_) return fail("the text ends where a value should be");

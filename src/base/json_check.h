@@ -1,6 +1,6 @@
-// The strict check of JSON text (RFC 8259): everything that comes in passes it once, whole, before
-// anything is read. It does not recurse and does not convert: numbers of any length and any key
-// order stay the sender's.
+// The strict check of JSON text (RFC 8259). All input passes it once, as a whole, before anything
+// reads it. It does not recurse or convert: numbers of any length and the order of keys stay as the
+// sender wrote them.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,10 @@
 
 namespace millrace {
 
-// The deepest nesting that anyone may allow; the checker keeps one bit a level.
+// The deepest nesting that a caller may allow; the checker keeps one bit a level.
 constexpr std::size_t kMaxJsonDepth = 1'024;
 
-// An escaped half of a surrogate pair ("\ud800") is legal by the grammar and not text by Unicode.
+// An escaped half of a surrogate pair ("\ud800") is valid JSON but not valid Unicode text.
 enum class LoneSurrogates : std::uint8_t { kRefused, kKept };
 
 struct JsonFault {
@@ -22,9 +22,9 @@ struct JsonFault {
   std::string_view reason;  // a constant, fit for the client: "expected ',' or '}'"
 };
 
-// nullopt: `text` is exactly one JSON value, with white space around it or not, at most `max_depth`
-// arrays and objects deep (a scalar has depth 0), in valid UTF-8 without a byte order mark.
-// Duplicate members are the reader's business. Precondition: max_depth <= kMaxJsonDepth.
+// nullopt: `text` is exactly one JSON value, possibly with white space around it, with at most
+// `max_depth` nested arrays and objects (a scalar has depth 0), in valid UTF-8 without a byte order
+// mark. The reader must deal with duplicate members. Precondition: max_depth <= kMaxJsonDepth.
 std::optional<JsonFault> check_json(std::string_view text, std::size_t max_depth,
                                     LoneSurrogates lone);
 

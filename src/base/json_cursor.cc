@@ -13,7 +13,7 @@ namespace {
 
 constexpr bool ends_number(char c) { return c == ',' || c == '}' || c == ']' || is_json_space(c); }
 
-// Of four digits that check_json() has seen.
+// The value of four digits that check_json() has accepted.
 unsigned hex_unit(const char* digits) {
   unsigned unit = 0;
   for (int i = 0; i < 4; ++i) unit = unit * 16 + static_cast<unsigned>(hex_value(digits[i]));

@@ -1,5 +1,5 @@
-// A reader of JSON text that check_json() has passed: it trusts the grammar and never looks past
-// the end of a value. It hands out views of the text, so that a payload is the very bytes that were
+// A reader of JSON text that check_json() has accepted: it relies on the grammar and never reads
+// past the end of a value. It returns views of the text, so a payload keeps the bytes that were
 // sent.
 #pragma once
 
@@ -12,23 +12,23 @@ namespace millrace {
 
 enum class JsonType : std::uint8_t { kNull, kBoolean, kNumber, kString, kArray, kObject };
 
-// Copyable: a copy is a second place to read from. Stands before a value, between the calls of a
-// container at its start, or behind the last one read. Each read moves it behind what it read.
+// Copyable: a copy is a second read position. The cursor is before a value, just inside a
+// container, or after the last value read. Each read moves it past what it read.
 class JsonCursor {
  public:
   explicit JsonCursor(std::string_view checked);
 
   JsonType type() const;
-  // The bytes of the value, of any type.
+  // The bytes of the value, whatever its type.
   std::string_view skip();
 
-  // Preconditions: type() says so.
+  // Precondition: type() is the type in question.
   bool boolean();
   std::string_view number();       // as written
-  std::string_view string_body();  // between the quotes, escapes as they stand
+  std::string_view string_body();  // between the quotes, with escapes as written
 
-  // enter(), then next_element() or next_member() before each value, until one says false: it
-  // stands behind the bracket.
+  // Call enter(), then next_element() or next_member() before each value, until one returns false;
+  // the cursor is then after the closing bracket.
   void enter() { ++at_; }
   bool next_element();
   bool next_member(std::string_view& name_body);
@@ -45,7 +45,7 @@ class JsonCursor {
 };
 
 enum class Unescaped : std::uint8_t { kDone, kLoneSurrogate };
-// Writes the text of a string's body to `out`; for half of a surrogate pair, U+FFFD.
+// Appends the text of a string's body to `out`, with U+FFFD for half of a surrogate pair.
 Unescaped unescape_json(std::string_view body, std::string& out);
 
 }  // namespace millrace

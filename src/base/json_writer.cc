@@ -10,8 +10,8 @@
 namespace millrace {
 namespace {
 
-// What stands for a byte in a string: 0 itself, 'u' a \u escape, else the letter behind the
-// backslash.
+// How a byte is written in a string: 0 as itself, 'u' as a \u escape, otherwise as a backslash and
+// this letter.
 constexpr std::array<char, 256> make_escapes() {
   std::array<char, 256> table{};
   for (int c = 0; c < 0x20; ++c) table[static_cast<std::size_t>(c)] = 'u';

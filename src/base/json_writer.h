@@ -1,5 +1,5 @@
-// JsonWriter appends JSON to a string. It places the commas; its caller pairs the brackets. No
-// allocation but the string's own growth: reserve it, keep it, clear it.
+// JsonWriter appends JSON to a string. It places commas; the caller pairs the brackets. It
+// allocates only to grow the string, so reserve, reuse and clear the string.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace millrace {
 class JsonWriter {
  public:
   explicit JsonWriter(std::string& out) : out_(out) {}  // `out` outlives the writer
-  // Goes on where another writer stood, which said needs_comma().
+  // Continues where another writer stopped, with its needs_comma().
   JsonWriter(std::string& out, bool needs_comma) : out_(out), needs_comma_(needs_comma) {}
   JsonWriter(const JsonWriter&) = delete;
   JsonWriter& operator=(const JsonWriter&) = delete;
@@ -25,7 +25,7 @@ class JsonWriter {
   void begin_array() { open('['); }
   void end_array() { close(']'); }
 
-  // `name` needs no escaping: a constant of the contract.
+  // `name` must need no escaping: a constant of the contract.
   void key(std::string_view name);
   // Any UTF-8 text.
   void text_key(std::string_view name);
@@ -56,7 +56,7 @@ class JsonWriter {
   void member(std::string_view name, Duration value) { key(name), duration(value); }
   void raw_member(std::string_view name, std::string_view json) { key(name), raw(json); }
   void text_or_null(std::string_view name, std::string_view text);  // empty: null
-  // null where there is nothing.
+  // null if there is no value.
   template <typename T>
   void member(std::string_view name, const std::optional<T>& value) {
     if (value) return member(name, *value);
@@ -84,7 +84,7 @@ class JsonWriter {
   bool needs_comma_ = false;
 };
 
-// Appends `utf8` to `out` with quotes around it and what JSON wants escaped.
+// Appends `utf8` to `out` in quotes, escaped as JSON requires.
 void append_json_string(std::string& out, std::string_view utf8);
 
 }  // namespace millrace

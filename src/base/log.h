@@ -1,6 +1,6 @@
-// The log: one line an event, as text or JSON, made of a fixed sentence and fields. Whatever comes
-// from outside is escaped and cut, so that no one can forge a line or speak to the reader's
-// terminal. Secrets have no business here: payloads, tokens and headers are not logged by anyone.
+// The log: one line an event, as text or JSON, consisting of a fixed sentence and fields. Values
+// from outside are escaped and cut, so that they can't forge a line or control the reader's
+// terminal. Secrets are never logged: no payloads, tokens or headers.
 #pragma once
 
 #include <concepts>
@@ -25,7 +25,7 @@ std::optional<LogLevel> parse_log_level(std::string_view text);
 
 enum class LogFormat : std::uint8_t { kText, kJson };
 
-// A longer value is cut, and says by how much.
+// Longer values are cut; the line says by how much.
 constexpr std::size_t kMaxLogValueBytes = 1024;
 
 // A named value; the texts must outlive the call that logs them.
@@ -49,29 +49,30 @@ class LogField {
   const Value& value() const { return value_; }
 
  private:
-  std::string_view key_;  // the code's own word: [a-z0-9_]
+  std::string_view key_;  // a literal in the code: [a-z0-9_]
   Value value_;
 };
 
 using LogFields = std::initializer_list<LogField>;
 using LogFieldSpan = std::span<const LogField>;
 
-// Takes finished lines, without a line feed. Any thread; should not block.
+// Receives finished lines, without a line feed. Thread-safe; should not block.
 class LogSink {
  public:
   virtual ~LogSink() = default;
   virtual void write(LogLevel level, std::string_view line) = 0;
 };
 
-// A line as it is written, without a line feed.
+// A line as written, without the line feed.
 std::string format_log_line(LogFormat format, Time at, LogLevel level, std::string_view message,
                             LogFieldSpan fields);
 
-// What everyone logs through; handed in, never looked up. Any thread. A default-made one is silent.
+// The interface for logging; passed as a parameter, never global. Thread-safe. A
+// default-constructed one is silent.
 class Logger {
  public:
   Logger() = default;
-  // `clock` is asked on the thread that logs; `sink` must outlive the logger and its copies.
+  // `clock` is called on the thread that logs; `sink` must outlive the logger and its copies.
   Logger(LogSink& sink, LogFormat format, LogLevel least, std::function<Time()> clock)
       : sink_(&sink), format_(format), least_(least), clock_(std::move(clock)) {}
 

@@ -1,6 +1,6 @@
-// Known bugs that can be planted on purpose, to show that the checks find them. Only a build with
-// MILLRACE_MUTANTS (preset `mutants`) can hold them; elsewhere mutated() is the constant false, and
-// nothing of this is in the binary. `tools/soak mutants` plants each in turn.
+// Known bugs that can be planted to show that the checks find them. Only a build with
+// MILLRACE_MUTANTS (preset `mutants`) contains them; elsewhere mutated() is the constant false and
+// the binary has none of this. `tools/soak mutants` plants each in turn.
 #pragma once
 
 #include <cstdint>
@@ -13,58 +13,58 @@ enum class Mutant : std::uint8_t {
   kReplyBeforeCommit,    // answers leave before their batch is durable
   kRefusalBeforeCommit,  // only refusals do
   kSkipSync,             // the journal commits without a sync
-  kRetrySync,            // a failed sync is tried again and believed
+  kRetrySync,            // a failed sync is retried and then trusted
   kChecksumIgnored,      // damaged journal rows are used
   kAppendIgnoresPredecessor,
-  kAppendOverwrites,     // a row takes the place of another that stands there
+  kAppendOverwrites,     // a row replaces another one at its seq
   kUnknownAppendedAnew,  // an append of unknown outcome is repeated as the next row
-  kFlushUnfenced,        // the projection does not look where the progress stands
+  kFlushUnfenced,        // the projection does not check where the progress stands
   kStalePrefetch,        // the tables' job wins over memory's
   kSlotReleasedTwice,
   kSlotLeakedOnCancel,
   kWakeUpDropped,
   kTimersOnWallClock,
   kTokenUnchecked,
-  kTokensRestart,  // each term counts its tokens from the same number
+  kTokensRestart,  // each term numbers its tokens from the same start
   kAttemptCountedAtNack,
   kLeaseExpiresEarly,
   kLeasesExpiredAtRestart,
   kLateKey,  // an idempotency key is stored after its batch
   kPartialAtomicEnqueue,
   kBackoffOverflow,
-  kLateAckOverwrites,   // a terminal job takes another outcome
+  kLateAckOverwrites,   // an ended job takes another outcome
   kRetryWithoutRecord,  // the event needs a job that only the leader had
   kPauseForgotten,      // the flag is not durable
   kPayloadNormalised,   // white space in payloads is not kept
-  kReadAfterLease,      // a node takes itself for the leader when its lease is over
-  kTakeUncompared,      // a shard is taken from whoever leads it
-  kForwardedTwice,      // what was perhaps done is sent again, whatever it is
-  kOutboxUnkeyed,       // what is passed on from an outbox has no idempotency key
-  kOutboxAckedUnheard,  // its job is acknowledged whatever came of it
+  kReadAfterLease,      // a node considers itself the leader after its lease is over
+  kTakeUncompared,      // a shard is taken whoever leads it
+  kForwardedTwice,      // a request that was perhaps done is sent again, whatever it is
+  kOutboxUnkeyed,       // a job passed on from an outbox has no idempotency key
+  kOutboxAckedUnheard,  // the outbox job is acknowledged, whatever the answer
   kDoubtIgnored,        // a renewal of unknown outcome changes nothing
-  kInboxRowKept,        // what a row of the journal has taken of the inbox stays there
-  kInboxOrderIgnored,   // a row of the inbox is taken though one of its queue before it was put off
-  kRetryUnfenced,       // a generation begins while transactions may still finish the one before
-  kForgottenUnfenced,   // the finish of a job that is forgotten opens its fence again
-  kClaimUnbounded,      // a claim's payloads are not counted
-  kForeignFinishBelieved,  // a transaction finishes a job with a token of another's lease
-  kFormatRaisedAlone,      // the store's format is that of whoever renews, whoever else is there
-  kDeletedQueueKept,       // a queue that was deleted stays in the tables
-  kFormatGateOpen,         // a shard writes what nodes that are there can't read
+  kInboxRowKept,        // a row that a journal row has taken stays in the inbox
+  kInboxOrderIgnored,   // a row of the inbox is taken after an earlier one of its queue was put off
+  kRetryUnfenced,       // a generation begins while transactions may still finish the previous one
+  kForgottenUnfenced,   // the finish of a forgotten job reopens its fence
+  kClaimUnbounded,      // the payloads of a claim are not counted
+  kForeignFinishBelieved,  // a transaction finishes a job with the token of another job's lease
+  kFormatRaisedAlone,      // the store's format is that of whichever node renews
+  kDeletedQueueKept,       // a deleted queue stays in the tables
+  kFormatGateOpen,         // a shard writes what other nodes present can't read
   kLast,
 };
 
 #ifdef MILLRACE_MUTANTS
-// The one that is planted; set once, at start.
+// The planted bug; set once, at start.
 inline Mutant planted_mutant = Mutant::kNone;
 inline bool mutated(Mutant mutant) { return planted_mutant == mutant; }
 #else
 constexpr bool mutated(Mutant) { return false; }
 #endif
 
-// "reply-before-commit" for kReplyBeforeCommit; empty when there is none of that number.
+// "reply-before-commit" for kReplyBeforeCommit; empty: there is none of that number.
 std::string_view mutant_name(Mutant mutant);
-// kNone: unknown.
+// kNone: unknown name.
 Mutant mutant_by_name(std::string_view name);
 
 }  // namespace millrace

@@ -1,5 +1,5 @@
-// A mutex that Clang's thread-safety analysis understands: what MILLRACE_GUARDED_BY names is
-// touched only with the mutex held, or it does not compile.
+// A mutex for Clang's thread-safety analysis: code that accesses a member with MILLRACE_GUARDED_BY
+// without holding its mutex does not compile.
 #pragma once
 
 #include <chrono>
@@ -39,11 +39,11 @@ class MILLRACE_THREAD_SAFETY(scoped_lockable) MutexLock {
   Mutex& mutex_;
 };
 
-// Waits with the mutex held, which is let go meanwhile. Callers loop over their condition.
+// Waits, releasing the held mutex meanwhile. Callers must loop over their condition.
 class WaitCondition {
  public:
   void wait(Mutex& mutex) MILLRACE_REQUIRES(mutex) { condition_.wait(mutex); }
-  // False: the time is over.
+  // False: the deadline has passed.
   template <typename Clock, typename Duration>
   bool wait_until(Mutex& mutex, std::chrono::time_point<Clock, Duration> deadline)
       MILLRACE_REQUIRES(mutex) {

@@ -1,5 +1,5 @@
-// The first bits of SHA-256 (FIPS 180-4), plainly: names are short, and programs that use the SDK
-// need no library for them. What is long, or secret, is for digest/sha256.h.
+// The first bits of SHA-256 (FIPS 180-4), in plain code: names are short, and programs that use the
+// SDK then need no library for it. For long or secret data use digest/sha256.h.
 #include <array>
 #include <bit>
 #include <cstdint>

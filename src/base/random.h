@@ -1,5 +1,5 @@
-// Randomness. The seeded generator is for whoever is handed a seed; only server/ and cli/ may ask
-// the system.
+// Randomness. Code that is given a seed uses the seeded generator; only server/ and cli/ may use
+// the system's.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace millrace {
 
-// splitmix64 (Steele, Lea, Flood 2014): one round, a bijection on 64 bits. Also the mixer for
+// splitmix64 (Steele, Lea, Flood 2014): one round, a bijection on 64 bits. Also mixes the bits for
 // jitter.
 constexpr std::uint64_t mix64(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15ULL;
@@ -26,7 +26,7 @@ class Random {
   std::uint64_t state_;
 };
 
-// From the system's generator (getrandom); for seeds, ids and secrets. Any thread.
+// From the system's generator (getrandom); for seeds, ids and secrets. Thread-safe.
 std::uint64_t system_random();
 void system_random_bytes(void* out, std::size_t size);
 

@@ -1,5 +1,5 @@
-// One thread makes what another uses, a few batches ahead of it: where both have as much to do, it
-// takes half of the time.
+// A thread produces items a few batches ahead of the thread that consumes them. If both have the
+// same amount of work, this halves the time.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,14 @@
 
 namespace millrace {
 
-// put() and end() on the maker's thread, take() on the user's; both last as long as this does.
+// put() and end() on the producer's thread, take() on the consumer's; both threads must end before
+// this object does.
 template <typename Item>
 class ReadAhead {
  public:
   using Batch = std::vector<Item>;
 
-  // Waits while the user is far behind.
+  // Waits if the consumer is far behind.
   void put(Item item) {
     batch_.push_back(std::move(item));
     if (batch_.size() == kBatch) hand_over();
@@ -29,7 +30,7 @@ class ReadAhead {
     changed_.notify_one();
   }
 
-  // Empty: that was all.
+  // Empty: there are no more.
   Batch take() {
     const MutexLock lock(mutex_);
     while (ready_.empty() && !ended_) changed_.wait(mutex_);
@@ -53,9 +54,9 @@ class ReadAhead {
     changed_.notify_one();
   }
 
-  Batch batch_;  // the maker's
+  Batch batch_;  // the producer's
   Mutex mutex_;
-  WaitCondition changed_;  // one waits at most: there are two, and not both can have to
+  WaitCondition changed_;  // of the two threads at most one waits at a time
   std::deque<Batch> ready_ MILLRACE_GUARDED_BY(mutex_);
   bool ended_ MILLRACE_GUARDED_BY(mutex_) = false;
 };

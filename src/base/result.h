@@ -1,5 +1,5 @@
-// Result<T>: a value, or why there is none. Expected failures are values; broken invariants are
-// CHECKs.
+// Result<T>: a value, or the reason why there is none. Expected failures are values; broken
+// invariants are CHECKs.
 #pragma once
 
 #include <expected>

@@ -3,7 +3,7 @@
 
 namespace millrace {
 
-// Of the calling thread; at most 15 bytes are kept.
+// Names the calling thread; at most 15 bytes are kept.
 void name_this_thread(const char* name);
 
 }  // namespace millrace

@@ -20,7 +20,7 @@ constexpr std::int64_t kMsPerWeek = 7 * kMsPerDay;
 constexpr std::int64_t kMaxDurationMs =
     100 * 365 * kMsPerDay + 25 * kMsPerDay;  // 100 years, leap days too
 
-// Reads a text from left to right; every step says whether it matched.
+// Reads a text from left to right; every step returns whether it matched.
 class Reader {
  public:
   explicit Reader(std::string_view text) : rest_(text) {}
@@ -145,7 +145,7 @@ struct Unit {
   std::string_view name;
   std::int64_t ms;
 };
-// From large to small. "ms" stands before "m" wherever a text is matched against them.
+// From large to small. "ms" is tried before "m" wherever a text is matched.
 constexpr std::array<Unit, 6> kUnits{{{"w", kMsPerWeek},
                                       {"d", kMsPerDay},
                                       {"h", kMsPerHour},
@@ -225,7 +225,7 @@ std::optional<Time> parse_rfc3339(std::string_view text) {
   const std::int64_t ms = day.time_since_epoch().count() * kMsPerDay + clock.hour * kMsPerHour +
                           clock.minute * kMsPerMinute + clock.second * kMsPerSecond +
                           clock.millisecond - offset_ms;
-  // An offset can carry the first and the last day of what four digits write beyond it.
+  // An offset can move the first or last day beyond what four digits of a year can express.
   if (ms < kMinTimeMs || ms > kMaxTimeMs) return std::nullopt;
   return time_from_ms(ms);
 }
@@ -273,7 +273,7 @@ std::string format_duration_for_people(Duration duration) {
                             : fmt::format("{}.{}s", tenths / 10, tenths % 10);
   }
   if (ms < kMsPerMinute) return fmt::format("{}s", ms / kMsPerSecond);
-  // The largest unit that is there and the next smaller one; weeks are not how people say "17d".
+  // The largest unit present and the next smaller one; weeks are left out, since people say "17d".
   constexpr std::array<Unit, 4> kPeopleUnits{
       {{"d", kMsPerDay}, {"h", kMsPerHour}, {"m", kMsPerMinute}, {"s", kMsPerSecond}}};
   std::size_t i = 0;

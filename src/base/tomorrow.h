@@ -1,8 +1,8 @@
-// A program of tomorrow, for tests of upgrades: built with MILLRACE_TOMORROW (preset `tomorrow`),
-// it knows one level more than today's, of what is stored and of what nodes say to each other. With
-// that level came a member of a job, an event and a column that today's program can't read, of jobs
-// with a type of their own. `tools/soak upgrade tomorrow` upgrades today's program to it under
-// load. Elsewhere kOfTomorrow is the constant false, and nothing of this is in the binary.
+// A program of tomorrow, for tests of upgrades. Built with MILLRACE_TOMORROW (preset `tomorrow`),
+// it knows one more level than today's, both of what is stored and of what nodes send each other.
+// That level adds a member of a job, an event and a column that today's program can't read, for
+// jobs of a type of their own. `tools/soak upgrade tomorrow` upgrades today's program to it under
+// load. Elsewhere kOfTomorrow is the constant false and the binary has none of this.
 #pragma once
 
 #include <string_view>
@@ -15,7 +15,7 @@ inline constexpr bool kOfTomorrow = true;
 inline constexpr bool kOfTomorrow = false;
 #endif
 
-// No name to today's program.
+// Today's program does not accept it as a name.
 inline constexpr std::string_view kTypeOfTomorrow = "~tomorrow";
 
 constexpr bool is_of_tomorrow([[maybe_unused]] std::string_view type) {

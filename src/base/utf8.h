@@ -1,4 +1,4 @@
-// UTF-8 as RFC 3629 has it: shortest forms, no surrogates, nothing above U+10FFFF.
+// UTF-8 according to RFC 3629: shortest forms, no surrogates, nothing above U+10FFFF.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace millrace {
 
-// The bytes of the character that begins at `at`; 0: none does. Precondition: at < end.
+// The number of bytes of the character at `at`; 0: no valid character. Precondition: at < end.
 inline std::size_t utf8_length(const char* at, const char* end) {
   const auto byte = [at](std::ptrdiff_t i) { return static_cast<unsigned char>(at[i]); };
   const auto is_tail = [&byte](std::ptrdiff_t i) { return (byte(i) & 0xC0) == 0x80; };
@@ -17,7 +17,7 @@ inline std::size_t utf8_length(const char* at, const char* end) {
   if (lead >= 0xC2 && lead <= 0xDF) return left >= 2 && is_tail(1) ? 2 : 0;
   if (lead >= 0xE0 && lead <= 0xEF) {
     if (left < 3 || !is_tail(1) || !is_tail(2)) return 0;
-    if (lead == 0xE0 && byte(1) < 0xA0) return 0;  // longer than need be
+    if (lead == 0xE0 && byte(1) < 0xA0) return 0;  // an overlong form
     if (lead == 0xED && byte(1) > 0x9F) return 0;  // a surrogate
     return 3;
   }
@@ -38,17 +38,17 @@ Utf8Character first_character(std::string_view text);
 
 bool is_utf8(std::string_view text);
 
-// The longest start of `text` of at most `max_bytes` that cuts no character in two. Of what is not
-// UTF-8 some start that is at most three bytes shorter.
+// The longest prefix of `text` of at most `max_bytes` that splits no character. For text that is
+// not UTF-8, a prefix that may be up to three bytes shorter.
 std::string_view cut_utf8(std::string_view text, std::size_t max_bytes);
 
-// What stands for what is no character: U+FFFD.
+// U+FFFD, which replaces what is not a character.
 constexpr char32_t kReplacementCharacter = 0xFFFD;
 constexpr std::string_view kReplacementUtf8 = "\xEF\xBF\xBD";
 
-// Precondition: `code` is a character, at most U+10FFFF and no surrogate.
+// Precondition: `code` is at most U+10FFFF and not a surrogate.
 void append_utf8(std::string& out, char32_t code);
-// `text` itself, with U+FFFD for each byte that is not part of a character.
+// Appends `text`, with U+FFFD for each byte that is not part of a character.
 void append_as_utf8(std::string& out, std::string_view text);
 
 }  // namespace millrace

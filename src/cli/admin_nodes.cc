@@ -7,7 +7,7 @@
 namespace millrace::cli {
 namespace {
 
-// "0 2 5"; "-" where there are none.
+// "0 2 5"; "-" if there are none.
 std::string shards_of(const sdk::Cluster& cluster, std::string_view leader) {
   std::string shards;
   for (const sdk::Shard& shard : cluster.shards) {

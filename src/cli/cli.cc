@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kHelpColumn = 34;
 constexpr std::size_t kHelpWidth = 80;
 
-// Broken between words, to lines of so many columns.
+// Breaks text between words, into lines of at most `columns`.
 std::string wrapped(const std::string& text, std::size_t columns) {
   std::string out;
   std::size_t line = 0;
@@ -37,8 +37,8 @@ std::string wrapped(const std::string& text, std::size_t columns) {
   return out;
 }
 
-// The prose of a footer: lines that belong together are made one and broken anew. What is indented,
-// as examples are, stays as it is.
+// The prose of a footer: joins lines of a paragraph and breaks them again. Indented lines, such as
+// examples, stay as they are.
 std::string wrapped_footer(const std::string& footer) {
   std::string out;
   std::string prose;
@@ -64,8 +64,8 @@ std::string wrapped_footer(const std::string& footer) {
   return out;
 }
 
-// Keeps descriptions to the width of a usual terminal, says under every command's help that the
-// options of the whole are there too, and where `work` takes its command.
+// Limits descriptions to the width of a usual terminal; mentions under every command's help that
+// the global options apply too, and where `work` takes its command.
 class HelpFormatter : public CLI::Formatter {
  public:
   std::string make_usage(const CLI::App* app, std::string name) const override {
@@ -95,7 +95,7 @@ class HelpFormatter : public CLI::Formatter {
 };
 
 void add_global_options(CLI::App& app, Session& session) {
-  // The client looks at the environment itself: a bench must know what was said here.
+  // The client reads the environment itself: a bench must know what was given here.
   app.add_option("--url", session.url, "Address of the server; else MILLRACE_URL says it")
       ->type_name("URL")
       ->default_str(std::string(sdk::kDefaultUrl));
@@ -113,7 +113,7 @@ void add_global_options(CLI::App& app, Session& session) {
       "--version", [] { return fmt::format("millrace {}", version()); }, "Print the version");
 }
 
-// The sub-command `name`, which may be there already: the server adds to `admin` too.
+// The sub-command `name`, which may exist already: the server adds to `admin` too.
 CLI::App& group(CLI::App& app, const std::string& name, const std::string& description) {
   for (CLI::App* existing : app.get_subcommands([](const CLI::App*) { return true; })) {
     if (existing->get_name() == name) return *existing;

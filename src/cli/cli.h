@@ -1,6 +1,6 @@
-// The command line. What the server's own commands (serve, config show, token new, admin verify) do
-// is handed in, so that this room knows nothing of the server and yet help and completion cover all
-// of the tree.
+// The command line. The server's own commands (serve, config show, token new, admin verify) are
+// passed in, so that this room does not depend on the server, and yet help and completion cover the
+// whole tree.
 #pragma once
 
 #include <functional>

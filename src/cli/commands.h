@@ -10,7 +10,7 @@
 
 namespace millrace::cli {
 
-// On the application itself.
+// Of the application itself.
 void add_enqueue(CLI::App& app, Session& session);
 void add_work(CLI::App& app, Session& session);
 void add_top(CLI::App& app, Session& session);
@@ -21,7 +21,7 @@ void add_bench(CLI::App& app, Session& session);
 void add_events(CLI::App& app, Session& session);
 void add_stats(CLI::App& app, Session& session);
 
-// On `job`.
+// Of `job`.
 void add_job_list(CLI::App& job, Session& session);
 void add_job_get(CLI::App& job, Session& session);
 void add_job_wait(CLI::App& job, Session& session);
@@ -30,7 +30,7 @@ void add_job_cancel(CLI::App& job, Session& session);
 void add_job_delete(CLI::App& job, Session& session);
 void add_job_logs(CLI::App& job, Session& session);
 
-// On `queue`.
+// Of `queue`.
 void add_queue_list(CLI::App& queue, Session& session);
 void add_queue_get(CLI::App& queue, Session& session);
 void add_queue_set(CLI::App& queue, Session& session);
@@ -39,12 +39,12 @@ void add_queue_resume(CLI::App& queue, Session& session);
 void add_queue_purge(CLI::App& queue, Session& session);
 void add_queue_delete(CLI::App& queue, Session& session);
 
-// On `worker`.
+// Of `worker`.
 void add_worker_list(CLI::App& worker, Session& session);
 void add_worker_quiet(CLI::App& worker, Session& session);
 void add_worker_stop(CLI::App& worker, Session& session);
 
-// On `admin`, beside the server's own.
+// Of `admin`, beside the server's own commands.
 void add_admin_backup(CLI::App& admin, Session& session);
 void add_admin_nodes(CLI::App& admin, Session& session);
 

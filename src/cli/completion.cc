@@ -10,8 +10,8 @@
 namespace millrace::cli {
 namespace {
 
-// @CASES@ becomes a branch for each command with what may follow it; @VALUES@ the options that take
-// a value, so that the word after one of them is not taken for a sub-command.
+// @CASES@ becomes a branch for each command with the words that may follow it; @VALUES@ the options
+// that take a value, so that the word after one of them is not taken for a sub-command.
 constexpr std::string_view kBashScript =
     R"SCRIPT(# bash completion for millrace: source it, or put it into /etc/bash_completion.d
 _millrace_words() {
@@ -102,7 +102,7 @@ std::string words_of(const CompletedCommand& command) {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
-// The names of options that are followed by a value: the word after them is no sub-command.
+// The options that take a value: the word after one is not a sub-command.
 std::string names_with_value(const std::vector<CompletedCommand>& commands) {
   std::vector<std::string> names;
   for (const CompletedCommand& command : commands) {
@@ -116,7 +116,7 @@ std::string names_with_value(const std::vector<CompletedCommand>& commands) {
   return fmt::format("{}", fmt::join(names, "|"));
 }
 
-// For single quotes; `escape` is how the shell writes a quote within them.
+// Escapes text for single quotes; `escape` is how the shell writes a quote within them.
 std::string quoted(std::string_view text, std::string_view escape) {
   std::string out = "'";
   for (const char c : text) {
@@ -129,7 +129,7 @@ std::string quoted(std::string_view text, std::string_view escape) {
   return out + "'";
 }
 
-// Both shells share the form of a branch.
+// Both shells use the same form of a branch.
 std::string cases(const std::vector<CompletedCommand>& commands) {
   std::string out;
   for (const CompletedCommand& command : commands) {

@@ -1,4 +1,5 @@
-// Completion scripts for shells, made from the tree of commands itself: they can't lag behind it.
+// Completion scripts for shells, generated from the tree of commands, so that they are always up to
+// date.
 #pragma once
 
 #include <string>
@@ -11,13 +12,12 @@ class App;
 namespace millrace::cli {
 
 struct CompletedOption {
-  std::vector<std::string> names;  // with their dashes: "-q", "--queue"
+  std::vector<std::string> names;  // with dashes: "-q", "--queue"
   std::string description;
   bool takes_value = false;
 };
 
-// One command of the tree; `path` is what is typed to get there, after the program's name: "job
-// list".
+// One command of the tree. `path` is what the user types after the program's name: "job list".
 struct CompletedCommand {
   std::string path;
   std::string description;
@@ -25,8 +25,8 @@ struct CompletedCommand {
   std::vector<CompletedOption> options;
 };
 
-// All commands, the application itself (empty path) first. Options of outer commands are not
-// repeated.
+// All commands; the application itself (with an empty path) comes first. Options of outer commands
+// are not repeated.
 std::vector<CompletedCommand> describe_tree(const CLI::App& app);
 
 std::string bash_completion(const std::vector<CompletedCommand>& commands);

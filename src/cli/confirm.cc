@@ -18,7 +18,8 @@ void add_yes(CLI::App& command, bool& yes) {
 
 bool is_confirmed(Session& session, bool yes, std::string_view question) {
   if (yes) return true;
-  // Both: a question that nobody sees is answered by whatever a script happens to pipe in.
+  // Both must be terminals: otherwise whatever a script pipes in would answer a question that
+  // nobody sees.
   if (!is_terminal(STDIN_FILENO) || !is_terminal(STDERR_FILENO)) {
     session.fail(kUsage, fmt::format("{} Nothing was done: there is no terminal to ask on; "
                                      "--yes says that it is meant",

@@ -1,4 +1,4 @@
-// Before what cannot be undone: a person is asked, a script says --yes.
+// Confirmation of what can't be undone: a person is asked, a script passes --yes.
 #pragma once
 
 #include <string_view>
@@ -12,8 +12,8 @@ namespace millrace::cli {
 // The option -y, --yes of every command that asks.
 void add_yes(CLI::App& command, bool& yes);
 
-// Whether to go on. `question` ends in a question mark. Where nobody
-// can be asked, it is a usage error that names --yes; where the answer is no, nothing is done.
+// Whether to proceed. `question` ends in a question mark. If nobody can be asked, it is a usage
+// error that names --yes; if the answer is no, nothing is done.
 bool is_confirmed(Session& session, bool yes, std::string_view question);
 
 }  // namespace millrace::cli

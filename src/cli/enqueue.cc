@@ -27,8 +27,8 @@ struct Enqueue {
   std::optional<sdk::Milliseconds> wait_timeout;
 };
 
-// The payload from the argument, after "--" (where it looks like an option), or from standard
-// input. False: said why.
+// The payload from the argument, from after "--" (if it looks like an option), or from standard
+// input. False: an error was printed.
 bool read_payload(Enqueue& options, Session& session) {
   if (session.has_dashes) {
     if (session.after_dashes.size() != 1 || !options.payload.empty()) {
@@ -75,7 +75,7 @@ bool complete(Enqueue& options, Session& session) {
   return read_payload(options, session);
 }
 
-// It has ended, and its queue did not keep it for as long as we took to ask.
+// The job has ended, and its queue kept it for less time than we took to ask.
 void show_pruned(Session& session, const std::string& id) {
   session.exit_code = kDidNotSucceed;
   note(
@@ -146,7 +146,7 @@ void add_attempt_options(CLI::App& command, Enqueue& options) {
   add_duration(command, "--lease", options.job.lease, "How long a silent worker is trusted");
 }
 
-// As from a variable that is not set: without the key nothing would keep the job from being two.
+// An empty key probably comes from an unset variable: without a key, nothing prevents a second job.
 std::string is_not_empty(const std::string& key) { return key.empty() ? "must not be empty" : ""; }
 
 void add_identity_options(CLI::App& command, Enqueue& options) {

@@ -35,7 +35,7 @@ std::string line_of(const sdk::Event& event) {
   return line;
 }
 
-// Prints a page in one write. The number of events that are still wanted goes down.
+// Prints a page in one write, and reduces the number of events still wanted.
 void show(const sdk::Page<sdk::Event>& page, std::uint64_t& left, bool json) {
   std::string text;
   for (const sdk::Event& event : page.items) {
@@ -46,7 +46,8 @@ void show(const sdk::Page<sdk::Event>& page, std::uint64_t& left, bool json) {
   if (!text.empty()) print(text);
 }
 
-// Asks on, also while the server is away: who follows wants to see what comes after.
+// With --follow, keeps asking while the server is away, since the user wants to see what comes
+// after.
 sdk::Result<sdk::Page<sdk::Event>> next_page(sdk::Client& client, const sdk::EventFilter& filter,
                                              bool follow) {
   for (bool is_told = false;;) {
@@ -68,8 +69,8 @@ void run(Events& options, Session& session) {
   session.with_client([&](sdk::Client& client) {
     while (left > 0) {
       const auto asked = std::chrono::steady_clock::now();
-      // The place to begin at is asked for at once: what comes after is not missed by an answer
-      // that is lost.
+      // The starting position is requested without a wait, so that a lost answer does not miss
+      // later events.
       const bool finds_end = filter.cursor == sdk::EventFilter::kEnd;
       filter.wait = options.follow && !finds_end ? kWait : sdk::Milliseconds{0};
       filter.limit = static_cast<int>(std::min<std::uint64_t>(left, kPageLimit));

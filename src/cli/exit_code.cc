@@ -37,7 +37,7 @@ int exit_code_of(const sdk::Error& error) {
     case sdk::ErrorKind::kUnreachable:
       return kUnreachable;
     case sdk::ErrorKind::kRefused:
-      // Its status is that of a bad request, but what is wrong is what was submitted before.
+      // Its status is that of a bad request, but the conflict is with an earlier submission.
       if (error.code == "idempotency_mismatch") return kConflict;
       return of_status(error.status);
     case sdk::ErrorKind::kBadAnswer:

@@ -1,4 +1,4 @@
-// What the process says at its end: stable, scripts rely on it.
+// The exit codes. Stable, since scripts rely on them.
 #pragma once
 
 #include "millrace/error.h"

@@ -25,8 +25,8 @@ void run(Session& session) {
       print_line(printable(readiness->status));
       if (!readiness->checks.empty()) print(check_table(*readiness));
     }
-    // A server that is about to stop, or catching up after its start, will be ready or replaced
-    // soon.
+    // A server that is about to stop, or that catches up after its start, will soon be replaced or
+    // ready.
     session.exit_code = readiness->is_ready ? kOk : kTryAgain;
   });
 }

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "cli/bench_report.h"
+#include "cli/bench/report.h"
 #include "cli/confirm.h"
 #include "cli/exit_code.h"
 #include "cli/job_view.h"
@@ -17,7 +17,7 @@ namespace {
 constexpr int kExamples = 5;
 constexpr std::chrono::minutes kCallWithin{10};  // a call changes up to 100,000 jobs
 
-// Whether the expression says itself in which states the jobs are.
+// Whether the expression itself names states.
 bool names_states(std::string_view expression) {
   for (std::size_t at = expression.find("state"); at != std::string_view::npos;
        at = expression.find("state", at + 1)) {
@@ -49,7 +49,7 @@ class Bulk {
   }
 
  private:
-  // False: it ends here.
+  // False: stop here.
   bool preview() {
     sdk::BulkByFilter count = request_;
     count.dry_run = true;

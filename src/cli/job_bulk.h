@@ -1,4 +1,4 @@
-// job retry, cancel and delete by --filter: on all jobs that an expression finds.
+// job retry, cancel and delete with --filter: on all jobs that an expression matches.
 #pragma once
 
 #include <string>
@@ -17,24 +17,24 @@ struct JobBulk {
   bool yes = false;
 };
 
-// What one of the three is to jobs.
+// The properties of one of the three actions.
 struct BulkKind {
-  std::string_view action;            // as the API has it
+  std::string_view action;            // its name in the API
   std::string_view verb;              // "Delete"
   std::string_view done;              // "deleted"
-  std::string_view ending;            // of the question: " for good"
-  std::vector<std::string> states;    // those of which a job can be
-  std::vector<std::string> defaults;  // where the expression names no state
+  std::string_view ending;            // the end of the question: " for good"
+  std::vector<std::string> states;    // the states in which it is possible
+  std::vector<std::string> defaults;  // used if the expression names no state
 };
 
-// The options --filter, --dry-run and --yes. Returns the first, which takes the place of `ids`.
+// Adds the options --filter, --dry-run and --yes. Returns --filter, which excludes `ids`.
 CLI::Option* add_bulk_options(CLI::App& command, CLI::Option* ids, JobBulk& bulk);
 
-// Shows what it would be done to, asks unless told not to, and does it, call by call, until nothing
-// is left.
+// Shows what would be affected, asks unless told not to, and acts, call by call, until nothing is
+// left.
 void run_bulk(const JobBulk& bulk, const BulkKind& kind, Session& session);
 
-// Whether the call names jobs in neither way: then it has been told so.
+// True: the call names jobs in neither way; an error was printed.
 bool refuse_no_jobs(const std::vector<std::string>& ids, const JobBulk& bulk, Session& session);
 
 }  // namespace millrace::cli

@@ -1,4 +1,4 @@
-// millrace job delete: remove jobs and all that is known of them.
+// millrace job delete: delete jobs and their history.
 #include <fmt/format.h>
 
 #include "cli/commands.h"

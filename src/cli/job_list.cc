@@ -24,7 +24,7 @@ struct List {
   std::optional<sdk::Milliseconds> since;
 };
 
-// Prints pages as they come; -o json is one object all the same, with every page's items in it.
+// Prints pages as they come; with -o json all of them are one object.
 class Printer {
  public:
   explicit Printer(bool json) : json_(json) {
@@ -91,7 +91,7 @@ void run(List& options, Session& session) {
 void add_job_list(CLI::App& job, Session& session) {
   CLI::App& command = *job.add_subcommand("list", "List jobs, newest first");
   const auto options = std::make_shared<List>();
-  // A person who has just submitted a job expects to see it.
+  // A user who has just submitted a job expects to see it.
   options->filter.fresh = true;
   command.add_option("EXPRESSION", options->expression,
                      "Search expression, as 'state:dead error~timeout'");

@@ -26,8 +26,8 @@ sdk::JobError error_of(const CommandEnd& end) {
 
 bool continues_character(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
 
-// The longest beginning of `output`, up to the end of a character, that fits as a JSON string.
-// Escapes make a string up to six times as long, so how much that is depends on what is in it.
+// The longest prefix of `output`, ending at a character boundary, that fits as a JSON string.
+// Escapes make a string up to six times as long, so its length depends on the content.
 std::string_view longest_that_fits(std::string_view output) {
   std::size_t fits = 0;
   std::size_t too_long = std::min(output.size(), kMaxResultBytes);

@@ -9,26 +9,26 @@
 
 namespace millrace::cli {
 
-constexpr int kExitDoNotRetry = 65;  // sysexits' EX_DATAERR: it will not get better
+constexpr int kExitDoNotRetry = 65;  // sysexits' EX_DATAERR: a retry would not help
 constexpr int kExitRetry = 75;       // sysexits' EX_TEMPFAIL
 
-// The server takes a result of a mebibyte by default.
+// By default the server accepts a result of up to 1 MiB.
 constexpr std::size_t kMaxResultBytes = std::size_t{1} << 20;
-// What is kept of a command's output. One byte above: whether there is more is known by its being
-// there, and JSON of exactly the bound with its line end is still JSON.
+// How much of a command's output is kept. Two bytes more than the bound: one shows that there is
+// more, and JSON of exactly the bound keeps its line end.
 constexpr std::size_t kMaxOutputBytes = kMaxResultBytes + 2;
 
 struct CommandResult {
   std::string json;       // empty: none
   bool is_cut = false;    // it did not fit into kMaxResultBytes
-  std::size_t bytes = 0;  // of the output that are in it
+  std::size_t bytes = 0;  // of the output, included in it
 };
 
-// What the command printed, as JSON where it is JSON, else as a string without its last line ends,
-// as much of it as fits. `is_cut`: it printed more than is kept.
+// The command's output: as JSON if it is JSON, else as a string without its final line ends, as
+// much of it as fits. `is_cut`: the command printed more than was kept.
 CommandResult result_of(std::string_view output, bool is_cut);
 
-// `result`: what it is if it succeeded.
+// `result`: the job's result if the command succeeded.
 sdk::Outcome outcome_of(const CommandEnd& end, std::string result, sdk::StopReason reason);
 
 }  // namespace millrace::cli

@@ -21,7 +21,7 @@ constexpr sdk::Milliseconds kLongestWait{30'000};  // of one request
 constexpr sdk::Milliseconds kPause{500};           // before asking a server again that is away
 constexpr sdk::Milliseconds kAwayLimit{30'000};    // for how long it may be away
 
-// What a list says beside the state.
+// What a list shows next to the state.
 std::string list_note(const sdk::Job& job, sdk::Timestamp now) {
   if (job.state == "scheduled" || job.state == "retrying") {
     std::string note = relative_time(job.run_at, now);
@@ -61,7 +61,7 @@ std::string progress_text(const sdk::Job& job) {
   return text;
 }
 
-// An operator's retry counts attempts anew: what failed before it is not of this generation.
+// An operator's retry restarts the count of attempts: an earlier failure is not of this generation.
 bool is_before_retry(const sdk::Job& job, const sdk::JobError& error) {
   if (job.generation <= kFirstGeneration) return false;
   return job.state == "running" ? error.attempt >= job.attempt : error.attempt > job.attempt;
@@ -82,7 +82,7 @@ std::string generation_text(const sdk::Job& job) {
                      retries == 1 ? "once" : fmt::format("{} times", retries));
 }
 
-// The attempts that have been, the newest ones.
+// The past attempts, newest ones.
 std::string attempts_text(const sdk::Job& job, sdk::Timestamp now) {
   if (job.attempts.empty()) return {};
   Table table({{"#", Align::kRight},
@@ -126,7 +126,7 @@ Table whole_table(const std::vector<sdk::Job>& jobs, sdk::Timestamp now) {
   return table;
 }
 
-// For a terminal of 80 columns: an id is never cut, one wants to copy it.
+// For a terminal of 80 columns. An id is never cut, since users copy it.
 Table short_table(const std::vector<sdk::Job>& jobs, sdk::Timestamp now, std::size_t gap) {
   const std::size_t least = gap > 1 ? 7 : 6;  // of a name
   Table table({{"ID"},
@@ -160,7 +160,7 @@ std::string job_table(const std::vector<sdk::Job>& jobs, sdk::Timestamp now, std
 }
 
 std::string job_details(const sdk::Job& job, sdk::Timestamp now) {
-  // What is told of a job that waits is of an attempt before: it is said to be.
+  // For a waiting job the figures are of an earlier attempt, and the labels say so.
   const bool waits = !job.is_final() && job.state != "running";
   const std::string last = waits ? "last " : "";
   Properties lines;
@@ -216,7 +216,7 @@ sdk::Result<std::optional<sdk::Job>> wait_for_end(sdk::Client& client, std::stri
       if (job->is_final()) return std::move(*job);
       if (timeout && steady_clock::now() - began >= *timeout) return std::nullopt;
       last_answer = steady_clock::now();
-      // A server that is about to stop lets nobody wait.
+      // A server that is about to stop lets no request wait.
       if (last_answer - asked < wait / 2) std::this_thread::sleep_for(std::min(kPause, wait));
       continue;
     }

@@ -1,4 +1,4 @@
-// Jobs as people see them, and what several commands do with jobs.
+// Jobs as shown to people, and what several commands do with jobs.
 #pragma once
 
 #include <functional>
@@ -10,21 +10,21 @@
 
 namespace millrace::cli {
 
-// At most `width` columns wide, as far as that can be.
+// At most `width` columns wide, if possible.
 std::string job_table(const std::vector<sdk::Job>& jobs, sdk::Timestamp now, std::size_t width);
 std::string job_details(const sdk::Job& job, sdk::Timestamp now);
 
 // "succeeded after 2 attempts", "dead: timeout: no answer"
 std::string job_summary(const sdk::Job& job);
 
-// Waits for the job's end, through restarts of the server. An empty value: `timeout` passed first.
+// Waits for the job's end, through restarts of the server. None: `timeout` passed first.
 sdk::Result<std::optional<sdk::Job>> wait_for_end(sdk::Client& client, std::string_view id,
                                                   std::optional<sdk::Milliseconds> timeout);
-// kOk when the job succeeded, else kDidNotSucceed.
+// kOk if the job succeeded, else kDidNotSucceed.
 int exit_code_of_end(const sdk::Job& job);
 
-// Acts on each job in turn and says how it went. `act` returns what to print for people; the code
-// is that of the failures where all failed alike, kPartlyFailed where some succeeded.
+// Acts on each job in turn and prints the result. `act` returns what to print for people. The exit
+// code is that of the failures if all jobs failed alike, and kPartlyFailed if some succeeded.
 using Act = std::function<sdk::Result<std::string>(sdk::Client& client, const std::string& id)>;
 void for_each_job(Session& session, const std::vector<std::string>& ids, const Act& act);
 

@@ -9,11 +9,11 @@
 namespace millrace::cli {
 namespace {
 
-// What other programs call it.
+// Names that other programs use.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kOtherNames{
     {{"ls", "list"}, {"rm", "delete"}, {"remove", "delete"}, {"show", "get"}, {"describe", "get"}}};
 constexpr std::size_t kMostSuggestions = 3;
-// Shorter words are near to everything.
+// Shorter words are similar to everything.
 constexpr std::size_t kLeastLettersForTwo = 5;
 
 std::vector<const CLI::App*> children_of(const CLI::App& app) {
@@ -34,7 +34,7 @@ std::string path_of(const CLI::App& app) {
   return above.empty() ? app.get_name() : above + " " + app.get_name();
 }
 
-// Whether the letters of `part` are all in `whole`, in that order: "del" is meant so.
+// Whether `part` is `whole` with letters left out, in order, like "del".
 bool is_shortened(std::string_view part, std::string_view whole) {
   if (part.size() < 2 || part.front() != whole.front()) return false;
   for (const char letter : part) {
@@ -45,7 +45,7 @@ bool is_shortened(std::string_view part, std::string_view whole) {
   return true;
 }
 
-// How far from it `name` is; none: too far to be meant.
+// The distance from `name`; none: too far to be meant.
 std::optional<std::size_t> nearness(std::string_view typed, std::string_view name) {
   const std::size_t allowed = typed.size() < kLeastLettersForTwo ? 1 : 2;
   const std::size_t distance = edit_distance(typed, name);
@@ -54,7 +54,7 @@ std::optional<std::size_t> nearness(std::string_view typed, std::string_view nam
   return std::nullopt;
 }
 
-// Every command of the tree of that very name, as `retry` is of `job retry`.
+// All commands of exactly that name in the tree, such as `job retry` for `retry`.
 void find_everywhere(const CLI::App& app, std::string_view name, std::vector<std::string>& out) {
   for (const CLI::App* child : children_of(app)) {
     if (child->get_name() == name) out.push_back(path_of(*child));
@@ -62,7 +62,7 @@ void find_everywhere(const CLI::App& app, std::string_view name, std::vector<std
   }
 }
 
-// The nearest of the commands that could stand there; else those of that name elsewhere.
+// The most similar commands possible there; otherwise those of that name elsewhere.
 std::vector<std::string> suggestions(const CLI::App& at, const CLI::App& root,
                                      std::string_view typed) {
   for (const auto& [other, ours] : kOtherNames) {
@@ -85,7 +85,7 @@ std::vector<std::string> suggestions(const CLI::App& at, const CLI::App& root,
   return names;
 }
 
-// With what to read then.
+// The suggestions, and which help to read.
 std::string advice(const std::vector<std::string>& names, const CLI::App& at) {
   const std::string path = path_of(at);
   const std::string help = fmt::format("ee `millrace {}--help`", path.empty() ? "" : path + " ");
@@ -106,7 +106,7 @@ const CLI::Option* option_of(const CLI::App& command, std::string_view word) {
 
 bool is_option(std::string_view word) { return word.size() > 1 && word.front() == '-'; }
 
-// Of the options that can stand after the command.
+// Similar options among those that can follow the command.
 std::vector<std::string> option_suggestions(const CLI::App& command, std::string_view typed) {
   std::vector<std::pair<std::size_t, std::string>> near;
   for (const CLI::App* at = &command; at != nullptr; at = at->get_parent()) {

@@ -1,4 +1,4 @@
-// Values of options as people write them: durations, times, NAME=VALUE, retry policies.
+// Values of options in human form: durations, times, NAME=VALUE, retry policies.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace millrace::cli {
 
-// Options whose value is read while parsing, so that a bad one is a usage error that names the
+// Options whose values are read during parsing, so that a bad value is a usage error that names the
 // option.
 CLI::Option* add_duration(CLI::App& app, const std::string& flags,
                           std::optional<sdk::Milliseconds>& out, const std::string& description);
@@ -23,8 +23,7 @@ CLI::Option* add_time(CLI::App& app, const std::string& flags, std::optional<sdk
 CLI::Option* add_retry(CLI::App& app, const std::string& flags,
                        std::optional<sdk::RetryPolicy>& out, const std::string& description);
 
-// -s, --state: those of a job. One that there is none of is a usage error that names those there
-// are.
+// -s, --state: states of a job. An unknown one is a usage error that lists the known ones.
 CLI::Option* add_states(CLI::App& app, std::vector<std::string>& out,
                         const std::string& description);
 

@@ -20,8 +20,8 @@ constexpr std::string_view kGap = "  ";
 constexpr std::size_t kLeastCut = 12;      // of a column that may go wholly
 constexpr std::size_t kUsualColumns = 80;  // of a terminal that does not say
 
-// The bytes of the character at `at`, or 0 where the text is not UTF-8. Controls are no characters
-// here; C1 (U+0080 to U+009F) steer terminals as C0 do.
+// The bytes of the character at `at`; 0: it is not valid UTF-8. Control characters count as invalid
+// here; C1 (U+0080 to U+009F) control terminals like C0.
 std::size_t character_length(std::string_view text, std::size_t at) {
   const Utf8Character next = first_character(text.substr(at));
   const bool is_control = next.code < 0x20 || (next.code >= 0x7f && next.code < 0xa0);
@@ -147,7 +147,7 @@ std::vector<std::size_t> Table::fitted_widths(std::size_t at_most) const {
     }
     if (!widest) break;
     if (--widths[*widest] >= kLeastCut || *columns_[*widest].least > 0) continue;
-    // Of what has shrunk to its mark of a cut nothing is left to read: the others have its room.
+    // A column that has shrunk to its cut mark is unreadable, so the other columns get its room.
     is_gone[*widest] = true;
     for (std::size_t i = 0; i < widths.size(); ++i) widths[i] = is_gone[i] ? 0 : natural[i];
   }

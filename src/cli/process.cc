@@ -31,8 +31,8 @@ constexpr std::size_t kMaxLineBytes = 8 << 10;
 constexpr std::size_t kTailBytes = 2 << 10;
 constexpr milliseconds kLongestWait{60'000};
 constexpr milliseconds kReapEvery{20};  // where no descriptor tells of the end
-// Of each stream, before anything else is looked at: one who writes faster than we read must not
-// keep us from stopping it.
+// From each stream, before anything else is checked: a command that writes faster than we read must
+// not keep us from stopping it.
 constexpr std::size_t kBytesPerStep = 64 << 10;
 constexpr std::size_t kPipeBytes = 64 << 10;  // Linux's default
 
@@ -61,7 +61,7 @@ struct Pipe {
   Descriptor write_end;
 };
 
-// Of what the machine or this process has: it may be there again in a moment.
+// The machine or this process lacks a resource, which may be available again in a moment.
 bool is_shortage(int fault) {
   return fault == EMFILE || fault == ENFILE || fault == EAGAIN || fault == ENOMEM;
 }
@@ -78,7 +78,7 @@ void set_nonblocking(const Descriptor& descriptor) {
   MILLRACE_CHECK(fcntl(descriptor.get(), F_SETFL, flags | O_NONBLOCK) == 0);
 }
 
-// Our environment, with the command's own variables in place of ours.
+// Our environment, with the command's own variables taking precedence.
 std::vector<std::string> merged_environment(const Command& command) {
   std::vector<std::string> merged;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -102,7 +102,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
   return pointers;
 }
 
-// By number: the C library's own declaration lacks C linkage in some releases.
+// By number, since the C library's declaration lacks C linkage in some releases.
 int open_pidfd(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 0)); }
 
 struct Streams {
@@ -111,15 +111,16 @@ struct Streams {
   Pipe err;
 };
 
-// In a process group of its own, so that signals reach all that it starts and the terminal's Ctrl-C
-// only us.
+// In a process group of its own, so that signals reach everything it starts, and the terminal's
+// Ctrl-C reaches only us.
 std::expected<pid_t, StartError> spawn(const Command& command, const Streams& streams) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, streams.in.read_end.get(), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, streams.out.write_end.get(), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, streams.err.write_end.get(), STDERR_FILENO);
-  // Whatever we were started with or a library has opened: a job's command has no part in it.
+  // A job's command must not inherit descriptors that we were started with or that a library has
+  // opened.
   posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);

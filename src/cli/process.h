@@ -1,5 +1,5 @@
-// Running a job's command: payload in, output and error lines out, stopped with its whole process
-// group.
+// Running a job's command: the payload goes in, the output and error lines come out, and a stop
+// reaches the whole process group.
 #pragma once
 
 #include <chrono>
@@ -20,34 +20,36 @@ struct OpenFiles {
   std::uint64_t soft = 0;
   std::uint64_t hard = 0;
 };
-// Raises ours to `wanted`, as far as it may be, if it is lower. What it was before, if so.
+// Raises this process's soft limit to `wanted`, as far as permitted, if it is lower. Returns the
+// former limits if it changed them.
 std::optional<OpenFiles> allow_open_files(std::size_t wanted);
 
-// What one command that runs needs of them, and what it needs more while it is being started.
+// The open files that a running command needs, and the additional ones while it is being started.
 constexpr std::size_t kFilesPerCommand = 5;
 constexpr std::size_t kFilesToStart = 3;
 
 struct Command {
-  std::vector<std::string> words;  // program, found by PATH, and its arguments
-  std::vector<std::pair<std::string, std::string>> environment;  // besides our own
+  std::vector<std::string> words;  // a program, found by PATH, and its arguments
+  std::vector<std::pair<std::string, std::string>> environment;  // added to our own
   std::string input;
-  std::size_t max_output = 0;  // of standard output; what comes after is read and dropped
+  std::size_t max_output = 0;  // of standard output; the rest is read and dropped
   std::function<void(std::string_view line)> on_error_line;
-  // Where it is to have others than we. Set when it has just begun: one that looks at once may
-  // still find ours, and one that runs as another user keeps them.
+  // Limits of the command, if they differ from this process's. They are set just after its start: a
+  // command that checks at once may still see this process's limits, and one that runs as another
+  // user keeps them.
   std::optional<OpenFiles> open_files{};
 };
 
 struct CommandEnd {
   int exit_status = 0;
-  int signal = 0;  // that killed it, or 0
+  int signal = 0;  // the signal that killed it, or 0
   std::string output;
   bool is_output_cut = false;
   std::string error_tail;  // the end of standard error
   bool was_stopped = false;
 };
 
-// How a command is made to stop: `now` kills at once, else SIGTERM comes first and SIGKILL after
+// How to stop a command: `now` kills at once; otherwise SIGTERM comes first, and SIGKILL after
 // `grace`.
 struct StopPolicy {
   std::stop_token stop;
@@ -60,10 +62,10 @@ struct StartError {
   bool is_shortage = false;  // of files, processes or memory: it may work in a moment
 };
 
-// Until the command's process has ended. An error: it could not be started.
+// Returns when the command's process has ended. An error: it could not be started.
 std::expected<CommandEnd, StartError> run_command(const Command& command, const StopPolicy& policy);
 
-// The file that would be run for `program`; empty where there is none.
+// The file that would be run for `program`; empty: there is none.
 std::string find_program(const std::string& program);
 
 }  // namespace millrace::cli

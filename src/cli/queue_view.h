@@ -1,4 +1,4 @@
-// Queues as people see them.
+// Queues as shown to people.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace millrace::cli {
 
-// All queues of the server, by as many requests as it takes.
+// All queues of the server, with as many requests as necessary.
 sdk::Result<std::vector<sdk::Queue>> all_queues(sdk::Client& client);
 
-// At most `width` columns wide, as far as that can be.
+// At most `width` columns wide, if possible.
 std::string queue_table(const std::vector<sdk::Queue>& queues, std::size_t width);
 // As the API lists them, on one page.
 std::string queue_list_json(const std::vector<sdk::Queue>& queues);
@@ -22,7 +22,7 @@ std::string queue_details(const sdk::Queue& queue);
 inline sdk::IfMissing if_missing(bool create) {
   return create ? sdk::IfMissing::kCreate : sdk::IfMissing::kFail;
 }
-// Says that a change of a queue failed; of a name never used, how to make it.
+// Prints that a change of a queue failed; for a name that was never used, also how to create it.
 void fail_on_queue(const sdk::Error& error, std::string_view name, Session& session);
 
 }  // namespace millrace::cli

@@ -1,5 +1,5 @@
-// What every command works with: the options before all sub-commands, the way to the server, how to
-// say what happened.
+// What every command works with: the global options, the connection to the server, and how to
+// report errors.
 #pragma once
 
 #include <optional>
@@ -18,18 +18,18 @@ struct Session {
   std::string token;
   std::string token_file;
   std::string output = "table";
-  // What stood after the first "--", taken out before anything else is read.
+  // The words after the first "--", removed before anything else is parsed.
   std::vector<std::string> after_dashes;
   bool has_dashes = false;
   int exit_code = 0;
-  std::stop_token stop;  // breaks off every call of the client that is made from now on
+  std::stop_token stop;  // cancels every later call of the client
 
   bool json() const { return output == "json"; }
 
   // Tries each call once: a script decides by the exit code.
   Result<sdk::Client> connect() const;
 
-  // Says on standard error what went wrong and what to do next, and sets the exit code.
+  // Prints on standard error what went wrong and what to do next, and sets the exit code.
   void fail(const sdk::Error& error);
   void fail(int code, std::string_view message);
 
@@ -41,14 +41,14 @@ struct Session {
     command(*client);
   }
 
-  // For commands that take no "--".
+  // For commands that do not accept "--".
   bool refuse_dashes();
 
  private:
   void fail_to_connect(const millrace::Error& error);
 };
 
-// One line: what went wrong, and the next step where there is one.
+// One line: what went wrong, and the next step if there is one.
 std::string explain(const sdk::Error& error);
 
 }  // namespace millrace::cli

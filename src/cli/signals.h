@@ -1,4 +1,4 @@
-// SIGINT, SIGTERM and SIGHUP as calls on a thread of their own.
+// Turns SIGINT, SIGTERM and SIGHUP into calls on a thread of its own.
 #pragma once
 
 #include <functional>
@@ -6,11 +6,10 @@
 
 namespace millrace::cli {
 
-// Must be made before any other thread, which would get the signals otherwise: they are blocked
-// from then on.
+// Must be made before any other thread, since it blocks these signals, and threads inherit that.
 class SignalWatcher {
  public:
-  // `on_signal` gets the how-manieth signal this is, from 1.
+  // `on_signal` gets the number of the signal, counted from 1.
   explicit SignalWatcher(std::function<void(int count)> on_signal);
   ~SignalWatcher();
   SignalWatcher(const SignalWatcher&) = delete;

@@ -1,5 +1,5 @@
-// What each event does to the state: one applier an event. Nothing else changes the state. apply.cc
-// has the life of a job, apply_operate.cc what ends it from outside.
+// What each event does to the state, one operator an event. Nothing else changes the state.
+// apply.cc has the life of a job, apply_operate.cc what operators and retention do to it.
 #pragma once
 
 #include <optional>
@@ -26,7 +26,7 @@ class Applier {
   void operator()(const Retried& event);
   void operator()(const Edited& event);
   void operator()(const Deleted& event);
-  void operator()(const QueuePurged&) {}  // for the log alone: the deletions came before
+  void operator()(const QueuePurged&) {}  // only for the log: the deletions came before
   void operator()(const KeysExpired& event);
   void operator()(const UniquesReleased& event);
   void operator()(const EpochStarted& event);
@@ -50,7 +50,7 @@ class Applier {
   void move(SlotIndex index, State to);
   void end(SlotIndex index, State to, Keep keep);
   void finish(SlotIndex index, Keep keep);
-  // The running attempt: it is over, its lease with it.
+  // Ends the running attempt and its lease.
   void end_attempt(JobSlot& slot, AttemptOutcome outcome, State to);
   void hold_unique(const JobSlot& slot, const SharedBytes& key, std::optional<Time> until);
   void forget(SlotIndex index);

@@ -12,7 +12,7 @@
 namespace millrace::core {
 namespace {
 
-// Lower than this are all that a job has.
+// A job's lines all have a lower seq.
 constexpr std::uint32_t kAllLines = std::numeric_limits<std::uint32_t>::max();
 
 bool waits_for_time(State state) { return state == State::kScheduled || state == State::kRetrying; }
@@ -32,7 +32,7 @@ WorkerLeases& Applier::leases_of(const SharedBytes& worker) {
   return *leases;
 }
 
-// Into the indexes of its state. The slot's fields are final.
+// Enters the slot into the indexes of its state. All fields must be final.
 void Applier::enter(SlotIndex index, JobSlot& slot) {
   QueueEntry& queue = *slot.lane->queue;
   ++queue.count(slot.state);
@@ -55,7 +55,7 @@ void Applier::enter(SlotIndex index, JobSlot& slot) {
   }
 }
 
-// Out of them again, before any field that they are keyed by changes.
+// Removes the slot from those indexes. Must come before a change of any field that is a key.
 void Applier::leave(SlotIndex index, JobSlot& slot) {
   QueueEntry& queue = *slot.lane->queue;
   MILLRACE_CHECK(queue.count(slot.state) > 0);
@@ -92,7 +92,7 @@ void Applier::end(SlotIndex index, State to, Keep keep) {
   finish(index, keep);
 }
 
-// The key of a job that ended is held until then, or free (none).
+// The job has ended; it holds its key until `until`, or frees it now (none).
 void Applier::hold_unique(const JobSlot& slot, const SharedBytes& key, std::optional<Time> until) {
   const SharedBytes& queue = slot.lane->queue->name;
   const bool was_held = state_.uniques.is_held_after_end(queue.view(), key.view());
@@ -113,7 +113,7 @@ void Applier::finish(SlotIndex index, Keep keep) {
   if (keep == Keep::kForgotten) forget(index);
 }
 
-// Gone from every look-up; the slot stays readable until the step is over.
+// Removes the job from every look-up; the slot stays readable until the step is over.
 void Applier::forget(SlotIndex index) {
   JobSlot& slot = state_.slots.at(index);
   QueueEntry& queue = *slot.lane->queue;
@@ -122,7 +122,7 @@ void Applier::forget(SlotIndex index) {
   state_.changes.note(queue);
   if (slot.stored) state_.changes.note_deleted(slot.id);
   state_.by_id.erase(slot.id);
-  state_.bury(slot.id, index);
+  state_.retire(slot.id, index);
 }
 
 void Applier::set_payload(JobSlot& slot, const SharedBytes& payload) {
@@ -141,7 +141,7 @@ void Applier::set_result(JobSlot& slot, const SharedBytes& result) {
   slot.activity->result = result;
 }
 
-// Takes the slot out of memory. It is in no index but by_id, or not even there.
+// Removes the slot from memory. It must be in no index, except perhaps by_id.
 void Applier::drop(SlotIndex index) {
   JobSlot& slot = state_.slots.at(index);
   set_payload(slot, {});
@@ -158,7 +158,7 @@ void Applier::mark(const JobSlot& slot, MarkKind kind, const SharedBytes& reason
   state_.changes.histories[slot.ord].marks.push_back({kind, at_, slot.attempt, reason});
 }
 
-// A job's slot as the value says, in all indexes and counts.
+// Makes a slot from the value, and enters it in all indexes and counts.
 SlotIndex Applier::add(const Job& job) {
   QueueEntry& queue = state_.queues.ensure(job.queue);
   const SlotIndex index = state_.slots.acquire();
@@ -187,7 +187,7 @@ SlotIndex Applier::add(const Job& job) {
   }
   set_result(slot, job.result);
   MILLRACE_CHECK(state_.by_id.emplace(job.id, index).second);
-  // A key that a job held until it ended may be another's by now.
+  // A key that this job held until its end may belong to another job by now.
   if (const auto& unique = slot.unique(); unique && !is_terminal(job.state)) {
     if (state_.uniques.take(queue.name.view(), unique->key.view(), slot.id)) {
       state_.changes.held_uniques.push_back({queue.name, unique->key, slot.id, std::nullopt});
@@ -383,12 +383,12 @@ void Applier::operator()(const LeasesExtended& event) {
   for (const SlotIndex index : running) {
     JobSlot& slot = state_.slots.at(index);
     Activity& activity = *slot.activity;
-    // Then no more is left than was given: a lease that began since has lost less than `by`.
+    // A lease has no more left than it was given: one that began since has lost less than `by`.
     const auto extended = [&](Time end, Duration given) {
       return std::max(end, std::min(add_saturating(end, event.by), add_saturating(at_, given)));
     };
     activity.lease_expires_at = extended(activity.lease_expires_at.value(), activity.lease_given);
-    // The attempt could not be ended in that time either.
+    // The attempt could not be ended during that time either.
     if (activity.deadline && activity.timeout)
       activity.deadline = extended(*activity.deadline, *activity.timeout);
     state_.leases.insert({lease_end(activity), slot.ord, index});
@@ -414,7 +414,7 @@ void load_job(ShardState& state, const Job& job, std::uint64_t keep_bytes) {
   JobSlot& slot = state.slots.at(applier.add(job));
   --slot.lane->queue->count(slot.state);  // the queue's row has counted it
   ++slot.lane->queue->loaded[static_cast<std::size_t>(slot.state)];
-  // As the tables have it: nothing to project.
+  // The tables have the job: there is nothing to project.
   slot.stored = true;
   slot.payload_stored = true;
   if (state.bytes_held > keep_bytes) let_go_of_payload(state, slot);
@@ -424,11 +424,11 @@ void load_job(ShardState& state, const Job& job, std::uint64_t keep_bytes) {
   state.changes.queues.clear();
 }
 
-void free_buried(ShardState& state) {
+void free_retired(ShardState& state) {
   Applier applier(state, state.facts.at);
-  for (const SlotIndex index : state.graves) applier.drop(index);
-  state.graves.clear();
-  state.buried.clear();
+  for (const SlotIndex index : state.retired_slots) applier.drop(index);
+  state.retired_slots.clear();
+  state.retired.clear();
   state.deleted_queues.clear();
 }
 

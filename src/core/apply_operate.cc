@@ -1,5 +1,5 @@
-// What ends jobs or changes them from outside: operators, their own expiry, a transaction that has
-// finished one.
+// Events that end jobs or change them from outside: operators, expiry, and transactions that have
+// finished a job.
 #include <utility>
 
 #include "base/check.h"
@@ -14,7 +14,7 @@ void Applier::operator()(const Expired& event) {
   QueueEntry& queue = *state_.slots.at(index).lane->queue;
   mark(state_.slots.at(index), MarkKind::kExpired);
   end(index, State::kExpired, event.keep);
-  // It may have been in the way: a claim passes kMaxExpiredPerClaim of them at most.
+  // The job may have blocked a claim, which passes at most kMaxExpiredPerClaim expired jobs.
   if (queue.ready.size() > 0) wake(queue);
 }
 
@@ -90,7 +90,7 @@ void Applier::operator()(const Edited& event) {
   enter(index, slot);
 }
 
-// A job that only the tables hold.
+// Deletes a job that only the tables hold.
 void Applier::delete_stored(const Deleted::Item& item) {
   QueueEntry& queue = state_.queues.ensure(item.job.queue);
   MILLRACE_CHECK(is_terminal(item.state) && queue.count(item.state) > 0);

@@ -1,5 +1,5 @@
-// Arbitrary values for tests: every member may be anything its type can hold, edges included. The
-// same seed gives the same values. A record's list (describe.h) says what its members are.
+// Arbitrary values for tests: each member may be anything that its type can hold, edge cases
+// included. The same seed gives the same values. A record's list (describe.h) names its members.
 #pragma once
 
 #include <array>
@@ -27,21 +27,21 @@ class Arbitrary {
   std::uint64_t below(std::uint64_t bound) { return random_.next() % bound; }
   bool coin() { return below(2) == 0; }
 
-  // Of any type that messages hold.
+  // A value of any type that messages hold.
   template <typename T>
   T any() {
     T value{};
     fill(value);
     return value;
   }
-  // Up to `most`.
+  // Up to `most` values.
   template <typename T>
   std::vector<T> several(std::uint64_t most) {
     std::vector<T> made;
     for (std::uint64_t left = below(most + 1); left > 0; --left) made.push_back(any<T>());
     return made;
   }
-  // The alternative of that index.
+  // A variant that holds the alternative of this index.
   template <std::size_t Index, typename Variant>
   Variant alternative() {
     return Variant(any<std::variant_alternative_t<Index, Variant>>());
@@ -54,7 +54,7 @@ class Arbitrary {
     }
     return SharedBytes(content);
   }
-  // Few, so that they repeat.
+  // Few different names, so that they repeat.
   SharedBytes name() { return SharedBytes(below(5) == 0 ? "" : "name" + std::to_string(below(9))); }
 
   Job job() { return any<Job>(); }
@@ -131,7 +131,7 @@ class Arbitrary {
     }...};
     kFills[below(sizeof...(Alternatives))](*this, value);
   }
-  // Never null where a record does not say that it may be.
+  // Never null, unless the record allows it.
   void fill_policy(std::shared_ptr<const RetryPolicy>& value) {
     value = below(3) == 0 ? default_retry_policy()
                           : std::make_shared<const RetryPolicy>(any<RetryPolicy>());
@@ -155,7 +155,7 @@ class Arbitrary {
     if constexpr (std::same_as<T, Job>) {
       if (coin()) record.latest = Attempt{};
     } else if constexpr (requires { static_cast<bool>(record); }) {
-      if (!record) record = T{};  // a refusal that refuses nothing says nothing
+      if (!record) record = T{};  // a refusal with kNone has no other members
     }
   }
 

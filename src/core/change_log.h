@@ -1,4 +1,4 @@
-// What changed since the projection last took it. Follows apply(); decides nothing.
+// What has changed since the projection last took it. Follows apply(); decides nothing.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace millrace::core {
 
-// A job's rows beside its own that the tables do not hold yet.
+// Rows of a job, besides its own, that the tables do not hold yet.
 struct PendingHistory {
   std::vector<Attempt> attempts;
   std::vector<LogLine> logs;
@@ -29,9 +29,9 @@ using PendingHistories = absl::flat_hash_map<std::uint64_t, PendingHistory>;  //
 struct ChangeLog {
   std::vector<std::pair<SlotIndex, std::uint64_t>>
       jobs;                    // (slot, ord): a slot may have been freed since
-  std::size_t jobs_freed = 0;  // so many of them: nothing of those is written
+  std::size_t jobs_freed = 0;  // entries of `jobs` whose slot was freed; not written
   std::vector<QueueEntry*> queues;
-  std::vector<SharedBytes> deleted_queues;  // some may have been made again since
+  std::vector<SharedBytes> deleted_queues;  // some may exist again
   std::vector<JobId> deleted;
   PendingHistories histories;
   std::vector<KeyRow> keys;
@@ -39,10 +39,10 @@ struct ChangeLog {
   std::optional<Time> uniques_released_until;
   std::vector<HeldUnique> held_uniques;
   std::vector<EndedLease> ended_leases;
-  // Deleted, and the tables may still show them.
+  // Deleted jobs that the tables may still show.
   absl::flat_hash_set<JobId> tombstones;
 
-  // Taken by the projection and not yet stored.
+  // What the projection has taken and not yet stored.
   struct InFlight {
     std::vector<std::pair<SlotIndex, std::uint64_t>> ended_jobs;  // to leave memory once stored
     std::vector<std::pair<SlotIndex, std::uint64_t>> payloads;    // of jobs that have not ended

@@ -1,5 +1,5 @@
-// Changes: what the projection writes so that the tables are the exact state at `through`. And
-// LoadedState, the way back.
+// Changes: what the projection writes so that the tables are the exact state at `through`.
+// LoadedState is the way back.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@
 
 namespace millrace::core {
 
-// What a shard must not forget besides jobs and queues. One row.
+// The durable facts of a shard besides its jobs and queues. One row.
 struct ShardFacts {
-  Time at{};  // of the last applied batch: the shard's clock never goes back before it
+  Time at{};  // of the last applied batch: the shard's clock never goes back behind it
   Epoch epoch{};
   std::uint64_t next_token = 1;
   std::uint64_t next_ord = 1;
@@ -27,7 +27,7 @@ struct KeyRow {
   JobId job;
 };
 
-// How a lease ended, so that the same ack sent again is answered the same way.
+// How a lease ended, so that a repeated ack gets the same answer.
 struct EndedLease {
   LeaseToken token{};
   JobId job;
@@ -35,17 +35,17 @@ struct EndedLease {
   State state{};  // the job's, right after
 };
 
-// A unique key that a job holds past its end, which may be past its retention too.
+// A unique key that a job holds after its end, perhaps even after its retention.
 struct HeldUnique {
   SharedBytes queue;
   SharedBytes key;
   JobId job;
-  std::optional<Time> until;  // none (in Changes only): held no longer, the row goes
+  std::optional<Time> until;  // none (in Changes only): no longer held; the row is deleted
 };
 
 struct Changes {
   ShardFacts facts;
-  std::vector<JobId> deleted;  // with their attempts, logs and marks; to be done before `jobs`
+  std::vector<JobId> deleted;  // with their attempts, logs and marks; to be applied before `jobs`
   std::vector<Job> jobs;       // new or changed, whole
   struct AttemptRow {
     std::uint64_t ord;
@@ -55,7 +55,7 @@ struct Changes {
     std::uint64_t ord;
     LogLine line;
   };
-  struct LogTrim {  // of an attempt's log, which has outgrown its bound: its lines below `seq` go
+  struct LogTrim {  // an attempt's log has outgrown its bound: delete its lines below `seq`
     std::uint64_t ord;
     std::uint32_t seq;
     std::uint32_t n;
@@ -66,15 +66,15 @@ struct Changes {
   };
   std::vector<AttemptRow> attempts;  // earlier attempts, insert only
   std::vector<LogRow> logs;          // insert only
-  std::vector<LogTrim> log_trims;    // to be done after `logs`
+  std::vector<LogTrim> log_trims;    // to be applied after `logs`
   std::vector<MarkRow> marks;        // insert only
-  // Gone, by name; none is among `queues`. To be done after `deleted`.
+  // Deleted queues by name; none of them is among `queues`. To be applied after `deleted`.
   std::vector<SharedBytes> deleted_queues;
   std::vector<Queue> queues;  // changed, whole, by name
   std::vector<KeyRow> keys;   // insert only
   std::optional<Time> keys_expired_until;
-  std::vector<HeldUnique> held_uniques;  // rows by (queue, key), in order: the last of a key stands
-  std::optional<Time> uniques_released_until;  // rows with `until` at or before go, after that
+  std::vector<HeldUnique> held_uniques;  // by (queue, key), in order: the last row of a key counts
+  std::optional<Time> uniques_released_until;  // then delete rows with `until` at or before this
   std::vector<EndedLease>
       ended_leases;  // in order of ending; the store keeps the last kEndedLeasesRemembered
 

@@ -1,4 +1,4 @@
-// Handing out: the next jobs of the named queues, in order, as leases.
+// Claims: the next jobs of the named queues, in order, as leases.
 
 #include <algorithm>
 
@@ -9,7 +9,7 @@
 namespace millrace::core {
 namespace {
 
-// Too late to be started, though the timer has not come to it.
+// The job must not start any more, although its timer has not fired yet.
 bool is_past_expiry(const JobSlot& slot, Time now) {
   const Activity* activity = slot.activity.get();
   return activity != nullptr && activity->expires_at && !slot.started() &&

@@ -101,7 +101,7 @@ TEST(Claim, AJobThatWasNotStartedInTimeExpires) {
   EXPECT_EQ(s.claim(9), "b");  // it had started: expiry no longer applies
 }
 
-// So many jobs past their time, before one that is not, and no tick has come to them.
+// Jobs past their time, before one that is not; no tick has ended them.
 std::size_t expired_by(Machine& machine, const Claim& claim, Time now, std::size_t& given) {
   class Nothing final : public Prefetched {
    public:
@@ -161,11 +161,11 @@ TEST(Claim, PassesSoManyJobsThatAreTooLateAndNoMore) {
   const Time at = s.now() + Duration{1'000};
   const Claim claim = s.claim_of(9, {"mail", "reports", "others"});
   std::size_t given = 0;
-  // The bound is that of all its queues; one without such jobs is not in their way.
+  // The bound covers all queues of the claim; a queue without expired jobs is not affected.
   EXPECT_EQ(machine.claimable("mail", {}, at, 9), 0u);
   EXPECT_EQ(expired_by(machine, claim, at, given), kMaxExpiredPerClaim);
   EXPECT_EQ(given, 1u);
-  // Who waits is to look again.
+  // A waiting claim must look again.
   ASSERT_EQ(machine.take_woken_queues().size(), 1u);
   EXPECT_EQ(machine.claimable("mail", {}, at, 9), 1u);
   EXPECT_EQ(expired_by(machine, claim, at, given), kMaxExpiredPerClaim);

@@ -1,5 +1,5 @@
-// Commands: what a shard can be asked. Bounds were checked by whoever made them; the machine checks
-// what needs its state.
+// Commands: what a shard can be asked. Whoever makes a command has checked its bounds; the machine
+// checks what depends on its state.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@
 
 namespace millrace::core {
 
-// How much of the jobs an answer carries.
+// How much of its jobs an answer carries.
 enum class Detail : std::uint8_t { kIds, kJobs };
 enum class Atomicity : std::uint8_t { kEach, kAll };
 enum class IdOrigin : std::uint8_t { kServer, kClient };
 
-// An idempotency key as it is sent: the window runs from the shard's time.
+// An idempotency key as sent: the window begins at the shard's time.
 struct SubmissionKey {
   Fingerprint key;   // of (queue, key)
   Fingerprint body;  // of what was sent with it
@@ -33,13 +33,13 @@ struct SubmissionKey {
 
 struct JobSpec {
   JobId id;
-  IdOrigin id_origin = IdOrigin::kServer;  // a client's id may be known already
+  IdOrigin id_origin = IdOrigin::kServer;  // an id that a client chose may exist already
   SharedBytes queue;
   SharedBytes type;
   SharedBytes payload;  // raw JSON, never empty
   std::int16_t priority = 0;
   std::optional<Time> run_at;
-  Duration delay{};  // used where there is no run_at
+  Duration delay{};  // ignored if run_at is set
   std::optional<Time> expires_at;
   std::optional<Duration> expires_in;
   std::optional<std::uint32_t> max_attempts;
@@ -54,7 +54,7 @@ struct Enqueue {
   std::vector<JobSpec> jobs;
   Atomicity atomicity = Atomicity::kEach;
   Detail detail = Detail::kIds;
-  // At most with one job. expires_at is ignored; the window runs from the shard's time.
+  // Only with a single job. expires_at is ignored; the window begins at the shard's time.
   std::optional<IdempotencyKey> key;
   Duration key_window = kDefaultIdempotencyWindow;
 };
@@ -101,19 +101,20 @@ struct AckItem {
   std::shared_ptr<JobError>
       error;  // failed, dead; fingerprint, attempt and at are filled in by the machine
   bool retryable = true;
-  std::optional<Duration> delay;  // snoozed: required; failed: instead of the policy's
+  std::optional<Duration> delay;  // snoozed: required; failed: replaces the policy's delay
   std::vector<LogEntry> logs;
   std::vector<JobSpec> enqueue;  // submitted in the same commit, or the ack is refused
 };
-// What entitles to an ack: a live lease; or the job's fence, which a transaction of the user's own
-// has won with this token, and committed: what it says stands, whatever has become of the lease, if
-// that was the job's. With kFenceRaised the transaction has not finished the job, and nothing
-// changes: it is asked whether the token was the job's.
+// What entitles to an ack. kLease: the token is the live lease. kFence: a transaction of the user's
+// own has won the job's fence with this token and committed; the completion stands if the token was
+// ever the job's, whatever has become of the lease. kFenceRaised: the transaction raised the fence
+// without finishing the job; the ack only asks whether the token was the job's, and changes
+// nothing.
 enum class AckRight : std::uint8_t { kLease, kFence, kFenceRaised };
 struct Ack {
   std::vector<AckItem> items;
   Detail detail = Detail::kIds;
-  AckRight right = AckRight::kLease;  // else: succeeded alone
+  AckRight right = AckRight::kLease;  // kSucceeded is the only outcome of the other two
 };
 
 struct LogItem {
@@ -125,8 +126,8 @@ struct AppendLogs {
   std::vector<LogItem> items;
 };
 
-// Operators' commands on jobs by id, each item on its own. Whoever took the ids from the tables
-// names the states that it asked those for: a job that has another one by now is refused.
+// Operators' commands on jobs by id; each item is decided separately. A caller that took the ids
+// from the tables names the states that it looked for: a job that has left them is refused.
 struct Cancel {
   std::vector<JobId> ids;
   SharedBytes reason;
@@ -157,25 +158,25 @@ struct Delete {
 
 struct SetQueue {
   SharedBytes queue;
-  bool replace = false;  // PUT: absent members get the defaults, the queue is made
+  bool replace = false;  // PUT: absent members get the defaults; creates the queue
   QueuePatch patch;
   std::optional<std::uint64_t>
       if_version;       // else kVersionConflict; a queue that is not there has none
-  bool create = false;  // without `replace`: the queue is made too, else kNotFound
+  bool create = false;  // without `replace`: creates the queue; otherwise kNotFound
 };
 struct PauseQueue {
   SharedBytes queue;
   SharedBytes reason;
-  bool create = false;  // else kNotFound where there is none
+  bool create = false;  // if false, kNotFound where there is no such queue
 };
 struct ResumeQueue {
   SharedBytes queue;
 };
-// Its name is free again, and so are its settings. kInvalidState while it has any job.
+// Frees the queue's name and forgets its settings. kInvalidState while the queue has any job.
 struct DeleteQueue {
   SharedBytes queue;
 };
-// Written after a purge's deletions, for the log.
+// Written after the deletions of a purge, for the log.
 struct NotePurge {
   SharedBytes queue;
   std::uint64_t deleted = 0;
@@ -184,12 +185,12 @@ struct NotePurge {
 struct GetJob {
   JobId id;
 };
-// One, or all by name from behind `after` on.
+// One queue, or all in order of name, beginning after `after`.
 struct GetQueues {
   SharedBytes queue;  // empty: all
   SharedBytes after = {};
   std::uint32_t limit = 0;   // 0: no limit
-  bool counts_only = false;  // of each its name, `counts`, `created` and `pruned`
+  bool counts_only = false;  // only name, `counts`, `created` and `pruned` of each
 };
 
 using Command =

@@ -1,5 +1,5 @@
-// Deciding: reads the state, says what happens. One decider a command; every event is applied as it
-// is emitted, so that the next item of the same command sees it.
+// Deciding: reads the state and says what happens. One Decider a command. Each event is applied as
+// soon as it is emitted, so that the next item of the same command sees it.
 #pragma once
 
 #include <memory>
@@ -21,15 +21,16 @@
 
 namespace millrace::core {
 
-// What the earlier items of an atomic submission will have done, while none of it is decided yet.
-struct Foreseen {
+// What the earlier items of an atomic submission will have done, while none of them is decided yet.
+struct PendingEffects {
   absl::flat_hash_map<JobId, const JobSpec*> ids;
-  // That will have ended and left nothing behind, unless made anew since: in `ids`.
+  // Jobs that will have ended and left nothing behind. One that is submitted anew after that is in
+  // `ids`.
   absl::flat_hash_set<JobId> forgotten;
   StringMap<JobId> uniques;        // "queue \0 key"
   StringMap<std::uint64_t> ready;  // queue -> jobs that will be ready, where the queue bounds them
-  absl::flat_hash_map<Fingerprint, const JobSpec*> keys;  // of idempotency
-  StringMap<bool> queues;                                 // that are made
+  absl::flat_hash_map<Fingerprint, const JobSpec*> keys;  // idempotency keys
+  StringMap<bool> queues;                                 // queues that will be created
   // The job that the same ack ends, before the jobs that come with it.
   struct Ended {
     JobId id;
@@ -67,7 +68,7 @@ class Decider {
   Reply operator()(const GetQueues& command);
   Reply operator()(const DeleteQueue& command);
 
-  // At most `limit` of what is due; returns how many.
+  // Handle at most `limit` of what is due; return how many they handled.
   std::size_t end_leases(std::size_t limit);
   std::size_t expire_jobs(std::size_t limit);
   std::size_t ready_jobs(std::size_t limit);
@@ -75,26 +76,26 @@ class Decider {
 
  private:
   // --- enqueue.cc
-  // What to do with a submission.
+  // The decision on one submission.
   struct Verdict {
     Fate fate = Fate::kCreated;
     Refusal refusal;
-    JobId id;                    // of the job that stands
-    std::optional<State> state;  // of an existing one, where known
+    JobId id;                    // of the job that now stands under the id or key
+    std::optional<State> state;  // of an existing job, where known
     std::optional<JobId> replaces;
-    bool deleted = false;  // the existing one
+    bool deleted = false;  // the existing job is known to be deleted
   };
-  Verdict judge(const JobSpec& spec, const SubmissionKey* key, const Foreseen& foreseen) const;
-  std::optional<Verdict> judge_key(const SubmissionKey& key, const Foreseen& foreseen) const;
-  std::optional<Verdict> judge_id(const JobSpec& spec, const Foreseen& foreseen) const;
-  // Whether the job that stands under the id was submitted with this content.
+  Verdict judge(const JobSpec& spec, const SubmissionKey* key, const PendingEffects& pending) const;
+  std::optional<Verdict> judge_key(const SubmissionKey& key, const PendingEffects& pending) const;
+  std::optional<Verdict> judge_id(const JobSpec& spec, const PendingEffects& pending) const;
+  // Whether the existing job with this id was submitted with this content.
   bool is_of(const JobSpec& spec) const;
-  std::optional<Verdict> judge_unique(const JobSpec& spec, const Foreseen& foreseen) const;
+  std::optional<Verdict> judge_unique(const JobSpec& spec, const PendingEffects& pending) const;
   std::optional<Refusal> judge_new_queue(const SharedBytes& name,
-                                         const Foreseen& foreseen = {}) const;
+                                         const PendingEffects& pending = {}) const;
   std::optional<Refusal> judge_capacity(const JobSpec& spec, bool with_key,
-                                        const Foreseen& foreseen) const;
-  void foresee(const JobSpec& spec, const Verdict& verdict, Foreseen& foreseen) const;
+                                        const PendingEffects& pending) const;
+  void add_pending(const JobSpec& spec, const Verdict& verdict, PendingEffects& pending) const;
   bool forgets_cancelled(const SharedBytes& queue) const;
   Verdict existing(const JobId& id) const;
   Job new_job(const JobSpec& spec, const QueueSettings& settings) const;
@@ -108,7 +109,7 @@ class Decider {
   ItemReply ack(const AckItem& item, Detail detail);
   ItemReply finish(const AckItem& item, Detail detail);
   ItemReply confirm_fence(const AckItem& item) const;
-  // Whose lease a token was.
+  // Whether a token was ever one of the job's leases.
   enum class Whose : std::uint8_t { kTheJobs, kNotTheJobs, kForgotten };
   Whose whose(LeaseToken token, const Job& job) const;
   bool is_live(LeaseToken token) const;
@@ -117,7 +118,7 @@ class Decider {
   ItemReply repeated_ack(const AckItem& item, Detail detail) const;
   AttemptEnded ended(const AckItem& item, const JobSlot& slot) const;
   void append_logs(const JobSlot& slot, const std::vector<const LogEntry*>& entries);
-  // The attempt failed: the state and time that follow, by the job's policy.
+  // The attempt failed: sets the state and time that follow, by the job's policy.
   void settle_failure(AttemptEnded& event, const JobSlot& slot, bool retryable,
                       const std::optional<Duration>& delay) const;
   AttemptEnded attempt_ended(const JobSlot& slot, AttemptOutcome outcome) const;
@@ -125,7 +126,8 @@ class Decider {
   std::shared_ptr<const JobError> complete_error(const JobError& error, const JobSlot& slot) const;
 
   // --- operate.cc
-  // A job wherever it is: in memory, or read from the tables for this step. Null: nowhere.
+  // Looks in memory, then among the jobs read from the tables for this step. Null: there is no such
+  // job.
   std::optional<Job> find_job(const JobId& id) const;
   ItemReply cancel(const JobId& id, const Cancel& command);
   ItemReply retry(const JobId& id, const Retry& command);
@@ -143,11 +145,11 @@ class Decider {
     events_.emplace_back(std::move(event));
     apply_event(mutable_state_, events_.back(), now_);
   }
-  // In memory, or forgotten within this step: for what this command did.
+  // For jobs that this command changed: in memory, or forgotten within this step.
   std::shared_ptr<const JobView> view(const JobId& id) const;
-  // In memory: for what stood before.
+  // For jobs that this command left as they were: in memory.
   std::shared_ptr<const JobView> standing(const JobId& id) const;
-  // It is gone, whatever the tables may still show.
+  // The job is deleted, whatever the tables may still show.
   bool is_deleted(const JobId& id) const;
   static ItemReply refused(const JobId& id, Rejection why,
                            RefusalDetail detail = RefusalDetail::kNone) {
@@ -158,7 +160,7 @@ class Decider {
   }
 
   const ShardState& state_;
-  ShardState& mutable_state_;  // for emit alone
+  ShardState& mutable_state_;  // for emit() only
   const MachineOptions& options_;
   const Time now_;
   const Prefetched& prefetched_;
@@ -166,7 +168,7 @@ class Decider {
   std::vector<Event>& events_;
 };
 
-// "queue \0 key", as the indexes of unique keys have it.
+// "queue \0 key", the form of the unique-key indexes.
 std::string unique_name(std::string_view queue, std::string_view key);
 
 }  // namespace millrace::core

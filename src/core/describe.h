@@ -5,9 +5,9 @@
 //     return std::tuple(Field(1, &Mark::kind), Field(2, &Mark::at));
 //   }
 //
-// Equality (same.h), the state's digest, messages and rows (store/record_wire.h) and the arbitrary
-// values of tests follow from it. A member that is missing in its list does not compile:
-// describe_test.cc counts.
+// From this list follow the record's equality (same.h), the state's digest, messages and rows
+// (store/record_wire.h) and the arbitrary values of tests. describe_test.cc counts the members: one
+// that is missing from its list does not compile.
 #pragma once
 
 #include <cstddef>
@@ -22,29 +22,29 @@ namespace millrace::core {
 template <typename T>
 struct Of {};
 
-// How a message holds a member, where the member's type does not tell.
+// How a message holds a member, where the member's type does not determine it.
 enum class Form : std::uint8_t {
   kOfItsType,
-  kName,        // met again and again: written once in a batch, and referred to by number
+  kName,        // often repeated: written once a batch, then referred to by number
   kPolicy,      // the same for a retry policy
   kOwnPolicy,   // a retry policy that may be absent: null
   kFixed,       // always eight bytes
   kType,        // a job's type: a name
   kOfTomorrow,  // see base/tomorrow.h
-  kApart,       // what holds the message has it, in a column or in another field
-  kUnsent,      // matters on this node alone
+  kApart,       // the containing message holds it, in a column or in another field
+  kUnsent,      // meaningful on this node only; never sent
 };
 
-// One member. A pointer into a base of the record will do.
+// One member. The pointer may point into a base class of the record.
 template <typename Record, typename Value>
 struct Field {
   using OfRecord = Record;
 
-  std::uint32_t number;  // in the record's message: never given to another member
+  std::uint32_t number;  // in the record's message; never reused for another member
   Value Record::* member;
   Form form = Form::kOfItsType;
   std::uint32_t row = 0;    // in the message beside a row's columns; 0: a column has it
-  std::uint32_t level = 0;  // a node below this peer level is not sent it
+  std::uint32_t level = 0;  // not sent to a node below this peer level
 
   constexpr Field in_row(std::uint32_t row_number) const {
     return {number, member, form, row_number, level};
@@ -66,7 +66,7 @@ inline constexpr auto kFields = describe(Of<T>());
 template <typename T>
 inline constexpr std::size_t kFieldCount = std::tuple_size_v<decltype(describe(Of<T>()))>;
 
-// An enumeration whose values are counted up to the last one: last_of(Of<State>()).
+// An enumeration that names its last value: last_of(Of<State>()).
 template <typename T>
 concept Enumerated = std::is_enum_v<T> && requires { last_of(Of<T>()); };
 

@@ -12,7 +12,7 @@
 namespace millrace::core {
 namespace {
 
-// --- Whether the lists are whole, of all records that have one.
+// --- All lists are complete.
 
 static_assert(are_whole<RetryPolicy, UniqueRule, JobError, Progress, JobExtras, Attempt, LogLine,
                         Mark, Job, Retention, QueueSettings, QueuePatch, Queue>());
@@ -25,7 +25,7 @@ static_assert(Alternatives<Reply>::kAreWhole);
 static_assert(are_whole<Refusal, JobView::LogTrim, JobView, EnqueueReply::Item, ClaimReply::Item,
                         ItemReply>());
 
-// A list that is not: what the checks are worth.
+// An incomplete list, which proves that the checks work.
 struct Pair {
   int first = 0;
   int second = 0;
@@ -51,7 +51,7 @@ static_assert(!is_whole<Backwards>());
 
 // --- Equality.
 
-// Two values are equal until one of them has another value in one member, whichever it is.
+// Two values are equal until one member differs, whichever it is.
 template <typename T>
 void expect_equal_by_every_member() {
   Arbitrary make(7);
@@ -102,7 +102,7 @@ TEST(Describe, AnAckIsComparedThroughItsErrors) {
   EXPECT_FALSE(same(Command(ack), Command(other)));
 }
 
-// --- What a job has beside what each has.
+// --- Cold members.
 
 TEST(Describe, AJobThatOnlyWaitsHasNothingCold) {
   Arbitrary make(3);

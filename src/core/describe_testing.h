@@ -1,4 +1,4 @@
-// For tests: whether a record's list (describe.h) has each of its members once.
+// For tests: whether a record's list (describe.h) has each of the record's members once.
 #pragma once
 
 #include <concepts>
@@ -13,7 +13,7 @@
 
 namespace millrace::core {
 
-// How many members `Part` has of those that the list of `Record` names, or 0: it names one twice.
+// How many of the members that the list of `Record` names belong to `Part`; 0: it names one twice.
 template <typename Record, typename Part>
 consteval std::size_t members_named() {
   std::size_t count = 0;
@@ -21,7 +21,7 @@ consteval std::size_t members_named() {
   for_each_field<Record>([&](auto one) {
     constexpr auto kOne = one.value;
     if (!std::same_as<typename decltype(kOne)::OfRecord, Part>) return;
-    if (kOne.form == Form::kOfTomorrow) return;  // it takes the place of another
+    if (kOne.form == Form::kOfTomorrow) return;  // it replaces another member
     ++count;
     std::size_t met = 0;
     for_each_field<Record>([&](auto other) {
@@ -35,7 +35,7 @@ consteval std::size_t members_named() {
   return twice ? 0 : count;
 }
 
-// Numbers go up, in a message and in a row: what has none is not in it.
+// Whether numbers ascend in the message and in the row. A member without a number is in neither.
 template <typename Record>
 consteval bool numbers_ascend() {
   std::uint32_t last = 0;
@@ -70,7 +70,7 @@ template <typename... Records>
 consteval bool are_whole() {
   return (is_whole<Records>() && ...);
 }
-// Each alternative of a variant that is a record.
+// Applies to each alternative of a variant that is a record.
 template <typename Variant>
 struct Alternatives;
 template <typename... Records>
@@ -80,7 +80,7 @@ struct Alternatives<std::variant<Records...>> {
     if constexpr (Described<Record>) {
       return is_whole<Record>();
     } else {
-      return true;  // itself a variant, or one word
+      return true;  // itself a variant, or a single value
     }
   }
   static constexpr bool kAreWhole = (is_whole_record<Records>() && ...);

@@ -1,4 +1,4 @@
-// How the last leases of the shard ended, so that the same ack sent again gets the same answer.
+// How the last leases of the shard ended, so that a repeated ack gets the same answer.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ namespace millrace::core {
 
 class EndedLeases {
  public:
-  // The oldest goes when more than kEndedLeasesRemembered are held.
+  // When kEndedLeasesRemembered are held, a new one replaces the oldest.
   void add(const EndedLease& lease) {
     std::uint32_t place = oldest_;
     if (ring_.size() < kEndedLeasesRemembered) {
@@ -29,7 +29,7 @@ class EndedLeases {
     remember(lease.token, place);
   }
 
-  // Null: never ended, or too long ago.
+  // Null: the lease has not ended, or it ended too long ago.
   const EndedLease* find(LeaseToken token) const {
     const auto page = pages_.find(to_number(token) / kPageTokens);
     if (page == pages_.end()) return nullptr;
@@ -38,20 +38,21 @@ class EndedLeases {
   }
 
   std::size_t size() const { return ring_.size(); }
-  // Some may have been forgotten. Else a token that is not here has not ended, or was never given.
+  // True: the oldest may have been forgotten. False: a token that is not here has not ended, or was
+  // never given.
   bool is_full() const { return ring_.size() == kEndedLeasesRemembered; }
-  // From the oldest on; i < size().
+  // The i-th from the oldest; i < size().
   const EndedLease& nth(std::size_t i) const { return ring_[(oldest_ + i) % ring_.size()]; }
 
  private:
-  // Tokens are given out one after the other, and leases end about in that order: their places in
-  // the ring stand together, so that a batch of acks touches few lines of the cache.
+  // Tokens are given in ascending order, and leases end roughly in that order. A page holds the
+  // ring positions of neighbouring tokens, so that a batch of acks touches few cache lines.
   static constexpr std::uint64_t kPageTokens = 64;
   static constexpr std::uint32_t kNowhere = ~std::uint32_t{0};
   struct Page {
     Page() { places.fill(kNowhere); }
     std::array<std::uint32_t, kPageTokens> places;
-    std::uint32_t held = 0;  // places that are somewhere
+    std::uint32_t held = 0;  // entries that are not kNowhere
   };
 
   void remember(LeaseToken token, std::uint32_t place) {
@@ -61,7 +62,7 @@ class EndedLeases {
     if (held == kNowhere) ++page->held;
     held = place;
   }
-  // A lease that ended anew since stands at another place.
+  // Unless a later lease of the same token has taken another position in the ring.
   void forget(LeaseToken token, std::uint32_t place) {
     const auto page = pages_.find(to_number(token) / kPageTokens);
     if (page == pages_.end()) return;

@@ -1,5 +1,4 @@
-// Submitting: what stands already is answered, what can't be taken is refused, the rest becomes
-// jobs.
+// Submissions: a known job is answered, an inadmissible one is refused, and the rest become jobs.
 
 #include <algorithm>
 
@@ -23,18 +22,19 @@ const JobExtras& extras_of(const std::shared_ptr<const JobExtras>& extras) {
   return extras == nullptr ? kNone : *extras;
 }
 
-// Jobs of the engine's own, whose queues no client can name, are told apart by their ids alone: an
-// id of theirs follows from what they carry. What that is, its own shard compares.
+// The engine's own jobs, whose queues no client can name, are compared only by id, since their ids
+// are derived from their content. Their destination shard compares that content.
 bool is_of_the_engine(const JobSpec& spec) { return spec.queue.view().starts_with('~'); }
 
-// Compares a submission with the job, or with the earlier submission, that has its id. Left out are
-// times, bounds and policies: they move with the job, or came from its queue. So is the trace,
-// which a producer makes anew when it asks again. What an operator has edited counts as it is now.
+// Compares a submission with the job, or the earlier submission, that has its id. Times, bounds and
+// policies are left out: they change with the job, or come from its queue. So is the trace, which a
+// producer makes anew for each request. An operator's edits count: the job is compared as it is
+// now.
 template <typename Earlier>
 bool same_content(const Earlier& earlier, const JobSpec& spec) {
   const JobExtras& before = extras_of(earlier.extras);
   const JobExtras& now = extras_of(spec.extras);
-  // A job's is empty where it was not read.
+  // The payload of a job is empty if it was not read.
   const bool same_payload = earlier.payload.empty() || earlier.payload == spec.payload;
   return earlier.type == spec.type && earlier.timeout == spec.timeout && same_payload &&
          earlier.priority == spec.priority && before.unique == now.unique &&
@@ -63,7 +63,7 @@ Decider::Verdict Decider::existing(const JobId& id) const {
 }
 
 bool Decider::is_of(const JobSpec& spec) const {
-  // Where memory has let go of a payload, it was read.
+  // If memory has dropped the payload, it was prefetched.
   const Job* stored = prefetched_.find(spec.id);
   Job job;
   if (const SlotIndex index = state_.find(spec.id); index != kNoSlot) {
@@ -75,15 +75,15 @@ bool Decider::is_of(const JobSpec& spec) const {
   return same_content(job, spec);
 }
 
-// An id that is known already: the same submission's job is the answer, another's is in the way.
+// For a known id: if the submission is the same, its job is the answer; otherwise it is refused.
 std::optional<Decider::Verdict> Decider::judge_id(const JobSpec& spec,
-                                                  const Foreseen& foreseen) const {
+                                                  const PendingEffects& pending) const {
   const SharedBytes* queue = nullptr;
   const JobSpec* earlier = nullptr;
-  if (const auto found = foreseen.ids.find(spec.id); found != foreseen.ids.end()) {
+  if (const auto found = pending.ids.find(spec.id); found != pending.ids.end()) {
     earlier = found->second;
     queue = &earlier->queue;
-  } else if (foreseen.forgotten.contains(spec.id)) {
+  } else if (pending.forgotten.contains(spec.id)) {
     return std::nullopt;
   } else if (const SlotIndex index = state_.find(spec.id); index != kNoSlot) {
     queue = &state_.slots.at(index).lane->queue->name;
@@ -103,9 +103,9 @@ std::optional<Decider::Verdict> Decider::judge_id(const JobSpec& spec,
   return verdict;
 }
 
-// A key that is known already: the same body's job is the answer, another's is refused.
+// For a known key: if the body is the same, its job is the answer; otherwise it is refused.
 std::optional<Decider::Verdict> Decider::judge_key(const SubmissionKey& key,
-                                                   const Foreseen& foreseen) const {
+                                                   const PendingEffects& pending) const {
   JobId holder;
   Fingerprint body;
   const KeyRow* row = state_.keys.find(key.key, now_);
@@ -116,7 +116,7 @@ std::optional<Decider::Verdict> Decider::judge_key(const SubmissionKey& key,
   if (row != nullptr) {
     holder = row->job;
     body = row->key.body;
-  } else if (const auto found = foreseen.keys.find(key.key); found != foreseen.keys.end()) {
+  } else if (const auto found = pending.keys.find(key.key); found != pending.keys.end()) {
     holder = found->second->id;
     body = found->second->key->body;
   } else {
@@ -130,20 +130,20 @@ std::optional<Decider::Verdict> Decider::judge_key(const SubmissionKey& key,
 }
 
 std::optional<Decider::Verdict> Decider::judge_unique(const JobSpec& spec,
-                                                      const Foreseen& foreseen) const {
+                                                      const PendingEffects& pending) const {
   if (spec.extras == nullptr || !spec.extras->unique) return std::nullopt;
   const UniqueRule& rule = *spec.extras->unique;
   JobId holder;
   bool running = false;
   bool waiting = false;
-  if (const auto found = foreseen.uniques.find(unique_name(spec.queue.view(), rule.key.view()));
-      found != foreseen.uniques.end()) {
+  if (const auto found = pending.uniques.find(unique_name(spec.queue.view(), rule.key.view()));
+      found != pending.uniques.end()) {
     holder = found->second;
     waiting = true;
   } else if (const auto* held = state_.uniques.find(spec.queue.view(), rule.key.view(), now_)) {
     holder = held->job;
-    const bool ends = foreseen.ended && foreseen.ended->id == holder;
-    if (ends && foreseen.ended->frees_unique) return std::nullopt;
+    const bool ends = pending.ended && pending.ended->id == holder;
+    if (ends && pending.ended->frees_unique) return std::nullopt;
     if (const SlotIndex index = state_.find(holder); index != kNoSlot && !ends) {
       running = state_.slots.at(index).state == State::kRunning;
       waiting = is_waiting(state_.slots.at(index).state);
@@ -167,46 +167,46 @@ std::optional<Decider::Verdict> Decider::judge_unique(const JobSpec& spec,
   return replacement;
 }
 
-// Whether a queue of this name may be made.
+// Whether a queue of this name may be created.
 std::optional<Refusal> Decider::judge_new_queue(const SharedBytes& name,
-                                                const Foreseen& foreseen) const {
+                                                const PendingEffects& pending) const {
   if (admission_ == Admission::kClosed) {
     return Refusal{Rejection::kOverloaded, {}, RefusalDetail::kBehind};
   }
-  if (foreseen.queues.contains(name.view()) ||
-      state_.queues.size() + foreseen.queues.size() < options_.max_queues) {
+  if (pending.queues.contains(name.view()) ||
+      state_.queues.size() + pending.queues.size() < options_.max_queues) {
     return std::nullopt;
   }
   return Refusal{Rejection::kTooManyQueues, {}, RefusalDetail::kTooManyQueues};
 }
 
 std::optional<Refusal> Decider::judge_capacity(const JobSpec& spec, bool with_key,
-                                               const Foreseen& foreseen) const {
+                                               const PendingEffects& pending) const {
   if (admission_ == Admission::kClosed) {
     return Refusal{Rejection::kOverloaded, {}, RefusalDetail::kBehind};
   }
-  if (with_key && state_.keys.size() + foreseen.keys.size() >= options_.max_keys) {
+  if (with_key && state_.keys.size() + pending.keys.size() >= options_.max_keys) {
     return Refusal{Rejection::kOverloaded, {}, RefusalDetail::kTooManyKeys};
   }
   const QueueEntry* queue = state_.find_queue(spec.queue.view());
-  if (queue == nullptr) return judge_new_queue(spec.queue, foreseen);
+  if (queue == nullptr) return judge_new_queue(spec.queue, pending);
   if (!queue->settings.max_ready) return std::nullopt;
   std::uint64_t ready = queue->ready.size();
-  if (const auto more = foreseen.ready.find(spec.queue.view()); more != foreseen.ready.end())
+  if (const auto more = pending.ready.find(spec.queue.view()); more != pending.ready.end())
     ready += more->second;
   if (ready < *queue->settings.max_ready) return std::nullopt;
   return Refusal{Rejection::kQueueFull, {}, RefusalDetail::kQueueAtMaxReady};
 }
 
 Decider::Verdict Decider::judge(const JobSpec& spec, const SubmissionKey* key,
-                                const Foreseen& foreseen) const {
+                                const PendingEffects& pending) const {
   if (key != nullptr) {
-    if (auto verdict = judge_key(*key, foreseen)) return *verdict;
+    if (auto verdict = judge_key(*key, pending)) return *verdict;
   }
-  if (auto verdict = judge_id(spec, foreseen)) return *verdict;
-  auto unique = judge_unique(spec, foreseen);
+  if (auto verdict = judge_id(spec, pending)) return *verdict;
+  auto unique = judge_unique(spec, pending);
   if (unique && unique->fate != Fate::kCreated) return *unique;
-  if (const auto refusal = judge_capacity(spec, key != nullptr, foreseen)) {
+  if (const auto refusal = judge_capacity(spec, key != nullptr, pending)) {
     Verdict verdict;
     verdict.fate = Fate::kRefused;
     verdict.refusal = *refusal;
@@ -226,24 +226,25 @@ bool Decider::forgets_cancelled(const SharedBytes& name) const {
   return retention && retention->count() == 0;
 }
 
-void Decider::foresee(const JobSpec& spec, const Verdict& verdict, Foreseen& foreseen) const {
+void Decider::add_pending(const JobSpec& spec, const Verdict& verdict,
+                          PendingEffects& pending) const {
   if (verdict.fate != Fate::kCreated) return;
   if (verdict.replaces && forgets_cancelled(spec.queue)) {
-    foreseen.ids.erase(*verdict.replaces);
-    foreseen.forgotten.insert(*verdict.replaces);
+    pending.ids.erase(*verdict.replaces);
+    pending.forgotten.insert(*verdict.replaces);
   }
-  foreseen.ids[spec.id] = &spec;
-  if (spec.key != nullptr) foreseen.keys[spec.key->key] = &spec;
+  pending.ids[spec.id] = &spec;
+  if (spec.key != nullptr) pending.keys[spec.key->key] = &spec;
   const QueueEntry* queue = state_.find_queue(spec.queue.view());
-  if (queue == nullptr) foreseen.queues[std::string(spec.queue.view())] = true;
+  if (queue == nullptr) pending.queues[std::string(spec.queue.view())] = true;
   const bool bounded = queue != nullptr && queue->settings.max_ready.has_value();
-  if (bounded && is_due(spec)) ++foreseen.ready[std::string(spec.queue.view())];
+  if (bounded && is_due(spec)) ++pending.ready[std::string(spec.queue.view())];
   if (spec.extras != nullptr && spec.extras->unique) {
-    foreseen.uniques[unique_name(spec.queue.view(), spec.extras->unique->key.view())] = spec.id;
+    pending.uniques[unique_name(spec.queue.view(), spec.extras->unique->key.view())] = spec.id;
   }
 }
 
-// The queue's settings; a queue is made by its first job.
+// The queue's settings; the first job creates the queue.
 const QueueSettings& Decider::queue_for(const SharedBytes& name) {
   const QueueEntry* queue = state_.find_queue(name.view());
   if (queue == nullptr) {
@@ -320,10 +321,10 @@ Reply Decider::operator()(const Enqueue& command) {
   for (const JobSpec& spec : command.jobs) state_.by_id.prefetch(spec.id);
   if (command.atomicity == Atomicity::kAll && !mutated(Mutant::kPartialAtomicEnqueue)) {
     const std::optional<SubmissionKey> own = own_key(command);
-    Foreseen foreseen;
+    PendingEffects pending;
     for (const JobSpec& spec : command.jobs) {
-      const Verdict verdict = judge(spec, own ? &*own : spec.key.get(), foreseen);
-      foresee(spec, verdict, foreseen);
+      const Verdict verdict = judge(spec, own ? &*own : spec.key.get(), pending);
+      add_pending(spec, verdict, pending);
       reply.items.push_back({verdict.fate, verdict.refusal, verdict.id, verdict.state, nullptr});
       if (verdict.fate == Fate::kRefused) reply.refused_as_one = true;
     }

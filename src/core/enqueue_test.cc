@@ -83,7 +83,7 @@ TEST(Enqueue, AKnownIdWithOtherContentIsRefusedWhereverItsJobIs) {
   others[3].timeout = Duration{1'000};
   others[4].extras = nullptr;
   others[5].extras = unique("key");
-  // What moves with the job, or comes with each request, does not count.
+  // Members that change with the job, or come with each request, are not compared.
   auto same = job;
   same.delay = Duration{60'000};
   same.max_attempts = 3;
@@ -137,7 +137,7 @@ JobSpec keyed(const std::string& name, const std::string& key, const std::string
   return spec;
 }
 
-TEST(Enqueue, AnAtomicSubmissionForeseesItsOwnIdsAndKeys) {
+TEST(Enqueue, AnAtomicSubmissionCountsInItsOwnIdsAndKeys) {
   Scenario s;
   auto other = Scenario::spec("a");
   other.payload = SharedBytes("{}");
@@ -298,7 +298,7 @@ TEST(Enqueue, AnAtomicSubmissionIsAllOrNothing) {
       s.enqueue({Scenario::spec("a"), Scenario::spec("c")}, Atomicity::kAll).refused_as_one);
 }
 
-TEST(Enqueue, AnAtomicSubmissionForeseesItsOwnConflicts) {
+TEST(Enqueue, AnAtomicSubmissionCountsInItsOwnConflicts) {
   Scenario s;
   QueuePatch patch;
   patch.max_ready = std::optional<std::uint64_t>(2);
@@ -322,7 +322,7 @@ JobSpec of_client(const std::string& name, std::shared_ptr<const JobExtras> extr
   return spec;
 }
 
-TEST(Enqueue, AnAtomicSubmissionForeseesThatAReplacedJobIsForgotten) {
+TEST(Enqueue, AnAtomicSubmissionCountsInThatAReplacedJobIsForgotten) {
   Scenario s;
   QueuePatch patch;
   patch.cancelled = Duration{0};
@@ -341,7 +341,7 @@ TEST(Enqueue, AnAtomicSubmissionForeseesThatAReplacedJobIsForgotten) {
   EXPECT_EQ(s.claim(9), "j h");
 }
 
-TEST(Enqueue, AnAtomicSubmissionForeseesThatOneOfItsOwnJobsIsForgotten) {
+TEST(Enqueue, AnAtomicSubmissionCountsInThatOneOfItsOwnJobsIsForgotten) {
   MachineOptions options;
   options.default_retention.cancelled = Duration{0};
   Scenario s(options);  // the queue is made by the first job
@@ -371,7 +371,7 @@ TEST(Enqueue, AReplacedJobThatIsForgottenNeedsRoomToComeBack) {
   EXPECT_EQ(refused.items.at(1).refusal.why, Rejection::kQueueFull);
 }
 
-TEST(Enqueue, JobsThatComeWithAnAckForeseeWhatTheyReplace) {
+TEST(Enqueue, JobsThatComeWithAnAckCountInWhatTheyReplace) {
   Scenario s;
   QueuePatch patch;
   patch.cancelled = Duration{0};

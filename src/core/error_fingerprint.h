@@ -1,5 +1,5 @@
-// Errors that differ only in numbers, ids, addresses and quoted text are one error to the person
-// who must mend it.
+// Errors that differ only in numbers, ids, addresses and quoted text are the same error to the
+// person who has to fix it.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace millrace::core {
 
-// A hash of the type and of the message with digits, hexadecimal words and quoted text taken out.
-// Stable for ever: it is stored. Not zero.
+// A hash of the type and of the message without digits, hexadecimal words and quoted text. Stored,
+// so the function must never change. Never zero.
 std::uint64_t error_fingerprint(std::string_view type, std::string_view message);
 
 }  // namespace millrace::core

@@ -1,6 +1,6 @@
-// Events: the facts that commands caused. The only things that change state, the only things in the
-// journal. Each holds what happened and all that replay needs: no table, setting or default of the
-// code. All events of a batch happened at the batch's time.
+// Events: the facts that commands caused. Only events change state, and only events are in the
+// journal. Each holds what happened and all that replay needs, so that replay depends on no table,
+// setting or default of the code. All events of a batch happened at the batch's time.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@
 
 namespace millrace::core {
 
-// Enough of a job for whoever reads the log without the tables.
+// Enough of a job for a reader of the log that does not have the tables.
 struct JobRef {
   JobId id;
   SharedBytes queue;
@@ -31,7 +31,7 @@ struct IdempotencyKey {
   Time expires_at{};
 };
 
-// What becomes of a job that ended: kept for its retention, or forgotten at once.
+// What becomes of a job that has ended: kept for its retention, or forgotten at once.
 enum class Keep : std::uint8_t { kRetained, kForgotten };
 
 enum class QueueChange : std::uint8_t { kCreated, kUpdated, kPaused, kResumed };
@@ -49,12 +49,12 @@ struct Submitted {
 
 struct Claimed {
   struct Item {
-    JobRef job;  // attempt: as it is now
+    JobRef job;  // attempt: as of this claim
     LeaseToken token{};
     Time expires_at{};
-    Duration length{};  // of the lease as granted: what a heartbeat extends by
+    Duration length{};  // as granted: what a heartbeat extends by
     std::optional<Time> deadline;
-    Duration waited{};  // since it became due
+    Duration waited{};  // since the job became due
   };
   SharedBytes worker;
   std::vector<Item> items;
@@ -113,17 +113,18 @@ struct Cancelled {  // a waiting job
   Keep keep = Keep::kRetained;
 };
 
-// By an operator. Whole, since the job may not be in memory where this is replayed.
+// By an operator. Holds the whole job, since it may not be in memory where this is replayed.
 struct Retried {
   Job job;
   State from{};  // the terminal state that it leaves
 };
 
-// By a transaction of the user's own that has won the job's fence, whatever has become of its lease
-// since. Whole, but for the payload, since the job may not be in memory where this is replayed.
+// By a transaction of the user's own that has won the job's fence, whatever has become of the lease
+// since. Holds the whole job but its payload, since the job may not be in memory where this is
+// replayed.
 struct Finished {
-  Job job;       // as it stands from here on: succeeded
-  State from{};  // running: under a later lease, which ends
+  Job job;       // after this event: succeeded
+  State from{};  // running: under a later lease, which this event ends
   LeaseToken token{};
   Keep keep = Keep::kRetained;
 };
@@ -133,7 +134,7 @@ struct Edited {
   JobRef job;
   std::optional<std::int16_t> priority;
   std::optional<Time> run_at;
-  std::optional<State> state;  // where run_at moved it
+  std::optional<State> state;  // the state that a new run_at causes
   SharedBytes payload;         // empty: unchanged
   std::optional<std::uint32_t> max_attempts;
   std::optional<std::vector<SharedBytes>> tags;
@@ -144,7 +145,7 @@ struct Deleted {
   struct Item {
     JobRef job;
     State state{};
-    SharedBytes unique_key;  // held by it; empty: none
+    SharedBytes unique_key;  // held by the job; empty: none
   };
   DeleteCause cause{};
   std::vector<Item> items;
@@ -155,28 +156,28 @@ struct QueuePurged {
   std::uint64_t deleted = 0;
 };
 
-struct KeysExpired {  // idempotency keys whose time came at or before
+struct KeysExpired {  // idempotency keys that expire at or before `until`
   Time until{};
 };
 
-struct UniquesReleased {  // unique keys of ended jobs, held until then or before
+struct UniquesReleased {  // unique keys of ended jobs, held until `until` or earlier
   Time until{};
 };
 
-// With its settings. It had no jobs.
+// The queue and its settings are gone. It had no jobs.
 struct QueueDeleted {
   SharedBytes queue;
 };
 
-// A term begins; its tokens start at `first_token`.
+// A term begins. Its tokens start at `first_token`.
 struct EpochStarted {
   Epoch epoch{};
   std::uint64_t first_token = 0;
 };
 
-// Each live lease, and its attempt's deadline, gets this much more: as long as nobody could be
-// answered, or as far as the clock stepped. What a lease then has left is what it had left when
-// that began; one that began since has all that it was given, and no more.
+// Extends each live lease, and the deadline of its attempt, by `by`: the length of a period in
+// which nobody could be answered, or of a step of the clock. A lease then has as much time left as
+// it had when that period began; one granted since has its full length and no more.
 struct LeasesExtended {
   Duration by{};
 };

@@ -1,5 +1,5 @@
-// Finishing a job by a transaction that has committed: it can't be refused for what has become of
-// the job meanwhile, only for what was never so, or what nobody can tell any more.
+// Finishing a job by a committed transaction. What has become of the job since is no reason for a
+// refusal. A refusal means that the token was never the job's, or that nobody can tell any more.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -16,13 +16,13 @@ bool Decider::is_live(LeaseToken token) const {
   });
 }
 
-// A token that is not the job's live one.
+// For a token that is not the job's live one.
 Decider::Whose Decider::whose(LeaseToken token, const Job& job) const {
   if (mutated(Mutant::kForeignFinishBelieved)) return Whose::kTheJobs;
   if (job.latest.n == 0 || to_number(token) >= state_.facts.next_token) return Whose::kNotTheJobs;
   const EndedLease* const lease = state_.ended_leases.find(token);
   if (lease != nullptr) return lease->job == job.id ? Whose::kTheJobs : Whose::kNotTheJobs;
-  // A job's tokens rise, and its first one is its only one.
+  // A job's tokens ascend. A job that has started once has had only one token.
   if (job.state == State::kRunning && (job.latest.n == 1 || token > job.token)) {
     return Whose::kNotTheJobs;
   }
@@ -36,7 +36,7 @@ ItemReply Decider::never_the_jobs(const Job& job) const {
   return reply;
 }
 
-// One that nobody can tell of any more keeps no lease out: the job's has a higher token.
+// A token that nobody can judge any more does not block the job's lease, which has a higher token.
 ItemReply Decider::confirm_fence(const AckItem& item) const {
   ItemReply confirmed;
   confirmed.id = item.id;
@@ -53,10 +53,10 @@ ItemReply Decider::finish(const AckItem& item, Detail detail) {
     return refused(item.id, Rejection::kLeaseLost, RefusalDetail::kNoSuchLease);
   }
   const EndedLease* const lease = state_.ended_leases.find(item.token);
-  ItemReply nothing_changes;  // an ack came too
+  ItemReply nothing_changes;  // an ack did the same
   nothing_changes.id = item.id;
   nothing_changes.state = State::kSucceeded;
-  // Also of a job that is forgotten by now.
+  // This also covers a job that is forgotten by now.
   if (lease != nullptr && lease->job == item.id && lease->state == State::kSucceeded) {
     return nothing_changes;
   }

@@ -29,7 +29,7 @@ class Finish : public ::testing::Test {
     EXPECT_EQ(reply.version, 0U);
     return reply;
   }
-  // Enqueued and claimed; its token.
+  // Enqueues and claims a job; returns its token.
   LeaseToken started(const std::string& name) {
     s.enqueue(name);
     EXPECT_EQ(s.claim(), name);
@@ -66,7 +66,7 @@ TEST_F(Finish, WithTheLiveLeaseIsAnAck) {
   expect_succeeded("a");
   EXPECT_EQ(s.job("a").latest.outcome, AttemptOutcome::kSucceeded);
   EXPECT_FALSE(marked("a"));
-  // The worker's own ack, which comes after it, is answered as if it had been the first.
+  // The worker's own ack comes later, and gets the answer of a first ack.
   EXPECT_EQ(s.ack("a", AckOutcome::kSucceeded).state, State::kSucceeded);
 }
 
@@ -115,7 +115,7 @@ TEST_F(Finish, AJobThatRunsElsewhere) {
   EXPECT_EQ(s.job("a").latest.n, 2U);
   EXPECT_TRUE(marked("a"));
   EXPECT_EQ(s.machine().live_leases(), 0U);
-  // Its worker has lost it.
+  // The worker has lost the lease.
   EXPECT_EQ(s.ack("a", AckOutcome::kSucceeded).refusal.why, Rejection::kLeaseLost);
   EXPECT_EQ(s.heartbeat("a").refusal.why, Rejection::kLeaseLost);
 }
@@ -145,7 +145,7 @@ TEST_F(Finish, ACancelledJob) {
   expect_succeeded("a");
 }
 
-// The tables have a row of a key that a dead job holds for a time: that goes with the hold.
+// A dead job holds a key for a time, and the tables have a row for it; the finish ends the hold.
 TEST_F(Finish, EndsTheHoldOfAUniqueKeyInTheTablesToo) {
   JobSpec spec = Scenario::spec("a");
   auto extras = std::make_shared<JobExtras>();
@@ -191,7 +191,7 @@ TEST_F(Finish, ForgetsWhatIsNotKept) {
   EXPECT_EQ(finish("a", token).refusal.why, Rejection::kNotFound);
 }
 
-// A shard that said "not found" would not say which of the two it means.
+// "Not found" would not tell the shard which of the two cases it is.
 TEST_F(Finish, AfterTheAckOfAJobThatIsForgottenChangesNothing) {
   QueuePatch patch;
   patch.succeeded = Duration{0};
@@ -212,7 +212,7 @@ TEST_F(Finish, AfterTheAckOfAJobThatIsForgottenChangesNothing) {
   EXPECT_EQ(events(), before);
 }
 
-// It says nothing of the later one that has its id.
+// A token says nothing about a later job with the same id.
 TEST_F(Finish, OfAnEarlierJobWithTheSameIdChangesNothing) {
   QueuePatch patch;
   patch.succeeded = Duration{0};
@@ -271,7 +271,7 @@ TEST_F(Finish, AFenceOfAnyLeaseOfTheJobIsBelieved) {
   EXPECT_FALSE(fence("a", s.token("a")).refusal);
 }
 
-// What a million later leases have pushed out of memory is neither believed nor denied.
+// If a million later leases have pushed the token out of memory, it is neither believed nor denied.
 TEST(FinishOfAForgottenLease, IsRefusedAndAFenceOfItStands) {
   class Nothing final : public Prefetched {
    public:
@@ -314,7 +314,7 @@ TEST(FinishOfAForgottenLease, IsRefusedAndAFenceOfItStands) {
   EXPECT_TRUE(events.empty());
 }
 
-// A generation whose end may still be committed by a transaction does not give way to the next.
+// A generation that a transaction may still finish must not give way to the next.
 TEST_F(Finish, AJobThatIsNotFencedIsNotRetried) {
   class Unfenced final : public Prefetched {
    public:

@@ -1,5 +1,5 @@
-// What must hold of a shard's state, recomputed from the jobs alone; and its digest. For tests and
-// the simulator.
+// The invariants of a shard's state, recomputed from its jobs, and its digest. For tests and the
+// simulator.
 
 #include <algorithm>
 #include <bit>
@@ -69,7 +69,7 @@ class Canonical {
   std::string bytes_;
 };
 
-// Live jobs by order of submission: the hash map's own order must not be seen.
+// Live jobs in order of submission, since the hash map's order must not matter.
 std::vector<SlotIndex> live_jobs(const ShardState& state) {
   std::vector<SlotIndex> live;
   for (const auto& [id, index] : state.by_id) {
@@ -122,7 +122,7 @@ Fingerprint digest(const ShardState& state) {
   });
   for (const SlotIndex index : live_jobs(state)) {
     Job job = to_job(state.slots.at(index));
-    job.payload = {};  // memory may have let go of it
+    job.payload = {};  // memory may have dropped it
     canonical.add(job);
   }
   for (const auto& [at, key] : state.keys.by_expiry()) {
@@ -160,7 +160,7 @@ void check_invariants(const ShardState& state) {
     waiting_for_time += slot.state == State::kScheduled || slot.state == State::kRetrying;
     running += slot.state == State::kRunning;
   }
-  for (const SlotIndex index : state.graves) {
+  for (const SlotIndex index : state.retired_slots) {
     const JobSlot& slot = state.slots.at(index);
     bytes += slot.payload.size() + (slot.activity == nullptr ? 0 : slot.activity->result.size());
   }
@@ -181,13 +181,13 @@ void check_invariants(const ShardState& state) {
     for (std::size_t i = 0; i < kStateCount; ++i) {
       kept += queue.counts[i];
       const std::uint64_t in_memory = counts[&queue][i];
-      // Ended jobs may be in the tables alone.
+      // Only the tables may hold an ended job.
       MILLRACE_CHECK(is_terminal(static_cast<State>(i)) ? in_memory <= queue.counts[i]
                                                         : in_memory == queue.counts[i]);
     }
     MILLRACE_CHECK(queue.created == kept + queue.pruned);
   });
-  // Every job's queue is one that there is.
+  // Every job's queue exists.
   for (const auto& [queue, of_states] : counts) {
     MILLRACE_CHECK(state.queues.find(queue->name.view()) == queue);
   }

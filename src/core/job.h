@@ -30,7 +30,7 @@ enum class State : std::uint8_t {
 inline constexpr std::size_t kStateCount = 9;
 
 constexpr bool is_terminal(State state) { return state >= State::kSucceeded; }
-// Neither running nor ended: what an operator may still edit.
+// Neither running nor ended: an operator may still edit the job.
 constexpr bool is_waiting(State state) { return !is_terminal(state) && state != State::kRunning; }
 std::string_view to_string(State state);
 std::optional<State> parse_state(std::string_view text);
@@ -45,14 +45,14 @@ struct RetryPolicy {
   std::vector<Duration> delays;  // kList only: before attempt 2, 3, ...; the last one repeats
   friend bool operator==(const RetryPolicy&, const RetryPolicy&) = default;
 };
-// Exponential from 5 s to 5 min, moved by up to a fifth.
+// Exponential from 5 s to 5 min, with a jitter of up to a fifth.
 const std::shared_ptr<const RetryPolicy>& default_retry_policy();
 
 enum class OnConflict : std::uint8_t { kReturn, kReject, kReplace };
 
 struct UniqueRule {
   SharedBytes key;                   // 1 to 255 bytes, within the queue
-  std::optional<Duration> hold_for;  // from submission, also past the job's end
+  std::optional<Duration> hold_for;  // counted from submission; may outlast the job
   OnConflict on_conflict = OnConflict::kReturn;
   friend bool operator==(const UniqueRule&, const UniqueRule&) = default;
 };
@@ -75,7 +75,7 @@ struct Progress {
   friend bool operator==(const Progress&, const Progress&) = default;
 };
 
-// The rarely used parts of a job, one allocation that most jobs do without.
+// The rarely used parts of a job, in one allocation that most jobs do not need.
 struct JobExtras {
   std::optional<UniqueRule> unique;
   std::vector<SharedBytes> tags;
@@ -119,7 +119,7 @@ struct LogLine {
   SharedBytes message;
 };
 
-// A life-cycle event that attempts do not tell: an operator's action, an expiry.
+// A life-cycle event that no attempt records: an operator's action, an expiry.
 enum class MarkKind : std::uint8_t {
   kCancelRequested,
   kCancelled,
@@ -135,14 +135,14 @@ struct Mark {
   SharedBytes reason;
 };
 
-// What every job has from its submission on. The machine keeps it in a slot, tightly: each member
-// costs its bytes for every job that waits.
+// The members that every job has from its submission on. The machine keeps them in a compact slot:
+// each member costs its bytes for every waiting job.
 struct JobHot {
   JobId id;
   std::uint64_t ord = 0;  // order of submission within the shard, from 1
   SharedBytes queue;
   SharedBytes type;
-  SharedBytes payload;  // raw JSON as sent; empty: not loaded (a null payload is the four bytes)
+  SharedBytes payload;  // raw JSON as sent; empty: not loaded (a null payload is the text "null")
   State state = State::kReady;
   std::int16_t priority = 0;
   std::uint32_t attempt = 0;  // starts that counted
@@ -158,8 +158,8 @@ struct JobHot {
   std::shared_ptr<const JobExtras> extras;   // null: all empty
 };
 
-// What a job has only once it started, ended, or was given a limit in time. The machine keeps it
-// as it is, in an allocation of its own: a member that is added here needs no line there.
+// The members that a job has only once it has started, has ended or has a time limit. The machine
+// keeps this struct as it is, in an allocation of its own, so a new member needs no code there.
 struct JobCold {
   std::optional<Time> expires_at;
   std::optional<Time> finished_at;
@@ -169,12 +169,12 @@ struct JobCold {
   std::shared_ptr<const JobError> last_error;
   std::shared_ptr<const Progress> progress;
   SharedBytes cancel_reason;
-  std::uint32_t log_lines = 0;  // ever written: the next line's seq - 1
+  std::uint32_t log_lines = 0;  // lines ever written: the next line's seq - 1
   // The live lease, while the job runs:
   LeaseToken token = kNoToken;
   std::optional<Time> lease_expires_at;
   Duration lease_length{};  // as granted: what a heartbeat extends by
-  Duration lease_given{};   // by the claim, or the last heartbeat that prolonged it
+  Duration lease_given{};   // by the claim, or by the last heartbeat that extended it
   std::optional<Time> deadline;
 
   void end_lease() {
@@ -187,15 +187,15 @@ struct JobCold {
 
 // The list of its members is in job_fields.h.
 struct Job : JobHot, JobCold {
-  // By content, through the pointers.
+  // Compares contents, through the pointers.
   friend bool operator==(const Job& a, const Job& b);
 };
 static_assert(sizeof(Job) == sizeof(JobHot) + sizeof(JobCold), "a member is hot, or it is cold");
 
-// Whether it has anything that a job which only waits has not.
+// Whether the job has any cold member set, which a job that only waits does not.
 bool has_cold(const Job& job);
 
-// Until when the job's unique key is held at the least; none: until it ends.
+// The job's unique key is held at least until then; none: until the job ends.
 std::optional<Time> unique_hold_until(const Job& job);
 
 }  // namespace millrace::core

@@ -1,5 +1,4 @@
-// What a list or search asks of jobs, as plain conditions, all of which must hold. No text syntax
-// here, no SQL.
+// The conditions of a list or search, all of which must hold; free of query syntax and SQL.
 #pragma once
 
 #include <cstdint>
@@ -44,12 +43,13 @@ struct Condition {
   JobField field{};
   Comparison comparison = Comparison::kEqual;
   bool negated = false;
-  // Any of them (kEqual, kContains). Text as written; for kQueue, kType and kTag a trailing "*"
-  // matches any ending. For kState the names. kPayload and kResult: equal to the member's text (a
-  // string's content, a number's spelling, true, false, null).
+  // The job matches if any of these does (kEqual, kContains). Text is compared as written; for
+  // kQueue, kType and kTag a trailing "*" matches any ending. For kState: names of states. For
+  // kPayload and kResult: the member's text (a string's content, a number as it is spelled, true,
+  // false, null).
   std::vector<std::string> values;
   std::int64_t number = 0;  // kPriority, kAttempt; times in ms since the epoch
-  double real = 0;  // kPayload and kResult with an ordering comparison, and `values` as sent
+  double real = 0;  // kPayload, kResult in an ordering comparison; `values` holds it as sent
   std::string path;
 };
 

@@ -1,5 +1,5 @@
-// Jobs as the machine holds them: a compact slot each, what few jobs need in an allocation of its
-// own.
+// Jobs as the machine holds them: one compact slot each, and a separate allocation for the members
+// that few jobs have.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +23,13 @@ struct WorkerLeases;  // shard_state.h
 enum class SlotIndex : std::uint32_t {};
 inline constexpr SlotIndex kNoSlot{0xffffffff};
 
-// How long the lines of the running attempt's log are, to bound them; not part of the durable
-// state.
+// The sizes of the running attempt's log lines, to bound the log; not part of the durable state.
 struct LogSizes {
   std::deque<std::pair<std::uint32_t, std::uint32_t>> lines;  // (seq, bytes)
   std::uint64_t bytes = 0;
 };
 
-// A job's cold members, and what the machine needs beside them.
+// A job's cold members, and what else the machine needs for a job that has them.
 struct Activity : JobCold {
   WorkerLeases* holder = nullptr;       // of the live lease
   std::unique_ptr<LogSizes> log_sizes;  // null: the running attempt has logged nothing
@@ -46,7 +45,7 @@ struct JobSlot {
   std::shared_ptr<const RetryPolicy> retry;
   std::shared_ptr<const JobExtras> extras;
   std::unique_ptr<Activity> activity;
-  std::uint32_t payload_bytes = 0;  // also of a payload that memory has let go of
+  std::uint32_t payload_bytes = 0;  // also when memory has dropped the payload
   std::int32_t lease_ms = 0;
   std::uint32_t version = 1;
   std::uint32_t generation = 1;
@@ -57,9 +56,9 @@ struct JobSlot {
   State state = State::kReady;
   bool cancel_requested : 1 = false;
   bool dirty : 1 = false;   // in the list of changes
-  bool stored : 1 = false;  // the tables have, or may have, a row of it
-  // The payload stands in changes that are being stored; the tables have it. Then it may be let go
-  // of: `payload` is empty.
+  bool stored : 1 = false;  // the tables have, or may have, a row of this job
+  // payload_taken: the payload is in changes that are being stored. payload_stored: the tables have
+  // it, so memory may drop it (`payload` is then empty).
   bool payload_taken : 1 = false;
   bool payload_stored : 1 = false;
 
@@ -76,7 +75,7 @@ struct JobSlot {
 static_assert(sizeof(JobSlot) <= 136,
               "a ready job must stay within 200 bytes with its index entries");
 
-// Slots in pages, so that growing moves nothing and references hold until release().
+// Slots in pages: growing moves no slot, so a reference stays valid until release().
 class SlotPool {
  public:
   SlotIndex acquire() {
@@ -89,10 +88,10 @@ class SlotPool {
     at(index) = JobSlot{};
     free_.push_back(index);
   }
-  // Every index below was handed out at some time, or may be.
+  // An upper bound of all indexes: each one below it is in use or free.
   std::uint32_t size() const { return static_cast<std::uint32_t>(pages_.size()) * kPageSlots; }
   std::size_t unused() const { return free_.size(); }
-  // It is about to be looked at.
+  // The caller is about to read the slot.
   void prefetch(SlotIndex index) const {
     const JobSlot& slot = at(index);
     __builtin_prefetch(&slot);

@@ -1,4 +1,4 @@
-// Idempotency keys within their window: which job each made.
+// Idempotency keys within their window, and the job that each key made.
 #pragma once
 
 #include <optional>
@@ -13,16 +13,16 @@ namespace millrace::core {
 
 class KeyIndex {
  public:
-  // Null: the key is free at `now`. A key frees exactly when its time has come, whenever it is
-  // taken out.
+  // Null: the key is free at `now`. A key is free from its expiry on, even before expire() removes
+  // it.
   const KeyRow* find(const Fingerprint& key, Time now) const;
   void insert(const KeyRow& row);
-  // Takes out the keys that expire at or before `until`.
+  // Removes the keys that expire at or before `until`.
   void expire(Time until);
 
   std::size_t size() const { return rows_.size(); }
   std::optional<Time> earliest_expiry() const;
-  // In order of expiry, then key: for the digest.
+  // In order of expiry, then key; the digest needs this order.
   const absl::btree_set<std::pair<Time, Fingerprint>>& by_expiry() const { return by_expiry_; }
   const KeyRow& at(const Fingerprint& key) const { return rows_.at(key); }
 

@@ -1,5 +1,5 @@
-// What the holder of a lease may say: that it goes on, what it logs, how it ended. A token that is
-// not the live one changes nothing.
+// What a lease's holder can report: progress, logs, the outcome. Only the live token changes
+// anything.
 
 #include <algorithm>
 
@@ -130,7 +130,7 @@ void Decider::append_logs(const JobSlot& slot, const std::vector<const LogEntry*
     bytes += line.message.size();
     logged.lines.push_back(std::move(line));
   }
-  // The oldest lines of the attempt go when it has logged more than its share.
+  // If the attempt has logged more than its share, its oldest lines are dropped.
   for (const auto& [old_seq, size] : before.lines) {
     if (bytes <= kMaxLogBytesPerAttempt) break;
     bytes -= size;
@@ -144,7 +144,7 @@ void Decider::append_logs(const JobSlot& slot, const std::vector<const LogEntry*
   emit(std::move(logged));
 }
 
-// The same ack of the same lease, come again: answered as the first was.
+// A repeated ack of the same lease gets the same answer as the first one.
 ItemReply Decider::repeated_ack(const AckItem& item, Detail detail) const {
   const EndedLease* lease = item.token == kNoToken ? nullptr : state_.ended_leases.find(item.token);
   if (lease == nullptr || lease->job != item.id ||
@@ -159,25 +159,26 @@ ItemReply Decider::repeated_ack(const AckItem& item, Detail detail) const {
   return reply;
 }
 
-// Jobs submitted by an ack are taken all, or the ack is refused. They come after its own end.
+// The jobs in an ack are all accepted, or the ack is refused. They come after the end of the acked
+// job.
 Refusal Decider::judge_nested(const AckItem& item, const JobSlot& slot,
                               const AttemptEnded& event) const {
   if (item.enqueue.empty()) return {};
-  Foreseen foreseen;
+  PendingEffects pending;
   if (event.state == State::kReady) {
-    foreseen.ready[std::string(slot.lane->queue->name.view())] = 1;
+    pending.ready[std::string(slot.lane->queue->name.view())] = 1;
   }
   if (is_terminal(event.state)) {
     const auto& unique = slot.unique();
     const bool held =
         unique && unique->hold_for && add_saturating(slot.created_at, *unique->hold_for) > now_;
-    foreseen.ended = {slot.id, !held};
-    if (event.keep == Keep::kForgotten) foreseen.forgotten.insert(slot.id);
+    pending.ended = {slot.id, !held};
+    if (event.keep == Keep::kForgotten) pending.forgotten.insert(slot.id);
   }
   for (const JobSpec& spec : item.enqueue) {
-    const Verdict verdict = judge(spec, spec.key.get(), foreseen);
+    const Verdict verdict = judge(spec, spec.key.get(), pending);
     if (verdict.fate == Fate::kRefused) return verdict.refusal;
-    foresee(spec, verdict, foreseen);
+    add_pending(spec, verdict, pending);
   }
   return {};
 }
@@ -288,7 +289,7 @@ Reply Decider::operator()(const AppendLogs& command) {
   reply.items.reserve(command.items.size());
   std::size_t i = 0;
   while (i < command.items.size()) {
-    // Neighbours of the same lease go into one event.
+    // Consecutive lines of the same lease go into one event.
     const LogItem& first = command.items[i];
     std::size_t end = i;
     std::vector<const LogEntry*> entries;

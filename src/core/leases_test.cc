@@ -203,10 +203,10 @@ TEST(Lease, IsNeverLongerAfterAStallThanItWasGiven) {
   const Duration given = *s.job("a").lease_expires_at - s.now();
   s.wait_ms(1'000);
   std::vector<Event> events;
-  // Three days that ended before it began: the clock's step was given back already.
+  // Three days that ended before the lease began: the clock's step has been given back already.
   s.machine().extend_leases(Duration{3 * 86'400'000}, s.now(), events);
   EXPECT_EQ(s.job("a").lease_expires_at, s.now() + given);
-  // What a heartbeat has given counts from then on, also where it is more.
+  // A longer extension by a heartbeat counts from then on.
   HeartbeatItem longer{Scenario::id("a"), s.token("a"), {}, nullptr};
   longer.extend = given + Duration{60'000};
   Heartbeat command;
@@ -264,7 +264,7 @@ TEST(Logs, OfAJobThatIsGivenBackAgainAndAgainAreThoseOfItsLastStarts) {
   auto view = s.machine().view(Scenario::id("a"));
   EXPECT_EQ(view->logs.size(), kStartsWithLogs);
   EXPECT_EQ(view->logs.front().n, 2u);
-  // Those that the tables have go too.
+  // The logs in the tables are deleted too.
   s.project();
   s.claim();
   const auto changes = s.machine().take_changes();
@@ -314,7 +314,7 @@ TEST(Ack, TextThatIsTooLongIsCutBetweenCharacters) {
   Scenario s;
   with_running(s, "a");
   AckItem item = s.ack_of("a", AckOutcome::kFailed);
-  // The bound falls into the two bytes of the last character that would fit.
+  // The bound splits the two bytes of the last character.
   item.error->message = SharedBytes(std::string(kMaxErrorMessageBytes - 1, 'x') + "\u00fc");
   item.error->stack = SharedBytes(std::string(kMaxErrorStackBytes + 1, '\x80'));  // no character
   item.logs = {{{}, 1, SharedBytes(std::string(kMaxLogLineBytes, 'y') + "z")}};
@@ -390,7 +390,7 @@ TEST(Ack, TheJobsThatComeWithItFindTheUniqueKeyFreeThatItFrees) {
   scenario.claim();
   AckItem ack = scenario.ack_of("a", AckOutcome::kSucceeded);
   ack.enqueue.push_back(holding("b"));
-  // It is a new job, so it needs room like any other.
+  // The nested job is new, so it needs room like any other.
   scenario.admission = Admission::kClosed;
   EXPECT_EQ(scenario.ack(ack).refusal.why, Rejection::kOverloaded);
   scenario.admission = Admission::kOpen;

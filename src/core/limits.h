@@ -30,33 +30,33 @@ inline constexpr std::size_t kMaxErrorMessageBytes = 4 * 1024;
 inline constexpr std::size_t kMaxErrorStackBytes = 32 * 1024;
 inline constexpr std::size_t kMaxLogLineBytes = 8 * 1024;
 inline constexpr std::size_t kMaxLogBytesPerAttempt = 256 * 1024;
-// Of a job that is started more often, the logs of the last so many starts are kept.
+// Jobs are bounded, starts are not: a job keeps the logs of its last kStartsWithLogs starts.
 inline constexpr std::uint32_t kStartsWithLogs = 16;
 
-// Payloads of one claim, together; the first job is handed out whatever it has.
+// The payloads of one claim, together. The first job is handed out however large its payload is.
 inline constexpr std::uint64_t kMaxClaimBytes = std::uint64_t{16} << 20;
 
-// How the last leases of a shard ended is remembered, so that a repeated ack is answered as the
-// first was.
+// The shard remembers how this many of its last leases ended, so that a repeated ack gets the same
+// answer as the first.
 inline constexpr std::size_t kEndedLeasesRemembered = 1'000'000;
 inline constexpr std::uint64_t kDefaultMaxKeys = 100'000'000;
 
-// A name of a queue stays until somebody deletes the queue.
+// A queue's name counts until somebody deletes the queue.
 inline constexpr std::size_t kMaxQueues = 50'000;
-// Queues that one look at them by name brings, at most.
+// The most queues that one page of the list by name holds.
 inline constexpr std::uint32_t kMaxQueuesPerPage = 1'000;
 
-// What one step may do before it commits: keeps a step short whatever has piled up.
+// The most that one step does before it commits: it keeps a step short, however much is due.
 inline constexpr std::size_t kMaxDuePerTick = 1'000;
-// Jobs past their expires_at that one claim ends on its way; it looks no further then. The timers
-// come to the rest, and whoever waits is served after that.
+// A claim ends at most this many jobs past their expires_at on its way, and then looks no further.
+// The timers end the rest; a waiting claim is served after that.
 inline constexpr std::size_t kMaxExpiredPerClaim = kMaxDuePerTick;
 inline constexpr std::size_t kMaxJournalBodyBytes = 32 * 1024 * 1024;
 
-// A wall clock further ahead than this is followed in one journaled step that gives live leases as
-// much grace.
+// A wall clock that is ahead of the shard's time by more than this is followed in one journaled
+// step, which extends live leases by as much.
 inline constexpr Duration kMaxClockLag{1'000};
-// A stretch without commits longer than this extends live leases by as much.
+// A period without commits that is longer than this extends live leases by its length.
 inline constexpr Duration kStallGrace{1'000};
 
 inline constexpr Duration kDefaultIdempotencyWindow{24 * 3600 * 1000};

@@ -10,8 +10,7 @@
 namespace millrace::core {
 namespace {
 
-// Freed keys are taken out in bunches of this length, so that a stream of them does not make a
-// stream of events.
+// Freed keys are removed in batches of this length, so that frequent expiries cause few events.
 constexpr Duration kKeyExpiryGrain{1'000};
 
 class Nothing final : public Prefetched {
@@ -19,10 +18,10 @@ class Nothing final : public Prefetched {
   const Job* find(const JobId&) const override { return nullptr; }
 };
 
-// Collects the ids that a command names and memory can't answer for.
-class Wanted {
+// Collects the ids in a command about which memory alone can't decide.
+class NeededIds {
  public:
-  Wanted(const ShardState& state, std::vector<JobId>& out) : state_(state), out_(out) {}
+  NeededIds(const ShardState& state, std::vector<JobId>& out) : state_(state), out_(out) {}
 
   void operator()(const Enqueue& command) { add(command.jobs); }
   void operator()(const Ack& command) {
@@ -40,7 +39,7 @@ class Wanted {
   }
   void operator()(const Edit& command) { add(command.ids); }
   void operator()(const Delete& command) { add(command.ids); }
-  // What runs is in memory, and so is every queue.
+  // Running jobs and all queues are in memory.
   void operator()(const Claim&) {}
   void operator()(const Heartbeat&) {}
   void operator()(const AppendLogs&) {}
@@ -49,12 +48,12 @@ class Wanted {
   void operator()(const ResumeQueue&) {}
   void operator()(const DeleteQueue&) {}
   void operator()(const NotePurge&) {}
-  // Who asks looks into the tables where memory knows nothing.
+  // The caller reads the tables if memory does not know the job.
   void operator()(const GetJob&) {}
   void operator()(const GetQueues&) {}
 
  private:
-  // Memory has let go of its payload.
+  // For a job whose payload memory has dropped.
   void add_with_payload(const JobId& id) {
     const SlotIndex index = state_.find(id);
     if (index != kNoSlot && state_.slots.at(index).payload.empty()) out_.push_back(id);
@@ -69,7 +68,7 @@ class Wanted {
   void add(const std::vector<JobSpec>& specs) {
     for (const JobSpec& spec : specs) {
       if (spec.id_origin != IdOrigin::kClient) continue;
-      // Of one that stands, its payload is compared.
+      // A repeated submission is compared with the job's payload.
       add_with_payload(spec.id);
       add(spec.id);
     }
@@ -84,7 +83,7 @@ class Wanted {
 struct Machine::Impl {
   MachineOptions options;
   ShardState state;
-  std::uint32_t unlooked_at = 0;  // slots below it, by let_go_of_payloads()
+  std::uint32_t unlooked_at = 0;  // let_go_of_payloads() has yet to examine the slots below it
 };
 
 Machine::Machine(MachineOptions options) : impl_(std::make_unique<Impl>()) {
@@ -92,8 +91,8 @@ Machine::Machine(MachineOptions options) : impl_(std::make_unique<Impl>()) {
 }
 Machine::~Machine() = default;
 
-void Machine::wanted(const Command& command, std::vector<JobId>& out) const {
-  std::visit(Wanted(impl_->state, out), command);
+void Machine::needed(const Command& command, std::vector<JobId>& out) const {
+  std::visit(NeededIds(impl_->state, out), command);
 }
 
 Reply Machine::decide(const Command& command, Time now, const Prefetched& prefetched,
@@ -139,8 +138,8 @@ std::optional<Time> Machine::next_timer() const {
 
 void Machine::start_epoch(Epoch epoch, Time now, std::vector<Event>& events) {
   now = std::max(now, impl_->state.facts.at);
-  // Tokens of a term start above what any earlier term can have given, even one that was lost with
-  // a restored backup.
+  // The tokens of a term start above any that an earlier term can have given, even a term that was
+  // lost with a restored backup.
   const auto by_time = static_cast<std::uint64_t>(std::max<std::int64_t>(to_ms(now), 0)) * 1024;
   const std::uint64_t first = std::max(impl_->state.facts.next_token, by_time);
   events.emplace_back(EpochStarted{epoch, mutated(Mutant::kTokensRestart) ? 1 : first});
@@ -171,15 +170,15 @@ std::vector<Ending> Machine::take_endings() { return std::exchange(impl_->state.
 
 void Machine::end_step() {
   impl_->state.endings.clear();
-  free_buried(impl_->state);
+  free_retired(impl_->state);
 }
 
 std::shared_ptr<const JobView> Machine::view(const JobId& id) const {
   SlotIndex index = impl_->state.find(id);
   if (index == kNoSlot) {
-    const auto buried = impl_->state.buried.find(id);
-    if (buried == impl_->state.buried.end()) return nullptr;
-    index = buried->second;
+    const auto retired = impl_->state.retired.find(id);
+    if (retired == impl_->state.retired.end()) return nullptr;
+    index = retired->second;
   }
   return to_view(impl_->state, impl_->state.slots.at(index));
 }
@@ -215,7 +214,7 @@ void Machine::set_keep_bytes(std::uint64_t bytes) { impl_->options.keep_bytes = 
 void Machine::restart_letting_go() { impl_->unlooked_at = impl_->state.slots.size(); }
 
 bool Machine::let_go_of_payloads(std::size_t most) {
-  // From the end: what came last is wanted last.
+  // From the end: the jobs that came last will be claimed last.
   std::uint32_t& next = impl_->unlooked_at;
   for (; most > 0 && next > 0 && bytes_held() > impl_->options.keep_bytes; --most) {
     JobSlot& slot = impl_->state.slots.at(SlotIndex{--next});

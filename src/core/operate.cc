@@ -1,4 +1,4 @@
-// What operators may do to jobs and queues.
+// What operators can do to jobs and queues.
 
 #include <algorithm>
 #include <utility>
@@ -27,8 +27,8 @@ std::optional<Job> Decider::find_job(const JobId& id) const {
 std::shared_ptr<const JobView> Decider::view(const JobId& id) const {
   SlotIndex index = state_.find(id);
   if (index == kNoSlot) {
-    const auto found = state_.buried.find(id);
-    if (found == state_.buried.end()) return nullptr;
+    const auto found = state_.retired.find(id);
+    if (found == state_.retired.end()) return nullptr;
     index = found->second;
   }
   return to_view(state_, state_.slots.at(index));
@@ -43,15 +43,15 @@ bool Decider::is_deleted(const JobId& id) const {
   return state_.find(id) == kNoSlot && state_.changes.tombstones.contains(id);
 }
 
-// The answer for a job that stands changed in memory, or is gone.
+// The answer for a job that this command has changed or deleted.
 ItemReply Decider::changed(const JobId& id, std::size_t of) const {
   ItemReply reply;
   reply.id = id;
   SlotIndex index = state_.find(id);
   if (index == kNoSlot) {
-    const auto buried = state_.buried.find(id);
-    if (buried == state_.buried.end()) return reply;
-    index = buried->second;
+    const auto retired = state_.retired.find(id);
+    if (retired == state_.retired.end()) return reply;
+    index = retired->second;
   }
   reply.state = state_.slots.at(index).state;
   reply.version = state_.slots.at(index).version;
@@ -123,7 +123,7 @@ ItemReply Decider::retry(const JobId& id, const Retry& command) {
     job->attempt = 0;
     job->crashes = 0;
   } else {
-    // One more, or the retry could not start.
+    // One more attempt; otherwise the retry could not start.
     job->max_attempts = std::max(job->max_attempts, job->attempt + 1);
   }
   const Time run_at = command.run_at.value_or(now_);
@@ -210,7 +210,8 @@ Reply Decider::operator()(const Delete& command) {
     }
     bool allowed = job->state != State::kRunning;
     if (command.cause == DeleteCause::kRetention) {
-      // Memory wins: it may have been retried, or have ended anew, since its row was read.
+      // Memory takes precedence: the job may have been retried or ended again since its row was
+      // read.
       const QueueEntry* queue = state_.find_queue(job->queue.view());
       const auto& retention = is_terminal(job->state) && queue != nullptr
                                   ? queue->settings.retention.of(job->state)
@@ -224,7 +225,7 @@ Reply Decider::operator()(const Delete& command) {
     }
     doomed.emplace(id, job->state);
     Deleted::Item item{to_ref(*job), job->state, {}};
-    // A key held past the job's end outlives its retention, not its deletion by hand.
+    // A key that is held past the job's end outlives retention, but not a manual deletion.
     if (command.cause != DeleteCause::kRetention && job->extras != nullptr && job->extras->unique) {
       item.unique_key = job->extras->unique->key;
     }
@@ -319,7 +320,7 @@ Reply Decider::operator()(const NotePurge& command) {
 }
 
 Reply Decider::operator()(const GetJob& command) {
-  // Not what was forgotten within this step: to those who come after, it is gone.
+  // A job that was forgotten within this step is gone for later commands.
   return JobReply{standing(command.id), is_deleted(command.id)};
 }
 

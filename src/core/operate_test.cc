@@ -256,14 +256,14 @@ TEST(Operate, AJobThatHasLeftTheStatesNamedIsLeftAlone) {
   s.ack("done", AckOutcome::kSucceeded);
   const StateSet dead = StateSet::of({State::kDead});
   const auto refusal = [&](const Command& command) { return s.items(command).refusal; };
-  // An acknowledged retry is not deleted, nor what has succeeded run again.
+  // A job whose retry was acknowledged is not deleted, and one that has succeeded is not run again.
   Delete remove{{Scenario::id("retried")}, DeleteCause::kOperator, dead};
   EXPECT_EQ(refusal(remove).detail, RefusalDetail::kOfAnotherState);
   EXPECT_EQ(s.state("retried"), "ready");
   const Retry retry{{Scenario::id("done")}, {}, true, dead};
   EXPECT_EQ(refusal(retry).why, Rejection::kInvalidState);
   EXPECT_EQ(s.state("done"), "succeeded");
-  // A purge of what waits does not take what has died since, wherever it is now.
+  // A purge of waiting jobs does not take a job that has died since, wherever it is.
   remove = {{Scenario::id("done")}, DeleteCause::kPurge, StateSet::of({State::kReady})};
   for (const bool in_memory : {true, false}) {
     if (!in_memory) s.project();
@@ -272,7 +272,7 @@ TEST(Operate, AJobThatHasLeftTheStatesNamedIsLeftAlone) {
   const Cancel cancel{{Scenario::id("runs")}, {}, StateSet::of({State::kReady})};
   EXPECT_EQ(refusal(cancel).why, Rejection::kInvalidState);
   EXPECT_FALSE(s.job("runs").cancel_requested);
-  // Waiting, but no more as it was when it was chosen.
+  // The job waits, but in another state than when it was selected.
   Edit edit;
   edit.ids = {Scenario::id("retried")};
   edit.priority = 7;
@@ -307,7 +307,7 @@ TEST(Queues, AreMadeByPutAndOnDemandAndChangedByPatch) {
   EXPECT_EQ(
       std::get<QueueReply>(s.decide(SetQueue{SharedBytes("q"), false, patch, 2u})).refusal.why,
       Rejection::kVersionConflict);
-  // A name that was never used may be a misspelt one.
+  // A name that was never used may be a typing error.
   const auto refusal = [&](const Command& command) {
     return std::get<QueueReply>(s.decide(command)).refusal;
   };
@@ -344,7 +344,7 @@ TEST(Queues, CanBeDeletedOnceTheyHaveNoJobs) {
   EXPECT_EQ(gone.queues.at(0).created, 2u);
   EXPECT_EQ(s.machine().queues(), 0u);
   EXPECT_EQ(std::get<QueueReply>(s.decide(GetQueues{})).queues.size(), 0u);
-  // Its name is free, and nothing of it is left.
+  // The name is free, and nothing of the queue is left.
   s.enqueue("c");
   EXPECT_FALSE(s.queue().paused);
   EXPECT_EQ(s.queue().created, 1u);

@@ -1,4 +1,4 @@
-// Payloads leave memory once the tables hold them, and nothing else changes by that.
+// Payloads leave memory once the tables hold them, and nothing else changes.
 
 #include <gtest/gtest.h>
 
@@ -94,7 +94,7 @@ TEST(Payloads, AJobThatEndsAndIsRetriedGetsItsOwnFromTheTables) {
   Retry retry;
   retry.ids = {Scenario::id("a")};
   std::vector<JobId> wanted;
-  s.machine().wanted(retry, wanted);
+  s.machine().needed(retry, wanted);
   EXPECT_EQ(wanted, retry.ids);
   std::vector<Event> events;
   s.machine().decide(retry, s.now(), tables, Admission::kOpen, events);

@@ -54,7 +54,7 @@ TEST(Projection, CountsWhatAFlushWouldWriteOrDelete) {
   s.machine().take_changes();
   EXPECT_EQ(s.machine().rows_to_flush(), 0U);
   s.machine().changes_stored();
-  // The tables have it: it is to be deleted there.
+  // The tables have the job and must delete it.
   s.remove("b");
   EXPECT_EQ(s.machine().rows_to_flush(), 1U);
 }
@@ -193,8 +193,8 @@ TEST(Projection, ADeletedQueueIsGoneUnlessItWasMadeAgain) {
   EXPECT_FALSE(next->empty());
 }
 
-// Whatever is asked in whatever order: the invariants hold and the fold of the journal is the live
-// state (the scenario checks both after every step), and no job is handed out twice at once.
+// After any sequence of commands the invariants hold and the folded journal equals the live state
+// (the scenario checks both after every step), and no job is given out twice at once.
 RC_GTEST_PROP(Machine, HoldsUnderAnyRunOfCommands, ()) {
   Random random(*rc::gen::arbitrary<std::uint64_t>());
   Scenario s;

@@ -13,7 +13,7 @@
 
 namespace millrace::core {
 
-// How long a finished job is kept: none is for ever, zero leaves nothing behind.
+// How long a finished job is kept; none: for ever; zero: not at all.
 struct Retention {
   std::optional<Duration> succeeded = kDefaultRetention;
   std::optional<Duration> dead = kDefaultDeadRetention;
@@ -35,7 +35,7 @@ struct QueueSettings {
   friend bool operator==(const QueueSettings& a, const QueueSettings& b);
 };
 
-// A partial change; what is absent stays. The inner optionals can be set to "none".
+// A partial change: absent members keep their values. An inner optional that is empty sets "none".
 struct QueuePatch {
   std::optional<std::uint32_t> max_attempts;
   std::optional<std::optional<std::uint32_t>> max_crashes;
@@ -58,7 +58,7 @@ struct Queue {
   std::uint64_t created = 0;  // ever
   std::uint64_t pruned = 0;   // ever; created = sum of counts + pruned
   std::optional<Time>
-      oldest_ready_at;  // since when the job ready longest has been; derived, not stored
+      oldest_ready_at;  // when the job that has been ready longest became so; derived, not stored
 };
 
 }  // namespace millrace::core

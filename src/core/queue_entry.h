@@ -12,7 +12,7 @@ namespace millrace::core {
 struct QueueEntry {
   explicit QueueEntry(SharedBytes queue_name) : name(std::move(queue_name)), ready(this) {}
 
-  // What finding it and claiming from it look at first lies together.
+  // The members that a look-up and a claim read first lie together.
   SharedBytes name;
   bool paused = false;
   bool dirty = false;  // in the list of changes
@@ -22,7 +22,7 @@ struct QueueEntry {
   SharedBytes pause_reason;
   std::uint64_t version = 1;
   StateCounts counts{};
-  StateCounts loaded{};  // jobs that a recovery brought, to be compared with `counts`
+  StateCounts loaded{};  // jobs that recovery has loaded, to be compared with `counts`
   std::uint64_t created = 0;
   std::uint64_t pruned = 0;
 

@@ -1,4 +1,4 @@
-// The queues by name. An entry stays where it is until its queue is deleted.
+// The queues by name. An entry's address stays the same until its queue is deleted.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,9 @@ namespace millrace::core {
 
 class QueueIndex {
  public:
-  // Null: there is none.
+  // Null: there is no such queue.
   const QueueEntry* find(std::string_view name) const { return look_up(name); }
-  // Made where there is none.
+  // Creates the queue if it does not exist.
   QueueEntry& ensure(const SharedBytes& name) {
     if (QueueEntry* const entry = look_up(name.view())) return *entry;
     auto& entry = queues_[std::string(name.view())];
@@ -25,7 +25,7 @@ class QueueIndex {
     by_name_.emplace(entry->name.view(), entry.get());
     return *entry;
   }
-  // Null: there is none.
+  // Removes the entry; null: there is no such queue.
   std::unique_ptr<QueueEntry> take(std::string_view name) {
     const auto found = queues_.find(name);
     if (found == queues_.end()) return nullptr;
@@ -37,7 +37,7 @@ class QueueIndex {
   }
 
   std::size_t size() const { return queues_.size(); }
-  // By name, from behind `after` on, until `visit` returns false.
+  // In order of name, beginning after `after`, until `visit` returns false.
   template <typename Visit>
   void walk(std::string_view after, Visit visit) const {
     for (auto at = by_name_.upper_bound(after); at != by_name_.end(); ++at) {
@@ -58,8 +58,9 @@ class QueueIndex {
   }
 
   StringMap<std::unique_ptr<QueueEntry>> queues_;
-  absl::btree_map<std::string_view, QueueEntry*> by_name_;  // the names are the entries' own
-  // Found last: a command's jobs are mostly of one queue, which is looked for several times a job.
+  absl::btree_map<std::string_view, QueueEntry*> by_name_;  // views of the entries' own names
+  // The entry found last: most jobs of a command are of one queue, and each job looks it up
+  // repeatedly.
   mutable QueueEntry* last_ = nullptr;
 };
 

@@ -1,6 +1,6 @@
 // The ready jobs of a queue, in the order in which they are claimed: priority, then due time, then
-// submission. One lane a type, so that a worker that names its types never scans past the others'
-// jobs.
+// submission. Each type has a lane, so that a worker that names its types never scans the jobs of
+// others.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ struct ReadyKey {
   std::int16_t priority = 0;
   SlotIndex slot = kNoSlot;
   Time due{};
-  std::uint64_t ord = 0;  // unique: no tie is left for the slot to break
+  std::uint64_t ord = 0;  // unique, so the slot never breaks a tie
 
   friend bool operator<(const ReadyKey& a, const ReadyKey& b) {
     if (a.priority != b.priority) return a.priority < b.priority;
@@ -34,11 +34,11 @@ struct ReadyKey {
   }
 };
 
-// A queue's jobs of one type. Lives as long as a job in memory is of it.
+// A queue's jobs of one type. It exists while any job in memory has this type.
 struct TypeLane {
   QueueEntry* queue = nullptr;
   SharedBytes type;
-  std::uint32_t jobs = 0;  // slots that point here
+  std::uint32_t jobs = 0;  // slots that point to this lane
   absl::btree_set<ReadyKey> ready;
 };
 
@@ -48,8 +48,8 @@ class ReadyIndex {
   ReadyIndex(const ReadyIndex&) = delete;
   ReadyIndex& operator=(const ReadyIndex&) = delete;
 
-  // The type's lane, made if there is none; counts one more job in it. Every acquire has its
-  // release.
+  // Returns the type's lane, creating it if necessary, and counts one more job in it. Every
+  // acquire_lane() needs its release_lane().
   TypeLane& acquire_lane(const SharedBytes& type);
   void release_lane(TypeLane& lane);
 
@@ -60,9 +60,9 @@ class ReadyIndex {
   }
 
   std::size_t size() const { return size_; }
-  // Since when the job that is ready longest has been: of each type and priority the one due first
-  // is looked at. A job that was due before it came is ready since it came. Cost: the lanes times
-  // their distinct priorities.
+  // When the job that has been ready longest became ready. It looks at the first due job of each
+  // type and priority. A job that was submitted after its due time is ready since its submission.
+  // Cost: the number of lanes times their distinct priorities.
   std::optional<Time> ready_since(const SlotPool& slots) const;
 
   // Walks the ready jobs of the named types (empty: all) in claim order until `visit` returns
@@ -81,13 +81,13 @@ class ReadyIndex {
     Iterator at, end;
     friend bool operator<(const Cursor& a, const Cursor& b) {
       return *b.at < *a.at;
-    }  // a heap of the least
+    }  // reversed: the heap keeps the least in front
   };
 
   QueueEntry* queue_;
   std::size_t size_ = 0;
   StringMap<std::unique_ptr<TypeLane>> lanes_;
-  absl::btree_set<Head> heads_;  // the first of each lane that has any
+  absl::btree_set<Head> heads_;  // the first job of each lane that has one
 };
 
 template <typename Visit>
@@ -108,7 +108,7 @@ void ReadyIndex::walk(const std::vector<SharedBytes>& types, Visit visit) const 
     }
   }
   while (true) {
-    // Lanes are opened only when their first job is the next in line.
+    // A lane is opened only when its first job is the next in claim order.
     while (next_head != heads_.end() && (open.empty() || next_head->key < *open.front().at)) {
       open_lane(*next_head->lane);
       ++next_head;

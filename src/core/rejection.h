@@ -1,4 +1,4 @@
-// Why not: what decide answers instead of doing, in order of precedence.
+// Reasons why decide() refuses an item, in order of precedence.
 #pragma once
 
 #include <array>
@@ -10,27 +10,27 @@
 
 namespace millrace::core {
 
-// When several apply, the first in this order is given.
+// When several apply, decide() gives the first one in this order.
 enum class Rejection : std::uint8_t {
   kNone,                 // not refused
   kOverloaded,           // retry later: memory, lag, too many keys
   kIdempotencyMismatch,  // fix: the key was used with another body
-  kDuplicateJob,         // fix: the id is another queue's, or the unique key is held
+  kDuplicateJob,         // fix: another queue has the id, or another job holds the unique key
   kQueueFull,            // retry later: max_ready
   kNotFound,             // no such job, or queue
   kLeaseLost,            // the token is not the live one
   kVersionConflict,      // If-Match
   kInvalidState,         // not in this state
-  // Came later; a number stays. In the order they stand with kDuplicateJob, and with kQueueFull.
-  kIdMismatch,     // fix: the id is a job's that was submitted with other content
-  kTooManyQueues,  // fix: the name would be one too many
+  // Added later, since numbers never change. They rank with kDuplicateJob and with kQueueFull.
+  kIdMismatch,     // fix: a job with this id was submitted with other content
+  kTooManyQueues,  // fix: the queue would be one too many
 };
 
 inline constexpr auto kLastRejection = Rejection::kTooManyQueues;
 
-// What there is to say beyond that. A number, so that it goes from node to node as one.
+// The detail of a refusal. A number, so that nodes send it to each other as one.
 enum class RefusalDetail : std::uint8_t {
-  kNone,  // the caller's own words do
+  kNone,  // nothing to add
   kBehind,
   kTooManyKeys,
   kQueueAtMaxReady,
@@ -44,7 +44,7 @@ enum class RefusalDetail : std::uint8_t {
   kNotWaiting,
   kMaxAttemptsTooLow,
   kRunning,
-  // Of an item whose shard could not be asked like the others':
+  // For an item whose shard could not be asked, unlike the others':
   kShardSilent,
   kShardWithoutLeader,
   kShardStopping,
@@ -100,7 +100,7 @@ constexpr std::string_view to_string(RefusalDetail detail) {
 
 struct Refusal {
   Rejection why = Rejection::kNone;
-  JobId other{};  // the job in the way, for kDuplicateJob
+  JobId other{};  // for kDuplicateJob: the job that holds the id or key
   RefusalDetail detail = RefusalDetail::kNone;
   explicit operator bool() const { return why != Rejection::kNone; }
 };

@@ -1,5 +1,5 @@
-// Replies: what decide answers. Values; the engine holds each back until what it rests on is
-// durable.
+// Replies: what decide() returns. Values; the engine holds each one back until the state that it
+// was made from is durable.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct JobView {
       attempts;  // earlier ones that memory holds, oldest first; the latest stands in the job
   std::vector<LogLine> logs;
   std::vector<Mark> marks;
-  struct LogTrim {  // of the start `n`, lines below this seq are gone, in the tables too
+  struct LogTrim {  // lines of the start `n` below this seq are gone, in the tables too
     std::uint32_t n;
     std::uint32_t below;
   };
@@ -41,11 +41,11 @@ struct EnqueueReply {
   struct Item {
     Fate fate{};
     Refusal refusal;
-    JobId id;  // of the job that stands
-    // None: an existing job that is not in memory; the tables know it, or it is pruned.
+    JobId id;  // of the job that now stands under the id or key
+    // None: the existing job is not in memory; the tables know it, or it was pruned.
     std::optional<State> state;
-    std::shared_ptr<const JobView> job;  // with Detail::kJobs, where memory holds it
-    bool deleted = false;                // as of a JobReply
+    std::shared_ptr<const JobView> job;  // with Detail::kJobs, if in memory
+    bool deleted = false;                // see JobReply
   };
   std::vector<Item> items;
   bool refused_as_one = false;  // Atomicity::kAll and some item was refused: nothing was stored
@@ -58,7 +58,7 @@ struct ClaimReply {
   std::vector<Item> jobs;
 };
 
-// For heartbeats, acks, logs and operators' commands: one per item, in order.
+// For heartbeats, acks, logs and operators' commands: one item each, in order.
 struct ItemReply {
   Refusal refusal;
   JobId id;
@@ -66,10 +66,11 @@ struct ItemReply {
   std::optional<Time> lease_expires_at;  // heartbeat
   bool cancel_requested = false;         // heartbeat
   std::uint64_t version = 0;
-  std::shared_ptr<const JobView> job;  // with Detail::kJobs and for operators' commands on one id
-  bool deleted = false;                // as of a JobReply
-  // Of a fence that was won with a token which was never the job's: from which token on its lease
-  // that is live may win it, or its next one. Not sent from node to node.
+  std::shared_ptr<const JobView> job;  // with Detail::kJobs, and for operators' commands on one id
+  bool deleted = false;                // see JobReply
+  // For a fence that was won with a token that was never the job's: the lowest token that may win
+  // it again, which is that of the job's live lease or, without one, of its next lease. Not sent
+  // from node to node.
   LeaseToken fence{};
 };
 struct ItemsReply {
@@ -78,14 +79,14 @@ struct ItemsReply {
 
 struct JobReply {
   std::shared_ptr<const JobView> job;  // null: not in memory; the tables may know it
-  bool deleted = false;                // known to be gone: the tables' row, if any, is older
+  bool deleted = false;                // known to be deleted: a row in the tables is out of date
 };
 
 struct QueueReply {
   Refusal refusal;
   bool created = false;
   std::vector<Queue> queues;  // by name
-  // Where to go on behind, of a page that was full; empty: there are no more.
+  // Pass it as `after` for the next page; empty: there are no more.
   SharedBytes next = {};
 };
 

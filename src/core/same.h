@@ -1,4 +1,4 @@
-// Equality by content, through pointers, of records that describe themselves and of what they hold.
+// Equality by content, through pointers, for records that describe themselves and their members.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// For tests: a machine that is talked to in short sentences, journals what it decides, and proves
-// after every step that replaying the journal gives the same state.
+// For tests: a machine with a terse interface. It journals what it decides, and proves after every
+// step that replaying the journal gives the same state.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -31,12 +31,12 @@ class Scenario {
     }
   }
 
-  // Tokens of a later term start above those of a former one.
+  // A later term's tokens start above those of earlier terms.
   void start_epoch(Epoch epoch) {
     record([&](std::vector<Event>& events) { machine_.start_epoch(epoch, now_, events); });
   }
 
-  // --- Jobs, named by a letter or a word: the id is made from it.
+  // --- Jobs. A test names them by a letter or a word, from which the id is made.
   static JobId id(const std::string& name) {
     JobId id;
     for (std::size_t i = 0; i < name.size() && i < 16; ++i)
@@ -139,7 +139,7 @@ class Scenario {
   Queue queue(const std::string& name = "mail") {
     return std::get<QueueReply>(decide(GetQueues{SharedBytes(name)})).queues.at(0);
   }
-  // The job as it stands in memory; fails the test if it is not there.
+  // The job as memory holds it; fails the test if it is not there.
   Job job(const std::string& name) {
     const auto view = machine_.view(id(name));
     EXPECT_NE(view, nullptr) << name << " is not in memory";
@@ -159,7 +159,7 @@ class Scenario {
     return reply;
   }
 
-  // The projection, into tables that are a map: what left memory is found there.
+  // The projection, into tables that are a map. Jobs that have left memory are found there.
   void project() {
     const auto changes = machine_.take_changes();
     for (const JobId& gone : changes->deleted) tables_.jobs.erase(gone);
@@ -169,7 +169,7 @@ class Scenario {
   }
   const std::map<JobId, Job>& table() const { return tables_.jobs; }
 
-  // Replays all that was journaled into a new machine.
+  // Replays the whole journal into a new machine.
   std::unique_ptr<Machine> replayed() const {
     auto machine = std::make_unique<Machine>(options_);
     for (const EventBatch& batch : journal_) {

@@ -81,7 +81,7 @@ std::shared_ptr<const JobView> to_view(const ShardState& state, const JobSlot& s
 
 namespace {
 
-// Those that have not been made again since.
+// The deleted queues that have not been created again.
 void take_deleted_queues(ShardState& state, Changes& changes) {
   std::vector<SharedBytes>& names = state.changes.deleted_queues;
   std::erase_if(names,
@@ -98,7 +98,7 @@ void take_deleted_queues(ShardState& state, Changes& changes) {
 std::unique_ptr<const Changes> take_changes(ShardState& state) {
   ChangeLog& log = state.changes;
   MILLRACE_CHECK(!log.in_flight);
-  MILLRACE_CHECK(state.buried.empty());
+  MILLRACE_CHECK(state.retired.empty());
   auto changes = std::make_unique<Changes>();
   auto& in_flight = log.in_flight.emplace();
   changes->facts = state.facts;
@@ -170,7 +170,7 @@ void changes_stored(ShardState& state, std::uint64_t keep_bytes) {
       slot.payload_stored = true;
     }
   }
-  // The last first: what came early is wanted early.
+  // The last ones first: early jobs will be claimed first.
   for (const auto& [index, ord] : std::views::reverse(stored.payloads)) {
     JobSlot& slot = state.slots.at(index);
     if (slot.ord != ord || !slot.payload_taken) continue;  // gone, or changed since

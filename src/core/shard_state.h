@@ -1,4 +1,4 @@
-// All live state of a shard. apply() alone changes it; what decides reads it through a const
+// All live state of a shard. apply() alone changes it; deciding code reads it through a const
 // reference.
 #pragma once
 
@@ -36,7 +36,7 @@ struct TimerKey {
 };
 using Timers = absl::btree_set<TimerKey>;
 
-// The running jobs of a worker; there while it has any.
+// The running jobs of one worker. An entry exists while the worker has any.
 struct WorkerLeases {
   SharedBytes worker;
   absl::btree_map<std::uint64_t, SlotIndex> by_token;
@@ -59,25 +59,27 @@ struct ShardState {
   EndedLeases ended_leases;
 
   ChangeLog changes;
-  // Another writes the tables: they may have any job.
+  // Another node writes the tables: they may hold any job.
   bool following = false;
   std::uint64_t bytes_held = 0;  // payloads and results
 
   // Within a step:
   std::vector<QueueEntry*> woken;
   std::vector<Ending> endings;
-  // Forgotten on ending: the last of an id, and all in order, until end_step() frees them.
-  absl::flat_hash_map<JobId, SlotIndex> buried;
-  std::vector<SlotIndex> graves;
-  std::vector<std::unique_ptr<QueueEntry>> deleted_queues;  // jobs in graves point to them
+  // Jobs forgotten on ending, until free_retired(): `retired_slots` has all of them in order,
+  // `retired` the last one of each id. An id may be reused, and its job forgotten again, within one
+  // step. until free_retired().
+  absl::flat_hash_map<JobId, SlotIndex> retired;
+  std::vector<SlotIndex> retired_slots;
+  std::vector<std::unique_ptr<QueueEntry>> deleted_queues;  // jobs in `retired_slots` point to them
 
-  // kNoSlot: not in memory.
+  // kNoSlot: the job is not in memory.
   SlotIndex find(const JobId& id) const {
     const auto found = by_id.find(id);
     return found == by_id.end() ? kNoSlot : found->second;
   }
-  // The jobs of a batch are about to be looked for: what they lie in comes from memory meanwhile,
-  // for all at once.
+  // The jobs of a batch are about to be looked up: loads their index entries and slots into the
+  // cache, for all of them in parallel.
   template <typename Items, typename IdOf>
   void prefetch(const Items& items, IdOf id_of) const {
     for (const auto& item : items) by_id.prefetch(id_of(item));
@@ -85,30 +87,29 @@ struct ShardState {
       if (const SlotIndex index = find(id_of(item)); index != kNoSlot) slots.prefetch(index);
     }
   }
-  // An id may be used again, and its job forgotten again, within one step.
-  void bury(const JobId& id, SlotIndex index) {
-    buried[id] = index;
-    graves.push_back(index);
+  void retire(const JobId& id, SlotIndex index) {
+    retired[id] = index;
+    retired_slots.push_back(index);
   }
   const QueueEntry* find_queue(std::string_view name) const { return queues.find(name); }
-  // The running job that `token` is the live lease of; kNoSlot: lost.
+  // The running job whose live lease is `token`; kNoSlot: the lease is lost.
   SlotIndex find_leased(const JobId& id, LeaseToken token) const;
 };
 
-// The one way in which state changes.
+// The only function that changes state.
 void apply_event(ShardState& state, const Event& event, Time at);
 
-// Recovery: a job of the tables, as it stands; with its payload while less than `keep_bytes` are
-// held.
+// Recovery: loads a job from the tables; with its payload while less than `keep_bytes` are in
+// memory.
 void load_job(ShardState& state, const Job& job, std::uint64_t keep_bytes);
 // Frees what was forgotten within the step.
-void free_buried(ShardState& state);
-// A payload that the tables have leaves memory.
+void free_retired(ShardState& state);
+// Drops from memory a payload that the tables have.
 void let_go_of_payload(ShardState& state, JobSlot& slot);
-// A job's slot leaves memory, untouched in the tables.
+// Removes a job's slot from memory; the tables keep the job.
 void evict(ShardState& state, SlotIndex index);
 
-// A slot as a value, and with what memory holds beside it.
+// The slot as a value; to_view() adds what else memory holds of the job.
 Job to_job(const JobSlot& slot);
 std::shared_ptr<const JobView> to_view(const ShardState& state, const JobSlot& slot);
 JobRef to_ref(const JobSlot& slot);

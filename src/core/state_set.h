@@ -1,4 +1,4 @@
-// Some of the states of a job.
+// A set of job states.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 namespace millrace::core {
 
 struct StateSet {
-  std::uint16_t left_out = 0;  // a bit a state; none: the set of all
+  std::uint16_t left_out = 0;  // one bit a state; zero: the set of all states
 
   static constexpr unsigned bit(State state) { return 1U << static_cast<unsigned>(state); }
   static constexpr StateSet of(std::initializer_list<State> states) {

@@ -1,5 +1,5 @@
-// Unique keys: which job of a queue holds each, while it is live and for as long after its
-// submission as it asked.
+// Unique keys: which job of a queue holds each one. A job holds its key while it is live, and
+// beyond that for as long after its submission as it asked.
 #pragma once
 
 #include <optional>
@@ -22,17 +22,17 @@ class UniqueIndex {
     std::optional<Time> released_at;  // set when the job has ended and still holds the key
   };
 
-  // Null: free at `now`.
+  // Null: the key is free at `now`.
   const Holder* find(std::string_view queue, std::string_view key, Time now) const;
-  // By a job that has ended, whether or not its time is over.
+  // Whether an ended job holds the key, even if its hold time is over.
   bool is_held_after_end(std::string_view queue, std::string_view key) const;
-  // A live job takes the key, whoever held it. True: an ended job held it until now.
+  // The live job takes the key, whoever holds it. True: an ended job held it until now.
   bool take(std::string_view queue, std::string_view key, const JobId& job);
-  // The holder has ended; it holds the key until then, or frees it (none). False: another job holds
-  // it, or nobody.
+  // The holder has ended. It keeps the key until `hold_until`, or frees it now (none). False:
+  // another job holds the key, or no job does.
   bool ended(std::string_view queue, std::string_view key, const JobId& job,
              std::optional<Time> hold_until);
-  // Takes out the keys whose hold ends at or before `until`.
+  // Removes the keys whose hold ends at or before `until`.
   void release(Time until);
 
   std::optional<Time> earliest_release() const;

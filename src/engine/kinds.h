@@ -1,48 +1,48 @@
-// What each kind of request means to those who carry it: one row a kind. A kind without a row does
-// not compile, and nobody but the table says which kind is what. ARCHITECTURE.md walks through it.
+// The properties of each kind of request: one row a kind. A kind without a row does not compile,
+// and no other code decides by kind. ARCHITECTURE.md walks through it.
 #pragma once
 
 #include <cstdint>
 #include <type_traits>
 #include <variant>
 
-#include "engine/peer_level.h"
 #include "engine/request.h"
+#include "engine/wire/peer_level.h"
 #include "store/event_codec.h"
 
 namespace millrace::engine {
 
-// To which shards it goes, and what becomes of their answers.
+// Which shards a request goes to, and how their answers are combined.
 enum class Route : std::uint8_t {
   kByJob,     // each new job to the shard of its queue; answered job by job
-  kByItem,    // each item to the shard of its id, answered item by item; then what is unknown there
-              // to all others, for a client's own id may lie anywhere
-  kByQueue,   // to the shard of the queue that it names; where it names none, to all: united
-  kByQueues,  // claims: from one shard of its queues to the next, until there are jobs
+  kByItem,    // each item to the shard of its id; answered item by item. Items unknown there then
+              // go to all other shards: an id that a client chose may lie on any
+  kByQueue,   // to the shard of the queue that it names; without a name, to all, merged
+  kByQueues,  // claims: to the shards of its queues in turn, until one has jobs
   kPoll,      // its items as kByItem, its claim as kByQueues
-  kToOne,     // to one shard, which the request itself knows
-  kToFirst,   // to each shard that it concerns; the first that knows answers for all
-  kToAll,     // to all: united
+  kToOne,     // to one shard, which the request determines
+  kToFirst,   // to each shard concerned; the first one that knows answers for all
+  kToAll,     // to all, merged
 };
 
 enum class Effect : std::uint8_t {
-  kReads,  // nothing that lasts, whatever the state
-  kEnds,   // ends or keeps alive what runs: goes on while the shard drains
+  kReads,  // changes nothing durable, whatever the state
+  kEnds,   // ends or extends what runs: allowed while the shard drains
   kWrites,
 };
 
-// Whether it may be asked again where nobody knows whether it was done: it does what it does once,
-// and the second answer stands for the first.
+// Whether a request may be repeated if it is unknown whether it was done: it takes effect once, and
+// the second answer replaces the first.
 enum class Again : std::uint8_t { kNever, kAlways, kIfKeyed };
 
 template <typename AnswerKind, Route kTheRoute, Effect kTheEffect, Again kTheAgain,
           PeerLevel kTheLevel, store::EventFormat kTheFormat>
 struct Row {
-  using Answer = AnswerKind;  // of core::Reply or of Answer
+  using Answer = AnswerKind;  // an alternative of core::Reply or of Answer
   static constexpr Route kRoute = kTheRoute;
   static constexpr Effect kEffect = kTheEffect;
   static constexpr Again kAgain = kTheAgain;
-  static constexpr PeerLevel kLevel = kTheLevel;             // since which nodes know it
+  static constexpr PeerLevel kLevel = kTheLevel;             // the oldest peer level that knows it
   static constexpr store::EventFormat kFormat = kTheFormat;  // of the events that it may cause
 };
 
@@ -61,8 +61,8 @@ using core::EnqueueReply, core::ItemsReply, core::ClaimReply, core::JobReply, co
 using core::Retry, core::Edit, core::Delete, core::SetQueue, core::PauseQueue, core::ResumeQueue;
 using Done = std::monostate;
 
-// The row of T. Where a member of a request needs a later level or format than its kind, level_of()
-// and format_of() look at it.
+// The row of T. If a member of a request needs a later level or format than its kind, level_of()
+// and format_of() handle that.
 template <typename T>
 struct Of;
 
@@ -81,7 +81,7 @@ template <> struct Of<SetQueue>        : Row<QueueReply,   kByQueue,  kWrites, k
 template <> struct Of<PauseQueue>      : Row<QueueReply,   kByQueue,  kWrites, kNever,   k1, e1> {};
 template <> struct Of<ResumeQueue>     : Row<QueueReply,   kByQueue,  kWrites, kNever,   k1, e1> {};
 template <> struct Of<DeleteQueue>     : Row<QueueReply,   kByQueue,  kWrites, kNever,   k2, e4> {};
-// The jobs are gone: to refuse the purge's last word would deny that.
+// The jobs are gone already: refusing the purge's closing note would deny that.
 template <> struct Of<NotePurge>       : Row<QueueReply,   kByQueue,  kEnds,   kNever,   k1, e1> {};
 template <> struct Of<GetJob>          : Row<JobReply,     kToOne,    kReads,  kAlways,  k1, e1> {};
 template <> struct Of<GetQueues>       : Row<QueueReply,   kByQueue,  kReads,  kAlways,  k1, e1> {};
@@ -91,10 +91,10 @@ template <> struct Of<WatchJob>        : Row<JobReply,     kToOne,    kReads,  k
 template <> struct Of<FindJob>         : Row<JobReply,     kToAll,    kReads,  kAlways,  k1, e1> {};
 template <> struct Of<AwaitProjection> : Row<Done,         kToAll,    kReads,  kAlways,  k1, e1> {};
 template <> struct Of<AwaitEvents>     : Row<Done,         kToFirst,  kReads,  kAlways,  k1, e1> {};
-// A hint could be left anew, but not for as long as it was wanted at first.
+// A hint could be requested again, but not for the remaining time only.
 template <> struct Of<AwaitWork>       : Row<Done,         kToFirst,  kReads,  kNever,   k1, e1> {};
 template <> struct Of<ListWorkers>     : Row<WorkersReply, kToAll,    kReads,  kAlways,  k1, e1> {};
-template <> struct Of<CommandWorker>   : Row<WorkersReply, kToAll,    kReads,  kAlways,  k1, e1> {};
+template <> struct Of<SetWorkerState>  : Row<WorkersReply, kToAll,    kReads,  kAlways,  k1, e1> {};
 // clang-format on
 
 }  // namespace rows
@@ -105,7 +105,7 @@ using Kind = rows::Of<std::remove_cvref_t<T>>;
 template <typename T>
 concept HasItems = Kind<T>::kRoute == Route::kByJob || Kind<T>::kRoute == Route::kByItem;
 
-// What is answered one by one.
+// The items that are answered one by one.
 template <HasItems T>
 auto& items_of(T& asked) {
   if constexpr (requires { asked.jobs; }) {
@@ -117,7 +117,7 @@ auto& items_of(T& asked) {
   }
 }
 
-// Calls `visit` with the request itself: a command's, not the variant that it lies in.
+// Calls `visit` with the request itself: for a command, not with the variant that holds it.
 template <typename Visit>
 decltype(auto) visit_kind(Visit&& visit, const Request& request) {
   return std::visit(
@@ -131,7 +131,7 @@ decltype(auto) visit_kind(Visit&& visit, const Request& request) {
       request);
 }
 
-// The members of its row that do not depend on the kind's type.
+// The members of a kind's row that do not depend on the kind's type.
 struct KindFacts {
   Route route{};
   Effect effect{};

@@ -1,4 +1,4 @@
-// Whoever wants to know what became durable: statistics, metrics, the event feed, ...
+// For components that need to know what became durable: statistics, metrics, the event feed.
 #pragma once
 
 #include "base/ids.h"
@@ -6,7 +6,7 @@
 
 namespace millrace::engine {
 
-// Called on the shard's thread, in order, each batch once; must not block.
+// Called on the shard's thread, in order, once for each batch; must not block.
 class DurableObserver {
  public:
   virtual ~DurableObserver() = default;

@@ -12,7 +12,7 @@
 namespace millrace::engine {
 namespace {
 
-// Both in order of `number`; rows with the same number are equal.
+// Merges rows in order of `number`; rows with the same number are equal.
 template <typename Row, typename Number>
 void merge_rows(std::vector<Row>& rows, std::vector<Row> older, Number number) {
   std::vector<Row> merged;
@@ -26,7 +26,7 @@ void merge_rows(std::vector<Row>& rows, std::vector<Row> older, Number number) {
 
 constexpr std::uint32_t kAllLines = std::numeric_limits<std::uint32_t>::max();
 
-// Without what the tables may still have though its attempt's log has outgrown it.
+// Leaves out lines that the tables still have, but that were dropped from the attempt's log.
 void merge_logs(std::vector<core::LogLine>& lines, std::vector<core::LogLine> older,
                 const std::vector<core::JobView::LogTrim>& trims) {
   merge_rows(lines, std::move(older), &core::LogLine::seq);
@@ -37,8 +37,8 @@ void merge_logs(std::vector<core::LogLine>& lines, std::vector<core::LogLine> ol
   }
 }
 
-// The tables hold a job's first marks, memory its last ones: they may overlap, and nothing else
-// numbers them.
+// The tables hold a job's first marks, memory its last ones. They may overlap, and marks have no
+// number.
 void merge_marks(std::vector<core::Mark>& marks, std::vector<core::Mark> older) {
   const auto same = [](const core::Mark& a, const core::Mark& b) {
     return a.kind == b.kind && a.at == b.at && a.attempt == b.attempt && a.reason == b.reason;
@@ -52,7 +52,7 @@ void merge_marks(std::vector<core::Mark>& marks, std::vector<core::Mark> older) 
   marks = std::move(older);
 }
 
-// One shard's jobs on their way into a list.
+// One shard's jobs for a list.
 class JobStream {
  public:
   JobStream(store::Tables& tables, std::uint64_t below) : tables_(tables), below_(below) {}
@@ -60,11 +60,11 @@ class JobStream {
   bool has_jobs() const { return next_ < jobs_.size(); }
   const core::Job& head() const { return jobs_[next_]; }
   core::Job take() { return std::move(jobs_[next_++]); }
-  // Nothing is at hand, and more may be in the tables.
+  // No jobs are left, and the tables may have more.
   bool must_read() const { return !has_jobs() && below_ != JobCursor::kEnded; }
-  // Its last read ended early, by its time or its bytes.
+  // Its last read ended early, because of time or bytes.
   bool cut_short() const { return cut_short_; }
-  // The jobs still to come.
+  // The jobs still to come have lower ords.
   std::uint64_t below() const { return has_jobs() ? head().ord + 1 : below_; }
 
   Status read(const JobQuery& query, std::uint32_t limit, ReadBudget budget, std::size_t bytes) {
@@ -105,10 +105,10 @@ JobCursor Reads::begun(const JobCursor& after) const {
 }
 
 Result<JobPage> Reads::list(const JobQuery& query) const {
-  // Each shard reads its share of the page, and again where more of it turn out to be its own. One
-  // that was too slow for its share of the time reads no more, and ends the page once its next job
-  // would have to be known: so all of them together take no longer than the budget, about. The same
-  // goes for the bytes.
+  // Each shard reads its share of the page, and reads again if more of the page turns out to be its
+  // own. A shard that was too slow for its share of the time reads no more; it ends the page when
+  // its next job would be needed. So all shards together take roughly no longer than the budget.
+  // The same applies to bytes.
   const auto share =
       static_cast<std::uint32_t>((query.limit + tables_.size() - 1) / tables_.size());
   const auto budget = query.budget.divided_by(tables_.size());
@@ -264,7 +264,7 @@ Status Reads::complete(core::ClaimReply& claimed) const {
     complete = false;
   }
   if (complete) return {};
-  // By their order of submission: an id that was deleted may stand for another job by now.
+  // By order of submission, since a deleted id may belong to another job by now.
   std::vector<absl::flat_hash_map<std::uint64_t, SharedBytes>> payloads(tables_.size());
   for (ShardNumber shard = 0; shard < shards(); ++shard) {
     Jobs stored;

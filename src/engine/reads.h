@@ -1,5 +1,5 @@
-// What may be read of the tables from outside the shards: lists, searches, one job with its
-// history. For those who must not know the store itself. All shards' tables are read as one.
+// Reads of the tables from outside the shards: lists, searches, one job with its history. For
+// callers that must not know the store. It reads all shards' tables as one.
 #pragma once
 
 #include <chrono>
@@ -11,8 +11,8 @@
 #include "base/result.h"
 #include "core/job_filter.h"
 #include "core/reply.h"
-#include "engine/cursors.h"
-#include "engine/split.h"
+#include "engine/routing/scatter_gather.h"
+#include "engine/shard/cursors.h"
 #include "store/tables.h"
 
 namespace millrace::engine {
@@ -25,25 +25,25 @@ using store::Columns;
 using store::JobHistory;
 using store::ReadBudget;
 
-// Newest first by `created_at`, then by shard, within a shard in reverse order of submission.
+// Newest first by `created_at`, then by shard; within a shard, in reverse order of submission.
 struct JobQuery {
   JobFilter filter;
   JobCursor after;  // empty: from the newest
   std::uint32_t limit = 50;
   Columns columns;
   ReadBudget budget{std::chrono::milliseconds{2'000}};
-  std::size_t bytes = store::kMaxPageBytes;  // of the page; shards have equal shares of it
+  std::size_t bytes = store::kMaxPageBytes;  // of the page; each shard gets an equal share
 };
 struct JobPage {
   std::vector<core::Job> jobs;
-  // Where to go on, absent at the end. Present with fewer jobs than the limit when the time budget
-  // or the share of store::kMaxPageBytes ran out: of one shard, which then ends the page, so that
-  // nothing of any is left out.
+  // Where the next page begins; absent at the end. May be present with fewer jobs than the limit: a
+  // shard ran out of time or of its share of store::kMaxPageBytes. That shard then ends the page,
+  // so that no job is skipped.
   std::optional<JobCursor> next;
 };
 struct IdPage {
   std::vector<JobId> ids;
-  std::optional<JobCursor> next;  // as of a JobPage
+  std::optional<JobCursor> next;  // as in JobPage
 };
 
 enum class History : std::uint8_t { kNone, kWithoutLogs, kWhole };
@@ -54,43 +54,44 @@ struct LogPage {
   bool more = false;
 };
 
-// A job's shard follows from its id, unless a client made that in its own way: then it may lie on
-// any.
+// A job's id determines its shard, unless a client chose the id in its own way: then the job may be
+// on any shard.
 enum class Lookup : std::uint8_t { kItsShard, kOtherShards };
 
-// Thread-safe; every call blocks for the read, so not for an I/O thread. Times out by itself
-// (`budget`).
+// Thread-safe. Every call blocks for the read, so it must not run on an I/O thread. Calls end by
+// themselves (`budget`).
 class Reads {
  public:
-  // By shard; they outlive it.
+  // By shard. The tables must outlive this object.
   explicit Reads(std::vector<store::Tables*> tables) : tables_(std::move(tables)) {}
   explicit Reads(store::Tables& tables) : Reads(std::vector{&tables}) {}
 
   ShardNumber shards() const { return static_cast<ShardNumber>(tables_.size()); }
 
   Result<JobPage> list(const JobQuery& query) const;
-  // For bulk operations: shard after shard, newest first within each.
+  // For bulk operations: one shard after another, newest first within each.
   Result<IdPage> select_ids(const JobFilter& filter, const JobCursor& after, std::uint32_t limit,
                             ReadBudget budget) const;
-  // How many match, counting no further than `limit`.
+  // The number of matching jobs; counting stops at `limit`.
   Result<std::uint64_t> count(const JobFilter& filter, std::uint64_t limit,
                               ReadBudget budget) const;
-  // Whole jobs by id, as the tables have them; no order.
+  // Whole jobs by id, as the tables have them; in no order.
   Result<std::vector<core::Job>> fetch(const std::vector<JobId>& ids) const;
 
-  // One job as it is now: what memory answered (it wins), completed from the tables. Memory is
-  // asked first, the tables after: a job may leave memory in between, never the other way round. So
-  // `memory` is what those shards answered that are looked at: the job's own to core::GetJob or
-  // WatchJob, or all of them to FindJob. None: there is no such job there.
+  // One job as it is now: memory's answer, which takes precedence, completed from the tables. The
+  // caller must ask memory before this call, since a job may move from memory to the tables in
+  // between, but never back. `memory` is the answer of the shards that are read: that of the job's
+  // own shard to core::GetJob or WatchJob, or of all shards to FindJob. None: there is no such job
+  // there.
   Result<std::optional<core::JobView>> job(const JobId& id, const core::JobReply& memory,
                                            History history,
                                            Lookup lookup = Lookup::kItsShard) const;
   // The same for a view that came with another reply.
   Result<core::JobView> completed(const core::JobView& memory, History history) const;
-  // Log lines with a higher `seq` than `after`, at most `limit` of them, and kMaxPageBytes or one.
-  // `memory`: as it knows the job, if it does; asked first.
+  // Log lines with a `seq` above `after`: at most `limit` lines and kMaxPageBytes, but at least
+  // one. `memory`: the job as memory knows it, if it does; memory must be asked first.
   Result<LogPage> logs(const core::JobView& memory, std::uint32_t after, std::uint32_t limit) const;
-  // Puts the payloads in that memory has let go of. A job that is gone since (its lease with it) is
+  // Adds the payloads that memory has dropped. A job that is gone since (and its lease with it) is
   // left out.
   Status complete(core::ClaimReply& claimed) const;
 
@@ -100,13 +101,13 @@ class Reads {
   JobCursor begun(const JobCursor& after) const;
   store::Tables& tables_of(const core::Job& job) const;
   Status fetch_into(ShardNumber shard, const std::vector<JobId>& ids, Jobs& found) const;
-  // Of the ids that are not its own.
+  // Fetches ids that do not determine their shard.
   Status fetch_foreign(std::vector<JobId> ids, Jobs& found) const;
 
   const std::vector<store::Tables*> tables_;
 };
 
-// Rows of both, each once, in order; where both have one they are equal.
+// Merges the rows of both, each once, in order. Where both have a row, the two are equal.
 void merge_history(core::JobView& view, JobHistory older);
 
 }  // namespace millrace::engine

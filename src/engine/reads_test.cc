@@ -1,5 +1,5 @@
-// Reads over the tables of several shards. What they do with one is in event_feed_test.cc and in
-// the stores' own tests.
+// Reads over the tables of several shards. event_feed_test.cc and the stores' own tests test one
+// shard.
 #include "engine/reads.h"
 
 #include <gmock/gmock.h>
@@ -9,7 +9,7 @@
 #include <set>
 
 #include "base/random.h"
-#include "engine/shards_testing.h"
+#include "engine/shard/shards_testing.h"
 
 namespace millrace::engine {
 namespace {
@@ -49,7 +49,7 @@ class ManyJobs {
     for (const Placed& placed : all_) ids.push_back(placed.job.id);
     return ids;
   }
-  // Some shards are too slow, until the next call.
+  // Makes some shards too slow, until the next call.
   void slow_down() {
     for (ShardNumber shard = 0; shard < shards.shards(); ++shard) {
       const bool slow = random.next() % 3 == 0;
@@ -121,7 +121,7 @@ TEST(ReadsOfShards, ASlowShardEndsThePageAndNobodyIsLeftOut) {
   JobQuery query;
   query.limit = 10;
   auto page = reads.list(query);
-  // What the slow shard has next may be younger than the other one's.
+  // The slow shard's next job may be younger than the other shard's.
   EXPECT_THAT(ids_of(page->jobs), ElementsAre(young.id));
   ASSERT_TRUE(page->next);
   query.after = *page->next;
@@ -201,7 +201,7 @@ TEST(ReadsOfShards, DoNotLookFurtherForWhatAShardHas) {
   }
 }
 
-// Two shards number their jobs alike.
+// Two shards give their jobs the same ords.
 TEST(ReadsOfShards, CompleteClaimsFromTheShardOfEachJob) {
   ShardsForTests shards(2);
   core::ClaimReply claimed;

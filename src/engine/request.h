@@ -1,5 +1,5 @@
-// What may be asked of a shard from outside, and what comes back. A request is a core command, or
-// one of the few things that the loop itself serves: waiting, workers, the projection's position.
+// What a shard can be asked from outside, and what comes back. A request is a core command, or one
+// of the few things that the loop serves itself: waiting, workers, the projection's position.
 #pragma once
 
 #include <cstdint>
@@ -19,25 +19,25 @@
 
 namespace millrace::engine {
 
-// What a worker says of itself. Kept in memory while it is seen; not part of the durable state.
+// What a worker says about itself. In memory only, while the worker is seen; not durable state.
 struct WorkerInfo {
   SharedBytes id;
   std::string host;
   std::optional<std::int64_t> pid;
   std::string sdk;
   std::string version;
-  std::vector<std::pair<std::string, std::string>> labels;  // as sent; the engine only keeps them
+  std::vector<std::pair<std::string, std::string>> labels;  // as sent; the engine only stores them
 };
 
-// A claim that waits up to `wait` for a job. Answered by ClaimReply.
+// A claim that waits up to `wait` for a job. The answer is a ClaimReply.
 struct WaitingClaim {
   core::Claim claim;
   Duration wait{};
   WorkerInfo worker;
 };
 
-// All of a worker's round trip. Acks, heartbeats and logs are committed at once, before the claim
-// waits.
+// Everything in a worker's round trip. Acks, heartbeats and logs are committed at once, before the
+// claim waits.
 struct Poll {
   WorkerInfo worker;
   core::Ack acks;
@@ -45,60 +45,61 @@ struct Poll {
   core::AppendLogs logs;
   std::optional<core::Claim> claim;
   Duration wait{};
-  bool goodbye = false;  // the worker ends; without a claim
+  bool goodbye = false;  // the worker ends; only without a claim
 };
 
-// Answers when the job has ended (or was deleted), or after `wait`, with the job as it then is:
-// JobReply.
+// Waits until the job has ended or was deleted, or for `wait`. The answer is a JobReply with the
+// job as it is then.
 struct WatchJob {
   JobId id;
   Duration wait{};
-  SharedBytes queue = {};  // that it lies in, where its id does not say so; empty: it does
-  // Of its holder: answers when that lease is over, too, or the job is to be cancelled.
+  SharedBytes queue = {};  // the job's queue; empty: the id determines the shard
+  // Sent by the holder of a lease: also answers when that lease is over, or when the job is to be
+  // cancelled.
   LeaseToken lease = kNoToken;
 };
 
-// The job, whichever shard has it: a client's own id tells nothing of where it lies. JobReply; on a
-// shard it is core::GetJob.
+// Finds a job on any shard, since an id that a client chose does not determine the shard. The
+// answer is a JobReply. A shard gets it as core::GetJob.
 struct FindJob {
   JobId id;
 };
 
-// Answers when the tables hold everything that was durable when this was asked.
+// Answers when the tables hold everything that was durable at the time of this request.
 struct AwaitProjection {};
 
-// Answers when a journal has a durable row after its `after`, or after `wait`. Refused where it
-// can't wait: on a shard that drains or changes hands.
+// Answers when a journal has a durable row after its entry in `after`, or after `wait`. Refused by
+// a shard that drains or changes hands, since it can't wait there.
 struct AwaitEvents {
-  std::vector<Seq> after;  // by shard; on a shard, its own alone
+  std::vector<Seq> after;  // by shard; to a shard, its own entry only
   Duration wait{};
 };
 
-// Answers when a claim over these queues might find something, or there is an order for the worker,
-// or after `wait`: what a claim over several shards leaves on each. It leases nothing. Refused
-// where such a claim would be.
+// Answers when a claim over these queues might find something, when there is an order for the
+// worker, or after `wait`. A claim over several shards leaves one of these on each shard. It leases
+// nothing. Refused wherever such a claim would be.
 struct AwaitWork {
   std::vector<SharedBytes> queues;
   std::vector<SharedBytes> types;  // empty: any
-  SharedBytes worker;              // empty: nobody
+  SharedBytes worker;              // empty: none
   Duration wait{};
-  bool no_orders = false;  // for a plain claim, which can't carry them
+  bool no_orders = false;  // for a plain claim, whose reply has no room for orders
 };
 
 struct ListWorkers {};
 
 enum class WorkerState : std::uint8_t { kActive, kQuiet, kStopping };
-struct CommandWorker {  // kQuiet or kStopping
+struct SetWorkerState {  // kQuiet or kStopping
   SharedBytes worker;
   WorkerState state{};
 };
 
 using Request = std::variant<core::Command, WaitingClaim, Poll, WatchJob, FindJob, AwaitProjection,
-                             AwaitEvents, AwaitWork, ListWorkers, CommandWorker>;
+                             AwaitEvents, AwaitWork, ListWorkers, SetWorkerState>;
 
 // --- Answers.
 
-struct WorkerOrder {  // told to a worker in its poll
+struct WorkerCommand {  // sent to a worker in the reply to its poll
   enum class Kind : std::uint8_t { kQuiet, kStop, kCancel };
   Kind kind{};
   JobId job;  // kCancel
@@ -110,8 +111,8 @@ struct PollReply {
   core::ItemsReply heartbeats;
   core::ItemsReply logs;
   core::ClaimReply claim;
-  std::vector<WorkerOrder> orders;
-  bool news = false;  // an order among them is told for the first time
+  std::vector<WorkerCommand> orders;
+  bool news = false;  // it contains an order that was not sent before
 };
 
 struct WorkerView {
@@ -124,30 +125,30 @@ struct WorkerView {
   std::vector<core::JobView> running;
 };
 struct WorkersReply {
-  bool found = true;                // false: CommandWorker named nobody
+  bool found = true;                // false: no worker had the name in SetWorkerState
   std::vector<WorkerView> workers;  // by id
 };
 
-// The shard can't do it now; the caller may come back.
+// The shard can't do it now; the caller may try again.
 enum class Unavailable : std::uint8_t {
-  kDraining,    // stopping
+  kDraining,    // the shard is stopping
   kStorage,     // the journal can't be written
-  kOverloaded,  // the hard limit on lag or memory
-  kNoLeader,    // nobody leads the shard, or who does can't be reached: nothing was done
-  kUnknown,     // it was sent to the shard's leader, and no answer came: it may have been done
-  kUpgrading,   // a node of an older version takes part that would not understand it
+  kOverloaded,  // the hard limit on lag or memory is exceeded
+  kNoLeader,    // the shard has no leader that can be reached; nothing was done
+  kUnknown,     // sent to the shard's leader, but no answer came; it may have been done
+  kUpgrading,   // a node of an older version that takes part would not understand it
 };
 
-// The node that leads the shard looked at the client's credentials anew, and they do not do:
-// nothing was done. The node that was asked first had found them good, so the two were told
-// different tokens, or one has expired on the way.
+// The node that leads the shard checked the client's credentials and refused them; nothing was
+// done. The node that was asked first had accepted them, so the two were given different tokens, or
+// a token expired on the way.
 enum class Denied : std::uint8_t {
-  kUnauthenticated,  // no live token
-  kScope,            // it lacks the scope
-  kQueue,            // it does not open a queue that is named, or that a job lies in
+  kUnauthenticated,  // no valid token
+  kScope,            // the token lacks the scope
+  kQueue,            // the token does not give access to a queue that is named, or that a job is in
 };
 
-// monostate: AwaitProjection, AwaitEvents and AwaitWork are done.
+// monostate: AwaitProjection, AwaitEvents or AwaitWork is done.
 using Answer =
     std::variant<std::monostate, core::Reply, PollReply, WorkersReply, Unavailable, Denied>;
 

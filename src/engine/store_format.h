@@ -1,5 +1,5 @@
-// The store's format level, as this node last heard of it (store/registry.h). It only rises, so
-// what it allows stays allowed.
+// The store's format level, as this node last read it from the registry (store/registry.h). It only
+// rises, so what it allows stays allowed.
 #pragma once
 
 #include <atomic>
@@ -8,7 +8,7 @@
 
 namespace millrace::engine {
 
-// One a node. Any thread.
+// One for each node. Thread-safe.
 class StoreFormat {
  public:
   store::EventFormat level() const { return level_.load(std::memory_order_relaxed); }

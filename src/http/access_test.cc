@@ -17,12 +17,12 @@ using api::Scope;
 constexpr Scope kScopes[] = {Scope::kSubmit, Scope::kWork, Scope::kRead, Scope::kOperate,
                              Scope::kAdmin};
 
-NewToken token_number(std::uint8_t number) {
+service::NewToken token_number(std::uint8_t number) {
   std::array<std::uint8_t, 32> secret{};
   secret.fill(number);
   std::array<std::uint8_t, 6> id{};
   id.fill(number);
-  return make_token(secret, id);
+  return service::make_token(secret, id);
 }
 
 std::uint8_t number_of(Scope scope) { return static_cast<std::uint8_t>(scope); }
@@ -42,7 +42,7 @@ std::optional<engine::Answer> unavailable(const engine::Request&) {
 }
 
 TEST(Access, EveryRouteWithEveryScope) {
-  std::vector<TokenSettings> tokens;
+  std::vector<service::TokenSettings> tokens;
   for (const Scope scope : kScopes) {
     const std::string name(api::name_of(scope));
     tokens.push_back({name, token_number(number_of(scope)).hash, {name}, {}, std::nullopt});

@@ -29,7 +29,7 @@ Refusal take_request_id(Call& call) {
     call.request_id = field->value;
     return std::nullopt;
   }
-  call.request_id = make_request_id(call.ids);
+  call.request_id = make_request_id(call.caller.ids);
   return std::nullopt;
 }
 
@@ -126,11 +126,10 @@ Refusal authenticate(Call& call) {
   const Field* field = call.head->find("authorization");
   if (call.services.tokens.empty()) return refuse_unknown_tokens(call, field);
   if (field != nullptr) {
-    call.access = call.services.tokens.authenticate(field->value, call.now());
+    call.caller.access = call.services.tokens.authenticate(field->value, call.now());
   }
-  if (call.access != nullptr || is_open(call)) return std::nullopt;
-  return refused(ProblemCode::kUnauthenticated,
-                 "send a live token as 'Authorization: Bearer mlr_...'");
+  if (call.caller.access != nullptr || is_open(call)) return std::nullopt;
+  return refused(ProblemCode::kUnauthenticated, {});  // it is told how
 }
 
 Refusal demand_route(Call& call) {
@@ -146,9 +145,8 @@ Refusal demand_route(Call& call) {
 
 Refusal demand_scope(Call& call) {
   const api::Scope scope = call.route.route->scope;
-  if (is_open(call) || call.access->allows(scope)) return std::nullopt;
-  return refused(ProblemCode::kForbidden,
-                 "the token lacks the scope " + std::string(api::name_of(scope)));
+  if (is_open(call) || call.caller.access->allows(scope)) return std::nullopt;
+  return service::lacks_scope(scope);
 }
 
 bool is_json(std::string_view content_type) {
@@ -195,7 +193,7 @@ constexpr std::array<Middleware, 9> kMiddlewares = {
 
 }  // namespace
 
-std::string make_request_id(IdMaker& ids) {
+std::string make_request_id(service::IdMaker& ids) {
   constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuv";
   std::string id = "r-";
   std::uint64_t random = ids.random();

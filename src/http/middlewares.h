@@ -13,7 +13,7 @@ namespace millrace::http {
 bool admit(Call& call);
 
 // For an answer to what never became a call.
-std::string make_request_id(IdMaker& ids);
+std::string make_request_id(service::IdMaker& ids);
 
 // The handler of the call's route, not yet started.
 Task<void> handle(Call& call);

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "api/routes.h"
+#include "net/io_thread.h"
 
 namespace millrace::http {
 
@@ -27,13 +28,9 @@ struct RequestRecord {
 };
 
 // Any I/O thread; must be quick.
-class Observer {
+class Observer : public net::ConnectionObserver {
  public:
-  virtual ~Observer() = default;
   virtual void answered(const RequestRecord& record) = 0;
-  // A connection was taken, or turned away because there are too many; and ended.
-  enum class Connection : std::uint8_t { kOpened, kRefused, kClosed };
-  virtual void connection(Connection what) = 0;
 };
 
 }  // namespace millrace::http

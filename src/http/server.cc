@@ -8,10 +8,9 @@
 
 #include "base/random.h"
 #include "http/call.h"
-#include "http/connection_gate.h"
-#include "http/io_thread.h"
-#include "http/listener.h"
-#include "http/reader_pool.h"
+#include "http/connection/io_thread.h"
+#include "net/connection_gate.h"
+#include "net/listener.h"
 
 namespace millrace::http {
 namespace {
@@ -56,21 +55,12 @@ class HttpServer::Impl {
         readers_(std::max<std::size_t>(1, options_.reader_threads)),
         gate_(options_.max_connections, options_.max_connections_per_address),
         peers_(parts.peers ? std::make_unique<PeerAccess>(*std::move(parts.peers)) : nullptr),
-        services_{parts.reads,
-                  parts.feed,
-                  parts.statistics,
-                  parts.tokens,
-                  parts.operations,
-                  parts.clock,
-                  readers_,
+        services_{{parts.reads, parts.feed, parts.statistics, parts.tokens, parts.operations,
+                   parts.clock, readers_, options_.idempotency_window, options_.default_retention,
+                   false, service::ByteBudget(options_.answers_bytes), options_.page_bytes()},
                   options_.limits,
                   options_.head_limits,
-                  options_.idempotency_window,
-                  options_.default_retention,
-                  false,
-                  ByteBudget(options_.bodies_bytes),
-                  ByteBudget(options_.answers_bytes),
-                  options_.page_bytes(),
+                  service::ByteBudget(options_.bodies_bytes),
                   peers_.get()} {
     SessionOptions session;
     session.header_timeout = options_.header_timeout;
@@ -80,20 +70,23 @@ class HttpServer::Impl {
       threads_.push_back(std::make_unique<IoThread>(services_, parts.gateway, observer_, gate_,
                                                     session, mix64(parts.seed + i)));
     }
-    listener_ = std::make_unique<Listener>(threads_, gate_, observer_);
+    std::vector<net::IoThread*> threads;
+    for (const auto& thread : threads_) threads.push_back(&thread->io());
+    listener_ = std::make_unique<net::Listener>(std::move(threads), gate_, observer_,
+                                                std::move(parts.make_stream));
   }
 
   // Sessions name what the readers write to: those end first.
   ~Impl() {
     readers_.stop();
-    for (const auto& thread : threads_) thread->stop();
+    for (const auto& thread : threads_) thread->io().stop();
   }
 
   Status start() {
     Status bound = listener_->bind(options_.host, options_.port);
     if (!bound) return bound;
     listener_->start();
-    for (const auto& thread : threads_) thread->start();
+    for (const auto& thread : threads_) thread->io().start("http");
     return {};
   }
 
@@ -103,19 +96,19 @@ class HttpServer::Impl {
     services_.draining = true;
     services_.closing = true;
     listener_->close();
-    for (const auto& thread : threads_) thread->drain();
+    for (const auto& thread : threads_) thread->io().drain();
     observer_.wait_for_none(at_most);
   }
 
  private:
   const ServerOptions options_;
   CountingObserver observer_;
-  ReaderPool readers_;
-  ConnectionGate gate_;
+  service::ReaderPool readers_;
+  net::ConnectionGate gate_;
   const std::unique_ptr<PeerAccess> peers_;
   Services services_;
   std::vector<std::unique_ptr<IoThread>> threads_;
-  std::unique_ptr<Listener> listener_;  // before the threads whose loop it uses
+  std::unique_ptr<net::Listener> listener_;  // before the threads whose loop it uses
 };
 
 HttpServer::HttpServer(ServerOptions options, ServerParts parts)

@@ -14,15 +14,16 @@
 #include "base/time.h"
 #include "core/limits.h"
 #include "core/queue.h"
-#include "engine/event_feed.h"
-#include "engine/gateway.h"
+#include "engine/feed/event_feed.h"
 #include "engine/reads.h"
-#include "engine/store_statistics.h"
-#include "http/auth.h"
+#include "engine/routing/gateway.h"
+#include "engine/statistics/store_statistics.h"
+#include "http/connection/request_guard.h"
 #include "http/observer.h"
-#include "http/operations.h"
-#include "http/peer_access.h"
-#include "http/request_guard.h"
+#include "http/peer/peer_access.h"
+#include "net/tcp_stream.h"
+#include "service/auth.h"
+#include "service/operations.h"
 
 namespace millrace::http {
 
@@ -58,18 +59,16 @@ struct ServerParts {
   const engine::Reads& reads;
   const engine::EventFeed& feed;
   engine::StoreStatistics& statistics;
-  const TokenBook& tokens;
-  Operations& operations;
+  const service::TokenBook& tokens;
+  service::Operations& operations;
   Observer& observer;
   const Clock& clock;
   // For the ids of jobs and requests; from the system's generator, another at every start.
   std::uint64_t seed;
   // How other nodes get in; none: this one knows no others.
   std::optional<PeerParts> peers = std::nullopt;
+  net::StreamMaker make_stream = net::make_tcp_stream;
 };
-
-// Whether a server could listen there now; the error is start()'s.
-Status can_listen(const std::string& host, std::uint16_t port);
 
 // One owner; its functions are called from one thread at a time. The order of an end: drain(), the
 // engine drains, close(), the engine stops, destruction: the engine names ports of this object as

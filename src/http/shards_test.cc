@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <mutex>
 
-#include "engine/shards_testing.h"
+#include "engine/shard/shards_testing.h"
 #include "http/testing.h"
 #include "store/testing/jobs.h"
 
@@ -216,7 +216,7 @@ TEST_F(Shards, StatisticsOfThoseLedElsewhereAreRead) {
 
 // What a token may touch is known of jobs that lie anywhere.
 TEST(LimitedTokens, ReachJobsThatLieElsewhere) {
-  const NewToken token = make_token({7}, {7});
+  const service::NewToken token = service::make_token({7}, {7});
   TestServer server({}, {{"t", token.hash, {"operate"}, {engine::queue_on(1, kTwo)}, std::nullopt}},
                     {.shards = kTwo});
   const core::Job job = job_on(1, 1, 0);

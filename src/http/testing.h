@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "engine/event_feed.h"
-#include "engine/gateway.h"
+#include "engine/feed/event_feed.h"
 #include "engine/reads.h"
-#include "engine/store_statistics.h"
+#include "engine/routing/gateway.h"
+#include "engine/statistics/store_statistics.h"
 #include "http/server.h"
 
 namespace millrace::http {
@@ -67,12 +67,13 @@ struct TestWiring {
   engine::Gateway* gateway = nullptr;  // instead of its own
   std::optional<PeerParts> peers = std::nullopt;
   std::uint32_t shards = 1;  // where there are several, none is led here
+  net::StreamMaker make_stream = net::make_tcp_stream;
 };
 
 // A server on a free loopback port, its store in memory and empty.
 class TestServer {
  public:
-  explicit TestServer(ServerOptions options = {}, std::vector<TokenSettings> tokens = {},
+  explicit TestServer(ServerOptions options = {}, std::vector<service::TokenSettings> tokens = {},
                       TestWiring wiring = {});
   ~TestServer();
 

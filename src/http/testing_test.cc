@@ -19,19 +19,21 @@ namespace {
 
 constexpr std::chrono::seconds kPatience{5};
 
-class TestOperations final : public Operations {
+class TestOperations final : public service::Operations {
  public:
-  const About& about() const override { return about_; }
-  Readiness readiness() const override { return {false, {{"store", true, "writable"}}}; }
+  const service::About& about() const override { return about_; }
+  service::Readiness readiness() const override { return {false, {{"store", true, "writable"}}}; }
   std::string metrics_text() override { return "millrace_up 1\n"; }
-  api::Decoded<BackupDone> backup(const std::string&) override { return BackupDone{42}; }
+  api::Decoded<service::BackupDone> backup(const std::string&) override {
+    return service::BackupDone{42};
+  }
   api::Cluster cluster() const override { return {}; }
   api::Decoded<api::Cluster> set_draining(const std::string&, bool) override {
     return api::Cluster{};
   }
 
  private:
-  About about_{"1.2.3", "abc", "sqlite", "here", 1, Time{}};
+  service::About about_{"1.2.3", "abc", "sqlite", "here", 1, Time{}};
 };
 
 class Recorder final : public Observer {
@@ -144,12 +146,12 @@ void FakeGateway::loop() {
 }
 
 struct TestServer::Parts {
-  explicit Parts(std::vector<TokenSettings> settings, std::uint32_t shards)
+  explicit Parts(std::vector<service::TokenSettings> settings, std::uint32_t shards)
       : stores(shards),
         reads(all_tables()),
         feed(all_journals()),
         statistics(all_tables()),
-        tokens(std::move(*TokenBook::make(std::move(settings)))) {
+        tokens(std::move(*service::TokenBook::make(std::move(settings)))) {
     if (shards > 1) return;
     feed.led(0, Seq{});
     statistics.led(0);
@@ -174,13 +176,14 @@ struct TestServer::Parts {
   engine::Reads reads;
   engine::EventFeed feed;
   engine::StoreStatistics statistics;
-  TokenBook tokens;
+  service::TokenBook tokens;
   TestOperations operations;
   Recorder recorder;
   SystemClock clock;
 };
 
-TestServer::TestServer(ServerOptions options, std::vector<TokenSettings> tokens, TestWiring wiring)
+TestServer::TestServer(ServerOptions options, std::vector<service::TokenSettings> tokens,
+                       TestWiring wiring)
     : wiring_(std::move(wiring)),
       parts_(std::make_unique<Parts>(std::move(tokens), wiring_.shards)) {
   options.port = 0;
@@ -201,7 +204,8 @@ ServerParts TestServer::parts() {
           parts_->recorder,
           parts_->clock,
           1,
-          wiring_.peers};
+          wiring_.peers,
+          wiring_.make_stream};
 }
 
 Status TestServer::start_another(std::uint16_t port) {

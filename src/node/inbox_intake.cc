@@ -7,7 +7,7 @@ namespace {
 
 using std::chrono_literals::operator""ms;
 
-// After the shard could not take what it was offered.
+// The pause after the shard could not take what was offered.
 constexpr auto kOfferPause = 100ms;
 constexpr auto kFinishesPause = 500ms;
 
@@ -42,9 +42,9 @@ bool InboxIntake::add(store::InboxRow row) {
 
 void InboxIntake::wait_a_moment(Instant now) { not_before_ = now + kOfferPause; }
 
-// --- What is asked of the inbox.
+// --- Calls of the inbox.
 
-// Rows that no append takes go first. What can't be put away keeps nothing from being read.
+// Rows that no append takes are handled first. A failure to remove them does not stop reading.
 std::optional<InboxCall> InboxIntake::next_call(Instant now) {
   if (stage_ == Stage::kDrop) {
     stage_ = Stage::kMove;
@@ -76,7 +76,8 @@ std::optional<InboxCall> InboxIntake::next_call(Instant now) {
 std::optional<InboxCall> InboxIntake::next_read(Instant now) {
   if (!proved_ || has_enough()) return std::nullopt;
   if (queues_.size() < parts_.bounds.rows_of_queues) return ReadPage{};
-  // What was done must not wait for others' room: its job would be done again meanwhile, in vain.
+  // A finish must not wait until other rows have room: meanwhile its job would be run again, in
+  // vain.
   if (now < next_finishes_) return std::nullopt;
   next_finishes_ = now + kFinishesPause;
   return ReadFinishes{};
@@ -124,7 +125,7 @@ void InboxIntake::failed(const InboxCall& call, Instant now) {
   }
 }
 
-// --- What is asked of the shard.
+// --- Offers to the shard.
 
 std::optional<InboxIntake::Offer> InboxIntake::next_offer(Instant now) {
   if (now < not_before_) return std::nullopt;
@@ -190,7 +191,7 @@ void InboxIntake::conclude_enqueue(const store::InboxKey& key, const core::Enque
   }
 }
 
-// And of fences.
+// Concludes fences too.
 void InboxIntake::conclude_finish(const store::InboxRow& row, const core::ItemsReply& reply) {
   const core::ItemReply& item = reply.items.front();
   using core::RefusalDetail;
@@ -205,7 +206,8 @@ void InboxIntake::conclude_finish(const store::InboxRow& row, const core::ItemsR
   } else if (row.kind == store::InboxKind::kFence) {
     useless_.insert(row.key);
   } else {
-    // It may have been there when the transaction committed: by that one its generation has ended.
+    // The job may have existed when the transaction committed, in which case that ended its
+    // generation.
     reject({row.key, "there is no such job: it may have been pruned"});
   }
 }

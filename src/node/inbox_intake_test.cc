@@ -11,7 +11,7 @@ using std::chrono_literals::operator""ms;
 using store::InboxKey;
 using store::InboxKind;
 
-// Everything that submits goes to one queue.
+// All rows that submit are for one queue.
 class InboxIntakeTest : public testing::Test {
  protected:
   static store::InboxRow row(std::uint64_t id, InboxKind kind = InboxKind::kEnqueue) {
@@ -43,7 +43,7 @@ class InboxIntakeTest : public testing::Test {
     page.rows = std::move(rows);
     intake_.read(intake_.reader(), page);
   }
-  // What is offered in the end of a round.
+  // The rows offered at the end of a round.
   std::vector<std::uint64_t> offers() {
     std::vector<std::uint64_t> ids;
     while (const auto offer = intake_.next_offer(now_)) ids.push_back(offer->row.id);

@@ -1,11 +1,11 @@
-// In which order the rows of an inbox that submit jobs are offered to their shard: a queue's in
-// theirs, whatever is refused in between, and the queues independently. Of rows that wait there may
-// be many, so their places only are kept here.
+// The order in which the rows that submit jobs are offered to their shard. The rows of one queue
+// are offered in their order, whatever is refused in between; queues are independent of each other.
+// Many rows may wait, so this keeps only their keys.
 //
-// A queue flows until a row of it can't be taken at the moment (the queue is full, say). Then no
-// more of it is offered until all that are out have been answered; of those the shard takes none
-// behind the refused one (engine/inbox_order.h: they are of one round). After a pause one row is
-// offered, then twice as many whenever all have been taken.
+// A queue flows until one of its rows can't be taken for now (the queue is full, for example). Then
+// no more of its rows are offered until all that are out have been answered. The shard takes none
+// of these behind the refused one, since they are of one round (engine/shard/inbox_order.h). After
+// a pause one row is offered, then twice as many each time all have been taken.
 #pragma once
 
 #include <chrono>
@@ -21,31 +21,32 @@
 
 namespace millrace::node {
 
-// One thread's. A row waits, or is out until it is known what has become of it.
+// One thread. A row waits, or is out: offered, with its outcome unknown.
 class InboxQueues {
  public:
-  // Before a queue that has refused a row is offered one again.
+  // The pause before a queue that has refused a row is offered one again.
   static constexpr std::chrono::milliseconds kPause{100};
-  // Rows of a queue that has refused some which are out at once, at most.
+  // The most rows that are out at once for a queue that has refused one.
   static constexpr std::size_t kMostOfQueue = 512;
 
   std::size_t size() const { return rows_.size(); }
   bool holds(const store::InboxKey& key) const { return rows_.contains(key); }
 
-  // It was read. True: it may be offered now, and is out. False: it waits, behind others.
+  // Adds a row that was read. True: it may be offered now, and is out. False: it waits behind
+  // others.
   bool add(const std::string& queue, const store::InboxKey& key);
-  // Out, and of which round; see FromInbox.
+  // The round of a row that is out; see FromInbox.
   std::uint64_t round(const store::InboxKey& key) const;
-  // What to offer now, at most `most`: a queue's in their order, and the queues in turn. They are
-  // out.
+  // The rows to offer now, at most `most`, which are out from now on: in order within a queue, and
+  // from the queues in turn.
   std::vector<store::InboxKey> due(std::size_t most, Instant now);
 
-  // What became of one that was out.
-  // It can't be taken at the moment.
+  // The outcome of a row that was out.
+  // refused(): it can't be taken for now.
   void refused(const store::InboxKey& key, Instant now);
-  // It was not offered, nor any of its queue behind it.
+  // Neither this row nor the rows of its queue behind it were offered.
   void put_back(const store::InboxKey& key);
-  // Done with. Nothing happens for a row that is not here.
+  // The row is finished. Ignores rows that are not here.
   void settle(const store::InboxKey& key);
 
  private:
@@ -54,7 +55,7 @@ class InboxQueues {
     std::size_t out = 0;
     std::uint64_t round = 0;
     bool refuses = false;   // in this round
-    std::size_t burst = 1;  // of the next
+    std::size_t burst = 1;  // the number of rows to offer next
     Instant not_before{};
   };
   using Queues = std::map<std::string, Queue>;  // none is empty
@@ -62,7 +63,7 @@ class InboxQueues {
   Queues queues_;
   std::map<store::InboxKey, Queues::iterator> rows_;  // waiting and out
   std::uint64_t rounds_ = 0;
-  std::string last_;  // whose turn it was
+  std::string last_;  // the queue that had its turn last
 };
 
 }  // namespace millrace::node

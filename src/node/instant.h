@@ -1,11 +1,11 @@
-// Time, as those who run a node tell it.
+// The time as the callers of a node's parts give it.
 #pragma once
 
 #include <chrono>
 
 namespace millrace::node {
 
-// Since the machine started, its sleep included: engine::TimeSource::since_boot().
+// Since the machine started, including suspension: engine::TimeSource::since_boot().
 using Instant = std::chrono::nanoseconds;
 
 }  // namespace millrace::node

@@ -6,24 +6,24 @@
 #include <utility>
 
 #include "base/mutant.h"
-#include "engine/lease.h"
+#include "engine/routing/leader_lease.h"
 
 namespace millrace::node {
 namespace {
 
 using std::chrono_literals::operator""ms;
 
-// Between two looks that were asked for.
+// The pause between two renewals that were requested.
 constexpr auto kLookPause = 20ms;
 constexpr auto kRetryPause = 100ms;
-// After another node's lease is over, so that the look finds it so.
+// The delay after the end of another node's lease, so that the renewal sees it over.
 constexpr auto kOverhang = 5ms;
 
 }  // namespace
 
 // --- Renewals.
 
-// A registry that can't be reached is not looked at any oftener.
+// While the registry can't be reached, requests do not make renewals more frequent.
 Instant Membership::next_renewal() const {
   if (!look_ || failures_ > 0) return next_;
   return std::min<Instant>(next_, renewed_at_ + kLookPause);
@@ -88,9 +88,9 @@ std::string Membership::url_of(store::NodeId id) const {
   return {};
 }
 
-// The own lease's time, or the end of another's who leads something.
+// When this node's lease is due, or when the lease of another node that leads something ends.
 void Membership::plan_next(Instant now) {
-  next_ = renewed_at_ + engine::Lease::kRenewPause;
+  next_ = renewed_at_ + engine::LeaderLease::kRenewPause;
   for (const store::NodeView& node : view_.nodes) {
     if (node.facts.id == self_.id || node.left <= Duration{}) continue;
     next_ = std::min<Instant>(next_, renewed_at_ + node.left + kOverhang);
@@ -98,7 +98,7 @@ void Membership::plan_next(Instant now) {
   next_ = std::max<Instant>(next_, now + kLookPause);
 }
 
-// --- Its end.
+// --- The end of the membership.
 
 Membership::Handover Membership::handover(Instant now, Instant until) const {
   if (std::ranges::none_of(hosts_, &Host::leads)) return Handover::kDone;

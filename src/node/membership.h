@@ -1,5 +1,5 @@
-// A process as one of the nodes of a store: when it renews its lease, what a renewal tells, and
-// what the hosts of its shards are told of that. It decides; whoever runs it asks the registry.
+// A process as one of the nodes of a store: when it renews its lease, what a renewal reports, and
+// what that means to the hosts of its shards. It only decides; its caller asks the registry.
 #pragma once
 
 #include <cstdint>
@@ -8,30 +8,31 @@
 
 #include "base/log.h"
 #include "base/result.h"
-#include "engine/leadership.h"
+#include "engine/routing/leadership.h"
 #include "engine/store_format.h"
 #include "node/instant.h"
 #include "store/registry.h"
 
 namespace millrace::node {
 
-// What a node wants of a shard, from one look at the registry.
+// What a node has to do about a shard, from one reading of the registry.
 struct ShardOrders {
-  // When the look began: what was done since is newer.
+  // When that reading began: anything done since is newer.
   Instant seen_at{};
   store::ShardView seen;
   engine::Assignment assignment;
-  std::string leader_url;  // empty: it has none that lives
+  std::string leader_url;  // empty: the shard has no live leader
   std::string owner_url;
 };
 
-// A shard's host on this node, as a member sees it. None of it blocks.
+// A shard's host on this node, as the membership sees it. No call blocks.
 class Host {
  public:
   virtual ~Host() = default;
-  // The node's lease was renewed from `at` on, and the registry then showed the shard as `seen`.
+  // The node's lease was renewed, starting at `at`, and the registry then showed the shard as
+  // `seen`.
   virtual void renewed(Instant at, const store::ShardView& seen) = 0;
-  // It was not.
+  // A renewal failed.
   virtual void doubt() = 0;
   virtual void order(ShardOrders orders) = 0;
   virtual bool leads() const = 0;
@@ -40,7 +41,7 @@ class Host {
 // One caller at a time.
 class Membership {
  public:
-  // `hosts`, by shard, and what tells them the store's format outlive it.
+  // `hosts` (by shard) and `store_format` must outlive it.
   Membership(store::NodeFacts self, std::vector<Host*> hosts, engine::StoreFormat& store_format,
              Logger log)
       : self_(std::move(self)),
@@ -48,32 +49,33 @@ class Membership {
         store_format_(store_format),
         log_(std::move(log)) {}
 
-  // --- Renewals, one at a time, from the first on.
+  // --- Renewals, one at a time, starting with the first.
   void reached_at(std::string url) { self_.url = std::move(url); }
-  // When the next is due.
+  // When the next one is due.
   Instant next_renewal() const;
-  // The registry is to be looked at soon.
+  // Requests a renewal soon, to read the registry.
   void look() { look_ = true; }
-  // One begins; the registry is asked with these facts. renewed() follows.
+  // Begins a renewal: the caller asks the registry with these facts, then calls renewed().
   const store::NodeFacts& begin_renewal(Instant now);
-  // An error of the first, or a store that is too new for it, means that this node can't take part.
+  // An error if the first renewal failed, or if the store is too new for it: this node can't take
+  // part.
   Status renewed(Result<store::ClusterView> view, Instant now);
 
-  // --- Its end.
-  // What is led here goes to others, once the registry has been told that this node stops.
+  // --- The end of the membership.
+  // Handing over what this node leads, once the registry knows that it stops.
   enum class Handover : std::uint8_t {
     kGoesOn,
-    kDone,    // nothing is led here
-    kInVain,  // nobody is there to take it, or not in time
+    kDone,    // this node leads nothing any more
+    kInVain,  // no node is there to take over, or none did in time
   };
   Handover handover(Instant now, Instant until) const;
-  // Another may lead from the moment that the registry knows, which is told after this.
+  // Called before the registry is told. From the moment it knows, another node may lead.
   void leave();
 
   const store::NodeFacts& self() const { return self_; }
-  // As of the last renewal that succeeded.
+  // As of the last successful renewal.
   const store::ClusterView& view() const { return view_; }
-  // The store is too new for this program: it neither leads nor follows.
+  // The store is too new for this program, so it neither leads nor follows.
   bool too_old() const { return view_.format > self_.newest_format; }
 
  private:
@@ -90,7 +92,7 @@ class Membership {
   store::ClusterView view_;
   bool joined_ = false;
   bool look_ = false;
-  int failures_ = 0;  // in a row
+  int failures_ = 0;  // consecutive
   Instant renewed_at_{};
   Instant next_{};
 };

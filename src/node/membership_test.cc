@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/lease.h"
+#include "engine/routing/leader_lease.h"
 
 namespace millrace::node {
 namespace {
@@ -47,7 +47,7 @@ class MembershipTest : public testing::Test {
 
 TEST_F(MembershipTest, RenewsAsItShouldAndSoonerWhereItIsAskedToLook) {
   ASSERT_TRUE(renew(view()));
-  EXPECT_EQ(member_.next_renewal(), now_ + engine::Lease::kRenewPause);
+  EXPECT_EQ(member_.next_renewal(), now_ + engine::LeaderLease::kRenewPause);
   member_.look();
   EXPECT_EQ(member_.next_renewal(), now_ + 20ms);
   ASSERT_TRUE(host_.last);

@@ -7,7 +7,7 @@
 #include <variant>
 
 #include "base/mutant.h"
-#include "engine/outbox.h"
+#include "engine/shard/outbox.h"
 
 namespace millrace::node {
 namespace {
@@ -19,7 +19,7 @@ constexpr std::uint32_t kMostAtOnce = 100;
 constexpr Duration kLease = 15s;
 constexpr Duration kWait = 60s;
 constexpr Duration kTryAgainAfter = 1s;
-// What is too new for this program waits for one that can read it.
+// A job that is too new for this program waits for one that can read it.
 constexpr Duration kTooNewAgainAfter = 10s;
 
 core::AckItem dead(std::string_view type, std::string_view message) {
@@ -43,7 +43,7 @@ core::AckItem unread(const store::UnreadableSubmission& why) {
   return why.too_new ? snoozed(kTooNewAgainAfter) : dead("damaged_submission", why.message);
 }
 
-// It is there; it can't be, ever; or it is tried again.
+// Succeeded: the job is at its destination. Dead: it can never be. Otherwise it is retried.
 core::AckItem outcome_of(const engine::Answer& answer) {
   core::AckItem done;
   done.outcome = core::AckOutcome::kSucceeded;
@@ -92,8 +92,8 @@ void Relay::ask() {
   asks_.push_back({Asking::Whom::kShard, std::move(claim), *claim_});
 }
 
-// Nothing is asked from within a claim that has failed: tick() does that. The next jobs are asked
-// for once the submissions that memory has let go of were read.
+// After a failed claim nothing is sent from here: tick() does that. The next jobs are claimed when
+// the submissions whose payloads memory had dropped have been read.
 void Relay::answered(engine::Ticket ticket, engine::Answer answer) {
   if (const auto job = under_way_.extract(ticket); !job.empty()) {
     return passed(job.mapped(), answer);
@@ -127,7 +127,7 @@ void Relay::completed(Incomplete claim, const Status& read) {
 void Relay::pass_on(core::ClaimReply claim) {
   if (!claim.jobs.empty() && !std::exchange(settings_told_, true)) tell_settings();
   for (const core::ClaimReply::Item& item : claim.jobs) {
-    const Passing job{item.job.id, item.job.token};
+    const InFlight job{item.job.id, item.job.token};
     auto submission = engine::from_outbox(item.job);
     if (!submission) {
       log_.warn("a job that an ack submitted can't be read",
@@ -142,7 +142,7 @@ void Relay::pass_on(core::ClaimReply claim) {
   }
 }
 
-// What was passed on is where it belongs; nobody looks for it here.
+// A job that was passed on is at its destination; nobody looks for it here.
 void Relay::tell_settings() {
   core::SetQueue settings;
   settings.queue = SharedBytes(engine::kOutboxQueue);
@@ -150,7 +150,7 @@ void Relay::tell_settings() {
   asks_.push_back({Asking::Whom::kShard, core::Command(std::move(settings)), {}});
 }
 
-void Relay::passed(const Passing& job, const engine::Answer& answer) {
+void Relay::passed(const InFlight& job, const engine::Answer& answer) {
   core::AckItem ack = outcome_of(answer);
   if (ack.outcome == core::AckOutcome::kDead) {
     log_.warn("a job that an ack submitted can't be stored",
@@ -159,7 +159,7 @@ void Relay::passed(const Passing& job, const engine::Answer& answer) {
   settle(job, std::move(ack));
 }
 
-void Relay::settle(const Passing& job, core::AckItem item) {
+void Relay::settle(const InFlight& job, core::AckItem item) {
   item.id = job.id;
   item.token = job.token;
   core::Ack ack;

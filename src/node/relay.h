@@ -1,5 +1,5 @@
-// Passes on what lies in a shard's outbox (engine/outbox.h), while the shard is led here. It
-// decides; whoever runs it asks what it asks, and brings the answers.
+// Passes on the jobs in a shard's outbox (engine/shard/outbox.h) while this node leads the shard.
+// It only decides; its caller sends its requests and brings the answers.
 #pragma once
 
 #include <cstdint>
@@ -10,36 +10,36 @@
 
 #include "base/log.h"
 #include "base/result.h"
-#include "engine/gateway.h"
+#include "engine/routing/gateway.h"
 
 namespace millrace::node {
 
-// One caller at a time. After each call: take_asks(), take_incomplete().
+// One caller at a time. Call take_asks() and take_incomplete() after each call.
 class Relay {
  public:
   explicit Relay(Logger log) : log_(std::move(log)) {}
 
   struct Asking {
     enum class Whom : std::uint8_t {
-      kShard,  // that is led here
-      kOwner,  // of the job's queue, by the router, with engine::kNodesOwn
+      kShard,  // the shard, which this node leads
+      kOwner,  // the owner of the job's queue, through the router, with engine::kNodesOwn
     } whom{};
     engine::Request request;
-    engine::Ticket ticket{};  // 0: its answer is not looked at
-    JobId box{};              // kOwner: the job of the outbox that is passed on
+    engine::Ticket ticket{};  // 0: nobody needs the answer
+    JobId box{};              // kOwner: the outbox job that is passed on
   };
   std::vector<Asking> take_asks() { return std::exchange(asks_, {}); }
-  // Of these memory has let payloads go: they are to be read (engine::Reads::complete()).
+  // Jobs whose payloads memory has dropped; they must be read (engine::Reads::complete()).
   struct Incomplete {
     std::uint64_t term = 0;
     core::ClaimReply claim;
   };
   std::vector<Incomplete> take_incomplete() { return std::exchange(incomplete_, {}); }
 
-  // The shard is led here, from now on; no more.
+  // begin(): this node leads the shard from now on. end(): it no longer does.
   void begin();
   void end();
-  // To be called a few times a second: asks anew where asking has failed.
+  // To be called a few times a second: repeats requests that have failed.
   void tick() { ask(); }
   void answered(engine::Ticket ticket, engine::Answer answer);
   void completed(Incomplete claim, const Status& read);
@@ -47,7 +47,7 @@ class Relay {
   bool passes_on() const { return !under_way_.empty(); }
 
  private:
-  struct Passing {
+  struct InFlight {
     JobId id;
     LeaseToken token{};
   };
@@ -55,17 +55,17 @@ class Relay {
   void ask();
   void pass_on(core::ClaimReply claim);
   void tell_settings();
-  void passed(const Passing& job, const engine::Answer& answer);
-  void settle(const Passing& job, core::AckItem item);
+  void passed(const InFlight& job, const engine::Answer& answer);
+  void settle(const InFlight& job, core::AckItem item);
   engine::Ticket next_ticket() { return engine::Ticket{++last_ticket_}; }
 
   const Logger log_;
-  std::uint64_t term_ = 0;  // counts them
+  std::uint64_t term_ = 0;  // counts terms
   bool leads_ = false;
   bool settings_told_ = false;
   std::uint64_t last_ticket_ = 0;
-  std::optional<engine::Ticket> claim_;  // that is under way
-  std::map<engine::Ticket, Passing> under_way_;
+  std::optional<engine::Ticket> claim_;  // under way
+  std::map<engine::Ticket, InFlight> under_way_;
   std::vector<Asking> asks_;
   std::vector<Incomplete> incomplete_;
 };

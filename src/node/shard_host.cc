@@ -12,14 +12,14 @@ using std::chrono_literals::operator""ms;
 constexpr auto kFollowPause = 50ms;
 constexpr auto kAskPause = 200ms;
 constexpr auto kRetryPause = 500ms;
-// Of a shard whose journal can't be trusted: each try writes a row of a new term.
+// For a shard whose journal can't be trusted: each try writes a row of a new term.
 constexpr auto kBrokenPause = 5'000ms;
-// A shard that is handed over is quiet after so long, or it is handed over as it is.
+// A shard that is handed over gets this long to become quiet; then it is handed over as it is.
 constexpr auto kFlushPatience = 5'000ms;
 constexpr auto kResignPatience = 2'000ms;
-// How often it is looked whether it is.
+// How often to check that.
 constexpr auto kGivingPause = 20ms;
-// Close enough behind to take over: what is left is read in a moment.
+// Close enough behind to take over: the rest is read in a moment.
 constexpr std::size_t kFewRows = 200;
 
 std::int64_t ms_between(Instant from, Instant to) {
@@ -30,10 +30,10 @@ std::int64_t ms_between(Instant from, Instant to) {
 
 // --- News.
 
-void ShardHost::give(Gift gift) {
-  if (stage_ != Stage::kObeys) return gift.done(false);
-  if (gift_) gift_->done(false);
-  gift_ = std::move(gift);
+void ShardHost::give(HandoverRequest handover) {
+  if (stage_ != Stage::kObeys) return handover.done(false);
+  if (handover_) handover_->done(false);
+  handover_ = std::move(handover);
 }
 
 Instant ShardHost::wakes_at() const {
@@ -56,7 +56,7 @@ std::optional<HostCall> ShardHost::step() {
       if (ended->broken) not_before_ = now() + kBrokenPause;
     }
   }
-  if (gift_) begin_giving();
+  if (handover_) begin_giving();
   if (stage_ != Stage::kObeys) return go_on_giving();
   if (std::exchange(received_, false) && !leads_) {
     store::ShardView mine = orders_.seen;
@@ -114,7 +114,8 @@ bool ShardHost::follow() {
   }
   const Result<std::size_t> read = follower_->follow();
   if (!read) {
-    // Most often it fell behind what was trimmed; a bad row shows again when it is loaded.
+    // Usually it fell behind rows that were trimmed; a bad row shows again when the shard is
+    // loaded.
     parts_.log.info("a shard is loaded anew",
                     {{"shard", shard()}, {"reason", read.error().message}});
     follower_.reset();
@@ -172,14 +173,15 @@ bool ShardHost::lead(const store::Term& term) {
   return true;
 }
 
-// --- Its end.
+// --- The end of a term.
 
 void ShardHost::begin_giving() {
-  const bool due = leads_ && gift_->epoch == epoch_ && gift_->asker == orders_.assignment.owner &&
-                   !orders_.owner_url.empty() && parts_.runner.holds();
-  if (!due) return std::exchange(gift_, std::nullopt)->done(false);
+  const bool due = leads_ && handover_->epoch == epoch_ &&
+                   handover_->requester == orders_.assignment.owner && !orders_.owner_url.empty() &&
+                   parts_.runner.holds();
+  if (!due) return std::exchange(handover_, std::nullopt)->done(false);
   began_at_ = now();
-  // While it still serves: the successor finds the tables free.
+  // It still serves, so that the successor finds the tables free.
   parts_.runner.end_flushes();
   stage_ = Stage::kEndsFlushes;
   until_ = now() + kFlushPatience;
@@ -197,7 +199,7 @@ std::optional<HostCall> ShardHost::go_on_giving() {
   if (!parts_.runner.resigned() && !parts_.runner.ended() && now() < until_) return std::nullopt;
   stage_ = Stage::kCalls;
   parts_.runner.give();
-  return HandOverShard{epoch_, gift_->asker};
+  return HandOverShard{epoch_, handover_->requester};
 }
 
 void ShardHost::given(const Result<bool>& given) {
@@ -205,11 +207,11 @@ void ShardHost::given(const Result<bool>& given) {
   acted_at_ = now();
   const bool yes = given && *given;
   if (yes) parts_.router.led_there(shard(), orders_.owner_url);
-  const Gift gift = *std::exchange(gift_, std::nullopt);
-  gift.done(yes);
+  const HandoverRequest handover = *std::exchange(handover_, std::nullopt);
+  handover.done(yes);
   parts_.router.tick();
   parts_.log.info("gave a shard away", {{"shard", shard()},
-                                        {"to", store::to_string(gift.asker)},
+                                        {"to", store::to_string(handover.requester)},
                                         {"quiet", parts_.runner.resigned()},
                                         {"given", yes},
                                         {"took_ms", ms_between(began_at_, now())}});

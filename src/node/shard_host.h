@@ -1,6 +1,6 @@
-// What a node does about a shard: follows it, takes it, leads it, gives it away, as its orders say.
-// It decides, and follows; whoever runs it carries out its calls to the registry, and runs the
-// shard while it is led here.
+// What a node does about a shard: follows, takes, leads or hands it over, as its orders say. It
+// decides and follows; its caller makes the calls to the registry, and runs the shard while this
+// node leads it.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@
 #include <variant>
 
 #include "base/log.h"
-#include "engine/peers.h"
-#include "engine/recovery.h"
-#include "engine/router.h"
+#include "engine/routing/peers.h"
+#include "engine/routing/router.h"
+#include "engine/shard/recovery.h"
 #include "node/instant.h"
 #include "node/membership.h"
 #include "store/tables.h"
 
 namespace millrace::node {
 
-// Calls of store::Registry.
+// Calls of store::Registry:
 struct TakeShard {
   store::ShardView seen;
   Epoch at_least{};
@@ -34,37 +34,39 @@ using HostCall = std::variant<TakeShard, HandOverShard>;
 // One thread, one owner.
 class ShardHost {
  public:
-  // What runs the shard while it is led here. None of it waits.
+  // Runs the shard while this node leads it. No call blocks.
   class Runner {
    public:
     virtual ~Runner() = default;
-    // A term begins. Nobody asks the shard yet; requests come through the result.
+    // A term begins. Nobody sends the shard requests yet; they will come through the returned
+    // gateway.
     virtual engine::Gateway& run(std::unique_ptr<engine::Shard> shard) = 0;
-    // The router knows: it may answer under its lease (ShardLease::lead()).
+    // The router knows the shard: it may answer under its lease (ShardLeaderLease::lead()).
     virtual void serve(Epoch epoch, Instant since, Instant renewed_at) = 0;
-    virtual bool holds() const = 0;  // its lease
-    // Why the term has ended by itself; `broken`: its journal can't be trusted.
+    virtual bool holds() const = 0;  // the shard's lease
+    // Why the term has ended by itself. `broken`: the journal can't be trusted.
     struct Ended {
       std::string why;
       bool broken = false;
     };
     virtual std::optional<Ended> ended() const = 0;
 
-    // For a successor, in this order: no flush is begun any more;
+    // A handover, in this order. end_flushes(): no flush begins any more.
     virtual void end_flushes() = 0;
     virtual bool flushes_ended() const = 0;
-    // nothing new is taken, and what has come is decided and made durable;
+    // Nothing new is taken; what has come is decided and made durable.
     virtual void resign() = 0;
     virtual bool resigned() const = 0;
-    // another may lead it (ShardLease::give()).
+    // From here on another node may lead the shard (ShardLeaderLease::give()).
     virtual void give() = 0;
-    // The term is over: the router no longer knows of it, who still waits is told so.
+    // The term is over: the router no longer knows the shard; waiting requests are answered with
+    // that.
     virtual void drop() = 0;
 
-    // Asks whoever leads the shard for it: Peers::ask_for_shard(). received() comes if it was
-    // given.
+    // Asks the leader of the shard to hand it over: Peers::ask_for_shard(). received() is called if
+    // it does.
     virtual void ask_for(const engine::PeerShard& where, Epoch epoch) = 0;
-    // Something has changed that the registry should be looked at for.
+    // Something has changed for which the registry should be read.
     virtual void changed() = 0;
   };
   struct Parts {
@@ -79,29 +81,30 @@ class ShardHost {
   };
   explicit ShardHost(Parts parts) : parts_(std::move(parts)) {}
 
-  // --- News. A step is due.
+  // --- News. After each of these a step is due.
   void order(ShardOrders orders) { news_ = std::move(orders); }
-  // To be handed over to `asker`, if that is its owner and the epoch is the one that is led here.
-  struct Gift {
-    store::NodeId asker{};
+  // Hands the shard over to `requester`, if `requester` is its owner and the epoch is that of the
+  // current term.
+  struct HandoverRequest {
+    store::NodeId requester{};
     Epoch epoch{};
     std::function<void(bool)> done;
   };
-  void give(Gift gift);
-  // Another has handed the shard over to this node.
+  void give(HandoverRequest handover);
+  // Another node has handed the shard over to this one.
   void received() { received_ = true; }
 
   // --- Steps.
-  // When one is due without news.
+  // When a step is due without news.
   Instant wakes_at() const;
-  // A call to carry out; taken() or given() follows before the next step.
+  // The call to make; taken() or given() must follow before the next step.
   std::optional<HostCall> step();
   void taken(const Result<std::optional<store::Term>>& term);
   void given(const Result<bool>& given);
-  // Ends what is led here, as if it had been deposed.
+  // Ends the current term, as if this node had been deposed.
   void drop();
 
-  bool giving() const { return gift_.has_value(); }
+  bool giving() const { return handover_.has_value(); }
   const engine::Follower* follower() const { return follower_.get(); }
 
  private:
@@ -123,17 +126,17 @@ class ShardHost {
   std::optional<ShardOrders> news_;
   ShardOrders orders_;
   std::unique_ptr<engine::Follower> follower_;
-  std::optional<Gift> gift_;
+  std::optional<HandoverRequest> handover_;
   bool received_ = false;
   bool leads_ = false;
-  Epoch epoch_{};  // of the term, while it leads
+  Epoch epoch_{};  // of the current term
   Instant stepped_at_{};
-  Instant acted_at_{};    // orders that were seen before are old
-  Instant renewed_at_{};  // the node's lease, as the shard is taken
-  Instant began_at_{};    // to take it, or to give it away
-  Instant until_{};       // of its patience, as it gives it away
-  Instant asked_at_{};    // for the shard
-  Instant not_before_{};  // of the next try, after a failure
+  Instant acted_at_{};    // orders seen before this are out of date
+  Instant renewed_at_{};  // the node's lease, as of taking the shard
+  Instant began_at_{};    // began to take it, or to hand it over
+  Instant until_{};       // patience ends, when handing it over
+  Instant asked_at_{};    // last asked for the shard
+  Instant not_before_{};  // for the next try, after a failure
 };
 
 }  // namespace millrace::node

@@ -10,15 +10,15 @@ namespace {
 
 using std::chrono_literals::operator""ms;
 
-// A row that takes so long keeps the tables behind: they are not to be blamed.
+// A row that takes this long delays the tables, which then are not to blame.
 constexpr Duration kSlowRow{200};
-// Changes that make no flush long: who brings no more is not slowed for what other shards do.
+// A flush of fewer changes is never slow: a shard with so few is not delayed for other shards.
 constexpr std::size_t kFewRows = 1'000;
-// While it is not known whether this node leads, requests wait so long; then they are sent
+// While it is unknown whether this node leads, requests wait this long; then they are sent
 // elsewhere.
 constexpr auto kDoubtPatience = 500ms;
 
-// Brings new jobs, and nothing else.
+// The request brings new jobs and nothing else.
 bool submits(const engine::Request& request) {
   const auto* const command = std::get_if<core::Command>(&request);
   return command != nullptr && std::holds_alternative<core::Enqueue>(*command);
@@ -49,7 +49,7 @@ void ShardLoop::round(News& news) {
 
 std::optional<Time> ShardLoop::sleep(bool may_flush) {
   std::optional<Time> wakeup = shard_->next_wakeup(may_flush && !flushes_end_);
-  if (const auto next = slow_lane_.next()) wakeup = std::min(wakeup.value_or(*next), *next);
+  if (const auto next = throttle_.next()) wakeup = std::min(wakeup.value_or(*next), *next);
   slept_at_ = clock_.now();
   return wakeup;
 }
@@ -62,10 +62,10 @@ bool ShardLoop::resigned() const { return resigning_ && !row_in_flight_ && shard
 
 // --- Time.
 
-// Gives leases back what a stopped process or a stepped clock took from them.
+// Extends leases by the time that a stopped process or a stepped clock took from them.
 Time ShardLoop::wake_up() {
-  // Longer than any wait with leases lasts, whether the process was stopped or a step waited for
-  // the tables: nobody was heard meanwhile.
+  // Longer than any wait while there are leases: the process was stopped, or a step waited for the
+  // tables, and nobody was heard meanwhile.
   bool stood_still = false;
   const Time before = clock_.now();
   const Duration away = std::max(before - slept_at_, slept_at_ - woke_at_);
@@ -93,14 +93,15 @@ void ShardLoop::look_at_memory() {
   if (room != std::exchange(memory_room_, room)) shard_->set_memory_room(room);
 }
 
-// --- What has come.
+// --- News.
 
 void ShardLoop::take_in(News& news, Time now) {
   if (news.appended) {
     row_in_flight_ = false;
     if (now - row_handed_at_ > kSlowRow) tables_may_go_on_at_ = now;
     shard_->append_done(*news.appended, now);
-    // One that was decided while the last one was in flight: the disk need not wait for the step.
+    // Hands over a row that was decided while the last one was in flight, so that the disk need not
+    // wait for the step.
     hand_over_row();
   }
   if (news.flushed) {
@@ -109,11 +110,11 @@ void ShardLoop::take_in(News& news, Time now) {
     shard_->flush_done(*news.flushed, now);
   }
   take_mail(news, now);
-  // What was asked before the drain is not refused for it, if it can be decided now.
+  // Requests that came before the drain are decided now if possible, not refused because of it.
   if (news.drain && !draining_) decide(now);
   const bool drains = news.drain && !std::exchange(draining_, true);
   const bool resigns = news.resign && !std::exchange(resigning_, true);
-  // Waits are answered from memory: not where another may lead already.
+  // Waits are answered from memory, which is wrong if another node may lead already.
   if ((drains || resigns) && !leads()) {
     parts_.hands.turns_away();
     shard_->refuse_waits(engine::Unavailable::kNoLeader);
@@ -138,12 +139,12 @@ void ShardLoop::take_in(News& news, Time now) {
 void ShardLoop::take_mail(News& news, Time now) {
   const Duration delay = delay_of_submissions(now);
   const auto release_until = [this](Time until) {
-    while (auto mail = slow_lane_.take(until)) offer(std::move(*mail));
+    while (auto mail = throttle_.take(until)) offer(std::move(*mail));
   };
   release_until(delay > Duration{0} ? now : Time::max());
   for (Mail& mail : news.mail) {
     if (delay > Duration{0} && mail.request && submits(*mail.request)) {
-      slow_lane_.hold(std::move(mail), now + delay);
+      throttle_.hold(std::move(mail), now + delay);
     } else {
       offer(std::move(mail));
     }
@@ -161,7 +162,7 @@ Duration ShardLoop::delay_of_submissions(Time now) const {
                        memory_room_ != engine::MemoryRoom::kNone;
   const bool brings_little = shard_->machine().rows_to_flush() < kFewRows;
   if (!flushing_since_ || !goes_on || brings_little || row_is_slow(now)) return {};
-  return SlowLane<Mail>::delay(now - std::max(*flushing_since_, tables_may_go_on_at_));
+  return SubmissionThrottle<Mail>::delay(now - std::max(*flushing_since_, tables_may_go_on_at_));
 }
 
 void ShardLoop::offer(Mail mail) {
@@ -176,14 +177,14 @@ void ShardLoop::offer(Mail mail) {
   }
 }
 
-// --- What is decided, and handed over.
+// --- Deciding and handing over.
 
 bool ShardLoop::leads() const {
   return parts_.lease == nullptr || parts_.lease->holds(parts_.time.since_boot());
 }
 
-// What came before a look at the lease that finds it holding may be answered from what is in
-// memory: nobody else can have added to the journal until after the look.
+// If the lease holds when it is checked, requests that came before the check may be answered from
+// memory: nobody else can have added to the journal until after the check.
 void ShardLoop::decide(Time now) {
   if (leads()) {
     in_doubt_since_.reset();

@@ -1,5 +1,5 @@
-// A shard that is led here: what is done at each wake, and in which order. It decides; whoever runs
-// it has the threads, carries out its appends and flushes, and brings what came of them.
+// The loop of a shard that this node leads: what it does at each wake, and in which order. It only
+// decides; its caller has the threads, carries out its appends and flushes, and brings the results.
 #pragma once
 
 #include <memory>
@@ -8,22 +8,22 @@
 #include <vector>
 
 #include "base/log.h"
-#include "engine/lease.h"
-#include "engine/shard.h"
-#include "engine/shard_clock.h"
+#include "engine/routing/leader_lease.h"
+#include "engine/shard/shard.h"
+#include "engine/shard/shard_clock.h"
 #include "node/instant.h"
-#include "node/slow_lane.h"
+#include "node/submission_throttle.h"
 
 namespace millrace::node {
 
-// One thread, one owner, but for clock().
+// One thread, one owner, except for clock().
 class ShardLoop {
  public:
   struct Mail {
     engine::ReplyPort* port = nullptr;
     engine::Ticket ticket{};
-    std::optional<engine::Request> request;            // none: the ticket is cancelled
-    std::optional<engine::FromInbox> from_inbox = {};  // then it is a command
+    std::optional<engine::Request> request;            // none: cancels the ticket
+    std::optional<engine::FromInbox> from_inbox = {};  // if set, `request` is a command
   };
   // What has come since the last round.
   struct News {
@@ -34,33 +34,35 @@ class ShardLoop {
     bool resign = false;
     bool end_flushes = false;
     std::optional<std::string> depose;
-    bool stop = false;  // this is the last one
+    bool stop = false;  // this is the last round
   };
 
-  // Of whoever runs it; called within a round, on its thread. None of it waits.
+  // Implemented by the caller; called within a round, on the round's thread. No call blocks.
   class Hands {
    public:
     virtual ~Hands() = default;
-    // At most one row is under way: News::appended. The row stays where it is until then.
+    // At most one row is under way; its result comes as News::appended. The row stays valid until
+    // then.
     virtual void append(const store::JournalRow& row) = 0;
-    // Others write tables too, and it is not this shard's turn: false. A round is due when it is.
+    // False: flushes of other shards come first. The caller makes a round due when this shard's
+    // turn comes.
     virtual bool may_flush() = 0;
-    // The turn is not needed.
+    // Gives the turn back.
     virtual void needs_no_flush() = 0;
-    // At most one is under way: News::flushed.
+    // At most one flush is under way; its result comes as News::flushed.
     virtual void flush(engine::Flush flush) = 0;
     virtual void release(std::vector<engine::Outgoing> answers) = 0;
-    // `to_reuse` bytes of what is resident are empty.
+    // `to_reuse`: resident bytes that are empty.
     virtual engine::MemoryRoom memory_room(std::uint64_t to_reuse) = 0;
 
-    // --- As it happens.
-    // Nobody could be heard or answered: live leases get that time back.
+    // --- Notifications, as things happen.
+    // Nobody could be heard or answered during this time; live leases are extended by it.
     virtual void stood_still(Time /*from*/, Time /*to*/) {}
     virtual void offers(const Mail& /*mail*/) {}
-    // The lease does not hold, since now; and who waits is told so.
+    // doubts(): from now on the lease does not hold. turns_away(): waiting requests are told so.
     virtual void doubts(Time /*now*/) {}
     virtual void turns_away() {}
-    // The lease holds: a step comes now; and one has decided something.
+    // decides(): the lease holds and a step follows. decided(): that step has decided something.
     virtual void decides(Time /*now*/) {}
     virtual void decided(Time /*now*/) {}
     // All waits end now.
@@ -70,17 +72,17 @@ class ShardLoop {
   struct Parts {
     const engine::TimeSource& time;
     Hands& hands;
-    const engine::Lease* lease = nullptr;  // null: nobody else can lead the shard
+    const engine::LeaderLease* lease = nullptr;  // null: nobody else can lead the shard
     Logger log;
   };
   ShardLoop(std::unique_ptr<engine::Shard> shard, Parts parts);
 
-  // Before the first round: hands over the row that a term begins with.
+  // Call before the first round: hands over the row with which the term begins.
   void begin();
-  // Takes the news: what is left of it is of no use.
+  // Consumes `news`.
   void round(News& news);
-  // Nothing is done from now on, until the next round; says when one is due by itself. `may_flush`:
-  // a flush that falls due counts.
+  // Call when nothing will happen until the next round. Returns when a round is due by itself.
+  // `may_flush`: a flush that falls due counts.
   std::optional<Time> sleep(bool may_flush);
 
   const engine::Shard& shard() const { return *shard_; }
@@ -90,11 +92,11 @@ class ShardLoop {
   bool appending() const { return row_in_flight_; }
   bool flushing() const { return flush_in_flight_; }
   Time slept_at() const { return slept_at_; }
-  // All was decided, committed and projected, since it drains.
+  // The shard drains, and everything is decided, committed and projected.
   bool drained() const;
-  // It was asked to resign: nothing more is decided, and what was is durable.
+  // The shard was asked to resign, decides nothing more, and all that it decided is durable.
   bool resigned() const;
-  // No flush is begun any more, and none is under way.
+  // No flush begins any more, and none is under way.
   bool flushes_ended() const { return flushes_end_ && !flush_in_flight_; }
 
  private:
@@ -102,7 +104,7 @@ class ShardLoop {
   void take_in(News& news, Time now);
   void take_mail(News& news, Time now);
   void offer(Mail mail);
-  // How long a submission is to wait that comes now.
+  // For how long a submission that comes now is delayed.
   Duration delay_of_submissions(Time now) const;
   bool row_is_slow(Time now) const;
   void look_at_memory();
@@ -115,19 +117,19 @@ class ShardLoop {
   Parts parts_;
   engine::ShardClock clock_;
   std::unique_ptr<engine::Shard> shard_;
-  SlowLane<Mail> slow_lane_;
+  SubmissionThrottle<Mail> throttle_;
   engine::MemoryRoom memory_room_ = engine::MemoryRoom::kWide;
   bool row_in_flight_ = false;
   Time row_handed_at_{};
   bool flush_in_flight_ = false;
-  std::optional<Time> flushing_since_;  // since one was due; of one that failed: the first time
-  Time tables_may_go_on_at_{};          // until then it waited for something else than the tables
+  std::optional<Time> flushing_since_;  // when one became due; after a failure: the first one
+  Time tables_may_go_on_at_{};          // until then the delay was not the tables' fault
   bool draining_ = false;
   bool resigning_ = false;
   bool flushes_end_ = false;
   std::optional<Instant> in_doubt_since_;
   bool deposed_ = false;
-  Time woke_at_{};   // the last time
+  Time woke_at_{};   // last time
   Time slept_at_{};  // when the last wait began
 };
 

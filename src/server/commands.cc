@@ -11,12 +11,12 @@
 #include <CLI/CLI.hpp>
 
 #include "base/json_writer.h"
-#include "server/config.h"
-#include "server/config_keys.h"
+#include "server/config/config.h"
+#include "server/config/config_keys.h"
+#include "server/config/token.h"
 #include "server/migrate.h"
 #include "server/serve.h"
 #include "server/system_time.h"
-#include "server/token.h"
 #include "server/verify.h"
 
 namespace millrace::server {
@@ -24,7 +24,7 @@ namespace {
 
 constexpr int kBadConfiguration = 78;
 
-// The sub-command `name`, which may be there already.
+// The sub-command `name`, which may exist already.
 CLI::App& group(CLI::App& app, const std::string& name, const std::string& description) {
   for (CLI::App* const existing : app.get_subcommands([](const CLI::App*) { return true; })) {
     if (existing->get_name() == name) return *existing;
@@ -39,7 +39,7 @@ bool wants_json(const CLI::App& app) {
 
 void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
-// The flags of the configuration, as typed.
+// The configuration flags as typed.
 struct ConfigFlags {
   std::map<std::string, std::string> values;
   std::string file;
@@ -60,7 +60,7 @@ std::shared_ptr<ConfigFlags> add_config_flags(CLI::App& command) {
   return flags;
 }
 
-// None: what is wrong has been told.
+// None: an error was printed.
 std::optional<LoadedConfig> load(const ConfigFlags& flags) {
   ConfigInput input;
   input.flags.assign(flags.values.begin(), flags.values.end());
@@ -174,7 +174,7 @@ void add_token_new(CLI::App& app, int& exit_code) {
   CLI::App& command =
       *token.add_subcommand("new", "Make a token, and its lines for the configuration file");
   struct Options {
-    http::TokenSettings settings;
+    service::TokenSettings settings;
     std::string expires;
   };
   const auto options = std::make_shared<Options>();

@@ -7,7 +7,8 @@ class App;
 
 namespace millrace::server {
 
-// Adds them to the tree; each sets `exit_code` when it has run. Both must outlive the parsing.
+// Adds the commands to the tree; each sets `exit_code` when it has run. Both must outlive the
+// parsing.
 void add_commands(CLI::App& app, int& exit_code);
 
 }  // namespace millrace::server

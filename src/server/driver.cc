@@ -17,16 +17,16 @@ using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
 using SteadyClock = std::chrono::steady_clock;
 
-// How old the published figures may become while the shard is busy.
+// The greatest age of the published figures while the shard is busy.
 constexpr auto kPublishInterval = 100ms;
 constexpr auto kTrimInterval = 2s;
-// While there are leases the thread wakes this often, so that it knows a wait from a standstill.
+// While there are leases the thread wakes this often, so that it can tell a wait from a standstill.
 constexpr auto kPulse = 500ms;
-// While a row is in flight requests gather: the shard would only keep them until it is durable. It
-// is woken for so many, which it decides meanwhile, or after so long.
+// While a row is in flight, requests gather: the shard would only keep them until it is durable.
+// The thread is woken for this many requests, which it decides meanwhile, or after kPatience.
 constexpr std::size_t kMailWorthWaking = 64;
 constexpr auto kPatience = 2ms;
-// Where it is not known whether this node leads.
+// While it is unknown whether this node leads.
 constexpr auto kDoubtPulse = 20ms;
 // A timer this late means that the clock ran on while the thread slept (the machine was suspended).
 constexpr auto kLateWakeup = 100ms;
@@ -91,14 +91,14 @@ Driver::~Driver() {
 
 void Driver::stop() {
   if (!thread_.joinable()) return;
-  post([](Inbox& inbox) { inbox.news.stop = true; });
+  post([](Mailbox& mailbox) { mailbox.news.stop = true; });
   thread_.join();
   stopped_at_ = now();  // from here on nothing is decided
   std::vector<Mail> late;
   {
     const MutexLock lock(mutex_);
     stopped_ = true;
-    late.swap(inbox_.news.mail);
+    late.swap(mailbox_.news.mail);
   }
   for (const Mail& mail : late) {
     if (mail.request) tell_stopped(*mail.port, mail.ticket);
@@ -125,7 +125,7 @@ void Driver::post(Change change) {
   bool wake = false;
   {
     const MutexLock lock(mutex_);
-    change(inbox_);
+    change(mailbox_);
     wake = std::exchange(waiting_, false);
   }
   if (wake) wake_.notify_one();
@@ -149,15 +149,15 @@ void Driver::submit(Mail mail) {
   {
     const MutexLock lock(mutex_);
     stopped = stopped_;
-    if (!stopped) inbox_.news.mail.push_back(std::move(mail));
-    if (inbox_.news.mail.size() >= wake_at_mail_) wake = std::exchange(waiting_, false);
+    if (!stopped) mailbox_.news.mail.push_back(std::move(mail));
+    if (mailbox_.news.mail.size() >= wake_at_mail_) wake = std::exchange(waiting_, false);
   }
   if (stopped) return tell_stopped(port, ticket);
   if (wake) wake_.notify_one();
 }
 
 void Driver::cancel(engine::ReplyPort& port, engine::Ticket ticket) {
-  post([&](Inbox& inbox) { inbox.news.mail.push_back({&port, ticket, std::nullopt}); });
+  post([&](Mailbox& mailbox) { mailbox.news.mail.push_back({&port, ticket, std::nullopt}); });
 }
 
 void Driver::drain() {
@@ -165,23 +165,23 @@ void Driver::drain() {
     const MutexLock lock(status_mutex_);
     status_.draining = true;
   }
-  post([](Inbox& inbox) { inbox.news.drain = true; });
+  post([](Mailbox& mailbox) { mailbox.news.drain = true; });
 }
 
 void Driver::end_flushes(std::function<void()> flushes_ended) {
-  post([&](Inbox& inbox) { inbox.flushes_ended = std::move(flushes_ended); });
+  post([&](Mailbox& mailbox) { mailbox.flushes_ended = std::move(flushes_ended); });
 }
 
 void Driver::resign() {
-  post([](Inbox& inbox) { inbox.news.resign = true; });
+  post([](Mailbox& mailbox) { mailbox.news.resign = true; });
 }
 
 void Driver::depose(std::string why) {
-  post([&](Inbox& inbox) { inbox.news.depose = std::move(why); });
+  post([&](Mailbox& mailbox) { mailbox.news.depose = std::move(why); });
 }
 
 void Driver::look_at_lease() {
-  post([](Inbox& inbox) { inbox.look = true; });
+  post([](Mailbox& mailbox) { mailbox.look = true; });
 }
 
 DriverStatus Driver::status() const {
@@ -198,28 +198,28 @@ DriverStatus Driver::status() const {
 
 void Driver::run() {
   name_this_thread("shard");
-  Inbox inbox;
+  Mailbox mailbox;
   loop_.begin();
   while (true) {
     busy_since_ms_.store(to_ms(now()), std::memory_order_relaxed);
-    if (inbox.flushes_ended) {
-      inbox.news.end_flushes = true;
-      flushes_ended_ = std::exchange(inbox.flushes_ended, nullptr);
+    if (mailbox.flushes_ended) {
+      mailbox.news.end_flushes = true;
+      flushes_ended_ = std::exchange(mailbox.flushes_ended, nullptr);
     }
     const bool was_in_doubt = loop_.in_doubt();
-    loop_.round(inbox.news);
+    loop_.round(mailbox.news);
     if (loop_.in_doubt() != was_in_doubt) unpublished_ = true;
     if (flushes_ended_ && loop_.flushes_ended()) std::exchange(flushes_ended_, nullptr)();
     if (loop_.shard().ended() && !ended_) end();
     publish(false);
-    if (inbox.news.stop) return;
-    wait_for_work(inbox);
+    if (mailbox.news.stop) return;
+    wait_for_work(mailbox);
   }
 }
 
-void Driver::wait_for_work(Inbox& inbox) {
-  // Whose turn to flush has not come is told when it comes.
-  const bool awaits_turn = flush_turn_ && !flush_turn_->has_come();
+void Driver::wait_for_work(Mailbox& mailbox) {
+  // A shard that waits for its turn to flush is told when the turn comes.
+  const bool awaits_turn = flush_turn_ && !flush_turn_->granted();
   const std::optional<Time> wakeup = loop_.sleep(!awaits_turn);
   wakeup_ms_.store(wakeup ? to_ms(*wakeup) : kNoWakeup, std::memory_order_relaxed);
   auto until = SteadyClock::time_point::max();
@@ -235,14 +235,14 @@ void Driver::wait_for_work(Inbox& inbox) {
     until = std::min(until, SteadyClock::now() + kPulse);
   }
   if (unpublished_) until = std::min(until, published_ + kPublishInterval);
-  // A lease that holds again is told of; one that does not is looked at for those who wait.
+  // The loop is told when the lease holds again; whether it fails is checked for those who wait.
   if (loop_.in_doubt()) until = SteadyClock::now() + kDoubtPulse;
 
   busy_since_ms_.store(kNotBusy, std::memory_order_relaxed);
   const MutexLock lock(mutex_);
   wake_at_mail_ = loop_.appending() ? kMailWorthWaking : 1;
   if (loop_.appending()) until = std::min(until, SteadyClock::now() + kPatience);
-  while (inbox_.news.mail.size() < wake_at_mail_ && inbox_.only_mail()) {
+  while (mailbox_.news.mail.size() < wake_at_mail_ && mailbox_.only_mail()) {
     waiting_ = true;
     if (until == SteadyClock::time_point::max()) {
       wake_.wait(mutex_);
@@ -251,13 +251,13 @@ void Driver::wait_for_work(Inbox& inbox) {
     }
   }
   waiting_ = false;
-  take(inbox);
+  take(mailbox);
 }
 
-void Driver::take(Inbox& inbox) {
-  node::ShardLoop::News& news = inbox.news;
-  node::ShardLoop::News& come = inbox_.news;
-  // The mail's two buffers change places: neither allocates again once they have grown.
+void Driver::take(Mailbox& mailbox) {
+  node::ShardLoop::News& news = mailbox.news;
+  node::ShardLoop::News& come = mailbox_.news;
+  // The two mail buffers are swapped: once they have grown, neither allocates again.
   std::swap(news.mail, come.mail);
   news.appended = std::exchange(come.appended, std::nullopt);
   news.flushed = std::exchange(come.flushed, std::nullopt);
@@ -266,11 +266,11 @@ void Driver::take(Inbox& inbox) {
   news.end_flushes = false;
   news.depose = std::exchange(come.depose, std::nullopt);
   news.stop = come.stop;
-  inbox.flushes_ended = std::exchange(inbox_.flushes_ended, nullptr);
-  inbox_.look = false;
+  mailbox.flushes_ended = std::exchange(mailbox_.flushes_ended, nullptr);
+  mailbox_.look = false;
 }
 
-// --- In a round.
+// --- Called in a round.
 
 void Driver::offers(const Mail& mail) {
   if (mail.request && !mail.from_inbox) ++requests_since_row_;
@@ -283,12 +283,12 @@ void Driver::append(const store::JournalRow& row) {
 }
 
 bool Driver::may_flush() {
-  if (parts_.flush_turns == nullptr) return true;
+  if (parts_.flush_semaphore == nullptr) return true;
   if (!flush_turn_) {
-    flush_turn_ = std::make_unique<FlushTurns::Place>(
-        *parts_.flush_turns, [this] { post([](Inbox& inbox) { inbox.look = true; }); });
+    flush_turn_ = std::make_unique<FlushSemaphore::Permit>(
+        *parts_.flush_semaphore, [this] { post([](Mailbox& mailbox) { mailbox.look = true; }); });
   }
-  return flush_turn_->has_come();
+  return flush_turn_->granted();
 }
 
 void Driver::flush(engine::Flush flush) {
@@ -347,7 +347,7 @@ void Driver::publish(bool force) {
 
 void Driver::end() {
   ended_ = true;
-  // Whoever deposed it says why, where that is worth saying.
+  // Whoever deposed the shard says why, if that is worth saying.
   const engine::Shard& shard = loop_.shard();
   if (!loop_.deposed()) parts_.log.error("the shard has stopped", {{"reason", *shard.ended()}});
   {
@@ -372,7 +372,7 @@ void Driver::on_append_done(store::AppendResult result, std::chrono::nanoseconds
     const MutexLock lock(status_mutex_);
     status_.journal_failing = !durable;
   }
-  post([&](Inbox& inbox) { inbox.news.appended = std::move(result); });
+  post([&](Mailbox& mailbox) { mailbox.news.appended = std::move(result); });
 }
 
 void Driver::on_flush_done(Status status, const engine::Flush& flush,
@@ -382,7 +382,7 @@ void Driver::on_flush_done(Status status, const engine::Flush& flush,
     const MutexLock lock(status_mutex_);
     status_.tables_failing = !status;
   }
-  post([&](Inbox& inbox) { inbox.news.flushed = std::move(status); });
+  post([&](Mailbox& mailbox) { mailbox.news.flushed = std::move(status); });
 }
 
 void Driver::do_chores() {
@@ -394,9 +394,9 @@ void Driver::do_chores() {
   const bool overslept =
       to_ms(now) - wakeup_ms_.load(std::memory_order_relaxed) > kLateWakeup.count();
   if (status.wall_ahead > core::kMaxClockLag || overslept) {
-    post([](Inbox& inbox) { inbox.look = true; });
+    post([](Mailbox& mailbox) { mailbox.look = true; });
   }
-  // What was freed goes back to the system, or it would count as used for ever.
+  // Freed memory goes back to the system; otherwise it would count as used for ever.
   if (memory_is_short_) ::malloc_trim(0);
   if (SteadyClock::now() >= next_trim_) {
     next_trim_ = SteadyClock::now() + kTrimInterval;

@@ -1,4 +1,4 @@
-// What a driver is told at its start, and what it tells of itself.
+// What a driver gets at its start, and what it reports about itself.
 #pragma once
 
 #include <chrono>
@@ -8,18 +8,18 @@
 #include <string>
 
 #include "base/time.h"
-#include "engine/shard.h"
+#include "engine/shard/shard.h"
 #include "server/trim_policy.h"
 #include "store/tables.h"
 
 namespace millrace::server {
 
-// Told what the driver's threads do; for metrics. Each call comes on the thread that did it; must
-// not block.
+// Receives notifications of what the driver's threads do; for metrics. Called on the thread that
+// did it; must not block.
 class DriverProbe {
  public:
   virtual ~DriverProbe() = default;
-  // An append returned durable. `requests`: how many came in since the row before.
+  // An append is durable. `requests`: the number that came in since the row before.
   virtual void committed(std::chrono::nanoseconds took, std::size_t body_bytes,
                          std::size_t requests) = 0;
   virtual void append_failed(store::AppendOutcome outcome) = 0;
@@ -28,25 +28,25 @@ class DriverProbe {
 
 struct DriverOptions {
   engine::ShardOptions shard;
-  std::uint64_t memory_bytes = std::uint64_t{1} << 40;  // what the process may use
+  std::uint64_t memory_bytes = std::uint64_t{1} << 40;  // the process's limit
   std::string liveness_file;
   EventRetention events;
 };
 
 struct DriverStatus {
   engine::Shard::Figures figures;
-  Seq synced{};  // in the tables, beyond a power failure
+  Seq synced{};  // in the tables, safe from a power failure
   bool draining = false;
-  bool drained = false;          // all of that is done
+  bool drained = false;          // the drain is complete
   bool journal_failing = false;  // the last append did not succeed
   bool tables_failing = false;
   std::uint64_t memory_budget = 0;  // bytes
   engine::MemoryRoom memory_room{};
   std::optional<std::string> ended;  // the shard has stopped for good
-  bool broken = false;               // and why: its journal can't be trusted
-  bool resigned = false;             // nothing more is decided, and what was is durable
-  bool in_doubt = false;             // whether it still leads: nothing is decided meanwhile
-  Duration wall_ahead{};             // of the shard's time; negative: behind
+  bool broken = false;               // it has, because its journal can't be trusted
+  bool resigned = false;             // nothing more is decided; all that was decided is durable
+  bool in_doubt = false;             // whether it still leads; it decides nothing meanwhile
+  Duration wall_ahead{};             // relative to the shard's time; negative: behind
 };
 
 }  // namespace millrace::server

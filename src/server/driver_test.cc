@@ -168,7 +168,7 @@ class DriverTest : public testing::Test {
                                            .chores = [](Time) {},
                                            .on_settled = [this] { ++settled; },
                                            .log = {},
-                                           .flush_turns = &turns});
+                                           .flush_semaphore = &turns});
     ASSERT_TRUE(started) << started.error().message;
     driver = std::move(*started);
   }
@@ -221,7 +221,7 @@ class DriverTest : public testing::Test {
   NoProbe probe;
   Events events;
   DriverOptions options;
-  FlushTurns turns{1};
+  FlushSemaphore turns{1};
   std::filesystem::path folder;
   std::atomic<int> settled{0};
   std::unique_ptr<Driver> driver;
@@ -287,13 +287,14 @@ TEST_F(DriverTest, TablesThatAreBehindSlowWhoSubmitsAndNobodyElse) {
   const auto drained_at = std::chrono::steady_clock::now();
   driver->drain();
   EXPECT_TRUE(created(late));
-  EXPECT_LT(std::chrono::steady_clock::now() - drained_at, node::SlowLane<int>::kLongest - 50ms);
+  EXPECT_LT(std::chrono::steady_clock::now() - drained_at,
+            node::SubmissionThrottle<int>::kLongest - 50ms);
   tables->flushes_fail = false;
   EXPECT_TRUE(eventually([&] { return driver->status().drained; }));
 }
 
 TEST_F(DriverTest, AFlushWaitsForItsTurnAndTakesWhatCameMeanwhile) {
-  std::optional<FlushTurns::Place> other(std::in_place, turns, [] {});
+  std::optional<FlushSemaphore::Permit> other(std::in_place, turns, [] {});
   start();
   Port port(*driver);
   port.ask(enqueue(1));
@@ -311,12 +312,12 @@ TEST_F(DriverTest, AFlushWaitsForItsTurnAndTakesWhatCameMeanwhile) {
 
   // And gives it back, also at its end while it waits.
   other.emplace(turns, [] {});
-  EXPECT_TRUE(other->has_come());
+  EXPECT_TRUE(other->granted());
   port.ask(enqueue(1));
   std::this_thread::sleep_for(200ms);
   driver.reset();
   other.reset();
-  EXPECT_TRUE(FlushTurns::Place(turns, [] {}).has_come());
+  EXPECT_TRUE(FlushSemaphore::Permit(turns, [] {}).granted());
 }
 
 TEST_F(DriverTest, AJournalThatStandsStillIsNoFaultOfTheTables) {
@@ -328,7 +329,8 @@ TEST_F(DriverTest, AJournalThatStandsStillIsNoFaultOfTheTables) {
   journal->delay_ms = 0;
   const auto sent_at = std::chrono::steady_clock::now();
   port.ask(enqueue(1));
-  EXPECT_LT(std::chrono::steady_clock::now() - sent_at, node::SlowLane<int>::kLongest - 50ms);
+  EXPECT_LT(std::chrono::steady_clock::now() - sent_at,
+            node::SubmissionThrottle<int>::kLongest - 50ms);
 }
 
 TEST_F(DriverTest, OneCommitAnswersAllThatGathered) {

@@ -8,8 +8,8 @@
 #include "api/submission.h"
 #include "base/json_check.h"
 #include "digest/fingerprint.h"
-#include "engine/split.h"
-#include "http/convert.h"
+#include "engine/routing/scatter_gather.h"
+#include "service/convert.h"
 
 namespace millrace::server {
 namespace {
@@ -44,7 +44,7 @@ std::expected<core::Command, std::string> enqueue_of(const store::InboxRow& row,
   const bool made_here = !job->id.has_value();
   job->id = row.job;
   job->payload = row.payload;
-  // They count from the call.
+  // Both count from the call.
   if (job->delay) job->run_at = add_saturating(row.at, *job->delay);
   if (job->expires_in) job->expires_at = add_saturating(row.at, *job->expires_in);
   job->delay.reset();
@@ -58,8 +58,8 @@ std::expected<core::Command, std::string> enqueue_of(const store::InboxRow& row,
     enqueue.key = key;
     enqueue.key_window = terms.idempotency_window;
   }
-  http::IdMaker no_ids(0);  // the row has one
-  http::SpecMaker specs(no_ids, row.at);
+  service::IdMaker no_ids(0);  // the row has one
+  service::SpecMaker specs(no_ids, row.at);
   enqueue.jobs.push_back(specs.make(*job));
   if (made_here) enqueue.jobs.back().id_origin = core::IdOrigin::kServer;
   return enqueue;
@@ -80,8 +80,8 @@ std::expected<core::Command, std::string> finish_of(const store::InboxRow& row) 
   core::Ack ack = fence_of(row);
   ack.right = core::AckRight::kFence;
   if (!row.payload.empty()) {
-    // The transaction has committed, within the bounds that millrace.finish knows: a server that is
-    // set to take less has no say any more.
+    // The transaction has committed, within the bounds that millrace.finish knows: a server with
+    // lower bounds can't refuse it any more.
     if (auto fault = fault_of_payload(row.payload, api::DecodeLimits{}, "result")) {
       return std::unexpected(std::move(*fault));
     }

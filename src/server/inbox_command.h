@@ -1,4 +1,4 @@
-// A row of the inbox as what is asked of its shard.
+// Converts a row of the inbox into a command.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct InboxTerms {
   Duration idempotency_window{};
 };
 
-// The error says why the row can't ever be taken.
+// The error says why the row can never be taken.
 std::expected<core::Command, std::string> command_of(const store::InboxRow& row,
                                                      std::uint32_t shard, const InboxTerms& terms);
 

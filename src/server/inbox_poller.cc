@@ -77,7 +77,7 @@ void InboxPoller::note(const Status& done) {
   failing_ = !done;
 }
 
-// --- Who leads.
+// --- Which shards this node leads.
 
 void InboxPoller::look_who_leads() {
   for (std::uint32_t number = 0; number < parts_.terms.shards; ++number) {
@@ -99,7 +99,7 @@ void InboxPoller::look_who_leads() {
   }
 }
 
-// --- A round of each.
+// --- One round for each shard.
 
 bool InboxPoller::poll() {
   std::vector<store::InboxReader> readers;
@@ -186,7 +186,7 @@ void InboxPoller::offer(std::uint32_t number, Shard& shard) {
   }
 }
 
-// Fences are written by operators' retries too, where nobody uses the inbox.
+// Operators' retries write fences too, even if nobody uses the inbox.
 void InboxPoller::sweep() {
   if (Clock::now() < next_sweep_ || parts_.led(0) == nullptr) return;
   const Result<JobId> swept = parts_.inbox.sweep_fences(swept_);

@@ -1,6 +1,6 @@
-// The one poll there is: reads what transactions of the user's own have asked for in the database
-// for the shards that this node leads, and gives it to them, as node/inbox_intake.h decides for
-// each.
+// Polls the inboxes of the shards that this node leads, and gives the shards what users' own
+// transactions have requested there, as node/inbox_intake.h decides for each. Nothing else in the
+// server polls the database.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "base/log.h"
 #include "base/mutex.h"
-#include "engine/gateway.h"
+#include "engine/routing/gateway.h"
 #include "node/inbox_intake.h"
 #include "server/driver.h"
 #include "server/inbox_command.h"
@@ -23,36 +23,38 @@ namespace millrace::server {
 
 class InboxPoller final : private engine::ReplyPort {
  public:
-  // One query a node so often, from the first row ever; before that one is looked for now and then.
+  // A node makes one query per kPause. Until the database holds its first row ever, it checks per
+  // kPauseWhileUnused.
   static constexpr std::chrono::milliseconds kPause{20};
   static constexpr std::chrono::milliseconds kPauseWhileUnused{500};
-  // Of shard 0's leader, for all: away with what nobody needs any more.
+  // The leader of shard 0 deletes what nobody needs any more, for all shards.
   static constexpr std::chrono::milliseconds kSweepPause{5'000};
-  // A fence goes where the tables have no job of its id. After a day without any server they may
-  // lack a job that the journal has, until its shard is led again and has flushed.
+  // A fence is deleted if the tables have no job of its id. After a day without any server, the
+  // tables may lack a job that the journal has, until its shard has a leader again that has
+  // flushed.
   static constexpr std::chrono::milliseconds kFirstSweepAfter{12'000};
 
   struct Parts {
     store::Inbox& inbox;
     InboxTerms terms;
-    // Null: not led here. Any thread.
+    // Null: this node does not lead the shard. Thread-safe.
     std::function<std::shared_ptr<Driver>(std::uint32_t shard)> led;
     Logger log;
   };
-  // Outlives every driver that it was given.
+  // Must outlive every driver that it was given.
   explicit InboxPoller(Parts parts);
   ~InboxPoller() override;  // stops
   InboxPoller(const InboxPoller&) = delete;
   InboxPoller& operator=(const InboxPoller&) = delete;
 
   void start();
-  // Nothing is given to a shard any more, from its return on.
+  // When it returns, nothing more is given to a shard.
   void stop();
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  // A shard that is led here.
+  // A shard that this node leads.
   struct Shard {
     std::weak_ptr<Driver> driver;
     node::InboxIntake intake;
@@ -65,11 +67,11 @@ class InboxPoller final : private engine::ReplyPort {
   void deliver(std::span<engine::Delivery> deliveries) override;
 
   void run();
-  // Until there are answers, or `until`. False: stop.
+  // Waits for answers, at most until `until`. False: stop.
   bool wait(Clock::time_point until);
   void take_answers();
   void look_who_leads();
-  bool poll();  // true: there is more
+  bool poll();  // true: there are more rows
   // True: it wants a page, which is read for all shards at once.
   bool carry_out_calls(node::InboxIntake& intake);
   Status carry_out(const node::InboxCall& call, node::InboxIntake& intake);
@@ -79,12 +81,12 @@ class InboxPoller final : private engine::ReplyPort {
   void note(const Status& done);
 
   const Parts parts_;
-  // The thread's own.
+  // Only for the poller's thread.
   absl::flat_hash_map<std::uint32_t, Shard> shards_;
   absl::flat_hash_map<std::uint64_t, Asked> asked_;  // by ticket
   std::uint64_t next_ticket_ = 1;
   bool in_use_ = false;
-  JobId swept_{};  // how far, through the fences
+  JobId swept_{};  // how far through the fences
   Clock::time_point next_sweep_ = Clock::now() + kFirstSweepAfter;
   bool failing_ = false;
 

@@ -119,7 +119,7 @@ void JournalThread::perform(TrimBite bite) {
   {
     const MutexLock lock(mutex_);
     biting_ = false;
-    // After an error the next target tries again.
+    // After an error the next target is tried.
     if (!deleted || *deleted == 0) trimmed_ = bite.target;
   }
   bite_done_.notify_all();

@@ -1,4 +1,4 @@
-// The thread that appends: one row at a time, durable or not, and trims between rows.
+// The thread that appends, one row at a time, durable or not, and trims between rows.
 #pragma once
 
 #include <chrono>
@@ -22,17 +22,17 @@ class JournalThread {
   JournalThread(const JournalThread&) = delete;
   JournalThread& operator=(const JournalThread&) = delete;
 
-  // Finishes the append in hand, and joins. From one thread.
+  // Finishes the current append, and joins. To be called from one thread.
   void stop();
 
-  // `row` must hold until `done`; at most one at a time. After a failure the next one waits a
-  // little, longer each time.
+  // `row` must stay valid until `done`; at most one at a time. After a failure the next append is
+  // delayed, longer each time.
   void append(const store::JournalRow* row);
 
-  // From now on rows below `below` may go; they do between appends, in small bites.
+  // From now on rows below `below` may be trimmed; this happens between appends, in small steps.
   void trim_below(Seq below);
 
-  // While one is held nothing is trimmed: for a backup.
+  // While one exists nothing is trimmed; for a backup.
   class TrimHold {
    public:
     explicit TrimHold(JournalThread& owner);
@@ -71,17 +71,17 @@ class JournalThread {
   WaitCondition bite_done_;
   const store::JournalRow* row_ MILLRACE_GUARDED_BY(mutex_) = nullptr;
   Seq trim_target_ MILLRACE_GUARDED_BY(mutex_){};
-  Seq trimmed_ MILLRACE_GUARDED_BY(mutex_){};  // nothing below is left
+  Seq trimmed_ MILLRACE_GUARDED_BY(mutex_){};  // no rows below are left
   int holds_ MILLRACE_GUARDED_BY(mutex_) = 0;
   bool biting_ MILLRACE_GUARDED_BY(mutex_) = false;
   bool stopping_ MILLRACE_GUARDED_BY(mutex_) = false;
 
-  // The thread's own.
-  int failures_ = 0;              // in a row
-  Clock::time_point not_before_;  // of the next append
-  Clock::time_point next_bite_;   // at the latest, when appends leave no gap
+  // Only for the journal's thread.
+  int failures_ = 0;              // consecutive
+  Clock::time_point not_before_;  // for the next append
+  Clock::time_point next_bite_;   // the latest time for the next step, if appends leave no gap
 
-  std::thread thread_;  // last: starts when all else stands
+  std::thread thread_;  // last: it starts when all other members exist
 };
 
 }  // namespace millrace::server

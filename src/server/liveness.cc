@@ -23,7 +23,7 @@ std::optional<Time> LivenessFile::read() const {
 
 Status LivenessFile::write(Time alive_at) {
   if (fd_ < 0) fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-  // Always as long as before: one write replaces it whole.
+  // Always of the same length, so one write replaces it completely.
   const std::string line = format_rfc3339(alive_at) + '\n';
   if (fd_ < 0 || ::pwrite(fd_, line.data(), line.size(), 0) != static_cast<ssize_t>(line.size())) {
     return failure(fmt::format("{}: {}", path_, std::strerror(errno)));

@@ -1,6 +1,6 @@
-// The instant at which the server was last known to live, in a small file: the next one gives live
-// leases as much more time as nobody could be reached. Not synced: after a power failure an older
-// stamp means more grace, never less.
+// A small file with the last time at which the server is known to have lived. The next server
+// extends live leases by the time in which nobody could be reached. Not synced: after a power
+// failure an older time means a longer extension, never a shorter one.
 #pragma once
 
 #include <optional>
@@ -13,13 +13,13 @@ namespace millrace::server {
 
 class LivenessFile {
  public:
-  // Opened at the first write.
+  // The file is opened at the first write.
   explicit LivenessFile(std::string path) : path_(std::move(path)) {}
   ~LivenessFile();
   LivenessFile(const LivenessFile&) = delete;
   LivenessFile& operator=(const LivenessFile&) = delete;
 
-  // None: there is no file, or nothing that this class wrote.
+  // None: there is no file, or this class did not write its content.
   std::optional<Time> read() const;
   // One caller at a time.
   Status write(Time alive_at);

@@ -1,4 +1,4 @@
-// `millrace admin migrate`: the schema of a PostgreSQL database, looked at and brought up to date.
+// `millrace admin migrate`: shows and migrates the schema of a PostgreSQL database.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@ namespace millrace::server {
 
 enum class Migrate : std::uint8_t { kStatus, kUp };
 
-// Prints what it finds and does; the process's exit code.
+// Prints what it finds and does; returns the process's exit code.
 int migrate_database(const std::string& url, Migrate what);
 
 }  // namespace millrace::server

@@ -10,7 +10,7 @@ namespace {
 
 using std::chrono_literals::operator""ms;
 
-// How often a node that stops looks whether what it leads has gone to others.
+// How often a stopping node checks whether its shards have gone to other nodes.
 constexpr auto kHandoverPause = 20ms;
 
 }  // namespace
@@ -65,7 +65,7 @@ Status Node::renew() {
     const MutexLock lock(mutex_);
     self = membership_.begin_renewal(parts_.time.since_boot());
   }
-  auto view = parts_.registry.renew(self, Duration{engine::Lease::kLength});
+  auto view = parts_.registry.renew(self, Duration{engine::LeaderLease::kLength});
   const MutexLock lock(mutex_);
   return membership_.renewed(std::move(view), parts_.time.since_boot());
 }
@@ -118,10 +118,10 @@ std::shared_ptr<engine::Gateway> Node::led_shard(std::uint32_t shard) {
   return shard < hosts_.size() ? hosts_[shard]->led() : nullptr;
 }
 
-void Node::give_shard(std::uint32_t shard, std::uint64_t asker, Epoch epoch,
+void Node::give_shard(std::uint32_t shard, std::uint64_t requester, Epoch epoch,
                       std::function<void(bool)> done) {
   if (shard >= hosts_.size()) return done(false);
-  hosts_[shard]->give(store::NodeId{asker}, epoch, std::move(done));
+  hosts_[shard]->give(store::NodeId{requester}, epoch, std::move(done));
 }
 
 }  // namespace millrace::server

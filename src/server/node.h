@@ -1,4 +1,4 @@
-// Gives a membership (node/membership.h) its thread: this process as one of the nodes of a
+// Runs a membership (node/membership.h) on a thread: this process as one of the nodes of a
 // PostgreSQL store.
 #pragma once
 
@@ -13,8 +13,8 @@
 #include "base/log.h"
 #include "base/mutex.h"
 #include "base/result.h"
-#include "engine/peers.h"
-#include "engine/shard_clock.h"
+#include "engine/routing/peers.h"
+#include "engine/shard/shard_clock.h"
 #include "engine/store_format.h"
 #include "node/membership.h"
 #include "server/shard_host.h"
@@ -27,31 +27,32 @@ class Node final : public engine::PeerService {
   struct Parts {
     store::Registry& registry;
     const engine::TimeSource& time;
-    engine::StoreFormat& store_format;  // kept up to date; outlives the node
+    engine::StoreFormat& store_format;  // kept up to date; must outlive the node
     Logger log;
   };
-  // `hosts`, by shard, outlive the node. `self` without its URL.
+  // `hosts`, by shard, must outlive the node. `self`: without its URL.
   Node(store::NodeFacts self, std::vector<ShardHost*> hosts, Parts parts);
-  // leave() came first, or the others wait for the lease to be over.
+  // Call leave() first; otherwise the other nodes wait until the lease is over.
   ~Node() override;
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
-  // Renews the lease for the first time and takes part from then on: others reach it at `url`.
+  // Renews the lease for the first time and takes part from then on; others reach this node at
+  // `url`.
   Status join(const std::string& url);
-  // Gives up what it leads, while it serves on. True: nothing is led here any more. Blocks.
+  // Hands over what it leads, while it keeps serving. True: it leads nothing any more. Blocks.
   bool hand_everything_over(std::chrono::steady_clock::time_point until);
-  // No lease any more.
+  // Gives up the lease.
   void leave();
 
-  // The registry is to be looked at soon. Any thread.
+  // Requests a reading of the registry soon. Thread-safe.
   void look();
 
-  // --- Any thread.
-  store::ClusterView view() const;  // as of the last renewal that succeeded
+  // --- Thread-safe.
+  store::ClusterView view() const;  // as of the last successful renewal
 
   std::shared_ptr<engine::Gateway> led_shard(std::uint32_t shard) override;
-  void give_shard(std::uint32_t shard, std::uint64_t asker, Epoch epoch,
+  void give_shard(std::uint32_t shard, std::uint64_t requester, Epoch epoch,
                   std::function<void(bool)> done) override;
 
  private:

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Nobody waits longer for a shard: in a scrape what it would have said is missing then.
+// A scrape waits no longer than this for a shard, whose figures are then missing.
 constexpr Duration kQueuesPatience{2'000};
 
 std::uint64_t size_of_directory(const fs::path& directory) {
@@ -64,16 +64,16 @@ void ShardQuestions::deliver(std::span<engine::Delivery> deliveries) {
   answered_.notify_all();
 }
 
-ServerOperations::ServerOperations(http::About about, Parts parts)
+ServerOperations::ServerOperations(service::About about, Parts parts)
     : about_(std::move(about)), parts_(std::move(parts)) {}
 
-http::Readiness ServerOperations::readiness() const {
-  http::Readiness readiness;
-  const std::vector<ShardReport> shards = parts_.serving.shards();
+service::Readiness ServerOperations::readiness() const {
+  service::Readiness readiness;
+  const std::vector<ShardReport> shards = parts_.backend.shards();
   const bool several = shards.size() > 1;
   Duration ahead{};
   for (const ShardReport& shard : shards) {
-    // One that another node leads is reached there.
+    // A shard that another node leads is reached there.
     const auto name = [&](const char* what) {
       return several ? fmt::format("{} {}", what, shard.shard) : std::string(what);
     };
@@ -101,10 +101,10 @@ http::Readiness ServerOperations::readiness() const {
 
 api::Cluster ServerOperations::cluster() const {
   api::Cluster cluster;
-  const auto view = parts_.serving.cluster();
-  const std::vector<ShardReport> reports = parts_.serving.shards();
+  const auto view = parts_.backend.cluster();
+  const std::vector<ShardReport> reports = parts_.backend.shards();
   if (!view) {
-    // Alone: it leads all there is.
+    // A lone process leads everything.
     cluster.nodes.push_back({.id = "local",
                              .name = about_.node,
                              .url = {},
@@ -122,7 +122,7 @@ api::Cluster ServerOperations::cluster() const {
                                .started_at = node.started_at,
                                .live = node.left > Duration{},
                                .draining = node.draining,
-                               .self = node.facts.id == parts_.serving.self()});
+                               .self = node.facts.id == parts_.backend.self()});
     }
   }
   for (const ShardReport& report : reports) {
@@ -149,7 +149,7 @@ api::Cluster ServerOperations::cluster() const {
 
 api::Decoded<api::Cluster> ServerOperations::set_draining(const std::string& node, bool draining) {
   const auto id = store::parse_node_id(node);
-  const auto set = id ? parts_.serving.set_draining(*id, draining) : Result<bool>(false);
+  const auto set = id ? parts_.backend.set_draining(*id, draining) : Result<bool>(false);
   if (!set) {
     return std::unexpected(
         api::make_problem(api::ProblemCode::kStorageUnavailable, set.error().message));
@@ -164,7 +164,7 @@ api::Decoded<api::Cluster> ServerOperations::set_draining(const std::string& nod
 }
 
 bool ServerOperations::shards_answer() {
-  const auto led = parts_.serving.led();
+  const auto led = parts_.backend.led();
   return std::ranges::all_of(led, [this](const auto& gateway) {
     return questions_
         .ask(*gateway, core::Command(core::GetQueues{{}, {}, 1, false}), kQueuesPatience)
@@ -173,9 +173,9 @@ bool ServerOperations::shards_answer() {
 }
 
 std::string ServerOperations::metrics_text() {
-  // Of the shards that are led here: other nodes tell of theirs.
+  // For the shards that this node leads: other nodes report theirs.
   std::vector<core::Queue> queues;
-  for (const auto& gateway : parts_.serving.led()) {
+  for (const auto& gateway : parts_.backend.led()) {
     core::GetQueues get{{}, {}, core::kMaxQueuesPerPage, true};
     do {
       auto answer = questions_.ask(*gateway, core::Command(get), kQueuesPatience);
@@ -188,13 +188,13 @@ std::string ServerOperations::metrics_text() {
   }
   return parts_.metrics.text({.version = about_.version,
                               .commit = about_.commit,
-                              .statistics = parts_.serving.parts().statistics(),
-                              .shards = parts_.serving.shards(),
+                              .statistics = parts_.backend.parts().statistics(),
+                              .shards = parts_.backend.shards(),
                               .queues = std::move(queues),
                               .started_at = about_.started_at});
 }
 
-api::Decoded<http::BackupDone> ServerOperations::backup(const std::string& path) {
+api::Decoded<service::BackupDone> ServerOperations::backup(const std::string& path) {
   if (!fs::path(path).is_absolute()) {
     return std::unexpected(path_fault("must be an absolute path on the server's machine"));
   }
@@ -202,13 +202,13 @@ api::Decoded<http::BackupDone> ServerOperations::backup(const std::string& path)
   if (fs::exists(path, error) && !fs::is_empty(path, error)) {
     return std::unexpected(path_fault("must not exist yet, or be an empty directory"));
   }
-  store::Backup* const copier = parts_.serving.parts().store(0).backup.get();
+  store::Backup* const copier = parts_.backend.parts().store(0).backup.get();
   if (copier == nullptr) {
     return std::unexpected(api::make_problem(
         api::ProblemCode::kInvalidState,
         "back up the database with its own tools: the server copies only a data directory"));
   }
-  // What only the caller can mend is said before anything is copied.
+  // Faults that only the caller can fix are reported before anything is copied.
   const bool existed = fs::exists(path, error);
   fs::create_directories(path, error);
   if (error) return std::unexpected(path_fault("can't be made: " + error.message()));
@@ -218,7 +218,7 @@ api::Decoded<http::BackupDone> ServerOperations::backup(const std::string& path)
   }
   if (!existed) fs::permissions(path, fs::perms::owner_all, error);
   const MutexLock lock(backup_mutex_);
-  const auto hold = parts_.serving.hold_trimming();
+  const auto hold = parts_.backend.hold_trimming();
   parts_.log.info("backup begins", {{"path", path}});
   if (const Status status = copier->backup_to(path); !status) {
     if (!existed) fs::remove(path, error);
@@ -226,7 +226,7 @@ api::Decoded<http::BackupDone> ServerOperations::backup(const std::string& path)
     return std::unexpected(
         api::make_problem(api::ProblemCode::kStorageUnavailable, status.error().message));
   }
-  const http::BackupDone done{.bytes = size_of_directory(path)};
+  const service::BackupDone done{.bytes = size_of_directory(path)};
   parts_.log.info("backup done", {{"path", path}, {"bytes", done.bytes}});
   return done;
 }

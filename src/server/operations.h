@@ -9,17 +9,17 @@
 
 #include "base/log.h"
 #include "base/mutex.h"
-#include "engine/gateway.h"
-#include "http/operations.h"
-#include "server/metrics.h"
-#include "server/serving.h"
+#include "engine/routing/gateway.h"
+#include "server/backend.h"
+#include "server/metrics/metrics.h"
+#include "service/operations.h"
 
 namespace millrace::server {
 
-// Asks shards from a thread that may block.
+// Sends requests to shards from a thread that may block.
 class ShardQuestions final : public engine::ReplyPort {
  public:
-  // None: no answer came in time. Any thread but the shard's.
+  // None: no answer came in time. Any thread except the shard's.
   std::optional<engine::Answer> ask(engine::Gateway& gateway, engine::Request request,
                                     Duration patience);
 
@@ -29,33 +29,33 @@ class ShardQuestions final : public engine::ReplyPort {
   Mutex mutex_;
   WaitCondition answered_;
   std::uint64_t last_ticket_ MILLRACE_GUARDED_BY(mutex_) = 0;
-  // By ticket, as long as somebody waits.
+  // By ticket, while a caller waits for it.
   std::map<engine::Ticket, std::optional<engine::Answer>> open_ MILLRACE_GUARDED_BY(mutex_);
 };
 
-class ServerOperations final : public http::Operations {
+class ServerOperations final : public service::Operations {
  public:
   struct Parts {
-    Serving& serving;
+    Backend& backend;
     const Metrics& metrics;
     Logger log;
   };
-  ServerOperations(http::About about, Parts parts);
+  ServerOperations(service::About about, Parts parts);
 
-  const http::About& about() const override { return about_; }
-  http::Readiness readiness() const override;
+  const service::About& about() const override { return about_; }
+  service::Readiness readiness() const override;
   api::Cluster cluster() const override;
   api::Decoded<api::Cluster> set_draining(const std::string& node, bool draining) override;
   std::string metrics_text() override;
-  // Each shard that is led here takes a request and answers it, within seconds.
+  // Each shard that this node leads takes a request and answers it, within seconds.
   bool shards_answer();
-  api::Decoded<http::BackupDone> backup(const std::string& path) override;
+  api::Decoded<service::BackupDone> backup(const std::string& path) override;
 
  private:
-  const http::About about_;
+  const service::About about_;
   Parts parts_;
   ShardQuestions questions_;
-  Mutex backup_mutex_;  // one at a time
+  Mutex backup_mutex_;  // one backup at a time
 };
 
 }  // namespace millrace::server

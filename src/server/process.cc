@@ -21,14 +21,14 @@
 namespace millrace::server {
 namespace {
 
-// The heap's own marks rise with the largest block that was ever freed, to 32 MiB and twice that:
-// each thread's heap then keeps the room of the largest rows it has met.
+// By default the heap's thresholds rise with the largest block ever freed, to 32 MiB and twice
+// that, so that each thread's heap keeps the room of the largest rows it has met.
 void bound_heap() {
   constexpr int kMapFrom = 4 * 1024 * 1024;  // larger blocks are the system's again when freed
-  // So much may lie free at a heap's end. Less costs claims their time, page by page; where memory
-  // is short the driver trims all the same.
+  // This much may stay free at a heap's end. Less would cost claims time, page by page; when memory
+  // is short the driver trims anyway.
   constexpr int kTrimAt = 64 * 1024 * 1024;
-  // A sanitizer's heap has no such marks.
+  // A sanitizer's heap has no such thresholds.
   (void)::mallopt(M_MMAP_THRESHOLD, kMapFrom);
   (void)::mallopt(M_TRIM_THRESHOLD, kTrimAt);
 }
@@ -53,7 +53,7 @@ StopSignals::StopSignals() {
   ::sigemptyset(&signals);
   ::sigaddset(&signals, SIGTERM);
   ::sigaddset(&signals, SIGINT);
-  // Whoever starts the server with nohup wants it to outlive its terminal.
+  // A server started with nohup is meant to outlive its terminal.
   struct sigaction hangup{};
   if (::sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN) {
     ::sigaddset(&signals, SIGHUP);
@@ -71,7 +71,7 @@ StopSignals::~StopSignals() {
 
 void StopSignals::ring() {
   const std::uint64_t one = 1;
-  // It fails only when it has been rung for ever already.
+  // Fails only if the bell has been rung an enormous number of times already.
   [[maybe_unused]] const ssize_t written = ::write(bell_fd_, &one, sizeof one);
 }
 

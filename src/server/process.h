@@ -1,4 +1,4 @@
-// What a server sets up for its process, and the signals that stop it.
+// The setup of the server's process, and the signals that stop it.
 #pragma once
 
 #include <chrono>
@@ -6,14 +6,14 @@
 
 namespace millrace::server {
 
-// Files for the owner alone, no core dumps (they would hold payloads), as many open files as are
-// allowed; a heap that gives large blocks back; a broken connection, or a file that may not grow,
-// is an error where it is written to, not the end of the process.
+// Files are for the owner only; no core dumps (they would hold payloads); as many open files as
+// allowed; a heap that returns large blocks to the system. Writing to a broken connection, or to a
+// file that may not grow, is an error instead of the end of the process.
 void prepare_process();
 
-// SIGTERM, SIGINT and SIGHUP (unless that is ignored) as something to wait for, and a bell that any
-// thread can ring to end the wait. Made before any other thread, which then takes no such signal;
-// one a process.
+// Waits for SIGTERM, SIGINT and SIGHUP (unless ignored), or for a bell that any thread can ring.
+// Must be made before any other thread, so that no other thread receives these signals. One per
+// process.
 class StopSignals {
  public:
   StopSignals();
@@ -21,11 +21,11 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  // Any thread; also before anyone waits.
+  // Thread-safe; may be called before anyone waits.
   void ring();
 
   enum class Woken { kSignal, kBell, kTimeout };
-  // Until a signal comes, the bell is rung or the time is over.
+  // Waits until a signal comes, the bell is rung or the deadline passes.
   Woken wait(std::optional<std::chrono::steady_clock::time_point> deadline = std::nullopt);
 
  private:

@@ -40,7 +40,7 @@ void ProjectionThread::stop() {
   waiting_.reset();  // with its turn
 }
 
-void ProjectionThread::flush(engine::Flush flush, std::unique_ptr<FlushTurns::Place> turn) {
+void ProjectionThread::flush(engine::Flush flush, std::unique_ptr<FlushSemaphore::Permit> turn) {
   {
     const MutexLock lock(mutex_);
     waiting_ = Waiting{std::move(flush), std::move(turn)};

@@ -1,5 +1,5 @@
-// The thread that writes the tables: flushes as they come, a sync now and then, and once a second
-// whatever else is regular and may wait for the disk (`chores`).
+// The thread that writes the tables: flushes as they come, a sync from time to time, and once a
+// second all other periodic work that may block for the disk (`chores`).
 #pragma once
 
 #include <chrono>
@@ -10,8 +10,8 @@
 
 #include "base/log.h"
 #include "base/mutex.h"
-#include "engine/shard.h"
-#include "server/flush_turns.h"
+#include "engine/shard/shard.h"
+#include "server/flush_semaphore.h"
 #include "store/tables.h"
 
 namespace millrace::server {
@@ -22,7 +22,7 @@ class ProjectionThread {
   struct Hooks {
     std::function<void(Status status, const engine::Flush& flush, std::chrono::nanoseconds took)>
         flushed;
-    // Everything up to `seq` is synced in the tables.
+    // All rows up to `seq` are synced in the tables.
     std::function<void(Seq seq)> synced;
     std::function<void()> chores;
   };
@@ -32,12 +32,12 @@ class ProjectionThread {
   ProjectionThread(const ProjectionThread&) = delete;
   ProjectionThread& operator=(const ProjectionThread&) = delete;
 
-  // Finishes the flush in hand, syncs, and joins. From one thread.
+  // Finishes the current flush, syncs, and joins. To be called from one thread.
   void stop();
 
-  // At most one at a time. After a failure the next one waits a little, longer each time. `turn`
-  // ends with it.
-  void flush(engine::Flush flush, std::unique_ptr<FlushTurns::Place> turn);
+  // At most one at a time. After a failure the next one is delayed, longer each time. `turn` is
+  // given back when the flush ends.
+  void flush(engine::Flush flush, std::unique_ptr<FlushSemaphore::Permit> turn);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -45,7 +45,7 @@ class ProjectionThread {
   enum class Task { kFlush, kChores, kSync, kStop };
   struct Waiting {
     engine::Flush flush;
-    std::unique_ptr<FlushTurns::Place> turn;
+    std::unique_ptr<FlushSemaphore::Permit> turn;
   };
 
   void run();
@@ -62,15 +62,15 @@ class ProjectionThread {
   std::optional<Waiting> waiting_ MILLRACE_GUARDED_BY(mutex_);
   bool stopping_ MILLRACE_GUARDED_BY(mutex_) = false;
 
-  // The thread's own.
+  // Only for the projection's thread.
   Seq projected_{};
   Seq synced_{};
-  int failures_ = 0;  // in a row
+  int failures_ = 0;  // consecutive
   Clock::time_point not_before_;
   Clock::time_point next_sync_;
   Clock::time_point next_chores_;
 
-  std::thread thread_;  // last: starts when all else stands
+  std::thread thread_;  // last: it starts when all other members exist
 };
 
 }  // namespace millrace::server

@@ -1,4 +1,5 @@
-// Gives the relay of a shard's outbox (node/relay.h) its lock, and a thread for what is to be read.
+// Runs the relay of a shard's outbox (node/relay.h) under a lock, and reads the payloads that it
+// needs.
 #pragma once
 
 #include <functional>
@@ -7,21 +8,21 @@
 
 #include "base/log.h"
 #include "base/mutex.h"
-#include "engine/gateway.h"
 #include "engine/reads.h"
+#include "engine/routing/gateway.h"
 #include "node/relay.h"
 
 namespace millrace::server {
 
-// Any thread. Outlives the gateways that it asks.
+// Thread-safe. Must outlive the gateways that it sends requests to.
 class Relay final : public engine::ReplyPort {
  public:
-  // Runs it later, on a thread that may block; or never, when the process ends.
+  // Runs the function later, on a thread that may block; or never, if the process ends.
   using Run = std::function<void(std::function<void()>)>;
-  // `tables` are the shard's; `router` reaches every shard.
+  // `tables`: the shard's. `router`: reaches every shard.
   Relay(engine::Gateway& router, store::Tables& tables, Run run, Logger log);
 
-  // The shard is led here, through this gateway; no more.
+  // begin(): this node leads the shard, through this gateway. end(): it no longer does.
   void begin(std::shared_ptr<engine::Gateway> shard);
   void end();
   void tick();
@@ -29,7 +30,7 @@ class Relay final : public engine::ReplyPort {
   void deliver(std::span<engine::Delivery> deliveries) override;
 
  private:
-  // Changes the relay, and asks what it asks after that.
+  // Changes the relay, then sends the requests that it wants sent.
   template <typename Change>
   void step(Change change);
   void read(node::Relay::Incomplete claim);

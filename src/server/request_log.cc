@@ -11,7 +11,7 @@ bool is_by_operator(const http::RequestRecord& record) {
 }
 
 LogLevel level_of(const http::RequestRecord& record) {
-  // What goes wrong on our side; that a server which stops takes nothing new does not.
+  // The server's own faults. That a stopping server takes nothing new is not one.
   if (record.status >= 500 && record.problem != "draining") return LogLevel::kWarn;
   if (record.status >= 400 || is_by_operator(record)) return LogLevel::kInfo;
   return LogLevel::kDebug;

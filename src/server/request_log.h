@@ -1,6 +1,6 @@
-// The request log: a line for a request, with its id; then on to the metrics. Refused requests and
-// what operators do are informations, faults of our own are warnings; all others, thousands a
-// second on a busy server, are told at the level debug.
+// The request log: one line a request, with its id; then passes the event on to the metrics.
+// Refused requests and operators' actions are logged at level info, the server's own faults at
+// warning, and all others at debug, since a busy server has thousands a second.
 #pragma once
 
 #include "base/log.h"

@@ -18,13 +18,14 @@
 #include "base/random.h"
 #include "base/version.h"
 #include "http/server.h"
+#include "net/listener.h"
+#include "server/backend.h"
 #include "server/driver.h"
-#include "server/memory_gauge.h"
-#include "server/metrics.h"
+#include "server/metrics/memory_gauge.h"
+#include "server/metrics/metrics.h"
 #include "server/operations.h"
 #include "server/process.h"
 #include "server/request_log.h"
-#include "server/serving.h"
 #include "server/stderr_sink.h"
 #include "server/supervisor.h"
 #include "server/system_time.h"
@@ -39,7 +40,7 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr int kOk = 0;
 constexpr int kFailure = 1;
 constexpr int kInterrupted = 130;
-// What comes after the drain (closing files) may take this much longer before it is cut off.
+// After the drain, closing files may take this much longer before the process is ended.
 constexpr auto kClosingTime = 500ms;
 constexpr auto kLookAtFiles = 1s;
 
@@ -68,7 +69,7 @@ http::ServerOptions http_options(const Config& config) {
   options.limits = {.body_bytes = config.body_bytes,
                     .payload_bytes = config.payload_bytes,
                     .json_depth = config.json_depth};
-  // An eighth, but room for two of the largest.
+  // An eighth of the memory, but room for two of the largest bodies.
   options.bodies_bytes =
       std::max<std::size_t>(memory_bytes(config) / 8, 2 * options.limits.body_bytes);
   options.answers_bytes = memory_bytes(config) / 8;
@@ -89,7 +90,7 @@ DriverOptions driver_options(const Config& config) {
   options.shard.machine.default_retention = retention_of(config);
   options.shard.machine.max_keys = config.max_keys;
   options.memory_bytes = memory_bytes(config);
-  // Changes that wait for the tables hold their payloads too.
+  // Changes that wait for the tables also hold their payloads.
   options.shard.machine.keep_bytes = options.memory_bytes / 4;
   options.shard.max_bytes_held = options.memory_bytes / 2;
   options.shard.max_worker_bytes =
@@ -100,8 +101,8 @@ DriverOptions driver_options(const Config& config) {
   return options;
 }
 
-// Ends the process when a second signal comes or the time is over: everything that was acknowledged
-// is in the journal, so that this is safe, only less tidy.
+// Ends the process when a second signal comes or the time is over. Everything acknowledged is in
+// the journal, so this is safe, only less tidy.
 class ImpatientExit {
  public:
   ImpatientExit(StopSignals& signals, SteadyClock::time_point deadline)
@@ -133,8 +134,8 @@ class ImpatientExit {
   std::thread thread_;
 };
 
-// Where other nodes reach this one: where it listens, or on this host by its name, if it listens
-// everywhere.
+// The URL at which other nodes reach this one: the address it listens at or, if it listens on all
+// addresses, this host's name.
 std::string advertised_url(const Config& config, std::uint16_t port) {
   if (!config.advertise.empty()) return config.advertise;
   ListenAddress address = *parse_listen(config.listen);
@@ -152,19 +153,20 @@ class Server {
   Status start() {
     log_.info("starting",
               {{"version", version()}, {"commit", build_commit()}, {"pid", ::getpid()}});
-    // Before a store is made that nobody can reach.
+    // Before creating a store that nobody could reach.
     const ListenAddress address = *parse_listen(config_.listen);
-    if (Status status = http::can_listen(address.host, address.port); !status) return status;
+    if (Status status = net::can_listen(address.host, address.port); !status) return status;
     if (Status status = start_serving(); !status) return status;
     if (Status status = start_http(); !status) return status;
     return begin();
   }
 
-  // Until a signal comes or the store can't be served any more; the process's exit code.
+  // Runs until a signal comes or the store can't be served any more; returns the process's exit
+  // code.
   int run() {
     while (signals_.wait(SteadyClock::now() + kLookAtFiles) != StopSignals::Woken::kSignal) {
-      if (serving_->broken()) return stop_broken();
-      if (const auto file = serving_->removed_file()) {
+      if (backend_->broken()) return stop_broken();
+      if (const auto file = backend_->removed_file()) {
         log_.error("a file of the store was removed while it is in use: nothing is kept any more",
                    {{"file", *file}});
         return stop_broken();
@@ -179,19 +181,19 @@ class Server {
 
   Status start_serving() {
     const auto begin = SteadyClock::now();
-    ServingParts parts{.config = config_,
+    BackendParts parts{.config = config_,
                        .driver = driver_options(config_),
                        .metrics = metrics_,
                        .settled = [this] { signals_.ring(); },
                        .log = log_};
-    auto serving =
-        on_postgres() ? serve_postgres(std::move(parts)) : serve_sqlite(std::move(parts));
-    if (!serving) return std::unexpected(std::move(serving.error()));
-    serving_ = std::move(*serving);
+    auto backend = on_postgres() ? make_postgres_backend(std::move(parts))
+                                 : make_sqlite_backend(std::move(parts));
+    if (!backend) return std::unexpected(std::move(backend.error()));
+    backend_ = std::move(*backend);
     const auto took = std::chrono::duration_cast<Duration>(SteadyClock::now() - begin);
     log_.info("store opened", {{"data", data()},
-                               {"store", serving_->store_id()},
-                               {"engine", serving_->engine_version()},
+                               {"store", backend_->store_id()},
+                               {"engine", backend_->engine_version()},
                                {"unfinished", jobs_in_memory()},
                                {"recovery_ms", took.count()}});
     return {};
@@ -204,28 +206,28 @@ class Server {
   }
   std::size_t jobs_in_memory() const {
     std::size_t jobs = 0;
-    for (const ShardReport& shard : serving_->shards()) {
+    for (const ShardReport& shard : backend_->shards()) {
       if (shard.driver) jobs += shard.driver->figures.jobs_in_memory;
     }
     return jobs;
   }
 
   Status start_http() {
-    auto tokens = http::TokenBook::make(config_.tokens);
+    auto tokens = service::TokenBook::make(config_.tokens);
     if (!tokens) return std::unexpected(std::move(tokens.error()));
-    tokens_ = std::make_unique<http::TokenBook>(std::move(*tokens));
+    tokens_ = std::make_unique<service::TokenBook>(std::move(*tokens));
     operations_ = std::make_unique<ServerOperations>(
-        http::About{.version = std::string(version()),
-                    .commit = std::string(build_commit()),
-                    .store = on_postgres() ? "postgres" : "sqlite",
-                    .node = host_name(),
-                    .shards = serving_->parts().shards(),
-                    .started_at = system_time().wall()},
-        ServerOperations::Parts{.serving = *serving_, .metrics = metrics_, .log = log_});
+        service::About{.version = std::string(version()),
+                       .commit = std::string(build_commit()),
+                       .store = on_postgres() ? "postgres" : "sqlite",
+                       .node = host_name(),
+                       .shards = backend_->parts().shards(),
+                       .started_at = system_time().wall()},
+        ServerOperations::Parts{.backend = *backend_, .metrics = metrics_, .log = log_});
     request_log_ = std::make_unique<RequestLog>(metrics_, log_);
-    ShardParts& parts = serving_->parts();
+    ShardParts& parts = backend_->parts();
     http_ = std::make_unique<http::HttpServer>(http_options(config_),
-                                               http::ServerParts{.gateway = serving_->gateway(),
+                                               http::ServerParts{.gateway = backend_->gateway(),
                                                                  .reads = parts.reads(),
                                                                  .feed = parts.feed(),
                                                                  .statistics = parts.statistics(),
@@ -243,15 +245,15 @@ class Server {
   }
 
   std::optional<http::PeerParts> peers() {
-    engine::PeerService* const service = serving_->peer_service();
+    engine::PeerService* const service = backend_->peer_service();
     if (service == nullptr) return std::nullopt;
-    return http::PeerParts{.service = *service, .secret = serving_->peer_secret(), .log = log_};
+    return http::PeerParts{.service = *service, .secret = backend_->peer_secret(), .log = log_};
   }
 
   Status begin() {
-    if (Status begun = serving_->begin(advertised_url(config_, http_->port())); !begun) {
+    if (Status begun = backend_->begin(advertised_url(config_, http_->port())); !begun) {
       http_->close({});
-      serving_->stop();
+      backend_->stop();
       return begun;
     }
     ListenAddress address = *parse_listen(config_.listen);
@@ -269,33 +271,32 @@ class Server {
     }
   }
 
-  // All that was taken is answered, committed and projected, or another node's, within the time
-  // there is for it.
+  // Everything that was taken is answered, committed and projected, or handed to another node,
+  // within the drain time.
   int stop() {
     const auto deadline = SteadyClock::now() + config_.drain;
     supervisor_.stopping();
     log_.info("stopping", {{"drain", format_duration(config_.drain)}});
     const ImpatientExit impatient(signals_, deadline + kClosingTime);
     http_->drain();
-    const bool drained = serving_->drain(deadline);
+    const bool drained = backend_->drain(deadline);
     const auto left = std::chrono::duration_cast<Duration>(deadline - SteadyClock::now());
     http_->close(std::max(left, Duration{0}));
-    const bool broken = serving_->broken();
-    serving_->stop();
+    const bool broken = backend_->broken();
+    backend_->stop();
     http_.reset();
-    serving_.reset();
+    backend_.reset();
     if (broken) return kFailure;
     log_.info("stopped", {{"drained", drained}});
     return kOk;
   }
 
-  // The journal can't be written any more: what is told to clients is that, and the next start
-  // repairs.
+  // The journal can't be written any more. Clients are told so, and the next start repairs it.
   int stop_broken() {
     supervisor_.stopping();
     http_->drain();
     http_->close(kClosingTime);
-    serving_->stop();
+    backend_->stop();
     log_.error("stopped: start the server again; it checks its journal before it serves");
     return kFailure;
   }
@@ -307,8 +308,8 @@ class Server {
   Supervisor supervisor_ = Supervisor::from_environment();
 
   Metrics metrics_;
-  std::unique_ptr<Serving> serving_;
-  std::unique_ptr<http::TokenBook> tokens_;
+  std::unique_ptr<Backend> backend_;
+  std::unique_ptr<service::TokenBook> tokens_;
   std::unique_ptr<ServerOperations> operations_;
   std::unique_ptr<RequestLog> request_log_;
   std::unique_ptr<http::HttpServer> http_;

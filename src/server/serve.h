@@ -1,12 +1,12 @@
-// `millrace serve`: the one place where the concrete classes meet.
+// `millrace serve`: the one place where the concrete classes are put together.
 #pragma once
 
-#include "server/config.h"
+#include "server/config/config.h"
 
 namespace millrace::server {
 
-// Runs a server until it is told to stop; the process's exit code. Problems with the start are told
-// on standard error.
+// Runs a server until it is told to stop; returns the process's exit code. Problems at the start
+// are printed on standard error.
 int serve(const LoadedConfig& loaded);
 
 }  // namespace millrace::server

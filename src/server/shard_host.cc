@@ -43,9 +43,11 @@ void ShardHost::order(node::ShardOrders orders) {
   post([&](Mail& mail) { mail.orders = std::move(orders); });
 }
 
-void ShardHost::give(store::NodeId asker, Epoch epoch, std::function<void(bool)> done) {
-  std::optional<Gift> older;
-  post([&](Mail& mail) { older = std::exchange(mail.gift, Gift{asker, epoch, std::move(done)}); });
+void ShardHost::give(store::NodeId requester, Epoch epoch, std::function<void(bool)> done) {
+  std::optional<HandoverRequest> older;
+  post([&](Mail& mail) {
+    older = std::exchange(mail.handover, HandoverRequest{requester, epoch, std::move(done)});
+  });
   if (older) older->done(false);
 }
 
@@ -62,7 +64,7 @@ void ShardHost::renewed(node::Instant at, const store::ShardView& seen) {
 void ShardHost::doubt() {
   const MutexLock lock(mutex_);
   lease_.doubt();
-  // An idle shard too says that it is not ready.
+  // Even an idle shard reports that it is not ready.
   if (driver_ != nullptr) driver_->look_at_lease();
 }
 
@@ -125,14 +127,14 @@ ShardHost::Mail ShardHost::wait() {
 
 void ShardHost::read(Mail mail) {
   if (mail.orders) host_.order(std::move(*mail.orders));
-  if (mail.gift) host_.give(std::move(*mail.gift));
+  if (mail.handover) host_.give(std::move(*mail.handover));
   if (mail.received) host_.received();
   if (!mail.drained) return;
   drained_ = std::move(mail.drained);
   if (const auto driver = this->driver()) driver->drain();
 }
 
-// Who waits for that is told so, also where nothing is led any more.
+// Whoever waits for the drain is told, even if this node leads nothing any more.
 void ShardHost::look_at_drain() {
   if (!drained_) return;
   const auto driver = this->driver();
@@ -147,11 +149,11 @@ void ShardHost::carry_out(const node::HostCall& call) {
   }
 }
 
-// --- What runs the shard.
+// --- Running the shard.
 
 engine::Gateway& ShardHost::run(std::unique_ptr<engine::Shard> shard) {
   parts_.begin_leading(shard->figures().durable);
-  const engine::Lease* const lease = [this] {
+  const engine::LeaderLease* const lease = [this] {
     const MutexLock lock(mutex_);
     return &lease_.lease();
   }();
@@ -165,7 +167,7 @@ engine::Gateway& ShardHost::run(std::unique_ptr<engine::Shard> shard) {
                     .on_settled = [this] { post([](Mail& mail) { mail.settled = true; }); },
                     .log = parts_.log,
                     .lease = lease,
-                    .flush_turns = &parts_.flush_turns},
+                    .flush_semaphore = &parts_.flush_semaphore},
                    std::move(shard));
   const MutexLock lock(mutex_);
   driver_ = std::move(driver);
@@ -210,7 +212,7 @@ bool ShardHost::flushes_ended() const {
 
 void ShardHost::resign() {
   {
-    // What other nodes asked from now on would be decided, and perhaps not be written any more.
+    // Further requests of other nodes would be decided, but perhaps not written any more.
     const MutexLock lock(mutex_);
     resigning_ = true;
   }

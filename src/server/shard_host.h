@@ -1,5 +1,5 @@
-// Gives the host of a shard (node/shard_host.h) its thread, so that a shard that takes long to load
-// keeps no other waiting, and what it leads a driver.
+// Runs the host of a shard (node/shard_host.h) on a thread of its own, so that a shard that loads
+// slowly delays no other, and gives the shard a driver while this node leads it.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 #include "base/log.h"
 #include "base/mutex.h"
-#include "engine/peers.h"
-#include "engine/router.h"
+#include "engine/routing/peers.h"
+#include "engine/routing/router.h"
 #include "node/shard_host.h"
-#include "node/shard_lease.h"
+#include "node/shard_leader_lease.h"
 #include "server/driver.h"
 #include "store/registry.h"
 #include "store/tables.h"
@@ -33,15 +33,15 @@ class ShardHost final : public node::Host, private node::ShardHost::Runner {
     engine::DurableObserver& observer;
     DriverProbe& probe;
     std::function<void(Time now)> chores;
-    // Around the time that it is led here, on the host's thread. `durable`: the journal's newest
-    // row.
+    // Called on the host's thread around the time that this node leads the shard. `durable`: the
+    // journal's newest row.
     std::function<void(Seq durable)> begin_leading;
     std::function<void(std::shared_ptr<engine::Gateway>)> led;
     std::function<void()> end_leading;
-    // Something has changed that the registry should be looked at for, or that others look at. Any
-    // thread; must not block.
+    // Something has changed for which the registry should be read, or that others observe. Called
+    // on any thread; must not block.
     std::function<void()> changed;
-    FlushTurns& flush_turns;  // of all shards of the node
+    FlushSemaphore& flush_semaphore;  // of all shards of the node
     Logger log;
   };
 
@@ -50,41 +50,42 @@ class ShardHost final : public node::Host, private node::ShardHost::Runner {
   ShardHost(const ShardHost&) = delete;
   ShardHost& operator=(const ShardHost&) = delete;
 
-  // Ends what it leads, as if it had been deposed.
+  // Ends the current term, as if this node had been deposed.
   void stop();
 
-  // --- Any thread; none blocks.
+  // --- Thread-safe; no call blocks.
   void order(node::ShardOrders orders) override;
-  // To be handed over to `asker`, if that is its owner and the epoch is the one that is led here.
-  void give(store::NodeId asker, Epoch epoch, std::function<void(bool)> done);
+  // Hands the shard over to `requester`, if `requester` is its owner and the epoch is that of the
+  // current term.
+  void give(store::NodeId requester, Epoch epoch, std::function<void(bool)> done);
   void renewed(node::Instant at, const store::ShardView& seen) override;
   void doubt() override;
   bool leads() const override;
-  // Nobody takes over: new work is refused, everything is committed and projected. `drained` is
-  // called when that is so, or when nothing is led here.
+  // Without a successor: refuses new work, and commits and projects everything. `drained` is called
+  // when that is done, or when this node leads nothing.
   void drain(std::function<void()> drained);
 
   struct Status {
     enum class Role : std::uint8_t { kNone, kFollows, kLeads };
     Role role{};
-    Seq head{};  // what has been read, where it follows
+    Seq head{};  // the last row read, while it follows
     std::optional<DriverStatus> driver;
-    Time now{};  // the shard's
+    Time now{};  // the shard's time
   };
   Status status() const;
-  // Null: not led here, or being handed over, so that nothing new may come.
+  // Null: this node does not lead the shard, or is handing it over and takes nothing new.
   std::shared_ptr<Driver> led() const;
 
  private:
-  using Gift = node::ShardHost::Gift;
+  using HandoverRequest = node::ShardHost::HandoverRequest;
   struct Mail {
     std::optional<node::ShardOrders> orders;
-    std::optional<Gift> gift;
+    std::optional<HandoverRequest> handover;
     std::function<void()> drained;
-    bool received = false;  // another has handed the shard over to this node
-    bool settled = false;   // the driver has come to the end of something
+    bool received = false;  // another node has handed the shard over to this one
+    bool settled = false;   // the driver has called on_settled
     bool stop = false;
-    bool any() const { return orders || gift || drained || received || settled || stop; }
+    bool any() const { return orders || handover || drained || received || settled || stop; }
   };
 
   void thread();
@@ -96,7 +97,7 @@ class ShardHost final : public node::Host, private node::ShardHost::Runner {
   template <typename Change>
   void post(Change change);
 
-  // --- The host's: on the thread.
+  // --- The host's calls, on the thread.
   engine::Gateway& run(std::unique_ptr<engine::Shard> shard) override;
   void serve(Epoch epoch, node::Instant since, node::Instant renewed_at) override;
   bool holds() const override;
@@ -117,18 +118,18 @@ class ShardHost final : public node::Host, private node::ShardHost::Runner {
   mutable Mutex mutex_;
   WaitCondition wake_;
   Mail mail_ MILLRACE_GUARDED_BY(mutex_);
-  node::ShardLease lease_ MILLRACE_GUARDED_BY(mutex_);
-  std::shared_ptr<Driver> driver_ MILLRACE_GUARDED_BY(mutex_);  // changed by the thread alone
+  node::ShardLeaderLease lease_ MILLRACE_GUARDED_BY(mutex_);
+  std::shared_ptr<Driver> driver_ MILLRACE_GUARDED_BY(mutex_);  // only the thread changes it
   bool flushes_ended_ MILLRACE_GUARDED_BY(mutex_) = false;
   bool resigning_ MILLRACE_GUARDED_BY(mutex_) = false;
   Seq followed_ MILLRACE_GUARDED_BY(mutex_){};
   bool follows_ MILLRACE_GUARDED_BY(mutex_) = false;
 
-  // The thread's own.
+  // Only for the host's thread.
   node::ShardHost host_;
   std::function<void()> drained_;
 
-  std::thread thread_;  // last
+  std::thread thread_;  // last: it starts when all other members exist
 };
 
 }  // namespace millrace::server

@@ -1,5 +1,5 @@
-// A shard's store with what is fed from its journal: the same whether it is led by this node or
-// not.
+// A shard's store and the components that its journal feeds; the same whether this node leads the
+// shard or not.
 #pragma once
 
 #include <array>
@@ -8,16 +8,16 @@
 #include <vector>
 
 #include "base/log.h"
-#include "engine/event_feed.h"
+#include "engine/feed/event_feed.h"
 #include "engine/observer.h"
 #include "engine/reads.h"
-#include "engine/store_statistics.h"
-#include "server/statistics_keeper.h"
+#include "engine/statistics/store_statistics.h"
+#include "server/metrics/statistics_keeper.h"
 #include "store/tables.h"
 
 namespace millrace::server {
 
-// Hands each durable batch to everyone who wants to know, in this order.
+// Passes each durable batch on to all observers, in this order.
 class DurableFanOut final : public engine::DurableObserver {
  public:
   explicit DurableFanOut(std::array<engine::DurableObserver*, 3> observers)
@@ -30,10 +30,10 @@ class DurableFanOut final : public engine::DurableObserver {
   std::array<engine::DurableObserver*, 3> observers_;
 };
 
-// All shards of a store. Its functions are for one thread a shard, but for the three that read.
+// All shards of a store. Its functions are for one thread per shard, except the three that read.
 class ShardParts {
  public:
-  // `metrics` is told of every shard's batches and outlives this.
+  // `metrics` receives every shard's batches and must outlive this object.
   ShardParts(std::vector<store::Store> stores, engine::DurableObserver& metrics, Logger log);
   ShardParts(const ShardParts&) = delete;
   ShardParts& operator=(const ShardParts&) = delete;
@@ -42,15 +42,16 @@ class ShardParts {
   store::Store& store(std::uint32_t shard) { return shards_[shard]->store; }
   engine::DurableObserver& observer(std::uint32_t shard) { return shards_[shard]->fan_out; }
 
-  // Before it is led here: statistics go on from where the former leader left them. `durable`: the
-  // journal's newest row.
+  // Called before this node leads the shard: statistics continue from where the former leader left
+  // them. `durable`: the journal's newest row.
   void begin_leading(std::uint32_t shard, Seq durable);
-  // No batch of it comes any more.
+  // No batch of the shard comes any more.
   void end_leading(std::uint32_t shard);
-  // While it is led: about once a second, where a write of the store may block.
+  // While this node leads the shard: called about once a second, where a write of the store may
+  // block.
   void chores(std::uint32_t shard, Time now) { shards_[shard]->keeper.save_now_and_then(now); }
 
-  // --- Any thread.
+  // --- Thread-safe.
   const engine::Reads& reads() const { return reads_; }
   engine::EventFeed& feed() { return feed_; }
   engine::StoreStatistics& statistics() { return statistics_; }

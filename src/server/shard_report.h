@@ -1,4 +1,4 @@
-// What a process tells of a shard.
+// What a process reports about a shard.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ struct ShardReport {
   enum class Role : std::uint8_t { kNone, kFollows, kLeads };
   std::uint32_t shard = 0;
   Role role{};
-  std::string leader_url;              // of another node that leads it; empty: none
-  Seq followed{};                      // how far it has been read, where it is followed
-  std::optional<DriverStatus> driver;  // where it is led
-  Time now{};                          // the shard's
+  std::string leader_url;              // another node that leads it; empty: none
+  Seq followed{};                      // the last row read, if it is followed
+  std::optional<DriverStatus> driver;  // if this node leads it
+  Time now{};                          // the shard's time
 };
 
 }  // namespace millrace::server

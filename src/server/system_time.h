@@ -1,7 +1,7 @@
-// The one place where clocks are read.
+// The only place that reads clocks.
 #pragma once
 
-#include "engine/shard_clock.h"
+#include "engine/shard/shard_clock.h"
 
 namespace millrace::server {
 

@@ -18,8 +18,7 @@ Result<Time> time_of_row(store::Journal& journal, Seq seq) {
   return at;
 }
 
-// The first row in [oldest, end) that is not older than `cutoff`, or `end`: times rise with the
-// seqs.
+// The first row in [oldest, end) that is not older than `cutoff`, or `end`; times ascend with seqs.
 Result<std::uint64_t> first_not_older(store::Journal& journal, std::uint64_t oldest,
                                       std::uint64_t end, Time cutoff) {
   while (oldest < end) {

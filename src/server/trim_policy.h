@@ -1,4 +1,4 @@
-// How far the journal may be trimmed: below what is synced in the tables, and past what the event
+// How far the journal may be trimmed: below what is synced in the tables, and below what the event
 // retention keeps.
 #pragma once
 
@@ -16,9 +16,9 @@ struct EventRetention {
   std::uint64_t bytes = 0;
 };
 
-// Rows below the result may go: those that are older than `age` at `now`, and the oldest of those
-// beyond `bytes` (by the rows' mean size: a few calls come near it). Never above `synced`. Reads
-// about twenty rows.
+// Rows below the result may be deleted: those that are older than `age` at `now`, and the oldest
+// ones beyond `bytes` (estimated from the rows' mean size; a few calls come close to it). Never
+// above `synced`. Reads about twenty rows.
 Result<Seq> trim_point(store::Journal& journal, Seq synced, Time now, EventRetention retention);
 
 }  // namespace millrace::server

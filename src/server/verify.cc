@@ -15,8 +15,8 @@ constexpr int kSound = 0;
 constexpr int kDamaged = 1;
 constexpr int kInUse = 5;
 
-// What its server writes next is not in its files yet, and what is checked changes meanwhile: a
-// word on such files would be a word on nothing.
+// A running server's files change during the check, and lack what it will write next: a result for
+// such files would mean nothing.
 int refuse(const std::string& directory, const std::string& user) {
   fmt::print(stderr,
              "millrace: {0} is in use by {1}: nothing is said of it. Stop that server first; or "
@@ -30,7 +30,7 @@ int refuse(const std::string& directory, const std::string& user) {
 int verify_directory(const std::string& directory) {
   if (const auto user = store::user_of_directory(directory)) return refuse(directory, *user);
   const auto report = store::verify_store(directory);
-  // A server that was started meanwhile.
+  // A server was started meanwhile.
   if (const auto user = store::user_of_directory(directory)) return refuse(directory, *user);
   if (!report) {
     fmt::print(stderr, "millrace: {}\n", report.error().message);

@@ -7,14 +7,14 @@
 
 namespace millrace::store {
 
-// Any thread, one call at a time, beside appends and flushes.
+// Thread-safe, one call at a time; may run beside appends and flushes.
 class Backup {
  public:
   virtual ~Backup() = default;
 
-  // Copies the store as it stands to `directory`, which must be empty or not there: whole, synced
-  // and verified on return. On an error what was written so far is removed. Journal::trim must not
-  // be called meanwhile.
+  // Copies the store to `directory`, which must be empty or not exist. On return the copy is
+  // complete, synced and verified. On an error it removes what it has written. The caller must not
+  // call Journal::trim during the copy.
   virtual Status backup_to(const std::string& directory) = 0;
 };
 

@@ -12,7 +12,7 @@ namespace millrace::store {
 
 std::string_view to_blob(const JobId& id);
 std::string_view to_blob(const Fingerprint& fingerprint);
-// False: not 16 bytes.
+// False: the blob is not 16 bytes long.
 bool read_blob(std::string_view blob, JobId& id);
 bool read_blob(std::string_view blob, Fingerprint& fingerprint);
 

@@ -24,19 +24,19 @@ constexpr int kEventsField = 3;
 constexpr int kNamesField = 4;
 constexpr int kPoliciesField = 5;
 
-// An event's field in the `Event` message is 1 + its index in core::Event: the order of the variant
-// is part of the format. By that index, for errors.
+// An event's field in the `Event` message is 1 plus its index in core::Event, so the order of the
+// variant is part of the format. The names are for error messages.
 constexpr std::array<std::string_view, std::variant_size_v<core::Event>> kEventNames = {
     "queue_changed",    "submitted",     "claimed",         "extended",         "attempt_ended",
     "logged",           "became_due",    "expired",         "cancel_requested", "cancelled",
     "retried",          "edited",        "deleted",         "queue_purged",     "keys_expired",
     "uniques_released", "epoch_started", "leases_extended", "finished",         "queue_deleted"};
 
-// One alternative of the `Event` message, as if it were the message.
+// One alternative, written as if it were the whole `Event` message.
 struct EventRef {
   const core::Event& event;
 };
-// See base/tomorrow.h: how tomorrow's program writes the end of an attempt of such a job.
+// See base/tomorrow.h: tomorrow's program has its own form for the end of an attempt of such a job.
 constexpr int kEventOfTomorrow = static_cast<int>(std::variant_size_v<core::Event>) + 1;
 bool ends_job_of_tomorrow(const core::Event& event) {
   const auto* ended = std::get_if<core::AttemptEnded>(&event);
@@ -64,7 +64,7 @@ void read_alternative_at(std::size_t index, WireReader& wire, core::Event& event
   kReads[index](wire, event);
 }
 
-// The job whose members the event holds; null: it holds none.
+// The job in an event that holds a whole one; null: the event holds none.
 const core::Job* job_in(const core::Event& event) {
   if (const auto* submitted = std::get_if<core::Submitted>(&event)) return &submitted->job;
   if (const auto* retried = std::get_if<core::Retried>(&event)) return &retried->job;
@@ -131,7 +131,7 @@ Result<core::EventBatch> decode_events(std::string_view body) {
   }
   wire.duration(kAtField, at);
 
-  // What the events refer to stands behind them.
+  // The names and policies that the events refer to come after them.
   std::vector<std::string_view> event_bodies;
   for (std::string_view event; wire.take_raw(kEventsField, event);) event_bodies.push_back(event);
   SharedPartsReader shared;

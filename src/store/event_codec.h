@@ -1,6 +1,5 @@
-// Event batches as bytes: what a journal row's body holds. events.proto is the format's truth; a
-// body is its canonical form (fields in ascending order, defaults left out), so equal batches give
-// equal bytes.
+// Event batches as bytes: the body of a journal row. events.proto defines the format. A body is in
+// canonical form (fields in ascending order, defaults left out), so equal batches give equal bytes.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +12,12 @@
 
 namespace millrace::store {
 
-// The format level that a body carries. A reader knows all levels up to its own newest one. One of
-// which no body is says that a node knows a kind of row of the inbox.
+// The format level that a body carries. A reader knows all levels up to its own newest one. kFences
+// marks no body: it says that a node knows a kind of inbox row.
 enum class EventFormat : std::uint32_t {
   kFirst = 1,
   kFinished = 2,      // jobs that are finished by a transaction
-  kFences = 3,        // of rows of the inbox: InboxKind::kFence
+  kFences = 3,        // InboxKind::kFence rows
   kQueueDeleted = 4,  // deleted queues
 };
 inline constexpr EventFormat kNewestFormatOfToday = EventFormat::kQueueDeleted;
@@ -27,15 +26,15 @@ inline constexpr EventFormat kFormatOfTomorrow{static_cast<std::uint32_t>(kNewes
 inline constexpr EventFormat kNewestEventFormat =
     kOfTomorrow ? kFormatOfTomorrow : kNewestFormatOfToday;
 
-// The oldest level that can say it: a batch is written at that one, so that an older program stops
-// at the first batch that it would not understand, and not before.
+// The oldest level that can express the batch. It is written at that level, so that an older
+// program stops at the first batch that it would not understand, and not before.
 EventFormat format_of(const core::EventBatch& batch);
 
-// Replaces `out`, whose capacity is kept. Thread-safe.
+// Replaces the content of `out` and keeps its capacity. Thread-safe.
 void encode_events(const core::EventBatch& batch, std::string& out);
 
-// All or nothing: an unknown level, event, field or enum value fails with a message that says
-// where, and so does a field that is missing, repeated or out of order. Thread-safe.
+// All or nothing: an unknown level, event, field or enum value fails, as does a field that is
+// missing, repeated or out of order. The error message names the place. Thread-safe.
 Result<core::EventBatch> decode_events(std::string_view body);
 
 }  // namespace millrace::store

@@ -1,5 +1,6 @@
-// Fences of jobs, where transactions of the user's own may finish them (store/inbox.h): which
-// generation of a job may still be finished, and whether one has been.
+// The fences of jobs, in a store whose users may finish jobs in transactions of their own
+// (store/inbox.h). A job's fence says which generation of the job may still be finished, and
+// whether one has been.
 #pragma once
 
 #include <span>
@@ -10,15 +11,16 @@
 
 namespace millrace::store {
 
-// Any thread.
+// Thread-safe.
 class Fences {
  public:
   virtual ~Fences() = default;
-  // From its return on no transaction with a token below `token`, which is above all that were
-  // given, can finish these jobs, and one with `token` can. Returns those for which that is so:
-  // none that was finished, or whose fence stands above `token`, while a row that says so lies in
-  // an inbox; none at all to a former leader. Waits a moment for transactions that are about to
-  // finish one of them, then it is an error.
+  // Raises the jobs' fences to `token`, which is above all tokens given before. Returns the jobs
+  // whose fences now stand there: from then on no transaction with a lower token can finish them,
+  // and one with `token` can. Leaves out a job that was finished, or whose fence stands above
+  // `token`, while an inbox holds a finish or fence row of that job. Raises none if the caller no
+  // longer leads the shard. A transaction that is about to finish one of the jobs delays the call
+  // for a moment; if it takes longer, the call fails.
   virtual Result<std::vector<JobId>> raise(std::span<const JobId> jobs, LeaseToken token) = 0;
 };
 

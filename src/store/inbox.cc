@@ -8,16 +8,16 @@ namespace millrace::store {
 void InboxPlace::advance(const InboxPage& page) {
   const InboxSnapshot& seen = page.snapshot;
   if (seen.next <= after_.xid) {
-    // The server has crashed, or another stands in for it: numbers whose transactions it had not
-    // written down are given again.
+    // The server has crashed, or another one has replaced it. It assigns again the numbers of
+    // transactions that it had not written to disk.
     *this = {};
     return;
   }
   const auto was_open = [&](std::uint64_t xid) {
     return std::ranges::binary_search(seen.in_progress, xid);
   };
-  // What was not cut has been read to the end; so has what is of another database's past, with
-  // numbers that this one has not come to.
+  // An uncut page was read to the end. Rows of another database's past, whose numbers this one has
+  // not reached yet, count as read too.
   InboxKey end{seen.next - 1, std::numeric_limits<std::int64_t>::max()};
   if (page.cut && !page.rows.empty()) end = std::min(end, page.rows.back().key);
 

@@ -6,8 +6,9 @@
 
 namespace millrace::store {
 
-// Of the database's transaction that wrote it, and the row's own number: in this order rows are
-// taken. A transaction that began after another's commit had returned has the higher `xid`.
+// The number of the database transaction that wrote the row, and the row's own number. Rows are
+// taken in this order. A transaction that began after another one's commit had returned has the
+// higher `xid`.
 struct InboxKey {
   std::uint64_t xid = 0;
   std::uint64_t id = 0;

@@ -1,4 +1,4 @@
-// What a filter says about a job that an index can use.
+// What an index can use of a filter.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@ namespace millrace::store {
 // The states that the filter allows, in their order.
 std::vector<core::State> states_of(const core::JobFilter& filter);
 
-// A condition that demands one of its values of `field`; null: there is none.
+// A condition that requires `field` to have one of its values; null: there is none.
 const core::Condition* find_plain(const core::JobFilter& filter, core::JobField field);
 
 }  // namespace millrace::store

@@ -101,7 +101,8 @@ bool is_integer(std::string_view number) {
   return !number.empty() && number.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// As JSON spells them: without leading zeros. Below, at or above 0, as `a` is to `b`.
+// For integers in JSON's form, without leading zeros. Returns less than, equal to or greater than 0
+// as `a` is less than, equal to or greater than `b`.
 int compare_integers(std::string_view a, std::string_view b) {
   if (a == "-0") a = "0";
   if (b == "-0") b = "0";
@@ -119,13 +120,13 @@ bool member_matches(const Condition& condition, std::string_view json) {
     return any_value(condition, *text);
   }
   if (!is_json_number(*text)) return false;
-  // Integers as such, whatever their size: a double holds them up to 2^53 only.
+  // Integers are compared exactly, whatever their size: a double is exact only up to 2^53.
   const std::string_view bound =
       condition.values.empty() ? std::string_view() : std::string_view(condition.values.front());
   if (is_integer(*text) && is_integer(bound)) {
     return ordered(condition.comparison, compare_integers(*text, bound), 0);
   }
-  // Too large or too small for a double is infinite or nothing.
+  // A number beyond a double's range becomes infinity or zero.
   return ordered(condition.comparison, std::strtod(text->c_str(), nullptr), condition.real);
 }
 

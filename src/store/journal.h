@@ -1,5 +1,5 @@
 // The journal: the durable, ordered log of a shard's event batches, one row a batch. (shard, seq)
-// is its key; seqs have no gaps; each row names its predecessor's checksum.
+// is the key; seqs have no gaps; each row holds its predecessor's checksum.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ struct JournalRow {
   Checksum predecessor;  // all zero before the first row
   Checksum checksum;
   std::string body;  // an encoded core::EventBatch: store/event_codec.h
-  // What of the shard's inbox the body has taken: gone with the commit that this row comes with,
-  // and only with that one. Not part of what is read back.
+  // The inbox rows that the body has taken. The commit of this row deletes them, and nothing else
+  // does. read() does not return this member.
   std::vector<InboxKey> taken{};
 };
 
@@ -39,50 +39,50 @@ enum class AppendOutcome : std::uint8_t {
   kDurable,  // on disk
   kFenced,   // another row stands there, or the predecessor is not the one named: this leader is
              // deposed
-  kUnknown,  // may or may not be on disk: settle it by appending the same row again
-  kFailed,   // not applied, and can't be now (disk full): may be tried again with the same row
+  kUnknown,  // may or may not be on disk; append the same row again to find out
+  kFailed,   // not on disk, and not possible now (disk full); the same row may be tried again
   kBroken,  // the store can't be trusted any more (a failed sync): stop the process, the next start
             // repairs
 };
 
 struct AppendResult {
   AppendOutcome outcome{};
-  std::string message;  // for the log where not kDurable
+  std::string message;  // for the log; empty if kDurable
 };
 
-// One caller at a time for append, tidy and trim (the journal thread); read and tail may be called
-// from any thread.
+// One caller at a time for append, tidy and trim (the journal thread). Any thread may call read and
+// extent.
 class Journal {
  public:
   virtual ~Journal() = default;
 
-  // Compare and append: inserts `row` only if row seq-1 is there with checksum row.predecessor (or
-  // seq is the first) and row seq is not. Durable when it returns kDurable. Appending a row that
-  // stands already, with the same epoch and checksum, is kDurable. Blocks for a sync.
+  // Compare and append: inserts `row` only if row seq - 1 is there with checksum row.predecessor
+  // (or seq is the first) and row seq is not. kDurable means that the row is on disk. Appending
+  // again a row that is there with the same epoch and checksum gives kDurable. Blocks for a sync.
   virtual AppendResult append(const JournalRow& row) = 0;
 
-  // Called after an append, while nobody waits for one: does what the next would have to do first.
-  // Bounded work (about 10 ms). The next append tells what failed here and can't be got over.
+  // Called after an append while nobody waits for one: does work that the next append would have to
+  // do first. Bounded (about 10 ms). If it hits a fatal error, the next append reports it.
   virtual void tidy() {}
 
-  // Rows from `from` on, in order, each verified (checksum and chain), until `visit` returns false
-  // or the end. A bad row is an error that names shard and seq. Nothing is skipped: if `from` is
-  // older than the oldest row, that is an error.
+  // Reads rows in order from `from` on, until `visit` returns false or the end. Each row's checksum
+  // and chain are verified; a bad row is an error that names shard and seq. Nothing is skipped: a
+  // `from` that is older than the oldest row is an error.
   virtual Status read(Seq from, const std::function<bool(const JournalRow&)>& visit) = 0;
 
   struct Extent {
     Seq oldest{};  // 0: empty
     Seq newest{};
-    std::uint64_t bytes = 0;  // of bodies, about
+    std::uint64_t bytes = 0;  // of bodies, approximate
   };
   virtual Result<Extent> extent() = 0;
 
-  // Deletes rows below `below`, never the newest; bounded work a call (about 10 ms): returns how
-  // many it deleted. A store that deletes them in larger pieces may keep some of them for longer.
+  // Deletes rows below `below`, never the newest; bounded work a call (about 10 ms). Returns how
+  // many it deleted. A store that deletes in larger pieces may keep some of them longer.
   virtual Result<std::uint64_t> trim(Seq below) = 0;
 
-  // More rows than this are not to be kept, however young and small: there is no room for them. All
-  // but for ever where there is no such bound.
+  // The most rows that the journal has room for, however young and small they are. Practically
+  // infinite for a store without such a bound.
   virtual std::uint64_t most_rows() const { return std::uint64_t{1} << 62; }
 };
 

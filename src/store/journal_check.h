@@ -1,4 +1,4 @@
-// What every journal checks of the rows that it reads, and says of those that are wrong.
+// The checks that every journal makes of the rows that it reads, and their error messages.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,21 @@
 
 namespace millrace::store {
 
-// Until a store holds many shards, every journal is this one's.
+// A store with a single journal has only this shard.
 inline constexpr std::uint32_t kOnlyShard = 0;
 
 Status check_row(std::uint32_t shard, const JournalRow& row);
 
-// Follows the chain: give it the rows in order.
+// Follows the chain of checksums; expects the rows in order.
 class ChainCheck {
  public:
-  // `from`: the first row to come.
+  // `from`: the seq of the first row.
   ChainCheck(std::uint32_t shard, Seq from) : shard_(shard), expected_(from) {}
 
-  // The row has its checksum, is the next one, and names the checksum of the one before.
+  // Checks that the row has its checksum, is the next one, and names the checksum of the row
+  // before.
   Status check(const JournalRow& row);
-  // The row before the first one, where it is there: the first must chain to it.
+  // If the row before the first one exists, this is its checksum: the first row must chain to it.
   void set_predecessor(const Checksum& checksum) { predecessor_ = checksum; }
   Seq expected() const { return expected_; }
 
@@ -32,7 +33,7 @@ class ChainCheck {
   std::optional<Checksum> predecessor_;
 };
 
-// Reading `from` on when rows `oldest` to `newest` (0: none) are there.
+// Whether reading can begin at `from` when rows `oldest` to `newest` (0: none) exist.
 Status check_range(std::uint32_t shard, Seq from, const Journal::Extent& extent);
 
 }  // namespace millrace::store

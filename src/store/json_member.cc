@@ -18,7 +18,8 @@ bool same_name(std::string_view body, std::string_view name) {
   return body.find('\\') == std::string_view::npos ? body == name : text_of(body) == name;
 }
 
-// These two move to the member's value. Precondition: before an object, an array.
+// These move the cursor to the member's value. Precondition: the cursor is before an object, or an
+// array.
 bool enter_member(JsonCursor& cursor, std::string_view name) {
   std::string_view body;
   for (cursor.enter(); cursor.next_member(body); cursor.skip()) {

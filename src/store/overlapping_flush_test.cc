@@ -191,7 +191,7 @@ class Life {
   core::Reply decide(const core::Command& command) {
     pass(Duration{1});
     std::vector<JobId> wanted;
-    leader_.wanted(command, wanted);
+    leader_.needed(command, wanted);
     Found found;
     if (!wanted.empty()) {
       const std::vector<core::Job> stored = exact_.fetch(wanted).value();

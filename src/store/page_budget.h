@@ -1,4 +1,4 @@
-// What a page of a list may still take: JobQuery::limit and JobQuery::bytes.
+// The room that is left on a page of a list: JobQuery::limit and JobQuery::bytes.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace millrace::store {
 
-// About the bytes of a job as a page shows it. What is bounded by a few hundred bytes counts as
-// that.
+// The approximate bytes of a job on a page. Members that are bounded by a few hundred bytes count
+// as a constant.
 inline std::size_t shown_bytes(const core::Job& job) {
   constexpr std::size_t kSmallMembers = 512;
   std::size_t bytes = kSmallMembers + job.payload.size() + job.result.size();
@@ -32,8 +32,8 @@ class PageBudget {
  public:
   explicit PageBudget(const JobQuery& query) : jobs_(query.limit), bytes_(query.bytes) {}
 
-  // For one more job, with the members that the page shows of it. False: the page ends before it.
-  // The first always fits.
+  // Takes room for one more job with its shown members. False: the page ends before this job. The
+  // first job always fits.
   bool take(const core::Job& job) {
     const std::size_t bytes = shown_bytes(job);
     if (jobs_ == 0 || (bytes > bytes_ && !empty_)) return false;

@@ -1,4 +1,4 @@
-// Messages and rows of the records that describe themselves (core/describe.h): WireWriter and
+// Messages and rows of the records that describe themselves (core/describe.h). WireWriter and
 // WireReader both walk a record's list, so that they can't disagree.
 #pragma once
 
@@ -21,14 +21,14 @@
 
 namespace millrace::store {
 
-// A type whose fields the wire has no call for: a field() for the writer, and one for the reader.
+// For types that the wire has no call for: a field() for the writer, and one for the reader.
 template <typename T>
 struct FieldForm;
 
 template <typename T>
 concept HasFieldForm = requires { sizeof(FieldForm<T>); };
 
-// Absent where the job was never started.
+// Absent if the job was never started.
 template <>
 struct FieldForm<core::Attempt> {
   template <typename Wire>
@@ -57,7 +57,7 @@ inline constexpr bool kIsCounts = false;
 template <std::size_t Size>
 inline constexpr bool kIsCounts<std::array<std::uint64_t, Size>> = true;
 
-// A member in the form of its type. An optional one is absent where it has no value.
+// A member in the form of its type. An optional member is absent if it has no value.
 template <typename Wire, typename Member>
 void typed_field(Wire& wire, int number, Member& member) {
   using Whole = std::remove_const_t<Member>;
@@ -96,8 +96,8 @@ void typed_field(Wire& wire, int number, Member& member) {
   }
 }
 
-// See base/tomorrow.h: a job of tomorrow has its type in a field of its own, and not where today's
-// program would look for it.
+// See base/tomorrow.h: a job of tomorrow has its type in another field than the one that today's
+// program reads.
 template <typename Wire, typename Type>
 void type_field(Wire& wire, int number, Type& type) {
   if constexpr (kOfTomorrow && std::is_const_v<Type>) {
@@ -146,7 +146,8 @@ void describe(Wire& wire, T& record) {
   });
 }
 
-// The places in a record's list of what stands beside its row's columns, by their numbers there.
+// The positions in a record's list of the members that a row keeps beside its columns, by their
+// numbers there.
 template <typename T>
 consteval auto fields_in_row() {
   constexpr auto kRows = [] {
@@ -162,7 +163,7 @@ consteval auto fields_in_row() {
   return places;
 }
 
-// What of a record has no column of its own.
+// The members of a record that have no column of their own.
 template <typename T>
 struct RowDetail {
   T& record;

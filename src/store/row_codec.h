@@ -1,4 +1,5 @@
-// The blobs of the tables: values as messages and back. An error names no row: the caller does.
+// The blobs of the tables: values as messages and back. Errors don't name the row; the caller adds
+// it.
 #pragma once
 
 #include <fmt/format.h>
@@ -17,7 +18,7 @@
 
 namespace millrace::store {
 
-// Those of one flush.
+// The ended leases of one flush.
 struct EndedLeases {
   std::vector<core::EndedLease> items;
 };

@@ -1,5 +1,5 @@
-// What the events of a batch have in common, written once and referred to by number: names and
-// retry policies. A reference is 1 + the index; 0 is none.
+// The names and retry policies that the events of a batch share, written once and referred to by
+// number. A reference is the index plus 1; 0 means none.
 #pragma once
 
 #include <array>
@@ -18,8 +18,7 @@ class SharedPartsWriter {
  public:
   std::uint32_t reference(const SharedBytes& name) {
     if (name.empty()) return 0;
-    // Names are interned by whoever made the events, so that most are met at the same address
-    // again.
+    // Whoever makes the events interns names, so that equal names mostly have the same address.
     const void* address = name.view().data();
     Recent& recent = recent_[(reinterpret_cast<std::uintptr_t>(address) >> 4) % recent_.size()];
     if (recent.address != address) recent = {address, find_or_add(name)};
@@ -32,7 +31,7 @@ class SharedPartsWriter {
     return find_or_add(policy);
   }
 
-  // In order of first use; they live as long as the batch that they are of.
+  // In order of first use; valid as long as the batch they come from.
   const std::vector<SharedBytes>& names() const { return names_; }
   const std::vector<std::shared_ptr<const core::RetryPolicy>>& policies() const {
     return policies_;
@@ -60,7 +59,7 @@ struct SharedPartsReader {
   std::vector<std::shared_ptr<const core::RetryPolicy>> policies;
 };
 
-// The shared instance where `policy` equals the default: most jobs' do.
+// The shared default instance if `policy` equals it, as most jobs' policies do.
 std::shared_ptr<const core::RetryPolicy> share(core::RetryPolicy policy);
 
 }  // namespace millrace::store

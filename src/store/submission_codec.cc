@@ -22,8 +22,9 @@ constexpr int kNamesField = 2;
 constexpr int kPoliciesField = 3;
 constexpr int kFormatField = 4;
 
-// The job, and the messages around it. They are what a request of the first nodes was, which was
-// kept as it was sent; every program writes the same into them. `Spec` is const for the writer.
+// The job, and the messages around it. They are those of a request of the first nodes, which was
+// stored as it was sent; every program writes the same values into them. `Spec` is const for the
+// writer.
 template <typename Spec>
 struct NewJob {
   Spec& job;

@@ -1,6 +1,6 @@
-// A job that is yet to be submitted, as bytes that last: what the outbox keeps of it
-// (engine/outbox.h). events.proto is the format's truth (message Submission), and its rules for
-// ever hold here too.
+// The durable bytes of a job that is still to be submitted; the outbox keeps them
+// (engine/shard/outbox.h). events.proto defines the format (message Submission), and its rules for
+// all time apply here too.
 #pragma once
 
 #include <expected>
@@ -12,20 +12,20 @@
 
 namespace millrace::store {
 
-// The oldest level that can say it. Nothing is kept at a level above the store's (D39).
+// The oldest level that can express the job. Nothing is kept at a level above the store's (D39).
 EventFormat format_of(const core::JobSpec& spec);
 
-// Replaces `out`, whose capacity is kept. A key of its own is left out: a job that an ack submits
-// has none. Thread-safe.
+// Replaces the content of `out` and keeps its capacity. Leaves out an idempotency key: a job that
+// an ack submits has none. Thread-safe.
 void encode_submission(const core::JobSpec& spec, std::string& out);
 
 struct UnreadableSubmission {
-  // A newer program wrote it and can read it. Otherwise nobody can.
+  // True: a newer program wrote it and can read it. False: nobody can.
   bool too_new = false;
   std::string message;
 };
 
-// All or nothing, as decode_events(). Thread-safe.
+// All or nothing, like decode_events(). Thread-safe.
 std::expected<core::JobSpec, UnreadableSubmission> decode_submission(std::string_view body);
 
 }  // namespace millrace::store

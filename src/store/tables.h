@@ -1,5 +1,5 @@
-// The tables: the projection of the journal that look-ups, lists, searches and restart read. Always
-// the exact state at some seq.
+// The tables: the projection of the journal, read by look-ups, lists, searches and restart. They
+// are always the exact state at some seq.
 #pragma once
 
 #include <chrono>
@@ -26,27 +26,27 @@
 
 namespace millrace::store {
 
-// How far the projection has come: the journal row that it includes, and what the next must chain
-// to.
+// How far the projection has come: the journal row that it includes, and that row's checksum, which
+// the next one must chain to.
 struct Progress {
   Seq seq{};
   Checksum checksum;
   core::ShardFacts facts;
 };
 
-// What a flush goes on from. A leader's changes begin where its last flush ended, which is where
-// the tables stand. Those of a follower that takes over may begin earlier: what the former leader
-// wrote of them comes again. They name as deleted whatever came and went since `base`.
-struct Since {
-  Since(Seq row) : base(row), from(row) {}
-  Since(Seq base_row, Seq from_row) : base(base_row), from(from_row) {}
+// Where a flush continues. A leader's changes begin where its last flush ended, which is where the
+// tables stand. The changes of a follower that takes over may begin earlier, and so repeat some
+// that the former leader wrote. They list as deleted every job that came and went since `base`.
+struct FlushBase {
+  FlushBase(Seq row) : base(row), from(row) {}
+  FlushBase(Seq base_row, Seq from_row) : base(base_row), from(from_row) {}
 
-  Seq base{};  // the changes are all that happened after this row, at or before `from`
+  Seq base{};  // the changes are everything after this row
   Seq from{};  // where the tables stand
   bool overlaps() const { return base < from; }
 };
 
-// Receives the tables' live state at restart; calls come in this order.
+// Receives the tables' live state at restart. Calls come in the order of the members.
 class StateVisitor {
  public:
   virtual ~StateVisitor() = default;
@@ -58,93 +58,95 @@ class StateVisitor {
   virtual void ended_lease(const core::EndedLease& lease) = 0;  // oldest first
 };
 
-// How long a read may take: at most `time`, and no longer than somebody waits for it. A read that
-// is out of either returns what it has found, as a page that ends early.
+// How long a read may take: at most `time`, and no longer than its caller waits. A read that
+// exceeds either returns what it has found so far, as a page that ends early.
 struct ReadBudget {
-  // Implicit: most reads are bounded by time alone.
+  // Implicit: most reads are bounded by time only.
   template <typename Count, typename Period>
   ReadBudget(std::chrono::duration<Count, Period> at_most, std::stop_token stop = {})
       : time(at_most), gone(std::move(stop)) {}
 
-  // One shard's part of it.
+  // The share of one shard.
   ReadBudget divided_by(std::size_t shards) const {
     return {time / static_cast<std::int64_t>(shards), gone};
   }
 
   std::chrono::milliseconds time;
-  std::stop_token gone;  // stop requested: nobody waits for the answer any more
+  std::stop_token gone;  // stop requested: the caller no longer waits
 };
 
-// Which large members a read brings along.
+// Which large members a read includes.
 struct Columns {
   bool payload = false;
   bool result = false;
 };
 
-// The jobs of one page of a list, with the members that it shows.
+// The most bytes of the jobs of a page of a list, with the members that it shows.
 inline constexpr std::size_t kMaxPageBytes = std::size_t{16} << 20;
 
-// Newest first; `after_ord` is the last seen, absent at the start.
+// Newest first; `after_ord` is the last ord seen, absent for the first page.
 struct JobQuery {
   core::JobFilter filter;
   std::optional<std::uint64_t> after_ord;
   std::uint32_t limit = 50;
   Columns columns;
   ReadBudget budget{std::chrono::milliseconds{2'000}};
-  std::size_t bytes = kMaxPageBytes;  // the first job comes whatever it has
+  std::size_t bytes = kMaxPageBytes;  // the first job is included however large it is
 };
 struct JobPage {
   std::vector<core::Job> jobs;
-  // Where to go on, absent at the end. Present with fewer jobs than the limit when the time budget
-  // ran out, or where the next job would make it too many bytes.
+  // Where the next page begins; absent at the end. May be present with fewer jobs than the limit:
+  // the time budget ran out, or the next job would exceed `bytes`.
   std::optional<std::uint64_t> next_after_ord;
 };
 
 struct JobHistory {
-  std::vector<core::Attempt> attempts;  // earlier ones, oldest first; the latest stands in the job
+  std::vector<core::Attempt> attempts;  // all but the latest, which is in the job; oldest first
   std::vector<core::LogLine> logs;
   std::vector<core::Mark> marks;
-  bool more_logs = false;  // behind those, which the limit or kMaxPageBytes left out
+  bool more_logs = false;  // there are more lines than the limit or kMaxPageBytes allowed
 };
 
-// Which of a job's history is read.
+// Which parts of a job's history are read.
 struct HistoryParts {
   bool attempts_and_marks = true;
   std::uint32_t logs_after = 0;                                         // lines with a higher `seq`
   std::uint32_t most_logs = std::numeric_limits<std::uint32_t>::max();  // 0: none
 };
 
-// One caller at a time for flush and sync (the projection thread). Everything else may be called
-// from any thread, each call reading one consistent snapshot; a list, a selection or a count may
-// instead look at each job once, at one instant after the other.
+// One caller at a time for flush and sync (the projection thread). Any thread may call everything
+// else. Each call reads one consistent snapshot, except that a list, a selection or a count may
+// read each job at a different instant.
 class Tables {
  public:
   virtual ~Tables() = default;
 
-  // Begins a term of leadership without a registry (store/registry.h), whoever led before: from its
-  // return on they can neither flush nor trim, and what is read is the last that they left. Returns
-  // the term's epoch, above all former ones and not below `at_least`. A store that only one process
-  // can have open has nothing to do here.
+  // Begins a term of leadership without a registry (store/registry.h), whoever led before. From its
+  // return on former leaders can neither flush nor trim, and reads show the last state that they
+  // left. Returns the term's epoch, which is above all former ones and not below `at_least`. A
+  // store that only one process can have open does nothing here.
   virtual Result<Epoch> take(Epoch at_least) { return at_least; }
 
   // Writes `changes` and moves the progress from `since.from` to `to`, a later row, in one
-  // transaction, if it still stands there; else nothing is written and it is an error. Committed,
-  // not necessarily synced, on return. Afterwards the tables are as after flushes that never
-  // overlapped. (Of two equal marks of a job, in the same millisecond, one before and one after
-  // `base`, one stays.) A store that only one process can have open takes no overlapping ones.
-  virtual Status flush(const core::Changes& changes, Since since, const Progress& to) = 0;
-  // Syncs: returns the seq that a power failure can't take back.
+  // transaction. If the progress is not at `since.from`, it writes nothing and returns an error. On
+  // return the changes are committed, but not necessarily synced. Overlapping flushes give the same
+  // tables as flushes that do not overlap. (Exception: of two equal marks of a job in the same
+  // millisecond, one before `base` and one after it, only one remains.) A store that only one
+  // process can have open rejects overlapping flushes.
+  virtual Status flush(const core::Changes& changes, FlushBase since, const Progress& to) = 0;
+  // Syncs, and returns the seq that survives a power failure.
   virtual Result<Seq> sync() = 0;
 
   virtual Status load(StateVisitor& visitor) = 0;
   virtual Result<Progress> progress() = 0;
 
-  // Whole jobs by id, payload and result included; those not there are left out. No order.
+  // Whole jobs by id, payload and result included, in no order; jobs that do not exist are left
+  // out.
   virtual Result<std::vector<core::Job>> fetch(const std::vector<JobId>& ids) = 0;
-  // No more than kMaxPageBytes of log lines, but one whatever it has.
+  // At most kMaxPageBytes of log lines, but at least one line.
   virtual Result<JobHistory> history(const JobId& id, const HistoryParts& parts) = 0;
   virtual Result<JobPage> list(const JobQuery& query) = 0;
-  // Up to `limit` ids that match, newest first from `after_ord`; for bulk operations.
+  // Up to `limit` ids of matching jobs, newest first from `after_ord`; for bulk operations.
   struct IdPage {
     std::vector<JobId> ids;
     std::optional<std::uint64_t> next_after_ord;
@@ -152,7 +154,7 @@ class Tables {
   virtual Result<IdPage> select_ids(const core::JobFilter& filter,
                                     std::optional<std::uint64_t> after_ord, std::uint32_t limit,
                                     ReadBudget budget) = 0;
-  // How many match, counting no further than `limit`.
+  // The number of matching jobs; counting stops at `limit`.
   virtual Result<std::uint64_t> count(const core::JobFilter& filter, std::uint64_t limit,
                                       ReadBudget budget) = 0;
 
@@ -162,21 +164,22 @@ class Tables {
   virtual Result<std::optional<Time>> oldest_finished(const SharedBytes& queue,
                                                       core::State state) = 0;
 
-  // A named blob beside the state (the statistics' history). Last one wins; may lag.
+  // A named blob beside the state (the statistics' history). The last write wins; a blob may lag
+  // behind the state.
   virtual Status put_blob(const std::string& name, const std::string& content) = 0;
   virtual Result<std::optional<std::string>> get_blob(const std::string& name) = 0;
 
-  // Null: no transaction but the server's own can finish a job.
+  // Null: users' own transactions can't finish jobs in this store.
   virtual Fences* fences() { return nullptr; }
 };
 
-// A store: a journal and its tables, opened together. Closing is the destructor, after the threads
-// using it stopped.
+// A store: a journal and its tables, opened together. The destructor closes it; all threads that
+// use it must have stopped.
 struct Store {
-  std::string id;  // the same in all its files
+  std::string id;  // the same in all files of the store
   std::unique_ptr<Journal> journal;
   std::unique_ptr<Tables> tables;
-  std::unique_ptr<Backup> backup;  // null where a store can't be copied
+  std::unique_ptr<Backup> backup;  // null if the store can't be copied
 };
 
 }  // namespace millrace::store

@@ -1,4 +1,4 @@
-// The Protocol Buffers wire format, as far as Millrace uses it.
+// The part of the Protocol Buffers wire format that Millrace uses.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@ namespace millrace::store {
 
 enum class WireType : std::uint8_t { kVarint = 0, kFixed64 = 1, kLengthDelimited = 2 };
 
-// What stands before a field's value.
+// The key that precedes a field's value.
 constexpr std::uint32_t wire_key(int field, WireType type) {
   return (static_cast<std::uint32_t>(field) << 3) | static_cast<std::uint32_t>(type);
 }
 
 constexpr std::size_t kMaxVarintBytes = 10;
 
-// Small numbers of either sign become small unsigned ones: 0, -1, 1, -2, ...
+// Maps small numbers of either sign to small unsigned ones: 0, -1, 1, -2, ... become 0, 1, 2, 3.
 constexpr std::uint64_t zigzag(std::int64_t value) {
   return (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63);
 }
@@ -22,8 +22,7 @@ constexpr std::int64_t unzigzag(std::uint64_t value) {
   return static_cast<std::int64_t>((value >> 1) ^ (~(value & 1) + 1));
 }
 
-// A message is written and read by describe(wire, value), which calls the wire for each field in
-// ascending order: the one of record_wire.h for a record that describes itself, else one of the
-// value's own.
+// describe(wire, value) writes or reads a message: it calls the wire for each field in ascending
+// order. record_wire.h has it for records that describe themselves; other values have their own.
 
 }  // namespace millrace::store

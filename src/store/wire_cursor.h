@@ -1,4 +1,4 @@
-// Goes through the fields of a message in the Protocol Buffers wire format, one after the other.
+// Walks the fields of a message in the Protocol Buffers wire format.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +19,16 @@ class WireCursor {
   }
 
   bool ok() const { return problem_ == nullptr; }
-  // Why not: "unknown or misplaced field 9".
+  // The error: "unknown or misplaced field 9".
   std::string problem() const;
 
-  // The field that comes next; 0 at the end.
+  // The number of the next field; 0 at the end.
   int next_field() const { return static_cast<int>(next_ >> 3); }
-  // All was read: what is left over is an error.
+  // Everything has been read: a remaining field is an error.
   void expect_end() {
     if (next_ != 0) fail("unknown or misplaced field");
   }
-  // The value of a length-delimited field, as it stands. False: another field is next.
+  // The raw value of a length-delimited field. False: the next field is another one.
   bool take_raw(int field, std::string_view& value) {
     if (!take(field, WireType::kLengthDelimited)) return false;
     value = finish_bytes();
@@ -39,7 +39,7 @@ class WireCursor {
   void fail(const char* problem) { fail_at(next_field(), problem); }
   void fail_at(int field, const char* problem);
 
-  // True: field `field` is next, and the caller reads its value with one of the following.
+  // True: `field` is next; the caller reads its value with one of the following calls.
   bool take(int field, WireType type) const { return next_ == wire_key(field, type); }
   std::uint64_t finish_varint() {
     const std::uint64_t value = read_varint();
@@ -52,7 +52,7 @@ class WireCursor {
     if (ok()) advance();
     return value;
   }
-  // Into a message, whose fields come next, and out of it again.
+  // Enters a message, whose fields come next; leave() ends it.
   bool enter(const char*& outer_end) {
     const std::string_view body = read_bytes();
     if (!ok()) return false;
@@ -67,7 +67,7 @@ class WireCursor {
     end_ = outer_end;
     advance();
   }
-  // A length-delimited value that is a row of numbers: calls `visit` with each.
+  // A length-delimited list of numbers: calls `visit` with each.
   template <typename Visit>
   void finish_packed(Visit visit) {
     const std::string_view packed = read_bytes();
@@ -81,7 +81,7 @@ class WireCursor {
   }
 
  private:
-  // On to the next field's key.
+  // Moves to the next field's key.
   void advance() {
     next_ = 0;
     if (position_ != end_) next_ = read_key();

@@ -1,5 +1,5 @@
-// Reads what WireWriter writes, and nothing else: a field that is unknown, out of order, repeated
-// or of another type ends the reading with an error, and so does a value that does not fit.
+// Reads what WireWriter writes and nothing else. A field that is unknown, out of order, repeated or
+// of another type ends the reading with an error, as does a value that does not fit its type.
 #pragma once
 
 #include <array>
@@ -25,13 +25,13 @@
 
 namespace millrace::store {
 
-// After the first error every read gives the default; ask ok() at the end.
+// After the first error every read gives the default. Check ok() at the end.
 class WireReader : public WireCursor {
  public:
   WireReader(std::string_view body, Time base, const SharedPartsReader* shared = nullptr)
       : WireCursor(body), base_(base), shared_(shared) {}
 
-  // A reader takes what it knows, from writers of any level.
+  // A reader accepts every field that it knows, from writers of any level.
   template <typename Level>
   static constexpr bool speaks(Level) {
     return true;
@@ -74,7 +74,7 @@ class WireReader : public WireCursor {
     if (take(field, WireType::kFixed64)) value = std::bit_cast<double>(finish_fixed());
   }
 
-  // Every enum has a value; an absent or unknown one is an error.
+  // Every enum must have a value: an absent or unknown one is an error.
   template <typename T>
     requires std::is_enum_v<T>
   void enumeration(int field, T& value, T last) {
@@ -114,7 +114,7 @@ class WireReader : public WireCursor {
       value = Duration{static_cast<std::int64_t>(finish_varint())};
   }
   void durations(int field, std::vector<Duration>& values);
-  // Exactly as many.
+  // Exactly `Size` numbers.
   template <std::size_t Size>
   void numbers(int field, std::array<std::uint64_t, Size>& values) {
     std::vector<Duration> read;

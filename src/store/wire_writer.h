@@ -1,4 +1,4 @@
-// Writes messages in the Protocol Buffers wire format, in one pass, without an allocation a
+// Writes messages in the Protocol Buffers wire format, in one pass, without one allocation a
 // message.
 #pragma once
 
@@ -27,19 +27,19 @@ namespace millrace::store {
 
 class WireWriter {
  public:
-  // What `out` begins with; it grows by doubling.
+  // The initial size of `out`; it grows by doubling.
   static constexpr std::size_t kLeastBytes = 256;
   static constexpr std::size_t kFirstBytes = 4 * 1024;
 
-  // What everything can be said at: see speaks().
+  // The level at which every field is written: see speaks().
   static constexpr std::uint32_t kEveryLevel = ~std::uint32_t{0};
 
-  // Replaces `out`'s content. Times are written relative to `base`; `shared` is needed for messages
-  // that refer to names or policies. `level` is the reader's.
+  // Replaces the content of `out`. Times are written relative to `base`. `shared` is needed for
+  // messages that refer to names or policies. `level`: the level of the reader.
   WireWriter(std::string& out, Time base, SharedPartsWriter* shared = nullptr,
              std::uint32_t level = kEveryLevel)
       : out_(out), base_(base), shared_(shared), level_(level) {
-    // Not to its capacity: whoever keeps a string that once was large would clear it all each time.
+    // Not up to the capacity: a string that once was large would be cleared entirely each time.
     out_.resize(std::clamp<std::size_t>(out_.capacity(), kLeastBytes, kFirstBytes));
     position_ = out_.data();
     end_ = out_.data() + out_.size();
@@ -47,11 +47,11 @@ class WireWriter {
   WireWriter(const WireWriter&) = delete;
   WireWriter& operator=(const WireWriter&) = delete;
 
-  // Cuts `out` to what was written. The last call.
+  // Truncates `out` to what was written. The last call on this object.
   void finish() { out_.resize(size()); }
   std::size_t size() const { return static_cast<std::size_t>(position_ - out_.data()); }
 
-  // Whether the reader knows what came with that level. What it does not know is left out.
+  // Whether the reader knows the fields that came with that level; others are left out.
   template <typename Level>
   bool speaks(Level level) const {
     return static_cast<std::uint32_t>(level) <= level_;
@@ -83,7 +83,7 @@ class WireWriter {
     if (value) put_fixed(field, std::bit_cast<std::uint64_t>(*value));
   }
 
-  // `last` is for the reader.
+  // `last` is used by the reader only.
   template <typename T>
     requires std::is_enum_v<T>
   void enumeration(int field, T value, [[maybe_unused]] T last) {
@@ -133,7 +133,7 @@ class WireWriter {
   void bytes(int field, const std::vector<SharedBytes>& values) {
     for (const SharedBytes& value : values) put_bytes(field, value.view());
   }
-  // A list that may be there and empty: a message of its own.
+  // An optional list, which may be present and empty: a message of its own.
   void bytes_list(int field, const std::optional<std::vector<SharedBytes>>& values) {
     if (!values) return;
     const std::size_t start = open(field);
@@ -174,7 +174,7 @@ class WireWriter {
   static std::string_view raw(const std::array<std::uint8_t, Size>& bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), Size};
   }
-  // Wraps around where the difference does not fit; the reader wraps it back.
+  // Wraps around if the difference does not fit; the reader reverses it.
   std::int64_t since_base(Time time) const {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(to_ms(time)) -
                                      static_cast<std::uint64_t>(to_ms(base_)));
@@ -186,7 +186,7 @@ class WireWriter {
   }
   void grow(std::size_t size);
 
-  // Precondition of the two: room for kMaxVarintBytes.
+  // Precondition of put_varint() and put_key(): room for kMaxVarintBytes.
   void put_varint(std::uint64_t value) {
     while (value >= 0x80) {
       *position_++ = static_cast<char>(value | 0x80);
@@ -210,8 +210,8 @@ class WireWriter {
     position_ += value.size();
   }
 
-  // A length-delimited value whose length is known only at its end: one byte is kept free for it,
-  // and what was written moves up where the length needs more.
+  // Begins a length-delimited value whose length is known only at its end. One byte is reserved for
+  // the length; close() moves the value up if the length needs more.
   std::size_t open(int field) {
     ensure(2 * kMaxVarintBytes);
     put_key(field, WireType::kLengthDelimited);

@@ -74,6 +74,7 @@ static_assert(handlers_stand_in_order());
 }  // namespace
 
 Task<void> handle(Call& call) {
+  call.introduce();
   return kHandlers[static_cast<std::size_t>(call.route_id())].handler(call);
 }
 

@@ -1,4 +1,4 @@
-// The handlers: decode, one call of the engine, encode. One file per noun.
+// The handlers: decode, one operation of the service, encode. One file per noun.
 #pragma once
 
 #include "http/call.h"

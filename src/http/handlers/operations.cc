@@ -1,15 +1,13 @@
-#include <algorithm>
 #include <utility>
 
 #include "api/meta.h"
 #include "http/handlers/common.h"
 #include "http/handlers/handlers.h"
 #include "http/openapi.h"
+#include "service/administration.h"
 
 namespace millrace::http {
 namespace {
-
-using api::ProblemCode;
 
 std::vector<std::pair<std::string_view, std::int64_t>> limits_of(const Services& services) {
   const auto number = [](std::size_t value) { return static_cast<std::int64_t>(value); };
@@ -34,13 +32,6 @@ std::vector<std::pair<std::string_view, std::int64_t>> limits_of(const Services&
   };
 }
 
-// What concerns all queues is not for somebody who may see some of them only. False: refused.
-bool admits_to_all_queues(Call& call) {
-  if (!call.limited()) return true;
-  call.refuse(ProblemCode::kForbidden, "a token limited to queues can't do this: it is of all");
-  return false;
-}
-
 }  // namespace
 
 Task<void> livez(Call& call) {
@@ -51,21 +42,18 @@ Task<void> livez(Call& call) {
 Task<void> readyz(Call& call) {
   const auto verbose = accepted(call, api::decode_verbose_query(call.query()));
   if (!verbose) co_return;
-  const Readiness readiness = call.services.operations.readiness();
-  const bool ok = std::ranges::all_of(readiness.checks, &ReadinessCheck::ok);
-  const bool draining = readiness.draining || call.services.draining;
-  if (draining || !ok) {
+  const service::ReadinessAnswer answer = service::readiness(call.caller);
+  if (!answer.ready) {
     call.response.status = 503;
     call.response.retry_after = Duration{1'000};
   }
   JsonWriter json(call.response.body);
   json.begin_object();
-  json.member("status", draining ? "draining" : ok ? "ready" : "unready");
-  // Strangers are told yes or no.
-  if (*verbose && (call.services.tokens.empty() || call.access != nullptr)) {
+  json.member("status", answer.draining ? "draining" : answer.ready ? "ready" : "unready");
+  if (*verbose && answer.checks) {
     json.key("checks");
     json.begin_array();
-    for (const ReadinessCheck& check : readiness.checks) {
+    for (const service::ReadinessCheck& check : *answer.checks) {
       json.begin_object();
       json.member("name", check.name);
       json.member("ok", check.ok);
@@ -80,17 +68,15 @@ Task<void> readyz(Call& call) {
 
 Task<void> metrics(Call& call) {
   if (!accepted(call, api::decode_no_query(call.query()))) co_return;
-  if (!admits_to_all_queues(call)) co_return;
-  auto collect = [&](const std::stop_token&) { return call.services.operations.metrics_text(); };
-  auto text = co_await call.read(Lane::kSearches, collect);
-  if (!text) co_return;
+  auto text = co_await service::metrics(call.caller);
+  if (!text) co_return call.refuse(text.error());
   call.response.body = std::move(*text);
   call.response.media_type = MediaType::kText;
 }
 
 Task<void> get_meta(Call& call) {
   if (!accepted(call, api::decode_no_query(call.query()))) co_return;
-  const About& about = call.services.operations.about();
+  const service::About& about = call.services.operations.about();
   api::Meta meta;
   meta.version = about.version;
   meta.commit = about.commit;
@@ -111,14 +97,10 @@ Task<void> get_openapi(Call& call) {
 
 Task<void> backup(Call& call) {
   if (!accepted(call, api::decode_no_query(call.query()))) co_return;
-  if (!admits_to_all_queues(call)) co_return;
   const auto wanted = accepted(call, api::decode_backup(call.body, call.services.limits));
   if (!wanted) co_return;
-  auto copy = [&](const std::stop_token&) { return call.services.operations.backup(wanted->path); };
-  auto result = co_await call.read(Lane::kSearches, copy);
-  if (!result) co_return;
-  const auto done = accepted(call, *std::move(result));
-  if (!done) co_return;
+  const auto done = co_await service::backup(call.caller, wanted->path);
+  if (!done) co_return call.refuse(done.error());
   JsonWriter json(call.response.body);
   api::encode_backup_done(json, wanted->path, done->bytes);
 }
@@ -132,35 +114,18 @@ Task<void> list_nodes(Call& call) {
 // Both ways: the route says which.
 Task<void> drain_node(Call& call) {
   if (!accepted(call, api::decode_no_query(call.query()))) co_return;
-  if (!admits_to_all_queues(call)) co_return;
   if (!accepted(call, api::decode_nothing(call.body, call.services.limits))) co_return;
   const bool draining = call.route_id() == api::RouteId::kDrainNode;
-  auto set = [&](const std::stop_token&) {
-    return call.services.operations.set_draining(call.parameter(), draining);
-  };
-  auto result = co_await call.read(Lane::kLookups, set);
-  if (!result) co_return;
-  const auto cluster = accepted(call, *std::move(result));
-  if (!cluster) co_return;
+  const auto cluster = co_await service::set_draining(call.caller, call.parameter(), draining);
+  if (!cluster) co_return call.refuse(cluster.error());
   JsonWriter json(call.response.body);
   encode(json, *cluster);
 }
 
 Task<void> list_tokens(Call& call) {
-  const auto page = accepted(call, api::decode_page_query(call.query()));
-  if (!page) co_return;
-  std::vector<api::TokenInfo> tokens;
-  for (const TokenSettings& settings : call.services.tokens.tokens()) {
-    if (call.access != nullptr && !call.access->reaches(settings)) continue;
-    api::TokenInfo info;
-    info.name = settings.name;
-    info.scopes.assign(settings.scopes.begin(), settings.scopes.end());
-    info.queues.assign(settings.queues.begin(), settings.queues.end());
-    info.expires_at = settings.expires_at;
-    tokens.push_back(std::move(info));
-  }
+  if (!accepted(call, api::decode_page_query(call.query()))) co_return;
   JsonWriter json(call.response.body);
-  api::encode_list(json, tokens, {});
+  api::encode_list(json, service::list_tokens(call.caller), {});
 }
 
 }  // namespace millrace::http

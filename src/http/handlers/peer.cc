@@ -1,4 +1,4 @@
-// The door for other nodes: what is said behind it is in http/peer_frames.h.
+// The door for other nodes: what is said behind it is in http/peer/peer_frames.h.
 #include "http/handlers/common.h"
 #include "http/handlers/handlers.h"
 
@@ -16,7 +16,7 @@ Task<void> connect_peer(Call& call) {
         api::ProblemCode::kInvalidRequest,
         "only nodes of the same store connect here, with Upgrade: " + std::string(kPeerProtocol));
   } else if (call.services.closing) {  // before that its successors ask it for its shards
-    call.refuse(problem_of(engine::Unavailable::kDraining));
+    call.refuse(service::problem_of(engine::Unavailable::kDraining));
   } else {
     call.response.status = 101;
     const Field* level = head.find(kPeerLevelHead);

@@ -16,13 +16,13 @@ class MemoryJournal final : public Journal {
   Result<Extent> extent() override;
   Result<std::uint64_t> trim(Seq below) override;
 
-  // For tests of what goes wrong: the row stands there from now on, whatever stood there before.
+  // For tests of damaged journals: puts the row at its seq, replacing any row that is there.
   void overwrite(const JournalRow& row);
-  // None: it is not there.
+  // None: there is no such row.
   std::optional<JournalRow> row(Seq seq);
 
  private:
-  // The row at `from` or after it; none at the end.
+  // The first row at `from` or after it; none at the end.
   std::optional<JournalRow> first_from(Seq from);
 
   Mutex mutex_;

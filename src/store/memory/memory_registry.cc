@@ -68,7 +68,7 @@ Result<std::optional<Term>> MemoryRegistry::take(NodeId self, const ShardView& s
   return term;
 }
 
-// Unless it has been silent since earlier, nobody having flushed meanwhile.
+// Keeps an earlier silence if no flush has ended it.
 void MemoryRegistry::fall_silent(std::uint32_t shard, std::optional<Time> since) {
   Shard& silent = shards_.at(shard);
   const Seq projected = options_.projected(shard);

@@ -1,5 +1,5 @@
-// A registry in memory, which the nodes of one process share: for tests and the simulator. Its time
-// is what it is given, so that a run can be repeated.
+// A registry in memory, shared by the nodes of one process: for tests and the simulator. The caller
+// supplies the time, so that a run can be repeated.
 #pragma once
 
 #include <functional>
@@ -31,8 +31,8 @@ class MemoryRegistry final : public Registry {
   Result<std::string> secret() override { return options_.secret; }
 
   std::uint32_t format();
-  // Under which a flush or trim of the shard may succeed: whoever stands in for the database holds
-  // them to it.
+  // The epoch under which a flush or trim of the shard may succeed. Whoever simulates the database
+  // must enforce it.
   Epoch epoch(std::uint32_t shard);
 
  private:
@@ -46,8 +46,8 @@ class MemoryRegistry final : public Registry {
   struct Shard {
     NodeId leader = kNobody;
     Epoch epoch{};
-    std::optional<Time> silent_since;  // none: its leader has flushed
-    Seq silent_at{};                   // where the tables stood then
+    std::optional<Time> silent_since;  // none: its leader has flushed since
+    Seq silent_at{};                   // the tables' progress at that time
   };
 
   void fall_silent(std::uint32_t shard, std::optional<Time> since) MILLRACE_REQUIRES(mutex_);

@@ -31,7 +31,7 @@ bool holds(const Rows& rows, Member member, const Value& value) {
 
 }  // namespace
 
-Status MemoryTables::flush(const core::Changes& changes, Since since, const Progress& to) {
+Status MemoryTables::flush(const core::Changes& changes, FlushBase since, const Progress& to) {
   const MutexLock lock(mutex_);
   MILLRACE_CHECK(since.base <= since.from);
   if (progress_.seq != since.from && !mutated(Mutant::kFlushUnfenced)) {
@@ -87,7 +87,7 @@ void MemoryTables::upsert_job(const core::Job& job) {
   stored.payload = payload;
 }
 
-void MemoryTables::write_history(const core::Changes& changes, Since since, Seq to) {
+void MemoryTables::write_history(const core::Changes& changes, FlushBase since, Seq to) {
   const bool again = since.overlaps();
   for (const auto& row : changes.attempts) {
     auto& attempts = histories_[row.ord].attempts;

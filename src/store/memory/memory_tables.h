@@ -17,7 +17,7 @@ namespace millrace::store {
 
 class MemoryTables final : public Tables {
  public:
-  Status flush(const core::Changes& changes, Since since, const Progress& to) override;
+  Status flush(const core::Changes& changes, FlushBase since, const Progress& to) override;
   Result<Seq> sync() override;
 
   Status load(StateVisitor& visitor) override;
@@ -36,14 +36,14 @@ class MemoryTables final : public Tables {
   Status put_blob(const std::string& name, const std::string& content) override;
   Result<std::optional<std::string>> get_blob(const std::string& name) override;
 
-  // The same content once more: what a disk kept.
+  // A copy of the content: what a disk kept.
   std::unique_ptr<MemoryTables> copy();
 
  private:
   using Ord = std::uint64_t;
 
   struct StoredMark {
-    Seq flush;  // that wrote it
+    Seq flush;  // the flush that wrote it
     core::Mark mark;
   };
   struct History {
@@ -52,13 +52,15 @@ class MemoryTables final : public Tables {
     std::vector<StoredMark> marks;
   };
 
-  // Of what flushes after row `base` wrote, that which comes again and can't be told apart then.
+  // Removes what flushes after row `base` wrote and `changes` brings again, where the two could not
+  // be told apart later.
   void take_back(const core::Changes& changes, Seq base) MILLRACE_REQUIRES(mutex_);
   void delete_job(const JobId& id) MILLRACE_REQUIRES(mutex_);
   void upsert_job(const core::Job& job) MILLRACE_REQUIRES(mutex_);
-  void write_history(const core::Changes& changes, Since since, Seq to) MILLRACE_REQUIRES(mutex_);
+  void write_history(const core::Changes& changes, FlushBase since, Seq to)
+      MILLRACE_REQUIRES(mutex_);
   void write_keys(const core::Changes& changes) MILLRACE_REQUIRES(mutex_);
-  // Matching jobs, newest first from `after_ord`, until `visit` returns false.
+  // Calls `visit` with matching jobs, newest first from `after_ord`, until it returns false.
   void scan(const core::JobFilter& filter, std::optional<Ord> after_ord,
             const std::function<bool(const core::Job&)>& visit) MILLRACE_REQUIRES(mutex_);
   // Ended jobs of a queue and state, oldest first.

@@ -18,8 +18,8 @@ using std::chrono_literals::operator""s;
 
 constexpr auto kBlockedAfter = 1s;
 constexpr std::size_t kMostBuffered = 16 * 1024 * 1024;
-// What a connection is made with unless the URL says otherwise: a server that is gone without a
-// word is noticed within seconds.
+// Defaults of a connection, which the URL can override: a server that disappears silently is
+// noticed within seconds.
 constexpr std::array<std::pair<const char*, const char*>, 5> kDefaults = {{
     {"connect_timeout", "5"},
     {"keepalives_idle", "5"},
@@ -49,19 +49,20 @@ std::string begin_of(Isolation isolation) {
                                            : "BEGIN ISOLATION LEVEL READ COMMITTED";
 }
 
-// Whoever may create in a schema of the session's search_path could put an operator or a function
-// there that fits a statement's types better than the built-in one, and is called in its stead.
-// What is Millrace's own is named with its schema.
+// A user who can create objects in a schema of the session's search_path could add an operator or a
+// function there that fits a statement's types better than the built-in one, and would be called
+// instead. Millrace's own objects are named with their schema.
 constexpr const char* kSearchPath = "pg_catalog, pg_temp";
 
-// A message's first statements: BEGIN, and the limits, which are answered with whether it is a
-// standby that answers.
+// A message begins with these statements: BEGIN, and the limits, whose answer says whether the
+// server is a standby.
 constexpr std::size_t kLimits = 1;
 constexpr std::size_t kStatementsBefore = 2;
 
-// The last limit is of a transaction that failed, and is open until its connection is let go of.
-// None of them is of a sender that stops in the middle of its message: the server waits for the
-// rest of it for good, with whatever it has locked. Who waits for that ends it (impatient()).
+// The last limit is for a transaction that failed and stays open until its connection is closed.
+// None of the limits covers a sender that stops in the middle of its message: the server waits for
+// the rest for ever, with everything it has locked. A session that waits for those locks ends it
+// (impatient()).
 std::string set_limits(const SqlLimits& limits) {
   return fmt::format(
       "SELECT pg_catalog.pg_is_in_recovery(), "
@@ -106,11 +107,11 @@ std::size_t SqlMessage::add(std::string sql, Parameters parameters, Visitor visi
   return statements_.size() - 1;
 }
 
-// Of one message, as they come.
+// The answers to one message, as they arrive.
 struct Connection::Answers {
   const SqlMessage* message = nullptr;  // none: a script
-  std::size_t before = 0;               // statements of ours before the message's first one
-  std::size_t at = 0;                   // the statement whose results come
+  std::size_t before = 0;               // our statements before the message's first one
+  std::size_t at = 0;                   // the statement whose results are arriving
   bool visiting = true;                 // its visitor wants more rows
   bool rows_seen = false;
   SqlReplies replies;
@@ -131,7 +132,8 @@ std::expected<std::unique_ptr<Connection>, SqlFailure> Connection::open(const Op
     names.push_back(name);
     values.push_back(value);
   }
-  // Later ones win: the URL over the defaults, what Millrace needs over the URL.
+  // Later values override earlier ones: the URL overrides the defaults, and Millrace's needs
+  // override the URL.
   names.insert(names.end(), {"dbname", "application_name", "client_encoding", nullptr});
   values.insert(values.end(),
                 {options.url.c_str(), options.application_name.c_str(), "UTF8", nullptr});
@@ -159,7 +161,7 @@ SqlFailure Connection::lost() const {
 
 std::expected<SqlReplies, SqlFailure> Connection::run(const SqlMessage& message) {
   MILLRACE_CHECK(usable_);
-  usable_ = false;  // until all has come back well
+  usable_ = false;  // until everything has come back without error
   Answers answers;
   answers.message = &message;
   answers.before = kStatementsBefore;
@@ -175,7 +177,7 @@ std::expected<SqlReplies, SqlFailure> Connection::run(const SqlMessage& message)
   }
   std::size_t bytes = 0;
   for (const auto& statement : message.statements_) bytes += statement.parameters.bytes();
-  // libpq never gives back what its buffer has grown to.
+  // libpq never releases the memory to which its buffer has grown.
   usable_ = PQexitPipelineMode(raw_) != 0 && bytes <= kMostBuffered;
   return replies;
 }
@@ -249,7 +251,7 @@ std::expected<SqlReplies, SqlFailure> Connection::converse(
           "", fmt::format("no answer within {} s", limits.silence.count() / 1000), false});
     }
   }
-  // What the server said last tells more than that it said no more.
+  // The server's last message says more than the end of the connection.
   if (answers.failed) return std::unexpected(*std::move(answers.failed));
   return std::unexpected(lost());
 }
@@ -261,7 +263,7 @@ bool Connection::wait(bool sending, std::chrono::milliseconds longest) {
 
 bool Connection::take(Answers& answers) {
   while (true) {
-    // Only before the first row of a statement; later it changes nothing.
+    // Only valid before the first row of a statement; has no effect later.
     const auto* const statement = answers.statement();
     if (statement != nullptr && statement->visitor && answers.visiting) PQsetSingleRowMode(raw_);
     if (PQisBusy(raw_) != 0) return false;
@@ -296,7 +298,7 @@ void Connection::take_result(pg_result* raw, Answers& answers) {
     case PGRES_COMMAND_OK:
       answers.last_command = trimmed(PQcmdStatus(raw));
       if (answers.message != nullptr && answers.at == kLimits && result.row(0).truth(0)) {
-        // It may lag behind. Nothing else that it says counts.
+        // It may lag behind, so no other part of its answer counts.
         answers.failed = SqlFailure{"", kStandby, true};
         answers.visiting = false;
       }
@@ -307,7 +309,7 @@ void Connection::take_result(pg_result* raw, Answers& answers) {
     default: {
       if (answers.failed) return;
       SqlFailure failed{field(raw, PG_DIAG_SQLSTATE), field(raw, PG_DIAG_MESSAGE_PRIMARY), false};
-      // After a FATAL the backend ends, and what it did last is its secret.
+      // After a FATAL the backend ends, and whether it committed is unknown.
       failed.not_applied = field(raw, PG_DIAG_SEVERITY_NONLOCALIZED) == "ERROR";
       if (failed.message.empty()) failed.message = lost().message;
       answers.failed = std::move(failed);

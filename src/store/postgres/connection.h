@@ -1,7 +1,7 @@
 // One connection to PostgreSQL, through libpq. A transaction is one message: BEGIN, its time
-// limits, its statements and COMMIT are sent together and answered together, so that none is ever
-// open while this process thinks, and nothing is left behind in the session. (A pooler between us
-// and the server may give each transaction to another session.)
+// limits, its statements and COMMIT are sent together and answered together. So no transaction
+// stays open while this process computes, and none leaves anything behind in the session. (A pooler
+// between this process and the server may give each transaction to another session.)
 #pragma once
 
 #include <chrono>
@@ -24,7 +24,7 @@ namespace millrace::store {
 
 using SteadyClock = std::function<std::chrono::steady_clock::time_point()>;
 
-// One row of a result. Holds as long as the result.
+// One row of a result; valid as long as the result.
 class SqlRow {
  public:
   SqlRow(const pg_result* result, int row) : result_(result), row_(row) {}
@@ -53,17 +53,17 @@ class SqlResult {
 
 enum class Isolation : std::uint8_t { kReadCommitted, kSnapshot };  // kSnapshot also reads only
 
-// How long a transaction may take; 0: as long as it likes.
+// How long a transaction may take; 0: no limit.
 struct SqlLimits {
-  std::chrono::milliseconds lock{1'000};       // for each lock that it waits for
+  std::chrono::milliseconds lock{1'000};       // for each lock
   std::chrono::milliseconds statement{5'000};  // for each statement
-  std::chrono::milliseconds silence{15'000};   // of the server, and of the way to it
+  std::chrono::milliseconds silence{15'000};   // without a word from the server
 };
 
 // The statements of one transaction.
 class SqlMessage {
  public:
-  // Called with each row as it arrives; false: the rest of the statement's rows is of no interest.
+  // Called with each row as it arrives. Returns false to skip the statement's remaining rows.
   using Visitor = std::function<bool(const SqlRow&)>;
 
   explicit SqlMessage(SqlLimits limits, Isolation isolation = Isolation::kReadCommitted)
@@ -72,7 +72,7 @@ class SqlMessage {
   // `sql` is one statement. Returns its number among the replies.
   std::size_t add(std::string sql, Parameters parameters = {}, Visitor visitor = nullptr);
 
-  // Called once, when there has been no answer for a second.
+  // `call` is called once if there has been no answer for a second.
   void when_blocked(std::function<void()> call) { when_blocked_ = std::move(call); }
 
  private:
@@ -90,14 +90,14 @@ class SqlMessage {
 
 struct SqlReplies {
   std::vector<SqlResult> results;  // one a statement; without rows where a visitor took them
-  // What the server warned of: the commit stands here, but perhaps not where it must.
+  // A warning of the server: the commit is on this server, but perhaps not where it must be.
   std::string warning;
-  // Since when the connection has stood: from then on the server has not crashed.
+  // When the connection was made: the server has not crashed since then.
   std::chrono::steady_clock::time_point connected_at{};
 };
 
-// Not thread-safe. After a failure it is of no use any more. A message is refused where a standby
-// answers: each time anew, since a pooler may lead to another server than before.
+// Not thread-safe. Unusable after a failure. A message is refused if a standby answers; this is
+// checked each time, since a pooler may lead to another server than before.
 class Connection {
  public:
   struct Options {
@@ -111,12 +111,12 @@ class Connection {
   Connection& operator=(const Connection&) = delete;
 
   std::expected<SqlReplies, SqlFailure> run(const SqlMessage& message);
-  // Several statements as one text, without parameters: one transaction of its own by BEGIN and
-  // COMMIT in the text, or one implicit.
+  // Runs several statements as one text, without parameters: as one transaction if the text has
+  // BEGIN and COMMIT, otherwise as one implicit transaction.
   std::expected<SqlReplies, SqlFailure> run_script(const std::string& sql, SqlLimits limits);
 
   bool usable() const { return usable_; }
-  // False: the server has ended an idle connection meanwhile.
+  // False: the server has closed the idle connection.
   bool alive();
 
  private:
@@ -124,12 +124,12 @@ class Connection {
 
   Connection(pg_conn* raw, SteadyClock clock);
   bool send(const SqlMessage& message);
-  // Sends what is left and takes what comes until all of the answers are here.
+  // Sends the remaining bytes and reads answers until all of them are here.
   std::expected<SqlReplies, SqlFailure> converse(Answers& answers, SqlLimits limits,
                                                  const std::function<void()>& when_blocked);
-  // Until something could be read or sent; false: silence.
+  // Waits until the socket is readable or writable; false: silence.
   bool wait(bool sending, std::chrono::milliseconds longest);
-  // Takes the answers that have come; true: the last one too.
+  // Handles the answers that have arrived; true: the last one is among them.
   bool take(Answers& answers);
   void take_result(pg_result* raw, Answers& answers);
   SqlFailure lost() const;

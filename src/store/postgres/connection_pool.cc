@@ -9,11 +9,11 @@
 namespace millrace::store {
 namespace {
 
-// Every session of Millrace's is named so, and goes on with its process's own word.
+// Every session of Millrace has this name, followed by its process's own word.
 constexpr std::string_view kApplicationPrefix = "millrace ";
 
-// Which server answers: its cluster's own number, and the timeline that it writes, which goes up
-// with each promotion.
+// Identifies the server: the number of its cluster, and its current timeline, which each promotion
+// raises.
 constexpr const char* kSelectServer =
     "SELECT system_identifier, "
     "('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint "
@@ -82,7 +82,7 @@ std::expected<ConnectionPool::Owned, SqlFailure> ConnectionPool::open() {
   const auto replies = (*connection)->run(message);
   if (!replies) {
     if (replies.error().state.empty()) return std::unexpected(replies.error());
-    // Not every service that speaks PostgreSQL's protocol tells.
+    // Some services that speak PostgreSQL's protocol can't tell.
     connection->reset();
     return Connection::open(options_);
   }
@@ -111,8 +111,8 @@ std::expected<SqlReplies, SqlFailure> ConnectionPool::with_connection(Use use, R
       connection = std::move(*opened);
     }
     replies = run(*connection);
-    // A kept connection may have been ended just now: what may be asked for twice is asked for once
-    // more on a new one.
+    // The server may just have closed an idle connection: a transaction that may be repeated is
+    // repeated once, on a new connection.
     const bool lost = !replies && !replies.error().not_applied && !replies.error().rows_seen;
     const bool twice = use == Use::kLookup || use == Use::kReading || use == Use::kLease;
     if (!lost || !kept || !twice) break;

@@ -1,5 +1,5 @@
-// A node's connections to PostgreSQL, at most eight of them, shared by its shards: whoever has a
-// transaction to run gets one for as long as that takes.
+// A node's connections to PostgreSQL, at most eight, shared by its shards. A transaction takes one
+// for as long as it runs.
 #pragma once
 
 #include <array>
@@ -16,35 +16,35 @@
 
 namespace millrace::store {
 
-// Any thread. Nobody may be in run() when it goes.
+// Thread-safe. No call of run() may be under way when the pool is destroyed.
 class ConnectionPool {
  public:
   static constexpr std::size_t kMostConnections = 8;
-  // Kept free for whoever must end what the others wait for.
+  // Kept free for ending sessions that block the others.
   static constexpr std::size_t kReserve = 1;
-  // Kept free for the node's lease, which must not wait for flushes.
+  // Kept free for renewing the node's lease, which must not wait for flushes.
   static constexpr std::size_t kForLease = 1;
-  // Of the others, for reading and for flushes: those that take long never keep an append waiting,
-  // however many shards there are.
+  // The most connections for reading and for flushing. They are few, so that long transactions
+  // never keep an append waiting, however many shards there are.
   static constexpr std::size_t kMostReading = 2;
   static constexpr std::size_t kMostFlushing = 2;
-  // Kept free for appends and other short writes, however much is read.
+  // Kept free for appends and other short writes, even if many reads are under way.
   static constexpr std::size_t kForWriting = 1;
 
-  // What the transaction is for. A lookup is short, and held up by no long reader: a few rows that
-  // a shard, its journal's thread or a takeover waits for, a piece of a journal, a poll of the
-  // inbox. Those that read, and that of a lease, may be asked for twice.
+  // The purpose of a transaction. A lookup is short and never waits for a long read: a few rows
+  // that a shard, its journal's thread or a takeover waits for, a piece of a journal, a poll of the
+  // inbox. Transactions that read, and that of a lease, may be repeated.
   enum class Use : std::uint8_t { kWriting, kLookup, kReading, kFlushing, kLease };
 
-  // `instance`: a word of this process's own, to tell its sessions from another's.
+  // `instance` distinguishes this process's sessions from those of other processes.
   ConnectionPool(std::string url, std::string_view instance, SteadyClock clock, Logger log);
   ~ConnectionPool();
 
   std::expected<SqlReplies, SqlFailure> run(Use use, const SqlMessage& message);
   std::expected<SqlReplies, SqlFailure> run_script(const std::string& sql, SqlLimits limits);
 
-  // Ends those sessions of Millrace's on this database that keep a session of this process's
-  // waiting for a lock: a leader that was deposed while a transaction of its was open, or this
+  // Ends the sessions of Millrace on this database that block a session of this process by a lock.
+  // Such a session belongs to a leader that was deposed while its transaction was open, or to this
   // process itself, on a connection that it has lost.
   void end_blockers();
 
@@ -59,9 +59,9 @@ class ConnectionPool {
   std::size_t& busy(Use use) MILLRACE_REQUIRES(mutex_) {
     return busy_[static_cast<std::size_t>(use)];
   }
-  // Refuses another server than before, a former primary that has come back, and a standby.
+  // Refuses a server other than the one before, a former primary that has come back, and a standby.
   std::expected<Owned, SqlFailure> open();
-  Owned take(Use use);  // null: a new one is to be opened
+  Owned take(Use use);  // null: the caller opens a new one
   void give_back(Use use, Owned connection);
 
   const Connection::Options options_;
@@ -71,7 +71,7 @@ class ConnectionPool {
   std::vector<Owned> idle_ MILLRACE_GUARDED_BY(mutex_);
   std::array<std::size_t, 5> busy_ MILLRACE_GUARDED_BY(mutex_){};  // by use
   ServerIdentity server_ MILLRACE_GUARDED_BY(mutex_);
-  Mutex reserve_mutex_;  // one at a time ends blockers
+  Mutex reserve_mutex_;  // only one call at a time ends blockers
 };
 
 }  // namespace millrace::store

@@ -2,13 +2,13 @@
 
 namespace millrace::store {
 
-// The functions run with the rights of the schema's owner, so that an application needs no more
-// than EXECUTE on them; nobody has that until it is granted. Only the trigger function does not: to
-// write a row as JSON calls casts that whoever made its types has defined. The bounds are those of
-// api/bounds.h, with the limits that a server has if nothing else is set.
+// The functions run with the rights of the schema's owner, so that an application only needs
+// EXECUTE on them, which nobody has until it is granted. The trigger function is the exception:
+// converting a row to JSON calls casts that the owners of its types have defined. The bounds are
+// those of api/bounds.h, with a server's default limits.
 //
-// A row of the inbox is written once and deleted once. Its place (xid, id) is what a leader's
-// reading rests on: see store/inbox.h.
+// A row of the inbox is written once and deleted once. Leaders rely on its key (xid, id) when they
+// read: see store/inbox.h.
 const char* const kInboxMigration = R"sql(
 -- The level of the journal's rows: see store/event_codec.h and Registry::renew.
 INSERT INTO millrace.meta VALUES ('format', '1');
@@ -369,7 +369,7 @@ REVOKE ALL ON FUNCTION millrace.enqueue, millrace.enqueue_row, millrace.finish, 
   millrace.raise_fence, millrace.read_inbox FROM PUBLIC;
 )sql";
 
-// A fence that is raised is told to the shard, which alone knows whether the token was the job's.
+// A raised fence is reported to the shard, which alone knows whether the token was the job's.
 const char* const kFencesMigration = R"sql(
 DROP INDEX millrace.inbox_rows_by_job;
 CREATE INDEX inbox_rows_by_job ON millrace.inbox_rows(job) WHERE kind > 1;

@@ -1,5 +1,6 @@
-// The third migration: millrace.enqueue, millrace.finish and millrace.fence, for transactions of
-// the user's own, and the tables behind them. docs/reference/postgres-schema.md describes them.
+// The third migration: the functions millrace.enqueue, millrace.finish and millrace.fence for
+// users' own transactions, and the tables behind them. docs/reference/postgres-schema.md describes
+// them.
 #pragma once
 
 namespace millrace::store {

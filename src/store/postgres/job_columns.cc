@@ -10,7 +10,7 @@
 namespace millrace::store {
 namespace {
 
-// Places in job_columns().
+// Positions in job_columns().
 enum Column : int {
   kOrd,
   kId,

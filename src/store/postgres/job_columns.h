@@ -11,11 +11,11 @@
 
 namespace millrace::store {
 
-// What a reader asks for, in its order; payload and result are null where they are not wanted.
+// The columns that a reader expects, in its order; payload and result are null unless wanted.
 std::string job_columns(Columns wanted);
 inline constexpr Columns kWholeJob{.payload = true, .result = true};
 
-// Not thread-safe. Remembers the names that it met lately, so that jobs share them.
+// Not thread-safe. Caches recently read names, so that jobs share them.
 class JobReader {
  public:
   Result<core::Job> read(const SqlRow& row);

@@ -12,7 +12,7 @@
 
 namespace millrace::store {
 
-// Of the types that Millrace uses; the values are PostgreSQL's own numbers for them.
+// The types that Millrace uses; the values are PostgreSQL's own type numbers.
 enum class SqlType : std::uint32_t {
   kBytes = 17,
   kNumber = 20,
@@ -27,7 +27,7 @@ enum class SqlType : std::uint32_t {
 // The elements of one array parameter.
 class SqlArray {
  public:
-  // `type`: of the array.
+  // `type`: the type of the array.
   explicit SqlArray(SqlType type);
 
   void number(std::int64_t value);
@@ -39,7 +39,7 @@ class SqlArray {
 
   SqlType type() const { return type_; }
   std::size_t size() const { return content_.size(); }
-  // The last call.
+  // The last call on this object.
   std::string finish();
 
  private:
@@ -59,7 +59,7 @@ class Parameters {
   Parameters& number(const std::optional<std::int64_t>& value);
   Parameters& text(std::string_view value);
   Parameters& bytes(std::string_view value);
-  // Not copied: must hold until the statement was sent.
+  // Not copied: `value` must stay valid until the statement has been sent.
   Parameters& large_bytes(std::string_view value);
   Parameters& id(const JobId& value);
   Parameters& array(SqlArray&& value);
@@ -76,7 +76,7 @@ class Parameters {
   Parameters& own(SqlType type, std::string value);
   Parameters& add(SqlType type, const char* value, std::size_t length);
 
-  std::deque<std::string> owned_;  // does not move what it holds
+  std::deque<std::string> owned_;  // a deque, so that the strings never move
   std::vector<std::uint32_t> types_;
   std::vector<const char*> values_;
   std::vector<int> lengths_;

@@ -16,7 +16,7 @@ using Use = ConnectionPool::Use;
 
 constexpr const char* kInUse = "SELECT is_called FROM millrace.inbox_rows_id_seq";
 constexpr const char* kRead = "SELECT * FROM millrace.read_inbox($1, $2, $3, $4, $5, $6)";
-// With the columns that read_inbox() has.
+// Returns the columns of read_inbox().
 constexpr const char* kFetch =
     "SELECT row.shard::bigint, NULL, NULL, row.xid, row.id, row.kind::bigint, row.moves::bigint, "
     "floor(extract(epoch FROM row.at) * 1000)::bigint, row.job, row.token, "
@@ -26,8 +26,8 @@ constexpr const char* kFetch =
     "FROM millrace.inbox_rows AS lying JOIN unnest($2, $3) AS key(xid, id) "
     "ON lying.shard = $1 AND lying.xid = key.xid AND lying.id = key.id) AS asked) AS row "
     "ORDER BY row.xid, row.id";
-// By the index of finishes, and not by the key's (+ 0), so that no submission is walked over. With
-// the columns that read_inbox() has.
+// Uses the index of finishes rather than the primary key (+ 0), so that it does not walk over
+// submissions. Returns the columns of read_inbox().
 constexpr const char* kFinishes =
     "SELECT row.shard::bigint, NULL, NULL, row.xid, row.id, row.kind::bigint, row.moves::bigint, "
     "floor(extract(epoch FROM row.at) * 1000)::bigint, row.job, row.token, "
@@ -38,8 +38,8 @@ constexpr const char* kFinishes =
 constexpr const char* kDrop =
     "DELETE FROM millrace.inbox_rows AS row USING unnest($2, $3) AS key(xid, id) "
     "WHERE row.shard = $1 AND row.xid = key.xid AND row.id = key.id";
-// Only the fence that the row has raised is opened. One that a later leader has raised since stands
-// elsewhere; and while the row lies here none raises it above a token that was never given.
+// Opens only the fence that this row has raised. A fence that a later leader has raised since has
+// another token, and while this row is here no leader raises it above a token that was never given.
 constexpr const char* kReject =
     "WITH gone AS (DELETE FROM millrace.inbox_rows AS row "
     "USING unnest($2, $3, $4, $5, $6) AS key(xid, id, reason, reopens, open_to) "
@@ -57,16 +57,16 @@ constexpr const char* kMove =
     "idempotency_key, payload) SELECT $4, kind, moves + 1, at, job, token, spec, idempotency_key, "
     "payload FROM gone";
 
-// An old id whose job is not kept can't be finished any more, with a fence or without: see
-// millrace.raise_fence. A younger one could be of a job that the tables do not have yet.
+// If a job with an old id is not kept, it can't be finished any more, with or without a fence: see
+// millrace.raise_fence. A younger id may be of a job that the tables do not have yet.
 constexpr const char* kSweepFences =
     "WITH slice AS (SELECT job FROM millrace.fences WHERE job > $1 ORDER BY job LIMIT $2), "
     "gone AS (DELETE FROM millrace.fences AS fence USING slice WHERE fence.job = slice.job "
     "AND greatest(fence.at, millrace.id_time(fence.job)) < clock_timestamp() - interval '1 day' "
     "AND NOT EXISTS (SELECT FROM millrace.job_rows AS kept WHERE kept.id = fence.job)) "
     "SELECT job FROM slice ORDER BY job OFFSET $2 - 1";
-// now(), unlike clock_timestamp(), can be looked for in the index. What somebody else deletes at
-// the moment is not waited for.
+// now(), unlike clock_timestamp(), can use the index. Rows that another session is deleting are
+// skipped without waiting.
 constexpr const char* kSweepRejected =
     "DELETE FROM millrace.inbox_rejected WHERE id = ANY(ARRAY("
     "SELECT id FROM millrace.inbox_rejected WHERE rejected_at < now() - interval '30 days' "
@@ -74,10 +74,10 @@ constexpr const char* kSweepRejected =
 constexpr std::int64_t kSweptAtATime = 2'000;
 
 constexpr SqlLimits kLimits{.lock = 1'000ms, .statement = 5'000ms, .silence = 15'000ms};
-// A reader's first page walks over all the dead rows that a pinned snapshot keeps.
+// A reader's first page walks over all dead rows that a long-lived snapshot keeps.
 constexpr SqlLimits kFirstLimits{.lock = 1'000ms, .statement = 60'000ms, .silence = 70'000ms};
 
-// As read_inbox() returns them.
+// In the order of read_inbox().
 enum Column : std::uint8_t {
   kShard,
   kSnapshot,
@@ -94,7 +94,7 @@ enum Column : std::uint8_t {
   kPayload,
   kFits  // fetch() alone
 };
-// As many as read_inbox() looks at, and the payloads that come along.
+// The number of rows that read_inbox() examines, and the payloads that it includes.
 constexpr std::int64_t kMostCandidates = 1'000;
 constexpr std::int64_t kMostBytes = 4'194'304;
 
@@ -176,7 +176,7 @@ Result<std::vector<InboxPage>> pages_of(const SqlResult& rows) {
       pages.push_back({shard, std::move(*snapshot), {}, false});
       candidates = row.maybe_number(kCandidates).value_or(0);
     }
-    if (row.is_null(kXid)) continue;  // none
+    if (row.is_null(kXid)) continue;  // no row
     auto read = read_row(row);
     if (!read) return failure("millrace.inbox_rows is damaged: no job's id");
     InboxPage& page = pages.back();
@@ -208,13 +208,13 @@ Result<bool> PostgresInbox::in_use() {
 }
 
 Result<std::vector<InboxPage>> PostgresInbox::read(std::span<InboxReader> readers) {
-  // What may take a minute is no lookup.
+  // A query that may take a minute is not a lookup.
   const auto ask = [&] {
     return pool_->run(begins(readers) ? Use::kReading : Use::kLookup, message_of(readers));
   };
   auto begun = pool_->now();
   auto replies = ask();
-  // Somebody else may have met the crash first, and have opened the connection.
+  // Another call may have noticed the crash first, and have opened this connection.
   const auto is_older = [&](const InboxReader& reader) {
     return reader.place.after() != InboxKey{} && reader.read_at <= replies->connected_at;
   };
@@ -312,7 +312,7 @@ Result<JobId> PostgresInbox::sweep_fences(JobId after) {
   message.add(kSweepFences, std::move(Parameters().id(after).number(kSweptAtATime)));
   const auto replies = pool_->run(Use::kWriting, message);
   if (!replies) return to_error(replies.error());
-  JobId last{};  // where there are no more: from the beginning
+  JobId last{};  // after the last row: from the beginning
   const SqlResult& rows = replies->results.front();
   if (rows.rows() > 0 && !read_blob(rows.row(0).bytes(0), last)) {
     return failure("millrace.fences is damaged: no job's id");

@@ -31,7 +31,7 @@ class PostgresInbox final : public Inbox {
   const std::shared_ptr<ConnectionPool> pool_;
 };
 
-// Two arrays: their transactions, their ids.
+// Two arrays: the transactions' numbers and the rows' numbers.
 void add_keys(Parameters& parameters, std::span<const InboxKey> keys);
 
 }  // namespace millrace::store

@@ -18,9 +18,9 @@ namespace {
 using std::chrono_literals::operator""ms;
 using Use = ConnectionPool::Use;
 
-// The predecessor is the newest row of its table, and has the checksum that the leader knows. That
-// is asked for as max(seq), which is one entry of the index: whether there is a row past it is
-// answered, of a table that was never analyzed, by reading all of it.
+// The predecessor must be the newest row of its table and have the checksum that the leader knows.
+// The condition uses max(seq), which reads one index entry. To ask whether a later row exists would
+// read the whole table, if that was never analysed.
 constexpr const char* kInsert =
     "INSERT INTO {0}(seq, epoch, predecessor, checksum, body) "
     "SELECT $1, $2, $3, $4, $5 FROM {1} AS before "
@@ -31,23 +31,24 @@ constexpr const char* kInsertFirst =
     "INSERT INTO {0}(seq, epoch, predecessor, checksum, body) "
     "SELECT $1, $2, $3, $4, $5 WHERE NOT EXISTS ({1}) "
     "ON CONFLICT DO NOTHING RETURNING current_setting('synchronous_commit')";
-// Of a mutant.
+// Used by a mutant.
 constexpr const char* kOverwrite =
     "INSERT INTO {0}(seq, epoch, predecessor, checksum, body) VALUES ($1, $2, $3, $4, $5) "
     "ON CONFLICT (seq) DO UPDATE SET epoch = excluded.epoch, predecessor = excluded.predecessor, "
     "checksum = excluded.checksum, body = excluded.body "
     "RETURNING current_setting('synchronous_commit')";
-// The same with the rows of the inbox that it takes: where nothing is inserted, nothing goes; where
-// one of them is gone, nothing is inserted. (Its transaction was committed asynchronously, and a
-// crash of the server has undone it.)
+// The same with the inbox rows that the row takes: if nothing is inserted, none is deleted; if one
+// of them is gone, nothing is inserted. (A row is gone if its transaction committed asynchronously
+// and a crash of the server has undone it.)
 constexpr const char* kTakingInsert =
     "WITH inserted AS ({0}), taken AS (DELETE FROM millrace.inbox_rows AS row "
     "USING unnest($6, $7) AS key(xid, id) WHERE row.shard = {1} AND row.xid = key.xid "
     "AND row.id = key.id AND EXISTS (SELECT FROM inserted) RETURNING row.id) "
     "SELECT inserted.*, millrace.require((SELECT count(*) FROM taken) = cardinality($6), "
     "'a row of the inbox that was read is gone') FROM inserted";
-// Why nothing was inserted. Where the same row stands already it is written once more: its first
-// commit may never have been heard of by a standby, and this one's waits for all before it.
+// Why nothing was inserted. If the same row is there already it is written once more: a standby may
+// never have received its first commit, and the commit of this update waits for all commits before
+// it.
 constexpr const char* kTouch =
     "UPDATE {0} SET epoch = epoch WHERE seq = $1 AND epoch = $2 AND checksum = $3 "
     "RETURNING current_setting('synchronous_commit')";
@@ -64,10 +65,10 @@ constexpr const char* kSelectBlock =
     "SELECT min(seq), max(seq) FROM {} WHERE seq >= $1 AND seq < $2";
 constexpr const char* kWeighBlock =
     "SELECT coalesce(sum(octet_length(body)), 0)::bigint FROM {} WHERE seq >= $1 AND seq < $2";
-// TRUNCATE can't be undone by the rows it meets: so what it rests on is looked at again under its
-// lock, in the same transaction. 55P03: somebody reads, for hours where it is a dump, and another
-// time will do: appends wait meanwhile. The shard's row is only held by its own flushes.
-// A limit that a statement sets is for those after it.
+// TRUNCATE removes whatever rows it finds. So its precondition is checked again under its lock, in
+// the same transaction. 55P03: another session reads the table, for hours if it is a dump; trimming
+// then waits for another time, since appends wait meanwhile. Only its own flushes lock the shard's
+// row. A limit that a statement sets applies to the statements after it.
 constexpr const char* kTruncate = R"sql(SET LOCAL lock_timeout = '200ms';
 SET LOCAL statement_timeout = '5s'; SET LOCAL idle_in_transaction_session_timeout = '15s';
 DO $$
@@ -85,7 +86,7 @@ END $$)sql";
 
 constexpr SqlLimits kAppendLimits{.lock = 5'000ms, .statement = 10'000ms, .silence = 15'000ms};
 constexpr SqlLimits kTrimLimits{.lock = 200ms, .statement = 5'000ms, .silence = 15'000ms};
-// The first piece of a read is small: many want one row only.
+// The first piece of a read is small, since many callers want only one row.
 constexpr std::uint64_t kFirstPiece = 1;
 constexpr std::uint64_t kLargestPiece = 64;
 
@@ -116,7 +117,7 @@ std::string PostgresJournal::table_of(std::uint64_t seq) const {
 }
 
 std::uint64_t PostgresJournal::most_rows() const {
-  // The newest rows' table, and one that is being emptied, are no room for older ones.
+  // The table of the newest rows, and one that is being emptied, have no room for older rows.
   return (kJournalTables - 2) * shard_->rows_a_table;
 }
 
@@ -181,7 +182,7 @@ AppendResult PostgresJournal::settle(const JournalRow& row) {
   const SqlRow look = replies->results[1].row(0);
   if (!look.is_null(0)) {
     if (!look.truth(0)) return fenced(fmt::format("another row {} stands in the journal", seq));
-    // An earlier append of it was committed between the two looks: the next one will see it.
+    // An earlier append of this row was committed between the two checks: the next one will see it.
     return {AppendOutcome::kUnknown, fmt::format("row {} has come just now", seq)};
   }
   if (seq == 1) return fenced("the journal has rows already");
@@ -206,7 +207,8 @@ AppendResult PostgresJournal::committed(const SqlReplies& replies, std::string_v
                         "committed may be lost. Set it back, or start the server again",
                         setting, shard_->synchronous_commit)};
   }
-  // The wait for a synchronous standby was cancelled: the row stands here, and perhaps only here.
+  // The wait for a synchronous standby was cancelled: the row is on this server, and perhaps
+  // nowhere else.
   if (!replies.warning.empty()) return {AppendOutcome::kUnknown, replies.warning};
   return {AppendOutcome::kDurable, {}};
 }
@@ -240,14 +242,14 @@ Status PostgresJournal::read(Seq from, const std::function<bool(const JournalRow
 
 Status PostgresJournal::read_some(ChainCheck& chain, bool first, std::uint64_t limit,
                                   std::vector<JournalRow>& rows) {
-  // Bodies of a piece together; one row is always read.
+  // The bodies of one piece together; one row is always read.
   constexpr std::size_t kPieceBytes = 8 * 1024 * 1024;
   const std::uint64_t from = to_number(chain.expected());
   const std::uint64_t end = (block_of(from) + 1) * shard_->rows_a_table;
   Status status;
   std::size_t bytes = 0;
   SqlMessage message({});
-  // What the first row must continue.
+  // What the first row must chain to.
   if (first) {
     message.add(fmt::format(fmt::runtime(kSelectChecksum), table_of(from - 1)),
                 std::move(Parameters().number(static_cast<std::int64_t>(from) - 1)));
@@ -297,8 +299,8 @@ Result<std::vector<std::uint64_t>> PostgresJournal::newest_rows() {
   return newest;
 }
 
-// Block by block backwards, as far as they join without a gap: once round the ring at a time, and
-// further where tables were appended to again before they could be emptied.
+// Goes backwards block by block as long as they join without a gap: usually once round the ring,
+// and further if tables were appended to again before they could be emptied.
 Result<std::uint64_t> PostgresJournal::oldest_row(std::uint64_t newest) {
   std::uint64_t oldest = newest + 1;
   while (oldest > 1) {
@@ -367,7 +369,7 @@ Result<std::uint64_t> PostgresJournal::trim(Seq below) {
   const auto tables = newest_rows();
   if (!tables) return std::unexpected(tables.error());
   const std::uint64_t newest = *std::ranges::max_element(*tables);
-  // The one whose newest row is the oldest: an append rests on that order.
+  // The table whose newest row is the oldest: appends rely on this order.
   std::uint64_t last = 0;
   for (const std::uint64_t seq : *tables) {
     if (seq != 0 && (last == 0 || seq < last)) last = seq;

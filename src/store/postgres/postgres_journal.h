@@ -1,11 +1,12 @@
-// A shard's journal on PostgreSQL: a ring of tables, each for so many rows in a row, so that the
-// table of a row follows from its seq. They are emptied whole, by TRUNCATE: there are never dead
-// rows, whatever transaction is open somewhere.
+// A shard's journal on PostgreSQL: a ring of tables, each for a fixed number of consecutive rows,
+// so that a row's table follows from its seq. A table is emptied as a whole, by TRUNCATE, so there
+// are never dead rows, even if some transaction stays open for a long time.
 //
-// An append is one INSERT in READ COMMITTED, so that its locks precede its snapshot: a TRUNCATE
-// either waits for it, or is seen by it. It requires that its predecessor is the newest row of its
-// table. As tables are emptied in the order of their newest rows, a leader that slept while what
-// followed its predecessor was trimmed finds that one gone, or no longer the newest.
+// An append is one INSERT in READ COMMITTED, so that it takes its locks before its snapshot: a
+// TRUNCATE either waits for the append or is seen by it. The append requires that its predecessor
+// is the newest row of its table. Tables are emptied in the order of their newest rows. So a leader
+// that slept while the rows after its predecessor were trimmed finds that its predecessor is gone,
+// or no longer the newest.
 #pragma once
 
 #include <map>
@@ -34,7 +35,7 @@ class PostgresJournal final : public Journal {
  private:
   // Rows [block * rows_a_table, (block + 1) * rows_a_table), which lie in one table.
   using Block = std::uint64_t;
-  // What is known of the rows of a block, up to `until`.
+  // The rows of a block up to `until` that have been counted.
   struct Weighed {
     std::uint64_t bytes = 0;
     std::uint64_t from = 0;
@@ -44,17 +45,17 @@ class PostgresJournal final : public Journal {
   Block block_of(std::uint64_t seq) const { return seq / shard_->rows_a_table; }
   std::string table_of(std::uint64_t seq) const;
   std::string insert_sql(std::uint64_t seq) const;
-  // After an append that inserted nothing: why.
+  // Why an append has inserted nothing.
   AppendResult settle(const JournalRow& row);
-  // What a clean answer of an append means, `setting` being its synchronous_commit.
+  // What an append's successful answer means; `setting` is the synchronous_commit in effect.
   AppendResult committed(const SqlReplies& replies, std::string_view setting) const;
   AppendResult failed(const SqlFailure& failed) const;
 
-  // Per table its newest row; 0: it is empty.
+  // The newest row of each table; 0: the table is empty.
   Result<std::vector<std::uint64_t>> newest_rows();
   Result<std::uint64_t> oldest_row(std::uint64_t newest);
   Result<std::uint64_t> bytes_between(std::uint64_t oldest, std::uint64_t newest);
-  // Rows of one table from the one that `chain` expects.
+  // Reads rows of one table, beginning with the one that `chain` expects.
   Status read_some(ChainCheck& chain, bool first, std::uint64_t limit,
                    std::vector<JournalRow>& rows);
 

@@ -19,7 +19,7 @@ using std::chrono_literals::operator""ms;
 
 constexpr const char* kSelectQueues =
     "SELECT name, detail FROM millrace.queue_rows WHERE shard = $1 ORDER BY name";
-// Through the index of what has not succeeded: finished jobs are many, and not looked at.
+// Through the index of unfinished jobs: finished jobs are many, and are not read.
 constexpr const char* kSelectLive =
     "SELECT {} FROM {} WHERE state <> 'succeeded' AND state = ANY(ARRAY['scheduled', 'ready', "
     "'running', 'retrying', 'blocked']) ORDER BY ord";
@@ -35,14 +35,14 @@ constexpr const char* kSelectLeases =
     "SELECT leases, count, coalesce(sum(count) OVER (), 0)::bigint FROM millrace.ended_lease_rows "
     "WHERE shard = $1 ORDER BY flush";
 
-// Each statement is answered as long as rows come; the longest reads millions of jobs.
+// Each statement may run as long as rows arrive; the longest reads millions of jobs.
 constexpr SqlLimits kLoadLimits{.lock = 10'000ms, .statement = 1'800'000ms, .silence = 600'000ms};
 
 std::unexpected<Error> damaged(std::string_view table) {
   return failure(fmt::format("the tables are damaged: a row of {}", table));
 }
 
-// Hands the rows to the visitor as they come.
+// Passes rows to the visitor as they arrive.
 class Loading {
  public:
   Loading(const PostgresShard& shard, StateVisitor& visitor) : shard_(shard), visitor_(visitor) {}
@@ -115,7 +115,7 @@ class Loading {
     return {};
   }
   Status leases(const SqlRow& row) {
-    // Whole flushes are kept, so that there may be a few too many.
+    // Whole flushes are kept, so there may be a few leases too many.
     if (!surplus_) {
       const auto kept = static_cast<std::uint64_t>(row.number(2));
       surplus_ = kept - std::min<std::uint64_t>(kept, core::kEndedLeasesRemembered);

@@ -1,4 +1,4 @@
-// Reading the whole live state of a shard, in one snapshot.
+// Reads the whole live state of a shard in one snapshot.
 #pragma once
 
 #include "base/result.h"

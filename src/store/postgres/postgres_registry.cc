@@ -14,7 +14,7 @@ namespace {
 using std::chrono_literals::operator""ms;
 using Use = ConnectionPool::Use;
 
-// The time is the database's, and is read after the row's lock was waited for.
+// Uses the database's time, read after the row's lock was obtained.
 constexpr const char* kRenew =
     "INSERT INTO millrace.nodes(node, url, name, version, newest_format, started_at, renewed_at, "
     "expires_at) VALUES ($1, $2, $3, $4, $5, clock_timestamp(), clock_timestamp(), "
@@ -23,16 +23,16 @@ constexpr const char* kRenew =
     "version = excluded.version, newest_format = excluded.newest_format, "
     "renewed_at = clock_timestamp(), "
     "expires_at = clock_timestamp() + $6 * interval '1 millisecond'";
-// Two that wake up after an hour must not wait for each other.
+// Two nodes that wake up after an hour must not wait for each other.
 constexpr const char* kForget =
     "DELETE FROM millrace.nodes WHERE node IN (SELECT node FROM millrace.nodes WHERE "
     "expires_at <= clock_timestamp() - $1 * interval '1 millisecond' FOR UPDATE SKIP LOCKED)";
-// Most often it finds nothing to do, and writes nothing.
+// Usually it has nothing to do, and writes nothing.
 constexpr const char* kRaiseFormat =
     "UPDATE millrace.meta SET value = readable.format::text FROM (SELECT min(newest_format) AS "
     "format FROM millrace.nodes WHERE expires_at > clock_timestamp()) AS readable "
     "WHERE name = 'format' AND value::bigint < readable.format";
-// Of a mutant.
+// Used by a mutant.
 constexpr const char* kRaiseFormatAlone =
     "UPDATE millrace.meta SET value = newest.format::text FROM (SELECT max(newest_format) AS "
     "format FROM millrace.nodes) AS newest WHERE name = 'format'";
@@ -46,8 +46,8 @@ constexpr const char* kSelectNodes =
 constexpr const char* kSelectShards =
     "SELECT shard::bigint, leader, epoch, seq FROM millrace.shards ORDER BY shard";
 
-// Also where the row is gone: one is made, whose lease has long been over, so that a node which
-// comes back at this moment waits for it.
+// If the row is gone, one is made whose lease has long been over, so that a node which returns at
+// this moment waits for it.
 constexpr const char* kLockFormer =
     "WITH locked AS (INSERT INTO millrace.nodes AS former(node, url, name, version, newest_format, "
     "started_at, expires_at) VALUES ($1, '', '', '', 0, clock_timestamp(), "
@@ -56,10 +56,9 @@ constexpr const char* kLockFormer =
     "WHERE former.expires_at <= clock_timestamp() RETURNING 1) "
     "SELECT millrace.require(count(*) = 1, 'the lease of the shard''s leader is not over') "
     "FROM locked";
-// Whoever flushes or trims demands the epoch of this row, and locks it. A flush under a later epoch
-// than `silent_epoch` ends the silence. Where nobody knows since when there has been one (the
-// former leader is forgotten, or the database is from before there were nodes) the tables' time
-// tells.
+// A flush or trim requires the epoch of this row, and locks the row. A flush under an epoch later
+// than `silent_epoch` ends the silence. If the start of the silence is unknown (the former leader
+// is forgotten, or the database is older than the table of nodes), the tables' time is used.
 constexpr const char* kTake =
     "UPDATE millrace.shards SET leader = $4, epoch = greatest(epoch + 1, $5), "
     "silent_since = CASE WHEN leader = $4 THEN silent_since ELSE coalesce(silent_since, "
@@ -76,19 +75,19 @@ constexpr const char* kSetDraining =
     "UPDATE millrace.nodes SET draining = ($2 <> 0) WHERE node = $1 RETURNING 1";
 constexpr const char* kEndLease =
     "UPDATE millrace.nodes SET expires_at = least(expires_at, clock_timestamp()) WHERE node = $1";
-// It may have been in doubt for a while: silent since its last renewal, as if it had died.
+// The node may have been in doubt for a while: silent since its last renewal, as if it had died.
 constexpr const char* kLeaveShards =
     "UPDATE millrace.shards SET leader = NULL, silent_since = coalesce(silent_since, "
     "(SELECT renewed_at FROM millrace.nodes WHERE node = $1), clock_timestamp()), "
     "silent_epoch = epoch WHERE leader = $1";
 constexpr const char* kSelectSecret = "SELECT value FROM millrace.meta WHERE name = 'node_secret'";
 
-// Longer than the second after which whoever is in the way is ended.
+// Longer than the second after which blocking sessions are ended.
 constexpr SqlLimits kLimits{.lock = 2'500ms, .statement = 3'000ms, .silence = 4'000ms};
 
 std::int64_t plain(std::uint64_t number) { return static_cast<std::int64_t>(number); }
 
-// Empty: nobody.
+// Empty: no leader.
 std::string leader_text(NodeId leader) { return leader == kNobody ? "" : to_string(leader); }
 
 Result<NodeId> read_node_id(std::string_view text, std::string_view table) {
@@ -136,7 +135,7 @@ PostgresRegistry::PostgresRegistry(std::shared_ptr<ConnectionPool> pool,
 Result<SqlReplies> PostgresRegistry::run(Use use, const SqlMessage& message) {
   auto replies = pool_->run(use, message);
   if (!replies) return to_error(replies.error());
-  // It stands here, and perhaps only here.
+  // The commit is on this server, and perhaps nowhere else.
   if (!replies->warning.empty()) return failure(fmt::format("PostgreSQL: {}", replies->warning));
   return std::move(*replies);
 }

@@ -1,10 +1,10 @@
 // The registry of the nodes that share a database: the tables millrace.nodes and millrace.shards.
 //
-// One row a node is renewed, however many shards it leads. Whoever takes a shard first locks the
-// row of its former leader, on the condition that its lease is over, which PostgreSQL looks at
-// again after it has waited for the lock; so a take that waited for a renewal takes nothing, and a
-// renewal that waited for a take reads, in a later statement of its transaction, that the shard is
-// another's. Locks are always asked for in this order: nodes, shards.
+// A node renews one row, however many shards it leads. To take a shard, a node first locks the row
+// of the shard's former leader, on the condition that this leader's lease is over. PostgreSQL
+// checks the condition again after it has waited for the lock. So a take that waited for a renewal
+// takes nothing. A renewal that waited for a take reads, in a later statement of its transaction,
+// that the shard has another leader. Locks are always taken in this order: nodes, shards.
 #pragma once
 
 #include <memory>
@@ -28,7 +28,7 @@ class PostgresRegistry final : public Registry {
   Result<std::string> secret() override;
 
  private:
-  // A transaction that changes something; an error also where its commit came with a warning.
+  // Runs a transaction that changes something. A commit that comes with a warning is an error too.
   Result<SqlReplies> run(ConnectionPool::Use use, const SqlMessage& message);
 
   const std::shared_ptr<ConnectionPool> pool_;

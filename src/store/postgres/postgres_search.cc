@@ -21,15 +21,15 @@ using Use = ConnectionPool::Use;
 constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
-// What plain columns must be; the same parameters in each statement. `{0}` is how the source
-// orders.
+// Conditions on plain columns, with the same parameters in each statement. `{0}` is the ordering
+// expression of the source.
 constexpr const char* kPlain =
     "{0} BETWEEN $1 AND $2 AND j.priority BETWEEN $4 AND $5 AND j.attempt BETWEEN $6 AND $7 "
     "AND j.run_at BETWEEN $8 AND $9 "
     "AND ($10::bigint IS NULL OR j.finished_at BETWEEN $10 AND $11) "
     "AND ($12::text[] IS NULL OR j.type = ANY($12)) ";
-// Where the newest ords of what matches come from. Each stream is in its index's order, so that no
-// more of it is read than the piece needs: see the indexes in schema.cc.
+// The sources of the newest matching ords. Each stream is in the order of its index, so that only
+// what the piece needs is read: see the indexes in schema.cc.
 constexpr const char* kById =
     "SELECT j.ord FROM {0} AS j WHERE j.id = ANY($13) AND {1} ORDER BY j.ord DESC LIMIT $3";
 constexpr const char* kByQueue =
@@ -47,12 +47,12 @@ constexpr const char* kSelectNewest = "SELECT coalesce(max(ord), 0) FROM {}";
 constexpr const char* kSelectCreated =
     "SELECT ord, created_at FROM {} WHERE ord <= $1 ORDER BY ord DESC LIMIT 1";
 
-// More streams than this are not better than looking at every job.
+// More streams than this are no better than reading every job.
 constexpr std::size_t kMaxStreams = 64;
 constexpr std::uint64_t kFirstPiece = 256;
 constexpr std::uint64_t kLargestPiece = 4'096;
-// Where the database itself must look at jobs one by one it looks at so many places at a time, more
-// or fewer by how long that takes.
+// If the database must examine jobs one by one, it examines this range of ords at a time; the range
+// grows or shrinks with the time that takes.
 constexpr std::int64_t kFirstWindow = 65'536;
 constexpr std::int64_t kLeastWindow = 4'096;
 constexpr std::int64_t kMostWindow = std::int64_t{1} << 40;
@@ -64,7 +64,7 @@ struct Bounds {
   bool any() const { return least != kLeast || most != kMost; }
 };
 
-// What all conditions on a number together allow, as far as bounds can say it.
+// The bounds that follow from all conditions on a number together.
 Bounds bounds_of(const core::JobFilter& filter, JobField field) {
   Bounds bounds;
   for (const Condition& condition : filter.conditions) {
@@ -90,7 +90,7 @@ Bounds bounds_of(const core::JobFilter& filter, JobField field) {
   return bounds;
 }
 
-// The database leaves out jobs that an index has found.
+// Whether the database filters out jobs that an index has found.
 bool narrows(const core::JobFilter& filter) {
   return std::ranges::any_of(filter.conditions, [](const Condition& condition) {
     switch (condition.field) {
@@ -113,7 +113,7 @@ bool is_exact(const Condition& condition) {
 
 SqlArray texts(const std::vector<std::string>& values) {
   SqlArray array(SqlType::kTexts);
-  // A zero byte is in no text of PostgreSQL's, and in no name.
+  // No text of PostgreSQL, and no name, contains a zero byte.
   for (const std::string& value : values) {
     if (!value.contains('\0')) array.bytes(value);
   }
@@ -134,8 +134,8 @@ Result<std::int64_t> PostgresSearch::newest_before(std::int64_t time_ms) {
   const auto found = newest();
   if (!found) return found;
   std::int64_t most = *found;
-  // Ords and creation times rise together: a job's time is its submission's, and no clock of a
-  // shard ever goes back. The answer lies between `least` and `most`.
+  // Ords and creation times ascend together: a job's time is that of its submission, and a shard's
+  // clock never goes back. The answer lies between `least` and `most`.
   std::int64_t least = 0;
   while (least < most) {
     const std::int64_t middle = least + (most - least + 1) / 2;
@@ -146,7 +146,7 @@ Result<std::int64_t> PostgresSearch::newest_before(std::int64_t time_ms) {
     if (!replies) return to_error(replies.error());
     const SqlResult& result = replies->results.front();
     if (result.rows() == 0 || result.row(0).number(1) < time_ms) {
-      least = middle;  // none at or below: so below it there is nothing to find
+      least = middle;  // nothing at or below `middle`, so nothing to find there
     } else {
       most = result.row(0).number(0) - 1;
     }
@@ -206,7 +206,7 @@ Result<std::size_t> PostgresSearch::piece(const core::JobFilter& filter, Range r
   } else if (queue != nullptr && is_exact(*queue) &&
              queue->values.size() * states.size() <= kMaxStreams) {
     source = kByQueue;
-    // One stream a name, however often it is given.
+    // One stream for each name, however often it is given.
     std::vector<std::string> names = queue->values;
     std::ranges::sort(names);
     names.erase(std::ranges::unique(names).begin(), names.end());
@@ -259,7 +259,7 @@ Result<PostgresSearch::Ended> PostgresSearch::run(const core::JobFilter& filter,
     if (!found) return std::unexpected(found.error());
     range->most = std::min(range->most, *found);
   }
-  // One more than wanted tells whether that was all.
+  // One more than wanted shows whether that was all.
   std::uint64_t limit = std::clamp<std::uint64_t>(wanted + 1, kFirstPiece, kLargestPiece);
   std::int64_t window = kFirstWindow;
   bool stopped = false;
@@ -278,7 +278,7 @@ Result<PostgresSearch::Ended> PostgresSearch::run(const core::JobFilter& filter,
     });
     if (!seen) return std::unexpected(seen.error());
     if (stopped) return Ended::kByVisitor;
-    if (*seen < limit) {  // there is no more in what was looked at
+    if (*seen < limit) {  // the range has no more jobs
       range->most = look.least - 1;
       last = static_cast<std::uint64_t>(look.least);
     }

@@ -1,6 +1,6 @@
-// Lists and searches over the tables. Indexes and plain columns narrow a filter down inside the
-// database; what is left is decided here, on each job (store/job_match.h), piece by piece from the
-// newest on, until there are enough or the time is up.
+// Lists and searches over the tables. Indexes and plain columns narrow the candidates inside the
+// database. The remaining conditions are checked here on each job (store/job_match.h), piece by
+// piece from the newest on, until there are enough jobs or the time is up.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@
 
 namespace millrace::store {
 
-// Of one call.
+// The state of one call.
 class PostgresSearch {
  public:
   explicit PostgresSearch(const PostgresShard& shard) : shard_(shard) {}
@@ -39,15 +39,15 @@ class PostgresSearch {
   using Visit = std::function<bool(core::Job&)>;
 
   Result<Range> range_of(const core::JobFilter& filter, std::optional<std::uint64_t> after_ord);
-  Result<std::int64_t> newest();  // ord of all; 0: there are none
+  Result<std::int64_t> newest();  // the newest ord; 0: there are no jobs
   // The newest ord whose job was created before `time_ms`; 0: none.
   Result<std::int64_t> newest_before(std::int64_t time_ms);
-  // Calls `visit` with each job that matches, newest first, until it returns false; `last` is the
-  // ord of the last one looked at.
+  // Calls `visit` with each matching job, newest first, until it returns false. `last` is the ord
+  // of the last job that was looked at.
   Result<Ended> run(const core::JobFilter& filter, std::optional<std::uint64_t> after_ord,
                     Columns columns, std::uint64_t wanted, ReadBudget budget, std::uint64_t& last,
                     const Visit& visit);
-  // The next jobs below `range.most`, at most `limit`; returns how many there were.
+  // Reads the next jobs at or below `range.most`, at most `limit`; returns how many there were.
   Result<std::size_t> piece(const core::JobFilter& filter, Range range, Columns columns,
                             std::uint64_t limit, const Visit& visit);
 

@@ -14,8 +14,8 @@
 
 namespace millrace::store {
 
-// The epochs under which this process flushes and trims the shards of a database: taken by the
-// registry, used by the stores of the shards. 0: it has not taken that shard.
+// The epochs under which this process flushes and trims a database's shards. The registry sets
+// them; the stores of the shards use them. 0: this process has not taken that shard.
 class PostgresTerms {
  public:
   explicit PostgresTerms(std::uint32_t shards) : epochs_(shards) {}
@@ -33,20 +33,20 @@ struct PostgresShard {
   std::shared_ptr<PostgresTerms> terms;
   std::uint32_t shard = 0;
   std::uint64_t rows_a_table = 0;  // of the journal
-  // How long rows stay in the journal at least, for those who follow it.
+  // The least time that rows stay in the journal, for nodes that follow it.
   std::chrono::milliseconds trim_age{};
-  // What commits must at least be: "on", as PostgreSQL spells it.
+  // The weakest setting of synchronous_commit that commits may have, as PostgreSQL spells it: "on".
   std::string synchronous_commit;
 
   std::uint64_t epoch() const { return terms->epoch(shard); }
-  // A shard's own table: "millrace.job_rows_3".
+  // The name of a shard's own table: "millrace.job_rows_3".
   std::string table(std::string_view name) const;
 };
 
-// Weaker settings of synchronous_commit come first; negative: no such setting.
+// Weaker settings of synchronous_commit rank lower; negative: no such setting.
 int rank_of_synchronous_commit(std::string_view setting);
 
-// Run when a transaction has waited for a second: ends who is in its way.
+// A message that ends the sessions which block it, once it has waited for a second.
 SqlMessage impatient(ConnectionPool& pool, SqlLimits limits);
 
 }  // namespace millrace::store

@@ -39,7 +39,7 @@ Status check_url(const std::string& url) {
     PQconninfoFree(parsed);
     return {};
   }
-  // Not the URL itself: it may hold a password.
+  // The URL itself is left out, since it may contain a password.
   std::string why = fault == nullptr ? "" : fault;
   PQfreemem(fault);
   while (!why.empty() && why.back() == '\n') why.pop_back();

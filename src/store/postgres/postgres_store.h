@@ -21,48 +21,51 @@ class ConnectionPool;
 class PostgresTerms;
 
 struct PostgresOptions {
-  std::string url;  // "postgres://...", or what else libpq takes
-  // For deadlines and time budgets. Any thread. Required.
+  std::string url;  // "postgres://...", or another form that libpq accepts
+  // For deadlines and time budgets. Thread-safe. Required.
   std::function<std::chrono::steady_clock::time_point()> clock;
   Logger log{};
-  // Use a server that may lose what it has committed (fsync or synchronous_commit is off).
+  // Accept a server that may lose commits (fsync or synchronous_commit is off).
   bool allow_unsafe = false;
 
-  // Fixed when the store is made. 0: as many as it has, eight if it is made now.
+  // The number of shards, fixed when the store is created. 0: the store's own number; eight for a
+  // new store.
   std::uint32_t shards = 0;
-  // Of the journal, when the shard's tables are made; later those stand.
+  // The rows of each table of the journal. Fixed when the shard's tables are created; ignored
+  // later.
   std::uint64_t rows_a_table = 8'192;
-  // Rows stay in the journal for so long at least.
+  // The least time that rows stay in the journal.
   std::chrono::milliseconds trim_age{60'000};
 };
 
-// What a server says of itself.
+// What a server says about itself.
 struct PostgresFacts {
   std::int64_t version = 0;  // 150018
   std::string version_text;
   std::string fsync, synchronous_commit, synchronous_standby_names;
 };
 
-// A node's way to the database, which its shards share.
+// A node's access to the database, shared by its shards.
 class PostgresNode {
  public:
-  // Of all shards together: more of them would wait for a connection.
+  // The most flushes at once, of all shards together: further ones would wait for a connection.
   static constexpr std::size_t kFlushesAtOnce = 2;
 
-  // Connects, looks at the server, brings the schema up to date. The error says what to do.
+  // Connects, checks the server and migrates the schema. The error says what to do.
   static Result<std::unique_ptr<PostgresNode>> open(const PostgresOptions& options);
-  // The same without changing anything in the database: for `admin migrate status`.
+  // Like open(), but changes nothing in the database: for `admin migrate status`.
   static Result<std::unique_ptr<PostgresNode>> look(const PostgresOptions& options);
   ~PostgresNode();
 
-  // How many shards the store has.
+  // The number of shards of the store.
   std::uint32_t shards() const;
-  // The journal and the tables of one of them, made where they are missing. May outlive the node.
+  // The journal and the tables of one shard; creates missing tables. The result may outlive this
+  // node.
   Result<Store> open_shard(std::uint32_t shard);
-  // Under the epoch that it takes a shard with, the stores of that shard flush and trim. May
-  // outlive the node.
+  // Taking a shard through this registry sets the epoch under which that shard's store flushes and
+  // trims. May outlive this node.
   std::unique_ptr<Registry> make_registry() const;
-  // May outlive the node.
+  // May outlive this node.
   std::unique_ptr<Inbox> make_inbox() const;
 
   const PostgresFacts& facts() const { return facts_; }
@@ -76,10 +79,10 @@ class PostgresNode {
   const std::shared_ptr<ConnectionPool> pool_;
   PostgresFacts facts_;
   std::string store_id_;
-  std::shared_ptr<PostgresTerms> terms_;  // null: look() alone
+  std::shared_ptr<PostgresTerms> terms_;  // null if look() made this node
 };
 
-// The only shard of a database; where there are more, the first.
+// The store's only shard, or the first one if there are several.
 Result<Store> open_postgres_store(const PostgresOptions& options);
 
 }  // namespace millrace::store

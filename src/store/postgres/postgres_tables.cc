@@ -16,8 +16,8 @@ namespace {
 using std::chrono_literals::operator""ms;
 using Use = ConnectionPool::Use;
 
-// From here on whoever took the shard before can neither flush nor trim. With nodes beside this one
-// it is the registry that takes it.
+// From here on a former leader can neither flush nor trim. With several nodes the registry takes
+// the shard instead.
 constexpr const char* kTake =
     "UPDATE millrace.shards SET leader = NULL, epoch = greatest(epoch + 1, $2) WHERE shard = $1 "
     "RETURNING epoch";
@@ -26,7 +26,7 @@ constexpr const char* kTouch =
 constexpr const char* kSelectJobs = "SELECT {} FROM {} WHERE id = ANY($1)";
 constexpr const char* kSelectAttempts =
     "SELECT detail FROM {} WHERE ord = (SELECT ord FROM {} WHERE id = $1) ORDER BY n";
-// With how many there are within the limit, which is one more than are wanted.
+// Includes the number of lines within the limit, which is one more than wanted.
 constexpr const char* kSelectLogs =
     "SELECT line, candidates FROM (SELECT line, seq, count(*) OVER () AS candidates, "
     "sum(octet_length(line)) OVER (ORDER BY seq) - octet_length(line) AS before FROM "
@@ -79,7 +79,7 @@ Result<Epoch> PostgresTables::take(Epoch at_least) {
   return Epoch{epoch};
 }
 
-Status PostgresTables::flush(const core::Changes& changes, Since since, const Progress& to) {
+Status PostgresTables::flush(const core::Changes& changes, FlushBase since, const Progress& to) {
   const MutexLock lock(mutex_);
   Status written = writer_.flush(changes, since, to);
   if (written && writer_.clean()) synced_ = to.seq;
@@ -89,7 +89,7 @@ Status PostgresTables::flush(const core::Changes& changes, Since since, const Pr
 Result<Seq> PostgresTables::sync() {
   const MutexLock lock(mutex_);
   if (synced_ && writer_.clean()) return *synced_;
-  // A commit of our own, after which all that could be read before it stands.
+  // A commit of our own: after it, everything that could be read before is durable.
   SqlMessage message = impatient(*shard_->pool, kTakeLimits);
   message.add(kTouch, std::move(Parameters().number(shard_->shard)));
   const auto replies = shard_->pool->run(Use::kWriting, message);
@@ -137,7 +137,7 @@ Result<std::vector<core::Job>> PostgresTables::fetch(const std::vector<JobId>& i
     status = to_error(replies.error());
   }
   if (status) return found;
-  // Decisions rest on it whose callers are told no more than that the storage is not available.
+  // Decisions depend on this read, and their callers only hear that the storage is unavailable.
   shard_->pool->log().error("jobs can't be read", {{"why", status.error().message}});
   return std::unexpected(status.error());
 }

@@ -18,7 +18,7 @@ class PostgresTables final : public Tables {
   explicit PostgresTables(std::shared_ptr<PostgresShard> shard);
 
   Result<Epoch> take(Epoch at_least) override;
-  Status flush(const core::Changes& changes, Since since, const Progress& to) override;
+  Status flush(const core::Changes& changes, FlushBase since, const Progress& to) override;
   Result<Seq> sync() override;
 
   Status load(StateVisitor& visitor) override;
@@ -38,14 +38,14 @@ class PostgresTables final : public Tables {
   Fences* fences() override { return &fences_; }
 
  private:
-  // One statement that only reads, a few rows of an index.
+  // Runs one statement that reads a few rows through an index.
   Result<SqlResult> read(std::string sql, Parameters parameters);
 
   const std::shared_ptr<PostgresShard> shard_;
   PostgresFences fences_;
   Mutex mutex_;
   PostgresWriter writer_ MILLRACE_GUARDED_BY(mutex_);
-  // What a clean commit of this process's stands on; none: there was none yet.
+  // The progress as of this process's last clean commit; none: there was none yet.
   std::optional<Seq> synced_ MILLRACE_GUARDED_BY(mutex_);
 };
 

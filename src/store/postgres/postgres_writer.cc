@@ -28,7 +28,7 @@ constexpr const char* kMoveProgress =
     "WHERE shard = $1 AND epoch = $2 AND seq = $3 RETURNING 1) "
     "SELECT millrace.require(count(*) = 1, 'the tables do not stand where this leader left them') "
     "FROM moved";
-// Of a mutant.
+// Used by a mutant.
 constexpr const char* kMoveProgressAnyway =
     "UPDATE millrace.shards SET seq = $4, checksum = $5, at = $6, at_epoch = $7, "
     "next_token = $8, next_ord = $9 WHERE shard = $1";
@@ -39,7 +39,7 @@ constexpr const char* kDeleteJobs =
     "attempts AS (DELETE FROM {1} WHERE ord IN (SELECT ord FROM gone)), "
     "logs AS (DELETE FROM {2} WHERE ord IN (SELECT ord FROM gone)) "
     "DELETE FROM millrace.mark_rows WHERE shard = $2 AND ord IN (SELECT ord FROM gone)";
-// An empty payload is one that memory has let go of: what stands here stays.
+// An empty payload is one that memory has dropped: the row keeps the payload that it has.
 constexpr const char* kUpsertJobs =
     "INSERT INTO {0} AS old(shard, ord, id, queue, type, state, priority, attempt, created_at, "
     "run_at, finished_at, started_at, worker, error, detail, payload, result) "
@@ -60,11 +60,11 @@ constexpr const char* kTrimLogs =
 constexpr const char* kInsertMarks =
     "INSERT INTO millrace.mark_rows(shard, flush, ord, mark, place) "
     "SELECT $1, $2, ord, mark, place FROM unnest($3, $4) WITH ORDINALITY AS m(ord, mark, place)";
-// A mark that comes again is the same in all its parts.
+// A mark that is written again is equal in all its parts.
 constexpr const char* kTakeBackMarks =
     "DELETE FROM millrace.mark_rows AS old USING unnest($3, $4) AS again(ord, mark) "
     "WHERE old.shard = $1 AND old.flush > $2 AND old.ord = again.ord AND old.mark = again.mark";
-// Of what is inserted once: an overlapping flush brings it again.
+// For rows that are inserted only once: an overlapping flush writes them again.
 constexpr const char* kUnlessThere = " ON CONFLICT DO NOTHING";
 constexpr const char* kUpsertQueues =
     "INSERT INTO millrace.queue_rows AS old(shard, name, paused, detail, scheduled, ready, "
@@ -113,9 +113,9 @@ constexpr const char* kSelectLeases =
     "SELECT flush, count FROM millrace.ended_lease_rows WHERE shard = $1 ORDER BY flush";
 
 constexpr SqlLimits kFlushLimits{.lock = 5'000ms, .statement = 60'000ms, .silence = 90'000ms};
-// What has expired is not seen any more at once; its rows go in pieces, so that no flush is long.
+// Expired keys are invisible at once; their rows are deleted in pieces, so that no flush is long.
 constexpr std::size_t kLeastExpiredAFlush = 20'000;
-// Of one statement: far below what PostgreSQL takes in one message.
+// The size of one statement: far below what PostgreSQL accepts in one message.
 constexpr std::size_t kStatementBytes = 32 * 1024 * 1024;
 constexpr std::size_t kStatementJobs = 10'000;
 
@@ -124,13 +124,13 @@ std::optional<std::int64_t> ms(const std::optional<Time>& time) {
   return time ? std::optional(to_ms(*time)) : std::nullopt;
 }
 
-// "type: message", as people read it; empty: none.
+// "type: message", for people; empty: none.
 std::string error_text(const std::shared_ptr<const core::JobError>& error) {
   if (error == nullptr) return {};
   return fmt::format("{}: {}", error->type.view(), error->message.view());
 }
 
-// Parameters that are arrays of the same length, filled row by row.
+// Array parameters of the same length, filled row by row.
 template <std::size_t Size>
 class Rows {
  public:
@@ -194,14 +194,14 @@ Rows<2> mark_rows(const std::vector<core::Changes::MarkRow>& marks) {
 
 PostgresWriter::PostgresWriter(std::shared_ptr<PostgresShard> shard) : shard_(std::move(shard)) {}
 
-Status PostgresWriter::flush(const core::Changes& changes, Since since, const Progress& to) {
+Status PostgresWriter::flush(const core::Changes& changes, FlushBase since, const Progress& to) {
   MILLRACE_CHECK(since.base <= since.from);
   if (!leases_kept_ || leases_epoch_ != shard_->epoch()) {
     if (Status loaded = load_leases_kept(); !loaded) return loaded;
   }
   SqlMessage message = impatient(*shard_->pool, kFlushLimits);
   move_progress(message, changes, since.from, to);
-  // Deletions first: an id that was deleted may come again.
+  // Deletions first: a deleted id may be used again.
   delete_jobs(message, changes.deleted);
   delete_queues(message, changes.deleted_queues);
   write_queues(message, changes.queues);
@@ -240,7 +240,7 @@ Result<bool> PostgresWriter::stands_at(const Progress& to) {
   const auto replies = shard_->pool->run(Use::kWriting, message);
   if (!replies) return to_error(replies.error());
   const SqlRow row = replies->results.front().row(0);
-  // Where the commit was is not known; the next clean one includes it.
+  // Whether that commit reached the standbys is unknown; the next clean commit includes it.
   clean_ = false;
   return row.number(0) == plain(to_number(to.seq)) && row.bytes(1) == to_blob(to.checksum) &&
          row.number(2) == plain(shard_->epoch());
@@ -274,7 +274,7 @@ void PostgresWriter::delete_jobs(SqlMessage& message, const std::vector<JobId>& 
 }
 
 void PostgresWriter::write_jobs(SqlMessage& message, const std::vector<core::Job>& jobs) const {
-  // In the order of their places in the table.
+  // In the order of their positions in the table.
   std::vector<const core::Job*> ordered;
   ordered.reserve(jobs.size());
   for (const core::Job& job : jobs) ordered.push_back(&job);
@@ -300,8 +300,8 @@ void PostgresWriter::take_back_marks(SqlMessage& message,
                   std::move(Parameters().number(shard_->shard).number(plain(to_number(base))))));
 }
 
-void PostgresWriter::write_history(SqlMessage& message, const core::Changes& changes, Since since,
-                                   Seq to) const {
+void PostgresWriter::write_history(SqlMessage& message, const core::Changes& changes,
+                                   FlushBase since, Seq to) const {
   const char* const unless_there = since.overlaps() ? kUnlessThere : "";
   std::string buffer;
   const std::string insert_attempts =
@@ -382,7 +382,7 @@ void PostgresWriter::write_queues(SqlMessage& message,
 }
 
 void PostgresWriter::write_keys(SqlMessage& message, const core::Changes& changes,
-                                Since since) const {
+                                FlushBase since) const {
   if (!changes.keys.empty()) {
     Rows<4> rows({kN, kB, kB, kU});
     for (const core::KeyRow& row : changes.keys) {
@@ -394,14 +394,14 @@ void PostgresWriter::write_keys(SqlMessage& message, const core::Changes& change
     message.add(std::string(kInsertKeys) + (since.overlaps() ? kUnlessThere : ""),
                 rows.finish(std::move(Parameters().number(shard_->shard))));
   }
-  // Faster than they come.
+  // Faster than new keys arrive.
   const std::size_t most = kLeastExpiredAFlush + 2 * changes.keys.size();
   message.add(kExpireKeys, std::move(Parameters().number(shard_->shard).number(plain(most))));
 }
 
 void PostgresWriter::write_uniques(SqlMessage& message, const core::Changes& changes) const {
   if (!changes.held_uniques.empty()) {
-    // The last of a key stands: one statement can't write a row twice.
+    // The last row of a key counts: one statement can't write a row twice.
     std::map<std::pair<std::string_view, std::string_view>, const core::HeldUnique*> last;
     for (const core::HeldUnique& unique : changes.held_uniques) {
       last[{unique.queue.view(), unique.key.view()}] = &unique;
@@ -426,8 +426,8 @@ void PostgresWriter::write_uniques(SqlMessage& message, const core::Changes& cha
   message.add(kReleaseUniques, std::move(Parameters().number(shard_->shard).number(plain(most))));
 }
 
-// Of the flushes after `base` only the first can have begun before it: what is that one's alone
-// stays.
+// Of the flushes after `base` only the first may have begun before it; leases that only this flush
+// has stay.
 Status PostgresWriter::take_back_ended_leases(SqlMessage& message,
                                               const std::vector<core::EndedLease>& leases,
                                               Seq base) {
@@ -450,7 +450,7 @@ Status PostgresWriter::take_back_ended_leases(SqlMessage& message,
   });
   message.add(kTakeBackLeases,
               std::move(Parameters().number(shard_->shard).number(plain(to_number(base)))));
-  // Should the flush fail, they are loaded anew.
+  // If the flush fails, they are loaded again.
   while (!leases_kept_->empty() && leases_kept_->back().flush > to_number(base)) {
     leases_kept_->pop_back();
   }

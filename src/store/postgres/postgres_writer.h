@@ -1,5 +1,5 @@
-// Writing the tables: a flush is one transaction, one message. Rows go as arrays, one statement for
-// all of a kind.
+// Writes the tables. A flush is one transaction and one message. Rows are sent as arrays, one
+// statement for all rows of a kind.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ class PostgresWriter {
  public:
   explicit PostgresWriter(std::shared_ptr<PostgresShard> shard);
 
-  Status flush(const core::Changes& changes, Since since, const Progress& to);
-  // True: the last flush is where it must be. False: its commit came with a warning.
+  Status flush(const core::Changes& changes, FlushBase since, const Progress& to);
+  // True: the last flush is as durable as required. False: its commit came with a warning.
   bool clean() const { return clean_; }
 
  private:
@@ -34,33 +34,34 @@ class PostgresWriter {
                      const Progress& to) const;
   void delete_jobs(SqlMessage& message, const std::vector<JobId>& ids) const;
   void write_jobs(SqlMessage& message, const std::vector<core::Job>& jobs) const;
-  // Those that flushes after `since.base` wrote and that come again go first, where they can't be
-  // told apart later.
+  // Delete the rows that flushes after `since.base` wrote and this flush brings again, where the
+  // two could not be told apart later.
   void take_back_marks(SqlMessage& message, const std::vector<core::Changes::MarkRow>& marks,
                        Seq base) const;
   Status take_back_ended_leases(SqlMessage& message, const std::vector<core::EndedLease>& leases,
                                 Seq base);
-  void write_history(SqlMessage& message, const core::Changes& changes, Since since, Seq to) const;
+  void write_history(SqlMessage& message, const core::Changes& changes, FlushBase since,
+                     Seq to) const;
   void delete_queues(SqlMessage& message, const std::vector<SharedBytes>& names) const;
   void write_queues(SqlMessage& message, const std::vector<core::Queue>& queues) const;
-  void write_keys(SqlMessage& message, const core::Changes& changes, Since since) const;
+  void write_keys(SqlMessage& message, const core::Changes& changes, FlushBase since) const;
   void write_uniques(SqlMessage& message, const core::Changes& changes) const;
   void insert_ended_leases(SqlMessage& message, const std::vector<core::EndedLease>& leases,
                            Seq flush) const;
-  // Returns how many of the oldest rows go.
+  // Returns how many of the oldest rows are deleted.
   std::size_t write_ended_leases(SqlMessage& message, const std::vector<core::EndedLease>& leases,
                                  Seq to) const;
   Status load_leases_kept();
-  // Whether the tables stand at `to` already: an earlier try was committed, and its answer lost.
+  // Whether the tables are at `to` already: an earlier try was committed, but its answer was lost.
   Result<bool> stands_at(const Progress& to);
 
   const std::shared_ptr<PostgresShard> shard_;
   std::string table(std::string_view name) const { return shard_->table(name); }
 
   bool clean_ = true;
-  // How many leases each row of theirs holds, oldest first; none: not known.
+  // How many leases each row of the table holds, oldest first; none: unknown.
   std::optional<std::deque<LeasesOfFlush>> leases_kept_;
-  std::uint64_t leases_epoch_ = 0;  // under which they were looked at
+  std::uint64_t leases_epoch_ = 0;  // the epoch under which `leases_kept_` was read
 };
 
 }  // namespace millrace::store

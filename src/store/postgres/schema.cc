@@ -11,18 +11,19 @@
 namespace millrace::store {
 namespace {
 
-// A migration is one script, run in one transaction. One that was released is never edited.
+// A migration is one script, run in one transaction. A released migration is never edited.
 struct Migration {
   std::string_view name;
-  // The least version that a program must know to use the database after it: its own number, or an
-  // earlier one where older programs are not disturbed by it, so that it may be applied ahead.
+  // The oldest schema version that a program must know to use the database after this migration:
+  // its own number, or an earlier one if older programs can ignore it, so that it can be applied
+  // ahead of an upgrade.
   std::int64_t needed;
   const char* script;
 };
 
-// Times are in milliseconds since 1970, as everywhere in Millrace; `detail` and the like are
-// messages of tables.proto; the views show both as people read them. What is written in bulk is
-// partitioned by shard, and written to the partition itself.
+// Times are in milliseconds since 1970, as everywhere in Millrace. `detail` and the like are
+// messages of tables.proto; the views show both in readable form. Tables that are written in bulk
+// are partitioned by shard, and written through the partition itself.
 constexpr const char* kMigration1 = R"sql(
 CREATE TABLE millrace.meta(name text PRIMARY KEY, value text NOT NULL);
 INSERT INTO millrace.meta VALUES ('store', replace(gen_random_uuid()::text, '-', ''));
@@ -171,8 +172,8 @@ SELECT name, paused, scheduled, ready, running, retrying, blocked, succeeded, de
 FROM millrace.queue_rows;
 )sql";
 
-// An older program takes a shard without asking who leads it, and knows of one shard only. A
-// database from before has that one.
+// An older program takes a shard without asking who leads it, and knows only one shard. A database
+// from that time has one.
 constexpr const char* kMigration2 = R"sql(
 CREATE TABLE millrace.nodes(
   node          text COLLATE "C" PRIMARY KEY,
@@ -194,16 +195,16 @@ INSERT INTO millrace.meta VALUES ('node_secret', encode(sha256(convert_to(concat
 INSERT INTO millrace.meta SELECT 'shards', '1' WHERE EXISTS (SELECT FROM millrace.shards);
 )sql";
 
-// An older program leaves the inbox alone: what is in it waits for a newer one.
+// An older program ignores the inbox; its rows wait for a newer program.
 const std::array kMigrations = {
     Migration{"first", 1, kMigration1}, Migration{"nodes", 2, kMigration2},
     Migration{"inbox", 2, kInboxMigration}, Migration{"fences", 2, kFencesMigration}};
 
-// The indexes on jobs are the few that pay for themselves: every one is written for every job.
-// Those for searches end with `ord + 0`, which only they can be in the order of: by `ord` alone the
-// planner might walk the primary key instead, past millions of rows of other queues. The journal's
-// tables know no dead rows and are soon emptied: there is nothing to vacuum. Bodies are not
-// compressed: the time is worth more.
+// The indexes on jobs are the few that are worth their cost: each one is written for every job.
+// Those for searches end with `ord + 0`, so that only they match the order of a search: with plain
+// `ord` the planner might walk the primary key instead, past millions of rows of other queues. The
+// journal's tables have no dead rows and are soon emptied, so vacuuming is useless. Bodies are not
+// compressed: it costs more time than it saves.
 constexpr const char* kMakeShard = R"sql(
 CREATE TABLE IF NOT EXISTS millrace.job_rows_{0} PARTITION OF millrace.job_rows
   (PRIMARY KEY (ord)) FOR VALUES IN ({0})
@@ -231,8 +232,8 @@ CREATE TABLE IF NOT EXISTS millrace.journal_{0}_{1}(
 ALTER TABLE millrace.journal_{0}_{1} ALTER body SET STORAGE EXTERNAL;
 )sql";
 
-// With IF NOT EXISTS the right to make one is asked for first, which who owns the schema that is
-// there need not have.
+// CREATE SCHEMA IF NOT EXISTS checks the right to create a schema first, even if the schema exists;
+// its owner need not have that right.
 constexpr const char* kMakeMigrations = R"sql(
 DO $$ BEGIN
   IF to_regnamespace('millrace') IS NULL THEN CREATE SCHEMA millrace; END IF;
@@ -249,7 +250,7 @@ constexpr const char* kSelectMigrations =
     "SELECT coalesce(max(version), 0)::bigint, coalesce(max(needed), 0)::bigint "
     "FROM millrace.migrations";
 
-// The first to come says how many there are.
+// The first program sets the number of shards.
 constexpr const char* kFixShards =
     "INSERT INTO millrace.meta VALUES ('shards', $1::bigint::text) ON CONFLICT DO NOTHING";
 constexpr const char* kSelectShards =
@@ -263,12 +264,12 @@ constexpr const char* kScriptLimits =
     "SET LOCAL lock_timeout = '60s'; SET LOCAL statement_timeout = '1h'; "
     "SET LOCAL idle_in_transaction_session_timeout = '60s';";
 
-// One at a time changes the schema.
+// One program at a time changes the schema.
 constexpr const char* kLockMigrations =
     "LOCK TABLE millrace.migrations IN SHARE ROW EXCLUSIVE MODE;";
 
-// One transaction as a script. Two programs that make the same thing at the same moment: the
-// loser's error says that it is there, and the next try finds it so.
+// Runs one transaction as a script. If two programs create the same object at the same moment, one
+// gets the error that it exists; its next try finds it.
 Status run_script(ConnectionPool& pool, const std::string& statements) {
   const std::string script = fmt::format("BEGIN; {} {}; COMMIT", kScriptLimits, statements);
   for (int tries = 1;; ++tries) {
@@ -283,8 +284,8 @@ Status run_script(ConnectionPool& pool, const std::string& statements) {
 
 Status apply(ConnectionPool& pool, std::int64_t version) {
   const Migration& migration = kMigrations[static_cast<std::size_t>(version - 1)];
-  // Who comes second waits for the first one's lock, and then finds nothing to do: the script stops
-  // at once, at a row that stands.
+  // A second program waits for the first one's lock and then has nothing to do: its script stops at
+  // once, at a row that exists.
   const auto done = pool.run_script(
       fmt::format("BEGIN; {} {} "
                   "INSERT INTO millrace.migrations(version, name, needed, applied_by) "

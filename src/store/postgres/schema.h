@@ -1,5 +1,5 @@
-// What the schema `millrace` of a database holds: numbered migrations, and the tables of a shard.
-// docs/reference/postgres-schema.md describes it to those who read it.
+// The content of a database's `millrace` schema: numbered migrations, and the tables of a shard.
+// docs/reference/postgres-schema.md describes it for readers of the tables.
 #pragma once
 
 #include <cstdint>
@@ -13,31 +13,31 @@ namespace millrace::store {
 
 struct SchemaState {
   std::int64_t applied = 0;  // 0: there is no schema yet
-  // The oldest version of the schema that a program must know to use this one.
+  // The oldest schema version that a program must know to use this database.
   std::int64_t needed = 0;
 };
 
-// Of this program.
+// The newest version that this program knows.
 std::int64_t newest_schema();
 std::string_view migration_name(std::int64_t version);
 
 Result<SchemaState> read_schema(ConnectionPool& pool);
-// Applies what is missing, one migration a transaction, under a lock in the table of migrations:
-// several programs may try at once. An error if the database is newer than this program knows.
+// Applies the missing migrations, one a transaction, under a lock on the table of migrations;
+// several programs may call it at once. An error if the database is newer than this program knows.
 Result<SchemaState> migrate_schema(ConnectionPool& pool);
-// That this program may use a database in `state`; the error says what to do.
+// Checks that this program may use a database in `state`; the error says what to do.
 Status check_schema(const SchemaState& state);
 
-// How many shards the store has: `wanted` if nobody said so before, 0 being kShardsOfANewStore. An
-// error if it has another number than the one that is wanted.
+// Returns the number of shards. On a new store it sets the number: `wanted`, or kShardsOfANewStore
+// if `wanted` is 0. An error if the store has another number than the one wanted.
 inline constexpr std::uint32_t kShardsOfANewStore = 8;
 inline constexpr std::uint32_t kMostShards = 64;
 Result<std::uint32_t> fix_shards(ConnectionPool& pool, std::uint32_t wanted);
 
-// Makes the shard's tables where they are missing. `rows_a_table`: of its journal, for good.
+// Creates the shard's missing tables. `rows_a_table` is that of its journal, and never changes.
 Status make_shard(ConnectionPool& pool, std::uint32_t shard, std::uint64_t rows_a_table);
 
-// The ring of tables that hold a shard's journal.
+// The number of tables in the ring that holds a shard's journal.
 inline constexpr std::uint64_t kJournalTables = 16;
 
 }  // namespace millrace::store

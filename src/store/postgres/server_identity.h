@@ -1,6 +1,6 @@
-// Which PostgreSQL server a node has met. A cluster keeps its number for good, and its timeline
-// goes up with each promotion: a lower one is that of a former primary that has come back, and
-// knows nothing of what its successor was told.
+// Which PostgreSQL server a node has met. A cluster keeps its number for good, and each promotion
+// raises its timeline. A lower timeline is that of a former primary that has come back, and lacks
+// what was committed on its successor.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class ServerIdentity {
     std::int64_t system = 0;
     std::int64_t timeline = 0;
   };
-  // An error: this one must not be believed.
+  // An error: this server must not be trusted.
   Status meet(Server server);
 
  private:

@@ -12,20 +12,19 @@ std::unexpected<Error> to_error(const SqlFailure& failed) {
 
 AppendOutcome append_outcome(const SqlFailure& failed) {
   const std::string_view state = failed.state;
-  // A read-only server is a standby, or is about to become one: somebody else leads, or will. What
-  // stands in the log is no longer for this leader to say, and nothing is wrong with the store: so
-  // this leader is deposed, and its state is loaded anew from wherever the log goes on.
+  // A read-only server is a standby, or is about to become one: another leader exists or will
+  // exist. This leader can no longer say what is in the log, but nothing is wrong with the store.
+  // So this leader is deposed, and its state is loaded again from wherever the log continues.
   if (state == "25006") return AppendOutcome::kFenced;
-  // millrace.require(): what this leader has decided rests on what the database does not have.
+  // millrace.require(): a precondition of this leader's decisions does not hold in the database.
   if (state == "ML001") return AppendOutcome::kFenced;
-  // Data or an index is corrupted, by the server's own word.
+  // The server itself reports that data or an index is corrupted.
   if (state == "XX001" || state == "XX002") return AppendOutcome::kBroken;
-  // The server goes down, crashed or comes up: whatever it said, it may have said after a commit.
+  // The server is going down, has crashed or is starting: it may have committed before it said so.
   if (state.starts_with("57P") || state.starts_with("08")) return AppendOutcome::kUnknown;
-  // Everything else the server says before it commits, so that nothing of it stands: the disk or
+  // Every other error is reported before the commit, so the transaction has no effect: the disk or
   // the memory is full (53), a lock or the statement took too long (55P03, 57014), the schema or a
-  // right is gone (42, 3F, 28). It may be right again in a moment, or when an operator has seen to
-  // it.
+  // right is gone (42, 3F, 28). It may be resolved in a moment, or when an operator has acted.
   return failed.not_applied ? AppendOutcome::kFailed : AppendOutcome::kUnknown;
 }
 

@@ -1,4 +1,4 @@
-// What PostgreSQL, or the way to it, answered instead of doing what was asked.
+// The failure of a transaction, as reported by PostgreSQL or by the connection to it.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 namespace millrace::store {
 
 struct SqlFailure {
-  std::string state;    // SQLSTATE; empty: no word from the server (the connection, a deadline)
+  std::string state;    // SQLSTATE; empty: not from the server (the connection, a deadline)
   std::string message;  // for the log
-  // The transaction was not committed, for certain: nothing of it was sent, or the server said so
+  // The transaction was certainly not committed: nothing of it was sent, or the server said so
   // while it was still open.
   bool not_applied = false;
-  bool rows_seen = false;  // a visitor has had some before it failed
+  bool rows_seen = false;  // a visitor has received rows before the failure
 };
 
 std::unexpected<Error> to_error(const SqlFailure& failed);
@@ -23,7 +23,7 @@ std::unexpected<Error> to_error(const SqlFailure& failed);
 // What a failed append means for its row.
 AppendOutcome append_outcome(const SqlFailure& failed);
 
-// Raised by millrace.require(): what the transaction rests on does not hold.
+// Raised by millrace.require(): a precondition of the transaction does not hold.
 inline constexpr const char* kRequirementState = "ML001";
 
 }  // namespace millrace::store

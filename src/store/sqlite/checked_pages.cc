@@ -20,28 +20,28 @@ namespace {
 constexpr const char* kName = "millrace-checked-pages";
 constexpr const char* kPacedName = "millrace-checked-pages-paced";
 
-// Of Writes::kPaced; what they are worth is in docs/internals/decisions.md, D40.
+// For Writes::kPaced; docs/internals/decisions.md, D40, has the measurements.
 constexpr std::int64_t kPieceBytes = std::int64_t{1} << 20;
 constexpr int kRestMicroseconds = 1'000;
-// Of a connection's file: where an AlteredPage is wanted. Numbers up to 100 are SQLite's.
+// An opcode for a connection's file: returns the AlteredPage. SQLite reserves numbers up to 100.
 constexpr int kTellAlteredPage = 0x6d72;
 
-// The beginning of page 1, which SQLite reads alone before it knows the size of a page.
+// The start of page 1, which SQLite reads alone before it knows the page size.
 constexpr int kHeaderBytes = 100;
 constexpr std::size_t kPageSizeAt = 16;  // big-endian, two bytes; 1 means 65,536
 constexpr std::size_t kReservedAt = 20;
 constexpr int kLeastPage = 512;
 constexpr int kMostPage = 65'536;
 
-// A database's main file, or the log of a paced one. The real file stands right behind it.
+// A database's main file, or the log of a paced one. The real file follows it in memory.
 struct CheckedFile {
   sqlite3_file base;
   Writes writes{};
   std::int64_t unsynced = 0;  // bytes written since the last sync
   int page_size = 0;          // as page 1 says; 0: the file is empty, or no database
-  bool unchecked = false;     // page 1 says that pages have no room for a checksum
+  bool unchecked = false;     // page 1 says that pages reserve no room for a checksum
   AlteredPage altered;
-  std::unique_ptr<char[]> page;  // kMostPage bytes, once needed
+  std::unique_ptr<char[]> page;  // kMostPage bytes, allocated when needed
 };
 static_assert(sizeof(CheckedFile) % sizeof(sqlite3_int64) == 0, "what stands behind it is aligned");
 
@@ -67,7 +67,7 @@ void learn_from_header(CheckedFile& file, const char* header) {
   file.unchecked = file.page_size != 0 && byte(kReservedAt) != kPageChecksumBytes;
 }
 
-// Little-endian, whatever the machine's order.
+// Little-endian, whatever the machine's byte order.
 std::array<char, kPageChecksumBytes> checksum_of(std::uint32_t number, std::string_view page) {
   page.remove_suffix(kPageChecksumBytes);
   const std::uint64_t checksum = XXH3_64bits_withSeed(page.data(), page.size(), number);
@@ -91,15 +91,15 @@ int check_page(CheckedFile& file, const char* page, int size, sqlite3_int64 offs
   return SQLITE_IOERR_DATA;
 }
 
-// A short read is of zeros: where a page is missing, its checksum does not fit them.
+// A short read returns zeros: for a missing page, the checksum does not fit them.
 int read_page(sqlite3_file* base, char* out, int size, sqlite3_int64 offset) {
   const int code = real(base)->pMethods->xRead(real(base), out, size, offset);
   if (code != SQLITE_OK && code != SQLITE_IOERR_SHORT_READ) return code;
   return check_page(of(base), out, size, offset);
 }
 
-// Page 1 is also read in parts, or before its size is known: nothing is made of that but to read it
-// again as a whole.
+// Page 1 is also read in parts, or before its size is known. In these cases it is read again as a
+// whole, and that is checked.
 int read_first_page(sqlite3_file* base, char* out, int size, sqlite3_int64 offset) {
   CheckedFile& file = of(base);
   const int code = real(base)->pMethods->xRead(real(base), out, size, offset);
@@ -109,7 +109,7 @@ int read_first_page(sqlite3_file* base, char* out, int size, sqlite3_int64 offse
   return size == file.page_size ? check_page(file, out, size, offset) : code;
 }
 
-// Newer versions of SQLite read long values in parts of pages.
+// Newer versions of SQLite read parts of pages for long values.
 int read_part(sqlite3_file* base, char* out, int size, sqlite3_int64 offset) {
   CheckedFile& file = of(base);
   char* const page = scratch(file);
@@ -132,7 +132,7 @@ int read(sqlite3_file* base, void* out, int size, sqlite3_int64 offset) {
   char* const to = static_cast<char*>(out);
   if (offset < std::max(page_size, kLeastPage)) return read_first_page(base, to, size, offset);
   const bool whole = is_page_size(size) && offset % size == 0;
-  // Page 1 is spoilt, or only in the log: that knows the size of a page.
+  // Page 1 is damaged, or only in the log, which knows the page size.
   if (page_size == 0) return whole ? read_page(base, to, size, offset) : SQLITE_IOERR_READ;
   if (size == page_size && whole) return read_page(base, to, size, offset);
   return read_part(base, to, size, offset);
@@ -158,14 +158,14 @@ int write_on(sqlite3_file* base, const void* data, int size, sqlite3_int64 offse
   return SQLITE_OK;
 }
 
-// SQLite writes whole pages; anything else would leave a page with a checksum that does not fit.
+// SQLite writes whole pages; anything else would leave a page whose checksum does not fit.
 int write(sqlite3_file* base, const void* data, int size, sqlite3_int64 offset) {
   CheckedFile& file = of(base);
   if (!is_page_size(size) || offset % size != 0) return SQLITE_IOERR_WRITE;
   const char* const content = static_cast<const char*>(data);
   if (offset == 0) learn_from_header(file, content);
   if (file.page_size == 0) file.page_size = size;  // not page 1 first: the file is still empty
-  // Somebody else's file: the end of its pages is not ours.
+  // Another program's file: the end of its pages is not reserved for checksums.
   if (file.unchecked || size != file.page_size) return SQLITE_IOERR_WRITE;
   char* const page = scratch(file);
   if (page == nullptr) return SQLITE_IOERR_NOMEM;
@@ -176,7 +176,7 @@ int write(sqlite3_file* base, const void* data, int size, sqlite3_int64 offset) 
   return write_on(base, page, size, offset);
 }
 
-// --- All else is the real file's
+// --- All other calls go to the real file.
 
 int read_as_it_is(sqlite3_file* base, void* out, int size, sqlite3_int64 offset) {
   return real(base)->pMethods->xRead(real(base), out, size, offset);
@@ -222,7 +222,7 @@ int unmap_memory(sqlite3_file* base, int remove) {
   return real(base)->pMethods->xShmUnmap(real(base), remove);
 }
 
-// Version 2: no page reaches SQLite by a memory map, past the check.
+// Version 2 has no memory maps, through which pages would reach SQLite unchecked.
 constexpr sqlite3_io_methods kMethods = {
     .iVersion = 2,
     .xClose = &close,
@@ -260,12 +260,12 @@ int open(sqlite3_vfs* self, const char* name, sqlite3_file* base, int flags, int
   const Writes writes = self->zName == kPacedName ? Writes::kPaced : Writes::kAtOnce;
   const bool main = (flags & SQLITE_OPEN_MAIN_DB) != 0;
   const bool paced_log = (flags & SQLITE_OPEN_WAL) != 0 && writes == Writes::kPaced;
-  // Other logs, journals and temporary files are the real thing.
+  // Other logs, journals and temporary files are opened directly.
   if (!main && !paced_log) return vfs.xOpen(&vfs, name, base, flags, out_flags);
   base->pMethods = nullptr;
   const int code = vfs.xOpen(&vfs, name, real(base), flags, out_flags);
   if (code != SQLITE_OK) {
-    // SQLite closes only what has methods.
+    // SQLite closes only a file that has methods.
     if (real(base)->pMethods != nullptr) real(base)->pMethods->xClose(real(base));
     return code;
   }
@@ -291,7 +291,7 @@ int last_error(sqlite3_vfs*, int size, char* out) {
   return beneath().xGetLastError(&beneath(), size, out);
 }
 
-// SQLite keeps both.
+// SQLite keeps both pointers.
 void register_layer(sqlite3_vfs& vfs, const char* name) {
   vfs.iVersion = 1;
   vfs.szOsFile = static_cast<int>(sizeof(CheckedFile)) + beneath().szOsFile;

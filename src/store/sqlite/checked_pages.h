@@ -1,7 +1,7 @@
-// A layer between SQLite and the file system: every page of a database's main file ends with a
-// checksum of its number and its content, written whenever the page is and checked whenever it is
-// read. What SQLite is given is what was written, at that place, or an error. What the write-ahead
-// log holds is not touched: SQLite checks its frames itself.
+// A layer between SQLite and the file system. Every page of a database's main file ends with a
+// checksum of its number and its content, which is written with the page and verified at each read.
+// So SQLite gets what was written at that place, or an error. The write-ahead log is left alone:
+// SQLite verifies its frames itself.
 #pragma once
 
 #include <cstdint>
@@ -15,26 +15,26 @@ namespace millrace::store {
 // How fast a connection writes.
 enum class Writes : std::uint8_t {
   kAtOnce,
-  // The file and its log are synced after each MiB that is written, and then rest a little: a
-  // hundred MiB that wait for one sync would hold up every other file's sync meanwhile.
+  // Syncs the file and its log after each MiB written, and then pauses briefly: a hundred MiB that
+  // wait for one sync would delay the syncs of every other file.
   kPaced,
 };
 
-// Registers the layer, over whatever file system is the process's default one at each opening.
-// Its name is for sqlite3_open_v2(). Any thread, any number of times.
+// Registers the layer and returns its name for sqlite3_open_v2(). At each opening it wraps what is
+// then the process's default file system. Thread-safe; may be called repeatedly.
 const char* checked_pages(Writes writes = Writes::kAtOnce);
 
-// The databases must keep so many bytes free at the end of their pages.
+// The number of bytes that databases must reserve at the end of each page.
 inline constexpr int kPageChecksumBytes = 8;
 
-// Whether it is what was written as the page of this number.
+// Whether `page` is what was written as the page of this number.
 bool page_fits(std::uint32_t number, std::string_view page);
 
 struct AlteredPage {
   std::uint32_t number = 0;     // from 1
-  bool unchecked_file = false;  // the file does not say that its pages have checksums
+  bool unchecked_file = false;  // the file does not declare that its pages have checksums
 };
-// The last one that a read of this connection met.
+// The last altered page that a read of this connection met.
 AlteredPage last_altered_page(sqlite3* connection);
 std::string describe(const AlteredPage& page, const std::string& path);
 

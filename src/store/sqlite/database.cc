@@ -11,7 +11,7 @@
 namespace millrace::store {
 namespace {
 
-// The library's own counting of memory takes a global mutex at every allocation.
+// The library's own memory statistics take a global mutex at every allocation.
 void initialise_library() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -20,7 +20,7 @@ void initialise_library() {
   });
 }
 
-// Only this process opens the files, and only backups and pauses of ours can be in the way.
+// Only this process opens the files, so only its own backups and pauses can block.
 constexpr int kBusyTimeoutMs = 5'000;
 constexpr int kRestartTimeoutMs = 50;
 
@@ -28,7 +28,7 @@ struct Setting {
   int option;
   int value;
 };
-// A damaged or hostile file must not be able to do more than be damaged.
+// A damaged or hostile file must do no harm beyond its own damage.
 constexpr std::array<Setting, 7> kSettings = {{
     {SQLITE_DBCONFIG_DEFENSIVE, 1},
     {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
@@ -68,9 +68,9 @@ Status Database::configure(Access access) {
     }
   }
   sqlite3_busy_timeout(handle_, kBusyTimeoutMs);
-  // Also puts SQLite's own automatic checkpoints out of place, which swallow errors.
+  // This also disables SQLite's automatic checkpoints, which ignore errors.
   sqlite3_wal_hook(handle_, &remember_frames, &wal_frames_);
-  // Counts for a file that is empty; in others the room is there, or they are refused.
+  // Takes effect for an empty file. Other files have the reserved bytes already, or are refused.
   int reserved = kPageChecksumBytes;
   if (sqlite3_file_control(handle_, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserved) != SQLITE_OK) {
     return failure("set up");
@@ -85,7 +85,7 @@ Status Database::configure(Access access) {
 Database::~Database() {
   // Closing moves the log into the file. After a failed sync the log may hold anything: it stays.
   if (sync_failed_) static_cast<void>(keep_wal_on_close());
-  // Statements go first: their owners stand after the database in every class.
+  // Statements are destroyed first: every class declares them after the database.
   MILLRACE_CHECK(sqlite3_close(handle_) == SQLITE_OK);
 }
 
@@ -157,7 +157,7 @@ Status Database::checkpoint(Checkpoint mode) {
   const int code = sqlite3_wal_checkpoint_v2(
       handle_, "main", kModes[static_cast<std::size_t>(mode)], &frames, nullptr);
   sqlite3_busy_timeout(handle_, kBusyTimeoutMs);
-  // Busy: a reader holds on to the log, which then grows on for now.
+  // Busy: a reader still needs the log, which keeps growing for now.
   if (!succeeded(code) && (code & 0xff) != SQLITE_BUSY) return failure("checkpoint");
   checkpointed_frames_ = wal_frames_;
   return {};
@@ -209,7 +209,7 @@ bool Statement::is_null(int column) const {
 }
 
 std::string_view Statement::bytes(int column) const {
-  // For a text too: it is UTF-8 as it stands, and this does not copy it to end it with a NUL.
+  // For text as well: it is UTF-8 already, and this call does not copy it to add a NUL.
   const void* const content = sqlite3_column_blob(handle_, column);
   if (content == nullptr) return {};
   return {static_cast<const char*>(content),
@@ -243,8 +243,8 @@ Transaction::Transaction(Database& database, Kind kind) : database_(database) {
 }
 
 Transaction::~Transaction() {
-  // Also where it could not begin: a statement that stands would keep its own snapshot, and show it
-  // to whoever reads next.
+  // Also if it could not begin: an open statement would keep its snapshot and show it to the next
+  // reader.
   database_.reset_statements();
   roll_back();
 }

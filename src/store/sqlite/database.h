@@ -1,6 +1,6 @@
-// SQLite's C interface with owners and types: a connection, its prepared statements, and what went
-// wrong by what must be done about it. A connection and its statements belong to one thread at a
-// time.
+// SQLite's C interface with owners and types: a connection, its prepared statements, and errors
+// classified by what must be done about them. A connection and its statements belong to one thread
+// at a time.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +18,13 @@ struct sqlite3_stmt;
 
 namespace millrace::store {
 
-// By the caller's next move.
+// Classified by the caller's next move.
 enum class Fault : std::uint8_t {
-  kFull,     // nothing was written: no room, no memory, locked; may work later
-  kSync,     // a sync failed: what the file holds on disk can't be known
-  kIo,       // a read or write failed: whether a commit took place can't be known
-  kDamaged,  // not a database, one that contradicts itself, or a page that was altered
-  kOther,    // a fault of ours
+  kFull,     // nothing was written: no room, no memory, or locked; may succeed later
+  kSync,     // a sync failed: the file's content on disk is unknown
+  kIo,       // a read or write failed: whether a commit took place is unknown
+  kDamaged,  // not a database, an inconsistent one, or an altered page
+  kOther,    // a bug in this program
 };
 
 enum class Access : std::uint8_t {
@@ -34,46 +34,46 @@ enum class Access : std::uint8_t {
 
 class Database {
  public:
-  // The file must be there, if only as an empty one.
+  // The file must exist; it may be empty.
   static Result<std::unique_ptr<Database>> open(const std::string& path, Access access,
                                                 Writes writes = Writes::kAtOnce);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
-  // Statements without parameters, one or several.
+  // Runs one or several statements without parameters.
   Status execute(const char* sql);
 
-  // Of the last call that failed; kSync for ever once any sync has failed.
+  // The fault of the last failed call. Once any sync has failed, always kSync.
   Fault fault() const;
   bool sync_failed() const { return sync_failed_; }
   std::string message() const;
-  // "can't <what> <file>: <why>", or what altered_page() says.
+  // "can't <what> <file>: <why>", or the text of altered_page().
   std::unexpected<Error> failure(std::string_view what) const;
-  // The last failure is a page whose checksum does not fit. Which was the last such page, and what
-  // that means; of any failure so far.
+  // page_altered(): the last failure is a page whose checksum does not fit. altered_page():
+  // describes the last such page, of any failure so far.
   bool page_altered() const;
   std::string altered_page() const;
 
   std::int64_t changed_rows() const;
 
-  // Frames in the write-ahead log after the last commit of this connection, and how many of them
+  // The frames in the write-ahead log after this connection's last commit, and how many of them
   // came after the last checkpoint.
   int wal_frames() const { return wal_frames_; }
   int wal_frames_since_checkpoint() const {
     return wal_frames_ < checkpointed_frames_ ? wal_frames_ : wal_frames_ - checkpointed_frames_;
   }
-  // Moves what readers allow from the write-ahead log to the file. `kRestart` waits a little for
-  // readers, so that the log can begin anew.
+  // Moves what readers allow from the write-ahead log to the file. `kRestart` waits briefly for
+  // readers, so that the log can restart.
   enum class Checkpoint : std::uint8_t { kPassive, kRestart, kTruncate };
   Status checkpoint(Checkpoint mode);
-  // Syncs the write-ahead log: every commit so far is then safe.
+  // Syncs the write-ahead log; all commits so far are then durable.
   Status sync_wal();
 
-  // Closing does not move the write-ahead log into the file: that may be suspect.
+  // Makes closing leave the write-ahead log as it is, since the file may be suspect.
   Status keep_wal_on_close();
 
-  // Every statement lets go of its rows, also those that an error left standing.
+  // Resets every statement, including those that an error left open.
   void reset_statements();
 
   const std::string& path() const { return path_; }
@@ -84,31 +84,31 @@ class Database {
 
   Database(sqlite3* handle, std::string path) : handle_(handle), path_(std::move(path)) {}
   Status configure(Access access);
-  // Takes note of a call's result.
+  // Records the result of a call.
   bool succeeded(int code);
 
   sqlite3* handle_;
   const std::string path_;
   bool sync_failed_ = false;
   int wal_frames_ = 0;
-  int checkpointed_frames_ = 0;  // above wal_frames_ once the log began anew
+  int checkpointed_frames_ = 0;  // greater than wal_frames_ after the log has restarted
 };
 
 struct Blob {
   std::string_view content;
 };
 
-// Prepared at its first use, once; then used again and again. What is bound must stay until the
-// statement is reset or run again. After an error row() is false and ok() too, until reset().
+// Prepared once, at its first use. Bound values must stay valid until the statement is reset or run
+// again. After an error row() and ok() return false until reset().
 class Statement {
  public:
-  // `sql` must outlive it.
+  // `sql` must outlive the statement.
   Statement(Database& database, const char* sql) : database_(database), sql_(sql) {}
   ~Statement();
   Statement(const Statement&) = delete;
   Statement& operator=(const Statement&) = delete;
 
-  // Binds ?1, ?2, ... and begins anew.
+  // Binds ?1, ?2, ... and starts the statement.
   template <typename... Values>
   Statement& begin(const Values&... values) {
     reset();
@@ -118,13 +118,13 @@ class Statement {
     }
     return *this;
   }
-  // On to the next row.
+  // Steps to the next row.
   bool row();
   bool ok() const { return ok_; }
-  // Lets go of the rows, and of the read lock that they hold.
+  // Releases the rows, and the read lock that they hold.
   void reset();
 
-  // A statement that gives no rows.
+  // Runs a statement that gives no rows.
   template <typename... Values>
   bool run(const Values&... values) {
     begin(values...).row();
@@ -133,7 +133,7 @@ class Statement {
     return done;
   }
 
-  // Of the current row, columns from 0. Views hold until the next row.
+  // Values of the current row; columns count from 0. Views are valid until the next row.
   std::int64_t number(int column) const;
   bool is_null(int column) const;
   std::string_view bytes(int column) const;  // of a text or blob
@@ -165,8 +165,8 @@ class Statement {
   bool ok_ = true;
 };
 
-// A transaction that is rolled back unless it is committed. A read transaction is one snapshot; its
-// end is the end of every read under way.
+// A transaction that is rolled back unless it is committed. A read transaction sees one snapshot;
+// ending it ends every read under way.
 class Transaction {
  public:
   enum class Kind : std::uint8_t { kRead, kWrite };

@@ -36,7 +36,7 @@ Status make_directory(const std::string& path) {
   return sync_directory_of(path);
 }
 
-// All of `content`, at the file's beginning.
+// Writes all of `content` at the start of the file.
 bool write_whole(int descriptor, std::string_view content) {
   while (!content.empty()) {
     const ssize_t written = write(descriptor, content.data(), content.size());
@@ -57,7 +57,7 @@ struct FileSystem {
   std::uint64_t magic;
   std::string_view name;
 };
-// As linux/magic.h has them.
+// Values from linux/magic.h.
 constexpr std::array<FileSystem, 8> kDoubtful = {{
     {0x6969, "NFS"},
     {0x517b, "SMB"},
@@ -106,7 +106,7 @@ std::optional<std::string> user_of_directory(const std::string& path) {
   const std::string lock_path = path + "/" + std::string(kLockFile);
   const Descriptor file(open(lock_path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.ok()) return std::nullopt;
-  // A shared lock, gone with the descriptor: it shuts out others for this moment only.
+  // A shared lock, released with the descriptor: it excludes others only for this moment.
   if (flock(file.number(), LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK) return std::nullopt;
   return holder_of(lock_path);
 }

@@ -1,5 +1,5 @@
-// The store's directory: its files' names, the lock that makes it one process's alone, and small
-// files that are written whole or not at all.
+// The store's directory: the names of its files, the lock that reserves it for one process, and
+// small files that are written completely or not at all.
 #pragma once
 
 #include <memory>
@@ -14,9 +14,10 @@ namespace millrace::store {
 inline constexpr std::string_view kJournalFile = "journal.db";
 inline constexpr std::string_view kTablesFile = "jobs.db";
 inline constexpr std::string_view kLockFile = "millrace.lock";
-// Says that a store was made here, and which: what is missing beside it was lost, not never made.
+// Marks that a store was created here, and which one. A file that is missing beside it was lost,
+// not never created.
 inline constexpr std::string_view kMarkerFile = "millrace.store";
-// Beside a database whose sync failed: it must be copied before it is trusted again.
+// Marks a database whose sync failed: it must be copied before it is trusted again.
 inline constexpr std::string_view kSuspectSuffix = ".suspect";
 
 // An open file descriptor.
@@ -35,15 +36,15 @@ class Descriptor {
 
 class Directory {
  public:
-  // Made where it is missing (0700; its files are 0600), checked for writing, and locked until the
-  // object goes. The error names the directory and, where it is locked, the process that holds it.
+  // Creates the directory if it is missing (mode 0700; its files have 0600), checks that it is
+  // writable, and locks it until the object is destroyed. The error names the directory and, if it
+  // is locked, the process that holds the lock.
   static Result<std::unique_ptr<Directory>> lock(const std::string& path);
 
   const std::string& path() const { return path_; }
   std::string file(std::string_view name) const { return path_ + "/" + std::string(name); }
 
-  // For a warning: what the file system is, where it does not keep what is written or locks it
-  // badly.
+  // A warning about a file system that does not keep what is written, or does not lock reliably.
   std::optional<std::string> doubtful_file_system() const;
 
  private:
@@ -54,23 +55,24 @@ class Directory {
   const std::unique_ptr<Descriptor> lock_;
 };
 
-// Who has the directory locked at this moment, as "process 4711"; none: nobody. Changes nothing.
+// The process that has the directory locked at this moment, as "process 4711"; none: nobody.
+// Changes nothing.
 std::optional<std::string> user_of_directory(const std::string& path);
 
 bool file_exists(const std::string& path);
-// There, and holding something.
+// Whether the file exists and is not empty.
 bool file_has_content(const std::string& path);
-// Empty and for its owner alone; one that is there stays as it is.
+// Creates an empty file that only its owner can access; leaves an existing file as it is.
 Status make_private_file(const std::string& path);
-// None: there is no such file.
+// None: the file does not exist.
 Result<std::optional<std::string>> read_small_file(const std::string& path);
-// Whole and synced, or as it was before.
+// Atomic: the file has the new content, synced, or is as it was before.
 Status write_small_file(const std::string& path, std::string_view content);
 Status sync_file(const std::string& path);
 Status sync_directory_of(const std::string& path);
 // Atomic; synced on return.
 Status rename_file(const std::string& from, const std::string& to);
-// It is no error that there is none.
+// Succeeds if there is no such file.
 Status remove_file(const std::string& path);
 
 }  // namespace millrace::store

@@ -7,7 +7,7 @@
 namespace millrace::store {
 namespace {
 
-// Places in MILLRACE_JOB_COLUMNS.
+// Positions in MILLRACE_JOB_COLUMNS.
 enum Column : int {
   kOrd,
   kId,

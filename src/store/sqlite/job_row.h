@@ -1,5 +1,5 @@
-// Rows of the table jobs as core::Job. Reading goes in steps, from what is cheap to what is not, so
-// that a search can stop at the first condition that a job does not meet.
+// Rows of the table jobs as core::Job. Members are read in steps, cheap ones first, so that a
+// search can stop at the first condition that a job does not meet.
 #pragma once
 
 #include <array>
@@ -17,12 +17,12 @@ namespace millrace::store {
   "ord, id, queue, type, state, priority, attempt, created_at, run_at, finished_at, " \
   "detail, payload, result"
 
-// Not thread-safe. Remembers the types that it met lately, so that jobs of one type share its name.
+// Not thread-safe. Caches recently read types, so that jobs of one type share its name.
 class JobRowReader {
  public:
   explicit JobRowReader(const QueueIds& queues) : queues_(queues) {}
 
-  // Of the statement's current row; in this order.
+  // These read the statement's current row; call them in this order.
   Status read_columns(const Statement& row, core::Job& job);
   Status read_detail(const Statement& row, core::Job& job);
   void read_payload(const Statement& row, core::Job& job);

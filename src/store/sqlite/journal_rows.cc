@@ -17,13 +17,13 @@ constexpr const char* kSelectExtent =
     "SELECT ifnull(min(seq), 0), (SELECT ifnull(max(seq), 0) FROM journal) FROM journal";
 constexpr const char* kSelectBytes = "SELECT ifnull(sum(length(body)), 0) FROM journal";
 
-// A read lock is let go after so many rows or bytes, so that the write-ahead log can begin anew
+// A read lock is released after this many rows or bytes, so that the write-ahead log can restart
 // however slow the visitor is.
 constexpr std::size_t kRowsALock = 64;
 constexpr std::size_t kBytesALock = 8 * 1024 * 1024;
 
-// A statement that has not come to its end keeps its snapshot whatever its transaction does, and
-// the next read on the connection would see that old one. So each is reset when its read is over.
+// A statement that has not finished keeps its snapshot whatever its transaction does, and the next
+// read on the connection would see that old snapshot. So each statement is reset after its read.
 class ResetAtEnd {
  public:
   explicit ResetAtEnd(Statement& statement) : statement_(statement) {}

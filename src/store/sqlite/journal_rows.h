@@ -1,4 +1,4 @@
-// Reading journal.db: rows in order, checked.
+// Reads rows of journal.db in order and verifies them.
 #pragma once
 
 #include <functional>
@@ -17,17 +17,17 @@ namespace millrace::store {
 
 class JournalRows {
  public:
-  // Its own from here on.
+  // Takes ownership of the connection.
   explicit JournalRows(std::unique_ptr<Database> database);
 
-  // As Journal::read and Journal::extent say.
+  // As specified for Journal::read and Journal::extent.
   Status read(Seq from, const std::function<bool(const JournalRow&)>& visit);
   Result<Journal::Extent> extent();
 
   Database& database() { return *database_; }
 
  private:
-  // That `from` can be read, and what it must continue.
+  // Checks that `from` can be read, and sets what its row must chain to.
   Status begin_chain(Seq from, ChainCheck& chain);
   Status read_some(Seq from, std::vector<JournalRow>& rows);
 
@@ -38,7 +38,7 @@ class JournalRows {
   Statement select_bytes_;
 };
 
-// Of a SELECT of seq, epoch, predecessor, checksum and body. Not checked.
+// The row of a SELECT of seq, epoch, predecessor, checksum and body. Not verified.
 Result<JournalRow> current_row(const Statement& select);
 
 }  // namespace millrace::store

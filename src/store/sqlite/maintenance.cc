@@ -35,7 +35,7 @@ Result<VerifyReport> verify_store(const std::string& directory) {
     if (!altered) return std::unexpected(altered.error());
     append(report.problems, std::move(*altered));
   }
-  // All else would only say what follows from that.
+  // Everything else would only report consequences of these.
   if (!report.problems.empty()) return report;
   auto tables = open_part_for_reading(path + std::string(kTablesFile), Part::kTables);
   if (!tables) return std::unexpected(tables.error());
@@ -48,7 +48,7 @@ Result<VerifyReport> verify_store(const std::string& directory) {
 
   report.store_id = *id;
   if (*id != *tables_id) report.problems.emplace_back("the two databases are of different stores");
-  // Before the rest, for a running server trims the journal behind the tables.
+  // First, since a running server trims the journal behind the tables.
   auto gaps = examine_continuity(**journal, **tables);
   if (!gaps) return std::unexpected(gaps.error());
   append(report.problems, std::move(*gaps));

@@ -1,4 +1,5 @@
-// What an operator does with a store's directory when no server has it open, or beside one.
+// Maintenance of a store's directory by an operator, with the server stopped or beside a running
+// one.
 #pragma once
 
 #include <string>
@@ -14,17 +15,17 @@ struct VerifyReport {
   std::uint64_t rows = 0;    // of the journal
   std::uint64_t events = 0;  // in them
   std::uint64_t jobs = 0;    // in the tables
-  Seq oldest{};              // row of the journal; 0: it is empty
+  Seq oldest{};              // the journal's first row; 0: it is empty
   Seq newest{};
-  Seq projected{};                    // the row that the tables include
-  std::vector<std::string> problems;  // sentences, the first ones; empty: the store is sound
+  Seq projected{};                    // the journal row up to which the tables stand
+  std::vector<std::string> problems;  // sentences, the first few; empty: the store is sound
 };
 
-// Reads everything and changes nothing; also while a server runs. An error: it could not be read at
-// all.
+// Reads everything and changes nothing; may run beside a server. An error: the store could not be
+// read at all.
 Result<VerifyReport> verify_store(const std::string& directory);
 
-// Copies the store of a stopped server, as Backup::backup_to does it; refused while it is in use.
+// Copies the store of a stopped server as Backup::backup_to does; an error if the store is in use.
 Status backup_store(const std::string& directory, const std::string& to);
 
 }  // namespace millrace::store

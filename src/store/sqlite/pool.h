@@ -1,4 +1,4 @@
-// A few objects of a kind that threads borrow one at a time: read connections with their
+// A few objects of one kind that threads borrow one at a time: read connections with their
 // statements.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace millrace::store {
 
-// Everything borrowed must be back before the pool goes.
+// Everything borrowed must be returned before the pool is destroyed.
 template <typename Item>
 class Pool {
  public:
@@ -35,7 +35,7 @@ class Pool {
     std::unique_ptr<Item> item_;
   };
 
-  // Waits until one is free.
+  // Waits until an object is free.
   Loan borrow() {
     const MutexLock lock(mutex_);
     while (free_.empty() || paused_) changed_.wait(mutex_);
@@ -44,7 +44,7 @@ class Pool {
     return Loan(*this, std::move(item));
   }
 
-  // Waits until all are back; while it exists nobody gets one.
+  // Waits until all objects are back; while it exists nobody can borrow one.
   class Pause {
    public:
     explicit Pause(Pool& pool) : pool_(pool) { pool_.pause(); }

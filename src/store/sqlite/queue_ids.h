@@ -1,4 +1,4 @@
-// Queues' names as small numbers, which rows and index entries hold instead.
+// Small numbers for the queues' names; rows and index entries hold these instead.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 
 namespace millrace::store {
 
-// Any thread. A number that a committed row holds is known here before the commit.
+// Thread-safe. A number is known here before the commit of any row that holds it.
 class QueueIds {
  public:
   std::optional<std::int64_t> find(std::string_view name) const {
@@ -38,13 +38,13 @@ class QueueIds {
     by_id_.emplace(id, SharedBytes(name));
     next_ = std::max(next_, id + 1);
   }
-  // Greater than every number that was known here: one that was a deleted queue's is not used again
-  // while a reader may still see its jobs.
+  // Greater than every number known so far: the number of a deleted queue is not reused while a
+  // reader may still see its jobs.
   std::int64_t unused() const {
     const MutexLock lock(mutex_);
     return next_;
   }
-  // The queue was deleted. Who began to read before still finds its name.
+  // The queue was deleted. A reader that began before still finds its name.
   void retire(std::string_view name) {
     const MutexLock lock(mutex_);
     const auto found = by_name_.find(name);
@@ -62,7 +62,7 @@ class QueueIds {
     by_id_.erase(found->second);
     by_name_.erase(found);
   }
-  // Numbers of the queues whose name `wanted` says yes to.
+  // The numbers of the queues whose names `wanted` accepts.
   std::vector<std::int64_t> select(const std::function<bool(std::string_view)>& wanted) const {
     const MutexLock lock(mutex_);
     std::vector<std::int64_t> ids;
@@ -73,13 +73,13 @@ class QueueIds {
   }
 
  private:
-  // More than are deleted in the seconds that a read takes.
+  // More queues than can be deleted in the few seconds that a read takes.
   static constexpr std::size_t kMostRetired = 50'000;
 
   mutable Mutex mutex_;
   std::map<std::string, std::int64_t, std::less<>> by_name_ MILLRACE_GUARDED_BY(mutex_);
   std::unordered_map<std::int64_t, SharedBytes> by_id_ MILLRACE_GUARDED_BY(mutex_);
-  std::deque<std::int64_t> retired_ MILLRACE_GUARDED_BY(mutex_);  // in by_id_ alone
+  std::deque<std::int64_t> retired_ MILLRACE_GUARDED_BY(mutex_);  // found in by_id_ only
   std::int64_t next_ MILLRACE_GUARDED_BY(mutex_) = 1;
 };
 

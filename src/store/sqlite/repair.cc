@@ -20,7 +20,7 @@ Status copy_to_new_file(const std::string& from, const std::string& to, Part par
   {
     auto source = open_part(from, part, std::nullopt);
     if (!source) return std::unexpected(source.error());
-    // The file itself is not written to any more.
+    // The damaged file itself is no longer written to.
     if (Status kept = (*source)->keep_wal_on_close(); !kept) return kept;
     if (Status copied = copy_database(**source, to); !copied) return copied;
   }
@@ -42,8 +42,8 @@ Status repair_if_suspect(const std::string& database_path, Part part, const Logg
            {{"file", database_path}});
   const std::string copy = database_path + ".copy";
   if (Status copied = copy_to_new_file(database_path, copy, part); !copied) return copied;
-  // The old log beside the new file would only say again what is in it, should we be broken off in
-  // between: page by page it is the same database.
+  // If this is interrupted here, the old log beside the new file does no harm: page by page it
+  // holds the same database.
   if (Status placed = rename_file(copy, database_path); !placed) return placed;
   for (const char* const suffix : {"-wal", "-shm"}) {
     if (Status removed = remove_file(database_path + suffix); !removed) return removed;
@@ -61,7 +61,7 @@ Status copy_database(Database& source, const std::string& to) {
     // Paced: a backup is made while the server commits.
     auto target = Database::open(to, Access::kReadWrite, Writes::kPaced);
     if (!target) return std::unexpected(target.error());
-    // Synced below, as a whole; a copy that was broken off is thrown away.
+    // Synced as a whole below; an interrupted copy is discarded.
     if (Status set = (*target)->execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF");
         !set) {
       return set;

@@ -1,6 +1,7 @@
-// After a failed sync nobody knows what a file holds on disk: the system may show pages that it
-// failed to write. Such a file is marked, and the next start copies what can be read of it to a new
-// file, syncs that, checks it and puts it in place: what it holds stands.
+// After a failed sync nobody knows what a file holds on disk: the system may return pages from its
+// cache that it failed to write. Such a file is marked. The next start copies what can be read of
+// it to a new file, syncs and checks the copy, and puts it in place. The copy's content then
+// counts.
 #pragma once
 
 #include <string>
@@ -12,13 +13,13 @@
 
 namespace millrace::store {
 
-// As well as it can: the disk may not take the mark either.
+// Best effort: the disk may refuse the mark too.
 void mark_suspect(const std::string& database_path, const Logger& log);
 
-// Does nothing where the mark is missing. May be broken off at any point and begun again.
+// Does nothing if there is no mark. May be interrupted at any point and run again.
 Status repair_if_suspect(const std::string& database_path, Part part, const Logger& log);
 
-// A copy of the database as `source` sees it now, to a new file; synced. Does not checkpoint.
+// Copies the database as `source` sees it now to a new file, and syncs that. Does not checkpoint.
 Status copy_database(Database& source, const std::string& to);
 
 }  // namespace millrace::store

@@ -11,11 +11,10 @@
 namespace millrace::store {
 namespace {
 
-// --- Migrations. Numbered from kFirstFormat, forward only, each in one transaction; the number of
-// the last one applied is the file's user_version. One that was released is never edited.
+// --- Migrations. Numbered from kFirstFormat, forward only, each in one transaction. The file's
+// user_version is the number of the last one applied. A released migration is never edited.
 
-// Format 1, whose pages had no checksums, was never released and can't be brought up to date in
-// place.
+// Format 1, whose pages had no checksums, was never released and can't be migrated in place.
 constexpr std::int64_t kFirstFormat = 2;
 
 constexpr const char* kJournal2 = R"sql(
@@ -29,7 +28,7 @@ CREATE TABLE journal(
 )sql";
 
 // `detail` and the other blobs are messages of tables.proto. The indexes on jobs are the few that
-// pay for themselves: every one is written for every job.
+// are worth their cost: each one is written for every job.
 constexpr const char* kTables2 = R"sql(
 CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE progress(
@@ -104,7 +103,7 @@ CREATE TABLE blobs(name TEXT PRIMARY KEY, content BLOB NOT NULL) STRICT, WITHOUT
 constexpr std::array kJournalMigrations = {kJournal2};
 constexpr std::array kTablesMigrations = {kTables2};
 
-// --- What is the same for a file's life, or for a connection's.
+// --- Settings for a file's lifetime, or for a connection's.
 
 // Names the kind of file: "MRJ1", "MRT1".
 constexpr std::int64_t kJournalApplication = 0x4d524a31;
@@ -119,8 +118,8 @@ struct Shape {
   const char* set_up_connection;  // always
 };
 
-// The page sizes were measured: docs/internals/decisions.md, D18. The write-ahead log is cut
-// back to its limit whenever it begins anew.
+// The page sizes were measured: docs/internals/decisions.md, D18. The write-ahead log is truncated
+// to its limit whenever it restarts.
 constexpr Shape kJournalShape = {
     "journal",
     kJournalApplication,
@@ -154,7 +153,7 @@ struct Identity {
 };
 
 Result<Identity> identity_of(Database& database) {
-  // The first look into the file: here it shows when it is no database.
+  // The first read of the file: a file that is not a database fails here.
   const auto application = pragma(database, "PRAGMA application_id");
   const auto version = pragma(database, "PRAGMA user_version");
   const auto tables = pragma(database, "SELECT count(*) FROM sqlite_schema");

@@ -1,4 +1,4 @@
-// What the two databases hold: their migrations, their identity, their settings.
+// The content of the two databases: their migrations, identity and settings.
 #pragma once
 
 #include <memory>
@@ -10,25 +10,25 @@
 
 namespace millrace::store {
 
-// Which of the two files; each knows its own number of migrations.
+// Which of the two files; each has its own numbered migrations.
 enum class Part : std::uint8_t { kJournal, kTables };
 
-// Opens the file and brings it to this version's format, or says why not: no database, a damaged
-// one, somebody else's, of a newer version. `create_as`: the id of the store that the file is made
-// for where there is none (or an empty one); none: it must be there.
+// Opens the file and migrates it to this version's format. The error says why it can't: not a
+// database, a damaged one, another program's, or of a newer version. `create_as`: the id of the
+// store to create the file for if it is missing or empty; none: the file must exist.
 Result<std::unique_ptr<Database>> open_part(const std::string& path, Part part,
                                             const std::optional<std::string>& create_as);
 
-// Like it for a reader: changes nothing.
+// Opens the file for reading and changes nothing.
 Result<std::unique_ptr<Database>> open_part_for_reading(const std::string& path, Part part);
 
-// A database in which nothing was made yet: its making was broken off right at the start. May
-// finish what was broken off in the file.
+// Whether the database is empty because its creation was interrupted at the start. May complete an
+// interrupted operation in the file.
 Result<bool> is_blank(const std::string& path);
 
 int page_size_of(Part part);
 
-// The store that the file belongs to.
+// The id of the store that the file belongs to.
 Result<std::string> store_id_of(Database& database);
 
 }  // namespace millrace::store

@@ -15,7 +15,7 @@ namespace {
 using Pages = std::unordered_set<std::uint32_t>;
 
 constexpr const char* kSelectPageCount = "PRAGMA page_count";
-// SQLite locks bytes here, and never reads or writes the page that they are in.
+// SQLite locks bytes here, and never reads or writes the page that contains them.
 constexpr std::int64_t kLockedBytes = 0x40000000;
 
 // The write-ahead log's format: sqlite.org/fileformat2.html, section 4.
@@ -31,7 +31,7 @@ std::uint32_t big_endian(std::string_view bytes, std::size_t at) {
   return value;
 }
 
-// Of all that was put in so far, the header first: it says where the log ends.
+// The checksum of all bytes added so far, header first; it shows where the log ends.
 class LogChecksum {
  public:
   explicit LogChecksum(bool big_endian_words) : big_endian_words_(big_endian_words) {}
@@ -67,7 +67,7 @@ bool read_all(sqlite3_file* file, std::string& into, std::int64_t offset) {
          SQLITE_OK;
 }
 
-// The pages of all transactions that the log holds whole.
+// The pages of all complete transactions in the log.
 Pages pages_in_log(Database& database, int page_size) {
   Pages committed;
   sqlite3_file* const log = file_of(database, SQLITE_FCNTL_JOURNAL_POINTER);
@@ -95,14 +95,14 @@ Pages pages_in_log(Database& database, int page_size) {
   return committed;
 }
 
-// None where the database can't be opened.
+// None: the database can't be opened.
 std::optional<std::int64_t> page_count(Database& database) {
   Statement select(database, kSelectPageCount);
   if (!select.begin().row()) return std::nullopt;
   return select.number(0);
 }
 
-// The layer lets a first page pass that tells another size, for SQLite then asks again.
+// The layer accepts a first page that states another page size, since SQLite then reads it again.
 bool is_altered(int code, std::uint32_t number, std::string_view page) {
   return code == SQLITE_IOERR_DATA || (number == 1 && !page_fits(number, page));
 }
@@ -115,7 +115,7 @@ bool tells_size(std::string_view first_page, int page_size) {
 
 Result<std::vector<std::string>> scrub(Database& database, int page_size, std::size_t most) {
   std::vector<std::string> altered;
-  // While it is held, no page is written to the file that is not in the log.
+  // While this transaction is open, no page is written to the file that is not in the log.
   const Transaction snapshot(database, Transaction::Kind::kRead);
   const std::int64_t needed = page_count(database).value_or(1);
   sqlite3_file* const file = file_of(database, SQLITE_FCNTL_FILE_POINTER);
@@ -136,7 +136,7 @@ Result<std::vector<std::string>> scrub(Database& database, int page_size, std::s
       const bool unchecked =
           code == SQLITE_IOERR_DATA && last_altered_page(database.handle()).unchecked_file;
       altered.push_back(describe({number, unchecked}, database.path()));
-      // The other pages can't be told from each other then.
+      // Then the other pages can't be told apart.
       const bool last = unchecked || (number == 1 && !tells_size(page, page_size));
       if (last || altered.size() == most) break;
     } else if (code != SQLITE_OK) {

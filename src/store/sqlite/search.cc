@@ -30,9 +30,9 @@ constexpr const char* kByState =
     "ORDER BY ord DESC";
 constexpr const char* kAll = "SELECT ord FROM jobs WHERE ord BETWEEN ?1 AND ?2 ORDER BY ord DESC";
 
-// More streams than this are not better than looking at every job.
+// More streams than this are no better than reading every job.
 constexpr std::size_t kMaxStreams = 64;
-// How often the clock is read: every so many jobs looked at.
+// The clock is read once for this many jobs.
 constexpr std::uint32_t kJobsALook = 64;
 
 }  // namespace
@@ -49,14 +49,14 @@ Search::Search(Database& database, JobRowReader& rows, const QueueIds& queues, c
 Result<std::int64_t> Search::newest_before(std::int64_t time_ms) {
   if (!select_newest_.begin().row()) return database_.failure("read");
   std::int64_t most = select_newest_.number(0);
-  // Ords and creation times rise together: a job's time is its submission's, and no clock of a
-  // shard ever goes back. The answer lies between `least` and `most`.
+  // Ords and creation times ascend together: a job's time is that of its submission, and a shard's
+  // clock never goes back. The answer lies between `least` and `most`.
   std::int64_t least = 0;
   while (least < most) {
     const std::int64_t middle = least + (most - least + 1) / 2;
     if (!select_created_.begin(middle).row()) {
       if (!select_created_.ok()) return database_.failure("read");
-      least = middle;  // none at or below: so below it there is nothing to find
+      least = middle;  // nothing at or below `middle`, so nothing to find there
       continue;
     }
     const std::int64_t found = select_created_.number(0);
@@ -126,7 +126,7 @@ Status Search::open_stream(Plan& plan, const char* sql, const Values&... values)
 
 Status Search::open_streams(const core::JobFilter& filter, Plan& plan) {
   if (const Condition* by_id = find_plain(filter, JobField::kId)) {
-    // One stream a job, however often it is named.
+    // One stream for each job, however often it is named.
     std::set<JobId> ids;
     for (const std::string& text : by_id->values) {
       if (const auto id = parse_job_id(text)) ids.insert(*id);

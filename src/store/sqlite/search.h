@@ -1,7 +1,7 @@
-// Lists and searches over jobs.db. All SQL is fixed text. A filter becomes, first, sorted streams
-// of ords that an index gives (by id, by queue and state, by state, or all), merged newest first
-// and cut to the range of ords that its creation times allow; then each job is read, from the cheap
-// columns to the dear ones, and held against the conditions that are left (store/job_match.h).
+// Lists and searches over jobs.db. All SQL is fixed text. A filter becomes sorted streams of ords
+// that an index gives (by id, by queue and state, by state, or all). They are merged newest first
+// and cut to the range of ords that its creation times allow. Then each job is read, cheap columns
+// first, and checked against the remaining conditions (store/job_match.h).
 //
 // So no statement ever runs long, and a page can end after any job when its time is up.
 #pragma once
@@ -41,12 +41,12 @@ class Search {
     std::int64_t least = 0;
     std::int64_t most = 0;
   };
-  // One sorted stream, newest first; `ord` is its next.
+  // One sorted stream, newest first; `ord` is its next one.
   struct Stream {
     std::unique_ptr<Statement> select;
     std::int64_t ord = 0;
   };
-  // What is left to look at in a job, and in which of its parts.
+  // The remaining conditions, by the parts of a job that they read.
   struct Rest {
     std::vector<const core::Condition*> columns, detail, payload, result;
     bool empty() const {
@@ -56,12 +56,12 @@ class Search {
   struct Plan {
     Range range;
     std::vector<Stream> streams;
-    // What the streams give already, so that it is not asked of each job.
+    // What the streams guarantee, which need not be checked on each job.
     const core::Condition* answered = nullptr;
     bool states_answered = false;
     Rest rest;
     std::chrono::steady_clock::time_point end;
-    std::stop_token gone;  // as of ReadBudget
+    std::stop_token gone;  // see ReadBudget
   };
   enum class Ended : std::uint8_t { kAll, kByVisitor, kByTime };
 
@@ -73,10 +73,10 @@ class Search {
   Status open_streams(const core::JobFilter& filter, Plan& plan);
   template <typename... Values>
   Status open_stream(Plan& plan, const char* sql, const Values&... values);
-  // The newest ord of all streams, which move behind it; 0: the end.
+  // Takes the newest ord of all streams, and advances those that had it; 0: the end.
   Result<std::int64_t> take_newest(Plan& plan);
-  // Calls `visit` with each ord that matches, the job's row being current in select_job_ if
-  // `need_rows` or the plan leaves conditions; `last` is the last one looked at.
+  // Calls `visit` with each ord that matches; `last` is the last one looked at. The job's row is
+  // current in select_job_ if `need_rows`, or if the plan has remaining conditions.
   Result<Ended> run(Plan& plan, bool need_rows, std::int64_t& last,
                     const std::function<Result<bool>(std::int64_t, core::Job&)>& visit);
   Result<bool> meets(const Rest& rest, core::Job& job);

@@ -16,7 +16,7 @@ std::string path_in(const std::string& directory, std::string_view name) {
   return directory + "/" + std::string(name);
 }
 
-// Through a connection of its own, which only reads: the running store's ones are not held up.
+// Uses a read-only connection of its own, so that those of the running store are not delayed.
 Status copy_part(const std::string& from, const std::string& to, std::string_view name, Part part) {
   auto source = open_part_for_reading(path_in(from, name), part);
   if (!source) return std::unexpected(source.error());
@@ -40,7 +40,7 @@ Status check_copy(const std::string& directory) {
   return {};
 }
 
-// Tables first: the journal may only be further than they are.
+// Tables first: the journal may be ahead of them, but never behind.
 Status copy_store(const std::string& from, const std::string& to) {
   if (Status done = copy_part(from, to, kTablesFile, Part::kTables); !done) return done;
   if (Status done = copy_part(from, to, kJournalFile, Part::kJournal); !done) return done;

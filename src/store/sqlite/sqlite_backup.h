@@ -1,4 +1,4 @@
-// Copies of a SQLite store, while it runs.
+// Copies of a SQLite store while it runs.
 #pragma once
 
 #include <string>

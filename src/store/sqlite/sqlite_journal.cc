@@ -21,12 +21,11 @@ constexpr const char* kSelectOld =
 constexpr const char* kDelete = "DELETE FROM journal WHERE seq <= ?1";
 
 constexpr std::size_t kReaders = 2;
-// So many new frames in the write-ahead log, 2 MiB, and they are moved into the file: by tidy(), or
-// by the next append, first.
-// More of them at a time make no append faster on the whole, but a few much slower (measured: 8 ms
-// at the worst with 256, 43 ms with 2,048).
+// When the write-ahead log has this many new frames, 2 MiB, they are moved into the file: by
+// tidy(), or else before the next append. A larger number makes appends no faster on average, but a
+// few much slower (measured: 8 ms at the worst with 256 frames, 43 ms with 2,048).
 constexpr int kCheckpointFrames = 256;
-// Deleting takes time by bytes, for every page of a body is visited.
+// Deletion takes time in proportion to bytes, since it visits every page of a body.
 constexpr std::uint64_t kTrimRows = 256;
 constexpr std::uint64_t kTrimBytes = 8 * 1024 * 1024;
 
@@ -64,7 +63,7 @@ SqliteJournal::SqliteJournal(std::shared_ptr<const Directory> directory,
       readers_(std::move(readers)) {}
 
 SqliteJournal::~SqliteJournal() {
-  // A suspect file is left as it is; else closing moves the log into it.
+  // A suspect file is left as it is; otherwise closing moves the log into it.
   const MutexLock lock(mutex_);
   if (broken_) static_cast<void>(writer_->keep_wal_on_close());
 }

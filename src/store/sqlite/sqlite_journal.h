@@ -18,8 +18,8 @@ namespace millrace::store {
 
 class SqliteJournal final : public Journal {
  public:
-  // `writer`: the one connection that writes and checkpoints; just opened, its log just moved into
-  // the file.
+  // `writer`: the one connection that writes and checkpoints, just opened; its log has been moved
+  // into the file.
   static Result<std::unique_ptr<SqliteJournal>> open(std::shared_ptr<const Directory> directory,
                                                      std::unique_ptr<Database> writer, Logger log);
   ~SqliteJournal() override;
@@ -35,14 +35,14 @@ class SqliteJournal final : public Journal {
                 std::vector<std::unique_ptr<JournalRows>> readers, const Extent& extent,
                 Logger log);
 
-  // What stands in the way of `row`, if anything; kDurable: the row itself.
+  // What prevents an insert of `row`, if anything; kDurable: the row is there already.
   std::optional<AppendResult> obstacle(const JournalRow& row) MILLRACE_REQUIRES(mutex_);
   AppendResult insert(const JournalRow& row) MILLRACE_REQUIRES(mutex_);
-  // By the writer's last failure; marks the file as suspect where a sync failed.
+  // Classifies the writer's last failure; marks the file as suspect if a sync failed.
   AppendResult failed(Fault fault, std::string message) MILLRACE_REQUIRES(mutex_);
   Status checkpoint_if_due() MILLRACE_REQUIRES(mutex_);
 
-  const std::shared_ptr<const Directory> directory_;  // keeps it locked until all else is closed
+  const std::shared_ptr<const Directory> directory_;  // keeps the lock until all else is closed
   const Logger log_;
   Mutex mutex_;
   const std::unique_ptr<Database> writer_;
@@ -52,7 +52,7 @@ class SqliteJournal final : public Journal {
   Statement select_old_ MILLRACE_GUARDED_BY(mutex_);
   Statement delete_ MILLRACE_GUARDED_BY(mutex_);
   Extent extent_ MILLRACE_GUARDED_BY(mutex_);
-  // Why nothing is appended any more.
+  // Why nothing can be appended any more.
   std::optional<std::string> broken_ MILLRACE_GUARDED_BY(mutex_);
   Pool<JournalRows> readers_;
 };

@@ -26,10 +26,10 @@ std::string new_store_id() {
 
 struct Identity {
   std::string id;
-  bool marked = false;  // the store was finished once: nothing of it is made anew
+  bool marked = false;  // the store was completed once: nothing of it is created again
 };
 
-// A marked store must be whole.
+// A marked store must be complete.
 Result<Identity> identity_from_marker(const Directory& directory, std::string_view marker) {
   if (!marker.starts_with(kMarkerText)) {
     return failure(fmt::format("{} is damaged", directory.file(kMarkerFile)));
@@ -46,7 +46,7 @@ Result<Identity> identity_from_marker(const Directory& directory, std::string_vi
   return Identity{id, true};
 }
 
-// No marker: a new store, or one whose making was broken off; nothing was ever kept in it.
+// No marker: a new store, or one whose creation was interrupted. It has never held data.
 Result<Identity> identity_of_unmarked(const Directory& directory) {
   const bool journal = file_has_content(directory.file(kJournalFile));
   const bool tables = file_has_content(directory.file(kTablesFile));
@@ -55,7 +55,7 @@ Result<Identity> identity_of_unmarked(const Directory& directory) {
         fmt::format("{} is there, but {} is missing", directory.file(kTablesFile), kJournalFile));
   }
   if (!journal) return Identity{new_store_id(), false};
-  // Its making may have been broken off before anything stood in it, the store's id either.
+  // Its creation may have been interrupted before the file had any content, even the store's id.
   const auto blank = is_blank(directory.file(kJournalFile));
   if (!blank) return std::unexpected(blank.error());
   if (*blank) return Identity{new_store_id(), false};
@@ -78,8 +78,8 @@ Result<Identity> identity_of(const Directory& directory) {
   return *marker ? identity_from_marker(directory, **marker) : identity_of_unmarked(directory);
 }
 
-// Opened, of the right store, and every commit of earlier runs synced: a row that is only in the
-// system's memory would be answered for now and lost in a power failure later.
+// Opens the file of the right store and syncs every commit of earlier runs. Otherwise a row that is
+// only in the system's memory could be answered now and lost in a power failure later.
 Result<std::unique_ptr<Database>> open_writer(const Directory& directory, std::string_view name,
                                               Part part, const Identity& identity,
                                               const Logger& log) {
@@ -122,8 +122,9 @@ Result<Store> open_sqlite_store(const SqliteOptions& options) {
   if (!tables_db) return std::unexpected(tables_db.error());
   const std::string cache = fmt::format("PRAGMA cache_size = -{}", options.cache_bytes / 1024);
   if (Status set = (*tables_db)->execute(cache.c_str()); !set) return std::unexpected(set.error());
-  // The names of the write-ahead logs are new. SQLite syncs the directory once, and does not look
-  // at how that went: without it a power failure could take a log away with all that is in it.
+  // The write-ahead logs have new names in the directory. SQLite syncs the directory once and
+  // ignores the result; if that sync failed, a power failure could remove a log with everything in
+  // it.
   if (Status synced = sync_directory_of(directory->file(kJournalFile)); !synced) {
     return std::unexpected(synced.error());
   }

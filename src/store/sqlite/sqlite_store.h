@@ -1,5 +1,5 @@
-// The embedded store: a directory with journal.db and jobs.db, which is this process's alone while
-// it is open. docs/reference/journal-format.md describes the files.
+// The embedded store: a directory with journal.db and jobs.db. While it is open, no other process
+// can use it. docs/reference/journal-format.md describes the files.
 #pragma once
 
 #include <chrono>
@@ -15,19 +15,19 @@
 namespace millrace::store {
 
 struct SqliteOptions {
-  std::string directory;  // made where it is missing
-  // For the time budgets of searches. Any thread. Required.
+  std::string directory;  // created if it is missing
+  // For the time budgets of searches. Thread-safe. Required.
   std::function<std::chrono::steady_clock::time_point()> clock;
   Logger log{};
-  // Pages of jobs.db that its writer keeps in memory. Readers keep up to 8 MiB each.
+  // The cache of jobs.db's writer. Each reader has up to 8 MiB of its own.
   std::uint64_t cache_bytes = std::uint64_t{64} << 20;
 };
 
-// Opens the store, makes it where there is none, finishes what a crash left unfinished. The error
-// says what is wrong with the directory and names it.
+// Opens the store, creating it if there is none, and finishes what a crash left unfinished. The
+// error says what is wrong and names the directory.
 Result<Store> open_sqlite_store(const SqliteOptions& options);
 
-// Of the library in use: "3.40.1".
+// The version of the linked library: "3.40.1".
 std::string_view sqlite_version();
 
 }  // namespace millrace::store

@@ -7,16 +7,16 @@
 namespace millrace::store {
 namespace {
 
-// For lists, searches and whatever else may take seconds.
+// For lists, searches and other reads that may take seconds.
 constexpr std::size_t kReaders = 4;
-// For fetch(), which a shard's thread waits for: one more than threads ask on behalf of clients
-// (http/reader_pool.h: two of each lane of short reads, and those that search), none of which can
-// hold it up then.
+// For fetch(), which a shard's thread waits for. One more than the number of threads that fetch for
+// clients (http/reader_pool.h: two for each lane of short reads, and those that search), so that
+// none of them can delay the shard.
 constexpr std::size_t kFetchers = 9;
-// So many new frames in the write-ahead log, 32 MiB, and a flush moves them into the file.
+// When the write-ahead log has this many new frames, 32 MiB, a flush moves them into the file.
 constexpr int kCheckpointFrames = 2048;
-// A log of so many frames is not let grow on by readers that follow each other without a gap: for
-// once they are held off until it has begun anew. 512 MiB.
+// When the log has this many frames, 512 MiB, overlapping readers may not keep it growing: they are
+// paused once until the log has restarted.
 constexpr int kMostFrames = 32768;
 
 }  // namespace
@@ -79,7 +79,7 @@ Status SqliteTables::noted(Status written) {
   return written;
 }
 
-Status SqliteTables::flush(const core::Changes& changes, Since since, const Progress& to) {
+Status SqliteTables::flush(const core::Changes& changes, FlushBase since, const Progress& to) {
   MILLRACE_CHECK(!since.overlaps());
   {
     const MutexLock lock(mutex_);
@@ -87,7 +87,7 @@ Status SqliteTables::flush(const core::Changes& changes, Since since, const Prog
     if (Status written = noted(writer_.flush(changes, since.from, to)); !written) return written;
     flushed_ = to.seq;
   }
-  // The flush stands whatever becomes of this; what went wrong shows at the next write.
+  // The flush stands, whatever happens here; a failure shows at the next write.
   if (const Status moved = checkpoint_if_due(); !moved) {
     log_.error("the write-ahead log could not be moved into its file",
                {{"file", database_->path()}, {"why", moved.error().message}});
@@ -104,10 +104,10 @@ Status SqliteTables::checkpoint_if_due() {
     }
     if (database_->wal_frames() < kMostFrames) return {};
   }
-  // The slow ones first: what a shard waits for is held off for as long as the quick ones take.
+  // Slow readers first: the fetches that shards wait for are paused only while the quick ones end.
   const Pool<TablesReader>::Pause no_searches(*readers_);
   {
-    // What searches held back: it takes its time, and shards may still fetch.
+    // Moves what searches had held back. This takes time, and shards can still fetch meanwhile.
     const MutexLock lock(mutex_);
     if (Status moved = noted(database_->checkpoint(Database::Checkpoint::kPassive)); !moved) {
       return moved;
@@ -139,7 +139,7 @@ Result<Progress> SqliteTables::progress() { return readers_->borrow()->progress(
 
 Result<std::vector<core::Job>> SqliteTables::fetch(const std::vector<JobId>& ids) {
   auto jobs = fetchers_->borrow()->fetch(ids);
-  // Decisions rest on it whose callers are told no more than that the storage is not available.
+  // Decisions depend on this read, and their callers only hear that the storage is unavailable.
   if (!jobs) {
     log_.error("jobs can't be read", {{"file", database_->path()}, {"why", jobs.error().message}});
   }

@@ -19,14 +19,14 @@ namespace millrace::store {
 
 class SqliteTables final : public Tables {
  public:
-  // `database`: the one connection that writes and checkpoints; just opened, its log just moved
+  // `database`: the one connection that writes and checkpoints, just opened; its log has been moved
   // into the file.
   static Result<std::unique_ptr<SqliteTables>> open(std::shared_ptr<const Directory> directory,
                                                     std::unique_ptr<Database> database, Clock clock,
                                                     Logger log);
   ~SqliteTables() override;
 
-  Status flush(const core::Changes& changes, Since since, const Progress& to) override;
+  Status flush(const core::Changes& changes, FlushBase since, const Progress& to) override;
   Result<Seq> sync() override;
 
   Status load(StateVisitor& visitor) override;
@@ -50,11 +50,11 @@ class SqliteTables final : public Tables {
   Status open_readers();
   Result<std::unique_ptr<Pool<TablesReader>>> open_pool(std::size_t size);
 
-  // What was written, or why not; after a failed sync nothing is written any more.
+  // Returns `written`; a failed sync marks the file as suspect and ends all writing.
   Status noted(Status written) MILLRACE_REQUIRES(mutex_);
   Status checkpoint_if_due();
 
-  const std::shared_ptr<const Directory> directory_;  // keeps it locked until all else is closed
+  const std::shared_ptr<const Directory> directory_;  // keeps the lock until all else is closed
   const Logger log_;
   const Clock clock_;
   QueueIds queues_;

@@ -46,7 +46,7 @@ std::unexpected<Error> damaged(std::string_view table) {
   return millrace::failure(fmt::format("jobs.db is damaged: a row of {}", table));
 }
 
-// All values of a table of blobs, decoded one by one.
+// Decodes all values of a table of blobs, one by one.
 template <typename Value>
 Status read_values(Statement& select, Database& database, std::string_view table,
                    std::vector<Value>& values) {
@@ -118,7 +118,7 @@ Status TablesReader::load_queues(StateVisitor& visitor) {
   return select.ok() ? Status() : failure();
 }
 
-// Half of a restart's work is reading them, half is what the visitor does.
+// Half of a restart's work is reading jobs; the visitor does the other half.
 Status TablesReader::load_jobs(StateVisitor& visitor) {
   ReadAhead<core::Job> ahead;
   Status read;
@@ -135,7 +135,7 @@ Status TablesReader::load_jobs(StateVisitor& visitor) {
 }
 
 Status TablesReader::read_live_jobs(ReadAhead<core::Job>& into) {
-  // Through the index of what has not succeeded: finished jobs are many, and not looked at.
+  // Through the index of unfinished jobs: finished jobs are many, and are not read.
   std::vector<std::int64_t> ords;
   Statement select_ords(*database_, kSelectLiveOrds);
   for (int state = 0; state < static_cast<int>(core::State::kSucceeded); ++state) {
@@ -147,7 +147,7 @@ Status TablesReader::read_live_jobs(ReadAhead<core::Job>& into) {
   std::ranges::sort(ords);
   Statement select(*database_, kSelectRun);
   for (auto next = ords.begin(); next != ords.end();) {
-    // Neighbours in one sweep, over finished ones between them while those are the fewer.
+    // Reads neighbours in one sweep, across the finished ones between them while those are fewer.
     auto end = next + 1;
     while (end != ords.end() && *end - *next < 2 * (end - next + 1)) ++end;
     select.begin(*next, *(end - 1));
@@ -200,7 +200,7 @@ Status TablesReader::load_ended_leases(StateVisitor& visitor) {
   if (Status read = read_values(select, *database_, "ended_leases", flushes); !read) return read;
   std::size_t kept = 0;
   for (const EndedLeases& flush : flushes) kept += flush.items.size();
-  // Whole flushes are kept, so that there may be a few too many.
+  // Whole flushes are kept, so there may be a few leases too many.
   std::size_t surplus = kept - std::min(kept, core::kEndedLeasesRemembered);
   for (const EndedLeases& flush : flushes) {
     for (const core::EndedLease& lease : flush.items) {

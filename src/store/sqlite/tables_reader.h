@@ -1,4 +1,4 @@
-// Reading jobs.db through a connection of its own; each call sees one snapshot.
+// Reads jobs.db through a connection of its own; each call sees one snapshot.
 #pragma once
 
 #include <memory>

@@ -25,7 +25,7 @@ constexpr const char* kDeleteJob = "DELETE FROM jobs WHERE ord = ?1";
 constexpr const char* kDeleteAttempts = "DELETE FROM attempts WHERE ord = ?1";
 constexpr const char* kDeleteLogs = "DELETE FROM logs WHERE ord = ?1";
 constexpr const char* kDeleteMarks = "DELETE FROM marks WHERE ord = ?1";
-// An empty payload is one that memory has let go of: what stands here stays.
+// An empty payload is one that memory has dropped: the row keeps the payload that it has.
 constexpr const char* kUpsertJob =
     "INSERT INTO jobs(" MILLRACE_JOB_COLUMNS
     ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) "
@@ -56,10 +56,10 @@ constexpr const char* kDeleteLeases = "DELETE FROM ended_leases WHERE place = ?1
 constexpr const char* kPutBlob =
     "INSERT INTO blobs VALUES (?1, ?2) ON CONFLICT DO UPDATE SET content = excluded.content";
 
-// What has expired is not seen any more at once; its rows go in pieces, so that no flush is long.
+// Expired keys are invisible at once; their rows are deleted in pieces, so that no flush is long.
 constexpr std::size_t kLeastExpiredAFlush = 20'000;
 
-// Pointers to the rows, ordered by `key`; equal ones stay in their order.
+// Pointers to the rows, ordered by `key`; rows with equal keys keep their order.
 template <typename Row, typename Key>
 std::vector<const Row*> in_order(const std::vector<Row>& rows, Key key) {
   std::vector<const Row*> ordered;
@@ -125,7 +125,7 @@ Status TablesWriter::flush(const core::Changes& changes, Seq from, const Progres
 Status TablesWriter::write(const core::Changes& changes, Seq from, const Progress& to) {
   Transaction transaction(database_, Transaction::Kind::kWrite);
   if (!transaction.ok()) return failure();
-  // Deletions first: an id that was deleted may come again.
+  // Deletions first: a deleted id may be used again.
   if (Status done = move_progress(changes, from, to); !done) return done;
   if (Status done = delete_jobs(changes.deleted); !done) return done;
   if (Status done = delete_queues(changes.deleted_queues); !done) return done;
@@ -166,7 +166,7 @@ Result<std::int64_t> TablesWriter::queue_id(const SharedBytes& name) {
 
 Status TablesWriter::delete_queues(const std::vector<SharedBytes>& names) {
   for (const SharedBytes& name : names) {
-    // One that came and went between two flushes was never here.
+    // A queue that came and went between two flushes was never here.
     const auto id = queues_.find(name.view());
     if (id && !delete_queue_.run(*id)) return failure();
   }
@@ -256,7 +256,7 @@ Status TablesWriter::write_keys(const core::Changes& changes) {
       return failure();
     }
   }
-  // Faster than they come.
+  // Faster than new keys arrive.
   if (!expire_keys_.run(kLeastExpiredAFlush + 2 * changes.keys.size())) return failure();
   return {};
 }

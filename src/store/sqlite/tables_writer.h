@@ -1,4 +1,4 @@
-// Writing jobs.db: a flush is one transaction.
+// Writes jobs.db. A flush is one transaction.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,13 @@
 
 namespace millrace::store {
 
-// One thread at a time. `queues` is told of new queues just before the commit that makes them.
+// One thread at a time. The writer tells `queues` of new queues just before the commit that creates
+// them.
 class TablesWriter {
  public:
   TablesWriter(Database& database, QueueIds& queues);
 
-  // Counts what it must know of the rows that stand.
+  // Loads the counts that it needs of existing rows.
   Status load();
   Status flush(const core::Changes& changes, Seq from, const Progress& to);
   Status put_blob(const std::string& name, const std::string& content);
@@ -64,7 +65,7 @@ class TablesWriter {
   Statement delete_leases_;
   Statement put_blob_;
   std::uint64_t leases_kept_ = 0;
-  std::vector<std::string> new_queues_;  // of the transaction under way
+  std::vector<std::string> new_queues_;  // created by the current transaction
   std::string buffer_;
 };
 

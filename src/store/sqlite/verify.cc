@@ -20,7 +20,7 @@ constexpr const char* kSelectRow = "SELECT checksum FROM journal WHERE seq = ?1"
 constexpr const char* kSelectExtent =
     "SELECT ifnull(min(seq), 0), ifnull(max(seq), 0) FROM journal";
 
-// More are of no more use to anyone.
+// More would be of no use to anyone.
 constexpr std::size_t kMostProblems = 100;
 
 Status check_structure(Database& database, std::vector<std::string>& problems) {

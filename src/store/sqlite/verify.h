@@ -1,4 +1,4 @@
-// Looking through a store's files for damage. Changes nothing.
+// Checks a store's files for damage. Changes nothing.
 #pragma once
 
 #include <string>
@@ -25,20 +25,20 @@ struct TablesFindings {
   std::vector<std::string> problems;
 };
 
-// The file's own structure, every row's checksum and chain, and what is in the bodies.
+// Checks the file's own structure, every row's checksum and chain, and optionally the bodies.
 enum class Bodies : std::uint8_t { kDecoded, kLeftAlone };
 Result<JournalFindings> examine_journal(Database& database, Bodies bodies);
-// The file's own structure, and every row of jobs.
+// Checks the file's own structure and every row of jobs.
 Result<TablesFindings> examine_tables(Database& database);
 
-// The journal goes on where the tables are: the rows that they lack are there, and the one that
-// they include is the one they name. Empty: so it does.
+// Checks that the journal continues where the tables are: it has the rows that the tables lack, and
+// the row that they include is the one they name. Empty: it does.
 Result<std::vector<std::string>> examine_continuity(Database& journal, Database& tables);
 
-// Every page of the file, before anything else looks into it: those that are not what was written.
+// Returns a sentence for each altered page of the file. To be called before anything else reads it.
 Result<std::vector<std::string>> examine_pages(const std::string& path, Part part);
 
-// The first problem that is found in a database, if any; bodies are left alone.
+// The first problem found in a database, if any. Does not decode bodies.
 Status verify_database(const std::string& path, Part part);
 
 }  // namespace millrace::store

@@ -147,7 +147,7 @@ std::string CuttingProxy::take_messages(Pair& pair, bool& ends) {
     if (pending.size() - at < size) break;
     const char type = std::exchange(pair.started, true) ? pending[at] : '\0';
     at += size;
-    // The server carries these out as they come: they go with the Sync that ends them, or not.
+    // The server executes these as they arrive: they belong to the Sync that ends them.
     if (std::string_view("PBDEC").contains(type)) continue;
     if (type == 'S' || type == 'Q') {
       const std::uint64_t left = left_;

@@ -1,6 +1,6 @@
-// A way to a PostgreSQL server that is cut at a chosen message: after so many transactions have
-// been let through, the connection of the next one ends before that one reaches the server, or
-// right after, before anything of the answer comes back. Ends with the object.
+// A proxy to a PostgreSQL server that cuts a connection at a chosen message. After a number of
+// transactions has passed, the next one's connection ends before the transaction reaches the
+// server, or right after, before any of the answer comes back. The proxy ends with the object.
 #pragma once
 
 #include <atomic>
@@ -23,31 +23,31 @@ class CuttingProxy {
   CuttingProxy(const CuttingProxy&) = delete;
   CuttingProxy& operator=(const CuttingProxy&) = delete;
 
-  // The way through it to what `direct` names.
+  // The URL that leads through the proxy to what `direct` names.
   std::string url(const std::string& direct) const;
 
-  // From now on so many messages (what is sent until the server is to answer) pass; each further
-  // one ends its connection.
+  // From now on this many messages pass (a message is what a client sends until the server must
+  // answer). Each further one ends its connection.
   void let_through(std::uint64_t messages, Cut cut = Cut::kBefore) {
     cut_ = cut;
     left_ = messages;
   }
-  // Ends the connections there are; waits until they are gone.
+  // Ends all current connections; waits until they are gone.
   void drop_all();
 
  private:
-  // One connection: what the client sends is read message by message.
+  // One connection; the client's data is split into messages.
   struct Pair {
     int server = -1;
-    std::string pending;   // of the client, not a whole message yet
+    std::string pending;   // an incomplete message of the client
     bool started = false;  // its first message, which has no type, has passed
-    bool cut = false;      // at the server's next word
+    bool cut = false;      // to be cut when the server next answers
   };
   void run();
   void close_all();
   bool pass_up(int client, Pair& pair);
   bool pass_down(int client, Pair& pair);
-  // The messages at the front of `pending`, each with all that belongs to it.
+  // Takes the complete messages from the front of `pending`.
   std::string take_messages(Pair& pair, bool& ends);
 
   const int server_port_;

@@ -1,6 +1,6 @@
-// A file system under SQLite of which one call fails, whichever it is: for going through all of
-// them in turn. While it exists, all databases of the process that are opened lie on it; they must
-// be closed before it goes. One thread.
+// A file system under SQLite in which one call fails, chosen by number; tests go through all calls
+// in turn. While it exists, all databases that the process opens use it; they must be closed before
+// it is destroyed. One thread.
 #pragma once
 
 #include <sqlite3.h>
@@ -16,7 +16,7 @@ class FailingCall {
  public:
   enum class Lasts : std::uint8_t { kOnce, kForGood };
 
-  // The call of this number, from 1; 0: none. `writes` is what a failing write gives.
+  // The number of the call that fails, from 1; 0: none. `writes`: the code of a failing write.
   FailingCall(std::uint64_t number, Lasts lasts, int writes)
       : number_(number), lasts_(lasts), write_code_(writes) {
     MILLRACE_CHECK(sqlite3_initialize() == SQLITE_OK && current() == nullptr);
@@ -38,7 +38,7 @@ class FailingCall {
   FailingCall& operator=(const FailingCall&) = delete;
 
   void heal() { number_ = 0; }
-  // It has come to it; and it was a write.
+  // struck(): the call was reached. struck_write(): it was a write.
   bool struck() const { return struck_; }
   bool struck_write() const { return struck_write_; }
 
@@ -95,7 +95,8 @@ class FailingCall {
   static int truncate(sqlite3_file* file, sqlite3_int64 bytes) {
     return strikes() ? SQLITE_IOERR_TRUNCATE : of(file).xTruncate(file, bytes);
   }
-  // Nobody dies here: what is not synced is not lost, and a thousand lives take seconds.
+  // No process dies in these tests, so unsynced data is not lost; real syncs would make a thousand
+  // runs slow.
   static int sync(sqlite3_file*, int) { return strikes() ? SQLITE_IOERR_FSYNC : SQLITE_OK; }
   static int size(sqlite3_file* file, sqlite3_int64* bytes) {
     return strikes() ? SQLITE_IOERR_FSTAT : of(file).xFileSize(file, bytes);

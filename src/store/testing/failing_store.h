@@ -1,4 +1,4 @@
-// A store that answers with an error while it is told to.
+// A store whose calls fail while a test tells them to.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +20,8 @@ class FailingJournal final : public Journal {
 
   bool extent_fails = false;
   bool read_fails = false;
-  Seq skipped{};              // this row is not shown
-  std::uint64_t claimed = 0;  // so many rows more than there are
+  Seq skipped{};              // this row is left out of reads
+  std::uint64_t claimed = 0;  // it reports this many rows more than there are
   std::function<void()> before_read;
 
   AppendResult append(const JournalRow& row) override { return real_->append(row); }
@@ -49,18 +49,18 @@ class FailingTables final : public Tables {
   explicit FailingTables(std::unique_ptr<Tables> real) : real_(std::move(real)) {}
 
   std::atomic<bool> flushes_fail = false;
-  bool reads_fail = false;  // all but history
+  bool reads_fail = false;  // all reads but history
   bool history_fails = false;
   bool counts_fail = false;
   int fetches = 0;
-  std::function<void()> before_fetch = {};  // on the reader's thread
+  std::function<void()> before_fetch = {};  // called on the reader's thread
   std::function<void(const ReadBudget&)> before_list = {};
-  Fences* with_fences = nullptr;  // as fences() says
-  // A list or a selection is out of time after so many.
+  Fences* with_fences = nullptr;  // what fences() returns
+  // A list or a selection runs out of time after this many jobs.
   std::uint32_t most_listed = std::numeric_limits<std::uint32_t>::max();
 
   Result<Epoch> take(Epoch at_least) override { return real_->take(at_least); }
-  Status flush(const core::Changes& changes, Since since, const Progress& to) override {
+  Status flush(const core::Changes& changes, FlushBase since, const Progress& to) override {
     return flushes_fail ? Status(broken()) : real_->flush(changes, since, to);
   }
   Result<Seq> sync() override { return real_->sync(); }

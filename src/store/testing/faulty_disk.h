@@ -1,5 +1,5 @@
-// A disk that fails on demand, under SQLite: once installed, all databases of the process that are
-// opened afterwards lie on it.
+// A disk under SQLite that fails on demand. Once installed, all databases that the process opens
+// afterwards use it.
 #pragma once
 
 #include <sqlite3.h>
@@ -20,7 +20,7 @@ class FaultyDisk {
     return disk;
   }
 
-  // The next `times` syncs (writes) of a file whose path ends so give `code`.
+  // The next `times` syncs (or writes) of a file whose path ends in `path_ending` give `code`.
   void fail_syncs(std::string path_ending, int times, int code = SQLITE_IOERR_FSYNC) {
     const std::lock_guard lock(mutex_);
     syncs_ = {std::move(path_ending), times, code};
@@ -29,7 +29,7 @@ class FaultyDisk {
     const std::lock_guard lock(mutex_);
     writes_ = {std::move(path_ending), times, code};
   }
-  // Of the `times` that were to fail; with SQLITE_OK for a code, none does and all are counted.
+  // How many of the `times` are left. With SQLITE_OK as the code, none fails but all are counted.
   int syncs_left() {
     const std::lock_guard lock(mutex_);
     return syncs_.left;
@@ -46,8 +46,7 @@ class FaultyDisk {
     int code = 0;
   };
 
-  // The system's own file system, with our open() before its: it puts our two methods into the
-  // files.
+  // The system's own file system with our open(), which replaces two methods of each file.
   FaultyDisk() {
     MILLRACE_CHECK(sqlite3_initialize() == SQLITE_OK);
     real_ = sqlite3_vfs_find(nullptr);
@@ -62,7 +61,7 @@ class FaultyDisk {
     const int code = disk.real_->xOpen(disk.real_, name, file, flags, out_flags);
     if (code != SQLITE_OK) return code;
     const std::lock_guard lock(disk.mutex_);
-    // Databases and logs have different ones.
+    // Databases and logs have different methods.
     sqlite3_io_methods& methods = disk.methods_[file->pMethods];
     methods = *file->pMethods;
     methods.xSync = &sync;
@@ -75,7 +74,7 @@ class FaultyDisk {
     const sqlite3_io_methods* real = nullptr;
     std::string path;
   };
-  // The fault's code if it strikes, else SQLITE_OK; and the file's own methods.
+  // The fault's code if it strikes, else SQLITE_OK; and the file's original methods.
   std::pair<int, const sqlite3_io_methods*> strike(Fault& fault, sqlite3_file* file) {
     const std::lock_guard lock(mutex_);
     const File& known = files_[file];

@@ -16,7 +16,7 @@ inline JobId id_of(std::uint64_t ord) {
   return make_job_id(time_from_ms(1'000'000 + static_cast<std::int64_t>(ord)), 7, ord);
 }
 
-// Of that ord, created a millisecond after the one before.
+// A job of this ord, created a millisecond after the one before.
 inline core::Job make_job(std::uint64_t ord, std::string_view queue = "mail",
                           core::State state = core::State::kReady) {
   core::Job job;
@@ -40,7 +40,7 @@ inline core::Queue make_queue(std::string_view name) {
   return queue;
 }
 
-// Flushes to tables, keeping the progress.
+// Flushes to tables and keeps track of the progress.
 class Flusher {
  public:
   Status flush(Tables& tables, const core::Changes& changes) {
@@ -64,7 +64,7 @@ class Flusher {
   Progress progress_;
 };
 
-// What load() tells, kept.
+// Records what load() reports.
 struct LoadedState final : StateVisitor {
   void progress(const Progress& value) override { loaded_progress = value; }
   void queue(const core::Queue& value) override { queues.push_back(value); }

@@ -1,5 +1,5 @@
-// PgBouncer in front of a test's PostgreSQL, in transaction mode: each transaction may run in
-// another session. Ends with the object.
+// PgBouncer in front of a test's PostgreSQL, in transaction mode, so that each transaction may run
+// in another session. It ends with the object.
 #pragma once
 
 #include <sys/types.h>
@@ -17,7 +17,7 @@ class PgBouncer {
   PgBouncer(const PgBouncer&) = delete;
   PgBouncer& operator=(const PgBouncer&) = delete;
 
-  // The way through it to a database of the cluster's.
+  // The URL that leads through it to a database of the cluster.
   std::string url(const std::string& direct) const;
 
  private:

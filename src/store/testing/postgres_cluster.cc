@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kUser = "millrace";
 
-// Of the folder that MILLRACE_POSTGRES names, or the newest that Debian's packages have put there.
+// From the folder in MILLRACE_POSTGRES, or the newest that Debian's packages have installed.
 std::string program(const std::string& name) {
   if (const char* const folder = std::getenv("MILLRACE_POSTGRES"); folder != nullptr) {
     const fs::path path = fs::path(folder) / name;
@@ -73,7 +73,7 @@ pid_t spawn(const std::vector<std::string>& command, const std::string& log) {
   return pid;
 }
 
-// As the user who may run a server; it ends with this process.
+// Runs the command as a user who may run a server; it ends with this process.
 std::vector<std::string> as_owner(std::vector<std::string> command) {
   std::vector<std::string> words = {"setpriv", "--pdeathsig", "QUIT"};
   if (::getuid() == 0) {

@@ -1,5 +1,5 @@
-// A PostgreSQL server of a test's own: a cluster made in a temporary directory, on a free port, as
-// an ordinary user; it ends with the object, and with the process if that comes first.
+// A PostgreSQL server of a test's own: a cluster in a temporary directory, on a free port, run as
+// an ordinary user. It ends with the object, or with the process if that ends first.
 #pragma once
 
 #include <sys/types.h>
@@ -22,19 +22,19 @@ class PostgresCluster {
   PostgresCluster(const PostgresCluster&) = delete;
   PostgresCluster& operator=(const PostgresCluster&) = delete;
 
-  // The one that the tests of this binary share, each with databases of its own.
+  // The cluster that the tests of this binary share; each test has databases of its own.
   static PostgresCluster& shared();
 
   std::string url(const std::string& database) const;
-  // An empty one, of a new name; its URL.
+  // Creates an empty database with a new name; returns its URL.
   std::string new_database(const std::string& like = "template1");
   void drop_database(const std::string& url);
 
   int port() const { return port_; }
   const std::string& directory() const { return directory_.path(); }
-  // Starts it again after stop(); waits until it answers.
+  // Restarts the server after stop(); waits until it answers.
   void start();
-  // SIGINT: fast; SIGQUIT: without saving anything. Waits for its end.
+  // SIGINT: fast shutdown; SIGQUIT: without saving anything. Waits until the server has ended.
   void stop(int signal = SIGINT);
 
  private:
@@ -53,9 +53,10 @@ class PostgresSession {
   PostgresSession(const PostgresSession&) = delete;
   PostgresSession& operator=(const PostgresSession&) = delete;
 
-  // The first value of the last statement's result; empty: none. A failure is the test's.
+  // The first value of the last statement's result; empty: none. A failing statement fails the
+  // test.
   std::string ask(const std::string& sql);
-  // The SQLSTATE that a statement fails with; empty: it does not.
+  // The SQLSTATE that the statement fails with; empty: it succeeds.
   std::string refusal(const std::string& sql);
 
  private:

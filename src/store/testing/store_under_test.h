@@ -1,4 +1,4 @@
-// One suite, every store: a fixture that is run once a kind of store.
+// One suite for every store: a fixture that runs once per kind of store.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ namespace millrace::store {
 
 enum class StoreKind : std::uint8_t { kMemory, kSqlite, kPostgres };
 
-// With a clock that stands still: no search runs out of time.
+// The clock stands still, so no search runs out of time.
 inline SqliteOptions sqlite_options(const std::string& directory) {
   return {directory, [] { return std::chrono::steady_clock::time_point(); }};
 }
@@ -34,7 +34,7 @@ inline Store open_sqlite(const std::string& directory) {
   return std::move(*opened);
 }
 
-// The same clock; tables of the journal so small that trimming is exact.
+// The same clock, and journal tables so small that trimming is exact.
 inline PostgresOptions postgres_options(const std::string& url) {
   return {.url = url,
           .clock = [] { return std::chrono::steady_clock::time_point(); },
@@ -50,7 +50,7 @@ inline Store open_postgres(const std::string& url) {
   return std::move(*opened);
 }
 
-// `clock`: one that goes.
+// `clock`: one that runs.
 inline std::unique_ptr<PostgresNode> open_postgres_node(
     const std::string& url, std::chrono::steady_clock::time_point (*clock)()) {
   PostgresOptions options = postgres_options(url);
@@ -60,7 +60,7 @@ inline std::unique_ptr<PostgresNode> open_postgres_node(
   return std::move(*node);
 }
 
-// A database with a new store, copied from one that was made once: that is faster.
+// Creates a database with a new store by copying one that was made once, which is faster.
 inline std::string new_postgres_store() {
   PostgresCluster& cluster = PostgresCluster::shared();
   static const std::string made = [&] {
@@ -82,7 +82,7 @@ class StoreContract : public ::testing::TestWithParam<StoreKind> {
     if (!url_.empty()) PostgresCluster::shared().drop_database(url_);
   }
 
-  // What lasts is still there afterwards.
+  // Closes and reopens a durable store; its content is still there.
   void reopen() {
     if (GetParam() == StoreKind::kMemory) return;
     store = Store();
@@ -128,7 +128,7 @@ inline JournalRow make_row(std::uint64_t seq, const Checksum& predecessor, std::
   return row;
 }
 
-// Appends `count` rows to an empty journal: body "row 1" and so on.
+// Appends `count` rows to an empty journal, with the bodies "row 1" and so on.
 inline std::vector<JournalRow> fill(Journal& journal, std::uint64_t count) {
   std::vector<JournalRow> rows;
   for (std::uint64_t seq = 1; seq <= count; ++seq) {
@@ -139,7 +139,7 @@ inline std::vector<JournalRow> fill(Journal& journal, std::uint64_t count) {
   return rows;
 }
 
-// Bodies from `from` on.
+// The bodies of the rows from `from` on.
 inline std::vector<std::string> bodies(Journal& journal, std::uint64_t from) {
   std::vector<std::string> read;
   const Status done = journal.read(Seq{from}, [&](const JournalRow& row) {

@@ -1,4 +1,4 @@
-// A directory for one test, gone after it.
+// A directory for one test, deleted after it.
 #pragma once
 
 #include <stdlib.h>

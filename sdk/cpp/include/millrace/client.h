@@ -29,11 +29,11 @@ struct ClientOptions {
   std::string url{};    // empty: MILLRACE_URL, else kDefaultUrl
   std::string token{};  // empty: MILLRACE_TOKEN, else none
   std::string user_agent = "millrace-cpp";
-  // How often a call that may be repeated is, when the server is away or busy: after what the
-  // server asks for, else after a random delay that doubles.
+  // How often a call that may be repeated is repeated when the server is down or busy. The pause is
+  // what the server asks for, else random and doubling.
   int retries = 3;
-  Milliseconds timeout{30'000};  // of one try, on top of what a call waits for on purpose
-  std::stop_token stop{};        // breaks off every call that has none of its own
+  Milliseconds timeout{30'000};  // for one try, in addition to a wait that the call asks for
+  std::stop_token stop{};        // cancels every call that has no stop token of its own
 };
 
 struct GetJob {
@@ -50,16 +50,15 @@ struct RetryJob {
 
 enum class IfMissing { kFail, kCreate };
 
-// Cheap to share: every call may be made from any thread. Nothing is sent before the first call.
+// Cheap to copy and share; every call is thread-safe. Nothing is sent before the first call.
 class Client {
  public:
   explicit Client(ClientOptions options);
   Client(ClientOptions options, std::shared_ptr<Transport> transport);
 
-  // Submitting again after a lost answer is safe: a job without id and idempotency key is given an
-  // id first.
+  // Safe to repeat after a lost answer: a job without an id and idempotency key gets an id first.
   Result<Submitted> submit(const NewJob& job);
-  // Up to 1,000 jobs. With `atomic`, all or nothing.
+  // Up to 1,000 jobs. With `atomic`, all are accepted or none.
   Result<Batch> submit_batch(std::span<const NewJob> jobs, bool atomic = false);
 
   Result<Job> job(std::string_view id, const GetJob& options = {});
@@ -68,49 +67,51 @@ class Client {
   Result<Job> cancel(std::string_view id, std::string_view reason = {});
   Result<Job> retry(std::string_view id, const RetryJob& options = {});
   Result<void> remove(std::string_view id);
-  // Retries, cancels or deletes what a filter finds, within `timeout`.
+  // Retries, cancels or deletes the jobs that a filter matches, within `timeout`.
   Result<BulkAnswer> bulk(const BulkByFilter& bulk, Milliseconds timeout);
 
   Result<Page<Queue>> queues(std::string_view cursor = {});
   Result<Queue> queue(std::string_view name);
-  // `settings` is a JSON object. Replaces all settings, making the queue if there is none.
+  // `settings` is a JSON object. Replaces all settings; creates the queue if it does not exist.
   Result<Queue> put_queue(std::string_view name, std::string_view settings);
-  // Changes those named. A queue that is not there is an error, unless it is to be made: so that a
-  // misspelt name makes none.
+  // Changes only the settings that are named. By default a queue that does not exist is an error,
+  // so that a misspelt name does not create one.
   Result<Queue> patch_queue(std::string_view name, std::string_view settings,
                             IfMissing if_missing = IfMissing::kFail);
   Result<Queue> pause(std::string_view name, std::string_view reason = {},
                       IfMissing if_missing = IfMissing::kFail);
   Result<Queue> resume(std::string_view name);
-  // An empty one; with `force` also its jobs, within `timeout`.
+  // Deletes an empty queue; with `force` also its jobs, within `timeout`.
   Result<void> delete_queue(std::string_view name, bool force, Milliseconds timeout);
 
-  // Those seen in the last minutes, or that hold a lease.
+  // The workers seen in the last minutes, or that hold a lease.
   Result<Page<SeenWorker>> workers(std::string_view cursor = {});
-  // Told with its next poll: to claim no more; to end when its jobs have.
+  // The worker learns of it with its next poll. Quiet: it claims no more jobs. Stop: it ends after
+  // its current jobs.
   Result<SeenWorker> quiet_worker(std::string_view id);
   Result<SeenWorker> stop_worker(std::string_view id);
 
-  // Oldest first. `next_cursor` is never empty: it goes on after the page.
+  // Oldest first. `next_cursor` is never empty; it continues after the page.
   Result<Page<Event>> events(const EventFilter& filter);
   Result<Stats> stats(const StatsFilter& filter = {});
 
-  // The nodes and who leads which shard.
+  // The nodes, and the leader of each shard.
   Result<Cluster> cluster();
-  // Whether a node is to give up what it leads. The answer is how all stand then.
+  // Makes a node hand over what it leads, or take part again. The answer is the resulting state of
+  // all.
   Result<Cluster> drain_node(std::string_view id);
   Result<Cluster> undrain_node(std::string_view id);
 
   Result<ServerInfo> server_info();
-  // A server that answers that it is not ready is no error.
+  // A server that answers "not ready" is not an error.
   Result<Readiness> readiness();
 
-  // A worker's round trip; see worker.h for the whole of a worker. `timeout`: where it is shorter
-  // than the client's.
+  // One round trip of a worker; worker.h has the complete worker. `timeout` applies if it is
+  // shorter than the client's.
   Result<PollAnswer> poll(std::string_view worker_id, const PollRequest& request,
                           std::stop_token stop = {}, std::optional<Milliseconds> timeout = {});
 
-  // Any other call. A status that is not 2xx is an Error.
+  // Any other call. A status other than 2xx is an Error.
   Result<Response> call(Request request);
 
   const std::string& url() const { return options_.url; }
@@ -123,7 +124,7 @@ class Client {
   std::shared_ptr<Transport> transport_;
 };
 
-// Percent-encodes what must not stand in one segment of a path or in a query value.
+// Percent-encodes text for one path segment or query value.
 std::string url_encode(std::string_view text);
 
 }  // namespace millrace::sdk

@@ -1,4 +1,4 @@
-// What operators look at beside jobs and queues: workers, events, statistics, and what became of a
+// What operators look at besides jobs and queues: workers, events, statistics, and the result of a
 // call on many jobs.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace millrace::sdk {
 
-// A job that a worker holds.
+// A job that a worker holds a lease on.
 struct RunningJob {
   std::string id{};
   std::string queue{};
@@ -21,7 +21,7 @@ struct RunningJob {
   std::optional<Timestamp> lease_expires_at{};
 };
 
-// A worker as the server has seen it. (`Worker` is the one that this library runs.)
+// A worker as the server sees it. (`Worker` is the one that this library runs.)
 struct SeenWorker {
   std::string id{};
   std::string host{};
@@ -35,12 +35,12 @@ struct SeenWorker {
   std::optional<Timestamp> first_seen_at{};
   std::optional<Timestamp> last_seen_at{};
   std::vector<RunningJob> running{};
-  std::string json{};  // all of it, as the server sent it
+  std::string json{};  // the complete object as the server sent it
 };
 
-// One fact of the event log. Of a queue where `job_id` is empty.
+// One fact of the event log. An empty `job_id` means that it is about a queue.
 struct Event {
-  std::string id{};  // a position, opaque
+  std::string id{};  // an opaque position
   std::optional<Timestamp> at{};
   std::string type{};
   std::string queue{};
@@ -49,28 +49,28 @@ struct Event {
   std::optional<int> attempt{};
   std::string worker{};
   std::string data{};  // raw JSON
-  std::string json{};  // all of it, as the server sent it
+  std::string json{};  // the complete object as the server sent it
 };
 
 // Which events to read. Empty members do not filter.
 struct EventFilter {
-  static constexpr const char* kEnd = "end";  // as `cursor`: what happens from now on
+  static constexpr const char* kEnd = "end";  // a value of `cursor`: only what happens from now on
 
   std::vector<std::string> types{};
   std::vector<std::string> queues{};
-  std::string cursor{};  // `next_cursor` of the page before; empty: from the oldest that is kept
+  std::string cursor{};  // `next_cursor` of the page before; empty: the oldest event kept
   int limit = 50;        // of one page, 1 to 1,000
   Milliseconds wait{0};  // for the next event, at most 60 s
 };
 
-// Percentiles of each column, in milliseconds; none where nothing was measured.
+// Percentiles of each column in milliseconds; none if nothing was measured.
 struct StatsPercentiles {
   std::vector<std::optional<double>> p50{};
   std::vector<std::optional<double>> p95{};
   std::vector<std::optional<double>> p99{};
 };
 
-// Columns of equal width, the oldest first; as many in each member.
+// Columns of equal width, oldest first; every member has the same number of them.
 struct StatsGroup {
   std::string name{};  // of the queue or type; empty: all together
   std::vector<std::int64_t> submitted{};
@@ -83,7 +83,7 @@ struct StatsGroup {
 };
 
 struct StatsFilter {
-  std::optional<Milliseconds> window{};  // how far back; the server's default is an hour
+  std::optional<Milliseconds> window{};  // how far back; by default an hour
   std::optional<Milliseconds> step{};    // width of a column
   std::string by{};                      // "queue" or "type"; empty: one group
 };
@@ -95,19 +95,19 @@ struct Stats {
   std::string json{};
 };
 
-// A call on all jobs that a filter finds.
+// A call on all jobs that a filter matches.
 struct BulkByFilter {
   std::string action{};               // "retry", "cancel", "delete"
   std::string query{};                // the expression of `q`
-  std::vector<std::string> states{};  // and in one of these states; empty: in any
+  std::vector<std::string> states{};  // only jobs in one of these states; empty: in any
   bool dry_run = false;               // count only
 };
 
 struct BulkAnswer {
   std::int64_t matched = 0;
   std::int64_t changed = 0;
-  std::int64_t failed = 0;  // those whose state did not allow it any more
-  bool more = false;        // some are left: one call touches at most 100,000
+  std::int64_t failed = 0;  // their state no longer allowed it
+  bool more = false;        // some are left: one call handles at most 100,000
   std::string json{};
 };
 

@@ -1,4 +1,4 @@
-// Jobs: what a producer submits and what the server says about them.
+// Jobs: what a producer submits, and what the server reports about them.
 #pragma once
 
 #include <chrono>
@@ -16,25 +16,24 @@ using Milliseconds = std::chrono::milliseconds;
 using Timestamp = std::chrono::sys_time<std::chrono::milliseconds>;  // UTC
 using Meta = std::vector<std::pair<std::string, std::string>>;
 
-// How long to wait before each next attempt. What is left out is the server's default.
+// The pause before each further attempt. Unset members get the server's defaults.
 struct RetryPolicy {
   std::string strategy{};  // "exponential", "linear", "fixed", "list"
   std::optional<Milliseconds> base{};
   std::optional<Milliseconds> max{};
   std::optional<double> jitter{};      // 0 to 1, a share of the delay
-  std::vector<Milliseconds> delays{};  // of "list"
+  std::vector<Milliseconds> delays{};  // for "list"
 };
 
-// At most one job of a key within its queue while it is not finished, and for `hold` after
-// submission.
+// At most one job of the queue has a given key while that job is unfinished, and for `hold` after
+// its submission.
 struct Unique {
   std::string key{};
   std::optional<Milliseconds> hold{};
   std::string on_conflict{};  // "return", "reject", "replace"; empty: return
 };
 
-// A job to submit. Only `type` must be given; empty and unset members are left to the server's
-// defaults.
+// A job to submit. Only `type` is required; the server's defaults apply to empty and unset members.
 struct NewJob {
   std::string type{};
   std::string payload = "null";  // raw JSON
@@ -51,7 +50,7 @@ struct NewJob {
   std::optional<Unique> unique{};
   std::vector<std::string> tags{};
   Meta meta{};
-  std::string id{};               // a UUIDv7; Client::submit makes one where it is empty
+  std::string id{};               // a UUIDv7; if empty, Client::submit makes one
   std::string idempotency_key{};  // not in a batch
   std::string traceparent{};
 };
@@ -78,7 +77,7 @@ struct LogLine {
   std::string json{};  // as the server sent it
 };
 
-// One start of a job and what came of it.
+// One start of a job and its result.
 struct Attempt {
   int n = 0;  // counts every start, from 1
   int attempt = 0;
@@ -89,8 +88,8 @@ struct Attempt {
   std::optional<JobError> error{};
 };
 
-// A job as the server describes it. Text members are empty, times unset, where the server says
-// null.
+// A job as the server describes it. Where the server says null, text members are empty and times
+// are unset.
 struct Job {
   std::string id{};
   std::string queue{};
@@ -114,12 +113,12 @@ struct Job {
   std::optional<JobError> last_error{};
   std::vector<std::string> tags{};
   Meta meta{};
-  std::optional<std::string> payload{};  // raw JSON; only where it was asked for
+  std::optional<std::string> payload{};  // raw JSON; only if requested
   std::optional<std::string> result{};
-  std::vector<Attempt> attempts{};  // oldest first; only where they were asked for
-  std::string json{};               // all of it, as the server sent it
+  std::vector<Attempt> attempts{};  // oldest first; only if requested
+  std::string json{};               // the complete object as the server sent it
 
-  // succeeded, dead, cancelled, expired, or pruned: removed already, known by its key alone
+  // succeeded, dead, cancelled, expired; or pruned: already removed, and known only by its key
   bool is_final() const {
     return state == "succeeded" || state == "dead" || state == "cancelled" || state == "expired" ||
            state == "pruned";
@@ -128,11 +127,10 @@ struct Job {
 
 struct Submitted {
   Job job{};
-  bool is_new =
-      true;  // false: it was there already, by its id, its idempotency key or its unique key
+  bool is_new = true;  // false: it existed already, by its id, idempotency key or unique key
 };
 
-// What became of one job of a batch: `error` where it was refused.
+// The result of one job of a batch; `error` is set if it was refused.
 struct BatchItem {
   int status = 0;
   std::string id{};
@@ -160,7 +158,7 @@ struct JobFilter {
   std::string cursor{};                // `next_cursor` of the page before
 };
 
-// One page of a list; an empty `next_cursor` is the end.
+// One page of a list; an empty `next_cursor` means that there are no more.
 template <typename Item>
 struct Page {
   std::vector<Item> items{};

@@ -1,5 +1,5 @@
-// Writing JSON, and telling whether a text is JSON. Payloads and results travel as raw JSON text:
-// what is put in comes out byte for byte.
+// Writing and validating JSON. Payloads and results are raw JSON text, which the library and the
+// server pass on byte for byte.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace millrace::sdk {
 
-// Appends values one after the other and sets the commas. It does not check that keys and values
-// alternate; it does make every string valid: bytes that are not UTF-8 become U+FFFD.
+// Appends values and places the commas. It does not check that keys and values alternate. It makes
+// every string valid: bytes that are not UTF-8 become U+FFFD.
 class JsonWriter {
  public:
   JsonWriter& begin_object();
@@ -25,7 +25,7 @@ class JsonWriter {
   JsonWriter& number(double value);  // precondition: finite
   JsonWriter& boolean(bool value);
   JsonWriter& null() { return raw("null"); }
-  // `json` is one JSON value, put in as it is.
+  // `json` is one JSON value, inserted as it is.
   JsonWriter& raw(std::string_view json);
 
   std::size_t size() const { return text_.size(); }
@@ -43,11 +43,11 @@ class JsonWriter {
 // `text` as a JSON string with its quotes.
 std::string json_string(std::string_view text);
 
-// Whether `text` is exactly one JSON value (RFC 8259, UTF-8, white space around it allowed) that
-// nests no deeper than `max_depth`, nor than 1,024 levels.
+// Whether `text` is exactly one JSON value (RFC 8259, UTF-8, with optional white space around it)
+// nested no deeper than `max_depth`, or 1,024 levels.
 bool is_json(std::string_view text, std::size_t max_depth = 60);
 
-// The integer member `name` of the object that `json` is.
+// The integer member `name` of the JSON object `json`.
 std::optional<std::int64_t> read_integer(std::string_view json, std::string_view name);
 
 }  // namespace millrace::sdk

@@ -1,5 +1,4 @@
-// What a worker and the server say to each other. Most workers are written on worker.h, which does
-// this for them.
+// The messages between a worker and the server. Most workers use worker.h, which sends them.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +10,7 @@
 
 namespace millrace::sdk {
 
-// A job with the lease on one attempt at it.
+// A job and the lease on one attempt at it.
 struct ClaimedJob {
   std::string id{};
   std::string queue{};
@@ -19,13 +18,13 @@ struct ClaimedJob {
   std::string payload{};  // raw JSON
   int attempt = 0;
   int max_attempts = 0;
-  std::uint64_t token = 0;  // goes with every heartbeat and ack; a later lease has a greater one
+  std::uint64_t token = 0;  // sent with every heartbeat and ack; later leases have greater ones
   std::optional<Timestamp> lease_expires_at{};
-  std::optional<Milliseconds> lease{};  // its length, where the server says
+  std::optional<Milliseconds> lease{};  // its length, if the server says
   std::optional<Timestamp> deadline{};
   Meta meta{};
   std::string traceparent{};
-  std::string checkpoint{};  // raw JSON: what an earlier attempt left with its progress
+  std::string checkpoint{};  // raw JSON, which an earlier attempt left with its progress
 };
 
 // A line for the job's log.
@@ -43,7 +42,7 @@ struct Ack {
   std::string result{};   // raw JSON, empty: none
   std::optional<JobError> error{};
   bool retryable = true;
-  std::optional<Milliseconds> delay{};  // of "snoozed", and of "failed" in place of the job's own
+  std::optional<Milliseconds> delay{};  // "snoozed": required; "failed": overrides the job's
   std::vector<WorkerLogLine> logs{};
   std::vector<NewJob> enqueue{};  // submitted in the same commit
 };
@@ -76,18 +75,18 @@ struct WorkerInfo {
   int pid = 0;
 };
 
-// Everything in one round trip: acks are committed before the claim waits.
+// One round trip for everything; acks are committed before the claim waits.
 struct PollRequest {
   std::vector<Ack> acks{};
   std::vector<Heartbeat> heartbeats{};
   std::vector<AttemptLogLine> logs{};
   std::optional<Claim> claim{};
   WorkerInfo worker{};   // sent with a claim
-  bool goodbye = false;  // the worker ends; not with a claim
+  bool goodbye = false;  // the worker ends; only without a claim
 };
 
-// Answer to an ack or a heartbeat; refused where `error` is set (`lease_lost`: another may have the
-// job now).
+// The answer to an ack or a heartbeat, which was refused if `error` is set (`lease_lost`: another
+// worker may have the job now).
 struct PollItem {
   int status = 0;
   std::string id{};

@@ -23,10 +23,10 @@ struct Node {
 
 struct Shard {
   std::int64_t shard = 0;
-  std::string leader{};  // a node's id; empty: nobody leads it
+  std::string leader{};  // a node's id; empty: it has no leader
   std::int64_t epoch = 0;
   std::int64_t projected_seq = 0;
-  std::optional<std::int64_t> seq{};  // known of those that the answering node leads or follows
+  std::optional<std::int64_t> seq{};  // only for shards that the answering node leads or follows
   std::optional<std::int64_t> projection_lag_ms{};
 };
 

@@ -22,7 +22,7 @@ struct QueueCounts {
   std::int64_t expired = 0;
 };
 
-// Over the last minute.
+// Averages over the last minute.
 struct QueueRates {
   double submitted_per_s = 0;
   double started_per_s = 0;
@@ -38,10 +38,10 @@ struct Queue {
   std::optional<Milliseconds> oldest_ready_age{};
   QueueRates rates{};
   std::string settings{};  // raw JSON
-  std::string json{};      // all of it, as the server sent it
+  std::string json{};      // the complete object as the server sent it
 };
 
-// What GET /v1/meta tells about the server.
+// The answer of GET /v1/meta.
 struct ServerInfo {
   std::string version{};
   std::string commit{};
@@ -52,7 +52,7 @@ struct ServerInfo {
   std::string json{};
 };
 
-// Whether the server can serve, and each thing that this depends on.
+// Whether the server can serve, and each condition for that.
 struct Readiness {
   struct Check {
     std::string name{};

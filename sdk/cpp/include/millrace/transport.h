@@ -1,5 +1,5 @@
-// The way to the server: one request, one answer. Worth knowing only to those who replace it, as
-// tests do.
+// The transport to the server: one request, one answer. Only relevant to code that replaces it,
+// such as tests.
 #pragma once
 
 #include <chrono>
@@ -21,9 +21,9 @@ struct Request {
   std::string path{};  // from the root, query included: "/v1/jobs?limit=5"
   std::string body{};  // JSON; sent with its Content-Type unless empty
   Headers headers{};
-  std::chrono::milliseconds timeout{30'000};  // for all of it
-  std::stop_token stop{};                     // breaks the request off
-  // Sending it twice does what sending it once does, so it may be repeated when an answer is lost.
+  std::chrono::milliseconds timeout{30'000};  // for the whole request
+  std::stop_token stop{};                     // cancels the request
+  // Sending it twice has the same effect as once, so it may be repeated when an answer is lost.
   bool repeatable = false;
 };
 
@@ -32,28 +32,27 @@ struct Response {
   std::string body{};
   Headers headers{};  // names in lower case
 
-  // Empty where it is missing.
+  // Empty: there is no such header.
   std::string_view header(std::string_view name) const;
 };
 
 class Transport {
  public:
   virtual ~Transport() = default;
-  // Any answer is a Response, whatever its status. From any thread; concurrent calls use
-  // connections of their own.
+  // Any answer is a Response, whatever its status. Thread-safe; concurrent calls use separate
+  // connections.
   virtual Result<Response> send(const Request& request) = 0;
 };
 
 struct HttpOptions {
-  std::string
-      url;  // "http://127.0.0.1:7600", https too; a path in it is put before every request's
+  std::string url;  // "http://127.0.0.1:7600" or https; a path in it precedes each request's
   std::string token{};
   std::string user_agent{};
   std::chrono::milliseconds connect_timeout{5'000};
 };
 
-// Keeps connections alive and reuses them. Follows no redirects, so that the token goes nowhere
-// else.
+// Keeps connections alive and reuses them. Does not follow redirects, so that the token is sent
+// nowhere else.
 std::unique_ptr<Transport> make_http_transport(HttpOptions options);
 
 }  // namespace millrace::sdk

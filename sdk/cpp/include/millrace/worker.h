@@ -1,4 +1,4 @@
-// A worker: claims jobs, runs a handler for each, keeps their leases alive, reports how they ended.
+// A worker: claims jobs, runs a handler for each, extends their leases, and reports the outcomes.
 //
 //   millrace::sdk::Worker worker(client, {.queues = {"email"}, .concurrency = 4},
 //                                [](millrace::sdk::Context& context) {
@@ -31,37 +31,37 @@ struct Outcome {
   std::vector<NewJob> enqueue{};  // submitted in the same commit as the outcome
 
   static Outcome succeeded(std::string result_json = {});
-  // Tried again while attempts are left, after the job's delay or after `delay`.
+  // Retried while attempts are left, after the job's own delay or after `delay`.
   static Outcome failed(JobError error, std::optional<Milliseconds> delay = {});
-  // Dead at once: trying again would not help.
+  // Dead at once: a retry would not help.
   static Outcome failed_for_good(JobError error);
-  // Later, without counting this attempt.
+  // Run again later; this attempt does not count.
   static Outcome snoozed(Milliseconds delay);
-  // Given back, without counting this attempt.
+  // Given back; this attempt does not count.
   static Outcome released();
   static Outcome cancelled();
 };
 
 enum class StopReason { kNone, kCancelled, kLeaseLost, kAborted };
 
-// One attempt, as its handler sees it. Usable from any thread of the handler's until the handler
-// returns.
+// One attempt, as its handler sees it. Thread-safe; valid until the handler returns.
 class Context {
  public:
   const ClaimedJob& job() const { return job_; }
 
-  // Triggered when the attempt should end early: the job was cancelled, the lease was lost (nothing
-  // that the handler returns will count), or the worker is being killed.
+  // Triggered when the attempt should end early: the job was cancelled, the lease was lost (what
+  // the handler returns no longer counts), or the worker is being aborted.
   std::stop_token stop_token() const { return stop_.get_token(); }
   StopReason stop_reason() const;
 
-  // Sent with the next heartbeat: a percentage from 0 to 100, a message of up to 1,024 bytes; what
-  // is beyond is cut. `checkpoint` (raw JSON; 64 KiB are for it and the message together, of which
-  // 66 bytes are the names around them) is handed to the next attempt; one that is not JSON or too
-  // large is left out, which a line in the job's log says.
+  // Sent with the next heartbeat: a percentage from 0 to 100 and a message of up to 1,024 bytes,
+  // both cut to their bounds. The next attempt gets `checkpoint`, which is raw JSON; it and the
+  // message share 64 KiB, 66 bytes of which are their names. A checkpoint that is not JSON or too
+  // large is left out, and a line in the job's log says so.
   void progress(Progress progress, std::string checkpoint = {});
-  // A line for the job's log; sent within a second or with the outcome. Past 256 KiB waiting, the
-  // oldest go. Levels are debug, info, warn and error; of any other the nearest is taken.
+  // Adds a line to the job's log; sent within a second or with the outcome. When more than 256 KiB
+  // wait, the oldest lines are dropped. Levels are debug, info, warn and error; any other is
+  // replaced by the nearest.
   void log(std::string_view level, std::string_view message);
 
  private:
@@ -74,30 +74,29 @@ class Context {
   std::stop_source stop_;
 };
 
-// Called for each claimed job, on one of the worker's threads. An exception that leaves it fails
-// the attempt.
+// Called for each claimed job, on one of the worker's threads. If it throws, the attempt fails.
 using Handler = std::function<Outcome(Context&)>;
 
 enum class ExitWhen { kStopped, kOneJobDone, kNothingToClaim };
 
-// What is worth telling a person; `message` is a sentence.
+// Receives what a person should know; `message` is a sentence.
 using Notice = std::function<void(std::string_view message)>;
 
 struct WorkerOptions {
   std::vector<std::string> queues = {"default"};
-  std::vector<std::string> types{};  // empty: any
-  int concurrency = 1;  // handlers at a time; so many jobs are claimed ahead, and no more
-  std::optional<Milliseconds> lease{};  // empty: the job's, else the queue's
+  std::vector<std::string> types{};     // empty: any
+  int concurrency = 1;                  // handlers at a time; it never claims more jobs than that
+  std::optional<Milliseconds> lease{};  // empty: the job's, or else the queue's
   Milliseconds poll_wait{30'000};       // how long one claim waits at the server
-  // How long the last outcomes are tried to be told after a stop.
+  // How long, after a stop, the worker tries to report the last outcomes.
   Milliseconds flush_timeout{30'000};
-  // How long an outcome waits for others while a poll is under way, if they are less than 64; with
-  // none under way it goes at once.
+  // How long an outcome waits for others while a poll is under way, if fewer than 64 wait. Without
+  // a poll under way it is sent at once.
   Milliseconds ack_delay{5};
   std::string id{};  // empty: made of host, process and a random number
   ExitWhen exit_when = ExitWhen::kStopped;
-  Notice notice{};  // from any thread
-  // Called for each outcome that the server has taken. From any thread.
+  Notice notice{};  // called on any thread
+  // Called for each outcome that the server has accepted. On any thread.
   std::function<void(const Ack& ack)> reported{};
 };
 
@@ -110,13 +109,13 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // Works until `stop` is triggered (or `exit_when` says so), then claims nothing more, gives back
-  // what a claim still brings, waits for the running handlers and reports their outcomes. An error
-  // is a refusal that waiting does not cure, as a wrong token; or, of the kind kUnreachable, that
-  // the server could not be told the last outcomes within `flush_timeout`. Once.
+  // Works until `stop` is triggered (or `exit_when` says so). Then it claims nothing more, gives
+  // back jobs that a claim still brings, waits for the running handlers and reports their outcomes.
+  // An error is a refusal that time does not cure, such as a wrong token; or kUnreachable: the
+  // server could not be told the last outcomes within `flush_timeout`. To be called once.
   Result<void> run(const std::stop_token& stop);
 
-  // Asks every running handler to end (StopReason::kAborted). From any thread, after `stop`.
+  // Asks every running handler to end (StopReason::kAborted). Thread-safe; call it after `stop`.
   void abort();
 
   const std::string& id() const;

@@ -1,0 +1,19 @@
+// What nearly every file of this room includes, compiled once: see cmake/Rooms.cmake. A file still
+// includes what it uses; the preset gcc builds without this.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "millrace/client.h"

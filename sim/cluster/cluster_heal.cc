@@ -1,0 +1,237 @@
+// Phase two: the faults are over, and everything must come to its end.
+#include <algorithm>
+
+#include "sim/cluster/cluster.h"
+#include "sim/violation.h"
+
+namespace millrace::sim {
+namespace {
+
+using std::chrono_literals::operator""ms;
+
+constexpr std::size_t kMaxRounds = 5'000;
+// After each nothing happens for twice as long as after the one before: more than ten years.
+constexpr int kMaxFruitless = 40;
+// A shard has a leader after so long: the lease of whoever led it, and a renewal (LV5). The rest is
+// what clocks may differ by, and what passes between a look and an act here.
+constexpr Duration kUntilLed =
+    engine::LeaderLease::kLength + engine::LeaderLease::kRenewPause + 300ms;
+constexpr Duration kUntilAnswered{5'000};
+// The longest pause after flushes that failed, and what is decided meanwhile.
+constexpr Duration kUntilFlushed{10'000};
+// A shard is given away: a look, the last flush, its last row, another look.
+constexpr Duration kUntilHandedOver{10'000};
+constexpr Duration kUntilTaken{5'000};
+
+}  // namespace
+
+void Cluster::heal() {
+  story_.tell("the faults are over");
+  Dice dice(mix64(plan_.seed ^ 2));
+  healing_ = true;
+  network_.heal();
+  Transactions& transactions = database_.transactions();
+  for (const Transactions::Xid xid : transactions.open()) {
+    dice.chance(500) ? transactions.commit(xid) : transactions.roll_back(xid);
+  }
+  for (Machine& machine : machines_) {
+    machine.paused_until.reset();
+    machine.cut_until = {};
+    if (machine.node != nullptr && machine.node->stopping()) die(machine, "has stopped");
+  }
+  // Also what those had asked for: a lease goes on from there.
+  while (database_.late() > 0) database_.land(dice.below(database_.late()));
+  for (Machine& machine : machines_) {
+    if (machine.node == nullptr) {
+      machine.reads = std::max(machine.reads, database_.registry().format());
+      start(machine);
+    }
+    machine.node->cut_off(false);
+    machine.node->drain(false);
+  }
+  for (Mail& mail : mail_) mail.arrives = 0;
+  await_leaders(dice, kUntilLed);
+  await_upgraded(dice);
+  deliver_mail(dice);
+  settle(dice);
+  open_queues(dice);
+  finish_everything(dice);
+}
+
+void Cluster::open_queues(Dice& dice) {
+  for (engine::Request& request : clients_.resume_all()) submit(dice, std::move(request));
+  settle(dice);
+}
+
+bool Cluster::all_led() {
+  for (std::uint32_t shard = 0; shard < database_.shards(); ++shard) {
+    const bool led = std::ranges::any_of(machines_, [&](const Machine& machine) {
+      return machine.node != nullptr && machine.node->host(shard).holds();
+    });
+    if (!led) return false;
+  }
+  return true;
+}
+
+void Cluster::await_leaders(Dice& dice, Duration within) {
+  const Instant until = truth_ + within;
+  while (!all_led()) {
+    demand(truth_ < until, "LV5", "not every shard has a leader after {} ms", within.count());
+    pass(dice, Duration{10});
+  }
+}
+
+// Everybody is answered, but for those who wait for something.
+void Cluster::settle(Dice& dice) {
+  const Instant until = truth_ + Duration{kUntilAnswered};
+  const auto waits = [](const auto& entry) {
+    const engine::Request& request = entry.second.request;
+    return entry.second.given_up || !(std::holds_alternative<core::Command>(request) ||
+                                      std::holds_alternative<engine::FindJob>(request));
+  };
+  while (!std::ranges::all_of(asked_, waits)) {
+    demand(truth_ < until, "LV1", "requests are not answered");
+    pass(dice, Duration{5});
+  }
+  pass(dice, Duration{60});
+}
+
+std::size_t Cluster::live_jobs() const {
+  std::size_t live = 0;
+  for (const auto& chronicle : chronicles_) live += chronicle->auditor().model().live().size();
+  return live;
+}
+
+void Cluster::complain() const {
+  for (const auto& chronicle : chronicles_) {
+    for (const auto& [ord, job] : chronicle->auditor().model().live()) {
+      violated("LV4",
+               "{} jobs do not come to their end, as {} of queue {}, which is {} since {} ms",
+               live_jobs(), to_string(job->id), job->queue.view(), core::to_string(job->state),
+               to_ms(chronicle->auditor().model().now()) - to_ms(job->run_at));
+    }
+  }
+  violated("LV4", "no job is left, and it does not end");
+}
+
+// Nothing happens for long: all nodes sleep meanwhile, and find each other again.
+void Cluster::leap(Dice& dice, Duration by) {
+  const bool leases = std::ranges::any_of(chronicles_, [](const auto& chronicle) {
+    const auto& live = chronicle->auditor().model().live();
+    return std::ranges::any_of(
+        live, [](const auto& entry) { return entry.second->state == core::State::kRunning; });
+  });
+  // Leases would get such a time back.
+  if (leases || by < Duration{2'000}) return pass(dice, by);
+  truth_ += by;
+  pass(dice, Duration{20});
+  await_leaders(dice, kUntilLed);
+}
+
+// LV1, LV3, LV4: every job is offered, every lease ends, every job becomes terminal.
+void Cluster::finish_everything(Dice& dice) {
+  int fruitless = 0;
+  const auto more_to_come = [&] { return database_.submissions().waiting() > 0; };
+  for (std::size_t round = 0; live_jobs() > 0 || more_to_come(); ++round) {
+    if (round >= kMaxRounds || fruitless > kMaxFruitless) complain();
+    engine::Request claim = clients_.claim_all();
+    submit(dice, core::Command(std::get<engine::WaitingClaim>(claim).claim));
+    settle(dice);
+    const std::vector<engine::Request> acks = clients_.finish_all();
+    for (const engine::Request& request : acks) submit(dice, request);
+    settle(dice);
+    if (!acks.empty()) {
+      fruitless = 0;
+      continue;
+    }
+    std::optional<Duration> wait;
+    all_hosts([&](const Node&, const Host& host) {
+      if (const auto due = host.due_in()) wait = std::min(wait.value_or(*due), *due);
+      return true;
+    });
+    const bool busy = database_.transactions().rows() > 0 ||
+                      std::ranges::any_of(machines_, [](const Machine& machine) {
+                        return machine.node == nullptr || machine.node->busy();
+                      });
+    if (busy || !all_led()) {  // a row is on its way, or a shard is just being handed over
+      pass(dice, Duration{100});
+      await_leaders(dice, kUntilLed);
+      continue;
+    }
+    open_queues(dice);  // a shard that was being handed over has refused it
+    demand(wait.has_value(), "LV1", "{} jobs are left, and nothing is due", live_jobs());
+    // Much that falls due is nothing to a worker.
+    leap(dice, std::max(*wait, Duration{std::int64_t{10} << std::min(fruitless++, 36)}));
+  }
+  settle(dice);
+  await_upgraded(dice);
+  await_inboxes(dice);
+  await_flushes(dice);
+  check_whole();
+  check_effects();
+  check_finishes();
+  database_.submissions().check_all_there();
+}
+
+// N8: who is too old for the store has given away what it led.
+void Cluster::await_upgraded(Dice& dice) {
+  const Instant until = truth_ + kUntilHandedOver;
+  const auto given_away = [&] {
+    return all_hosts([&](const Node& node, const Host& host) {
+      return !node.too_old(database_.registry().format()) || !(host.leads() || host.follows());
+    });
+  };
+  while (!given_away()) {
+    demand(truth_ < until, "N8",
+           "a node that is too old for the store leads or follows a shard after {} ms",
+           kUntilHandedOver.count());
+    pass(dice, Duration{20});
+  }
+}
+
+// LV4: what transactions have finished does not lie about.
+void Cluster::await_inboxes(Dice& dice) {
+  const Instant until = truth_ + kUntilTaken;
+  while (database_.transactions().rows() > 0) {
+    demand(truth_ < until, "LV4", "after {} ms these lie in the inboxes:{}", kUntilTaken.count(),
+           database_.transactions().describe_rows());
+    pass(dice, Duration{20});
+  }
+}
+
+void Cluster::check_finishes() {
+  const auto stands = [&](const JobId& id, std::optional<std::uint64_t> ord) {
+    return std::ranges::any_of(chronicles_, [&](const auto& chronicle) {
+      const core::Job* const job = chronicle->auditor().model().find(id);
+      return job != nullptr && job->ord == ord.value_or(job->ord);
+    });
+  };
+  database_.finishes().check_all_there(stands);
+  database_.transactions().check_fences([&](const JobId& id) { return stands(id, std::nullopt); });
+}
+
+// LV10: the tables catch up.
+void Cluster::await_flushes(Dice& dice) {
+  const auto all_flushed = [&] {
+    return all_hosts([](const Node&, const Host& host) { return host.flushed(); });
+  };
+  const Instant until = truth_ + kUntilFlushed;
+  while (!all_flushed()) {
+    demand(truth_ < until, "LV10", "the tables do not catch up with the journal");
+    pass(dice, Duration{100});
+  }
+}
+
+// N7: what durable acks asked of other shards is there, and no outbox keeps what it should not.
+void Cluster::check_effects() const {
+  for (std::uint32_t shard = 0; shard < database_.shards(); ++shard) {
+    chronicles_[shard]->auditor().model().each_job([&](const core::Job& job) {
+      if (job.queue.view() == kOutbox && job.state == core::State::kDead) {
+        effects_.check_dead(shard, job);
+      }
+    });
+  }
+  effects_.check_all_there();
+}
+
+}  // namespace millrace::sim

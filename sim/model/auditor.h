@@ -1,0 +1,239 @@
+// Watches a life. It records what was asked and when it was decided, follows each batch with its
+// model once the batch is durable, and checks every answer against the model. Anything that does
+// not fit ends the run with the id of the broken promise.
+//
+// It predicts answers from durable batches only. So an answer that leaves before its batch is
+// durable has no prediction: that checks DU1.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "engine/request.h"
+#include "engine/shard/shard.h"
+#include "sim/cluster/place.h"
+#include "sim/model/model.h"
+#include "sim/world/marks.h"
+#include "sim/world/storage.h"
+
+namespace millrace::sim {
+
+using engine::Ticket;
+
+class Auditor {
+ public:
+  Auditor(Marks& marks, Storage& stored, core::MachineOptions options, Limits limits,
+          Place place = {});
+
+  // --- Notifications of the world, as things happen.
+  // `round`: for a row of the inbox that submits (engine/shard/inbox_order.h); 0: not such a row.
+  void offered(Ticket ticket, engine::Request request, By by = By::kClient,
+               std::uint64_t round = 0);
+  void cancelled(Ticket ticket);
+  // The shard decided at `now`, and sealed `row`, or none. `head`: the newest row then.
+  void decided(Time now, std::optional<Seq> row, Seq head, Closing closing, bool reads_failed);
+  // All waits end now, and no new ones begin.
+  void waits_ended(Seq head);
+  // A life began with this row.
+  void started(Time now, Seq row, Epoch epoch);
+  // Nobody could be answered in between.
+  void stalled(Time from, Time to);
+  void durable(Seq seq, const core::EventBatch& batch);
+  void answered(std::vector<engine::Outgoing> answers);
+  // The shard has ended for good and tells all callers.
+  void gave_up(const std::vector<engine::Outgoing>& answers);
+  // Why the shard may refuse from now on what it has not decided; none: it may not.
+  void may_refuse(std::optional<engine::Unavailable> why) { may_refuse_ = why; }
+  // A step met a read that failed: only its answers tell what came of that.
+  bool needs_answers() const;
+
+  // --- Checks.
+  // Follows everything that is durable; every answer received so far must fit.
+  void follow(Seq durable);
+  // The life is over; `head` is the newest row that its successor finds.
+  void ended(Seq head);
+  // Nothing undurable is under way: the machine must equal the model in every member.
+  void compare(const core::Machine& machine);
+  // The digest of the state after the newest durable row, made only from the journal's bytes.
+  Fingerprint folded_digest() const { return fold_->digest(); }
+  Seq folded() const { return followed_; }
+
+  const Model& model() const { return model_; }
+  std::uint64_t commands() const { return commands_; }
+  std::size_t waiting() const { return parked_.size(); }
+
+ private:
+  // What the model expects of an item of an answer.
+  struct Item {
+    JobId id;
+    core::Rejection why{};
+    std::optional<core::State> state;
+    std::optional<std::uint64_t> version;
+    std::optional<Time> lease_expires_at;
+    std::optional<bool> cancel_requested;
+    std::optional<core::Job> job;  // if the answer must show it
+  };
+  struct Parked {
+    Ticket ticket{};
+    core::Claim claim;
+    Time deadline{};
+    bool poll = false;
+    std::vector<Item> acks, heartbeats, logs;
+  };
+  struct Watch {
+    Ticket ticket{};
+    JobId job;
+    std::uint64_t ord = 0;  // the job's: another job may get its id
+    Time deadline{};
+  };
+  struct Step {
+    Time now{};
+    std::optional<Seq> row;
+    Closing closing{};
+    bool reads_failed = false;
+    std::vector<Ticket> tickets;
+  };
+  struct Start {
+    Time now{};
+    Seq row{};
+  };
+  struct Gone {
+    Ticket ticket{};
+  };
+  struct WaitsEnded {};
+  struct Entry {
+    Seq needs{};  // must be durable before this is followed
+    std::variant<Step, Start, Gone, WaitsEnded> what;
+  };
+  // A row whose life ended before it became durable; it may still become so.
+  struct Ghost {
+    Seq row{};
+    Epoch epoch{};
+    Entry entry;
+    std::map<Ticket, engine::Request> requests;
+    std::vector<Parked> parked;  // requests that waited then
+    std::vector<std::pair<Time, Time>> stalls;
+  };
+
+  // auditor_outbox.cc: jobs that acks submit to other shards
+  struct Boxing {
+    core::AckItem item;  // as decided on this shard
+    std::vector<std::pair<core::JobSpec, Effects::Was>> asked;
+  };
+  std::optional<Boxing> put_in_outbox(const core::AckItem& ack, const Choices& choices) const;
+  core::Rejection follow_ack(const core::AckItem& ack, const Choices& choices,
+                             std::optional<bool> admitted);
+
+  // auditor_inbox.cc: jobs that rows of the inbox submit
+  void note_put_off(Ticket ticket, const engine::Request& request);
+  bool follows_one_put_off(Ticket ticket, const engine::Request& request);
+
+  // auditor_payloads.cc
+  core::Job whole(const core::Job& is, const core::Job& should_be) const;
+  void check_payloads_gone();
+
+  // auditor.cc
+  void fold(Seq seq);
+  void follow_dead_row(Seq seq);
+  void keep_ghosts();
+  void follow_entry(const Entry& entry);
+  void follow_step(const Step& step);
+  void follow_start(const Start& start);
+  void follow_gone(const Gone& gone);
+  void follow_waits_ended();
+  Duration counted(const Model::Lease& lease) const;
+  void follow_task(const Step& step, Ticket ticket, const Choices& choices);
+  bool was_refused_whole(const Step& step, Ticket ticket, const engine::Request& request);
+  std::vector<Ticket> who_asked_for(const core::Claimed& event);
+  void serve_waiting(const Choices& choices);
+  void tell_cancelled(const core::EventBatch& batch);
+  void end_watches();
+  void end_waits();
+  void sort_out_strays();
+  bool waits(Ticket ticket) const;  // it is followed, but not answered yet
+
+  // auditor_answers.cc: what each request should have been answered
+  void follow_command(Ticket ticket, const core::Command& command, const Choices& choices);
+  void expect(Ticket ticket, const core::Enqueue& command, const Choices& choices);
+  void check_shown(const core::EnqueueReply* reply, std::size_t i, const Verdict& verdict) const;
+  bool admits_queue(Ticket ticket, const SharedBytes& queue, const Choices& choices) const;
+  // One queue, or at most `limit` (0: all) after `after`.
+  void expect_queues(Ticket ticket, core::Rejection why, const SharedBytes& queue,
+                     std::string_view after = {}, std::size_t limit = 0);
+  void expect_job(Ticket ticket, const JobId& id);
+  void expect_items(Ticket ticket, const std::vector<Item>& items);
+  std::vector<Item> follow_acks(Ticket ticket, const core::Ack& command, const Choices& choices);
+  std::vector<Item> follow_finishes(const core::Ack& command, const Choices& choices);
+  const core::ItemsReply* items_in_answer(Ticket ticket) const;
+  std::vector<Item> follow_heartbeats(const core::Heartbeat& command);
+  std::vector<Item> follow_logs(const core::AppendLogs& command);
+  void follow_claim(Ticket ticket, const core::Claim& claim, Duration wait, Closing closing,
+                    const Choices& choices);
+  void follow_poll(Ticket ticket, const engine::Poll& poll, Closing closing,
+                   const Choices& choices);
+  void check_items(const std::vector<Item>& expected, const core::ItemsReply& actual,
+                   const char* what) const;
+  void check_claim(const core::ClaimReply& reply, const std::vector<JobId>& ids) const;
+  void check_parked(const Parked& parked, const std::vector<JobId>& ids);
+  void check_orders(const engine::PollReply& reply) const;
+  void check_job(const core::JobReply& reply, const JobId& id, const char* what);
+  std::vector<JobId> model_claim(const core::Claim& claim, const Choices& choices);
+  Item item_of(const JobId& id, core::Rejection why) const;
+  void show_job(Item& item, core::Detail detail) const;
+
+  // Null: the answer is unknown, since the caller's server died.
+  const engine::Answer* answer_of(Ticket ticket);
+  template <typename T>
+  const T* reply_of(Ticket ticket, const char* what);
+
+  Marks& marks_;
+  Storage& stored_;
+  const core::MachineOptions options_;
+  const Limits limits_;
+  const Place place_;
+  Model model_;
+  std::unique_ptr<core::Machine> fold_;
+  Seq followed_{};
+  std::uint64_t rows_folded_ = 0;
+
+  std::map<Ticket, engine::Request> requests_;  // asked, but not settled
+  std::vector<Ticket> undecided_;
+  std::set<Ticket> of_relays_;
+  std::map<Ticket, std::uint64_t> rounds_;  // of the inbox rows that submit
+  std::map<std::pair<std::string, std::uint64_t>, Ticket>
+      put_off_;  // by queue and round: the first
+  std::deque<Entry> entries_;
+  std::vector<Ghost> ghosts_;
+  Epoch epoch_{};
+  std::map<Seq, core::EventBatch> batches_;  // durable, but not followed yet
+  std::map<Ticket, engine::Answer> answers_;
+  std::map<std::uint64_t, Ticket> claimed_by_;  // by token, of the answers
+  engine::Answer kept_;                         // the last one examined
+  bool answers_known_ = true;                   // false while a dead life is followed to its end
+  bool waits_are_over_ = false;                 // in this life
+  std::optional<engine::Unavailable> may_refuse_;
+  std::uint64_t commands_ = 0;
+
+  // State of the current life.
+  std::vector<Parked> parked_;  // in order of arrival
+  std::vector<Watch> watches_;
+  std::set<Ticket> tells_later_;  // answered between steps: projection and event waits
+  std::set<std::pair<JobId, std::uint64_t>> cancel_orders_;
+  std::size_t next_claim_ = 0;                       // in the current batch
+  std::map<JobId, std::uint32_t> retries_followed_;  // in the current batch
+  std::uint64_t term_first_token_ = 0;
+  std::set<Ticket> given_up_;  // refused after they were decided: their wait outlasted the storage
+  std::vector<std::pair<Time, Time>> stalls_;
+  mutable std::vector<std::pair<JobId, std::uint64_t>> payloads_gone_;  // noted by checks
+};
+
+// What differs; empty: nothing.
+std::string difference(const core::Job& is, const core::Job& should_be);
+
+}  // namespace millrace::sim

@@ -1,0 +1,83 @@
+// A shard's terms, in the order of its journal. Several nodes may believe that they lead the shard,
+// and go on deciding; the one whose rows are in the journal did lead. What happens in a term is
+// kept until the term's first row is in the journal, and then told to the auditor. After the next
+// term's first row it is dropped, except answers, which must depend only on what was durable.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "sim/cluster/database.h"
+#include "sim/model/auditor.h"
+#include "sim/world/marks.h"
+#include "sim/world/storage.h"
+
+namespace millrace::sim {
+
+enum class TermId : std::uint64_t {};
+
+class Chronicle final : public Storage {
+ public:
+  Chronicle(std::uint32_t shard, Database& database, Marks& marks,
+            const core::MachineOptions& options, Limits limits, Effects& effects);
+
+  // A node leads from now on, as far as it knows; `first` is the first row of its term.
+  TermId begin(const store::JournalRow& first, Time now);
+  // Something that happened in that term.
+  using Note = std::function<void(Auditor&)>;
+  void note(TermId term, Note note);
+  void answered(TermId term, std::vector<engine::Outgoing> answers);
+  // In that term an caller could have been answered at `now`.
+  void served(TermId term, Time now);
+  // Whether the auditor is in this term now.
+  bool is_current(TermId term) const { return current_ && current_->id == term; }
+
+  // Examines what was added to the journal: N1, N2, N5.
+  void advance();
+  // newest(): the journal's newest row. digest(): of the state after it, made only from the
+  // journal's bytes.
+  Seq newest() const { return newest_; }
+  Fingerprint digest() const { return fold_->digest(); }
+  bool created(const JobId& id) const { return created_.contains(id); }
+
+  Auditor& auditor() { return auditor_; }
+  std::uint64_t terms() const { return terms_begun_; }
+
+  std::optional<store::JournalRow> row(Seq seq) override;
+  Result<std::vector<core::Job>> fetch(const std::vector<JobId>& ids) override;
+
+ private:
+  struct Term {
+    TermId id{};
+    store::Checksum first;
+    Seq seq{};
+    std::vector<Note> notes;  // until the term is the current one
+    std::optional<Time> served;
+  };
+  void check_chain(const store::JournalRow& row) const;
+  void enter(const store::JournalRow& row);
+  void fold(const store::JournalRow& row);
+  void check_late(const engine::Outgoing& answer) const;
+
+  const std::uint32_t shard_;
+  Database& database_;
+  Auditor auditor_;
+
+  std::uint64_t terms_begun_ = 0;
+  std::map<TermId, Term> waiting_;  // terms without a row in the journal
+  std::optional<Term> current_;
+  std::optional<Time> served_until_;  // in earlier terms
+
+  std::map<Seq, store::JournalRow> rows_;  // all rows that were ever in the journal
+  Seq newest_{};
+  std::unique_ptr<core::Machine> fold_;
+  std::set<JobId> created_;
+  std::set<std::uint64_t> granted_;  // tokens
+};
+
+}  // namespace millrace::sim

@@ -1,0 +1,228 @@
+// The auditor's own model of a job queue: what should be true of every job after each batch.
+// Written from the contract, for clarity rather than speed. It shares the machine's types
+// (core/job.h, core/command.h) and none of its logic.
+//
+// It holds only what is durable. For choices that the contract leaves open (the token, the jittered
+// time of a retry, which waiting claim is served first) it takes those of the batch, and checks
+// them against the contract's bounds.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/flat_hash_map.h"
+#include "core/changes.h"
+#include "core/command.h"
+#include "core/event.h"
+#include "core/job.h"
+#include "core/machine.h"
+#include "core/queue.h"
+#include "core/rejection.h"
+#include "core/reply.h"
+#include "sim/world/marks.h"
+
+namespace millrace::sim {
+
+// The choices of a batch where the contract leaves one.
+struct Choices {
+  explicit Choices(const core::EventBatch& batch);
+  absl::flat_hash_map<std::uint64_t, const core::AttemptEnded*> ends;  // by token
+  std::vector<const core::Submitted*> submitted;
+  std::map<std::string, std::uint32_t, std::less<>> queues_made;
+  absl::flat_hash_map<JobId, std::uint32_t> retried;
+  std::vector<const core::Claimed*> claims;
+  std::vector<JobId> expired;
+  std::vector<const core::Deleted*> retention;
+  absl::flat_hash_map<std::uint64_t, const core::Finished*> finished;  // by token
+  Duration extended{};
+};
+
+struct ModelQueue {
+  core::QueueSettings settings;
+  bool paused = false;
+  std::uint64_t version = 1;
+  core::StateCounts counts{};
+  std::uint64_t created = 0;
+  std::uint64_t pruned = 0;
+};
+
+struct Verdict {
+  core::Fate fate = core::Fate::kCreated;
+  core::Rejection why = core::Rejection::kNone;
+  JobId id;
+  std::optional<JobId> replaces;
+};
+
+class Model {
+ public:
+  Model(Marks& marks, const core::MachineOptions& options)
+      : marks_(marks),
+        default_retention_(options.default_retention),
+        max_claim_bytes_(options.max_claim_bytes) {}
+
+  // --- A batch at `now`. Each call changes the state as the contract says.
+  void begin(Time now) {
+    now_ = now;
+    created_before_ = created();
+    finished_in_batch_ = 0;
+    queues_made_.clear();
+    expired_.clear();
+  }
+  void start_term(const core::EpochStarted& event);
+  void extend_leases(Duration by);
+  // Everything that is due. `counted` tells how much of a lease that began or was extended at a
+  // given time has passed by now, without stalls.
+  template <typename Counted>
+  void tick(const Choices& choices, const Counted& counted) {
+    for (core::Job* job : ended_leases(now_)) {
+      check_had_its_time(*job, counted(lease_since_.at(job->id)));
+      end_by_time(*job, choices);
+    }
+    expire_due();
+    while (ready_due()) {
+    }
+  }
+  void prune(const core::Deleted& event);
+
+  // --- Questions.
+  Time now() const { return now_; }
+  const core::Job* find(const JobId& id) const;
+  const ModelQueue* queue(std::string_view name) const;
+  const std::map<std::string, ModelQueue, std::less<>>& queues() const { return queues_; }
+  const core::EndedLease* ended_lease(LeaseToken token) const;
+  const absl::btree_map<std::uint64_t, core::Job*>& live() const { return live_; }
+  std::uint64_t created() const { return next_ord_ - 1; }
+  std::uint64_t created_in_batch() const { return created() - created_before_; }
+  // Whether the batch creates the queue again.
+  bool is_made(std::string_view queue, const Choices& choices) const;
+  // Leases that were given and have not ended.
+  std::uint64_t leases_held() const { return leases_given_ - leases_ended_; }
+  // By transactions, without their lease.
+  std::uint64_t finished_in_batch() const { return finished_in_batch_; }
+  // Whether the batch stores the job, `ahead` jobs after those already accounted for.
+  bool is_stored(const core::JobSpec& spec, const Choices& choices, std::size_t ahead) const;
+  template <typename Visit>
+  void each_job(const Visit& visit) const {
+    for (const auto& [id, job] : jobs_) visit(*job);
+  }
+  // The verdict on a submission if it were decided now, after `before`. For a submission by an ack:
+  // after the ack has moved `acked` to the state `to`.
+  Verdict judge(const core::JobSpec& spec, const std::optional<core::IdempotencyKey>& key,
+                const std::vector<const core::JobSpec*>& before, const core::Job* acked = nullptr,
+                core::State to = core::State::kReady) const;
+
+  // --- Commands, item by item. They return the refusal, or what changed.
+  Verdict submit(const core::JobSpec& spec, const core::Enqueue* command);
+  // What a claim gets, in order; `expired`: the jobs found past their time on the way.
+  std::vector<core::Job*> claimable(const core::Claim& claim, std::vector<core::Job*>& expired);
+  void claim(const core::Claim& claim, const core::Claimed* event);
+  // The jobs that the batch calls expired, after checking that they are.
+  void expire_as_told(const Choices& choices);
+  core::Rejection heartbeat(const core::HeartbeatItem& item);
+  // `admitted`: whether there is room for the jobs of the ack; none: as the batch says.
+  core::Rejection ack(const core::AckItem& item, const Choices& choices,
+                      std::optional<bool> admitted);
+  // By a committed transaction, whatever has become of the lease.
+  core::Rejection finish(const core::AckItem& item, const Choices& choices);
+  core::Rejection confirm_fence(const core::AckItem& item) const;
+  // The state that an ack leads to.
+  core::State state_after(const core::AckItem& item, const core::Job& job) const;
+  core::Rejection log(const core::LogItem& item);
+  core::Rejection cancel(const JobId& id, const core::Cancel& command);
+  core::Rejection retry(const JobId& id, const core::Retry& command, bool admitted);
+  core::Rejection edit(const JobId& id, const core::Edit& command);
+  core::Rejection erase(const JobId& id, const core::Delete& command);
+  // `admitted`: whether there is room for a new queue.
+  core::Rejection set_queue(const core::SetQueue& command, bool admitted);
+  core::Rejection pause(const core::PauseQueue& command, bool admitted);
+  core::Rejection resume(const core::ResumeQueue& command);
+  // may_delete(): whether the queue may be deleted. delete_queue(): it was.
+  core::Rejection may_delete(const core::DeleteQueue& command) const;
+  void delete_queue(const core::DeleteQueue& command);
+
+ private:
+  struct Holder {
+    JobId job;
+    std::optional<Time> until;  // set when the job has ended
+  };
+  using UniqueName = std::pair<std::string, std::string>;
+  // What the first jobs of an atomic submission will have done.
+  struct Prospect {
+    std::map<JobId, const core::JobSpec*> made;
+    std::set<JobId> forgotten;  // replaced, and not kept
+  };
+
+  Prospect prospect(const std::vector<const core::JobSpec*>& before) const;
+  core::Job* leased(const JobId& id, LeaseToken token);
+  core::Job* job_at(const JobId& id);
+  ModelQueue& queue_of(const SharedBytes& name);
+  void set_state(core::Job& job, core::State to);
+  void finish(core::Job& job, core::State to);
+  void remove(const JobId& id);
+  const Holder* unique_holder(const SharedBytes& queue, const SharedBytes& key) const;
+  void free_unique(const core::Job& job);
+  std::vector<core::Job*> ended_leases(Time now);
+  void check_had_its_time(const core::Job& job, Duration counted) const;
+  void end_by_time(core::Job& job, const Choices& choices);
+  void end_attempt(core::Job& job, const core::AttemptEnded& event, core::AttemptOutcome outcome,
+                   core::State to, bool counted);
+  void settle_failure(core::Job& job, const Choices& choices, core::AttemptOutcome outcome,
+                      bool retryable, std::optional<Duration> delay, bool crashed,
+                      std::string_view error_type);
+  const core::AttemptEnded& end_event(const core::Job& job, const Choices& choices) const;
+  void expire_due();
+  bool ready_due();
+  bool is_full(const core::JobSpec& spec, const std::vector<const core::JobSpec*>& before) const;
+
+  Marks& marks_;
+  const core::Retention default_retention_;
+  const std::uint64_t max_claim_bytes_;
+  Time now_{};
+  std::uint64_t next_ord_ = 1;
+  // State of the current batch.
+  std::uint64_t created_before_ = 0;
+  std::uint64_t finished_in_batch_ = 0;
+  std::map<std::string, std::uint32_t, std::less<>> queues_made_;
+  std::vector<JobId> expired_;
+  std::uint64_t last_token_ = 0;
+  std::uint64_t leases_given_ = 0;
+  std::uint64_t leases_ended_ = 0;
+  std::uint64_t epoch_ = 0;
+  std::map<std::string, ModelQueue, std::less<>> queues_;
+  absl::flat_hash_map<JobId, std::unique_ptr<core::Job>> jobs_;  // until they are pruned
+  absl::btree_map<std::uint64_t, core::Job*> live_;              // by ord: jobs that have not ended
+  struct LeaseStart {
+    Time at{};
+    Duration length{};  // as promised from then on
+  };
+
+ public:
+  using Lease = LeaseStart;
+
+ private:
+  absl::flat_hash_map<JobId, LeaseStart> lease_since_;
+  absl::flat_hash_map<Fingerprint, core::KeyRow> keys_;
+  std::map<UniqueName, Holder> uniques_;
+  absl::flat_hash_map<std::uint64_t, core::EndedLease> ended_;
+  struct Generation {
+    std::uint64_t ord = 0;  // of the job
+    std::uint32_t number = 0;
+  };
+  absl::flat_hash_map<std::uint64_t, Generation> generations_;  // of leases, by token
+  // The generation in which the token was a lease of the job; null: it never was.
+  const Generation* given(const core::Job& job, LeaseToken token) const;
+};
+
+// The bounds of the delay before the next attempt (A4), computed independently.
+std::pair<Duration, Duration> backoff_bounds(const core::RetryPolicy& policy,
+                                             std::uint32_t attempt);
+
+}  // namespace millrace::sim

@@ -1,0 +1,102 @@
+// The users of the server: producers, workers and operators. They know only what they were told,
+// which may be long out of date, and make many requests that make no sense.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/request.h"
+#include "sim/dice.h"
+#include "sim/swarm.h"
+
+namespace millrace::sim {
+
+class Clients {
+ public:
+  // kOfQueues: an id that the server makes determines its job's shard.
+  enum class Ids : std::uint8_t { kNumbered, kOfQueues };
+  explicit Clients(const Swarm& swarm, Ids ids = Ids::kNumbered) : swarm_(swarm), made_as_(ids) {}
+
+  // A request that one of them makes now. `crowded`: there are many jobs already.
+  engine::Request ask(Dice& dice, Time now, bool crowded);
+  // The request as it arrives, late or repeated: the server makes ids for jobs without one.
+  engine::Request on_arrival(engine::Request request);
+  // A lease whose holder finishes its job with a transaction of its own, or has begun to. None:
+  // nobody does at the moment. Sometimes a lease that is over, or of a job that never existed.
+  struct Held {
+    JobId job;
+    LeaseToken token{};
+  };
+  std::optional<Held> some_finish(Dice& dice);
+  // A job that a user submits with a transaction.
+  core::Enqueue submission(Dice& dice, Time now);
+  // An answer that one of them gets.
+  void heard(const engine::Answer& answer);
+
+  // For the time after the faults: work for all jobs, done well.
+  engine::Request claim_all() const;
+  std::vector<engine::Request> finish_all();
+  std::vector<engine::Request> resume_all() const;
+
+ private:
+  struct Lease {
+    JobId id;
+    LeaseToken token{};
+    SharedBytes worker;
+  };
+
+  // kOwn: no other job ever has its id.
+  enum class Id : std::uint8_t { kAny, kOwn };
+  core::JobSpec spec(Dice& dice, Time now, Id id = Id::kAny);
+  core::JobSpec made_up(Dice& dice, Time now, Id id);
+  static void put_key(Dice& dice, core::Enqueue& command);
+  bool come_back(std::vector<core::JobSpec>& specs, Dice& dice, Time now);
+  core::Command enqueue(Dice& dice, Time now);
+  core::Claim claim(Dice& dice);
+  engine::Request claim_request(Dice& dice);
+  engine::Request poll(Dice& dice, Time now);
+  core::AckItem ack_item(Dice& dice, Time now);
+  core::Heartbeat heartbeat(Dice& dice);
+  core::AppendLogs logs(Dice& dice);
+  core::Command operate(Dice& dice, Time now);
+  core::Command operate_queue(Dice& dice);
+  core::Command set_queue(Dice& dice);
+  core::StateSet some_states(Dice& dice) const;
+  core::Command remove(Dice& dice, core::DeleteCause cause);
+  engine::Request read(Dice& dice);
+  Lease some_lease(Dice& dice);
+  JobId some_id(Dice& dice);
+  std::vector<JobId> some_ids(Dice& dice);
+  SharedBytes queue(Dice& dice) const;
+  SharedBytes named_queue(Dice& dice) const;
+  SharedBytes worker(Dice& dice) const;
+  Duration some_wait(Dice& dice) const;
+  void learn(const core::ClaimReply& reply);
+
+  void remember(const JobId& id);
+  JobId server_id(std::uint64_t number, const SharedBytes& queue) const;
+
+  const Swarm& swarm_;
+  const Ids made_as_;
+  std::uint64_t made_ = 0;
+  std::deque<JobId> ids_;                // of submitted jobs, newest last
+  std::map<JobId, core::JobSpec> sent_;  // by clients, with own ids; the last of each
+  std::deque<Lease> leases_;             // as last known
+  std::deque<Lease> settled_;            // acknowledged already
+  // Ids that several jobs may have: their tokens say nothing about each other. Ids of jobs that are
+  // submitted or finished by transactions are not used again.
+  std::set<JobId> used_again_;
+  std::set<JobId> used_once_;
+  std::set<std::pair<JobId, LeaseToken>> granted_;  // as an caller was told
+};
+
+// A job's id made from a number: "00000017-..." in a story.
+JobId numbered_id(std::uint64_t number, std::uint16_t queue_bits = 0);
+
+}  // namespace millrace::sim

@@ -1,0 +1,196 @@
+// Core events as facts for external readers: one per job, under the names of the contract.
+#include <utility>
+#include <variant>
+
+#include "engine/feed/event_feed.h"
+#include "engine/wire/data_object.h"
+
+namespace millrace::engine {
+namespace {
+
+DataObject error_data(const core::JobError& error) {
+  DataObject data;
+  data.text("type", error.type.view()).text("message", error.message.view());
+  return data;
+}
+
+// What became of the job when its attempt failed or timed out.
+std::string_view verdict(core::State state) {
+  switch (state) {
+    case core::State::kDead:
+      return "job.dead";
+    case core::State::kCancelled:
+      return "job.cancelled";
+    default:
+      return "job.retrying";
+  }
+}
+
+class Flattener {
+ public:
+  explicit Flattener(const core::EventBatch& batch) : batch_(batch) {}
+
+  std::vector<FeedEvent> run() {
+    for (const core::Event& event : batch_.events) std::visit(*this, event);
+    return std::move(facts_);
+  }
+
+  void operator()(const core::QueueChanged& e) {
+    switch (e.change) {
+      case core::QueueChange::kCreated:
+        return of_queue("queue.updated", e.queue, DataObject().boolean("created", true));
+      case core::QueueChange::kUpdated:
+        return of_queue("queue.updated", e.queue, {});
+      case core::QueueChange::kPaused:
+        return of_queue("queue.paused", e.queue, reason(e.pause_reason));
+      case core::QueueChange::kResumed:
+        return of_queue("queue.resumed", e.queue, {});
+    }
+  }
+  void operator()(const core::QueueDeleted& e) { of_queue("queue.deleted", e.queue, {}); }
+  void operator()(const core::QueuePurged& e) {
+    of_queue("queue.purged", e.queue,
+             DataObject().number("deleted", static_cast<std::int64_t>(e.deleted)));
+  }
+
+  void operator()(const core::Submitted& e) {
+    of_job("job.submitted", ref(e.job),
+           DataObject()
+               .text("state", core::to_string(e.job.state))
+               .number("priority", e.job.priority)
+               .time("run_at", e.job.run_at));
+  }
+  void operator()(const core::Claimed& e) {
+    for (const core::Claimed::Item& item : e.items) {
+      DataObject data;
+      data.number("waited_ms", item.waited.count()).time("lease_expires_at", item.expires_at);
+      of_job("job.started", item.job, data).worker = e.worker;
+    }
+  }
+  void operator()(const core::AttemptEnded& e) {
+    DataObject data;
+    data.text("state", core::to_string(e.state)).number("ran_ms", e.ran.count());
+    if (e.run_at) data.time("run_at", *e.run_at);
+    if (e.error != nullptr) data.object("error", error_data(*e.error));
+    for (const std::string_view type : types_of(e)) of_job(type, e.job, data).worker = e.worker;
+  }
+  void operator()(const core::Expired& e) { of_job("job.expired", e.job, {}); }
+  void operator()(const core::CancelRequested& e) {
+    of_job("job.cancel_requested", e.job, reason(e.reason)).worker = e.worker;
+  }
+  void operator()(const core::Cancelled& e) { of_job("job.cancelled", e.job, reason(e.reason)); }
+  void operator()(const core::Retried& e) {
+    of_job("job.retried", ref(e.job),
+           DataObject()
+               .text("state", core::to_string(e.job.state))
+               .time("run_at", e.job.run_at)
+               .number("generation", e.job.generation));
+  }
+  void operator()(const core::Finished& e) {
+    if (e.from == core::State::kRunning) {  // elsewhere, and that is over
+      DataObject data;
+      const core::Attempt& latest = e.job.latest;
+      data.text("state", core::to_string(e.job.state))
+          .number("ran_ms", (*latest.finished_at - latest.started_at).count());
+      of_job("job.cancelled", ref(e.job), data).worker = latest.worker;
+    }
+    of_job("job.succeeded", ref(e.job),
+           DataObject()
+               .text("state", core::to_string(e.job.state))
+               .text("from", core::to_string(e.from))
+               .text("reason", core::kFinishedByTransaction));
+  }
+  void operator()(const core::Edited& e) {
+    DataObject data;
+    if (e.priority) data.number("priority", *e.priority);
+    if (e.run_at) data.time("run_at", *e.run_at);
+    if (e.state) data.text("state", core::to_string(*e.state));
+    if (e.max_attempts) data.number("max_attempts", *e.max_attempts);
+    if (!e.payload.empty()) data.boolean("payload", true);
+    if (e.tags) data.boolean("tags", true);
+    of_job("job.edited", e.job, data);
+  }
+  void operator()(const core::Deleted& e) {
+    constexpr std::string_view kCauses[] = {"operator", "retention", "purge"};
+    const std::string_view cause = kCauses[static_cast<std::size_t>(e.cause)];
+    for (const core::Deleted::Item& item : e.items) {
+      of_job("job.deleted", item.job,
+             DataObject().text("cause", cause).text("state", core::to_string(item.state)));
+    }
+  }
+
+  // Internal bookkeeping that external readers do not need.
+  void operator()(const core::Extended&) {}
+  void operator()(const core::Logged&) {}
+  void operator()(const core::BecameDue&) {}
+  void operator()(const core::KeysExpired&) {}
+  void operator()(const core::UniquesReleased&) {}
+  void operator()(const core::EpochStarted&) {}
+  void operator()(const core::LeasesExtended&) {}
+
+ private:
+  static core::JobRef ref(const core::Job& job) {
+    return {job.id, job.queue, job.type, job.attempt};
+  }
+
+  static DataObject reason(const SharedBytes& reason) {
+    DataObject data;
+    if (!reason.empty()) data.text("reason", reason.view());
+    return data;
+  }
+
+  static std::vector<std::string_view> types_of(const core::AttemptEnded& e) {
+    switch (e.outcome) {
+      case core::AttemptOutcome::kSucceeded:
+        return {"job.succeeded"};
+      case core::AttemptOutcome::kSnoozed:
+        return given_back("job.snoozed", e.state);
+      case core::AttemptOutcome::kReleased:
+        return given_back("job.released", e.state);
+      case core::AttemptOutcome::kCancelled:
+        return {"job.cancelled"};
+      case core::AttemptOutcome::kDead:
+        return {"job.dead"};
+      case core::AttemptOutcome::kLeaseExpired:
+        return {"job.lease_expired", verdict(e.state)};
+      case core::AttemptOutcome::kTimedOut:
+        return {"job.timed_out", verdict(e.state)};
+      case core::AttemptOutcome::kFailed:
+      case core::AttemptOutcome::kRunning:
+        break;
+    }
+    return {verdict(e.state)};
+  }
+
+  // A job for which a cancellation was requested is cancelled instead of waiting for another
+  // attempt.
+  static std::vector<std::string_view> given_back(std::string_view type, core::State state) {
+    if (state != core::State::kCancelled) return {type};
+    return {type, "job.cancelled"};
+  }
+
+  void of_queue(std::string_view type, const SharedBytes& queue, const DataObject& data) {
+    FeedEvent& fact = facts_.emplace_back();
+    fact.at = batch_.at;
+    fact.type = type;
+    fact.queue = queue;
+    fact.data = data.json();
+  }
+  FeedEvent& of_job(std::string_view type, const core::JobRef& job, const DataObject& data) {
+    of_queue(type, job.queue, data);
+    FeedEvent& fact = facts_.back();
+    fact.job = job.id;
+    fact.job_type = job.type;
+    fact.attempt = job.attempt;
+    return fact;
+  }
+
+  const core::EventBatch& batch_;
+  std::vector<FeedEvent> facts_;
+};
+
+}  // namespace
+
+std::vector<FeedEvent> flatten(const core::EventBatch& batch) { return Flattener(batch).run(); }
+
+}  // namespace millrace::engine

@@ -1,0 +1,293 @@
+#include "engine/feed/event_feed.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "engine/shard/cursors.h"
+#include "store/event_codec.h"
+
+namespace millrace::engine {
+namespace {
+
+// The most that one call reads: a filter that matches nothing must not occupy a thread for long.
+constexpr std::size_t kMaxRowsRead = 5'000;
+constexpr std::size_t kMaxBytesRead = 32 * 1024 * 1024;
+
+// For a shard that is led elsewhere.
+constexpr std::uint64_t kWhateverCanBeRead = std::numeric_limits<std::uint64_t>::max();
+
+bool wanted(const FeedEvent& fact, const FeedQuery& query) {
+  const auto names = [](const std::vector<std::string>& list, std::string_view name) {
+    return list.empty() || std::ranges::find(list, name) != list.end();
+  };
+  return names(query.types, fact.type) && names(query.queues, fact.queue.view()) &&
+         (!query.visible || query.visible(fact.queue.view()));
+}
+
+// The approximate bytes of an event in an answer: besides its data it has only a few names.
+std::size_t shown_bytes(const FeedEvent& event) {
+  constexpr std::size_t kNames = 512;
+  return kNames + event.data.size();
+}
+
+struct Fault {
+  FeedFault kind{};
+  std::string message;
+};
+
+FeedPage faulty(Fault fault) {
+  FeedPage page;
+  page.fault = fault.kind;
+  page.message = std::move(fault.message);
+  return page;
+}
+
+Fault gone() { return {FeedFault::kGone, "older than the events that are kept"}; }
+Fault no_position() { return {FeedFault::kBadPosition, "not a position of this log"}; }
+
+// How much may still be read.
+struct Allowance {
+  std::size_t rows = kMaxRowsRead;
+  std::size_t bytes = kMaxBytesRead;
+  bool any() const { return rows > 0 && bytes > 0; }
+};
+
+// One shard's facts for a page.
+class FactStream {
+ public:
+  // `last`: the last row to read.
+  FactStream(ShardNumber shard, store::Journal& journal, std::uint64_t last)
+      : shard_(shard), journal_(journal), last_(last) {}
+
+  // Starts after everything that can be read now.
+  std::optional<Fault> start_at_end() {
+    std::uint64_t newest = last_;
+    if (newest == kWhateverCanBeRead) {
+      const Result<store::Journal::Extent> extent = journal_.extent();
+      if (!extent) return Fault{FeedFault::kStorage, extent.error().message};
+      newest = to_number(extent->newest);
+    }
+    read_to_ = {newest + 1, 0};
+    return std::nullopt;
+  }
+
+  std::optional<Fault> start(const EventPlaces& asked) {
+    if (!asked.empty()) {
+      read_to_ = asked[shard_];
+      // Another node may have shown it; this node's leader of the shard will know it in a moment.
+      if (last_ != kWhateverCanBeRead && read_to_.seq > last_ + 1) return explain({});
+      return std::nullopt;
+    }
+    const Result<store::Journal::Extent> extent = journal_.extent();
+    if (!extent) return Fault{FeedFault::kStorage, extent.error().message};
+    read_to_ = {std::max<std::uint64_t>(1, to_number(extent->oldest)), 0};
+    return std::nullopt;
+  }
+
+  bool has_facts() const { return next_ < facts_.size(); }
+  const FeedEvent& head() const { return facts_[next_].event; }
+  FeedEvent take() { return std::move(facts_[next_++].event); }
+  // No facts are left, and the journal may have more.
+  bool must_read() const { return !has_facts() && !at_end_ && read_to_.seq <= last_; }
+  // Where the next page continues.
+  EventPlace place() const { return has_facts() ? facts_[next_].place : read_to_; }
+  Time read_until() const { return read_until_; }  // no fact still to be read is older
+
+  // Reads on until `facts` were found, within `allowance`, which `streams` streams share.
+  std::optional<Fault> read(const FeedQuery& query, std::size_t facts, std::size_t streams,
+                            Allowance& allowance) {
+    facts_.clear();
+    next_ = 0;
+    Allowance share{std::max<std::size_t>(1, kMaxRowsRead / streams),
+                    std::max<std::size_t>(1, kMaxBytesRead / streams)};
+    at_end_ = true;  // unless there is a row that is left for later
+    std::optional<Fault> fault;
+    const Status read = journal_.read(Seq{read_to_.seq}, [&](const store::JournalRow& row) {
+      if (to_number(row.seq) > last_) return false;
+      if (query.gone.stop_requested() || facts_.size() >= facts || !share.any() ||
+          !allowance.any()) {
+        at_end_ = false;
+        return false;
+      }
+      spend(row.body.size(), share);
+      spend(row.body.size(), allowance);
+      Result<core::EventBatch> batch = store::decode_events(row.body);
+      if (!batch) {
+        fault = {FeedFault::kStorage, fmt::format("shard {}, row {}: {}", shard_,
+                                                  to_number(row.seq), batch.error().message)};
+        return false;
+      }
+      read_until_ = batch->at;
+      take_facts(flatten(*batch), to_number(row.seq), query, facts);
+      return true;
+    });
+    if (!read) return explain(read.error());
+    return fault;
+  }
+
+ private:
+  struct Fact {
+    FeedEvent event;
+    EventPlace place;
+  };
+
+  static void spend(std::size_t bytes, Allowance& from) {
+    --from.rows;
+    from.bytes -= std::min(from.bytes, bytes);
+  }
+
+  void take_facts(std::vector<FeedEvent> facts, std::uint64_t seq, const FeedQuery& query,
+                  std::size_t most) {
+    // The position in the row, or its start.
+    std::uint64_t index = read_to_.seq == seq ? read_to_.index : 0;
+    for (; index < facts.size(); ++index) {
+      if (facts_.size() >= most) {
+        read_to_ = {seq, index};
+        at_end_ = false;
+        return;
+      }
+      if (wanted(facts[index], query)) facts_.push_back({std::move(facts[index]), {seq, index}});
+    }
+    read_to_ = {seq + 1, 0};
+  }
+
+  // Why reading can't continue from its place: trimmed meanwhile, never existed, or unreadable.
+  // None: there is just nothing yet.
+  std::optional<Fault> explain(std::optional<Error> failed) const {
+    const Result<store::Journal::Extent> extent = journal_.extent();
+    if (extent && to_number(extent->oldest) > read_to_.seq) return gone();
+    if (extent && to_number(extent->newest) + 1 < read_to_.seq) return no_position();
+    if (!extent && !failed) failed = extent.error();
+    if (!failed) return std::nullopt;
+    return Fault{FeedFault::kStorage, std::move(failed->message)};
+  }
+
+  const ShardNumber shard_;
+  store::Journal& journal_;
+  const std::uint64_t last_;
+  EventPlace read_to_;
+  Time read_until_ = Time::min();
+  bool at_end_ = false;
+  std::vector<Fact> facts_;
+  std::size_t next_ = 0;
+};
+
+// The facts of all shards, oldest first.
+class PageReader {
+ public:
+  PageReader(const FeedQuery& query, std::vector<FactStream> streams)
+      : query_(query), streams_(std::move(streams)) {}
+
+  std::optional<Fault> run() {
+    while (page_.events.size() < query_.limit && !query_.gone.stop_requested()) {
+      FactStream* const behind = first_to_read();
+      FactStream* const oldest = first_to_tell();
+      // No fact is returned before it is known that this stream has no older one.
+      if (behind != nullptr && (oldest == nullptr || behind->read_until() < oldest->head().at)) {
+        if (!allowance_.any()) break;
+        const std::size_t left = query_.limit - page_.events.size();
+        const std::size_t share = (query_.limit + streams_.size() - 1) / streams_.size();
+        auto fault = behind->read(query_, std::min(share, left), streams_.size(), allowance_);
+        if (fault) return fault;
+        continue;
+      }
+      if (oldest == nullptr) break;
+      const std::size_t bytes = shown_bytes(oldest->head());
+      if (bytes > bytes_left_ && !page_.events.empty()) break;
+      bytes_left_ -= std::min(bytes, bytes_left_);
+      page_.events.push_back(oldest->take());
+      page_.events.back().position = position();
+    }
+    return std::nullopt;
+  }
+
+  FeedPage finish() {
+    page_.next = position();
+    page_.at_end = true;
+    for (const FactStream& stream : streams_) {
+      page_.at_end = page_.at_end && !stream.has_facts() && !stream.must_read();
+      page_.reached.push_back(Seq{stream.place().seq - 1});
+    }
+    return std::move(page_);
+  }
+
+ private:
+  FactStream* first_to_read() {
+    FactStream* first = nullptr;
+    for (FactStream& stream : streams_) {
+      const bool before = first == nullptr || stream.read_until() < first->read_until();
+      if (stream.must_read() && before) first = &stream;
+    }
+    return first;
+  }
+  FactStream* first_to_tell() {
+    FactStream* first = nullptr;
+    for (FactStream& stream : streams_) {
+      if (!stream.has_facts()) continue;
+      if (first == nullptr || stream.head().at < first->head().at) first = &stream;
+    }
+    return first;
+  }
+  std::string position() const {
+    EventPlaces places;
+    for (const FactStream& stream : streams_) places.push_back(stream.place());
+    return encode(places);
+  }
+
+  const FeedQuery& query_;
+  std::vector<FactStream> streams_;
+  std::size_t bytes_left_ = query_.bytes;
+  Allowance allowance_;
+  FeedPage page_;
+};
+
+}  // namespace
+
+EventFeed::EventFeed(std::vector<store::Journal*> journals) {
+  for (store::Journal* const journal : journals) {
+    shards_.push_back(std::make_unique<Shard>(*journal));
+    not_led(static_cast<ShardNumber>(shards_.size() - 1));
+  }
+}
+
+EventFeed::EventFeed(store::Journal& journal, Seq durable) : EventFeed(std::vector{&journal}) {
+  led(0, durable);
+}
+
+void EventFeed::led(ShardNumber shard, Seq durable) {
+  shards_[shard]->last.store(to_number(durable), std::memory_order_release);
+}
+
+void EventFeed::not_led(ShardNumber shard) {
+  shards_[shard]->last.store(kWhateverCanBeRead, std::memory_order_release);
+}
+
+void EventFeed::Shard::durable(Seq seq, const core::EventBatch&) {
+  last.store(to_number(seq), std::memory_order_release);
+}
+
+FeedPage EventFeed::read(const FeedQuery& query) const {
+  EventPlaces asked;
+  const bool at_end = query.after == kEndOfFeed;
+  if (!query.after.empty() && !at_end) {
+    auto decoded = decode_event_places(query.after, shards_.size());
+    if (!decoded) return faulty(no_position());
+    asked = std::move(*decoded);
+  }
+  std::vector<FactStream> streams;
+  for (ShardNumber shard = 0; shard < shards_.size(); ++shard) {
+    Shard& of_shard = *shards_[shard];
+    streams.emplace_back(shard, of_shard.journal, of_shard.last.load(std::memory_order_acquire));
+    FactStream& stream = streams.back();
+    auto fault = at_end ? stream.start_at_end() : stream.start(asked);
+    if (fault) return faulty(std::move(*fault));
+  }
+  PageReader reader(query, std::move(streams));
+  if (auto fault = reader.run()) return faulty(std::move(*fault));
+  return reader.finish();
+}
+
+}  // namespace millrace::engine

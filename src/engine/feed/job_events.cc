@@ -1,0 +1,151 @@
+// The history of one job, made from its attempts and marks.
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "engine/feed/event_feed.h"
+#include "engine/wire/data_object.h"
+
+namespace millrace::engine {
+namespace {
+
+class Life {
+ public:
+  explicit Life(const core::JobView& view) : view_(view) {}
+
+  std::vector<FeedEvent> tell() {
+    add("job.submitted", view_.job.created_at, 0, {}, {});
+    for (const core::Attempt& attempt : view_.attempts) tell_attempt(attempt, Place::kEarlier);
+    if (view_.job.latest.n > 0) tell_attempt(view_.job.latest, Place::kLatest);
+    for (const core::Mark& mark : view_.marks) tell_mark(mark);
+    // Facts of the same time stay in the order added.
+    std::vector<std::size_t> order(facts_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair(facts_[i].at, i); });
+    std::vector<FeedEvent> sorted;
+    sorted.reserve(order.size());
+    for (const std::size_t i : order) {
+      sorted.push_back(std::move(facts_[i]));
+      sorted.back().position = std::to_string(sorted.size());
+    }
+    return sorted;
+  }
+
+ private:
+  enum class Place : std::uint8_t { kEarlier, kLatest };
+
+  void tell_attempt(const core::Attempt& attempt, Place place) {
+    add("job.started", attempt.started_at, attempt.attempt, attempt.worker, {});
+    if (!attempt.finished_at) return;
+    DataObject data;
+    data.number("ran_ms", (*attempt.finished_at - attempt.started_at).count());
+    if (attempt.error != nullptr) {
+      DataObject error;
+      error.text("type", attempt.error->type.view()).text("message", attempt.error->message.view());
+      data.object("error", error);
+    }
+    const auto ended = [&](std::string_view type) {
+      add(type, *attempt.finished_at, attempt.attempt, attempt.worker, data);
+    };
+    switch (attempt.outcome) {
+      case core::AttemptOutcome::kSucceeded:
+        return ended("job.succeeded");
+      case core::AttemptOutcome::kSnoozed:
+        ended("job.snoozed");
+        if (cancel_requested(attempt)) ended("job.cancelled");
+        return;
+      case core::AttemptOutcome::kReleased:
+        ended("job.released");
+        if (cancel_requested(attempt)) ended("job.cancelled");
+        return;
+      case core::AttemptOutcome::kCancelled:
+        return ended("job.cancelled");
+      case core::AttemptOutcome::kDead:
+        return ended("job.dead");
+      case core::AttemptOutcome::kLeaseExpired:
+        ended("job.lease_expired");
+        break;
+      case core::AttemptOutcome::kTimedOut:
+        ended("job.timed_out");
+        break;
+      case core::AttemptOutcome::kFailed:
+      case core::AttemptOutcome::kRunning:
+        break;
+    }
+    ended(verdict(attempt, place));
+  }
+
+  // Whether it was requested while the attempt ran.
+  bool cancel_requested(const core::Attempt& attempt) const {
+    return std::ranges::any_of(view_.marks, [&](const core::Mark& mark) {
+      return mark.kind == core::MarkKind::kCancelRequested && mark.attempt == attempt.attempt &&
+             mark.at >= attempt.started_at && mark.at <= *attempt.finished_at;
+    });
+  }
+
+  // What became of the job when the attempt failed. Cancelled, if that was requested while the
+  // attempt ran. Dead, if the job ended there, or if only an operator's retry brought it to its
+  // next attempt.
+  std::string_view verdict(const core::Attempt& attempt, Place place) const {
+    if (cancel_requested(attempt)) return "job.cancelled";
+    if (place == Place::kLatest && view_.job.state == core::State::kDead) return "job.dead";
+    return retried_before_next(attempt) ? "job.dead" : "job.retrying";
+  }
+
+  // Whether an operator's retry is the first thing that happened to the job after the attempt.
+  // False if the job was cancelled while it waited for its next attempt, and retried after that.
+  bool retried_before_next(const core::Attempt& attempt) const {
+    std::optional<Time> next_start;
+    for (const core::Attempt& other : view_.attempts) {
+      if (other.n == attempt.n + 1) next_start = other.started_at;
+    }
+    if (view_.job.latest.n == attempt.n + 1) next_start = view_.job.latest.started_at;
+    for (const core::Mark& mark : view_.marks) {  // in order of time
+      if (mark.at < *attempt.finished_at || (next_start && mark.at > *next_start)) continue;
+      if (mark.kind == core::MarkKind::kCancelled) return false;
+      if (mark.kind == core::MarkKind::kRetried) return true;
+      if (mark.kind == core::MarkKind::kFinished) {
+        return mark.reason.view() == core::to_string(core::State::kDead);
+      }
+    }
+    return false;
+  }
+
+  void tell_mark(const core::Mark& mark) {
+    DataObject data;
+    if (mark.kind == core::MarkKind::kFinished) {
+      data.text("state", core::to_string(core::State::kSucceeded))
+          .text("from", mark.reason.view())
+          .text("reason", core::kFinishedByTransaction);
+    } else if (!mark.reason.empty()) {
+      data.text("reason", mark.reason.view());
+    }
+    constexpr std::string_view kTypes[] = {"job.cancel_requested", "job.cancelled",
+                                           "job.expired",          "job.retried",
+                                           "job.edited",           "job.succeeded"};
+    add(kTypes[static_cast<std::size_t>(mark.kind)], mark.at, mark.attempt, {}, data);
+  }
+
+  void add(std::string_view type, Time at, std::uint32_t attempt, const SharedBytes& worker,
+           const DataObject& data) {
+    FeedEvent& fact = facts_.emplace_back();
+    fact.at = at;
+    fact.type = type;
+    fact.queue = view_.job.queue;
+    fact.job = view_.job.id;
+    fact.job_type = view_.job.type;
+    fact.attempt = attempt;
+    fact.worker = worker;
+    fact.data = data.json();
+  }
+
+  const core::JobView& view_;
+  std::vector<FeedEvent> facts_;
+};
+
+}  // namespace
+
+std::vector<FeedEvent> job_events(const core::JobView& view) { return Life(view).tell(); }
+
+}  // namespace millrace::engine

@@ -1,0 +1,58 @@
+// Access to shards that other nodes lead.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/ids.h"
+#include "engine/routing/gateway.h"
+
+namespace millrace::engine {
+
+// Where a shard is led, according to the registry.
+struct PeerShard {
+  std::string url;  // of the node: "http://10.0.0.7:7600"
+  std::uint32_t shard = 0;
+};
+
+class Peers {
+ public:
+  virtual ~Peers() = default;
+
+  // Thread-safe; never blocks. Sends the request to the node with the client's credentials (empty:
+  // the client sent none). The node's own shard answers it; it is never passed on. Exactly one
+  // answer comes to `port`, never from within this call, unless the ticket is cancelled first. The
+  // answer has the request's kind and number of items, or is one of these. Unavailable::kNoLeader:
+  // it did not reach the node, or the node does not lead that shard; nothing was done. kUnknown: it
+  // may have been done. kOverloaded: too much is under way to that node; nothing was done. Denied:
+  // the node checked the credentials and refused them; nothing was done.
+  virtual void ask(const PeerShard& where, Request request, std::string_view credentials,
+                   ReplyPort& port, Ticket ticket) = 0;
+  // Like Gateway::cancel(). An answer comes after it only if it has jobs in it.
+  virtual void cancel(ReplyPort& port, Ticket ticket) = 0;
+
+  // Asks the node to hand the shard over to `requester`. `done` is called once, on a thread of this
+  // object, with whether the node did so. False: it may have done so even then.
+  using Done = std::function<void(bool)>;
+  virtual void ask_for_shard(const PeerShard& where, std::uint64_t requester, Epoch epoch,
+                             Done done) = 0;
+};
+
+// The other side: what other nodes ask of this one. Thread-safe; must not block.
+class PeerService {
+ public:
+  virtual ~PeerService() = default;
+  // Null: this node does not lead the shard now. The gateway of a shard that it no longer leads
+  // answers kNoLeader.
+  virtual std::shared_ptr<Gateway> led_shard(std::uint32_t shard) = 0;
+  // Hands the shard of that epoch over to `requester`, if `requester` should own it. `done` is
+  // called at most once, on any thread, and before the destruction of the server through which the
+  // request came.
+  virtual void give_shard(std::uint32_t shard, std::uint64_t requester, Epoch epoch,
+                          std::function<void(bool)> done) = 0;
+};
+
+}  // namespace millrace::engine

@@ -1,0 +1,39 @@
+// Jobs that an ack submits to queues of other shards. The commit of the ack's outcome makes each of
+// them a job of a queue of the acked job's own shard, with the submission as its payload. From
+// there the shard's leader passes them on (server/relay.h). So they exist if and only if the
+// outcome does, and reach their queues a moment later.
+#pragma once
+
+#include <chrono>
+#include <expected>
+#include <string_view>
+
+#include "core/command.h"
+#include "core/job.h"
+#include "engine/routing/scatter_gather.h"
+#include "store/submission_codec.h"
+
+namespace millrace::engine {
+
+// Each shard has one. No client can name it in a request.
+inline constexpr std::string_view kOutboxQueue = "~outbox";
+
+// A submission that is repeated within this time of its acceptance makes only one job. It is
+// repeated if the former leader of the outbox's shard passed it on and died before that was
+// durable.
+inline constexpr std::chrono::hours kOutboxKeyWindow{1};
+
+// The id under which a job of `queue` waits in an outbox. It differs from the job's own id, so that
+// the same id is never both in an outbox and at its destination. It depends on the queue: two acks
+// may give one id to jobs of two queues, and only the destination can find that conflict.
+JobId outbox_id_of(JobId id, std::string_view queue);
+
+// For an ack that is about to be decided on `shard`. Deterministic: ids follow from the jobs' own.
+void put_in_outbox(core::Ack& ack, ShardNumber shard, ShardNumber shards);
+
+// The submission in a job that a claim of the outbox has brought. Delays count from the ack. Fails
+// if the payload is not one that put_in_outbox() made. The failure is permanent if the payload is
+// damaged; if it is too new, a later program can read it.
+std::expected<core::Enqueue, store::UnreadableSubmission> from_outbox(const core::Job& job);
+
+}  // namespace millrace::engine

@@ -1,0 +1,180 @@
+#include "engine/shard/row_budget.h"
+
+#include <variant>
+#include <vector>
+
+#include "core/limits.h"
+
+namespace millrace::engine {
+namespace {
+
+// Fixed members, field tags and lengths of an event or of one item in it, rounded up generously.
+constexpr std::size_t kItemBytes = 160;
+// An item that names a job: its id, queue and type (two names of at most 128 bytes).
+constexpr std::size_t kRefBytes = kItemBytes + 2 * 128;
+
+// Beyond row_bytes() of a command, its claim may expire jobs. Only one command adds this uncounted,
+// since what a command has added is counted before the next one.
+static_assert(kRowBudgetBytes + kMaxCommandBytes + core::kMaxExpiredPerClaim * kRefBytes <
+              core::kMaxJournalBodyBytes);
+
+std::size_t bytes_of(const std::shared_ptr<const core::RetryPolicy>& retry) {
+  return retry == nullptr ? 0 : kItemBytes + 10 * retry->delays.size();
+}
+
+std::size_t bytes_of(const std::shared_ptr<const core::JobExtras>& extras) {
+  if (extras == nullptr) return 0;
+  std::size_t bytes = kItemBytes + extras->traceparent.size() + extras->tracestate.size();
+  if (extras->unique) bytes += extras->unique->key.size();
+  for (const SharedBytes& tag : extras->tags) bytes += 8 + tag.size();
+  for (const auto& [key, value] : extras->meta) bytes += 16 + key.size() + value.size();
+  return bytes;
+}
+
+template <typename Error>
+std::size_t bytes_of_error(const std::shared_ptr<Error>& error) {
+  if (error == nullptr) return 0;
+  return kItemBytes + error->type.size() + error->message.size() + error->stack.size();
+}
+
+std::size_t bytes_of(const std::shared_ptr<const core::Progress>& progress) {
+  if (progress == nullptr) return 0;
+  return kItemBytes + progress->message.size() + progress->checkpoint.size();
+}
+
+std::size_t bytes_of(const std::vector<core::JobSpec>& specs) {
+  std::size_t bytes = 0;
+  for (const core::JobSpec& spec : specs) bytes += row_bytes(spec);
+  return bytes;
+}
+
+std::size_t bytes_of(const std::vector<core::LogLine>& lines) {
+  std::size_t bytes = 0;
+  for (const core::LogLine& line : lines) bytes += kItemBytes + line.message.size();
+  return bytes;
+}
+
+std::size_t bytes_of(const std::vector<core::LogEntry>& entries) {
+  std::size_t bytes = 0;
+  for (const core::LogEntry& entry : entries) bytes += kItemBytes + entry.message.size();
+  return bytes;
+}
+
+std::size_t bytes_of(const std::optional<std::vector<SharedBytes>>& tags) {
+  std::size_t bytes = 0;
+  if (tags) {
+    for (const SharedBytes& tag : *tags) bytes += 8 + tag.size();
+  }
+  return bytes;
+}
+
+struct EventBytes {
+  std::size_t operator()(const core::QueueChanged& e) const {
+    return 2 * kRefBytes + bytes_of(e.settings.retry) + e.pause_reason.size();
+  }
+  std::size_t operator()(const core::Submitted& e) const { return kItemBytes + row_bytes(e.job); }
+  std::size_t operator()(const core::Claimed& e) const {
+    return kRefBytes + e.items.size() * (kRefBytes + kItemBytes);
+  }
+  std::size_t operator()(const core::Extended& e) const {
+    std::size_t bytes = kItemBytes;
+    for (const auto& item : e.items) bytes += kItemBytes + bytes_of(item.progress);
+    return bytes;
+  }
+  std::size_t operator()(const core::AttemptEnded& e) const {
+    return 2 * kRefBytes + e.result.size() + bytes_of_error(e.error);
+  }
+  std::size_t operator()(const core::Logged& e) const { return kItemBytes + bytes_of(e.lines); }
+  std::size_t operator()(const core::BecameDue& e) const {
+    return kItemBytes + e.jobs.size() * kRefBytes;
+  }
+  std::size_t operator()(const core::Expired&) const { return kRefBytes; }
+  std::size_t operator()(const core::CancelRequested& e) const {
+    return 2 * kRefBytes + e.reason.size();
+  }
+  std::size_t operator()(const core::Cancelled& e) const { return kRefBytes + e.reason.size(); }
+  std::size_t operator()(const core::Retried& e) const { return kItemBytes + row_bytes(e.job); }
+  std::size_t operator()(const core::Finished& e) const { return kItemBytes + row_bytes(e.job); }
+  std::size_t operator()(const core::Edited& e) const {
+    return kRefBytes + kItemBytes + e.payload.size() + bytes_of(e.tags);
+  }
+  std::size_t operator()(const core::Deleted& e) const {
+    std::size_t bytes = kItemBytes;
+    for (const auto& item : e.items) bytes += kRefBytes + item.unique_key.size();
+    return bytes;
+  }
+  std::size_t operator()(const core::QueuePurged&) const { return kRefBytes; }
+  std::size_t operator()(const core::QueueDeleted&) const { return kRefBytes; }
+  std::size_t operator()(const core::KeysExpired&) const { return kItemBytes; }
+  std::size_t operator()(const core::UniquesReleased&) const { return kItemBytes; }
+  std::size_t operator()(const core::EpochStarted&) const { return kItemBytes; }
+  std::size_t operator()(const core::LeasesExtended&) const { return kItemBytes; }
+};
+
+struct CommandBytes {
+  std::size_t operator()(const core::Enqueue& c) const { return kItemBytes + bytes_of(c.jobs); }
+  std::size_t operator()(const core::Claim& c) const {
+    return kRefBytes + c.limit * (kRefBytes + kItemBytes);
+  }
+  std::size_t operator()(const core::Heartbeat& c) const {
+    std::size_t bytes = kItemBytes;
+    for (const auto& item : c.items) bytes += kItemBytes + bytes_of(item.progress);
+    return bytes;
+  }
+  std::size_t operator()(const core::Ack& c) const {
+    std::size_t bytes = kItemBytes;
+    for (const core::AckItem& item : c.items) {
+      bytes += 2 * kRefBytes + item.result.size() + bytes_of_error(item.error) +
+               bytes_of(item.logs) + bytes_of(item.enqueue);
+    }
+    return bytes;
+  }
+  std::size_t operator()(const core::AppendLogs& c) const {
+    std::size_t bytes = kItemBytes;
+    for (const auto& item : c.items) bytes += 2 * kItemBytes + item.entry.message.size();
+    return bytes;
+  }
+  std::size_t operator()(const core::Cancel& c) const {
+    return c.ids.size() * (2 * kRefBytes + c.reason.size());
+  }
+  std::size_t operator()(const core::Retry& c) const { return c.ids.size() * kItemBytes; }
+  std::size_t operator()(const core::Edit& c) const {
+    return c.ids.size() * (kRefBytes + kItemBytes + c.payload.size() + bytes_of(c.tags));
+  }
+  std::size_t operator()(const core::Delete& c) const { return c.ids.size() * 2 * kRefBytes; }
+  std::size_t operator()(const core::SetQueue& c) const {
+    return 2 * kRefBytes + bytes_of(c.patch.retry);
+  }
+  // The event holds the queue's whole settings, including its retry policy, which the machine
+  // knows.
+  std::size_t operator()(const core::PauseQueue& c) const {
+    return 2 * kRefBytes + 10 * core::kMaxRetryDelays + c.reason.size();
+  }
+  std::size_t operator()(const core::ResumeQueue&) const {
+    return 2 * kRefBytes + 10 * core::kMaxRetryDelays;
+  }
+  std::size_t operator()(const core::DeleteQueue&) const { return kRefBytes; }
+  std::size_t operator()(const core::NotePurge&) const { return kRefBytes; }
+  std::size_t operator()(const core::GetJob&) const { return 0; }
+  std::size_t operator()(const core::GetQueues&) const { return 0; }
+};
+
+}  // namespace
+
+std::size_t row_bytes(const core::Job& job) {
+  return 4 * kItemBytes + job.queue.size() + job.type.size() + job.payload.size() +
+         job.result.size() + job.latest.worker.size() + job.cancel_reason.size() +
+         bytes_of_error(job.latest.error) + bytes_of_error(job.last_error) + bytes_of(job.retry) +
+         bytes_of(job.progress) + bytes_of(job.extras);
+}
+
+std::size_t row_bytes(const core::JobSpec& spec) {
+  // Includes what may come with it: the creation of its queue, and a job that it replaces.
+  return 4 * kRefBytes + spec.queue.size() + spec.type.size() + spec.payload.size() +
+         bytes_of(spec.retry) + bytes_of(spec.extras);
+}
+
+std::size_t row_bytes(const core::Event& event) { return std::visit(EventBytes{}, event); }
+std::size_t row_bytes(const core::Command& command) { return std::visit(CommandBytes{}, command); }
+
+}  // namespace millrace::engine

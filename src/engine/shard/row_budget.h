@@ -1,0 +1,26 @@
+// Upper bounds on the bytes that things add to a journal row, so that no row exceeds
+// core::kMaxJournalBodyBytes.
+#pragma once
+
+#include <cstddef>
+
+#include "core/command.h"
+#include "core/event.h"
+
+namespace millrace::engine {
+
+// A step takes no more commands when it has reached this size; the rest is for what one command may
+// add.
+inline constexpr std::size_t kRowBudgetBytes = 8 * 1024 * 1024;
+inline constexpr std::size_t kMaxCommandBytes = 23 * 1024 * 1024;
+static_assert(kRowBudgetBytes + kMaxCommandBytes < core::kMaxJournalBodyBytes);
+
+std::size_t row_bytes(const core::Job& job);
+std::size_t row_bytes(const core::JobSpec& spec);
+std::size_t row_bytes(const core::Event& event);
+
+// What deciding `command` may add. For core::Retry only what the command itself holds, since the
+// retried jobs come from memory or the tables.
+std::size_t row_bytes(const core::Command& command);
+
+}  // namespace millrace::engine

@@ -1,0 +1,67 @@
+// Deletes jobs whose retention is over. The tables know which, so each round waits until they show
+// the previous round.
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "engine/shard/shard_impl.h"
+
+namespace millrace::engine {
+
+void Shard::Impl::sweep() {
+  for (RetentionCut& cut : retention_.take_due(now_, kMaxSweeps - sweeps_.size())) {
+    sweeps_.push_back({std::move(cut), pipeline_.head(), now_});
+    if (projector_.projected().seq < pipeline_.head()) projector_.force();
+  }
+  std::erase_if(sweeps_, [this](Sweep& sweep) {
+    return !row_is_full() && sweep.target <= projector_.projected().seq &&
+           sweep.not_before <= now_ && sweep_once(sweep);
+  });
+}
+
+bool Shard::Impl::sweep_once(Sweep& sweep) {
+  const RetentionCut& cut = sweep.cut;
+  const Result<std::vector<JobId>> ids =
+      tables_.finished_until(cut.queue, cut.state, cut.until, kRetentionChunk);
+  const Result<std::optional<Time>> oldest = tables_.oldest_finished(cut.queue, cut.state);
+  if (!ids || !oldest) {
+    sweep.not_before = now_ + kSweepRetryPause;
+    return false;
+  }
+  if (ids->empty() || !delete_due(*ids)) {
+    // Nothing is left, or the rest was retried, which the tables will show a little later.
+    retention_.finished(cut, *oldest, now_);
+    return true;
+  }
+  sweep.target = next(pipeline_.head());
+  projector_.force();
+  return false;
+}
+
+// False: none could be deleted. The machine refuses jobs that memory knows to be live again.
+bool Shard::Impl::delete_due(std::vector<JobId> ids) {
+  core::Delete command{std::move(ids), core::DeleteCause::kRetention};
+  Prefetch prefetched;
+  prefetched.want(*machine_, command);
+  const std::size_t settled = prefetched.load(tables_).value_or(0);
+  const std::vector<JobId>& wanted = prefetched.needed();
+  const absl::flat_hash_set<JobId> unsettled(wanted.begin() + static_cast<std::ptrdiff_t>(settled),
+                                             wanted.end());
+  std::erase_if(command.ids, [&](const JobId& id) { return unsettled.contains(id); });
+  const std::size_t events_before = events_.size();
+  decide(command, prefetched);
+  measure();
+  return events_.size() > events_before;
+}
+
+std::optional<Time> Shard::Impl::next_sweep() const {
+  std::optional<Time> earliest;
+  if (sweeps_.size() < kMaxSweeps) earliest = retention_.next_due();
+  for (const Sweep& sweep : sweeps_) {
+    if (sweep.target > projector_.projected().seq) continue;
+    if (!earliest || sweep.not_before < *earliest) earliest = sweep.not_before;
+  }
+  return earliest;
+}
+
+}  // namespace millrace::engine

@@ -1,0 +1,439 @@
+// What a step decides.
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "base/check.h"
+#include "core/limits.h"
+#include "engine/shard/row_budget.h"
+#include "engine/shard/shard_impl.h"
+
+namespace millrace::engine {
+
+void Shard::Impl::decide_step() {
+  if (hard_overloaded()) {
+    if (!refusing_since_) refusing_since_ = now_;
+  } else {
+    give_grace();
+    tick();
+    sweep();
+  }
+  answer_endings();
+  decide_tasks(take_tasks());
+  serve_waiters();
+  tell_workers();
+  answer_endings();
+  end_waits();
+  machine_->end_step();
+  if (letting_go_) letting_go_ = machine_->let_go_of_payloads(kLetGoPerStep);
+  if (!events_.empty()) seal();
+  dispatch();
+}
+
+// Leases must not end because of a period in which their holders could not be heard: a stalled
+// journal, refused completions, a process that was stopped.
+void Shard::Impl::give_grace() {
+  std::optional<Time> since = std::exchange(stalled_since_, std::nullopt);
+  if (refusing_since_) since = std::min(since.value_or(*refusing_since_), *refusing_since_);
+  refusing_since_.reset();
+  if (!since || now_ - *since <= core::kStallGrace || machine_->live_leases() == 0) return;
+  machine_->extend_leases(now_ - *since, now_, events_);
+  grace_ = {next(pipeline_.head()), grace_ ? std::min(grace_->since, *since) : *since};
+  measure();
+}
+
+void Shard::Impl::tick() {
+  const auto due = [this] {
+    const std::optional<Time> timer = machine_->next_timer();
+    return timer && *timer <= now_;
+  };
+  for (std::size_t round = 0; round < kMaxTicksPerStep && due() && !row_is_full(); ++round) {
+    machine_->tick(now_, events_);
+    measure();
+  }
+  tick_behind_ = due();
+  if (now_ - workers_swept_at_ >= kWorkersSweepPause) {
+    workers_swept_at_ = now_;
+    workers_.forget_stale(*machine_, now_);
+  }
+}
+
+std::optional<Unavailable> Shard::Impl::refusal_of(const Task& task) const {
+  if (reads_only(task)) return std::nullopt;
+  if (hard_overloaded()) return Unavailable::kOverloaded;
+  if (draining_ && !finishes_work(task)) return Unavailable::kDraining;
+  return std::nullopt;
+}
+
+Shard::Impl::Intake Shard::Impl::take_tasks() {
+  Intake intake;
+  std::vector<std::size_t> wanted_until;  // by task
+  std::size_t bytes = 0;
+  while (!inbox_.empty() && intake.tasks.size() < kMaxTasksPerStep &&
+         intake.prefetched.needed().size() < kMaxIdsPerStep && bytes < kRowBudgetBytes) {
+    Task task = std::move(inbox_.front());
+    inbox_.pop_front();
+    if (is_refused(task)) continue;
+    if (const std::optional<Unavailable> why = refusal_of(task)) {
+      refuse(task, *why);
+      continue;
+    }
+    std::optional<Task> part = split_ids(task, kMaxIdsPerPart);
+    if (!part && engine::row_bytes(task) > kRowBudgetBytes)
+      part = split_jobs(task, kRowBudgetBytes);
+    if (part) inbox_.push_front(std::exchange(task, std::move(*part)));
+    for (const core::Command& command : task.commands) {
+      intake.prefetched.want(*machine_, command);
+    }
+    wanted_until.push_back(intake.prefetched.needed().size());
+    bytes += engine::row_bytes(task);
+    intake.tasks.push_back(std::move(task));
+  }
+  if (!intake.prefetched.needed().empty()) fetch_needed(intake, wanted_until);
+  raise_fences(intake);
+  return intake;
+}
+
+// For the jobs that are about to be retried. A job that ends only within this step is not among
+// them, and its retry waits for a later step.
+void Shard::Impl::raise_fences(Intake& intake) {
+  store::Fences* const fences = tables_.fences();
+  if (fences == nullptr) return;
+  bool retries = false;
+  std::vector<JobId> ended;
+  for (const Task& task : intake.tasks) {
+    if (task.kind != Task::Kind::kCommand) continue;
+    const auto* const retry = std::get_if<core::Retry>(&task.commands.front());
+    if (retry == nullptr) continue;
+    retries = true;
+    for (const JobId& id : retry->ids) {
+      const auto view = machine_->view(id);
+      const core::Job* const job = view != nullptr ? &view->job : intake.prefetched.find(id);
+      if (job == nullptr || !core::is_terminal(job->state)) continue;
+      if (!retry->states.contains(job->state)) continue;
+      ended.push_back(id);
+    }
+  }
+  if (!retries) return;
+  intake.prefetched.raise_fences(*fences, ended, LeaseToken{machine_->facts().next_token});
+}
+
+// Reads at least what the first task needs, or that task would be first for ever.
+void Shard::Impl::fetch_needed(Intake& intake, const std::vector<std::size_t>& wanted_until) {
+  const Result<std::size_t> settled = intake.prefetched.load(tables_, wanted_until.front());
+  std::vector<Task> kept;
+  std::vector<Task> later;
+  std::size_t wanted_before = 0;
+  for (std::size_t i = 0; i < intake.tasks.size(); ++i) {
+    Task& task = intake.tasks[i];
+    if (!settled && wanted_until[i] > wanted_before) {
+      refuse(task, Unavailable::kStorage);
+    } else if (settled && wanted_until[i] > *settled) {
+      later.push_back(std::move(task));
+    } else {
+      kept.push_back(std::move(task));
+    }
+    wanted_before = wanted_until[i];
+  }
+  intake.tasks = std::move(kept);
+  put_back(std::move(later));
+}
+
+void Shard::Impl::put_back(std::vector<Task> tasks) {
+  inbox_.insert(inbox_.begin(), std::make_move_iterator(tasks.begin()),
+                std::make_move_iterator(tasks.end()));
+}
+
+void Shard::Impl::decide_tasks(Intake intake) {
+  for (auto task = intake.tasks.begin(); task != intake.tasks.end(); ++task) {
+    if (row_is_full()) {
+      put_back({std::make_move_iterator(task), std::make_move_iterator(intake.tasks.end())});
+      return;
+    }
+    if (is_refused(*task)) continue;
+    std::vector<Task> rests;
+    if (!make_fit(*task, intake.prefetched, rests)) {
+      refuse(*task, Unavailable::kOverloaded);
+      continue;
+    }
+    decide_task(std::move(*task), intake.prefetched);
+    answer_endings();
+    measure();
+    if (!rests.empty()) {
+      // The following tasks may be later parts of the same request.
+      put_back({std::make_move_iterator(task + 1), std::make_move_iterator(intake.tasks.end())});
+      put_back(std::move(rests));
+      return;
+    }
+  }
+}
+
+// A part that is still too large for a row is cut again; the remaining parts, in order, wait for a
+// later step.
+bool Shard::Impl::make_fit(Task& task, const core::Prefetched& prefetched,
+                           std::vector<Task>& rests) {
+  const auto too_big = [&] {
+    return engine::row_bytes(task) + retried_bytes(task, prefetched) > kMaxCommandBytes;
+  };
+  bool fits = !too_big();
+  for (std::size_t ids = kMaxIdsPerPart / 2; !fits && ids > 0; ids /= 2) {
+    if (std::optional<Task> part = split_ids(task, ids)) {
+      const bool more = task.more;
+      rests.push_back(std::exchange(task, std::move(*part)));
+      rests.back().more = more;
+      fits = !too_big();
+    }
+  }
+  std::ranges::reverse(rests);
+  return fits;
+}
+
+std::size_t Shard::Impl::retried_bytes(const Task& task, const core::Prefetched& prefetched) const {
+  if (task.kind != Task::Kind::kCommand) return 0;
+  const auto* retry = std::get_if<core::Retry>(&task.commands.front());
+  if (retry == nullptr) return 0;
+  std::size_t bytes = 0;
+  for (const JobId& id : retry->ids) {
+    const core::Job* stored = prefetched.find(id);
+    if (const auto view = machine_->view(id)) {
+      bytes += engine::row_bytes(view->job);
+      if (view->job.payload.empty() && stored != nullptr) bytes += stored->payload.size();
+    } else if (stored != nullptr) {
+      bytes += engine::row_bytes(*stored);
+    }
+  }
+  return bytes;
+}
+
+core::Reply Shard::Impl::decide(const core::Command& command, const core::Prefetched& prefetched) {
+  const bool full = machine_->unprojected() > options_.max_unprojected ||
+                    machine_->bytes_held() > options_.max_bytes_held ||
+                    memory_room_ == MemoryRoom::kNone;
+  return machine_->decide(command, now_, prefetched,
+                          full ? core::Admission::kClosed : core::Admission::kOpen, events_);
+}
+
+void Shard::Impl::decide_task(Task task, const core::Prefetched& prefetched) {
+  if (task.kind == Task::Kind::kOther) return decide_other(task);
+  if (is_put_off(task)) return refuse(task, Unavailable::kOverloaded);
+  note_worker(task);
+  const bool claim_is_empty =
+      task.claims && (draining_ || workers_.state(task.worker.id.view()) != WorkerState::kActive);
+  std::vector<core::Reply> replies;
+  const std::size_t events_before = events_.size();
+  for (const core::Command& command : task.commands) {
+    if (claim_is_empty && std::holds_alternative<core::Claim>(command)) {
+      replies.emplace_back(core::ClaimReply{});
+    } else {
+      replies.push_back(decide(command, prefetched));
+    }
+  }
+  if (task.from_inbox) {
+    if (events_.size() > events_before) taken_.push_back(task.from_inbox->row);
+    const auto* const enqueued = std::get_if<core::EnqueueReply>(&replies[0]);
+    if (enqueued != nullptr && engine::is_put_off(*enqueued)) put_off(task);
+  }
+  switch (task.kind) {
+    case Task::Kind::kClaim:
+      return conclude_claim(std::move(task), std::get<core::ClaimReply>(std::move(replies[0])));
+    case Task::Kind::kPoll:
+      return conclude_poll(std::move(task), std::move(replies));
+    default:
+      break;
+  }
+  // Whoever brings inbox rows must not offer again a row that may have been taken.
+  if (task.gather == nullptr) {
+    return answer(task.reply_to, std::move(replies[0]), task.from_inbox.has_value());
+  }
+  gather_into(task.gather->reply, std::move(replies[0]));
+  if (!task.more) answer(task.reply_to, std::move(task.gather->reply));
+}
+
+// An inbox row that is offered again later.
+void Shard::Impl::put_off(const Task& task) {
+  const std::string_view queue = brings_job_of(task);
+  if (!queue.empty()) inbox_order_.put_off(queue, task.from_inbox->round);
+}
+
+bool Shard::Impl::is_put_off(const Task& task) {
+  const std::string_view queue = brings_job_of(task);
+  return !queue.empty() && inbox_order_.is_put_off(queue, task.from_inbox->round);
+}
+
+void Shard::Impl::conclude_claim(Task task, core::ClaimReply reply) {
+  if (!reply.jobs.empty() || task.wait <= Duration{} || !may_wait()) {
+    return answer(task.reply_to, core::Reply(std::move(reply)));
+  }
+  const WaitNumber number =
+      waiters_.add(task.reply_to, add_saturating(now_, task.wait), Waiter::Wants::kJobs,
+                   std::get<core::Claim>(std::move(task.commands[0])));
+  if (workers_.state(task.worker.id.view()) != WorkerState::kActive) waiters_.stop_offering(number);
+}
+
+void Shard::Impl::conclude_poll(Task task, std::vector<core::Reply> replies) {
+  const std::string_view worker = task.worker.id.view();
+  PollReply poll;
+  poll.acks = std::get<core::ItemsReply>(std::move(replies[0]));
+  poll.heartbeats = std::get<core::ItemsReply>(std::move(replies[1]));
+  poll.logs = std::get<core::ItemsReply>(std::move(replies[2]));
+  if (task.claims) poll.claim = std::get<core::ClaimReply>(std::move(replies[3]));
+  if (!task.claims || !poll.claim.jobs.empty() || task.wait <= Duration{} || !may_wait() ||
+      workers_.has_news(worker)) {
+    take_orders(worker, poll);
+    if (task.goodbye) workers_.leaves(worker);
+    return answer(task.reply_to, std::move(poll));
+  }
+  const WaitNumber number =
+      waiters_.add(task.reply_to, add_saturating(now_, task.wait), Waiter::Wants::kJobs,
+                   std::get<core::Claim>(std::move(task.commands[3])), std::move(poll));
+  if (workers_.state(worker) != WorkerState::kActive) waiters_.stop_offering(number);
+}
+
+void Shard::Impl::note_worker(const Task& task) {
+  if (task.kind != Task::Kind::kCommand) {
+    workers_.seen(task.worker, now_);
+    if (task.claims) workers_.claims(std::get<core::Claim>(task.commands.back()));
+    return;
+  }
+  // A heartbeat does not name its worker; its first job does.
+  const auto* heartbeat = std::get_if<core::Heartbeat>(&task.commands.front());
+  if (heartbeat == nullptr || heartbeat->items.empty()) return;
+  const core::HeartbeatItem& item = heartbeat->items.front();
+  const auto view = machine_->view(item.id);
+  if (view != nullptr && view->job.token == item.token) {
+    workers_.alive(view->job.latest.worker.view(), now_);
+  }
+}
+
+void Shard::Impl::serve_waiters() {
+  for (SharedBytes& queue : machine_->take_woken_queues()) woken_.push_back(std::move(queue));
+  look_again_at_hinted();
+  if (hard_overloaded()) return;
+  while (!woken_.empty() && serve_queue(woken_.front())) woken_.pop_front();
+}
+
+void Shard::Impl::look_again_at_hinted() {
+  for (; !hinted_.empty() && hinted_.front().again_at <= now_; hinted_.pop_front()) {
+    SharedBytes& queue = hinted_.front().queue;
+    if (waiters_.next_of(queue.view(), 0)) woken_.push_back(std::move(queue));
+  }
+}
+
+// False: the row is full, and there may be more waiters that could be served.
+bool Shard::Impl::serve_queue(const SharedBytes& queue) {
+  const Prefetch nothing;
+  absl::flat_hash_set<std::string> fruitless;
+  absl::flat_hash_set<std::string> all_told;
+  std::size_t told = 0;  // so many may come for a job
+  for (auto number = waiters_.next_of(queue.view(), 0); number;
+       number = waiters_.next_of(queue.view(), *number)) {
+    if (row_is_full()) return false;
+    const Waiter& waiter = waiters_.at(*number).item;
+    if (waiter.wants != Waiter::Wants::kJobs) {
+      if (all_told.contains(waiter.types_key)) continue;
+      if (machine_->claimable(queue.view(), waiter.claim.types, now_, told + 1) > told) {
+        if (told++ == 0) hinted_.push_back({now_ + kHintPatience, queue});
+        end_wait(waiters_.take(*number), {});
+      } else {
+        all_told.insert(waiter.types_key);
+      }
+      continue;
+    }
+    if (fruitless.contains(waiter.types_key)) continue;
+    auto reply = std::get<core::ClaimReply>(decide(waiter.claim, nothing));
+    measure();
+    if (!reply.jobs.empty()) {
+      end_wait(waiters_.take(*number), std::move(reply));
+    } else if (waiter.types_key.empty()) {
+      return true;  // it takes any type: nothing is left
+    } else {
+      fruitless.insert(waiter.types_key);
+    }
+  }
+  return true;
+}
+
+// Reports what the step's events say to workers, and to those that wait for the end of a lease.
+void Shard::Impl::tell_workers() {
+  SharedBytes alive;  // told last: a worker's jobs mostly end together
+  for (const core::Event& event : events_) {
+    if (const auto* cancel = std::get_if<core::CancelRequested>(&event)) {
+      workers_.order(cancel->worker.view(),
+                     {WorkerCommand::Kind::kCancel, cancel->job.id, cancel->token});
+      tell_worker(cancel->worker.view());
+      tell_holders(cancel->job.id);
+    } else if (const auto* ended = std::get_if<core::AttemptEnded>(&event)) {
+      tell_holders(ended->job.id);
+      const bool by_itself = ended->outcome != core::AttemptOutcome::kLeaseExpired &&
+                             ended->outcome != core::AttemptOutcome::kTimedOut;
+      if (!by_itself || ended->worker == alive) continue;
+      alive = ended->worker;
+      workers_.alive(alive.view(), now_);
+    } else if (const auto* finished = std::get_if<core::Finished>(&event)) {
+      tell_holders(finished->job.id);
+    }
+  }
+}
+
+void Shard::Impl::tell_holders(const JobId& job) {
+  if (holders_.empty()) return;
+  for (const ReplyAddress& reply_to : holders_.take_of(job))
+    answer(reply_to, core::Reply(job_reply(job)));
+}
+
+// Before the next task, which may revive the job, or wait for another end of it.
+void Shard::Impl::answer_endings() {
+  for (const core::Ending& ending : machine_->take_endings()) {
+    if (watchers_.empty()) continue;
+    for (const ReplyAddress& reply_to : watchers_.take_of(ending.id)) {
+      answer(reply_to, core::Reply(ended_job(ending)));
+    }
+  }
+}
+
+// The job for those that waited for its end: as it is now; or as it ended, if it is no longer kept;
+// or deleted.
+core::JobReply Shard::Impl::ended_job(const core::Ending& ending) {
+  auto standing = std::get<core::JobReply>(decide(core::GetJob{ending.id}, Prefetch{}));
+  if (standing.job != nullptr && core::is_terminal(standing.job->job.state)) return standing;
+  core::JobReply last = job_reply(ending.id);
+  const bool shown = last.job != nullptr && core::is_terminal(last.job->job.state);
+  if (ending.deleted || !shown) return {nullptr, true};
+  return last;
+}
+
+void Shard::Impl::end_waits() {
+  for (const auto number : waiters_.expired(now_)) end_wait(waiters_.take(number), {});
+  for (Watchers* watchers : {&watchers_, &holders_}) {
+    for (const auto number : watchers->expired(now_)) {
+      const Watchers::Entry entry = watchers->take(number);
+      answer(entry.reply_to, core::Reply(job_reply(entry.item)));
+    }
+  }
+  for (const auto number : event_waits_.expired(now_)) {
+    answer(event_waits_.take(number).reply_to, std::monostate{});
+  }
+  for (const auto number : projection_waits_.expired(now_)) {
+    answer(projection_waits_.take(number).reply_to, Unavailable::kStorage);
+  }
+}
+
+void Shard::Impl::measure() {
+  for (; measured_ < events_.size(); ++measured_) {
+    row_bytes_ += engine::row_bytes(events_[measured_]);
+  }
+}
+
+bool Shard::Impl::row_is_full() const { return row_bytes_ >= kRowBudgetBytes; }
+
+void Shard::Impl::seal() {
+  core::EventBatch batch{now_, std::exchange(events_, {})};
+  events_.reserve(batch.events.size());  // the next row is of about the same size
+  measured_ = 0;
+  row_bytes_ = 0;
+  retention_.learn(batch);
+  projector_.row_decided(now_);
+  pipeline_.seal(std::move(batch), std::exchange(taken_, {}));
+}
+
+}  // namespace millrace::engine

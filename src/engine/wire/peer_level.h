@@ -1,0 +1,27 @@
+// What nodes of different versions can say to each other.
+#pragma once
+
+#include <cstdint>
+
+#include "base/tomorrow.h"
+
+namespace millrace::engine {
+
+// A connection between two nodes has the level of the older one (http/peer/peer_frames.h). A new
+// member, value or kind of request needs a new level. Members that the other node does not know are
+// left out, and a request that makes no sense without them is not sent (level_of() in
+// request_codec.h).
+enum class PeerLevel : std::uint32_t {
+  kFirst = 1,
+  // Adds goodbyes, watches of a lease, deletion of queues, pages of queues, the `create` flag of
+  // queue changes, idempotency keys of a batch's items, and answers to requests that are not
+  // understood.
+  kSecond = 2,
+};
+inline constexpr PeerLevel kNewestPeerLevelOfToday = PeerLevel::kSecond;
+inline constexpr PeerLevel kPeerLevelOfTomorrow{
+    static_cast<std::uint32_t>(kNewestPeerLevelOfToday) + 1};
+inline constexpr PeerLevel kNewestPeerLevel =
+    kOfTomorrow ? kPeerLevelOfTomorrow : kNewestPeerLevelOfToday;
+
+}  // namespace millrace::engine

@@ -1,0 +1,55 @@
+// Reads a chunked body strictly: sizes of hexadecimal digits, CRLF, no extensions, no trailers.
+// Works in place: the content is moved together at the front of the buffer that the chunks arrived
+// in.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "http/connection/request_guard.h"
+
+namespace millrace::http {
+
+class ChunkDecoder {
+ public:
+  enum class Verdict : std::uint8_t { kNeedMore, kComplete, kRefused };
+
+  // Starts a body of at most `max_bytes`.
+  void reset(std::size_t max_bytes);
+
+  // Reads on. `body` is the body's first byte, `received` how many bytes there are from it, content
+  // found so far included; both shrink as framing is removed: on return `received` is what is left.
+  // On kComplete the content is body[0, content_size()) and what follows it belongs to the next
+  // request. The verdict does not depend on how the bytes were split.
+  Verdict advance(char* body, std::size_t& received);
+
+  std::size_t content_size() const { return content_; }
+  const GuardFault& fault() const { return fault_; }  // kRefused
+
+ private:
+  enum class State : std::uint8_t {
+    kSizeFirst,  // the first digit of a chunk's size
+    kSize,
+    kSizeLf,
+    kData,
+    kDataCr,
+    kDataLf,
+    kEndCr,
+    kEndLf,
+    kDone,
+  };
+  Verdict refuse(api::ProblemCode code, std::string_view detail);
+  // One byte of framing; kNeedMore: go on.
+  Verdict take(char c);
+  Verdict take_size_digit(char c);
+  Verdict expect(char c, char wanted, State then);
+
+  State state_ = State::kSizeFirst;
+  std::size_t max_bytes_ = 0;
+  std::size_t content_ = 0;
+  std::uint64_t chunk_left_ = 0;
+  unsigned digits_ = 0;
+  GuardFault fault_;
+};
+
+}  // namespace millrace::http

@@ -1,0 +1,64 @@
+// An I/O thread that speaks HTTP: its connections, and its port for the engine's answers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "http/call.h"
+#include "http/observer.h"
+#include "net/io_thread.h"
+
+namespace millrace::http {
+
+class Session;
+
+struct SessionOptions {
+  Duration header_timeout{5'000};
+  Duration idle_timeout{60'000};
+  // A body, or a reader of an answer, gets this long plus a second for every so many bytes. A
+  // reader that takes nothing for so long has stopped.
+  Duration transfer_grace{10'000};
+  std::size_t transfer_bytes_per_s = 16 * 1024;
+  // For a client that still sends while it is being refused, to read why.
+  Duration linger{2'000};
+};
+
+class IoThread final : net::IoThread::Protocol {
+ public:
+  IoThread(Services& services, engine::Gateway& gateway, Observer& observer,
+           net::ConnectionGate& gate, const SessionOptions& options, std::uint64_t seed);
+  IoThread(const IoThread&) = delete;
+  IoThread& operator=(const IoThread&) = delete;
+
+  net::IoThread& io() { return io_; }
+
+  // --- The loop's thread, for sessions.
+  Services& services() { return services_; }
+  service::AnswerPort& port() { return port_; }
+  service::IdMaker& ids() { return ids_; }
+  Observer& observer() { return observer_; }
+  const SessionOptions& options() const { return options_; }
+  // For the header Date: "Sun, 01 Mar 2026 09:30:00 GMT".
+  std::string_view date();
+  // The session's connection becomes another node's, at the level that both know; `received` came
+  // behind the request.
+  void upgrade(std::shared_ptr<Session> session, std::unique_ptr<net::ByteStream> stream,
+               std::string_view received, engine::PeerLevel level);
+
+ private:
+  std::shared_ptr<net::Connection> serve(std::unique_ptr<net::ByteStream> stream,
+                                         std::string peer) override;
+
+  Services& services_;
+  Observer& observer_;
+  const SessionOptions options_;
+  service::IdMaker ids_;
+  service::AnswerPort port_;
+  std::int64_t date_second_ = -1;
+  std::string date_;
+  net::IoThread io_;  // last: sessions in it still name their tickets when they go
+};
+
+}  // namespace millrace::http

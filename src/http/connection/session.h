@@ -1,0 +1,108 @@
+// A connection: reads requests, has them answered one after the other, writes the answers in order.
+//
+// While a handler waits, a read stays outstanding: it takes in what the client sends ahead, and it
+// tells when the client has gone, so that a waiting claim is given up before a job is lost to it.
+// Where the buffer has no room for that, is a large one, or holds the next request already, the
+// stream is only watched.
+#pragma once
+
+#include <coroutine>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "http/call.h"
+#include "http/connection/chunk_decoder.h"
+#include "http/connection/io_thread.h"
+#include "http/connection/request_guard.h"
+#include "net/byte_stream.h"
+#include "net/input_buffer.h"
+
+namespace millrace::http {
+
+class Session final : public net::Connection,
+                      public std::enable_shared_from_this<Session>,
+                      net::ByteStream::User {
+ public:
+  Session(IoThread& thread, std::unique_ptr<net::ByteStream> stream, std::string peer);
+  ~Session() override;
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  void start() override;
+  // No further request; at once if none is under way.
+  void drain() override;
+  void check(Steady now) override;
+  const std::string& peer() const override { return peer_; }
+
+ private:
+  class Input;   // awaitable: more has come, or nothing will
+  class Output;  // awaitable: the rest of the output is written, or can't be
+
+  enum class Next : std::uint8_t { kRequest, kClose, kLinger, kUpgrade };
+
+  Task<void> run();
+  Task<Next> serve();
+  Task<bool> read_head();
+  Task<bool> read_body();
+  Task<bool> read_chunks();
+  Task<bool> fill(std::size_t wanted);
+  bool borrow(std::size_t wanted);
+  void give_back();
+  Task<bool> flush();
+  Task<void> answer();
+  Task<void> linger();
+
+  void refuse(const GuardFault& fault);
+  bool takes_body_of_refused() const;
+  void count_answer();
+  void let_go_of_answer();
+  void write_response();
+  void report(std::size_t body_bytes);
+
+  net::ByteStream::Pieces unsent(std::size_t sent) const;
+  std::shared_ptr<net::ByteStream::User> self() { return {shared_from_this(), this}; }
+
+  void start_read();
+  void on_read(const net::error_code& error, std::size_t bytes) override;
+  void on_written(const net::error_code& error, std::size_t bytes) override;
+  void start_watch();
+  void on_readable(const net::error_code& error) override;
+  void expect_within(Duration time);
+  void expect_transfer(std::size_t bytes);
+  void expect_nothing();
+  bool closing() const { return call_.response.must_close || !keep_alive_; }
+
+  IoThread& thread_;
+  std::unique_ptr<net::ByteStream> stream_;  // null: handed over
+  const std::string peer_;
+
+  net::InputBuffer input_;
+  std::size_t borrowed_ = 0;  // of the budget for bodies
+  bool reading_ = false;      // a read is outstanding
+  bool watching_ = false;     // it will be seen when there is something to read
+  bool input_ended_ = false;  // no more will come
+  std::coroutine_handle<> reader_;
+
+  std::string output_;
+  std::string large_body_;  // behind the output
+  bool output_failed_ = false;
+  Output* writing_ = nullptr;  // a write is outstanding
+
+  RequestGuard guard_;
+  ChunkDecoder chunks_;
+  Call call_;
+  std::size_t body_size_ = 0;
+  bool has_head_ = false;
+  bool keep_alive_ = true;
+  bool draining_ = false;
+  bool idle_ = true;  // no byte of the next request has come
+  Steady head_read_at_{};
+
+  Steady deadline_ = Steady::max();
+  bool expired_ = false;
+
+  Task<void> run_;  // last: its frames name everything above
+};
+
+}  // namespace millrace::http

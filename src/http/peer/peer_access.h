@@ -1,0 +1,84 @@
+// How other nodes get in: what they may ask, and the secret that they must know.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "engine/routing/peers.h"
+#include "engine/wire/peer_level.h"
+
+namespace millrace::http {
+
+// What stands behind Upgrade.
+constexpr std::string_view kPeerProtocol = "millrace-peer/1";
+// The field of either side's head that tells the newest level that it knows.
+constexpr std::string_view kPeerLevelField = "Millrace-Peer-Level";
+constexpr std::string_view kPeerLevelHead = "millrace-peer-level";  // as RequestHead::find() has it
+// The level to speak with whoever told this: the older of its own and ours. Of nothing, or of what
+// is no number, the first.
+engine::PeerLevel peer_level(std::string_view told);
+std::string own_peer_level();  // to tell
+
+struct PeerTiming {
+  Duration handshake{5'000};  // from the connection's begin to the last proof
+  Duration ping_every{1'000};
+  Duration silence{3'000};  // no byte for so long: the other is gone
+};
+
+// At most one line in kEvery; it tells how many others there would have been. Any thread.
+class SeldomLog {
+ public:
+  static constexpr Duration kEvery{10'000};
+
+  explicit SeldomLog(Logger log) : log_(std::move(log)) {}
+
+  void warn(Steady now, std::string_view message, std::string_view peer, std::string_view why) {
+    std::uint64_t others = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      if (now < next_at_) {
+        ++left_out_;
+        return;
+      }
+      next_at_ = now + kEvery;
+      others = std::exchange(left_out_, 0);
+    }
+    log_.warn(message, {{"peer", peer}, {"why", why}, {"left_out", others}});
+  }
+
+ private:
+  const Logger log_;
+  std::mutex mutex_;
+  Steady next_at_ = Steady::min();  // guarded by mutex_
+  std::uint64_t left_out_ = 0;      // guarded by mutex_
+};
+
+struct PeerParts {
+  engine::PeerService& service;  // outlives the server
+  std::string secret;            // store::Registry::secret()
+  Logger log;
+  PeerTiming timing = {};
+};
+
+// One for the server. Any thread.
+class PeerAccess {
+ public:
+  explicit PeerAccess(PeerParts parts) : parts_(std::move(parts)), log_(parts_.log) {}
+
+  engine::PeerService& service() const { return parts_.service; }
+  const std::string& secret() const { return parts_.secret; }
+  const PeerTiming& timing() const { return parts_.timing; }
+  SeldomLog& log() { return log_; }
+
+ private:
+  const PeerParts parts_;
+  SeldomLog log_;
+};
+
+}  // namespace millrace::http

@@ -1,0 +1,59 @@
+// Asks other nodes for what the shards do that they lead: engine::Peers over connections, with a
+// thread of its own.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "engine/routing/peers.h"
+#include "http/peer/peer_access.h"
+
+namespace millrace::http {
+
+struct PeerClientOptions {
+  // To each node, opened when they are needed. The first is for small requests, so that a large one
+  // does not hold them up.
+  std::size_t connections = 2;
+  std::size_t small_request_bytes = 64 * 1024;
+  // Of the requests to one node that are not answered; who comes beyond is told kOverloaded.
+  std::size_t bytes_in_flight = std::size_t{256} * 1024 * 1024;
+  Duration connect{3'000};
+  Duration first_pause{50};
+  Duration longest_pause{2'000};
+  PeerTiming timing = {};
+};
+
+struct PeerClientParts {
+  std::string secret;  // store::Registry::secret()
+  const Clock& clock;  // outlives the client
+  Logger log;
+  std::uint64_t seed;  // for the pauses' jitter
+};
+
+class PeerClient final : public engine::Peers {
+ public:
+  PeerClient(const PeerClientOptions& options, PeerClientParts parts);
+  ~PeerClient() override;  // stops
+  PeerClient(const PeerClient&) = delete;
+  PeerClient& operator=(const PeerClient&) = delete;
+
+  // Every answer comes on the client's thread, never from within ask().
+  void ask(const engine::PeerShard& where, engine::Request request, std::string_view credentials,
+           engine::ReplyPort& port, engine::Ticket ticket) override;
+  void cancel(engine::ReplyPort& port, engine::Ticket ticket) override;
+  void ask_for_shard(const engine::PeerShard& where, std::uint64_t requester, Epoch epoch,
+                     Done done) override;
+
+  // Closes all connections. What was asked has its answer when this returns; what is asked from
+  // here on gets none, so that ports may go. Once, or not at all; not from a port.
+  void stop();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace millrace::http

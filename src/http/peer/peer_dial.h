@@ -1,0 +1,62 @@
+// The way to another node up to where frames begin: a connection, and the upgrade of HTTP on it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "engine/wire/peer_level.h"
+#include "net/byte_stream.h"
+#include "net/connector.h"
+
+namespace millrace::http {
+
+// "http://10.0.0.7:7600", as store::NodeFacts has it.
+struct PeerUrl {
+  std::string host;  // an address or a name, without brackets
+  std::string port;
+};
+std::optional<PeerUrl> parse_peer_url(std::string_view url);
+
+// On the loop's thread. Whoever waits bounds the time.
+class PeerDial final : public std::enable_shared_from_this<PeerDial>, net::ByteStream::User {
+ public:
+  struct Dialled {
+    std::unique_ptr<net::ByteStream> stream;
+    std::string received;       // behind the upgrade
+    engine::PeerLevel level{};  // that both sides know
+  };
+  // From the loop, once. The error is what the log says of it.
+  using Done = std::function<void(Result<Dialled>)>;
+
+  explicit PeerDial(boost::asio::io_context& context)
+      : connector_(std::make_shared<net::Connector>(context)) {}
+  PeerDial(const PeerDial&) = delete;
+  PeerDial& operator=(const PeerDial&) = delete;
+
+  // `turn`: as the connector's.
+  void start(const PeerUrl& url, std::uint64_t turn, Done done);
+  // Nobody is told anything any more.
+  void cancel();
+
+ private:
+  void send_head();
+  void read_head();
+  void on_written(const net::error_code& error, std::size_t bytes) override;
+  void on_read(const net::error_code& error, std::size_t bytes) override;
+  void upgraded(std::size_t head_bytes);
+  void finish(Result<Dialled> dialled);
+  std::shared_ptr<net::ByteStream::User> self() { return {shared_from_this(), this}; }
+
+  const std::shared_ptr<net::Connector> connector_;
+  std::unique_ptr<net::ByteStream> stream_;
+  std::string head_;      // the request, then the answer
+  std::size_t used_ = 0;  // of the request, what is written; of the answer, what has come
+  Done done_;             // none: nobody waits any more
+};
+
+}  // namespace millrace::http

@@ -1,0 +1,144 @@
+// What the tests of the connections between nodes stand on: a port that keeps what it is told, a
+// service with one shard, and the two ends of the protocol spoken by hand.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "http/peer/peer_client.h"
+#include "http/peer/peer_frames.h"
+#include "http/testing.h"
+
+namespace millrace::http {
+
+inline constexpr std::string_view kTestSecret = "the secret of this database";
+
+// Short, so that the tests are.
+PeerTiming quick_timing();
+// For what takes its time under a sanitizer: large messages.
+PeerTiming patient_timing();
+PeerClientOptions quick_options();
+
+// The system's clocks.
+const Clock& real_clock();
+
+class KeepingPort final : public engine::ReplyPort {
+ public:
+  void deliver(std::span<engine::Delivery> deliveries) override;
+  // The answer to that ticket; none after twenty seconds.
+  std::optional<engine::Answer> wait_for(std::uint64_t ticket);
+  // Told so far, of all tickets.
+  std::size_t count() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::uint64_t, engine::Answer> answers_;
+  std::size_t count_ = 0;
+};
+
+// Leads shard 0, and gives it to node 7.
+class OneShard final : public engine::PeerService {
+ public:
+  std::shared_ptr<engine::Gateway> led_shard(std::uint32_t shard) override {
+    return shard == 0 ? std::shared_ptr<engine::Gateway>(&gateway, [](auto*) {}) : nullptr;
+  }
+  void give_shard(std::uint32_t shard, std::uint64_t requester, Epoch epoch,
+                  std::function<void(bool)> done) override;
+
+  FakeGateway gateway;
+  Epoch given_epoch{};  // once done was called
+};
+
+// Keeps lines.
+class KeepingLog final : public LogSink {
+ public:
+  void write(LogLevel level, std::string_view line) override;
+  // Blocks until a line has this text in it; false after five seconds.
+  bool wait_for(std::string_view text);
+  std::size_t count(std::string_view text) const;
+  Logger logger() {
+    return {*this, LogFormat::kText, LogLevel::kInfo, [] { return Time{}; }};
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::string> lines_;
+};
+
+// One frame off a connection; kind 0: it ended first.
+struct ReceivedFrame {
+  FrameKind kind{};
+  std::uint64_t number = 0;
+  std::string body;
+};
+using ReadBytes = std::function<std::string(std::size_t)>;
+ReceivedFrame read_frame_from(const ReadBytes& read);
+
+// The asking side by hand, up to and with the proof. True: the other has proven itself too.
+// `level`: as HandNode's.
+bool upgrade(TestClient& client, std::string_view level = own_peer_level());
+bool prove(TestClient& client, std::string_view secret);
+ReceivedFrame receive_frame(TestClient& client);
+void send_frame(TestClient& client, FrameKind kind, std::uint64_t number,
+                std::string_view body = {});
+// Nothing but pings came, and then the server closed.
+bool ends(TestClient& client);
+std::string ask_body(const engine::Request& request, std::string_view credentials = {},
+                     std::uint32_t shard = 0);
+
+// The answering side by hand: takes connections one after the other, and has each served by
+// `serve` once the handshake is done. The connection is closed when `serve` returns.
+class HandNode {
+ public:
+  class Connection {
+   public:
+    explicit Connection(int socket) : socket_(socket) {}
+    ReceivedFrame receive();
+    void send(FrameKind kind, std::uint64_t number, std::string_view body = {});
+    void send_bytes(std::string_view bytes);
+    // Until the other closes, or five seconds.
+    void wait_for_close();
+
+   private:
+    friend class HandNode;
+    std::string read(std::size_t size);
+    std::string read_head();
+    int socket_;
+  };
+  enum class Handshake { kWhole, kNoProof, kWrongProof, kNoUpgrade };
+  using Serve = std::function<void(Connection&)>;
+
+  // `level`: what it tells of itself; empty: nothing, as a node of the first level.
+  explicit HandNode(Serve serve, Handshake handshake = Handshake::kWhole,
+                    std::string level = own_peer_level());
+  ~HandNode();
+  HandNode(const HandNode&) = delete;
+  HandNode& operator=(const HandNode&) = delete;
+  std::string url() const;
+  int connections() const;
+
+ private:
+  void loop();
+  bool shake(Connection& connection) const;
+
+  const Serve serve_;
+  const Handshake handshake_;
+  const std::string level_;
+  int listener_ = -1;
+  std::uint16_t port_ = 0;
+  mutable std::mutex mutex_;
+  int connections_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace millrace::http

@@ -1,0 +1,71 @@
+// What a connection has received and not yet used. Grows with what really came, up to a bound, and
+// falls back to a small size afterwards: ten thousand waiting workers must not cost much.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <string_view>
+
+namespace millrace::net {
+
+class InputBuffer {
+ public:
+  static constexpr std::size_t kSmallBytes = 4 * 1024;
+  static constexpr std::size_t kKeptBytes = 64 * 1024;
+
+  InputBuffer() : data_(std::make_unique<char[]>(kSmallBytes)), capacity_(kSmallBytes) {}
+
+  char* data() { return data_.get() + begin_; }
+  std::string_view view() const { return {data_.get() + begin_, end_ - begin_}; }
+  std::size_t size() const { return end_ - begin_; }
+  bool empty() const { return begin_ == end_; }
+  bool is_large() const { return capacity_ > kKeptBytes; }
+
+  // Where the next bytes go.
+  char* tail() { return data_.get() + end_; }
+  std::size_t room() const { return capacity_ - end_; }
+  void commit(std::size_t bytes) { end_ += bytes; }
+  // Keeps the first `size` bytes; the rest has been removed.
+  void truncate(std::size_t size) { end_ = begin_ + size; }
+
+  // These two move what is held (views of it die) and may not be called while a read into tail() is
+  // under way.
+
+  // To the front, into a small buffer if it fits one and this is a large one.
+  void compact() {
+    if (is_large() && size() <= kSmallBytes) return reallocate(kSmallBytes);
+    if (begin_ == 0) return;
+    std::memmove(data_.get(), data_.get() + begin_, size());
+    end_ -= begin_;
+    begin_ = 0;
+  }
+  // Makes room for at least a byte, for `wanted` bytes in all if that is not far away.
+  void grow(std::size_t wanted) { reallocate(grown(wanted)); }
+  // What grow() makes it hold.
+  std::size_t grown(std::size_t wanted) const {
+    return std::max(capacity_ * 2, std::min(wanted, capacity_ * 4));
+  }
+
+  // The first `size` bytes are used.
+  void consume(std::size_t size) { begin_ += size; }
+
+ private:
+  void reallocate(std::size_t capacity) {
+    std::unique_ptr<char[]> larger(new char[capacity]);
+    const std::size_t held = size();
+    std::memcpy(larger.get(), data_.get() + begin_, held);
+    data_ = std::move(larger);
+    capacity_ = capacity;
+    begin_ = 0;
+    end_ = held;
+  }
+
+  std::unique_ptr<char[]> data_;
+  std::size_t capacity_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+};
+
+}  // namespace millrace::net

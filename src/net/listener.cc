@@ -1,0 +1,160 @@
+#include "net/listener.h"
+
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <memory>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+
+namespace millrace::net {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+
+// The kernel's queue of connections that nobody has accepted yet.
+constexpr int kBacklog = 4096;
+constexpr std::chrono::milliseconds kPauseWithoutMeans{100};
+
+// A peer that has vanished without a word is found out within a minute.
+constexpr int kKeepAliveIdleS = 30;
+constexpr int kKeepAliveIntervalS = 10;
+constexpr int kKeepAliveProbes = 3;
+
+int open_spare() { return ::open("/dev/null", O_RDONLY | O_CLOEXEC); }
+
+void set_option(int descriptor, int level, int option, int value) {
+  ::setsockopt(descriptor, level, option, &value, sizeof value);
+}
+
+void prepare(Socket& socket) {
+  const int descriptor = socket.native_handle();
+  set_option(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
+  set_option(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set_option(descriptor, IPPROTO_TCP, TCP_KEEPIDLE, kKeepAliveIdleS);
+  set_option(descriptor, IPPROTO_TCP, TCP_KEEPINTVL, kKeepAliveIntervalS);
+  set_option(descriptor, IPPROTO_TCP, TCP_KEEPCNT, kKeepAliveProbes);
+}
+
+// It went before it was taken; the next one may be had at once.
+bool is_of_the_connection(const error_code& error) {
+  return error == asio::error::connection_aborted || error.value() == EPROTO;
+}
+
+std::string bind_failure(const std::string& where, const error_code& error) {
+  std::string text = "can't listen on " + where + ": " + error.message();
+  if (error == asio::error::address_in_use) {
+    text += "; another process has this port: stop it, or choose another with --listen";
+  } else if (error == asio::error::access_denied) {
+    text += "; ports below 1024 need a privilege: choose another with --listen";
+  } else if (error.value() == EADDRNOTAVAIL) {
+    text += "; this machine has no such address";
+  }
+  return text;
+}
+
+// Opens it and binds it, no more.
+template <typename Acceptor>
+Status bind_acceptor(Acceptor& acceptor, const std::string& host, std::uint16_t port, int backlog) {
+  const bool v6 = host.find(':') != std::string::npos;
+  const std::string where = (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+  error_code error;
+  const asio::ip::address address = asio::ip::make_address(host, error);
+  if (error) return failure("can't listen on " + where + ": not an address");
+  const tcp::endpoint endpoint(address, port);
+  acceptor.open(endpoint.protocol(), error);
+  if (!error) acceptor.set_option(asio::socket_base::reuse_address(true), error);
+  if (!error) acceptor.bind(endpoint, error);
+  if (!error && backlog > 0) acceptor.listen(backlog, error);
+  if (error) return failure(bind_failure(where, error));
+  return {};
+}
+
+}  // namespace
+
+Status can_listen(const std::string& host, std::uint16_t port) {
+  asio::io_context context;
+  tcp::acceptor acceptor(context);
+  return bind_acceptor(acceptor, host, port, 0);
+}
+
+Listener::Listener(std::vector<IoThread*> threads, ConnectionGate& gate,
+                   ConnectionObserver& observer, StreamMaker make_stream)
+    : threads_(std::move(threads)),
+      gate_(gate),
+      observer_(observer),
+      make_stream_(std::move(make_stream)),
+      acceptor_(threads_.front()->context()),
+      pause_(threads_.front()->context()),
+      spare_descriptor_(open_spare()) {}
+
+Listener::~Listener() {
+  if (spare_descriptor_ >= 0) ::close(spare_descriptor_);
+}
+
+Status Listener::bind(const std::string& host, std::uint16_t port) {
+  if (Status bound = bind_acceptor(acceptor_, host, port, kBacklog); !bound) return bound;
+  error_code error;
+  port_ = acceptor_.local_endpoint(error).port();
+  return {};
+}
+
+void Listener::start() { accept(); }
+
+void Listener::close() {
+  asio::post(acceptor_.get_executor(), [this] {
+    error_code ignored;
+    acceptor_.close(ignored);
+    pause_.cancel();
+  });
+}
+
+void Listener::accept() {
+  if (!acceptor_.is_open()) return;
+  IoThread& thread = *threads_[next_thread_];
+  next_thread_ = (next_thread_ + 1) % threads_.size();
+  acceptor_.async_accept(thread.context(), [this, &thread](error_code error, Socket socket) {
+    if (error == asio::error::operation_aborted) return;
+    if (error == asio::error::no_descriptors) return turn_one_away();
+    if (error && !is_of_the_connection(error)) return pause();
+    if (!error) take(thread, std::move(socket));
+    accept();
+  });
+}
+
+void Listener::take(IoThread& thread, Socket socket) {
+  error_code error;
+  const tcp::endpoint remote = socket.remote_endpoint(error);
+  if (error) return;
+  std::string address = remote.address().to_string();
+  if (!gate_.enter(address)) {
+    observer_.connection(ConnectionObserver::Connection::kRefused);
+    return;  // the socket closes
+  }
+  prepare(socket);
+  thread.adopt(make_stream_(std::move(socket)), std::move(address));
+}
+
+void Listener::turn_one_away() {
+  observer_.connection(ConnectionObserver::Connection::kRefused);
+  if (spare_descriptor_ >= 0) {
+    ::close(spare_descriptor_);
+    const int refused = ::accept(acceptor_.native_handle(), nullptr, nullptr);
+    if (refused >= 0) ::close(refused);
+    spare_descriptor_ = open_spare();
+  }
+  pause();
+}
+
+// Without descriptors or memory the accept fails at once and for ever: no use in asking in a
+// circle.
+void Listener::pause() {
+  pause_.expires_after(kPauseWithoutMeans);
+  pause_.async_wait([this](error_code) { accept(); });
+}
+
+}  // namespace millrace::net

@@ -1,0 +1,147 @@
+#include "server/config/config_file.h"
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include "server/config/config_keys.h"
+#include "server/config/token.h"
+
+namespace millrace::server {
+namespace {
+
+class Reader {
+ public:
+  explicit Reader(const std::string& path) : path_(path) {}
+
+  void read(const toml::table& root) {
+    for (const auto& [key, node] : root) {
+      if (key.str() == "tokens") {
+        read_tokens(node);
+      } else {
+        read_value(std::string(key.str()), node);
+      }
+    }
+    std::ranges::sort(file.values, {},
+                      [](const FileValue& value) { return std::pair(value.line, value.key); });
+  }
+
+  ConfigFile file;
+  ConfigErrors errors;
+
+ private:
+  void read_value(const std::string& key, const toml::node& node) {
+    if (const toml::table* const table = node.as_table()) {
+      for (const auto& [inner, value] : *table) {
+        read_value(fmt::format("{}.{}", key, inner.str()), value);
+      }
+      return;
+    }
+    const std::uint32_t line = node.source().begin.line;
+    if (const auto text = node.value_exact<std::string>()) {
+      file.values.push_back({key, *text, line});
+    } else if (const auto number = node.value_exact<std::int64_t>()) {
+      file.values.push_back({key, fmt::to_string(*number), line});
+    } else if (const auto truth = node.value_exact<bool>()) {
+      file.values.push_back({key, *truth ? "true" : "false", line});
+    } else {
+      fail(node, fmt::format("{} must be a string, a whole number, true or false", key));
+    }
+  }
+
+  void read_tokens(const toml::node& node) {
+    const toml::array* const tables = node.as_array();
+    if (tables == nullptr || !tables->is_homogeneous(toml::node_type::table)) {
+      fail(node, "tokens must be tables, each under its own [[tokens]]");
+      return;
+    }
+    for (const toml::node& table : *tables) read_token(*table.as_table());
+  }
+
+  void read_token(const toml::table& table) {
+    service::TokenSettings token;
+    for (const auto& [key, node] : table) {
+      const std::string_view name = key.str();
+      if (name == "name") {
+        token.name = text_of(node, "tokens.name");
+      } else if (name == "hash") {
+        token.hash = text_of(node, "tokens.hash");
+      } else if (name == "scopes") {
+        token.scopes = texts_of(node, "tokens.scopes");
+      } else if (name == "queues") {
+        token.queues = texts_of(node, "tokens.queues");
+      } else if (name == "expires_at") {
+        token.expires_at = time_of(node);
+      } else {
+        static const std::array<std::string, 5> kMembers = {"name", "hash", "scopes", "queues",
+                                                            "expires_at"};
+        fail(node, fmt::format("unknown key tokens.{}{}", name, suggestion(name, kMembers)));
+      }
+    }
+    if (const Status status = check_token(token); !status) fail(table, status.error().message);
+    if (!token.name.empty() &&
+        std::ranges::find(file.tokens, token.name, &service::TokenSettings::name) !=
+            file.tokens.end()) {
+      fail(table, fmt::format("two tokens are named \"{}\"", token.name));
+    }
+    file.tokens.push_back(std::move(token));
+  }
+
+  std::string text_of(const toml::node& node, std::string_view key) {
+    const auto text = node.value_exact<std::string>();
+    if (!text) fail(node, fmt::format("{} must be a string", key));
+    return text.value_or("");
+  }
+
+  std::vector<std::string> texts_of(const toml::node& node, std::string_view key) {
+    std::vector<std::string> texts;
+    const toml::array* const array = node.as_array();
+    if (array == nullptr || array->empty() || !array->is_homogeneous(toml::node_type::string)) {
+      fail(node, fmt::format("{} must be an array of strings, at least one", key));
+      return texts;
+    }
+    for (const toml::node& text : *array) texts.push_back(*text.value_exact<std::string>());
+    return texts;
+  }
+
+  std::optional<Time> time_of(const toml::node& node) {
+    std::string text;
+    if (const auto written = node.value_exact<std::string>()) {
+      text = *written;
+    } else if (const auto* const date_time = node.as_date_time()) {
+      std::ostringstream out;
+      out << **date_time;
+      text = out.str();
+    }
+    const std::optional<Time> time = parse_rfc3339(text);
+    if (!time) fail(node, R"(tokens.expires_at must be a time, like 2027-01-31T00:00:00Z)");
+    return time;
+  }
+
+  void fail(const toml::node& node, std::string_view what) {
+    errors.push_back(fmt::format("{}:{}: {}", path_, node.source().begin.line, what));
+  }
+
+  const std::string& path_;
+};
+
+}  // namespace
+
+std::expected<ConfigFile, ConfigErrors> parse_config_file(const std::string& content,
+                                                          const std::string& path) {
+  try {
+    Reader reader(path);
+    reader.read(toml::parse(content, path));
+    if (!reader.errors.empty()) return std::unexpected(std::move(reader.errors));
+    return std::move(reader.file);
+  } catch (const toml::parse_error& error) {
+    return std::unexpected(ConfigErrors{
+        fmt::format("{}:{}: {}", path, error.source().begin.line, error.description())});
+  }
+}
+
+}  // namespace millrace::server

@@ -1,0 +1,328 @@
+#include "server/config/config_keys.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <numeric>
+
+#include "core/limits.h"
+
+namespace millrace::server {
+namespace {
+
+using std::chrono_literals::operator""ms;
+using std::chrono_literals::operator""s;
+using std::chrono_literals::operator""h;
+
+constexpr std::uint64_t kKiB = 1024;
+constexpr std::uint64_t kMiB = 1024 * kKiB;
+constexpr std::uint64_t kGiB = 1024 * kMiB;
+constexpr std::uint64_t kTiB = 1024 * kGiB;
+constexpr Duration kYear = 24h * 365;
+
+using C = Config;
+constexpr std::array kKeys = {
+    ConfigKey{"listen", ListenSetting{&C::listen}, "127.0.0.1:7600",
+              "address and port; another than loopback needs tokens"},
+    ConfigKey{"data", TextSetting{&C::data}, "./data", "the data directory; made if missing"},
+    ConfigKey{"postgres", DatabaseSetting{&C::postgres}, "none",
+              "postgres://...: keep jobs in this database instead"},
+    ConfigKey{"allow_unsafe_postgres", TruthSetting{&C::allow_unsafe_postgres}, "false",
+              "true: also in one that may lose what it committed"},
+    ConfigKey{"shards", CountSetting{&C::shards, 0, 64}, "0",
+              "of a new store on PostgreSQL, for good; 0: eight, or what it has"},
+    ConfigKey{"advertise", UrlSetting{&C::advertise}, "auto",
+              "URL at which other nodes reach this one; auto: where it listens"},
+    ConfigKey{"drain", DurationSetting{&C::drain, 0ms, 1h}, "10s", "how long a stop may take"},
+    ConfigKey{"log_level", LogLevelSetting{&C::log_level}, "info", "debug, info, warn or error"},
+    ConfigKey{"log_format", LogFormatSetting{&C::log_format}, "text", "text or json"},
+    ConfigKey{"io_threads", CountSetting{&C::io_threads, 0, 64}, "0",
+              "threads for connections; 0: as many as suit the machine"},
+    ConfigKey{"memory", SizeSetting{&C::memory, 0, 1024 * kTiB}, "0",
+              "what the server may use; 0: half of the machine's"},
+
+    ConfigKey{"limits.body", SizeSetting{&C::body_bytes, kKiB, 16 * kMiB}, "16MiB",
+              "body of a request"},
+    ConfigKey{"limits.payload", SizeSetting{&C::payload_bytes, 1, 4 * kMiB}, "1MiB",
+              "a payload, a result"},
+    ConfigKey{"limits.header_block", SizeSetting{&C::header_block_bytes, kKiB, kMiB}, "16KiB",
+              "all header fields of a request together"},
+    ConfigKey{"limits.headers", CountSetting{&C::headers, 8, 1000}, "64", "their number"},
+    ConfigKey{"limits.target", SizeSetting{&C::target_bytes, 256, 64 * kKiB}, "8KiB",
+              "path and query of a request"},
+    ConfigKey{"limits.json_depth", CountSetting{&C::json_depth, 8, 512}, "64", "nesting of JSON"},
+    ConfigKey{"limits.header_timeout", DurationSetting{&C::header_timeout, 100ms, 1h}, "5s",
+              "for the header block to arrive"},
+    ConfigKey{"limits.idle_timeout", DurationSetting{&C::idle_timeout, 1s, 24h}, "1m",
+              "for the next request on a kept connection"},
+    ConfigKey{"limits.connections", CountSetting{&C::connections, 8, 1'000'000}, "20000",
+              "open connections; more are closed at once"},
+    ConfigKey{"limits.idempotency_window",
+              DurationSetting{&C::idempotency_window, 1s, core::kTenYears}, "1d",
+              "how long an idempotency key holds"},
+    ConfigKey{"limits.max_keys", CountSetting{&C::max_keys, 1, 10'000'000'000}, "100000000",
+              "idempotency keys held; beyond it a new one is refused"},
+
+    ConfigKey{"retention.succeeded", RetentionSetting{&C::keep_succeeded}, "1d",
+              "how long ended jobs are kept by queues that do not say; never: for ever"},
+    ConfigKey{"retention.dead", RetentionSetting{&C::keep_dead}, "30d", "the same, dead ones"},
+    ConfigKey{"retention.cancelled", RetentionSetting{&C::keep_cancelled}, "1d",
+              "the same, cancelled ones"},
+    ConfigKey{"retention.expired", RetentionSetting{&C::keep_expired}, "1d",
+              "the same, expired ones"},
+    ConfigKey{"retention.events", DurationSetting{&C::keep_events, 0ms, 10 * kYear}, "1d",
+              "how long events can be read"},
+    ConfigKey{"retention.events_size", SizeSetting{&C::keep_events_bytes, kMiB, kTiB}, "1GiB",
+              "the oldest events go when they take more than this"},
+};
+
+std::optional<std::uint64_t> parse_count(std::string_view text) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+constexpr std::string_view kForEver = "never";
+constexpr std::string_view kNone = "none";
+constexpr std::string_view kAuto = "auto";
+
+using Fault = std::optional<std::string>;
+
+// Reads a value's text into its member; otherwise says what the text must be.
+struct ValueReader {
+  std::string_view text;
+  Config& config;
+
+  Fault operator()(TextSetting kind) const {
+    if (text.empty()) return "must not be empty";
+    config.*kind.member = text;
+    return std::nullopt;
+  }
+  Fault operator()(ListenSetting kind) const {
+    if (!parse_listen(text)) {
+      return R"(must be an address and a port, like "127.0.0.1:7600" or "[::1]:7600")";
+    }
+    config.*kind.member = text;
+    return std::nullopt;
+  }
+  Fault operator()(DurationSetting kind) const {
+    const auto value = parse_duration(text);
+    if (!value) return R"(must be a duration, like "250ms", "10s" or "2h30m")";
+    return store_within(kind, *value, format_duration);
+  }
+  Fault operator()(RetentionSetting kind) const {
+    const auto value = parse_duration(text);
+    if (!value && text != kForEver) {
+      return R"(must be a duration, like "10s" or "30d", or "never")";
+    }
+    if (value && *value > core::kTenYears) return "must be at most ten years, or \"never\"";
+    config.*kind.member = value;
+    return std::nullopt;
+  }
+  Fault operator()(SizeSetting kind) const {
+    const auto value = parse_size(text);
+    if (!value) return R"(must be a size, like "4096", "64KiB" or "16MiB")";
+    return store_within(kind, *value, format_size);
+  }
+  Fault operator()(CountSetting kind) const {
+    const auto value = parse_count(text);
+    if (!value) return "must be a whole number";
+    return store_within(kind, *value, [](std::uint64_t n) { return fmt::to_string(n); });
+  }
+  Fault operator()(DatabaseSetting kind) const {
+    if (text != kNone && !text.starts_with("postgres://") && !text.starts_with("postgresql://")) {
+      return R"(must be a URL, like "postgres://user@host:5432/database", or "none")";
+    }
+    config.*kind.member = text == kNone ? "" : text;
+    return std::nullopt;
+  }
+  Fault operator()(UrlSetting kind) const {
+    if (text != kAuto && !text.starts_with("http://")) {
+      return R"(must be a URL, like "http://10.0.0.7:7600", or "auto")";
+    }
+    config.*kind.member = text == kAuto ? "" : text;
+    return std::nullopt;
+  }
+  Fault operator()(TruthSetting kind) const {
+    if (text != "true" && text != "false") return "must be true or false";
+    config.*kind.member = text == "true";
+    return std::nullopt;
+  }
+  Fault operator()(LogLevelSetting kind) const {
+    const auto value = parse_log_level(text);
+    if (!value) return "must be debug, info, warn or error";
+    config.*kind.member = *value;
+    return std::nullopt;
+  }
+  Fault operator()(LogFormatSetting kind) const {
+    if (text != "text" && text != "json") return "must be text or json";
+    config.*kind.member = text == "json" ? LogFormat::kJson : LogFormat::kText;
+    return std::nullopt;
+  }
+
+  template <typename Kind, typename Value, typename Spell>
+  Fault store_within(Kind kind, Value value, Spell spell) const {
+    if (value < kind.least || value > kind.most) {
+      return fmt::format("must be {} to {}", spell(kind.least), spell(kind.most));
+    }
+    config.*kind.member = value;
+    return std::nullopt;
+  }
+};
+
+// "postgres://user:***@host/database": hides what is between the first colon after the scheme and
+// the last at sign before the path, and a parameter `password`.
+std::string without_password(std::string url) {
+  const std::size_t scheme = url.find("://");
+  if (scheme == std::string::npos) return url;
+  const std::size_t begin = scheme + 3;
+  const std::size_t at = url.substr(0, url.find_first_of("/?", begin)).rfind('@');
+  if (at != std::string::npos) {
+    const std::size_t colon = url.find(':', begin);
+    if (colon < at) url.replace(colon + 1, at - colon - 1, "***");
+  }
+  for (const std::string_view name : {"?password=", "&password="}) {
+    const std::size_t found = url.find(name);
+    if (found == std::string::npos) continue;
+    const std::size_t value = found + name.size();
+    url.replace(value, std::min(url.find('&', value), url.size()) - value, "***");
+  }
+  return url;
+}
+
+struct ValueWriter {
+  const Config& config;
+
+  std::string operator()(TextSetting kind) const { return config.*kind.member; }
+  std::string operator()(ListenSetting kind) const { return config.*kind.member; }
+  std::string operator()(DurationSetting kind) const {
+    return format_duration(config.*kind.member);
+  }
+  std::string operator()(RetentionSetting kind) const {
+    const auto& value = config.*kind.member;
+    return value ? format_duration(*value) : std::string(kForEver);
+  }
+  std::string operator()(SizeSetting kind) const { return format_size(config.*kind.member); }
+  std::string operator()(CountSetting kind) const { return fmt::to_string(config.*kind.member); }
+  std::string operator()(DatabaseSetting kind) const {
+    const std::string& url = config.*kind.member;
+    return url.empty() ? std::string(kNone) : without_password(url);
+  }
+  std::string operator()(UrlSetting kind) const {
+    const std::string& url = config.*kind.member;
+    return url.empty() ? std::string(kAuto) : url;
+  }
+  std::string operator()(TruthSetting kind) const { return config.*kind.member ? "true" : "false"; }
+  std::string operator()(LogLevelSetting kind) const {
+    return std::string(to_string(config.*kind.member));
+  }
+  std::string operator()(LogFormatSetting kind) const {
+    return config.*kind.member == LogFormat::kJson ? "json" : "text";
+  }
+};
+
+struct TypeWriter {
+  std::string operator()(TextSetting) const { return "text"; }
+  std::string operator()(ListenSetting) const { return "address:port"; }
+  std::string operator()(DurationSetting kind) const {
+    return fmt::format("duration, {} to {}", format_duration(kind.least),
+                       format_duration(kind.most));
+  }
+  std::string operator()(RetentionSetting) const {
+    return fmt::format("duration up to {}, or {}", format_duration(core::kTenYears), kForEver);
+  }
+  std::string operator()(SizeSetting kind) const {
+    return fmt::format("size, {} to {}", format_size(kind.least), format_size(kind.most));
+  }
+  std::string operator()(CountSetting kind) const {
+    return fmt::format("whole number, {} to {}", kind.least, kind.most);
+  }
+  std::string operator()(DatabaseSetting) const { return fmt::format("URL, or {}", kNone); }
+  std::string operator()(UrlSetting) const { return fmt::format("URL, or {}", kAuto); }
+  std::string operator()(TruthSetting) const { return "true or false"; }
+  std::string operator()(LogLevelSetting) const { return "debug, info, warn or error"; }
+  std::string operator()(LogFormatSetting) const { return "text or json"; }
+};
+
+}  // namespace
+
+std::span<const ConfigKey> config_keys() { return kKeys; }
+
+const ConfigKey* find_config_key(std::string_view name) {
+  const auto* const at = std::ranges::find(kKeys, name, &ConfigKey::name);
+  return at == kKeys.end() ? nullptr : at;
+}
+
+std::string flag_of(std::string_view key) {
+  std::string flag = "--" + std::string(key);
+  std::ranges::replace_if(flag, [](char c) { return c == '.' || c == '_'; }, '-');
+  return flag;
+}
+
+std::string environment_of(std::string_view key) {
+  std::string name = "MILLRACE_" + std::string(key);
+  std::ranges::transform(name, name.begin(), [](char c) {
+    return c == '.' ? '_' : c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  });
+  return name;
+}
+
+std::optional<std::string> set_value(const ConfigKey& key, std::string_view text, Config& config) {
+  return std::visit(ValueReader{text, config}, key.kind);
+}
+
+std::string value_text(const ConfigKey& key, const Config& config) {
+  return std::visit(ValueWriter{config}, key.kind);
+}
+
+std::string type_text(const ConfigKey& key) { return std::visit(TypeWriter{}, key.kind); }
+
+namespace {
+
+// Levenshtein's distance, one row at a time.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+std::string_view last_part(std::string_view name) { return name.substr(name.rfind('.') + 1); }
+
+}  // namespace
+
+std::string_view nearest_name(std::string_view name, std::span<const std::string> known) {
+  if (name.size() > 128) return {};
+  std::string_view best;
+  std::size_t best_distance = std::max<std::size_t>(2, name.size() / 4) + 1;
+  for (const std::string& candidate : known) {
+    const std::size_t distance = edit_distance(name, candidate);
+    if (distance < best_distance) {
+      best = candidate;
+      best_distance = distance;
+    }
+  }
+  if (!best.empty()) return best;
+  // The right word in the wrong table.
+  for (const std::string& candidate : known) {
+    if (last_part(name) == last_part(candidate)) return candidate;
+  }
+  return {};
+}
+
+std::string suggestion(std::string_view name, std::span<const std::string> known) {
+  const std::string_view nearest = nearest_name(name, known);
+  return nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest);
+}
+
+}  // namespace millrace::server

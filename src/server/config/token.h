@@ -1,0 +1,22 @@
+// `millrace token new`: makes a random token, and its lines for the configuration file.
+#pragma once
+
+#include <string>
+
+#include "service/auth.h"
+
+namespace millrace::server {
+
+struct IssuedToken {
+  std::string text;                 // shown once, never stored
+  service::TokenSettings settings;  // with `hash` set
+};
+IssuedToken issue_token(service::TokenSettings settings);
+
+// A [[tokens]] table in TOML.
+std::string token_toml(const service::TokenSettings& settings);
+
+// What is wrong with a token's settings; the error names the token if it has a name.
+Status check_token(const service::TokenSettings& settings);
+
+}  // namespace millrace::server

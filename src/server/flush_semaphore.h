@@ -1,0 +1,43 @@
+// Decides which of a node's shards may flush now, since the database takes few flushes at a time. A
+// shard takes its changes only when its turn comes, so that none grow old while waiting. First
+// on_grant, first served. Thread-safe; must outlive its places.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <deque>
+#include <functional>
+
+#include "base/mutex.h"
+
+namespace millrace::server {
+
+class FlushSemaphore {
+ public:
+  explicit FlushSemaphore(std::size_t at_once) : free_(at_once) {}
+
+  // A place in the line, later the turn itself; its destructor gives it back.
+  class Permit {
+   public:
+    // `on_grant` is called if the turn comes later rather than at once, on any thread and with a
+    // lock held. It must not block, and must not make or destroy a place.
+    Permit(FlushSemaphore& turns, std::function<void()> on_grant);
+    ~Permit();
+    Permit(const Permit&) = delete;
+    Permit& operator=(const Permit&) = delete;
+
+    bool granted() const { return granted_; }
+
+   private:
+    FlushSemaphore& turns_;
+    const std::function<void()> on_grant_;
+    std::atomic<bool> granted_ = false;
+  };
+
+ private:
+  Mutex mutex_;
+  std::size_t free_ MILLRACE_GUARDED_BY(mutex_);
+  std::deque<Permit*> waiting_ MILLRACE_GUARDED_BY(mutex_);  // empty while a turn is free
+};
+
+}  // namespace millrace::server

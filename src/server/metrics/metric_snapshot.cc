@@ -1,0 +1,212 @@
+#include "server/metrics/metric_snapshot.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/job.h"
+#include "server/metrics/process_figures.h"
+
+namespace millrace::server {
+namespace {
+
+constexpr std::size_t kMaxNamedQueues = 128;
+
+constexpr std::array<std::pair<engine::CountedEvent, const char*>, engine::kCountedEvents>
+    kCountedEventNames = {{
+        {engine::CountedEvent::kSubmitted, "jobs_submitted_total"},
+        {engine::CountedEvent::kStarted, "jobs_started_total"},
+        {engine::CountedEvent::kSucceeded, "jobs_succeeded_total"},
+        {engine::CountedEvent::kFailed, "jobs_failed_total"},
+        {engine::CountedEvent::kDead, "jobs_dead_total"},
+    }};
+
+void add_latency(FamilyList& out, const engine::SeriesTotals& series,
+                 const engine::LatencyTotals& totals) {
+  static const std::array<double, engine::kLatencyBoundsMs.size()> kBounds = [] {
+    std::array<double, engine::kLatencyBoundsMs.size()> bounds{};
+    for (std::size_t i = 0; i < bounds.size(); ++i) {
+      bounds[i] = static_cast<double>(engine::kLatencyBoundsMs[i]) / 1000;
+    }
+    return bounds;
+  }();
+  out.buckets(kBounds, totals.buckets, static_cast<double>(totals.sum_ms) / 1000,
+              {{"queue", series.queue}, {"type", series.type}});
+}
+
+void add_jobs(FamilyList& out, const std::vector<engine::SeriesTotals>& all,
+              const core::StateCounts& counts) {
+  out.gauge("jobs", "Jobs by state, finished ones included while they are kept.");
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    out.value(static_cast<double>(counts[i]),
+              {{"state", std::string(to_string(static_cast<core::State>(i)))}});
+  }
+  for (const auto& [counted_event, name] : kCountedEventNames) {
+    out.counter(name, "Since the start, by queue and type; what is beyond the cap is (other).");
+    for (const engine::SeriesTotals& series : all) {
+      out.value(static_cast<double>(series.counts[static_cast<std::size_t>(counted_event)]),
+                {{"queue", series.queue}, {"type", series.type}});
+    }
+  }
+  out.histogram("job_wait_seconds", "From due to started.");
+  for (const engine::SeriesTotals& series : all) add_latency(out, series, series.wait);
+  out.histogram("job_run_seconds", "From started to ended, of each attempt.");
+  for (const engine::SeriesTotals& series : all) add_latency(out, series, series.run);
+}
+
+// The fullest queues by name, and the sum of the others under (other).
+void add_queues(FamilyList& out, const std::vector<core::Queue>& all) {
+  const auto live = [](const core::Queue* queue) {
+    std::uint64_t jobs = 0;
+    for (std::size_t i = 0; i < core::kStateCount; ++i) {
+      if (!core::is_terminal(static_cast<core::State>(i))) jobs += queue->counts[i];
+    }
+    return jobs;
+  };
+  // Many queues with all their settings are expensive to copy and sort.
+  std::vector<const core::Queue*> queues;
+  queues.reserve(all.size());
+  for (const core::Queue& queue : all) queues.push_back(&queue);
+  const std::size_t named = std::min(queues.size(), kMaxNamedQueues);
+  std::ranges::partial_sort(queues, queues.begin() + static_cast<std::ptrdiff_t>(named),
+                            std::ranges::greater(), live);
+  core::StateCounts rest{};
+  for (std::size_t i = named; i < queues.size(); ++i) {
+    for (std::size_t state = 0; state < rest.size(); ++state)
+      rest[state] += queues[i]->counts[state];
+  }
+  const auto add_counts = [&](std::string_view name, const core::StateCounts& counts) {
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      out.value(static_cast<double>(counts[i]),
+                {{"queue", std::string(name)},
+                 {"state", std::string(to_string(static_cast<core::State>(i)))}});
+    }
+  };
+  out.gauge("queue_jobs",
+            "Jobs by queue and state, of the fullest queues; the others are (other).");
+  for (std::size_t i = 0; i < named; ++i) add_counts(queues[i]->name.view(), queues[i]->counts);
+  if (queues.size() > named) add_counts(engine::kOtherSeries, rest);
+}
+
+using Reports = std::vector<ShardReport>;
+
+// One value for each shard that this node leads, with a label if there are several shards.
+template <typename Value>
+void of_each(FamilyList& out, const Reports& shards, Value value) {
+  for (const ShardReport& shard : shards) {
+    if (!shard.driver) continue;
+    Labels labels;
+    if (shards.size() > 1) labels.emplace_back("shard", std::to_string(shard.shard));
+    out.value(static_cast<double>(value(*shard.driver)), std::move(labels));
+  }
+}
+
+double rows_between(Seq behind, Seq ahead) {
+  return static_cast<double>(to_number(ahead)) - static_cast<double>(to_number(behind));
+}
+
+void add_memory(FamilyList& out, const Reports& shards) {
+  using Status = DriverStatus;
+  out.gauge("jobs_in_memory", "Jobs that the shard holds.");
+  of_each(out, shards, [](const Status& s) { return s.figures.jobs_in_memory; });
+  out.gauge("payload_bytes", "Bytes of payloads and results in memory.");
+  of_each(out, shards, [](const Status& s) { return s.figures.payload_bytes; });
+  // Figures of the process, the same for every shard.
+  const auto led =
+      std::ranges::find_if(shards, [](const ShardReport& s) { return s.driver.has_value(); });
+  if (led != shards.end()) {
+    out.gauge("memory_budget_bytes", "What the process may use: --memory.")
+        .value(static_cast<double>(led->driver->memory_budget));
+    out.gauge("memory_short",
+              "1: payloads leave memory as soon as they can; 2: new jobs are refused.")
+        .value(static_cast<double>(static_cast<int>(led->driver->memory_room)));
+  }
+  out.gauge("leases", "Live leases.");
+  of_each(out, shards, [](const Status& s) { return s.figures.live_leases; });
+  out.gauge("claims_waiting", "Claims in long poll.");
+  of_each(out, shards, [](const Status& s) { return s.figures.waiting_claims; });
+  out.gauge("idempotency_keys", "Idempotency keys held.");
+  of_each(out, shards, [](const Status& s) { return s.figures.keys; });
+}
+
+void add_store(FamilyList& out, const Reports& shards) {
+  using Status = DriverStatus;
+  out.gauge("journal_seq", "The newest durable row of the journal.");
+  of_each(out, shards, [](const Status& s) { return to_number(s.figures.durable); });
+  out.gauge("journal_lag_rows", "Rows decided and not yet durable.");
+  of_each(out, shards,
+          [](const Status& s) { return rows_between(s.figures.durable, s.figures.applied); });
+  out.gauge("projection_lag_rows", "Durable rows that the tables do not hold yet.");
+  of_each(out, shards,
+          [](const Status& s) { return rows_between(s.figures.projected, s.figures.durable); });
+  out.gauge("projection_lag_jobs", "Changed jobs that the tables do not hold yet.");
+  of_each(out, shards, [](const Status& s) { return s.figures.unprojected; });
+  out.gauge("projection_lag_seconds", "The age of the oldest durable row that the tables lack.");
+  for (const ShardReport& shard : shards) {
+    if (!shard.driver) continue;
+    Labels labels;
+    if (shards.size() > 1) labels.emplace_back("shard", std::to_string(shard.shard));
+    const Duration lag = shard.driver->figures.projection_lag(shard.now);
+    out.value(std::chrono::duration<double>(lag).count(), std::move(labels));
+  }
+  out.gauge("synced_seq", "The row up to which the tables would survive a power failure.");
+  of_each(out, shards, [](const Status& s) { return to_number(s.synced); });
+}
+
+void add_state(FamilyList& out, const Reports& shards) {
+  using Status = DriverStatus;
+  out.gauge("epoch", "The shard's term.");
+  of_each(out, shards, [](const Status& s) { return to_number(s.figures.epoch); });
+  out.gauge("draining", "1 while the server stops.");
+  of_each(out, shards, [](const Status& s) { return s.draining ? 1 : 0; });
+  out.gauge("journal_failing", "1 while the journal can't be written.");
+  of_each(out, shards, [](const Status& s) { return s.journal_failing ? 1 : 0; });
+  out.gauge("tables_failing", "1 while the tables can't be written.");
+  of_each(out, shards, [](const Status& s) { return s.tables_failing ? 1 : 0; });
+  out.gauge("wall_clock_ahead_seconds", "Wall clock less the shard's time.");
+  of_each(out, shards,
+          [](const Status& s) { return std::chrono::duration<double>(s.wall_ahead).count(); });
+}
+
+core::StateCounts sum_of_counts(const Reports& shards) {
+  core::StateCounts sum{};
+  for (const ShardReport& shard : shards) {
+    if (!shard.driver) continue;
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += shard.driver->figures.counts[i];
+  }
+  return sum;
+}
+
+void add_process(FamilyList& out, const Metrics::Sources& sources) {
+  const ProcessFigures figures = read_process_figures();
+  const auto number = [](auto n) { return static_cast<double>(n); };
+  out.gauge("build_info", "Always 1.")
+      .value(1, {{"version", sources.version}, {"commit", sources.commit}});
+  out.gauge("start_time_seconds", "When the process started, since the Unix epoch.")
+      .value(number(to_ms(sources.started_at)) / 1000);
+  out.counter("process_cpu_seconds_total", "Processor time.").value(figures.cpu_seconds);
+  out.gauge("process_resident_memory_bytes", "Resident memory.")
+      .value(number(figures.resident_bytes));
+  out.gauge("process_open_fds", "Open file descriptors.").value(number(figures.open_files));
+  out.gauge("process_max_fds", "Their bound.").value(number(figures.max_open_files));
+  out.gauge("process_threads", "Threads.").value(number(figures.threads));
+}
+
+}  // namespace
+
+void add_snapshot(FamilyList& out, const Metrics::Sources& sources) {
+  add_process(out, sources);
+  add_jobs(out, sources.statistics.totals(), sum_of_counts(sources.shards));
+  add_queues(out, sources.queues);
+  add_memory(out, sources.shards);
+  add_store(out, sources.shards);
+  add_state(out, sources.shards);
+}
+
+}  // namespace millrace::server

@@ -1,0 +1,52 @@
+// The figures of /metrics, in Prometheus' text format. Frequent events are counted here in atomics
+// as they happen; the rest is read from its owners at each scrape. docs/reference/metrics.md lists
+// the names.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "core/queue.h"
+#include "engine/observer.h"
+#include "engine/statistics/store_statistics.h"
+#include "http/observer.h"
+#include "server/driver.h"
+#include "server/shard_report.h"
+
+namespace millrace::server {
+
+// Thread-safe.
+class Metrics final : public engine::DurableObserver, public DriverProbe, public http::Observer {
+ public:
+  Metrics();
+  ~Metrics() override;
+
+  void durable(Seq seq, const core::EventBatch& batch) override;
+
+  void committed(std::chrono::nanoseconds took, std::size_t body_bytes,
+                 std::size_t requests) override;
+  void append_failed(store::AppendOutcome outcome) override;
+  void flushed(std::chrono::nanoseconds took, std::size_t jobs, bool ok) override;
+
+  void answered(const http::RequestRecord& record) override;
+  void connection(Connection what) override;
+
+  // What the owners know at the time of the scrape.
+  struct Sources {
+    std::string version;
+    std::string commit;
+    const engine::StoreStatistics& statistics;
+    std::vector<ShardReport> shards;
+    std::vector<core::Queue> queues;
+    Time started_at{};
+  };
+  std::string text(const Sources& sources) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace millrace::server

@@ -1,0 +1,64 @@
+#include "service/administration.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "service/visibility.h"
+
+namespace millrace::service {
+
+ReadinessAnswer readiness(const Caller& caller) {
+  Readiness found = caller.services.operations.readiness();
+  ReadinessAnswer answer;
+  answer.draining = found.draining || caller.services.draining;
+  answer.ready = !answer.draining && std::ranges::all_of(found.checks, &ReadinessCheck::ok);
+  // Strangers are told yes or no.
+  if (caller.services.tokens.empty() || caller.access != nullptr) {
+    answer.checks = std::move(found.checks);
+  }
+  return answer;
+}
+
+Task<Answered<std::string>> metrics(Caller& caller) {
+  auto admitted = admits_to_all_queues(caller);
+  if (!admitted) co_return refused(admitted);
+  auto collect = [&](const std::stop_token&) { return caller.services.operations.metrics_text(); };
+  auto text = co_await caller.read(Lane::kSearches, collect);
+  co_return text;
+}
+
+Task<Answered<BackupDone>> backup(Caller& caller, const std::string& path) {
+  auto admitted = admits_to_all_queues(caller);
+  if (!admitted) co_return refused(admitted);
+  auto copy = [&](const std::stop_token&) { return caller.services.operations.backup(path); };
+  auto done = co_await caller.read(Lane::kSearches, copy);
+  if (!done) co_return refused(done);
+  co_return std::move(*done);
+}
+
+Task<Answered<api::Cluster>> set_draining(Caller& caller, const std::string& node, bool draining) {
+  auto admitted = admits_to_all_queues(caller);
+  if (!admitted) co_return refused(admitted);
+  auto set = [&](const std::stop_token&) {
+    return caller.services.operations.set_draining(node, draining);
+  };
+  auto cluster = co_await caller.read(Lane::kLookups, set);
+  if (!cluster) co_return refused(cluster);
+  co_return std::move(*cluster);
+}
+
+std::vector<api::TokenInfo> list_tokens(const Caller& caller) {
+  std::vector<api::TokenInfo> tokens;
+  for (const TokenSettings& settings : caller.services.tokens.tokens()) {
+    if (caller.access != nullptr && !caller.access->reaches(settings)) continue;
+    api::TokenInfo info;
+    info.name = settings.name;
+    info.scopes.assign(settings.scopes.begin(), settings.scopes.end());
+    info.queues.assign(settings.queues.begin(), settings.queues.end());
+    info.expires_at = settings.expires_at;
+    tokens.push_back(std::move(info));
+  }
+  return tokens;
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,181 @@
+#include "service/auth.h"
+
+#include <fmt/format.h>
+#include <openssl/crypto.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/ascii.h"
+#include "base/check.h"
+#include "base/hex.h"
+#include "digest/sha256.h"
+
+namespace millrace::service {
+namespace {
+
+constexpr std::string_view kPrefix = "mlr_";
+constexpr std::string_view kAlgorithm = ":sha256:";
+constexpr std::size_t kIdDigits = 12;
+constexpr std::size_t kSecretDigits = 64;
+constexpr std::size_t kChecksumDigits = 8;
+constexpr std::size_t kTokenBytes =
+    kPrefix.size() + kIdDigits + 1 + kSecretDigits + 1 + kChecksumDigits;
+
+bool is_hex(std::string_view text) { return std::ranges::all_of(text, is_lower_hex); }
+
+std::string checksum_of(std::string_view token_without_checksum) {
+  return to_hex(sha256(token_without_checksum)).substr(0, kChecksumDigits);
+}
+
+struct TokenParts {
+  std::string_view id;
+  std::string_view secret;
+};
+
+std::optional<TokenParts> take_apart(std::string_view token) {
+  if (token.size() != kTokenBytes || !token.starts_with(kPrefix)) return std::nullopt;
+  const std::string_view id = token.substr(kPrefix.size(), kIdDigits);
+  const std::size_t secret_start = kPrefix.size() + kIdDigits + 1;
+  const std::string_view secret = token.substr(secret_start, kSecretDigits);
+  const std::size_t secret_end = secret_start + kSecretDigits;
+  if (token[secret_start - 1] != '_' || token[secret_end] != '_') return std::nullopt;
+  if (!is_hex(id) || !is_hex(secret)) return std::nullopt;
+  if (checksum_of(token.substr(0, secret_end)) != token.substr(secret_end + 1)) return std::nullopt;
+  return TokenParts{id, secret};
+}
+
+struct HashParts {
+  std::string_view id;
+  Sha256 digest{};
+};
+
+std::optional<HashParts> take_apart_hash(std::string_view hash) {
+  if (hash.size() != kIdDigits + kAlgorithm.size() + 2 * sizeof(Sha256)) return std::nullopt;
+  HashParts parts{hash.substr(0, kIdDigits), {}};
+  const std::string_view digits = hash.substr(kIdDigits + kAlgorithm.size());
+  if (hash.substr(kIdDigits, kAlgorithm.size()) != kAlgorithm) return std::nullopt;
+  if (!is_hex(parts.id) || !is_hex(digits)) return std::nullopt;
+  std::ranges::copy(*from_hex(digits), parts.digest.begin());
+  return parts;
+}
+
+std::uint32_t bit_of(api::Scope scope) { return 1u << static_cast<unsigned>(scope); }
+
+std::optional<std::uint32_t> scope_bit(std::string_view name) {
+  for (const api::Scope scope : {api::Scope::kSubmit, api::Scope::kWork, api::Scope::kRead,
+                                 api::Scope::kOperate, api::Scope::kAdmin}) {
+    if (name == api::name_of(scope)) return bit_of(scope);
+  }
+  return std::nullopt;
+}
+
+bool is_glob(std::string_view glob) { return !glob.empty() && glob.find('*') >= glob.size() - 1; }
+
+bool glob_matches(std::string_view glob, std::string_view queue) {
+  if (!glob.ends_with('*')) return glob == queue;
+  return queue.starts_with(glob.substr(0, glob.size() - 1));
+}
+
+}  // namespace
+
+NewToken make_token(const std::array<std::uint8_t, 32>& secret,
+                    const std::array<std::uint8_t, 6>& id) {
+  const std::string id_text = to_hex(id);
+  const std::string secret_text = to_hex(secret);
+  NewToken made;
+  made.token = std::string(kPrefix) + id_text + "_" + secret_text;
+  made.token += "_" + checksum_of(made.token);
+  made.hash = id_text + std::string(kAlgorithm) + to_hex(sha256(secret_text));
+  return made;
+}
+
+api::Problem lacks_scope(api::Scope scope) {
+  return api::make_problem(api::ProblemCode::kForbidden,
+                           "the token lacks the scope " + std::string(api::name_of(scope)));
+}
+
+bool Access::allows(api::Scope scope) const {
+  return scope == api::Scope::kNone || (scopes_ & bit_of(scope)) != 0;
+}
+
+bool Access::allows_queue(std::string_view queue) const {
+  const auto& globs = settings_->queues;
+  return globs.empty() || std::ranges::any_of(globs, [queue](const std::string& glob) {
+           return glob_matches(glob, queue);
+         });
+}
+
+bool Access::reaches(const TokenSettings& other) const {
+  if (!limited()) return true;
+  // A glob with a '*' is reached where all its endings are.
+  return !other.queues.empty() &&
+         std::ranges::all_of(other.queues, [this](const std::string& glob) {
+           return std::ranges::any_of(settings_->queues, [&glob](const std::string& own) {
+             return glob == own || (own.ends_with('*') && glob_matches(own, glob));
+           });
+         });
+}
+
+std::string_view Access::id() const {
+  return std::string_view(settings_->hash).substr(0, kIdDigits);
+}
+
+const TokenSettings* TokenBook::find(std::string_view id) const {
+  const auto found = by_id_.find(std::string(id));
+  return found == by_id_.end() ? nullptr : &found->second.access.settings();
+}
+
+Result<TokenBook> TokenBook::make(std::vector<TokenSettings> tokens) {
+  TokenBook book;
+  book.tokens_ = std::move(tokens);
+  for (const TokenSettings& token : book.tokens_) {
+    const auto refused = [&token](std::string_view why) {
+      return failure(fmt::format("token \"{}\": {}", token.name, why));
+    };
+    Entry entry;
+    entry.access.settings_ = &token;
+    const auto hash = take_apart_hash(token.hash);
+    if (!hash) return refused("the hash is not one that `millrace token new` prints");
+    entry.digest = hash->digest;
+    if (token.scopes.empty()) return refused("no scopes: it would allow nothing");
+    for (const std::string& scope : token.scopes) {
+      const auto bit = scope_bit(scope);
+      if (!bit) {
+        return refused(fmt::format(
+            "unknown scope \"{}\"; there are submit, work, read, operate, admin", scope));
+      }
+      entry.access.scopes_ |= *bit;
+    }
+    for (const std::string& glob : token.queues) {
+      if (!is_glob(glob)) {
+        return refused(fmt::format("queue pattern \"{}\": '*' may stand at the end only", glob));
+      }
+    }
+    if (!book.by_id_.emplace(hash->id, entry).second) {
+      return refused("another token has the same hash");
+    }
+  }
+  return book;
+}
+
+const Access* TokenBook::authenticate(std::string_view credentials, Time now) const {
+  constexpr std::string_view kScheme = "bearer ";
+  if (!equals_ignoring_case(credentials.substr(0, kScheme.size()), kScheme)) return nullptr;
+  std::string_view token = credentials.substr(kScheme.size());
+  token.remove_prefix(std::min(token.find_first_not_of(' '), token.size()));
+  const auto parts = take_apart(token);
+  if (!parts) return nullptr;
+
+  const auto found = by_id_.find(std::string(parts->id));
+  const Sha256 digest = sha256(parts->secret);
+  static constexpr Sha256 kNobodys{};
+  const Sha256& expected = found == by_id_.end() ? kNobodys : found->second.digest;
+  const bool equal = CRYPTO_memcmp(digest.data(), expected.data(), digest.size()) == 0;
+  if (!equal || found == by_id_.end()) return nullptr;
+  const Access& access = found->second.access;
+  if (access.settings_->expires_at && *access.settings_->expires_at <= now) return nullptr;
+  return &access;
+}
+
+}  // namespace millrace::service

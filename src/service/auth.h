@@ -1,0 +1,89 @@
+// Tokens: who may call what. A token reads mlr_ID_SECRET_CHECKSUM; of the secret only its SHA-256
+// is kept. The checksum tells a mistyped token from an unknown one and lets scanners find leaked
+// ones.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "api/problem.h"
+#include "api/scope.h"
+#include "base/result.h"
+#include "base/time.h"
+
+namespace millrace::service {
+
+// A token as it is configured.
+struct TokenSettings {
+  std::string name;
+  std::string hash;                 // as make_token() gives it
+  std::vector<std::string> scopes;  // names of api::Scope
+  std::vector<std::string> queues;  // names, a '*' at the end stands for any ending; empty: all
+  std::optional<Time> expires_at;
+};
+
+struct NewToken {
+  std::string token;  // shown once
+  std::string hash;   // kept: "ID:sha256:DIGEST"
+};
+// From 32 random bytes for the secret, and 6 for the id.
+NewToken make_token(const std::array<std::uint8_t, 32>& secret,
+                    const std::array<std::uint8_t, 6>& id);
+
+// What a caller may do. Lives as long as the TokenBook.
+class Access {
+ public:
+  bool allows(api::Scope scope) const;
+  bool allows_queue(std::string_view queue) const;
+  bool limited() const { return !settings_->queues.empty(); }
+  // All that `other` opens, this one does too.
+  bool reaches(const TokenSettings& other) const;
+  // The token's public part.
+  std::string_view id() const;
+  const TokenSettings& settings() const { return *settings_; }
+
+ private:
+  friend class TokenBook;
+  const TokenSettings* settings_ = nullptr;
+  std::uint32_t scopes_ = 0;  // a bit per api::Scope
+};
+
+// What a caller is told whose token lacks it.
+api::Problem lacks_scope(api::Scope scope);
+
+// The configured tokens. Immutable: any thread.
+class TokenBook {
+ public:
+  // Faults name the token they are about.
+  static Result<TokenBook> make(std::vector<TokenSettings> tokens);
+  TokenBook(TokenBook&&) = default;
+  TokenBook& operator=(TokenBook&&) = default;
+
+  // No token at all: everything is open (and the server serves loopback only).
+  bool empty() const { return tokens_.empty(); }
+
+  // The holder of `credentials`, the value of the header Authorization; null: not a live token.
+  // Does the same work for an unknown id as for a wrong secret, and compares in constant time.
+  const Access* authenticate(std::string_view credentials, Time now) const;
+
+  const std::vector<TokenSettings>& tokens() const { return tokens_; }
+  // Of the token with that public part, live or not; null: there is none.
+  const TokenSettings* find(std::string_view id) const;
+
+ private:
+  TokenBook() = default;
+
+  struct Entry {
+    std::array<std::uint8_t, 32> digest{};
+    Access access;
+  };
+  std::vector<TokenSettings> tokens_;
+  std::unordered_map<std::string, Entry> by_id_;
+};
+
+}  // namespace millrace::service

@@ -1,0 +1,265 @@
+#include "service/bulk.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "service/convert.h"
+#include "service/visibility.h"
+
+namespace millrace::service {
+namespace {
+
+using api::ProblemCode;
+using core::RefusalDetail;
+
+constexpr std::uint64_t kMaxBulkJobs = 100'000;  // of one call by filter
+constexpr std::chrono::milliseconds kSelectBudget{5'000};
+constexpr std::chrono::milliseconds kCountBudget{1'000};
+constexpr std::uint64_t kCountedPerRound = 10'000;
+constexpr std::uint64_t kAll = ~std::uint64_t{0};
+
+const std::vector<api::JobState> kAnyButRunning = {
+    api::JobState::kScheduled, api::JobState::kReady,     api::JobState::kRetrying,
+    api::JobState::kBlocked,   api::JobState::kSucceeded, api::JobState::kDead,
+    api::JobState::kCancelled, api::JobState::kExpired};
+
+// `states`: what the ids were selected by, which may have changed since.
+engine::Request command_for(const api::Bulk& bulk, std::vector<JobId> ids, core::StateSet states) {
+  switch (bulk.action) {
+    case api::BulkAction::kRetry:
+      return core::Retry{std::move(ids), std::nullopt, true, states};
+    case api::BulkAction::kCancel:
+      return core::Cancel{std::move(ids), {}, states};
+    case api::BulkAction::kDelete:
+      return core::Delete{std::move(ids), core::DeleteCause::kOperator, states};
+    case api::BulkAction::kReprioritize:
+      break;
+  }
+  core::Edit edit;
+  edit.ids = std::move(ids);
+  edit.priority = bulk.priority;
+  edit.states = states;
+  return edit;
+}
+
+// How many of these ids there are, for a dry run.
+Task<Answered<api::BulkOutcome>> count_ids(Caller& caller, const std::vector<JobId>& ids) {
+  auto fresh = co_await await_projection(caller);
+  if (!fresh) co_return refused(fresh);
+  auto read = [&](const std::stop_token&) { return caller.services.reads.fetch(ids); };
+  auto jobs = co_await caller.read(Lane::kLookups, read);
+  if (!jobs) co_return refused(jobs);
+  api::BulkOutcome outcome;
+  outcome.matched = std::ranges::count_if(
+      *jobs, [&](const core::Job& job) { return caller.allows_queue(job.queue.view()); });
+  co_return outcome;
+}
+
+Task<Answered<api::BulkOutcome>> bulk_ids(Caller& caller, const api::Bulk& bulk) {
+  const std::vector<Visibility> reach = co_await visibility_of(caller, bulk.ids);
+  std::vector<JobId> ids;
+  for (std::size_t i = 0; i < bulk.ids.size(); ++i) {
+    if (reach[i].open) ids.push_back(bulk.ids[i]);
+  }
+  const std::size_t asked = ids.size();
+  Answered<core::ItemsReply> reply;
+  if (asked > 0) {
+    engine::Request command = command_for(bulk, std::move(ids), {});
+    reply = co_await caller.ask_for<core::ItemsReply>(std::move(command));
+  }
+  if (!reply) co_return refused(reply);
+  if (reply->items.size() != asked) co_return refused(other_number_of_jobs());
+  api::BulkOutcome outcome;
+  outcome.results.emplace();
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < bulk.ids.size(); ++i) {
+    api::BulkOutcome::Result result;
+    result.id = bulk.ids[i];
+    if (reach[i].unknown) {
+      result.refused = reach[i].unknown;
+      ++outcome.matched;
+      ++outcome.failed;
+      outcome.results->push_back(std::move(result));
+      continue;
+    }
+    core::Refusal refusal{core::Rejection::kNotFound, {}, {}};
+    if (reach[i].open) {
+      const core::ItemReply& item = reply->items[next++];
+      refusal = item.refusal;
+      // A job that is deleted has no state; it is told by the one it had.
+      if (item.state) result.state = state_name(item.state);
+    }
+    if (refusal) result.refused = to_problem(refusal);
+    outcome.matched += refusal.why == core::Rejection::kNotFound ? 0 : 1;
+    (refusal ? outcome.failed : outcome.changed) += 1;
+    outcome.results->push_back(std::move(result));
+  }
+  co_return outcome;
+}
+
+// Runs `command` (made of ids) over all jobs that match, up to `most`.
+template <typename MakeCommand>
+Task<Answered<api::BulkOutcome>> for_all(Caller& caller, const engine::JobFilter& filter,
+                                         std::uint64_t most, const MakeCommand& make_command) {
+  auto fresh = co_await await_projection(caller);
+  if (!fresh) co_return refused(fresh);
+  api::BulkOutcome outcome;
+  engine::JobCursor after;
+  std::uint64_t selected = 0;
+  while (true) {
+    const auto limit = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(core::kMaxItemsPerCommand, most - selected));
+    auto select = [&](const std::stop_token&) {
+      return caller.services.reads.select_ids(filter, after, limit, kSelectBudget);
+    };
+    auto page = co_await caller.read(Lane::kSearches, select);
+    if (!page) co_return refused(page);
+    selected += page->ids.size();
+    outcome.matched += static_cast<std::int64_t>(page->ids.size());
+    if (!page->ids.empty()) {
+      engine::Request command = make_command(std::move(page->ids));
+      auto reply = co_await caller.ask_for<core::ItemsReply>(std::move(command));
+      if (!reply) co_return refused(reply);
+      for (const core::ItemReply& item : reply->items) {
+        (item.refusal ? outcome.failed : outcome.changed) += 1;
+      }
+    }
+    outcome.more = page->next.has_value();
+    if (!page->next || selected >= most) co_return outcome;
+    after = std::move(*page->next);
+  }
+}
+
+// How many jobs match, up to one more than a call by filter takes. In one go where that is quick,
+// else round by round, as for_all() does.
+Task<Answered<api::BulkOutcome>> count_filter(Caller& caller, const engine::JobFilter& filter) {
+  auto fresh = co_await await_projection(caller);
+  if (!fresh) co_return refused(fresh);
+  std::optional<std::uint64_t> counted;  // none: not in that time
+  auto count = [&](const std::stop_token& gone) {
+    const engine::ReadBudget budget(kCountBudget, gone);
+    const Result<std::uint64_t> number =
+        caller.services.reads.count(filter, kMaxBulkJobs + 1, budget);
+    if (number) counted = *number;
+    return number.has_value();
+  };
+  auto done = co_await caller.read(Lane::kSearches, count, Caller::Patience::kWait);
+  if (!done) co_return refused(done);
+  std::uint64_t matched = counted.value_or(0);
+  engine::JobCursor after;
+  bool all = counted.has_value();
+  while (!all && matched <= kMaxBulkJobs) {
+    const auto limit = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(kCountedPerRound, kMaxBulkJobs + 1 - matched));
+    auto select = [&](const std::stop_token& gone) {
+      const engine::ReadBudget budget(kSelectBudget, gone);
+      return caller.services.reads.select_ids(filter, after, limit, budget);
+    };
+    auto page = co_await caller.read(Lane::kSearches, select, Caller::Patience::kWait);
+    if (!page) co_return refused(page);
+    matched += page->ids.size();
+    all = !page->next;
+    if (!all) after = std::move(*page->next);
+  }
+  api::BulkOutcome outcome;
+  outcome.more = matched > kMaxBulkJobs;
+  outcome.matched = static_cast<std::int64_t>(std::min(matched, kMaxBulkJobs));
+  co_return outcome;
+}
+
+Task<Answered<api::BulkOutcome>> bulk_filter(Caller& caller, const api::Bulk& bulk) {
+  auto filter = to_engine(*bulk.filter, caller.access);
+  if (!filter) co_return refused(filter);
+  if (bulk.dry_run) {
+    auto counted = co_await count_filter(caller, *filter);
+    co_return counted;
+  }
+  const core::StateSet states = states_of(*filter);
+  const auto make_command = [&](std::vector<JobId> ids) -> engine::Request {
+    return command_for(bulk, std::move(ids), states);
+  };
+  auto outcome = co_await for_all(caller, *filter, kMaxBulkJobs, make_command);
+  co_return outcome;
+}
+
+// The queue as its shard knows it; refused where there is none.
+Task<Answered<core::Queue>> known_queue(Caller& caller, std::string_view name) {
+  auto admitted = admits_queue(caller, name);
+  if (!admitted) co_return refused(admitted);
+  core::GetQueues get{SharedBytes(name)};
+  auto reply = co_await caller.ask(std::move(get));
+  if (!reply) co_return refused(reply);
+  if (reply->refusal || reply->queues.empty()) {
+    co_return refused(to_problem({core::Rejection::kNotFound, {}, {}}, "queue"));
+  }
+  co_return std::move(reply->queues.front());
+}
+
+// Deletes the jobs in these states, and has the log of events say how many they were.
+Task<Answered<std::int64_t>> purge(Caller& caller, const SharedBytes& queue,
+                                   const std::vector<api::JobState>& states) {
+  const engine::JobFilter filter = jobs_of_queue(queue.view(), states);
+  const core::StateSet set = states_of(filter);
+  const auto make_command = [set](std::vector<JobId> ids) -> engine::Request {
+    return core::Delete{std::move(ids), core::DeleteCause::kPurge, set};
+  };
+  auto outcome = co_await for_all(caller, filter, kAll, make_command);
+  if (!outcome) co_return refused(outcome);
+  core::NotePurge note{queue, static_cast<std::uint64_t>(outcome->changed)};
+  auto noted = co_await caller.ask(std::move(note));
+  if (!noted) co_return refused(noted);
+  co_return outcome->changed;
+}
+
+api::Problem still_has_jobs(const core::Queue& queue, QueueEnd end) {
+  const auto running = queue.counts[static_cast<std::size_t>(core::State::kRunning)];
+  if (end == QueueEnd::kIfEmpty)
+    return to_problem({core::Rejection::kInvalidState, {}, RefusalDetail::kQueueHasJobs});
+  return api::make_problem(
+      ProblemCode::kInvalidState,
+      running > 0
+          ? fmt::format("{} of its jobs run: cancel them, or pause the queue and wait", running)
+          : "jobs came meanwhile: stop those who submit, and delete the queue again");
+}
+
+}  // namespace
+
+Task<Answered<api::BulkOutcome>> bulk_jobs(Caller& caller, const api::Bulk& bulk) {
+  if (bulk.filter) return bulk_filter(caller, bulk);
+  return bulk.dry_run ? count_ids(caller, bulk.ids) : bulk_ids(caller, bulk);
+}
+
+Task<Answered<std::int64_t>> purge_queue(Caller& caller, std::string_view queue,
+                                         const std::vector<api::JobState>& states) {
+  auto known = co_await known_queue(caller, queue);
+  if (!known) co_return refused(known);
+  auto deleted = co_await purge(caller, known->name, states);
+  co_return deleted;
+}
+
+Task<Answered<>> delete_queue(Caller& caller, std::string_view name, QueueEnd end) {
+  auto queue = co_await known_queue(caller, name);
+  if (!queue) co_return refused(queue);
+  core::DeleteQueue deletion{queue->name};
+  auto reply = co_await caller.ask(deletion);
+  const auto has_jobs = [&] {
+    return reply && reply->refusal.detail == RefusalDetail::kQueueHasJobs;
+  };
+  if (has_jobs() && end == QueueEnd::kWithJobs) {
+    constexpr auto kRunning = static_cast<std::size_t>(core::State::kRunning);
+    // Then none is deleted.
+    if (queue->counts[kRunning] > 0) co_return refused(still_has_jobs(*queue, end));
+    auto deleted = co_await purge(caller, queue->name, kAnyButRunning);
+    if (!deleted) co_return refused(deleted);
+    reply = co_await caller.ask(deletion);
+  }
+  if (!reply) co_return refused(reply);
+  if (has_jobs()) co_return refused(still_has_jobs(*queue, end));
+  if (reply->refusal) co_return refused(to_problem(reply->refusal, "queue"));
+  co_return Answered<>();
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,229 @@
+// Who asks for an operation, and what it is served with. An operation sees this and nothing of the
+// door that the caller came through.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "api/problem.h"
+#include "api/scope.h"
+#include "base/clock.h"
+#include "base/result.h"
+#include "core/limits.h"
+#include "core/queue.h"
+#include "engine/feed/event_feed.h"
+#include "engine/kinds.h"
+#include "engine/reads.h"
+#include "engine/statistics/store_statistics.h"
+#include "service/answer_port.h"
+#include "service/auth.h"
+#include "service/byte_budget.h"
+#include "service/id_maker.h"
+#include "service/operations.h"
+#include "service/reader_pool.h"
+#include "service/task.h"
+
+namespace millrace::service {
+
+// What operations are made of. One for the server; outlives every call.
+struct Services {
+  const engine::Reads& reads;
+  const engine::EventFeed& feed;
+  engine::StoreStatistics& statistics;
+  const TokenBook& tokens;
+  Operations& operations;
+  const Clock& clock;
+  ReaderPool& readers;
+
+  Duration idempotency_window = core::kDefaultIdempotencyWindow;
+  core::Retention default_retention;  // of queues that do not say
+  std::atomic<bool> draining = false;
+  ByteBudget answers{std::size_t{1} << 30};       // large ones, until their clients have them
+  std::size_t page_bytes = store::kMaxPageBytes;  // of one answer with many items
+
+  engine::ShardNumber shards() const { return reads.shards(); }
+};
+
+// What an operation comes to, or what its caller is told instead.
+template <typename T = void>
+using Answered = std::expected<T, api::Problem>;
+
+inline std::unexpected<api::Problem> refused(api::Problem problem) {
+  return std::unexpected(std::move(problem));
+}
+inline std::unexpected<api::Problem> refused(api::ProblemCode code, std::string detail) {
+  return std::unexpected(api::make_problem(code, std::move(detail)));
+}
+// As another was.
+template <typename T>
+std::unexpected<api::Problem> refused(Answered<T>& other) {
+  return std::unexpected(std::move(other.error()));
+}
+
+api::Problem problem_of(engine::Unavailable why);
+api::Problem tables_unreadable();
+api::Problem other_number_of_jobs();  // than were asked about
+
+namespace internal {
+template <typename T, typename Variant>
+inline constexpr bool kIsOneOf = false;
+template <typename T, typename... Kinds>
+inline constexpr bool kIsOneOf<T, std::variant<Kinds...>> = (std::is_same_v<T, Kinds> || ...);
+
+// What a read gives, without the error that the store may have had.
+template <typename T>
+struct ReadValue {
+  using Type = T;
+};
+template <typename T>
+struct ReadValue<Result<T>> {
+  using Type = T;
+};
+}  // namespace internal
+
+// The reply of kind `T` in an answer, or null.
+template <typename T>
+T* reply_in(engine::Answer& answer) {
+  if constexpr (internal::kIsOneOf<T, engine::Answer>) {
+    return std::get_if<T>(&answer);
+  } else {
+    auto* const reply = std::get_if<core::Reply>(&answer);
+    return reply == nullptr ? nullptr : std::get_if<T>(reply);
+  }
+}
+
+template <typename Reply>
+class AskFor;
+
+class Caller {
+ public:
+  Caller(Services& all_services, AnswerPort& answer_port, IdMaker& id_maker)
+      : services(all_services), port(answer_port), ids(id_maker) {}
+  Caller(const Caller&) = delete;
+  Caller& operator=(const Caller&) = delete;
+
+  Services& services;
+  AnswerPort& port;
+  IdMaker& ids;
+
+  // --- Set by the door before an operation begins; views stay in place until it is over.
+  const Access* access = nullptr;  // null: no tokens are configured, or the operation is open
+  // What the client proved itself with, for the node that leads the shard to look at anew; empty:
+  // nothing.
+  std::string_view credentials;
+  std::string_view reader;               // whose turns its reads take
+  api::Scope scope = api::Scope::kNone;  // that the operation needs
+
+  std::string note;  // for the log alone: what the client is not told
+
+  Time now() const { return services.clock.now(); }
+
+  // --- Who may see what.
+  bool limited() const { return access != nullptr && access->limited(); }
+  bool allows_queue(std::string_view queue) const {
+    return access == nullptr || access->allows_queue(queue);
+  }
+
+  // --- Asking. A wait is given up when the client goes away; other requests run to their end.
+  enum class Patience : std::uint8_t { kCommit, kWait };
+  // co_await caller.ask(request): the reply that its kind is answered with, or the problem that
+  // stands for any other answer. Takes a reference and makes the request in here: see the note on
+  // GCC 12 in task.h.
+  template <typename T>
+  AskFor<typename engine::Kind<T>::Answer> ask(T&& request, Patience patience = Patience::kCommit);
+  // The same of a request whose kind is not known here, all of which are answered so.
+  template <typename Reply>
+  AskFor<Reply> ask_for(engine::Request&& request);
+  // Whatever the answer is.
+  template <typename T>
+  Ask answer_to(T&& request, Patience patience = Patience::kCommit) {
+    return Ask(port, engine::Request(std::forward<T>(request)), {credentials, nullptr},
+               wait_for(patience));
+  }
+  AskAll answers_to(std::vector<engine::Request>&& requests) {
+    return AskAll(port, std::move(requests), {credentials, nullptr});
+  }
+  // co_await caller.read(lane, function), the function named before: what it returns. Refused where
+  // the tables can't be read, where the client has too many reads under way, or, with kWait, has
+  // gone.
+  template <typename Function>
+  auto read(Lane lane, Function& function, Patience patience = Patience::kCommit)
+      -> Task<Answered<typename internal::ReadValue<typename Blocking<Function>::Value>::Type>> {
+    using Value = typename Blocking<Function>::Value;
+    using Type = typename internal::ReadValue<Value>::Type;
+    Blocking<Function> blocking(services.readers, lane, Reader{reader, wait_for(patience)}, port,
+                                function);
+    std::optional<Value> value = co_await blocking;
+    if (!value) co_return std::unexpected(problem_of_no_read(blocking.refused()));
+    if constexpr (std::is_same_v<Value, Type>) {
+      co_return std::move(*value);
+    } else {
+      if (!*value) co_return std::unexpected(problem_of_read(value->error()));
+      if constexpr (std::is_void_v<Type>) {
+        co_return Answered<>();
+      } else {
+        co_return std::move(**value);
+      }
+    }
+  }
+
+  // The client has gone: a wait is given up, also one that begins later, and what is answered goes
+  // nowhere.
+  void abandon();
+  bool abandoned() const { return wait_.given_up; }
+  bool client_gone() const { return wait_.over; }
+
+  // --- What stands for an answer that is none of those expected, or a read that gave nothing.
+  api::Problem problem_of(const engine::Answer& answer);
+  // The log has the reason.
+  api::Problem problem_of_read(const Error& error);
+
+  // The answer is about to take so many bytes. False: there is no room for them now.
+  bool hold_answer(std::size_t bytes);
+  // Of the budget for answers; whoever sends the answer gives it back.
+  std::size_t held = 0;
+
+ private:
+  Wait* wait_for(Patience patience) { return patience == Patience::kWait ? &wait_ : nullptr; }
+  api::Problem problem_of(engine::Denied why);
+  static api::Problem problem_of_no_read(bool too_many);
+
+  Wait wait_;
+};
+
+template <typename Reply>
+class [[nodiscard]] AskFor {
+ public:
+  AskFor(Caller& caller, engine::Request request, Wait* wait)
+      : caller_(caller),
+        ask_(caller.port, std::move(request), {caller.credentials, nullptr}, wait) {}
+
+  bool await_ready() const { return false; }
+  bool await_suspend(std::coroutine_handle<> handle) { return ask_.await_suspend(handle); }
+  Answered<Reply> await_resume() {
+    engine::Answer answer = ask_.await_resume();
+    if (Reply* const reply = reply_in<Reply>(answer)) return std::move(*reply);
+    return std::unexpected(caller_.problem_of(answer));
+  }
+
+ private:
+  Caller& caller_;
+  Ask ask_;
+};
+
+template <typename T>
+AskFor<typename engine::Kind<T>::Answer> Caller::ask(T&& request, Patience patience) {
+  return {*this, engine::Request(std::forward<T>(request)), wait_for(patience)};
+}
+template <typename Reply>
+AskFor<Reply> Caller::ask_for(engine::Request&& request) {
+  return {*this, std::move(request), nullptr};
+}
+
+}  // namespace millrace::service

@@ -1,0 +1,106 @@
+// Between the contract and the machine: api structs into core commands, core values into api
+// structs. Neither room sees the other; this is the one place where they meet.
+//
+// What goes out is views of what is given: it must outlive the result.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/job.h"
+#include "api/job_calls.h"
+#include "api/queue.h"
+#include "api/submission.h"
+#include "api/worker.h"
+#include "api/worker_reply.h"
+#include "core/command.h"
+#include "core/reply.h"
+#include "engine/feed/event_feed.h"
+#include "engine/reads.h"
+#include "engine/request.h"
+#include "engine/statistics/statistics.h"
+#include "service/auth.h"
+#include "service/id_maker.h"
+
+namespace millrace::service {
+
+// --- In.
+
+// Makes specifications for the jobs of one request. Jobs that follow each other mostly share a
+// queue and a type, so those are kept as shared bytes from one to the next.
+class SpecMaker {
+ public:
+  SpecMaker(IdMaker& ids, Time now) : ids_(ids), now_(now) {}
+  core::JobSpec make(const api::JobSubmission& job);
+  // Trace headers of the request, for jobs that have none of their own.
+  void set_trace(std::string_view traceparent, std::string_view tracestate);
+
+ private:
+  static SharedBytes shared(SharedBytes& last, std::string_view text);
+
+  IdMaker& ids_;
+  Time now_;
+  SharedBytes last_queue_;
+  SharedBytes last_type_;
+  SharedBytes traceparent_;
+  SharedBytes tracestate_;
+};
+
+core::State to_core(api::JobState state);
+std::vector<SharedBytes> to_shared(const std::vector<std::string>& texts);
+core::AckItem to_core(const api::Ack& ack, SpecMaker& specs);
+core::HeartbeatItem to_core(const api::Heartbeat& heartbeat);
+core::LogItem to_core(const api::LogItem& item);
+core::Claim to_core(const api::Claim& claim);
+engine::WorkerInfo to_engine(const api::WorkerInfo& worker);
+core::QueuePatch to_core(const api::QueueSettingsChange& change,
+                         const core::Retention& default_retention);
+
+// What the filter means, narrowed to the queues that `access` may see (null: all). A word of `q`
+// that can't be searched for is a fault of that parameter.
+api::Decoded<engine::JobFilter> to_engine(const api::JobFilter& filter, const Access* access);
+// The states that a job can have that it finds.
+core::StateSet states_of(const engine::JobFilter& filter);
+// The filter of a purge.
+engine::JobFilter jobs_of_queue(std::string_view queue, const std::vector<api::JobState>& states);
+
+// --- Out.
+
+api::JobState to_api(core::State state);
+api::RetryPolicy to_api(const core::RetryPolicy& policy);
+
+// A job's shape, and the texts made for it that its views point at.
+class JobShape {
+ public:
+  JobShape(const core::JobView& view, const api::Include& include);
+  JobShape(const core::Job& job, const api::Include& include);  // for lists
+  JobShape(const JobShape&) = delete;
+  JobShape& operator=(const JobShape&) = delete;
+  const api::Job& job() const { return job_; }
+
+ private:
+  void fill(const core::Job& job, const api::Include& include);
+  api::Job job_;
+  std::deque<std::string> texts_;
+  std::vector<engine::FeedEvent> events_;
+};
+
+// A job's attempts, the latest included, oldest first.
+std::vector<api::Attempt> attempts_of(const core::JobView& view, std::deque<std::string>& texts);
+std::vector<api::LogLine> logs_of(const std::vector<core::LogLine>& log);
+api::JobEvent to_api(const engine::FeedEvent& event);
+std::vector<api::JobEvent> to_api(const std::vector<engine::FeedEvent>& events);
+// Of none, which is a job that is kept nowhere: "pruned".
+std::string_view state_name(const std::optional<core::State>& state);
+api::ClaimedJob claimed(const core::Job& job);
+api::WorkerCommand to_api(const engine::WorkerCommand& order);
+api::Worker to_api(const engine::WorkerView& worker);
+api::Queue to_api(const core::Queue& queue, const engine::QueueRates& rates, Time now);
+
+// What was refused, as the client is told. `what`: the noun of the thing asked for ("job").
+api::Problem to_problem(const core::Refusal& refusal, std::string_view what = "job");
+
+}  // namespace millrace::service

@@ -1,0 +1,329 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "service/caller.h"
+#include "service/convert.h"
+
+namespace millrace::service {
+namespace {
+
+static_assert(static_cast<int>(api::AttemptOutcome::kTimedOut) ==
+              static_cast<int>(core::AttemptOutcome::kTimedOut));
+static_assert(static_cast<int>(api::WorkerState::kStopping) ==
+              static_cast<int>(engine::WorkerState::kStopping));
+static_assert(static_cast<int>(api::WorkerCommand::Type::kCancel) ==
+              static_cast<int>(engine::WorkerCommand::Kind::kCancel));
+
+constexpr double kPartsPerMillion = 1e6;
+constexpr Duration kQueueFullRetryAfter{1'000};
+
+std::string_view hexadecimal(std::uint64_t number, std::deque<std::string>& texts) {
+  if (number == 0) return {};
+  return texts.emplace_back(fmt::format("{:016x}", number));
+}
+
+api::JobError error_shape(const core::JobError& error, std::deque<std::string>& texts) {
+  api::JobError made;
+  made.type = error.type.view();
+  made.message = error.message.view();
+  made.stack = error.stack.view();
+  made.fingerprint = hexadecimal(error.fingerprint, texts);
+  made.attempt = error.attempt;
+  made.at = error.at;
+  return made;
+}
+
+api::Attempt attempt_shape(const core::Attempt& attempt, std::deque<std::string>& texts) {
+  api::Attempt made;
+  made.n = attempt.n;
+  made.attempt = attempt.attempt;
+  made.worker = attempt.worker.view();
+  made.started_at = attempt.started_at;
+  made.finished_at = attempt.finished_at;
+  made.outcome = static_cast<api::AttemptOutcome>(attempt.outcome);
+  if (attempt.error) made.error = error_shape(*attempt.error, texts);
+  return made;
+}
+
+api::Progress progress_shape(const core::Progress& progress) {
+  return {progress.percent, progress.message.view(), progress.checkpoint.view()};
+}
+
+std::vector<std::string_view> views_of(const std::vector<SharedBytes>& texts) {
+  std::vector<std::string_view> views;
+  views.reserve(texts.size());
+  for (const SharedBytes& text : texts) views.push_back(text.view());
+  return views;
+}
+
+api::StringMapView view_of(const std::vector<std::pair<SharedBytes, SharedBytes>>& map) {
+  api::StringMapView views;
+  views.reserve(map.size());
+  for (const auto& [name, value] : map) views.emplace_back(name.view(), value.view());
+  return views;
+}
+
+std::optional<std::int64_t> to_signed(const auto& number) {
+  if (!number) return std::nullopt;
+  return static_cast<std::int64_t>(*number);
+}
+
+}  // namespace
+
+api::JobState to_api(core::State state) { return static_cast<api::JobState>(state); }
+
+api::RetryPolicy to_api(const core::RetryPolicy& policy) {
+  api::RetryPolicy made;
+  made.strategy = static_cast<api::RetryStrategy>(policy.strategy);
+  made.base = policy.base;
+  made.max = policy.max;
+  made.jitter = policy.jitter_ppm / kPartsPerMillion;
+  made.delays = policy.delays;
+  return made;
+}
+
+JobShape::JobShape(const core::JobView& view, const api::Include& include) {
+  fill(view.job, include);
+  if (include.attempts) job_.attempts = attempts_of(view, texts_);
+  if (include.logs) job_.logs = logs_of(view.logs);
+  if (include.events) {
+    events_ = engine::job_events(view);
+    job_.events.emplace();
+    for (const engine::FeedEvent& event : events_) job_.events->push_back(to_api(event));
+  }
+}
+
+JobShape::JobShape(const core::Job& job, const api::Include& include) { fill(job, include); }
+
+void JobShape::fill(const core::Job& job, const api::Include& include) {
+  job_.id = job.id;
+  job_.queue = job.queue.view();
+  job_.type = job.type.view();
+  job_.state = to_api(job.state);
+  job_.priority = job.priority;
+  job_.attempt = job.attempt;
+  job_.max_attempts = job.max_attempts;
+  job_.crashes = job.crashes;
+  job_.generation = job.generation;
+  job_.version = job.version;
+  job_.created_at = job.created_at;
+  job_.run_at = job.run_at;
+  job_.expires_at = job.expires_at;
+  if (job.latest.n > 0) job_.started_at = job.latest.started_at;
+  job_.finished_at = job.finished_at;
+  if (job.state == core::State::kRunning) {
+    job_.lease_expires_at = job.lease_expires_at;
+    job_.worker = job.latest.worker.view();
+  }
+  job_.cancel_requested = job.cancel_requested;
+  if (job.progress) job_.progress = progress_shape(*job.progress);
+  if (job.last_error) job_.last_error = error_shape(*job.last_error, texts_);
+  job_.retry = to_api(*job.retry);
+  job_.lease = job.lease;
+  job_.timeout = job.timeout;
+  if (job.extras) {
+    if (job.extras->unique) {
+      const core::UniqueRule& rule = *job.extras->unique;
+      job_.unique = api::UniqueKey{std::string(rule.key.view()), rule.hold_for,
+                                   static_cast<api::OnConflict>(rule.on_conflict)};
+    }
+    job_.tags = views_of(job.extras->tags);
+    job_.meta = view_of(job.extras->meta);
+    job_.traceparent = job.extras->traceparent.view();
+  }
+  if (include.payload) job_.payload = job.payload.empty() ? "null" : job.payload.view();
+  if (include.result) job_.result = job.result.view();
+}
+
+std::vector<api::Attempt> attempts_of(const core::JobView& view, std::deque<std::string>& texts) {
+  std::vector<api::Attempt> attempts;
+  attempts.reserve(view.attempts.size() + 1);
+  for (const core::Attempt& attempt : view.attempts) {
+    attempts.push_back(attempt_shape(attempt, texts));
+  }
+  if (view.job.latest.n > 0) attempts.push_back(attempt_shape(view.job.latest, texts));
+  return attempts;
+}
+
+std::vector<api::LogLine> logs_of(const std::vector<core::LogLine>& log) {
+  std::vector<api::LogLine> lines;
+  lines.reserve(log.size());
+  for (const core::LogLine& line : log) {
+    lines.push_back({line.seq, line.attempt, line.at, static_cast<api::LogLevel>(line.level),
+                     line.message.view()});
+  }
+  return lines;
+}
+
+api::JobEvent to_api(const engine::FeedEvent& event) {
+  const auto type = api::parse_event_type(event.type);
+  MILLRACE_CHECK(type.has_value());
+  api::JobEvent made;
+  made.id = event.position;
+  made.at = event.at;
+  made.type = *type;
+  made.queue = event.queue.view();
+  made.job_id = event.job;
+  made.job_type = event.job_type.view();
+  made.attempt = to_signed(event.attempt);
+  made.worker = event.worker.view();
+  made.data = event.data;
+  return made;
+}
+
+std::vector<api::JobEvent> to_api(const std::vector<engine::FeedEvent>& events) {
+  std::vector<api::JobEvent> made;
+  made.reserve(events.size());
+  for (const engine::FeedEvent& event : events) made.push_back(to_api(event));
+  return made;
+}
+
+std::string_view state_name(const std::optional<core::State>& state) {
+  return state ? api::name_of(to_api(*state)) : std::string_view("pruned");
+}
+
+api::ClaimedJob claimed(const core::Job& job) {
+  api::ClaimedJob made;
+  made.id = job.id;
+  made.queue = job.queue.view();
+  made.type = job.type.view();
+  if (!job.payload.empty()) made.payload = job.payload.view();
+  made.priority = job.priority;
+  made.attempt = job.attempt;
+  made.max_attempts = job.max_attempts;
+  made.token = job.token;
+  made.lease_expires_at = job.lease_expires_at.value_or(Time{});
+  made.lease = job.lease_length;
+  made.created_at = job.created_at;
+  made.deadline = job.deadline;
+  if (job.extras) {
+    made.tags = views_of(job.extras->tags);
+    made.meta = view_of(job.extras->meta);
+    made.traceparent = job.extras->traceparent.view();
+    made.tracestate = job.extras->tracestate.view();
+  }
+  if (job.progress) made.progress = progress_shape(*job.progress);
+  return made;
+}
+
+api::WorkerCommand to_api(const engine::WorkerCommand& order) {
+  return {static_cast<api::WorkerCommand::Type>(order.kind), order.job, order.token};
+}
+
+api::Worker to_api(const engine::WorkerView& worker) {
+  const engine::WorkerInfo& info = worker.info;
+  api::Worker made;
+  made.id = info.id.view();
+  made.host = info.host;
+  made.pid = info.pid;
+  made.sdk = info.sdk;
+  made.version = info.version;
+  for (const auto& [name, value] : info.labels) made.labels.emplace_back(name, value);
+  made.queues = views_of(worker.queues);
+  made.types = views_of(worker.types);
+  made.state = static_cast<api::WorkerState>(worker.state);
+  made.first_seen_at = worker.first_seen_at;
+  made.last_seen_at = worker.last_seen_at;
+  for (const core::JobView& view : worker.running) {
+    const core::Job& job = view.job;
+    made.running.push_back({job.id, job.queue.view(), job.type.view(), job.attempt,
+                            job.latest.started_at, job.lease_expires_at.value_or(Time{})});
+  }
+  return made;
+}
+
+api::Queue to_api(const core::Queue& queue, const engine::QueueRates& rates, Time now) {
+  api::Queue made;
+  made.name = queue.name.view();
+  made.paused = queue.paused;
+  made.pause_reason = queue.pause_reason.view();
+  for (std::size_t i = 0; i < made.counts.size(); ++i) {
+    made.counts[i] = static_cast<std::int64_t>(queue.counts[i]);
+  }
+  if (queue.oldest_ready_at) {
+    made.oldest_ready_age = std::max(Duration{0}, now - *queue.oldest_ready_at);
+  }
+  made.rates = {rates.submitted, rates.started, rates.succeeded, rates.failed};
+  const core::QueueSettings& settings = queue.settings;
+  made.settings.max_attempts = settings.max_attempts;
+  made.settings.max_crashes = to_signed(settings.max_crashes);
+  made.settings.retry = to_api(*settings.retry);
+  made.settings.lease = settings.lease;
+  made.settings.max_ready = to_signed(settings.max_ready);
+  made.settings.retention.succeeded = settings.retention.succeeded;
+  made.settings.retention.dead = settings.retention.dead;
+  made.settings.retention.cancelled = settings.retention.cancelled;
+  made.settings.retention.expired = settings.retention.expired;
+  made.version = queue.version;
+  return made;
+}
+
+namespace {
+
+// An item is answered as the whole request is when it lies on one shard.
+engine::Unavailable unavailable_of(core::RefusalDetail detail) {
+  using core::RefusalDetail;
+  using engine::Unavailable;
+  switch (detail) {
+    case RefusalDetail::kShardSilent:
+      return Unavailable::kUnknown;
+    case RefusalDetail::kShardWithoutLeader:
+      return Unavailable::kNoLeader;
+    case RefusalDetail::kShardStopping:
+      return Unavailable::kDraining;
+    case RefusalDetail::kShardUnwritable:
+      return Unavailable::kStorage;
+    default:
+      return Unavailable::kOverloaded;
+  }
+}
+
+}  // namespace
+
+api::Problem to_problem(const core::Refusal& refusal, std::string_view what) {
+  using api::ProblemCode;
+  const std::string_view said = to_string(refusal.detail);
+  const auto problem = [said](ProblemCode code, std::string detail) {
+    if (!said.empty()) detail = said;
+    return api::make_problem(code, std::move(detail));
+  };
+  switch (refusal.why) {
+    case core::Rejection::kOverloaded: {
+      api::Problem made = problem_of(unavailable_of(refusal.detail));
+      if (!said.empty()) made.detail = said;
+      return made;
+    }
+    case core::Rejection::kIdempotencyMismatch:
+      return problem(ProblemCode::kIdempotencyMismatch,
+                     "this Idempotency-Key came with another body before");
+    case core::Rejection::kDuplicateJob:
+      return problem(ProblemCode::kDuplicateJob,
+                     "job " + to_string(refusal.other) + " stands in the way");
+    case core::Rejection::kQueueFull: {
+      api::Problem made = problem(ProblemCode::kQueueFull, "the queue holds max_ready jobs");
+      made.retry_after = kQueueFullRetryAfter;
+      return made;
+    }
+    case core::Rejection::kNotFound:
+      return problem(ProblemCode::kNotFound, "there is no such " + std::string(what));
+    case core::Rejection::kLeaseLost:
+      return problem(ProblemCode::kLeaseLost, "the token does not hold this job any more");
+    case core::Rejection::kVersionConflict:
+      return problem(ProblemCode::kVersionConflict,
+                     "the " + std::string(what) + " has another version by now");
+    case core::Rejection::kInvalidState:
+      return problem(ProblemCode::kInvalidState, "the job's state does not allow this");
+    case core::Rejection::kIdMismatch:
+      return problem(ProblemCode::kIdMismatch, "the id is another submission's");
+    case core::Rejection::kTooManyQueues:
+      return problem(ProblemCode::kTooManyQueues, "there are as many queues as there may be");
+    case core::Rejection::kNone:
+      break;
+  }
+  MILLRACE_CHECK(false);
+}
+
+}  // namespace millrace::service

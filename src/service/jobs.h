@@ -1,0 +1,59 @@
+// What is done with jobs: submitted, found, listed, cancelled, retried, edited, deleted.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/job_calls.h"
+#include "api/submission.h"
+#include "service/caller.h"
+#include "service/visibility.h"
+
+namespace millrace::service {
+
+// Of the request that brings jobs, for those that have none of their own. Valid; empty: none.
+struct Trace {
+  std::string_view parent;
+  std::string_view state;
+};
+
+struct Submission {
+  const api::JobSubmission& job;
+  // The idempotency key, and the bytes that it is bound to: a second submission brings the same.
+  std::optional<std::string> key;
+  std::string_view as_sent;
+  Trace trace;
+  api::Include include;
+};
+struct Submitted {
+  JobAnswer job;
+  bool created = false;
+  bool replayed = false;  // it has a key, and stood already
+};
+Task<Answered<Submitted>> submit_job(Caller& caller, const Submission& submission);
+
+struct BatchAnswer {
+  // By item of the request: why it did not go to its shard.
+  std::vector<std::optional<api::Problem>> refused;
+  core::EnqueueReply reply;  // of the others, in order; each job's state is known, or it is pruned
+};
+Task<Answered<BatchAnswer>> submit_batch(Caller& caller, const api::BatchSubmission& batch,
+                                         const Trace& trace);
+
+// Waits for the end of the job if that is wanted.
+Task<Answered<SharedJobView>> get_job(Caller& caller, JobId id, const api::JobQuery& query);
+Task<Answered<engine::JobPage>> list_jobs(Caller& caller, const api::JobListQuery& query);
+
+// `if_version`: none other is changed.
+using IfVersion = std::optional<std::uint64_t>;
+Task<Answered<JobAnswer>> edit_job(Caller& caller, JobId id, const api::JobPatch& patch,
+                                   const IfVersion& if_version, api::Include include);
+Task<Answered<JobAnswer>> cancel_job(Caller& caller, JobId id, const api::Cancel& cancel,
+                                     api::Include include);
+Task<Answered<JobAnswer>> retry_job(Caller& caller, JobId id, const api::Retry& retry,
+                                    api::Include include);
+Task<Answered<>> delete_job(Caller& caller, JobId id, const IfVersion& if_version);
+
+}  // namespace millrace::service

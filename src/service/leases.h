@@ -1,0 +1,61 @@
+// What workers ask for: claims, heartbeats, acks, polls, and the single forms of these.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "api/worker.h"
+#include "service/caller.h"
+#include "service/visibility.h"
+
+namespace millrace::service {
+
+// What became of the items of a batch.
+struct ItemAnswers {
+  std::vector<std::optional<api::Problem>> refused;  // by item: why it did not go to its shard
+  std::vector<JobId> ids;                            // by item
+  core::ItemsReply reply;                            // of the others, in order
+
+  // Calls refused(id, problem) or done(reply) for each item, in the order of the request.
+  template <typename Refused, typename Done>
+  void visit(const Refused& refused_item, const Done& done) const {
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      if (refused[i]) {
+        refused_item(ids[i], *refused[i]);
+        continue;
+      }
+      const core::ItemReply& item = reply.items[next++];
+      item.refusal ? refused_item(ids[i], problem_of(item)) : done(item);
+    }
+  }
+
+ private:
+  static api::Problem problem_of(const core::ItemReply& item);
+};
+
+// The jobs have their payloads, and there is room for the answer. Those that can't be sent, or only
+// with little of their lease left, are given back, and no attempt is counted.
+Task<Answered<core::ClaimReply>> claim(Caller& caller, const api::Claim& claim);
+std::size_t payload_bytes(const core::ClaimReply& claim);
+
+Task<Answered<ItemAnswers>> heartbeat(Caller& caller,
+                                      const std::vector<api::Item<api::Heartbeat>>& items);
+Task<Answered<ItemAnswers>> ack(Caller& caller, const std::vector<api::Item<api::Ack>>& items);
+
+struct PollAnswer {
+  ItemAnswers acks;
+  ItemAnswers heartbeats;
+  ItemAnswers logs;
+  core::ClaimReply claim;  // without jobs where they can't be handed out
+  std::vector<engine::WorkerCommand> orders;
+};
+// `worker`: the id that the worker calls itself by; in place until the answer is there.
+Task<Answered<PollAnswer>> poll(Caller& caller, std::string_view worker, const api::Poll& poll);
+
+Task<Answered<JobAnswer>> finish_job(Caller& caller, const api::Ack& ack, api::Include include);
+// Waits until the job is to be cancelled if that is wanted.
+Task<Answered<JobAnswer>> heartbeat_job(Caller& caller, const api::Heartbeat& heartbeat,
+                                        api::Include include);
+
+}  // namespace millrace::service

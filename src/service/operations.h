@@ -1,0 +1,56 @@
+// What the server knows of itself and HTTP only shows: whether it can serve, its figures, backups.
+// The server implements it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "api/node.h"
+#include "api/problem.h"
+#include "base/time.h"
+
+namespace millrace::service {
+
+struct ReadinessCheck {
+  std::string name;
+  bool ok = true;
+  std::string detail;  // empty: null
+};
+struct Readiness {
+  bool draining = false;
+  std::vector<ReadinessCheck> checks;  // ready: not draining, and all of them are ok
+};
+
+// What does not change while the server runs.
+struct About {
+  std::string version;
+  std::string commit;  // empty: not known
+  std::string store;   // "sqlite"
+  std::string node;
+  std::int64_t shards = 1;
+  Time started_at{};
+};
+
+struct BackupDone {
+  std::uint64_t bytes = 0;
+};
+
+class Operations {
+ public:
+  virtual ~Operations() = default;
+
+  // Any thread; does not block.
+  virtual const About& about() const = 0;
+  virtual Readiness readiness() const = 0;
+  virtual api::Cluster cluster() const = 0;
+
+  // Any thread; these block, so they are called on the pool for reads.
+  virtual std::string metrics_text() = 0;  // in Prometheus's text format
+  // Of a node by its id; the answer is how all stand then.
+  virtual api::Decoded<api::Cluster> set_draining(const std::string& node, bool draining) = 0;
+  // Whole and synced on return. A problem's detail is shown to the caller, who has the scope admin.
+  virtual api::Decoded<BackupDone> backup(const std::string& path) = 0;
+};
+
+}  // namespace millrace::service

@@ -1,0 +1,40 @@
+// What is done with queues; their purge and their end are in bulk.h.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/list.h"
+#include "api/queue.h"
+#include "service/caller.h"
+
+namespace millrace::service {
+
+struct QueueAnswer {
+  core::Queue queue;
+  engine::QueueRates rates;
+  bool created = false;
+};
+struct QueuePage {
+  std::vector<QueueAnswer> queues;
+  std::string next;  // empty: there are no more
+};
+Task<Answered<QueuePage>> list_queues(Caller& caller, const api::Page& page);
+
+Task<Answered<QueueAnswer>> get_queue(Caller& caller, std::string_view queue);
+
+struct QueueChange {
+  const api::QueueSettingsChange& settings;
+  bool replace = false;  // what is left out becomes its default
+  bool create = false;   // where there is no such queue
+  std::optional<std::uint64_t> if_version;
+};
+Task<Answered<QueueAnswer>> set_queue(Caller& caller, std::string_view queue,
+                                      const QueueChange& change);
+Task<Answered<QueueAnswer>> pause_queue(Caller& caller, std::string_view queue,
+                                        const api::Pause& pause, api::QueueQuery query);
+Task<Answered<QueueAnswer>> resume_queue(Caller& caller, std::string_view queue);
+
+}  // namespace millrace::service

@@ -1,0 +1,158 @@
+// The few threads on which reads of the tables block, so that no I/O thread does.
+//
+// Reads go by lanes, each with threads of its own: nothing short waits behind something long, and
+// what a worker needs waits for nobody else. Within a lane clients take turns. Of the threads for
+// searches one client has at most half at a time, so that another client's next search waits for
+// none of them.
+#pragma once
+
+#include <array>
+#include <condition_variable>
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <type_traits>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "service/answer_port.h"
+
+namespace millrace::service {
+
+enum class Lane : std::uint8_t {
+  kClaims,    // payloads of jobs that are leased already: the lease runs meanwhile
+  kLookups,   // a few rows by their ids
+  kSearches,  // whatever may take seconds; its threads give way to all others
+};
+inline constexpr std::size_t kLanes = 3;
+
+class ReaderPool {
+ public:
+  // Of one client in one lane; a client with more is told to come back.
+  static constexpr std::size_t kMostWaiting = 256;
+
+  // A read. Its owner keeps it in place until it has run or was taken back.
+  class Work {
+   public:
+    // On a thread of the pool.
+    virtual void run() = 0;
+
+   protected:
+    ~Work() = default;
+  };
+
+  // `searches`: threads of that lane; the others have a number that fits what they do.
+  explicit ReaderPool(std::size_t searches);
+  ~ReaderPool() { stop(); }
+  ReaderPool(const ReaderPool&) = delete;
+  ReaderPool& operator=(const ReaderPool&) = delete;
+
+  // --- Any thread. After stop() nothing is run any more.
+  // False: too many of the client's wait already.
+  bool add(Lane lane, std::string_view client, Work& work);
+  // False: it runs already, or has run.
+  bool take_back(Lane lane, std::string_view client, Work& work);
+  // Ends the threads once they are through with what they do; what waits is dropped.
+  void stop();
+
+  // For tests: reads that wait or run.
+  std::size_t busy(Lane lane) const;
+
+ private:
+  struct Client {
+    std::deque<Work*> waiting;
+    std::size_t running = 0;
+  };
+  struct Queue {
+    std::size_t share = 0;  // threads that one client may have
+    std::condition_variable ready;
+    std::unordered_map<std::string, Client> clients;  // that have work
+    std::deque<std::string> turns;                    // clients with work that waits
+    std::size_t busy = 0;
+  };
+
+  // The next one whose client may have another thread, and that client; null: none.
+  std::pair<Work*, std::string> next(Queue& queue);
+  void loop(Queue& queue);
+
+  mutable std::mutex mutex_;
+  bool stopping_ = false;             // guarded by mutex_
+  std::array<Queue, kLanes> queues_;  // guarded by mutex_
+  std::vector<std::thread> threads_;
+};
+
+// Whose read it is, and whether it may be given up.
+struct Reader {
+  std::string_view client;  // in place until the read is over
+  Wait* wait = nullptr;     // null: the read goes on when the client has gone
+};
+
+// co_await Blocking(...): runs `function(stop_token)` on a lane of the pool and gives what it
+// returns, back on the I/O thread. The function must outlive the wait.
+template <typename Function>
+class Blocking final : public ReaderPool::Work, public Abandonable {
+ public:
+  using Value = std::invoke_result_t<Function&, const std::stop_token&>;
+
+  Blocking(ReaderPool& pool, Lane lane, Reader reader, AnswerPort& port, Function& function)
+      : pool_(pool), lane_(lane), reader_(reader), port_(port), function_(function) {}
+  Blocking(const Blocking&) = delete;
+  Blocking& operator=(const Blocking&) = delete;
+
+  bool await_ready() const { return false; }
+  bool await_suspend(std::coroutine_handle<> handle) {
+    handle_ = handle;
+    if (reader_.wait != nullptr && reader_.wait->over) {
+      reader_.wait->given_up = true;
+      return false;
+    }
+    if (reader_.wait != nullptr) reader_.wait->waiting = this;
+    if (pool_.add(lane_, reader_.client, *this)) return true;
+    leave();
+    refused_ = true;
+    return false;
+  }
+  // None: it was refused, or given up.
+  std::optional<Value> await_resume() {
+    leave();
+    return std::move(value_);
+  }
+  bool refused() const { return refused_; }
+
+  // One that runs goes on until it notices; what it finds is nobody's.
+  void give_up() override {
+    reader_.wait->given_up = true;
+    gone_.request_stop();
+    if (pool_.take_back(lane_, reader_.client, *this)) handle_.resume();
+  }
+
+ private:
+  void run() override {
+    std::optional<Value> value(function_(gone_.get_token()));
+    if (!gone_.stop_requested()) value_ = std::move(value);
+    port_.resume(handle_);
+  }
+  void leave() {
+    if (reader_.wait != nullptr) reader_.wait->waiting = nullptr;
+  }
+
+  ReaderPool& pool_;
+  const Lane lane_;
+  const Reader reader_;
+  AnswerPort& port_;
+  Function& function_;
+  std::coroutine_handle<> handle_;
+  std::stop_source gone_;
+  std::optional<Value> value_;
+  bool refused_ = false;
+};
+
+}  // namespace millrace::service

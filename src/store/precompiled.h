@@ -1,0 +1,26 @@
+// What nearly every file of this room includes, compiled once: see cmake/Rooms.cmake. A file still
+// includes what it uses; the preset gcc builds without this.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/mutex.h"
+#include "store/journal.h"
+#include "store/record_wire.h"
+#include "store/tables.h"
+#include "store/wire_reader.h"
+#include "store/wire_writer.h"
