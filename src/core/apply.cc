@@ -181,9 +181,11 @@ SlotIndex Applier::add(const Job& job) {
   slot.cancel_requested = job.cancel_requested;
   set_payload(slot, job.payload);
   if (has_cold(job)) {
-    MILLRACE_CHECK(job.lease_expires_at.has_value() == (job.state == State::kRunning));
-    static_cast<JobCold&>(slot.active()) = job;
-    slot.activity->result = {};  // set_result() counts its bytes
+    Activity& activity = slot.active();
+    static_cast<JobCold&>(activity) = job;
+    activity.result = {};  // set_result() counts its bytes
+    // A row that somebody has altered may say otherwise.
+    if (job.state != State::kRunning) activity.end_lease();
   }
   set_result(slot, job.result);
   MILLRACE_CHECK(state_.by_id.emplace(job.id, index).second);
