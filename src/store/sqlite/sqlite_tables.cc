@@ -10,7 +10,7 @@ namespace {
 // For lists, searches and other reads that may take seconds.
 constexpr std::size_t kReaders = 4;
 // For fetch(), which a shard's thread waits for. One more than the number of threads that fetch for
-// clients (http/reader_pool.h: two for each lane of short reads, and those that search), so that
+// clients (service/reader_pool.h: two for each lane of short reads, and those that search), so that
 // none of them can delay the shard.
 constexpr std::size_t kFetchers = 9;
 // When the write-ahead log has this many new frames, 32 MiB, a flush moves them into the file.
