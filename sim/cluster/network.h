@@ -65,8 +65,8 @@ class Network final : private engine::ReplyPort {
     NodeId to{};
     std::function<void()> arrive;
     std::function<void()> lost;
-    bool late = false;  // its asker has given it up
-    bool sent = true;   // false: there was no connection, as its asker will learn
+    bool late = false;  // its caller has given it up
+    bool sent = true;   // false: there was no connection, as its caller will learn
   };
 
   void ask(NodeId from, const engine::PeerShard& where, engine::Request request,
@@ -75,7 +75,7 @@ class Network final : private engine::ReplyPort {
   void ask_for_shard(NodeId from, const engine::PeerShard& where, std::uint64_t requester,
                      Epoch epoch, engine::Peers::Done done);
   void arrive(std::uint64_t number);
-  // Answers the asker with `why`; it waits no longer.
+  // Answers the caller with `why`; it waits no longer.
   void give_up(std::uint64_t number, engine::Unavailable why);
   void answer(std::uint64_t number, engine::Answer answer);
   void tell(const Question& question, engine::Answer answer);
@@ -99,7 +99,7 @@ class Network final : private engine::ReplyPort {
   std::uint64_t asked_ = 0;
   // Questions that somebody waits for, and given-up ones that may still arrive.
   std::map<std::uint64_t, Question> questions_;
-  // By asker: a ticket whose answer nobody needs is used for several questions.
+  // By caller: a ticket whose answer nobody needs is used for several questions.
   std::set<std::tuple<NodeId, engine::ReplyPort*, engine::Ticket, std::uint64_t>> waiting_;
   // Parts for which nobody knows whether they were carried out.
   std::set<std::pair<NodeId, engine::Ticket>> unknown_;

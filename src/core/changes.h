@@ -1,5 +1,4 @@
-// Changes: what the projection writes so that the tables are the exact state at `through`.
-// LoadedState is the way back.
+// Changes: what the projection writes so that the tables are the exact state after a journal row.
 #pragma once
 
 #include <cstdint>

@@ -13,18 +13,6 @@ namespace {
 template <typename T>
 using Edit = std::function<void(T&)>;
 
-// Two values are equal until one of them is edited, whichever member it is.
-template <typename T>
-void expect_all_compared(const T& value, const std::vector<Edit<T>>& edits) {
-  EXPECT_TRUE(value == T(value));
-  for (std::size_t i = 0; i < edits.size(); ++i) {
-    T other = value;
-    edits[i](other);
-    EXPECT_FALSE(value == other) << "edit " << i;
-    EXPECT_FALSE(other == value) << "edit " << i;
-  }
-}
-
 template <typename T>
 std::shared_ptr<const T> made(const T& value) {
   return std::make_shared<const T>(value);

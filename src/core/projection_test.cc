@@ -168,6 +168,29 @@ TEST(Projection, ATableLoadedAndTheRestReplayedGiveTheLiveState) {
   EXPECT_TRUE(recovered.digest() == s.machine().digest());
 }
 
+// Tables can be altered by anyone who may write to them.
+TEST(Projection, ARowThatNoLongerSaysRunningLoadsWithoutItsLease) {
+  Scenario s;
+  s.enqueue({Scenario::spec("a")});
+  s.claim(1);
+  const auto changes = s.machine().take_changes();
+  Job job = changes->jobs.at(0);
+  ASSERT_TRUE(job.state == State::kRunning && job.lease_expires_at);
+  job.state = State::kRetrying;
+  Queue queue = changes->queues.at(0);
+  --queue.counts[static_cast<std::size_t>(State::kRunning)];
+  ++queue.counts[static_cast<std::size_t>(State::kRetrying)];
+
+  Machine recovered({});
+  recovered.load_facts(changes->facts);
+  recovered.load_queue(queue);
+  recovered.load_job(job);
+  recovered.check_invariants();
+  const Job loaded = recovered.view(job.id)->job;
+  EXPECT_EQ(loaded.token, kNoToken);
+  EXPECT_FALSE(loaded.lease_expires_at);
+}
+
 TEST(Projection, ADeletedQueueIsGoneUnlessItWasMadeAgain) {
   Scenario s;
   const auto remove = [&](const char* name) { s.decide(DeleteQueue{SharedBytes(name)}); };

@@ -68,7 +68,7 @@ struct ShardState {
   std::vector<Ending> endings;
   // Jobs forgotten on ending, until free_retired(): `retired_slots` has all of them in order,
   // `retired` the last one of each id. An id may be reused, and its job forgotten again, within one
-  // step. until free_retired().
+  // step.
   absl::flat_hash_map<JobId, SlotIndex> retired;
   std::vector<SlotIndex> retired_slots;
   std::vector<std::unique_ptr<QueueEntry>> deleted_queues;  // jobs in `retired_slots` point to them

@@ -65,7 +65,7 @@ class Driver final : public engine::Gateway, private node::ShardLoop::Hands {
   void submit(engine::Request request, engine::ReplyPort& port, engine::Ticket ticket,
               std::string_view credentials = {}) override;
   void cancel(engine::ReplyPort& port, engine::Ticket ticket) override;
-  // Submits a command from a row of the shard's mailbox: see engine::Shard::offer.
+  // Submits a command from a row of the shard's inbox: see engine::Shard::offer.
   void submit(core::Command command, engine::FromInbox from, engine::ReplyPort& port,
               engine::Ticket ticket);
 

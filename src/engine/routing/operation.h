@@ -106,7 +106,7 @@ std::shared_ptr<Operation> make_operation(Router& router, Request request,
                                           std::optional<ShardNumber> shard, ReplyAddress reply_to,
                                           std::string credentials);
 
-// A claim or a poll over several shards (pursuit.cc).
+// A claim or a poll over several shards (multi_shard_claim.cc).
 std::shared_ptr<Operation> make_multi_shard_claim(Router& router, Request request,
                                                   ReplyAddress reply_to, std::string credentials);
 
