@@ -115,6 +115,22 @@ std::string narrate_command(const core::Command& command) {
           [](const core::DeleteQueue& gone) {
             return fmt::format("delete queue {}", gone.queue.view());
           },
+          [](const core::SetSchedule& set) {
+            return fmt::format("set schedule {}", set.name.view());
+          },
+          [](const core::PauseSchedule& pause) {
+            return fmt::format("pause schedule {}", pause.name.view());
+          },
+          [](const core::ResumeSchedule& resume) {
+            return fmt::format("resume schedule {}", resume.name.view());
+          },
+          [](const core::DeleteSchedule& gone) {
+            return fmt::format("delete schedule {}", gone.name.view());
+          },
+          [](const core::NoteScheduleRun& note) {
+            return fmt::format("note a run of {}", note.name.view());
+          },
+          [](const core::GetSchedules&) { return std::string("list schedules"); },
           [](const core::GetJob& get) { return "get " + job(get.id); },
           [](const core::GetQueues&) { return std::string("list queues"); },
       },
@@ -161,6 +177,9 @@ std::string narrate_reply(const core::Reply& reply) {
             return fmt::format(" {} is {}", job(one.job->job.id),
                                core::to_string(one.job->job.state));
           },
+          [](const core::ScheduleReply& reply) {
+            return fmt::format("{} schedules", reply.schedules.size());
+          },
           [](const core::QueueReply& queues) {
             return fmt::format(" {} queues", queues.queues.size());
           },
@@ -190,6 +209,8 @@ std::string narrate(const engine::Request& request) {
           [](const engine::AwaitEvents&) { return std::string("wait for events"); },
           [](const engine::AwaitWork&) { return std::string("wait for work"); },
           [](const engine::ListWorkers&) { return std::string("list workers"); },
+          [](const engine::AwaitJobQuestions&) { return std::string("wait for questions"); },
+          [](const engine::TellOfJob&) { return std::string("tell of a job"); },
           [](const engine::SetWorkerState&) { return std::string("command a worker"); },
       },
       request);
@@ -204,6 +225,9 @@ std::string narrate(const engine::Delivery& delivery) {
                        return fmt::format("{}; acks:{}", claimed(poll.claim), items(poll.acks));
                      },
                      [](const engine::WorkersReply&) { return std::string(" workers"); },
+                     [](const engine::JobQuestions& questions) {
+                       return fmt::format(" {} questions", questions.items.size());
+                     },
                      [](const engine::Unavailable& why) {
                        return fmt::format(" unavailable ({})", static_cast<int>(why));
                      },

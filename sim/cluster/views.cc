@@ -97,6 +97,9 @@ class TablesView final : public store::Tables {
     if (auto fault = view_.fault(Read::kJobs)) return std::unexpected(*fault);
     return tables().oldest_finished(queue, state);
   }
+  Result<std::vector<core::ScheduleRunRow>> schedule_runs(const SharedBytes& schedule) override {
+    return tables().schedule_runs(schedule);
+  }
   Status put_blob(const std::string& name, const std::string& content) override {
     return tables().put_blob(name, content);
   }

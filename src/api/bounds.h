@@ -59,6 +59,20 @@ constexpr std::size_t kMaxQueryBytes = 1'024;
 constexpr std::size_t kMaxQueryTerms = 20;
 constexpr std::size_t kMaxQueryValues = 20;  // alternatives of one term
 
+// Schedules.
+constexpr std::size_t kMaxCronBytes = 512;
+constexpr std::size_t kMaxTimezoneBytes = 64;
+constexpr std::int64_t kMinEveryMs = 1'000;
+constexpr std::int64_t kMaxEveryMs = kMaxDelayMs;
+constexpr std::int64_t kMaxJitterMs = 86'400'000;
+constexpr std::int64_t kMinMissedAfterMs = 1'000;
+constexpr std::int64_t kMaxMissedAfterMs = 86'400'000;
+constexpr std::int64_t kMaxMissedLimit = 1'000;
+constexpr std::size_t kMaxSchedulePayloadBytes = 64 * 1024;
+constexpr std::size_t kMaxSchedulesInSet = 10'000;
+constexpr int kMaxBackfill = 1'000;
+constexpr int kMaxPreview = 1'000;
+
 // Queues.
 constexpr std::int64_t kMaxMaxReady = 1'000'000'000'000;
 

@@ -55,14 +55,6 @@ bool read_string_view(Decode& decode, const Path& path, std::string& scratch,
   return true;
 }
 
-// The name of a member, unescaped.
-std::string_view member_name(Decode& decode, std::string_view body, std::string& scratch) {
-  if (body.find('\\') == std::string_view::npos) return body;
-  if (unescape_json(body, scratch) == Unescaped::kLoneSurrogate)
-    decode.invalid(body, "half of a surrogate pair");
-  return scratch;
-}
-
 // Even a value that nobody reads must be valid text.
 void skip_unread(Decode& decode) {
   const std::string_view raw = decode.cursor.skip();
@@ -79,6 +71,19 @@ std::string unknown_member(std::string_view name, std::span<const std::string_vi
 }
 
 }  // namespace
+
+std::string_view member_name(Decode& decode, std::string_view body, std::string& scratch) {
+  if (body.find('\\') == std::string_view::npos) return body;
+  scratch.clear();
+  if (unescape_json(body, scratch) == Unescaped::kLoneSurrogate)
+    decode.invalid(body, "half of a surrogate pair");
+  return scratch;
+}
+
+void refuse_repeated(Decode& decode, std::string_view whole, std::vector<std::string> names) {
+  std::ranges::sort(names);
+  if (std::ranges::adjacent_find(names) != names.end()) decode.invalid(whole, "a member twice");
+}
 
 std::string to_pointer(const Path& path) {
   std::string pointer;

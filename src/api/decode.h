@@ -135,6 +135,15 @@ std::string items_rule(std::size_t min, std::size_t max);
 template <typename Read>
 bool read_array(Decode& decode, const Path& path, std::size_t min, std::size_t max, Read&& read);
 
+// The name of a member, without its escapes. `scratch` backs the view where it had some.
+std::string_view member_name(Decode& decode, std::string_view body, std::string& scratch);
+// Names that occur twice make `whole` ambiguous.
+void refuse_repeated(Decode& decode, std::string_view whole, std::vector<std::string> names);
+
+// An object of at most `max` members with names of the client's: calls `read(name, path)` for each.
+template <typename Read>
+bool read_map(Decode& decode, const Path& path, std::size_t max, Read&& read);
+
 // The kinds of values. Each returns whether `out` was set; if not, it has recorded a fault.
 bool read_string(Decode& decode, const Path& path, std::string& out);
 bool read_name(Decode& decode, const Path& path, std::string& out);
@@ -213,6 +222,30 @@ bool read_array(Decode& decode, const Path& path, std::size_t min, std::size_t m
   }
   if (count >= min && count <= max) return true;
   decode.fault(path, items_rule(min, max));
+  return false;
+}
+
+template <typename Read>
+bool read_map(Decode& decode, const Path& path, std::size_t max, Read&& read) {
+  if (decode.cursor.type() != JsonType::kObject)
+    return refuse_value(decode, path, "must be an object");
+  const std::string_view whole = JsonCursor(decode.cursor).skip();
+  std::vector<std::string> names;
+  std::string scratch;
+  std::string_view body;
+  std::size_t count = 0;
+  decode.cursor.enter();
+  while (decode.cursor.next_member(body)) {
+    if (++count > max) {
+      decode.cursor.skip();
+      continue;
+    }
+    names.emplace_back(member_name(decode, body, scratch));
+    read(names.back(), Path{&path, names.back(), 0});
+  }
+  refuse_repeated(decode, whole, std::move(names));
+  if (count <= max) return true;
+  decode.fault(path, "must have at most " + std::to_string(max) + " members");
   return false;
 }
 

@@ -35,8 +35,14 @@ enum class EventType : std::uint8_t {
   kQueueResumed,
   kQueuePurged,
   kQueueDeleted,
+  kScheduleUpdated,
+  kSchedulePaused,
+  kScheduleResumed,
+  kScheduleDeleted,
+  kScheduleSkipped,
+  kScheduleBroken,
 };
-constexpr std::size_t kEventTypes = static_cast<std::size_t>(EventType::kQueueDeleted) + 1;
+constexpr std::size_t kEventTypes = static_cast<std::size_t>(EventType::kScheduleBroken) + 1;
 std::string_view name_of(EventType type);  // "job.submitted"
 std::optional<EventType> parse_event_type(std::string_view name);
 

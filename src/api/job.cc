@@ -138,6 +138,15 @@ void encode(JsonWriter& json, const LogLine& line) {
   json.end_object();
 }
 
+void encode_schedule_member(JsonWriter& json, std::string_view name, Time scheduled_at) {
+  if (name.empty()) return;
+  json.key("schedule");
+  json.begin_object();
+  json.member("name", name);
+  json.member("scheduled_at", scheduled_at);
+  json.end_object();
+}
+
 void encode(JsonWriter& json, const Job& job) {
   json.begin_object();
   json.member("id", job.id);
@@ -171,6 +180,7 @@ void encode(JsonWriter& json, const Job& job) {
   json.key("meta");
   encode(json, job.meta);
   if (!job.traceparent.empty()) json.member("traceparent", job.traceparent);
+  encode_schedule_member(json, job.schedule, job.scheduled_at);
   encode_included(json, job);
   json.end_object();
 }

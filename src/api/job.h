@@ -144,6 +144,8 @@ struct Job {
   std::vector<std::string_view> tags;
   StringMapView meta;
   std::string_view traceparent;  // empty: absent
+  std::string_view schedule;     // that made it, for an instant; empty: absent
+  Time scheduled_at{};
   // Absent unless requested. Payload and result are raw JSON; an empty result is null.
   std::optional<std::string_view> payload;
   std::optional<std::string_view> result;
@@ -163,6 +165,8 @@ void encode(JsonWriter& json, const JobError& error);
 void encode(JsonWriter& json, const Progress& progress);
 void encode(JsonWriter& json, const RetryPolicy& policy);
 void encode(JsonWriter& json, const StringMapView& map);
+// The member `schedule` of a job: {"name", "scheduled_at"}; nothing for an empty name.
+void encode_schedule_member(JsonWriter& json, std::string_view name, Time scheduled_at);
 
 // An accepted entry of `results[]`: {"status", "id", "state"}. The state is a text because of
 // "pruned".

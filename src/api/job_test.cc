@@ -197,6 +197,7 @@ TEST(Problems, HaveTheStatusOfTheContract) {
                                                        {"invalid_state", 409},
                                                        {"id_mismatch", 409},
                                                        {"too_many_queues", 409},
+                                                       {"too_many_schedules", 409},
                                                        {"gone", 410},
                                                        {"version_conflict", 412},
                                                        {"payload_too_large", 413},

@@ -25,6 +25,7 @@ constexpr std::array<ProblemKind, kProblemCodes> kKinds = {{
     {kInvalidState, 409, "invalid_state", "The state does not allow this"},
     {kIdMismatch, 409, "id_mismatch", "The id is a job's with other content"},
     {kTooManyQueues, 409, "too_many_queues", "There are as many queues as there may be"},
+    {kTooManySchedules, 409, "too_many_schedules", "There are as many schedules as there may be"},
     {kGone, 410, "gone", "Not kept any more"},
     {kVersionConflict, 412, "version_conflict", "The version has changed"},
     {kPayloadTooLarge, 413, "payload_too_large", "The content is too large"},

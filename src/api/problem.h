@@ -31,6 +31,7 @@ enum class ProblemCode : std::uint8_t {
   kInvalidState,
   kIdMismatch,
   kTooManyQueues,
+  kTooManySchedules,
   kGone,
   kVersionConflict,
   kPayloadTooLarge,

@@ -14,9 +14,9 @@
 namespace millrace::api {
 namespace {
 
-constexpr std::array<std::string_view, 15> kFields = {
-    "id",    "queue",   "type",   "state",    "tag",  "worker",  "priority", "attempt",
-    "error", "created", "run_at", "finished", "meta", "payload", "result"};
+constexpr std::array<std::string_view, 16> kFields = {
+    "id",    "queue",   "type",   "state",    "tag",      "worker", "priority", "attempt",
+    "error", "created", "run_at", "finished", "schedule", "meta",   "payload",  "result"};
 constexpr std::array<std::string_view, 7> kOperators = {":", "=", "~", ">", ">=", "<", "<="};
 
 constexpr bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
@@ -70,7 +70,8 @@ constexpr bool has_path(QueryField field) { return field >= QueryField::kMeta; }
 
 // A final '*' stands for any ending only in fields that are names.
 constexpr bool takes_wildcard(QueryField field) {
-  return field == QueryField::kQueue || field == QueryField::kType || field == QueryField::kTag;
+  return field == QueryField::kQueue || field == QueryField::kType || field == QueryField::kTag ||
+         field == QueryField::kSchedule;
 }
 
 using Fault = std::unexpected<std::string>;

@@ -34,6 +34,7 @@ enum class QueryField : std::uint8_t {
   kCreated,
   kRunAt,
   kFinished,
+  kSchedule,
   kMeta,     // meta.KEY: everything after the first dot is the key
   kPayload,  // payload.PATH
   kResult,   // result.PATH
@@ -55,7 +56,7 @@ std::string_view text_of(QueryOperator op);
 struct QueryValue {
   std::string text;
   bool wildcard =
-      false;  // kMatches of queue, type, tag: the '*' that ends the text stands for any ending
+      false;  // kMatches of names: the '*' that ends the text stands for any ending
   // kPriority, kAttempt: always; paths: if the text is an integer.
   std::optional<std::int64_t> number;
   std::optional<double> real;  // paths: if the text is any JSON number

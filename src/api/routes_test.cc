@@ -43,6 +43,8 @@ TEST(Routes, ReadingNeverNeedsMoreThanReadAndWritingNeverLess) {
     if (route.scope == Scope::kNone) continue;
     // Who the others are is for administrators.
     if (route.id == RouteId::kListTokens || route.id == RouteId::kListNodes) continue;
+    // A question with a body.
+    if (route.id == RouteId::kPreviewSchedule) continue;
     EXPECT_EQ(route.method == Method::kGet, route.scope == Scope::kRead) << route.pattern;
   }
 }
@@ -59,8 +61,7 @@ TEST(Routes, UnknownPathsAreNotFound) {
                                       "/v1/jobs/x/y",
                                       "/v1/jobs/x/",
                                       "/v1/jobs/x/cancel/",
-                                      "/v1/schedules",
-                                      "/v1/schedules/x",
+                                      "/v1/schedules/x/fire",
                                       "/v1/workflows",
                                       "/V1/jobs",
                                       "/v1/queues/a/b/pause",

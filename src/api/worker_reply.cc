@@ -50,6 +50,7 @@ void encode(JsonWriter& json, const ClaimedJob& job) {
   encode(json, job.meta);
   if (!job.traceparent.empty()) json.member("traceparent", job.traceparent);
   if (!job.tracestate.empty()) json.member("tracestate", job.tracestate);
+  encode_schedule_member(json, job.schedule, job.scheduled_at);
   if (job.progress) {
     json.key("progress");
     encode(json, *job.progress);

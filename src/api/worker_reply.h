@@ -28,6 +28,8 @@ struct ClaimedJob {
   StringMapView meta;
   std::string_view traceparent;  // empty: absent; the same for the next
   std::string_view tracestate;
+  std::string_view schedule;  // see api::Job
+  Time scheduled_at{};
   std::optional<Progress> progress;  // left by the previous attempt
 };
 void encode(JsonWriter& json, const ClaimedJob& job);

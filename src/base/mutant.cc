@@ -49,6 +49,9 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Mutant::kLast)> 
     "format-raised-alone",
     "deleted-queue-kept",
     "format-gate-open",
+    "schedule-progress-lost",
+    "stale-schedule-fires",
+    "missed-instant-kept",
 };
 static_assert(!kNames.back().empty(), "a name for each");
 

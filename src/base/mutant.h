@@ -51,6 +51,9 @@ enum class Mutant : std::uint8_t {
   kFormatRaisedAlone,      // the store's format is that of whichever node renews
   kDeletedQueueKept,       // a deleted queue stays in the tables
   kFormatGateOpen,         // a shard writes what other nodes present can't read
+  kScheduleProgressLost,   // what a schedule has dealt with is in memory only
+  kStaleScheduleFires,     // a schedule fires as it was before an edit
+  kMissedInstantKept,      // an instant that was skipped as missed is dealt with again
   kLast,
 };
 

@@ -1,5 +1,6 @@
 // What each event does to the state, one operator an event. Nothing else changes the state.
-// apply.cc has the life of a job, apply_operate.cc what operators and retention do to it.
+// apply.cc has the life of a job, apply_operate.cc what operators and retention do to it,
+// apply_schedules.cc the schedules.
 #pragma once
 
 #include <optional>
@@ -33,6 +34,9 @@ class Applier {
   void operator()(const LeasesExtended& event);
   void operator()(const Finished& event);
   void operator()(const QueueDeleted& event);
+  void operator()(const ScheduleSet& event);
+  void operator()(const ScheduleAdvanced& event);
+  void operator()(const ScheduleDeleted& event);
 
   SlotIndex add(const Job& job);
   void set_payload(JobSlot& slot, const SharedBytes& payload);
@@ -59,6 +63,8 @@ class Applier {
   void start_lease(SlotIndex index, JobSlot& slot, const Claimed::Item& item, WorkerLeases& holder);
   void delete_stored(const Deleted::Item& item);
   WorkerLeases& leases_of(const SharedBytes& worker);
+  void tell_schedule(const JobId& job);
+  void list(ScheduleEntry& entry);
 
   ShardState& state_;
   const Time at_;

@@ -14,6 +14,7 @@
 #include "core/changes.h"
 #include "core/job_slots.h"
 #include "core/queue_entry.h"
+#include "core/schedule_index.h"
 
 namespace millrace::core {
 
@@ -32,6 +33,9 @@ struct ChangeLog {
   std::size_t jobs_freed = 0;  // entries of `jobs` whose slot was freed; not written
   std::vector<QueueEntry*> queues;
   std::vector<SharedBytes> deleted_queues;  // some may exist again
+  std::vector<ScheduleEntry*> schedules;
+  std::vector<SharedBytes> deleted_schedules;  // some may exist again
+  std::vector<ScheduleRunRow> schedule_runs;   // of schedules that exist
   std::vector<JobId> deleted;
   PendingHistories histories;
   std::vector<KeyRow> keys;
@@ -48,6 +52,7 @@ struct ChangeLog {
     std::vector<std::pair<SlotIndex, std::uint64_t>> payloads;    // of jobs that have not ended
     std::vector<JobId> deleted;
     PendingHistories histories;
+    std::vector<ScheduleRunRow> schedule_runs;
   };
   std::optional<InFlight> in_flight;
 
@@ -61,6 +66,11 @@ struct ChangeLog {
     if (queue.dirty) return;
     queue.dirty = true;
     queues.push_back(&queue);
+  }
+  void note(ScheduleEntry& schedule) {
+    if (schedule.dirty) return;
+    schedule.dirty = true;
+    schedules.push_back(&schedule);
   }
   void note_deleted(const JobId& id) {
     deleted.push_back(id);

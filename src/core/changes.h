@@ -10,6 +10,7 @@
 #include "core/event.h"
 #include "core/job.h"
 #include "core/queue.h"
+#include "core/schedule.h"
 
 namespace millrace::core {
 
@@ -70,7 +71,12 @@ struct Changes {
   // Deleted queues by name; none of them is among `queues`. To be applied after `deleted`.
   std::vector<SharedBytes> deleted_queues;
   std::vector<Queue> queues;  // changed, whole, by name
-  std::vector<KeyRow> keys;   // insert only
+  // Deleted schedules by name, with their runs; to be applied before the next two.
+  std::vector<SharedBytes> deleted_schedules;
+  std::vector<Schedule> schedules;  // changed, whole, by name
+  // Insert only; the store keeps the last kRunsKept of each schedule.
+  std::vector<ScheduleRunRow> schedule_runs;
+  std::vector<KeyRow> keys;  // insert only
   std::optional<Time> keys_expired_until;
   std::vector<HeldUnique> held_uniques;  // by (queue, key), in order: the last row of a key counts
   std::optional<Time> uniques_released_until;  // then delete rows with `until` at or before this
@@ -80,6 +86,7 @@ struct Changes {
   bool empty() const {
     return deleted.empty() && jobs.empty() && attempts.empty() && logs.empty() &&
            log_trims.empty() && marks.empty() && deleted_queues.empty() && queues.empty() &&
+           deleted_schedules.empty() && schedules.empty() && schedule_runs.empty() &&
            keys.empty() && !keys_expired_until && held_uniques.empty() && !uniques_released_until &&
            ended_leases.empty();
   }

@@ -126,6 +126,39 @@ constexpr auto describe(Of<GetQueues>) {
                     Field(4, &GetQueues::counts_only).since(2));
 }
 
+constexpr auto describe(Of<SetSchedule>) {
+  return std::tuple(Field(1, &SetSchedule::name), Field(2, &SetSchedule::spec),
+                    Field(3, &SetSchedule::paused),
+                    Field(4, &SetSchedule::incarnation, Form::kFixed),
+                    Field(5, &SetSchedule::if_version), Field(0, &SetSchedule::wall, Form::kUnsent));
+}
+
+constexpr auto describe(Of<PauseSchedule>) {
+  return std::tuple(Field(1, &PauseSchedule::name), Field(2, &PauseSchedule::reason));
+}
+
+constexpr auto describe(Of<ResumeSchedule>) {
+  return std::tuple(Field(1, &ResumeSchedule::name),
+                    Field(0, &ResumeSchedule::wall, Form::kUnsent));
+}
+
+constexpr auto describe(Of<DeleteSchedule>) {
+  return std::tuple(Field(1, &DeleteSchedule::name), Field(2, &DeleteSchedule::if_version));
+}
+
+constexpr auto describe(Of<NoteScheduleRun>) {
+  return std::tuple(Field(1, &NoteScheduleRun::name),
+                    Field(2, &NoteScheduleRun::incarnation, Form::kFixed),
+                    Field(3, &NoteScheduleRun::scheduled_at), Field(4, &NoteScheduleRun::job),
+                    Field(0, &NoteScheduleRun::box, Form::kUnsent));
+}
+
+constexpr auto describe(Of<GetSchedules>) {
+  return std::tuple(Field(1, &GetSchedules::name), Field(2, &GetSchedules::after),
+                    Field(3, &GetSchedules::limit), Field(4, &GetSchedules::of_owner),
+                    Field(5, &GetSchedules::managed_by), Field(6, &GetSchedules::queue));
+}
+
 constexpr auto describe(Of<DeleteQueue>) { return std::tuple(Field(1, &DeleteQueue::queue)); }
 
 }  // namespace millrace::core

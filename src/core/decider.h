@@ -14,6 +14,7 @@
 #include "base/time.h"
 #include "core/command.h"
 #include "core/event.h"
+#include "core/firing.h"
 #include "core/machine.h"
 #include "core/reply.h"
 #include "core/shard_state.h"
@@ -67,12 +68,19 @@ class Decider {
   Reply operator()(const GetJob& command);
   Reply operator()(const GetQueues& command);
   Reply operator()(const DeleteQueue& command);
+  Reply operator()(const SetSchedule& command);
+  Reply operator()(const PauseSchedule& command);
+  Reply operator()(const ResumeSchedule& command);
+  Reply operator()(const DeleteSchedule& command);
+  Reply operator()(const NoteScheduleRun& command);
+  Reply operator()(const GetSchedules& command);
 
   // Handle at most `limit` of what is due; return how many they handled.
   std::size_t end_leases(std::size_t limit);
   std::size_t expire_jobs(std::size_t limit);
   std::size_t ready_jobs(std::size_t limit);
   void free_keys();
+  void fire(const Firing& firing);
 
  private:
   // --- enqueue.cc
@@ -139,6 +147,16 @@ class Decider {
   static Reply refused_queue(Rejection why, RefusalDetail detail = RefusalDetail::kNone) {
     return QueueReply{{why, {}, detail}, false, {}, {}};
   }
+
+  // --- schedules.cc
+  ScheduleReply schedule_reply(std::string_view name, bool changed) const;
+  static void owe_nothing_until(ScheduleProgress& progress, Time wall);
+  void drop_waiting(const Schedule& schedule);
+  bool newest_lives(const ScheduleProgress& progress, const Firing& firing) const;
+  std::optional<RefusalDetail> run_instant(const Firing::Instant& instant,
+                                           ScheduleAdvanced& advanced);
+  void hold_back(const Firing::Instant& instant, OverlapPolicy overlap, ScheduleAdvanced& advanced);
+  void advance(ScheduleAdvanced advanced);
 
   template <typename E>
   void emit(E event) {

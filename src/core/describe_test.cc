@@ -15,7 +15,8 @@ namespace {
 // --- All lists are complete.
 
 static_assert(are_whole<RetryPolicy, UniqueRule, JobError, Progress, JobExtras, Attempt, LogLine,
-                        Mark, Job, Retention, QueueSettings, QueuePatch, Queue>());
+                        Mark, Job, Retention, QueueSettings, QueuePatch, Queue, ScheduleSpec,
+                        ScheduleProgress, Schedule, ScheduleRun, ScheduleRunRow>());
 static_assert(Alternatives<Event>::kAreWhole);
 static_assert(
     are_whole<JobRef, IdempotencyKey, Claimed::Item, Extended::Item, Deleted::Item, EndedLease>());

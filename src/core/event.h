@@ -14,6 +14,7 @@
 #include "base/time.h"
 #include "core/job.h"
 #include "core/queue.h"
+#include "core/schedule.h"
 
 namespace millrace::core {
 
@@ -169,6 +170,28 @@ struct QueueDeleted {
   SharedBytes queue;
 };
 
+// Somebody has made or changed a schedule. Holds it whole.
+enum class ScheduleChange : std::uint8_t { kCreated, kUpdated, kPaused, kResumed };
+struct ScheduleSet {
+  ScheduleChange change{};
+  Schedule schedule;
+};
+
+// Instants of a schedule were dealt with, or its next one was computed. The jobs that were made for
+// them are events of the same batch.
+struct ScheduleAdvanced {
+  SharedBytes name;
+  ScheduleProgress progress;  // from now on
+  std::vector<ScheduleRun> runs;
+  SharedBytes queue;  // of its jobs
+};
+
+// The schedule and its list of runs are gone. Its jobs stay.
+struct ScheduleDeleted {
+  SharedBytes name;
+  SharedBytes queue;  // of its jobs
+};
+
 // A term begins. Its tokens start at `first_token`.
 struct EpochStarted {
   Epoch epoch{};
@@ -185,7 +208,7 @@ struct LeasesExtended {
 using Event = std::variant<QueueChanged, Submitted, Claimed, Extended, AttemptEnded, Logged,
                            BecameDue, Expired, CancelRequested, Cancelled, Retried, Edited, Deleted,
                            QueuePurged, KeysExpired, UniquesReleased, EpochStarted, LeasesExtended,
-                           Finished, QueueDeleted>;
+                           Finished, QueueDeleted, ScheduleSet, ScheduleAdvanced, ScheduleDeleted>;
 
 struct EventBatch {
   Time at{};

@@ -7,6 +7,7 @@
 #include "core/event.h"
 #include "core/job_fields.h"
 #include "core/queue_fields.h"
+#include "core/schedule_fields.h"
 
 namespace millrace::core {
 
@@ -110,6 +111,23 @@ constexpr auto describe(Of<QueuePurged>) {
 
 constexpr auto describe(Of<QueueDeleted>) {
   return std::tuple(Field(1, &QueueDeleted::queue, Form::kName));
+}
+
+constexpr auto last_of(Of<ScheduleChange>) { return ScheduleChange::kResumed; }
+
+constexpr auto describe(Of<ScheduleSet>) {
+  return std::tuple(Field(1, &ScheduleSet::change), Field(2, &ScheduleSet::schedule));
+}
+
+constexpr auto describe(Of<ScheduleAdvanced>) {
+  return std::tuple(Field(1, &ScheduleAdvanced::name), Field(2, &ScheduleAdvanced::progress),
+                    Field(3, &ScheduleAdvanced::runs),
+                    Field(4, &ScheduleAdvanced::queue, Form::kName));
+}
+
+constexpr auto describe(Of<ScheduleDeleted>) {
+  return std::tuple(Field(1, &ScheduleDeleted::name),
+                    Field(2, &ScheduleDeleted::queue, Form::kName));
 }
 
 constexpr auto describe(Of<KeysExpired>) { return std::tuple(Field(1, &KeysExpired::until)); }

@@ -12,6 +12,7 @@
 #include "core/describe.h"
 #include "core/job_fields.h"
 #include "core/queue_fields.h"
+#include "core/schedule_fields.h"
 #include "core/shard_state.h"
 #include "digest/fingerprint.h"
 
@@ -103,6 +104,25 @@ void check_job(const ShardState& state, SlotIndex index) {
   }
 }
 
+void check_schedules(const ShardState& state) {
+  std::size_t schedules = 0, waiting = 0;
+  state.schedules.walk({}, [&](const ScheduleEntry& entry) {
+    const ScheduleProgress& progress = entry.schedule.progress;
+    ++schedules;
+    waiting += progress.waiting.has_value();
+    // A job that ended for a waiting instant may have been brought back since.
+    const bool lives = state.lives(progress.last_job);
+    const auto ended = ScheduleIndex::wakes_at(entry.schedule, false);
+    MILLRACE_CHECK(entry.wakes == ScheduleIndex::wakes_at(entry.schedule, lives) ||
+                   (progress.waiting && entry.wakes == ended));
+    MILLRACE_CHECK(!progress.next || *progress.next > progress.done_until);
+    MILLRACE_CHECK(!progress.waiting || progress.last_scheduled_at);
+    return true;
+  });
+  MILLRACE_CHECK(schedules == state.schedules.size());
+  MILLRACE_CHECK(waiting == state.schedules.awaited().size());
+}
+
 }  // namespace
 
 Fingerprint digest(const ShardState& state) {
@@ -144,6 +164,10 @@ Fingerprint digest(const ShardState& state) {
   for (std::size_t i = 0; i < state.ended_leases.size(); ++i) {
     canonical.add(state.ended_leases.nth(i));
   }
+  state.schedules.walk({}, [&](const ScheduleEntry& entry) {
+    canonical.add(entry.schedule);
+    return true;
+  });
   return canonical.fingerprint();
 }
 
@@ -193,6 +217,7 @@ void check_invariants(const ShardState& state) {
   }
   MILLRACE_CHECK(queues == state.queues.size());
   MILLRACE_CHECK(ready == ready_indexed);
+  check_schedules(state);
 }
 
 }  // namespace millrace::core

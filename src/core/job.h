@@ -82,6 +82,8 @@ struct JobExtras {
   std::vector<std::pair<SharedBytes, SharedBytes>> meta;  // in the order sent
   SharedBytes traceparent;
   SharedBytes tracestate;
+  SharedBytes schedule = {};  // the name of the schedule that made the job; empty: none did
+  std::optional<Time> scheduled_at = {};  // the instant of the schedule that it was made for
   friend bool operator==(const JobExtras&, const JobExtras&) = default;
 };
 

@@ -46,7 +46,8 @@ constexpr auto describe(Of<MetaEntry>) {
 constexpr auto describe(Of<JobExtras>) {
   return std::tuple(Field(1, &JobExtras::unique), Field(2, &JobExtras::tags),
                     Field(3, &JobExtras::meta), Field(4, &JobExtras::traceparent),
-                    Field(5, &JobExtras::tracestate));
+                    Field(5, &JobExtras::tracestate), Field(6, &JobExtras::schedule).since(3),
+                    Field(7, &JobExtras::scheduled_at).since(3));
 }
 
 constexpr auto describe(Of<Attempt>) {

@@ -34,6 +34,7 @@ enum class JobField : std::uint8_t {
   kRunAt,
   kFinishedAt,
   kError,    // type or message of the last error
+  kSchedule,  // that made the job
   kMeta,     // path: the key
   kPayload,  // path: members joined by dots; a number is an array index where it meets an array
   kResult,
@@ -44,7 +45,7 @@ struct Condition {
   Comparison comparison = Comparison::kEqual;
   bool negated = false;
   // The job matches if any of these does (kEqual, kContains). Text is compared as written; for
-  // kQueue, kType and kTag a trailing "*" matches any ending. For kState: names of states. For
+  // kQueue, kType, kTag and kSchedule a trailing "*" matches any ending. For kState: names of states. For
   // kPayload and kResult: the member's text (a string's content, a number as it is spelled, true,
   // false, null).
   std::vector<std::string> values;

@@ -46,6 +46,12 @@ inline constexpr std::size_t kMaxQueues = 50'000;
 // The most queues that one page of the list by name holds.
 inline constexpr std::uint32_t kMaxQueuesPerPage = 1'000;
 
+// The schedules of one shard, and how many of each schedule's last runs are kept.
+inline constexpr std::size_t kMaxSchedules = 1'000'000;
+inline constexpr std::uint32_t kRunsKept = 100;
+// The most schedules that one page of the list by name holds.
+inline constexpr std::uint32_t kMaxSchedulesPerPage = 1'000;
+
 // The most that one step does before it commits: it keeps a step short, however much is due.
 inline constexpr std::size_t kMaxDuePerTick = 1'000;
 // A claim ends at most this many jobs past their expires_at on its way, and then looks no further.

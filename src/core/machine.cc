@@ -39,7 +39,7 @@ class NeededIds {
   }
   void operator()(const Edit& command) { add(command.ids); }
   void operator()(const Delete& command) { add(command.ids); }
-  // Running jobs and all queues are in memory.
+  // Running jobs, all queues and all schedules are in memory.
   void operator()(const Claim&) {}
   void operator()(const Heartbeat&) {}
   void operator()(const AppendLogs&) {}
@@ -51,6 +51,12 @@ class NeededIds {
   // The caller reads the tables if memory does not know the job.
   void operator()(const GetJob&) {}
   void operator()(const GetQueues&) {}
+  void operator()(const SetSchedule&) {}
+  void operator()(const PauseSchedule&) {}
+  void operator()(const ResumeSchedule&) {}
+  void operator()(const DeleteSchedule&) {}
+  void operator()(const NoteScheduleRun&) {}
+  void operator()(const GetSchedules&) {}
 
  private:
   // For a job whose payload memory has dropped.
@@ -134,6 +140,44 @@ std::optional<Time> Machine::next_timer() const {
   if (const auto at = impl_->state.keys.earliest_expiry()) consider(*at + kKeyExpiryGrain);
   if (const auto at = impl_->state.uniques.earliest_release()) consider(*at + kKeyExpiryGrain);
   return next;
+}
+
+std::optional<Time> Machine::next_schedule(Time after) const {
+  return impl_->state.schedules.first_due(after);
+}
+
+std::vector<SharedBytes> Machine::due_schedules(Time wall, std::size_t most) const {
+  std::vector<SharedBytes> names;
+  impl_->state.schedules.walk_due([&](Time at, const Schedule& schedule) {
+    if (at > wall || names.size() == most) return false;
+    names.push_back(schedule.name);
+    return true;
+  });
+  return names;
+}
+
+const Schedule* Machine::schedule(std::string_view name) const {
+  const ScheduleEntry* const entry = impl_->state.schedules.find(name);
+  return entry == nullptr ? nullptr : &entry->schedule;
+}
+
+bool Machine::lives(const JobId& id) const { return impl_->state.lives(id); }
+
+std::vector<SharedBytes> Machine::schedules_waiting_elsewhere() const {
+  std::vector<SharedBytes> names;
+  for (const auto& [job, entry] : impl_->state.schedules.awaited()) {
+    const Schedule& schedule = entry->schedule;
+    if (schedule.progress.last_box != kNoJob && !schedule.paused) names.push_back(schedule.name);
+  }
+  std::ranges::sort(names, {}, [](const SharedBytes& name) { return name.view(); });
+  return names;
+}
+
+void Machine::fire(const Firing& firing, Time now, Admission admission,
+                   std::vector<Event>& events) {
+  now = std::max(now, impl_->state.facts.at);
+  const Nothing nothing;
+  Decider(impl_->state, impl_->options, now, nothing, admission, events).fire(firing);
 }
 
 void Machine::start_epoch(Epoch epoch, Time now, std::vector<Event>& events) {
@@ -260,6 +304,9 @@ void Machine::load_held_unique(const HeldUnique& unique) {
 }
 
 void Machine::load_ended_lease(const EndedLease& lease) { impl_->state.ended_leases.add(lease); }
+void Machine::load_schedule(const Schedule& schedule) {
+  core::load_schedule(impl_->state, schedule);
+}
 
 std::optional<Machine::Miscount> Machine::miscount() const {
   std::optional<Miscount> found;
@@ -279,6 +326,8 @@ std::size_t Machine::jobs_in_memory() const { return impl_->state.by_id.size(); 
 std::size_t Machine::live_leases() const { return impl_->state.leases.size(); }
 std::size_t Machine::keys_held() const { return impl_->state.keys.size(); }
 std::size_t Machine::queues() const { return impl_->state.queues.size(); }
+std::size_t Machine::schedules() const { return impl_->state.schedules.size(); }
+std::size_t Machine::broken_schedules() const { return impl_->state.schedules.broken(); }
 std::uint64_t Machine::bytes_held() const { return impl_->state.bytes_held; }
 
 std::uint64_t Machine::bytes_to_reuse() const {

@@ -17,6 +17,7 @@
 #include "core/changes.h"
 #include "core/command.h"
 #include "core/event.h"
+#include "core/firing.h"
 #include "core/limits.h"
 #include "core/reply.h"
 
@@ -79,6 +80,19 @@ class Machine {
   // When tick() next has something to do.
   std::optional<Time> next_timer() const;
 
+  // Schedules that need fire() at `wall`, at most `most` of them, in order of time. And when, after
+  // `after`, another one does. Both are times of the wall clock.
+  std::vector<SharedBytes> due_schedules(Time wall, std::size_t most) const;
+  std::optional<Time> next_schedule(Time after) const;
+  // Null: there is no such schedule. Valid until the next change.
+  const Schedule* schedule(std::string_view name) const;
+  // The job is one of this shard's and has not ended.
+  bool lives(const JobId& id) const;
+  // Schedules with an instant that waits for the end of a job on another shard, by name.
+  std::vector<SharedBytes> schedules_waiting_elsewhere() const;
+  // Deals with what is due of a schedule. Does nothing if the schedule has changed since.
+  void fire(const Firing& firing, Time now, Admission admission, std::vector<Event>& events);
+
   // A term begins at `now`. Its tokens start above all that were given before.
   void start_epoch(Epoch epoch, Time now, std::vector<Event>& events);
   // Extends live leases by `by`: the length of a period in which nobody could be answered, or of a
@@ -139,6 +153,7 @@ class Machine {
   void load_key(const KeyRow& row);
   void load_held_unique(const HeldUnique& unique);
   void load_ended_lease(const EndedLease& lease);
+  void load_schedule(const Schedule& schedule);
   // After all has been loaded: a queue whose counts differ from the jobs that were loaded.
   struct Miscount {
     std::string_view queue;  // valid while the machine exists
@@ -154,6 +169,8 @@ class Machine {
   std::size_t live_leases() const;
   std::size_t keys_held() const;
   std::size_t queues() const;
+  std::size_t schedules() const;
+  std::size_t broken_schedules() const;
   StateCounts counts() const;  // over all queues
   // The bytes of payloads and results in memory.
   std::uint64_t bytes_held() const;

@@ -23,10 +23,11 @@ enum class Rejection : std::uint8_t {
   kInvalidState,         // not in this state
   // Added later, since numbers never change. They rank with kDuplicateJob and with kQueueFull.
   kIdMismatch,     // fix: a job with this id was submitted with other content
-  kTooManyQueues,  // fix: the queue would be one too many
+  kTooManyQueues,     // fix: the queue would be one too many
+  kTooManySchedules,  // the same of a schedule
 };
 
-inline constexpr auto kLastRejection = Rejection::kTooManyQueues;
+inline constexpr auto kLastRejection = Rejection::kTooManySchedules;
 
 // The detail of a refusal. A number, so that nodes send it to each other as one.
 enum class RefusalDetail : std::uint8_t {
@@ -58,8 +59,10 @@ enum class RefusalDetail : std::uint8_t {
   kNameNeverUsed,
   kTooManyQueues,
   kQueueHasJobs,
+  kTooManySchedules,
+  kScheduleOfAnotherOwner,
 };
-inline constexpr auto kLastRefusalDetail = RefusalDetail::kQueueHasJobs;
+inline constexpr auto kLastRefusalDetail = RefusalDetail::kScheduleOfAnotherOwner;
 
 // A sentence for the client; empty: kNone.
 constexpr std::string_view to_string(RefusalDetail detail) {
@@ -94,6 +97,9 @@ constexpr std::string_view to_string(RefusalDetail detail) {
           "?create=true",
           "there are as many queues as there may be: delete those that are no longer used",
           "the queue still has jobs: delete them with it, with ?force=true",
+          "there are as many schedules as there may be: delete those that are no longer used",
+          "a schedule of this name belongs to another owner: choose another name, or take it over "
+          "with \"force\": true",
       };
   return kSentences[static_cast<std::size_t>(detail)];
 }

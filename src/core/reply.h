@@ -13,6 +13,7 @@
 #include "core/job.h"
 #include "core/queue.h"
 #include "core/rejection.h"
+#include "core/schedule.h"
 
 namespace millrace::core {
 
@@ -90,7 +91,18 @@ struct QueueReply {
   SharedBytes next = {};
 };
 
+struct ScheduleReply {
+  Refusal refusal;
+  bool created = false;
+  bool changed = false;
+  std::vector<Schedule> schedules;  // by name
+  // For GetSchedules of one: its runs that the tables may lack, oldest first.
+  std::vector<ScheduleRunRow> runs;
+  // Pass it as `after` for the next page; empty: there are no more.
+  SharedBytes next;
+};
+
 using Reply =
-    std::variant<std::monostate, EnqueueReply, ClaimReply, ItemsReply, JobReply, QueueReply>;
+    std::variant<std::monostate, EnqueueReply, ClaimReply, ItemsReply, JobReply, QueueReply, ScheduleReply>;
 
 }  // namespace millrace::core

@@ -81,16 +81,35 @@ std::shared_ptr<const JobView> to_view(const ShardState& state, const JobSlot& s
 
 namespace {
 
+// In order, each name once.
+std::vector<SharedBytes> take_names(std::vector<SharedBytes>& names) {
+  const auto by_name = [](const SharedBytes& name) { return name.view(); };
+  std::ranges::sort(names, {}, by_name);
+  const auto again = std::ranges::unique(names, {}, by_name);
+  names.erase(again.begin(), again.end());
+  return std::exchange(names, {});
+}
+
 // The deleted queues that have not been created again.
 void take_deleted_queues(ShardState& state, Changes& changes) {
   std::vector<SharedBytes>& names = state.changes.deleted_queues;
   std::erase_if(names,
                 [&](const SharedBytes& name) { return state.find_queue(name.view()) != nullptr; });
-  const auto by_name = [](const SharedBytes& name) { return name.view(); };
-  std::ranges::sort(names, {}, by_name);
-  const auto again = std::ranges::unique(names, {}, by_name);
-  names.erase(again.begin(), again.end());
-  changes.deleted_queues = std::exchange(names, {});
+  changes.deleted_queues = take_names(names);
+}
+
+// A schedule that was deleted and set again is among the deleted ones too: its old runs go.
+void take_schedules(ShardState& state, Changes& changes) {
+  ChangeLog& log = state.changes;
+  changes.deleted_schedules = take_names(log.deleted_schedules);
+  for (ScheduleEntry* entry : log.schedules) {
+    entry->dirty = false;
+    changes.schedules.push_back(entry->schedule);
+  }
+  std::ranges::sort(changes.schedules, {}, [](const Schedule& s) { return s.name.view(); });
+  log.schedules.clear();
+  changes.schedule_runs = std::exchange(log.schedule_runs, {});
+  log.in_flight->schedule_runs = changes.schedule_runs;
 }
 
 }  // namespace
@@ -146,6 +165,7 @@ std::unique_ptr<const Changes> take_changes(ShardState& state) {
   log.queues.clear();
   if (!mutated(Mutant::kDeletedQueueKept)) take_deleted_queues(state, *changes);
 
+  take_schedules(state, *changes);
   changes->deleted = std::exchange(log.deleted, {});
   in_flight.deleted = changes->deleted;
   changes->keys = std::exchange(log.keys, {});

@@ -21,6 +21,7 @@
 #include "core/key_index.h"
 #include "core/machine.h"
 #include "core/queue_index.h"
+#include "core/schedule_index.h"
 #include "core/string_map.h"
 #include "core/unique_index.h"
 
@@ -57,6 +58,7 @@ struct ShardState {
   KeyIndex keys;
   UniqueIndex uniques;
   EndedLeases ended_leases;
+  ScheduleIndex schedules;
 
   ChangeLog changes;
   // Another node writes the tables: they may hold any job.
@@ -77,6 +79,11 @@ struct ShardState {
   SlotIndex find(const JobId& id) const {
     const auto found = by_id.find(id);
     return found == by_id.end() ? kNoSlot : found->second;
+  }
+  // The job is in memory and has not ended, which is so for every job of the shard that has not.
+  bool lives(const JobId& id) const {
+    const SlotIndex index = find(id);
+    return index != kNoSlot && !is_terminal(slots.at(index).state);
   }
   // The jobs of a batch are about to be looked up: loads their index entries and slots into the
   // cache, for all of them in parallel.
@@ -102,6 +109,7 @@ void apply_event(ShardState& state, const Event& event, Time at);
 // Recovery: loads a job from the tables; with its payload while less than `keep_bytes` are in
 // memory.
 void load_job(ShardState& state, const Job& job, std::uint64_t keep_bytes);
+void load_schedule(ShardState& state, const Schedule& schedule);
 // Frees what was forgotten within the step.
 void free_retired(ShardState& state);
 // Drops from memory a payload that the tables have.

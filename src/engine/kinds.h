@@ -17,7 +17,8 @@ enum class Route : std::uint8_t {
   kByJob,     // each new job to the shard of its queue; answered job by job
   kByItem,    // each item to the shard of its id; answered item by item. Items unknown there then
               // go to all other shards: an id that a client chose may lie on any
-  kByQueue,   // to the shard of the queue that it names; without a name, to all, merged
+  kByQueue,   // to the shard of the queue, or schedule, that it names; without a name, to all,
+              // merged
   kByQueues,  // claims: to the shards of its queues in turn, until one has jobs
   kPoll,      // its items as kByItem, its claim as kByQueues
   kToOne,     // to one shard, which the request determines
@@ -54,11 +55,15 @@ using enum Again;
 constexpr auto k1 = PeerLevel::kFirst;
 constexpr auto k2 = PeerLevel::kSecond;
 constexpr auto e1 = store::EventFormat::kFirst;
+constexpr auto k3 = PeerLevel::kThird;
 constexpr auto e4 = store::EventFormat::kQueueDeleted;
+constexpr auto e5 = store::EventFormat::kSchedules;
 using core::DeleteQueue, core::NotePurge, core::GetJob, core::GetQueues;
 using core::Enqueue, core::Claim, core::Heartbeat, core::Ack, core::AppendLogs, core::Cancel;
 using core::EnqueueReply, core::ItemsReply, core::ClaimReply, core::JobReply, core::QueueReply;
 using core::Retry, core::Edit, core::Delete, core::SetQueue, core::PauseQueue, core::ResumeQueue;
+using core::SetSchedule, core::PauseSchedule, core::ResumeSchedule, core::DeleteSchedule;
+using core::NoteScheduleRun, core::GetSchedules, core::ScheduleReply;
 using Done = std::monostate;
 
 // The row of T. If a member of a request needs a later level or format than its kind, level_of()
@@ -85,6 +90,12 @@ template <> struct Of<DeleteQueue>     : Row<QueueReply,   kByQueue,  kWrites, k
 template <> struct Of<NotePurge>       : Row<QueueReply,   kByQueue,  kEnds,   kNever,   k1, e1> {};
 template <> struct Of<GetJob>          : Row<JobReply,     kToOne,    kReads,  kAlways,  k1, e1> {};
 template <> struct Of<GetQueues>       : Row<QueueReply,   kByQueue,  kReads,  kAlways,  k1, e1> {};
+template <> struct Of<SetSchedule>     : Row<ScheduleReply, kByQueue, kWrites, kNever,   k3, e5> {};
+template <> struct Of<PauseSchedule>   : Row<ScheduleReply, kByQueue, kWrites, kNever,   k3, e5> {};
+template <> struct Of<ResumeSchedule>  : Row<ScheduleReply, kByQueue, kWrites, kNever,   k3, e5> {};
+template <> struct Of<DeleteSchedule>  : Row<ScheduleReply, kByQueue, kWrites, kNever,   k3, e5> {};
+template <> struct Of<NoteScheduleRun> : Row<ScheduleReply, kByQueue, kWrites, kNever,   k3, e5> {};
+template <> struct Of<GetSchedules>    : Row<ScheduleReply, kByQueue, kReads,  kAlways,  k3, e1> {};
 template <> struct Of<WaitingClaim>    : Row<ClaimReply,   kByQueues, kWrites, kNever,   k1, e1> {};
 template <> struct Of<Poll>            : Row<PollReply,    kPoll,     kEnds,   kNever,   k1, e1> {};
 template <> struct Of<WatchJob>        : Row<JobReply,     kToOne,    kReads,  kAlways,  k1, e1> {};
@@ -95,6 +106,8 @@ template <> struct Of<AwaitEvents>     : Row<Done,         kToFirst,  kReads,  k
 template <> struct Of<AwaitWork>       : Row<Done,         kToFirst,  kReads,  kNever,   k1, e1> {};
 template <> struct Of<ListWorkers>     : Row<WorkersReply, kToAll,    kReads,  kAlways,  k1, e1> {};
 template <> struct Of<SetWorkerState>  : Row<WorkersReply, kToAll,    kReads,  kAlways,  k1, e1> {};
+template <> struct Of<AwaitJobQuestions> : Row<JobQuestions, kToOne,  kReads,  kNever,   k3, e1> {};
+template <> struct Of<TellOfJob>       : Row<Done,         kToOne,    kReads,  kNever,   k3, e1> {};
 // clang-format on
 
 }  // namespace rows

@@ -251,6 +251,10 @@ Result<core::JobView> Reads::completed(const core::JobView& memory, History hist
   return view;
 }
 
+Result<std::vector<core::ScheduleRunRow>> Reads::schedule_runs(const SharedBytes& schedule) const {
+  return tables_[shard_of(schedule.view(), shards())]->schedule_runs(schedule);
+}
+
 Status Reads::complete(core::ClaimReply& claimed) const {
   // By shard.
   std::vector<std::vector<JobId>> ids(tables_.size());

@@ -91,6 +91,8 @@ class Reads {
   // Log lines with a `seq` above `after`: at most `limit` lines and kMaxPageBytes, but at least
   // one. `memory`: the job as memory knows it, if it does; memory must be asked first.
   Result<LogPage> logs(const core::JobView& memory, std::uint32_t after, std::uint32_t limit) const;
+  // The runs of a schedule that the tables have, newest first.
+  Result<std::vector<core::ScheduleRunRow>> schedule_runs(const SharedBytes& schedule) const;
   // Adds the payloads that memory has dropped. A job that is gone since (and its lease with it) is
   // left out.
   Status complete(core::ClaimReply& claimed) const;

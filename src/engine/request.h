@@ -86,6 +86,27 @@ struct AwaitWork {
   bool no_orders = false;  // for a plain claim, whose reply has no room for orders
 };
 
+// What schedules have to know of jobs on other shards: the caller asks for each, and tells. Answers
+// when there are questions, or after `wait`. A question that is not answered comes again. Between
+// a shard and the node that leads it only.
+struct AwaitJobQuestions {
+  Duration wait{};
+};
+struct JobQuestion {
+  SharedBytes schedule;
+  JobId job;
+  Duration wait{};      // tell as soon as the job has ended, or after this time
+  bool cancel = false;  // cancel the job first
+};
+struct JobQuestions {
+  std::vector<JobQuestion> items;
+};
+struct TellOfJob {
+  SharedBytes schedule;
+  JobId job;
+  bool ended = false;  // or gone
+};
+
 struct ListWorkers {};
 
 enum class WorkerState : std::uint8_t { kActive, kQuiet, kStopping };
@@ -95,7 +116,8 @@ struct SetWorkerState {  // kQuiet or kStopping
 };
 
 using Request = std::variant<core::Command, WaitingClaim, Poll, WatchJob, FindJob, AwaitProjection,
-                             AwaitEvents, AwaitWork, ListWorkers, SetWorkerState>;
+                             AwaitEvents, AwaitWork, ListWorkers, SetWorkerState, AwaitJobQuestions,
+                             TellOfJob>;
 
 // --- Answers.
 
@@ -148,8 +170,9 @@ enum class Denied : std::uint8_t {
   kQueue,            // the token does not give access to a queue that is named, or that a job is in
 };
 
-// monostate: AwaitProjection, AwaitEvents or AwaitWork is done.
+// monostate: AwaitProjection, AwaitEvents, AwaitWork or TellOfJob is done.
 using Answer =
-    std::variant<std::monostate, core::Reply, PollReply, WorkersReply, Unavailable, Denied>;
+    std::variant<std::monostate, core::Reply, PollReply, WorkersReply, Unavailable, Denied,
+                 JobQuestions>;
 
 }  // namespace millrace::engine

@@ -57,7 +57,7 @@ class HttpServer::Impl {
         peers_(parts.peers ? std::make_unique<PeerAccess>(*std::move(parts.peers)) : nullptr),
         services_{{parts.reads, parts.feed, parts.statistics, parts.tokens, parts.operations,
                    parts.clock, readers_, options_.idempotency_window, options_.default_retention,
-                   false, service::ByteBudget(options_.answers_bytes), options_.page_bytes()},
+                   &parts.zones, false, service::ByteBudget(options_.answers_bytes), options_.page_bytes()},
                   options_.limits,
                   options_.head_limits,
                   service::ByteBudget(options_.bodies_bytes),

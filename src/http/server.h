@@ -17,6 +17,7 @@
 #include "engine/feed/event_feed.h"
 #include "engine/reads.h"
 #include "engine/routing/gateway.h"
+#include "engine/schedules/zones.h"
 #include "engine/statistics/store_statistics.h"
 #include "http/connection/request_guard.h"
 #include "http/observer.h"
@@ -63,6 +64,7 @@ struct ServerParts {
   service::Operations& operations;
   Observer& observer;
   const Clock& clock;
+  engine::Zones& zones = engine::utc_alone();  // of schedules
   // For the ids of jobs and requests; from the system's generator, another at every start.
   std::uint64_t seed;
   // How other nodes get in; none: this one knows no others.

@@ -203,6 +203,7 @@ ServerParts TestServer::parts() {
           parts_->operations,
           parts_->recorder,
           parts_->clock,
+          engine::utc_alone(),
           1,
           wiring_.peers,
           wiring_.make_stream};

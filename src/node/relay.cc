@@ -70,12 +70,15 @@ void Relay::begin() {
   ++term_;
   settings_told_ = false;
   ask();
+  ask_questions();
 }
 
 void Relay::end() {
   leads_ = false;
   claim_.reset();
   under_way_.clear();
+  asking_.reset();
+  questioned_.clear();
   asks_.clear();
   incomplete_.clear();
 }
@@ -97,6 +100,18 @@ void Relay::ask() {
 void Relay::answered(engine::Ticket ticket, engine::Answer answer) {
   if (const auto job = under_way_.extract(ticket); !job.empty()) {
     return passed(job.mapped(), answer);
+  }
+  if (const auto question = questioned_.extract(ticket); !question.empty()) {
+    return tell(question.mapped(), answer);
+  }
+  if (asking_ == ticket) {
+    asking_.reset();
+    // After a refusal tick() asks again.
+    if (const auto* questions = std::get_if<engine::JobQuestions>(&answer)) {
+      carry(*questions);
+      ask_questions();
+    }
+    return;
   }
   if (claim_ != ticket) return;
   claim_.reset();
@@ -140,6 +155,40 @@ void Relay::pass_on(core::ClaimReply claim) {
     under_way_.emplace(ticket, job);
     asks_.push_back({Asking::Whom::kOwner, core::Command(std::move(*submission)), ticket, job.id});
   }
+}
+
+void Relay::ask_questions() {
+  if (!leads_ || asking_) return;
+  asking_ = next_ticket();
+  asks_.push_back({Asking::Whom::kShard, engine::AwaitJobQuestions{kWait}, *asking_});
+}
+
+void Relay::carry(const engine::JobQuestions& questions) {
+  for (const engine::JobQuestion& question : questions.items) {
+    if (question.cancel) {
+      core::Cancel cancel;
+      cancel.ids.push_back(question.job);
+      cancel.reason = SharedBytes(core::kReplacedByNextRun);
+      asks_.push_back({Asking::Whom::kOwner, core::Command(std::move(cancel)), {}});
+    }
+    const engine::Ticket ticket = next_ticket();
+    questioned_.emplace(ticket, question);
+    engine::WatchJob watch;
+    watch.id = question.job;
+    watch.wait = question.wait;
+    asks_.push_back({Asking::Whom::kOwner, std::move(watch), ticket});
+  }
+}
+
+// A job that memory does not know has ended, or was never there. The shard asks again where the
+// owner could not be heard.
+void Relay::tell(const engine::JobQuestion& question, const engine::Answer& answer) {
+  const auto* reply = std::get_if<core::Reply>(&answer);
+  const auto* job = reply == nullptr ? nullptr : std::get_if<core::JobReply>(reply);
+  if (job == nullptr) return;
+  const bool ended = job->job == nullptr || core::is_terminal(job->job->job.state);
+  asks_.push_back({Asking::Whom::kShard,
+                   engine::TellOfJob{question.schedule, question.job, ended}, {}});
 }
 
 // A job that was passed on is at its destination; nobody looks for it here.

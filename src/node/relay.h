@@ -1,5 +1,6 @@
-// Passes on the jobs in a shard's outbox (engine/shard/outbox.h) while this node leads the shard.
-// It only decides; its caller sends its requests and brings the answers.
+// Carries what a shard and others have to do with each other while this node leads the shard: the
+// jobs in its outbox (engine/shard/outbox.h), and what its schedules have to know of jobs on other
+// shards. It only decides; its caller sends its requests and brings the answers.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +41,10 @@ class Relay {
   void begin();
   void end();
   // To be called a few times a second: repeats requests that have failed.
-  void tick() { ask(); }
+  void tick() {
+    ask();
+    ask_questions();
+  }
   void answered(engine::Ticket ticket, engine::Answer answer);
   void completed(Incomplete claim, const Status& read);
 
@@ -53,6 +57,9 @@ class Relay {
   };
 
   void ask();
+  void ask_questions();
+  void carry(const engine::JobQuestions& questions);
+  void tell(const engine::JobQuestion& question, const engine::Answer& answer);
   void pass_on(core::ClaimReply claim);
   void tell_settings();
   void passed(const InFlight& job, const engine::Answer& answer);
@@ -66,6 +73,8 @@ class Relay {
   std::uint64_t last_ticket_ = 0;
   std::optional<engine::Ticket> claim_;  // under way
   std::map<engine::Ticket, InFlight> under_way_;
+  std::optional<engine::Ticket> asking_;                      // for questions
+  std::map<engine::Ticket, engine::JobQuestion> questioned_;  // of the owners of their jobs
   std::vector<Asking> asks_;
   std::vector<Incomplete> incomplete_;
 };

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/version.h"
+#include "engine/schedules/zones.h"
 #include "http/server.h"
 #include "net/listener.h"
 #include "server/backend.h"
@@ -85,8 +86,10 @@ http::ServerOptions http_options(const Config& config) {
   return options;
 }
 
-DriverOptions driver_options(const Config& config) {
+DriverOptions driver_options(const Config& config, std::shared_ptr<engine::Zones> zones) {
   DriverOptions options;
+  options.shard.zones = std::move(zones);
+  options.shard.time = &system_time();
   options.shard.machine.default_retention = retention_of(config);
   options.shard.machine.max_keys = config.max_keys;
   options.memory_bytes = memory_bytes(config);
@@ -182,7 +185,7 @@ class Server {
   Status start_serving() {
     const auto begin = SteadyClock::now();
     BackendParts parts{.config = config_,
-                       .driver = driver_options(config_),
+                       .driver = driver_options(config_, zones_),
                        .metrics = metrics_,
                        .settled = [this] { signals_.ring(); },
                        .log = log_};
@@ -235,6 +238,7 @@ class Server {
                                                                  .operations = *operations_,
                                                                  .observer = *request_log_,
                                                                  .clock = clock_,
+                                                                 .zones = *zones_,
                                                                  .seed = system_random(),
                                                                  .peers = peers()});
     if (Status status = http_->start(); !status) return status;
@@ -305,6 +309,8 @@ class Server {
   StopSignals& signals_;
   const Logger log_;
   SystemClock clock_;
+  const std::shared_ptr<engine::Zones> zones_ =
+      std::make_shared<engine::ZoneCache>(config_.zoneinfo, system_time());
   Supervisor supervisor_ = Supervisor::from_environment();
 
   Metrics metrics_;

@@ -20,6 +20,7 @@
 #include "engine/feed/event_feed.h"
 #include "engine/kinds.h"
 #include "engine/reads.h"
+#include "engine/schedules/zones.h"
 #include "engine/statistics/store_statistics.h"
 #include "service/answer_port.h"
 #include "service/auth.h"
@@ -43,6 +44,7 @@ struct Services {
 
   Duration idempotency_window = core::kDefaultIdempotencyWindow;
   core::Retention default_retention;  // of queues that do not say
+  engine::Zones* zones = &engine::utc_alone();
   std::atomic<bool> draining = false;
   ByteBudget answers{std::size_t{1} << 30};       // large ones, until their clients have them
   std::size_t page_bytes = store::kMaxPageBytes;  // of one answer with many items

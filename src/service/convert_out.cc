@@ -133,6 +133,8 @@ void JobShape::fill(const core::Job& job, const api::Include& include) {
     job_.tags = views_of(job.extras->tags);
     job_.meta = view_of(job.extras->meta);
     job_.traceparent = job.extras->traceparent.view();
+    job_.schedule = job.extras->schedule.view();
+    job_.scheduled_at = job.extras->scheduled_at.value_or(Time{});
   }
   if (include.payload) job_.payload = job.payload.empty() ? "null" : job.payload.view();
   if (include.result) job_.result = job.result.view();
@@ -204,6 +206,8 @@ api::ClaimedJob claimed(const core::Job& job) {
     made.meta = view_of(job.extras->meta);
     made.traceparent = job.extras->traceparent.view();
     made.tracestate = job.extras->tracestate.view();
+    made.schedule = job.extras->schedule.view();
+    made.scheduled_at = job.extras->scheduled_at.value_or(Time{});
   }
   if (job.progress) made.progress = progress_shape(*job.progress);
   return made;
@@ -320,6 +324,9 @@ api::Problem to_problem(const core::Refusal& refusal, std::string_view what) {
       return problem(ProblemCode::kIdMismatch, "the id is another submission's");
     case core::Rejection::kTooManyQueues:
       return problem(ProblemCode::kTooManyQueues, "there are as many queues as there may be");
+    case core::Rejection::kTooManySchedules:
+      return problem(ProblemCode::kTooManySchedules,
+                     "there are as many schedules as there may be");
     case core::Rejection::kNone:
       break;
   }

@@ -115,6 +115,23 @@ bool must_wait_elsewhere(const Caller& caller, const core::Job& job) {
 
 }  // namespace
 
+Task<Answered<Submitted>> submit_one(Caller& caller, core::Enqueue enqueue, api::Include include) {
+  const bool keyed = enqueue.key.has_value();
+  auto reply = co_await caller.ask(std::move(enqueue));
+  if (!reply) co_return refused(reply);
+  if (reply->items.size() != 1) co_return refused(other_number_of_jobs());
+  const core::EnqueueReply::Item& item = reply->items.front();
+  if (item.fate == core::Fate::kRefused) co_return refused(to_problem(item.refusal));
+  core::ItemReply found;
+  found.id = item.id;
+  found.job = item.job;
+  found.deleted = item.deleted;
+  auto answer = co_await job_of(caller, found, include);
+  if (!answer) co_return refused(answer);
+  co_return Submitted{std::move(*answer), item.fate == core::Fate::kCreated,
+                      keyed && item.fate == core::Fate::kExisting};
+}
+
 Task<Answered<Submitted>> submit_job(Caller& caller, const Submission& submission) {
   const api::JobSubmission& job = submission.job;
   if (!caller.allows_queue(job.queue)) co_return refused(no_queue_for_token());
@@ -129,19 +146,8 @@ Task<Answered<Submitted>> submit_job(Caller& caller, const Submission& submissio
   specs.set_trace(submission.trace.parent, submission.trace.state);
   enqueue.jobs.push_back(specs.make(job));
 
-  auto reply = co_await caller.ask(std::move(enqueue));
-  if (!reply) co_return refused(reply);
-  if (reply->items.size() != 1) co_return refused(other_number_of_jobs());
-  const core::EnqueueReply::Item& item = reply->items.front();
-  if (item.fate == core::Fate::kRefused) co_return refused(to_problem(item.refusal));
-  core::ItemReply found;
-  found.id = item.id;
-  found.job = item.job;
-  found.deleted = item.deleted;
-  auto answer = co_await job_of(caller, found, submission.include);
-  if (!answer) co_return refused(answer);
-  co_return Submitted{std::move(*answer), item.fate == core::Fate::kCreated,
-                      submission.key && item.fate == core::Fate::kExisting};
+  auto submitted = co_await submit_one(caller, std::move(enqueue), submission.include);
+  co_return submitted;
 }
 
 Task<Answered<BatchAnswer>> submit_batch(Caller& caller, const api::BatchSubmission& batch,

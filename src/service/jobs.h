@@ -32,6 +32,8 @@ struct Submitted {
   bool created = false;
   bool replayed = false;  // it has a key, and stood already
 };
+// `enqueue` has one job, and asks for it in the reply.
+Task<Answered<Submitted>> submit_one(Caller& caller, core::Enqueue enqueue, api::Include include);
 Task<Answered<Submitted>> submit_job(Caller& caller, const Submission& submission);
 
 struct BatchAnswer {

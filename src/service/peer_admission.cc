@@ -34,6 +34,12 @@ struct ScopesOf {
   Scopes operator()(const core::ResumeQueue&) const { return kOperate; }
   Scopes operator()(const core::DeleteQueue&) const { return kOperate; }
   Scopes operator()(const core::NotePurge&) const { return kOperate; }
+  Scopes operator()(const core::SetSchedule&) const { return kOperate; }
+  Scopes operator()(const core::PauseSchedule&) const { return kOperate; }
+  Scopes operator()(const core::ResumeSchedule&) const { return kOperate; }
+  Scopes operator()(const core::DeleteSchedule&) const { return kOperate; }
+  Scopes operator()(const core::NoteScheduleRun&) const { return kOperate; }
+  Scopes operator()(const core::GetSchedules&) const { return kRead | kOperate; }
   Scopes operator()(const core::GetJob&) const { return kSubmit | kWork | kRead | kOperate; }
   Scopes operator()(const core::GetQueues&) const { return kRead | kOperate; }
 
@@ -48,6 +54,9 @@ struct ScopesOf {
   Scopes operator()(const engine::AwaitEvents&) const { return kRead; }
   Scopes operator()(const engine::AwaitWork&) const { return kWork; }
   Scopes operator()(const engine::ListWorkers&) const { return kRead; }
+  // Nobody asks another node's shard.
+  Scopes operator()(const engine::AwaitJobQuestions&) const { return 0; }
+  Scopes operator()(const engine::TellOfJob&) const { return 0; }
   Scopes operator()(const engine::SetWorkerState&) const { return kOperate; }
 };
 
@@ -55,6 +64,7 @@ struct ScopesOf {
 
 struct Named {
   std::vector<std::string_view> queues;
+  std::vector<std::string_view> schedules;
   std::vector<JobId> ids;
   bool workers = false;  // orders to a worker touch all its queues
 
@@ -75,6 +85,15 @@ struct Named {
   void operator()(const core::ResumeQueue& command) { queues.push_back(command.queue.view()); }
   void operator()(const core::DeleteQueue& command) { queues.push_back(command.queue.view()); }
   void operator()(const core::NotePurge& command) { queues.push_back(command.queue.view()); }
+  void operator()(const core::SetSchedule& command) {
+    queues.push_back(command.spec.queue.view());
+    schedules.push_back(command.name.view());
+  }
+  void operator()(const core::PauseSchedule& c) { schedules.push_back(c.name.view()); }
+  void operator()(const core::ResumeSchedule& c) { schedules.push_back(c.name.view()); }
+  void operator()(const core::DeleteSchedule& c) { schedules.push_back(c.name.view()); }
+  void operator()(const core::NoteScheduleRun& c) { schedules.push_back(c.name.view()); }
+  void operator()(const core::GetSchedules&) {}
   void operator()(const core::GetJob&) {}
   void operator()(const core::GetQueues& command) {
     if (!command.queue.empty()) queues.push_back(command.queue.view());
@@ -94,6 +113,8 @@ struct Named {
   void operator()(const engine::AwaitEvents&) {}
   void operator()(const engine::AwaitWork& request) { names(request.queues); }
   void operator()(const engine::ListWorkers&) {}
+  void operator()(const engine::AwaitJobQuestions&) {}
+  void operator()(const engine::TellOfJob&) {}
   void operator()(const engine::SetWorkerState&) { workers = true; }
 
  private:
@@ -152,6 +173,17 @@ Task<std::optional<engine::Answer>> refusal_for(Services& services, AnswerPort& 
   for (const std::string_view queue : named.queues) {
     if (!access.allows_queue(queue)) co_return engine::Denied::kQueue;
   }
+  for (const std::string_view name : named.schedules) {
+    core::GetSchedules get;
+    get.name = SharedBytes(name);
+    Ask asked(port, core::Command(std::move(get)), Asking{{}, &shard});
+    engine::Answer answer = co_await asked;
+    const auto* const reply = reply_in<core::ScheduleReply>(answer);
+    if (reply == nullptr) co_return std::move(answer);
+    for (const core::Schedule& schedule : reply->schedules) {
+      if (!access.allows_queue(schedule.spec.queue.view())) co_return engine::Denied::kQueue;
+    }
+  }
   if (named.ids.empty()) co_return std::nullopt;
 
   std::vector<engine::Request> questions;
@@ -198,6 +230,10 @@ void hide_from(const Access& access, engine::Answer& answer) {
   };
   if (auto* job = reply_in<core::JobReply>(answer)) {
     if (job->job != nullptr && closed(job->job->job.queue)) answer = engine::Denied::kQueue;
+  } else if (auto* schedules = reply_in<core::ScheduleReply>(answer)) {
+    std::erase_if(schedules->schedules, [&](const core::Schedule& schedule) {
+      return closed(schedule.spec.queue);
+    });
   } else if (auto* queues = reply_in<core::QueueReply>(answer)) {
     std::erase_if(queues->queues, [&](const core::Queue& queue) { return closed(queue.name); });
   } else if (auto* workers = std::get_if<engine::WorkersReply>(&answer)) {

@@ -30,7 +30,8 @@ constexpr std::array<std::string_view, std::variant_size_v<core::Event>> kEventN
     "queue_changed",    "submitted",     "claimed",         "extended",         "attempt_ended",
     "logged",           "became_due",    "expired",         "cancel_requested", "cancelled",
     "retried",          "edited",        "deleted",         "queue_purged",     "keys_expired",
-    "uniques_released", "epoch_started", "leases_extended", "finished",         "queue_deleted"};
+    "uniques_released", "epoch_started", "leases_extended", "finished",         "queue_deleted",
+    "schedule_set",     "schedule_advanced", "schedule_deleted"};
 
 // One alternative, written as if it were the whole `Event` message.
 struct EventRef {
@@ -72,10 +73,19 @@ const core::Job* job_in(const core::Event& event) {
   return nullptr;
 }
 
+bool is_of_schedules(const core::Event& event) {
+  const core::Job* const job = job_in(event);
+  if (job != nullptr) return job->extras != nullptr && !job->extras->schedule.empty();
+  return std::holds_alternative<core::ScheduleSet>(event) ||
+         std::holds_alternative<core::ScheduleAdvanced>(event) ||
+         std::holds_alternative<core::ScheduleDeleted>(event);
+}
+
 EventFormat format_of(const core::Event& event) {
   const core::Job* const job = kOfTomorrow ? job_in(event) : nullptr;
   const bool of_tomorrow = job != nullptr && is_of_tomorrow(job->type.view());
   if (kOfTomorrow && (of_tomorrow || ends_job_of_tomorrow(event))) return kFormatOfTomorrow;
+  if (is_of_schedules(event)) return EventFormat::kSchedules;
   if (std::holds_alternative<core::QueueDeleted>(event)) return EventFormat::kQueueDeleted;
   const bool finished = std::holds_alternative<core::Finished>(event);
   return finished ? EventFormat::kFinished : EventFormat::kFirst;

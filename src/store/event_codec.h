@@ -19,8 +19,9 @@ enum class EventFormat : std::uint32_t {
   kFinished = 2,      // jobs that are finished by a transaction
   kFences = 3,        // InboxKind::kFence rows
   kQueueDeleted = 4,  // deleted queues
+  kSchedules = 5,     // schedules, and the jobs that they made
 };
-inline constexpr EventFormat kNewestFormatOfToday = EventFormat::kQueueDeleted;
+inline constexpr EventFormat kNewestFormatOfToday = EventFormat::kSchedules;
 inline constexpr EventFormat kFormatOfTomorrow{static_cast<std::uint32_t>(kNewestFormatOfToday) +
                                                1};
 inline constexpr EventFormat kNewestEventFormat =

@@ -162,8 +162,8 @@ TEST(EventCodec, DeletedQueuesAreOfTheFourthLevel) {
 
 TEST(EventCodec, RefusesAnotherFormatLevel) {
   pb::EventBatch batch = expiry_of_keys();
-  batch.set_format(5);
-  EXPECT_EQ(error_of(batch.SerializeAsString()), "events of format 5: this version reads up to 4");
+  batch.set_format(6);
+  EXPECT_EQ(error_of(batch.SerializeAsString()), "events of format 6: this version reads up to 5");
   batch.set_format(0);
   EXPECT_THAT(error_of(batch.SerializeAsString()), HasSubstr("events of format 0"));
   EXPECT_THAT(error_of(""), HasSubstr("events of format 0"));
@@ -176,7 +176,7 @@ std::string batch_of(const std::string& event) {
 
 TEST(EventCodec, RefusesAnUnknownEvent) {
   EXPECT_TRUE(decode_events(batch_of({'\x7a', '\0'})));  // 15: {}
-  EXPECT_EQ(error_of(batch_of({'\xaa', '\x01', '\0'})), "event 1 of 1: unknown event 21");
+  EXPECT_EQ(error_of(batch_of({'\xc2', '\x01', '\0'})), "event 1 of 1: unknown event 24");
   EXPECT_EQ(error_of(batch_of("")), "event 1 of 1: no event");
 }
 

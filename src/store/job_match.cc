@@ -68,6 +68,11 @@ bool tag_matches(const Condition& condition, const Job& job) {
          });
 }
 
+bool schedule_matches(const Condition& condition, const Job& job) {
+  return job.extras != nullptr && !job.extras->schedule.empty() &&
+         any_pattern(condition, job.extras->schedule.view());
+}
+
 bool meta_matches(const Condition& condition, const Job& job) {
   return job.extras != nullptr && std::ranges::any_of(job.extras->meta, [&](const auto& entry) {
            return entry.first.view() == condition.path && any_value(condition, entry.second.view());
@@ -142,6 +147,8 @@ bool matches_plainly(const Condition& condition, const Job& job) {
       return any_value(condition, core::to_string(job.state));
     case JobField::kTag:
       return tag_matches(condition, job);
+    case JobField::kSchedule:
+      return schedule_matches(condition, job);
     case JobField::kWorker:
       return !job.latest.worker.empty() && any_value(condition, job.latest.worker.view());
     case JobField::kPriority:

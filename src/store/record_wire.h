@@ -43,6 +43,21 @@ struct FieldForm<core::Attempt> {
   }
 };
 
+// 1 or 2, if there is a value.
+template <>
+struct FieldForm<std::optional<bool>> {
+  template <typename Wire>
+  static void field(Wire& wire, int number, const std::optional<bool>& flag) {
+    wire.number(number, flag ? 1U + static_cast<std::uint32_t>(*flag) : 0U);
+  }
+  template <typename Wire>
+  static void field(Wire& wire, int number, std::optional<bool>& flag) {
+    std::uint32_t read = 0;
+    wire.number(number, read);
+    flag = read == 0 ? std::nullopt : std::optional(read == 2);
+  }
+};
+
 template <typename T>
 struct Unwrapped {
   using Type = T;

@@ -76,7 +76,9 @@ std::unexpected<UnreadableSubmission> damaged(std::string problem) {
 }  // namespace
 
 EventFormat format_of(const core::JobSpec& spec) {
-  return is_of_tomorrow(spec.type.view()) ? kFormatOfTomorrow : EventFormat::kFirst;
+  if (is_of_tomorrow(spec.type.view())) return kFormatOfTomorrow;
+  const bool scheduled = spec.extras != nullptr && !spec.extras->schedule.empty();
+  return scheduled ? EventFormat::kSchedules : EventFormat::kFirst;
 }
 
 void encode_submission(const core::JobSpec& spec, std::string& out) {

@@ -56,6 +56,7 @@ class StateVisitor {
   virtual void key(const core::KeyRow& row) = 0;
   virtual void held_unique(const core::HeldUnique& unique) = 0;
   virtual void ended_lease(const core::EndedLease& lease) = 0;  // oldest first
+  virtual void schedule(const core::Schedule& schedule) = 0;    // by name
 };
 
 // How long a read may take: at most `time`, and no longer than its caller waits. A read that
@@ -163,6 +164,9 @@ class Tables {
                                                     Time until, std::uint32_t limit) = 0;
   virtual Result<std::optional<Time>> oldest_finished(const SharedBytes& queue,
                                                       core::State state) = 0;
+
+  // The runs of a schedule that the tables have, newest first; at most core::kRunsKept.
+  virtual Result<std::vector<core::ScheduleRunRow>> schedule_runs(const SharedBytes& schedule) = 0;
 
   // A named blob beside the state (the statistics' history). The last write wins; a blob may lag
   // behind the state.

@@ -53,12 +53,49 @@ class Flattener {
              DataObject().number("deleted", static_cast<std::int64_t>(e.deleted)));
   }
 
+  void operator()(const core::ScheduleSet& e) {
+    DataObject data = named(e.schedule.name);
+    data.number("version", static_cast<std::int64_t>(e.schedule.version));
+    switch (e.change) {
+      case core::ScheduleChange::kCreated:
+        return of_queue("schedule.updated", e.schedule.spec.queue, data.boolean("created", true));
+      case core::ScheduleChange::kUpdated:
+        return of_queue("schedule.updated", e.schedule.spec.queue, data);
+      case core::ScheduleChange::kPaused:
+        if (!e.schedule.pause_reason.empty()) data.text("reason", e.schedule.pause_reason.view());
+        return of_queue("schedule.paused", e.schedule.spec.queue, data);
+      case core::ScheduleChange::kResumed:
+        return of_queue("schedule.resumed", e.schedule.spec.queue, data);
+    }
+  }
+  // A run that made a job is that job's event.
+  void operator()(const core::ScheduleAdvanced& e) {
+    for (const core::ScheduleRun& run : e.runs) {
+      if (run.job != core::kNoJob) continue;
+      of_queue("schedule.skipped", e.queue,
+               named(e.name)
+                   .text("outcome", core::to_string(run.outcome))
+                   .time("scheduled_at", run.scheduled_at)
+                   .number("count", static_cast<std::int64_t>(run.count)));
+    }
+    if (!e.progress.broken.empty() && e.progress.tries == 1) {
+      of_queue("schedule.broken", e.queue, named(e.name).text("error", e.progress.broken.view()));
+    }
+  }
+  void operator()(const core::ScheduleDeleted& e) {
+    of_queue("schedule.deleted", e.queue, named(e.name));
+  }
+
   void operator()(const core::Submitted& e) {
-    of_job("job.submitted", ref(e.job),
-           DataObject()
-               .text("state", core::to_string(e.job.state))
-               .number("priority", e.job.priority)
-               .time("run_at", e.job.run_at));
+    DataObject data;
+    data.text("state", core::to_string(e.job.state))
+        .number("priority", e.job.priority)
+        .time("run_at", e.job.run_at);
+    if (e.job.extras != nullptr && !e.job.extras->schedule.empty()) {
+      data.text("schedule", e.job.extras->schedule.view());
+      if (e.job.extras->scheduled_at) data.time("scheduled_at", *e.job.extras->scheduled_at);
+    }
+    of_job("job.submitted", ref(e.job), data);
   }
   void operator()(const core::Claimed& e) {
     for (const core::Claimed::Item& item : e.items) {
@@ -133,6 +170,11 @@ class Flattener {
     return {job.id, job.queue, job.type, job.attempt};
   }
 
+  static DataObject named(const SharedBytes& schedule) {
+    DataObject data;
+    data.text("schedule", schedule.view());
+    return data;
+  }
   static DataObject reason(const SharedBytes& reason) {
     DataObject data;
     if (!reason.empty()) data.text("reason", reason.view());

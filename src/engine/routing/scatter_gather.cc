@@ -62,13 +62,19 @@ const JobId& id_of(const Item& item) {
   return item.id;
 }
 
-// The queue that a command is about; empty: none, or all.
+// The queue, or the schedule, that a command is about; empty: none, or all.
 std::string_view queue_of(const core::SetQueue& command) { return command.queue.view(); }
 std::string_view queue_of(const core::PauseQueue& command) { return command.queue.view(); }
 std::string_view queue_of(const core::ResumeQueue& command) { return command.queue.view(); }
 std::string_view queue_of(const core::DeleteQueue& command) { return command.queue.view(); }
 std::string_view queue_of(const core::NotePurge& command) { return command.queue.view(); }
 std::string_view queue_of(const core::GetQueues& command) { return command.queue.view(); }
+std::string_view queue_of(const core::SetSchedule& command) { return command.name.view(); }
+std::string_view queue_of(const core::PauseSchedule& command) { return command.name.view(); }
+std::string_view queue_of(const core::ResumeSchedule& command) { return command.name.view(); }
+std::string_view queue_of(const core::DeleteSchedule& command) { return command.name.view(); }
+std::string_view queue_of(const core::NoteScheduleRun& command) { return command.name.view(); }
+std::string_view queue_of(const core::GetSchedules& command) { return command.name.view(); }
 
 // The shard that everything seen lies on.
 class OneShard {
@@ -120,6 +126,11 @@ struct OnlyShard {
   std::optional<ShardNumber> operator()(const WaitingClaim& c) const { return of(c.claim.queues); }
   std::optional<ShardNumber> operator()(const AwaitWork& wait) const { return of(wait.queues); }
   std::optional<ShardNumber> operator()(const AwaitEvents&) const { return std::nullopt; }
+  // These go to a shard's own gateway.
+  std::optional<ShardNumber> operator()(const AwaitJobQuestions&) const { return 0; }
+  std::optional<ShardNumber> operator()(const TellOfJob& told) const {
+    return shard_of(told.schedule.view(), shards);
+  }
   std::optional<ShardNumber> operator()(const core::GetJob& c) const {
     return shard_of(c.id, shards);
   }
@@ -272,18 +283,28 @@ const core::JobView* job_in(const Answer& answer) {
   return job == nullptr ? nullptr : job->job.get();
 }
 
-// But for the shards' own. Of full pages, as far as every shard has told.
+// Merges pages by name. Of full pages, as far as every shard has told.
+template <typename Named>
+void merge_pages(std::vector<Named>& whole, SharedBytes& whole_next, std::vector<Named>& more,
+                 const SharedBytes& more_next) {
+  std::ranges::move(more, std::back_inserter(whole));
+  std::ranges::sort(whole, {}, [](const Named& one) { return one.name.view(); });
+  if (whole_next.empty() || (!more_next.empty() && more_next.view() < whole_next.view())) {
+    whole_next = more_next;
+  }
+  if (whole_next.empty()) return;
+  std::erase_if(whole, [&](const Named& one) { return one.name.view() > whole_next.view(); });
+}
+
+// But for the shards' own.
 void merge_queues(core::QueueReply& whole, core::QueueReply more) {
   std::erase_if(more.queues,
                 [](const core::Queue& queue) { return queue.name.view() == kOutboxQueue; });
-  std::ranges::move(more.queues, std::back_inserter(whole.queues));
-  std::ranges::sort(whole.queues, {}, [](const core::Queue& queue) { return queue.name.view(); });
-  if (whole.next.empty() || (!more.next.empty() && more.next.view() < whole.next.view())) {
-    whole.next = more.next;
-  }
-  if (whole.next.empty()) return;
-  std::erase_if(whole.queues,
-                [&](const core::Queue& queue) { return queue.name.view() > whole.next.view(); });
+  merge_pages(whole.queues, whole.next, more.queues, more.next);
+}
+
+void merge_schedules(core::ScheduleReply& whole, core::ScheduleReply more) {
+  merge_pages(whole.schedules, whole.next, more.schedules, more.next);
 }
 
 }  // namespace
@@ -371,6 +392,8 @@ void gather(Answer& whole, const Part& part, Answer answer) {
     put(*items, part, std::get<core::ItemsReply>(std::move(more)));
   } else if (auto* job = std::get_if<core::JobReply>(reply)) {
     job->deleted = job->deleted || std::get<core::JobReply>(more).deleted;
+  } else if (auto* schedules = std::get_if<core::ScheduleReply>(reply)) {
+    merge_schedules(*schedules, std::get<core::ScheduleReply>(std::move(more)));
   } else {
     merge_queues(std::get<core::QueueReply>(*reply), std::get<core::QueueReply>(std::move(more)));
   }

@@ -12,7 +12,14 @@ namespace {
 
 constexpr std::string_view kRelayType = "submission";
 
-core::JobSpec boxed(const core::JobSpec& spec) {
+std::string_view unquoted(std::string_view payload) {
+  const bool quoted = payload.size() >= 2 && payload.front() == '"' && payload.back() == '"';
+  return quoted ? payload.substr(1, payload.size() - 2) : std::string_view();
+}
+
+}  // namespace
+
+core::JobSpec in_outbox(const core::JobSpec& spec) {
   core::JobSpec box;
   box.id = outbox_id_of(spec.id, spec.queue.view());
   // The id is derived from one that a client may have chosen, so two acks may use the same.
@@ -28,13 +35,6 @@ core::JobSpec boxed(const core::JobSpec& spec) {
   return box;
 }
 
-std::string_view unquoted(std::string_view payload) {
-  const bool quoted = payload.size() >= 2 && payload.front() == '"' && payload.back() == '"';
-  return quoted ? payload.substr(1, payload.size() - 2) : std::string_view();
-}
-
-}  // namespace
-
 JobId outbox_id_of(JobId id, std::string_view queue) {
   // The last seven bytes are random in every version of UUID.
   const Fingerprint mask = fingerprint(queue);
@@ -46,7 +46,7 @@ JobId outbox_id_of(JobId id, std::string_view queue) {
 void put_in_outbox(core::Ack& ack, ShardNumber shard, ShardNumber shards) {
   for (core::AckItem& item : ack.items) {
     for (core::JobSpec& spec : item.enqueue) {
-      if (shard_of(spec.queue.view(), shards) != shard) spec = boxed(spec);
+      if (shard_of(spec.queue.view(), shards) != shard) spec = in_outbox(spec);
     }
   }
 }

@@ -28,6 +28,9 @@ inline constexpr std::chrono::hours kOutboxKeyWindow{1};
 // may give one id to jobs of two queues, and only the destination can find that conflict.
 JobId outbox_id_of(JobId id, std::string_view queue);
 
+// The job that brings a submission to a queue of another shard.
+core::JobSpec in_outbox(const core::JobSpec& spec);
+
 // For an ack that is about to be decided on `shard`. Deterministic: ids follow from the jobs' own.
 void put_in_outbox(core::Ack& ack, ShardNumber shard, ShardNumber shards);
 

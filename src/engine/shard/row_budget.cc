@@ -12,6 +12,8 @@ namespace {
 constexpr std::size_t kItemBytes = 160;
 // An item that names a job: its id, queue and type (two names of at most 128 bytes).
 constexpr std::size_t kRefBytes = kItemBytes + 2 * 128;
+// A schedule: a payload of 64 KiB, and what else a submission may hold.
+constexpr std::size_t kMaxScheduleBytes = std::size_t{256} << 10;
 
 // Beyond row_bytes() of a command, its claim may expire jobs. Only one command adds this uncounted,
 // since what a command has added is counted before the next one.
@@ -24,7 +26,8 @@ std::size_t bytes_of(const std::shared_ptr<const core::RetryPolicy>& retry) {
 
 std::size_t bytes_of(const std::shared_ptr<const core::JobExtras>& extras) {
   if (extras == nullptr) return 0;
-  std::size_t bytes = kItemBytes + extras->traceparent.size() + extras->tracestate.size();
+  std::size_t bytes = kItemBytes + extras->traceparent.size() + extras->tracestate.size() +
+                      extras->schedule.size();
   if (extras->unique) bytes += extras->unique->key.size();
   for (const SharedBytes& tag : extras->tags) bytes += 8 + tag.size();
   for (const auto& [key, value] : extras->meta) bytes += 16 + key.size() + value.size();
@@ -68,6 +71,16 @@ std::size_t bytes_of(const std::optional<std::vector<SharedBytes>>& tags) {
   return bytes;
 }
 
+std::size_t bytes_of(const core::ScheduleSpec& spec) {
+  return 2 * kRefBytes + spec.cron.size() + spec.timezone.size() + spec.job.size() +
+         spec.managed_by.size();
+}
+
+std::size_t bytes_of(const core::Schedule& schedule) {
+  return kRefBytes + bytes_of(schedule.spec) + schedule.pause_reason.size() +
+         schedule.progress.broken.size();
+}
+
 struct EventBytes {
   std::size_t operator()(const core::QueueChanged& e) const {
     return 2 * kRefBytes + bytes_of(e.settings.retry) + e.pause_reason.size();
@@ -105,6 +118,11 @@ struct EventBytes {
   }
   std::size_t operator()(const core::QueuePurged&) const { return kRefBytes; }
   std::size_t operator()(const core::QueueDeleted&) const { return kRefBytes; }
+  std::size_t operator()(const core::ScheduleSet& e) const { return bytes_of(e.schedule); }
+  std::size_t operator()(const core::ScheduleAdvanced& e) const {
+    return kRefBytes + 2 * kItemBytes + e.progress.broken.size() + e.runs.size() * kItemBytes;
+  }
+  std::size_t operator()(const core::ScheduleDeleted&) const { return kRefBytes; }
   std::size_t operator()(const core::KeysExpired&) const { return kItemBytes; }
   std::size_t operator()(const core::UniquesReleased&) const { return kItemBytes; }
   std::size_t operator()(const core::EpochStarted&) const { return kItemBytes; }
@@ -155,6 +173,15 @@ struct CommandBytes {
   }
   std::size_t operator()(const core::DeleteQueue&) const { return kRefBytes; }
   std::size_t operator()(const core::NotePurge&) const { return kRefBytes; }
+  std::size_t operator()(const core::SetSchedule& c) const { return kRefBytes + bytes_of(c.spec); }
+  // The event holds the whole schedule, which the machine knows.
+  std::size_t operator()(const core::PauseSchedule& c) const {
+    return kMaxScheduleBytes + c.reason.size();
+  }
+  std::size_t operator()(const core::ResumeSchedule&) const { return kMaxScheduleBytes; }
+  std::size_t operator()(const core::DeleteSchedule&) const { return kRefBytes; }
+  std::size_t operator()(const core::NoteScheduleRun&) const { return kRefBytes + 3 * kItemBytes; }
+  std::size_t operator()(const core::GetSchedules&) const { return 0; }
   std::size_t operator()(const core::GetJob&) const { return 0; }
   std::size_t operator()(const core::GetQueues&) const { return 0; }
 };

@@ -82,7 +82,7 @@ bool Shard::Impl::is_too_new(const Task& task) const {
 
 void Shard::Impl::cancel(const ReplyAddress& reply_to) {
   if (waiters_.cancel(reply_to) || watchers_.cancel(reply_to) || holders_.cancel(reply_to)) return;
-  for (auto* waits : {&projection_waits_, &event_waits_}) {
+  for (auto* waits : {&projection_waits_, &event_waits_, &question_waits_}) {
     if (const auto number = waits->number_of(reply_to)) {
       waits->take(*number);
       return;
@@ -161,7 +161,7 @@ void Shard::Impl::refuse_expired_waits(Time at, Unavailable why) {
       answers_.send(watchers->take(number).reply_to, why);
     }
   }
-  for (auto* waits : {&projection_waits_, &event_waits_}) {
+  for (auto* waits : {&projection_waits_, &event_waits_, &question_waits_}) {
     for (const WaitNumber number : waits->expired(at)) {
       answers_.send(waits->take(number).reply_to, why);
     }
@@ -174,6 +174,7 @@ std::optional<Time> Shard::Impl::next_deadline() const {
   keep_earliest(earliest, holders_.next_deadline());
   keep_earliest(earliest, projection_waits_.next_deadline());
   keep_earliest(earliest, event_waits_.next_deadline());
+  keep_earliest(earliest, question_waits_.next_deadline());
   return earliest;
 }
 
@@ -218,6 +219,7 @@ void Shard::Impl::release_durable() {
   if (grace_ && grace_->row <= durable.seq) grace_.reset();
   if (durable.took > core::kStallGrace) stalled_since(now_ - durable.took);
   observer_.durable(durable.seq, durable.batch);
+  count_runs(durable.batch);
   answers_.release(durable.seq);
   gave_up_ = false;
   wake_event_waits();
@@ -306,6 +308,7 @@ std::optional<Time> Shard::Impl::next_wakeup(bool may_flush) const {
     keep_earliest(earliest, machine_->next_timer());
     if (!hinted_.empty()) keep_earliest(earliest, hinted_.front().again_at);
     keep_earliest(earliest, next_sweep());
+    keep_earliest(earliest, next_schedule());
   }
   keep_earliest(earliest, next_deadline());
   return earliest;
@@ -339,6 +342,9 @@ void Shard::Impl::end_all_waits() {
   for (const auto number : event_waits_.all()) {
     answer(event_waits_.take(number).reply_to, no_hints_here());
   }
+  for (const auto number : question_waits_.all()) {
+    answer(question_waits_.take(number).reply_to, no_hints_here());
+  }
   dispatch();
 }
 
@@ -354,6 +360,10 @@ Shard::Figures Shard::Impl::figures() const {
           .live_leases = machine_->live_leases(),
           .waiting_claims = waiters_.size(),
           .keys = machine_->keys_held(),
+          .schedules = machine_->schedules(),
+          .broken_schedules = machine_->broken_schedules(),
+          .schedule_due = machine_->next_schedule(core::kAtOnce),
+          .schedule_runs = schedule_runs_,
           .unprojected = machine_->unprojected(),
           .payload_bytes = machine_->bytes_held(),
           .applied = pipeline_.head(),

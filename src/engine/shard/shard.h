@@ -12,6 +12,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -24,6 +25,7 @@
 #include "engine/observer.h"
 #include "engine/request.h"
 #include "engine/routing/gateway.h"
+#include "engine/schedules/zones.h"
 #include "engine/shard/inbox_order.h"
 #include "engine/store_format.h"
 #include "store/journal.h"
@@ -46,6 +48,10 @@ struct ShardOptions {
   std::uint64_t max_bytes_held = std::uint64_t{2} << 30;
   // The most bytes of what workers say about themselves: see Workers.
   std::size_t max_worker_bytes = std::size_t{32} << 20;
+  // For schedules: their zones, and the wall clock. Without a clock the shard's time is the wall
+  // clock's; without zones there is only UTC.
+  std::shared_ptr<Zones> zones = nullptr;
+  const TimeSource* time = nullptr;
   // A flush starts when the oldest unprojected change is this old, or when the flush would write
   // `flush_rows` jobs. After a slow flush it may start later, up to 800 ms after the start of the
   // last one.
@@ -168,6 +174,12 @@ class Shard {
     std::size_t live_leases = 0;
     std::size_t waiting_claims = 0;
     std::size_t keys = 0;
+    std::size_t schedules = 0;
+    std::size_t broken_schedules = 0;
+    // When the next schedule is due, by the wall clock; in the past: it is late by that much.
+    std::optional<Time> schedule_due;
+    // Since this term began, by core::RunOutcome.
+    std::array<std::uint64_t, 5> schedule_runs{};
     std::size_t unprojected = 0;
     std::uint64_t payload_bytes = 0;
     Seq applied{};

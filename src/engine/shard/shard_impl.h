@@ -4,6 +4,7 @@
 
 #include <concepts>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "engine/schedules/believed_wall.h"
 #include "engine/shard/answers.h"
 #include "engine/shard/pipeline.h"
 #include "engine/shard/prefetch.h"
@@ -43,6 +45,13 @@ inline constexpr std::uint32_t kRetentionChunk = 1'000;
 inline constexpr std::size_t kMaxSweeps = 64;
 inline constexpr Duration kSweepRetryPause{1'000};
 inline constexpr std::size_t kMaxTicksPerStep = 8;
+// The schedules that one step fires, and that one step plans by newer zone data.
+inline constexpr std::size_t kMaxFiringsPerStep = 1'000;
+inline constexpr std::uint32_t kReplansPerStep = 200;
+// What is known of a job on another shard is asked for again after this time.
+inline constexpr Duration kAskAgainAfter{1'000};
+// How long a question waits for the end of a job that a schedule's instant awaits.
+inline constexpr Duration kAwaitsEnd{20'000};
 // How many jobs one step examines for a payload that may leave memory.
 inline constexpr std::size_t kLetGoPerStep = 8'192;
 inline constexpr Duration kWorkersSweepPause{60'000};
@@ -174,11 +183,26 @@ class Shard::Impl {
   void decide_other(const ReplyAddress& reply_to, const AwaitEvents& wait);
   void decide_other(const ReplyAddress& reply_to, const AwaitWork& wait);
   void decide_other(const ReplyAddress& reply_to, const ListWorkers&);
+  void decide_other(const ReplyAddress& reply_to, const AwaitJobQuestions& wait);
+  void decide_other(const ReplyAddress& reply_to, const TellOfJob& told);
   void decide_other(const ReplyAddress& reply_to, const SetWorkerState& command);
   core::JobReply job_reply(const JobId& id) const;
   void tell_worker(std::string_view worker);
   void wake_event_waits();
   void wake_projection_waits();
+
+  // shard_schedules.cc
+  Time wall();
+  void stamp(core::Command& command);
+  void fire_schedules();
+  void fire(const SharedBytes& name);
+  void replan();
+  // False: that is unknown yet; a question is on its way.
+  bool knows_newest(const core::Schedule& schedule, core::Firing& firing);
+  void ask_of_waiting();
+  void hand_out_questions();
+  void count_runs(const core::EventBatch& batch);
+  std::optional<Time> next_schedule() const;
 
   // shard_retention.cc
   void sweep();
@@ -201,6 +225,7 @@ class Shard::Impl {
   Workers workers_;
   WaitList<Seq> projection_waits_;  // the row that the tables must show
   WaitList<Seq> event_waits_;       // a durable row after this one is awaited
+  WaitList<Seq> question_waits_;    // the row is of no account
   RetentionPlanner retention_;
   std::vector<Sweep> sweeps_;
 
@@ -231,6 +256,24 @@ class Shard::Impl {
   Time workers_swept_at_;
   MemoryRoom memory_room_ = MemoryRoom::kWide;
   bool letting_go_ = false;  // drops payloads, a few each step
+
+  // Schedules.
+  BelievedWall believed_;
+  Time wall_;                      // as of the last step
+  bool schedules_behind_ = false;  // some are still due
+  std::string zones_seen_;         // the data by which all schedules have been planned
+  SharedBytes replanned_until_;    // by newer data: those by name up to this one
+  bool replanning_ = false;
+  // By schedule: what is known of its newest job, which lies on another shard.
+  struct JobElsewhere {
+    JobId job;
+    bool ended = false;
+    Time told_at{};  // shard time
+    Time asked_at{};
+  };
+  std::map<std::string, JobElsewhere, std::less<>> elsewhere_;
+  std::vector<JobQuestion> questions_;
+  std::array<std::uint64_t, 5> schedule_runs_{};
 
   // State of the current step.
   std::vector<core::Event> events_;

@@ -16,13 +16,17 @@ void Shard::Impl::decide_step() {
   } else {
     give_grace();
     tick();
+    fire_schedules();
     sweep();
   }
   answer_endings();
   decide_tasks(take_tasks());
+  // A new schedule is planned in the row that makes it; a job that ended may have been awaited.
+  if (!hard_overloaded()) fire_schedules();
   serve_waiters();
   tell_workers();
   answer_endings();
+  hand_out_questions();
   end_waits();
   machine_->end_step();
   if (letting_go_) letting_go_ = machine_->let_go_of_payloads(kLetGoPerStep);
@@ -221,7 +225,8 @@ void Shard::Impl::decide_task(Task task, const core::Prefetched& prefetched) {
       task.claims && (draining_ || workers_.state(task.worker.id.view()) != WorkerState::kActive);
   std::vector<core::Reply> replies;
   const std::size_t events_before = events_.size();
-  for (const core::Command& command : task.commands) {
+  for (core::Command& command : task.commands) {
+    stamp(command);
     if (claim_is_empty && std::holds_alternative<core::Claim>(command)) {
       replies.emplace_back(core::ClaimReply{});
     } else {
@@ -412,6 +417,9 @@ void Shard::Impl::end_waits() {
   }
   for (const auto number : event_waits_.expired(now_)) {
     answer(event_waits_.take(number).reply_to, std::monostate{});
+  }
+  for (const auto number : question_waits_.expired(now_)) {
+    answer(question_waits_.take(number).reply_to, JobQuestions{});
   }
   for (const auto number : projection_waits_.expired(now_)) {
     answer(projection_waits_.take(number).reply_to, Unavailable::kStorage);

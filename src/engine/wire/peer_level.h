@@ -17,8 +17,9 @@ enum class PeerLevel : std::uint32_t {
   // queue changes, idempotency keys of a batch's items, and answers to requests that are not
   // understood.
   kSecond = 2,
+  kThird = 3,  // adds schedules
 };
-inline constexpr PeerLevel kNewestPeerLevelOfToday = PeerLevel::kSecond;
+inline constexpr PeerLevel kNewestPeerLevelOfToday = PeerLevel::kThird;
 inline constexpr PeerLevel kPeerLevelOfTomorrow{
     static_cast<std::uint32_t>(kNewestPeerLevelOfToday) + 1};
 inline constexpr PeerLevel kNewestPeerLevel =

@@ -169,14 +169,14 @@ std::string with_no_names(std::string_view value) {
 }
 
 TEST(RequestCodec, RefusesAnUnknownKind) {
-  // {1: {11: {}}}
-  EXPECT_THAT(decode_request(with_no_names("\x0a\x02\x5a\x00"sv)).error().message,
-              HasSubstr("unknown or misplaced field 11"));
-  EXPECT_THAT(decode_answer(with_no_names("\x0a\x02\x3a\x00"sv)).error().message,
-              HasSubstr("unknown or misplaced field 7"));
-  // {1: {1: {17: {}}}}: a command
-  EXPECT_THAT(decode_request(with_no_names("\x0a\x05\x0a\x03\x8a\x01\x00"sv)).error().message,
-              HasSubstr("unknown or misplaced field 17"));
+  // {1: {13: {}}}
+  EXPECT_THAT(decode_request(with_no_names("\x0a\x02\x6a\x00"sv)).error().message,
+              HasSubstr("unknown or misplaced field 13"));
+  EXPECT_THAT(decode_answer(with_no_names("\x0a\x02\x42\x00"sv)).error().message,
+              HasSubstr("unknown or misplaced field 8"));
+  // {1: {1: {23: {}}}}: a command
+  EXPECT_THAT(decode_request(with_no_names("\x0a\x05\x0a\x03\xba\x01\x00"sv)).error().message,
+              HasSubstr("unknown or misplaced field 23"));
 }
 
 TEST(RequestCodec, RefusesTwoAlternatives) {

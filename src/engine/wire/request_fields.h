@@ -7,6 +7,7 @@
 #include "core/command_fields.h"
 #include "core/describe.h"
 #include "core/reply_fields.h"
+#include "core/schedule_fields.h"
 #include "engine/request.h"
 
 namespace millrace::engine {
@@ -53,6 +54,22 @@ constexpr auto describe(Of<AwaitWork>) {
   return std::tuple(Field(1, &AwaitWork::queues), Field(2, &AwaitWork::types),
                     Field(3, &AwaitWork::worker), Field(4, &AwaitWork::wait),
                     Field(5, &AwaitWork::no_orders));
+}
+
+constexpr auto describe(Of<AwaitJobQuestions>) {
+  return std::tuple(Field(1, &AwaitJobQuestions::wait));
+}
+
+constexpr auto describe(Of<JobQuestion>) {
+  return std::tuple(Field(1, &JobQuestion::schedule), Field(2, &JobQuestion::job),
+                    Field(3, &JobQuestion::wait), Field(4, &JobQuestion::cancel));
+}
+
+constexpr auto describe(Of<JobQuestions>) { return std::tuple(Field(1, &JobQuestions::items)); }
+
+constexpr auto describe(Of<TellOfJob>) {
+  return std::tuple(Field(1, &TellOfJob::schedule), Field(2, &TellOfJob::job),
+                    Field(3, &TellOfJob::ended));
 }
 
 constexpr auto describe(Of<ListWorkers>) { return std::tuple(); }

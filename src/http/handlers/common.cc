@@ -1,5 +1,7 @@
 #include "http/handlers/common.h"
 
+#include "api/submission.h"
+
 #include "service/convert.h"
 
 namespace millrace::http {
@@ -23,6 +25,13 @@ bool take_if_match(Call& call, std::optional<std::uint64_t>& version) {
   if (field == nullptr) return true;
   version = accepted(call, api::decode_if_match(field->value));
   return version.has_value();
+}
+
+bool take_key(Call& call, std::optional<std::string>& key) {
+  const Field* field = call.head->find("idempotency-key");
+  if (field == nullptr) return true;
+  key = accepted(call, api::decode_idempotency_key(field->value));
+  return key.has_value();
 }
 
 void answer_job(Call& call, const core::JobView& view, const api::Include& include) {

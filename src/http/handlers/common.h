@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "api/job_calls.h"
@@ -32,6 +33,9 @@ std::optional<T> accepted(Call& call, api::Decoded<T> decoded) {
 
 // The header If-Match, if there is one. False: it is no good, and the call is answered.
 bool take_if_match(Call& call, std::optional<std::uint64_t>& version);
+
+// The header Idempotency-Key, if there is one. False: it is no good, and the call is answered.
+bool take_key(Call& call, std::optional<std::string>& key);
 
 void answer_job(Call& call, const core::JobView& view, const api::Include& include);
 // With the job, or that it is pruned.

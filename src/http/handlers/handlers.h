@@ -46,6 +46,19 @@ Task<void> set_queue(Call& call);  // PUT, PATCH
 Task<void> pause_queue(Call& call);
 Task<void> resume_queue(Call& call);
 
+// schedule.cc
+Task<void> list_schedules(Call& call);
+Task<void> apply_schedules(Call& call);
+Task<void> preview_schedule(Call& call);
+Task<void> get_schedule(Call& call);
+Task<void> set_schedule(Call& call);
+Task<void> delete_schedule(Call& call);
+Task<void> pause_schedule(Call& call);
+Task<void> resume_schedule(Call& call);
+Task<void> trigger_schedule(Call& call);
+Task<void> backfill_schedule(Call& call);
+Task<void> list_runs(Call& call);
+
 // insight.cc
 Task<void> get_stats(Call& call);
 Task<void> list_events(Call& call);

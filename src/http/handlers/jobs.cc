@@ -17,14 +17,6 @@ service::Trace trace_of(const Call& call) {
   return {parent->value, has_state ? state->value : std::string_view()};
 }
 
-// False: the header Idempotency-Key is no good, and the call is answered.
-bool take_key(Call& call, std::optional<std::string>& key) {
-  const Field* field = call.head->find("idempotency-key");
-  if (field == nullptr) return true;
-  key = accepted(call, api::decode_idempotency_key(field->value));
-  return key.has_value();
-}
-
 void encode_results(Call& call, const api::BatchSubmission& batch,
                     const service::BatchAnswer& answer) {
   JsonWriter json(call.response.body);

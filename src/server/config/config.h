@@ -39,6 +39,7 @@ struct Config {
   LogFormat log_format{};
   std::uint64_t io_threads = 0;  // 0: chosen for the machine
   std::uint64_t memory = 0;      // bytes; 0: half of the machine's
+  std::string zoneinfo;          // the directory of the time zones' files
 
   std::uint64_t body_bytes = 0;
   std::uint64_t payload_bytes = 0;

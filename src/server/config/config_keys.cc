@@ -42,6 +42,8 @@ constexpr std::array kKeys = {
               "threads for connections; 0: as many as suit the machine"},
     ConfigKey{"memory", SizeSetting{&C::memory, 0, 1024 * kTiB}, "0",
               "what the server may use; 0: half of the machine's"},
+    ConfigKey{"zoneinfo", TextSetting{&C::zoneinfo}, "/usr/share/zoneinfo",
+              "directory of the time zones that schedules name"},
 
     ConfigKey{"limits.body", SizeSetting{&C::body_bytes, kKiB, 16 * kMiB}, "16MiB",
               "body of a request"},

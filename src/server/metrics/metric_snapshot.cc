@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/job.h"
+#include "core/schedule.h"
 #include "server/metrics/process_figures.h"
 
 namespace millrace::server {
@@ -135,6 +136,37 @@ void add_memory(FamilyList& out, const Reports& shards) {
   of_each(out, shards, [](const Status& s) { return s.figures.keys; });
 }
 
+void add_schedules(FamilyList& out, const Reports& shards) {
+  std::size_t schedules = 0, broken = 0;
+  std::optional<Time> due;
+  Duration late{0};
+  std::array<std::uint64_t, 5> runs{};
+  for (const ShardReport& shard : shards) {
+    if (!shard.driver) continue;
+    const engine::Shard::Figures& figures = shard.driver->figures;
+    schedules += figures.schedules;
+    broken += figures.broken_schedules;
+    for (std::size_t i = 0; i < runs.size(); ++i) runs[i] += figures.schedule_runs[i];
+    if (!figures.schedule_due) continue;
+    due = std::min(due.value_or(*figures.schedule_due), *figures.schedule_due);
+    late = std::max(late, shard.now - *figures.schedule_due);
+  }
+  out.gauge("schedules", "Schedules.").value(static_cast<double>(schedules));
+  out.gauge("schedules_broken", "Schedules whose instants can't be computed.")
+      .value(static_cast<double>(broken));
+  if (due) {
+    out.gauge("schedule_next_due_timestamp_seconds", "When the next schedule is due, Unix time.")
+        .value(static_cast<double>(to_ms(*due)) / 1000);
+  }
+  out.gauge("schedule_late_seconds", "By how much the schedule that is due longest is late.")
+      .value(static_cast<double>(late.count()) / 1000);
+  out.counter("schedule_runs_total", "Instants of schedules, by what became of them.");
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const auto outcome = core::to_string(static_cast<core::RunOutcome>(i));
+    out.value(static_cast<double>(runs[i]), {{"outcome", std::string(outcome)}});
+  }
+}
+
 void add_store(FamilyList& out, const Reports& shards) {
   using Status = DriverStatus;
   out.gauge("journal_seq", "The newest durable row of the journal.");
@@ -205,6 +237,7 @@ void add_snapshot(FamilyList& out, const Metrics::Sources& sources) {
   add_jobs(out, sources.statistics.totals(), sum_of_counts(sources.shards));
   add_queues(out, sources.queues);
   add_memory(out, sources.shards);
+  add_schedules(out, sources.shards);
   add_store(out, sources.shards);
   add_state(out, sources.shards);
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 #include <set>
 
 #include "base/check.h"
@@ -51,6 +52,7 @@ Status MemoryTables::flush(const core::Changes& changes, FlushBase since, const 
     stored.oldest_ready_at.reset();
   }
   write_keys(changes);
+  write_schedules(changes);
   for (const core::EndedLease& lease : changes.ended_leases) ended_leases_.push_back(lease);
   while (ended_leases_.size() > core::kEndedLeasesRemembered) ended_leases_.pop_front();
   progress_ = to;
@@ -127,6 +129,20 @@ void MemoryTables::write_keys(const core::Changes& changes) {
   }
 }
 
+void MemoryTables::write_schedules(const core::Changes& changes) {
+  for (const SharedBytes& name : changes.deleted_schedules) {
+    schedules_.erase(std::string(name.view()));
+  }
+  for (const core::Schedule& schedule : changes.schedules) {
+    schedules_[std::string(schedule.name.view())].schedule = schedule;
+  }
+  for (const core::ScheduleRunRow& row : changes.schedule_runs) {
+    auto& runs = schedules_[std::string(row.schedule.view())].runs;
+    runs.insert_or_assign(row.n, row);
+    while (runs.size() > core::kRunsKept) runs.erase(runs.begin());
+  }
+}
+
 Result<Seq> MemoryTables::sync() {
   const MutexLock lock(mutex_);
   return progress_.seq;
@@ -142,6 +158,7 @@ Status MemoryTables::load(StateVisitor& visitor) {
   for (const auto& [place, row] : keys_) visitor.key(row);
   for (const auto& [place, unique] : uniques_) visitor.held_unique(unique);
   for (const core::EndedLease& lease : ended_leases_) visitor.ended_lease(lease);
+  for (const auto& [name, stored] : schedules_) visitor.schedule(stored.schedule);
   return {};
 }
 
@@ -266,11 +283,21 @@ std::unique_ptr<MemoryTables> MemoryTables::copy() {
   copy->ords_ = ords_;
   copy->histories_ = histories_;
   copy->queues_ = queues_;
+  copy->schedules_ = schedules_;
   copy->keys_ = keys_;
   copy->uniques_ = uniques_;
   copy->ended_leases_ = ended_leases_;
   copy->blobs_ = blobs_;
   return copy;
+}
+
+Result<std::vector<core::ScheduleRunRow>> MemoryTables::schedule_runs(const SharedBytes& schedule) {
+  const MutexLock lock(mutex_);
+  std::vector<core::ScheduleRunRow> rows;
+  const auto found = schedules_.find(schedule.view());
+  if (found == schedules_.end()) return rows;
+  for (const auto& [n, row] : std::views::reverse(found->second.runs)) rows.push_back(row);
+  return rows;
 }
 
 Status MemoryTables::put_blob(const std::string& name, const std::string& content) {

@@ -33,6 +33,7 @@ class MemoryTables final : public Tables {
   Result<std::vector<JobId>> finished_until(const SharedBytes& queue, core::State state, Time until,
                                             std::uint32_t limit) override;
   Result<std::optional<Time>> oldest_finished(const SharedBytes& queue, core::State state) override;
+  Result<std::vector<core::ScheduleRunRow>> schedule_runs(const SharedBytes& schedule) override;
   Status put_blob(const std::string& name, const std::string& content) override;
   Result<std::optional<std::string>> get_blob(const std::string& name) override;
 
@@ -60,6 +61,7 @@ class MemoryTables final : public Tables {
   void write_history(const core::Changes& changes, FlushBase since, Seq to)
       MILLRACE_REQUIRES(mutex_);
   void write_keys(const core::Changes& changes) MILLRACE_REQUIRES(mutex_);
+  void write_schedules(const core::Changes& changes) MILLRACE_REQUIRES(mutex_);
   // Calls `visit` with matching jobs, newest first from `after_ord`, until it returns false.
   void scan(const core::JobFilter& filter, std::optional<Ord> after_ord,
             const std::function<bool(const core::Job&)>& visit) MILLRACE_REQUIRES(mutex_);
@@ -77,6 +79,11 @@ class MemoryTables final : public Tables {
   std::map<std::pair<std::string, std::string>, core::HeldUnique> uniques_
       MILLRACE_GUARDED_BY(mutex_);
   std::deque<core::EndedLease> ended_leases_ MILLRACE_GUARDED_BY(mutex_);
+  struct StoredSchedule {
+    core::Schedule schedule;
+    std::map<std::uint64_t, core::ScheduleRunRow> runs;
+  };
+  std::map<std::string, StoredSchedule, std::less<>> schedules_ MILLRACE_GUARDED_BY(mutex_);
   std::map<std::string, std::string> blobs_ MILLRACE_GUARDED_BY(mutex_);
 };
 

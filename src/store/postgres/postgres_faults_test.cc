@@ -96,6 +96,7 @@ class NoState final : public StateVisitor {
   void key(const core::KeyRow&) override {}
   void held_unique(const core::HeldUnique&) override {}
   void ended_lease(const core::EndedLease&) override {}
+  void schedule(const core::Schedule&) override {}
 };
 
 core::Changes something_of_everything() {

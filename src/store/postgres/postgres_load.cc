@@ -35,6 +35,9 @@ constexpr const char* kSelectLeases =
     "SELECT leases, count, coalesce(sum(count) OVER (), 0)::bigint FROM millrace.ended_lease_rows "
     "WHERE shard = $1 ORDER BY flush";
 
+constexpr const char* kSelectSchedules =
+    "SELECT detail FROM millrace.schedule_rows WHERE shard = $1 ORDER BY name";
+
 // Each statement may run as long as rows arrive; the longest reads millions of jobs.
 constexpr SqlLimits kLoadLimits{.lock = 10'000ms, .statement = 1'800'000ms, .silence = 600'000ms};
 
@@ -57,6 +60,7 @@ class Loading {
     add(message, kSelectKeys, &Loading::key);
     add(message, kSelectUniques, &Loading::unique);
     add(message, kSelectLeases, &Loading::leases);
+    add(message, kSelectSchedules, &Loading::schedule);
     const auto replies = shard_.pool->run(ConnectionPool::Use::kReading, message);
     if (!status_) return status_;
     if (!replies) return to_error(replies.error());
@@ -129,6 +133,13 @@ class Loading {
         visitor_.ended_lease(lease);
       }
     }
+    return {};
+  }
+
+  Status schedule(const SqlRow& row) {
+    core::Schedule schedule;
+    if (!decode_value(row.bytes(0), Time{}, schedule)) return damaged("schedule_rows");
+    visitor_.schedule(schedule);
     return {};
   }
 

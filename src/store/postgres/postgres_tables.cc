@@ -44,6 +44,9 @@ constexpr const char* kSelectOldestFinished =
 constexpr const char* kPutBlob =
     "INSERT INTO millrace.blob_rows(shard, name, content) VALUES ($1, $2, $3) "
     "ON CONFLICT (shard, name) DO UPDATE SET content = excluded.content";
+constexpr const char* kSelectRuns =
+    "SELECT n, run FROM millrace.schedule_run_rows WHERE shard = $1 AND schedule = $2 "
+    "ORDER BY n DESC";
 constexpr const char* kSelectBlob =
     "SELECT content FROM millrace.blob_rows WHERE shard = $1 AND name = $2";
 
@@ -226,6 +229,23 @@ Status PostgresTables::put_blob(const std::string& name, const std::string& cont
   const auto replies = shard_->pool->run(Use::kWriting, message);
   if (!replies) return to_error(replies.error());
   return {};
+}
+
+Result<std::vector<core::ScheduleRunRow>> PostgresTables::schedule_runs(
+    const SharedBytes& schedule) {
+  const auto rows =
+      read(kSelectRuns, std::move(Parameters().number(shard_->shard).text(schedule.view())));
+  if (!rows) return std::unexpected(rows.error());
+  std::vector<core::ScheduleRunRow> runs;
+  for (int i = 0; i < rows->rows(); ++i) {
+    core::ScheduleRunRow& run = runs.emplace_back();
+    run.schedule = schedule;
+    run.n = static_cast<std::uint64_t>(rows->row(i).number(0));
+    if (!decode_value(rows->row(i).bytes(1), Time{}, run.run)) {
+      return failure("the tables are damaged: a row of schedule_run_rows");
+    }
+  }
+  return runs;
 }
 
 Result<std::optional<std::string>> PostgresTables::get_blob(const std::string& name) {

@@ -77,6 +77,26 @@ constexpr const char* kUpsertQueues =
     "scheduled = excluded.scheduled, ready = excluded.ready, running = excluded.running, "
     "retrying = excluded.retrying, blocked = excluded.blocked, succeeded = excluded.succeeded, "
     "dead = excluded.dead, cancelled = excluded.cancelled, expired = excluded.expired";
+constexpr const char* kDeleteSchedules =
+    "WITH runs AS (DELETE FROM millrace.schedule_run_rows AS old USING unnest($2) AS gone(name) "
+    "WHERE old.shard = $1 AND old.schedule = gone.name) "
+    "DELETE FROM millrace.schedule_rows AS old USING unnest($2) AS gone(name) "
+    "WHERE old.shard = $1 AND old.name = gone.name";
+constexpr const char* kUpsertSchedules =
+    "INSERT INTO millrace.schedule_rows(shard, name, cron, every_ms, timezone, queue, managed_by, "
+    "state, next_at, last_at, last_job, version, detail) "
+    "SELECT $1, * FROM unnest($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) "
+    "ON CONFLICT (shard, name) DO UPDATE SET cron = excluded.cron, every_ms = excluded.every_ms, "
+    "timezone = excluded.timezone, queue = excluded.queue, managed_by = excluded.managed_by, "
+    "state = excluded.state, next_at = excluded.next_at, last_at = excluded.last_at, "
+    "last_job = excluded.last_job, version = excluded.version, detail = excluded.detail";
+constexpr const char* kUpsertRuns =
+    "INSERT INTO millrace.schedule_run_rows(shard, schedule, n, run) "
+    "SELECT $1, * FROM unnest($2, $3, $4) "
+    "ON CONFLICT (shard, schedule, n) DO UPDATE SET run = excluded.run";
+constexpr const char* kTrimRuns =
+    "DELETE FROM millrace.schedule_run_rows AS old USING unnest($2, $3) AS t(schedule, until) "
+    "WHERE old.shard = $1 AND old.schedule = t.schedule AND old.n <= t.until";
 constexpr const char* kInsertKeys =
     "INSERT INTO millrace.key_rows(shard, expires_at, key, body, job) "
     "SELECT $1, * FROM unnest($2, $3, $4, $5)";
@@ -215,6 +235,7 @@ Status PostgresWriter::flush(const core::Changes& changes, FlushBase since, cons
   write_history(message, changes, since, to.seq);
   write_keys(message, changes, since);
   write_uniques(message, changes);
+  write_schedules(message, changes);
   const std::size_t surplus = write_ended_leases(message, changes.ended_leases, to.seq);
   const auto replies = shard_->pool->run(Use::kFlushing, message);
   if (!replies) {
@@ -379,6 +400,63 @@ void PostgresWriter::write_queues(SqlMessage& message,
     }
   }
   message.add(kUpsertQueues, rows.finish(std::move(Parameters().number(shard_->shard))));
+}
+
+void PostgresWriter::write_schedules(SqlMessage& message, const core::Changes& changes) const {
+  const auto for_shard = [&] { return std::move(Parameters().number(shard_->shard)); };
+  if (!changes.deleted_schedules.empty()) {
+    Rows<1> rows({kT});
+    for (const SharedBytes& name : changes.deleted_schedules) rows[0].bytes(name.view());
+    message.add(kDeleteSchedules, rows.finish(for_shard()));
+  }
+  std::string buffer;
+  for (auto at = changes.schedules.begin(); at != changes.schedules.end();) {
+    Rows<12> rows({kT, kT, kN, kT, kT, kT, kT, kN, kN, kU, kN, kB});
+    for (; at != changes.schedules.end() && rows.bytes() < kStatementBytes; ++at) {
+      const core::ScheduleSpec& spec = at->spec;
+      const core::ScheduleProgress& progress = at->progress;
+      encode_value(*at, Time{}, buffer);
+      rows[0].bytes(at->name.view());
+      rows[1].maybe_bytes(spec.cron.view());
+      rows[2].number(spec.cron.empty() ? std::optional<std::int64_t>(spec.every.count())
+                                       : std::nullopt);
+      rows[3].bytes(spec.timezone.view());
+      rows[4].bytes(spec.queue.view());
+      rows[5].maybe_bytes(spec.managed_by.view());
+      rows[6].bytes(core::to_string(core::state_of(*at)));
+      rows[7].number(ms(progress.next));
+      rows[8].number(ms(progress.last_scheduled_at));
+      if (progress.last_scheduled_at) {
+        rows[9].id(progress.last_job);
+      } else {
+        rows[9].null();
+      }
+      rows[10].number(plain(at->version));
+      rows[11].bytes(buffer);
+    }
+    message.add(kUpsertSchedules, rows.finish(for_shard()));
+  }
+  if (changes.schedule_runs.empty()) return;
+  std::map<std::string_view, std::uint64_t> newest;
+  for (auto at = changes.schedule_runs.begin(); at != changes.schedule_runs.end();) {
+    Rows<3> rows({kT, kN, kB});
+    for (; at != changes.schedule_runs.end() && rows.bytes() < kStatementBytes; ++at) {
+      encode_value(at->run, Time{}, buffer);
+      rows[0].bytes(at->schedule.view());
+      rows[1].number(plain(at->n));
+      rows[2].bytes(buffer);
+      std::uint64_t& last = newest[at->schedule.view()];
+      last = std::max(last, at->n);
+    }
+    message.add(kUpsertRuns, rows.finish(for_shard()));
+  }
+  Rows<2> trims({kT, kN});
+  for (const auto& [name, n] : newest) {
+    if (n <= core::kRunsKept) continue;
+    trims[0].bytes(name);
+    trims[1].number(plain(n - core::kRunsKept));
+  }
+  message.add(kTrimRuns, trims.finish(for_shard()));
 }
 
 void PostgresWriter::write_keys(SqlMessage& message, const core::Changes& changes,

@@ -195,10 +195,44 @@ INSERT INTO millrace.meta VALUES ('node_secret', encode(sha256(convert_to(concat
 INSERT INTO millrace.meta SELECT 'shards', '1' WHERE EXISTS (SELECT FROM millrace.shards);
 )sql";
 
+// An older program ignores schedules. It takes no part while there are any: see
+// EventFormat::kSchedules.
+constexpr const char* kMigration5 = R"sql(
+CREATE TABLE millrace.schedule_rows(
+  shard      integer NOT NULL,
+  name       text COLLATE "C" NOT NULL,
+  cron       text,
+  every_ms   bigint,
+  timezone   text NOT NULL,
+  queue      text COLLATE "C" NOT NULL,
+  managed_by text,
+  state      text COLLATE "C" NOT NULL,
+  next_at    bigint,
+  last_at    bigint,
+  last_job   uuid,
+  version    bigint NOT NULL,
+  detail     bytea NOT NULL,
+  PRIMARY KEY (shard, name)
+) WITH (fillfactor = 50, autovacuum_vacuum_threshold = 200, autovacuum_vacuum_scale_factor = 0);
+CREATE TABLE millrace.schedule_run_rows(
+  shard    integer NOT NULL,
+  schedule text COLLATE "C" NOT NULL,
+  n        bigint NOT NULL,
+  run      bytea NOT NULL,
+  PRIMARY KEY (shard, schedule, n));
+
+CREATE VIEW millrace.schedules AS
+SELECT name, cron, every_ms, timezone, queue, managed_by, state,
+       millrace.as_time(next_at) AS next_at, millrace.as_time(last_at) AS last_scheduled_at,
+       last_job AS last_job_id, version, shard
+FROM millrace.schedule_rows;
+)sql";
+
 // An older program ignores the inbox; its rows wait for a newer program.
 const std::array kMigrations = {
     Migration{"first", 1, kMigration1}, Migration{"nodes", 2, kMigration2},
-    Migration{"inbox", 2, kInboxMigration}, Migration{"fences", 2, kFencesMigration}};
+    Migration{"inbox", 2, kInboxMigration}, Migration{"fences", 2, kFencesMigration},
+    Migration{"schedules", 2, kMigration5}};
 
 // The indexes on jobs are the few that are worth their cost: each one is written for every job.
 // Those for searches end with `ord + 0`, so that only they match the order of a search: with plain

@@ -100,8 +100,19 @@ CREATE TABLE ended_leases(
 CREATE TABLE blobs(name TEXT PRIMARY KEY, content BLOB NOT NULL) STRICT, WITHOUT ROWID;
 )sql";
 
+constexpr const char* kTables3 = R"sql(
+CREATE TABLE schedules(
+  name   TEXT PRIMARY KEY,
+  detail BLOB NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE schedule_runs(
+  schedule TEXT NOT NULL,
+  n        INTEGER NOT NULL,
+  run      BLOB NOT NULL,
+  PRIMARY KEY (schedule, n)) STRICT, WITHOUT ROWID;
+)sql";
+
 constexpr std::array kJournalMigrations = {kJournal2};
-constexpr std::array kTablesMigrations = {kTables2};
+constexpr std::array kTablesMigrations = {kTables2, kTables3};
 
 // --- Settings for a file's lifetime, or for a connection's.
 
@@ -231,6 +242,7 @@ Result<std::unique_ptr<Database>> open_part(const std::string& path, Part part,
   if (identity->blank() && create_as) {
     ready = database.execute(shape.set_up_connection);
     if (ready) ready = create(database, shape, *create_as);
+    if (ready) ready = migrate(database, shape, kFirstFormat);
   } else {
     ready = check_identity(database, shape, *identity);
     if (ready) ready = database.execute(shape.set_up_connection);

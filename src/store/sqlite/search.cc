@@ -178,6 +178,7 @@ Result<Search::Plan> Search::plan(const core::JobFilter& filter,
     if (condition.field == JobField::kState && plan.states_answered) continue;
     switch (condition.field) {
       case JobField::kTag:
+      case JobField::kSchedule:
       case JobField::kWorker:
       case JobField::kError:
       case JobField::kMeta:

@@ -179,6 +179,10 @@ Result<std::optional<Time>> SqliteTables::oldest_finished(const SharedBytes& que
   return fetchers_->borrow()->oldest_finished(*id, state);
 }
 
+Result<std::vector<core::ScheduleRunRow>> SqliteTables::schedule_runs(const SharedBytes& schedule) {
+  return readers_->borrow()->schedule_runs(schedule);
+}
+
 Result<std::optional<std::string>> SqliteTables::get_blob(const std::string& name) {
   return readers_->borrow()->get_blob(name);
 }

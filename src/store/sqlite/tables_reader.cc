@@ -40,6 +40,9 @@ constexpr const char* kSelectFinished =
     "ORDER BY finished_at, ord LIMIT ?4";
 constexpr const char* kSelectOldestFinished =
     "SELECT min(finished_at) FROM jobs WHERE queue = ?1 AND state = ?2 AND state >= 5";
+constexpr const char* kSelectSchedules = "SELECT detail FROM schedules ORDER BY name";
+constexpr const char* kSelectRuns =
+    "SELECT n, run FROM schedule_runs WHERE schedule = ?1 ORDER BY n DESC";
 constexpr const char* kSelectBlob = "SELECT content FROM blobs WHERE name = ?1";
 
 std::unexpected<Error> damaged(std::string_view table) {
@@ -72,6 +75,7 @@ TablesReader::TablesReader(std::unique_ptr<Database> database, const QueueIds& q
       select_marks_(*database_, kSelectMarks),
       select_finished_(*database_, kSelectFinished),
       select_oldest_finished_(*database_, kSelectOldestFinished),
+      select_runs_(*database_, kSelectRuns),
       select_blob_(*database_, kSelectBlob) {}
 
 Result<Progress> TablesReader::read_progress() {
@@ -103,7 +107,8 @@ Status TablesReader::load(StateVisitor& visitor) {
   if (Status done = load_jobs(visitor); !done) return done;
   if (Status done = load_keys(visitor); !done) return done;
   if (Status done = load_uniques(visitor); !done) return done;
-  return load_ended_leases(visitor);
+  if (Status done = load_ended_leases(visitor); !done) return done;
+  return load_schedules(visitor);
 }
 
 Status TablesReader::load_queues(StateVisitor& visitor) {
@@ -212,6 +217,29 @@ Status TablesReader::load_ended_leases(StateVisitor& visitor) {
     }
   }
   return {};
+}
+
+Status TablesReader::load_schedules(StateVisitor& visitor) {
+  std::vector<core::Schedule> schedules;
+  Statement select(*database_, kSelectSchedules);
+  select.begin();
+  if (Status read = read_values(select, *database_, "schedules", schedules); !read) return read;
+  for (const core::Schedule& schedule : schedules) visitor.schedule(schedule);
+  return {};
+}
+
+Result<std::vector<core::ScheduleRunRow>> TablesReader::schedule_runs(const SharedBytes& schedule) {
+  const Transaction snapshot(*database_, Transaction::Kind::kRead);
+  std::vector<core::ScheduleRunRow> rows;
+  select_runs_.begin(schedule.view());
+  while (select_runs_.row()) {
+    core::ScheduleRunRow& row = rows.emplace_back();
+    row.schedule = schedule;
+    row.n = static_cast<std::uint64_t>(select_runs_.number(0));
+    if (!decode_value(select_runs_.bytes(1), Time{}, row.run)) return damaged("schedule_runs");
+  }
+  if (!select_runs_.ok()) return failure();
+  return rows;
 }
 
 Result<std::vector<core::Job>> TablesReader::fetch(const std::vector<JobId>& ids) {

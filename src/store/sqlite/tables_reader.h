@@ -28,6 +28,7 @@ class TablesReader {
   Result<std::vector<JobId>> finished_until(std::int64_t queue, core::State state, Time until,
                                             std::uint32_t limit);
   Result<std::optional<Time>> oldest_finished(std::int64_t queue, core::State state);
+  Result<std::vector<core::ScheduleRunRow>> schedule_runs(const SharedBytes& schedule);
   Result<std::optional<std::string>> get_blob(const std::string& name);
   Search& search() { return search_; }
   Database& database() { return *database_; }
@@ -41,6 +42,7 @@ class TablesReader {
   Status load_keys(StateVisitor& visitor);
   Status load_uniques(StateVisitor& visitor);
   Status load_ended_leases(StateVisitor& visitor);
+  Status load_schedules(StateVisitor& visitor);
   std::unexpected<Error> failure() const { return database_->failure("read"); }
 
   const std::unique_ptr<Database> database_;
@@ -54,6 +56,7 @@ class TablesReader {
   Statement select_marks_;
   Statement select_finished_;
   Statement select_oldest_finished_;
+  Statement select_runs_;
   Statement select_blob_;
 };
 

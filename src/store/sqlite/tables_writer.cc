@@ -53,6 +53,12 @@ constexpr const char* kInsertLeases = "INSERT INTO ended_leases(count, leases) V
 constexpr const char* kSelectOldestLeases =
     "SELECT place, count FROM ended_leases ORDER BY place LIMIT 1";
 constexpr const char* kDeleteLeases = "DELETE FROM ended_leases WHERE place = ?1";
+constexpr const char* kUpsertSchedule =
+    "INSERT INTO schedules VALUES (?1, ?2) ON CONFLICT DO UPDATE SET detail = excluded.detail";
+constexpr const char* kDeleteSchedule = "DELETE FROM schedules WHERE name = ?1";
+constexpr const char* kInsertRun = "INSERT INTO schedule_runs VALUES (?1, ?2, ?3)";
+constexpr const char* kTrimRuns = "DELETE FROM schedule_runs WHERE schedule = ?1 AND n <= ?2";
+constexpr const char* kDeleteRuns = "DELETE FROM schedule_runs WHERE schedule = ?1";
 constexpr const char* kPutBlob =
     "INSERT INTO blobs VALUES (?1, ?2) ON CONFLICT DO UPDATE SET content = excluded.content";
 
@@ -96,6 +102,11 @@ TablesWriter::TablesWriter(Database& database, QueueIds& queues)
       insert_leases_(database, kInsertLeases),
       select_oldest_leases_(database, kSelectOldestLeases),
       delete_leases_(database, kDeleteLeases),
+      upsert_schedule_(database, kUpsertSchedule),
+      delete_schedule_(database, kDeleteSchedule),
+      insert_run_(database, kInsertRun),
+      trim_runs_(database, kTrimRuns),
+      delete_runs_(database, kDeleteRuns),
       put_blob_(database, kPutBlob) {}
 
 Status TablesWriter::load() {
@@ -134,6 +145,7 @@ Status TablesWriter::write(const core::Changes& changes, Seq from, const Progres
   if (Status done = write_history(changes); !done) return done;
   if (Status done = write_keys(changes); !done) return done;
   if (Status done = write_uniques(changes); !done) return done;
+  if (Status done = write_schedules(changes); !done) return done;
   if (Status done = write_ended_leases(changes.ended_leases); !done) return done;
   return transaction.commit();
 }
@@ -290,6 +302,23 @@ Status TablesWriter::write_ended_leases(const std::vector<core::EndedLease>& lea
     leases_kept_ -= count;
   }
   return failure();
+}
+
+Status TablesWriter::write_schedules(const core::Changes& changes) {
+  for (const SharedBytes& name : changes.deleted_schedules) {
+    if (!delete_schedule_.run(name.view()) || !delete_runs_.run(name.view())) return failure();
+  }
+  for (const core::Schedule& schedule : changes.schedules) {
+    encode_value(schedule, Time{}, buffer_);
+    if (!upsert_schedule_.run(schedule.name.view(), Blob{buffer_})) return failure();
+  }
+  for (const core::ScheduleRunRow& row : changes.schedule_runs) {
+    encode_value(row.run, Time{}, buffer_);
+    if (!insert_run_.run(row.schedule.view(), row.n, Blob{buffer_})) return failure();
+    if (row.n <= core::kRunsKept) continue;
+    if (!trim_runs_.run(row.schedule.view(), row.n - core::kRunsKept)) return failure();
+  }
+  return {};
 }
 
 Status TablesWriter::put_blob(const std::string& name, const std::string& content) {

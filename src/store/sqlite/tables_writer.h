@@ -35,6 +35,7 @@ class TablesWriter {
   Status write_history(const core::Changes& changes);
   Status write_keys(const core::Changes& changes);
   Status write_uniques(const core::Changes& changes);
+  Status write_schedules(const core::Changes& changes);
   Status write_ended_leases(const std::vector<core::EndedLease>& leases);
   Result<std::int64_t> queue_id(const SharedBytes& name);
   std::unexpected<Error> failure() const { return database_.failure("write"); }
@@ -63,6 +64,11 @@ class TablesWriter {
   Statement insert_leases_;
   Statement select_oldest_leases_;
   Statement delete_leases_;
+  Statement upsert_schedule_;
+  Statement delete_schedule_;
+  Statement insert_run_;
+  Statement trim_runs_;
+  Statement delete_runs_;
   Statement put_blob_;
   std::uint64_t leases_kept_ = 0;
   std::vector<std::string> new_queues_;  // created by the current transaction

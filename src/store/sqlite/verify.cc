@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "store/event_codec.h"
+#include "store/row_codec.h"
 #include "store/sqlite/job_row.h"
 #include "store/sqlite/journal_rows.h"
 #include "store/sqlite/scrub.h"
@@ -11,6 +12,8 @@ namespace millrace::store {
 namespace {
 
 constexpr const char* kIntegrityCheck = "PRAGMA integrity_check(20)";
+constexpr const char* kSelectSchedules = "SELECT name, detail FROM schedules";
+constexpr const char* kSelectRuns = "SELECT schedule, run FROM schedule_runs";
 constexpr const char* kSelectQueues = "SELECT id, name FROM queues";
 constexpr const char* kSelectJobs = "SELECT " MILLRACE_JOB_COLUMNS " FROM jobs ORDER BY ord";
 constexpr const char* kSelectRows =
@@ -32,6 +35,25 @@ Status check_structure(Database& database, std::vector<std::string>& problems) {
     }
   }
   return check.ok() ? Status() : database.failure("check");
+}
+
+// Reads the name and the value of each row.
+template <typename Value>
+void examine_blobs(Database& database, std::string_view table, const char* sql,
+                   std::vector<std::string>& problems) {
+  // A store that an older program left has no such table yet.
+  Statement exists(database, "SELECT 1 FROM sqlite_schema WHERE name = ?1");
+  if (!exists.begin(table).row()) return;
+  Statement select(database, sql);
+  select.begin();
+  while (problems.size() < kMostProblems && select.row()) {
+    Value value;
+    if (const Status read = decode_value(select.bytes(1), Time{}, value); !read) {
+      problems.push_back(
+          fmt::format("{}: row {}: {}", table, select.bytes(0), read.error().message));
+    }
+  }
+  if (!select.ok()) problems.push_back(database.failure("read").error().message);
 }
 
 Seq seq_at(const Statement& row, int column) {
@@ -107,6 +129,8 @@ Result<TablesFindings> examine_tables(Database& database) {
     if (!job) findings.problems.push_back(job.error().message);
   }
   if (!select.ok()) findings.problems.push_back(database.failure("read").error().message);
+  examine_blobs<core::Schedule>(database, "schedules", kSelectSchedules, findings.problems);
+  examine_blobs<core::ScheduleRun>(database, "schedule_runs", kSelectRuns, findings.problems);
   return findings;
 }
 

@@ -105,6 +105,9 @@ class FailingTables final : public Tables {
     if (reads_fail) return broken();
     return real_->oldest_finished(queue, state);
   }
+  Result<std::vector<core::ScheduleRunRow>> schedule_runs(const SharedBytes& schedule) override {
+    return real_->schedule_runs(schedule);
+  }
   Status put_blob(const std::string& name, const std::string& content) override {
     return real_->put_blob(name, content);
   }

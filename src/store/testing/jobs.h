@@ -72,6 +72,7 @@ struct LoadedState final : StateVisitor {
   void key(const core::KeyRow& value) override { keys.push_back(value); }
   void held_unique(const core::HeldUnique& value) override { uniques.push_back(value); }
   void ended_lease(const core::EndedLease& value) override { leases.push_back(value); }
+  void schedule(const core::Schedule& value) override { schedules.push_back(value); }
 
   Progress loaded_progress;
   std::vector<core::Queue> queues;
@@ -79,6 +80,7 @@ struct LoadedState final : StateVisitor {
   std::vector<core::KeyRow> keys;
   std::vector<core::HeldUnique> uniques;
   std::vector<core::EndedLease> leases;
+  std::vector<core::Schedule> schedules;
 };
 
 }  // namespace millrace::store

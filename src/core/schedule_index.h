@@ -1,0 +1,114 @@
+// The schedules of a shard: by name, by the time when something is due, and by the job whose end one
+// of their instants awaits. An entry's address stays the same until its schedule is deleted.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/btree_set.h"
+#include "absl/container/flat_hash_map.h"
+#include "base/ids.h"
+#include "base/time.h"
+#include "core/schedule.h"
+
+namespace millrace::core {
+
+struct ScheduleEntry {
+  Schedule schedule;
+  bool dirty = false;  // the projection has to write it
+  // When the schedule needs attention, by the wall clock; none: an event must come first. Kept by
+  // the index.
+  std::optional<Time> wakes;
+};
+
+class ScheduleIndex {
+ public:
+  // Null: there is no such schedule.
+  ScheduleEntry* find(std::string_view name) {
+    const auto found = by_name_.find(name);
+    return found == by_name_.end() ? nullptr : found->second.get();
+  }
+  const ScheduleEntry* find(std::string_view name) const {
+    const auto found = by_name_.find(name);
+    return found == by_name_.end() ? nullptr : found->second.get();
+  }
+  ScheduleEntry& add(Schedule schedule) {
+    auto entry = std::make_unique<ScheduleEntry>();
+    entry->schedule = std::move(schedule);
+    ScheduleEntry& added = *entry;
+    by_name_.emplace(added.schedule.name.view(), std::move(entry));
+    return added;
+  }
+  void remove(ScheduleEntry& entry) {
+    unlist(entry);
+    by_name_.erase(entry.schedule.name.view());
+  }
+
+  // To be called before and after every change of an entry. `job_lives`: the newest job of the
+  // schedule has not ended, as far as this shard knows.
+  void unlist(ScheduleEntry& entry) {
+    if (!entry.schedule.progress.broken.empty()) --broken_;
+    if (entry.wakes) due_.erase({*entry.wakes, entry.schedule.name.view()});
+    entry.wakes.reset();
+    if (entry.schedule.progress.waiting) awaited_.erase(entry.schedule.progress.last_job);
+  }
+  void list(ScheduleEntry& entry, bool job_lives) {
+    const ScheduleProgress& progress = entry.schedule.progress;
+    if (!progress.broken.empty()) ++broken_;
+    if (progress.waiting) awaited_[progress.last_job] = &entry;
+    entry.wakes = wakes_at(entry.schedule, job_lives);
+    if (entry.wakes) due_.insert({*entry.wakes, entry.schedule.name.view()});
+  }
+  // The entry with an instant that awaits the end of this job; null: there is none.
+  ScheduleEntry* awaiting(const JobId& job) {
+    if (awaited_.empty()) return nullptr;
+    const auto found = awaited_.find(job);
+    return found == awaited_.end() ? nullptr : found->second;
+  }
+  const absl::flat_hash_map<JobId, ScheduleEntry*>& awaited() const { return awaited_; }
+
+  std::size_t size() const { return by_name_.size(); }
+  std::size_t broken() const { return broken_; }
+  std::optional<Time> first_due(Time after) const {
+    const auto first = due_.lower_bound({after + Duration{1}, std::string_view()});
+    if (first == due_.end()) return std::nullopt;
+    return first->first;
+  }
+  // In order of time, until `visit` returns false.
+  template <typename Visit>
+  void walk_due(Visit visit) const {
+    for (const auto& [at, name] : due_) {
+      if (!visit(at, by_name_.find(name)->second->schedule)) return;
+    }
+  }
+  // In order of name, beginning after `after`, until `visit` returns false.
+  template <typename Visit>
+  void walk(std::string_view after, Visit visit) const {
+    for (auto at = by_name_.upper_bound(after); at != by_name_.end(); ++at) {
+      if (!visit(*at->second)) return;
+    }
+  }
+
+  static std::optional<Time> wakes_at(const Schedule& schedule, bool job_lives) {
+    const ScheduleProgress& progress = schedule.progress;
+    if (schedule.paused) return std::nullopt;
+    // What can't be planned is tried again when it says so.
+    if (!progress.planned) return progress.broken.empty() ? kAtOnce : progress.due;
+    if (!progress.waiting || progress.last_box != kNoJob || job_lives) return progress.due;
+    return progress.tries == 0 ? kAtOnce : progress.due;
+  }
+
+ private:
+  // Views of the entries' own names.
+  absl::btree_map<std::string_view, std::unique_ptr<ScheduleEntry>> by_name_;
+  absl::btree_set<std::pair<Time, std::string_view>> due_;
+  absl::flat_hash_map<JobId, ScheduleEntry*> awaited_;
+  std::size_t broken_ = 0;
+};
+
+}  // namespace millrace::core

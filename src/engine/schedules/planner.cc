@@ -1,0 +1,188 @@
+#include "engine/schedules/planner.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "digest/fingerprint.h"
+#include "engine/schedules/timing.h"
+#include "engine/shard/outbox.h"
+#include "store/submission_codec.h"
+
+namespace millrace::engine {
+namespace {
+
+class Planner {
+ public:
+  Planner(const core::Schedule& schedule, const ScheduleTiming& timing, Time wall,
+          ShardNumber shard, ShardNumber shards)
+      : schedule_(schedule), timing_(timing), wall_(wall), shard_(shard), shards_(shards) {}
+
+  // `first`: the oldest instant that is not dealt with.
+  Status plan(std::optional<Time> first, core::Firing& firing) {
+    if (first && is_missed(*first)) first = skip_missed(*first, firing);
+    std::size_t bytes = 0;
+    while (first && due_at(*first) <= wall_) {
+      const bool full =
+          firing.instants.size() == kMaxInstantsPerFiring || bytes >= kMaxFiringBytes;
+      if (full) break;
+      auto instant = make(*first);
+      if (!instant) return std::unexpected(instant.error());
+      bytes += instant->spec.payload.size();
+      firing.instants.push_back(std::move(*instant));
+      first = timing_.next(*first);
+    }
+    firing.next = first;
+    if (first) firing.due = due_at(*first);
+    return {};
+  }
+
+  Result<core::Firing::Instant> make(Time at) const {
+    auto spec = job_of(schedule_, at);
+    if (!spec) return std::unexpected(spec.error());
+    core::Firing::Instant instant;
+    instant.at = at;
+    instant.local = timing_.local(at);
+    instant.job = job_id_of(schedule_, at);
+    spec->id = instant.job;
+    spec->id_origin = core::IdOrigin::kClient;
+    const bool here = shard_of(spec->queue.view(), shards_) == shard_;
+    instant.spec = here ? std::move(*spec) : in_outbox(*spec);
+    return instant;
+  }
+
+ private:
+  Time due_at(Time instant) const { return instant + jitter_of(schedule_, timing_, instant); }
+  bool is_missed(Time instant) const {
+    return wall_ - due_at(instant) > schedule_.spec.missed_after;
+  }
+
+  // Applies the policy to the missed instants, of which `first` is the oldest. Returns the oldest
+  // that is to run, or the one that is next.
+  std::optional<Time> skip_missed(Time first, core::Firing& firing) const {
+    Time last = timing_.previous(wall_ - schedule_.spec.missed_after).value_or(first);
+    while (last > first && !is_missed(last)) last = timing_.previous(last).value_or(first);
+    last = std::max(last, first);
+    std::size_t run = 0;
+    if (schedule_.spec.missed == core::MissedPolicy::kOne) run = 1;
+    if (schedule_.spec.missed == core::MissedPolicy::kAll) run = schedule_.spec.missed_limit;
+    // The newest `run` of them, going back from the last one.
+    std::optional<Time> skipped_until = last;
+    std::optional<Time> oldest;
+    for (; run > 0 && skipped_until && *skipped_until >= first; --run) {
+      oldest = skipped_until;
+      skipped_until = *oldest > first ? timing_.previous(*oldest) : std::nullopt;
+    }
+    if (skipped_until && *skipped_until >= first) {
+      firing.missed = count(first, *skipped_until);
+      firing.missed_until = *skipped_until;
+      firing.missed_local = timing_.local(*skipped_until);
+    }
+    return oldest ? oldest : timing_.next(last);
+  }
+
+  std::uint64_t count(Time first, Time last) const {
+    std::uint64_t counted = 1;
+    for (auto at = std::optional(first); counted < kMaxMissedCounted; ++counted) {
+      at = timing_.next(*at);
+      if (!at || *at > last) break;
+    }
+    return counted;
+  }
+
+  const core::Schedule& schedule_;
+  const ScheduleTiming& timing_;
+  const Time wall_;
+  const ShardNumber shard_;
+  const ShardNumber shards_;
+};
+
+// The next instant by the data of today. Where these have moved it, what the clock showed at the
+// instant before is not dealt with twice.
+std::optional<Time> next_by(const core::Schedule& schedule, const ScheduleTiming& timing,
+                            const std::string& version) {
+  const core::ScheduleProgress& progress = schedule.progress;
+  std::optional<Time> next = timing.next(progress.done_until);
+  if (!next || !progress.done_local || progress.zone_version.view() == version) return next;
+  const auto* const cron = std::get_if<calendar::Cron>(&timing.timing.rule);
+  if (cron != nullptr && cron->fixed_times && timing.local(*next) == *progress.done_local) {
+    next = timing.next(*next);
+  }
+  return next;
+}
+
+}  // namespace
+
+JobId job_id_of(const core::Schedule& schedule, Time instant) {
+  const Fingerprint random =
+      fingerprint(schedule.name.view(), std::to_string(schedule.incarnation) + " " +
+                                            std::to_string(to_ms(instant)));
+  std::uint64_t number = 0;
+  for (std::size_t i = 0; i < 8; ++i) number = number << 8 | random.bytes[i];
+  return make_job_id(instant, queue_bits(schedule.spec.queue.view()), number);
+}
+
+SharedBytes template_of(core::JobSpec spec) {
+  spec.id = {};
+  spec.id_origin = core::IdOrigin::kServer;
+  std::string bytes;
+  store::encode_submission(spec, bytes);
+  return SharedBytes(bytes);
+}
+
+Result<core::JobSpec> read_template(const SharedBytes& bytes) {
+  auto read = store::decode_submission(bytes.view());
+  if (!read) return failure("its job can't be read: " + read.error().message);
+  return std::move(*read);
+}
+
+Result<core::JobSpec> job_of(const core::Schedule& schedule, Time instant) {
+  auto read = read_template(schedule.spec.job);
+  if (!read) return read;
+  core::JobSpec spec = std::move(*read);
+  core::JobExtras extras = spec.extras == nullptr ? core::JobExtras{} : *spec.extras;
+  extras.schedule = schedule.name;
+  extras.scheduled_at = instant;
+  spec.extras = std::make_shared<const core::JobExtras>(std::move(extras));
+  return spec;
+}
+
+core::Firing plan_firing(const core::Schedule& schedule, Zones& zones, Time wall, ShardNumber shard,
+                         ShardNumber shards) {
+  const core::ScheduleProgress& progress = schedule.progress;
+  core::Firing firing;
+  firing.name = schedule.name;
+  firing.version = schedule.version;
+  firing.wall = wall;
+  const auto broken = [&](const std::string& why) {
+    core::Firing none;
+    none.name = schedule.name;
+    none.version = schedule.version;
+    none.wall = wall;
+    none.broken = SharedBytes(why);
+    none.due = wall + kBrokenPause;
+    return none;
+  };
+  const auto timing = timing_of(schedule.spec, zones);
+  if (!timing) return broken(timing.error().message);
+  std::string version;
+  if (!schedule.spec.cron.empty() && schedule.spec.timezone.view() != "UTC") {
+    version = zones.version();
+  }
+  firing.zone_version = SharedBytes(version);
+  Planner planner(schedule, *timing, wall, shard, shards);
+  if (progress.waiting) {
+    auto waited = planner.make(*progress.waiting);
+    if (!waited) return broken(waited.error().message);
+    firing.waited = std::move(*waited);
+  }
+  const std::optional<Time> first =
+      progress.planned ? progress.next : next_by(schedule, *timing, version);
+  if (Status planned = planner.plan(first, firing); !planned) {
+    return broken(planned.error().message);
+  }
+  return firing;
+}
+
+}  // namespace millrace::engine

@@ -1,0 +1,36 @@
+// Says what is due of a schedule, and what comes next. A function of the schedule, the zones' data
+// and the wall clock alone.
+#pragma once
+
+#include "base/time.h"
+#include "core/firing.h"
+#include "core/schedule.h"
+#include "engine/routing/scatter_gather.h"
+#include "engine/schedules/zones.h"
+
+namespace millrace::engine {
+
+// A firing runs at most this many instants; the rest follows in the next step. Their payloads are
+// bounded too, so that a step's row is.
+inline constexpr std::size_t kMaxInstantsPerFiring = 64;
+inline constexpr std::size_t kMaxFiringBytes = std::size_t{1} << 20;
+// Instants that are not run are counted up to this; the count then says "at least".
+inline constexpr std::uint64_t kMaxMissedCounted = 10'000;
+// What can't be computed is tried again after this pause.
+inline constexpr Duration kBrokenPause{60'000};
+
+// `shard` of `shards` has the schedule.
+core::Firing plan_firing(const core::Schedule& schedule, Zones& zones, Time wall, ShardNumber shard,
+                         ShardNumber shards);
+
+// A schedule's job, as ScheduleSpec::job holds it, and back. The id and its origin are left out.
+SharedBytes template_of(core::JobSpec spec);
+Result<core::JobSpec> read_template(const SharedBytes& bytes);
+
+// The id of the job of an instant. The same instant has the same id, so that a job which still
+// exists is recognized; another schedule under the same name has others.
+JobId job_id_of(const core::Schedule& schedule, Time instant);
+// The job of an instant as it is submitted: without an id, and with the schedule in its extras.
+Result<core::JobSpec> job_of(const core::Schedule& schedule, Time instant);
+
+}  // namespace millrace::engine

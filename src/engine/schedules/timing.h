@@ -1,0 +1,40 @@
+// A schedule's specification as the calendar takes it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "calendar/timing.h"
+#include "calendar/zone.h"
+#include "core/schedule.h"
+#include "engine/schedules/zones.h"
+
+namespace millrace::engine {
+
+struct ScheduleTiming {
+  calendar::Timing timing;
+  std::shared_ptr<const calendar::Zone> zone;  // never null
+
+  std::optional<Time> next(Time after) const { return next_instant(timing, *zone, after); }
+  std::optional<Time> previous(Time before) const {
+    return previous_instant(timing, *zone, before);
+  }
+  // What the zone's clock shows at an instant, as if it were UTC.
+  Time local(Time instant) const;
+};
+
+// The error says what is wrong with the expression or the zone.
+Result<ScheduleTiming> timing_of(const core::ScheduleSpec& spec, Zones& zones);
+
+// By how much an instant's job is late on purpose: a fixed draw of name and instant, of 0 to
+// `jitter`, and always less than the gap to the next instant.
+Duration jitter_of(const core::Schedule& schedule, const ScheduleTiming& timing, Time instant);
+
+// The next so many instants, as far as the schedule's progress tells at `wall`.
+std::vector<Time> upcoming(const core::Schedule& schedule, const ScheduleTiming& timing, Time wall,
+                           std::size_t count);
+
+}  // namespace millrace::engine

@@ -1,0 +1,27 @@
+// A schedule's specification between the contract and the machine, and what the calendar says of it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "api/schedule.h"
+#include "core/schedule.h"
+#include "engine/schedules/timing.h"
+#include "service/caller.h"
+
+namespace millrace::service {
+
+// `preview` is a path of the API and can name no schedule.
+Answered<> admits_schedule_name(std::string_view name);
+
+// Checks what the expression, the zone and the jitter mean. `where`: the pointer to the
+// specification in the request's body.
+Answered<core::ScheduleSpec> to_core(Caller& caller, const api::ScheduleSpec& spec,
+                                     const std::string& where);
+Answered<engine::ScheduleTiming> timing_of(Caller& caller, const api::ScheduleTiming& timing,
+                                           const std::string& where);
+
+std::string description_of(const engine::ScheduleTiming& timing, std::string_view timezone);
+std::vector<std::string> warnings_of(const engine::ScheduleTiming& timing);
+
+}  // namespace millrace::service

@@ -1,0 +1,67 @@
+// What is done with schedules. A token that is limited to queues sees those whose jobs go to its
+// queues.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/schedule.h"
+#include "core/schedule.h"
+#include "service/caller.h"
+#include "service/jobs.h"
+
+namespace millrace::service {
+
+struct ScheduleAnswer {
+  core::Schedule schedule;
+  bool created = false;
+};
+struct SchedulePage {
+  std::vector<core::Schedule> schedules;
+  std::string next;  // empty: there are no more
+};
+Task<Answered<SchedulePage>> list_schedules(Caller& caller, const api::ScheduleListQuery& query);
+Task<Answered<ScheduleAnswer>> get_schedule(Caller& caller, std::string_view name);
+Task<Answered<ScheduleAnswer>> set_schedule(Caller& caller, std::string_view name,
+                                            const api::ScheduleSpec& spec,
+                                            const IfVersion& if_version);
+Task<Answered<ScheduleAnswer>> pause_schedule(Caller& caller, std::string_view name,
+                                              std::string_view reason);
+Task<Answered<ScheduleAnswer>> resume_schedule(Caller& caller, std::string_view name);
+Task<Answered<>> delete_schedule(Caller& caller, std::string_view name,
+                                 const IfVersion& if_version);
+// Newest first.
+Task<Answered<std::vector<core::ScheduleRun>>> list_runs(Caller& caller, std::string_view name);
+
+struct TriggerRequest {
+  const api::Trigger& trigger;
+  std::optional<std::string> key;  // see Submission
+  std::string_view as_sent;
+};
+Task<Answered<Submitted>> trigger_schedule(Caller& caller, std::string_view name,
+                                           const TriggerRequest& request);
+Task<Answered<api::BackfillOutcome>> backfill_schedule(Caller& caller, std::string_view name,
+                                                       const api::Backfill& backfill);
+// All schedules of one owner.
+Task<Answered<api::SetOutcome>> apply_schedules(Caller& caller, const api::ScheduleSet& set);
+
+Answered<api::PreviewAnswer> preview_schedule(Caller& caller, const api::SchedulePreview& preview);
+
+// A schedule's shape, with its next instants. Views of `schedule` and of what this object holds.
+class ScheduleShape {
+ public:
+  ScheduleShape(const Caller& caller, const core::Schedule& schedule);
+  ScheduleShape(const ScheduleShape&) = delete;
+  ScheduleShape& operator=(const ScheduleShape&) = delete;
+  const api::Schedule& schedule() const { return shape_; }
+
+ private:
+  void fill_job(const core::JobSpec& job);
+  api::Schedule shape_;
+  core::JobSpec job_;
+  std::string error_;
+};
+
+}  // namespace millrace::service
