@@ -203,7 +203,7 @@ class Overlap(ScheduleWords, harness.ServerCase):
         self.assertEqual(self.claim(queues=[queue]), [], "not before it has ended")
         self.finish(running, "cancelled")
         # Nobody claims from here on: a job that waits is cancelled at once.
-        eventually(lambda: self.outcomes(name).count("replaced") >= 2, what="two that were replaced")
+        eventually(lambda: self.outcomes(name).count("replaced") >= 2, 20, what="two that were replaced")
         self.call("pause", name=name)
         replacing = [run["job_id"] for run in self.runs(name) if run["outcome"] == "replaced"]
 

@@ -239,13 +239,14 @@ class Specification(ScheduleWords, harness.ServerCase):
         self.assertNotIn("preview", [one["name"] for one in self.list_schedules()])
 
     def test_what_is_not_there(self):
+        past = {"from": rfc3339(time.time() - 3600), "to": rfc3339(time.time() - 60)}
         for reply in (
             self.api.get(self.path()),
             self.api.delete(self.path()),
             self.call("pause"),
             self.call("resume"),
             self.call("trigger"),
-            self.call("backfill", {"from": "2026-01-01T00:00:00Z", "to": "2026-01-02T00:00:00Z"}),
+            self.call("backfill", past),
             self.api.get(self.path(call="runs")),
         ):
             self.assert_refused(reply, 404, "not_found")
