@@ -112,8 +112,22 @@ class Description(harness.ServerCase):
         self.assertGreater(len(references), 50)
         for reference in references:
             self.assertTrue(described.resolve({"$ref": reference}), reference)
+        self.assertGreater(self.check_examples(described, described.description), 10)
         ids = [operation["operationId"] for _, _, operation in described.operations()]
         self.assertEqual(len(ids), len(set(ids)))
+
+
+    def check_examples(self, described, node, where=""):
+        """Holds every example against the schema beside it; returns how many there are."""
+        count = 0
+        if isinstance(node, dict) and "schema" in node:
+            examples = [one["value"] for one in node.get("examples", {}).values()]
+            examples += [node["example"]] if "example" in node else []
+            for example in examples:
+                described.check(node["schema"], example, where)
+            count += len(examples)
+        parts = enumerate(node) if isinstance(node, list) else node.items() if isinstance(node, dict) else ()
+        return count + sum(self.check_examples(described, part, f"{where}/{name}") for name, part in parts)
 
 
 class Canaries(harness.ServerCase):
