@@ -70,7 +70,7 @@ def unread(text):
 def odd_changes(name):
     """The changes of a zone's clock that cronsim can't walk over with an expression that follows elapsed time: when,
     and why. It goes from midnight to midnight by the date, then by hours of 3,600 s from a full hour; where that is
-    wrong it misses instants, or walks in a circle for ever."""
+    wrong it misses instants, has some too many, or walks in a circle for ever."""
     zone = zoneinfo.ZoneInfo(name)
     found = []
     for at in calculator.changes(zone, -7 * DAY, cases.LAST_START + HORIZON):
