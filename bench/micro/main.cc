@@ -1,5 +1,6 @@
 // bench_micro: how long the parts take that every job passes: the machine, the codec of events, the
-// JSON layer, the reading of requests, a whole session. Each group of them is a file here.
+// JSON layer, the reading of requests, a whole session; and the calendar of schedules. Each group
+// of them is a file here.
 //
 //     bench_micro                                       all; the machine with up to 1,000,000 jobs
 //     bench_micro --huge --benchmark_filter=machine     and with 10,000,000: 4 GB, a minute
