@@ -114,7 +114,7 @@ Result<SchedulePreview> Client::preview_schedule(const PreviewSchedule& preview)
 Result<ScheduleChanges> Client::apply_schedules(const ScheduleSet& set) {
   return then(call({.method = "PUT",
                     .path = "/v1/schedules",
-                    .body = encode_schedule_set(set),
+                    .body = to_json(set),
                     .timeout = options_.timeout}),
               read_schedule_changes);
 }

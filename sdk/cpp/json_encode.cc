@@ -258,7 +258,7 @@ std::string encode_preview(const PreviewSchedule& preview) {
   return json.take();
 }
 
-std::string encode_schedule_set(const ScheduleSet& set) {
+std::string to_json(const ScheduleSet& set) {
   JsonWriter json;
   json.begin_object();
   json.key("managed_by").string(set.managed_by);

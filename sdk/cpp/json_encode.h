@@ -16,6 +16,5 @@ std::string encode_poll(std::string_view worker_id, const PollRequest& request);
 std::string encode_trigger(const TriggerSchedule& options);
 std::string encode_backfill(const BackfillSchedule& range);
 std::string encode_preview(const PreviewSchedule& preview);
-std::string encode_schedule_set(const ScheduleSet& set);
 
 }  // namespace millrace::sdk

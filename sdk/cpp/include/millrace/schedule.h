@@ -145,6 +145,9 @@ struct ScheduleSet {
   bool force = false;    // takes over names that another owner has
 };
 
+// The whole as JSON: what Client::apply_schedules() sends.
+std::string to_json(const ScheduleSet& set);
+
 // Names.
 struct ScheduleChanges {
   std::vector<std::string> created{};
