@@ -17,10 +17,10 @@ constexpr std::size_t kMaxShellVariables = 100;
 
 // As JSON: {"command", "shell"?, "input"?, "environment"?: {name: value}}.
 struct ShellJob {
-  std::string command;
+  std::string command{};
   std::string shell = "/bin/sh";
-  std::string input;  // standard input
-  std::vector<std::pair<std::string, std::string>> environment;
+  std::string input{};  // standard input
+  std::vector<std::pair<std::string, std::string>> environment{};
 
   bool operator==(const ShellJob&) const = default;
 };

@@ -28,13 +28,13 @@ constexpr std::size_t kMaxCrontabVariables = 100;
 // A line of the crontab that runs a command.
 struct CrontabEntry {
   std::size_t line = 0;
-  std::string cron;      // an expression as schedules have it
-  std::string timezone;  // empty: the machine's
-  std::string user;      // only in the system's crontab
-  std::string shell;     // empty: /bin/sh
-  std::string command;   // with \% as %
-  std::optional<std::string> input;
-  std::vector<std::pair<std::string, std::string>> environment;
+  std::string cron{};      // an expression as schedules have it
+  std::string timezone{};  // empty: the machine's
+  std::string user{};      // only in the system's crontab
+  std::string shell{};     // empty: /bin/sh
+  std::string command{};   // with \% as %
+  std::optional<std::string> input{};
+  std::vector<std::pair<std::string, std::string>> environment{};
 
   bool operator==(const CrontabEntry&) const = default;
 };

@@ -18,18 +18,18 @@ constexpr std::size_t kMaxSchedulePayload = 64 << 10;
 
 // What holds of all lines of an import.
 struct ImportDefaults {
-  std::string timezone;  // of lines that have none
-  std::string queue;
-  std::string type;
-  std::string prefix;         // of each name
-  sdk::NewSchedule schedule;  // its policies, and max_attempts of its job
+  std::string timezone{};  // of lines that have none
+  std::string queue{};
+  std::string type{};
+  std::string prefix{};         // of each name
+  sdk::NewSchedule schedule{};  // its policies, and max_attempts of its job
 };
 
 struct Imported {
   std::size_t line = 0;
-  std::string name;
-  sdk::NewSchedule schedule;
-  std::string what;  // for people: the command, or the type
+  std::string name{};
+  sdk::NewSchedule schedule{};
+  std::string what{};  // for people: the command, or the type
 };
 
 // Of the system's crontab, each user's commands go to a queue of their own: "QUEUE.USER".
