@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "api/bounds.h"
 #include "api/text.h"
@@ -55,15 +56,18 @@ std::string rule_of(const sdk::NewSchedule& schedule) {
 class Names {
  public:
   std::string next(const std::string& wanted) {
-    std::string name = wanted;
-    for (std::size_t n = 2; !lines_.emplace(name, 0).second; ++n) {
-      name = fmt::format("{}-{}", wanted, n);
-    }
+    // The number goes on where it stopped, so that many lines of one program take no longer.
+    std::size_t& n = last_[wanted];
+    std::string name;
+    do {
+      name = ++n == 1 ? wanted : fmt::format("{}-{}", wanted, n);
+    } while (!taken_.insert(name).second);
     return name;
   }
 
  private:
-  std::map<std::string, int, std::less<>> lines_;
+  std::map<std::string, std::size_t, std::less<>> last_;
+  std::set<std::string, std::less<>> taken_;
 };
 
 }  // namespace

@@ -171,8 +171,10 @@ void add_policy_options(CLI::App& command, Set& options) {
   add_missed(command, options.missed);
   add_duration(command, "--missed-after", schedule.missed_after,
                "Later than this, an instant was missed (default: 1m)");
-  command.add_flag("--paused,!--no-paused", schedule.paused,
-                   "Paused from the start (default: as it is)");
+  // With a member of three states as the target, CLI11 would set it where the flag is not given.
+  command.add_flag_function(
+      "--paused,!--no-paused", [&schedule](std::int64_t count) { schedule.paused = count > 0; },
+      "Make it paused, or not (default: as it is)");
   command.add_option("--managed-by", schedule.managed_by, "Whose it is, see `schedule apply`")
       ->type_name("OWNER");
 }
