@@ -49,9 +49,9 @@ TEST(ReadSetFile, ReadsToml) {
 }
 
 TEST(ReadSetFile, ReadsJsonByteForByte) {
-  const SetFile file = read(
-      R"({"managed_by":"me","dry_run":true,"force":true,"schedules":{"a/b":{ "cron" : "@daily" }}})",
-      FileFormat::kJson);
+  const SetFile file = read(R"({"managed_by":"me","dry_run":true,"force":true,)"
+                            R"("schedules":{"a/b":{ "cron" : "@daily" }}})",
+                            FileFormat::kJson);
   EXPECT_TRUE(file.set.dry_run);
   EXPECT_TRUE(file.set.force);
   EXPECT_FALSE(file.set.prune);
