@@ -81,8 +81,10 @@ std::string schedule_details(const sdk::Schedule& schedule, sdk::Timestamp now, 
   }
   lines.add("missed", missed_text(schedule));
   lines.add("overlap", printable(schedule.overlap));
-  lines.add("clock changes",
-            printable(fmt::format("gap {}, overlap {}", schedule.dst_gap, schedule.dst_overlap)));
+  if (!schedule.every && !schedule.dst_gap.empty()) {
+    lines.add("clock changes",
+              printable(fmt::format("gap {}, overlap {}", schedule.dst_gap, schedule.dst_overlap)));
+  }
   lines.add("managed by", printable(schedule.managed_by));
   lines.add("created", time_for_people(schedule.created_at, now));
   if (schedule.updated_at != schedule.created_at) {

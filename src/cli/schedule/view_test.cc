@@ -5,6 +5,7 @@
 
 #include "base/time.h"
 #include "cli/exit_code.h"
+#include "cli/job_view.h"
 #include "cli/output.h"
 
 namespace millrace::cli {
@@ -78,6 +79,20 @@ TEST(ScheduleDetails, SaysWhyItDoesNotFire) {
   paused.state = "paused";
   paused.reason = "holidays";
   EXPECT_THAT(schedule_details(paused, kNow, kNoLimit), HasSubstr("paused: holidays"));
+}
+
+TEST(ScheduleDetails, AnIntervalKnowsNoClockChanges) {
+  sdk::Schedule interval = nightly();
+  interval.every = sdk::Milliseconds{60'000};
+  EXPECT_THAT(schedule_details(interval, kNow, kNoLimit), testing::Not(HasSubstr("clock")));
+}
+
+TEST(JobDetails, NameTheSchedule) {
+  sdk::Job job{.id = "j", .state = "ready"};
+  EXPECT_THAT(job_details(job, kNow), testing::Not(HasSubstr("schedule")));
+  job.schedule = sdk::JobSchedule{"nightly", kNow};
+  EXPECT_THAT(job_details(job, kNow),
+              HasSubstr("schedule:    nightly, for 2026-03-01T00:00:00.000Z\n"));
 }
 
 TEST(RunsTable, TellsWhatBecameOfEach) {
