@@ -24,8 +24,8 @@ void run(Backfill& options, Session& session) {
   if (session.refuse_dashes()) return;
   options.range.from = *options.from;
   options.range.to = *options.to;
-  if (options.range.to < options.range.from) {
-    return session.fail(kUsage, "--to must not be earlier than --from");
+  if (options.range.to <= options.range.from) {
+    return session.fail(kUsage, "--to must be later than --from");
   }
   if (options.all) options.range.limit = kMaxBackfill;
   session.with_client([&](sdk::Client& client) {

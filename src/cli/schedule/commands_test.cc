@@ -281,6 +281,9 @@ TEST_F(ScheduleCommands, BackfillGoesOnUntilAllAreSubmitted) {
   EXPECT_EQ(with({"--all", "--rerun"}), kUsage);
   EXPECT_EQ(run({"backfill", "n", "--from", "2026-03-01T00:00:00Z"}), kUsage);
   EXPECT_EQ(
+      run({"backfill", "n", "--from", "2026-03-01T00:00:00Z", "--to", "2026-03-01T00:00:00Z"}),
+      kUsage);
+  EXPECT_EQ(
       run({"backfill", "n", "--from", "2026-03-02T00:00:00Z", "--to", "2026-03-01T00:00:00Z"}),
       kUsage);
 }
