@@ -201,4 +201,75 @@ std::string encode_poll(std::string_view worker_id, const PollRequest& request) 
   return json.take();
 }
 
+std::string to_json(const NewSchedule& schedule) {
+  JsonWriter json;
+  json.begin_object();
+  member(json, "cron", schedule.cron);
+  member(json, "every_ms", schedule.every);
+  member(json, "timezone", schedule.timezone);
+  json.key("job");
+  write_job(json, schedule.job);
+  member(json, "start_at", schedule.start_at);
+  member(json, "end_at", schedule.end_at);
+  member(json, "jitter_ms", schedule.jitter);
+  member(json, "missed_after_ms", schedule.missed_after);
+  member(json, "missed", schedule.missed);
+  member(json, "missed_limit", schedule.missed_limit);
+  member(json, "overlap", schedule.overlap);
+  member(json, "dst_gap", schedule.dst_gap);
+  member(json, "dst_overlap", schedule.dst_overlap);
+  if (schedule.paused) json.key("paused").boolean(*schedule.paused);
+  member(json, "managed_by", schedule.managed_by);
+  json.end_object();
+  return json.take();
+}
+
+std::string encode_trigger(const TriggerSchedule& options) {
+  JsonWriter json;
+  json.begin_object();
+  member(json, "scheduled_at", options.scheduled_at);
+  json.end_object();
+  return json.take();
+}
+
+std::string encode_backfill(const BackfillSchedule& range) {
+  JsonWriter json;
+  json.begin_object();
+  json.key("from").string(format_rfc3339(range.from));
+  json.key("to").string(format_rfc3339(range.to));
+  member(json, "limit", range.limit);
+  if (range.dry_run) json.key("dry_run").boolean(true);
+  if (range.rerun) json.key("rerun").boolean(true);
+  json.end_object();
+  return json.take();
+}
+
+std::string encode_preview(const PreviewSchedule& preview) {
+  JsonWriter json;
+  json.begin_object();
+  member(json, "cron", preview.cron);
+  member(json, "every_ms", preview.every);
+  member(json, "timezone", preview.timezone);
+  member(json, "from", preview.from);
+  member(json, "count", preview.count);
+  member(json, "dst_gap", preview.dst_gap);
+  member(json, "dst_overlap", preview.dst_overlap);
+  json.end_object();
+  return json.take();
+}
+
+std::string to_json(const ScheduleSet& set) {
+  JsonWriter json;
+  json.begin_object();
+  json.key("managed_by").string(set.managed_by);
+  json.key("schedules").begin_object();
+  for (const auto& [name, specification] : set.schedules) json.key(name).raw(specification);
+  json.end_object();
+  if (set.prune) json.key("prune").boolean(true);
+  if (set.dry_run) json.key("dry_run").boolean(true);
+  if (set.force) json.key("force").boolean(true);
+  json.end_object();
+  return json.take();
+}
+
 }  // namespace millrace::sdk

@@ -99,6 +99,23 @@ inline void read(JsonValue value, std::vector<std::string>& out) {
   });
 }
 
+inline void read(JsonValue value, std::vector<Timestamp>& out) {
+  each_element(value, [&out](JsonValue element) {
+    std::optional<Timestamp> time;
+    read(element, time);
+    if (time) out.push_back(*time);
+  });
+}
+
+inline void read(JsonValue value, std::optional<JobSchedule>& out) {
+  JobSchedule schedule;
+  const bool is_there = each_member(value, [&](std::string_view name, JsonValue content) {
+    if (name == "name") read(content, schedule.name);
+    if (name == "scheduled_at") read(content, schedule.scheduled_at);
+  });
+  if (is_there) out = std::move(schedule);
+}
+
 inline void read(JsonValue value, Meta& out) {
   each_member(value, [&out](std::string_view name, JsonValue content) {
     std::string text;

@@ -76,6 +76,7 @@ void read_job_member(std::string_view name, JsonValue value, Job& job) {
   if (name == "payload") job.payload = raw_text(value);
   if (name == "result") job.result = raw_text(value);
   if (name == "attempts") read_attempts(value, job.attempts);
+  if (name == "schedule") read(value, job.schedule);
 }
 
 bool read_members(JsonValue value, Job& job) {
@@ -194,6 +195,7 @@ bool read_members(JsonValue value, ClaimedJob& job) {
     if (name == "deadline") read(content, job.deadline);
     if (name == "meta") read(content, job.meta);
     if (name == "traceparent") read(content, job.traceparent);
+    if (name == "schedule") read(content, job.schedule);
     if (name == "progress") read_checkpoint(content, job);
   });
 }

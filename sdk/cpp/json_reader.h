@@ -23,6 +23,12 @@ Result<Page<Event>> read_events(std::string_view json);
 Result<Stats> read_stats(std::string_view json);
 Result<BulkAnswer> read_bulk(std::string_view json);
 Result<PollAnswer> read_poll_answer(std::string_view json);
+Result<Schedule> read_schedule(std::string_view json);
+Result<Page<Schedule>> read_schedules(std::string_view json);
+Result<BackfillAnswer> read_backfill(std::string_view json);
+Result<ScheduleRuns> read_schedule_runs(std::string_view json);
+Result<SchedulePreview> read_preview(std::string_view json);
+Result<ScheduleChanges> read_schedule_changes(std::string_view json);
 
 // The refusal in an answer with a status of 400 or above, whether or not its body is a problem.
 Error read_problem(int status, std::string_view body);

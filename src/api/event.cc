@@ -13,11 +13,12 @@ namespace millrace::api {
 namespace {
 
 constexpr std::array<std::string_view, kEventTypes> kTypes = {
-    "job.submitted",        "job.started",       "job.succeeded", "job.retrying", "job.snoozed",
-    "job.released",         "job.lease_expired", "job.timed_out", "job.dead",     "job.expired",
-    "job.cancel_requested", "job.cancelled",     "job.retried",   "job.edited",   "job.deleted",
-    "queue.updated",        "queue.paused",      "queue.resumed", "queue.purged", "queue.deleted",
-    "schedule.updated", "schedule.paused", "schedule.resumed", "schedule.deleted",
+    "job.submitted",    "job.started",     "job.succeeded",        "job.retrying",
+    "job.snoozed",      "job.released",    "job.lease_expired",    "job.timed_out",
+    "job.dead",         "job.expired",     "job.cancel_requested", "job.cancelled",
+    "job.retried",      "job.edited",      "job.deleted",          "queue.updated",
+    "queue.paused",     "queue.resumed",   "queue.purged",         "queue.deleted",
+    "schedule.updated", "schedule.paused", "schedule.resumed",     "schedule.deleted",
     "schedule.skipped", "schedule.broken"};
 
 void read_types(const Argument& argument, EventsQuery& out) {

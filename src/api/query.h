@@ -55,8 +55,7 @@ std::string_view text_of(QueryOperator op);
 // Next to its text, a value has the form in which its field compares it.
 struct QueryValue {
   std::string text;
-  bool wildcard =
-      false;  // kMatches of names: the '*' that ends the text stands for any ending
+  bool wildcard = false;  // kMatches of names: the '*' that ends the text stands for any ending
   // kPriority, kAttempt: always; paths: if the text is an integer.
   std::optional<std::int64_t> number;
   std::optional<double> real;  // paths: if the text is any JSON number

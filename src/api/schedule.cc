@@ -161,10 +161,8 @@ constexpr Member<SchedulePreview> kPreviewMembers[] = {
     {"dst_overlap", read_dst_overlap<SchedulePreview>},
     {"from",
      [](Decode& d, const Path& p, SchedulePreview& out) { read_into(out.from, read_time, d, p); }},
-    {"count",
-     [](Decode& d, const Path& p, SchedulePreview& out) {
-       read_int(d, p, 1, kMaxPreview, out.count);
-     }},
+    {"count", [](Decode& d, const Path& p,
+                 SchedulePreview& out) { read_int(d, p, 1, kMaxPreview, out.count); }},
 };
 
 constexpr Member<Trigger> kTriggerMembers[] = {

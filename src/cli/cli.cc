@@ -121,6 +121,22 @@ CLI::App& group(CLI::App& app, const std::string& name, const std::string& descr
   return *app.add_subcommand(name, description)->require_subcommand(1);
 }
 
+void add_schedule_commands(CLI::App& app, Session& session) {
+  CLI::App& schedule = group(app, "schedule", "Schedules: jobs at the times of a calendar");
+  add_schedule_list(schedule, session);
+  add_schedule_get(schedule, session);
+  add_schedule_set(schedule, session);
+  add_schedule_delete(schedule, session);
+  add_schedule_pause(schedule, session);
+  add_schedule_resume(schedule, session);
+  add_schedule_trigger(schedule, session);
+  add_schedule_backfill(schedule, session);
+  add_schedule_runs(schedule, session);
+  add_schedule_preview(schedule, session);
+  add_schedule_apply(schedule, session);
+  add_schedule_import(schedule, session);
+}
+
 void add_client_commands(CLI::App& app, Session& session) {
   add_enqueue(app, session);
   add_work(app, session);
@@ -141,6 +157,7 @@ void add_client_commands(CLI::App& app, Session& session) {
   add_queue_resume(queue, session);
   add_queue_purge(queue, session);
   add_queue_delete(queue, session);
+  add_schedule_commands(app, session);
   CLI::App& worker = group(app, "worker", "List workers, tell them to claim no more or to end");
   add_worker_list(worker, session);
   add_worker_quiet(worker, session);

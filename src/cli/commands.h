@@ -39,6 +39,20 @@ void add_queue_resume(CLI::App& queue, Session& session);
 void add_queue_purge(CLI::App& queue, Session& session);
 void add_queue_delete(CLI::App& queue, Session& session);
 
+// Of `schedule`.
+void add_schedule_list(CLI::App& schedule, Session& session);
+void add_schedule_get(CLI::App& schedule, Session& session);
+void add_schedule_set(CLI::App& schedule, Session& session);
+void add_schedule_delete(CLI::App& schedule, Session& session);
+void add_schedule_pause(CLI::App& schedule, Session& session);
+void add_schedule_resume(CLI::App& schedule, Session& session);
+void add_schedule_trigger(CLI::App& schedule, Session& session);
+void add_schedule_backfill(CLI::App& schedule, Session& session);
+void add_schedule_runs(CLI::App& schedule, Session& session);
+void add_schedule_preview(CLI::App& schedule, Session& session);
+void add_schedule_apply(CLI::App& schedule, Session& session);
+void add_schedule_import(CLI::App& schedule, Session& session);
+
 // Of `worker`.
 void add_worker_list(CLI::App& worker, Session& session);
 void add_worker_quiet(CLI::App& worker, Session& session);

@@ -75,6 +75,13 @@ std::string error_text(const sdk::Job& job) {
                   is_before_retry(job, error) ? ", before the last retry by hand" : ""));
 }
 
+std::string schedule_text(const sdk::Job& job) {
+  if (!job.schedule) return {};
+  std::string text = printable(job.schedule->name);
+  if (job.schedule->scheduled_at) text += ", for " + format_rfc3339(*job.schedule->scheduled_at);
+  return text;
+}
+
 std::string generation_text(const sdk::Job& job) {
   const std::int64_t retries = job.generation - kFirstGeneration;
   if (retries <= 0) return std::to_string(job.generation);
@@ -174,6 +181,7 @@ std::string job_details(const sdk::Job& job, sdk::Timestamp now) {
   lines.add("generation", generation_text(job));
   if (job.crashes > 0) lines.add("workers lost", std::to_string(job.crashes));
   lines.add("submitted", time_for_people(job.created_at, now));
+  lines.add("schedule", schedule_text(job));
   if (waits) lines.add("due", time_for_people(job.run_at, now));
   lines.add("expires", time_for_people(job.expires_at, now));
   lines.add(last + "started", time_for_people(job.started_at, now));

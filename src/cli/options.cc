@@ -116,6 +116,16 @@ CLI::Option* add_states(CLI::App& app, std::vector<std::string>& out,
       ->check(check);
 }
 
+void add_dst_policies(CLI::App& app, std::string& gap, std::string& overlap) {
+  app.add_option(
+         "--dst-gap", gap,
+         "Times of the day that the clock leaps over: run (once, when the gap ends) or skip")
+      ->check(CLI::IsMember({"run", "skip"}));
+  app.add_option("--dst-overlap", overlap,
+                 "Times of the day that the clock shows twice: once (the first) or twice")
+      ->check(CLI::IsMember({"once", "twice"}));
+}
+
 CLI::Option* add_retry(CLI::App& app, const std::string& flags,
                        std::optional<sdk::RetryPolicy>& out, const std::string& description) {
   return add_read(app, flags, out, description, parse_retry)->type_name("POLICY");

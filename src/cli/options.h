@@ -27,6 +27,9 @@ CLI::Option* add_retry(CLI::App& app, const std::string& flags,
 CLI::Option* add_states(CLI::App& app, std::vector<std::string>& out,
                         const std::string& description);
 
+// --dst-gap and --dst-overlap of a schedule.
+void add_dst_policies(CLI::App& app, std::string& gap, std::string& overlap);
+
 Result<sdk::RetryPolicy> parse_retry(std::string_view text);
 Result<std::pair<std::string, std::string>> parse_assignment(std::string_view text);
 

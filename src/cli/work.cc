@@ -14,6 +14,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/process.h"
+#include "cli/shell_job.h"
 #include "cli/signals.h"
 #include "millrace/worker.h"
 
@@ -31,6 +32,7 @@ struct Work {
   std::optional<sdk::Milliseconds> lease;
   std::optional<sdk::Milliseconds> grace = sdk::Milliseconds{10'000};
   std::string id;
+  bool shell = false;  // the payload says which command to run
   bool once = false;
   bool until_empty = false;
   bool verbose = false;
@@ -45,14 +47,36 @@ void echo(std::string_view line) {
 }
 
 Command command_for(const sdk::ClaimedJob& job, const std::vector<std::string>& words) {
-  return {.words = words,
-          .environment = {{"MILLRACE_JOB_ID", job.id},
-                          {"MILLRACE_TYPE", job.type},
-                          {"MILLRACE_ATTEMPT", std::to_string(job.attempt)},
-                          {"MILLRACE_LEASE_TOKEN", std::to_string(job.token)}},
-          .input = job.payload,
-          .max_output = kMaxOutputBytes,
-          .on_error_line = {}};
+  Command command{.words = words,
+                  .environment = {{"MILLRACE_JOB_ID", job.id},
+                                  {"MILLRACE_TYPE", job.type},
+                                  {"MILLRACE_ATTEMPT", std::to_string(job.attempt)},
+                                  {"MILLRACE_LEASE_TOKEN", std::to_string(job.token)}},
+                  .input = job.payload,
+                  .max_output = kMaxOutputBytes,
+                  .on_error_line = {}};
+  if (job.schedule) {
+    command.environment.emplace_back("MILLRACE_SCHEDULE", job.schedule->name);
+    if (job.schedule->scheduled_at) {
+      command.environment.emplace_back("MILLRACE_SCHEDULED_AT",
+                                       format_rfc3339(*job.schedule->scheduled_at));
+    }
+  }
+  return command;
+}
+
+// With --shell: what the payload says, in place of the words. Our own variables stay as they are.
+Status read_command(const sdk::ClaimedJob& job, Command& command) {
+  auto shell = parse_shell_payload(job.payload);
+  if (!shell) return std::unexpected(shell.error());
+  command.words = shell_words(*shell);
+  command.input = std::move(shell->input);
+  for (auto& [name, value] : shell->environment) {
+    const bool is_ours = std::ranges::any_of(
+        command.environment, [&](const auto& variable) { return variable.first == name; });
+    if (!is_ours) command.environment.emplace_back(std::move(name), std::move(value));
+  }
+  return {};
 }
 
 // There is no room for another process: the job is another's, or ours in a moment.
@@ -76,6 +100,12 @@ sdk::Outcome run_job(sdk::Context& context, const Work& options,
                      const std::vector<std::string>& words, Told& told) {
   const auto began = std::chrono::steady_clock::now();
   Command command = command_for(context.job(), words);
+  if (options.shell) {
+    const Status read = read_command(context.job(), command);
+    if (!read) {
+      return sdk::Outcome::failed_for_good({.type = "payload", .message = read.error().message});
+    }
+  }
   command.open_files = options.open_files_before;
   command.on_error_line = [&context](std::string_view line) {
     context.log("info", line);
@@ -118,7 +148,12 @@ sdk::WorkerOptions worker_options(const Work& options) {
   return worker;
 }
 
-bool is_usable(const std::vector<std::string>& words, Session& session) {
+bool is_usable(const Work& options, const std::vector<std::string>& words, Session& session) {
+  if (options.shell) {
+    if (words.empty()) return true;
+    session.fail(kUsage, "with --shell each job names its command: none stands after \"--\"");
+    return false;
+  }
   if (words.empty()) {
     session.fail(
         kUsage,
@@ -134,7 +169,7 @@ bool is_usable(const std::vector<std::string>& words, Session& session) {
 
 void run(Work& options, Session& session) {
   const std::vector<std::string>& words = session.after_dashes;
-  if (!is_usable(words, session)) return;
+  if (!is_usable(options, words, session)) return;
   const auto jobs = static_cast<std::size_t>(options.concurrency);
   options.open_files_before =
       allow_open_files(jobs * (kFilesPerCommand + kFilesToStart) + kOtherFiles);
@@ -201,6 +236,9 @@ void add_work(CLI::App& app, Session& session) {
   command
       .add_option("--id", options->id, "Name of this worker (default: made of host and process)")
       ->type_name("NAME");
+  command.add_flag("--shell", options->shell,
+                   "No command after \"--\": run the one that the job's payload names, as jobs of "
+                   "an imported crontab do");
   CLI::Option* once = command.add_flag("--once", options->once, "Leave after one job");
   command.add_flag("--until-empty", options->until_empty, "Leave when nothing is left to claim")
       ->excludes(once);
@@ -208,14 +246,20 @@ void add_work(CLI::App& app, Session& session) {
   command.footer(
       "After \"--\" comes the command. For each job it gets the payload on standard input and\n"
       "MILLRACE_JOB_ID, MILLRACE_TYPE, MILLRACE_ATTEMPT and MILLRACE_LEASE_TOKEN in its\n"
-      "environment. What it prints is the result; standard error is the job's log. Exit status 0:\n"
-      "succeeded; 65: failed for good; 75 and any other: failed, to be retried.\n"
+      "environment; MILLRACE_SCHEDULE and MILLRACE_SCHEDULED_AT too, if a schedule made the job.\n"
+      "What it prints is the result; standard error is the job's log. Exit status\n"
+      "0: succeeded; 65: failed for good; 75 and any other: failed, to be retried.\n"
+      "With --shell the payload is {\"command\": \"...\"}, and may have \"shell\", \"input\" (for\n"
+      "standard input) and \"environment\". Whoever may submit to the queue can then run any "
+      "command\n"
+      "here: give it a queue of its own, and tokens that open it to few.\n"
       "SIGTERM or Ctrl-C stops claiming and waits for the running jobs; a second one kills "
       "them.\n\n"
       "Examples:\n"
       "  millrace work -q email -c 4 -- ./send.sh\n"
       "  millrace work -q urgent,default -t resize -- convert - -resize 100x100 png:-\n"
-      "  millrace work -q nightly --until-empty -- ./report.py");
+      "  millrace work -q nightly --until-empty -- ./report.py\n"
+      "  millrace work -q crontab --shell");
   command.callback([options, &session] { run(*options, session); });
 }
 

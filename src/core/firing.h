@@ -1,5 +1,5 @@
-// What is due of a schedule, as the engine has computed it (engine/schedules/planner.h). The machine
-// decides what becomes of it.
+// What is due of a schedule, as the engine has computed it (engine/schedules/planner.h). The
+// machine decides what becomes of it.
 #pragma once
 
 #include <cstdint>

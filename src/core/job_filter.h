@@ -33,10 +33,10 @@ enum class JobField : std::uint8_t {
   kCreatedAt,
   kRunAt,
   kFinishedAt,
-  kError,    // type or message of the last error
+  kError,     // type or message of the last error
   kSchedule,  // that made the job
-  kMeta,     // path: the key
-  kPayload,  // path: members joined by dots; a number is an array index where it meets an array
+  kMeta,      // path: the key
+  kPayload,   // path: members joined by dots; a number is an array index where it meets an array
   kResult,
 };
 
@@ -45,9 +45,9 @@ struct Condition {
   Comparison comparison = Comparison::kEqual;
   bool negated = false;
   // The job matches if any of these does (kEqual, kContains). Text is compared as written; for
-  // kQueue, kType, kTag and kSchedule a trailing "*" matches any ending. For kState: names of states. For
-  // kPayload and kResult: the member's text (a string's content, a number as it is spelled, true,
-  // false, null).
+  // kQueue, kType, kTag and kSchedule a trailing "*" matches any ending. For kState: names of
+  // states. For kPayload and kResult: the member's text (a string's content, a number as it is
+  // spelled, true, false, null).
   std::vector<std::string> values;
   std::int64_t number = 0;  // kPriority, kAttempt; times in ms since the epoch
   double real = 0;  // kPayload, kResult in an ordering comparison; `values` holds it as sent

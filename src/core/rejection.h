@@ -22,7 +22,7 @@ enum class Rejection : std::uint8_t {
   kVersionConflict,      // If-Match
   kInvalidState,         // not in this state
   // Added later, since numbers never change. They rank with kDuplicateJob and with kQueueFull.
-  kIdMismatch,     // fix: a job with this id was submitted with other content
+  kIdMismatch,        // fix: a job with this id was submitted with other content
   kTooManyQueues,     // fix: the queue would be one too many
   kTooManySchedules,  // the same of a schedule
 };

@@ -102,7 +102,7 @@ struct ScheduleReply {
   SharedBytes next;
 };
 
-using Reply =
-    std::variant<std::monostate, EnqueueReply, ClaimReply, ItemsReply, JobReply, QueueReply, ScheduleReply>;
+using Reply = std::variant<std::monostate, EnqueueReply, ClaimReply, ItemsReply, JobReply,
+                           QueueReply, ScheduleReply>;
 
 }  // namespace millrace::core

@@ -14,15 +14,15 @@ constexpr auto last_of(Of<OverlapPolicy>) { return OverlapPolicy::kReplace; }
 constexpr auto last_of(Of<RunOutcome>) { return RunOutcome::kRefused; }
 
 constexpr auto describe(Of<ScheduleSpec>) {
-  return std::tuple(
-      Field(1, &ScheduleSpec::cron), Field(2, &ScheduleSpec::every),
-      Field(3, &ScheduleSpec::timezone), Field(4, &ScheduleSpec::job),
-      Field(5, &ScheduleSpec::queue), Field(6, &ScheduleSpec::managed_by),
-      Field(7, &ScheduleSpec::start_at), Field(8, &ScheduleSpec::end_at),
-      Field(9, &ScheduleSpec::jitter), Field(10, &ScheduleSpec::missed_after),
-      Field(11, &ScheduleSpec::missed), Field(12, &ScheduleSpec::overlap),
-      Field(13, &ScheduleSpec::skip_dst_gap), Field(14, &ScheduleSpec::twice_in_dst_overlap),
-      Field(15, &ScheduleSpec::missed_limit));
+  return std::tuple(Field(1, &ScheduleSpec::cron), Field(2, &ScheduleSpec::every),
+                    Field(3, &ScheduleSpec::timezone), Field(4, &ScheduleSpec::job),
+                    Field(5, &ScheduleSpec::queue), Field(6, &ScheduleSpec::managed_by),
+                    Field(7, &ScheduleSpec::start_at), Field(8, &ScheduleSpec::end_at),
+                    Field(9, &ScheduleSpec::jitter), Field(10, &ScheduleSpec::missed_after),
+                    Field(11, &ScheduleSpec::missed), Field(12, &ScheduleSpec::overlap),
+                    Field(13, &ScheduleSpec::skip_dst_gap),
+                    Field(14, &ScheduleSpec::twice_in_dst_overlap),
+                    Field(15, &ScheduleSpec::missed_limit));
 }
 
 constexpr auto describe(Of<ScheduleProgress>) {

@@ -1,5 +1,5 @@
-// The schedules of a shard: by name, by the time when something is due, and by the job whose end one
-// of their instants awaits. An entry's address stays the same until its schedule is deleted.
+// The schedules of a shard: by name, by the time when something is due, and by the job whose end
+// one of their instants awaits. An entry's address stays the same until its schedule is deleted.
 #pragma once
 
 #include <cstddef>

@@ -132,8 +132,7 @@ void Decider::owe_nothing_until(ScheduleProgress& progress, Time wall) {
 void Decider::drop_waiting(const Schedule& schedule) {
   if (!schedule.progress.waiting) return;
   ScheduleAdvanced advanced{schedule.name, schedule.progress, {}, schedule.spec.queue};
-  advanced.runs.push_back(
-      run_of(*schedule.progress.waiting, now_, RunOutcome::kSkippedOverlap));
+  advanced.runs.push_back(run_of(*schedule.progress.waiting, now_, RunOutcome::kSkippedOverlap));
   ++advanced.progress.runs;
   advanced.progress.waiting.reset();
   advanced.progress.replaces = false;
@@ -248,10 +247,10 @@ bool Decider::newest_lives(const ScheduleProgress& progress, const Firing& firin
 std::optional<RefusalDetail> Decider::run_instant(const Firing::Instant& instant,
                                                   ScheduleAdvanced& advanced) {
   ScheduleProgress& progress = advanced.progress;
-  ScheduleRun run = run_of(instant.at, now_,
-                           progress.replaces && progress.waiting == instant.at
-                               ? RunOutcome::kReplaced
-                               : RunOutcome::kSubmitted);
+  ScheduleRun run =
+      run_of(instant.at, now_,
+             progress.replaces && progress.waiting == instant.at ? RunOutcome::kReplaced
+                                                                 : RunOutcome::kSubmitted);
   const EnqueueReply::Item item = submit(instant.spec, nullptr);
   if (item.fate == Fate::kRefused) {
     run.outcome = RunOutcome::kRefused;

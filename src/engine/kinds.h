@@ -61,9 +61,9 @@ constexpr auto e5 = store::EventFormat::kSchedules;
 using core::DeleteQueue, core::NotePurge, core::GetJob, core::GetQueues;
 using core::Enqueue, core::Claim, core::Heartbeat, core::Ack, core::AppendLogs, core::Cancel;
 using core::EnqueueReply, core::ItemsReply, core::ClaimReply, core::JobReply, core::QueueReply;
+using core::NoteScheduleRun, core::GetSchedules, core::ScheduleReply;
 using core::Retry, core::Edit, core::Delete, core::SetQueue, core::PauseQueue, core::ResumeQueue;
 using core::SetSchedule, core::PauseSchedule, core::ResumeSchedule, core::DeleteSchedule;
-using core::NoteScheduleRun, core::GetSchedules, core::ScheduleReply;
 using Done = std::monostate;
 
 // The row of T. If a member of a request needs a later level or format than its kind, level_of()

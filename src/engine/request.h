@@ -115,9 +115,9 @@ struct SetWorkerState {  // kQuiet or kStopping
   WorkerState state{};
 };
 
-using Request = std::variant<core::Command, WaitingClaim, Poll, WatchJob, FindJob, AwaitProjection,
-                             AwaitEvents, AwaitWork, ListWorkers, SetWorkerState, AwaitJobQuestions,
-                             TellOfJob>;
+using Request =
+    std::variant<core::Command, WaitingClaim, Poll, WatchJob, FindJob, AwaitProjection, AwaitEvents,
+                 AwaitWork, ListWorkers, SetWorkerState, AwaitJobQuestions, TellOfJob>;
 
 // --- Answers.
 
@@ -171,8 +171,7 @@ enum class Denied : std::uint8_t {
 };
 
 // monostate: AwaitProjection, AwaitEvents, AwaitWork or TellOfJob is done.
-using Answer =
-    std::variant<std::monostate, core::Reply, PollReply, WorkersReply, Unavailable, Denied,
-                 JobQuestions>;
+using Answer = std::variant<std::monostate, core::Reply, PollReply, WorkersReply, Unavailable,
+                            Denied, JobQuestions>;
 
 }  // namespace millrace::engine

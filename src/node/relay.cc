@@ -187,8 +187,8 @@ void Relay::tell(const engine::JobQuestion& question, const engine::Answer& answ
   const auto* job = reply == nullptr ? nullptr : std::get_if<core::JobReply>(reply);
   if (job == nullptr) return;
   const bool ended = job->job == nullptr || core::is_terminal(job->job->job.state);
-  asks_.push_back({Asking::Whom::kShard,
-                   engine::TellOfJob{question.schedule, question.job, ended}, {}});
+  asks_.push_back(
+      {Asking::Whom::kShard, engine::TellOfJob{question.schedule, question.job, ended}, {}});
 }
 
 // A job that was passed on is at its destination; nobody looks for it here.

@@ -81,8 +81,8 @@ std::string text_of(const api::QueryTerm& term, const api::QueryValue& value) {
   using enum api::QueryField;
   if (value.id) return to_string(*value.id);
   if (value.time) return std::to_string(to_ms(*value.time));
-  const bool name = term.field == kQueue || term.field == kType || term.field == kTag ||
-                    term.field == kSchedule;
+  const bool name =
+      term.field == kQueue || term.field == kType || term.field == kTag || term.field == kSchedule;
   const bool equality =
       term.op == api::QueryOperator::kMatches || term.op == api::QueryOperator::kEquals;
   if (name && equality && value.text.ends_with('*') && !value.wildcard) return {};

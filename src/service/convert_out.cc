@@ -325,8 +325,7 @@ api::Problem to_problem(const core::Refusal& refusal, std::string_view what) {
     case core::Rejection::kTooManyQueues:
       return problem(ProblemCode::kTooManyQueues, "there are as many queues as there may be");
     case core::Rejection::kTooManySchedules:
-      return problem(ProblemCode::kTooManySchedules,
-                     "there are as many schedules as there may be");
+      return problem(ProblemCode::kTooManySchedules, "there are as many schedules as there may be");
     case core::Rejection::kNone:
       break;
   }

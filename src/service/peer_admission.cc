@@ -231,9 +231,8 @@ void hide_from(const Access& access, engine::Answer& answer) {
   if (auto* job = reply_in<core::JobReply>(answer)) {
     if (job->job != nullptr && closed(job->job->job.queue)) answer = engine::Denied::kQueue;
   } else if (auto* schedules = reply_in<core::ScheduleReply>(answer)) {
-    std::erase_if(schedules->schedules, [&](const core::Schedule& schedule) {
-      return closed(schedule.spec.queue);
-    });
+    std::erase_if(schedules->schedules,
+                  [&](const core::Schedule& schedule) { return closed(schedule.spec.queue); });
   } else if (auto* queues = reply_in<core::QueueReply>(answer)) {
     std::erase_if(queues->queues, [&](const core::Queue& queue) { return closed(queue.name); });
   } else if (auto* workers = std::get_if<engine::WorkersReply>(&answer)) {

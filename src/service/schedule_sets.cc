@@ -96,8 +96,8 @@ Answered<Plan> plan_set(Caller& caller, const api::ScheduleSet& set, const Stand
   for (const auto& [name, spec] : set.schedules) {
     const std::string where = pointer_to(name);
     if (auto admitted = admits_schedule_name(name); !admitted) {
-      return refused(api::make_fault(api::FieldError::Place::kPointer, where,
-                                     admitted.error().detail));
+      return refused(
+          api::make_fault(api::FieldError::Place::kPointer, where, admitted.error().detail));
     }
     if (!caller.allows_queue(spec.job.queue)) return refused(no_queue_for_token());
     auto made = to_core(caller, spec, where);
@@ -151,8 +151,8 @@ Answered<Plan> plan_set(Caller& caller, const api::ScheduleSet& set, const Stand
 // The least time for which the queue keeps a job that has ended; none: for ever.
 std::optional<Duration> shortest_retention(const core::Retention& retention) {
   std::optional<Duration> shortest;
-  for (const auto& time : {retention.succeeded, retention.dead, retention.cancelled,
-                           retention.expired}) {
+  for (const auto& time :
+       {retention.succeeded, retention.dead, retention.cancelled, retention.expired}) {
     if (time) shortest = std::min(shortest.value_or(*time), *time);
   }
   return shortest;
@@ -229,8 +229,8 @@ Task<Answered<api::BackfillOutcome>> backfill_schedule(Caller& caller, std::stri
         const auto* const reply = reply_in<core::JobReply>(answers[i]);
         if (reply == nullptr) co_return refused(caller.problem_of(answers[i]));
         const auto is_it = [&](const core::Job& job) { return job.id == ids[i]; };
-        exists[i] = reply->job != nullptr ||
-                    (!reply->deleted && std::ranges::any_of(*stored, is_it));
+        exists[i] =
+            reply->job != nullptr || (!reply->deleted && std::ranges::any_of(*stored, is_it));
       }
     } else {
       core::Enqueue enqueue;
@@ -262,8 +262,8 @@ Task<Answered<api::BackfillOutcome>> backfill_schedule(Caller& caller, std::stri
   const std::size_t shown = std::min<std::size_t>(made.size(), core::kRunsKept);
   std::vector<core::Command> notes;
   for (std::size_t i = made.size() - shown; i < made.size(); ++i) {
-    notes.emplace_back(core::NoteScheduleRun{schedule.name, schedule.incarnation, made[i].first,
-                                             made[i].second, {}});
+    notes.emplace_back(core::NoteScheduleRun{
+        schedule.name, schedule.incarnation, made[i].first, made[i].second, {}});
   }
   (void)co_await ask_each(caller, std::move(notes));
   co_return outcome;

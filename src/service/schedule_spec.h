@@ -1,4 +1,5 @@
-// A schedule's specification between the contract and the machine, and what the calendar says of it.
+// A schedule's specification between the contract and the machine, and what the calendar says of
+// it.
 #pragma once
 
 #include <string>

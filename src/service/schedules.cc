@@ -183,9 +183,9 @@ Task<Answered<Submitted>> trigger_schedule(Caller& caller, std::string_view name
   enqueue.detail = core::Detail::kJobs;
   if (request.key) {
     const std::string_view queue = schedule.spec.queue.view();
-    enqueue.key = core::IdempotencyKey{
-        fingerprint(queue, *request.key),
-        fingerprint("trigger " + std::string(name), request.as_sent), {}};
+    enqueue.key = core::IdempotencyKey{fingerprint(queue, *request.key),
+                                       fingerprint("trigger " + std::string(name), request.as_sent),
+                                       {}};
     enqueue.key_window = caller.services.idempotency_window;
   }
   spec->id = caller.ids.make(caller.now(), spec->queue.view());

@@ -27,11 +27,14 @@ constexpr int kPoliciesField = 5;
 // An event's field in the `Event` message is 1 plus its index in core::Event, so the order of the
 // variant is part of the format. The names are for error messages.
 constexpr std::array<std::string_view, std::variant_size_v<core::Event>> kEventNames = {
-    "queue_changed",    "submitted",     "claimed",         "extended",         "attempt_ended",
-    "logged",           "became_due",    "expired",         "cancel_requested", "cancelled",
-    "retried",          "edited",        "deleted",         "queue_purged",     "keys_expired",
-    "uniques_released", "epoch_started", "leases_extended", "finished",         "queue_deleted",
-    "schedule_set",     "schedule_advanced", "schedule_deleted"};
+    "queue_changed",     "submitted",       "claimed",
+    "extended",          "attempt_ended",   "logged",
+    "became_due",        "expired",         "cancel_requested",
+    "cancelled",         "retried",         "edited",
+    "deleted",           "queue_purged",    "keys_expired",
+    "uniques_released",  "epoch_started",   "leases_extended",
+    "finished",          "queue_deleted",   "schedule_set",
+    "schedule_advanced", "schedule_deleted"};
 
 // One alternative, written as if it were the whole `Event` message.
 struct EventRef {

@@ -24,8 +24,7 @@ class Planner {
     if (first && is_missed(*first)) first = skip_missed(*first, firing);
     std::size_t bytes = 0;
     while (first && due_at(*first) <= wall_) {
-      const bool full =
-          firing.instants.size() == kMaxInstantsPerFiring || bytes >= kMaxFiringBytes;
+      const bool full = firing.instants.size() == kMaxInstantsPerFiring || bytes >= kMaxFiringBytes;
       if (full) break;
       auto instant = make(*first);
       if (!instant) return std::unexpected(instant.error());
@@ -116,8 +115,8 @@ std::optional<Time> next_by(const core::Schedule& schedule, const ScheduleTiming
 
 JobId job_id_of(const core::Schedule& schedule, Time instant) {
   const Fingerprint random =
-      fingerprint(schedule.name.view(), std::to_string(schedule.incarnation) + " " +
-                                            std::to_string(to_ms(instant)));
+      fingerprint(schedule.name.view(),
+                  std::to_string(schedule.incarnation) + " " + std::to_string(to_ms(instant)));
   std::uint64_t number = 0;
   for (std::size_t i = 0; i < 8; ++i) number = number << 8 | random.bytes[i];
   return make_job_id(instant, queue_bits(schedule.spec.queue.view()), number);

@@ -27,9 +27,7 @@ class Loader : public store::StateVisitor {
   void ended_lease(const core::EndedLease& lease) override {
     into_.machine->load_ended_lease(lease);
   }
-  void schedule(const core::Schedule& schedule) override {
-    into_.machine->load_schedule(schedule);
-  }
+  void schedule(const core::Schedule& schedule) override { into_.machine->load_schedule(schedule); }
 
  private:
   Recovered& into_;

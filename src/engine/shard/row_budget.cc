@@ -26,8 +26,8 @@ std::size_t bytes_of(const std::shared_ptr<const core::RetryPolicy>& retry) {
 
 std::size_t bytes_of(const std::shared_ptr<const core::JobExtras>& extras) {
   if (extras == nullptr) return 0;
-  std::size_t bytes = kItemBytes + extras->traceparent.size() + extras->tracestate.size() +
-                      extras->schedule.size();
+  std::size_t bytes =
+      kItemBytes + extras->traceparent.size() + extras->tracestate.size() + extras->schedule.size();
   if (extras->unique) bytes += extras->unique->key.size();
   for (const SharedBytes& tag : extras->tags) bytes += 8 + tag.size();
   for (const auto& [key, value] : extras->meta) bytes += 16 + key.size() + value.size();

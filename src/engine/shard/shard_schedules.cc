@@ -79,7 +79,8 @@ void Shard::Impl::fire(const SharedBytes& name) {
 bool Shard::Impl::knows_newest(const core::Schedule& schedule, core::Firing& firing) {
   const core::ScheduleProgress& progress = schedule.progress;
   const bool matters = !firing.instants.empty() || firing.waited;
-  if (!matters || progress.last_box == core::kNoJob || machine_->lives(progress.last_box)) return true;
+  if (!matters || progress.last_box == core::kNoJob || machine_->lives(progress.last_box))
+    return true;
   if (schedule.spec.overlap == core::OverlapPolicy::kAllow) return true;
   JobElsewhere& known = elsewhere_[std::string(schedule.name.view())];
   if (known.job != progress.last_job) known = {progress.last_job, false, {}, {}};
@@ -148,8 +149,7 @@ void Shard::Impl::replan() {
   core::GetSchedules page;
   page.after = replanned_until_;
   page.limit = kReplansPerStep;
-  const core::Reply reply =
-      machine_->decide(page, now_, Prefetch{}, core::Admission::kOpen, none);
+  const core::Reply reply = machine_->decide(page, now_, Prefetch{}, core::Admission::kOpen, none);
   const auto& schedules = std::get<core::ScheduleReply>(reply);
   for (const core::Schedule& schedule : schedules.schedules) {
     const core::ScheduleProgress& progress = schedule.progress;

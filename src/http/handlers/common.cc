@@ -1,7 +1,6 @@
 #include "http/handlers/common.h"
 
 #include "api/submission.h"
-
 #include "service/convert.h"
 
 namespace millrace::http {

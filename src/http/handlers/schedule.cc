@@ -106,8 +106,7 @@ Task<void> trigger_schedule(Call& call) {
   if (!trigger) co_return;
   service::TriggerRequest request{*trigger, {}, call.body};
   if (!take_key(call, request.key)) co_return;
-  const auto submitted =
-      co_await service::trigger_schedule(call.caller, call.parameter(), request);
+  const auto submitted = co_await service::trigger_schedule(call.caller, call.parameter(), request);
   if (!submitted) co_return call.refuse(submitted.error());
   answer_job(call, submitted->job, {});
   if (submitted->created) call.response.status = 201;

@@ -19,6 +19,7 @@
 #include "millrace/lease.h"
 #include "millrace/node.h"
 #include "millrace/queue.h"
+#include "millrace/schedule.h"
 #include "millrace/transport.h"
 
 namespace millrace::sdk {
@@ -83,6 +84,24 @@ class Client {
   Result<Queue> resume(std::string_view name);
   // Deletes an empty queue; with `force` also its jobs, within `timeout`.
   Result<void> delete_queue(std::string_view name, bool force, Milliseconds timeout);
+
+  // Creates the schedule or replaces its specification. The same one again changes nothing.
+  Result<Schedule> put_schedule(std::string_view name, const NewSchedule& schedule);
+  // `specification` is a JSON object, see to_json().
+  Result<Schedule> put_schedule(std::string_view name, std::string_view specification);
+  Result<Schedule> schedule(std::string_view name);
+  Result<Page<Schedule>> schedules(const ScheduleFilter& filter = {});
+  Result<void> delete_schedule(std::string_view name);
+  // Nothing is due while it is paused, and nothing of that time is made up for.
+  Result<Schedule> pause_schedule(std::string_view name, std::string_view reason = {});
+  Result<Schedule> resume_schedule(std::string_view name);
+  // One job now, whatever runs.
+  Result<Submitted> trigger_schedule(std::string_view name, const TriggerSchedule& options = {});
+  Result<BackfillAnswer> backfill_schedule(std::string_view name, const BackfillSchedule& range);
+  Result<ScheduleRuns> schedule_runs(std::string_view name);
+  Result<SchedulePreview> preview_schedule(const PreviewSchedule& preview);
+  // If only a part took effect (503), the same call again does the rest.
+  Result<ScheduleChanges> apply_schedules(const ScheduleSet& set);
 
   // The workers seen in the last minutes, or that hold a lease.
   Result<Page<SeenWorker>> workers(std::string_view cursor = {});

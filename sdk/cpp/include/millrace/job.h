@@ -88,6 +88,12 @@ struct Attempt {
   std::optional<JobError> error{};
 };
 
+// The schedule that made a job, and the instant that it made it for.
+struct JobSchedule {
+  std::string name{};
+  std::optional<Timestamp> scheduled_at{};
+};
+
 // A job as the server describes it. Where the server says null, text members are empty and times
 // are unset.
 struct Job {
@@ -116,7 +122,8 @@ struct Job {
   std::optional<std::string> payload{};  // raw JSON; only if requested
   std::optional<std::string> result{};
   std::vector<Attempt> attempts{};  // oldest first; only if requested
-  std::string json{};               // the complete object as the server sent it
+  std::optional<JobSchedule> schedule{};
+  std::string json{};  // the complete object as the server sent it
 
   // succeeded, dead, cancelled, expired; or pruned: already removed, and known only by its key
   bool is_final() const {

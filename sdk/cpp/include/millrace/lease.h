@@ -24,6 +24,7 @@ struct ClaimedJob {
   std::optional<Timestamp> deadline{};
   Meta meta{};
   std::string traceparent{};
+  std::optional<JobSchedule> schedule{};
   std::string checkpoint{};  // raw JSON, which an earlier attempt left with its progress
 };
 

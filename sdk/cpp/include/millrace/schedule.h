@@ -1,0 +1,160 @@
+// Schedules: the server makes a job at each instant of a cron expression or of an interval.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "millrace/job.h"
+
+namespace millrace::sdk {
+
+// What a schedule is to do. `job.type` is required, and either `cron` or `every`; the server's
+// defaults apply to empty and unset members.
+struct NewSchedule {
+  std::string cron{};  // five fields, six with seconds first, or @daily and the like
+  std::optional<Milliseconds> every{};
+  std::string timezone{};  // an IANA name; empty: UTC
+  NewJob job{};            // without id, idempotency key, run_at and delay
+  std::optional<Timestamp> start_at{};
+  std::optional<Timestamp> end_at{};
+  std::optional<Milliseconds> jitter{};
+  std::optional<Milliseconds> missed_after{};  // an instant older than this was missed
+  std::string missed{};                        // "skip", "one", "all"
+  std::optional<int> missed_limit{};           // for "all"
+  std::string overlap{};                       // "allow", "skip", "queue", "replace"
+  std::string dst_gap{};                       // "run", "skip"
+  std::string dst_overlap{};                   // "once", "twice"
+  std::optional<bool> paused{};                // unset: as it is
+  std::string managed_by{};                    // who keeps it, see ScheduleSet
+};
+
+// The specification as JSON: what Client::put_schedule() sends, and a member of a ScheduleSet.
+std::string to_json(const NewSchedule& schedule);
+
+// A schedule as the server describes it. Where the server says null, text members are empty and
+// times are unset.
+struct Schedule {
+  std::string name{};
+  std::string cron{};
+  std::optional<Milliseconds> every{};
+  std::string timezone{};
+  std::string job{};      // raw JSON, the submission that each instant makes
+  std::string queue{};    // of the job; empty: the default queue
+  std::string type{};     // of the job
+  std::string payload{};  // of the job, raw JSON; empty: null
+  std::optional<Timestamp> start_at{};
+  std::optional<Timestamp> end_at{};
+  std::optional<Milliseconds> jitter{};
+  std::optional<Milliseconds> missed_after{};
+  std::string missed{};
+  std::optional<int> missed_limit{};
+  std::string overlap{};
+  std::string dst_gap{};
+  std::string dst_overlap{};
+  bool paused = false;
+  std::string reason{};  // of the pause
+  std::string managed_by{};
+  std::int64_t version = 0;
+  std::string state{};  // "active", "paused", "ended", "broken"
+  std::string error{};  // why it is broken
+  std::optional<Timestamp> created_at{};
+  std::optional<Timestamp> updated_at{};
+  std::optional<Timestamp> last_scheduled_at{};
+  std::string last_job_id{};
+  std::vector<Timestamp> next{};  // at most five
+  std::string description{};      // in plain words
+  std::vector<std::string> warnings{};
+  std::string json{};  // the complete object as the server sent it
+};
+
+// Which schedules to list. Empty members do not filter.
+struct ScheduleFilter {
+  std::string managed_by{};
+  std::string queue{};
+  int limit = 50;        // of one page, 1 to 1,000
+  std::string cursor{};  // `next_cursor` of the page before
+};
+
+struct TriggerSchedule {
+  std::optional<Timestamp> scheduled_at{};  // the instant that the job is told; unset: now
+  // With it a call whose answer is lost is repeated, and makes no second job.
+  std::string idempotency_key{};
+};
+
+// The instants of a past range, oldest first. Those whose job still exists are passed over.
+struct BackfillSchedule {
+  Timestamp from{};
+  Timestamp to{};
+  std::optional<int> limit{};  // jobs of this call, 1 to 1,000
+  bool dry_run = false;        // count only
+  bool rerun = false;          // also where it is no longer known whether they ran
+  std::string idempotency_key{};
+};
+
+struct BackfillAnswer {
+  std::int64_t submitted = 0;
+  std::int64_t existing = 0;
+  bool more = false;  // the limit was reached first
+  std::string json{};
+};
+
+// What became of an instant.
+struct ScheduleRun {
+  std::optional<Timestamp> scheduled_at{};
+  std::optional<Timestamp> at{};
+  std::string job_id{};
+  // "submitted", "skipped_overlap", "skipped_missed", "replaced", "refused"
+  std::string outcome{};
+  std::optional<std::int64_t> count{};  // of instants, where the entry stands for several
+  std::string error{};
+};
+
+struct ScheduleRuns {
+  std::vector<ScheduleRun> items{};  // newest first, at most 100
+  std::string json{};
+};
+
+// A question about an expression or interval; nothing is stored.
+struct PreviewSchedule {
+  std::string cron{};
+  std::optional<Milliseconds> every{};
+  std::string timezone{};
+  std::optional<Timestamp> from{};
+  std::optional<int> count{};  // 1 to 1,000
+  std::string dst_gap{};
+  std::string dst_overlap{};
+};
+
+struct SchedulePreview {
+  std::string description{};
+  std::vector<Timestamp> next{};
+  std::vector<std::string> warnings{};
+  std::string json{};
+};
+
+// All schedules of one owner, at most 10,000. The server makes what is missing and changes what
+// differs.
+struct ScheduleSet {
+  std::string managed_by{};
+  std::vector<std::pair<std::string, std::string>> schedules{};  // name, specification as JSON
+  bool prune = false;    // removes the owner's schedules that are not named
+  bool dry_run = false;  // changes nothing, says what would be changed
+  bool force = false;    // takes over names that another owner has
+};
+
+// The whole as JSON: what Client::apply_schedules() sends.
+std::string to_json(const ScheduleSet& set);
+
+// Names.
+struct ScheduleChanges {
+  std::vector<std::string> created{};
+  std::vector<std::string> updated{};
+  std::vector<std::string> unchanged{};
+  std::vector<std::string> deleted{};
+  std::string json{};
+};
+
+}  // namespace millrace::sdk

@@ -1,0 +1,27 @@
+// A set of schedules as a file has it, in TOML or JSON: the body of PUT /v1/schedules.
+#pragma once
+
+#include <expected>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "cli/schedule/document.h"
+#include "millrace/schedule.h"
+
+namespace millrace::cli {
+
+constexpr std::size_t kMaxSetSchedules = 10'000;  // the server takes no more in one set
+
+struct SetFile {
+  sdk::ScheduleSet set;  // managed_by may be empty
+  Lines lines;           // by pointers into the body
+};
+
+std::expected<SetFile, FileFaults> read_set_file(std::string_view content, FileFormat format);
+
+// One specification, the body of PUT /v1/schedules/{name}.
+std::expected<Document, FileFaults> read_specification_file(std::string_view content,
+                                                            FileFormat format);
+
+}  // namespace millrace::cli

@@ -1,0 +1,50 @@
+// millrace schedule trigger: one job of a schedule, now.
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/schedule/view.h"
+
+namespace millrace::cli {
+namespace {
+
+struct Trigger {
+  std::string name;
+  sdk::TriggerSchedule options;
+};
+
+void run(const Trigger& options, Session& session) {
+  if (session.refuse_dashes()) return;
+  session.with_client([&](sdk::Client& client) {
+    const auto made = client.trigger_schedule(options.name, options.options);
+    if (!made) return fail_on_schedule(made.error(), options.name, session);
+    if (session.json()) return print_line(made->job.json);
+    std::string what = made->job.state;
+    if (!made->is_new) what += " (was there already)";
+    print_line(fmt::format("{}  {}", made->job.id, what));
+  });
+}
+
+}  // namespace
+
+void add_schedule_trigger(CLI::App& schedule, Session& session) {
+  CLI::App& command = *schedule.add_subcommand("trigger", "Submit one job of a schedule now");
+  const auto options = std::make_shared<Trigger>();
+  command.add_option("NAME", options->name, "Name of the schedule")->required();
+  add_time(command, "--scheduled-at", options->options.scheduled_at,
+           "The instant that the job is told it is for (default: now)");
+  command
+      .add_option("--idempotency-key", options->options.idempotency_key,
+                  "Triggering again with this key gives the same job")
+      ->type_name("KEY")
+      ->check([](const std::string& key) { return key.empty() ? "must not be empty" : ""; });
+  command.footer(
+      "It does not matter whether the schedule is paused, nor whether a job of it runs.\n\n"
+      "Examples:\n"
+      "  millrace schedule trigger reports.morning\n"
+      "  millrace job wait $(millrace schedule trigger reports.morning -o json | jq -r .id)");
+  command.callback([options, &session] { run(*options, session); });
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,35 @@
+// Jobs whose payload says which command to run: made by `schedule import crontab`, run by `millrace
+// work --shell`.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace millrace::cli {
+
+constexpr std::size_t kMaxShellVariables = 100;
+
+// As JSON: {"command", "shell"?, "input"?, "environment"?: {name: value}}.
+struct ShellJob {
+  std::string command{};
+  std::string shell = "/bin/sh";
+  std::string input{};  // standard input
+  std::vector<std::pair<std::string, std::string>> environment{};
+
+  bool operator==(const ShellJob&) const = default;
+};
+
+std::string shell_payload(const ShellJob& job);
+// The error says what the payload lacks.
+Result<ShellJob> parse_shell_payload(std::string_view payload);
+
+// The words of a process that runs it in the user's home folder, where there is one, as cron does.
+std::vector<std::string> shell_words(const ShellJob& job);
+
+}  // namespace millrace::cli
