@@ -49,6 +49,12 @@ class Events(harness.ServerCase):
         self.api.put(q, {"retry": {"strategy": "fixed", "base_ms": 0}})
         self.api.post(q + "/pause")
         self.api.post(q + "/resume")
+        schedule = f"/v1/schedules/{self.queue}"
+        job = {"type": "t", "queue": self.queue}
+        self.api.put(schedule, {"cron": "@yearly", "job": job})
+        self.api.post(schedule + "/pause")
+        self.api.post(schedule + "/resume")
+        self.api.delete(schedule)
         self.submit(expires_in_ms=1)
         cancelled = self.submit(priority=1, delay_ms=60000)["id"]
         self.api.patch(f"/v1/jobs/{cancelled}", {"priority": 2})
@@ -94,6 +100,10 @@ class Events(harness.ServerCase):
                 "queue.resumed",
                 "queue.purged",
                 "queue.deleted",
+                "schedule.updated",
+                "schedule.paused",
+                "schedule.resumed",
+                "schedule.deleted",
             },
         )
 
