@@ -92,6 +92,7 @@ class Decider {
     std::optional<State> state;  // of an existing job, where known
     std::optional<JobId> replaces;
     bool deleted = false;  // the existing job is known to be deleted
+    bool by_key = false;   // it was found by an idempotency key
   };
   Verdict judge(const JobSpec& spec, const SubmissionKey* key, const PendingEffects& pending) const;
   std::optional<Verdict> judge_key(const SubmissionKey& key, const PendingEffects& pending) const;

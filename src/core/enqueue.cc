@@ -122,7 +122,11 @@ std::optional<Decider::Verdict> Decider::judge_key(const SubmissionKey& key,
   } else {
     return std::nullopt;
   }
-  if (body == key.body) return existing(holder);
+  if (body == key.body) {
+    Verdict verdict = existing(holder);
+    verdict.by_key = true;
+    return verdict;
+  }
   Verdict verdict;
   verdict.fate = Fate::kRefused;
   verdict.refusal = {Rejection::kIdempotencyMismatch, holder, RefusalDetail::kKeyOfAnotherBody};
@@ -295,6 +299,7 @@ EnqueueReply::Item Decider::submit(const JobSpec& spec, const Enqueue* command) 
   item.id = verdict.id;
   item.state = verdict.state;
   item.deleted = verdict.deleted;
+  item.by_key = verdict.by_key;
   if (verdict.fate == Fate::kCreated) {
     if (verdict.replaces) {
       const JobSlot& replaced = state_.slots.at(state_.find(*verdict.replaces));

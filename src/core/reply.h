@@ -47,6 +47,7 @@ struct EnqueueReply {
     std::optional<State> state;
     std::shared_ptr<const JobView> job;  // with Detail::kJobs, if in memory
     bool deleted = false;                // see JobReply
+    bool by_key = false;                 // kExisting: found by its idempotency key
   };
   std::vector<Item> items;
   bool refused_as_one = false;  // Atomicity::kAll and some item was refused: nothing was stored

@@ -31,7 +31,8 @@ constexpr auto describe(Of<JobView>) {
 constexpr auto describe(Of<EnqueueReply::Item>) {
   return std::tuple(Field(1, &EnqueueReply::Item::fate), Field(2, &EnqueueReply::Item::refusal),
                     Field(3, &EnqueueReply::Item::id), Field(4, &EnqueueReply::Item::state),
-                    Field(5, &EnqueueReply::Item::job), Field(6, &EnqueueReply::Item::deleted));
+                    Field(5, &EnqueueReply::Item::job), Field(6, &EnqueueReply::Item::deleted),
+                    Field(7, &EnqueueReply::Item::by_key).since(3));
 }
 
 constexpr auto describe(Of<EnqueueReply>) {

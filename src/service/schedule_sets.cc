@@ -1,10 +1,12 @@
 // Schedules by the set, and jobs of their past.
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <utility>
 
 #include "api/text.h"
 #include "core/limits.h"
+#include "digest/fingerprint.h"
 #include "engine/schedules/planner.h"
 #include "service/convert.h"
 #include "service/schedule_spec.h"
@@ -158,6 +160,16 @@ std::optional<Duration> shortest_retention(const core::Retention& retention) {
   return shortest;
 }
 
+// The key of one job of a backfill that has a key.
+std::shared_ptr<const core::SubmissionKey> key_of(const Caller& caller, std::string_view key,
+                                                  std::string_view as_sent, const JobId& id) {
+  auto made = std::make_shared<core::SubmissionKey>();
+  made->key = fingerprint("backfill " + to_string(id), key);
+  made->body = fingerprint("backfill", as_sent);
+  made->window = caller.services.idempotency_window;
+  return made;
+}
+
 }  // namespace
 
 Task<Answered<api::SetOutcome>> apply_schedules(Caller& caller, const api::ScheduleSet& set) {
@@ -174,8 +186,9 @@ Task<Answered<api::SetOutcome>> apply_schedules(Caller& caller, const api::Sched
   co_return std::move(plan->outcome);
 }
 
-Task<Answered<api::BackfillOutcome>> backfill_schedule(Caller& caller, std::string_view name,
-                                                       const api::Backfill& backfill) {
+Task<Answered<BackfillAnswer>> backfill_schedule(Caller& caller, std::string_view name,
+                                                 const BackfillRequest& request) {
+  const api::Backfill& backfill = request.backfill;
   auto found = co_await get_schedule(caller, name);
   if (!found) co_return refused(found);
   const core::Schedule& schedule = found->schedule;
@@ -203,7 +216,8 @@ Task<Answered<api::BackfillOutcome>> backfill_schedule(Caller& caller, std::stri
   if (!schedule.paused && progress.next) until = std::min(until, *progress.next);
   if (progress.waiting) until = std::min(until, *progress.waiting);
 
-  api::BackfillOutcome outcome;
+  BackfillAnswer answer;
+  api::BackfillOutcome& outcome = answer.outcome;
   std::vector<std::pair<Time, JobId>> made;
   std::optional<Time> next = timing->next(backfill.from - Duration{1});
   std::size_t seen = 0;
@@ -239,6 +253,7 @@ Task<Answered<api::BackfillOutcome>> backfill_schedule(Caller& caller, std::stri
         if (!spec) co_return refused(api::ProblemCode::kInternal, spec.error().message);
         spec->id = ids[i];
         spec->id_origin = core::IdOrigin::kClient;
+        if (request.key) spec->key = key_of(caller, *request.key, request.as_sent, ids[i]);
         enqueue.jobs.push_back(std::move(*spec));
       }
       auto reply = co_await caller.ask(std::move(enqueue));
@@ -251,8 +266,10 @@ Task<Answered<api::BackfillOutcome>> backfill_schedule(Caller& caller, std::stri
         if (item.fate == core::Fate::kRefused && !other) {
           co_return refused(to_problem(item.refusal));
         }
-        exists[i] = item.fate != core::Fate::kCreated;
-        if (!exists[i]) made.emplace_back(instants[i], ids[i]);
+        // By its key: a call that is repeated by this one has made it.
+        exists[i] = item.fate != core::Fate::kCreated && !item.by_key;
+        if (item.fate == core::Fate::kCreated) made.emplace_back(instants[i], ids[i]);
+        answer.replayed = answer.replayed || item.by_key;
       }
     }
     for (const bool there : exists) ++(there ? outcome.existing : outcome.submitted);
@@ -266,7 +283,7 @@ Task<Answered<api::BackfillOutcome>> backfill_schedule(Caller& caller, std::stri
         schedule.name, schedule.incarnation, made[i].first, made[i].second, {}});
   }
   (void)co_await ask_each(caller, std::move(notes));
-  co_return outcome;
+  co_return answer;
 }
 
 }  // namespace millrace::service

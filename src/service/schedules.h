@@ -42,8 +42,18 @@ struct TriggerRequest {
 };
 Task<Answered<Submitted>> trigger_schedule(Caller& caller, std::string_view name,
                                            const TriggerRequest& request);
-Task<Answered<api::BackfillOutcome>> backfill_schedule(Caller& caller, std::string_view name,
-                                                       const api::Backfill& backfill);
+// `key`: a repetition with it is answered as the first call was. `as_sent` is bound to it.
+struct BackfillRequest {
+  const api::Backfill& backfill;
+  std::optional<std::string> key;
+  std::string_view as_sent;
+};
+struct BackfillAnswer {
+  api::BackfillOutcome outcome;
+  bool replayed = false;
+};
+Task<Answered<BackfillAnswer>> backfill_schedule(Caller& caller, std::string_view name,
+                                                 const BackfillRequest& request);
 // All schedules of one owner.
 Task<Answered<api::SetOutcome>> apply_schedules(Caller& caller, const api::ScheduleSet& set);
 

@@ -156,7 +156,7 @@ class Specification(ScheduleWords, harness.ServerCase):
             ("/job/idempotency_key", {"job": self.job_members(idempotency_key="k")}),
         ):
             self.assert_place(place, **members)
-        many = {"every_ms": 1, "timezone": "No/Where", "jitter_ms": -1, "missed": "", "job": {"type": ""}}
+        many = {"every_ms": 1, "timezone": "x" * 65, "jitter_ms": -1, "missed": "", "job": {"type": ""}}
         self.assert_fault(
             many, ["/every_ms", "/timezone", "/jitter_ms", "/missed", "/job/type"], self.path(), "PUT")
         too_large = self.put(job=self.job_members(payload="x" * (64 * 1024 - 1)))

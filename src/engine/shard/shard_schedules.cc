@@ -44,7 +44,7 @@ void Shard::Impl::fire_schedules() {
   std::erase_if(elsewhere_, [&](const auto& entry) {
     const core::Schedule* const schedule = machine_->schedule(entry.first);
     return schedule == nullptr || schedule->progress.last_job != entry.second.job ||
-           now_ - entry.second.asked_at > 2 * kAwaitsEnd;
+           now_ - std::max(entry.second.asked_at, entry.second.told_at) > 2 * kAwaitsEnd;
   });
   replan();
   ask_of_waiting();

@@ -117,14 +117,13 @@ Task<void> backfill_schedule(Call& call) {
   if (!accepted(call, api::decode_no_query(call.query()))) co_return;
   const auto backfill = accepted(call, api::decode_backfill(call.body, call.services.limits));
   if (!backfill) co_return;
-  // A repetition finds the jobs of the first call by their ids, so that the key adds nothing.
-  std::optional<std::string> key;
-  if (!take_key(call, key)) co_return;
-  const auto outcome =
-      co_await service::backfill_schedule(call.caller, call.parameter(), *backfill);
-  if (!outcome) co_return call.refuse(outcome.error());
+  service::BackfillRequest request{*backfill, {}, call.body};
+  if (!take_key(call, request.key)) co_return;
+  const auto answer = co_await service::backfill_schedule(call.caller, call.parameter(), request);
+  if (!answer) co_return call.refuse(answer.error());
   JsonWriter json(call.response.body);
-  api::encode(json, *outcome);
+  api::encode(json, answer->outcome);
+  call.response.replayed = answer->replayed;
 }
 
 Task<void> list_runs(Call& call) {
