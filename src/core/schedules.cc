@@ -256,14 +256,15 @@ std::optional<RefusalDetail> Decider::run_instant(const Firing::Instant& instant
     run.outcome = RunOutcome::kRefused;
     run.error = item.refusal.detail;
     if (may_pass(item.refusal.why)) return item.refusal.detail;
+  } else if (item.id != instant.spec.id) {
+    run.outcome = RunOutcome::kRefused;
+    run.error = RefusalDetail::kUniqueKeyHeld;
   } else {
-    // An id that exists is the job that was made for this instant already.
-    const bool made = item.id == instant.spec.id;
-    run.job = made ? instant.job : item.id;
+    // A job that exists was made for this instant already.
+    run.job = instant.job;
     progress.last_scheduled_at = instant.at;
-    progress.last_job = run.job;
-    const bool boxed = made && instant.spec.id != instant.job;
-    progress.last_box = boxed ? instant.spec.id : kNoJob;
+    progress.last_job = instant.job;
+    progress.last_box = instant.spec.id == instant.job ? kNoJob : instant.spec.id;
   }
   advanced.runs.push_back(std::move(run));
   progress.tries = 0;

@@ -20,6 +20,8 @@ namespace {
 constexpr std::size_t kAtOnce = 500;
 // So many instants are looked at in one call of a backfill.
 constexpr std::size_t kMostInstants = 10'000;
+// About the bytes of the jobs of a backfill that are submitted as one.
+constexpr std::size_t kBytesAtOnce = std::size_t{1} << 20;
 
 std::string pointer_to(std::string_view name) {
   std::string pointer = "/schedules/";
@@ -224,7 +226,8 @@ Task<Answered<BackfillAnswer>> backfill_schedule(Caller& caller, std::string_vie
   while (next && *next < until && outcome.submitted < backfill.limit && seen < kMostInstants) {
     std::vector<Time> instants;
     std::vector<JobId> ids;
-    const auto room = static_cast<std::size_t>(backfill.limit - outcome.submitted);
+    const auto room = std::min(static_cast<std::size_t>(backfill.limit - outcome.submitted),
+                               std::max<std::size_t>(kBytesAtOnce / schedule.spec.job.size(), 1));
     for (; next && *next < until && instants.size() < room; next = timing->next(*next)) {
       instants.push_back(*next);
       ids.push_back(engine::job_id_of(schedule, *next));
@@ -247,29 +250,39 @@ Task<Answered<BackfillAnswer>> backfill_schedule(Caller& caller, std::string_vie
             reply->job != nullptr || (!reply->deleted && std::ranges::any_of(*stored, is_it));
       }
     } else {
-      core::Enqueue enqueue;
-      for (std::size_t i = 0; i < ids.size(); ++i) {
-        auto spec = engine::job_of(schedule, instants[i]);
-        if (!spec) co_return refused(api::ProblemCode::kInternal, spec.error().message);
-        spec->id = ids[i];
-        spec->id_origin = core::IdOrigin::kClient;
-        if (request.key) spec->key = key_of(caller, *request.key, request.as_sent, ids[i]);
-        enqueue.jobs.push_back(std::move(*spec));
-      }
-      auto reply = co_await caller.ask(std::move(enqueue));
-      if (!reply) co_return refused(reply);
-      if (reply->items.size() != ids.size()) co_return refused(other_number_of_jobs());
-      for (std::size_t i = 0; i < ids.size(); ++i) {
-        const core::EnqueueReply::Item& item = reply->items[i];
-        // The job of this instant, edited since, is still this job.
-        const bool other = item.refusal.why == core::Rejection::kIdMismatch;
-        if (item.fate == core::Fate::kRefused && !other) {
-          co_return refused(to_problem(item.refusal));
+      // All or nothing: a key that came with another body before must not do a part. A job of its
+      // instant that was edited since still exists, and the others are tried again.
+      for (bool done = false; !done;) {
+        core::Enqueue enqueue;
+        enqueue.atomicity = core::Atomicity::kAll;
+        std::vector<std::size_t> places;
+        for (std::size_t i = 0; i < ids.size(); ++i) {
+          if (exists[i]) continue;
+          auto spec = engine::job_of(schedule, instants[i]);
+          if (!spec) co_return refused(api::ProblemCode::kInternal, spec.error().message);
+          spec->id = ids[i];
+          spec->id_origin = core::IdOrigin::kClient;
+          if (request.key) spec->key = key_of(caller, *request.key, request.as_sent, ids[i]);
+          enqueue.jobs.push_back(std::move(*spec));
+          places.push_back(i);
         }
-        // By its key: a call that is repeated by this one has made it.
-        exists[i] = item.fate != core::Fate::kCreated && !item.by_key;
-        if (item.fate == core::Fate::kCreated) made.emplace_back(instants[i], ids[i]);
-        answer.replayed = answer.replayed || item.by_key;
+        if (places.empty()) break;
+        auto reply = co_await caller.ask(std::move(enqueue));
+        if (!reply) co_return refused(reply);
+        if (reply->items.size() != places.size()) co_return refused(other_number_of_jobs());
+        done = !reply->refused_as_one;
+        for (std::size_t place = 0; place < places.size(); ++place) {
+          const core::EnqueueReply::Item& item = reply->items[place];
+          const std::size_t i = places[place];
+          const bool edited = item.refusal.why == core::Rejection::kIdMismatch;
+          if (item.refusal && !edited) co_return refused(to_problem(item.refusal));
+          if (edited) exists[i] = true;
+          if (!done) continue;
+          // By its key: a call that is repeated by this one has made it.
+          exists[i] = item.fate == core::Fate::kExisting && !item.by_key;
+          if (item.fate == core::Fate::kCreated) made.emplace_back(instants[i], ids[i]);
+          answer.replayed = answer.replayed || item.by_key;
+        }
       }
     }
     for (const bool there : exists) ++(there ? outcome.existing : outcome.submitted);

@@ -80,6 +80,7 @@ def of_every_end(store, level, **settings):
 PLANS = [
     *of_every_end("sqlite", 1),
     *of_every_end("sqlite", 4, parts={"queue_deleted"}),
+    *of_every_end("sqlite", 5, parts={"queue_deleted", "schedules"}),
     Plan("postgres", 1, "first", shards=1, schema=1),
     Plan("postgres", 1, "nodes", parts={"outbox"}, schema=2),
     # In the middle of an upgrade: the newer schema, and an older node still there.
@@ -87,6 +88,12 @@ PLANS = [
     *of_every_end("postgres", 2, parts={"outbox", "enqueue", "finish"}, schema=3),
     *of_every_end("postgres", 3, parts={"outbox", "enqueue", "finish", "fence"}),
     *of_every_end("postgres", 4, parts={"outbox", "enqueue", "finish", "fence", "queue_deleted"}),
+    *of_every_end(
+        "postgres",
+        5,
+        parts={"outbox", "enqueue", "finish", "fence", "queue_deleted", "schedules"},
+        schema=6,
+    ),
 ]
 
 

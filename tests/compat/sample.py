@@ -217,6 +217,17 @@ def say_queue(api, queue):
     return said
 
 
+def path_of_schedule(name):
+    return f"/v1/schedules/{name.replace('/', '%2F')}"
+
+
+def say_schedule(api, name):
+    """What depends on the time of the look is left out."""
+    said = get(api, path_of_schedule(name)).json
+    del said["next"]
+    return {**said, "runs": get(api, path_of_schedule(name) + "/runs").json["items"]}
+
+
 def say_events(api):
     """By queue, for between shards they come as they are found."""
     by_queue = {}
@@ -245,7 +256,7 @@ def write_said(path, said):
 
     parts = []
     for name, value in said.items():
-        if isinstance(value, dict) and name in ("jobs", "queues", "events"):
+        if isinstance(value, dict) and name in ("jobs", "queues", "schedules", "events"):
             lines = ",\n".join(f"  {line(key)}: {line(member)}" for key, member in value.items())
             parts.append(f" {line(name)}: {{\n{lines}\n }}")
         else:

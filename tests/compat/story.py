@@ -2,8 +2,10 @@
 that is stored. A job's type says what it is there for.
 """
 
+import datetime
 import hashlib
 import itertools
+import time
 
 import sample
 from sample import FAR, harness
@@ -31,6 +33,10 @@ ERROR = {
 }
 
 
+def rfc3339(unix_s):
+    return datetime.datetime.fromtimestamp(unix_s, datetime.timezone.utc).isoformat()
+
+
 def other_shard(queue):
     """A queue that lies on another shard, where there are two."""
 
@@ -53,6 +59,7 @@ class Story(harness.MillraceCase):
         self.queue, self.parts = self.MAIN, set(parts)
         self.jobs, self.inbox, self.outbox = {}, {}, None
         self.leases, self.ended, self.lost = {}, {}, {}
+        self.schedules = set()
         self.queues = {self.MAIN, self.EVERY, self.PAUSED, "resumed", "fleeting", "purged"}
 
     # What it is told with.
@@ -165,6 +172,66 @@ class Story(harness.MillraceCase):
         if "queue_deleted" in self.parts:
             self.put_queue("deleted-empty")
             self.delete("/v1/queues/deleted-empty")
+        if "schedules" in self.parts:
+            self.schedules_are_made()
+
+    def schedules_are_made(self):
+        """None of them fires again, however old the sample becomes."""
+        job = {"type": "by-schedule", "queue": self.MAIN, "payload": {"n": 1}}
+        lately = time.time()
+        fired = {
+            "every_ms": 1000,
+            "start_at": rfc3339(lately),
+            "end_at": rfc3339(lately + 2.5),
+            "job": {**job, "tags": ["nightly"]},
+        }
+        everything = {
+            "cron": "0 30 9 ? JAN-NOV MON#2,5L",
+            "timezone": "Europe/Zurich",
+            "start_at": "2001-02-03T04:05:06.789Z",
+            "end_at": "2500-01-01T00:00:00Z",
+            "jitter_ms": 999,
+            "missed_after_ms": 86_400_000,
+            "missed": "all",
+            "missed_limit": 7,
+            "overlap": "replace",
+            "dst_gap": "skip",
+            "dst_overlap": "twice",
+            "managed_by": "deploy:7",
+            "job": {
+                **job,
+                "priority": -5,
+                "expires_in_ms": 60_000,
+                "max_attempts": 3,
+                "retry": {"strategy": "list", "delays_ms": [1, 2]},
+                "lease_ms": 5000,
+                "timeout_ms": 70_000,
+                "meta": {"k": "v"},
+                "traceparent": TRACEPARENT,
+                "tracestate": TRACESTATE,
+            },
+        }
+        for name, members in {
+            other_shard(self.MAIN): fired,
+            "every:member/of-a.schedule_1": everything,
+            "in-many-years": {"every_ms": TEN_YEARS_MS, "start_at": "2500-01-01T00:00:00Z", "job": job},
+            "deleted": {"cron": "@yearly", "job": job},
+        }.items():
+            reply = self.api.put(sample.path_of_schedule(name), members)
+            self.assertEqual(reply.status, 201, reply)
+            self.schedules.add(name)
+        every = sample.path_of_schedule("every:member/of-a.schedule_1")
+        self.post(every + "/pause", {"reason": "for good"})
+        self.delete(sample.path_of_schedule("deleted"))
+        self.schedules.remove("deleted")
+        triggered = self.api.post(every + "/trigger", {"scheduled_at": "2020-01-01T00:00:00Z"})
+        self.assertEqual(triggered.status, 201, triggered)
+        self.jobs["triggered"] = triggered.json["id"]
+        path = sample.path_of_schedule(other_shard(self.MAIN))
+        harness.eventually(lambda: self.api.get(path).json["state"] == "ended", what="its end")
+        made = self.api.get(path).json["last_job_id"]
+        harness.eventually(lambda: self.api.get(f"/v1/jobs/{made}").status == 200, what="its job")
+        self.jobs["by-schedule"] = made
 
     def operators_set_up_queues(self):
         self.put_queue(
@@ -429,6 +496,7 @@ class Story(harness.MillraceCase):
             "roles": self.jobs,
             "jobs": {job: sample.say_job(self.api, job) for job in self.jobs.values()},
             "queues": {queue: sample.say_queue(self.api, queue) for queue in sorted(self.queues)},
+            "schedules": {name: sample.say_schedule(self.api, name) for name in sorted(self.schedules)},
             "events": sample.say_events(self.api),
             "statistics": sample.say_statistics(self.api),
         }

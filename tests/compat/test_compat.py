@@ -174,9 +174,11 @@ class Sampled(harness.MillraceCase):
     def everything_is_there(self):
         jobs = {job_id: sample.say_job(self.api, job_id) for job_id in self.expected["jobs"]}
         queues = {queue: sample.say_queue(self.api, queue) for queue in self.expected["queues"]}
+        schedules = self.expected.get("schedules", {})  # older samples have none
         found = [
             *differences(self.expected["jobs"], jobs),
             *differences(self.expected["queues"], queues),
+            *differences(schedules, self.schedules_now()),
         ]
         if self.young:
             found += differences(
@@ -188,6 +190,10 @@ class Sampled(harness.MillraceCase):
         )
         complaints = [line for line in self.server.log.splitlines() if not expected.search(line)]
         self.assertEqual(complaints, [])
+
+    def schedules_now(self):
+        names = self.expected.get("schedules", {})
+        return {name: sample.say_schedule(self.api, name) for name in names}
 
     def what_ended_is_known(self):
         """An ack that comes again is answered as the first was; a lease that was lost stays so."""

@@ -268,8 +268,10 @@ class Shard::Impl {
   struct JobElsewhere {
     JobId job;
     bool ended = false;
-    Time told_at{};  // shard time
+    // Shard time:
+    Time told_at{};
     Time asked_at{};
+    Time awaited_until{};  // a question waits so long for the job's end
   };
   std::map<std::string, JobElsewhere, std::less<>> elsewhere_;
   std::vector<JobQuestion> questions_;

@@ -44,7 +44,9 @@ void Shard::Impl::fire_schedules() {
   std::erase_if(elsewhere_, [&](const auto& entry) {
     const core::Schedule* const schedule = machine_->schedule(entry.first);
     return schedule == nullptr || schedule->progress.last_job != entry.second.job ||
-           now_ - std::max(entry.second.asked_at, entry.second.told_at) > 2 * kAwaitsEnd;
+           now_ >
+               std::max({entry.second.asked_at, entry.second.told_at, entry.second.awaited_until}) +
+                   kAwaitsEnd;
   });
   replan();
   ask_of_waiting();
@@ -83,7 +85,7 @@ bool Shard::Impl::knows_newest(const core::Schedule& schedule, core::Firing& fir
     return true;
   if (schedule.spec.overlap == core::OverlapPolicy::kAllow) return true;
   JobElsewhere& known = elsewhere_[std::string(schedule.name.view())];
-  if (known.job != progress.last_job) known = {progress.last_job, false, {}, {}};
+  if (known.job != progress.last_job) known = {.job = progress.last_job};
   if (known.ended) {
     firing.newest_ended = true;
     return true;
@@ -102,11 +104,11 @@ void Shard::Impl::ask_of_waiting() {
     const core::ScheduleProgress& progress = schedule.progress;
     if (machine_->lives(progress.last_box)) continue;  // not even there yet
     JobElsewhere& known = elsewhere_[std::string(name.view())];
-    if (known.job != progress.last_job) known = {progress.last_job, false, {}, {}};
+    if (known.job != progress.last_job) known = {.job = progress.last_job};
     if (known.ended) {
       fire(name);
-    } else if (now_ - known.asked_at >= kAwaitsEnd + kAskAgainAfter) {
-      known.asked_at = now_;
+    } else if (now_ >= known.awaited_until) {
+      known.awaited_until = now_ + kAwaitsEnd + kAskAgainAfter;
       questions_.push_back({name, progress.last_job, kAwaitsEnd, progress.replaces});
     }
   }
@@ -117,8 +119,6 @@ void Shard::Impl::decide_other(const ReplyAddress& reply_to, const TellOfJob& to
   if (known != elsewhere_.end() && known->second.job == told.job) {
     known->second.ended = told.ended;
     known->second.told_at = now_;
-    // A wait that ended too early goes on.
-    if (!told.ended) known->second.asked_at = Time{};
     schedules_behind_ = true;
   }
   answer(reply_to, std::monostate{});
