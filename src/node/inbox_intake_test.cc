@@ -183,6 +183,7 @@ TEST_F(InboxIntakeTest, ARowOfAScheduleWaitsUntilTheOneBeforeIsGoneFromTheTable)
   EXPECT_EQ(offers(), std::vector<std::uint64_t>{});
   intake_.begin_round();
   intake_.done(next<DropRows>());
+  next<ReadPage>();
   fetch_again(second);
   EXPECT_EQ(offers(), std::vector<std::uint64_t>{2});
   // Its append took it along.
