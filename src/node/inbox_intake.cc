@@ -18,6 +18,24 @@ std::string reason_of(const core::Refusal& refusal) {
   return "the shard refuses it";
 }
 
+// The queue of a row that keeps to an order with others; empty: it keeps to none. No queue's name
+// has a space.
+std::string order_of(const core::Command& command) {
+  if (const auto* const enqueue = std::get_if<core::Enqueue>(&command)) {
+    return std::string(enqueue->jobs.front().queue.view());
+  }
+  const auto of_schedule = [](const SharedBytes& name) {
+    return std::string("schedule ").append(name.view());
+  };
+  if (const auto* const set = std::get_if<core::SetSchedule>(&command)) {
+    return of_schedule(set->name);
+  }
+  if (const auto* const gone = std::get_if<core::DeleteSchedule>(&command)) {
+    return of_schedule(gone->name);
+  }
+  return {};
+}
+
 }  // namespace
 
 InboxIntake::InboxIntake(Parts parts) : parts_(std::move(parts)) { reader_.shard = parts_.shard; }
@@ -85,11 +103,17 @@ std::optional<InboxCall> InboxIntake::next_read(Instant now) {
 
 void InboxIntake::done(const InboxCall& call) {
   if (const auto* const drop = std::get_if<DropRows>(&call)) {
-    for (const store::InboxKey& key : drop->keys) useless_.erase(key);
+    for (const store::InboxKey& key : drop->keys) {
+      useless_.erase(key);
+      queues_.settle(key);  // those of schedules; the others are settled already
+    }
   } else if (const auto* const move = std::get_if<MoveRow>(&call)) {
     astray_.erase(move->key);
   } else if (const auto* const reject = std::get_if<RejectRows>(&call)) {
-    for (const store::RejectedRow& row : reject->rows) rejected_.erase(row.key);
+    for (const store::RejectedRow& row : reject->rows) {
+      rejected_.erase(row.key);
+      queues_.settle(row.key);
+    }
   }
 }
 
@@ -143,9 +167,10 @@ std::optional<InboxIntake::Offer> InboxIntake::next_offer(Instant now) {
       continue;
     }
     engine::FromInbox from{key};
-    if (const auto* const enqueue = std::get_if<core::Enqueue>(&*command)) {
-      const std::string queue(enqueue->jobs.front().queue.view());
-      if (!queues_.holds(key) && !queues_.add(queue, key)) continue;
+    if (const std::string queue = order_of(*command); !queue.empty()) {
+      const auto flow = store::is_of_schedule(node.mapped().kind) ? InboxQueues::Flow::kOneByOne
+                                                                  : InboxQueues::Flow::kFree;
+      if (!queues_.holds(key) && !queues_.add(queue, key, flow)) continue;
       from.round = queues_.round(key);
     }
     asked_.insert(std::move(node));
@@ -170,6 +195,8 @@ void InboxIntake::answered(const store::InboxKey& row, const engine::Answer& ans
   }
   if (const auto* const enqueued = std::get_if<core::EnqueueReply>(reply)) {
     conclude_enqueue(row, *enqueued, now);
+  } else if (const auto* const schedule = std::get_if<core::ScheduleReply>(reply)) {
+    conclude_schedule(row, *schedule, now);
   } else {
     conclude_finish(node.mapped(), std::get<core::ItemsReply>(*reply));
   }
@@ -188,6 +215,26 @@ void InboxIntake::conclude_enqueue(const store::InboxKey& key, const core::Enque
       return;
     case core::Fate::kRefused:
       reject({key, reason_of(item.refusal)});
+  }
+}
+
+void InboxIntake::conclude_schedule(const store::InboxKey& key, const core::ScheduleReply& reply,
+                                    Instant now) {
+  switch (reply.refusal.why) {
+    case core::Rejection::kNone:
+      if (reply.changed) {
+        queues_.settle(key);  // and the row is gone
+      } else {
+        useless_.insert(key);
+      }
+      return;
+    case core::Rejection::kOverloaded:
+      return queues_.refused(key, now);
+    case core::Rejection::kNotFound:  // there is nothing to delete
+      useless_.insert(key);
+      return;
+    default:
+      reject({key, reason_of(reply.refusal)});
   }
 }
 

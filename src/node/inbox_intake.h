@@ -102,6 +102,7 @@ class InboxIntake {
   void wait_a_moment(Instant now);
   void reject(store::RejectedRow row) { rejected_.emplace(row.key, std::move(row)); }
   void conclude_enqueue(const store::InboxKey& key, const core::EnqueueReply& reply, Instant now);
+  void conclude_schedule(const store::InboxKey& key, const core::ScheduleReply& reply, Instant now);
   void conclude_finish(const store::InboxRow& row, const core::ItemsReply& reply);
 
   const Parts parts_;
@@ -110,7 +111,7 @@ class InboxIntake {
   store::InboxReader reader_;
   Rows waiting_;        // to be offered
   Rows asked_;          // offered to the shard, not answered yet
-  InboxQueues queues_;  // the order of rows that submit jobs
+  InboxQueues queues_;  // the order of rows that submit jobs or change schedules
   // Rows that are finished here but still in the table.
   std::set<store::InboxKey> useless_;
   std::set<store::InboxKey> astray_;  // they belong to another shard

@@ -57,6 +57,17 @@ class InboxIntakeTest : public testing::Test {
     reply.items.front().refusal.why = why;
     answer({1, id}, core::Reply(std::move(reply)));
   }
+  void answer_schedule(std::uint64_t id, bool changed, core::Rejection why = {}) {
+    core::ScheduleReply reply;
+    reply.changed = changed;
+    reply.refusal.why = why;
+    answer({1, id}, core::Reply(std::move(reply)));
+  }
+  // The next row of a queue or schedule, which is the only one that is due.
+  void fetch_again(store::InboxRow due) {
+    EXPECT_EQ(next<FetchRows>().keys, std::vector<InboxKey>{due.key});
+    intake_.fetched({{std::move(due)}, {}, {}});
+  }
   void refuse(std::uint64_t id) { answer(id, core::Fate::kRefused, core::Rejection::kQueueFull); }
 
   Instant now_{std::chrono::hours{1}};
@@ -65,6 +76,13 @@ class InboxIntakeTest : public testing::Test {
       {.shard = 1,
        .shards = 4,
        .command_of = [](const store::InboxRow& row) -> std::expected<core::Command, std::string> {
+         const SharedBytes name("q");
+         if (row.kind == InboxKind::kDeleteSchedule) return core::DeleteSchedule{name, {}};
+         if (row.kind == InboxKind::kSetSchedule) {
+           core::SetSchedule set;
+           set.name = name;
+           return set;
+         }
          if (row.kind != InboxKind::kEnqueue) return core::Ack{};
          core::Enqueue enqueue;
          enqueue.jobs.resize(1);
@@ -149,6 +167,62 @@ TEST_F(InboxIntakeTest, WhileQueuesHoldTooManyRowsFinishesAloneAreRead) {
   now_ += 500ms;
   intake_.begin_round();
   next<ReadFinishes>();
+}
+
+TEST_F(InboxIntakeTest, ARowOfAScheduleWaitsUntilTheOneBeforeIsGoneFromTheTable) {
+  prove();
+  const store::InboxRow second = row(2, InboxKind::kSetSchedule);
+  const store::InboxRow third = row(3, InboxKind::kDeleteSchedule);
+  read({row(1, InboxKind::kDeleteSchedule), second, third});
+  EXPECT_EQ(offers(), std::vector<std::uint64_t>{1});
+  answer_schedule(1, false, core::Rejection::kNotFound);
+  intake_.begin_round();
+  const DropRows drop = next<DropRows>();
+  EXPECT_EQ(drop.keys, (std::vector<InboxKey>{{1, 1}}));
+  intake_.failed(drop, now_);
+  EXPECT_EQ(offers(), std::vector<std::uint64_t>{});
+  intake_.begin_round();
+  intake_.done(next<DropRows>());
+  next<ReadPage>();
+  fetch_again(second);
+  EXPECT_EQ(offers(), std::vector<std::uint64_t>{2});
+  // Its append took it along.
+  answer_schedule(2, true);
+  intake_.begin_round();
+  next<ReadPage>();
+  fetch_again(third);
+  EXPECT_EQ(offers(), std::vector<std::uint64_t>{3});
+}
+
+TEST_F(InboxIntakeTest, ARowOfAScheduleIsOfferedAgainOrPutAside) {
+  prove();
+  const store::InboxRow set = row(1, InboxKind::kSetSchedule);
+  read({set});
+  EXPECT_EQ(offers(), std::vector<std::uint64_t>{1});
+  for (const bool heard : {false, true}) {
+    if (heard) {
+      answer_schedule(1, false, core::Rejection::kOverloaded);
+    } else {
+      answer({1, 1}, engine::Unavailable::kOverloaded);
+    }
+    EXPECT_EQ(offers(), std::vector<std::uint64_t>{});
+    now_ += InboxQueues::kPause;
+    read({});
+    fetch_again(set);
+    EXPECT_EQ(offers(), std::vector<std::uint64_t>{1});
+  }
+  answer_schedule(1, false, core::Rejection::kTooManySchedules);
+  intake_.begin_round();
+  const RejectRows put_aside = next<RejectRows>();
+  ASSERT_EQ(put_aside.rows.size(), 1U);
+  EXPECT_EQ(put_aside.rows.front().key, (InboxKey{1, 1}));
+}
+
+// A schedule and a queue of one name have nothing to do with each other.
+TEST_F(InboxIntakeTest, AScheduleKeepsNoQueueOfItsNameWaiting) {
+  prove();
+  read({row(1, InboxKind::kSetSchedule), row(2), row(3, InboxKind::kSetSchedule)});
+  EXPECT_EQ(offers(), (std::vector<std::uint64_t>{1, 2}));
 }
 
 }  // namespace

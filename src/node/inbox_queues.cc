@@ -6,13 +6,17 @@
 
 namespace millrace::node {
 
-bool InboxQueues::add(const std::string& name, const store::InboxKey& key) {
+bool InboxQueues::add(const std::string& name, const store::InboxKey& key, Flow flow) {
   const auto [place, first] = queues_.try_emplace(name);
   const bool fresh = rows_.try_emplace(key, place).second;
   MILLRACE_CHECK(fresh);
   Queue& queue = place->second;
-  if (first) queue.round = ++rounds_;
-  if (queue.refuses || !queue.waiting.empty()) {
+  if (first) {
+    queue.round = ++rounds_;
+    queue.flow = flow;
+  }
+  const bool occupied = queue.flow == Flow::kOneByOne && queue.out > 0;
+  if (queue.refuses || occupied || !queue.waiting.empty()) {
     queue.waiting.insert(key);
     return false;
   }
@@ -65,7 +69,7 @@ void InboxQueues::settle(const store::InboxKey& key) {
   if (--queue.out > 0) return;
   if (queue.waiting.empty()) {
     queues_.erase(place);
-  } else if (!queue.refuses) {
+  } else if (!queue.refuses && queue.flow == Flow::kFree) {
     queue.burst = std::min(queue.burst * 2, kMostOfQueue);
   }
 }

@@ -1,11 +1,17 @@
-// The order in which the rows that submit jobs are offered to their shard. The rows of one queue
-// are offered in their order, whatever is refused in between; queues are independent of each other.
-// Many rows may wait, so this keeps only their keys.
+// The order in which the rows that submit jobs or change schedules are offered to their shard. The
+// rows of one queue are offered in their order, whatever is refused in between; queues are
+// independent of each other. The rows of one schedule are as a queue of their own. Many rows may
+// wait, so this keeps only their keys.
 //
-// A queue flows until one of its rows can't be taken for now (the queue is full, for example). Then
-// no more of its rows are offered until all that are out have been answered. The shard takes none
-// of these behind the refused one, since they are of one round (engine/shard/inbox_order.h). After
-// a pause one row is offered, then twice as many each time all have been taken.
+// A queue of jobs flows until one of its rows can't be taken for now (the queue is full, for
+// example). Then no more of its rows are offered until all that are out have been answered. The
+// shard takes none of these behind the refused one, since they are of one round
+// (engine/shard/inbox_order.h). After a pause one row is offered, then twice as many each time all
+// have been taken.
+//
+// Of a schedule one row is out at a time, until it is gone from the table. If it changes nothing,
+// no append takes it along. If the leader failed before it was deleted, the next leader would
+// repeat it, and undo what a later row had changed.
 #pragma once
 
 #include <chrono>
@@ -34,7 +40,8 @@ class InboxQueues {
 
   // Adds a row that was read. True: it may be offered now, and is out. False: it waits behind
   // others.
-  bool add(const std::string& queue, const store::InboxKey& key);
+  enum class Flow : std::uint8_t { kFree, kOneByOne };
+  bool add(const std::string& queue, const store::InboxKey& key, Flow flow = Flow::kFree);
   // The round of a row that is out; see FromInbox.
   std::uint64_t round(const store::InboxKey& key) const;
   // The rows to offer now, at most `most`, which are out from now on: in order within a queue, and
@@ -54,6 +61,7 @@ class InboxQueues {
     std::set<store::InboxKey> waiting;
     std::size_t out = 0;
     std::uint64_t round = 0;
+    Flow flow{};
     bool refuses = false;   // in this round
     std::size_t burst = 1;  // the number of rows to offer next
     Instant not_before{};

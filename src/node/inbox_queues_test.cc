@@ -120,5 +120,30 @@ TEST_F(InboxQueuesTest, AQueueThatHasTakenAllIsForgotten) {
   EXPECT_TRUE(add("a", 2));
 }
 
+TEST_F(InboxQueuesTest, OneByOneTheNextIsOutWhenTheLastIsSettled) {
+  const auto add_one = [this](std::uint64_t id) {
+    return queues_.add("s", {1, id}, InboxQueues::Flow::kOneByOne);
+  };
+  EXPECT_TRUE(add_one(1));
+  for (std::uint64_t id = 2; id <= 4; ++id) EXPECT_FALSE(add_one(id));
+  EXPECT_TRUE(add("a", 5));
+  pause();
+  EXPECT_EQ(due(), Keys{});
+  settle(1);
+  EXPECT_EQ(due(), (Keys{{1, 2}}));
+  EXPECT_EQ(due(), Keys{});
+  settle(2);
+  EXPECT_EQ(due(), (Keys{{1, 3}}));  // not two
+  refused(3);
+  EXPECT_EQ(due(), Keys{});
+  pause();
+  EXPECT_EQ(due(), (Keys{{1, 3}}));
+  settle(3);
+  EXPECT_EQ(due(), (Keys{{1, 4}}));
+  settle(4);
+  EXPECT_EQ(queues_.size(), 1U);
+  EXPECT_TRUE(add_one(6));
+}
+
 }  // namespace
 }  // namespace millrace::node

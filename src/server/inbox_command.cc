@@ -5,11 +5,15 @@
 #include <optional>
 #include <utility>
 
+#include "api/schedule.h"
 #include "api/submission.h"
+#include "api/text.h"
 #include "base/json_check.h"
+#include "base/random.h"
 #include "digest/fingerprint.h"
 #include "engine/routing/scatter_gather.h"
 #include "service/convert.h"
+#include "service/schedule_spec.h"
 
 namespace millrace::server {
 namespace {
@@ -90,6 +94,41 @@ std::expected<core::Command, std::string> finish_of(const store::InboxRow& row) 
   return ack;
 }
 
+std::optional<std::string> fault_of_name(const store::InboxRow& row, std::uint32_t shard,
+                                         const InboxTerms& terms) {
+  if (!api::is_name(row.schedule)) return fmt::format("name: {}", api::kNameRule);
+  if (auto admitted = service::admits_schedule_name(row.schedule); !admitted) {
+    return sentence_of(admitted.error());
+  }
+  if (engine::shard_of(row.schedule, terms.shards) != shard) {
+    return fmt::format("the schedule lies on another shard than {}", shard);
+  }
+  return std::nullopt;
+}
+
+std::expected<core::Command, std::string> set_schedule_of(const store::InboxRow& row,
+                                                          std::uint32_t shard,
+                                                          const InboxTerms& terms) {
+  if (auto fault = fault_of_name(row, shard, terms)) return std::unexpected(std::move(*fault));
+  auto spec = api::decode_schedule(row.payload, terms.limits);
+  if (!spec) return std::unexpected(sentence_of(spec.error()));
+  auto made = service::to_core(*terms.zones, row.at, *spec, "");
+  if (!made) return std::unexpected(sentence_of(made.error()));
+  core::SetSchedule set;
+  set.name = SharedBytes(row.schedule);
+  set.spec = std::move(*made);
+  set.paused = spec->paused;
+  set.incarnation = system_random();
+  return set;
+}
+
+std::expected<core::Command, std::string> delete_schedule_of(const store::InboxRow& row,
+                                                             std::uint32_t shard,
+                                                             const InboxTerms& terms) {
+  if (auto fault = fault_of_name(row, shard, terms)) return std::unexpected(std::move(*fault));
+  return core::DeleteSchedule{SharedBytes(row.schedule), std::nullopt};
+}
+
 }  // namespace
 
 std::expected<core::Command, std::string> command_of(const store::InboxRow& row,
@@ -101,6 +140,10 @@ std::expected<core::Command, std::string> command_of(const store::InboxRow& row,
       return finish_of(row);
     case store::InboxKind::kFence:
       return fence_of(row);
+    case store::InboxKind::kSetSchedule:
+      return set_schedule_of(row, shard, terms);
+    case store::InboxKind::kDeleteSchedule:
+      return delete_schedule_of(row, shard, terms);
   }
   return std::unexpected("this version does not know what to do with it");
 }

@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <expected>
+#include <memory>
 #include <string>
 
 #include "api/bounds.h"
 #include "base/time.h"
 #include "core/command.h"
+#include "engine/schedules/zones.h"
 #include "store/inbox.h"
 
 namespace millrace::server {
@@ -16,6 +18,7 @@ struct InboxTerms {
   std::uint32_t shards = 0;
   api::DecodeLimits limits;
   Duration idempotency_window{};
+  std::shared_ptr<engine::Zones> zones;  // that schedules may name
 };
 
 // The error says why the row can never be taken.

@@ -70,7 +70,8 @@ class PostgresBackend final : public Backend {
                            .limits = {.body_bytes = outside_.config.body_bytes,
                                       .payload_bytes = outside_.config.payload_bytes,
                                       .json_depth = outside_.config.json_depth},
-                           .idempotency_window = outside_.config.idempotency_window},
+                           .idempotency_window = outside_.config.idempotency_window,
+                           .zones = outside_.driver.shard.zones},
                  .led = [this](std::uint32_t shard) { return hosts_[shard]->led(); },
                  .log = outside_.log}) {
     std::vector<ShardHost*> hosts;

@@ -95,7 +95,7 @@ Answered<Plan> plan_set(Caller& caller, const api::ScheduleSet& set, const Stand
           api::make_fault(api::FieldError::Place::kPointer, where, admitted.error().detail));
     }
     if (!caller.allows_queue(spec.job.queue)) return refused(no_queue_for_token());
-    auto made = to_core(caller, spec, where);
+    auto made = to_core(*caller.services.zones, caller.now(), spec, where);
     if (!made) return refused(made);
     const auto found = standing.find(name);
     core::SetSchedule command;

@@ -47,7 +47,7 @@ Answered<> admits_schedule_name(std::string_view name) {
                  "no schedule can be called preview: that is a call of its own");
 }
 
-Answered<engine::ScheduleTiming> timing_of(Caller& caller, const api::ScheduleTiming& timing,
+Answered<engine::ScheduleTiming> timing_of(engine::Zones& zones, const api::ScheduleTiming& timing,
                                            const std::string& where) {
   core::ScheduleSpec spec;
   spec.cron = SharedBytes(timing.cron);
@@ -60,22 +60,22 @@ Answered<engine::ScheduleTiming> timing_of(Caller& caller, const api::ScheduleTi
     if (!cron) return fault(where, "cron", cron.error().message);
   }
   if (timing.timezone != "UTC") {
-    const auto zone = caller.services.zones->find(timing.timezone);
+    const auto zone = zones.find(timing.timezone);
     if (!zone) return fault(where, "timezone", zone.error().message);
   }
-  auto made = engine::timing_of(spec, *caller.services.zones);
+  auto made = engine::timing_of(spec, zones);
   if (!made) return fault(where, "timezone", made.error().message);
   return std::move(*made);
 }
 
-Answered<core::ScheduleSpec> to_core(Caller& caller, const api::ScheduleSpec& spec,
+Answered<core::ScheduleSpec> to_core(engine::Zones& zones, Time now, const api::ScheduleSpec& spec,
                                      const std::string& where) {
-  auto timing = timing_of(caller, spec.timing, where);
+  auto timing = timing_of(zones, spec.timing, where);
   if (!timing) return refused(timing);
   timing->timing.start_at = spec.start_at;
   timing->timing.end_at = spec.end_at;
   if (spec.jitter > Duration{0}) {
-    const auto gap = least_gap(*timing, std::max(caller.now(), spec.start_at.value_or(Time{})));
+    const auto gap = least_gap(*timing, std::max(now, spec.start_at.value_or(Time{})));
     if (gap && spec.jitter >= *gap) {
       return fault(where, "jitter_ms",
                    "must be less than the gap between two instants, which is " +
@@ -86,7 +86,8 @@ Answered<core::ScheduleSpec> to_core(Caller& caller, const api::ScheduleSpec& sp
   made.cron = SharedBytes(spec.timing.cron);
   made.every = spec.timing.every.value_or(Duration{});
   made.timezone = SharedBytes(spec.timing.timezone);
-  SpecMaker specs(caller.ids, caller.now());
+  IdMaker no_ids(0);  // each job gets its own when it is made
+  SpecMaker specs(no_ids, now);
   made.job = engine::template_of(specs.make(spec.job));
   made.queue = SharedBytes(spec.job.queue);
   made.managed_by = SharedBytes(spec.managed_by);

@@ -8,6 +8,7 @@
 #include "api/schedule.h"
 #include "core/schedule.h"
 #include "engine/schedules/timing.h"
+#include "engine/schedules/zones.h"
 #include "service/caller.h"
 
 namespace millrace::service {
@@ -17,9 +18,9 @@ Answered<> admits_schedule_name(std::string_view name);
 
 // Checks what the expression, the zone and the jitter mean. `where`: the pointer to the
 // specification in the request's body.
-Answered<core::ScheduleSpec> to_core(Caller& caller, const api::ScheduleSpec& spec,
+Answered<core::ScheduleSpec> to_core(engine::Zones& zones, Time now, const api::ScheduleSpec& spec,
                                      const std::string& where);
-Answered<engine::ScheduleTiming> timing_of(Caller& caller, const api::ScheduleTiming& timing,
+Answered<engine::ScheduleTiming> timing_of(engine::Zones& zones, const api::ScheduleTiming& timing,
                                            const std::string& where);
 
 std::string description_of(const engine::ScheduleTiming& timing, std::string_view timezone);

@@ -106,7 +106,7 @@ Task<Answered<ScheduleAnswer>> set_schedule(Caller& caller, std::string_view nam
   admitted = admits_queue(caller, name);  // that it is a name
   if (!caller.limited() && !admitted) co_return refused(admitted);
   if (!caller.allows_queue(spec.job.queue)) co_return refused(no_queue_for_token());
-  auto made = to_core(caller, spec, "");
+  auto made = to_core(*caller.services.zones, caller.now(), spec, "");
   if (!made) co_return refused(made);
   core::SetSchedule set;
   set.name = SharedBytes(name);
@@ -272,7 +272,7 @@ void ScheduleShape::fill_job(const core::JobSpec& job) {
 }
 
 Answered<api::PreviewAnswer> preview_schedule(Caller& caller, const api::SchedulePreview& preview) {
-  auto timing = timing_of(caller, preview.timing, "");
+  auto timing = timing_of(*caller.services.zones, preview.timing, "");
   if (!timing) return refused(timing);
   api::PreviewAnswer answer;
   answer.description = description_of(*timing, preview.timing.timezone);

@@ -20,18 +20,29 @@ namespace millrace::store {
 
 // kFence: a transaction has raised the job's fence without finishing the job. The row asks whether
 // the token was the job's, and changes nothing.
-enum class InboxKind : std::uint8_t { kEnqueue = 1, kFinish = 2, kFence = 3 };
+enum class InboxKind : std::uint8_t {
+  kEnqueue = 1,
+  kFinish = 2,
+  kFence = 3,
+  kSetSchedule = 4,
+  kDeleteSchedule = 5
+};
+inline bool is_of_schedule(InboxKind kind) {
+  return kind == InboxKind::kSetSchedule || kind == InboxKind::kDeleteSchedule;
+}
 
 struct InboxRow {
   InboxKey key;
   InboxKind kind{};
-  std::uint32_t moves = 0;  // how often it moved from shard to shard
-  Time at{};                // when the user's transaction made the call
-  JobId job;
+  std::uint32_t moves = 0;      // how often it moved from shard to shard
+  Time at{};                    // when the user's transaction made the call
+  JobId job;                    // zero in rows of schedules
   LeaseToken token{};           // kFinish, kFence
   std::string spec;             // kEnqueue: a submission as the API has it, without its payload
+  std::string schedule;         // kSetSchedule, kDeleteSchedule: the name
   std::string idempotency_key;  // kEnqueue; empty: none
-  std::string payload;          // kFinish: the result; empty: none
+  // kFinish: the result; empty: none. kSetSchedule: the specification as the API has it.
+  std::string payload;
 };
 
 // The transactions that a read could see: all below `next`, except those in progress.

@@ -32,6 +32,20 @@ import story
 from sample import harness, postgres
 
 # What takes a migration of the schema back. The functions of 4 and 3 are those that stood before.
+BEFORE_SCHEDULE_CALLS = """
+DROP FUNCTION millrace.schedule, millrace.unschedule, millrace.ask_of_schedule, millrace.check_schedule;
+COMMENT ON COLUMN millrace.inbox_rows.kind IS '1: enqueue, 2: finish, 3: fence';
+COMMENT ON COLUMN millrace.inbox_rows.spec IS NULL;
+COMMENT ON COLUMN millrace.inbox_rows.payload IS NULL;
+ALTER TABLE millrace.inbox_rows ALTER COLUMN job SET NOT NULL;
+ALTER TABLE millrace.inbox_rejected ALTER COLUMN job SET NOT NULL, DROP COLUMN schedule;
+DELETE FROM millrace.migrations WHERE version = 6;
+"""
+BEFORE_SCHEDULES = """
+DROP VIEW millrace.schedules;
+DROP TABLE millrace.schedule_rows, millrace.schedule_run_rows;
+DELETE FROM millrace.migrations WHERE version = 5;
+"""
 BEFORE_FENCES = """
 DROP INDEX millrace.inbox_rows_by_job;
 CREATE INDEX inbox_rows_by_job ON millrace.inbox_rows(job) WHERE kind = 2;
@@ -60,7 +74,13 @@ ALTER TABLE millrace.shards DROP COLUMN leader, DROP COLUMN silent_since, DROP C
 DELETE FROM millrace.meta WHERE name IN ('node_secret', 'shards');
 DELETE FROM millrace.migrations WHERE version = 2;
 """
-UNDO = {4: BEFORE_FENCES, 3: BEFORE_INBOX, 2: BEFORE_NODES}
+UNDO = {
+    6: BEFORE_SCHEDULE_CALLS,
+    5: BEFORE_SCHEDULES,
+    4: BEFORE_FENCES,
+    3: BEFORE_INBOX,
+    2: BEFORE_NODES,
+}
 
 
 @dataclasses.dataclass

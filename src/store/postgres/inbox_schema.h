@@ -6,6 +6,7 @@
 namespace millrace::store {
 
 extern const char* const kInboxMigration;
-extern const char* const kFencesMigration;  // the fourth
+extern const char* const kFencesMigration;         // the fourth
+extern const char* const kScheduleCallsMigration;  // the sixth
 
 }  // namespace millrace::store

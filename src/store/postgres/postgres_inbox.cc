@@ -27,14 +27,16 @@ constexpr const char* kFetch =
     "ON lying.shard = $1 AND lying.xid = key.xid AND lying.id = key.id) AS asked) AS row "
     "ORDER BY row.xid, row.id";
 // Uses the index of finishes rather than the primary key (+ 0), so that it does not walk over
-// submissions. Returns the columns of read_inbox().
+// submissions; rows of schedules, which have no job, come last there. Returns the columns of
+// read_inbox().
 constexpr const char* kFinishes =
     "SELECT row.shard::bigint, NULL, NULL, row.xid, row.id, row.kind::bigint, row.moves::bigint, "
     "floor(extract(epoch FROM row.at) * 1000)::bigint, row.job, row.token, "
     "row.spec::text, row.idempotency_key, row.payload "
     "FROM (SELECT *, sum(bytes) OVER (ORDER BY job, id) - bytes < $2 AS fits "
     "FROM (SELECT *, coalesce(octet_length(payload), 0) AS bytes FROM millrace.inbox_rows "
-    "WHERE shard + 0 = $1 AND kind > 1 ORDER BY job LIMIT $3) AS lying) AS row WHERE fits";
+    "WHERE shard + 0 = $1 AND kind > 1 AND kind < 4 ORDER BY job LIMIT $3) AS lying) AS row WHERE "
+    "fits";
 constexpr const char* kDrop =
     "DELETE FROM millrace.inbox_rows AS row USING unnest($2, $3) AS key(xid, id) "
     "WHERE row.shard = $1 AND row.xid = key.xid AND row.id = key.id";
@@ -49,8 +51,11 @@ constexpr const char* kReject =
     "FROM gone WHERE gone.reopens = 1 AND fence.job = gone.job "
     "AND fence.token = gone.token AND fence.finished = (gone.kind = 2)) "
     "INSERT INTO millrace.inbox_rejected(id, reason, kind, job, token, spec, idempotency_key, "
-    "payload, at) SELECT id, reason, CASE kind WHEN 1 THEN 'enqueue' WHEN 2 THEN 'finish' "
-    "ELSE 'fence' END, job, token, spec, idempotency_key, millrace.as_json(payload), at FROM gone";
+    "payload, at, schedule) SELECT id, reason, CASE kind WHEN 1 THEN 'enqueue' "
+    "WHEN 2 THEN 'finish' WHEN 3 THEN 'fence' WHEN 4 THEN 'schedule' ELSE 'unschedule' END, "
+    "job, token, CASE WHEN kind < 4 THEN spec ELSE millrace.as_json(payload) END, "
+    "idempotency_key, CASE WHEN kind < 4 THEN millrace.as_json(payload) END, at, "
+    "CASE WHEN kind > 3 THEN spec #>> '{}' END FROM gone";
 constexpr const char* kMove =
     "WITH gone AS (DELETE FROM millrace.inbox_rows WHERE shard = $1 AND xid = $2 AND id = $3 "
     "RETURNING *) INSERT INTO millrace.inbox_rows(shard, kind, moves, at, job, token, spec, "
@@ -121,6 +126,11 @@ std::optional<InboxSnapshot> parse_snapshot(std::string_view text) {
   return snapshot;
 }
 
+// A JSON string. A schedule's name has nothing that would be escaped; whoever reads it checks that.
+std::string_view unquoted(std::string_view text) {
+  return text.size() < 2 ? std::string_view() : text.substr(1, text.size() - 2);
+}
+
 std::optional<InboxRow> read_row(const SqlRow& row) {
   InboxRow read;
   read.key = {static_cast<std::uint64_t>(row.number(kXid)),
@@ -128,9 +138,14 @@ std::optional<InboxRow> read_row(const SqlRow& row) {
   read.kind = static_cast<InboxKind>(row.number(kKind));
   read.moves = static_cast<std::uint32_t>(row.number(kMoves));
   read.at = time_from_ms(row.number(kAtMs));
-  if (!read_blob(row.bytes(kJob), read.job)) return std::nullopt;
+  const bool has_job = !is_of_schedule(read.kind);
+  if (has_job && !read_blob(row.bytes(kJob), read.job)) return std::nullopt;
   read.token = LeaseToken{static_cast<std::uint64_t>(row.maybe_number(kToken).value_or(0))};
-  read.spec = row.bytes(kSpec);
+  if (has_job) {
+    read.spec = row.bytes(kSpec);
+  } else {
+    read.schedule = unquoted(row.bytes(kSpec));
+  }
   read.idempotency_key = row.bytes(kIdempotencyKey);
   read.payload = row.bytes(kPayload);
   return read;

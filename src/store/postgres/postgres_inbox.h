@@ -1,5 +1,5 @@
-// The inboxes of a database's shards: the table millrace.inbox_rows, which millrace.enqueue and
-// millrace.finish write (inbox_schema.cc).
+// The inboxes of a database's shards: the table millrace.inbox_rows, which millrace.enqueue,
+// millrace.finish and others write (inbox_schema.cc).
 #pragma once
 
 #include <memory>

@@ -326,6 +326,34 @@ TEST_F(PostgresInboxTest, WhatIsRejectedIsPutAsideOnce) {
             "enqueue 1 no good");
 }
 
+TEST_F(PostgresInboxTest, ARowOfAScheduleHasItsNameAndItsSpecification) {
+  ask("UPDATE millrace.meta SET value = '5' WHERE name = 'format'");
+  ask("SELECT millrace.schedule('nightly', '{\"cron\":\"@daily\",\"job\":{\"type\":\"t\"}}')");
+  ask("SELECT millrace.unschedule('nightly')");
+  const InboxPage page = read_on();
+  ASSERT_EQ(page.rows.size(), 2U);
+  const InboxRow& set = page.rows[0];
+  EXPECT_EQ(set.kind, InboxKind::kSetSchedule);
+  EXPECT_EQ(set.schedule, "nightly");
+  EXPECT_EQ(set.payload, R"({"job": {"type": "t"}, "cron": "@daily"})");
+  EXPECT_EQ(set.job, JobId{});
+  EXPECT_EQ(page.rows[1].kind, InboxKind::kDeleteSchedule);
+  EXPECT_EQ(page.rows[1].schedule, "nightly");
+  EXPECT_EQ(page.rows[1].payload, "");
+  // They are no finishes, and found by their keys.
+  EXPECT_THAT(inbox_->finishes(kOnlyShard).value(), IsEmpty());
+  const std::vector<InboxKey> keys = keys_of(page);
+  const auto fetched = inbox_->fetch(kOnlyShard, keys);
+  ASSERT_TRUE(fetched && fetched->rows.size() == 2);
+  EXPECT_EQ(fetched->rows[0].schedule, "nightly");
+  const std::vector<RejectedRow> bad = {{keys[0], "no good"}, {keys[1], "neither"}};
+  EXPECT_TRUE(inbox_->reject(kOnlyShard, bad));
+  EXPECT_EQ(rows_left(), "0");
+  EXPECT_EQ(ask("SELECT string_agg(concat_ws(' ', kind, schedule, spec->>'cron', payload, reason), "
+                "', ' ORDER BY id) FROM millrace.inbox_rejected WHERE job IS NULL"),
+            "schedule nightly @daily no good, unschedule nightly neither");
+}
+
 TEST_F(PostgresInboxTest, FinishesAreFoundBehindSubmissions) {
   ask(fmt::format(fmt::runtime(kFill), 3));
   const JobId job = parse_job_id(id_made(0, 1)).value();

@@ -386,6 +386,7 @@ TEST(PostgresShards, AStoreFromBeforeHasOne) {
       "DROP TABLE millrace.nodes; ALTER TABLE millrace.shards DROP COLUMN leader, DROP COLUMN "
       "silent_since, DROP COLUMN silent_epoch;"
       "DELETE FROM millrace.meta WHERE name IN ('shards', 'node_secret', 'format');"
+      "DROP VIEW millrace.schedules; DROP TABLE millrace.schedule_rows, millrace.schedule_run_rows;"
       "DROP TABLE millrace.inbox_rows, millrace.inbox_rejected, millrace.fences;"
       "DO $$ DECLARE name text; BEGIN"
       "  FOR name IN SELECT oid::regprocedure FROM pg_proc"
