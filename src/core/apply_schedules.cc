@@ -12,12 +12,12 @@ void Applier::list(ScheduleEntry& entry) {
   state_.schedules.list(entry, state_.lives(entry.schedule.progress.last_job));
 }
 
-// The job has ended, or is gone: an instant may have waited for that.
-void Applier::tell_schedule(const JobId& job) {
-  ScheduleEntry* const entry = state_.schedules.awaiting(job);
-  if (entry == nullptr) return;
-  state_.schedules.unlist(*entry);
-  state_.schedules.list(*entry, false);
+// The job has ended, or is gone: instants may have waited for that.
+void Applier::tell_schedules(const JobId& job) {
+  for (ScheduleEntry* const entry : state_.schedules.awaiting(job)) {
+    state_.schedules.unlist(*entry);
+    state_.schedules.list(*entry, false);
+  }
 }
 
 void Applier::operator()(const ScheduleSet& event) {

@@ -326,6 +326,33 @@ TEST(Overlap, APolicyThatIsEditedToAllowLetsTheWaitingInstantGo) {
   EXPECT_FALSE(s.progress().waiting);
 }
 
+TEST(Overlap, TwoSchedulesMayAwaitTheEndOfOneJob) {
+  Sched s;
+  // Their jobs have one unique key, which the first of them holds.
+  const auto unique = [](Firing::Instant instant) {
+    JobExtras extras;
+    extras.unique = UniqueRule{SharedBytes("report"), {}, OnConflict::kReturn};
+    instant.spec.extras = std::make_shared<const JobExtras>(extras);
+    return instant;
+  };
+  for (const char* name : {"one", "two"}) s.set(name, OverlapPolicy::kQueue);
+  s.wait_until(60);
+  s.fire(s.firing("one", {unique(Sched::instant("a", 60))}, 120));
+  s.fire(s.firing("two", {unique(Sched::instant("b", 60))}, 120));
+  EXPECT_EQ(s.progress("two").last_job, Scenario::id("a"));
+  s.wait_until(120);
+  s.fire(s.firing("one", {unique(Sched::instant("c", 120))}, 180));
+  s.fire(s.firing("two", {unique(Sched::instant("d", 120))}, 180));
+  EXPECT_TRUE(s.progress("one").waiting);
+  EXPECT_TRUE(s.progress("two").waiting);
+  s.claim();
+  s.ack("a", AckOutcome::kSucceeded);
+  EXPECT_TRUE(s.is_due("one"));
+  EXPECT_TRUE(s.is_due("two"));
+  s.remove_schedule("one");
+  s.remove_schedule("two");
+}
+
 // --- Refusals.
 
 TEST(Refused, StaysOwedAndIsTriedAgainAfterPausesThatDouble) {
