@@ -260,6 +260,19 @@ TEST(DeleteSchedule, AlsoWhileAnInstantWaits) {
   EXPECT_EQ(s.ack("a", AckOutcome::kSucceeded).state, State::kSucceeded);
 }
 
+TEST(DeleteSchedule, TheListOfTheNextOneDoesNotShowRunsThatAreBeingStored) {
+  ScheduleScenario s;
+  s.set("nightly");
+  s.fire_at(60, "a");
+  const auto taken = s.machine().take_changes();
+  EXPECT_EQ(taken->schedule_runs.size(), 1U);
+  EXPECT_THAT(s.runs(), ElementsAre("60 submitted a"));  // the tables may lack it still
+  s.remove_schedule("nightly");
+  s.set("nightly");
+  EXPECT_THAT(s.runs(), IsEmpty());
+  s.machine().changes_stored();
+}
+
 TEST(NoteScheduleRun, AJobThatSomebodySubmittedIsTheNewestIfItsInstantIs) {
   ScheduleScenario s;
   s.set("nightly");
