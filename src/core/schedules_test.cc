@@ -82,6 +82,10 @@ TEST(SetSchedule, AnEditKeepsTheInstantThatIsDueAndHasNotFired) {
   spec.jitter = Duration{5'000};
   s.set("nightly", spec);
   EXPECT_EQ(s.progress().done_until, ScheduleScenario::at(60) - Duration{1});
+  // Edited again before the engine could plan anything.
+  spec.jitter = Duration{6'000};
+  s.set("nightly", spec);
+  EXPECT_EQ(s.progress().done_until, ScheduleScenario::at(60) - Duration{1});
   s.fire(s.firing("nightly", {ScheduleScenario::instant("a", 60)}, 120));
   EXPECT_THAT(s.runs(), ElementsAre("60 submitted a"));
 }
