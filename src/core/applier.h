@@ -63,7 +63,7 @@ class Applier {
   void start_lease(SlotIndex index, JobSlot& slot, const Claimed::Item& item, WorkerLeases& holder);
   void delete_stored(const Deleted::Item& item);
   WorkerLeases& leases_of(const SharedBytes& worker);
-  void tell_schedule(const JobId& job);
+  void tell_schedules(const JobId& job);
   void list(ScheduleEntry& entry);
 
   ShardState& state_;

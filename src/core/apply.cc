@@ -104,7 +104,7 @@ void Applier::hold_unique(const JobSlot& slot, const SharedBytes& key, std::opti
 void Applier::finish(SlotIndex index, Keep keep) {
   JobSlot& slot = state_.slots.at(index);
   state_.endings.push_back({slot.id});
-  tell_schedule(slot.id);
+  tell_schedules(slot.id);
   if (const auto& unique = slot.unique()) {
     std::optional<Time> until;
     if (unique->hold_for) until = add_saturating(slot.created_at, *unique->hold_for);
@@ -124,7 +124,7 @@ void Applier::forget(SlotIndex index) {
   if (slot.stored) state_.changes.note_deleted(slot.id);
   state_.by_id.erase(slot.id);
   state_.retire(slot.id, index);
-  tell_schedule(slot.id);
+  tell_schedules(slot.id);
 }
 
 void Applier::set_payload(JobSlot& slot, const SharedBytes& payload) {

@@ -12,12 +12,12 @@ void Applier::list(ScheduleEntry& entry) {
   state_.schedules.list(entry, state_.lives(entry.schedule.progress.last_job));
 }
 
-// The job has ended, or is gone: an instant may have waited for that.
-void Applier::tell_schedule(const JobId& job) {
-  ScheduleEntry* const entry = state_.schedules.awaiting(job);
-  if (entry == nullptr) return;
-  state_.schedules.unlist(*entry);
-  state_.schedules.list(*entry, false);
+// The job has ended, or is gone: instants may have waited for that.
+void Applier::tell_schedules(const JobId& job) {
+  for (ScheduleEntry* const entry : state_.schedules.awaiting(job)) {
+    state_.schedules.unlist(*entry);
+    state_.schedules.list(*entry, false);
+  }
 }
 
 void Applier::operator()(const ScheduleSet& event) {
@@ -58,8 +58,12 @@ void Applier::operator()(const ScheduleDeleted& event) {
   ScheduleEntry* const entry = state_.schedules.find(event.name.view());
   MILLRACE_CHECK(entry != nullptr);
   std::erase(state_.changes.schedules, entry);
-  std::erase_if(state_.changes.schedule_runs,
-                [&](const ScheduleRunRow& row) { return row.schedule == event.name; });
+  const auto is_its_own = [&](const ScheduleRunRow& row) { return row.schedule == event.name; };
+  std::erase_if(state_.changes.schedule_runs, is_its_own);
+  // A later schedule of this name must not show them.
+  if (state_.changes.in_flight) {
+    std::erase_if(state_.changes.in_flight->schedule_runs, is_its_own);
+  }
   state_.changes.deleted_schedules.push_back(entry->schedule.name);
   state_.schedules.remove(*entry);
 }

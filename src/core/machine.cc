@@ -165,8 +165,8 @@ bool Machine::lives(const JobId& id) const { return impl_->state.lives(id); }
 
 std::vector<SharedBytes> Machine::schedules_waiting_elsewhere() const {
   std::vector<SharedBytes> names;
-  for (const auto& [job, entry] : impl_->state.schedules.awaited()) {
-    const Schedule& schedule = entry->schedule;
+  for (const auto& [job, name] : impl_->state.schedules.awaited()) {
+    const Schedule& schedule = impl_->state.schedules.find(name)->schedule;
     if (schedule.progress.last_box != kNoJob && !schedule.paused) names.push_back(schedule.name);
   }
   std::ranges::sort(names, {}, [](const SharedBytes& name) { return name.view(); });

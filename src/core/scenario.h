@@ -159,6 +159,11 @@ class Scenario {
     return reply;
   }
 
+  // --- Schedules.
+  void fire(const Firing& firing) {
+    record([&](std::vector<Event>& events) { machine_.fire(firing, now_, admission, events); });
+  }
+
   // The projection, into tables that are a map. Jobs that have left memory are found there.
   void project() {
     const auto changes = machine_.take_changes();

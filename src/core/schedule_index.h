@@ -8,10 +8,10 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/container/btree_map.h"
 #include "absl/container/btree_set.h"
-#include "absl/container/flat_hash_map.h"
 #include "base/ids.h"
 #include "base/time.h"
 #include "core/schedule.h"
@@ -55,22 +55,28 @@ class ScheduleIndex {
     if (!entry.schedule.progress.broken.empty()) --broken_;
     if (entry.wakes) due_.erase({*entry.wakes, entry.schedule.name.view()});
     entry.wakes.reset();
-    if (entry.schedule.progress.waiting) awaited_.erase(entry.schedule.progress.last_job);
+    if (entry.schedule.progress.waiting) awaited_.erase(awaited_by(entry));
   }
   void list(ScheduleEntry& entry, bool job_lives) {
     const ScheduleProgress& progress = entry.schedule.progress;
     if (!progress.broken.empty()) ++broken_;
-    if (progress.waiting) awaited_[progress.last_job] = &entry;
+    if (progress.waiting) awaited_.insert(awaited_by(entry));
     entry.wakes = wakes_at(entry.schedule, job_lives);
     if (entry.wakes) due_.insert({*entry.wakes, entry.schedule.name.view()});
   }
-  // The entry with an instant that awaits the end of this job; null: there is none.
-  ScheduleEntry* awaiting(const JobId& job) {
-    if (awaited_.empty()) return nullptr;
-    const auto found = awaited_.find(job);
-    return found == awaited_.end() ? nullptr : found->second;
+  // The entries with an instant that awaits the end of this job. There are several if their jobs
+  // have one unique key.
+  std::vector<ScheduleEntry*> awaiting(const JobId& job) {
+    std::vector<ScheduleEntry*> entries;
+    if (awaited_.empty()) return entries;
+    auto found = awaited_.lower_bound({job, std::string_view()});
+    for (; found != awaited_.end() && found->first == job; ++found) {
+      entries.push_back(find(found->second));
+    }
+    return entries;
   }
-  const absl::flat_hash_map<JobId, ScheduleEntry*>& awaited() const { return awaited_; }
+  // Jobs whose end is awaited, with the names of the schedules.
+  const absl::btree_set<std::pair<JobId, std::string_view>>& awaited() const { return awaited_; }
 
   std::size_t size() const { return by_name_.size(); }
   std::size_t broken() const { return broken_; }
@@ -104,10 +110,14 @@ class ScheduleIndex {
   }
 
  private:
+  static std::pair<JobId, std::string_view> awaited_by(const ScheduleEntry& entry) {
+    return {entry.schedule.progress.last_job, entry.schedule.name.view()};
+  }
+
   // Views of the entries' own names.
   absl::btree_map<std::string_view, std::unique_ptr<ScheduleEntry>> by_name_;
   absl::btree_set<std::pair<Time, std::string_view>> due_;
-  absl::flat_hash_map<JobId, ScheduleEntry*> awaited_;
+  absl::btree_set<std::pair<JobId, std::string_view>> awaited_;
   std::size_t broken_ = 0;
 };
 

@@ -104,10 +104,15 @@ Reply Decider::operator()(const SetSchedule& command) {
   }
   if (!(schedule.spec == command.spec)) {
     // Of the past, only an instant that is due and was not dealt with is still owed, if the new
-    // specification has it too.
+    // specification has it too. Before the schedule is planned, that is any after `done_until`.
     ScheduleProgress& progress = schedule.progress;
-    const bool owes = progress.planned && progress.next && *progress.next <= command.wall;
-    owe_nothing_until(progress, owes ? *progress.next - Duration{1} : command.wall);
+    Time until = command.wall;
+    if (progress.planned && progress.next && *progress.next <= command.wall) {
+      until = *progress.next - Duration{1};
+    } else if (!progress.planned && progress.broken.empty()) {
+      until = progress.done_until;
+    }
+    owe_nothing_until(progress, until);
     schedule.spec = command.spec;
   }
   ++schedule.version;
