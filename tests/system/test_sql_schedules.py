@@ -224,7 +224,7 @@ class Calls(OfSchedules):
         names = [f"{self.name}.{number}" for number in range(4)]
         wanted = {}
         kills = 0
-        for number in range(60):
+        for _ in range(40):
             name = chance.choice(names)
             limit = chance.randint(1, 1000)
             calls = [self.unset(name), self.set(name, missed_limit=limit)]
@@ -235,7 +235,7 @@ class Calls(OfSchedules):
             if chance.random() < 0.3:  # changes nothing
                 calls.append(calls[-1])
             self.call_all(*calls)
-            if chance.random() < 0.15:
+            if chance.random() < 0.1:
                 time.sleep(chance.random() * 0.1)
                 self.server.kill()
                 self.server.start()
