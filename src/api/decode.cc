@@ -72,6 +72,7 @@ std::string unknown_member(std::string_view name, std::span<const std::string_vi
 
 }  // namespace
 
+// Without its escapes; `scratch` backs the view where it had some.
 std::string_view member_name(Decode& decode, std::string_view body, std::string& scratch) {
   if (body.find('\\') == std::string_view::npos) return body;
   scratch.clear();
@@ -80,6 +81,7 @@ std::string_view member_name(Decode& decode, std::string_view body, std::string&
   return scratch;
 }
 
+// Names that occur twice make `whole` ambiguous.
 void refuse_repeated(Decode& decode, std::string_view whole, std::vector<std::string> names) {
   std::ranges::sort(names);
   if (std::ranges::adjacent_find(names) != names.end()) decode.invalid(whole, "a member twice");

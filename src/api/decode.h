@@ -135,11 +135,8 @@ std::string items_rule(std::size_t min, std::size_t max);
 template <typename Read>
 bool read_array(Decode& decode, const Path& path, std::size_t min, std::size_t max, Read&& read);
 
-// The name of a member, without its escapes. `scratch` backs the view where it had some.
 std::string_view member_name(Decode& decode, std::string_view body, std::string& scratch);
-// Names that occur twice make `whole` ambiguous.
 void refuse_repeated(Decode& decode, std::string_view whole, std::vector<std::string> names);
-
 // An object of at most `max` members with names of the client's: calls `read(name, path)` for each.
 template <typename Read>
 bool read_map(Decode& decode, const Path& path, std::size_t max, Read&& read);

@@ -35,6 +35,7 @@ Shard::Impl::Impl(ShardOptions options, store::Tables& tables, Recovered recover
       projector_(options_.flush_after, options_.flush_rows, recovered.projected, recovered.base,
                  std::move(recovered.outstanding)),
       workers_(options_.max_worker_bytes),
+      schedules_(options_, *machine_),
       now_(now),
       workers_swept_at_(now) {}
 
@@ -219,7 +220,7 @@ void Shard::Impl::release_durable() {
   if (grace_ && grace_->row <= durable.seq) grace_.reset();
   if (durable.took > core::kStallGrace) stalled_since(now_ - durable.took);
   observer_.durable(durable.seq, durable.batch);
-  count_runs(durable.batch);
+  schedules_.count(durable.batch);
   answers_.release(durable.seq);
   gave_up_ = false;
   wake_event_waits();
@@ -308,7 +309,7 @@ std::optional<Time> Shard::Impl::next_wakeup(bool may_flush) const {
     keep_earliest(earliest, machine_->next_timer());
     if (!hinted_.empty()) keep_earliest(earliest, hinted_.front().again_at);
     keep_earliest(earliest, next_sweep());
-    keep_earliest(earliest, next_schedule());
+    keep_earliest(earliest, schedules_.next_wakeup(now_));
   }
   keep_earliest(earliest, next_deadline());
   return earliest;
@@ -363,7 +364,7 @@ Shard::Figures Shard::Impl::figures() const {
           .schedules = machine_->schedules(),
           .broken_schedules = machine_->broken_schedules(),
           .schedule_due = machine_->next_schedule(core::kAtOnce),
-          .schedule_runs = schedule_runs_,
+          .schedule_runs = schedules_.runs(),
           .unprojected = machine_->unprojected(),
           .payload_bytes = machine_->bytes_held(),
           .applied = pipeline_.head(),

@@ -4,7 +4,6 @@
 
 #include <concepts>
 #include <deque>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,7 +11,6 @@
 #include <vector>
 
 #include "base/check.h"
-#include "engine/schedules/believed_wall.h"
 #include "engine/shard/answers.h"
 #include "engine/shard/pipeline.h"
 #include "engine/shard/prefetch.h"
@@ -20,6 +18,7 @@
 #include "engine/shard/recovery.h"
 #include "engine/shard/retention.h"
 #include "engine/shard/shard.h"
+#include "engine/shard/shard_schedules.h"
 #include "engine/shard/task.h"
 #include "engine/shard/waiters.h"
 #include "engine/shard/watchers.h"
@@ -29,9 +28,6 @@ namespace millrace::engine {
 
 // While a row is in flight, a step makes another row only if this many requests wait for it.
 inline constexpr std::size_t kDecideAheadAt = 64;
-inline constexpr std::size_t kMaxTasksPerStep = 4'096;
-inline constexpr std::size_t kMaxIdsPerPart = 64;
-inline constexpr std::size_t kMaxIdsPerStep = 2'048;
 // New requests are refused when appends have failed, or one append has lasted, for this long.
 inline constexpr Duration kRefuseAfterFailing{1'000};
 inline constexpr Duration kRefuseAfterStalling{5'000};
@@ -40,23 +36,6 @@ inline constexpr Duration kGiveUpAfterFailing{3'000};
 inline constexpr Duration kGiveUpAfterStalling{10'000};
 // A wait for the projection is refused after this time.
 inline constexpr Duration kProjectionPatience{5'000};
-// The deletions of one queue and state in one step, and how many sweeps may be in work.
-inline constexpr std::uint32_t kRetentionChunk = 1'000;
-inline constexpr std::size_t kMaxSweeps = 64;
-inline constexpr Duration kSweepRetryPause{1'000};
-inline constexpr std::size_t kMaxTicksPerStep = 8;
-// The schedules that one step fires, and that one step plans by newer zone data.
-inline constexpr std::size_t kMaxFiringsPerStep = 1'000;
-inline constexpr std::uint32_t kReplansPerStep = 200;
-// What is known of a job on another shard is asked for again after this time.
-inline constexpr Duration kAskAgainAfter{1'000};
-// How long a question waits for the end of a job that a schedule's instant awaits.
-inline constexpr Duration kAwaitsEnd{20'000};
-// How many jobs one step examines for a payload that may leave memory.
-inline constexpr std::size_t kLetGoPerStep = 8'192;
-inline constexpr Duration kWorkersSweepPause{60'000};
-// If the claim that a hint was given to has not come within this time, another waiter gets a hint.
-inline constexpr Duration kHintPatience{50};
 
 class Shard::Impl {
  public:
@@ -141,6 +120,9 @@ class Shard::Impl {
   bool make_fit(Task& task, const core::Prefetched& prefetched, std::vector<Task>& rests);
   void decide_task(Task task, const core::Prefetched& prefetched);
   core::Reply decide(const core::Command& command, const core::Prefetched& prefetched);
+  core::Admission admission() const;
+  void fire_schedules();
+  void hand_out_questions();
   std::size_t retried_bytes(const Task& task, const core::Prefetched& prefetched) const;
   bool is_put_off(const Task& task);
   void put_off(const Task& task);
@@ -191,19 +173,6 @@ class Shard::Impl {
   void wake_event_waits();
   void wake_projection_waits();
 
-  // shard_schedules.cc
-  Time wall();
-  void stamp(core::Command& command);
-  void fire_schedules();
-  void fire(const SharedBytes& name);
-  void replan();
-  // False: that is unknown yet; a question is on its way.
-  bool knows_newest(const core::Schedule& schedule, core::Firing& firing);
-  void ask_of_waiting();
-  void hand_out_questions();
-  void count_runs(const core::EventBatch& batch);
-  std::optional<Time> next_schedule() const;
-
   // shard_retention.cc
   void sweep();
   bool sweep_once(Sweep& sweep);  // true: the sweep is done
@@ -227,6 +196,7 @@ class Shard::Impl {
   WaitList<Seq> event_waits_;       // a durable row after this one is awaited
   WaitList<Seq> question_waits_;    // the row is of no account
   RetentionPlanner retention_;
+  ShardSchedules schedules_;
   std::vector<Sweep> sweeps_;
 
   Time now_;
@@ -256,26 +226,6 @@ class Shard::Impl {
   Time workers_swept_at_;
   MemoryRoom memory_room_ = MemoryRoom::kWide;
   bool letting_go_ = false;  // drops payloads, a few each step
-
-  // Schedules.
-  BelievedWall believed_;
-  Time wall_;                      // as of the last step
-  bool schedules_behind_ = false;  // some are still due
-  std::string zones_seen_;         // the data by which all schedules have been planned
-  SharedBytes replanned_until_;    // by newer data: those by name up to this one
-  bool replanning_ = false;
-  // By schedule: what is known of its newest job, which lies on another shard.
-  struct JobElsewhere {
-    JobId job;
-    bool ended = false;
-    // Shard time:
-    Time told_at{};
-    Time asked_at{};
-    Time awaited_until{};  // a question waits so long for the job's end
-  };
-  std::map<std::string, JobElsewhere, std::less<>> elsewhere_;
-  std::vector<JobQuestion> questions_;
-  std::array<std::uint64_t, 5> schedule_runs_{};
 
   // State of the current step.
   std::vector<core::Event> events_;

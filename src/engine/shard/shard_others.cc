@@ -103,6 +103,22 @@ void Shard::Impl::decide_other(const ReplyAddress& reply_to, const AwaitWork& wa
                std::move(claim));
 }
 
+void Shard::Impl::decide_other(const ReplyAddress& reply_to, const TellOfJob& told) {
+  schedules_.told(told, now_);
+  answer(reply_to, std::monostate{});
+}
+
+void Shard::Impl::decide_other(const ReplyAddress& reply_to, const AwaitJobQuestions& wait) {
+  if (!may_wait()) return answer(reply_to, no_hints_here());
+  question_waits_.add(reply_to, add_saturating(now_, wait.wait), Seq{});
+}
+
+void Shard::Impl::hand_out_questions() {
+  if (!schedules_.has_questions() || question_waits_.all().empty()) return;
+  const auto number = question_waits_.all().front();
+  answer(question_waits_.take(number).reply_to, schedules_.take_questions());
+}
+
 void Shard::Impl::decide_other(const ReplyAddress& reply_to, const ListWorkers&) {
   answer(reply_to, WorkersReply{true, workers_.list(*machine_, now_)});
 }

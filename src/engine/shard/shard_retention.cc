@@ -7,6 +7,14 @@
 #include "engine/shard/shard_impl.h"
 
 namespace millrace::engine {
+namespace {
+
+// The deletions of one queue and state in one step, and how many sweeps may be in work.
+constexpr std::uint32_t kRetentionChunk = 1'000;
+constexpr std::size_t kMaxSweeps = 64;
+constexpr Duration kSweepRetryPause{1'000};
+
+}  // namespace
 
 void Shard::Impl::sweep() {
   for (RetentionCut& cut : retention_.take_due(now_, kMaxSweeps - sweeps_.size())) {

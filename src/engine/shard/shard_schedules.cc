@@ -1,35 +1,44 @@
-// Schedules: what is due by the wall clock is planned and handed to the machine.
+#include "engine/shard/shard_schedules.h"
+
 #include <algorithm>
-#include <utility>
 
 #include "engine/schedules/planner.h"
 #include "engine/shard/outbox.h"
-#include "engine/shard/shard_impl.h"
+#include "engine/shard/prefetch.h"
 
 namespace millrace::engine {
 namespace {
 
-Zones& zones_of(const ShardOptions& options) {
-  return options.zones == nullptr ? utc_alone() : *options.zones;
-}
+// The schedules that one step fires, and that one step plans by newer zone data.
+constexpr std::size_t kMaxFiringsPerStep = 1'000;
+constexpr std::uint32_t kReplansPerStep = 200;
+// What is known of a job on another shard is asked for again after this time.
+constexpr Duration kAskAgainAfter{1'000};
+// How long a question waits for the end of a job that an instant awaits.
+constexpr Duration kAwaitsEnd{20'000};
+// The wall clock may leap, and the zones' data may change, while nothing is due.
+constexpr Duration kLooksAtClocks{15'000};
 
 }  // namespace
 
-// A job must not be older than its instant: the shard's time may be a little behind.
-Time Shard::Impl::wall() {
-  if (options_.time == nullptr) return now_;
-  return std::min(now_, believed_.at(options_.time->wall(), options_.time->since_boot()));
+Time ShardSchedules::JobElsewhere::last_heard() const {
+  return std::max({told_at.value_or(Time{}), asked_at.value_or(Time{}), awaited_until});
 }
 
-// Fills in what only this shard knows.
-void Shard::Impl::stamp(core::Command& command) {
+// A job must not be older than its instant: the shard's time may be a little behind.
+Time ShardSchedules::wall(Time now) {
+  if (options_.time == nullptr) return now;
+  return std::min(now, believed_.at(options_.time->wall(), options_.time->since_boot()));
+}
+
+void ShardSchedules::stamp(core::Command& command) const {
   if (auto* set = std::get_if<core::SetSchedule>(&command)) {
     set->wall = wall_;
   } else if (auto* resume = std::get_if<core::ResumeSchedule>(&command)) {
     resume->wall = wall_;
   } else if (auto* note = std::get_if<core::NoteScheduleRun>(&command)) {
-    const core::Schedule* const schedule = machine_->schedule(note->name.view());
     note->box = core::kNoJob;
+    const core::Schedule* const schedule = machine_.schedule(note->name.view());
     if (schedule == nullptr) return;
     const std::string_view queue = schedule->spec.queue.view();
     if (shard_of(queue, options_.shards) == options_.shard) return;
@@ -37,159 +46,145 @@ void Shard::Impl::stamp(core::Command& command) {
   }
 }
 
-void Shard::Impl::fire_schedules() {
-  wall_ = wall();
-  schedules_behind_ = false;
-  if (machine_->schedules() == 0) return;
-  std::erase_if(elsewhere_, [&](const auto& entry) {
-    const core::Schedule* const schedule = machine_->schedule(entry.first);
-    return schedule == nullptr || schedule->progress.last_job != entry.second.job ||
-           now_ >
-               std::max({entry.second.asked_at, entry.second.told_at, entry.second.awaited_until}) +
-                   kAwaitsEnd;
-  });
-  replan();
-  ask_of_waiting();
+void ShardSchedules::fire(const Step& step) {
+  wall_ = wall(step.now);
+  behind_ = false;
+  if (machine_.schedules() == 0) return;
+  forget_elsewhere(step.now);
+  replan(step);
+  ask_of_waiting(step);
   // Those that can't be fired yet stay due.
-  const auto names = machine_->due_schedules(wall_, kMaxFiringsPerStep + elsewhere_.size());
-  schedules_behind_ = names.size() > kMaxFiringsPerStep;
+  const auto names = machine_.due_schedules(wall_, kMaxFiringsPerStep + elsewhere_.size());
+  behind_ = names.size() > kMaxFiringsPerStep;
   for (const SharedBytes& name : names) {
-    if (row_is_full()) {
-      schedules_behind_ = true;
+    if (step.row_is_full()) {
+      behind_ = true;
       return;
     }
-    fire(name);
+    fire_one(name, step);
   }
 }
 
-void Shard::Impl::fire(const SharedBytes& name) {
-  const core::Schedule* const schedule = machine_->schedule(name.view());
-  core::Firing firing =
-      plan_firing(*schedule, zones_of(options_), wall_, options_.shard, options_.shards);
-  if (!knows_newest(*schedule, firing)) return;
-  const bool full = machine_->unprojected() > options_.max_unprojected ||
-                    machine_->bytes_held() > options_.max_bytes_held ||
-                    memory_room_ == MemoryRoom::kNone;
-  machine_->fire(firing, now_, full ? core::Admission::kClosed : core::Admission::kOpen, events_);
-  measure();
-  const core::Schedule* const fired = machine_->schedule(name.view());
-  const bool more = fired->progress.due && *fired->progress.due <= wall_;
-  if (more) schedules_behind_ = true;
+void ShardSchedules::fire_one(const SharedBytes& name, const Step& step) {
+  const core::Schedule* const schedule = machine_.schedule(name.view());
+  core::Firing firing = plan_firing(*schedule, zones(), wall_, options_.shard, options_.shards);
+  if (!knows_newest(*schedule, firing, step.now)) return;
+  machine_.fire(firing, step.now, step.admission, step.events);
+  const core::ScheduleProgress& progress = machine_.schedule(name.view())->progress;
+  if (progress.due && *progress.due <= wall_) behind_ = true;
 }
 
-// An overlap policy needs to know whether the newest job has ended.
-bool Shard::Impl::knows_newest(const core::Schedule& schedule, core::Firing& firing) {
-  const core::ScheduleProgress& progress = schedule.progress;
-  const bool matters = !firing.instants.empty() || firing.waited;
-  if (!matters || progress.last_box == core::kNoJob || machine_->lives(progress.last_box))
-    return true;
-  if (schedule.spec.overlap == core::OverlapPolicy::kAllow) return true;
+ShardSchedules::JobElsewhere& ShardSchedules::elsewhere(const core::Schedule& schedule) {
   JobElsewhere& known = elsewhere_[std::string(schedule.name.view())];
-  if (known.job != progress.last_job) known = {.job = progress.last_job};
+  if (known.job != schedule.progress.last_job) {
+    known = JobElsewhere();
+    known.job = schedule.progress.last_job;
+  }
+  return known;
+}
+
+bool ShardSchedules::knows_newest(const core::Schedule& schedule, core::Firing& firing, Time now) {
+  const core::ScheduleProgress& progress = schedule.progress;
+  const bool matters = (!firing.instants.empty() || firing.waited) &&
+                       schedule.spec.overlap != core::OverlapPolicy::kAllow;
+  const bool here = progress.last_box == core::kNoJob || machine_.lives(progress.last_box);
+  if (!matters || here) return true;
+  JobElsewhere& known = elsewhere(schedule);
   if (known.ended) {
     firing.newest_ended = true;
     return true;
   }
-  if (known.told_at != Time{} && now_ - known.told_at < kAskAgainAfter) return true;
-  if (now_ - known.asked_at < kAskAgainAfter) return false;
-  known.asked_at = now_;
+  if (known.told_at && now - *known.told_at < kAskAgainAfter) return true;
+  if (known.asked_at && now - *known.asked_at < kAskAgainAfter) return false;
+  known.asked_at = now;
   questions_.push_back({schedule.name, progress.last_job, Duration{0}, false});
   return false;
 }
 
-// Instants that wait for the end of a job on another shard.
-void Shard::Impl::ask_of_waiting() {
-  for (const SharedBytes& name : machine_->schedules_waiting_elsewhere()) {
-    const core::Schedule& schedule = *machine_->schedule(name.view());
+// Of instants that wait for the end of a job on another shard.
+void ShardSchedules::ask_of_waiting(const Step& step) {
+  for (const SharedBytes& name : machine_.schedules_waiting_elsewhere()) {
+    const core::Schedule& schedule = *machine_.schedule(name.view());
     const core::ScheduleProgress& progress = schedule.progress;
-    if (machine_->lives(progress.last_box)) continue;  // not even there yet
-    JobElsewhere& known = elsewhere_[std::string(name.view())];
-    if (known.job != progress.last_job) known = {.job = progress.last_job};
+    if (machine_.lives(progress.last_box)) continue;  // not even there yet
+    JobElsewhere& known = elsewhere(schedule);
     if (known.ended) {
-      fire(name);
-    } else if (now_ >= known.awaited_until) {
-      known.awaited_until = now_ + kAwaitsEnd + kAskAgainAfter;
+      // What was refused waits for its time.
+      if (progress.tries == 0 || (progress.due && *progress.due <= wall_)) fire_one(name, step);
+    } else if (step.now >= known.awaited_until) {
+      known.awaited_until = step.now + kAwaitsEnd + kAskAgainAfter;
       questions_.push_back({name, progress.last_job, kAwaitsEnd, progress.replaces});
     }
   }
 }
 
-void Shard::Impl::decide_other(const ReplyAddress& reply_to, const TellOfJob& told) {
+void ShardSchedules::forget_elsewhere(Time now) {
+  std::erase_if(elsewhere_, [&](const auto& entry) {
+    const core::Schedule* const schedule = machine_.schedule(entry.first);
+    return schedule == nullptr || schedule->progress.last_job != entry.second.job ||
+           now - entry.second.last_heard() > kAwaitsEnd;
+  });
+}
+
+void ShardSchedules::told(const TellOfJob& told, Time now) {
   const auto known = elsewhere_.find(told.schedule.view());
-  if (known != elsewhere_.end() && known->second.job == told.job) {
-    known->second.ended = told.ended;
-    known->second.told_at = now_;
-    schedules_behind_ = true;
-  }
-  answer(reply_to, std::monostate{});
+  if (known == elsewhere_.end() || known->second.job != told.job) return;
+  known->second.ended = told.ended;
+  known->second.told_at = now;
+  behind_ = true;
 }
 
-void Shard::Impl::decide_other(const ReplyAddress& reply_to, const AwaitJobQuestions& wait) {
-  if (!may_wait()) return answer(reply_to, no_hints_here());
-  question_waits_.add(reply_to, add_saturating(now_, wait.wait), Seq{});
-}
-
-void Shard::Impl::hand_out_questions() {
-  if (questions_.empty() || question_waits_.all().empty()) return;
-  const auto number = question_waits_.all().front();
-  answer(question_waits_.take(number).reply_to, JobQuestions{std::exchange(questions_, {})});
-}
-
-// Newer data of time zones may move what was planned.
-void Shard::Impl::replan() {
+void ShardSchedules::replan(const Step& step) {
   if (options_.zones == nullptr) return;
   if (!replanning_) {
     std::string version = options_.zones->version();
     if (version == zones_seen_) return;
     zones_seen_ = std::move(version);
-    replanned_until_ = {};
+    replanned_to_ = {};
     replanning_ = true;
   }
   std::vector<core::Event> none;
   core::GetSchedules page;
-  page.after = replanned_until_;
+  page.after = replanned_to_;
   page.limit = kReplansPerStep;
-  const core::Reply reply = machine_->decide(page, now_, Prefetch{}, core::Admission::kOpen, none);
+  const core::Reply reply =
+      machine_.decide(page, step.now, Prefetch{}, core::Admission::kOpen, none);
   const auto& schedules = std::get<core::ScheduleReply>(reply);
   for (const core::Schedule& schedule : schedules.schedules) {
     const core::ScheduleProgress& progress = schedule.progress;
-    if (schedule.paused || !progress.planned || progress.zone_version.empty() ||
-        progress.zone_version.view() >= zones_seen_) {
-      continue;
-    }
+    const bool older = !progress.zone_version.empty() && progress.zone_version.view() < zones_seen_;
     // What is due by the old data is fired by it.
-    if (progress.due && *progress.due <= wall_) continue;
+    const bool due = progress.due && *progress.due <= wall_;
+    if (schedule.paused || !progress.planned || !older || due) continue;
     core::Schedule unplanned = schedule;
     unplanned.progress.planned = false;
-    const core::Firing firing =
-        plan_firing(unplanned, *options_.zones, wall_, options_.shard, options_.shards);
+    // As of a time when nothing was due. What is due by now is fired like everything else.
+    core::Firing firing = plan_firing(unplanned, *options_.zones, progress.done_until,
+                                      options_.shard, options_.shards);
+    firing.waited.reset();
     if (firing.broken.empty() && firing.next == progress.next) continue;
-    machine_->fire(firing, now_, core::Admission::kOpen, events_);
-    measure();
+    machine_.fire(firing, step.now, step.admission, step.events);
   }
-  replanned_until_ = schedules.next;
+  replanned_to_ = schedules.next;
   replanning_ = !schedules.next.empty();
 }
 
-void Shard::Impl::count_runs(const core::EventBatch& batch) {
+std::optional<Time> ShardSchedules::next_wakeup(Time now) const {
+  if (behind_ || replanning_) return now;
+  if (machine_.schedules() == 0) return std::nullopt;
+  Time next = now + (elsewhere_.empty() ? kLooksAtClocks : kAskAgainAfter);
+  if (const auto due = machine_.next_schedule(wall_)) next = std::min(next, now + (*due - wall_));
+  return next;
+}
+
+void ShardSchedules::count(const core::EventBatch& batch) {
   for (const core::Event& event : batch.events) {
     const auto* const advanced = std::get_if<core::ScheduleAdvanced>(&event);
     if (advanced == nullptr) continue;
     for (const core::ScheduleRun& run : advanced->runs) {
-      schedule_runs_.at(static_cast<std::size_t>(run.outcome)) += run.count;
+      runs_.at(static_cast<std::size_t>(run.outcome)) += run.count;
     }
   }
-}
-
-std::optional<Time> Shard::Impl::next_schedule() const {
-  if (schedules_behind_ || replanning_) return now_;
-  std::optional<Time> next;
-  if (const auto due = machine_->next_schedule(wall_)) next = now_ + (*due - wall_);
-  if (!elsewhere_.empty()) {
-    const Time again = now_ + kAskAgainAfter;
-    if (!next || again < *next) next = again;
-  }
-  return next;
 }
 
 }  // namespace millrace::engine

@@ -1,5 +1,6 @@
 // What a step decides.
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -9,6 +10,19 @@
 #include "engine/shard/shard_impl.h"
 
 namespace millrace::engine {
+namespace {
+
+constexpr std::size_t kMaxTasksPerStep = 4'096;
+constexpr std::size_t kMaxIdsPerPart = 64;
+constexpr std::size_t kMaxIdsPerStep = 2'048;
+constexpr std::size_t kMaxTicksPerStep = 8;
+// How many jobs one step examines for a payload that may leave memory.
+constexpr std::size_t kLetGoPerStep = 8'192;
+constexpr Duration kWorkersSweepPause{60'000};
+// If the claim that a hint was given to has not come within this time, another waiter gets a hint.
+constexpr Duration kHintPatience{50};
+
+}  // namespace
 
 void Shard::Impl::decide_step() {
   if (hard_overloaded()) {
@@ -209,12 +223,24 @@ std::size_t Shard::Impl::retried_bytes(const Task& task, const core::Prefetched&
   return bytes;
 }
 
-core::Reply Shard::Impl::decide(const core::Command& command, const core::Prefetched& prefetched) {
+core::Admission Shard::Impl::admission() const {
   const bool full = machine_->unprojected() > options_.max_unprojected ||
                     machine_->bytes_held() > options_.max_bytes_held ||
                     memory_room_ == MemoryRoom::kNone;
-  return machine_->decide(command, now_, prefetched,
-                          full ? core::Admission::kClosed : core::Admission::kOpen, events_);
+  return full ? core::Admission::kClosed : core::Admission::kOpen;
+}
+
+core::Reply Shard::Impl::decide(const core::Command& command, const core::Prefetched& prefetched) {
+  return machine_->decide(command, now_, prefetched, admission(), events_);
+}
+
+void Shard::Impl::fire_schedules() {
+  const std::function<bool()> is_full = [this] {
+    measure();
+    return row_is_full();
+  };
+  schedules_.fire({now_, admission(), events_, is_full});
+  measure();
 }
 
 void Shard::Impl::decide_task(Task task, const core::Prefetched& prefetched) {
@@ -226,7 +252,7 @@ void Shard::Impl::decide_task(Task task, const core::Prefetched& prefetched) {
   std::vector<core::Reply> replies;
   const std::size_t events_before = events_.size();
   for (core::Command& command : task.commands) {
-    stamp(command);
+    schedules_.stamp(command);
     if (claim_is_empty && std::holds_alternative<core::Claim>(command)) {
       replies.emplace_back(core::ClaimReply{});
     } else {

@@ -229,11 +229,12 @@ FROM millrace.schedule_rows;
 )sql";
 
 // An older program ignores the inbox; its rows wait for a newer program.
-const std::array kMigrations = {
-    Migration{"first", 1, kMigration1}, Migration{"nodes", 2, kMigration2},
-    Migration{"inbox", 2, kInboxMigration}, Migration{"fences", 2, kFencesMigration},
-    Migration{"schedules", 2, kMigration5},
-    Migration{"schedule calls", 2, kScheduleCallsMigration}};
+const std::array kMigrations = {Migration{"first", 1, kMigration1},
+                                Migration{"nodes", 2, kMigration2},
+                                Migration{"inbox", 2, kInboxMigration},
+                                Migration{"fences", 2, kFencesMigration},
+                                Migration{"schedules", 2, kMigration5},
+                                Migration{"schedule calls", 2, kScheduleCallsMigration}};
 
 // The indexes on jobs are the few that are worth their cost: each one is written for every job.
 // Those for searches end with `ord + 0`, so that only they match the order of a search: with plain
