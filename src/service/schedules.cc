@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "calendar/clock_changes.h"
 #include "core/limits.h"
 #include "digest/fingerprint.h"
 #include "engine/schedules/planner.h"
@@ -277,7 +278,11 @@ Answered<api::PreviewAnswer> preview_schedule(Caller& caller, const api::Schedul
   api::PreviewAnswer answer;
   answer.description = description_of(*timing, preview.timing.timezone);
   answer.warnings = warnings_of(*timing);
-  std::optional<Time> next = timing->next(preview.from.value_or(caller.now()) - Duration{1});
+  const Time from = preview.from.value_or(caller.now());
+  for (std::string& sentence : calendar::clock_changes(timing->timing, *timing->zone, from)) {
+    answer.warnings.push_back(std::move(sentence));
+  }
+  std::optional<Time> next = timing->next(from - Duration{1});
   for (; next && answer.next.size() < static_cast<std::size_t>(preview.count);
        next = timing->next(*next)) {
     answer.next.push_back(*next);
