@@ -119,8 +119,8 @@ Answered<Plan> plan_set(Caller& caller, const api::ScheduleSet& set, const Stand
     if (!caller.allows_queue(now.spec.queue.view())) return refused(no_queue_for_token());
     if (!owner.empty() && owner != set.managed_by && !set.force) {
       return refused(api::ProblemCode::kInvalidState,
-                     "schedule " + name + " belongs to " + std::string(owner) +
-                         ": choose another name, or take it over with \"force\": true");
+                     "schedule " + name + " is managed by " + std::string(owner) +
+                         "; choose another name, or send \"force\": true to take it over");
     }
     if (now.spec == command.spec && spec.paused.value_or(now.paused) == now.paused) {
       plan.outcome.unchanged.push_back(name);
@@ -194,8 +194,8 @@ Task<Answered<api::BackfillOutcome>> backfill_schedule(Caller& caller, std::stri
   const auto kept = shortest_retention(retention);
   if (!backfill.rerun && kept && backfill.from < caller.now() - *kept) {
     co_return fault("from",
-                    "is older than the queue keeps ended jobs, so that nobody knows what has run: "
-                    "\"rerun\": true runs all of it again");
+                    "is older than the queue's retention, so the server can't tell which jobs have "
+                    "run; send \"rerun\": true to run all of them again");
   }
   // What the schedule owes by itself is no past.
   Time until = backfill.to;

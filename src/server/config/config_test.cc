@@ -289,7 +289,7 @@ TEST_F(ConfigTest, BadTokens) {
   const std::string good = "name = \"a\"\nscopes = [\"read\"]\n" + hash;
   EXPECT_THAT(errors_of("[[tokens]]\n" + good), IsEmpty());
   EXPECT_THAT(errors_of("[[tokens]]\nname = \"a\"\nscopes = [\"read\"]\n"),
-              ElementsAre(HasSubstr("the hash is not one")));
+              ElementsAre(HasSubstr("the hash is not valid")));
   EXPECT_THAT(errors_of("[[tokens]]\nname = \"a\"\nscopes = [\"reed\"]\n" + hash),
               ElementsAre(HasSubstr("unknown scope \"reed\"")));
   EXPECT_THAT(errors_of("[[tokens]]\nname = \"a\"\n" + hash), ElementsAre(HasSubstr("no scopes")));
