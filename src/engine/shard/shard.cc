@@ -205,11 +205,11 @@ void Shard::Impl::append_done(const store::AppendResult& result, Time now) {
       pipeline_.retry(now_);
       return;
     case store::AppendOutcome::kFenced:
-      depose("another leader writes this shard's journal: " + result.message);
+      depose("another node leads this shard and writes its journal: " + result.message);
       return;
     case store::AppendOutcome::kBroken:
-      end("the journal can't be trusted any more: " + result.message, Unavailable::kStorage,
-          Unavailable::kStorage);
+      end("the shard can't trust its journal any more, and stops: " + result.message,
+          Unavailable::kStorage, Unavailable::kStorage);
       return;
   }
 }
