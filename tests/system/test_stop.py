@@ -279,7 +279,7 @@ class NotStarting(harness.MillraceCase):
             content = bytearray((server.data / name).read_bytes())
             content[size + 100] ^= 1
             (server.data / name).write_bytes(content)
-            named = f"{name}, page 2: its checksum does not fit"
+            named = f"{name}, page 2: its checksum does not match"
             self.refusal(server, named)
             verified = harness.run("admin", "verify", "--data", server.data)
             self.assertEqual(verified.returncode, 1, verified)
