@@ -337,7 +337,7 @@ class NodesGo(NodesCase):
         self.nodes.settle()
         self.assert_all_served()
         unknown = self.server.cli("admin", "drain", "0123456789abcdef")
-        self.assertIn("there is no node of this id", unknown.stderr)
+        self.assertIn("there is no node with this id", unknown.stderr)
 
     def test_a_paused_one_is_replaced_and_comes_back(self):
         self.serve(2)

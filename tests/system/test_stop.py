@@ -31,7 +31,7 @@ class Stopping(harness.MillraceCase):
         self.submit_many(10)
         shutil.rmtree(self.server.data)
         self.assertEqual(self.server.wait(), 1)
-        self.assertIn("removed while it is in use", self.server.log)
+        self.assertIn("removed a file of the running store", self.server.log)
 
     def test_waiting_polls_are_answered(self):
         answers = []
