@@ -72,7 +72,7 @@ Result<std::unique_ptr<PostgresNode>> PostgresNode::open(const PostgresOptions& 
   const auto store = (*node)->pool_->run(Use::kReading, message);
   if (!store) return to_error(store.error());
   if (store->results.front().rows() != 1)
-    return failure("millrace.meta is damaged: the store's id is missing");
+    return failure("millrace.meta is damaged: the store's id is missing or invalid");
   (*node)->store_id_ = store->results.front().row(0).bytes(0);
   const auto shards = fix_shards((*node)->pool(), options.shards);
   if (!shards) return std::unexpected(shards.error());

@@ -391,7 +391,7 @@ Result<std::uint32_t> fix_shards(ConnectionPool& pool, std::uint32_t wanted) {
   const SqlResult& found = replies->results[1];
   const std::int64_t shards = found.rows() == 1 ? found.row(0).number(0) : 0;
   if (shards < 1 || shards > kMostShards)
-    return failure("millrace.meta is damaged: the number of shards is missing");
+    return failure("millrace.meta is damaged: the number of shards is missing or invalid");
   if (wanted != 0 && wanted != shards) {
     return failure(fmt::format(
         "this store has {} shards, and the number can't change; remove the setting shards = {}",
