@@ -41,14 +41,14 @@ CLI::Option* add_missed(CLI::App& command, std::optional<Missed>& out) {
             if (!missed) throw CLI::ValidationError("--missed", missed.error().message);
             out = std::move(*missed);
           },
-          "Of instants while nothing could be submitted: skip, one (the latest), all, or all:N")
+          "For missed instants: skip, one (the latest), all, or all:N")
       ->type_name("POLICY");
 }
 
 CLI::Option* add_overlap(CLI::App& command, std::string& out) {
   return command
       .add_option("--overlap", out,
-                  "While its last job has not ended: allow, skip, queue (one waits), or replace "
+                  "If the last job has not ended: allow, skip, queue (one waits), or replace "
                   "(cancels that job)")
       ->check(CLI::IsMember({"allow", "skip", "queue", "replace"}));
 }
