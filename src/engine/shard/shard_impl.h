@@ -109,7 +109,7 @@ class Shard::Impl {
   void end(std::string why, Unavailable decided, Unavailable waiting);
   void end_all_waits();
   bool is_too_new(const Task& task) const;
-  void refuse_inbox(Unavailable why);
+  void refuse_waiting_tasks(Unavailable why);
   void refuse_expired_waits(Time at, Unavailable why);
   bool may_wait() const { return !draining_ && !resigning_; }
   // The answer to a wait for a hint that can't continue (not may_wait()). If it were a hint, the
@@ -230,7 +230,7 @@ class Shard::Impl {
   std::vector<Sweep> sweeps_;
 
   Time now_;
-  std::deque<Task> inbox_;
+  std::deque<Task> waiting_tasks_;  // tasks that wait to be decided
   InboxOrder inbox_order_;
   bool draining_ = false;
   bool resigning_ = false;
