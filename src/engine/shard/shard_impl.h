@@ -169,7 +169,7 @@ class Shard::Impl {
   }
   void dispatch();  // answer()'s answers, which depend on the newest row
   void end_wait(Waiters::Entry entry, core::ClaimReply reply);
-  void take_orders(std::string_view worker, PollReply& into);
+  void take_commands(std::string_view worker, PollReply& into);
   void decide_other(const Task& task);
   // make_task() turns these into commands.
   template <typename T>

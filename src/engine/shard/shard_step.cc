@@ -284,7 +284,7 @@ void Shard::Impl::conclude_poll(Task task, std::vector<core::Reply> replies) {
   if (task.claims) poll.claim = std::get<core::ClaimReply>(std::move(replies[3]));
   if (!task.claims || !poll.claim.jobs.empty() || task.wait <= Duration{} || !may_wait() ||
       workers_.has_news(worker)) {
-    take_orders(worker, poll);
+    take_commands(worker, poll);
     if (task.goodbye) workers_.leaves(worker);
     return answer(task.reply_to, std::move(poll));
   }
@@ -363,8 +363,8 @@ void Shard::Impl::tell_workers() {
   SharedBytes alive;  // told last: a worker's jobs mostly end together
   for (const core::Event& event : events_) {
     if (const auto* cancel = std::get_if<core::CancelRequested>(&event)) {
-      workers_.order(cancel->worker.view(),
-                     {WorkerCommand::Kind::kCancel, cancel->job.id, cancel->token});
+      workers_.add_command(cancel->worker.view(),
+                           {WorkerCommand::Kind::kCancel, cancel->job.id, cancel->token});
       tell_worker(cancel->worker.view());
       tell_holders(cancel->job.id);
     } else if (const auto* ended = std::get_if<core::AttemptEnded>(&event)) {
