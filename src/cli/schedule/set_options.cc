@@ -28,7 +28,7 @@ Result<Missed> parse_missed(std::string_view text) {
     const bool is_number = fault == std::errc{} && end == digits.data() + digits.size();
     if (is_number && limit >= 1 && limit <= kMaxMissed) return Missed{"all", limit};
   }
-  return failure(fmt::format("\"{}\" is none of skip, one, all, and all:N with N from 1 to {}",
+  return failure(fmt::format("\"{}\" is not one of skip, one, all, and all:N with N from 1 to {}",
                              text, kMaxMissed));
 }
 
