@@ -194,8 +194,8 @@ Task<Answered<api::BackfillOutcome>> backfill_schedule(Caller& caller, std::stri
   const auto kept = shortest_retention(retention);
   if (!backfill.rerun && kept && backfill.from < caller.now() - *kept) {
     co_return fault("from",
-                    "is older than the queue's retention, so the server can't tell which jobs have "
-                    "run; send \"rerun\": true to run all of them again");
+                    "is older than the queue keeps ended jobs, so that nobody knows what has run: "
+                    "\"rerun\": true runs all of it again");
   }
   // What the schedule owes by itself is no past.
   Time until = backfill.to;
