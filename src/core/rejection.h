@@ -71,7 +71,7 @@ constexpr std::string_view to_string(RefusalDetail detail) {
           "",
           "the server refuses new jobs until its tables catch up; try again later",
           "the server holds too many idempotency keys; try again later",
-          "the queue has reached its max_ready; try again later",
+          "the queue holds as many ready jobs as its max_ready allows",
           "a job of another queue has this id; use a new id",
           "a job holds this unique key",
           "a running job holds this unique key, and a running job can't be replaced; wait until it "
