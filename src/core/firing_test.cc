@@ -328,21 +328,15 @@ TEST(Overlap, APolicyThatIsEditedToAllowLetsTheWaitingInstantGo) {
 
 TEST(Overlap, TwoSchedulesMayAwaitTheEndOfOneJob) {
   Sched s;
-  // Their jobs have one unique key, which the first of them holds.
-  const auto unique = [](Firing::Instant instant) {
-    JobExtras extras;
-    extras.unique = UniqueRule{SharedBytes("report"), {}, OnConflict::kReturn};
-    instant.spec.extras = std::make_shared<const JobExtras>(extras);
-    return instant;
-  };
   for (const char* name : {"one", "two"}) s.set(name, OverlapPolicy::kQueue);
+  s.enqueue("a");
   s.wait_until(60);
-  s.fire(s.firing("one", {unique(Sched::instant("a", 60))}, 120));
-  s.fire(s.firing("two", {unique(Sched::instant("b", 60))}, 120));
-  EXPECT_EQ(s.progress("two").last_job, Scenario::id("a"));
+  for (const char* name : {"one", "two"}) {
+    s.schedules(NoteScheduleRun{SharedBytes(name), 7, s.now(), Scenario::id("a"), kNoJob});
+  }
   s.wait_until(120);
-  s.fire(s.firing("one", {unique(Sched::instant("c", 120))}, 180));
-  s.fire(s.firing("two", {unique(Sched::instant("d", 120))}, 180));
+  s.fire(s.firing("one", {Sched::instant("c", 120)}, 180));
+  s.fire(s.firing("two", {Sched::instant("d", 120)}, 180));
   EXPECT_TRUE(s.progress("one").waiting);
   EXPECT_TRUE(s.progress("two").waiting);
   s.claim();
@@ -415,6 +409,24 @@ TEST(Refused, ForGoodIsARunLikeAnother) {
   EXPECT_EQ(s.progress().due, Sched::at(120));
   EXPECT_EQ(s.progress().tries, 0U);
   EXPECT_FALSE(s.progress().last_scheduled_at);
+}
+
+// Its job is not the schedule's, whatever the key's rule returns to others.
+TEST(Refused, AKeyThatAnotherJobHoldsIsNoRun) {
+  Sched s;
+  s.set("nightly", OverlapPolicy::kQueue);
+  JobSpec holder = Scenario::spec("x");
+  JobExtras extras;
+  extras.unique = UniqueRule{SharedBytes("report"), {}, OnConflict::kReturn};
+  holder.extras = std::make_shared<const JobExtras>(extras);
+  s.enqueue(holder);
+  s.wait_until(60);
+  Firing firing = s.firing("nightly", {Sched::instant("a", 60)}, 120);
+  firing.instants.at(0).spec.extras = holder.extras;
+  s.fire(firing);
+  EXPECT_THAT(s.runs(), ElementsAre("60 refused: a job holds this unique key"));
+  EXPECT_FALSE(s.progress().last_scheduled_at);
+  EXPECT_EQ(s.progress().done_until, Sched::at(60));
 }
 
 TEST(Refused, AJobThatIsThereAlreadyIsTheInstants) {

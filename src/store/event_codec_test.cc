@@ -1,5 +1,6 @@
 #include "store/event_codec.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -120,6 +121,14 @@ TEST(EventCodec, EnumsOfTheProtoAreOneAboveTheCores) {
   EXPECT_EQ(pb::CHANGE_UPDATED, above(core::QueueChange::kUpdated));
   EXPECT_EQ(pb::CHANGE_PAUSED, above(core::QueueChange::kPaused));
   EXPECT_EQ(pb::CHANGE_RESUMED, above(core::QueueChange::kResumed));
+  EXPECT_EQ(pb::SCHEDULE_CHANGE_CREATED, above(core::ScheduleChange::kCreated));
+  EXPECT_EQ(pb::SCHEDULE_CHANGE_RESUMED, above(core::ScheduleChange::kResumed));
+  EXPECT_EQ(pb::MISSED_SKIP, above(core::MissedPolicy::kSkip));
+  EXPECT_EQ(pb::MISSED_ALL, above(core::MissedPolicy::kAll));
+  EXPECT_EQ(pb::OVERLAP_ALLOW, above(core::OverlapPolicy::kAllow));
+  EXPECT_EQ(pb::OVERLAP_REPLACE, above(core::OverlapPolicy::kReplace));
+  EXPECT_EQ(pb::RUN_SUBMITTED, above(core::RunOutcome::kSubmitted));
+  EXPECT_EQ(pb::RUN_REFUSED, above(core::RunOutcome::kRefused));
   EXPECT_EQ(pb::CAUSE_OPERATOR, above(core::DeleteCause::kOperator));
   EXPECT_EQ(pb::CAUSE_RETENTION, above(core::DeleteCause::kRetention));
   EXPECT_EQ(pb::CAUSE_PURGE, above(core::DeleteCause::kPurge));
@@ -160,6 +169,92 @@ TEST(EventCodec, DeletedQueuesAreOfTheFourthLevel) {
   EXPECT_EQ(parsed.format(), 4U);
   EXPECT_EQ(parsed.events(1).queue_deleted().queue_name(), 1U);
   EXPECT_EQ(parsed.names(0), "mail");
+}
+
+core::ScheduleSet set_of_a_schedule() {
+  core::ScheduleSet set;
+  set.change = core::ScheduleChange::kPaused;
+  core::Schedule& schedule = set.schedule;
+  schedule.name = SharedBytes("s");
+  schedule.spec.cron = SharedBytes("@daily");
+  schedule.spec.timezone = SharedBytes("UTC");
+  schedule.spec.job = SharedBytes("j");
+  schedule.spec.queue = SharedBytes("q");
+  schedule.spec.end_at = time_from_ms(1'002);
+  schedule.spec.overlap = core::OverlapPolicy::kQueue;
+  schedule.incarnation = 0x0807060504030201;
+  schedule.paused = true;
+  schedule.created_at = time_from_ms(999);
+  schedule.updated_at = time_from_ms(1'000);
+  schedule.progress.done_until = time_from_ms(1'001);
+  return set;
+}
+core::ScheduleAdvanced advance_of_a_schedule() {
+  core::ScheduleAdvanced advanced;
+  advanced.name = SharedBytes("s");
+  advanced.progress.done_until = time_from_ms(1'000);
+  advanced.progress.planned = true;
+  advanced.progress.next = time_from_ms(1'003);
+  advanced.progress.runs = 300;
+  core::ScheduleRun& run = advanced.runs.emplace_back();
+  run.scheduled_at = time_from_ms(998);
+  run.at = time_from_ms(1'000);
+  run.outcome = core::RunOutcome::kRefused;
+  run.error = core::RefusalDetail::kBehind;
+  advanced.queue = SharedBytes("q");
+  return advanced;
+}
+
+// Bytes that are in journals already. If one of these changes, it can't be read any more.
+TEST(EventCodec, SchedulesAreWrittenAsTheyAlwaysWere) {
+  const auto hex = [](const core::Event& event) {
+    std::string digits;
+    for (const char byte : encoded({time_from_ms(1'000), {event}})) {
+      digits += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+    }
+    return digits;
+  };
+  const std::string batch = "080510e8071a";  // format 5, at 1,000, an event
+  const std::string no_jobs = "5210" + std::string(32, '0') + "5a10" + std::string(32, '0');
+  EXPECT_EQ(hex(set_of_a_schedule()),
+            batch + "62aa015f0803125b0a0173" +
+                "121f0a06406461696c791a0355544322016a2a0171400450e0d4035802600378" +
+                "64180121010203040506070828013801" + "4a260802" + no_jobs);
+  EXPECT_EQ(hex(advance_of_a_schedule()), batch + "51b2014e0a0173" + "122b18012006" + no_jobs +
+                                              "70ac02" + "1a1a080318052210" + std::string(32, '0') +
+                                              "28013002" + "2001220171");
+  EXPECT_EQ(hex(core::ScheduleDeleted{SharedBytes("s"), SharedBytes("q")}),
+            batch + "08ba01050a01731001220171");
+}
+
+TEST(EventCodec, SchedulesAreOfTheFifthLevel) {
+  pb::EventBatch parsed;
+  const auto batch_with = [&](const core::Event& event) -> const pb::EventBatch& {
+    parsed.Clear();
+    EXPECT_TRUE(parsed.ParseFromString(encoded({time_from_ms(1'000), {event}})));
+    return parsed;
+  };
+  EXPECT_EQ(batch_with(set_of_a_schedule()).format(), 5U);
+  const pb::Schedule& schedule = parsed.events(0).schedule_set().schedule();
+  EXPECT_EQ(parsed.events(0).schedule_set().change(), pb::SCHEDULE_CHANGE_PAUSED);
+  EXPECT_EQ(schedule.spec().overlap(), pb::OVERLAP_QUEUE);
+  EXPECT_EQ(schedule.spec().end_at(), 2);
+  EXPECT_EQ(schedule.incarnation(), 0x0807060504030201);
+  EXPECT_EQ(batch_with(advance_of_a_schedule()).format(), 5U);
+  EXPECT_EQ(parsed.events(0).schedule_advanced().runs(0).outcome(), pb::RUN_REFUSED);
+  EXPECT_EQ(parsed.events(0).schedule_advanced().runs(0).error(),
+            1 + static_cast<std::uint32_t>(core::RefusalDetail::kBehind));
+  EXPECT_EQ(batch_with(core::ScheduleDeleted{SharedBytes("s"), SharedBytes("q")}).format(), 5U);
+  // And a job that says which schedule made it.
+  core::Submitted submitted;
+  submitted.job.retry = core::default_retry_policy();
+  EXPECT_EQ(batch_with(submitted).format(), 1U);
+  core::JobExtras extras;
+  submitted.job.extras = std::make_shared<const core::JobExtras>(extras);
+  EXPECT_EQ(batch_with(submitted).format(), 1U);
+  extras.schedule = SharedBytes("s");
+  submitted.job.extras = std::make_shared<const core::JobExtras>(extras);
+  EXPECT_EQ(batch_with(submitted).format(), 5U);
 }
 
 TEST(EventCodec, RefusesAnotherFormatLevel) {

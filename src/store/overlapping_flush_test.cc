@@ -64,6 +64,12 @@ class Place {
                                  to_string(unique.job), to_ms(*unique.until)));
     }
     rows.push_back("leases " + encoded(EndedLeases{state.leases}));
+    for (const core::Schedule& schedule : state.schedules) {
+      rows.push_back("schedule " + encoded(schedule));
+      for (const auto& row : tables().schedule_runs(schedule.name).value()) {
+        rows.push_back(fmt::format("run {} {}", row.n, encoded(row.run)));
+      }
+    }
     JobQuery query;
     query.limit = 100'000;
     query.columns = {.payload = true, .result = true};
@@ -87,8 +93,8 @@ class Place {
   // Also what no read shows: rows that nothing belongs to. Which flush wrote one does not count.
   void add_tables(std::vector<std::string>& rows) const {
     PostgresSession session(url_);
-    for (const char* table :
-         {"job_rows", "attempt_rows", "log_rows", "queue_rows", "key_rows", "unique_rows"}) {
+    for (const char* table : {"job_rows", "attempt_rows", "log_rows", "queue_rows", "key_rows",
+                              "unique_rows", "schedule_rows", "schedule_run_rows"}) {
       rows.push_back(session.ask(fmt::format(
           "SELECT string_agg(r::text, ' ' ORDER BY r::text) FROM millrace.{} AS r", table)));
     }
@@ -169,6 +175,7 @@ class Life {
 
   std::uint64_t below(std::uint64_t limit) { return random_.next() % limit; }
   SharedBytes any_queue() { return SharedBytes("q" + std::to_string(below(3))); }
+  SharedBytes any_schedule() { return SharedBytes("s" + std::to_string(below(3))); }
   std::string any_job() { return "j" + std::to_string(below(10)); }
   Duration some_time() { return Duration{static_cast<std::int64_t>(1 + below(4'000))}; }
 
@@ -219,7 +226,13 @@ class Life {
   }
 
   void act() {
-    switch (below(16)) {
+    switch (below(20)) {
+      case 16:
+      case 17:
+        return change_schedule();
+      case 18:
+      case 19:
+        return fire();
       case 0:
       case 1:
       case 2:
@@ -321,6 +334,52 @@ class Life {
     command.priority = static_cast<std::int16_t>(below(5));
     if (below(2) == 0) command.payload = SharedBytes("\"edited\"");
     decide(command);
+  }
+  void change_schedule() {
+    const SharedBytes name = any_schedule();
+    switch (below(4)) {
+      case 0:
+        decide(core::DeleteSchedule{name, {}});
+        return;
+      case 1:
+        decide(core::PauseSchedule{name, SharedBytes("why not")});
+        return;
+      default:
+        core::SetSchedule set;
+        set.name = name;
+        set.spec.cron = SharedBytes("* * * * *");
+        set.spec.timezone = SharedBytes("UTC");
+        set.spec.queue = any_queue();
+        set.spec.overlap = static_cast<core::OverlapPolicy>(below(4));
+        set.paused = false;
+        set.incarnation = random_.next();
+        set.wall = now_;
+        decide(set);
+        return;
+    }
+  }
+  // Some instants at once, so that more than the last hundred runs come together.
+  void fire() {
+    pass(Duration{1});
+    const SharedBytes name = any_schedule();
+    const core::Schedule* const schedule = leader_.schedule(name.view());
+    if (schedule == nullptr) return;
+    core::Firing firing;
+    firing.name = name;
+    firing.version = schedule->version;
+    firing.wall = now_;
+    const std::uint64_t instants = below(3) == 0 ? 60 : 1 + below(3);
+    for (std::uint64_t i = 0; i < instants; ++i) {
+      core::Firing::Instant& instant = firing.instants.emplace_back();
+      instant.at = now_ - Duration{static_cast<std::int64_t>(instants - 1 - i)};
+      instant.job = Scenario::id("s" + std::to_string(below(1'000'000)));
+      instant.spec = Scenario::spec("s");
+      instant.spec.id = instant.job;
+      instant.spec.queue = schedule->spec.queue;
+    }
+    row([&](std::vector<core::Event>& events) {
+      leader_.fire(firing, now_, core::Admission::kOpen, events);
+    });
   }
   // Leases end, jobs become due, keys and uniques expire; a queue forgets what has succeeded.
   void wait() {

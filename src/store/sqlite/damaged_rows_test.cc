@@ -15,6 +15,8 @@
 namespace millrace::store {
 namespace {
 
+using ::testing::Contains;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using std::chrono_literals::operator""s;
 
@@ -40,6 +42,9 @@ class DamagedRows : public ::testing::Test {
     changes.held_uniques = {{SharedBytes("mail"), SharedBytes("k"), id_of(2), time_from_ms(9'000)}};
     changes.ended_leases = {
         {LeaseToken{1}, id_of(2), core::AttemptOutcome::kFailed, core::State::kDead}};
+    changes.schedules = {core::Schedule{}};
+    changes.schedules[0].name = SharedBytes("nightly");
+    changes.schedule_runs = {{SharedBytes("nightly"), 1, {}}};
     Progress to;
     to.seq = Seq{3};
     to.checksum = last.checksum;
@@ -57,7 +62,7 @@ class DamagedRows : public ::testing::Test {
     sqlite3_close(db);
   }
 
-  // Which reads fail: "load fetch history list ids retention journal", or "open".
+  // Which reads fail: "load fetch history list ids retention runs journal", or "open".
   std::string failing() const {
     const auto store = open_sqlite_store(sqlite_options(directory_.path()));
     if (!store) return "open";
@@ -79,6 +84,7 @@ class DamagedRows : public ::testing::Test {
     note("retention",
          tables.finished_until(SharedBytes("mail"), core::State::kDead, time_from_ms(9'000'000), 10)
              .has_value());
+    note("runs", tables.schedule_runs(SharedBytes("nightly")).has_value());
     note("journal",
          store->journal->read(Seq{1}, [](const JournalRow&) { return true; }).has_value());
     return names;
@@ -116,6 +122,8 @@ constexpr Damage kDamages[] = {
     {"jobs.db", "UPDATE keys SET job = x'ff'", "load"},
     {"jobs.db", "UPDATE uniques SET job = x'ff'", "load"},
     {"jobs.db", "UPDATE ended_leases SET leases = x'ff'", "load"},
+    {"jobs.db", "UPDATE schedules SET detail = x'ff'", "load"},
+    {"jobs.db", "UPDATE schedule_runs SET run = x'ff'", "runs"},
     {"jobs.db", "UPDATE progress SET checksum = x'ff'", "open"},
     {"journal.db", "UPDATE journal SET checksum = x'ff' WHERE seq = 2", "journal"},
     {"journal.db", "UPDATE journal SET predecessor = x'ff' WHERE seq = 2", "journal"},
@@ -133,8 +141,14 @@ TEST_F(DamagedRows, AreFoundByVerification) {
   EXPECT_EQ(problems(), 1u);
   sql("jobs.db", "UPDATE jobs SET id = x'ff' WHERE ord = 2");
   EXPECT_EQ(problems(), 2u);
+  sql("jobs.db", "UPDATE schedules SET detail = x'ff'");
+  EXPECT_EQ(problems(), 3u);
+  sql("jobs.db", "UPDATE schedule_runs SET run = x'ff'");
+  EXPECT_EQ(problems(), 4u);
+  EXPECT_THAT(verify_store(directory_.path())->problems,
+              Contains(HasSubstr("schedules: row nightly:")));
   sql("journal.db", "UPDATE journal SET checksum = x'ff' WHERE seq = 2");
-  EXPECT_GT(problems(), 2u);
+  EXPECT_GT(problems(), 4u);
 }
 
 TEST_F(DamagedRows, OfTheJournalAreNotCopied) {

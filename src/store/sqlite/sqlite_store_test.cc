@@ -27,9 +27,11 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::AllOf;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using std::chrono_literals::operator""ms;
 
 class SqliteStore : public ::testing::Test {
@@ -213,6 +215,27 @@ TEST_F(SqliteStore, RefusesTheFormatBeforeTheFirst) {
   make_store();
   sql("jobs.db", "PRAGMA user_version = 1");
   EXPECT_THAT(refusal(), HasSubstr("jobs.db has format 1, written before the first release"));
+}
+
+// As a program without schedules left it.
+TEST_F(SqliteStore, BringsFormat2ToFormat3) {
+  make_store();
+  sql("jobs.db", "DROP TABLE schedules; DROP TABLE schedule_runs; PRAGMA user_version = 2");
+  // Those who only read it take it as it is.
+  const auto report = verify_store(directory_.path());
+  ASSERT_TRUE(report.has_value()) << report.error().message;
+  EXPECT_THAT(report->problems, Each(Not(HasSubstr("schedule"))));
+  core::Changes changes;
+  changes.schedules = {core::Schedule{}};
+  changes.schedules[0].name = SharedBytes("nightly");
+  changes.schedule_runs = {{SharedBytes("nightly"), 1, {}}};
+  ASSERT_TRUE(flusher_.flush(*open().tables, changes));
+  const Store store = open();  // and is not brought there twice
+  LoadedState loaded;
+  ASSERT_TRUE(store.tables->load(loaded));
+  EXPECT_EQ(loaded.jobs.size(), 1U);
+  EXPECT_EQ(loaded.schedules.size(), 1U);
+  EXPECT_EQ(store.tables->schedule_runs(SharedBytes("nightly"))->size(), 1U);
 }
 
 TEST_F(SqliteStore, RefusesAFileThatHasLostWhoseItIs) {
