@@ -451,7 +451,7 @@ TEST_F(WorkerFaultsTest, AHeartbeatWhoseProgressIsRefusedGoesAgainWithoutIt) {
   ASSERT_GE(beats.size(), 2u);
   EXPECT_NE(beats[0].find("progress"), std::string::npos);
   EXPECT_EQ(beats[1], R"({"id":"b","token":2})");
-  EXPECT_TRUE(was_noticed("progress was refused"));
+  EXPECT_TRUE(was_noticed("refused the progress"));
 }
 
 TEST_F(WorkerFaultsTest, AHeartbeatThatMayNotBeNowKeepsItsProgress) {

@@ -133,11 +133,11 @@ TEST(Query, IsBounded) {
   std::string terms;
   for (std::size_t i = 0; i < kMaxQueryTerms; ++i) terms += "tag:a ";
   EXPECT_EQ(parse_query(terms)->terms.size(), kMaxQueryTerms);
-  EXPECT_TRUE(mentions(fault_of(terms + "tag:a"), "more than 20 words"));
+  EXPECT_TRUE(mentions(fault_of(terms + "tag:a"), "at most 20 terms"));
   std::string values = "tag:a";
   for (std::size_t i = 1; i < kMaxQueryValues; ++i) values += ",a";
   EXPECT_EQ(only_term(values).any_of.size(), kMaxQueryValues);
-  EXPECT_TRUE(mentions(fault_of(values + ",a"), "more than 20 values"));
+  EXPECT_TRUE(mentions(fault_of(values + ",a"), "at most 20 values"));
 }
 
 TEST(Query, EveryFieldAndOperatorHasItsName) {
