@@ -399,23 +399,23 @@ TEST(EncodeSchedule, SaysAllThatWasGiven) {
   schedule.next = {time_from_ms(5), time_from_ms(6)};
   schedule.warnings = {"careful"};
   const std::string text = encoded(schedule);
-  for (
-      const char* part :
-      {R"("cron":null,"every_ms":1000,"timezone":"Asia/Tokyo")",
-       R"("job":{"type":"t","queue":"q","payload":{"x": 1.0},"priority":-1,"expires_in_ms":5,)"
-       R"("max_attempts":7,"retry":{"strategy":"list","delays_ms":[1])",
-       R"("lease_ms":1000,"timeout_ms":2,)"
-       R"("unique":{"key":"k","for_ms":9,"on_conflict":"reject"},"tags":["a","b"],)"
-       R"("meta":{"k":"v"},"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",)"
-       R"("tracestate":"a=b"},"start_at":"1970-01-01T00:00:00.001Z",)"
-       R"("end_at":"1970-01-01T00:00:00.002Z","jitter_ms":3)",
-       R"("missed":"all","missed_limit":7,"overlap":"queue","dst_gap":"skip",)"
-       R"("dst_overlap":"twice","paused":true,"managed_by":"crontab")",
-       R"("state":"paused","reason":"by hand","error":"no such zone")",
-       R"("last_scheduled_at":"1970-01-01T00:00:00.004Z",)"
-       R"("last_job_id":"0195a1b2-c3d4-7e5f-8899-aabbccddeeff",)"
-       R"("next":["1970-01-01T00:00:00.005Z","1970-01-01T00:00:00.006Z"])",
-       R"("warnings":["careful"]})"}) {
+  for (const char* part :
+       {R"("cron":null,"every_ms":1000,"timezone":"Asia/Tokyo")",
+        R"("job":{"type":"t","queue":"q","payload":{"x": 1.0},"priority":-1,"expires_in_ms":5,)"
+        R"("max_attempts":7,"retry":{"strategy":"list","delays_ms":[1])",
+        R"("lease_ms":1000,"timeout_ms":2,)"
+        R"("unique":{"key":"k","for_ms":9,"on_conflict":"reject"},"tags":["a","b"],)"
+        R"("meta":{"k":"v"},)"
+        R"("traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",)"
+        R"("tracestate":"a=b"},"start_at":"1970-01-01T00:00:00.001Z",)"
+        R"("end_at":"1970-01-01T00:00:00.002Z","jitter_ms":3)",
+        R"("missed":"all","missed_limit":7,"overlap":"queue","dst_gap":"skip",)"
+        R"("dst_overlap":"twice","paused":true,"managed_by":"crontab")",
+        R"("state":"paused","reason":"by hand","error":"no such zone")",
+        R"("last_scheduled_at":"1970-01-01T00:00:00.004Z",)"
+        R"("last_job_id":"0195a1b2-c3d4-7e5f-8899-aabbccddeeff",)"
+        R"("next":["1970-01-01T00:00:00.005Z","1970-01-01T00:00:00.006Z"])",
+        R"("warnings":["careful"]})"}) {
     EXPECT_THAT(text, HasSubstr(part));
   }
   // The job reads back as a submission.
