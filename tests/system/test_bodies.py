@@ -160,9 +160,6 @@ class OfTheBody(harness.ServerCase):
 class WhatComesLater(harness.ServerCase):
     def test_paths_that_are_not_there_yet(self):
         for method, path in (
-            ("GET", "/v1/schedules"),
-            ("PUT", "/v1/schedules/nightly"),
-            ("POST", "/v1/schedules/preview"),
             ("GET", "/v1/workflows"),
             ("POST", "/v1/workflows"),
             ("GET", f"/v1/workflows/{NOBODY}/graph"),

@@ -367,7 +367,7 @@ TEST(PostgresShards, AreAsManyAsWereWantedFirst) {
   const auto node = PostgresNode::open(wanted).value();
   EXPECT_EQ(node->shards(), 3u);
   wanted.shards = 4;
-  EXPECT_THAT(PostgresNode::open(wanted).error().message, HasSubstr("shards is 3"));
+  EXPECT_THAT(PostgresNode::open(wanted).error().message, HasSubstr("has 3 shards"));
   EXPECT_TRUE(node->open_shard(0));
   EXPECT_TRUE(node->open_shard(2));
   EXPECT_EQ(node->make_registry()->renew(facts_of(kA), kLease)->shards.size(), 2u);
@@ -399,7 +399,7 @@ TEST(PostgresShards, AStoreFromBeforeHasOne) {
   PostgresOptions wanted = postgres_options(url);
   wanted.shards = 8;
   beside.ask(before);
-  EXPECT_THAT(PostgresNode::open(wanted).error().message, HasSubstr("shards is 1"));
+  EXPECT_THAT(PostgresNode::open(wanted).error().message, HasSubstr("has 1 shard,"));
   wanted.shards = 0;
   beside.ask("UPDATE millrace.shards SET seq = 9, at = extract(epoch FROM now()) * 1000 - 7200000");
   Process process(wanted);

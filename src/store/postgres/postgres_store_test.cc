@@ -154,7 +154,7 @@ TEST_F(PostgresStore, ALoweredSynchronousCommitEndsTheAppends) {
   AppendResult result = journal().append(row);
   if (result.outcome == AppendOutcome::kUnknown) result = journal().append(row);
   EXPECT_EQ(result.outcome, AppendOutcome::kBroken);
-  EXPECT_THAT(result.message, HasSubstr("synchronous_commit is local by now"));
+  EXPECT_THAT(result.message, HasSubstr("synchronous_commit is local now"));
 }
 
 TEST_F(PostgresStore, ANewerSchemaIsRefusedUnlessItSaysOtherwise) {

@@ -396,8 +396,8 @@ Result<std::uint32_t> fix_shards(ConnectionPool& pool, std::uint32_t wanted) {
     return failure("millrace.meta is damaged: the number of shards is missing or invalid");
   if (wanted != 0 && wanted != shards) {
     return failure(fmt::format(
-        "this store has {} shards, and the number can't change; remove the setting shards = {}",
-        shards, wanted));
+        "this store has {} shard{}, and the number can't change; remove the setting shards = {}",
+        shards, shards == 1 ? "" : "s", wanted));
   }
   return static_cast<std::uint32_t>(shards);
 }
