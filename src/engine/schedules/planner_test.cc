@@ -322,5 +322,54 @@ TEST(Planner, OnlyWhatDependsOnAZonesDataNamesTheirVersion) {
   EXPECT_EQ(version(every), "");
 }
 
+// A schedule that has dealt with an instant by the data of "2026a", in which the clock shows an
+// hour more than UTC. The next one by other data.
+std::optional<Time> next_after_change(const std::string& cron, const std::string& done,
+                                      std::chrono::minutes offset,
+                                      const std::string& release = "2026b") {
+  FakeZones zones;
+  zones.put("Atlantis", 60min);
+  core::Schedule schedule = schedule_of(cron_spec(cron, "Atlantis"), at(done) - Duration{1});
+  advance(schedule, plan(schedule, at(done), zones));
+  EXPECT_EQ(schedule.progress.done_until, at(done));
+  EXPECT_EQ(schedule.progress.done_local, at(done) + 60min);
+  schedule.progress.planned = false;
+  zones.put("Atlantis", offset);
+  zones.release = release;
+  return plan(schedule, at(done), zones).next;
+}
+
+TEST(Planner, ACivilTimeThatWasFiredIsNotFiredAgainByNewData) {
+  // Fired when the clock was thought to show 09:00. By the new data it shows that an hour later.
+  EXPECT_EQ(next_after_change("0 9 * * *", "2026-06-01T08:00:00Z", 0min),
+            at("2026-06-02T09:00:00Z"));
+  // Nor the ones before it.
+  EXPECT_EQ(next_after_change("0,30 9 * * *", "2026-06-01T08:30:00Z", 0min),
+            at("2026-06-02T09:00:00Z"));
+  EXPECT_EQ(next_after_change("0,30 9 * * *", "2026-06-01T08:00:00Z", 0min),
+            at("2026-06-01T09:30:00Z"));
+  // Data that do not move the clock change nothing, nor do data that put it forward.
+  EXPECT_EQ(next_after_change("0 9 * * *", "2026-06-01T08:00:00Z", 60min),
+            at("2026-06-02T08:00:00Z"));
+  EXPECT_EQ(next_after_change("0 9 * * *", "2026-06-01T08:00:00Z", 120min),
+            at("2026-06-02T07:00:00Z"));
+  // Elapsed time has no civil times.
+  EXPECT_EQ(next_after_change("*/30 * * * *", "2026-06-01T08:30:00Z", 0min),
+            at("2026-06-01T09:00:00Z"));
+}
+
+TEST(Planner, ATimeThatTheClockShowsTwiceByOneReleaseIsItsOwnMatter) {
+  FakeZones zones;
+  zones.put("Europe/Zurich", "CET-1CEST,M3.5.0,M10.5.0/3");
+  core::ScheduleSpec spec = cron_spec("0,30 2 * * *", "Europe/Zurich");
+  spec.twice_in_dst_overlap = true;
+  core::Schedule schedule = schedule_of(spec, at("2026-10-25T00:29:00Z"));
+  advance(schedule, plan(schedule, at("2026-10-25T00:30:00Z"), zones));
+  ASSERT_EQ(schedule.progress.done_until, at("2026-10-25T00:30:00Z"));
+  schedule.progress.planned = false;
+  zones.release = "2026b";  // which leaves this zone as it was
+  EXPECT_EQ(plan(schedule, at("2026-10-25T00:31:00Z"), zones).next, at("2026-10-25T01:00:00Z"));
+}
+
 }  // namespace
 }  // namespace millrace::engine
