@@ -96,6 +96,18 @@ TEST_F(ZoneCacheTest, NoticesANewRelease) {
   EXPECT_THAT(offset("Asia/Tokyo"), HasSubstr("Asia/Tokyo"));  // dropped
 }
 
+// Or what is planned by the old data would be taken for planned by the new.
+TEST_F(ZoneCacheTest, WhoHasSeenANewReleaseGetsItsData) {
+  EXPECT_EQ(zones_.version(), "2026a");
+  time_.pass(5s);
+  EXPECT_EQ(offset("Europe/Zurich"), "1");
+  put("Europe/Zurich", "Asia/Tokyo");
+  list("2026b", {"Europe/Zurich", "Asia/Tokyo"});
+  time_.pass(5s);
+  EXPECT_EQ(zones_.version(), "2026b");
+  EXPECT_EQ(offset("Europe/Zurich"), "9");
+}
+
 TEST_F(ZoneCacheTest, AZoneThatIsGoneIsAnErrorUntilItIsBack) {
   EXPECT_EQ(offset("Asia/Tokyo"), "9");
   fs::remove(directory_.file("Asia/Tokyo"));
