@@ -241,6 +241,22 @@ TEST_F(SchedulesTest, IsMadeChangedPausedResumedAndDeleted) {
   EXPECT_TRUE(is(finish(list_runs(caller(), "nightly")), ProblemCode::kNotFound));
 }
 
+TEST_F(SchedulesTest, ANameIsAName) {
+  for (const bool limited : {false, true}) {
+    world_.limit(limited);
+    EXPECT_EQ(refusal(set("preview", every(60s))),
+              "not_found: no schedule can be called preview: that is a call of its own");
+    for (const std::string& name : {std::string("a b"), std::string(), std::string(129, 'n')}) {
+      EXPECT_EQ(refusal(set(name, every(60s))),
+                "not_found: there is no such schedule: a name must be 1 to 128 characters of A-Z "
+                "a-z 0-9 . _ : / -");
+      EXPECT_TRUE(is(finish(get_schedule(caller(), name)), ProblemCode::kNotFound));
+    }
+    EXPECT_TRUE(set(std::string(128, 'n'), every(60s)).has_value());
+  }
+  EXPECT_EQ(shard_.machine().schedules(), 1U);
+}
+
 TEST_F(SchedulesTest, ShowsHowItIs) {
   api::ScheduleSpec spec = cron("0 9 * * 1-5", "Europe/Zurich");
   spec.job.tags = {"a"};
