@@ -375,6 +375,20 @@ TEST_F(SchedulesTest, RunsAreShownOnceNewestFirstWhereverTheyAre) {
   EXPECT_EQ(runs("nightly").front(), "7360 submitted");
 }
 
+TEST_F(SchedulesTest, ANewScheduleDoesNotShowTheRunsOfTheOneBefore) {
+  set("nightly", every(60s));
+  shard_.pass(170s);
+  gateway_.flushes = false;  // so that the tables do not know of it
+  finish(delete_schedule(caller(), "nightly", {}));
+  set("nightly", every(60s));
+  EXPECT_THAT(runs("nightly"), IsEmpty());
+  const api::Trigger trigger;
+  finish(trigger_schedule(caller(), "nightly", {trigger, {}, ""})).value();
+  EXPECT_THAT(runs("nightly"), ElementsAre("170 submitted"));
+  gateway_.flushes = true;
+  EXPECT_THAT(runs("nightly"), ElementsAre("170 submitted"));
+}
+
 // --- Triggers.
 
 TEST_F(SchedulesTest, ATriggerIsAJobNowWhateverThePolicies) {
