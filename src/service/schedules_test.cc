@@ -555,6 +555,31 @@ TEST_F(SchedulesTest, ABackfillLeavesAloneWhatTheScheduleOwesItself) {
   EXPECT_THAT(runs("nightly"), ElementsAre("100 submitted", "40 submitted"));
 }
 
+// What is submitted as one is a megabyte of jobs.
+TEST_F(SchedulesTest, ABackfillThatIsRefusedListsWhatItDid) {
+  core::QueuePatch patch;
+  patch.max_ready = std::optional<std::uint64_t>(20);
+  shard_.now_answer<core::QueueReply>(
+      core::Command(core::SetQueue{SharedBytes("mail"), true, patch, {}}));
+  const std::string payload = '"' + std::string(64 * 1'024 - 2, 'x') + '"';
+  api::ScheduleSpec spec = every(60s);
+  spec.job.payload = payload;
+  set("nightly", spec);
+  api::Backfill call = last(1h);
+  EXPECT_TRUE(is(backfill("nightly", call), ProblemCode::kQueueFull));
+  const std::size_t made = shard_.machine().jobs_in_memory();
+  EXPECT_GT(made, 10U);
+  EXPECT_LE(made, 20U);
+  EXPECT_EQ(runs("nightly").size(), made);
+  // And repeating it goes on from there.
+  patch.max_ready = std::optional<std::optional<std::uint64_t>>(std::optional<std::uint64_t>());
+  shard_.now_answer<core::QueueReply>(
+      core::Command(core::SetQueue{SharedBytes("mail"), true, patch, {}}));
+  const api::BackfillOutcome outcome = backfill("nightly", call).value();
+  EXPECT_EQ(outcome.existing, static_cast<std::int64_t>(made));
+  EXPECT_EQ(outcome.submitted, 60 - static_cast<std::int64_t>(made));
+}
+
 TEST_F(SchedulesTest, ABackfillThatRepeatsItsKeyGivesTheSameAnswer) {
   set("nightly", every(60s));
   const api::Backfill call = last(3min);
