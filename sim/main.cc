@@ -145,6 +145,8 @@ int run_one(const Plan& plan, const Options& options) {
 }
 
 // One seed a line, with its number of steps and of nodes; the rest of the line says why it is kept.
+// A line `without a,b` switches off features that came after the seeds below it, up to the next
+// such line.
 int run_kept(const Options& options) {
   std::ifstream file(options.kept);
   if (!file) {
@@ -153,9 +155,24 @@ int run_kept(const Options& options) {
   }
   Tally tally;
   std::uint64_t digest = 0;
+  std::set<Knob> without;
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line.front() == '#') continue;
+    if (line.starts_with("without ")) {
+      without.clear();
+      std::istringstream names(line.substr(line.find(' ') + 1));
+      for (std::string name; std::getline(names, name, ',');) {
+        const auto knob = knob_by_name(name);
+        if (!knob && name != "none") {
+          fmt::print(stderr, "sim: {}: there is no feature {}\n", options.kept, name);
+          return kUsage;
+        }
+        if (knob) without.insert(*knob);
+      }
+      continue;
+    }
     Plan plan;
+    plan.without = without;
     if (!(std::istringstream(line) >> plan.seed >> plan.actions >> plan.nodes) || plan.nodes == 0) {
       fmt::print(stderr, "sim: {}: a line begins with seed, steps and nodes, not: {}\n",
                  options.kept, line);

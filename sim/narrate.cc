@@ -82,6 +82,22 @@ std::string beats(const core::Heartbeat& command) {
   return text;
 }
 
+std::string schedule(const core::ScheduleSpec& spec) {
+  static constexpr std::string_view kMissed[] = {"skip", "one", "all"};
+  static constexpr std::string_view kOverlap[] = {"allow", "skip", "queue", "replace"};
+  std::string text =
+      spec.cron.empty() ? fmt::format("every {} ms", spec.every.count())
+                        : fmt::format("'{}' in {}", spec.cron.view(), spec.timezone.view());
+  text += fmt::format(" to {}", spec.queue.view());
+  if (spec.start_at) text += fmt::format(", from {}", to_ms(*spec.start_at));
+  if (spec.end_at) text += fmt::format(", to {}", to_ms(*spec.end_at));
+  if (spec.jitter > Duration{0}) text += fmt::format(", jitter {}", spec.jitter.count());
+  text += fmt::format(", missed after {}: {}", spec.missed_after.count(),
+                      kMissed[static_cast<std::size_t>(spec.missed)]);
+  if (spec.missed == core::MissedPolicy::kAll) text += fmt::format(" {}", spec.missed_limit);
+  return text + fmt::format(", overlap {}", kOverlap[static_cast<std::size_t>(spec.overlap)]);
+}
+
 std::string narrate_command(const core::Command& command) {
   return std::visit(
       Overload{
@@ -116,7 +132,8 @@ std::string narrate_command(const core::Command& command) {
             return fmt::format("delete queue {}", gone.queue.view());
           },
           [](const core::SetSchedule& set) {
-            return fmt::format("set schedule {}", set.name.view());
+            return fmt::format("set schedule {}: {}", set.name.view(), schedule(set.spec)) +
+                   (set.paused ? *set.paused ? ", paused" : ", not paused" : "");
           },
           [](const core::PauseSchedule& pause) {
             return fmt::format("pause schedule {}", pause.name.view());
@@ -188,6 +205,25 @@ std::string narrate_reply(const core::Reply& reply) {
 }
 
 }  // namespace
+
+std::string narrate(const core::ScheduleAdvanced& event) {
+  const core::ScheduleProgress& progress = event.progress;
+  const auto time = [](const std::optional<Time>& at) {
+    return at ? std::to_string(to_ms(*at)) : std::string("never");
+  };
+  std::string text = fmt::format("schedule {}:", event.name.view());
+  for (const core::ScheduleRun& run : event.runs) {
+    text += fmt::format(" {} {}", to_ms(run.scheduled_at), core::to_string(run.outcome));
+    if (run.count > 1) text += fmt::format(" with {} before it", run.count - 1);
+    text += ",";
+  }
+  text += fmt::format(" done until {}, next at {}, due at {}", to_ms(progress.done_until),
+                      time(progress.next), time(progress.due));
+  if (progress.waiting) text += fmt::format(", waiting {}", to_ms(*progress.waiting));
+  if (progress.tries > 0) text += fmt::format(", tries {}", progress.tries);
+  if (!progress.broken.empty()) text += fmt::format(", broken: {}", progress.broken.view());
+  return text;
+}
 
 std::string narrate(const engine::Request& request) {
   return std::visit(

@@ -9,6 +9,7 @@
 
 namespace millrace::sim {
 
+std::string narrate(const core::ScheduleAdvanced& event);
 std::string narrate(const engine::Request& request);
 std::string narrate(const engine::Delivery& delivery);
 std::string narrate(const store::AppendResult& result, AppendFate fate);

@@ -60,6 +60,8 @@ constexpr std::array<KnobInfo, kKnobs> kInfo = {{
     {"named-states", 500},
     {"submissions", 250},
     {"small-claims", 60},
+    {"schedules", 80},
+    {"wall-leaps", 8},
 }};
 
 }  // namespace
@@ -76,7 +78,9 @@ std::optional<Knob> knob_by_name(std::string_view name) {
 bool is_of_nodes(Knob knob) {
   return (knob >= Knob::kCutFromDatabase && knob < Knob::kComebacks) || knob == Knob::kSubmissions;
 }
-bool is_fault(Knob knob) { return knob < Knob::kKeys || is_of_nodes(knob); }
+bool is_fault(Knob knob) {
+  return knob < Knob::kKeys || is_of_nodes(knob) || knob == Knob::kWallLeaps;
+}
 
 Swarm Swarm::draw(std::uint64_t seed) {
   Random random(mix64(seed) ^ 0x5357'4152'4d00ULL);

@@ -64,6 +64,8 @@ enum class Knob : std::uint8_t {
   kNamedStates,
   kSubmissions,  // several nodes only
   kSmallClaims,
+  kSchedules,
+  kWallLeaps,
   kLast,
 };
 inline constexpr std::size_t kKnobs = static_cast<std::size_t>(Knob::kLast);

@@ -201,7 +201,7 @@ class CurlTransport : public Transport {
       case CURLE_OPERATION_TIMEDOUT:
         error.kind = ErrorKind::kUnreachable;
         error.message =
-            fmt::format("no answer from {} within {}", options_.url, in_words(request.timeout));
+            fmt::format("{} did not answer within {}", options_.url, in_words(request.timeout));
         break;
       default:
         error.kind = ErrorKind::kUnreachable;

@@ -14,7 +14,8 @@ namespace millrace::sdk {
 inline Error bad_answer(std::string_view what) {
   Error error;
   error.kind = ErrorKind::kBadAnswer;
-  error.message = fmt::format("the server's answer is not {}; is this address Millrace's?", what);
+  error.message = fmt::format(
+      "the server's answer is not {}; check that the address is a Millrace server", what);
   return error;
 }
 

@@ -295,7 +295,7 @@ Result<Batch> read_batch(std::string_view json) {
       if (name == "results") read_all(content, batch.items);
     });
   });
-  if (!is_object) return std::unexpected(bad_answer("the results of a batch"));
+  if (!is_object) return std::unexpected(bad_answer("a list of results of a batch"));
   return batch;
 }
 
@@ -340,7 +340,7 @@ Result<Cluster> read_cluster(std::string_view json) {
       if (name == "shards") read_all(content, cluster.shards);
     });
   });
-  if (!is_object || cluster.nodes.empty()) return std::unexpected(bad_answer("the nodes"));
+  if (!is_object || cluster.nodes.empty()) return std::unexpected(bad_answer("a list of nodes"));
   return cluster;
 }
 
@@ -353,7 +353,8 @@ Result<Readiness> read_readiness(std::string_view json) {
       if (name == "checks") read_all(content, readiness.checks);
     });
   });
-  if (!is_object || readiness.status.empty()) return std::unexpected(bad_answer("a readiness"));
+  if (!is_object || readiness.status.empty())
+    return std::unexpected(bad_answer("a report of the server's readiness"));
   readiness.is_ready = readiness.status == "ready";
   return readiness;
 }
@@ -368,7 +369,7 @@ Result<PollAnswer> read_poll_answer(std::string_view json) {
       if (name == "commands") read_all(content, answer.commands);
     });
   });
-  if (!is_object) return std::unexpected(bad_answer("one to a poll"));
+  if (!is_object) return std::unexpected(bad_answer("a reply to a poll"));
   return answer;
 }
 

@@ -153,7 +153,7 @@ Result<BulkAnswer> read_bulk(std::string_view json) {
       if (name == "more") read(content, answer.more);
     });
   });
-  if (!is_object || !has_matched) return std::unexpected(bad_answer("what was done to many jobs"));
+  if (!is_object || !has_matched) return std::unexpected(bad_answer("an outcome of a bulk call"));
   return answer;
 }
 

@@ -96,7 +96,7 @@ Result<BackfillAnswer> read_backfill(std::string_view json) {
       if (name == "more") read(content, answer.more);
     });
   });
-  if (!is_object || !has_submitted) return std::unexpected(bad_answer("that to a backfill"));
+  if (!is_object || !has_submitted) return std::unexpected(bad_answer("a reply to a backfill"));
   return answer;
 }
 
@@ -111,7 +111,7 @@ Result<ScheduleRuns> read_schedule_runs(std::string_view json) {
           content, [&runs](JsonValue element) { runs.items.push_back(read_run(element)); });
     });
   });
-  if (!is_object || !has_items) return std::unexpected(bad_answer("a schedule's runs"));
+  if (!is_object || !has_items) return std::unexpected(bad_answer("a list of a schedule's runs"));
   return runs;
 }
 
@@ -128,7 +128,7 @@ Result<SchedulePreview> read_preview(std::string_view json) {
       read(content, preview.next);
     });
   });
-  if (!is_object || !has_next) return std::unexpected(bad_answer("a preview"));
+  if (!is_object || !has_next) return std::unexpected(bad_answer("a preview of a schedule"));
   return preview;
 }
 
@@ -148,7 +148,7 @@ Result<ScheduleChanges> read_schedule_changes(std::string_view json) {
     });
   });
   if (!is_object || !has_created) {
-    return std::unexpected(bad_answer("what was done to a set of schedules"));
+    return std::unexpected(bad_answer("an outcome of a set of schedules"));
   }
   return changes;
 }

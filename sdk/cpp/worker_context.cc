@@ -74,11 +74,13 @@ void Context::progress(Progress progress, std::string checkpoint) {
   std::ranges::replace(progress.message, '\0', ' ');
   progress.message = cut_utf8(progress.message, kMaxProgressMessageBytes);
   if (const std::size_t room = room_for_checkpoint(progress); checkpoint.size() > room) {
-    log("warn", fmt::format("a checkpoint of {} bytes is not kept: it may have {}",
-                            checkpoint.size(), room));
+    log("warn",
+        fmt::format(
+            "the worker dropped a checkpoint of {} bytes; a checkpoint must have at most {} bytes",
+            checkpoint.size(), room));
     checkpoint.clear();
   } else if (!checkpoint.empty() && !is_json(checkpoint)) {
-    log("warn", "a checkpoint that is not JSON is not kept");
+    log("warn", "the worker dropped a checkpoint that is not JSON");
     checkpoint.clear();
   }
   const std::lock_guard lock(pending_->mutex);

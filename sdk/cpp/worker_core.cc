@@ -27,7 +27,7 @@ constexpr milliseconds kWaitWithAcks{1'000};
 constexpr milliseconds kYoungClaim{500};
 constexpr std::size_t kMaxLogLines = 1'000;
 constexpr std::string_view kUntold =
-    "stopping with outcomes that the server could not be told; their jobs will run again";
+    "the worker stops before it could report all outcomes; the server will run those jobs again";
 
 std::string host_name() {
   char name[256] = {};
@@ -277,7 +277,9 @@ Ack WorkerCore::handle(Context& context) {
   } catch (const std::exception& fault) {
     outcome = Outcome::failed({.type = "exception", .message = fault.what()});
   } catch (...) {
-    outcome = Outcome::failed({.type = "exception", .message = "not a std::exception"});
+    outcome =
+        Outcome::failed({.type = "exception",
+                         .message = "the handler threw something that is not a std::exception"});
   }
   return {.id = context.job().id,
           .token = context.job().token,

@@ -165,7 +165,8 @@ void WorkerCore::settle_acks(std::vector<OutgoingAck> acks, const std::vector<Po
     if (error.is_temporary()) {
       again.push_back(std::move(acks[i]));
     } else if (error.code == "lease_lost") {
-      notice(fmt::format("job {}: the lease was lost before its outcome arrived", acks[i].ack.id));
+      notice(fmt::format("job {}: the worker lost the lease before it could report the outcome",
+                         acks[i].ack.id));
     } else {
       refuse(std::move(acks[i]), error);
     }
@@ -182,7 +183,8 @@ void WorkerCore::settle_acks(std::vector<OutgoingAck> acks, const std::vector<Po
 
 // The server will never accept this outcome: the attempt failed, and the substitute says why.
 void WorkerCore::refuse(OutgoingAck refused, const Error& error) {
-  notice(fmt::format("job {}: its outcome was refused: {}", refused.ack.id, describe(error)));
+  notice(
+      fmt::format("job {}: the server refused the outcome: {}", refused.ack.id, describe(error)));
   if (refused.is_substitute) return;
   OutgoingAck substitute{
       .ack = {.id = refused.ack.id,
@@ -218,7 +220,7 @@ void WorkerCore::beat_refused(Heartbeat beat, const Error& error) {
   const auto now = std::chrono::steady_clock::now();
   if (error.is_temporary()) return beat_again({std::move(beat)}, now + kPauseAfterRefusal);
   const bool had_progress = beat.progress || !beat.checkpoint.empty();
-  notice(fmt::format("job {}: its {} was refused: {}", beat.id,
+  notice(fmt::format("job {}: the server refused the {}: {}", beat.id,
                      had_progress ? "progress" : "heartbeat", describe(error)));
   if (!had_progress) return;
   beat.progress.reset();
@@ -252,7 +254,7 @@ void WorkerCore::take_stop() {
     claimer_wakes_.notify_all();
     breaker_wakes_.notify_all();
   }
-  notice("told to stop by the server: finishing what runs");
+  notice("the server told the worker to stop; the worker finishes the jobs that run");
 }
 
 void WorkerCore::end_attempt(const AttemptKey& key, StopReason reason) {
@@ -276,7 +278,7 @@ void WorkerCore::connection_failed(const Error& error) {
     const std::lock_guard lock(mutex_);
     if (std::exchange(is_unreachable_, true)) return;
   }
-  notice(describe(error) + "; trying again");
+  notice(describe(error) + "; the worker tries again");
 }
 
 void WorkerCore::connection_worked() {
@@ -284,7 +286,7 @@ void WorkerCore::connection_worked() {
     const std::lock_guard lock(mutex_);
     if (!std::exchange(is_unreachable_, false)) return;
   }
-  notice(fmt::format("reached {} again", client_.url()));
+  notice(fmt::format("the worker reached {} again", client_.url()));
 }
 
 void WorkerCore::notice(std::string_view message) {

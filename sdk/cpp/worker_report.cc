@@ -141,7 +141,7 @@ void WorkerCore::report_failed(const PollRequest& request, const Error& error) {
   std::vector<Heartbeat> again = request.heartbeats;
   const auto next = error.is_temporary() ? NextBeat::kWithNews : NextBeat::kPlain;
   if (is_about_content(error)) {
-    notice(fmt::format("heartbeats were refused: {}", describe(error)));
+    notice(fmt::format("the server refused heartbeats: {}", describe(error)));
     for (Heartbeat& beat : again) beat = {.id = beat.id, .token = beat.token};
   } else {
     connection_failed(error);
@@ -233,8 +233,8 @@ std::optional<Error> WorkerCore::settle_alone(std::vector<OutgoingAck> one) {
 // alone.
 void WorkerCore::put_aside(OutgoingAck ack, const Error& error) {
   if (ack.failures == 0) {
-    notice(fmt::format("job {}: its outcome could not be told: {}; trying again", ack.ack.id,
-                       describe(error)));
+    notice(fmt::format("job {}: the worker could not report the outcome: {}; it tries again",
+                       ack.ack.id, describe(error)));
   }
   const auto pause = kFirstPauseAlone * (1 << std::min(ack.failures, kMaxDoublings));
   ++ack.failures;

@@ -95,7 +95,7 @@ TEST_F(WorkerTest, TellsAnOutcomeAgainUntilItIsAnswered) {
   }));
   EXPECT_EQ(server_.outcomes.at("a").size(), 1u);
   ASSERT_EQ(notices_.size(), 2u);  // once that it is away, once that it is back
-  EXPECT_NE(notices_[0].find("trying again"), std::string::npos);
+  EXPECT_NE(notices_[0].find("tries again"), std::string::npos);
   EXPECT_NE(notices_[1].find("again"), std::string::npos);
 }
 

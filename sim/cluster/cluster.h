@@ -101,6 +101,8 @@ class Cluster final : public Simulation, private engine::ReplyPort {
   void await_leaders(Dice& dice, Duration within);
   void settle(Dice& dice);
   void open_queues(Dice& dice);
+  void end_schedules(Dice& dice);
+  std::optional<std::string> behind() const;
   void finish_everything(Dice& dice);
   std::size_t live_jobs() const;
   [[noreturn]] void complain() const;

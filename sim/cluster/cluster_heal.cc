@@ -17,6 +17,8 @@ constexpr int kMaxFruitless = 40;
 constexpr Duration kUntilLed =
     engine::LeaderLease::kLength + engine::LeaderLease::kRenewPause + 300ms;
 constexpr Duration kUntilAnswered{5'000};
+// What a schedule's queue refused is tried again after a minute at most.
+constexpr Duration kUntilCaughtUp{65'000};
 // The longest pause after flushes that failed, and what is decided meanwhile.
 constexpr Duration kUntilFlushed{10'000};
 // A shard is given away: a look, the last flush, its last row, another look.
@@ -55,6 +57,7 @@ void Cluster::heal() {
   deliver_mail(dice);
   settle(dice);
   open_queues(dice);
+  end_schedules(dice);
   finish_everything(dice);
 }
 
@@ -126,6 +129,44 @@ void Cluster::leap(Dice& dice, Duration by) {
   truth_ += by;
   pass(dice, Duration{20});
   await_leaders(dice, kUntilLed);
+}
+
+// What a schedule still owes although it is due; none: nothing.
+std::optional<std::string> Cluster::behind() const {
+  for (const auto& chronicle : chronicles_) {
+    if (auto late = chronicle->auditor().schedules().behind()) return late;
+  }
+  return std::nullopt;
+}
+
+// C2: with room and workers every schedule catches up. Then they go, since they never end.
+void Cluster::end_schedules(Dice& dice) {
+  const auto left = [&] {
+    return std::ranges::any_of(chronicles_, [](const auto& chronicle) {
+      return !chronicle->auditor().schedules().all().empty();
+    });
+  };
+  const auto ask_all = [&](std::vector<engine::Request> requests) {
+    for (engine::Request& request : requests) submit(dice, std::move(request));
+    settle(dice);
+  };
+  ask_all(clients_.resume_schedules());
+  const Instant caught_up = truth_ + kUntilCaughtUp;
+  while (left() && (truth_ < caught_up || behind())) {
+    demand(truth_ < caught_up + kUntilCaughtUp, "C2", "{}", behind().value_or(""));
+    engine::Request claim = clients_.claim_all();
+    submit(dice, core::Command(std::get<engine::WaitingClaim>(claim).claim));
+    settle(dice);
+    ask_all(clients_.finish_all());
+    open_queues(dice);  // a shard that was being handed over has refused it
+    ask_all(clients_.resume_schedules());
+    pass(dice, Duration{400});
+  }
+  for (int again = 0; left() && again < kMaxFruitless; ++again) {
+    ask_all(clients_.delete_schedules());
+    pass(dice, Duration{500});
+  }
+  demand(!left(), "C4", "schedules are left");
 }
 
 // LV1, LV3, LV4: every job is offered, every lease ends, every job becomes terminal.

@@ -148,6 +148,7 @@ void Host::ask_for(const engine::PeerShard& where, Epoch epoch) {
 
 engine::Gateway& Host::run(std::unique_ptr<engine::Shard> shard) {
   ++life_;
+  belief_ = {};
   loop_ = std::make_unique<node::ShardLoop>(
       std::move(shard),
       node::ShardLoop::Parts{

@@ -27,6 +27,7 @@
 #include "sim/cluster/views.h"
 #include "sim/model/chronicle.h"
 #include "sim/story.h"
+#include "sim/world/wall.h"
 
 namespace millrace::sim {
 
@@ -168,6 +169,7 @@ class Host final : public node::Host,
   std::unique_ptr<node::ShardLoop> loop_;
   node::ShardLoop::News inbox_;
   Epoch epoch_{};  // of the registry
+  Belief belief_;  // in the wall clock
   TermId term_{};
   bool resigning_ = false;
   std::map<engine::Ticket, Asked> asked_;   // by the shard's own tickets

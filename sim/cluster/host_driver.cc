@@ -40,6 +40,10 @@ void Host::cancel(engine::ReplyPort& port, engine::Ticket ticket) {
 
 void Host::durable(Seq seq, const core::EventBatch& batch) {
   durable_ = seq;
+  for (const core::Event& event : batch.events) {
+    const auto* const advanced = std::get_if<core::ScheduleAdvanced>(&event);
+    if (advanced != nullptr && parts_.story.told()) parts_.story.tell("  {}", narrate(*advanced));
+  }
   note([seq, batch](Auditor& auditor) { auditor.durable(seq, batch); });
 }
 
@@ -96,8 +100,10 @@ void Host::decided(Time now) {
   parts_.chronicle.served(term_, now);
   const Seq after = shard().figures().applied;
   const std::optional<Seq> row = after == applied_ ? std::nullopt : std::optional(after);
-  note([now, row, after, closing = closing_](Auditor& auditor) {
-    auditor.decided(now, row, after, closing, false);
+  const Time shown = parts_.time.wall();
+  const Wall wall{std::min(now, belief_.believe(shown, parts_.time.since_boot()))};
+  note([now, wall, row, after, closing = closing_](Auditor& auditor) {
+    auditor.decided(now, wall, row, after, closing, false);
   });
 }
 

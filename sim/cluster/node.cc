@@ -47,6 +47,7 @@ Node::Node(NodeId id, std::string name, std::uint32_t reads, const engine::Shard
     mine.shard = shard;
     mine.shards = shards;
     mine.store_format = store_format_;
+    mine.time = &clock_;
     hosts_.push_back(std::make_shared<Host>(shard, mine,
                                             Host::Parts{.self = id,
                                                         .name = self.name,

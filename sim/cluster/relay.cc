@@ -51,6 +51,7 @@ void Relay::ask() {
 
 void Relay::look(const node::Relay::Asking& asking) {
   if (asking.whom == node::Relay::Asking::Whom::kOwner) {
+    if (asking.box == JobId{}) return;  // a question about a job, or its cancellation
     return effects_.taken(number_, asking.box, term_);
   }
   const auto* const command = std::get_if<core::Command>(&asking.request);

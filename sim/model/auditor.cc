@@ -28,10 +28,14 @@ const core::ClaimReply* claim_in(const engine::Answer& answer) {
   return reply == nullptr ? nullptr : std::get_if<core::ClaimReply>(reply);
 }
 
-// The only command whose event a store of an older format can't say.
+// The commands whose events a store of an older format can't say.
 bool may_be_too_new(const engine::Request& request) {
   const auto* command = std::get_if<core::Command>(&request);
-  return command != nullptr && std::holds_alternative<core::DeleteQueue>(*command);
+  return command != nullptr && (std::holds_alternative<core::DeleteQueue>(*command) ||
+                                std::holds_alternative<core::SetSchedule>(*command) ||
+                                std::holds_alternative<core::PauseSchedule>(*command) ||
+                                std::holds_alternative<core::ResumeSchedule>(*command) ||
+                                std::holds_alternative<core::DeleteSchedule>(*command));
 }
 
 }  // namespace
@@ -44,6 +48,7 @@ Auditor::Auditor(Marks& marks, Storage& stored, core::MachineOptions options, Li
       limits_(limits),
       place_(place),
       model_(marks, options),
+      schedules_(marks, model_, place_, limits),
       fold_(std::make_unique<core::Machine>(options)) {}
 
 // --- What happens.
@@ -77,9 +82,9 @@ void Auditor::cancelled(Ticket ticket) {
   requests_.erase(ticket);
 }
 
-void Auditor::decided(Time now, std::optional<Seq> row, Seq head, Closing closing,
+void Auditor::decided(Time now, const Wall& wall, std::optional<Seq> row, Seq head, Closing closing,
                       bool reads_failed) {
-  Step step{now, row, closing, reads_failed, std::exchange(undecided_, {})};
+  Step step{now, wall, row, closing, reads_failed, std::exchange(undecided_, {})};
   entries_.push_back({head, std::move(step)});
 }
 
@@ -229,7 +234,9 @@ void Auditor::follow_step(const Step& step) {
     marks_.hit(Mark::kStallGrace);
     model_.extend_leases(choices.extended);
   }
+  schedules_.begin(batch, choices, step.wall, told_schedules(step));
   model_.tick(choices, [this](const Model::Lease& lease) { return counted(lease); });
+  schedules_.fire_due();
   for (const core::Deleted* event : choices.retention) model_.prune(*event);
   for (const core::Event& event : batch.events) {
     const auto* cancel = std::get_if<core::CancelRequested>(&event);
@@ -242,6 +249,8 @@ void Auditor::follow_step(const Step& step) {
     follow_task(step, ticket, choices);
     end_watches();
   }
+  schedules_.fire_rest();
+  end_watches();
   serve_waiting(choices);
   tell_cancelled(batch);
   for (const core::Event& event : batch.events) {
@@ -291,11 +300,13 @@ bool Auditor::was_refused_whole(const Step& step, Ticket ticket, const engine::R
                                     std::holds_alternative<core::Heartbeat>(*command) ||
                                     std::holds_alternative<core::AppendLogs>(*command) ||
                                     std::holds_alternative<core::GetJob>(*command) ||
-                                    std::holds_alternative<core::GetQueues>(*command);
+                                    std::holds_alternative<core::GetQueues>(*command) ||
+                                    std::holds_alternative<core::GetSchedules>(*command);
   }();
   // A hint is kept only where what it tells of could be had, and only until then.
   const bool hint = std::holds_alternative<engine::AwaitWork>(request);
-  const bool events = std::holds_alternative<engine::AwaitEvents>(request);
+  const bool events = std::holds_alternative<engine::AwaitEvents>(request) ||
+                      std::holds_alternative<engine::AwaitJobQuestions>(request);
   if ((hint || events) && why != nullptr && waits_are_over_) {
     demand(*why == engine::Unavailable::kNoLeader || *why == engine::Unavailable::kDraining, "R4",
            "wait {} ended for another reason", static_cast<std::uint64_t>(ticket));

@@ -19,6 +19,7 @@
 #include "engine/shard/shard.h"
 #include "sim/cluster/place.h"
 #include "sim/model/model.h"
+#include "sim/model/schedules.h"
 #include "sim/world/marks.h"
 #include "sim/world/storage.h"
 
@@ -37,7 +38,8 @@ class Auditor {
                std::uint64_t round = 0);
   void cancelled(Ticket ticket);
   // The shard decided at `now`, and sealed `row`, or none. `head`: the newest row then.
-  void decided(Time now, std::optional<Seq> row, Seq head, Closing closing, bool reads_failed);
+  void decided(Time now, const Wall& wall, std::optional<Seq> row, Seq head, Closing closing,
+               bool reads_failed);
   // All waits end now, and no new ones begin.
   void waits_ended(Seq head);
   // A life began with this row.
@@ -65,6 +67,7 @@ class Auditor {
   Seq folded() const { return followed_; }
 
   const Model& model() const { return model_; }
+  const Schedules& schedules() const { return schedules_; }
   std::uint64_t commands() const { return commands_; }
   std::size_t waiting() const { return parked_.size(); }
 
@@ -94,6 +97,7 @@ class Auditor {
   };
   struct Step {
     Time now{};
+    Wall wall;
     std::optional<Seq> row;
     Closing closing{};
     bool reads_failed = false;
@@ -133,6 +137,15 @@ class Auditor {
   // auditor_inbox.cc: jobs that rows of the inbox submit
   void note_put_off(Ticket ticket, const engine::Request& request);
   bool follows_one_put_off(Ticket ticket, const engine::Request& request);
+
+  // auditor_schedules.cc
+  std::set<std::string, std::less<>> told_schedules(const Step& step) const;
+  bool follow_schedule_command(Ticket ticket, const core::Command& command);
+  bool admits_schedule(Ticket ticket, const SharedBytes& name);
+  void expect_schedule(Ticket ticket, const Schedules::Said& said, const SharedBytes& name);
+  void expect_schedules(Ticket ticket, const core::GetSchedules& command);
+  void check_runs(const core::ScheduleReply& reply, const ModelSchedule& schedule) const;
+  void compare_schedules(const core::Machine& machine) const;
 
   // auditor_payloads.cc
   core::Job whole(const core::Job& is, const core::Job& should_be) const;
@@ -198,6 +211,7 @@ class Auditor {
   const Limits limits_;
   const Place place_;
   Model model_;
+  Schedules schedules_;
   std::unique_ptr<core::Machine> fold_;
   Seq followed_{};
   std::uint64_t rows_folded_ = 0;

@@ -486,6 +486,8 @@ engine::Request Clients::read(Dice& dice) {
 }
 
 engine::Request Clients::ask(Dice& dice, Time now, bool crowded) {
+  const std::uint32_t scheduling = swarm_.of(Knob::kSchedules);
+  if (scheduling > 0 && dice.chance(scheduling)) return schedule(dice, now);
   if (dice.chance(swarm_.of(Knob::kOperators))) return operate(dice, now);
   if (dice.chance(swarm_.of(Knob::kQueueSettings))) return set_queue(dice);
   if (dice.chance(swarm_.of(Knob::kWatches))) {
@@ -519,6 +521,7 @@ engine::Request Clients::on_arrival(engine::Request request) {
     renew_nested(poll->acks);
   } else if (auto* command = std::get_if<core::Command>(&request)) {
     if (auto* enqueue = std::get_if<core::Enqueue>(command)) renew(enqueue->jobs);
+    if (auto* set = std::get_if<core::SetSchedule>(command)) set->incarnation = ++incarnations_;
     if (auto* acks = std::get_if<core::Ack>(command)) renew_nested(*acks);
   }
   return request;
@@ -579,8 +582,8 @@ std::vector<engine::Request> Clients::resume_all() const {
   for (std::uint32_t i = 0; i < swarm_.queues(); ++i) {
     const SharedBytes queue(fmt::format("q{}", i));
     requests.emplace_back(core::Command(core::ResumeQueue{queue}));
-    if (made_as_ == Ids::kNumbered) continue;
-    // Else what waits in an outbox may wait for ever.
+    if (made_as_ == Ids::kNumbered && swarm_.of(Knob::kSchedules) == 0) continue;
+    // Else what waits in an outbox, or is owed by a schedule, may wait for ever.
     core::SetQueue room;
     room.queue = queue;
     room.patch.max_ready.emplace();

@@ -43,6 +43,9 @@ class Clients {
   engine::Request claim_all() const;
   std::vector<engine::Request> finish_all();
   std::vector<engine::Request> resume_all() const;
+  // clients_schedules.cc: of all names; empty: there are no schedules in this life.
+  std::vector<engine::Request> resume_schedules() const;
+  std::vector<engine::Request> delete_schedules() const;
 
  private:
   struct Lease {
@@ -70,6 +73,15 @@ class Clients {
   core::StateSet some_states(Dice& dice) const;
   core::Command remove(Dice& dice, core::DeleteCause cause);
   engine::Request read(Dice& dice);
+
+  // clients_schedules.cc
+  static void set_time(core::ScheduleSpec& spec, Dice& dice, Time now);
+  static void set_policies(core::ScheduleSpec& spec, Dice& dice);
+  core::ScheduleSpec schedule_spec(Dice& dice, Time now);
+  core::Command set_schedule(Dice& dice, Time now);
+  core::Command get_schedules(Dice& dice);
+  core::Command schedule(Dice& dice, Time now);
+
   Lease some_lease(Dice& dice);
   JobId some_id(Dice& dice);
   std::vector<JobId> some_ids(Dice& dice);
@@ -85,10 +97,12 @@ class Clients {
   const Swarm& swarm_;
   const Ids made_as_;
   std::uint64_t made_ = 0;
-  std::deque<JobId> ids_;                // of submitted jobs, newest last
-  std::map<JobId, core::JobSpec> sent_;  // by clients, with own ids; the last of each
-  std::deque<Lease> leases_;             // as last known
-  std::deque<Lease> settled_;            // acknowledged already
+  std::uint64_t incarnations_ = 0;                     // of schedules
+  std::deque<JobId> ids_;                              // of submitted jobs, newest last
+  std::map<std::string, core::ScheduleSpec> written_;  // the last of each name
+  std::map<JobId, core::JobSpec> sent_;                // by clients, with own ids; the last of each
+  std::deque<Lease> leases_;                           // as last known
+  std::deque<Lease> settled_;                          // acknowledged already
   // Ids that several jobs may have: their tokens say nothing about each other. Ids of jobs that are
   // submitted or finished by transactions are not used again.
   std::set<JobId> used_again_;

@@ -70,6 +70,20 @@ constexpr std::array<std::string_view, kMarks> kNames = {
     "read from tables",
     "decided ahead",
     "payload from the tables",
+    "schedule made",
+    "schedule edited",
+    "schedule deleted",
+    "schedule fired",
+    "edit keeps what is owed",
+    "passed while paused",
+    "run waits",
+    "waiting run",
+    "run replaced",
+    "run skipped",
+    "run missed",
+    "run refused",
+    "run owed",
+    "wall clock doubted",
     "refused in doubt",
     "old append fenced",
     "old append applied",
@@ -128,6 +142,7 @@ constexpr std::array<std::string_view, kMarks> kNames = {
     "newer format written",
     "old node refused",
     "old node told",
+    "run on another shard",
 };
 static_assert(!kNames.back().empty(), "a name for each");
 

@@ -76,6 +76,20 @@ enum class Mark : std::uint8_t {
   kReadFromTables,
   kDecidedAhead,
   kPayloadFromTables,
+  kScheduleMade,
+  kScheduleEdited,
+  kScheduleDeleted,
+  kScheduleFired,
+  kEditKeepsOwed,
+  kPassedWhilePaused,
+  kRunWaits,
+  kWaitingRun,
+  kRunReplaced,
+  kRunSkipped,
+  kRunMissed,
+  kRunRefused,
+  kRunOwed,
+  kWallDoubted,
   // Situations of several nodes:
   kRefusedInDoubt,
   kOldAppendFenced,
@@ -135,6 +149,7 @@ enum class Mark : std::uint8_t {
   kFormatWritten,
   kOldNodeRefused,
   kOldNodeTold,
+  kRunOnOtherShard,
   kLast,
 };
 inline constexpr std::size_t kMarks = static_cast<std::size_t>(Mark::kLast);

@@ -26,7 +26,9 @@ World::World(const Plan& plan, Marks& marks, Story& story)
       options_(shard_options(swarm_)),
       auditor_(marks, disk_, options_.machine,
                swarm_.of(Knob::kTightLimits) > 0 ? Limits::kTight : Limits::kWide),
-      clients_(swarm_) {}
+      clients_(swarm_) {
+  options_.time = &clock_;
+}
 
 World::~World() = default;
 
@@ -48,6 +50,10 @@ Outcome World::run() {
 
 void World::durable(Seq seq, const core::EventBatch& batch) {
   durable_ = seq;
+  for (const core::Event& event : batch.events) {
+    const auto* const advanced = std::get_if<core::ScheduleAdvanced>(&event);
+    if (advanced != nullptr && story_.told()) story_.tell("  {}", narrate(*advanced));
+  }
   auditor_.durable(seq, batch);
 }
 
@@ -84,6 +90,7 @@ void World::start() {
   auditor_.started(now, shard_->figures().applied, shard_->figures().epoch);
   auditor_.stalled(std::min(alive_until.value_or(last), now), now);
   slept_at_ = now;
+  belief_ = {};
   row_since_.reset();
   failing_since_.reset();
   draining_ = false;
@@ -119,6 +126,14 @@ Time World::wake_up() {
     shard_->stood_still();
   }
   return now();
+}
+
+// As schedules believe it; nothing is later than the shard's own time.
+Wall World::look_at_wall(Time now) {
+  const Time shown = clock_.wall();
+  const Time believed = belief_.believe(shown, clock_.since_boot());
+  marks_.hit_if(believed != shown, Mark::kWallDoubted);
+  return {std::min(now, believed), 0};
 }
 
 void World::take_in(Time now, const store::AppendResult* appended, const Status* flushed) {
@@ -182,11 +197,12 @@ void World::step(Time now) {
   const bool ahead = disk_.appending();
   const bool decided = shard_->step(now);
   if (!decided) return;
+  const Wall wall = look_at_wall(now);
   ++steps_;
   marks_.hit_if(ahead, Mark::kDecidedAhead);
   const Seq after = shard_->figures().applied;
   const std::optional<Seq> row = after == before ? std::nullopt : std::optional(after);
-  auditor_.decided(now, row, after, draining_ ? Closing::kDraining : Closing::kOpen,
+  auditor_.decided(now, wall, row, after, draining_ ? Closing::kDraining : Closing::kOpen,
                    disk_.failed_reads != failed_reads);
 }
 

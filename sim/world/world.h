@@ -21,6 +21,7 @@
 #include "sim/world/clients.h"
 #include "sim/world/disk.h"
 #include "sim/world/marks.h"
+#include "sim/world/wall.h"
 
 namespace millrace::sim {
 
@@ -63,6 +64,7 @@ class World final : public Simulation, public engine::DurableObserver, public en
   void die(std::string_view how);
   void cycle(const store::AppendResult* appended = nullptr, const Status* flushed = nullptr);
   Time wake_up();
+  Wall look_at_wall(Time now);
   void take_in(Time now, const store::AppendResult* appended, const Status* flushed);
   void hand_over();
   void release();
@@ -85,6 +87,7 @@ class World final : public Simulation, public engine::DurableObserver, public en
   void crash(Dice& dice, bool power);
   void damage(Dice& dice);
   void stop_gracefully(Dice& dice);
+  void leap_wall(Dice& dice);
   void stand_still(Dice& dice);
   void tend(Dice& dice);
   AppendFate append_fate(Dice& dice);
@@ -92,6 +95,7 @@ class World final : public Simulation, public engine::DurableObserver, public en
   // world_heal.cc: phase two
   void heal();
   void settle();
+  void end_schedules();
   void finish_everything();
   void drain_tables();
 
@@ -109,6 +113,7 @@ class World final : public Simulation, public engine::DurableObserver, public en
   std::optional<engine::ShardClock> shard_clock_;
   std::optional<store::Store> store_;
   std::unique_ptr<engine::Shard> shard_;
+  Belief belief_;  // in the wall clock
   Time slept_at_{};
   Time alive_until_{};             // as the last life recorded
   std::optional<Time> row_since_;  // the row in flight, failed tries included
@@ -117,6 +122,7 @@ class World final : public Simulation, public engine::DurableObserver, public en
   Seq durable_{};
   std::uint64_t steps_ = 0;
 
+  Duration wall_leapt_{};  // and not put right
   std::vector<Mail> mail_;
   std::uint64_t tickets_ = 0;
   std::uint64_t begun_ = 0;

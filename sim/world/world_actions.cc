@@ -150,10 +150,24 @@ bool World::act_on_process(Dice& dice) {
     const Duration by = direction * dice.time_up_to(Duration{3'600'000});
     story_.tell("the wall clock is set by {} ms", by.count());
     clock_.step_wall(by);
+  } else if (knob(Knob::kWallLeaps) > 0 && strikes(Knob::kWallLeaps)) {
+    leap_wall(dice);
   } else {
     return false;
   }
   return true;
+}
+
+// By hours; what leapt is mostly put right, soon or late.
+void World::leap_wall(Dice& dice) {
+  Duration by = -std::exchange(wall_leapt_, {});
+  if (by == Duration{0}) {
+    by = Duration{3'600'000} + dice.time_up_to(Duration{18'000'000});
+    if (dice.chance(300)) by = -by;
+    if (dice.chance(900)) wall_leapt_ = by;
+  }
+  story_.tell("the wall clock leaps by {} ms", by.count());
+  clock_.step_wall(by);
 }
 
 void World::stand_still(Dice& dice) {

@@ -10,6 +10,8 @@ namespace {
 
 // Each round works all that is ready; a job needs at most as many as it has attempts left.
 constexpr std::size_t kMaxRounds = 20'000;
+// What was refused is tried again after a minute at most.
+constexpr Duration kUntilCaughtUp{65'000};
 
 }  // namespace
 
@@ -43,8 +45,31 @@ void World::heal() {
   settle();
   for (engine::Request& request : clients_.resume_all()) offer(std::move(request));
   settle();
+  end_schedules();
   finish_everything();
   drain_tables();
+}
+
+// C2: with room and workers every schedule catches up. Then they go, since they never end.
+void World::end_schedules() {
+  for (engine::Request& request : clients_.resume_schedules()) offer(std::move(request));
+  settle();
+  const Schedules& schedules = auditor_.schedules();
+  const Time caught_up = now() + kUntilCaughtUp;
+  while (!schedules.all().empty() && (now() < caught_up || schedules.behind())) {
+    demand(now() < caught_up + kUntilCaughtUp, "C2", "{}", schedules.behind().value_or(""));
+    offer(clients_.claim_all());
+    settle();
+    for (const engine::Request& request : clients_.finish_all()) offer(request);
+    settle();
+    const std::optional<Time> wakeup = shard_->next_wakeup();
+    const Duration by = wakeup ? *wakeup - now() : Duration{5'000};
+    pass(std::clamp(by, Duration{1}, Duration{5'000}));
+    settle();
+  }
+  for (engine::Request& request : clients_.delete_schedules()) offer(std::move(request));
+  settle();
+  demand(schedules.all().empty(), "C4", "{} schedules are left", schedules.all().size());
 }
 
 // LV1, LV3, LV4: every job is offered, every lease ends, every job becomes terminal.

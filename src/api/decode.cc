@@ -48,7 +48,7 @@ bool read_string_view(Decode& decode, const Path& path, std::string& scratch,
     return true;
   }
   if (unescape_json(body, scratch) == Unescaped::kLoneSurrogate) {
-    decode.invalid(body, "half of a surrogate pair");
+    decode.invalid(body, "the string has half of a surrogate pair");
     return false;
   }
   out = scratch;
@@ -77,14 +77,15 @@ std::string_view member_name(Decode& decode, std::string_view body, std::string&
   if (body.find('\\') == std::string_view::npos) return body;
   scratch.clear();
   if (unescape_json(body, scratch) == Unescaped::kLoneSurrogate)
-    decode.invalid(body, "half of a surrogate pair");
+    decode.invalid(body, "the string has half of a surrogate pair");
   return scratch;
 }
 
 // Names that occur twice make `whole` ambiguous.
 void refuse_repeated(Decode& decode, std::string_view whole, std::vector<std::string> names) {
   std::ranges::sort(names);
-  if (std::ranges::adjacent_find(names) != names.end()) decode.invalid(whole, "a member twice");
+  if (std::ranges::adjacent_find(names) != names.end())
+    decode.invalid(whole, "the object has a member twice");
 }
 
 std::string to_pointer(const Path& path) {
@@ -130,10 +131,11 @@ std::optional<Problem> check_body(std::string_view body, const DecodeLimits& lim
                                   EmptyBody empty) {
   if (body.size() > limits.body_bytes) {
     return make_problem(ProblemCode::kPayloadTooLarge,
-                        fmt::format("the body may have {} bytes", limits.body_bytes));
+                        fmt::format("the body must have at most {} bytes", limits.body_bytes));
   }
   if (body.empty() && empty == EmptyBody::kEmptyObject) return std::nullopt;
-  if (body.empty()) return make_problem(ProblemCode::kInvalidJson, "the body is empty");
+  if (body.empty())
+    return make_problem(ProblemCode::kInvalidJson, "the body is empty; send a JSON object");
   if (const auto fault = check_json(body, limits.json_depth, LoneSurrogates::kKept)) {
     return invalid_json(fault->reason, fault->position);
   }
@@ -159,7 +161,8 @@ std::optional<Seen> walk_object(Decode& decode, const Path& path,
     const auto found = std::ranges::find(names, name);
     const Path member_path{&path, name, 0};
     if (found == names.end()) {
-      if (std::ranges::find(unknown, name) != unknown.end()) decode.invalid(body, "a member twice");
+      if (std::ranges::find(unknown, name) != unknown.end())
+        decode.invalid(body, "the object has a member twice");
       if (unknown.size() < kMaxFieldErrors) unknown.emplace_back(name);
       decode.fault(member_path, unknown_member(name, names));
       skip_unread(decode);
@@ -167,7 +170,7 @@ std::optional<Seen> walk_object(Decode& decode, const Path& path,
     }
     const auto index = static_cast<std::size_t>(found - names.begin());
     const MemberSet bit = MemberSet{1} << index;
-    if ((seen.named & bit) != 0) decode.invalid(body, "a member twice");
+    if ((seen.named & bit) != 0) decode.invalid(body, "the object has a member twice");
     seen.named |= bit;
     if (cursor.type() == JsonType::kNull && (keeps_null & bit) == 0) {
       cursor.skip();
@@ -264,7 +267,7 @@ bool read_integer(Decode& decode, const Path& path, std::int64_t min, std::int64
     return refuse_value(decode, path, "must be an integer");
   const std::string_view text = decode.cursor.number();
   if (text.find_first_of(".eE") != std::string_view::npos) {
-    decode.fault(path, "must be an integer, without point or exponent");
+    decode.fault(path, "must be an integer, without a decimal point or an exponent");
     return false;
   }
   std::int64_t value = 0;
@@ -365,7 +368,8 @@ bool read_string_map(Decode& decode, const Path& path, std::size_t max_bytes, St
   std::vector<std::string_view> names;
   for (const auto& [name, value] : out) names.push_back(name);
   std::ranges::sort(names);
-  if (std::ranges::adjacent_find(names) != names.end()) decode.invalid(whole, "a member twice");
+  if (std::ranges::adjacent_find(names) != names.end())
+    decode.invalid(whole, "the object has a member twice");
   return good;
 }
 

@@ -39,7 +39,7 @@ void read_queues(const Argument& argument, EventsQuery& out) {
     std::string name;
     if (!take_name(each, name)) return;
     if (out.queues.size() == kMaxListedNames) {
-      each.fault("has more than " + std::to_string(kMaxListedNames) + " values");
+      each.fault("must have at most " + std::to_string(kMaxListedNames) + " values");
     } else {
       out.queues.push_back(std::move(name));
     }

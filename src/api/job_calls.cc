@@ -55,13 +55,13 @@ constexpr Parameter<JobQueryParts> kJobParameters[] = {
     {"until",
      [](const Argument& a, JobQueryParts& out) {
        out.until_final = a.value == "final";
-       if (!out.until_final) a.fault("must be final");
+       if (!out.until_final) a.fault("must be a final state");
      }},
 };
 
 void check_wait(JobQueryParts& parts, std::vector<FieldError>& faults) {
   if (parts.waits && !parts.until_final)
-    Argument{"until", {}, faults}.fault("must be final where wait_ms is given");
+    Argument{"until", {}, faults}.fault("must be a final state when wait_ms is given");
 }
 
 void add_state(JobFilter& filter, JobState state) {
@@ -219,14 +219,15 @@ void read_bulk(Decode& decode, const Path& path, Bulk& bulk) {
   const bool has_filter = seen->has(bit_of(kBulkMembers, "filter"));
   const bool has_priority = seen->has(bit_of(kBulkMembers, "priority"));
   require(decode, path, "action", has_action);
-  if (!has_ids && !has_filter) decode.fault(Path{&path, "ids", 0}, "ids or filter is required");
+  if (!has_ids && !has_filter)
+    decode.fault(Path{&path, "ids", 0}, "is required, unless filter is given");
   if (has_ids && has_filter)
     decode.fault(Path{&path, "filter", 0}, "must not be given together with ids");
   if (!has_action) return;
   if (bulk.action == BulkAction::kReprioritize) {
     require(decode, path, "priority", has_priority);
   } else if (has_priority) {
-    decode.fault(Path{&path, "priority", 0}, "goes with action reprioritize only");
+    decode.fault(Path{&path, "priority", 0}, "requires the action reprioritize");
   }
 }
 
@@ -265,8 +266,8 @@ Decoded<std::uint64_t> decode_if_match(std::string_view header) {
   std::uint64_t version = 0;
   const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), version);
   if (parsed.ec != std::errc() || parsed.ptr != digits.data() + digits.size()) {
-    return std::unexpected(
-        make_fault(FieldError::Place::kHeader, "If-Match", "must be a version, in quotes or not"));
+    return std::unexpected(make_fault(FieldError::Place::kHeader, "If-Match",
+                                      "must be a version, with or without quotes"));
   }
   return version;
 }

@@ -158,8 +158,8 @@ TEST(EncodeResults, AreOfOneShape) {
                  R"({"status":200,"id":"0195a1b2-c3d4-7e5f-8899-aabbccddeeff",)"
                  R"("expires_at":"2026-03-01T09:30:00.000Z",)"
                  R"("cancel_requested":true},{"status":409,"error":{"type":"about:blank",)"
-                 R"("title":"The lease is not held any )"
-                 R"(more","status":409,"detail":"d","code":"lease_lost","request_id":"r"}},)"
+                 R"("title":"The worker lost the lease",)"
+                 R"("status":409,"detail":"d","code":"lease_lost","request_id":"r"}},)"
                  R"({"id":"0195a1b2-c3d4-7e5f-8899-aabbccddeeff","state":"pruned"},)"
                  R"({"type":"cancel","job_id":"0195a1b2-c3d4-7e5f-8899-aabbccddeeff","token":5},)"
                  R"({"type":"quiet"}])");

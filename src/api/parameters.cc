@@ -109,7 +109,7 @@ bool take_name(const Argument& argument, std::string& out) {
 bool take_cursor(const Argument& argument, std::string& out) {
   if (argument.value.size() > kMaxCursorBytes ||
       !std::ranges::all_of(argument.value, is_unreserved)) {
-    argument.fault("is no cursor of this server's");
+    argument.fault("is not a cursor of this server; start again without a cursor");
     return false;
   }
   out = argument.value;

@@ -59,7 +59,7 @@ Decoded<T> decode_parameters(std::string_view query_string,
     }
     const std::uint64_t bit = std::uint64_t{1} << index;
     if ((seen & bit) != 0 && parameters[index].repeated == Repeated::kRefused) {
-      argument.fault("is given twice");
+      argument.fault("must be given once");
       continue;
     }
     seen |= bit;

@@ -84,7 +84,7 @@ class Parser {
     Query query;
     while (skip_space()) {
       if (query.terms.size() == kMaxQueryTerms)
-        return Fault(fmt::format("has more than {} words", kMaxQueryTerms));
+        return Fault(fmt::format("must have at most {} terms", kMaxQueryTerms));
       auto term = parse_term();
       if (!term) return Fault(std::move(term.error()));
       query.terms.push_back(std::move(*term));
@@ -110,7 +110,7 @@ class Parser {
     const std::string_view name = text_.substr(start, at_ - start);
     const bool alone = at_ == text_.size() || is_space(text_[at_]);
     if (alone && !name.empty()) {
-      return Fault(fmt::format("the word {} names no field; write FIELD:VALUE, such as type:{}",
+      return Fault(fmt::format("{} does not name a field; write FIELD:VALUE, such as type:{}",
                                single_quoted(name), single_quoted(name)));
     }
     if (auto fault = parse_field(name, term)) return Fault(std::move(*fault));
@@ -139,7 +139,7 @@ class Parser {
       const bool empty_part =
           term.path.starts_with('.') || term.path.ends_with('.') || term.path.contains("..");
       if (empty_part && term.field != QueryField::kMeta)
-        return fmt::format("{} has an empty part", single_quoted(name));
+        return fmt::format("{} has an empty part; remove the extra dot", single_quoted(name));
     } else if (dot != std::string_view::npos) {
       return fmt::format("{} has no parts; write {}:VALUE", head, head);
     }
@@ -153,19 +153,20 @@ class Parser {
           QueryOperator::kLess, QueryOperator::kMatches, QueryOperator::kEquals,
           QueryOperator::kContains}) {
       if (!text_.substr(at_).starts_with(text_of(op))) continue;
-      if (!takes(term.field, op)) return fmt::format("{} does not take {}", name, text_of(op));
+      if (!takes(term.field, op))
+        return fmt::format("{} does not support the operator {}", name, text_of(op));
       at_ += text_of(op).size();
       term.op = op;
       return std::nullopt;
     }
-    return fmt::format("unknown operator behind {}; operators are {}", single_quoted(name),
+    return fmt::format("unknown operator after {}; operators are {}", single_quoted(name),
                        fmt::join(kOperators, " "));
   }
 
   std::optional<std::string> parse_values(std::string_view name, QueryTerm& term) {
     for (;;) {
       if (term.any_of.size() == kMaxQueryValues)
-        return fmt::format("{} has more than {} values", name, kMaxQueryValues);
+        return fmt::format("{} must have at most {} values", name, kMaxQueryValues);
       bool in_quotes = false;
       std::string text;
       if (auto fault = parse_text(name, text, in_quotes)) return fault;
@@ -174,11 +175,11 @@ class Parser {
       term.any_of.push_back(std::move(value));
       if (peek() != ',') break;
       if (is_comparison(term.op))
-        return fmt::format("{}{} takes one value", name, text_of(term.op));
+        return fmt::format("{}{} takes one value, not a list", name, text_of(term.op));
       ++at_;
     }
     if (at_ < text_.size() && !is_space(text_[at_]))
-      return fmt::format("a space is missing behind the value of {}", name);
+      return fmt::format("a space must follow the value of {}", name);
     return std::nullopt;
   }
 
@@ -197,7 +198,7 @@ class Parser {
       if (escapes && (text_[at_ + 1] == '"' || text_[at_ + 1] == '\\')) ++at_;
       text.push_back(text_[at_]);
     }
-    if (at_ == text_.size()) return fmt::format("the quotes of {} are not closed", name);
+    if (at_ == text_.size()) return fmt::format("the value of {} needs a closing quote", name);
     ++at_;
     return std::nullopt;
   }
@@ -214,7 +215,7 @@ class Parser {
       }
       case Kind::kId:
         value.id = parse_job_id(text);
-        if (!value.id) return fmt::format("{} is no id", single_quoted(text));
+        if (!value.id) return fmt::format("{} is not a job id", single_quoted(text));
         break;
       case Kind::kNumber:
         value.number = parse_integer(text);
@@ -248,7 +249,7 @@ class Parser {
                                                   QueryValue& value) {
     const std::size_t star = text.find('*');
     if (star == std::string::npos) return std::nullopt;
-    if (star + 1 != text.size()) return fmt::format("the '*' of {} may only end the value", name);
+    if (star + 1 != text.size()) return fmt::format("a '*' must be the last character of {}", name);
     value.wildcard = true;
     return std::nullopt;
   }

@@ -96,7 +96,8 @@ constexpr Member<Purge> kPurgeMembers[] = {
        read_array(d, p, 1, kJobStates, [&](const Path& element) {
          JobState state{};
          if (!read_state(d, element, state)) return;
-         if (state == JobState::kRunning) return d.fault(element, "running jobs cannot be purged");
+         if (state == JobState::kRunning)
+           return d.fault(element, "must not be running; running jobs can't be purged");
          if (std::ranges::find(out.states, state) == out.states.end()) out.states.push_back(state);
        });
      }},

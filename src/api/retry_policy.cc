@@ -53,7 +53,7 @@ bool read_retry_policy(Decode& decode, const Path& path, RetryPolicy& out) {
   require(decode, path, "strategy", seen->has(bit_of(kMembers, "strategy")));
   if (!parts.strategy) return false;
   const auto refuse_if_seen = [&](std::string_view name, MemberSet bit) {
-    if (seen->has(bit)) decode.fault(Path{&path, name, 0}, "does not go with this strategy");
+    if (seen->has(bit)) decode.fault(Path{&path, name, 0}, "does not apply to this strategy");
   };
   if (*parts.strategy == RetryStrategy::kList) {
     require(decode, path, "delays_ms", seen->has(bit_of(kMembers, "delays_ms")));

@@ -58,7 +58,7 @@ void check_timing(Decode& decode, const Path& path, bool has_cron, bool has_ever
   if (!has_cron && !has_every) {
     decode.fault(Path{&path, "cron", 0}, "is required, unless every_ms is given");
   } else if (has_cron && has_every) {
-    decode.fault(Path{&path, "every_ms", 0}, "can't be given together with cron");
+    decode.fault(Path{&path, "every_ms", 0}, "must not be given together with cron");
   }
 }
 
@@ -67,9 +67,12 @@ void read_schedule_job(Decode& decode, const Path& path, ScheduleSpec& spec) {
   const auto no_place = [&](std::string_view name, bool given, std::string_view why) {
     if (given) decode.fault(Path{&path, name, 0}, std::string(why));
   };
-  no_place("id", spec.job.id.has_value(), "is made anew for each job of a schedule");
-  no_place("run_at", spec.job.run_at.has_value(), "is the schedule's to say");
-  no_place("delay_ms", spec.job.delay.has_value(), "is the schedule's to say");
+  no_place("id", spec.job.id.has_value(),
+           "must be absent; the server chooses an id for each job of a schedule");
+  no_place("run_at", spec.job.run_at.has_value(),
+           "must be absent; the schedule decides when a job is due");
+  no_place("delay_ms", spec.job.delay.has_value(),
+           "must be absent; the schedule decides when a job is due");
   if (spec.job.payload.size() > kMaxSchedulePayloadBytes) {
     decode.fault(Path{&path, "payload", 0}, "must have at most 65536 bytes in a schedule");
   }
@@ -126,7 +129,7 @@ constexpr Member<ScheduleSet> kSetMembers[] = {
      [](Decode& d, const Path& p, ScheduleSet& s) {
        read_map(d, p, kMaxSchedulesInSet, [&](std::string name, const Path& path) {
          if (!is_name(name)) {
-           refuse_value(d, path, "is no name: it " + std::string(kNameRule));
+           refuse_value(d, path, "is not a name: it " + std::string(kNameRule));
            return;
          }
          auto& added = s.schedules.emplace_back(std::move(name), ScheduleSpec{});
@@ -147,7 +150,8 @@ void read_set(Decode& decode, const Path& path, ScheduleSet& set) {
   for (auto& [name, spec] : set.schedules) {
     if (!spec.managed_by.empty() && spec.managed_by != set.managed_by) {
       const Path schedule{&all, name, 0};
-      decode.fault(Path{&schedule, "managed_by", 0}, "must be that of the set, or left out");
+      decode.fault(Path{&schedule, "managed_by", 0},
+                   "must equal the managed_by of the set, or be absent");
     }
     spec.managed_by = set.managed_by;
   }

@@ -50,7 +50,7 @@ void check_steps(Parts& query, std::vector<FieldError>& faults) {
   if (query.step > query.window) return step.fault("must not be longer than window_ms");
   const std::int64_t steps = (query.window.count() + query.step.count() - 1) / query.step.count();
   if (steps > kMaxStatsSteps)
-    step.fault("is too short: at most " + std::to_string(kMaxStatsSteps) + " steps a window");
+    step.fault("is too short: a window has at most " + std::to_string(kMaxStatsSteps) + " steps");
 }
 
 void encode_column(JsonWriter& json, std::string_view name,

@@ -205,9 +205,9 @@ void read_defaults(Decode& decode, const Path& path, Defaults& defaults) {
   const std::optional<Seen> seen = read_object(decode, path, kMembers, defaults.job);
   if (!seen) return;
   check_pairs(decode, path, defaults.job);
-  if (defaults.job.id) decode.fault(Path{&path, "id", 0}, "cannot be a default");
+  if (defaults.job.id) decode.fault(Path{&path, "id", 0}, "can't be a default");
   if (!defaults.job.idempotency_key.empty()) {
-    decode.fault(Path{&path, "idempotency_key", 0}, "cannot be a default");
+    decode.fault(Path{&path, "idempotency_key", 0}, "can't be a default");
   }
   defaults.seen = *seen;
 }
@@ -262,7 +262,8 @@ void read_job(Decode& decode, const Path& path, JobSubmission& job) {
   read_job_over(decode, path, {}, job);
   if (!job.idempotency_key.empty()) {
     decode.fault(Path{&path, "idempotency_key", 0},
-                 "is for the jobs of a batch; a single job's goes into the header Idempotency-Key");
+                 "belongs to the jobs of a batch; send the key of a single job in the header "
+                 "Idempotency-Key");
   }
 }
 

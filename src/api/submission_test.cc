@@ -201,7 +201,8 @@ TEST(DecodeJob, ABodyThatIsNoObjectIsAFaultAtTheRoot) {
 }
 
 TEST(DecodeJob, WhatIsNotJsonIsSaidWithItsPlace) {
-  EXPECT_EQ(faults(decode_job("", kLimits)), (Strings{"invalid_json: the body is empty"}));
+  EXPECT_EQ(faults(decode_job("", kLimits)),
+            (Strings{"invalid_json: the body is empty; send a JSON object"}));
   EXPECT_EQ(faults(decode_job(R"({"type":"t",})", kLimits)),
             (Strings{"invalid_json: a comma without a value behind it, at byte 12"}));
   EXPECT_EQ(faults(decode_job("{\"type\":\"\xFF\"}", kLimits)),
@@ -324,9 +325,9 @@ TEST(DecodeBatch, AnItemsFaultRefusesOnlyThatItem) {
   EXPECT_FALSE(batch->atomic);
   EXPECT_FALSE(batch->jobs[0].fault);
   ASSERT_TRUE(batch->jobs[1].fault);
-  EXPECT_EQ(
-      faults(*batch->jobs[1].fault),
-      (Strings{"/priority: must be an integer, without point or exponent", "/x: unknown member"}));
+  EXPECT_EQ(faults(*batch->jobs[1].fault),
+            (Strings{"/priority: must be an integer, without a decimal point or an exponent",
+                     "/x: unknown member"}));
   EXPECT_EQ(faults(*batch->jobs[2].fault), (Strings{": must be an object"}));
   EXPECT_EQ(faults(*batch->jobs[3].fault), (Strings{"/type: is required"}));
   EXPECT_FALSE(batch->jobs[4].fault);

@@ -48,7 +48,7 @@ void refuse_repetition(Decode& decode, const Path& path, const std::vector<std::
   for (std::size_t i = 0; i < names.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       if (names[i] != names[j]) continue;
-      decode.fault(Path{&path, {}, i}, "is named twice");
+      decode.fault(Path{&path, {}, i}, "must be named once");
       break;
     }
   }
@@ -99,7 +99,7 @@ void read_claim(Decode& decode, const Path& path, std::string_view worker_id, Cl
   } else if (parts.claim.worker.id.empty()) {
     parts.claim.worker.id = worker_id;
   } else if (parts.claim.worker.id != worker_id) {
-    decode.fault(Path{&worker_path, "id", 0}, "must be the worker's of the path");
+    decode.fault(Path{&worker_path, "id", 0}, "must be the worker id in the path");
   }
   out = std::move(parts.claim);
 }
@@ -221,7 +221,7 @@ void check_outcome(Decode& decode, const Path& path, Ack& ack) {
   const auto refuse = [&](bool given, std::string_view name) {
     if (given)
       decode.fault(Path{&path, name, 0},
-                   fmt::format("does not go with outcome {}", name_of(ack.outcome)));
+                   fmt::format("does not apply to outcome {}", name_of(ack.outcome)));
   };
   if (ack.outcome != Outcome::kSucceeded) {
     refuse(!ack.result.empty() && ack.result != "null", "result");
@@ -356,15 +356,15 @@ Decoded<std::vector<Item<Ack>>> decode_acks(std::string_view body, const DecodeL
 
 Decoded<Poll> decode_poll(std::string_view body, std::string_view worker_id,
                           const DecodeLimits& limits) {
-  return decode_body<Poll>(body, limits, EmptyBody::kEmptyObject,
-                           [&](Decode& decode, const Path& path, Poll& poll) {
-                             PollParts parts{{}, worker_id};
-                             read_object(decode, path, kPollMembers, parts);
-                             poll = std::move(parts.poll);
-                             if (poll.goodbye && poll.claim) {
-                               decode.fault(Path{&path, "goodbye", 0}, "does not go with claim");
-                             }
-                           });
+  return decode_body<Poll>(
+      body, limits, EmptyBody::kEmptyObject, [&](Decode& decode, const Path& path, Poll& poll) {
+        PollParts parts{{}, worker_id};
+        read_object(decode, path, kPollMembers, parts);
+        poll = std::move(parts.poll);
+        if (poll.goodbye && poll.claim) {
+          decode.fault(Path{&path, "goodbye", 0}, "can't be combined with claim");
+        }
+      });
 }
 
 Decoded<Ack> decode_complete(std::string_view body, const JobId& id, const DecodeLimits& limits) {

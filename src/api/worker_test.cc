@@ -135,13 +135,13 @@ TEST(DecodeAcks, ReadsAllOfAnItem) {
 TEST(DecodeAcks, RefusesWhatDoesNotGoWithTheOutcome) {
   const std::string error = R"("error":{"type":"T","message":"m"})";
   EXPECT_EQ(ack_faults(R"("outcome":"failed","result":1)"),
-            (Strings{"/result: does not go with outcome failed"}));
+            (Strings{"/result: does not apply to outcome failed"}));
   EXPECT_EQ(ack_faults(R"("outcome":"succeeded",)" + error),
-            (Strings{"/error: does not go with outcome succeeded"}));
+            (Strings{"/error: does not apply to outcome succeeded"}));
   EXPECT_EQ(ack_faults(R"("outcome":"snoozed","delay_ms":1,)" + error),
-            (Strings{"/error: does not go with outcome snoozed"}));
+            (Strings{"/error: does not apply to outcome snoozed"}));
   EXPECT_EQ(ack_faults(R"("outcome":"released","delay_ms":1)"),
-            (Strings{"/delay_ms: does not go with outcome released"}));
+            (Strings{"/delay_ms: does not apply to outcome released"}));
   EXPECT_EQ(ack_faults(R"("outcome":"snoozed")"), (Strings{"/delay_ms: is required"}));
   EXPECT_EQ(
       ack_faults(R"("outcome":"done")"),

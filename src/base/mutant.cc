@@ -51,6 +51,8 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Mutant::kLast)> 
     "format-gate-open",
     "schedule-progress-lost",
     "stale-schedule-fires",
+    "overlap-ignored",
+    "instant-early",
     "missed-instant-kept",
 };
 static_assert(!kNames.back().empty(), "a name for each");

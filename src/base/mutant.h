@@ -53,6 +53,8 @@ enum class Mutant : std::uint8_t {
   kFormatGateOpen,         // a shard writes what other nodes present can't read
   kScheduleProgressLost,   // what a schedule has dealt with is in memory only
   kStaleScheduleFires,     // a schedule fires as it was before an edit
+  kOverlapIgnored,         // a schedule fires while the job before it lives
+  kInstantEarly,           // a schedule fires half a second before its instant
   kMissedInstantKept,      // an instant that was skipped as missed is dealt with again
   kLast,
 };

@@ -26,23 +26,33 @@ struct Field {
 };
 
 constexpr Field kSecond{
-    "second", 0, 59, {}, "0 to 59, *, a range as 0-30, a step as */10, or a list of these"};
+    "second",
+    0,
+    59,
+    {},
+    "0 to 59, *, a range such as 0-30, a step such as */10, or a list of these"};
 constexpr Field kMinute{
-    "minute", 0, 59, {}, "0 to 59, *, a range as 0-30, a step as */10, or a list of these"};
+    "minute",
+    0,
+    59,
+    {},
+    "0 to 59, *, a range such as 0-30, a step such as */10, or a list of these"};
 constexpr Field kHour{
-    "hour", 0, 23, {}, "0 to 23, *, a range as 9-17, a step as */6, or a list of these"};
-constexpr Field kDayOfMonth{"day of month",
-                            1,
-                            31,
-                            {},
-                            "1 to 31, *, ?, L (the last), 15W (the Monday to Friday nearest the "
-                            "15th), LW, a range as 1-7, a step as */2, or a list of these"};
-constexpr Field kMonth{"month", 1, 12, kMonths,
-                       "1 to 12, JAN to DEC, *, a range as JAN-MAR, a step as */3, or a list of "
-                       "these"};
-constexpr Field kDayOfWeek{"day of week", 0, 7, kWeekdays,
-                           "0 to 7 (0 and 7 are Sunday, 5 is Friday), SUN to SAT, *, ?, 5#3 (the "
-                           "third Friday), 5L (the last), a range as MON-FRI, or a list of these"};
+    "hour", 0, 23, {}, "0 to 23, *, a range such as 9-17, a step such as */6, or a list of these"};
+constexpr Field kDayOfMonth{
+    "day of month",
+    1,
+    31,
+    {},
+    "1 to 31, *, ?, L (the last), 15W (the Monday to Friday nearest the 15th), LW, a range such as "
+    "1-7, a step such as */2, or a list of these"};
+constexpr Field kMonth{
+    "month", 1, 12, kMonths,
+    "1 to 12, JAN to DEC, *, a range such as JAN-MAR, a step such as */3, or a list of these"};
+constexpr Field kDayOfWeek{
+    "day of week", 0, 7, kWeekdays,
+    "0 to 7 (0 and 7 are Sunday, 5 is Friday), SUN to SAT, *, ?, 5#3 (the third Friday), 5L (the "
+    "last), a range such as MON-FRI, or a list of these"};
 
 constexpr std::uint64_t bit(unsigned number) { return std::uint64_t{1} << number; }
 
@@ -143,7 +153,9 @@ class FieldReader {
       last = field_.max;
     }
     if (*last < *first) {
-      why_ = "a range goes from the smaller to the larger; write two with a comma between";
+      why_ =
+          "a range must go from the smaller value to the larger; write two with a comma between "
+          "them";
       return false;
     }
     mask |= bits(*first, *last, *step);
@@ -168,7 +180,7 @@ class FieldReader {
 
   bool special_weekday(std::string_view text) {
     if (equals_ignoring_case(text, "L")) {
-      why_ = "write 6 for each Saturday, 6L for the month's last";
+      why_ = "L needs a day; write 6 for each Saturday, or 6L for the month's last";
       return true;
     }
     const Halves parts = split(text, '#');
@@ -176,7 +188,7 @@ class FieldReader {
       const auto weekday = value(parts.first);
       const auto nth = number(*parts.second);
       if (!weekday || !nth || *nth < 1 || *nth > 5) {
-        why_ = "before # stands a day of the week, after it 1 to 5";
+        why_ = "a day of the week must precede #, and a number from 1 to 5 must follow it";
         return true;
       }
       cron_.nth_weekdays |= bit((*nth - 1) * 7 + *weekday % 7);
@@ -192,7 +204,7 @@ class FieldReader {
     std::string message = fmt::format("{}: \"{}\" can't stand here", field_.name, shown(item));
     if (item != text_) message += fmt::format(" (in \"{}\")", shown(text_));
     if (!why_.empty()) message += ": " + why_;
-    return failure(message + fmt::format("; what may: {}", field_.may));
+    return failure(message + fmt::format("; write {}", field_.may));
   }
 
   const Field& field_;
@@ -233,7 +245,7 @@ bool is_star(std::string_view field) { return field.front() == '*'; }
 
 Result<Cron> parse_cron(std::string_view text) {
   if (text.size() > kMaxCronBytes) {
-    return failure(fmt::format("a cron expression has at most {} bytes, this one has {}",
+    return failure(fmt::format("a cron expression must have at most {} bytes; this one has {}",
                                kMaxCronBytes, text.size()));
   }
   std::vector<std::string_view> fields = fields_of(text);
@@ -244,15 +256,14 @@ Result<Cron> parse_cron(std::string_view text) {
       if (equals_ignoring_case(name, known.name)) fields = fields_of(known.means);
     }
     if (fields.empty()) {
-      return failure(fmt::format("\"{}\" is none of @yearly, @monthly, @weekly, @daily, @hourly",
+      return failure(fmt::format("\"{}\" is not one of @yearly, @monthly, @weekly, @daily, @hourly",
                                  shown(name)));
     }
   }
   if (fields.size() != 5 && fields.size() != 6) {
     return failure(
         fmt::format("a cron expression has five fields (minute, hour, day of month, month, day of "
-                    "week), or six "
-                    "with the second first; \"{}\" has {}",
+                    "week), or six with the second first; \"{}\" has {}",
                     shown(text), fields.size() == 7 ? "more" : std::to_string(fields.size())));
   }
   Cron cron;
@@ -279,10 +290,10 @@ Result<Cron> parse_cron(std::string_view text) {
   cron.fixed_times = !is_star(minute) && !is_star(hour);
   cron.both_days = is_star(day) || is_star(weekday) || day == "?" || weekday == "?";
   if (!next_local(cron, 0)) {
-    return failure(fmt::format(
-        "day of month: \"{}\" never comes in month \"{}\" with day of week \"{}\"; what may stand "
-        "here: a day that one of the months has",
-        shown(day), shown(fields[4 - skipped]), shown(weekday)));
+    return failure(
+        fmt::format("day of month: \"{}\" never comes in month \"{}\" with day of week \"{}\"; "
+                    "write a day that one of the months has",
+                    shown(day), shown(fields[4 - skipped]), shown(weekday)));
   }
   return cron;
 }

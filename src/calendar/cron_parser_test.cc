@@ -17,24 +17,23 @@ std::string error_of(std::string_view text) {
 }
 
 TEST(CronParser, NamesTheFieldWhatStandsThereAndWhatMay) {
-  EXPECT_EQ(error_of("61 * * * *"),
-            "minute: \"61\" can't stand here; what may: 0 to 59, *, a range as 0-30, a step as "
-            "*/10, or a list of these");
   EXPECT_EQ(
-      error_of("0 9 * * MON,FOO"),
-      "day of week: \"FOO\" can't stand here (in \"MON,FOO\"); what may: 0 to 7 (0 and 7 are "
-      "Sunday, 5 is Friday), SUN to SAT, *, ?, 5#3 (the third Friday), 5L (the last), a range "
-      "as MON-FRI, or a list of these");
+      error_of("61 * * * *"),
+      "minute: \"61\" can't stand here; write 0 to 59, *, a range such as 0-30, a step such as "
+      "*/10, or a list of these");
+  EXPECT_EQ(error_of("0 9 * * MON,FOO"),
+            "day of week: \"FOO\" can't stand here (in \"MON,FOO\"); write 0 to 7 (0 and 7 are "
+            "Sunday, 5 is Friday), SUN to SAT, *, ?, 5#3 (the third Friday), 5L (the last), a "
+            "range such as MON-FRI, or a list of these");
   EXPECT_EQ(
       error_of("*/90 * * * *"),
-      "minute: \"*/90\" can't stand here: a step is 1 to 59; what may: 0 to 59, *, a range as "
-      "0-30, a step as */10, or a list of these");
-  EXPECT_EQ(
-      error_of("0 0 31 2 *"),
-      "day of month: \"31\" never comes in month \"2\" with day of week \"*\"; what may stand "
-      "here: a day that one of the months has");
+      "minute: \"*/90\" can't stand here: a step is 1 to 59; write 0 to 59, *, a range such as "
+      "0-30, a step such as */10, or a list of these");
+  EXPECT_EQ(error_of("0 0 31 2 *"),
+            "day of month: \"31\" never comes in month \"2\" with day of week \"*\"; write a day "
+            "that one of the months has");
   EXPECT_EQ(error_of("@reboot"),
-            "\"@reboot\" is none of @yearly, @monthly, @weekly, @daily, @hourly");
+            "\"@reboot\" is not one of @yearly, @monthly, @weekly, @daily, @hourly");
   EXPECT_EQ(
       error_of("* * * *"),
       "a cron expression has five fields (minute, hour, day of month, month, day of week), or "
@@ -120,15 +119,15 @@ TEST(CronParser, RefusesInEachField) {
 
 TEST(CronParser, SaysWhatToWriteInstead) {
   EXPECT_THAT(error_of("0 0 * * L"),
-              HasSubstr("write 6 for each Saturday, 6L for the month's last"));
+              HasSubstr("L needs a day; write 6 for each Saturday, or 6L for the month's last"));
   EXPECT_THAT(error_of("0 0 * * FRI-MON"), HasSubstr("write two with a comma between"));
-  EXPECT_THAT(error_of("0 0 * * 5#9"), HasSubstr("after it 1 to 5"));
+  EXPECT_THAT(error_of("0 0 * * 5#9"), HasSubstr("a number from 1 to 5 must follow"));
 }
 
 TEST(CronParser, HasBoundsAndShowsOnlyWhatCanBePrinted) {
   const std::string largest = std::string(kMaxCronBytes - 9, ' ') + "0 0 * * *";
   EXPECT_EQ(error_of(largest), "");
-  EXPECT_THAT(error_of(largest + " "), HasSubstr("at most 512 bytes, this one has 513"));
+  EXPECT_THAT(error_of(largest + " "), HasSubstr("at most 512 bytes; this one has 513"));
   const std::string odd = error_of("\x01\xc3\xa9" + std::string(100, 'x') + " * * * *");
   EXPECT_THAT(odd, HasSubstr("\"???" + std::string(37, 'x') + "...\""));
 }

@@ -135,7 +135,7 @@ std::int64_t YearlyDay::local_second(int year) const {
 Result<PosixRule> parse_posix_rule(std::string_view text) {
   Reader reader(text);
   PosixRule rule;
-  if (!read(reader, rule)) return failure("its last line is no rule as POSIX writes them");
+  if (!read(reader, rule)) return failure("its last line is not a POSIX time zone rule");
   return rule;
 }
 

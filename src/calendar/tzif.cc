@@ -69,7 +69,7 @@ Result<Block> read_block(std::string_view bytes, const Header& header, std::size
   for (std::size_t i = 0; i < header.typecnt; ++i) {
     const std::int64_t offset = read_integer(records.substr(i * 6, 4));
     if (offset < kMinUtoff || offset > kMaxUtoff) {
-      return failure(fmt::format("it has an offset of {} seconds", offset));
+      return failure(fmt::format("its offset of {} seconds is out of range", offset));
     }
     offsets.push_back(static_cast<std::int32_t>(offset));
   }
@@ -80,7 +80,7 @@ Result<Block> read_block(std::string_view bytes, const Header& header, std::size
     const auto type = static_cast<unsigned char>(types[i]);
     if (type >= offsets.size()) return failure("it names a local time type that it does not have");
     if (i > 0 && at <= block.transitions.back().at) {
-      return failure("its transitions do not ascend");
+      return failure("its transitions are not in ascending order");
     }
     block.transitions.push_back({at, offsets[type]});
   }
@@ -109,16 +109,16 @@ std::uint64_t fnv1a(std::string_view bytes) {
 }  // namespace
 
 Result<Zone> read_tzif(std::string_view bytes) {
-  if (bytes.size() > kMaxTzifBytes) return failure("it is too large for a zone's file");
+  if (bytes.size() > kMaxTzifBytes) return failure("it is too large for a time zone file");
   std::string_view rest = bytes;
   Header header;
   std::size_t time_size = 4;
-  if (!read_header(rest, header)) return failure("it is no TZif file of version 1 to 4");
+  if (!read_header(rest, header)) return failure("it is not a TZif file of version 1 to 4");
   rest.remove_prefix(kHeaderSize);
   if (header.version != 0) {
     const std::size_t skipped = header.block_size(time_size);
     const char version = header.version;
-    if (rest.size() < skipped) return failure("it is cut off");
+    if (rest.size() < skipped) return failure("it is truncated");
     rest.remove_prefix(skipped);
     if (!read_header(rest, header) || header.version != version) {
       return failure("its second header is damaged");
@@ -126,7 +126,7 @@ Result<Zone> read_tzif(std::string_view bytes) {
     rest.remove_prefix(kHeaderSize);
     time_size = 8;
   }
-  if (rest.size() < header.block_size(time_size)) return failure("it is cut off");
+  if (rest.size() < header.block_size(time_size)) return failure("it is truncated");
   if (header.leapcnt > 0) return failure("it counts leap seconds, so its clock is not UTC");
   auto block = read_block(rest, header, time_size);
   if (!block) return std::unexpected(block.error());

@@ -122,26 +122,26 @@ std::string with(void (*spoil)(File&)) {
 }
 
 TEST(Tzif, RefusesWhatIsDamaged) {
-  EXPECT_THAT(error_of(""), HasSubstr("no TZif file"));
-  EXPECT_THAT(error_of("TZif2"), HasSubstr("no TZif file"));
-  EXPECT_THAT(with([](File& f) { f.version = '5'; }), HasSubstr("no TZif file"));
-  EXPECT_THAT(with([](File& f) { f.version = '1'; }), HasSubstr("no TZif file"));
-  EXPECT_THAT(with([](File& f) { f.offsets.clear(); }), HasSubstr("no TZif file"));
-  EXPECT_THAT(with([](File& f) { f.offsets.assign(257, 0); }), HasSubstr("no TZif file"));
-  EXPECT_THAT(with([](File& f) { f.abbreviations = 0; }), HasSubstr("no TZif file"));
-  EXPECT_THAT(with([](File& f) { f.ut_indicators = 1; }), HasSubstr("no TZif file"));
+  EXPECT_THAT(error_of(""), HasSubstr("not a TZif file"));
+  EXPECT_THAT(error_of("TZif2"), HasSubstr("not a TZif file"));
+  EXPECT_THAT(with([](File& f) { f.version = '5'; }), HasSubstr("not a TZif file"));
+  EXPECT_THAT(with([](File& f) { f.version = '1'; }), HasSubstr("not a TZif file"));
+  EXPECT_THAT(with([](File& f) { f.offsets.clear(); }), HasSubstr("not a TZif file"));
+  EXPECT_THAT(with([](File& f) { f.offsets.assign(257, 0); }), HasSubstr("not a TZif file"));
+  EXPECT_THAT(with([](File& f) { f.abbreviations = 0; }), HasSubstr("not a TZif file"));
+  EXPECT_THAT(with([](File& f) { f.ut_indicators = 1; }), HasSubstr("not a TZif file"));
   EXPECT_EQ(with([](File& f) { f.ut_indicators = 2; }), "");
   EXPECT_THAT(with([](File& f) { f.leap_seconds = 1; }), HasSubstr("leap seconds"));
   EXPECT_THAT(with([](File& f) { f.types[0] = 2; }), HasSubstr("local time type"));
   EXPECT_THAT(with([](File& f) { f.types[0] = '\xff'; }), HasSubstr("local time type"));
-  EXPECT_THAT(with([](File& f) { f.times = {5, 5}; }), HasSubstr("do not ascend"));
-  EXPECT_THAT(with([](File& f) { f.times = {5, 4}; }), HasSubstr("do not ascend"));
+  EXPECT_THAT(with([](File& f) { f.times = {5, 5}; }), HasSubstr("not in ascending order"));
+  EXPECT_THAT(with([](File& f) { f.times = {5, 4}; }), HasSubstr("not in ascending order"));
   EXPECT_THAT(with([](File& f) { f.offsets[1] = 26 * 3600; }), HasSubstr("offset of 93600"));
   EXPECT_THAT(with([](File& f) { f.offsets[1] = -25 * 3600; }), HasSubstr("offset of -90000"));
   EXPECT_THAT(with([](File& f) { f.footer = ""; }), HasSubstr("no footer"));
   EXPECT_THAT(with([](File& f) { f.footer = "\n"; }), HasSubstr("no footer"));
   EXPECT_THAT(with([](File& f) { f.footer = "CET-1\n"; }), HasSubstr("no footer"));
-  EXPECT_THAT(with([](File& f) { f.footer = "\nCET\n"; }), HasSubstr("no rule"));
+  EXPECT_THAT(with([](File& f) { f.footer = "\nCET\n"; }), HasSubstr("not a POSIX time zone rule"));
   EXPECT_THAT(with([](File& f) { f.footer = "\nEET-2\n"; }), HasSubstr("contradicts"));
   EXPECT_THAT(error_of(File().bytes() + std::string(kMaxTzifBytes, ' ')), HasSubstr("too large"));
 }

@@ -47,7 +47,7 @@ Result<Content> read_file(const std::string& path, std::size_t max_bytes) {
   } const closer{file};
   struct stat status{};
   if (::fstat(file, &status) != 0) return failure(why(errno));
-  if (!S_ISREG(status.st_mode)) return failure("it is no regular file");
+  if (!S_ISREG(status.st_mode)) return failure("it is not a regular file");
   if (static_cast<std::uint64_t>(status.st_size) > max_bytes) {
     return failure(fmt::format("it has more than {} bytes", max_bytes));
   }
@@ -57,7 +57,7 @@ Result<Content> read_file(const std::string& path, std::size_t max_bytes) {
     const ssize_t got = ::read(file, content.bytes.data() + read, content.bytes.size() - read);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return failure(why(errno));
-    if (got == 0) return failure("it became shorter while it was read");
+    if (got == 0) return failure("its size changed while the server read it; try again");
     read += static_cast<std::size_t>(got);
   }
   return content;
@@ -166,8 +166,9 @@ Result<ZoneFiles> ZoneFiles::open(std::string directory) {
     break;
   }
   if (files.list_.empty()) {
-    return failure(
-        fmt::format("{} has no list of zones (tzdata.zi, zone1970.tab or zone.tab)", directory));
+    return failure(fmt::format(
+        "{} has no list of zones (tzdata.zi, zone1970.tab or zone.tab); install the package tzdata",
+        directory));
   }
   if (const auto more = read_file(files.directory_ + "/backward", kMaxListBytes)) {
     add_names("backward", more->bytes, files.names_);
@@ -210,14 +211,15 @@ Result<std::string> ZoneFiles::path_of(std::string_view name) const {
   std::error_code error;
   const auto path = std::filesystem::canonical(directory_ + "/" + std::string(name), error);
   if (error == std::errc::no_such_file_or_directory) {
-    return failure(fmt::format(
-        "time zone {} is in the list, but {} has no file for it (Debian 13 keeps old names in the "
-        "package tzdata-legacy)",
-        name, directory_));
+    return failure(
+        fmt::format("time zone {} is in the list, but {} has no file for it; on Debian 13, install "
+                    "the package tzdata-legacy for old names",
+                    name, directory_));
   }
   if (error) return failure(fmt::format("time zone {}: {}", name, error.message()));
   if (!path.string().starts_with(directory_ + "/")) {
-    return failure(fmt::format("time zone {}: its file is a link out of {}", name, directory_));
+    return failure(
+        fmt::format("time zone {}: its file is a link to a place outside {}", name, directory_));
   }
   return path.string();
 }

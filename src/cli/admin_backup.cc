@@ -24,8 +24,9 @@ void run(const std::string& path, Session& session) {
                      .body = fmt::format(R"({{"path":{}}})", sdk::json_string(absolute.string())),
                      .timeout = kTimeout});
     if (!answer && answer.error().code == "validation_failed" && !answer.error().errors.empty()) {
-      return session.fail(kUsage, fmt::format("{}, on the server's machine: {}", absolute.string(),
-                                              answer.error().errors.front().detail));
+      return session.fail(
+          kUsage, fmt::format("the backup path {} on the server's machine {}", absolute.string(),
+                              answer.error().errors.front().detail));
     }
     if (!answer) return session.fail(answer.error());
     print_line(session.json() ? answer->body
@@ -39,12 +40,13 @@ void add_admin_backup(CLI::App& admin, Session& session) {
   CLI::App& command =
       *admin.add_subcommand("backup", "Copy the store of a running server to a new directory");
   const auto path = std::make_shared<std::string>();
-  command.add_option("DIRECTORY", *path, "On the server's machine; must be new or empty")
+  command
+      .add_option("DIRECTORY", *path, "Path on the server's machine; a new or an empty directory")
       ->required();
   command.footer(
       "Examples:\n"
       "  millrace admin backup /backup/millrace-$(date +%F)\n"
-      "A server started on the copy has everything that was acknowledged before the command.");
+      "The copy holds everything that the server acknowledged before the command.");
   command.callback([path, &session] { run(*path, session); });
 }
 

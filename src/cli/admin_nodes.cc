@@ -63,7 +63,8 @@ void add_on_node(CLI::App& admin, Session& session, const std::string& name,
                  const std::string& description, const std::string& footer, Call call) {
   CLI::App& command = *admin.add_subcommand(name, description);
   const auto node = std::make_shared<std::string>();
-  command.add_option("NODE", *node, "Its id, as `millrace admin nodes` shows it")->required();
+  command.add_option("NODE", *node, "Id of the node, as `millrace admin nodes` shows it")
+      ->required();
   command.footer(footer);
   command.callback([node, call, &session] {
     if (session.refuse_dashes()) return;
@@ -75,25 +76,25 @@ void add_on_node(CLI::App& admin, Session& session, const std::string& name,
 
 void add_admin_nodes(CLI::App& admin, Session& session) {
   CLI::App& command =
-      *admin.add_subcommand("nodes", "List the nodes of the store and who leads which shard");
+      *admin.add_subcommand("nodes", "List the nodes of the store, and the shards that each leads");
   command.footer(
       "Examples:\n"
       "  millrace admin nodes\n"
       "  millrace admin nodes -o json\n"
-      "The node that answers is marked with a *. NEWEST and BEHIND are known of the shards that "
-      "it\n"
-      "leads, NEWEST also of those that it follows.");
+      "A * marks the node that answers. It knows NEWEST and BEHIND of the shards that it leads, "
+      "and\n"
+      "NEWEST of the shards that it follows.");
   command.callback([&session] {
     if (session.refuse_dashes()) return;
     session.with_client([&](sdk::Client& client) { show(client.cluster(), session); });
   });
-  add_on_node(
-      admin, session, "drain", "Have a node give its shards to the others",
-      "Examples:\n"
-      "  millrace admin drain 4f1c09a2b7e35d86\n"
-      "It goes on to answer requests, and leads nothing until `millrace admin undrain`, or a\n"
-      "new start. A node that is stopped with SIGTERM drains by itself.",
-      &sdk::Client::drain_node);
+  add_on_node(admin, session, "drain", "Move the shards of a node to the others",
+              "Examples:\n"
+              "  millrace admin drain 4f1c09a2b7e35d86\n"
+              "The node still answers requests. It leads no shard until `millrace admin undrain` "
+              "or a restart.\n"
+              "A node that gets SIGTERM drains by itself.",
+              &sdk::Client::drain_node);
   add_on_node(admin, session, "undrain", "Let a drained node lead again",
               "Examples:\n"
               "  millrace admin undrain 4f1c09a2b7e35d86",

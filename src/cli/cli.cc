@@ -88,7 +88,9 @@ class HelpFormatter : public CLI::Formatter {
   std::string make_footer(const CLI::App* app) const override {
     std::string footer = wrapped_footer(CLI::Formatter::make_footer(app));
     if (app->get_parent() != nullptr) {
-      footer += "\nEverywhere: --url, --token, --token-file, -o; see `millrace --help`.\n";
+      footer +=
+          "\n"
+          "All commands take --url, --token, --token-file and -o; see `millrace --help`.\n";
     }
     return footer;
   }
@@ -96,17 +98,17 @@ class HelpFormatter : public CLI::Formatter {
 
 void add_global_options(CLI::App& app, Session& session) {
   // The client reads the environment itself: a bench must know what was given here.
-  app.add_option("--url", session.url, "Address of the server; else MILLRACE_URL says it")
+  app.add_option("--url", session.url, "Address of the server; MILLRACE_URL sets it too")
       ->type_name("URL")
       ->default_str(std::string(sdk::kDefaultUrl));
   app.add_option("--token", session.token,
-                 "Token for the server; other users of the machine can see an argument: prefer "
+                 "Token for the server; other users of the machine can see it, so prefer "
                  "--token-file or the environment")
       ->envname("MILLRACE_TOKEN")
       ->type_name("TOKEN");
-  app.add_option("--token-file", session.token_file, "File whose first line is the token")
+  app.add_option("--token-file", session.token_file, "File with the token in its first line")
       ->type_name("FILE");
-  app.add_option("-o,--output", session.output, "table, or json: what the API answered")
+  app.add_option("-o,--output", session.output, "table, or json: the answer of the API")
       ->check(CLI::IsMember({"table", "json"}))
       ->type_name("FORMAT");
   app.set_version_flag(
@@ -122,7 +124,8 @@ CLI::App& group(CLI::App& app, const std::string& name, const std::string& descr
 }
 
 void add_schedule_commands(CLI::App& app, Session& session) {
-  CLI::App& schedule = group(app, "schedule", "Schedules: jobs at the times of a calendar");
+  CLI::App& schedule =
+      group(app, "schedule", "Manage schedules, which submit jobs at the times of a calendar");
   add_schedule_list(schedule, session);
   add_schedule_get(schedule, session);
   add_schedule_set(schedule, session);
@@ -140,7 +143,7 @@ void add_schedule_commands(CLI::App& app, Session& session) {
 void add_client_commands(CLI::App& app, Session& session) {
   add_enqueue(app, session);
   add_work(app, session);
-  CLI::App& job = group(app, "job", "List jobs, look at one, wait, retry, cancel, delete");
+  CLI::App& job = group(app, "job", "List, show, await, retry, cancel and delete jobs");
   add_job_list(job, session);
   add_job_get(job, session);
   add_job_wait(job, session);
@@ -148,8 +151,7 @@ void add_client_commands(CLI::App& app, Session& session) {
   add_job_cancel(job, session);
   add_job_delete(job, session);
   add_job_logs(job, session);
-  CLI::App& queue =
-      group(app, "queue", "List queues, change their settings, pause, resume, purge, delete");
+  CLI::App& queue = group(app, "queue", "List, change, pause, resume, purge and delete queues");
   add_queue_list(queue, session);
   add_queue_get(queue, session);
   add_queue_set(queue, session);
@@ -158,7 +160,7 @@ void add_client_commands(CLI::App& app, Session& session) {
   add_queue_purge(queue, session);
   add_queue_delete(queue, session);
   add_schedule_commands(app, session);
-  CLI::App& worker = group(app, "worker", "List workers, tell them to claim no more or to end");
+  CLI::App& worker = group(app, "worker", "List workers, and tell them to claim no more or to end");
   add_worker_list(worker, session);
   add_worker_quiet(worker, session);
   add_worker_stop(worker, session);
@@ -167,7 +169,7 @@ void add_client_commands(CLI::App& app, Session& session) {
   add_top(app, session);
   add_health(app, session);
   add_bench(app, session);
-  CLI::App& admin = group(app, "admin", "Nodes; back up and verify a store");
+  CLI::App& admin = group(app, "admin", "Manage nodes; back up and verify a store");
   add_admin_backup(admin, session);
   add_admin_nodes(admin, session);
   add_completion(app, session);

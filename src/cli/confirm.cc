@@ -13,7 +13,7 @@
 namespace millrace::cli {
 
 void add_yes(CLI::App& command, bool& yes) {
-  command.add_flag("-y,--yes", yes, "Do not ask; needed where there is no terminal to ask on");
+  command.add_flag("-y,--yes", yes, "Do not ask for confirmation; required without a terminal");
 }
 
 bool is_confirmed(Session& session, bool yes, std::string_view question) {
@@ -21,9 +21,11 @@ bool is_confirmed(Session& session, bool yes, std::string_view question) {
   // Both must be terminals: otherwise whatever a script pipes in would answer a question that
   // nobody sees.
   if (!is_terminal(STDIN_FILENO) || !is_terminal(STDERR_FILENO)) {
-    session.fail(kUsage, fmt::format("{} Nothing was done: there is no terminal to ask on; "
-                                     "--yes says that it is meant",
-                                     question));
+    session.fail(
+        kUsage,
+        fmt::format(
+            "{} Nothing was done, because there is no terminal to ask on; use --yes to confirm",
+            question));
     return false;
   }
   const std::string prompt = fmt::format("{} [y/N] ", printable(question));

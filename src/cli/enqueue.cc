@@ -32,7 +32,7 @@ struct Enqueue {
 bool read_payload(Enqueue& options, Session& session) {
   if (session.has_dashes) {
     if (session.after_dashes.size() != 1 || !options.payload.empty()) {
-      session.fail(kUsage, "one payload at the most is expected after \"--\"");
+      session.fail(kUsage, "at most one payload is allowed after \"--\"");
       return false;
     }
     options.payload = session.after_dashes.front();
@@ -40,13 +40,13 @@ bool read_payload(Enqueue& options, Session& session) {
     options.payload.assign(std::istreambuf_iterator<char>(std::cin), {});
     while (options.payload.ends_with('\n')) options.payload.pop_back();
     if (options.payload.empty()) {
-      session.fail(kUsage, "standard input is empty; a job without a payload takes no \"-\"");
+      session.fail(kUsage, "standard input is empty; leave out \"-\" for a job without a payload");
       return false;
     }
   }
   if (options.payload.empty()) return true;
   if (!sdk::is_json(options.payload)) {
-    session.fail(kUsage, "the payload is not JSON; a text needs its quotes: '\"text\"'");
+    session.fail(kUsage, "the payload is not JSON; write a text with quotes: '\"text\"'");
     return false;
   }
   options.job.payload = options.payload;
@@ -79,8 +79,8 @@ bool complete(Enqueue& options, Session& session) {
 void show_pruned(Session& session, const std::string& id) {
   session.exit_code = kDidNotSucceed;
   note(
-      fmt::format("job {} has ended and was removed: how it ended is not known; its queue's "
-                  "retention says how long ended jobs are kept",
+      fmt::format("job {} has ended, and the server has deleted it, so its outcome is unknown; a "
+                  "longer retention of the queue keeps ended jobs",
                   id));
   if (session.json()) {
     return print_line(fmt::format(R"({{"id":{},"state":"pruned"}})", sdk::json_string(id)));
@@ -96,7 +96,7 @@ void show_end(const Enqueue& options, Session& session, sdk::Client& client,
   if (!end && end.error().code == "not_found") return show_pruned(session, id);
   if (!end) return session.fail(end.error());
   if (!*end) {
-    return session.fail(kFailure, fmt::format("job {} has not ended within {}; it goes on", id,
+    return session.fail(kFailure, fmt::format("job {} did not end within {}; it goes on", id,
                                               format_duration(*options.wait_timeout)));
   }
   const sdk::Job& job = **end;
@@ -115,62 +115,70 @@ void run(Enqueue& options, Session& session) {
     if (!options.wait) {
       if (session.json()) return print_line(job.json);
       std::string what = job.state;
-      if (!submitted->is_new) what += " (was there already)";
+      if (!submitted->is_new) what += " (existed already)";
       return print_line(fmt::format("{}  {}", job.id, what));
     }
-    if (!session.json()) note(fmt::format("submitted {}, waiting for its end", job.id));
+    if (!session.json()) note(fmt::format("submitted {}; waiting for its end", job.id));
     show_end(options, session, client, job);
   });
 }
 
 void add_schedule_options(CLI::App& command, Enqueue& options) {
-  command.add_option("--priority", options.job.priority, "-32768 to 32767; lower runs first")
+  command
+      .add_option("--priority", options.job.priority, "Priority, -32768 to 32767; lower runs first")
       ->type_name("N");
-  CLI::Option* delay = add_duration(command, "--delay", options.job.delay, "Not before this long");
-  add_time(command, "--run-at", options.job.run_at, "Not before this time")->excludes(delay);
+  CLI::Option* delay =
+      add_duration(command, "--delay", options.job.delay, "Earliest start, as a delay");
+  add_time(command, "--run-at", options.job.run_at, "Earliest start, as a time")->excludes(delay);
   CLI::Option* expires_in = add_duration(command, "--expires-in", options.job.expires_in,
-                                         "Expires if not started by then");
-  add_time(command, "--expires-at", options.job.expires_at, "The same, as a time")
+                                         "Latest start, as a delay; the job expires then");
+  add_time(command, "--expires-at", options.job.expires_at, "Latest start, as a time")
       ->excludes(expires_in);
 }
 
 void add_attempt_options(CLI::App& command, Enqueue& options) {
-  command.add_option("--max-attempts", options.job.max_attempts, "Attempts before it is dead")
+  command
+      .add_option("--max-attempts", options.job.max_attempts,
+                  "Number of attempts before the job is dead")
       ->type_name("N");
   add_retry(command, "--retry", options.job.retry,
-            "Wait between attempts: exponential[:BASE[:MAX]], linear[:BASE[:MAX]], fixed[:BASE], "
-            "list:D,D,...");
-  command.add_option("--retry-jitter", options.jitter, "0 to 1: share by which waits vary")
+            "Wait between attempts, as exponential[:BASE[:MAX]], linear[:BASE[:MAX]], "
+            "fixed[:BASE], list:D,D,...");
+  command.add_option("--retry-jitter", options.jitter, "Share by which waits vary, 0 to 1")
       ->type_name("SHARE");
-  add_duration(command, "--timeout", options.job.timeout, "Bound on one attempt");
-  add_duration(command, "--lease", options.job.lease, "How long a silent worker is trusted");
+  add_duration(command, "--timeout", options.job.timeout, "Time limit of one attempt");
+  add_duration(command, "--lease", options.job.lease,
+               "Time after which a silent worker loses the job");
 }
 
 // An empty key probably comes from an unset variable: without a key, nothing prevents a second job.
 std::string is_not_empty(const std::string& key) { return key.empty() ? "must not be empty" : ""; }
 
 void add_identity_options(CLI::App& command, Enqueue& options) {
-  command.add_option("--tag", options.job.tags, "Tag; may be repeated")
+  command.add_option("--tag", options.job.tags, "Tag of the job; repeatable")
       ->type_name("TAG")
       ->allow_extra_args(false);
-  command.add_option("--meta", options.meta, "NAME=VALUE for the worker; may be repeated")
+  command.add_option("--meta", options.meta, "NAME=VALUE for the worker; repeatable")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
   command
       .add_option("--unique-key", options.unique_key,
-                  "At most one unfinished job of this key in the queue")
+                  "Unique key: the queue has at most one unfinished job with it")
       ->type_name("KEY")
       ->check(is_not_empty);
-  add_duration(command, "--unique-for", options.unique_for, "And for this long after submission");
-  command.add_option("--on-conflict", options.on_conflict, "return (default), reject or replace")
+  add_duration(command, "--unique-for", options.unique_for,
+               "Time for which the job keeps the unique key, even if it ends");
+  command
+      .add_option("--on-conflict", options.on_conflict,
+                  "If another job has the unique key: return (default), reject or replace")
       ->check(CLI::IsMember({"return", "reject", "replace"}));
   command
       .add_option("--idempotency-key", options.job.idempotency_key,
-                  "Submitting again with this key gives the same job")
+                  "Idempotency key: a repeated submission gives the same job")
       ->type_name("KEY")
       ->check(is_not_empty);
-  command.add_option("--id", options.job.id, "Your own UUIDv7 for it")->type_name("UUID");
-  command.add_option("--traceparent", options.job.traceparent, "W3C trace context");
+  command.add_option("--id", options.job.id, "Id of the job, a UUIDv7")->type_name("UUID");
+  command.add_option("--traceparent", options.job.traceparent, "W3C trace context of the job");
 }
 
 }  // namespace
@@ -178,16 +186,18 @@ void add_identity_options(CLI::App& command, Enqueue& options) {
 void add_enqueue(CLI::App& app, Session& session) {
   CLI::App& command = *app.add_subcommand("enqueue", "Submit a job");
   const auto options = std::make_shared<Enqueue>();
-  command.add_option("TYPE", options->job.type, "What kind of job; workers go by it")->required();
-  command.add_option("PAYLOAD", options->payload, "JSON, or - to read it from standard input");
-  command.add_option("-q,--queue", options->job.queue, "Queue to put it into (default: default)")
+  command.add_option("TYPE", options->job.type, "Type of the job; workers choose their code by it")
+      ->required();
+  command.add_option("PAYLOAD", options->payload,
+                     "Payload as JSON, or - to read it from standard input");
+  command.add_option("-q,--queue", options->job.queue, "Queue of the job (default: default)")
       ->type_name("QUEUE");
   add_schedule_options(command, *options);
   add_attempt_options(command, *options);
   add_identity_options(command, *options);
-  CLI::Option* wait =
-      command.add_flag("--wait", options->wait, "Wait for its end; exit code 8 unless it succeeds");
-  add_duration(command, "--wait-timeout", options->wait_timeout, "Wait no longer than this")
+  CLI::Option* wait = command.add_flag("--wait", options->wait,
+                                       "Wait until the job ends; exit code 8 unless it succeeds");
+  add_duration(command, "--wait-timeout", options->wait_timeout, "Longest time to wait")
       ->needs(wait);
   command.footer(
       "Examples:\n"

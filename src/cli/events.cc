@@ -53,7 +53,7 @@ sdk::Result<sdk::Page<sdk::Event>> next_page(sdk::Client& client, const sdk::Eve
   for (bool is_told = false;;) {
     auto page = client.events(filter);
     if (page || !follow || !page.error().is_temporary()) return page;
-    if (!is_told) note(explain(page.error()) + "; asking on");
+    if (!is_told) note(explain(page.error()) + "; the command keeps asking");
     is_told = true;
     std::this_thread::sleep_for(kPause);
   }
@@ -89,27 +89,29 @@ void run(Events& options, Session& session) {
 }  // namespace
 
 void add_events(CLI::App& app, Session& session) {
-  CLI::App& command = *app.add_subcommand("events", "Show what happened, and what happens");
+  CLI::App& command = *app.add_subcommand("events", "Show past and new events");
   const auto options = std::make_shared<Events>();
-  command.add_flag("-f,--follow", options->follow,
-                   "Go on with what happens from now on, until interrupted");
-  command.add_flag("--from-start", options->from_start, "With --follow: after all that is kept");
+  command.add_flag("-f,--follow", options->follow, "Show new events until interrupted");
+  command.add_flag("--from-start", options->from_start,
+                   "With --follow: show the events in the log first");
   command
       .add_option("-t,--type", options->filter.types,
-                  "Of these types, as job.dead; several with commas")
+                  "Only these types, such as job.dead; separate several with commas")
       ->type_name("TYPE")
       ->delimiter(',')
       ->allow_extra_args(false);
-  command.add_option("-q,--queue", options->filter.queues, "Of these queues; several with commas")
+  command
+      .add_option("-q,--queue", options->filter.queues,
+                  "Only these queues; separate several with commas")
       ->type_name("QUEUE")
       ->delimiter(',')
       ->allow_extra_args(false);
-  command.add_option("-n,--limit", options->limit, "Leave after so many")
+  command.add_option("-n,--limit", options->limit, "Stop after this many events")
       ->check(CLI::PositiveNumber);
   command.footer(
-      "Oldest first, from the oldest that is kept (`retention.events` of the server). With -o "
-      "json\n"
-      "each event is a line, as the API has it.\n\n"
+      "The command shows the oldest events first. The server keeps events for its setting\n"
+      "`retention.events`. With -o json each event is a line, as in the API.\n"
+      "\n"
       "Examples:\n"
       "  millrace events --follow\n"
       "  millrace events --follow -q email -t job.dead,job.retrying\n"

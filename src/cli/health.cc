@@ -35,7 +35,7 @@ void run(Session& session) {
 
 void add_health(CLI::App& app, Session& session) {
   CLI::App& command =
-      *app.add_subcommand("health", "Say whether the server can serve; exit code 0 if so");
+      *app.add_subcommand("health", "Check whether the server can serve; exit code 0 if it can");
   command.footer(
       "Examples:\n"
       "  millrace health\n"

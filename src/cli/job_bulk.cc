@@ -60,7 +60,7 @@ class Bulk {
       return true;
     }
     if (counted->matched == 0) {
-      note(fmt::format("no job matches that can be {}", kind_.done));
+      note(fmt::format("no matching job can be {}", kind_.done));
       return false;
     }
     auto examples = client_.jobs(
@@ -85,7 +85,8 @@ class Bulk {
     do {
       const auto changed = client_.bulk(request_, kCallWithin);
       if (!changed) {
-        if (sum.changed > 0) note(fmt::format("{} were {} before", sum.changed, kind_.done));
+        if (sum.changed > 0)
+          note(fmt::format("{} jobs were {} before the error", sum.changed, kind_.done));
         failed(changed.error());
         return;
       }
@@ -104,13 +105,12 @@ class Bulk {
       print_line(fmt::format(R"({{"matched":{},"changed":{},"failed":{},"more":{}}})", sum.matched,
                              sum.changed, sum.failed, sum.more));
     } else if (sum.matched == 0) {
-      note(fmt::format("no job matches that can be {}", kind_.done));
+      note(fmt::format("no matching job can be {}", kind_.done));
     } else {
       print_line(fmt::format("{} job{} {}", sum.changed, sum.changed == 1 ? "" : "s", kind_.done));
     }
     if (sum.failed == 0) return;
-    note(fmt::format("{} had another state when it was their turn, and were left alone",
-                     sum.failed));
+    note(fmt::format("the server skipped {} jobs, because their state had changed", sum.failed));
     session_.exit_code = sum.changed > 0 ? kPartlyFailed : kConflict;
   }
 
@@ -132,10 +132,10 @@ CLI::Option* add_bulk_options(CLI::App& command, CLI::Option* ids, JobBulk& bulk
   CLI::Option* filter =
       command
           .add_option("--filter", bulk.filter,
-                      "In place of ids: all jobs that this finds, as 'state:dead error~timeout'")
+                      "All jobs that match, such as 'state:dead error~timeout', in place of ids")
           ->type_name("EXPRESSION")
           ->excludes(ids);
-  command.add_flag("--dry-run", bulk.dry_run, "With --filter: only show what it would be done to");
+  command.add_flag("--dry-run", bulk.dry_run, "With --filter: only show the matching jobs");
   add_yes(command, bulk.yes);
   return filter;
 }
@@ -147,11 +147,11 @@ void run_bulk(const JobBulk& bulk, const BulkKind& kind, Session& session) {
 
 bool refuse_no_jobs(const std::vector<std::string>& ids, const JobBulk& bulk, Session& session) {
   if (bulk.dry_run && bulk.filter.empty()) {
-    session.fail(kUsage, "--dry-run shows what --filter finds: give one");
+    session.fail(kUsage, "--dry-run needs a --filter; give one");
     return true;
   }
   if (!ids.empty() || !bulk.filter.empty()) return false;
-  session.fail(kUsage, "name jobs by their ids, or all that a --filter finds");
+  session.fail(kUsage, "name jobs by id, or by a --filter");
   return true;
 }
 

@@ -21,8 +21,8 @@ BulkKind kind() {
 }  // namespace
 
 void add_job_cancel(CLI::App& job, Session& session) {
-  CLI::App& command = *job.add_subcommand(
-      "cancel", "Cancel jobs: waiting ones at once, running ones through their worker");
+  CLI::App& command =
+      *job.add_subcommand("cancel", "Cancel jobs; the worker of a running job stops it");
   struct Cancel {
     std::vector<std::string> ids;
     std::string reason;
@@ -31,7 +31,7 @@ void add_job_cancel(CLI::App& job, Session& session) {
   const auto options = std::make_shared<Cancel>();
   CLI::Option* ids = command.add_option("ID", options->ids, "Job ids");
   CLI::Option* filter = add_bulk_options(command, ids, options->bulk);
-  command.add_option("--reason", options->reason, "Kept with the job; not with --filter")
+  command.add_option("--reason", options->reason, "Reason, which the job keeps; not with --filter")
       ->excludes(filter);
   command.footer(
       "Examples:\n"
@@ -47,7 +47,7 @@ void add_job_cancel(CLI::App& job, Session& session) {
                    if (session.json()) return cancelled->json;
                    const bool is_pending = cancelled->cancel_requested && !cancelled->is_final();
                    return fmt::format("{}  {}{}", cancelled->id, cancelled->state,
-                                      is_pending ? ", its worker is told" : "");
+                                      is_pending ? ", the server tells its worker" : "");
                  });
   });
 }

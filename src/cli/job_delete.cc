@@ -43,7 +43,7 @@ void run(const Delete& options, Session& session) {
 }  // namespace
 
 void add_job_delete(CLI::App& job, Session& session) {
-  CLI::App& command = *job.add_subcommand("delete", "Delete jobs that are not running, for good");
+  CLI::App& command = *job.add_subcommand("delete", "Delete jobs for good; not running ones");
   const auto options = std::make_shared<Delete>();
   CLI::Option* ids = command.add_option("ID", options->ids, "Job ids");
   add_bulk_options(command, ids, options->bulk);

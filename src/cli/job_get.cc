@@ -7,7 +7,7 @@ namespace millrace::cli {
 
 void add_job_get(CLI::App& job, Session& session) {
   CLI::App& command =
-      *job.add_subcommand("get", "Show jobs: payload, result, attempts and all else");
+      *job.add_subcommand("get", "Show jobs with payload, result, attempts and all other members");
   struct Get {
     std::vector<std::string> ids;
     std::vector<std::string> include = {"payload", "result", "attempts"};
@@ -16,7 +16,7 @@ void add_job_get(CLI::App& job, Session& session) {
   command.add_option("ID", options->ids, "Job ids")->required();
   command
       .add_option("--include", options->include,
-                  "Of payload,result,attempts,logs,events (default: the first three)")
+                  "Members from payload,result,attempts,logs,events (default: the first three)")
       ->type_name("MEMBER")
       ->delimiter(',')
       ->allow_extra_args(false);

@@ -50,7 +50,8 @@ class Printer {
     }
     if (jobs_.empty()) return note("no job matches");
     print(job_table(jobs_, now(), output_width()));
-    if (!next_cursor.empty()) note(fmt::format("the newest {} are shown; --all shows all", count_));
+    if (!next_cursor.empty())
+      note(fmt::format("the list shows the newest {}; --all shows all", count_));
   }
 
  private:
@@ -94,28 +95,33 @@ void add_job_list(CLI::App& job, Session& session) {
   // A user who has just submitted a job expects to see it.
   options->filter.fresh = true;
   command.add_option("EXPRESSION", options->expression,
-                     "Search expression, as 'state:dead error~timeout'");
-  command.add_option("-Q,--query", options->filter.query, "The same as an option")
+                     "Search expression, such as 'state:dead error~timeout'");
+  command.add_option("-Q,--query", options->filter.query, "The search expression, as an option")
       ->type_name("EXPRESSION");
-  add_states(command, options->filter.states, "State; several with commas");
-  command.add_option("-q,--queue", options->filter.queue, "Of this queue")->type_name("QUEUE");
-  command.add_option("-t,--type", options->filter.type, "Of this type")->type_name("TYPE");
-  command.add_option("--tag", options->filter.tag, "With this tag")->type_name("TAG");
-  add_duration(command, "--since", options->since, "Submitted within this long");
-  add_time(command, "--created-after", options->filter.created_after, "Submitted after");
-  add_time(command, "--created-before", options->filter.created_before, "Submitted before");
+  add_states(command, options->filter.states,
+             "Only jobs in this state; separate several with commas");
+  command.add_option("-q,--queue", options->filter.queue, "Only jobs of this queue")
+      ->type_name("QUEUE");
+  command.add_option("-t,--type", options->filter.type, "Only jobs of this type")
+      ->type_name("TYPE");
+  command.add_option("--tag", options->filter.tag, "Only jobs with this tag")->type_name("TAG");
+  add_duration(command, "--since", options->since, "Only jobs submitted within this time");
+  add_time(command, "--created-after", options->filter.created_after,
+           "Only jobs submitted after this time");
+  add_time(command, "--created-before", options->filter.created_before,
+           "Only jobs submitted before this time");
   command
       .add_option("--include", options->filter.include,
-                  "payload,result (with -o json both, unless this is given)")
+                  "Members from payload,result (default with -o json: both)")
       ->type_name("MEMBER")
       ->delimiter(',')
       ->allow_extra_args(false);
   command.add_flag("--fresh,!--no-fresh", options->filter.fresh,
-                   "Wait until the list holds everything acknowledged so far (default: yes)");
+                   "Wait until the list has all that the server acknowledged (default: yes)");
   CLI::Option* limit = command.add_option("-n,--limit", options->limit,
-                                          "At most so many (default: 50; with -o json all)");
+                                          "Number of jobs to show (default: 50; with -o json all)");
   limit->check(CLI::PositiveNumber);
-  command.add_flag("--all", options->all, "All of them, however many")->excludes(limit);
+  command.add_flag("--all", options->all, "Show all jobs")->excludes(limit);
   command.footer(
       "Examples:\n"
       "  millrace job list -q email --state dead,retrying\n"

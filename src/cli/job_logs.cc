@@ -47,7 +47,7 @@ void add_job_logs(CLI::App& job, Session& session) {
   CLI::App& command = *job.add_subcommand("logs", "Show a job's log lines, oldest first");
   const auto options = std::make_shared<Logs>();
   command.add_option("ID", options->id, "Job id")->required();
-  command.add_option("--attempt", options->attempt, "Of this attempt only");
+  command.add_option("--attempt", options->attempt, "Only lines of this attempt");
   command.footer("Examples:\n  millrace job logs 019cb0b7-3f5c-737a-8def-0123456789ab --attempt 2");
   command.callback([options, &session] { run(*options, session); });
 }

@@ -21,7 +21,7 @@ BulkKind kind() {
 }  // namespace
 
 void add_job_retry(CLI::App& job, Session& session) {
-  CLI::App& command = *job.add_subcommand("retry", "Run jobs again that have ended");
+  CLI::App& command = *job.add_subcommand("retry", "Run ended jobs again");
   struct Retry {
     std::vector<std::string> ids;
     std::optional<sdk::Timestamp> run_at;
@@ -31,14 +31,14 @@ void add_job_retry(CLI::App& job, Session& session) {
   const auto options = std::make_shared<Retry>();
   CLI::Option* ids = command.add_option("ID", options->ids, "Job ids");
   CLI::Option* filter = add_bulk_options(command, ids, options->bulk);
-  add_time(command, "--run-at", options->run_at, "Not before this time; not with --filter")
+  add_time(command, "--run-at", options->run_at, "Earliest start; not with --filter")
       ->excludes(filter);
   command
       .add_flag("--keep-attempts", options->keep_attempts,
-                "Do not count attempts from 0 again; not with --filter")
+                "Keep the count of attempts; not with --filter")
       ->excludes(filter);
   command.footer(
-      "A filter that names no state is about dead jobs.\n"
+      "A filter without a state selects dead jobs.\n"
       "Examples:\n"
       "  millrace job retry 019cb0b7-3f5c-737a-8def-0123456789ab\n"
       "  millrace job retry --filter 'queue:email error~timeout' --dry-run\n"

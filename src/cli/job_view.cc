@@ -72,7 +72,7 @@ std::string error_text(const sdk::Job& job) {
   const sdk::JobError& error = *job.last_error;
   return printable(
       fmt::format("{}: {} (attempt {}{})", error.type, error.message, error.attempt,
-                  is_before_retry(job, error) ? ", before the last retry by hand" : ""));
+                  is_before_retry(job, error) ? ", before the last manual retry" : ""));
 }
 
 std::string schedule_text(const sdk::Job& job) {
@@ -85,7 +85,7 @@ std::string schedule_text(const sdk::Job& job) {
 std::string generation_text(const sdk::Job& job) {
   const std::int64_t retries = job.generation - kFirstGeneration;
   if (retries <= 0) return std::to_string(job.generation);
-  return fmt::format("{} (retried by hand {})", job.generation,
+  return fmt::format("{} (retried manually {})", job.generation,
                      retries == 1 ? "once" : fmt::format("{} times", retries));
 }
 
@@ -113,7 +113,8 @@ std::string attempts_text(const sdk::Job& job, sdk::Timestamp now) {
                    : ""});
   }
   std::string text = "\n" + table.text(output_width());
-  if (first > 0) text += fmt::format("The newest {} of {}.\n", kAttemptsShown, job.attempts.size());
+  if (first > 0)
+    text += fmt::format("The list has the newest {} of {}.\n", kAttemptsShown, job.attempts.size());
   return text;
 }
 
@@ -172,8 +173,9 @@ std::string job_details(const sdk::Job& job, sdk::Timestamp now) {
   const std::string last = waits ? "last " : "";
   Properties lines;
   lines.add("id", printable(job.id));
-  lines.add("state",
-            job.state + (job.cancel_requested && !job.is_final() ? ", to be cancelled" : ""));
+  lines.add(
+      "state",
+      job.state + (job.cancel_requested && !job.is_final() ? ", cancellation requested" : ""));
   lines.add("queue", printable(job.queue));
   lines.add("type", printable(job.type));
   lines.add("priority", std::to_string(job.priority));

@@ -30,7 +30,7 @@ void run(const Wait& options, Session& session) {
       auto end = wait_for_end(client, id, left);
       if (!end) return session.fail(end.error());
       if (!*end) {
-        return session.fail(kFailure, fmt::format("job {} has not ended within {}; it goes on", id,
+        return session.fail(kFailure, fmt::format("job {} did not end within {}; it goes on", id,
                                                   format_duration(*options.timeout)));
       }
       if (exit_code_of_end(**end) != kOk) session.exit_code = kDidNotSucceed;
@@ -43,10 +43,11 @@ void run(const Wait& options, Session& session) {
 
 void add_job_wait(CLI::App& job, Session& session) {
   CLI::App& command =
-      *job.add_subcommand("wait", "Wait until jobs have ended; exit code 8 unless all succeeded");
+      *job.add_subcommand("wait", "Wait until jobs end; exit code 8 unless all succeed");
   const auto options = std::make_shared<Wait>();
   command.add_option("ID", options->ids, "Job ids")->required();
-  add_duration(command, "--timeout", options->timeout, "For all of them; then exit code 1");
+  add_duration(command, "--timeout", options->timeout,
+               "Longest time to wait; after it exit code 1");
   command.footer(
       "Examples:\n"
       "  millrace job wait 019cb0b7-3f5c-737a-8def-0123456789ab --timeout 5m");

@@ -162,7 +162,7 @@ std::optional<std::string> unknown_command(const CLI::App& app,
     const CLI::App* child = child_of(*at, word);
     if (child == nullptr) {
       const std::string path = path_of(*at);
-      return fmt::format("`{}{}` is no command{}", path.empty() ? "" : path + " ", word,
+      return fmt::format("`{}{}` is not a command{}", path.empty() ? "" : path + " ", word,
                          advice(suggestions(*at, app, word), *at));
     }
     at = child;
@@ -176,7 +176,7 @@ std::string unexpected_words(const CLI::App& app, const std::vector<std::string>
     if (!is_option(word)) continue;
     const std::string name = word.substr(0, word.find('='));
     const std::string_view letters = std::string_view(name).substr(name.find_first_not_of('-'));
-    return fmt::format("{} is no option of `{}`{}", name, named_command(app),
+    return fmt::format("{} is not an option of `{}`{}", name, named_command(app),
                        advice(option_suggestions(command, letters), command));
   }
   return fmt::format("`{}` does not expect \"{}\"{}", named_command(app), fmt::join(words, " "),

@@ -43,16 +43,18 @@ TEST_F(Misspelt, WhatIsThereIsNoMistake) {
 TEST_F(Misspelt, SaysWhatWasProbablyMeant) {
   const std::string see_job = " See `millrace job --help`";
   EXPECT_EQ(complaint({"job", "lst"}),
-            "`job lst` is no command; did you mean `job list`?" + see_job);
-  EXPECT_EQ(complaint({"job", "ls"}), "`job ls` is no command; did you mean `job list`?" + see_job);
+            "`job lst` is not a command; did you mean `job list`?" + see_job);
+  EXPECT_EQ(complaint({"job", "ls"}),
+            "`job ls` is not a command; did you mean `job list`?" + see_job);
   EXPECT_EQ(complaint({"job", "del", "x"}),
-            "`job del` is no command; did you mean `job delete`?" + see_job);
+            "`job del` is not a command; did you mean `job delete`?" + see_job);
   EXPECT_EQ(complaint({"enqueu", "greet"}),
-            "`enqueu` is no command; did you mean `enqueue`? See `millrace --help`");
-  EXPECT_EQ(complaint({"list"}),
-            "`list` is no command; did you mean `job list` or `queue list`? See `millrace --help`");
+            "`enqueu` is not a command; did you mean `enqueue`? See `millrace --help`");
+  EXPECT_EQ(
+      complaint({"list"}),
+      "`list` is not a command; did you mean `job list` or `queue list`? See `millrace --help`");
   EXPECT_EQ(complaint({"frobnicate", "--help"}),
-            "`frobnicate` is no command; see `millrace --help`");
+            "`frobnicate` is not a command; see `millrace --help`");
 }
 
 TEST_F(Misspelt, NamesUnexpectedWordsInTheirOrder) {
@@ -60,7 +62,7 @@ TEST_F(Misspelt, NamesUnexpectedWordsInTheirOrder) {
   EXPECT_EQ(unexpected_words(app, {"one", "two"}),
             "`millrace` does not expect \"one two\"; see `millrace --help`");
   EXPECT_EQ(unexpected_words(app_, {"x", "--ulr=y"}),
-            "--ulr is no option of `millrace`; did you mean `--url`? See `millrace --help`");
+            "--ulr is not an option of `millrace`; did you mean `--url`? See `millrace --help`");
 }
 
 TEST(EditDistance, CountsLettersPutInLeftOutChangedAndSwapped) {

@@ -105,8 +105,8 @@ CLI::Option* add_states(CLI::App& app, std::vector<std::string>& out,
                         const std::string& description) {
   const auto check = [](const std::string& text) -> std::string {
     if (std::ranges::find(kStates, text) != kStates.end()) return {};
-    const std::string hint = text == "failed" ? "; a job that failed is retrying, or dead" : "";
-    return fmt::format("\"{}\" is no state; the states are {}{}", text, fmt::join(kStates, ", "),
+    const std::string hint = text == "failed" ? "; a failed job is retrying or dead" : "";
+    return fmt::format("\"{}\" is not a state; the states are {}{}", text, fmt::join(kStates, ", "),
                        hint);
   };
   return app.add_option("-s,--state", out, description)
@@ -117,12 +117,11 @@ CLI::Option* add_states(CLI::App& app, std::vector<std::string>& out,
 }
 
 void add_dst_policies(CLI::App& app, std::string& gap, std::string& overlap) {
-  app.add_option(
-         "--dst-gap", gap,
-         "Times of the day that the clock leaps over: run (once, when the gap ends) or skip")
+  app.add_option("--dst-gap", gap,
+                 "For times that the clock skips: run (once, when the gap ends) or skip")
       ->check(CLI::IsMember({"run", "skip"}));
   app.add_option("--dst-overlap", overlap,
-                 "Times of the day that the clock shows twice: once (the first) or twice")
+                 "For times that the clock shows twice: once (the first) or twice")
       ->check(CLI::IsMember({"once", "twice"}));
 }
 

@@ -358,7 +358,10 @@ std::expected<CommandEnd, StartError> run_command(const Command& command,
   auto err = make_pipe();
   Descriptor wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!in || !out || !err || !wake.is_open()) {
-    return std::unexpected(StartError{"too many open files to run another command", true});
+    return std::unexpected(
+        StartError{"the process has too many open files to run another command; raise the limit "
+                   "(ulimit -n), or lower -c",
+                   true});
   }
   Streams streams{std::move(*in), std::move(*out), std::move(*err)};
   const auto pid = spawn(command, streams);

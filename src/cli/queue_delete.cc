@@ -27,7 +27,7 @@ void run(const Delete& options, Session& session) {
     if (!deleted && deleted.error().code == "invalid_state" && !options.force) {
       return session.fail(
           kConflict,
-          fmt::format("queue {} still has jobs: --force deletes them too", options.name));
+          fmt::format("queue {} still has jobs; use --force to delete them too", options.name));
     }
     if (!deleted) return session.fail(deleted.error());
     if (!session.json()) print_line(fmt::format("{}  deleted", printable(options.name)));
@@ -40,10 +40,11 @@ void add_queue_delete(CLI::App& queue, Session& session) {
   CLI::App& command = *queue.add_subcommand("delete", "Delete a queue that has no jobs");
   const auto options = std::make_shared<Delete>();
   command.add_option("NAME", options->name, "Name of the queue")->required();
-  command.add_flag("--force", options->force, "With all its jobs; refused while some run");
+  command.add_flag("--force", options->force, "Delete the jobs of the queue too, unless some run");
   add_yes(command, options->yes);
   command.footer(
-      "The next job that is submitted to it makes it again, with default settings.\n\n"
+      "The next submission to the queue creates it again, with default settings.\n"
+      "\n"
       "Examples:\n"
       "  millrace queue delete emial\n"
       "  millrace queue delete trial --force --yes");

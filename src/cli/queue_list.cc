@@ -16,7 +16,8 @@ void add_queue_list(CLI::App& queue, Session& session) {
       if (session.json()) {
         return print_line(queue_list_json(*queues));
       }
-      if (queues->empty()) return note("no queue yet: one is made by its first job");
+      if (queues->empty())
+        return note("there are no queues yet; the first job of a queue creates it");
       print(queue_table(*queues, output_width()));
     });
   });

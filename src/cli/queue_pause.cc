@@ -15,7 +15,7 @@ void show(const sdk::Result<sdk::Queue>& queue, std::string_view what, Session& 
 
 void add_queue_pause(CLI::App& queue, Session& session) {
   CLI::App& command =
-      *queue.add_subcommand("pause", "Hand out no jobs of a queue; submissions go on");
+      *queue.add_subcommand("pause", "Stop handing out the jobs of a queue; submissions go on");
   struct Pause {
     std::string name;
     std::string reason;
@@ -23,8 +23,8 @@ void add_queue_pause(CLI::App& queue, Session& session) {
   };
   const auto options = std::make_shared<Pause>();
   command.add_option("NAME", options->name, "Name of the queue")->required();
-  command.add_option("--reason", options->reason, "Shown with the queue");
-  command.add_flag("--create", options->create, "Also a queue that was never used");
+  command.add_option("--reason", options->reason, "Reason, which the queue shows");
+  command.add_flag("--create", options->create, "Create the queue if it does not exist");
   command.footer(
       "Examples:\n"
       "  millrace queue pause email --reason 'provider is down'\n"
@@ -40,7 +40,7 @@ void add_queue_pause(CLI::App& queue, Session& session) {
 }
 
 void add_queue_resume(CLI::App& queue, Session& session) {
-  CLI::App& command = *queue.add_subcommand("resume", "Hand out a paused queue's jobs again");
+  CLI::App& command = *queue.add_subcommand("resume", "Hand out the jobs of a paused queue again");
   const auto name = std::make_shared<std::string>();
   command.add_option("NAME", *name, "Name of the queue")->required();
   command.footer("Examples:\n  millrace queue resume email");

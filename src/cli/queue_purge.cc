@@ -50,11 +50,11 @@ void run(const Purge& options, Session& session) {
 }  // namespace
 
 void add_queue_purge(CLI::App& queue, Session& session) {
-  CLI::App& command = *queue.add_subcommand("purge", "Delete a queue's jobs, the waiting ones");
+  CLI::App& command = *queue.add_subcommand("purge", "Delete the waiting jobs of a queue");
   const auto options = std::make_shared<Purge>();
   command.add_option("NAME", options->name, "Name of the queue")->required();
   add_states(command, options->states,
-             "Those in these states instead; several with commas; never running");
+             "Delete jobs in these states instead, never running; separate several with commas");
   add_yes(command, options->yes);
   command.footer(
       "Examples:\n"

@@ -57,7 +57,7 @@ Status write_retention(sdk::JsonWriter& json, const std::vector<std::string>& wo
     } else if (const auto duration = parse_duration(value)) {
       json.integer(duration->count());
     } else {
-      return failure(fmt::format("\"{}\" is neither a duration such as 24h nor never", value));
+      return failure(fmt::format("\"{}\" is not a duration such as 24h, and not never", value));
     }
   }
   json.end_object();
@@ -123,28 +123,32 @@ void add_queue_set(CLI::App& queue, Session& session) {
   CLI::App& command = *queue.add_subcommand("set", "Change a queue's settings");
   const auto options = std::make_shared<Set>();
   command.add_option("NAME", options->name, "Name of the queue")->required();
-  command.add_option("--max-attempts", options->max_attempts, "Attempts before a job is dead")
+  command
+      .add_option("--max-attempts", options->max_attempts,
+                  "Number of attempts before a job is dead")
       ->type_name("N");
-  command.add_option("--max-crashes", options->max_crashes, "Lost workers before a job is dead")
+  command
+      .add_option("--max-crashes", options->max_crashes,
+                  "Number of lost workers before a job is dead")
       ->type_name("N");
   add_retry(command, "--retry", options->retry,
-            "Wait between attempts: exponential[:BASE[:MAX]], linear[:BASE[:MAX]], fixed[:BASE], "
-            "list:D,D,...");
-  add_duration(command, "--lease", options->lease, "How long a silent worker is trusted");
+            "Wait between attempts, as exponential[:BASE[:MAX]], linear[:BASE[:MAX]], "
+            "fixed[:BASE], list:D,D,...");
+  add_duration(command, "--lease", options->lease,
+               "Time after which a silent worker loses the job");
   command
       .add_option("--max-ready", options->max_ready,
-                  "Refuse jobs above this many ready ones, or none")
+                  "Largest number of ready jobs, or none; the server refuses more")
       ->type_name("N")
       ->check(check_bound);
   command
-      .add_option(
-          "--retention", options->retention,
-          "How long ended jobs are kept: succeeded=1h, ...; 0 keeps none, never removes none")
+      .add_option("--retention", options->retention,
+                  "Time to keep ended jobs: succeeded=1h, ...; 0 keeps none, never keeps all")
       ->type_name("STATE=DURATION")
       ->delimiter(',')
       ->allow_extra_args(false);
-  command.add_flag("--replace", options->replace, "Set what is not named to its default");
-  command.add_flag("--create", options->create, "Also a queue that was never used");
+  command.add_flag("--replace", options->replace, "Reset all other settings to their defaults");
+  command.add_flag("--create", options->create, "Create the queue if it does not exist");
   command.footer(
       "Examples:\n"
       "  millrace queue set email --max-attempts 10 --retry exponential:10s:1h\n"

@@ -132,10 +132,11 @@ std::string queue_details(const sdk::Queue& queue) {
 
 void fail_on_queue(const sdk::Error& error, std::string_view name, Session& session) {
   if (error.code != "not_found") return session.fail(error);
-  session.fail(kNotFound,
-               fmt::format("there is no queue {}: `millrace queue list` shows those there "
-                           "are, --create makes it",
-                           name));
+  session.fail(
+      kNotFound,
+      fmt::format(
+          "there is no queue {}; `millrace queue list` shows the queues, and --create creates one",
+          name));
 }
 
 }  // namespace millrace::cli

@@ -13,11 +13,11 @@ namespace {
 
 std::string next_step(const sdk::Error& error) {
   if (error.kind == sdk::ErrorKind::kUnreachable) {
-    return "is `millrace serve` running there? --url or MILLRACE_URL names another server";
+    return "start `millrace serve`, or name another server with --url or MILLRACE_URL";
   }
   if (error.kind == sdk::ErrorKind::kBadAnswer) return "check --url or MILLRACE_URL";
   if (error.status == 401) return "check MILLRACE_TOKEN or --token-file";
-  if (error.status == 403) return "this token's scopes do not allow it";
+  if (error.status == 403) return "use a token whose scopes allow the command";
   if (error.status == 429 || error.status == 503) {
     return error.retry_after ? fmt::format("try again in {} s", error.retry_after->count() / 1000)
                              : "try again later";
@@ -65,7 +65,7 @@ void Session::fail_to_connect(const millrace::Error& error) {
 
 bool Session::refuse_dashes() {
   if (!has_dashes) return false;
-  fail(kUsage, "nothing is expected after \"--\"; only `work` takes a command there");
+  fail(kUsage, "the command takes nothing after \"--\"; only `work` takes a command there");
   return true;
 }
 

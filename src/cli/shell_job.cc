@@ -29,7 +29,9 @@ class Reader {
       } else if (name == "environment") {
         read_environment(value);
       } else {
-        fail("what may stand here: command, shell, input, environment");
+        fail(
+            "the payload has an unknown member; the members are command, shell, input, "
+            "environment");
       }
     });
     if (job.command.empty()) fail("command is missing");
@@ -54,7 +56,7 @@ class Reader {
       const std::string text = is_text ? text_at(content) : "";
       if (!is_text || has_nul(text) || name.empty() || has_nul(name) ||
           name.find('=') != std::string::npos) {
-        return fail("environment must have strings by their names");
+        return fail("environment must map names to strings");
       }
       job.environment.emplace_back(name, text);
     });
@@ -86,7 +88,7 @@ std::string shell_payload(const ShellJob& job) {
 
 Result<ShellJob> parse_shell_payload(std::string_view payload) {
   constexpr std::string_view kExpected =
-      R"(the payload is not {"command": "..."}, as `work --shell` needs it)";
+      R"(`work --shell` needs a payload such as {"command": "..."})";
   if (!sdk::is_json(payload) || JsonCursor(payload).type() != JsonType::kObject) {
     return failure(std::string(kExpected));
   }

@@ -29,7 +29,8 @@ TEST(ShellPayload, HasOnlyWhatDiffers) {
 
 TEST(ShellPayload, SaysWhatItLacks) {
   for (const char* payload : {"null", "\"ls\"", "[\"ls\"]", "no json", ""}) {
-    EXPECT_THAT(refusal(payload), HasSubstr(R"(the payload is not {"command": "..."})")) << payload;
+    EXPECT_THAT(refusal(payload), HasSubstr(R"(needs a payload such as {"command": "..."})"))
+        << payload;
   }
   EXPECT_THAT(refusal("{}"), HasSubstr("command is missing"));
   EXPECT_THAT(refusal(R"({"command":""})"), HasSubstr("command must be a string"));
@@ -37,12 +38,12 @@ TEST(ShellPayload, SaysWhatItLacks) {
   EXPECT_THAT(refusal(R"({"command":"a\u0000b"})"), HasSubstr("command must be a string"));
   EXPECT_THAT(refusal(R"({"command":"a","shell":1})"), HasSubstr("shell must be a string"));
   EXPECT_THAT(refusal(R"({"command":"a","input":1})"), HasSubstr("input must be a string"));
-  EXPECT_THAT(refusal(R"({"command":"a","user":"root"})"), HasSubstr("what may stand here"));
+  EXPECT_THAT(refusal(R"({"command":"a","user":"root"})"), HasSubstr("unknown member"));
   EXPECT_THAT(refusal(R"({"command":"a","environment":[]})"), HasSubstr("an object"));
   for (const char* variables :
        {R"({"A":1})", R"({"A=B":"x"})", R"({"":"x"})", R"({"A":"\u0000"})"}) {
     EXPECT_THAT(refusal(fmt::format(R"({{"command":"a","environment":{}}})", variables)),
-                HasSubstr("strings by their names"));
+                HasSubstr("must map names to strings"));
   }
 }
 

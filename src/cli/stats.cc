@@ -75,7 +75,7 @@ void run(const Options& options, Session& session) {
     if (!stats) return session.fail(stats.error());
     if (session.json()) return print_line(stats->json);
     const std::string text = stats_table(*stats, options);
-    if (text.empty()) return note("nothing happened in that time");
+    if (text.empty()) return note("there was no activity in that time");
     print(text);
   });
 }
@@ -83,18 +83,19 @@ void run(const Options& options, Session& session) {
 }  // namespace
 
 void add_stats(CLI::App& app, Session& session) {
-  CLI::App& command =
-      *app.add_subcommand("stats", "Say how much was done of late, and how long it took");
+  CLI::App& command = *app.add_subcommand("stats", "Show recent numbers of jobs, and their times");
   const auto options = std::make_shared<Options>();
   add_duration(command, "--window", options->window,
-               "How far back to look, up to 24h (default: 1h)");
-  add_duration(command, "--step", options->step, "A row for each so long (default: one row)");
-  command.add_option("--by", options->by, "A row for each queue, or for each type")
+               "Length of time to show, up to 24h (default: 1h)");
+  add_duration(command, "--step", options->step, "Length of time of each row (default: one row)");
+  command.add_option("--by", options->by, "Show a row for each queue, or for each type")
       ->check(CLI::IsMember({"queue", "type"}))
       ->type_name("NAME");
   command.footer(
-      "WAIT is from when a job was due to its start, RUN from there to the attempt's end: half of\n"
-      "them took no longer than WAIT50, RUN50, all but one in a hundred than WAIT99, RUN99.\n\n"
+      "WAIT is the time from when a job was due to its start. RUN is the time from the start to "
+      "the\n"
+      "end of an attempt. WAIT50 and RUN50 are medians, WAIT99 and RUN99 are 99th percentiles.\n"
+      "\n"
       "Examples:\n"
       "  millrace stats --by queue\n"
       "  millrace stats --window 10m --step 1m\n"

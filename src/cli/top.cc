@@ -117,7 +117,7 @@ std::string headline(const sdk::ServerInfo& info, const std::vector<sdk::Queue>&
 
 // The busiest first; the name decides between equals, so that rows do not jump about.
 std::string queues_text(std::vector<sdk::Queue> queues, const Size& size) {
-  if (queues.empty()) return "no queue yet: one is made by its first job\n";
+  if (queues.empty()) return "there are no queues yet; the first job of a queue creates it\n";
   std::ranges::sort(queues, {}, [](const sdk::Queue& queue) {
     return std::pair(-static_cast<std::int64_t>(queue.counts.running + queue.counts.ready),
                      queue.name);
@@ -139,7 +139,7 @@ sdk::Result<std::string> jobs_text(sdk::Client& client, const Size& size, std::s
     if (!page) return std::unexpected(std::move(page.error()));
     std::ranges::move(page->items, std::back_inserter(jobs));
   }
-  if (jobs.empty()) return std::string("no job runs, none is retrying or dead\n");
+  if (jobs.empty()) return std::string("no job is running, retrying or dead\n");
   return job_table(jobs, now(), size.width);
 }
 
@@ -221,13 +221,15 @@ void run(const Top& options, Session& session) {
 void add_top(CLI::App& app, Session& session) {
   CLI::App& command = *app.add_subcommand("top", "Watch queues and jobs live");
   const auto options = std::make_shared<Top>();
-  command.add_flag("--once", options->once, "Print one frame and leave");
+  command.add_flag("--once", options->once, "Print one frame and exit");
   add_duration(command, "--every", options->every, "Time between frames (default: 1s)");
   command.footer(
-      "Above the queues, the busiest first; rates are of the last minute. Below the jobs that "
-      "run,\n"
-      "then those that are retrying or dead, the newest first: as many as there is room for.\n"
-      "q or Ctrl-C leaves.\n\n"
+      "The upper part shows the queues, the busiest first, with rates of the last minute. The "
+      "lower\n"
+      "part shows the running jobs, then retrying and dead jobs, the newest first, as far as there "
+      "is\n"
+      "room. Press q or Ctrl-C to quit.\n"
+      "\n"
       "Examples:\n"
       "  millrace top\n"
       "  millrace top --every 5s\n"

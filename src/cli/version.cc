@@ -9,7 +9,7 @@
 namespace millrace::cli {
 
 void add_version(CLI::App& app, Session& session) {
-  CLI::App& command = *app.add_subcommand("version", "Print the version of this program");
+  CLI::App& command = *app.add_subcommand("version", "Print the version of the program");
   command.callback([&session] {
     print_line(session.json()
                    ? fmt::format(R"({{"version":"{}","commit":"{}"}})", version(), build_commit())

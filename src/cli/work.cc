@@ -81,7 +81,7 @@ Status read_command(const sdk::ClaimedJob& job, Command& command) {
 
 // There is no room for another process: the job is another's, or ours in a moment.
 sdk::Outcome give_back(sdk::Context& context, const std::string& reason) {
-  note(fmt::format("{}: job {} is given back", reason, context.job().id));
+  note(fmt::format("{}; the worker gives job {} back", reason, context.job().id));
   std::mutex mutex;
   std::condition_variable_any stopped;
   std::unique_lock lock(mutex);
@@ -121,9 +121,8 @@ sdk::Outcome run_job(sdk::Context& context, const Work& options,
   if (!end) return sdk::Outcome::failed({.type = "spawn", .message = end.error().message});
   CommandResult result = result_of(end->output, end->is_output_cut);
   if (result.is_cut) {
-    context.log("warn",
-                fmt::format("the result is cut at {}: it has the first {} bytes of the output",
-                            format_size(kMaxResultBytes), result.bytes));
+    context.log("warn", fmt::format("the output exceeds {}; the result has its first {} bytes",
+                                    format_size(kMaxResultBytes), result.bytes));
   }
   auto outcome = outcome_of(*end, std::move(result.json), context.stop_reason());
   if (options.verbose) {
@@ -151,7 +150,8 @@ sdk::WorkerOptions worker_options(const Work& options) {
 bool is_usable(const Work& options, const std::vector<std::string>& words, Session& session) {
   if (options.shell) {
     if (words.empty()) return true;
-    session.fail(kUsage, "with --shell each job names its command: none stands after \"--\"");
+    session.fail(kUsage,
+                 "with --shell each job names its command; leave out the command after \"--\"");
     return false;
   }
   if (words.empty()) {
@@ -161,7 +161,7 @@ bool is_usable(const Work& options, const std::vector<std::string>& words, Sessi
     return false;
   }
   if (find_program(words.front()).empty()) {
-    session.fail(kUsage, fmt::format("{} is not a program that can be run", words.front()));
+    session.fail(kUsage, fmt::format("{} is not an executable program", words.front()));
     return false;
   }
   return true;
@@ -181,7 +181,9 @@ void run(Work& options, Session& session) {
     std::mutex mutex;  // guards `running`
     const SignalWatcher signals([&](int count) {
       if (count == 1) {
-        note("stopping: no new jobs, waiting for those that run; a second signal kills them");
+        note(
+            "the worker stops: it claims no new jobs and waits for the running ones; a second "
+            "signal kills them");
         stop.request_stop();
         return;
       }
@@ -206,7 +208,8 @@ void run(Work& options, Session& session) {
     } else if (!done) {
       session.fail(done.error());
     } else if (options.once && told.was_given_back) {
-      session.fail(kTryAgain, "the one job was given back: there was no room to run its command");
+      session.fail(kTryAgain,
+                   "the worker gave the job back, because it had no room to run the command");
     }
     if (told.is_aborted) session.exit_code = kInterrupted;
   });
@@ -218,8 +221,9 @@ void add_work(CLI::App& app, Session& session) {
   CLI::App& command = *app.add_subcommand("work", "Run a command for each job");
   const auto options = std::make_shared<Work>();
   command
-      .add_option("-q,--queue", options->queues,
-                  "Queues in order of preference; repeated or with commas (default: default)")
+      .add_option(
+          "-q,--queue", options->queues,
+          "Queues in order of preference; repeatable, or separated by commas (default: default)")
       ->type_name("QUEUE")
       ->delimiter(',')
       ->allow_extra_args(false);
@@ -227,34 +231,35 @@ void add_work(CLI::App& app, Session& session) {
       ->type_name("TYPE")
       ->delimiter(',')
       ->allow_extra_args(false);
-  command.add_option("-c,--concurrency", options->concurrency, "Jobs at a time (default: 1)")
+  command
+      .add_option("-c,--concurrency", options->concurrency, "Number of jobs at a time (default: 1)")
       ->check(CLI::Range(1, kMaxConcurrency));
   add_duration(command, "--lease", options->lease,
-               "How long we may be silent (default: the job's)");
+               "Time after which a silent worker loses a job (default: the job's)");
   add_duration(command, "--grace", options->grace,
-               "Between SIGTERM and SIGKILL for a cancelled job (default: 10s)");
-  command
-      .add_option("--id", options->id, "Name of this worker (default: made of host and process)")
+               "Time between SIGTERM and SIGKILL for a cancelled job (default: 10s)");
+  command.add_option("--id", options->id, "Name of this worker (default: host and process id)")
       ->type_name("NAME");
-  command.add_flag("--shell", options->shell,
-                   "No command after \"--\": run the one that the job's payload names, as jobs of "
-                   "an imported crontab do");
-  CLI::Option* once = command.add_flag("--once", options->once, "Leave after one job");
-  command.add_flag("--until-empty", options->until_empty, "Leave when nothing is left to claim")
+  command.add_flag(
+      "--shell", options->shell,
+      "Run the command in the job's payload, as for an imported crontab; no command after \"--\"");
+  CLI::Option* once = command.add_flag("--once", options->once, "Exit after one job");
+  command.add_flag("--until-empty", options->until_empty, "Exit when no job is left to claim")
       ->excludes(once);
-  command.add_flag("-v,--verbose", options->verbose, "Say how each job ended");
+  command.add_flag("-v,--verbose", options->verbose, "Print the outcome of each job");
   command.footer(
-      "After \"--\" comes the command. For each job it gets the payload on standard input and\n"
+      "Write the command after \"--\". It gets each job's payload on standard input, and\n"
       "MILLRACE_JOB_ID, MILLRACE_TYPE, MILLRACE_ATTEMPT and MILLRACE_LEASE_TOKEN in its\n"
-      "environment; MILLRACE_SCHEDULE and MILLRACE_SCHEDULED_AT too, if a schedule made the job.\n"
-      "What it prints is the result; standard error is the job's log. Exit status\n"
-      "0: succeeded; 65: failed for good; 75 and any other: failed, to be retried.\n"
+      "environment. If a schedule made the job, it also gets MILLRACE_SCHEDULE and\n"
+      "MILLRACE_SCHEDULED_AT. Its output is the result, and its standard error is the job's log.\n"
+      "Exit status 0: the job succeeded; 65: it failed for good; any other: it failed, and may "
+      "retry.\n"
       "With --shell the payload is {\"command\": \"...\"}, and may have \"shell\", \"input\" (for\n"
-      "standard input) and \"environment\". Whoever may submit to the queue can then run any "
+      "standard input) and \"environment\". Anyone who can submit to the queue can then run any "
       "command\n"
-      "here: give it a queue of its own, and tokens that open it to few.\n"
-      "SIGTERM or Ctrl-C stops claiming and waits for the running jobs; a second one kills "
-      "them.\n\n"
+      "here, so use a separate queue, and give tokens for it to few.\n"
+      "SIGTERM or Ctrl-C stops claiming and waits for the running jobs; a second one kills them.\n"
+      "\n"
       "Examples:\n"
       "  millrace work -q email -c 4 -- ./send.sh\n"
       "  millrace work -q urgent,default -t resize -- convert - -resize 100x100 png:-\n"

@@ -63,7 +63,7 @@ void run(Session& session) {
       return print_line(fmt::format(R"({{"items":[{}],"next_cursor":null}})", items));
     }
     if (workers->empty()) {
-      return note("no worker was seen of late; `millrace work --help` says how to run one");
+      return note("no worker was active recently; `millrace work --help` explains how to run one");
     }
     print(worker_table(*workers));
   });
@@ -72,8 +72,7 @@ void run(Session& session) {
 }  // namespace
 
 void add_worker_list(CLI::App& worker, Session& session) {
-  CLI::App& command =
-      *worker.add_subcommand("list", "List the workers seen of late, and what they run");
+  CLI::App& command = *worker.add_subcommand("list", "List recently active workers and their jobs");
   command.footer(
       "Examples:\n"
       "  millrace worker list\n"

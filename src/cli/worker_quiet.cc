@@ -37,7 +37,8 @@ void add(CLI::App& worker, Session& session, const std::string& name,
          std::string_view what) {
   CLI::App& command = *worker.add_subcommand(name, description);
   const auto ids = std::make_shared<std::vector<std::string>>();
-  command.add_option("WORKER", *ids, "Its name, as `millrace worker list` shows it")->required();
+  command.add_option("WORKER", *ids, "Name of the worker, as `millrace worker list` shows it")
+      ->required();
   command.footer(footer);
   command.callback([ids, call, what, &session] { tell(*ids, call, what, session); });
 }
@@ -45,20 +46,20 @@ void add(CLI::App& worker, Session& session, const std::string& name,
 }  // namespace
 
 void add_worker_quiet(CLI::App& worker, Session& session) {
-  add(worker, session, "quiet", "Tell workers to finish what they have and claim no more",
-      "It is told with the worker's next poll, and until it ends its claims are empty.\n"
+  add(worker, session, "quiet", "Tell workers to finish their jobs and claim no more",
+      "The worker learns it with its next poll. The server then hands it no more jobs.\n"
       "Examples:\n"
       "  millrace worker quiet box7-4711",
-      &sdk::Client::quiet_worker, "is told to claim no more");
+      &sdk::Client::quiet_worker, "will claim no more");
 }
 
 void add_worker_stop(CLI::App& worker, Session& session) {
-  add(worker, session, "stop", "Tell workers to finish what they have and end",
-      "It is told with the worker's next poll.\n"
+  add(worker, session, "stop", "Tell workers to finish their jobs and end",
+      "The worker learns it with its next poll.\n"
       "Examples:\n"
       "  millrace worker stop box7-4711\n"
       "  millrace worker stop $(millrace worker list -o json | jq -r '.items[].id')",
-      &sdk::Client::stop_worker, "is told to end");
+      &sdk::Client::stop_worker, "will end");
 }
 
 }  // namespace millrace::cli

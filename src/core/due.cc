@@ -36,8 +36,8 @@ std::size_t Decider::end_leases(std::size_t limit) {
       if (!slot.cancel_requested && slot.crashes + 1u >= max_crashes.value_or(slot.max_attempts)) {
         event.state = State::kDead;
         event.run_at.reset();
-        error = server_error("worker_lost",
-                             "its workers vanished too often: the job is not handed out again");
+        error = server_error(
+            "worker_lost", "the job lost too many workers; the server does not hand it out again");
       }
     }
     event.error = complete_error(error, slot);

@@ -69,37 +69,40 @@ constexpr std::string_view to_string(RefusalDetail detail) {
   constexpr std::array<std::string_view, static_cast<std::size_t>(kLastRefusalDetail) + 1>
       kSentences = {
           "",
-          "the server is behind and takes no new jobs for the moment",
-          "too many idempotency keys are held",
+          "the server refuses new jobs until its tables catch up; try again later",
+          "the server holds too many idempotency keys; try again later",
           "the queue holds as many ready jobs as its max_ready allows",
-          "this id belongs to a job of another queue",
+          "a job of another queue has this id; use a new id",
           "a job holds this unique key",
-          "a running job holds this unique key and can't be replaced",
-          "another job holds its unique key now",
-          "the key was used with another body",
-          "only a job that has ended can be retried",
-          "its attempts are used up: retry it with reset_attempts",
-          "only a waiting job can be edited",
-          "max_attempts must exceed the attempts already made",
-          "a running job can't be deleted",
-          "no answer came: it may have been done",
-          "nobody leads its shard at the moment: nothing was done",
-          "its shard is being stopped: nothing was done",
-          "its shard can't be written at the moment",
-          "the node that leads its shard does not take the token: nothing was done",
+          "a running job holds this unique key, and a running job can't be replaced; wait until it "
+          "ends",
+          "another job now holds this job's unique key; wait until that job ends",
+          "an earlier request used this idempotency key with another body; use a new key",
+          "the job has not ended; only an ended job can be retried",
+          "the job has no attempts left; retry it with reset_attempts",
+          "the job is not waiting; only a waiting job can be edited",
+          "max_attempts must exceed the number of attempts that the job has made",
+          "a running job can't be deleted; cancel it first",
+          "the shard did not answer, and may have applied the change; look at the job, then try "
+          "again",
+          "no node leads the shard now, and nothing was done; try again later",
+          "the shard is stopping, and nothing was done; try again later",
+          "the shard can't write its journal now; try again later",
+          "the node that leads the shard refused the token, and nothing was done; configure the "
+          "same tokens on all nodes",
           "no such lease of the job was ever given",
-          "a transaction that finishes the job is under way",
-          "its state is no longer one of those that were asked for",
-          "so many leases have ended since that nobody knows whether this one was the job's",
+          "a transaction is finishing the job; try again later",
+          "the job has left the states that the request names",
+          "the server has forgotten this lease, because too many leases have ended since; look at "
+          "the job",
           "the job with this id has another type, payload, priority, tags, meta, unique key or "
-          "timeout: use a new id",
-          "no queue has this name: look whether it is spelt right, or make the queue with "
-          "?create=true",
-          "there are as many queues as there may be: delete those that are no longer used",
-          "the queue still has jobs: delete them with it, with ?force=true",
-          "there are as many schedules as there may be: delete those that are no longer used",
-          "a schedule of this name belongs to another owner: choose another name, or take it over "
-          "with \"force\": true",
+          "timeout; use a new id",
+          "no queue has this name; check the spelling, or create the queue with ?create=true",
+          "the shard has reached its limit of queues; delete unused queues",
+          "the queue still has jobs; send ?force=true to delete them too",
+          "the shard has reached its limit of schedules; delete unused schedules",
+          "another owner manages the schedule of this name; choose another name, or send "
+          "\"force\": true to take it over",
       };
   return kSentences[static_cast<std::size_t>(detail)];
 }

@@ -75,7 +75,7 @@ struct AwaitEvents {
   Duration wait{};
 };
 
-// Answers when a claim over these queues might find something, when there is an order for the
+// Answers when a claim over these queues might find something, when there is a command for the
 // worker, or after `wait`. A claim over several shards leaves one of these on each shard. It leases
 // nothing. Refused wherever such a claim would be.
 struct AwaitWork {
@@ -83,7 +83,7 @@ struct AwaitWork {
   std::vector<SharedBytes> types;  // empty: any
   SharedBytes worker;              // empty: none
   Duration wait{};
-  bool no_orders = false;  // for a plain claim, whose reply has no room for orders
+  bool no_commands = false;  // for a plain claim, whose reply has no room for commands
 };
 
 // What schedules have to know of jobs on other shards: the caller asks for each, and tells. Answers
@@ -134,7 +134,7 @@ struct PollReply {
   core::ItemsReply logs;
   core::ClaimReply claim;
   std::vector<WorkerCommand> orders;
-  bool news = false;  // it contains an order that was not sent before
+  bool news = false;  // it contains a command that was not sent before
 };
 
 struct WorkerView {

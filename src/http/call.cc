@@ -6,7 +6,8 @@ namespace {
 using api::ProblemCode;
 
 constexpr Duration kRetryAfterTrouble{1'000};
-constexpr std::string_view kSendAToken = "send a live token as 'Authorization: Bearer mlr_...'";
+constexpr std::string_view kSendAToken =
+    "the request needs a valid token; send 'Authorization: Bearer mlr_...'";
 
 }  // namespace
 

@@ -68,10 +68,9 @@ Refusal demand_local_name(Call& call) {
   }
   const Field* host = call.head->find("host");
   if (host == nullptr || names_loopback(host->value)) return std::nullopt;
-  return refused(
-      ProblemCode::kForbidden,
-      "without tokens the server answers to localhost or a loopback address as Host, and "
-      "to no other name; configure tokens, or have the proxy send Host: localhost");
+  return refused(ProblemCode::kForbidden,
+                 "a server without tokens accepts only localhost or a loopback address as Host; "
+                 "configure tokens, or have the proxy send Host: localhost");
 }
 
 // Browsers send simple requests of any page anywhere, and say whose they are.
@@ -91,8 +90,8 @@ Refusal refuse_other_sites(Call& call) {
     }
   }
   return refused(ProblemCode::kForbidden,
-                 "a browser sent this for a page of another site, which may not change anything "
-                 "here (Sec-Fetch-Site, Origin)");
+                 "the server refuses changes by a page of another site (Sec-Fetch-Site, Origin); "
+                 "send the request from a program");
 }
 
 Refusal find_route(Call& call) {
@@ -118,8 +117,8 @@ Refusal refuse_unknown_tokens(const Call& call, const Field* field) {
   const bool is_open = call.route.route != nullptr && call.route.route->scope == api::Scope::kNone;
   if (field == nullptr || is_open || !names_bearer(field->value)) return std::nullopt;
   return refused(ProblemCode::kUnauthenticated,
-                 "no tokens are configured here: is this the server that you mean, with the "
-                 "configuration that you mean? Without a token it would answer");
+                 "the request has a token, but no tokens are configured on this server; check the "
+                 "server's address and configuration, or send no token");
 }
 
 Refusal authenticate(Call& call) {
@@ -135,10 +134,10 @@ Refusal authenticate(Call& call) {
 Refusal demand_route(Call& call) {
   using Result = api::RouteMatch::Result;
   if (call.route.result == Result::kNotFound) {
-    return refused(ProblemCode::kNotFound, "there is nothing at this path");
+    return refused(ProblemCode::kNotFound, "there is no such path");
   }
   if (call.route.result == Result::kMethodNotAllowed) {
-    return refused(ProblemCode::kMethodNotAllowed, "allowed here: " + call.route.allow);
+    return refused(ProblemCode::kMethodNotAllowed, "this path allows " + call.route.allow);
   }
   return std::nullopt;
 }
@@ -161,7 +160,7 @@ Refusal demand_json(Call& call) {
   const Field* coding = call.head->find("content-encoding");
   if (coding != nullptr && !equals_ignoring_case(coding->value, "identity")) {
     return refused(ProblemCode::kUnsupportedMediaType,
-                   "send the body as it is, without Content-Encoding");
+                   "the server does not decode bodies; send the body without Content-Encoding");
   }
   const Field* field = call.head->find("content-type");
   if (field == nullptr || is_json(field->value)) return std::nullopt;
@@ -172,7 +171,7 @@ Refusal bound_body(Call& call) {
   const std::size_t limit = call.services.limits.body_bytes;
   if (call.head->content_length.value_or(0) <= limit) return std::nullopt;
   return refused(ProblemCode::kPayloadTooLarge,
-                 "the body has at most " + std::to_string(limit) + " bytes");
+                 "the body must have at most " + std::to_string(limit) + " bytes");
 }
 
 using Middleware = Refusal (*)(Call&);

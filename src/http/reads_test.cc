@@ -169,7 +169,7 @@ TEST(Reads, AClaimThatTookMostOfItsLeaseIsGivenBack) {
   client.send(request("POST", "/v1/claim", kClaim));
   const TestResponse response = client.receive();
   EXPECT_EQ(response.status, 503);
-  EXPECT_NE(response.body.find("given back"), std::string::npos) << response.body;
+  EXPECT_NE(response.body.find("gave the jobs back"), std::string::npos) << response.body;
   const std::vector<engine::Request> requests = server.gateway.requests();
   ASSERT_EQ(requests.size(), 2u);
   const auto& command = std::get<core::Command>(requests.back());

@@ -40,18 +40,18 @@ Status Membership::renewed(Result<store::ClusterView> view, Instant now) {
     if (!mutated(Mutant::kDoubtIgnored)) doubt();
     next_ = now + kRetryPause;
     if (failures_++ == 0) {
-      log_.warn("the lease can't be renewed", {{"reason", view.error().message}});
+      log_.warn("this node can't renew its lease", {{"reason", view.error().message}});
     }
     return joined_ ? Status() : std::unexpected(std::move(view.error()));
   }
-  if (std::exchange(failures_, 0) > 0) log_.info("the lease is renewed again");
+  if (std::exchange(failures_, 0) > 0) log_.info("this node can renew its lease again");
   const bool was_too_old = too_old();
   view_ = std::move(*view);
   if (too_old() && !joined_) return failure(too_new(view_));
   joined_ = true;
   store_format_.heard(store::EventFormat{view_.format});
   if (too_old() && !was_too_old) {
-    log_.error("this node leads and follows nothing any more", {{"reason", too_new(view_)}});
+    log_.error("this node stops leading and following shards", {{"reason", too_new(view_)}});
   }
   for (const store::ShardView& shard : view_.shards) {
     if (shard.shard < hosts_.size()) hosts_[shard.shard]->renewed(renewed_at_, shard);
@@ -67,8 +67,8 @@ void Membership::doubt() {
 
 std::string Membership::too_new(const store::ClusterView& view) const {
   return fmt::format(
-      "the store is of format {}, written by a newer Millrace: this one ({}) reads up to {}. "
-      "Start the newer version",
+      "the store has format {}, written by a newer Millrace, and this version ({}) reads up to {}; "
+      "start the newer version",
       view.format, self_.version, self_.newest_format);
 }
 

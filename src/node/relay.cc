@@ -54,10 +54,10 @@ core::AckItem outcome_of(const engine::Answer& answer) {
   const core::EnqueueReply::Item& item = enqueued->items.front();
   if (item.fate != core::Fate::kRefused) return done;
   if (item.refusal.why == core::Rejection::kDuplicateJob) {
-    return dead("duplicate_job", "another job holds its id or its unique key");
+    return dead("duplicate_job", "another job has this job's id or unique key");
   }
   if (item.refusal.why == core::Rejection::kIdMismatch) {
-    return dead("id_mismatch", "another job was submitted under its id");
+    return dead("id_mismatch", "a job with this id has other content");
   }
   return snoozed(kTryAgainAfter);
 }
@@ -130,7 +130,7 @@ void Relay::completed(Incomplete claim, const Status& read) {
   if (read) {
     pass_on(std::move(claim.claim));
   } else {
-    log_.warn("what an ack submitted can't be read, and is tried again",
+    log_.warn("this node can't read the jobs that an ack submitted; it tries again",
               {{"reason", read.error().message}});
     for (const core::ClaimReply::Item& item : claim.claim.jobs) {
       passed({item.job.id, item.job.token}, engine::Unavailable::kStorage);
@@ -145,7 +145,7 @@ void Relay::pass_on(core::ClaimReply claim) {
     const InFlight job{item.job.id, item.job.token};
     auto submission = engine::from_outbox(item.job);
     if (!submission) {
-      log_.warn("a job that an ack submitted can't be read",
+      log_.warn("this node can't decode a job that an ack submitted",
                 {{"outbox_job", to_string(job.id)}, {"reason", submission.error().message}});
       settle(job, unread(submission.error()));
       continue;
@@ -202,7 +202,7 @@ void Relay::tell_settings() {
 void Relay::passed(const InFlight& job, const engine::Answer& answer) {
   core::AckItem ack = outcome_of(answer);
   if (ack.outcome == core::AckOutcome::kDead) {
-    log_.warn("a job that an ack submitted can't be stored",
+    log_.warn("a shard refused a job that an ack submitted",
               {{"outbox_job", to_string(job.id)}, {"reason", ack.error->message.view()}});
   }
   settle(job, std::move(ack));

@@ -74,7 +74,7 @@ std::optional<HostCall> ShardHost::obey() {
   const Duty duty = orders_.assignment.duty;
   if (leads_) {
     const bool still = duty == Duty::kLead && orders_.seen.epoch == epoch_;
-    if (!still) step_down("the registry names another leader, or another term");
+    if (!still) step_down("the registry names another leader or another term");
     return std::nullopt;
   }
   if (orders_.leader_url.empty() || duty == Duty::kLead) {
@@ -105,7 +105,7 @@ bool ShardHost::follow() {
     auto loaded = engine::Follower::load(shard(), parts_.options.machine, parts_.store,
                                          engine::Writers::kAnother);
     if (!loaded) {
-      parts_.log.warn("a shard can't be followed",
+      parts_.log.warn("this node can't follow the shard",
                       {{"shard", shard()}, {"reason", loaded.error().message}});
       not_before_ = now() + kRetryPause;
       return false;
@@ -116,7 +116,7 @@ bool ShardHost::follow() {
   if (!read) {
     // Usually it fell behind rows that were trimmed; a bad row shows again when the shard is
     // loaded.
-    parts_.log.info("a shard is loaded anew",
+    parts_.log.info("this node reloads the shard",
                     {{"shard", shard()}, {"reason", read.error().message}});
     follower_.reset();
     return false;
@@ -143,7 +143,7 @@ void ShardHost::taken(const Result<std::optional<store::Term>>& term) {
   stage_ = Stage::kObeys;
   acted_at_ = now();
   if (!term) {
-    parts_.log.warn("a shard can't be taken",
+    parts_.log.warn("this node can't take the shard",
                     {{"shard", shard()}, {"reason", term.error().message}});
   }
   if (!term || !*term) return parts_.runner.changed();
@@ -152,9 +152,9 @@ void ShardHost::taken(const Result<std::optional<store::Term>>& term) {
     not_before_ = now() + kRetryPause;
     return;
   }
-  parts_.log.info("leading a shard", {{"shard", shard()},
-                                      {"epoch", to_number(epoch_)},
-                                      {"took_ms", ms_between(began_at_, now())}});
+  parts_.log.info("this node leads the shard", {{"shard", shard()},
+                                                {"epoch", to_number(epoch_)},
+                                                {"took_ms", ms_between(began_at_, now())}});
   parts_.runner.changed();
 }
 
@@ -162,7 +162,8 @@ bool ShardHost::lead(const store::Term& term) {
   auto led = engine::lead_on(std::move(follower_), parts_.options, parts_.store, term,
                              parts_.time.wall(), parts_.observer);
   if (!led) {
-    parts_.log.error("a shard can't be led", {{"shard", shard()}, {"reason", led.error().message}});
+    parts_.log.error("this node can't lead the shard",
+                     {{"shard", shard()}, {"reason", led.error().message}});
     return false;
   }
   leads_ = true;
@@ -210,17 +211,17 @@ void ShardHost::given(const Result<bool>& given) {
   const HandoverRequest handover = *std::exchange(handover_, std::nullopt);
   handover.done(yes);
   parts_.router.tick();
-  parts_.log.info("gave a shard away", {{"shard", shard()},
-                                        {"to", store::to_string(handover.requester)},
-                                        {"quiet", parts_.runner.resigned()},
-                                        {"given", yes},
-                                        {"took_ms", ms_between(began_at_, now())}});
+  parts_.log.info("this node gave the shard away", {{"shard", shard()},
+                                                    {"to", store::to_string(handover.requester)},
+                                                    {"quiet", parts_.runner.resigned()},
+                                                    {"given", yes},
+                                                    {"took_ms", ms_between(began_at_, now())}});
   drop();
   parts_.runner.changed();
 }
 
 void ShardHost::step_down(const std::string& why) {
-  parts_.log.warn("not leading a shard any more", {{"shard", shard()}, {"reason", why}});
+  parts_.log.warn("this node no longer leads the shard", {{"shard", shard()}, {"reason", why}});
   acted_at_ = now();
   drop();
   parts_.runner.changed();

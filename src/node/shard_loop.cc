@@ -70,15 +70,16 @@ Time ShardLoop::wake_up() {
   const Time before = clock_.now();
   const Duration away = std::max(before - slept_at_, slept_at_ - woke_at_);
   if (away > core::kStallGrace && shard_->machine().live_leases() > 0) {
-    parts_.log.warn("the shard stood still: live leases get as much more time",
+    parts_.log.warn("the shard stood still; it extends live leases by that time",
                     {{"ms", away.count()}});
     parts_.hands.stood_still(before - away, before);
     shard_->stood_still();
     stood_still = true;
   }
   if (const Duration ahead = clock_.catch_up(); ahead > Duration{0}) {
-    parts_.log.warn("the wall clock is ahead: following it, live leases get as much more time",
-                    {{"ahead_ms", ahead.count()}});
+    parts_.log.warn(
+        "the wall clock is ahead; the shard follows it, and extends live leases by that time",
+        {{"ahead_ms", ahead.count()}});
     parts_.hands.stood_still(before, before + ahead);
     shard_->stood_still();
     stood_still = true;

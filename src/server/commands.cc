@@ -122,12 +122,14 @@ void add_serve(CLI::App& app, int& exit_code) {
 }
 
 void add_config_show(CLI::App& app, int& exit_code) {
-  CLI::App& config = group(app, "config", "Look at the server's configuration");
+  CLI::App& config = group(app, "config", "Show the server's configuration");
   CLI::App& command =
-      *config.add_subcommand("show", "Print each setting and where its value comes from");
+      *config.add_subcommand("show", "Print each setting and the source of its value");
   const auto flags = add_config_flags(command);
   command.footer(
-      "Takes the flags of `millrace serve`, and shows what a server started with them would use.\n"
+      "The command takes the flags of `millrace serve`, and shows the settings of a server that "
+      "starts\n"
+      "with them.\n"
       "Example:\n"
       "  millrace config show --config millrace.toml -o json");
   command.callback([flags, &app, &exit_code] {
@@ -163,37 +165,40 @@ void print_token(const IssuedToken& token, bool as_json) {
   }
   print(token.text + "\n\n" + token_toml(token.settings));
   std::fflush(stdout);
-  fmt::print(stderr,
-             "\nThe first line is the token: it is shown this once, clients send it. The rest goes "
-             "into\nthe server's configuration file; start the server again to have it know the "
-             "token.\n");
+  fmt::print(
+      stderr,
+      "\n"
+      "The first line is the token. The server does not keep it, so save it now for the clients.\n"
+      "Put the other lines into the server's configuration file, then restart the server.\n");
 }
 
 void add_token_new(CLI::App& app, int& exit_code) {
-  CLI::App& token = group(app, "token", "Make tokens for the server");
+  CLI::App& token = group(app, "token", "Create tokens for the server");
   CLI::App& command =
-      *token.add_subcommand("new", "Make a token, and its lines for the configuration file");
+      *token.add_subcommand("new", "Create a token, and its lines for the configuration file");
   struct Options {
     service::TokenSettings settings;
     std::string expires;
   };
   const auto options = std::make_shared<Options>();
-  command.add_option("--name", options->settings.name, "For the log and for you")
+  command.add_option("--name", options->settings.name, "Name of the token, which the log shows")
       ->required()
       ->type_name("NAME");
   command
       .add_option("--scope", options->settings.scopes,
-                  "submit, work, read, operate or admin; may be given several times")
+                  "submit, work, read, operate or admin; repeatable")
       ->required()
       ->check(CLI::IsMember({"submit", "work", "read", "operate", "admin"}))
       ->allow_extra_args(false)
       ->type_name("SCOPE");
   command
       .add_option("--queue", options->settings.queues,
-                  "Only these queues (mail, mail.*); may be given several times")
+                  "Limit the token to these queues (mail, mail.*); repeatable")
       ->allow_extra_args(false)
       ->type_name("GLOB");
-  command.add_option("--expires", options->expires, "90d from now, or 2027-01-31T00:00:00Z")
+  command
+      .add_option("--expires", options->expires,
+                  "End of the token's life: 90d from now, or a time such as 2027-01-31T00:00:00Z")
       ->type_name("WHEN");
   command.footer(
       "Example:\n"
@@ -202,7 +207,7 @@ void add_token_new(CLI::App& app, int& exit_code) {
     if (!options->expires.empty()) {
       options->settings.expires_at = parse_expiry(options->expires);
       if (!options->settings.expires_at) {
-        throw CLI::ValidationError("--expires", "must be a duration, like 90d, or a time");
+        throw CLI::ValidationError("--expires", "must be a duration, such as 90d, or a time");
       }
     }
     IssuedToken made = issue_token(options->settings);
@@ -215,16 +220,17 @@ void add_token_new(CLI::App& app, int& exit_code) {
 }
 
 void add_admin_verify(CLI::App& app, int& exit_code) {
-  CLI::App& admin = group(app, "admin", "Nodes; back up and verify a store");
+  CLI::App& admin = group(app, "admin", "Manage nodes; back up and verify a store");
   CLI::App& command =
-      *admin.add_subcommand("verify", "Check every row of a store that no server is using");
+      *admin.add_subcommand("verify", "Check every row of a store that no server uses");
   const auto directory = std::make_shared<std::string>();
-  command.add_option("DIRECTORY,--data", *directory, "The data directory, or a backup")
-      ->type_name("");
+  command.add_option("DIRECTORY,--data", *directory, "Data directory, or a backup")->type_name("");
   command.footer(
-      "Reads every page, checks every checksum, the chain of rows, and that journal and tables\n"
-      "agree. Names what is damaged; changes nothing. A directory that a server uses is refused\n"
-      "(exit code 5): stop it, or verify a backup.\n"
+      "The command reads every page. It checks all checksums, the chain of rows, and that the "
+      "journal\n"
+      "and the tables agree. It names what is damaged, and changes nothing. It refuses a "
+      "directory\n"
+      "that a server uses (exit code 5): stop the server, or verify a backup.\n"
       "Example:\n"
       "  millrace admin verify /backup/millrace-2026-03-01");
   command.callback([directory, &exit_code] {
@@ -234,26 +240,26 @@ void add_admin_verify(CLI::App& app, int& exit_code) {
 }
 
 void add_admin_migrate(CLI::App& app, int& exit_code) {
-  CLI::App& admin = group(app, "admin", "Nodes; back up and verify a store");
-  CLI::App& migrate = group(admin, "migrate", "The schema of a PostgreSQL database");
+  CLI::App& admin = group(app, "admin", "Manage nodes; back up and verify a store");
+  CLI::App& migrate = group(admin, "migrate", "Manage the schema of a PostgreSQL database");
   const auto add = [&](const std::string& name, const std::string& description, Migrate what) {
     CLI::App& command = *migrate.add_subcommand(name, description);
     const auto url = std::make_shared<std::string>();
-    command.add_option("--postgres", *url, "The database")
+    command.add_option("--postgres", *url, "Address of the database")
         ->envname(environment_of("postgres"))
         ->required()
         ->type_name("URL");
     command.footer(
-        "The server brings the schema up to date by itself when it starts. Ahead of that, this "
-        "does\n"
-        "the same; servers of the version before go on where a migration says so.\n"
+        "The server updates the schema when it starts. This command updates it in advance. Servers "
+        "of\n"
+        "the previous version keep running if each migration allows it.\n"
         "Example:\n"
         "  millrace admin migrate " +
         name + " --postgres postgres://millrace@localhost/jobs");
     command.callback([url, what, &exit_code] { exit_code = migrate_database(*url, what); });
   };
-  add("status", "Print which migrations are applied", Migrate::kStatus);
-  add("up", "Apply what is missing", Migrate::kUp);
+  add("status", "Print the migrations and whether each is applied", Migrate::kStatus);
+  add("up", "Apply the missing migrations", Migrate::kUp);
 }
 
 }  // namespace

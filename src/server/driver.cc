@@ -116,7 +116,8 @@ void Driver::tell_stopped(engine::ReplyPort& port, engine::Ticket ticket) {
 void Driver::stamp(Time alive_at) {
   if (parts_.lease != nullptr) return;  // the registry knows when this node last renewed it
   if (const Status written = liveness_.write(alive_at); !written) {
-    parts_.log.warn("the liveness stamp can't be written", {{"reason", written.error().message}});
+    parts_.log.warn("the server can't write its liveness stamp",
+                    {{"reason", written.error().message}});
   }
 }
 
@@ -312,10 +313,10 @@ engine::MemoryRoom Driver::memory_room(std::uint64_t to_reuse) {
   const engine::MemoryRoom room = memory_.room(SteadyClock::now(), to_reuse);
   if (room == memory_room_) return room;
   if (room == engine::MemoryRoom::kNone) {
-    parts_.log.warn("memory is short: new jobs are refused until some is free",
+    parts_.log.warn("the server is short of memory; it refuses new jobs until some is free",
                     {{"budget", options_.memory_bytes}});
   } else if (memory_room_ == engine::MemoryRoom::kNone) {
-    parts_.log.info("new jobs are taken again: there is memory", {});
+    parts_.log.info("the server has memory again; it accepts new jobs", {});
   }
   memory_room_ = room;
   memory_is_short_ = room != engine::MemoryRoom::kWide;
@@ -349,7 +350,7 @@ void Driver::end() {
   ended_ = true;
   // Whoever deposed the shard says why, if that is worth saying.
   const engine::Shard& shard = loop_.shard();
-  if (!loop_.deposed()) parts_.log.error("the shard has stopped", {{"reason", *shard.ended()}});
+  if (!loop_.deposed()) parts_.log.error("the shard stopped", {{"reason", *shard.ended()}});
   {
     const MutexLock lock(status_mutex_);
     status_.ended = shard.ended();
@@ -410,7 +411,7 @@ void Driver::trim() {
   if (below) {
     journal_->trim_below(*below);
   } else {
-    parts_.log.warn("the journal can't be measured", {{"reason", below.error().message}});
+    parts_.log.warn("the server can't measure the journal", {{"reason", below.error().message}});
   }
 }
 

@@ -70,9 +70,9 @@ bool InboxPoller::wait(Clock::time_point until) {
 
 void InboxPoller::note(const Status& done) {
   if (!done && !failing_) {
-    parts_.log.warn("the inbox can't be read", {{"reason", done.error().message}});
+    parts_.log.warn("the server can't read the inbox", {{"reason", done.error().message}});
   } else if (done && failing_) {
-    parts_.log.info("the inbox is read again", {});
+    parts_.log.info("the server can read the inbox again", {});
   }
   failing_ = !done;
 }
@@ -148,7 +148,7 @@ Status InboxPoller::carry_out(const node::InboxCall& call, node::InboxIntake& in
   intake.done(call);
   if (reject == nullptr) return done;
   for (const store::RejectedRow& row : reject->rows) {
-    parts_.log.warn("a row of the inbox is rejected: see millrace.inbox_rejected",
+    parts_.log.warn("the server rejected a row of the inbox; see millrace.inbox_rejected",
                     {{"shard", shard}, {"id", row.key.id}, {"reason", row.reason}});
   }
   return done;

@@ -114,7 +114,8 @@ void JournalThread::perform(Append append) {
 
 void JournalThread::perform(TrimBite bite) {
   const Result<std::uint64_t> deleted = journal_.trim(bite.target);
-  if (!deleted) log_.warn("the journal can't be trimmed", {{"reason", deleted.error().message}});
+  if (!deleted)
+    log_.warn("the server can't trim the journal", {{"reason", deleted.error().message}});
   next_bite_ = Clock::now() + kBiteInterval;
   {
     const MutexLock lock(mutex_);
@@ -129,14 +130,15 @@ void JournalThread::note(const store::AppendResult& result, int failures_before)
   using Outcome = store::AppendOutcome;
   if (result.outcome == Outcome::kDurable) {
     if (failures_before > 0) {
-      log_.info("the journal can be written again", {{"tries", failures_before + 1}});
+      log_.info("the server can write the journal again", {{"tries", failures_before + 1}});
     }
     return;
   }
   const bool final = result.outcome == Outcome::kBroken || result.outcome == Outcome::kFenced;
   if (failures_before > 0 && !final) return;  // said already
-  log_.error(result.outcome == Outcome::kUnknown ? "the outcome of a journal append is unknown"
-                                                 : "the journal can't be written",
+  log_.error(result.outcome == Outcome::kUnknown
+                 ? "the server does not know whether an append to the journal succeeded"
+                 : "the server can't write the journal",
              {{"reason", result.message}});
 }
 

@@ -16,7 +16,7 @@ void print_state(const store::SchemaState& state) {
              store::newest_schema());
   for (std::int64_t version = 1; version <= store::newest_schema(); ++version) {
     fmt::print("  {:>3}  {:<20}  {}\n", version, store::migration_name(version),
-               version <= state.applied ? "applied" : "to be applied");
+               version <= state.applied ? "applied" : "missing");
   }
 }
 

@@ -85,7 +85,7 @@ store::ClusterView Node::view() const {
 
 bool Node::hand_everything_over(Clock::time_point until) {
   if (const auto set = parts_.registry.set_draining(self_, true); !set) {
-    parts_.log.warn("the others can't be told that this node stops",
+    parts_.log.warn("this node can't tell the others that it is stopping",
                     {{"reason", set.error().message}});
     return false;
   }
@@ -109,8 +109,9 @@ void Node::leave() {
     membership_.leave();
   }
   if (const Status left = parts_.registry.leave(self_); !left) {
-    parts_.log.warn("the others learn that this node is gone when its lease is over",
-                    {{"reason", left.error().message}});
+    parts_.log.warn(
+        "this node could not end its lease; the others notice its stop when the lease expires",
+        {{"reason", left.error().message}});
   }
 }
 

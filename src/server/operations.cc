@@ -80,14 +80,14 @@ service::Readiness ServerOperations::readiness() const {
     if (!shard.driver) {
       const bool led = !shard.leader_url.empty();
       readiness.checks.push_back(
-          {name("shard"), led, led ? "led by " + shard.leader_url : "nobody leads it"});
+          {name("shard"), led, led ? "led by " + shard.leader_url : "no node leads the shard"});
       continue;
     }
     const DriverStatus& status = *shard.driver;
     readiness.draining |= status.draining;
     readiness.checks.push_back(
         {name("shard"), !status.ended && !status.in_doubt,
-         status.in_doubt ? "the lease could not be renewed" : status.ended.value_or("")});
+         status.in_doubt ? "the node could not renew its lease" : status.ended.value_or("")});
     readiness.checks.push_back({name("journal"), !status.journal_failing && !status.ended,
                                 status.journal_failing ? "can't be written" : ""});
     readiness.checks.push_back(
@@ -95,7 +95,7 @@ service::Readiness ServerOperations::readiness() const {
     if (status.wall_ahead > ahead || ahead == Duration{}) ahead = status.wall_ahead;
   }
   readiness.checks.push_back(
-      {"clock", true, fmt::format("wall clock ahead by {} ms", ahead.count())});
+      {"clock", true, fmt::format("the wall clock is ahead by {} ms", ahead.count())});
   return readiness;
 }
 
@@ -156,9 +156,9 @@ api::Decoded<api::Cluster> ServerOperations::set_draining(const std::string& nod
   }
   if (!*set) {
     return std::unexpected(
-        api::make_problem(api::ProblemCode::kNotFound, "there is no node of this id"));
+        api::make_problem(api::ProblemCode::kNotFound, "there is no node with this id"));
   }
-  parts_.log.info(draining ? "a node is to drain" : "a node is to take part again",
+  parts_.log.info(draining ? "an operator drains a node" : "an operator ends the drain of a node",
                   {{"node", node}});
   return cluster();
 }
@@ -200,34 +200,34 @@ api::Decoded<service::BackupDone> ServerOperations::backup(const std::string& pa
   }
   std::error_code error;
   if (fs::exists(path, error) && !fs::is_empty(path, error)) {
-    return std::unexpected(path_fault("must not exist yet, or be an empty directory"));
+    return std::unexpected(path_fault("must be a new or an empty directory"));
   }
   store::Backup* const copier = parts_.backend.parts().store(0).backup.get();
   if (copier == nullptr) {
     return std::unexpected(api::make_problem(
         api::ProblemCode::kInvalidState,
-        "back up the database with its own tools: the server copies only a data directory"));
+        "the server backs up only a data directory; use the tools of the database to back it up"));
   }
   // Faults that only the caller can fix are reported before anything is copied.
   const bool existed = fs::exists(path, error);
   fs::create_directories(path, error);
-  if (error) return std::unexpected(path_fault("can't be made: " + error.message()));
+  if (error) return std::unexpected(path_fault("can't be created: " + error.message()));
   if (::access(path.c_str(), W_OK | X_OK) != 0) {
     return std::unexpected(
-        path_fault("can't be written by the server: " + std::generic_category().message(errno)));
+        path_fault("is not writable for the server: " + std::generic_category().message(errno)));
   }
   if (!existed) fs::permissions(path, fs::perms::owner_all, error);
   const MutexLock lock(backup_mutex_);
   const auto hold = parts_.backend.hold_trimming();
-  parts_.log.info("backup begins", {{"path", path}});
+  parts_.log.info("the server starts a backup", {{"path", path}});
   if (const Status status = copier->backup_to(path); !status) {
     if (!existed) fs::remove(path, error);
-    parts_.log.error("backup failed", {{"path", path}, {"reason", status.error().message}});
+    parts_.log.error("the backup failed", {{"path", path}, {"reason", status.error().message}});
     return std::unexpected(
         api::make_problem(api::ProblemCode::kStorageUnavailable, status.error().message));
   }
   const service::BackupDone done{.bytes = size_of_directory(path)};
-  parts_.log.info("backup done", {{"path", path}, {"bytes", done.bytes}});
+  parts_.log.info("the backup is complete", {{"path", path}, {"bytes", done.bytes}});
   return done;
 }
 

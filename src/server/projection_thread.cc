@@ -93,13 +93,14 @@ void ProjectionThread::flush_waiting() {
   const auto end = Clock::now();
   waiting.turn.reset();
   if (status) {
-    if (failures_ > 0) log_.info("the tables can be written again", {{"tries", failures_ + 1}});
+    if (failures_ > 0)
+      log_.info("the server can write the tables again", {{"tries", failures_ + 1}});
     failures_ = 0;
     projected_ = flush.to.seq;
     not_before_ = end;
   } else {
     if (failures_++ == 0) {
-      log_.error("the tables can't be written", {{"reason", status.error().message}});
+      log_.error("the server can't write the tables", {{"reason", status.error().message}});
     }
     not_before_ = end + std::min(kFirstPause * (1 << std::min(failures_ - 1, 6)), kLongestPause);
   }
@@ -109,7 +110,7 @@ void ProjectionThread::flush_waiting() {
 void ProjectionThread::sync() {
   const Result<Seq> synced = tables_.sync();
   if (!synced) {
-    log_.error("the tables can't be synced", {{"reason", synced.error().message}});
+    log_.error("the server can't sync the tables", {{"reason", synced.error().message}});
     return;
   }
   synced_ = *synced;

@@ -170,8 +170,10 @@ class Server {
     while (signals_.wait(SteadyClock::now() + kLookAtFiles) != StopSignals::Woken::kSignal) {
       if (backend_->broken()) return stop_broken();
       if (const auto file = backend_->removed_file()) {
-        log_.error("a file of the store was removed while it is in use: nothing is kept any more",
-                   {{"file", *file}});
+        log_.error(
+            "somebody removed a file of the running store; the server stops, because it can no "
+            "longer keep jobs",
+            {{"file", *file}});
         return stop_broken();
       }
       show_life();
@@ -194,11 +196,11 @@ class Server {
     if (!backend) return std::unexpected(std::move(backend.error()));
     backend_ = std::move(*backend);
     const auto took = std::chrono::duration_cast<Duration>(SteadyClock::now() - begin);
-    log_.info("store opened", {{"data", data()},
-                               {"store", backend_->store_id()},
-                               {"engine", backend_->engine_version()},
-                               {"unfinished", jobs_in_memory()},
-                               {"recovery_ms", took.count()}});
+    log_.info("the server opened the store", {{"data", data()},
+                                              {"store", backend_->store_id()},
+                                              {"engine", backend_->engine_version()},
+                                              {"unfinished", jobs_in_memory()},
+                                              {"recovery_ms", took.count()}});
     return {};
   }
 
@@ -243,7 +245,8 @@ class Server {
                                                                  .peers = peers()});
     if (Status status = http_->start(); !status) return status;
     if (config_.tokens.empty()) {
-      log_.warn("no tokens are configured: whoever is on this machine may use the server");
+      log_.warn(
+          "the configuration has no tokens, so every user of this machine can use the server");
     }
     return {};
   }
@@ -301,7 +304,8 @@ class Server {
     http_->drain();
     http_->close(kClosingTime);
     backend_->stop();
-    log_.error("stopped: start the server again; it checks its journal before it serves");
+    log_.error(
+        "the server stopped after a failure; start it again, and it checks its journal first");
     return kFailure;
   }
 
@@ -331,7 +335,7 @@ int serve(const LoadedConfig& loaded) {
                    [] { return system_time().wall(); });
   Server server(loaded, signals, log);
   if (const Status status = server.start(); !status) {
-    log.error("can't start", {{"reason", status.error().message}});
+    log.error("the server can't start", {{"reason", status.error().message}});
     return kFailure;
   }
   return server.run();

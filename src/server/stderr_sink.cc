@@ -29,7 +29,8 @@ class StderrSink final : public LogSink {
     const std::size_t told = told_.exchange(dropped, std::memory_order_relaxed);
     if (dropped > told) {
       put(LogLevel::kWarn,
-          fmt::format("(log lines dropped, standard error is too slow: {})", dropped - told));
+          fmt::format("(standard error is too slow; the server dropped {} log lines)",
+                      dropped - told));
     }
   }
 

@@ -8,7 +8,7 @@ namespace millrace::server {
 namespace {
 
 Result<Time> time_of_row(store::Journal& journal, Seq seq) {
-  Result<Time> at = failure("the journal has no such row");
+  Result<Time> at = failure("the journal does not have this row");
   const Status status = journal.read(seq, [&](const store::JournalRow& row) {
     auto batch = store::decode_events(row.body);
     at = batch ? Result<Time>(batch->at) : std::unexpected(batch.error());

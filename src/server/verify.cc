@@ -19,8 +19,8 @@ constexpr int kInUse = 5;
 // such files would mean nothing.
 int refuse(const std::string& directory, const std::string& user) {
   fmt::print(stderr,
-             "millrace: {0} is in use by {1}: nothing is said of it. Stop that server first; or "
-             "verify a copy, which `millrace admin backup DIRECTORY` makes while it runs\n",
+             "millrace: {0} is in use by {1}, so its files change during a check; stop the server, "
+             "or verify a copy that `millrace admin backup DIRECTORY` makes\n",
              directory, user);
   return kInUse;
 }
@@ -40,7 +40,7 @@ int verify_directory(const std::string& directory) {
     for (const std::string& problem : report->problems) {
       fmt::print(stderr, "millrace: {}\n", problem);
     }
-    fmt::print(stderr, "millrace: {} is damaged: keep it as it is, and start from a backup\n",
+    fmt::print(stderr, "millrace: {} is damaged; keep it as it is, and restore a backup\n",
                directory);
     return kDamaged;
   }

@@ -136,20 +136,22 @@ Result<TokenBook> TokenBook::make(std::vector<TokenSettings> tokens) {
     Entry entry;
     entry.access.settings_ = &token;
     const auto hash = take_apart_hash(token.hash);
-    if (!hash) return refused("the hash is not one that `millrace token new` prints");
+    if (!hash)
+      return refused("the hash is not valid; copy it from the output of `millrace token new`");
     entry.digest = hash->digest;
-    if (token.scopes.empty()) return refused("no scopes: it would allow nothing");
+    if (token.scopes.empty()) return refused("the token has no scopes; give it at least one");
     for (const std::string& scope : token.scopes) {
       const auto bit = scope_bit(scope);
       if (!bit) {
         return refused(fmt::format(
-            "unknown scope \"{}\"; there are submit, work, read, operate, admin", scope));
+            "unknown scope \"{}\"; the scopes are submit, work, read, operate, admin", scope));
       }
       entry.access.scopes_ |= *bit;
     }
     for (const std::string& glob : token.queues) {
       if (!is_glob(glob)) {
-        return refused(fmt::format("queue pattern \"{}\": '*' may stand at the end only", glob));
+        return refused(
+            fmt::format("'*' must be the last character of the queue pattern \"{}\"", glob));
       }
     }
     if (!book.by_id_.emplace(hash->id, entry).second) {

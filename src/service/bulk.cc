@@ -221,8 +221,11 @@ api::Problem still_has_jobs(const core::Queue& queue, QueueEnd end) {
   return api::make_problem(
       ProblemCode::kInvalidState,
       running > 0
-          ? fmt::format("{} of its jobs run: cancel them, or pause the queue and wait", running)
-          : "jobs came meanwhile: stop those who submit, and delete the queue again");
+          ? fmt::format(
+                "the queue still has running jobs ({}); cancel them, or pause the queue and wait",
+                running)
+          : "a client submitted jobs during the deletion; stop the clients, then delete the queue "
+            "again");
 }
 
 }  // namespace

@@ -24,8 +24,8 @@ bool Caller::hold_answer(std::size_t bytes) {
 api::Problem Caller::problem_of_no_read(bool too_many) {
   return api::make_problem(
       ProblemCode::kOverloaded,
-      too_many ? "this client has too many reads under way; wait for their answers first"
-               : "the client closed its side of the connection, which ends a long read");
+      too_many ? "this client has too many reads in progress; wait for their answers"
+               : "the client closed its side of the connection, and the server ended the read");
 }
 
 api::Problem Caller::problem_of_read(const Error& error) {
@@ -38,12 +38,14 @@ api::Problem Caller::problem_of(const engine::Answer& answer) {
     return service::problem_of(*unavailable);
   }
   if (const auto* denied = std::get_if<engine::Denied>(&answer)) return problem_of(*denied);
-  return api::make_problem(ProblemCode::kInternal, "the shard gave an answer of another kind");
+  return api::make_problem(
+      ProblemCode::kInternal,
+      "the shard sent an answer of the wrong kind; report this bug with the request_id");
 }
 
 // As if this node had refused it, which found the token good: the log is told that.
 api::Problem Caller::problem_of(engine::Denied why) {
-  note = "the node that leads the shard refused the token: do all nodes have the same ones?";
+  note = "the node that leads the shard refused the token; configure the same tokens on all nodes";
   switch (why) {
     case engine::Denied::kUnauthenticated:
       return api::make_problem(ProblemCode::kUnauthenticated, {});  // the door says how
@@ -52,15 +54,18 @@ api::Problem Caller::problem_of(engine::Denied why) {
     case engine::Denied::kQueue:
       break;
   }
-  return api::make_problem(ProblemCode::kNotFound, "there is no such job or queue for this token");
+  return api::make_problem(ProblemCode::kNotFound, "the token reaches no such job or queue");
 }
 
 api::Problem tables_unreadable() {
-  return api::make_problem(ProblemCode::kStorageUnavailable, "the tables can't be read now");
+  return api::make_problem(ProblemCode::kStorageUnavailable,
+                           "the server can't read its tables now; try again later");
 }
 
 api::Problem other_number_of_jobs() {
-  return api::make_problem(ProblemCode::kInternal, "the shard answered for another number of jobs");
+  return api::make_problem(
+      ProblemCode::kInternal,
+      "the shard answered for the wrong number of jobs; report this bug with the request_id");
 }
 
 api::Problem problem_of(engine::Unavailable why) {
@@ -69,33 +74,35 @@ api::Problem problem_of(engine::Unavailable why) {
   switch (why) {
     case engine::Unavailable::kDraining:
       problem.code = ProblemCode::kDraining;
-      problem.detail = "the server is stopping and takes no new work";
+      problem.detail = "the server is stopping and accepts no new work; try again later";
       problem.retry_after = kRetryAfterDrain;
       break;
     case engine::Unavailable::kStorage:
       problem.code = ProblemCode::kStorageUnavailable;
-      problem.detail = "the store can't be written";
+      problem.detail = "the server can't write its store now; try again later";
       break;
     case engine::Unavailable::kOverloaded:
       problem.code = ProblemCode::kOverloaded;
-      problem.detail = "too much waits to be written; come back later";
+      problem.detail = "too many changes wait for the disk; try again later";
       break;
     case engine::Unavailable::kNoLeader:
       problem.code = ProblemCode::kStorageUnavailable;
-      problem.detail = "no node that leads the queue's shard can be reached, and nothing was done";
+      problem.detail =
+          "the server can't reach a node that leads the queue's shard, and nothing was done; try "
+          "again later";
       break;
     case engine::Unavailable::kUpgrading:
       problem.code = ProblemCode::kOverloaded;
       problem.detail =
-          "a node of an older version takes part in this store and does not know this; nothing was "
-          "done: ask again once all nodes are upgraded";
+          "an older node of this store does not know this operation, and nothing was done; upgrade "
+          "all nodes, then try again";
       problem.retry_after = kRetryAfterDrain;
       break;
     case engine::Unavailable::kUnknown:
       problem.code = ProblemCode::kStorageUnavailable;
       problem.detail =
-          "the storage, or the node that leads the queue's shard, did not answer in time: it may "
-          "have been done; ask again with the same id or key";
+          "the storage, or the node that leads the queue's shard, did not answer in time; the "
+          "request may have taken effect; send it again with the same id or key";
       break;
   }
   return problem;

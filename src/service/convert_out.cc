@@ -301,31 +301,37 @@ api::Problem to_problem(const core::Refusal& refusal, std::string_view what) {
       return made;
     }
     case core::Rejection::kIdempotencyMismatch:
-      return problem(ProblemCode::kIdempotencyMismatch,
-                     "this Idempotency-Key came with another body before");
+      return problem(
+          ProblemCode::kIdempotencyMismatch,
+          "an earlier request used this idempotency key with another body; use a new key");
     case core::Rejection::kDuplicateJob:
       return problem(ProblemCode::kDuplicateJob,
-                     "job " + to_string(refusal.other) + " stands in the way");
+                     "job " + to_string(refusal.other) + " already has this id or unique key");
     case core::Rejection::kQueueFull: {
-      api::Problem made = problem(ProblemCode::kQueueFull, "the queue holds max_ready jobs");
+      api::Problem made =
+          problem(ProblemCode::kQueueFull, "the queue has reached its max_ready; try again later");
       made.retry_after = kQueueFullRetryAfter;
       return made;
     }
     case core::Rejection::kNotFound:
       return problem(ProblemCode::kNotFound, "there is no such " + std::string(what));
     case core::Rejection::kLeaseLost:
-      return problem(ProblemCode::kLeaseLost, "the token does not hold this job any more");
+      return problem(ProblemCode::kLeaseLost,
+                     "the worker's lease of this job has ended; stop working on the job");
     case core::Rejection::kVersionConflict:
       return problem(ProblemCode::kVersionConflict,
-                     "the " + std::string(what) + " has another version by now");
+                     "the " + std::string(what) + " has a newer version; read it again");
     case core::Rejection::kInvalidState:
       return problem(ProblemCode::kInvalidState, "the job's state does not allow this");
     case core::Rejection::kIdMismatch:
-      return problem(ProblemCode::kIdMismatch, "the id is another submission's");
+      return problem(ProblemCode::kIdMismatch,
+                     "a job with this id has other content; use a new id");
     case core::Rejection::kTooManyQueues:
-      return problem(ProblemCode::kTooManyQueues, "there are as many queues as there may be");
+      return problem(ProblemCode::kTooManyQueues,
+                     "the shard has reached its limit of queues; delete unused queues");
     case core::Rejection::kTooManySchedules:
-      return problem(ProblemCode::kTooManySchedules, "there are as many schedules as there may be");
+      return problem(ProblemCode::kTooManySchedules,
+                     "the shard has reached its limit of schedules; delete unused schedules");
     case core::Rejection::kNone:
       break;
   }

@@ -203,7 +203,7 @@ TEST(Convert, EveryRejectionIsAProblem) {
   }
   const api::Problem said =
       to_problem({core::Rejection::kInvalidState, {}, core::RefusalDetail::kNotEnded});
-  EXPECT_EQ(said.detail, "only a job that has ended can be retried");
+  EXPECT_EQ(said.detail, "the job has not ended; only an ended job can be retried");
 }
 
 // What may have been done must not be told under a code that says that nothing was.

@@ -27,7 +27,7 @@ Answered<> admits_page(Caller& caller, const engine::FeedPage& page) {
     case engine::FeedFault::kGone:
       return refused(
           ProblemCode::kGone,
-          "the events after this position are not kept any more; start without a cursor");
+          "the server has deleted the events after this position; start again without a cursor");
     case engine::FeedFault::kStorage:
       break;
   }
@@ -39,7 +39,7 @@ Answered<> admits_page(Caller& caller, const engine::FeedPage& page) {
 Task<Answered<engine::StatsReply>> get_stats(Caller& caller, const api::StatsQuery& query) {
   if (query.by_queue && query.by_type) {
     co_return refused(api::make_fault(api::FieldError::Place::kParameter, "by",
-                                      "one of queue and type at a time"));
+                                      "must be queue or type, not both"));
   }
   engine::StatsQuery wanted;
   wanted.now = caller.now();

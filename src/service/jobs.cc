@@ -39,7 +39,8 @@ bool is_conflict(ProblemCode code) {
 api::Problem refused_as_one(const core::EnqueueReply& reply) {
   bool conflicts_only = true;
   api::Problem together = api::make_problem(ProblemCode::kValidationFailed,
-                                            "nothing was stored: some jobs were refused");
+                                            "the server stored nothing, because it refuses some of "
+                                            "the jobs; correct them, then try again");
   api::Problem first;
   for (std::size_t i = 0; i < reply.items.size(); ++i) {
     const core::Refusal& refusal = reply.items[i].refusal;
@@ -54,7 +55,7 @@ api::Problem refused_as_one(const core::EnqueueReply& reply) {
     if (first.detail.empty()) first = std::move(problem);
   }
   if (conflicts_only) {
-    first.detail = "nothing was stored: " + first.detail;
+    first.detail = "the server stored nothing: " + first.detail;
     return first;
   }
   return together;
@@ -172,10 +173,9 @@ Task<Answered<BatchAnswer>> submit_batch(Caller& caller, const api::BatchSubmiss
     }
   }
   if (batch.atomic && !lies_on_one_shard(enqueue.jobs, caller.services.shards())) {
-    co_return refused(
-        ProblemCode::kAcrossShards,
-        "nothing was stored: the jobs of an atomic submission must lie on one shard, as those "
-        "of one queue do");
+    co_return refused(ProblemCode::kAcrossShards,
+                      "the server stored nothing, because the jobs of an atomic submission must be "
+                      "on one shard; submit to one queue at a time");
   }
   if (enqueue.jobs.empty()) co_return answer;
   auto reply = co_await caller.ask(std::move(enqueue));

@@ -45,7 +45,7 @@ std::optional<api::Problem> refusal_of_enqueued(const Caller& caller, const api:
   if (ack.enqueue.empty()) return std::nullopt;
   if (caller.access != nullptr && !caller.access->allows(api::Scope::kSubmit)) {
     return api::make_problem(ProblemCode::kForbidden,
-                             "the token lacks the scope submit, which `enqueue` needs");
+                             "`enqueue` needs a token with the scope submit");
   }
   for (const api::JobSubmission& job : ack.enqueue) {
     if (!caller.allows_queue(job.queue)) return no_queue_for_token();
@@ -101,8 +101,9 @@ Answered<> admits_claim(const Caller& caller, const api::Claim& claim) {
 }
 
 api::Problem crowded() {
-  return api::make_problem(ProblemCode::kOverloaded,
-                           "too many large answers are on their way; the jobs were given back");
+  return api::make_problem(
+      ProblemCode::kOverloaded,
+      "the server is sending too many large answers, and gave the jobs back; claim again later");
 }
 
 // The payloads that memory has let go of.
@@ -118,7 +119,8 @@ Task<Answered<>> read_payloads(Caller& caller, core::ClaimReply& claim) {
   });
   if (late) {
     co_return refused(ProblemCode::kOverloaded,
-                      "the jobs' payloads took too long to read; the jobs were given back");
+                      "the server could not read the payloads in time, and gave the jobs back; "
+                      "claim again later");
   }
   co_return Answered<>();
 }

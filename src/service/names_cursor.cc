@@ -10,7 +10,7 @@ std::optional<std::string> parse_name_cursor(std::string_view cursor) { return f
 
 api::Problem bad_cursor() {
   return api::make_fault(api::FieldError::Place::kParameter, "cursor",
-                         "is not one that this list gave");
+                         "is not a cursor of this list; start again without a cursor");
 }
 
 }  // namespace millrace::service

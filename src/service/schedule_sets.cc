@@ -114,8 +114,8 @@ Answered<Plan> plan_set(Caller& caller, const api::ScheduleSet& set, const Stand
     if (!caller.allows_queue(now.spec.queue.view())) return refused(no_queue_for_token());
     if (!owner.empty() && owner != set.managed_by && !set.force) {
       return refused(api::ProblemCode::kInvalidState,
-                     "schedule " + name + " belongs to " + std::string(owner) +
-                         ": choose another name, or take it over with \"force\": true");
+                     "schedule " + name + " is managed by " + std::string(owner) +
+                         "; choose another name, or send \"force\": true to take it over");
     }
     if (now.spec == command.spec && spec.paused.value_or(now.paused) == now.paused) {
       plan.outcome.unchanged.push_back(name);

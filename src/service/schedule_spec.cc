@@ -49,7 +49,8 @@ Answered<> admits_schedule_name(std::string_view name) {
   }
   if (name != "preview") return {};
   return refused(api::ProblemCode::kNotFound,
-                 "no schedule can be called preview: that is a call of its own");
+                 "a schedule can't have the name preview, because /v1/schedules/preview is a call; "
+                 "choose another name");
 }
 
 Answered<engine::ScheduleTiming> timing_of(engine::Zones& zones, const api::ScheduleTiming& timing,
@@ -83,7 +84,7 @@ Answered<core::ScheduleSpec> to_core(engine::Zones& zones, Time now, const api::
     const auto gap = least_gap(*timing, std::max(now, spec.start_at.value_or(Time{})));
     if (gap && spec.jitter >= *gap) {
       return fault(where, "jitter_ms",
-                   "must be less than the gap between two instants, which is " +
+                   "must be less than the gap between two instants: " +
                        std::to_string(gap->count()) + " ms");
     }
   }

@@ -164,11 +164,12 @@ Answered<> admits_queue(const Caller& caller, std::string_view queue) {
 
 Answered<> admits_to_all_queues(const Caller& caller) {
   if (!caller.limited()) return {};
-  return refused(ProblemCode::kForbidden, "a token limited to queues can't do this: it is of all");
+  return refused(ProblemCode::kForbidden,
+                 "the request concerns all queues; use a token that is not limited to queues");
 }
 
 api::Problem no_queue_for_token() {
-  return api::make_problem(ProblemCode::kNotFound, "there is no such queue for this token");
+  return api::make_problem(ProblemCode::kNotFound, "the token reaches no such queue");
 }
 
 SharedBytes worker_name(const Caller& caller, std::string_view id) {
@@ -181,7 +182,7 @@ Task<Answered<>> await_projection(Caller& caller) {
   const auto* why = std::get_if<engine::Unavailable>(&answer);
   if (why != nullptr && *why == engine::Unavailable::kStorage) {
     co_return refused(ProblemCode::kStorageUnavailable,
-                      "the tables do not hold yet what was acknowledged; come back later");
+                      "the tables lag behind the journal; try again later");
   }
   co_return refused(caller.problem_of(answer));
 }

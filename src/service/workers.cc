@@ -53,7 +53,9 @@ Task<Answered<engine::WorkerView>> command_worker(Caller& caller, std::string_vi
                                                   engine::WorkerState state) {
   // It touches all the worker's queues: not for somebody who may see some of them only.
   if (caller.limited()) {
-    co_return refused(ProblemCode::kForbidden, "a token limited to queues can't command workers");
+    co_return refused(
+        ProblemCode::kForbidden,
+        "a token that is limited to queues can't command workers; use one that is not");
   }
   engine::SetWorkerState command{SharedBytes(id), state};
   auto reply = co_await caller.ask(std::move(command));

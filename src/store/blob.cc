@@ -42,7 +42,7 @@ std::string to_blob(const Checksum& checksum) {
 }
 
 Result<Checksum> checksum_from(std::string_view blob) {
-  if (blob.size() != 16) return failure("not a checksum");
+  if (blob.size() != 16) return failure("the value is not a checksum");
   return Checksum{big_endian(blob.substr(0, 8)), big_endian(blob.substr(8))};
 }
 

@@ -104,7 +104,7 @@ Status decode_event(std::string_view body, Time at, const SharedPartsReader& sha
     return wire.ok() ? Status() : failure("attempt_ended of tomorrow: " + wire.problem());
   }
   if (index >= kEventNames.size()) {
-    return failure(wire.next_field() == 0 ? "no event"
+    return failure(wire.next_field() == 0 ? "the event is missing"
                                           : fmt::format("unknown event {}", index + 1));
   }
   read_alternative_at(index, wire, event, std::make_index_sequence<kEventNames.size()>());
@@ -138,9 +138,9 @@ Result<core::EventBatch> decode_events(std::string_view body) {
   Duration at{};
   wire.number(kFormatField, format);
   if (wire.ok() && (format == EventFormat{} || format > kNewestEventFormat)) {
-    return failure(fmt::format("events of format {}: this version reads up to {}",
-                               static_cast<std::uint32_t>(format),
-                               static_cast<std::uint32_t>(kNewestEventFormat)));
+    return failure(fmt::format(
+        "the events have format {}, and this version reads up to {}; start a newer version",
+        static_cast<std::uint32_t>(format), static_cast<std::uint32_t>(kNewestEventFormat)));
   }
   wire.duration(kAtField, at);
 
@@ -166,7 +166,7 @@ Result<core::EventBatch> decode_events(std::string_view body) {
     }
   }
   if (format != format_of(batch)) {
-    return failure(fmt::format("events of format {} in a batch of format {}",
+    return failure(fmt::format("the batch has events of format {}, but says format {}",
                                static_cast<std::uint32_t>(format_of(batch)),
                                static_cast<std::uint32_t>(format)));
   }

@@ -154,10 +154,12 @@ TEST(EventCodec, ABatchIsWrittenAtTheOldestLevelThatCanSayIt) {
   ASSERT_TRUE(parsed.ParseFromString(encoded({time_from_ms(1), {core::KeysExpired{}, finished}})));
   EXPECT_EQ(parsed.format(), 2U);
   parsed.set_format(1);
-  EXPECT_EQ(error_of(parsed.SerializeAsString()), "events of format 2 in a batch of format 1");
+  EXPECT_EQ(error_of(parsed.SerializeAsString()),
+            "the batch has events of format 2, but says format 1");
   pb::EventBatch older = expiry_of_keys();
   older.set_format(2);
-  EXPECT_EQ(error_of(older.SerializeAsString()), "events of format 1 in a batch of format 2");
+  EXPECT_EQ(error_of(older.SerializeAsString()),
+            "the batch has events of format 1, but says format 2");
 }
 
 TEST(EventCodec, DeletedQueuesAreOfTheFourthLevel) {
@@ -258,10 +260,11 @@ TEST(EventCodec, SchedulesAreOfTheFifthLevel) {
 TEST(EventCodec, RefusesAnotherFormatLevel) {
   pb::EventBatch batch = expiry_of_keys();
   batch.set_format(6);
-  EXPECT_EQ(error_of(batch.SerializeAsString()), "events of format 6: this version reads up to 5");
+  EXPECT_EQ(error_of(batch.SerializeAsString()),
+            "the events have format 6, and this version reads up to 5; start a newer version");
   batch.set_format(0);
-  EXPECT_THAT(error_of(batch.SerializeAsString()), HasSubstr("events of format 0"));
-  EXPECT_THAT(error_of(""), HasSubstr("events of format 0"));
+  EXPECT_THAT(error_of(batch.SerializeAsString()), HasSubstr("the events have format 0"));
+  EXPECT_THAT(error_of(""), HasSubstr("the events have format 0"));
 }
 
 // A batch at time 0 of one event.
@@ -272,7 +275,7 @@ std::string batch_of(const std::string& event) {
 TEST(EventCodec, RefusesAnUnknownEvent) {
   EXPECT_TRUE(decode_events(batch_of({'\x7a', '\0'})));  // 15: {}
   EXPECT_EQ(error_of(batch_of({'\xc2', '\x01', '\0'})), "event 1 of 1: unknown event 24");
-  EXPECT_EQ(error_of(batch_of("")), "event 1 of 1: no event");
+  EXPECT_EQ(error_of(batch_of("")), "event 1 of 1: the event is missing");
 }
 
 TEST(EventCodec, RefusesAnUnknownField) {
@@ -297,14 +300,14 @@ TEST(EventCodec, RefusesAReferenceToNothing) {
   pb::EventBatch batch = expiry_of_keys();
   batch.mutable_events(0)->mutable_queue_purged()->set_queue_name(1);
   EXPECT_EQ(error_of(batch.SerializeAsString()),
-            "event 1 of 1: queue_purged: no such name: field 1");
+            "event 1 of 1: queue_purged: unknown name in field 1");
 }
 
 TEST(EventCodec, RefusesAJobWithoutItsId) {
   pb::EventBatch batch = expiry_of_keys();
   batch.mutable_events(0)->mutable_became_due()->add_jobs()->set_id("short");
   EXPECT_EQ(error_of(batch.SerializeAsString()),
-            "event 1 of 1: became_due: missing, or of the wrong size: field 1");
+            "event 1 of 1: became_due: missing value, or wrong size, in field 1");
 }
 
 TEST(EventCodec, EveryCutBodyIsReadOrRefusedNeverWorse) {

@@ -9,8 +9,8 @@ namespace millrace::store {
 Status check_row(std::uint32_t shard, const JournalRow& row) {
   if (mutated(Mutant::kChecksumIgnored)) return {};
   if (row_checksum(shard, row.seq, row.epoch, row.predecessor, row.body) == row.checksum) return {};
-  return failure(fmt::format("journal damaged: shard {}, row {}: its checksum does not fit", shard,
-                             to_number(row.seq)));
+  return failure(fmt::format("journal damaged: shard {}, row {}: its checksum does not match",
+                             shard, to_number(row.seq)));
 }
 
 Status ChainCheck::check(const JournalRow& row) {
@@ -32,11 +32,11 @@ Status ChainCheck::check(const JournalRow& row) {
 
 Status check_range(std::uint32_t shard, Seq from, const Journal::Extent& extent) {
   if (from < extent.oldest) {
-    return failure(fmt::format("journal of shard {}: row {} is gone, the oldest is {}", shard,
-                               to_number(from), to_number(extent.oldest)));
+    return failure(fmt::format("journal of shard {}: row {} was trimmed; the oldest row is {}",
+                               shard, to_number(from), to_number(extent.oldest)));
   }
   if (from > next(extent.newest)) {
-    return failure(fmt::format("journal of shard {}: row {} was never there, the newest is {}",
+    return failure(fmt::format("journal of shard {}: row {} does not exist; the newest row is {}",
                                shard, to_number(from), to_number(extent.newest)));
   }
   return {};

@@ -151,9 +151,10 @@ TEST_P(JournalContract, TrimsABoundedNumberACall) {
 TEST_P(JournalContract, ReadingWhatIsGoneOrNeverWasIsAnError) {
   fill(journal(), 5);
   trim_all(4);
-  EXPECT_THAT(bodies(journal(), 3), ElementsAre(HasSubstr("row 3 is gone, the oldest is 4")));
+  EXPECT_THAT(bodies(journal(), 3),
+              ElementsAre(HasSubstr("row 3 was trimmed; the oldest row is 4")));
   EXPECT_THAT(bodies(journal(), 7),
-              ElementsAre(HasSubstr("row 7 was never there, the newest is 5")));
+              ElementsAre(HasSubstr("row 7 does not exist; the newest row is 5")));
 }
 
 TEST_P(JournalContract, TakesLargeBodies) {

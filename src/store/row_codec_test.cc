@@ -67,7 +67,7 @@ TEST(RowCodec, CountsAreOfEveryState) {
   ASSERT_TRUE(detail.ParseFromString(blob));
   detail.mutable_counts()->RemoveLast();
   EXPECT_EQ(decode_value(detail.SerializeAsString(), Time{}, queue).error().message,
-            "damaged: wrong number of values: field 5");
+            "damaged: wrong number of values in field 5");
 }
 
 }  // namespace

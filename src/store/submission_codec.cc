@@ -106,13 +106,14 @@ std::expected<core::JobSpec, UnreadableSubmission> decode_submission(std::string
   format = std::max(format, EventFormat::kFirst);
   if (wire.ok() && format > kNewestEventFormat) {
     return std::unexpected(UnreadableSubmission{
-        true, fmt::format("a submission of format {}: this version reads up to {}",
-                          static_cast<std::uint32_t>(format),
-                          static_cast<std::uint32_t>(kNewestEventFormat))});
+        true,
+        fmt::format(
+            "the submission has format {}, and this version reads up to {}; upgrade this node",
+            static_cast<std::uint32_t>(format), static_cast<std::uint32_t>(kNewestEventFormat))});
   }
   wire.expect_end();
   if (!wire.ok()) return damaged(wire.problem());
-  if (!found) return damaged("it is missing");
+  if (!found) return damaged("the request is missing");
   for (core::RetryPolicy& policy : policies) shared.policies.push_back(share(std::move(policy)));
 
   core::JobSpec spec;
@@ -120,7 +121,8 @@ std::expected<core::JobSpec, UnreadableSubmission> decode_submission(std::string
   describe(reader, Request<core::JobSpec>{spec});
   reader.expect_end();
   if (!reader.ok()) return damaged(reader.problem());
-  if (format != format_of(spec)) return damaged("it has another format than it says");
+  if (format != format_of(spec))
+    return damaged("the job does not match the format that the submission names");
   return spec;
 }
 

@@ -20,7 +20,7 @@ void WireCursor::fail_at(int field, const char* problem) {
 std::uint32_t WireCursor::read_key() {
   const std::uint64_t key = read_varint();
   if (key >> 3 == 0 || key > std::numeric_limits<std::uint32_t>::max()) {
-    fail("not a field's key, after field");
+    fail("invalid field key after field");
     return 0;
   }
   return static_cast<std::uint32_t>(key);
@@ -35,14 +35,14 @@ std::uint64_t WireCursor::read_long_varint() {
     value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
     if (byte < 0x80) return value;
   }
-  fail("cut short, or no number: field");
+  fail("truncated or invalid number in field");
   return 0;
 }
 
 std::uint64_t WireCursor::finish_fixed() {
   std::uint64_t value = 0;
   if (end_ - position_ < static_cast<std::ptrdiff_t>(sizeof value)) {
-    fail("cut short in field");
+    fail("truncated value in field");
     return 0;
   }
   for (std::size_t i = 0; i < sizeof value; ++i) {

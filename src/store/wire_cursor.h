@@ -97,7 +97,7 @@ class WireCursor {
   std::string_view read_bytes() {
     const std::uint64_t size = read_varint();
     if (size > static_cast<std::uint64_t>(end_ - position_)) {
-      fail("cut short in field");
+      fail("truncated value in field");
       return {};
     }
     const std::string_view value(position_, size);

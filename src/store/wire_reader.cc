@@ -18,7 +18,7 @@ void WireReader::bytes_list(int field, std::optional<std::vector<SharedBytes>>& 
   WireReader list(body, base_);
   list.bytes(1, values.emplace());
   list.expect_end();
-  if (!list.ok()) fail_at(field, "damaged list: field");
+  if (!list.ok()) fail_at(field, "damaged list in field");
 }
 
 void WireReader::name(int field, SharedBytes& value) {
@@ -27,7 +27,7 @@ void WireReader::name(int field, SharedBytes& value) {
   value = SharedBytes();
   if (reference == 0) return;
   if (shared_ == nullptr || reference > shared_->names.size()) {
-    fail_at(field, "no such name: field");
+    fail_at(field, "unknown name in field");
     return;
   }
   value = shared_->names[reference - 1];
@@ -38,7 +38,7 @@ void WireReader::policy(int field, std::shared_ptr<const core::RetryPolicy>& val
   number(field, reference);
   if (!ok()) return;
   if (shared_ == nullptr || reference == 0 || reference > shared_->policies.size()) {
-    fail_at(field, "no such retry policy: field");
+    fail_at(field, "unknown retry policy in field");
     return;
   }
   value = shared_->policies[reference - 1];

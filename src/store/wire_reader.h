@@ -56,7 +56,7 @@ class WireReader : public WireCursor {
   void flag(int field, bool& value) {
     std::uint8_t plain = 0;
     number(field, plain);
-    if (plain > 1) fail("out of range: field");
+    if (plain > 1) fail("value out of range in field");
     value = plain == 1;
   }
   void signed_number(int field, std::int16_t& value) {
@@ -120,7 +120,7 @@ class WireReader : public WireCursor {
     std::vector<Duration> read;
     durations(field, read);
     if (read.size() != Size) {
-      fail_at(field, "wrong number of values: field");
+      fail_at(field, "wrong number of values in field");
       return;
     }
     for (std::size_t i = 0; i < Size; ++i) values[i] = static_cast<std::uint64_t>(read[i].count());
@@ -184,19 +184,19 @@ class WireReader : public WireCursor {
 
   template <typename T>
   T narrow(std::uint64_t value) {
-    if (value > std::numeric_limits<T>::max()) fail("out of range: before field");
+    if (value > std::numeric_limits<T>::max()) fail("value out of range before field");
     return static_cast<T>(value);
   }
   std::int16_t narrow_signed(std::uint64_t value) {
     const std::int64_t plain = unzigzag(value);
-    if (!std::in_range<std::int16_t>(plain)) fail("out of range: before field");
+    if (!std::in_range<std::int16_t>(plain)) fail("value out of range before field");
     return static_cast<std::int16_t>(plain);
   }
   template <std::size_t Size>
   void required_bytes(int field, std::array<std::uint8_t, Size>& value) {
     std::string_view read;
     if (!take_raw(field, read) || read.size() != Size) {
-      fail_at(field, "missing, or of the wrong size: field");
+      fail_at(field, "missing value, or wrong size, in field");
       return;
     }
     std::memcpy(value.data(), read.data(), read.size());

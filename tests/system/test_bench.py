@@ -175,8 +175,8 @@ class Benches(BenchCase):
             (("roundtrip", "--jobs", 500), ("500 jobs", "lifecycles/s", "P99.9", "resident")),
             (("roundtrip", "--jobs", 500, "--sdk"), ("500 jobs", "end to end, a job")),
             (("submit", "--jobs", 500), ("requests/s", "P99.9")),
-            (("latency", "--duration", "200ms"), ("20 jobs", "a worker's hand")),
-            (("delayed", "--jobs", 9, "--span", "100ms"), ("9 jobs", "0 handed out early")),
+            (("latency", "--duration", "200ms"), ("20 jobs", "to the worker")),
+            (("delayed", "--jobs", 9, "--span", "100ms"), ("9 jobs", "handed out 0 early")),
             (("idle", "--connections", 9, "--duration", "100ms"), ("9 alive", "0 lost")),
         ):
             done = harness.run("bench", *args, "--url", self.server.url)
@@ -231,7 +231,7 @@ class OwnServer(harness.MillraceCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         report = json.loads(done.stdout)
         self.assertEqual((report["own_server"], report["jobs"]), (True, 1000))
-        self.assertIn("a server of its own at " + report["url"], done.stderr)
+        self.assertIn("its own server at " + report["url"], done.stderr)
         self.assertEqual(list(self.folder.iterdir()), [])
 
     def test_it_is_not_the_server_that_the_environment_names(self):
@@ -245,7 +245,7 @@ class OwnServer(harness.MillraceCase):
     def test_a_folder_that_is_not_there(self):
         done = harness.run("bench", "roundtrip", "--data", self.folder / "none")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("--data names another folder", done.stderr)
+        self.assertIn("name another folder with --data", done.stderr)
 
     def test_it_goes_with_a_bench_that_is_killed(self):
         bench = subprocess.Popen(

@@ -204,10 +204,10 @@ class Commands(harness.ServerCase):
         for words, said in (
             (("job", "lst"), "did you mean `job list`?"),
             (("job", "ls"), "did you mean `job list`?"),
-            (("enqueu", "greet"), "`enqueu` is no command; did you mean `enqueue`?"),
+            (("enqueu", "greet"), "`enqueu` is not a command; did you mean `enqueue`?"),
             (("retry", NOBODY), "did you mean `job retry`?"),
-            (("frobnicate", "--help"), "`frobnicate` is no command; see `millrace --help`"),
-            (("job", "frobnicate", "--help"), "`job frobnicate` is no command"),
+            (("frobnicate", "--help"), "`frobnicate` is not a command; see `millrace --help`"),
+            (("job", "frobnicate", "--help"), "`job frobnicate` is not a command"),
             (("--output", "json", "job", "gte"), "did you mean `job get`?"),
             (("job", "list", "--quue", "x"), "did you mean `--queue`?"),
             (("queue", "list", "one", "two"), '"one two"'),
@@ -384,7 +384,7 @@ class Working(harness.ServerCase):
             end = self.final(self.submit(payload=size)["id"], include="result,logs")
             self.assertEqual((end["state"], len(end["result"])), ("succeeded", kept))
             said = [line["message"] for line in end["logs"]]
-            cut = [f"the result is cut at 1MiB: it has the first {most} bytes of the output"]
+            cut = [f"the output exceeds 1MiB; the result has its first {most} bytes"]
             self.assertEqual(said, cut if size > most else [])
 
     def test_it_heartbeats_while_the_command_runs(self):

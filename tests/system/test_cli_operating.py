@@ -105,7 +105,7 @@ class Queues(OperatingCase):
             ("queue", "set", self.queue, "--max-attempts", "3"),
             ("queue", "set", self.queue, "--replace", "--max-attempts", "3"),
         ):
-            self.assertIn("--create makes it", self.cli(*command, code=3).stderr)
+            self.assertIn("--create creates one", self.cli(*command, code=3).stderr)
             self.cli("queue", "get", self.queue, code=3)
         self.cli("queue", "pause", self.queue, "--create", "--reason", "soon")
         self.assertEqual(self.api.get(f"/v1/queues/{self.queue}").json["pause_reason"], "soon")
@@ -128,7 +128,7 @@ class Queues(OperatingCase):
         (self.server.home / "file").write_text("")
         for path in (self.server.home / "file" / "copy", "/proc/nowhere/copy"):
             done = self.cli("admin", "backup", path, code=2)
-            self.assertIn(f"{path}, on the server's machine: ", done.stderr)
+            self.assertIn(f"{path} on the server's machine ", done.stderr)
 
 
 class OneJob(OperatingCase):
@@ -153,11 +153,11 @@ class OneJob(OperatingCase):
         self.cli("job", "retry", job_id)
         fields, text = self.shown(job_id)
         self.assertEqual((fields["state"], fields["attempt"]), ("ready", "0 of 1"))
-        self.assertEqual(fields["generation"], "2 (retried by hand once)")
+        self.assertEqual(fields["generation"], "2 (retried manually once)")
         for told_as_now in ("started", "finished", "progress", "worker", "result"):
             self.assertNotIn(told_as_now, fields, text)
         if "last error" in fields:
-            self.assertIn("(attempt 1, before the last retry by hand)", fields["last error"])
+            self.assertIn("(attempt 1, before the last manual retry)", fields["last error"])
         claimed = self.claim_one()
         fields, text = self.shown(job_id)
         self.assertEqual((fields["state"], fields["attempt"]), ("running", "1 of 1"))
@@ -183,7 +183,7 @@ class Workers(OperatingCase):
         table = self.cli("worker", "list").stdout
         self.assertRegex(table, rf"(?m)^box7-1 +active +{self.queue} +1 .*resize for ")
         quiet = self.cli("worker", "quiet", "box7-1").stdout
-        self.assertEqual(quiet, "box7-1  is told to claim no more, 1 running\n")
+        self.assertEqual(quiet, "box7-1  will claim no more, 1 running\n")
         self.assertRegex(self.cli("worker", "list").stdout, r"(?m)^box7-1 +quiet ")
         self.cli("worker", "stop", "box7-1")
         workers = json.loads(self.cli("worker", "list", "-o", "json").stdout)["items"]

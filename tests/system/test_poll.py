@@ -74,7 +74,7 @@ class Polls(harness.ServerCase):
             reply = raw.read_reply()
         self.assertIsNotNone(reply)
         self.assertEqual((reply.status, reply.code), (503, "storage_unavailable"))
-        self.assertIn("may have been done", reply.json["detail"])
+        self.assertIn("may have taken effect", reply.json["detail"])
 
     def test_an_empty_poll_answers_at_once(self):
         empty = {"acks": [], "heartbeats": [], "logs": [], "jobs": [], "commands": []}

@@ -72,7 +72,7 @@ class Queues(harness.ServerCase):
         running = self.claim_one()
         reply = self.api.delete(self.path, force="true")
         self.assert_refused(reply, 409, "invalid_state")
-        self.assertIn("1 of its jobs run", reply.json["detail"])
+        self.assertIn("running jobs (1)", reply.json["detail"])
         self.assertEqual(self.counts(), {"ready": 1, "running": 1, "succeeded": 1})
         self.finish(running)
         self.assertEqual(self.api.delete(self.path, force="true").status, 204)

@@ -31,7 +31,7 @@ class Stopping(harness.MillraceCase):
         self.submit_many(10)
         shutil.rmtree(self.server.data)
         self.assertEqual(self.server.wait(), 1)
-        self.assertIn("removed while it is in use", self.server.log)
+        self.assertIn("removed a file of the running store", self.server.log)
 
     def test_waiting_polls_are_answered(self):
         answers = []
@@ -279,7 +279,7 @@ class NotStarting(harness.MillraceCase):
             content = bytearray((server.data / name).read_bytes())
             content[size + 100] ^= 1
             (server.data / name).write_bytes(content)
-            named = f"{name}, page 2: its checksum does not fit"
+            named = f"{name}, page 2: its checksum does not match"
             self.refusal(server, named)
             verified = harness.run("admin", "verify", "--data", server.data)
             self.assertEqual(verified.returncode, 1, verified)

@@ -57,7 +57,7 @@ class UpgradeCase(harness.MillraceCase):
                     self.assertIn(reply.status, (422, 503), reply)
                     if reply.status == 503:
                         self.assertEqual(reply.json["code"], "overloaded", reply)
-                        self.assertIn("older version", reply.json["detail"])
+                        self.assertIn("older node", reply.json["detail"])
 
         # Upgraded whole.
         self.upgrade(self.nodes.servers[2])

@@ -20,19 +20,22 @@ void JobsOrDuration::apply(LoadPlan& plan) const {
 
 void add_amount(CLI::App& command, JobsOrDuration& amount) {
   command
-      .add_option("--jobs", amount.jobs,
-                  fmt::format("Jobs in all (default: {}, without --duration)", amount.default_jobs))
+      .add_option(
+          "--jobs", amount.jobs,
+          fmt::format("Number of jobs (default: {}, without --duration)", amount.default_jobs))
       ->check(up_to(kMostJobs));
-  add_duration(command, "--duration", amount.duration, "Submit for so long, or until --jobs");
+  add_duration(command, "--duration", amount.duration, "Time to submit for, or until --jobs");
 }
 
 void add_bench(CLI::App& app, Session& session) {
   CLI::App& bench = *app.add_subcommand("bench", "Measure a server")->require_subcommand(1);
   bench.footer(
-      "Without --url a bench starts a server of its own, with its defaults, and removes it and\n"
-      "its store at the end. MILLRACE_URL does not name one: nobody is to load the server that\n"
-      "others use because of a setting. Queues are new ones, named bench-..., and deleted at the\n"
-      "end. Client and server share the machine's cores, if it is the same. Plain HTTP only.\n\n"
+      "Without --url a bench starts its own server with default settings, and removes the server "
+      "and\n"
+      "its store at the end. It ignores MILLRACE_URL, so that a setting can't load a server that\n"
+      "others use. It creates queues named bench-..., and deletes them at the end. A client and a\n"
+      "server on one machine share its cores. A bench speaks plain HTTP only.\n"
+      "\n"
       "Examples:\n"
       "  millrace bench roundtrip\n"
       "  millrace bench latency --rate 1000 --duration 30s\n"

@@ -63,8 +63,7 @@ std::optional<Head> read_head(std::string_view text) {
 Result<ServerAddress> parse_address(std::string_view url) {
   constexpr std::string_view kScheme = "http://";
   if (!url.starts_with(kScheme)) {
-    return failure(
-        fmt::format("bench speaks plain HTTP only: {} does not begin with http://", url));
+    return failure(fmt::format("bench speaks plain HTTP only; {} must begin with http://", url));
   }
   url.remove_prefix(kScheme.size());
   ServerAddress address;
@@ -139,7 +138,8 @@ Status BenchConnection::send(std::string_view head, std::string_view body) {
   while (message.msg_iovlen > 0) {
     const ssize_t sent = ::sendmsg(socket_, &message, MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
-    if (sent < 0) return failure(fmt::format("the connection broke: {}", std::strerror(errno)));
+    if (sent < 0)
+      return failure(fmt::format("bench lost the connection: {}", std::strerror(errno)));
     auto left = static_cast<std::size_t>(sent);
     while (message.msg_iovlen > 0 && left >= message.msg_iov->iov_len) {
       left -= message.msg_iov->iov_len;
@@ -158,7 +158,7 @@ Status BenchConnection::receive_more() {
   for (;;) {
     const ssize_t got = ::recv(socket_, received_.data() + filled_, received_.size() - filled_, 0);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return failure(fmt::format("the connection broke: {}", std::strerror(errno)));
+    if (got < 0) return failure(fmt::format("bench lost the connection: {}", std::strerror(errno)));
     if (got == 0) return failure("the server closed the connection");
     filled_ += static_cast<std::size_t>(got);
     return {};
@@ -181,7 +181,7 @@ Result<BenchConnection::Answer> BenchConnection::receive() {
     head_end = std::string_view(received_.data(), filled_).find(kHeadEnd, from);
   }
   const auto read = read_head(std::string_view(received_.data(), head_end));
-  if (!read) return failure("the server's answer is not one that Millrace gives");
+  if (!read) return failure("the server's answer is not an answer of Millrace; check --url");
   const std::size_t begin = head_end + kHeadEnd.size();
   while (filled_ < begin + read->length) {
     if (const auto got = receive_more(); !got) return std::unexpected(got.error());

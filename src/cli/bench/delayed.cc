@@ -64,17 +64,22 @@ std::string json_report(const Delayed& options, const Bench& bench, const LoadRe
 std::string table_report(const Delayed& options, const Bench& bench, const LoadResult& result,
                          const ServerFigures& before) {
   LatencyTable table("LATENCY");
-  table.add("due to a worker's hand, a job", result.hand_out);
+  table.add("due to the worker, a job", result.hand_out);
   table.add("submit, a call", result.submit);
-  std::string text =
-      fmt::format("{} jobs due at random instants within {}: {} handed out early\n{}{}\n\n{}",
-                  result.completed, format_duration(*options.span), result.early,
-                  describe_server_figures(before, bench.server_figures()),
-                  describe_refusals(result.submissions_refused), table.text());
+  std::string text = fmt::format(
+      "{} jobs were due at random instants within {}; the server handed out {} early\n"
+      "{}{}\n"
+      "\n"
+      "{}",
+      result.completed, format_duration(*options.span), result.early,
+      describe_server_figures(before, bench.server_figures()),
+      describe_refusals(result.submissions_refused), table.text());
   if (result.submitted_late > 0) {
     text += fmt::format(
-        "\n{} jobs were still being submitted when the first was due, some perhaps after they\n"
-        "were due themselves: a longer --lead than {} keeps that out of the figures.\n",
+        "\n"
+        "{} jobs were not yet submitted when the first was due, and may have been late for that "
+        "reason.\n"
+        "A --lead longer than {} keeps that out of the figures.\n",
         result.submitted_late, format_duration(lead_of(options)));
   }
   return text;
@@ -97,16 +102,18 @@ void run(const Delayed& options, Session& session) {
 }  // namespace
 
 void add_bench_delayed(CLI::App& bench, Session& session) {
-  CLI::App& command = *bench.add_subcommand(
-      "delayed", "Delay jobs to random instants: how late are they handed out?");
+  CLI::App& command =
+      *bench.add_subcommand("delayed", "Measure how late the server hands out delayed jobs");
   const auto options = std::make_shared<Delayed>();
   command
-      .add_option("--jobs", options->jobs, fmt::format("Jobs in all (default: {})", options->jobs))
+      .add_option("--jobs", options->jobs,
+                  fmt::format("Number of jobs (default: {})", options->jobs))
       ->check(up_to(1'000'000'000));
   add_duration(command, "--span,--duration", options->span,
-               "They are due within so long (default: 10s)");
-  add_duration(command, "--lead", options->lead,
-               "From the start to the first instant (default: 1s, and 1s for each 40000 jobs)");
+               "Time within which the jobs are due (default: 10s)");
+  add_duration(
+      command, "--lead", options->lead,
+      "Time from the start to the first instant (default: 1s, and 1s for each 40000 jobs)");
   add_producers(command, options->setup);
   add_workers(command, options->setup);
   add_batch(command, options->setup);
@@ -115,9 +122,11 @@ void add_bench_delayed(CLI::App& bench, Session& session) {
   add_backlog(command, options->setup);
   add_own_server(command, options->setup);
   command.footer(
-      "Instants are of this machine's clock: on another machine than the server's, the difference\n"
-      "of their clocks is in the figures. --sdk shows what a program with the library has of "
-      "them.\n\n"
+      "The bench takes instants from this machine's clock. If the server runs on another machine, "
+      "the\n"
+      "figures include the difference of the clocks. --sdk measures a program that uses the "
+      "library.\n"
+      "\n"
       "Examples:\n"
       "  millrace bench delayed\n"
       "  millrace bench delayed --jobs 1000000 --span 60s\n"

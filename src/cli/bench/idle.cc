@@ -69,8 +69,8 @@ std::string json_report(const Bench& bench, const IdlePolls& polls, const IdleFi
 
 std::string table_report(const IdlePolls& polls, const IdleFigures& figures) {
   LatencyTable table("LATENCY");
-  table.add("all woken at once, to a worker's hand", polls.hand_out());
-  std::string server = "The server does not tell its memory and CPU.";
+  table.add("all woken at once, to the worker", polls.hand_out());
+  std::string server = "The server does not report its memory and CPU.";
   const auto cores = cores_of(figures);
   if (cores && figures.before.resident_bytes && figures.held.resident_bytes) {
     server = fmt::format("The server: {:.2f} % of a core, {:.1f} MiB resident, {:.1f} MiB before.",
@@ -78,8 +78,10 @@ std::string table_report(const IdlePolls& polls, const IdleFigures& figures) {
                          *figures.before.resident_bytes / (1 << 20));
   }
   return fmt::format(
-      "{} workers in long poll for {:.0f} s: {} alive at the end, {} lost, {} polls begun anew\n"
-      "{}\n\n{}",
+      "{} workers in long poll for {:.0f} s: {} alive at the end, {} lost, {} polls repeated\n"
+      "{}\n"
+      "\n"
+      "{}",
       polls.open(), seconds(figures.held_for()), polls.woken(), polls.lost(), polls.polls_renewed(),
       server, table.text());
 }
@@ -106,7 +108,7 @@ Result<IdleFigures> measure(const Idle& options, const Bench& bench, IdlePolls& 
     if (auto held = polls.hold_for(std::min(left, kHeldAtOnce)); !held) {
       return std::unexpected(held.error());
     }
-    if (polls.lost() == polls.open()) return failure("every connection was lost");
+    if (polls.lost() == polls.open()) return failure("bench lost every connection");
     progress.show(fmt::format("idle: {} long polls open, {} lost", polls.open(), polls.lost()));
   }
   figures.held = bench.server_figures();
@@ -140,21 +142,22 @@ void run(const Idle& options, Session& session) {
 
 void add_bench_idle(CLI::App& bench, Session& session) {
   CLI::App& command =
-      *bench.add_subcommand("idle", "Hold many long polls open: what do idle workers cost?");
+      *bench.add_subcommand("idle", "Measure the cost of idle workers that hold long polls open");
   const auto options = std::make_shared<Idle>();
   command
       .add_option("--connections,--workers", options->connections,
-                  fmt::format("Workers that wait (default: {})", options->connections))
+                  fmt::format("Number of waiting workers (default: {})", options->connections))
       ->check(up_to(100'000));
-  add_duration(command, "--duration", options->duration, "For how long (default: 60s)");
+  add_duration(command, "--duration", options->duration,
+               "Time to hold the polls open (default: 60s)");
   add_queues(command, options->setup);
   add_own_server(command, options->setup);
   command.footer(
-      "At the end each is handed a job: those that get theirs are told as alive. Memory and CPU "
-      "are\n"
-      "what the server says under /metrics, CPU while nothing happens but polls that run out "
+      "At the end the server hands each worker a job; a worker that gets its job counts as alive.\n"
+      "Memory and CPU come from /metrics of the server. During the test, polls only time out "
       "after\n"
-      "30 s and begin anew. The server's limits.connections must allow them.\n\n"
+      "30 s and start again. The server's limits.connections must allow the connections.\n"
+      "\n"
       "Examples:\n"
       "  millrace bench idle\n"
       "  millrace bench idle --connections 10000 --duration 10m\n"

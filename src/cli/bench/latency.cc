@@ -61,16 +61,20 @@ std::string table_report(const Latency& options, const LoadPlan& plan, const Ben
                          const LoadResult& result, const ServerFigures& before) {
   LatencyTable table("FROM THE INTENDED INSTANT");
   table.add("to the submission's answer, a call", result.submit);
-  table.add("to a worker's hand, a job", result.hand_out);
-  std::string text =
-      fmt::format("{} jobs at {:.0f}/s ({:.0f}/s were intended)\n{}{}\n\n{}", result.completed,
-                  per_second(result.submitted, result.submit_took), options.rate,
-                  describe_server_figures(before, bench.server_figures()),
-                  describe_refusals(result.submissions_refused), table.text());
+  table.add("to the worker, a job", result.hand_out);
+  std::string text = fmt::format(
+      "{} jobs at {:.0f}/s (target: {:.0f}/s)\n"
+      "{}{}\n"
+      "\n"
+      "{}",
+      result.completed, per_second(result.submitted, result.submit_took), options.rate,
+      describe_server_figures(before, bench.server_figures()),
+      describe_refusals(result.submissions_refused), table.text());
   if (result.submitted < plan.jobs) {
-    text +=
-        fmt::format("\n{} jobs were not submitted: the server, or --producers, did not keep up.\n",
-                    plan.jobs - result.submitted);
+    text += fmt::format(
+        "\n"
+        "The bench did not submit {} jobs, because the server or --producers did not keep up.\n",
+        plan.jobs - result.submitted);
   }
   return text;
 }
@@ -93,13 +97,13 @@ void run(const Latency& options, Session& session) {
 
 void add_bench_latency(CLI::App& bench, Session& session) {
   CLI::App& command = *bench.add_subcommand(
-      "latency", "Submit at a steady rate: how soon do waiting workers have the jobs?");
+      "latency", "Measure how soon waiting workers get jobs at a steady rate");
   const auto options = std::make_shared<Latency>();
   command
       .add_option("--rate", options->rate,
-                  fmt::format("Jobs a second (default: {})", options->rate))
+                  fmt::format("Jobs per second (default: {})", options->rate))
       ->check(CLI::Range(0.1, 10e6));
-  add_duration(command, "--duration", options->duration, "For how long (default: 10s)");
+  add_duration(command, "--duration", options->duration, "Time to submit for (default: 10s)");
   add_producers(command, options->setup);
   add_workers(command, options->setup);
   add_batch(command, options->setup);
@@ -108,8 +112,10 @@ void add_bench_latency(CLI::App& bench, Session& session) {
   add_backlog(command, options->setup);
   add_own_server(command, options->setup);
   command.footer(
-      "Each submission has an intended instant, and times count from it, also where no connection\n"
-      "was free to send it: a server that stalls can't hide what it did not take meanwhile.\n\n"
+      "Each submission has an intended instant, and its time counts from there, even if no "
+      "connection\n"
+      "was free to send it. So a server that stalls can't hide the jobs that it did not accept.\n"
+      "\n"
       "Examples:\n"
       "  millrace bench latency\n"
       "  millrace bench latency --rate 75000 --batch 100 --producers 32 --duration 30s\n"

@@ -44,9 +44,10 @@ void watch(LoadShared& shared, const OnProgress& on_progress) {
     if (std::exchange(last, submitted + completed) != submitted + completed) last_move = now;
     if (plan.stop.stop_requested()) shared.fail({"interrupted"});
     if (now - last_move > plan.patience) {
-      shared.fail({fmt::format("nothing has moved for {} s: of {} jobs {} are submitted, {} done",
-                               std::chrono::ceil<std::chrono::seconds>(plan.patience).count(),
-                               shared.to_do.load(), submitted, completed)});
+      shared.fail({fmt::format(
+          "the bench made no progress for {} s; of {} jobs, {} are submitted and {} are done",
+          std::chrono::ceil<std::chrono::seconds>(plan.patience).count(), shared.to_do.load(),
+          submitted, completed)});
     }
   }
 }

@@ -57,7 +57,7 @@ Status IdlePolls::open_one() {
   if (auto sent = worker->connection.send(worker->head, worker->claim); !sent) return sent;
   epoll_event event{.events = EPOLLIN, .data = {.ptr = worker.get()}};
   if (epoll_ctl(epoll_, EPOLL_CTL_ADD, worker->connection.descriptor(), &event) != 0) {
-    return failure(fmt::format("cannot wait for so many: {}", std::strerror(errno)));
+    return failure(fmt::format("cannot wait for so many connections: {}", std::strerror(errno)));
   }
   workers_.push_back(std::move(worker));
   return {};
@@ -158,8 +158,8 @@ Status allow_connections(int connections) {
   limit.rlim_cur = std::min(wanted, limit.rlim_max);
   if (setrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur >= wanted) return {};
   return failure(
-      fmt::format("{} connections need {} open files and the limit is {}; raise it "
-                  "(ulimit -Hn), or lower --connections",
+      fmt::format("{} connections need {} open files, and the limit is {}; raise it (ulimit -Hn), "
+                  "or lower --connections",
                   connections, wanted, limit.rlim_max));
 }
 

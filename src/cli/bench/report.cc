@@ -142,7 +142,7 @@ void write_server_figures(sdk::JsonWriter& json, const ServerFigures& before,
 std::string describe_server_figures(const ServerFigures& before, const ServerFigures& after) {
   const auto between = after.at - before.at;
   const auto cpu = difference(before.cpu_seconds, after.cpu_seconds);
-  if (!cpu || !after.resident_bytes) return "The server does not tell its memory and CPU.";
+  if (!cpu || !after.resident_bytes) return "The server does not report its memory and CPU.";
   const double cores = between.count() == 0 ? 0 : *cpu / seconds(between);
   return fmt::format("The server: {:.1f} % of a core, {:.1f} MiB resident.", cores * 100,
                      *after.resident_bytes / (1 << 20));
@@ -150,7 +150,10 @@ std::string describe_server_figures(const ServerFigures& before, const ServerFig
 
 std::string describe_refusals(std::uint64_t refused) {
   if (refused == 0) return {};
-  return fmt::format("\nRefused for now and sent again: {} submissions.", refused);
+  return fmt::format(
+      "\n"
+      "The server refused {} submissions for now; the bench sent them again.",
+      refused);
 }
 
 }  // namespace millrace::cli

@@ -59,7 +59,8 @@ std::string table_report(const Bench& bench, const LoadResult& result, const Ser
   table.add("claim to ack, a job", result.claim_to_ack);
   table.add("end to end, a job", result.end_to_end);
   const std::string behind =
-      lag ? fmt::format(" Its tables were at most {:.1f} s behind.", *lag) : std::string();
+      lag ? fmt::format(" Its tables lagged at most {:.1f} s behind the journal.", *lag)
+          : std::string();
   return fmt::format("{:.0f} lifecycles/s: {} jobs in {:.2f} s\n{}{}{}\n\n{}",
                      per_second(result.completed, result.took), result.completed,
                      seconds(result.took), describe_server_figures(before, bench.server_figures()),
@@ -86,7 +87,7 @@ void run(const Roundtrip& options, Session& session) {
 
 void add_bench_roundtrip(CLI::App& bench, Session& session) {
   CLI::App& command = *bench.add_subcommand(
-      "roundtrip", "Submit, claim and complete jobs as fast as the server can");
+      "roundtrip", "Measure how fast the server can submit, claim and complete jobs");
   const auto options = std::make_shared<Roundtrip>();
   add_amount(command, options->amount);
   add_producers(command, options->setup);
@@ -97,11 +98,13 @@ void add_bench_roundtrip(CLI::App& bench, Session& session) {
   add_backlog(command, options->setup);
   add_own_server(command, options->setup);
   command.footer(
-      "Latencies are of a call where calls are sent, of a job where jobs are counted. A lifecycle\n"
-      "is a job submitted, claimed and completed, each answered only when it is on disk. A worker\n"
-      "acknowledges a batch with the poll that claims the next. The bench's own takes as little "
-      "of\n"
-      "the machine as can be; --sdk shows what a program with the library has of the server.\n\n"
+      "A latency belongs to a call or to a job, as its line says. A lifecycle is a job that is\n"
+      "submitted, claimed and completed; the server answers each step when it is on disk. A "
+      "worker\n"
+      "acknowledges a batch with the poll that claims the next. The bench's own workers use as "
+      "little\n"
+      "of the machine as possible; --sdk measures a program that uses the library.\n"
+      "\n"
       "Examples:\n"
       "  millrace bench roundtrip --jobs 500000 --producers 8 --workers 8 --batch 100\n"
       "  millrace bench roundtrip --duration 10m --retention 24h\n"

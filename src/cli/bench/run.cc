@@ -31,7 +31,7 @@ std::optional<std::string> refuse_queues(const BenchSetup& setup) {
   const int most = static_cast<int>(api::kMaxClaimQueues);
   if (!setup.uses_sdk || setup.queues <= setup.workers * most) return std::nullopt;
   return fmt::format(
-      "a worker of the SDK serves at most {} queues: for {} give --workers {} or more", most,
+      "a worker of the SDK serves at most {} queues; for {} queues give --workers {} or more", most,
       setup.queues, (setup.queues - 1) / most + 1);
 }
 
@@ -75,7 +75,8 @@ Result<LoadResult> submit_backlog(const Bench& bench) {
   plan.type = kBacklogType;
   plan.priority = kBacklogPriority;
   ProgressLine progress;
-  auto loaded = run_load(plan, progress.counts(fmt::format("backlog of {}", bench.setup.backlog)));
+  auto loaded = run_load(
+      plan, progress.counts(fmt::format("submitting a backlog of {} jobs", bench.setup.backlog)));
   if (!loaded) return loaded;
   if (auto settled = await_tables(bench); !settled) return std::unexpected(settled.error());
   return loaded;
@@ -96,16 +97,20 @@ sdk::Result<void> clean_up(sdk::Client& client, const std::string& queue, bool k
 void clean_up_queues(const Session& session, const Bench& bench) {
   auto client = session.connect();
   if (!client) return;
-  if (bench.stop.stop_requested()) note("deleting what waits; a second signal leaves it");
+  if (bench.stop.stop_requested())
+    note("the bench deletes the waiting jobs; a second signal stops it at once");
   const bool keeps_ended = bench.setup.retention.value_or(sdk::Milliseconds{0}).count() > 0;
   for (const std::string& queue : bench.queues) {
     const auto cleaned = clean_up(*client, queue, keeps_ended);
     if (cleaned) continue;
-    const std::string next = fmt::format("`millrace queue delete {} --force` deletes it", queue);
+    const std::string next =
+        fmt::format("`millrace queue delete {} --force` deletes the queue", queue);
     if (session.stop.stop_requested()) {
-      return note(fmt::format("{} and the other new queues stay; {}", queue, next));
+      return note(
+          fmt::format("the bench did not delete {} and the other new queues; {}", queue, next));
     }
-    note(fmt::format("{} stays: {}; {}", queue, explain(cleaned.error()), next));
+    note(fmt::format("the bench could not delete {}: {}; {}", queue, explain(cleaned.error()),
+                     next));
   }
 }
 
@@ -116,13 +121,16 @@ Result<std::unique_ptr<OwnServer>> start_server(const BenchSetup& setup, Session
   // The bench's own server needs no secret.
   session.token.clear();
   session.token_file.clear();
-  note(fmt::format("no --url: measuring a server of its own at {}, its store in {} until the end",
-                   session.url, (*server)->folder()));
+  note(fmt::format(
+      "no --url: the bench measures its own server at {}, with its store in {} until the end",
+      session.url, (*server)->folder()));
   if (const char* url = std::getenv("MILLRACE_URL"); url != nullptr && *url != '\0') {
-    note(fmt::format("MILLRACE_URL ({}) is left alone: a bench loads what --url names", url));
+    note(fmt::format("the bench ignores MILLRACE_URL ({}); use --url to name a server", url));
   }
   if ((*server)->is_in_memory()) {
-    note("that folder is in memory, where a sync costs nothing: --data names one on a disk");
+    note(
+        "that folder is in memory, where a sync costs nothing; use --data to name a folder on a "
+        "disk");
   }
   return server;
 }
@@ -163,60 +171,63 @@ CLI::Range up_to(std::uint64_t most) { return CLI::Range(std::uint64_t{1}, most)
 void add_producers(CLI::App& command, BenchSetup& setup) {
   command
       .add_option("--producers,--connections", setup.producers,
-                  fmt::format("Connections that submit (default: {})", setup.producers))
+                  fmt::format("Number of connections that submit (default: {})", setup.producers))
       ->check(up_to(1'000));
 }
 
 void add_workers(CLI::App& command, BenchSetup& setup) {
   command
-      .add_option("--workers", setup.workers,
-                  fmt::format("Connections that claim and complete (default: {})", setup.workers))
+      .add_option(
+          "--workers", setup.workers,
+          fmt::format("Number of connections that claim and complete (default: {})", setup.workers))
       ->check(up_to(1'000));
 }
 
 void add_batch(CLI::App& command, BenchSetup& setup) {
   command
       .add_option("--batch", setup.batch,
-                  fmt::format("Jobs a call, 1 to 1000 (default: {})", setup.batch))
+                  fmt::format("Jobs per call, 1 to 1000 (default: {})", setup.batch))
       ->check(up_to(1'000));
 }
 
 void add_sdk(CLI::App& command, BenchSetup& setup) {
   command.add_flag("--sdk", setup.uses_sdk,
-                   "Workers of the SDK, each of --batch jobs at a time (default: the bench's own)");
+                   "Use workers of the SDK, each with --batch jobs at a time (default: the bench's "
+                   "own workers)");
 }
 
 void add_queues(CLI::App& command, BenchSetup& setup) {
   command
-      .add_option("--payload", setup.payload,
-                  fmt::format("Bytes of a payload, at least {} (default: {})", kLeastPayload,
-                              setup.payload))
+      .add_option(
+          "--payload", setup.payload,
+          fmt::format("Bytes per payload, at least {} (default: {})", kLeastPayload, setup.payload))
       ->check(CLI::Range(kLeastPayload, std::size_t{1} << 20));
   command
       .add_option("--queues", setup.queues,
-                  fmt::format("New queues to spread them over (default: {})", setup.queues))
+                  fmt::format("Number of new queues for the jobs (default: {})", setup.queues))
       ->check(up_to(10'000));
   add_duration(command, "--retention", setup.retention,
-               "How long ended jobs are kept (default: 0, nothing is left behind)");
+               "Time to keep ended jobs (default: 0, the bench leaves nothing behind)");
 }
 
 void add_backlog(CLI::App& command, BenchSetup& setup) {
   command
-      .add_option("--backlog", setup.backlog,
-                  "Ready jobs that stand behind all others; purged afterwards (default: 0)")
+      .add_option(
+          "--backlog", setup.backlog,
+          "Number of ready jobs behind all others; the bench purges them afterwards (default: 0)")
       ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1'000'000'000}));
 }
 
 void add_own_server(CLI::App& command, BenchSetup& setup) {
   command
-      .add_option("--data", setup.data,
-                  "Folder for the store of the server that is started where --url names none "
-                  "(default: TMPDIR or /tmp)")
+      .add_option(
+          "--data", setup.data,
+          "Folder for the store of the bench's own server, without --url (default: TMPDIR or /tmp)")
       ->type_name("FOLDER");
   command
-      .add_option("--memory", setup.memory,
-                  "What that server may take, as `serve --memory` has it (default: half of the "
-                  "machine's)")
+      .add_option(
+          "--memory", setup.memory,
+          "Memory of that server, as in `serve --memory` (default: half of the machine's memory)")
       ->type_name("SIZE");
 }
 

@@ -71,8 +71,9 @@ Result<std::unique_ptr<OwnServer>> OwnServer::start(const std::string& parent,
       parent.empty() ? std::filesystem::temp_directory_path(fault).string() : parent;
   folder += "/millrace-bench-XXXXXX";
   if (mkdtemp(folder.data()) == nullptr) {
-    return failure(fmt::format("cannot make {}: {}; --data names another folder, --url a server",
-                               folder, std::strerror(errno)));
+    return failure(
+        fmt::format("cannot create {}: {}; name another folder with --data, or a server with --url",
+                    folder, std::strerror(errno)));
   }
   std::unique_ptr<OwnServer> server(new OwnServer(std::move(folder)));
   if (auto spawned = server->spawn(memory); !spawned) return std::unexpected(spawned.error());
@@ -106,11 +107,17 @@ Status OwnServer::wait_until_it_listens() {
     int status = 0;
     if (waitpid(pid_, &status, WNOHANG) == pid_) {
       pid_ = -1;
-      return failure(fmt::format("the server that was started has ended; it said:\n{}", log()));
+      return failure(
+          fmt::format("the bench's server has ended; its output:\n"
+                      "{}",
+                      log()));
     }
     std::this_thread::sleep_for(5ms);
   }
-  return failure(fmt::format("the server that was started does not listen; it said:\n{}", log()));
+  return failure(
+      fmt::format("the bench's server does not listen; its output:\n"
+                  "{}",
+                  log()));
 }
 
 OwnServer::~OwnServer() {

@@ -65,8 +65,7 @@ void run(const Submit& options, Session& session) {
 }  // namespace
 
 void add_bench_submit(CLI::App& bench, Session& session) {
-  CLI::App& command =
-      *bench.add_subcommand("submit", "Submit jobs as fast as the server takes them");
+  CLI::App& command = *bench.add_subcommand("submit", "Measure how fast the server accepts jobs");
   const auto options = std::make_shared<Submit>();
   add_amount(command, options->amount);
   add_producers(command, options->setup);
@@ -75,10 +74,12 @@ void add_bench_submit(CLI::App& bench, Session& session) {
   add_backlog(command, options->setup);
   add_own_server(command, options->setup);
   command.add_flag("--keep", options->setup.keep,
-                   "Leave the jobs there, to fill a server (default: they are purged)");
+                   "Keep the jobs, to fill a server (default: purge them)");
   command.footer(
-      "With --batch 1 each job is a POST /v1/jobs, else POST /v1/jobs/batch. Nobody claims them;\n"
-      "they are purged afterwards, unless with --keep.\n\n"
+      "With --batch 1 each job is a POST /v1/jobs, otherwise the bench uses POST /v1/jobs/batch. "
+      "No\n"
+      "worker claims the jobs. The bench purges them afterwards, unless you give --keep.\n"
+      "\n"
       "Examples:\n"
       "  millrace bench submit --connections 64\n"
       "  millrace bench submit --duration 30s --batch 1000 --connections 8\n"

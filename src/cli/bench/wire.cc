@@ -121,8 +121,8 @@ void add_ack(std::string& acks, const HandedOut& job) {
 }
 
 Error unexpected_answer(std::string_view to, const BenchConnection::Answer& answer) {
-  return {
-      fmt::format("{} was answered with {}: {}", to, answer.status, answer.body.substr(0, 300))};
+  return {fmt::format("the server answered {} with {}: {}", to, answer.status,
+                      answer.body.substr(0, 300))};
 }
 
 std::optional<double> metric_value(std::string_view metrics, std::string_view name) {

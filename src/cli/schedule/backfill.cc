@@ -33,7 +33,8 @@ void run(Backfill& options, Session& session) {
     for (;;) {
       const auto done = client.backfill_schedule(options.name, options.range);
       if (!done) {
-        if (submitted > 0) note(fmt::format("{} jobs were submitted before this:", submitted));
+        if (submitted > 0)
+          note(fmt::format("the command had submitted {} jobs before the error:", submitted));
         return fail_on_schedule(done.error(), options.name, session);
       }
       submitted += done->submitted;
@@ -45,7 +46,7 @@ void run(Backfill& options, Session& session) {
       }
       print_line(fmt::format("{}  {} {}, {} existing", printable(options.name), submitted,
                              options.range.dry_run ? "to submit" : "submitted", done->existing));
-      if (done->more) note("there are more instants in the range; --all submits them all");
+      if (done->more) note("the range has more instants; --all submits them all");
       return;
     }
   });
@@ -58,29 +59,30 @@ void add_schedule_backfill(CLI::App& schedule, Session& session) {
       *schedule.add_subcommand("backfill", "Submit the jobs of a past range of instants");
   const auto options = std::make_shared<Backfill>();
   command.add_option("NAME", options->name, "Name of the schedule")->required();
-  add_time(command, "--from", options->from, "Instants from this time")->required();
-  add_time(command, "--to", options->to, "Up to this time")->required();
+  add_time(command, "--from", options->from, "Start of the range")->required();
+  add_time(command, "--to", options->to, "End of the range")->required();
   CLI::Option* limit =
-      command.add_option("-n,--limit", options->range.limit, "At most so many jobs, 1 to 1000")
+      command.add_option("-n,--limit", options->range.limit, "Largest number of jobs, 1 to 1000")
           ->check(CLI::Range(1, kMaxBackfill));
-  CLI::Option* dry_run = command.add_flag("--dry-run", options->range.dry_run,
-                                          "Only say how many jobs there would be");
-  CLI::Option* rerun =
-      command.add_flag("--rerun", options->range.rerun,
-                       "Also from before the queue's retention, where nobody knows any more "
-                       "whether the jobs have run");
+  CLI::Option* dry_run =
+      command.add_flag("--dry-run", options->range.dry_run, "Only show the number of jobs");
+  CLI::Option* rerun = command.add_flag(
+      "--rerun", options->range.rerun,
+      "Include instants older than the queue's retention, whose jobs may have run already");
   CLI::Option* key = command
                          .add_option("--idempotency-key", options->range.idempotency_key,
-                                     "The same call again with this key submits nothing more")
+                                     "Idempotency key: a repeated call submits nothing more")
                          ->type_name("KEY");
-  command.add_flag("--all", options->all, "However many, in several calls")
+  command.add_flag("--all", options->all, "Submit all instants, in several calls")
       ->excludes(limit)
       ->excludes(dry_run)
       ->excludes(rerun)
       ->excludes(key);
   command.footer(
-      "The oldest come first. An instant whose job still exists is passed over, so that the same\n"
-      "command again submits no job twice. Overlap policies do not apply.\n\n"
+      "The command submits the oldest instants first. It skips an instant whose job still exists, "
+      "so\n"
+      "a repeated command submits no job twice. Overlap policies do not apply.\n"
+      "\n"
       "Examples:\n"
       "  millrace schedule backfill reports.morning --from 2026-03-01T00:00:00Z \\\n"
       "      --to 2026-03-08T00:00:00Z --dry-run\n"

@@ -87,7 +87,7 @@ class Parser {
 
   void parse(std::string_view text) {
     if (text.size() > kMaxCrontabBytes) {
-      crontab.faults.push_back({0, fmt::format("a crontab has at most {} bytes, this one has {}",
+      crontab.faults.push_back({0, fmt::format("a crontab has at most {} bytes; this one has {}",
                                                kMaxCrontabBytes, text.size())});
       return;
     }
@@ -111,7 +111,7 @@ class Parser {
           fmt::format("{} bytes: a line has at most {}", line.size(), kMaxCrontabLineBytes));
     }
     if (line.find('\0') != std::string_view::npos || !is_utf8(line)) {
-      return fail("it is no text in UTF-8");
+      return fail("the line is no text in UTF-8");
     }
     if (!parse_variable(line)) parse_entry(line);
   }
@@ -138,16 +138,16 @@ class Parser {
     }
     if (name == "MAILTO" || name == "MAILFROM") {
       if (!value.empty())
-        note(
-            fmt::format("{}: no mail is sent; a job keeps what its command "
-                        "prints, as its result and its log",
-                        name));
+        note(fmt::format(
+            "{}: a job sends no mail; it keeps the output of its command as its result and its log",
+            name));
       return;
     }
     if (name == "RANDOM_DELAY") {
-      return note("RANDOM_DELAY is not taken over; --jitter delays instants");
+      return note("the import ignores RANDOM_DELAY; use --jitter to delay instants");
     }
-    if (name == "TZ") note("TZ is for the commands alone; CRON_TZ names the zone of the times");
+    if (name == "TZ")
+      note("TZ applies only to the commands; use CRON_TZ to name the time zone of the lines");
     const auto known =
         std::ranges::find(environment_, name, &std::pair<std::string, std::string>::first);
     if (known != environment_.end()) {
@@ -196,8 +196,8 @@ class Parser {
       }
       if (cron == "@reboot") {
         fail(
-            "@reboot is no time, so that no schedule can be made of it; let a unit of systemd, or "
-            "cron itself, run this command");
+            "@reboot is no time, so it can't become a schedule; let a unit of systemd, or cron "
+            "itself, run this command");
         return false;
       }
     } else {
@@ -205,8 +205,8 @@ class Parser {
         const std::string_view field = take_word(rest);
         if (field.empty()) {
           fail(
-              "what may stand here: five fields (minute, hour, day of month, month, day of week) "
-              "or @daily and the like, then the command; NAME=VALUE; or # and a comment");
+              "a line must be five fields (minute, hour, day of month, month, day of week) or a "
+              "name such as @daily, then the command; or NAME=VALUE; or # and a comment");
           return false;
         }
         cron += (i > 0 ? " " : "") + std::string(field);

@@ -34,7 +34,8 @@ void add_schedule_delete(CLI::App& schedule, Session& session) {
   command.add_option("NAME", options->name, "Name of the schedule")->required();
   add_yes(command, options->yes);
   command.footer(
-      "Jobs that it has made stay. `millrace schedule pause` stops it and keeps it.\n\n"
+      "The jobs of the schedule stay. `millrace schedule pause` stops a schedule and keeps it.\n"
+      "\n"
       "Examples:\n"
       "  millrace schedule delete reports.morning\n"
       "  millrace schedule delete trial --yes");

@@ -127,8 +127,7 @@ std::expected<Document, FileFaults> read_document(std::string_view content, File
 Result<std::string> read_whole_file(const std::string& path, std::size_t max_bytes) {
   const bool is_standard = path == "-";
   const auto why = [&path](int error) {
-    return failure(
-        fmt::format("{} can't be read: {}", path, std::generic_category().message(error)));
+    return failure(fmt::format("can't read {}: {}", path, std::generic_category().message(error)));
   };
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
       is_standard ? stdin : std::fopen(path.c_str(), "rb"),

@@ -263,7 +263,7 @@ class EntryReader {
   }
 
   void read_rule(const std::string& name, JsonCursor value) {
-    if (has_rule_) return fail("two members say when it is due; one must go");
+    if (has_rule_) return fail("two members say when it is due; remove one");
     has_rule_ = true;
     if (const auto text = text_of(value)) return read_expression(*text);
     if (const auto seconds = number_of(value)) return read_interval(*seconds);
@@ -355,8 +355,8 @@ class EntryReader {
     // Celery runs where both days match; a cron expression would run on either.
     if (!is_star(fields[2]) && !is_star(fields[4])) {
       return fail(
-          "day_of_month and day_of_week both restrict the day: Celery takes days that both "
-          "name, an expression those that either names; make two schedules, or let the job "
+          "day_of_month and day_of_week both restrict the day; Celery takes days that both name, "
+          "and a cron expression takes days that either names; write two schedules, or let the job "
           "decide");
     }
     read_expression(std::move(cron));
@@ -383,7 +383,7 @@ class EntryReader {
   }
 
   std::string payload() {
-    if (payload_ && (args_ || kwargs_)) fail("payload can't stand beside args and kwargs");
+    if (payload_ && (args_ || kwargs_)) fail("payload can't stand beside args or kwargs");
     if (payload_) return *payload_;
     const auto is_there = [](const std::optional<std::string>& json) {
       return json && *json != "{}" && *json != "[]";

@@ -98,30 +98,32 @@ void run_list(Import& options, Session& session) {
 }
 
 void add_common_options(CLI::App& command, Import& options) {
-  command.add_option("--prefix", options.defaults.prefix, "Before each schedule's name")
+  command.add_option("--prefix", options.defaults.prefix, "Prefix of each schedule's name")
       ->type_name("TEXT");
   add_overlap(command, options.defaults.schedule.overlap);
   add_missed(command, options.missed);
-  add_duration(command, "--jitter", options.defaults.schedule.jitter, "Delay by up to so much");
+  add_duration(command, "--jitter", options.defaults.schedule.jitter,
+               "Largest delay of an instant");
   add_set_options(command, options.set);
   command.add_flag("--print", options.print,
-                   "Print the set as JSON, as `schedule apply` takes it; asks no server");
-  command.add_flag("-y,--yes", options.yes, "Do it (default: only say what would be done)");
+                   "Print the set as JSON for `schedule apply`, without a server");
+  command.add_flag("-y,--yes", options.yes, "Apply the import (default: only show the changes)");
 }
 
 void add_import_crontab(CLI::App& group, Session& session) {
-  CLI::App& command = *group.add_subcommand("crontab", "From a crontab; its commands run as jobs");
+  CLI::App& command =
+      *group.add_subcommand("crontab", "Import a crontab; its commands run as jobs");
   const auto options = std::make_shared<Import>();
   options->defaults.queue = kCrontab;
   options->defaults.type = kCrontab;
   options->defaults.schedule.job.max_attempts = 1;
-  command.add_option("FILE", options->file, "The crontab; - is standard input")->required();
+  command.add_option("FILE", options->file, "Crontab file; - is standard input")->required();
   command.add_flag("--system", options->is_system,
-                   "A user stands before each command, as in /etc/crontab and /etc/cron.d; the "
+                   "Expect a user before each command, as in /etc/crontab and /etc/cron.d; the "
                    "jobs go to the queue QUEUE.USER");
   command
       .add_option("--timezone", options->defaults.timezone,
-                  "Of lines without CRON_TZ (default: this machine's)")
+                  "Time zone of lines without CRON_TZ (default: this machine's)")
       ->type_name("ZONE");
   command.add_option("-q,--queue", options->defaults.queue, "Queue of the jobs (default: crontab)")
       ->type_name("QUEUE");
@@ -129,23 +131,24 @@ void add_import_crontab(CLI::App& group, Session& session) {
       ->type_name("TYPE");
   command
       .add_option("--max-attempts", options->defaults.schedule.job.max_attempts,
-                  "Attempts of each job (default: 1, as cron has it)")
+                  "Attempts of each job (default: 1, as in cron)")
       ->type_name("N");
   add_common_options(command, *options);
   command.footer(
-      "Each line becomes a schedule, named after its program. Understood: CRON_TZ, SHELL and "
-      "other\n"
-      "variables, @daily and the like, % and what follows it as standard input. @reboot is "
-      "refused.\n"
-      "Missed instants are skipped (--missed), as cron does. No mail is sent: a job keeps what "
-      "its\n"
-      "command prints. Remove the lines from cron when the schedules are there.\n\n"
-      "The jobs are run by a worker on the machine, as the user whose crontab it was; it needs "
-      "the\n"
-      "option --shell:\n\n"
-      "  millrace work -q crontab --shell -c 10\n\n"
-      "For several machines give each a queue, a prefix and an owner of its own, as in\n"
-      "-q crontab.box7 --prefix box7. --managed-by crontab:box7.\n\n"
+      "Each line becomes a schedule with the name of its program. The import understands CRON_TZ, "
+      "SHELL\n"
+      "and other variables, names such as @daily, and % before standard input. It refuses "
+      "@reboot.\n"
+      "Schedules skip missed instants, as cron does (--missed). A job sends no mail; it keeps the\n"
+      "output of its command. Remove the lines from cron when the schedules exist.\n"
+      "\n"
+      "Run a worker on the machine, as the user of the crontab, with the option --shell:\n"
+      "\n"
+      "  millrace work -q crontab --shell -c 10\n"
+      "\n"
+      "For several machines, give each its own queue, prefix and owner, such as\n"
+      "-q crontab.box7 --prefix box7. --managed-by crontab:box7.\n"
+      "\n"
       "Examples:\n"
       "  crontab -l | millrace schedule import crontab -\n"
       "  crontab -l | millrace schedule import crontab - --yes --prune\n"
@@ -155,28 +158,30 @@ void add_import_crontab(CLI::App& group, Session& session) {
 
 void add_import_list(CLI::App& group, Session& session) {
   CLI::App& command = *group.add_subcommand(
-      "json", "From a list of recurring jobs, as Sidekiq-cron, Celery beat and Oban keep them");
+      "json", "Import a list of recurring jobs of Sidekiq-cron, Celery beat or Oban");
   const auto options = std::make_shared<Import>();
-  command.add_option("FILE", options->file, "JSON; - is standard input")->required();
+  command.add_option("FILE", options->file, "File in JSON; - is standard input")->required();
   command
       .add_option("--timezone", options->defaults.timezone,
-                  "Of entries that have none (default: UTC)")
+                  "Time zone of entries without one (default: UTC)")
       ->type_name("ZONE");
   command
       .add_option("-q,--queue", options->defaults.queue,
-                  "Queue of entries that have none (default: default)")
+                  "Queue of entries without one (default: default)")
       ->type_name("QUEUE");
   command
       .add_option("--max-attempts", options->defaults.schedule.job.max_attempts,
-                  "Attempts of jobs whose entry does not say (default: the queue's)")
+                  "Attempts of jobs whose entry has none (default: the queue's)")
       ->type_name("N");
   add_common_options(command, *options);
   command.footer(
-      "A list of objects, or an object of them by name. Each member may have these names:\n\n"
+      "The file is a list of objects, or an object of them by name. The members may have these "
+      "names:\n"
+      "\n"
       "  name        name, else the type\n"
       "  expression  cron, expression, schedule, crontab, interval: five or six fields, with a "
       "zone\n"
-      "              behind them (Sidekiq-cron); a number of seconds, {\"every\", \"period\"} or\n"
+      "              after them (Sidekiq-cron); a number of seconds, {\"every\", \"period\"} or\n"
       "              {\"minute\", \"hour\", \"day_of_week\", \"day_of_month\", \"month_of_year\"} "
       "(Celery)\n"
       "  zone        timezone, tz, zone\n"
@@ -185,8 +190,11 @@ void add_import_list(CLI::App& group, Session& session) {
       "  queue       queue, queue_name\n"
       "  paused      paused, enabled, status\n"
       "  more        opts (Oban): queue, args, priority, max_attempts, tags, timezone;\n"
-      "              options (Celery): queue\n\n"
-      "A description or the time of the last run is passed over; any other member is refused.\n\n"
+      "              options (Celery): queue\n"
+      "\n"
+      "The import ignores a description and the time of the last run. It refuses any other "
+      "member.\n"
+      "\n"
       "Examples:\n"
       "  millrace schedule import json sidekiq.json --timezone Europe/Zurich\n"
       "  millrace schedule import json beat.json -q celery --managed-by beat --yes --prune");
@@ -197,7 +205,7 @@ void add_import_list(CLI::App& group, Session& session) {
 
 void add_schedule_import(CLI::App& schedule, Session& session) {
   CLI::App& command = *schedule.add_subcommand(
-      "import", "Make schedules of a crontab or of another program's list");
+      "import", "Import schedules from a crontab or from the list of another program");
   command.require_subcommand(1);
   add_import_crontab(command, session);
   add_import_list(command, session);

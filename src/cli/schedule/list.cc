@@ -39,7 +39,7 @@ void run(List& options, Session& session) {
     } while (!options.filter.cursor.empty() &&
              (!options.limit || static_cast<int>(all.size()) < *options.limit));
     if (session.json()) return print_line(list_json(all, options.filter.cursor));
-    if (all.empty()) return note("no schedule matches; `millrace schedule set` makes one");
+    if (all.empty()) return note("no schedule matches; `millrace schedule set` creates one");
     print(schedule_table(all, now(), output_width()));
     if (!options.filter.cursor.empty()) note(fmt::format("the first {} are shown", all.size()));
   });
@@ -48,13 +48,14 @@ void run(List& options, Session& session) {
 }  // namespace
 
 void add_schedule_list(CLI::App& schedule, Session& session) {
-  CLI::App& command = *schedule.add_subcommand("list", "List schedules and when they are due");
+  CLI::App& command = *schedule.add_subcommand("list", "List schedules and their next instants");
   const auto options = std::make_shared<List>();
-  command.add_option("--managed-by", options->filter.managed_by, "Of this owner")
+  command.add_option("--managed-by", options->filter.managed_by, "Only schedules of this owner")
       ->type_name("OWNER");
-  command.add_option("-q,--queue", options->filter.queue, "Whose jobs go to this queue")
+  command
+      .add_option("-q,--queue", options->filter.queue, "Only schedules whose jobs go to this queue")
       ->type_name("QUEUE");
-  command.add_option("-n,--limit", options->limit, "At most so many (default: all)")
+  command.add_option("-n,--limit", options->limit, "Number of schedules to show (default: all)")
       ->check(CLI::PositiveNumber);
   command.footer(
       "Examples:\n"

@@ -16,17 +16,19 @@ void show(const sdk::Result<sdk::Schedule>& schedule, std::string_view name, std
 }  // namespace
 
 void add_schedule_pause(CLI::App& schedule, Session& session) {
-  CLI::App& command = *schedule.add_subcommand("pause", "Make no jobs of a schedule");
+  CLI::App& command =
+      *schedule.add_subcommand("pause", "Pause a schedule, so that it submits no jobs");
   struct Pause {
     std::string name;
     std::string reason;
   };
   const auto options = std::make_shared<Pause>();
   command.add_option("NAME", options->name, "Name of the schedule")->required();
-  command.add_option("--reason", options->reason, "Shown with the schedule");
+  command.add_option("--reason", options->reason, "Reason, which the schedule shows");
   command.footer(
-      "Instants that pass meanwhile are not made up for when it is resumed, whatever --missed\n"
-      "says. `millrace schedule backfill` submits them.\n\n"
+      "A resumed schedule does not make up for the instants of the pause, whatever its --missed.\n"
+      "`millrace schedule backfill` submits them.\n"
+      "\n"
       "Examples:\n"
       "  millrace schedule pause reports.morning --reason 'holidays'");
   command.callback([options, &session] {
@@ -38,7 +40,7 @@ void add_schedule_pause(CLI::App& schedule, Session& session) {
 }
 
 void add_schedule_resume(CLI::App& schedule, Session& session) {
-  CLI::App& command = *schedule.add_subcommand("resume", "Make a paused schedule's jobs again");
+  CLI::App& command = *schedule.add_subcommand("resume", "Resume a paused schedule");
   const auto name = std::make_shared<std::string>();
   command.add_option("NAME", *name, "Name of the schedule")->required();
   command.footer("Examples:\n  millrace schedule resume reports.morning");

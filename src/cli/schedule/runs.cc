@@ -7,15 +7,17 @@ namespace millrace::cli {
 
 void add_schedule_runs(CLI::App& schedule, Session& session) {
   CLI::App& command =
-      *schedule.add_subcommand("runs", "Show what became of a schedule's last 100 instants");
+      *schedule.add_subcommand("runs", "Show the outcomes of a schedule's last 100 instants");
   const auto name = std::make_shared<std::string>();
   command.add_option("NAME", *name, "Name of the schedule")->required();
   command.footer(
-      "Newest first. submitted: a job was made. replaced: the same, after the job before it was\n"
-      "cancelled. skipped_overlap: that one still ran. skipped_missed: the instant was missed, "
-      "and\n"
-      "--missed does not make up for it; COUNT says for how many instants the line stands.\n"
-      "refused: the queue took no job.\n\n"
+      "The newest come first. submitted: the schedule submitted a job. replaced: it also cancelled "
+      "the\n"
+      "job before. skipped_overlap: the job before still ran. skipped_missed: the schedule missed "
+      "the\n"
+      "instant, and --missed does not make up for it; COUNT is the number of such instants.\n"
+      "refused: the queue refused the job.\n"
+      "\n"
       "Examples:\n"
       "  millrace schedule runs reports.morning\n"
       "  millrace schedule runs meters -o json | jq '.items[] | select(.outcome != "

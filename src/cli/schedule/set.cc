@@ -68,7 +68,7 @@ bool complete(Set& options, Session& session) {
     while (options.payload->ends_with('\n')) options.payload->pop_back();
   }
   if (!sdk::is_json(*options.payload)) {
-    session.fail(kUsage, "the payload is not JSON; a text needs its quotes: '\"text\"'");
+    session.fail(kUsage, "the payload is not JSON; write a text with quotes: '\"text\"'");
     return false;
   }
   options.schedule.job.payload = *options.payload;
@@ -96,8 +96,8 @@ void set_from_options(Set& options, Session& session) {
   const JsonMembers named = named_members(options);
   const JsonMembers job = named_job(options);
   if (named.empty() && job.empty() && !options.replace) {
-    return session.fail(kUsage,
-                        "name what to set; `millrace schedule set --help` lists the options");
+    return session.fail(
+        kUsage, "name a setting to change; `millrace schedule set --help` lists the options");
   }
   session.with_client([&](sdk::Client& client) {
     std::string there;
@@ -153,15 +153,18 @@ void add_timing_options(CLI::App& command, Set& options) {
                                       "minute hour day-of-month month day-of-week, in quotes; six "
                                       "fields begin with the second; or @daily and the like")
                           ->type_name("EXPRESSION");
-  add_duration(command, "--every", schedule.every, "An interval instead, of 1s and more")
+  add_duration(command, "--every", schedule.every,
+               "Interval of at least 1s, in place of an expression")
       ->excludes(cron);
-  command.add_option("--timezone", schedule.timezone, "As Europe/Zurich (default: UTC)")
+  command
+      .add_option("--timezone", schedule.timezone,
+                  "Time zone, such as Europe/Zurich (default: UTC)")
       ->type_name("ZONE");
   add_time(command, "--start-at", schedule.start_at,
-           "No instant before this; --every counts from it");
-  add_time(command, "--end-at", schedule.end_at, "None after this");
+           "First possible instant; --every counts from it");
+  add_time(command, "--end-at", schedule.end_at, "Last possible instant");
   add_duration(command, "--jitter", schedule.jitter,
-               "Up to so much later, for each instant the same always");
+               "Largest delay of an instant; each instant always has the same delay");
   add_dst_policies(command, schedule.dst_gap, schedule.dst_overlap);
 }
 
@@ -170,37 +173,43 @@ void add_policy_options(CLI::App& command, Set& options) {
   add_overlap(command, schedule.overlap);
   add_missed(command, options.missed);
   add_duration(command, "--missed-after", schedule.missed_after,
-               "Later than this, an instant was missed (default: 1m)");
+               "Delay after which an instant counts as missed (default: 1m)");
   // With a member of three states as the target, CLI11 would set it where the flag is not given.
   command.add_flag_function(
       "--paused,!--no-paused", [&schedule](std::int64_t count) { schedule.paused = count > 0; },
-      "Make it paused, or not (default: as it is)");
-  command.add_option("--managed-by", schedule.managed_by, "Whose it is, see `schedule apply`")
+      "Pause the schedule, or not (default: no change)");
+  command
+      .add_option("--managed-by", schedule.managed_by,
+                  "Owner of the schedule, see `schedule apply`")
       ->type_name("OWNER");
 }
 
 void add_job_options(CLI::App& command, Set& options) {
   sdk::NewJob& job = options.schedule.job;
-  command.add_option("-t,--type", job.type, "What kind of job; workers go by it")
+  command.add_option("-t,--type", job.type, "Type of the job; workers choose their code by it")
       ->type_name("TYPE");
-  command.add_option("-q,--queue", job.queue, "Queue to put it into (default: default)")
+  command.add_option("-q,--queue", job.queue, "Queue of the job (default: default)")
       ->type_name("QUEUE");
-  command.add_option("--payload", options.payload, "JSON, or - to read it from standard input")
+  command
+      .add_option("--payload", options.payload,
+                  "Payload as JSON, or - to read it from standard input")
       ->type_name("JSON");
-  command.add_option("--priority", job.priority, "-32768 to 32767; lower runs first")
+  command.add_option("--priority", job.priority, "Priority, -32768 to 32767; lower runs first")
       ->type_name("N");
-  command.add_option("--max-attempts", job.max_attempts, "Attempts before it is dead")
+  command
+      .add_option("--max-attempts", job.max_attempts, "Number of attempts before the job is dead")
       ->type_name("N");
   add_retry(command, "--retry", job.retry,
-            "Wait between attempts: exponential[:BASE[:MAX]], linear[:BASE[:MAX]], fixed[:BASE], "
-            "list:D,D,...");
-  add_duration(command, "--timeout", job.timeout, "Bound on one attempt");
-  add_duration(command, "--lease", job.lease, "How long a silent worker is trusted");
-  add_duration(command, "--expires-in", job.expires_in, "Expires if not started by then");
-  command.add_option("--tag", job.tags, "Tag; may be repeated")
+            "Wait between attempts, as exponential[:BASE[:MAX]], linear[:BASE[:MAX]], "
+            "fixed[:BASE], list:D,D,...");
+  add_duration(command, "--timeout", job.timeout, "Time limit of one attempt");
+  add_duration(command, "--lease", job.lease, "Time after which a silent worker loses the job");
+  add_duration(command, "--expires-in", job.expires_in,
+               "Latest start, as a delay; the job expires then");
+  command.add_option("--tag", job.tags, "Tag of the job; repeatable")
       ->type_name("TAG")
       ->allow_extra_args(false);
-  command.add_option("--meta", options.meta, "NAME=VALUE for the worker; may be repeated")
+  command.add_option("--meta", options.meta, "NAME=VALUE for the worker; repeatable")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
 }
@@ -208,20 +217,23 @@ void add_job_options(CLI::App& command, Set& options) {
 }  // namespace
 
 void add_schedule_set(CLI::App& schedule, Session& session) {
-  CLI::App& command = *schedule.add_subcommand("set", "Make a schedule, or change one");
+  CLI::App& command = *schedule.add_subcommand("set", "Create a schedule, or change one");
   const auto options = std::make_shared<Set>();
   command.add_option("NAME", options->name, "Name of the schedule")->required();
   add_timing_options(command, *options);
   add_job_options(command, *options);
   add_policy_options(command, *options);
-  command.add_flag("--replace", options->replace, "Set what is not named to its default");
+  command.add_flag("--replace", options->replace, "Reset all other settings to their defaults");
   command
-      .add_option("--file", options->file,
-                  "The whole specification, TOML or JSON, in place of all other options")
+      .add_option(
+          "--file", options->file,
+          "File with the whole specification in TOML or JSON, in place of all other options")
       ->type_name("FILE");
   command.footer(
-      "Of a schedule that is there, only what is named changes. The answer shows the next five\n"
-      "instants.\n\n"
+      "The command changes only the named settings of an existing schedule. It shows the next "
+      "five\n"
+      "instants.\n"
+      "\n"
       "Examples:\n"
       "  millrace schedule set reports.morning --cron '0 9 * * MON-FRI' --timezone Europe/Zurich "
       "\\\n"

@@ -52,7 +52,7 @@ class Reader {
     for_each_member(value, [&](const std::string& name, JsonCursor specification) {
       const std::string pointer = join_pointer("/schedules", name);
       if (!api::is_name(name)) {
-        fail(pointer, fmt::format("a schedule's name {}, {} is none", api::kNameRule,
+        fail(pointer, fmt::format("a schedule's name {}; {} does not fit", api::kNameRule,
                                   api::single_quoted(name)));
       } else if (!names.insert(name).second) {
         fail(pointer, fmt::format("{} is twice", name));

@@ -28,7 +28,7 @@ Result<Missed> parse_missed(std::string_view text) {
     const bool is_number = fault == std::errc{} && end == digits.data() + digits.size();
     if (is_number && limit >= 1 && limit <= kMaxMissed) return Missed{"all", limit};
   }
-  return failure(fmt::format("\"{}\" is none of skip, one, all, and all:N with N from 1 to {}",
+  return failure(fmt::format("\"{}\" is not one of skip, one, all, and all:N with N from 1 to {}",
                              text, kMaxMissed));
 }
 
@@ -41,14 +41,14 @@ CLI::Option* add_missed(CLI::App& command, std::optional<Missed>& out) {
             if (!missed) throw CLI::ValidationError("--missed", missed.error().message);
             out = std::move(*missed);
           },
-          "Of instants while nothing could be submitted: skip, one (the latest), all, or all:N")
+          "For missed instants: skip, one (the latest), all, or all:N")
       ->type_name("POLICY");
 }
 
 CLI::Option* add_overlap(CLI::App& command, std::string& out) {
   return command
       .add_option("--overlap", out,
-                  "While its last job has not ended: allow, skip, queue (one waits), or replace "
+                  "If the last job has not ended: allow, skip, queue (one waits), or replace "
                   "(cancels that job)")
       ->check(CLI::IsMember({"allow", "skip", "queue", "replace"}));
 }

@@ -21,7 +21,7 @@ void run(const Trigger& options, Session& session) {
     if (!made) return fail_on_schedule(made.error(), options.name, session);
     if (session.json()) return print_line(made->job.json);
     std::string what = made->job.state;
-    if (!made->is_new) what += " (was there already)";
+    if (!made->is_new) what += " (existed already)";
     print_line(fmt::format("{}  {}", made->job.id, what));
   });
 }
@@ -33,14 +33,15 @@ void add_schedule_trigger(CLI::App& schedule, Session& session) {
   const auto options = std::make_shared<Trigger>();
   command.add_option("NAME", options->name, "Name of the schedule")->required();
   add_time(command, "--scheduled-at", options->options.scheduled_at,
-           "The instant that the job is told it is for (default: now)");
+           "Instant that the job gets as scheduled_at (default: now)");
   command
       .add_option("--idempotency-key", options->options.idempotency_key,
-                  "Triggering again with this key gives the same job")
+                  "Idempotency key: a repeated command gives the same job")
       ->type_name("KEY")
       ->check([](const std::string& key) { return key.empty() ? "must not be empty" : ""; });
   command.footer(
-      "It does not matter whether the schedule is paused, nor whether a job of it runs.\n\n"
+      "The command works for a paused schedule too, and while a job of the schedule runs.\n"
+      "\n"
       "Examples:\n"
       "  millrace schedule trigger reports.morning\n"
       "  millrace job wait $(millrace schedule trigger reports.morning -o json | jq -r .id)");

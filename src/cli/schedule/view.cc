@@ -136,9 +136,9 @@ std::string changes_text(const sdk::ScheduleChanges& changes) {
 
 void fail_on_schedule(const sdk::Error& error, std::string_view name, Session& session) {
   if (error.code != "not_found") return session.fail(error);
-  session.fail(kNotFound, fmt::format("there is no schedule {}: `millrace schedule list` shows "
-                                      "those there are",
-                                      name));
+  session.fail(
+      kNotFound,
+      fmt::format("there is no schedule {}; `millrace schedule list` shows the schedules", name));
 }
 
 void fail_on_file(const sdk::Error& error, std::string_view path, const Lines& lines,

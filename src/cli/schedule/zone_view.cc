@@ -61,7 +61,7 @@ Result<std::string> zone_of_machine(const std::optional<std::string>& tz, bool h
   } else if (!timezone_file.empty()) {
     return std::string(timezone_file);
   }
-  return failure("this machine does not say which time zone it has: --timezone names it");
+  return failure("this machine does not name its time zone; use --timezone to name one");
 }
 
 Result<std::string> zone_of_machine() {

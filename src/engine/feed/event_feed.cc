@@ -45,8 +45,12 @@ FeedPage faulty(Fault fault) {
   return page;
 }
 
-Fault gone() { return {FeedFault::kGone, "older than the events that are kept"}; }
-Fault no_position() { return {FeedFault::kBadPosition, "not a position of this log"}; }
+Fault gone() {
+  return {FeedFault::kGone, "the position is older than the oldest event in the log"};
+}
+Fault no_position() {
+  return {FeedFault::kBadPosition, "the position does not belong to this log"};
+}
 
 // How much may still be read.
 struct Allowance {

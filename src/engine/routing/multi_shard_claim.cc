@@ -17,7 +17,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// With jobs or orders in hand, it waits no longer than this for anything else.
+// With jobs or commands in hand, it waits no longer than this for anything else.
 constexpr milliseconds kPatienceInHand{1'000};
 // The pause before a hint is left again on a shard that refused it; doubles each time.
 constexpr milliseconds kRefusedHintPause{100};
@@ -101,7 +101,7 @@ class MultiShardClaim final : public Operation {
         queues.insert(queues.end(), run.queues.begin(), run.queues.end());
       }
     } else {
-      // Only for the worker's orders, which are on every shard.
+      // Only for the worker's commands, which are on every shard.
       for (ShardNumber shard = 0; shard < shards(); ++shard) ask_shard({shard, {}});
     }
     settle();
@@ -208,7 +208,7 @@ class MultiShardClaim final : public Operation {
     heard_ = true;
     if (auto* poll = std::get_if<PollReply>(&answer)) {
       take_jobs(std::move(poll->claim));
-      for (const WorkerCommand& order : poll->orders) take_order(order);
+      for (const WorkerCommand& command : poll->orders) take_command(command);
       reply_.news = reply_.news || poll->news;
     } else {
       take_jobs(std::get<core::ClaimReply>(std::get<core::Reply>(std::move(answer))));
@@ -223,12 +223,12 @@ class MultiShardClaim final : public Operation {
     }
     std::ranges::move(claim.jobs, std::back_inserter(reply_.claim.jobs));
   }
-  // An order for the whole worker that several shards send is passed on once.
-  void take_order(const WorkerCommand& order) MILLRACE_REQUIRES(mutex_) {
+  // A command for the whole worker that several shards send is passed on once.
+  void take_command(const WorkerCommand& command) MILLRACE_REQUIRES(mutex_) {
     const auto same = [&](const WorkerCommand& other) {
-      return other.kind == order.kind && other.kind != WorkerCommand::Kind::kCancel;
+      return other.kind == command.kind && other.kind != WorkerCommand::Kind::kCancel;
     };
-    if (std::ranges::none_of(reply_.orders, same)) reply_.orders.push_back(order);
+    if (std::ranges::none_of(reply_.orders, same)) reply_.orders.push_back(command);
   }
 
   bool refused(const Answer& answer) MILLRACE_REQUIRES(mutex_) {
@@ -296,7 +296,7 @@ class MultiShardClaim final : public Operation {
 
   // --- What comes next.
 
-  // A quiet worker gets that order each time, and waits all the same.
+  // A quiet worker gets that command each time, and waits all the same.
   bool in_hand() const MILLRACE_REQUIRES(mutex_) {
     return !reply_.claim.jobs.empty() || reply_.news;
   }

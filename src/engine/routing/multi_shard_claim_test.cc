@@ -320,7 +320,7 @@ TEST_F(MultiShardClaimTest, AShardWhoseHintsFireInVainIsAskedLessAndLess) {
   EXPECT_EQ(reply<core::ClaimReply>(waiting).jobs.size(), 1U);
 }
 
-// A plain claim can't carry orders, and must not return because of one.
+// A plain claim can't carry commands, and must not return because of one.
 TEST_F(MultiShardClaimTest, AnOrderForItsWorkerDoesNotWakeAPlainClaim) {
   submit(queue_of(0));
   const auto got = answer<core::ClaimReply>(claim({queue_of(0), queue_of(2)}));

@@ -140,7 +140,7 @@ struct OnlyShard {
   std::optional<ShardNumber> operator()(const Poll& poll) const {
     // All are to know that the worker ends.
     if (poll.goodbye) return std::nullopt;
-    // For the worker's orders alone: any shard may have some.
+    // For the worker's commands alone: any shard may have some.
     if (!poll.claim && poll.acks.items.empty() && poll.heartbeats.items.empty() &&
         poll.logs.items.empty()) {
       return std::nullopt;

@@ -296,12 +296,12 @@ TEST_F(RecoveryOfALiar, MissesARowThatIsNotShown) {
   append(Seq{1}, {}, batch());
   append(Seq{2}, rows_[0].checksum, batch());
   journal->skipped = Seq{1};
-  EXPECT_THAT(refusal(), HasSubstr("row 2: does not continue row 0"));
+  EXPECT_THAT(refusal(), HasSubstr("row 2 does not continue row 0"));
   journal->skipped = Seq{2};
-  EXPECT_THAT(refusal(), HasSubstr("row 2 of the journal can't be read"));
+  EXPECT_THAT(refusal(), HasSubstr("can't read row 2 of the journal"));
   journal->skipped = {};
   journal->claimed = 1;
-  EXPECT_THAT(refusal(), HasSubstr("row 3 of the journal can't be read"));
+  EXPECT_THAT(refusal(), HasSubstr("can't read row 3 of the journal"));
 }
 
 TEST_F(RecoveryOfALiar, NamesTheRowThatIsNoBatch) {
@@ -317,9 +317,9 @@ TEST_F(RecoveryOfALiar, TakesNoRowAfterTablesThatWereMadeFromAnother) {
   to.seq = Seq{1};
   to.checksum = {1, 2};
   ASSERT_TRUE(tables->flush({}, Seq{0}, to));
-  EXPECT_THAT(refusal(), HasSubstr("row 1: the tables were made from another row"));
+  EXPECT_THAT(refusal(), HasSubstr("row 1: the tables come from another version"));
   ASSERT_TRUE(journal->trim(Seq{2}).has_value());  // which now only the next row can tell
-  EXPECT_THAT(refusal(), HasSubstr("row 2: does not continue row 1"));
+  EXPECT_THAT(refusal(), HasSubstr("row 2 does not continue row 1"));
 }
 
 }  // namespace

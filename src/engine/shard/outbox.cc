@@ -55,7 +55,7 @@ std::expected<core::Enqueue, store::UnreadableSubmission> from_outbox(const core
   std::string bytes;
   const std::string_view text = unquoted(job.payload.view());
   if (!absl::Base64Unescape({text.data(), text.size()}, &bytes)) {
-    return std::unexpected(store::UnreadableSubmission{false, "the payload is no submission"});
+    return std::unexpected(store::UnreadableSubmission{false, "the payload is not a submission"});
   }
   auto read = store::decode_submission(bytes);
   if (!read) return std::unexpected(std::move(read.error()));

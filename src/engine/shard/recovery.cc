@@ -38,14 +38,14 @@ class Loader : public store::StateVisitor {
 Status check_extent(const store::Journal::Extent& extent, const store::Progress& progress) {
   if (extent.newest < progress.seq) {
     return failure(
-        fmt::format("the tables reached row {}, but the journal ends at row {}: rows that "
-                    "were committed are missing",
+        fmt::format("the tables reached row {}, but the journal ends at row {}; committed rows are "
+                    "missing, so restore a backup",
                     to_number(progress.seq), to_number(extent.newest)));
   }
   if (extent.oldest > next(progress.seq)) {
     return failure(
-        fmt::format("the tables reached row {}, but the journal begins at row {}: the rows "
-                    "between them are missing",
+        fmt::format("the tables reached row {}, but the journal begins at row {}; the rows between "
+                    "them are missing, so restore a backup",
                     to_number(progress.seq), to_number(extent.oldest)));
   }
   return {};
@@ -63,8 +63,8 @@ Result<std::unique_ptr<Follower>> Follower::load(std::uint32_t shard,
   if (Status loaded = store.tables->load(loader); !loaded) return std::unexpected(loaded.error());
   if (const auto miscount = state.machine->miscount()) {
     return failure(
-        fmt::format("shard {}: the tables contradict themselves: queue {} has counted {} "
-                    "{} jobs, and there are {}: rows were altered, or are missing",
+        fmt::format("shard {}: the tables contradict themselves: queue {} counts {} {} jobs, but "
+                    "the tables hold {}; rows were altered or deleted, so restore a backup",
                     shard, miscount->queue, miscount->counted, core::to_string(miscount->state),
                     miscount->loaded));
   }
@@ -91,7 +91,7 @@ Result<std::unique_ptr<Follower>> Follower::load(std::uint32_t shard,
   if (!read) return std::unexpected(read.error());
   if (!taken) return std::unexpected(taken.error());
   if (state.head < extent->newest) {
-    return failure(fmt::format("shard {}: row {} of the journal can't be read", shard,
+    return failure(fmt::format("shard {}: this node can't read row {} of the journal", shard,
                                to_number(next(state.head))));
   }
   return follower;
@@ -115,8 +115,8 @@ Result<std::size_t> Follower::follow() {
   if (!read) return std::unexpected(read.error());
   if (!taken) return std::unexpected(taken.error());
   if (!met) {
-    return failure(fmt::format("shard {}: row {} of the journal is gone, or another", shard_,
-                               to_number(state_.head)));
+    return failure(fmt::format("shard {}: row {} of the journal is missing, or was replaced",
+                               shard_, to_number(state_.head)));
   }
   if (!state_.outstanding && state_.head > state_.base) {
     std::shared_ptr<const core::Changes> changes = state_.machine->take_changes();
@@ -129,11 +129,11 @@ Result<std::size_t> Follower::follow() {
 Status Follower::take(const store::JournalRow& row) {
   if (row.seq == state_.projected.seq) {
     if (row.checksum == state_.projected.checksum) return {};
-    return failure(fmt::format("shard {}, row {}: the tables were made from another row", shard_,
-                               to_number(row.seq)));
+    return failure(fmt::format("shard {}, row {}: the tables come from another version of this row",
+                               shard_, to_number(row.seq)));
   }
   if (row.seq != next(state_.head) || row.predecessor != state_.head_checksum) {
-    return failure(fmt::format("shard {}, row {}: does not continue row {}", shard_,
+    return failure(fmt::format("shard {}: row {} does not continue row {}", shard_,
                                to_number(row.seq), to_number(state_.head)));
   }
   return apply(row);
@@ -177,7 +177,7 @@ Result<Recovered> Follower::finish(const store::Progress& projected) && {
   const bool at_load =
       projected.seq == state_.projected.seq && projected.checksum == state_.projected.checksum;
   if (!at_load && (row == passed_.end() || row->checksum != projected.checksum)) {
-    return failure(fmt::format("shard {}: the tables stand at row {}, which is not in the journal",
+    return failure(fmt::format("shard {}: the tables are at row {}, which is not in the journal",
                                shard_, to_number(projected.seq)));
   }
   state_.projected = projected;

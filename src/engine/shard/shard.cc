@@ -72,7 +72,7 @@ void Shard::Impl::offer(Task task) {
       if (ack != nullptr) put_in_outbox(*ack, options_.shard, options_.shards);
     }
   }
-  inbox_.push_back(std::move(task));
+  waiting_tasks_.push_back(std::move(task));
 }
 
 // Checked before any part goes into the outbox, where its level is no longer visible.
@@ -89,15 +89,15 @@ void Shard::Impl::cancel(const ReplyAddress& reply_to) {
       return;
     }
   }
-  const auto found =
-      std::ranges::find_if(inbox_, [&](const Task& task) { return task.reply_to == reply_to; });
-  if (found == inbox_.end()) return;
+  const auto found = std::ranges::find_if(
+      waiting_tasks_, [&](const Task& task) { return task.reply_to == reply_to; });
+  if (found == waiting_tasks_.end()) return;
   // A command that was sent is carried out; what only its caller would use is not.
   if (found->kind == Task::Kind::kPoll && found->claims) {
     found->commands.pop_back();
     found->claims = false;
   } else if (found->kind == Task::Kind::kClaim || found->kind == Task::Kind::kOther) {
-    inbox_.erase(found);
+    waiting_tasks_.erase(found);
   }
 }
 
@@ -114,7 +114,7 @@ bool Shard::Impl::may_decide() const {
   if (!pipeline_.can_seal()) return false;
   if (!pipeline_.in_flight()) return true;
   // What ends while the journal stalls must wait for the extension that follows.
-  return inbox_.size() >= kDecideAheadAt && !pipeline_.failing_since() &&
+  return waiting_tasks_.size() >= kDecideAheadAt && !pipeline_.failing_since() &&
          now_ - pipeline_.in_flight_since() <= core::kStallGrace;
 }
 
@@ -137,16 +137,16 @@ bool Shard::Impl::refuses_all() const {
   return at && now_ >= *at;
 }
 
-void Shard::Impl::refuse_inbox(Unavailable why) {
-  for (Task& task : inbox_) {
+void Shard::Impl::refuse_waiting_tasks(Unavailable why) {
+  for (Task& task : waiting_tasks_) {
     put_off(task);
     if (refuse_once(task)) answers_.send(task.reply_to, told_of(task, why));
   }
-  inbox_.clear();
+  waiting_tasks_.clear();
 }
 
 void Shard::Impl::refuse_all(Unavailable why) {
-  refuse_inbox(why);
+  refuse_waiting_tasks(why);
   refuse_expired_waits(now_, why);
 }
 
@@ -206,11 +206,11 @@ void Shard::Impl::append_done(const store::AppendResult& result, Time now) {
       pipeline_.retry(now_);
       return;
     case store::AppendOutcome::kFenced:
-      depose("another leader writes this shard's journal: " + result.message);
+      depose("another node leads this shard and writes its journal: " + result.message);
       return;
     case store::AppendOutcome::kBroken:
-      end("the journal can't be trusted any more: " + result.message, Unavailable::kStorage,
-          Unavailable::kStorage);
+      end("the shard can't trust its journal any more, and stops: " + result.message,
+          Unavailable::kStorage, Unavailable::kStorage);
       return;
   }
 }
@@ -242,7 +242,7 @@ void Shard::Impl::end(std::string why, Unavailable decided, Unavailable waiting)
   ended_ = std::move(why);
   told_since_end_ = waiting;
   answers_.replace_held(decided);
-  refuse_inbox(waiting);
+  refuse_waiting_tasks(waiting);
   refuse_waits(waiting);
 }
 
@@ -297,13 +297,13 @@ std::optional<Time> Shard::Impl::next_wakeup(bool may_flush) const {
     if (!refuses_all()) {
       keep_earliest(earliest, refuses_all_at());
     } else {
-      if (!inbox_.empty()) keep_earliest(earliest, now_);
+      if (!waiting_tasks_.empty()) keep_earliest(earliest, now_);
       keep_earliest(earliest, next_deadline());
       keep_earliest(earliest, gives_up_at());
     }
     return earliest;
   }
-  if (!inbox_.empty() || letting_go_) return now_;
+  if (!waiting_tasks_.empty() || letting_go_) return now_;
   if (!hard_overloaded()) {
     if (!woken_.empty()) return now_;
     keep_earliest(earliest, machine_->next_timer());
@@ -349,10 +349,13 @@ void Shard::Impl::end_all_waits() {
   dispatch();
 }
 
-bool Shard::Impl::quiet() const { return inbox_.empty() && pipeline_.empty() && answers_.empty(); }
+bool Shard::Impl::quiet() const {
+  return waiting_tasks_.empty() && pipeline_.empty() && answers_.empty();
+}
 
 bool Shard::Impl::idle() const {
-  return inbox_.empty() && pipeline_.empty() && projector_.projected().seq == pipeline_.head();
+  return waiting_tasks_.empty() && pipeline_.empty() &&
+         projector_.projected().seq == pipeline_.head();
 }
 
 Shard::Figures Shard::Impl::figures() const {

@@ -88,7 +88,7 @@ class Shard::Impl {
   void end(std::string why, Unavailable decided, Unavailable waiting);
   void end_all_waits();
   bool is_too_new(const Task& task) const;
-  void refuse_inbox(Unavailable why);
+  void refuse_waiting_tasks(Unavailable why);
   void refuse_expired_waits(Time at, Unavailable why);
   bool may_wait() const { return !draining_ && !resigning_; }
   // The answer to a wait for a hint that can't continue (not may_wait()). If it were a hint, the
@@ -151,7 +151,7 @@ class Shard::Impl {
   }
   void dispatch();  // answer()'s answers, which depend on the newest row
   void end_wait(Waiters::Entry entry, core::ClaimReply reply);
-  void take_orders(std::string_view worker, PollReply& into);
+  void take_commands(std::string_view worker, PollReply& into);
   void decide_other(const Task& task);
   // make_task() turns these into commands.
   template <typename T>
@@ -200,7 +200,7 @@ class Shard::Impl {
   std::vector<Sweep> sweeps_;
 
   Time now_;
-  std::deque<Task> inbox_;
+  std::deque<Task> waiting_tasks_;  // tasks that wait to be decided
   InboxOrder inbox_order_;
   bool draining_ = false;
   bool resigning_ = false;

@@ -34,13 +34,13 @@ void Shard::Impl::end_wait(Waiters::Entry entry, core::ClaimReply reply) {
   if (!entry.item.poll) return answer(entry.reply_to, core::Reply(std::move(reply)));
   PollReply poll = std::move(*entry.item.poll);
   poll.claim = std::move(reply);
-  take_orders(entry.item.claim.worker.view(), poll);
+  take_commands(entry.item.claim.worker.view(), poll);
   answer(entry.reply_to, std::move(poll));
 }
 
-void Shard::Impl::take_orders(std::string_view worker, PollReply& into) {
+void Shard::Impl::take_commands(std::string_view worker, PollReply& into) {
   into.news = workers_.has_news(worker);
-  into.orders = workers_.take_orders(worker);
+  into.orders = workers_.take_commands(worker);
 }
 
 void Shard::Impl::decide_other(const Task& task) {
@@ -90,7 +90,7 @@ void Shard::Impl::decide_other(const ReplyAddress& reply_to, const AwaitWork& wa
   };
   if (!may_wait()) return answer(reply_to, no_hints_here());
   if (hard_overloaded()) return answer(reply_to, Unavailable::kOverloaded);
-  if (wait.wait <= Duration{} || (!wait.no_orders && workers_.has_news(worker)) ||
+  if (wait.wait <= Duration{} || (!wait.no_commands && workers_.has_news(worker)) ||
       (active && std::ranges::any_of(wait.queues, has_work))) {
     return answer(reply_to, std::monostate{});
   }
@@ -99,7 +99,7 @@ void Shard::Impl::decide_other(const ReplyAddress& reply_to, const AwaitWork& wa
   claim.worker = wait.worker;
   if (active) claim.queues = wait.queues;
   waiters_.add(reply_to, add_saturating(now_, wait.wait),
-               wait.no_orders ? Waiter::Wants::kHint : Waiter::Wants::kHintOrOrder,
+               wait.no_commands ? Waiter::Wants::kHint : Waiter::Wants::kHintOrCommand,
                std::move(claim));
 }
 
@@ -136,13 +136,13 @@ void Shard::Impl::decide_other(const ReplyAddress& reply_to, const SetWorkerStat
   answer(reply_to, WorkersReply{true, {workers_.view(worker, *machine_)}});
 }
 
-// Ends the worker's waiting polls. Its plain claims can't carry orders; if the worker is quiet they
-// get no more jobs.
+// Ends the worker's waiting polls. Its plain claims can't carry commands; if the worker is quiet
+// they get no more jobs.
 void Shard::Impl::tell_worker(std::string_view worker) {
   const bool quiet = workers_.state(worker) != WorkerState::kActive;
   for (const WaitNumber number : waiters_.of_worker(worker)) {
     const Waiter& waiter = waiters_.at(number).item;
-    if (waiter.takes_orders()) {
+    if (waiter.takes_commands()) {
       end_wait(waiters_.take(number), {});
     } else if (quiet) {
       waiters_.stop_offering(number);

@@ -87,10 +87,10 @@ Shard::Impl::Intake Shard::Impl::take_tasks() {
   Intake intake;
   std::vector<std::size_t> wanted_until;  // by task
   std::size_t bytes = 0;
-  while (!inbox_.empty() && intake.tasks.size() < kMaxTasksPerStep &&
+  while (!waiting_tasks_.empty() && intake.tasks.size() < kMaxTasksPerStep &&
          intake.prefetched.needed().size() < kMaxIdsPerStep && bytes < kRowBudgetBytes) {
-    Task task = std::move(inbox_.front());
-    inbox_.pop_front();
+    Task task = std::move(waiting_tasks_.front());
+    waiting_tasks_.pop_front();
     if (is_refused(task)) continue;
     if (const std::optional<Unavailable> why = refusal_of(task)) {
       refuse(task, *why);
@@ -99,7 +99,7 @@ Shard::Impl::Intake Shard::Impl::take_tasks() {
     std::optional<Task> part = split_ids(task, kMaxIdsPerPart);
     if (!part && engine::row_bytes(task) > kRowBudgetBytes)
       part = split_jobs(task, kRowBudgetBytes);
-    if (part) inbox_.push_front(std::exchange(task, std::move(*part)));
+    if (part) waiting_tasks_.push_front(std::exchange(task, std::move(*part)));
     for (const core::Command& command : task.commands) {
       intake.prefetched.want(*machine_, command);
     }
@@ -158,8 +158,8 @@ void Shard::Impl::fetch_needed(Intake& intake, const std::vector<std::size_t>& w
 }
 
 void Shard::Impl::put_back(std::vector<Task> tasks) {
-  inbox_.insert(inbox_.begin(), std::make_move_iterator(tasks.begin()),
-                std::make_move_iterator(tasks.end()));
+  waiting_tasks_.insert(waiting_tasks_.begin(), std::make_move_iterator(tasks.begin()),
+                        std::make_move_iterator(tasks.end()));
 }
 
 void Shard::Impl::decide_tasks(Intake intake) {
@@ -310,7 +310,7 @@ void Shard::Impl::conclude_poll(Task task, std::vector<core::Reply> replies) {
   if (task.claims) poll.claim = std::get<core::ClaimReply>(std::move(replies[3]));
   if (!task.claims || !poll.claim.jobs.empty() || task.wait <= Duration{} || !may_wait() ||
       workers_.has_news(worker)) {
-    take_orders(worker, poll);
+    take_commands(worker, poll);
     if (task.goodbye) workers_.leaves(worker);
     return answer(task.reply_to, std::move(poll));
   }
@@ -389,8 +389,8 @@ void Shard::Impl::tell_workers() {
   SharedBytes alive;  // told last: a worker's jobs mostly end together
   for (const core::Event& event : events_) {
     if (const auto* cancel = std::get_if<core::CancelRequested>(&event)) {
-      workers_.order(cancel->worker.view(),
-                     {WorkerCommand::Kind::kCancel, cancel->job.id, cancel->token});
+      workers_.add_command(cancel->worker.view(),
+                           {WorkerCommand::Kind::kCancel, cancel->job.id, cancel->token});
       tell_worker(cancel->worker.view());
       tell_holders(cancel->job.id);
     } else if (const auto* ended = std::get_if<core::AttemptEnded>(&event)) {

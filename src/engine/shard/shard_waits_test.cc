@@ -1,4 +1,4 @@
-// Waiting: long-polling claims, polls and their orders, watched jobs, the event log's next row.
+// Waiting: long-polling claims, polls and their commands, watched jobs, the event log's next row.
 #include <gtest/gtest.h>
 
 #include "engine/shard/shard.h"
@@ -19,12 +19,12 @@ struct MemoryWorld : ShardFixture {
     poll.wait = Duration{wait_ms};
     return poll;
   }
-  // The orders of a poll's answer: "quiet cancel:a".
-  std::string orders(Ticket ticket) {
+  // The commands of a poll's answer: "quiet cancel:a".
+  std::string commands(Ticket ticket) {
     std::string text;
-    for (const WorkerCommand& order : answer<PollReply>(ticket).orders) {
+    for (const WorkerCommand& command : answer<PollReply>(ticket).orders) {
       if (!text.empty()) text += ' ';
-      switch (order.kind) {
+      switch (command.kind) {
         case WorkerCommand::Kind::kQuiet:
           text += "quiet";
           break;
@@ -32,7 +32,7 @@ struct MemoryWorld : ShardFixture {
           text += "stop";
           break;
         case WorkerCommand::Kind::kCancel:
-          text += "cancel:" + name(order.job);
+          text += "cancel:" + name(command.job);
           break;
       }
     }
@@ -239,13 +239,13 @@ TEST(Polls, AreEndedByTheCancellationOfARunningJob) {
   world.run();
   world.now_answer<core::ItemsReply>(
       core::Command(core::Cancel{{ShardFixture::id("a")}, SharedBytes("by hand")}));
-  EXPECT_EQ(world.orders(poll), "cancel:a");
+  EXPECT_EQ(world.commands(poll), "cancel:a");
   EXPECT_EQ(world.answer<PollReply>(poll).orders.at(0).token, world.ack_of("a").token);
   EXPECT_FALSE(world.answered(other));
   // Told once.
   const Ticket next = world.ask(world.poll("anna", 0));
   world.run();
-  EXPECT_EQ(world.orders(next), "");
+  EXPECT_EQ(world.commands(next), "");
 }
 
 TEST(Polls, LearnACancellationThatCameBetweenThem) {
@@ -256,7 +256,7 @@ TEST(Polls, LearnACancellationThatCameBetweenThem) {
   world.now_answer<core::ItemsReply>(core::Command(core::Cancel{{ShardFixture::id("a")}, {}}));
   const Ticket poll = world.ask(world.poll("anna"));
   world.run();
-  EXPECT_EQ(world.orders(poll), "cancel:a");
+  EXPECT_EQ(world.commands(poll), "cancel:a");
 }
 
 TEST(QuietWorkers, GetNoMoreJobs) {
@@ -267,15 +267,15 @@ TEST(QuietWorkers, GetNoMoreJobs) {
   const auto reply =
       world.now_answer<WorkersReply>(SetWorkerState{SharedBytes("anna"), WorkerState::kQuiet});
   EXPECT_TRUE(reply.found);
-  EXPECT_EQ(world.orders(poll), "quiet");
-  // A plain claim can't carry the order: it waits and gets nothing.
+  EXPECT_EQ(world.commands(poll), "quiet");
+  // A plain claim can't carry the command: it waits and gets nothing.
   const Ticket later = world.ask(world.poll("anna", 2'000));
   world.now_answer<core::EnqueueReply>(ShardFixture::enqueue("a"));
   EXPECT_FALSE(world.answered(claim));
   EXPECT_FALSE(world.answered(later));
   world.pass(Duration{5'000});
   EXPECT_EQ(world.claimed(claim), "");
-  EXPECT_EQ(world.orders(later), "quiet");
+  EXPECT_EQ(world.commands(later), "quiet");
   EXPECT_EQ(world.state("a"), core::State::kReady);
   const Ticket other = world.ask(ShardFixture::waiting(ShardFixture::claim(), 0, "berta"));
   world.run();
@@ -290,7 +290,7 @@ TEST(QuietWorkers, MayBeToldToStop) {
   world.ask(SetWorkerState{SharedBytes("anna"), WorkerState::kQuiet});  // does not undo it
   const Ticket poll = world.ask(world.poll("anna"));
   world.run();
-  EXPECT_EQ(world.orders(poll), "stop");
+  EXPECT_EQ(world.commands(poll), "stop");
   EXPECT_FALSE(
       world.now_answer<WorkersReply>(SetWorkerState{SharedBytes("nobody"), WorkerState::kQuiet})
           .found);
@@ -519,7 +519,7 @@ AwaitWork work_of_anna() {
 }
 AwaitWork work_alone_of_anna() {
   AwaitWork work = work_of_anna();
-  work.no_orders = true;
+  work.no_commands = true;
   return work;
 }
 

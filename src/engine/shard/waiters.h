@@ -19,7 +19,7 @@ namespace millrace::engine {
 struct Waiter {
   // What the waiter wants: jobs, or only a hint that there may be some (AwaitWork), or a hint or an
   // order.
-  enum class Wants : std::uint8_t { kJobs, kHint, kHintOrOrder };
+  enum class Wants : std::uint8_t { kJobs, kHint, kHintOrCommand };
   Wants wants{};
   // Without queues if it can't be served (its worker is quiet) and only waits for its deadline.
   core::Claim claim;
@@ -28,7 +28,7 @@ struct Waiter {
   // Two claims with equal keys can be given the same jobs of a queue.
   std::string types_key;
 
-  bool takes_orders() const { return poll.has_value() || wants == Wants::kHintOrOrder; }
+  bool takes_commands() const { return poll.has_value() || wants == Wants::kHintOrCommand; }
 };
 
 // The answer instead of `why`, which would say that nothing was done: what came with the poll was

@@ -1,5 +1,5 @@
 // A worker's name: the id that it gives itself and, if its token is limited to queues, the owner of
-// that token. Equal ids under two such tokens are two workers: leases, orders and lists use the
+// that token. Equal ids under two such tokens are two workers: leases, commands and lists use the
 // full name, on every node and after a restart too.
 #pragma once
 

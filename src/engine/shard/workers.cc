@@ -9,8 +9,8 @@
 namespace millrace::engine {
 namespace {
 
-// A worker that never polls must not pile up orders; its heartbeats tell it of cancellations too.
-constexpr std::size_t kMaxOrdersKept = 10'000;
+// A worker that never polls must not pile up commands; its heartbeats tell it of cancellations too.
+constexpr std::size_t kMaxCommandsKept = 10'000;
 
 constexpr std::size_t kStringBytes = 48;  // of one that is allocated, besides its own
 constexpr std::size_t kNameBytes = 160;   // of a queue or a type, its place included
@@ -34,7 +34,7 @@ std::size_t Workers::bytes_of(const Entry& entry) {
     bytes += 2 * kStringBytes + name.size() + value.size();
   }
   bytes += (entry.queues.size() + entry.types.size()) * kNameBytes;
-  return bytes + entry.orders.size() * sizeof(WorkerCommand);
+  return bytes + entry.commands.size() * sizeof(WorkerCommand);
 }
 
 bool Workers::count(Entry& entry) {
@@ -105,32 +105,32 @@ void Workers::set_state(std::string_view worker, WorkerState state) {
   entry->state_told = false;
 }
 
-void Workers::order(std::string_view worker, const WorkerCommand& order) {
+void Workers::add_command(std::string_view worker, const WorkerCommand& command) {
   Entry* entry = find(worker);
-  if (entry == nullptr || entry->orders.size() >= kMaxOrdersKept) return;
+  if (entry == nullptr || entry->commands.size() >= kMaxCommandsKept) return;
   if (bytes_ + sizeof(WorkerCommand) > max_bytes_) return;
-  entry->orders.push_back(order);
+  entry->commands.push_back(command);
   count(*entry);
 }
 
 bool Workers::has_news(std::string_view worker) const {
   const auto found = entries_.find(worker);
-  return found != entries_.end() && (!found->second.orders.empty() || !found->second.state_told);
+  return found != entries_.end() && (!found->second.commands.empty() || !found->second.state_told);
 }
 
-std::vector<WorkerCommand> Workers::take_orders(std::string_view worker) {
+std::vector<WorkerCommand> Workers::take_commands(std::string_view worker) {
   Entry* entry = find(worker);
   if (entry == nullptr) return {};
-  std::vector<WorkerCommand> orders = std::exchange(entry->orders, {});
-  if (!orders.empty()) count(*entry);
+  std::vector<WorkerCommand> commands = std::exchange(entry->commands, {});
+  if (!commands.empty()) count(*entry);
   entry->state_told = true;
-  // Said again with every poll: an answer may get lost, and the order must not.
+  // Said again with every poll: an answer may get lost, and the command must not.
   if (entry->state == WorkerState::kQuiet) {
-    orders.insert(orders.begin(), {WorkerCommand::Kind::kQuiet, {}, {}});
+    commands.insert(commands.begin(), {WorkerCommand::Kind::kQuiet, {}, {}});
   } else if (entry->state == WorkerState::kStopping) {
-    orders.insert(orders.begin(), {WorkerCommand::Kind::kStop, {}, {}});
+    commands.insert(commands.begin(), {WorkerCommand::Kind::kStop, {}, {}});
   }
-  return orders;
+  return commands;
 }
 
 void Workers::forget_stale(const core::Machine& machine, Time now) {

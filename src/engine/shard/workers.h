@@ -1,5 +1,5 @@
-// The workers seen lately: what they said about themselves, and their orders. In memory only; after
-// a restart a worker is known again from its leases and its requests.
+// The workers seen lately: what they said about themselves, and their commands. In memory only;
+// after a restart a worker is known again from its leases and its requests.
 #pragma once
 
 #include <cstddef>
@@ -47,13 +47,13 @@ class Workers {
   void introduce(const SharedBytes& worker, Time since);
   // Never changes a state back to kActive, nor from stopping to quiet.
   void set_state(std::string_view worker, WorkerState state);
-  // Keeps the order for the worker's next poll. Drops it if the worker is not known or has too
+  // Keeps the command for the worker's next poll. Drops it if the worker is not known or has too
   // many; heartbeats report cancellations too.
-  void order(std::string_view worker, const WorkerCommand& order);
-  // Whether there are orders that were not sent yet.
+  void add_command(std::string_view worker, const WorkerCommand& command);
+  // Whether there are commands that were not sent yet.
   bool has_news(std::string_view worker) const;
-  // All orders for the worker: those for the whole worker every time, a job's cancellation once.
-  std::vector<WorkerCommand> take_orders(std::string_view worker);
+  // All commands for the worker: those for the whole worker every time, a job's cancellation once.
+  std::vector<WorkerCommand> take_commands(std::string_view worker);
 
   // Forgets workers that were not seen for kWorkerRemembered, and those that have left, if they
   // hold no lease.
@@ -71,7 +71,7 @@ class Workers {
     std::vector<SharedBytes> types;
     Time first_seen_at{};
     Time last_seen_at{};
-    std::vector<WorkerCommand> orders;
+    std::vector<WorkerCommand> commands;
     bool state_told = true;
     bool has_left = false;
     std::size_t bytes = 0;  // of this entry, as counted in `bytes_`

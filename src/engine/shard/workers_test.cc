@@ -25,16 +25,16 @@ TEST(Workers, AreToldTheirStateWithEveryPollAndACancellationOnce) {
   EXPECT_EQ(workers.state("anna"), WorkerState::kStopping);
   WorkerCommand cancel;
   cancel.kind = WorkerCommand::Kind::kCancel;
-  workers.order("anna", cancel);
+  workers.add_command("anna", cancel);
   EXPECT_TRUE(workers.has_news("anna"));
-  auto orders = workers.take_orders("anna");
-  ASSERT_EQ(orders.size(), 2U);
-  EXPECT_EQ(orders[0].kind, WorkerCommand::Kind::kStop);
-  EXPECT_EQ(orders[1].kind, WorkerCommand::Kind::kCancel);
+  auto commands = workers.take_commands("anna");
+  ASSERT_EQ(commands.size(), 2U);
+  EXPECT_EQ(commands[0].kind, WorkerCommand::Kind::kStop);
+  EXPECT_EQ(commands[1].kind, WorkerCommand::Kind::kCancel);
   EXPECT_FALSE(workers.has_news("anna"));
-  orders = workers.take_orders("anna");
-  ASSERT_EQ(orders.size(), 1U);
-  EXPECT_EQ(orders[0].kind, WorkerCommand::Kind::kStop);
+  commands = workers.take_commands("anna");
+  ASSERT_EQ(commands.size(), 1U);
+  EXPECT_EQ(commands[0].kind, WorkerCommand::Kind::kStop);
 }
 
 TEST(Workers, ThatAreNotKnownAreActiveAndAreToldNothing) {
@@ -42,18 +42,19 @@ TEST(Workers, ThatAreNotKnownAreActiveAndAreToldNothing) {
   workers.claims({});
   workers.alive("nobody", kNow);
   workers.set_state("nobody", WorkerState::kQuiet);
-  workers.order("nobody", {});
+  workers.add_command("nobody", {});
   EXPECT_EQ(workers.state("nobody"), WorkerState::kActive);
   EXPECT_FALSE(workers.knows("nobody"));
   EXPECT_FALSE(workers.has_news("nobody"));
-  EXPECT_TRUE(workers.take_orders("nobody").empty());
+  EXPECT_TRUE(workers.take_commands("nobody").empty());
 }
 
 TEST(Workers, ThatNeverPollPileUpNoOrdersWithoutEnd) {
   Workers workers;
   workers.seen(info("anna"), kNow);
-  for (int i = 0; i < 20'000; ++i) workers.order("anna", {WorkerCommand::Kind::kCancel, {}, {}});
-  EXPECT_EQ(workers.take_orders("anna").size(), 10'000U);
+  for (int i = 0; i < 20'000; ++i)
+    workers.add_command("anna", {WorkerCommand::Kind::kCancel, {}, {}});
+  EXPECT_EQ(workers.take_commands("anna").size(), 10'000U);
 }
 
 TEST(Workers, PastTheBoundAreServedAndNotRemembered) {
@@ -96,7 +97,8 @@ TEST(Workers, AreRememberedWithoutLabelsWhereBytesAreShort) {
   claim.worker = SharedBytes("20");
   claim.queues.assign(1'000, SharedBytes("mail"));
   workers.claims(claim);
-  for (int i = 0; i < 10'000; ++i) workers.order("20", {WorkerCommand::Kind::kCancel, {}, {}});
+  for (int i = 0; i < 10'000; ++i)
+    workers.add_command("20", {WorkerCommand::Kind::kCancel, {}, {}});
   EXPECT_LE(workers.bytes(), kBytes);
   EXPECT_TRUE(workers.view("20", machine).queues.empty());
   // And there is room again once they are gone.

@@ -43,7 +43,7 @@ Result<Value> decode(std::string_view body, std::string_view what) {
   wire.message(kPoliciesField, policies);
   wire.expect_end();
   if (!wire.ok()) return failure(fmt::format("damaged {}: {}", what, wire.problem()));
-  if (!found) return failure(fmt::format("damaged {}: it is missing", what));
+  if (!found) return failure(fmt::format("damaged {}: the value is missing", what));
   for (core::RetryPolicy& policy : policies) {
     shared.policies.push_back(store::share(std::move(policy)));
   }

@@ -53,7 +53,7 @@ constexpr auto describe(Of<AwaitEvents>) {
 constexpr auto describe(Of<AwaitWork>) {
   return std::tuple(Field(1, &AwaitWork::queues), Field(2, &AwaitWork::types),
                     Field(3, &AwaitWork::worker), Field(4, &AwaitWork::wait),
-                    Field(5, &AwaitWork::no_orders));
+                    Field(5, &AwaitWork::no_commands));
 }
 
 constexpr auto describe(Of<AwaitJobQuestions>) {

@@ -56,15 +56,14 @@ ChunkDecoder::Verdict ChunkDecoder::take(char c) {
       digits_ = 0;
       chunk_left_ = 0;
       if (hex_value(c) < 0) {
-        return refuse(ProblemCode::kInvalidRequest, "a chunk does not start with its size");
+        return refuse(ProblemCode::kInvalidRequest, "a chunk must start with its size");
       }
       state_ = State::kSize;
       return take_size_digit(c);
     case State::kSize:
       if (hex_value(c) >= 0) return take_size_digit(c);
       if (c != '\r') {
-        return refuse(ProblemCode::kInvalidRequest,
-                      "a chunk's size is followed by something else than CRLF");
+        return refuse(ProblemCode::kInvalidRequest, "CRLF must follow the size of a chunk");
       }
       // Judged only now: whether it is a size at all (too many digits: 400) goes before how large.
       if (chunk_left_ > max_bytes_ - content_) {
@@ -80,7 +79,7 @@ ChunkDecoder::Verdict ChunkDecoder::take(char c) {
       return expect(c, '\n', State::kSizeFirst);
     case State::kEndCr:
       if (c != '\r') {
-        return refuse(ProblemCode::kInvalidRequest, "trailer fields are not taken");
+        return refuse(ProblemCode::kInvalidRequest, "the server does not accept trailer fields");
       }
       state_ = State::kEndLf;
       return Verdict::kNeedMore;
@@ -105,7 +104,7 @@ ChunkDecoder::Verdict ChunkDecoder::take_size_digit(char c) {
 
 ChunkDecoder::Verdict ChunkDecoder::expect(char c, char wanted, State then) {
   if (c != wanted) {
-    return refuse(ProblemCode::kInvalidRequest, "a chunk is not framed by CRLF");
+    return refuse(ProblemCode::kInvalidRequest, "CRLF must follow the data of a chunk");
   }
   state_ = then;
   return Verdict::kNeedMore;

@@ -104,10 +104,12 @@ RequestGuard::Verdict RequestGuard::refuse(ProblemCode code, std::string_view de
 // pieces meets the same verdict as one that came at once.
 std::optional<GuardFault> RequestGuard::overflow(std::size_t line_size) const {
   if (line_start_ == 0 && line_size > limits_.target_bytes + kRequestLineSlackBytes) {
-    return GuardFault{ProblemCode::kUriTooLong, "the request line is too long"};
+    return GuardFault{ProblemCode::kUriTooLong,
+                      "the request line is too long; shorten the path or the query"};
   }
   if (line_start_ + line_size > limits_.block_bytes) {
-    return GuardFault{ProblemCode::kHeadersTooLarge, "the header block is too large"};
+    return GuardFault{ProblemCode::kHeadersTooLarge,
+                      "the header block is too large; send fewer or shorter fields"};
   }
   return std::nullopt;
 }
@@ -133,7 +135,7 @@ RequestGuard::Verdict RequestGuard::advance(std::string_view received) {
     const std::string_view line = received.substr(line_start_, end - line_start_);
     if (const auto fault = overflow(line.size())) return refuse(fault->code, fault->detail);
     if (line.size() < 2 || line[line.size() - 2] != '\r') {
-      return refuse(ProblemCode::kInvalidRequest, "a line of the head does not end with CRLF");
+      return refuse(ProblemCode::kInvalidRequest, "each line of the head must end with CRLF");
     }
     const bool first = line_start_ == 0;
     line_start_ = scanned_ = end;
@@ -142,7 +144,7 @@ RequestGuard::Verdict RequestGuard::advance(std::string_view received) {
       return read_head(received.substr(0, end));
     }
     if (!first && ++field_lines_ > limits_.fields) {
-      return refuse(ProblemCode::kHeadersTooLarge, "too many header fields");
+      return refuse(ProblemCode::kHeadersTooLarge, "the request has too many header fields");
     }
   }
 }
@@ -172,37 +174,38 @@ RequestGuard::Verdict RequestGuard::read_head(std::string_view block) {
 std::optional<GuardFault> RequestGuard::read_request_line(std::string_view line) {
   const std::size_t first = line.find(' ');
   const std::size_t second = first == std::string_view::npos ? first : line.find(' ', first + 1);
-  if (second == std::string_view::npos) return bad("the request line has not three parts");
+  if (second == std::string_view::npos) return bad("the request line must have three parts");
   head_.method_text = line.substr(0, first);
   head_.target = line.substr(first + 1, second - first - 1);
   const std::string_view version = line.substr(second + 1);
 
   if (head_.method_text.empty() || !all_of_class(head_.method_text, kTokenCharacter)) {
-    return bad("the method is not a token");
+    return bad("the method is not a valid token");
   }
   if (head_.target.size() > limits_.target_bytes) {
     return GuardFault{ProblemCode::kUriTooLong, "the target is too long"};
   }
   if (head_.target.empty() || head_.target[0] != '/') {
-    return bad("the target does not start with '/'");
+    return bad("the target must start with '/'");
   }
   if (!all_of_class(head_.target, kTargetCharacter)) {
-    return bad("the target has a character that must be percent-encoded");
+    return bad("the target has a character that needs percent-encoding");
   }
-  if (version != "HTTP/1.1" && version != "HTTP/1.0") return bad("the version is not HTTP/1.1");
+  if (version != "HTTP/1.1" && version != "HTTP/1.0") return bad("the version must be HTTP/1.1");
   head_.http_1_0 = version.back() == '0';
   head_.method = parse_method(head_.method_text);
   return std::nullopt;
 }
 
 std::optional<GuardFault> RequestGuard::read_field(std::string_view line) {
-  if (line[0] == ' ' || line[0] == '\t') return bad("a header field is folded");
+  if (line[0] == ' ' || line[0] == '\t')
+    return bad("the server does not accept folded header fields");
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos) return bad("a header field has no colon");
   const std::string_view name = line.substr(0, colon);
   const std::string_view untrimmed = line.substr(colon + 1);
   if (name.empty() || !all_of_class(name, kTokenCharacter)) {
-    return bad("the name of a header field is not a token");
+    return bad("the name of a header field is not a valid token");
   }
   if (!all_of_class(untrimmed, kValueCharacter)) {
     return bad("a header field has a control character");
@@ -216,10 +219,10 @@ std::optional<GuardFault> RequestGuard::read_field(std::string_view line) {
 // Of these one value is meant: with two, what is done would rest on which one is read.
 std::optional<GuardFault> RequestGuard::note_repeated(const Field& field) const {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kSingle = {
-      {{"if-match", "If-Match is given twice, with different values"},
-       {"idempotency-key", "Idempotency-Key is given twice, with different values"},
-       {"authorization", "Authorization is given twice, with different values"},
-       {"content-type", "Content-Type is given twice, with different values"}}};
+      {{"if-match", "the request has two different values of If-Match"},
+       {"idempotency-key", "the request has two different values of Idempotency-Key"},
+       {"authorization", "the request has two different values of Authorization"},
+       {"content-type", "the request has two different values of Content-Type"}}};
   for (const auto& [name, fault] : kSingle) {
     if (!equals_ignoring_case(field.name, name)) continue;
     const Field* const before = head_.find(name);
@@ -234,23 +237,23 @@ std::optional<GuardFault> RequestGuard::note_framing(const Field& field,
                                                      std::string_view untrimmed) {
   if (equals_ignoring_case(field.name, "content-length")) {
     const std::string_view digits = trim(untrimmed, " ");
-    if (head_.content_length) return bad("Content-Length is given twice");
+    if (head_.content_length) return bad("the request has two Content-Length fields");
     if (digits.empty() || digits.find_first_not_of("0123456789") != std::string_view::npos) {
       return bad("Content-Length is not a number");
     }
     head_.content_length = saturating_number(digits);
   } else if (equals_ignoring_case(field.name, "transfer-encoding")) {
-    if (head_.chunked) return bad("Transfer-Encoding is given twice");
-    if (trim(untrimmed, " ") != "chunked") return bad("Transfer-Encoding is not chunked");
+    if (head_.chunked) return bad("the request has two Transfer-Encoding fields");
+    if (trim(untrimmed, " ") != "chunked") return bad("Transfer-Encoding must be chunked");
     head_.chunked = true;
   } else if (equals_ignoring_case(field.name, "host")) {
-    if (++hosts_ > 1) return bad("Host is given twice");
+    if (++hosts_ > 1) return bad("the request has two Host fields");
     if (field.value.empty() || !all_of_class(field.value, kHostCharacter)) {
-      return bad("Host is not a host");
+      return bad("Host is not a valid host");
     }
   } else if (equals_ignoring_case(field.name, "expect")) {
     if (!equals_ignoring_case(field.value, "100-continue"))
-      return bad("Expect is not 100-continue");
+      return bad("Expect must be 100-continue");
     head_.expects_continue = true;
   } else if (equals_ignoring_case(field.name, "connection")) {
     std::string_view rest = field.value;
@@ -267,10 +270,11 @@ std::optional<GuardFault> RequestGuard::note_framing(const Field& field,
 
 std::optional<GuardFault> RequestGuard::judge_framing() const {
   if (head_.chunked && head_.content_length) {
-    return bad("Content-Length and Transfer-Encoding exclude each other");
+    return bad("the request must not have both Content-Length and Transfer-Encoding");
   }
-  if (head_.chunked && head_.http_1_0) return bad("HTTP/1.0 has no Transfer-Encoding");
-  if (hosts_ == 0 && !head_.http_1_0) return bad("Host is missing");
+  if (head_.chunked && head_.http_1_0)
+    return bad("an HTTP/1.0 request must not have Transfer-Encoding");
+  if (hosts_ == 0 && !head_.http_1_0) return bad("the request needs a Host field");
   return std::nullopt;
 }
 

@@ -174,7 +174,7 @@ Task<bool> Session::read_head() {
     const bool more = co_await fill(0);
     if (!more) {
       if (!expired_ || idle_) co_return false;
-      refuse({api::ProblemCode::kRequestTimeout, "the head of the request took too long"});
+      refuse({api::ProblemCode::kRequestTimeout, "the head of the request did not arrive in time"});
       co_return true;
     }
     input_.compact();
@@ -219,13 +219,16 @@ Task<bool> Session::read_body() {
     expect_transfer(received);
     deadline_ -= call_.services.clock.steady() - start;
     if (!borrow(head_size + length)) {
-      refuse({api::ProblemCode::kOverloaded, "too many large requests are on their way"});
+      refuse({api::ProblemCode::kOverloaded,
+              "the server is receiving too many large requests; try again later"});
       co_return false;
     }
     const char* before = input_.data();
     const bool more = co_await fill(head_size + length);
     if (!more) {
-      if (expired_) refuse({api::ProblemCode::kRequestTimeout, "the body took too long"});
+      if (expired_)
+        refuse(
+            {api::ProblemCode::kRequestTimeout, "the body of the request did not arrive in time"});
       co_return false;
     }
     if (input_.data() != before) {  // it has moved, and what the head's views point at with it
@@ -393,7 +396,7 @@ void Session::count_answer() {
         (call_.head->method == api::Method::kGet || call_.head->method == api::Method::kHead)) {
       free_memory(response.body);
       call_.refuse(api::ProblemCode::kOverloaded,
-                   "too many large answers are on their way; come back later");
+                   "the server is sending too many large answers; try again later");
       return let_go_of_answer();
     }
     budget.take_anyway(bytes - call_.caller.held);

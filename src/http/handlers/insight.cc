@@ -53,7 +53,7 @@ Task<void> list_events(Call& call) {
   const Field* accept = call.head->find("accept");
   if (accept != nullptr && accept->value.find("text/event-stream") != std::string_view::npos) {
     call.refuse(api::ProblemCode::kNotFound,
-                "events come as JSON pages; there is no stream of them yet");
+                "this version does not stream events; read them as pages of JSON");
     co_return;
   }
   const auto query = accepted(call, api::decode_events_query(call.query()));

@@ -71,7 +71,7 @@ Task<void> submit_batch(Call& call) {
   if (call.head->find("idempotency-key") != nullptr) {
     call.refuse(api::make_fault(
         api::FieldError::Place::kHeader, "Idempotency-Key",
-        "is for one job; give the jobs of a batch ids, or an idempotency_key each"));
+        "applies to a single job; give each job of a batch an id or an idempotency_key"));
     co_return;
   }
   const auto batch = accepted(call, api::decode_batch(call.body, call.services.limits));

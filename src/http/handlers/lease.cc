@@ -133,8 +133,8 @@ Task<void> poll(Call& call) {
   encode_jobs(json, answer->claim);
   json.key("commands");
   json.begin_array();
-  for (const engine::WorkerCommand& order : answer->orders) {
-    api::encode(json, service::to_api(order));
+  for (const engine::WorkerCommand& command : answer->orders) {
+    api::encode(json, service::to_api(command));
   }
   json.end_array();
   json.end_object();

@@ -10,11 +10,11 @@ Task<void> connect_peer(Call& call) {
   const Field* upgrade = head.find("upgrade");
   const bool plain = head.method == api::Method::kGet && !head.http_1_0 && call.body.empty();
   if (call.services.peers == nullptr) {
-    call.refuse(api::ProblemCode::kNotFound, "there is nothing at this path");
+    call.refuse(api::ProblemCode::kNotFound, "there is no such path");
   } else if (!plain || upgrade == nullptr || upgrade->value != kPeerProtocol) {
-    call.refuse(
-        api::ProblemCode::kInvalidRequest,
-        "only nodes of the same store connect here, with Upgrade: " + std::string(kPeerProtocol));
+    call.refuse(api::ProblemCode::kInvalidRequest,
+                "only nodes of the same store connect to this path, with Upgrade: " +
+                    std::string(kPeerProtocol));
   } else if (call.services.closing) {  // before that its successors ask it for its shards
     call.refuse(service::problem_of(engine::Unavailable::kDraining));
   } else {

@@ -65,7 +65,7 @@ TEST(PeerClient, WhoCantBeReachedWasNotAsked) {
   EXPECT_EQ(unavailable_in(asking.port.wait_for(1)), Unavailable::kNoLeader);
   asking.ask("not a url", 2);
   EXPECT_EQ(unavailable_in(asking.port.wait_for(2)), Unavailable::kNoLeader);
-  EXPECT_TRUE(asking.log.wait_for("a node can't be asked"));
+  EXPECT_TRUE(asking.log.wait_for("this node can't reach another node"));
 }
 
 TEST(PeerClient, ANodeThatTakesNoneWasNotAsked) {
@@ -76,7 +76,7 @@ TEST(PeerClient, ANodeThatTakesNoneWasNotAsked) {
     asking.ask(node.url(), 1);
     EXPECT_EQ(unavailable_in(asking.port.wait_for(1)), Unavailable::kNoLeader);
     if (handshake == Handshake::kWrongProof) {
-      EXPECT_TRUE(asking.log.wait_for("its proof is wrong"));
+      EXPECT_TRUE(asking.log.wait_for("sent a wrong proof"));
     }
   }
 }
@@ -147,7 +147,7 @@ TEST(PeerClient, AHalfOpenConnectionIsFoundDead) {
   asking.ask(node.url(), 1);
   EXPECT_EQ(unavailable_in(asking.port.wait_for(1)), Unavailable::kUnknown);
   EXPECT_GE(std::chrono::steady_clock::now() - begin, quick_timing().silence);
-  EXPECT_TRUE(asking.log.wait_for("nothing was heard of it"));
+  EXPECT_TRUE(asking.log.wait_for("the other node sent nothing in time"));
 }
 
 TEST(PeerClient, WhoPingsIsAlive) {

@@ -72,7 +72,7 @@ void PeerDial::send_head() { stream_->write_some({asio::buffer(head_) + used_}, 
 
 void PeerDial::on_written(const error_code& error, std::size_t bytes) {
   if (!done_) return;
-  if (error) return finish(failure("the connection broke: " + error.message()));
+  if (error) return finish(failure("this node lost the connection: " + error.message()));
   used_ += bytes;
   if (used_ < head_.size()) return send_head();
   used_ = 0;
@@ -87,16 +87,19 @@ void PeerDial::on_read(const error_code& error, std::size_t bytes) {
   used_ += bytes;
   const std::size_t end = std::string_view(head_).substr(0, used_).find(kHeadEnd);
   if (end != std::string_view::npos) return upgraded(end + kHeadEnd.size());
-  if (error) return finish(failure("it does not answer as a node: " + error.message()));
+  if (error)
+    return finish(failure("the server at this URL does not answer as a node: " + error.message()));
   if (used_ == head_.size())
-    return finish(failure("it does not answer as a node: its head is long"));
+    return finish(
+        failure("the server at this URL does not answer as a node: its response head is too long"));
   read_head();
 }
 
 void PeerDial::upgraded(std::size_t head_bytes) {
   const std::string_view head = std::string_view(head_).substr(0, head_bytes);
   if (!head.starts_with("HTTP/1.1 101 ") || head.find(kPeerProtocol) == std::string_view::npos) {
-    return finish(failure("it takes no nodes: " + std::string(head.substr(0, head.find('\r')))));
+    return finish(failure("the server at this URL refuses nodes: " +
+                          std::string(head.substr(0, head.find('\r')))));
   }
   Dialled dialled{std::move(stream_), head_.substr(head_bytes, used_ - head_bytes),
                   peer_level(field_in(head, kPeerLevelField))};

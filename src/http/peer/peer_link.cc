@@ -38,7 +38,7 @@ void PeerLink::check(Steady now) {
   if (stream_ != nullptr) {
     stream_->check(now);
   } else if (state_ == State::kConnecting && now >= deadline_) {
-    fail("it can't be reached: the time for that is over");
+    fail("the node did not answer in time");
   }
 }
 
@@ -57,7 +57,7 @@ void PeerLink::connect() {
   state_ = State::kConnecting;
   deadline_ = clock_now() + options_.connect;
   const auto url = parse_peer_url(url_);
-  if (!url) return fail("its URL is not http://HOST:PORT");
+  if (!url) return fail("the node's URL must be http://HOST:PORT");
   dial_ = std::make_shared<PeerDial>(parts_.context);
   dial_->start(*url, attempts_++, [self = shared_from_this()](Result<PeerDial::Dialled> dialled) {
     if (!dialled) return self->fail(dialled.error().message);
@@ -81,7 +81,7 @@ void PeerLink::connected(PeerDial::Dialled dialled) {
 // Before there is a stream. An empty reason is none that the log should hear of.
 void PeerLink::fail(std::string_view why) {
   if (!why.empty()) {
-    parts_.log.warn(clock_now(), "a node can't be asked", url_, why);
+    parts_.log.warn(clock_now(), "this node can't reach another node", url_, why);
   }
   if (dial_ != nullptr) std::exchange(dial_, nullptr)->cancel();
   state_ = State::kIdle;
@@ -136,8 +136,8 @@ bool PeerLink::take_challenge(const Frame& frame) {
 bool PeerLink::take_proof(const Frame& frame) {
   if (frame.kind != FrameKind::kProven) return false;
   if (!is_peer_proof(frame.body, parts_.secret, PeerRole::kAnswerer, *challenge_, nonce_)) {
-    parts_.log.warn(clock_now(), "a node can't be asked", url_,
-                    "its proof is wrong: it does not know this store's secret");
+    parts_.log.warn(clock_now(), "this node can't reach another node", url_,
+                    "the other node sent a wrong proof; it does not know this store's secret");
     stream_->close();
     return true;
   }
@@ -192,8 +192,8 @@ bool PeerLink::take_answer(const Frame& frame) {
   if (ask == nullptr) return false;
   auto answer = engine::decode_answer(frame.body);
   if (!answer || !ask->expected.fits(*answer)) {
-    parts_.log.warn(clock_now(), "a node's answer was not understood", url_,
-                    answer ? "it is of another kind than was asked" : answer.error().message);
+    parts_.log.warn(clock_now(), "this node can't decode another node's answer", url_,
+                    answer ? "the answer is of the wrong kind" : answer.error().message);
     give_up(ask, engine::Unavailable::kUnknown);
     leave_if_done();
     return true;
@@ -233,7 +233,8 @@ void PeerLink::give_up_waiting() {
 // A frame that the kernel did not take whole was read by nobody.
 void PeerLink::ended() {
   if (!stream_->fault().empty()) {
-    parts_.log.warn(clock_now(), "the connection to a node was closed", url_, stream_->fault());
+    parts_.log.warn(clock_now(), "this node closed its connection to another node", url_,
+                    stream_->fault());
   }
   const std::uint64_t written = stream_->written();
   stream_.reset();

@@ -120,7 +120,8 @@ bool PeerSession::take_proof(const Frame& frame) {
   frame.body.copy(reinterpret_cast<char*>(asker.data()), asker.size());
   const std::string& secret = access().secret();
   if (!is_peer_proof(frame.body.substr(kPeerNonceBytes), secret, PeerRole::kAsker, nonce_, asker)) {
-    log("a node was turned away", "its proof is wrong: it does not know this store's secret");
+    log("this node refused another node",
+        "the other node sent a wrong proof; it does not know this store's secret");
     stream_->close();
     return true;
   }
@@ -136,7 +137,7 @@ bool PeerSession::take_ask(const Frame& frame) {
   if (!body || frame.number == 0 || asked_.contains(frame.number)) return false;
   auto request = engine::decode_request(body->request);
   if (!request) {
-    log("a node's request was not understood", request.error().message);
+    log("this node can't decode another node's request", request.error().message);
     return take_unknown(frame);
   }
   auto made = std::make_unique<Asked>();
@@ -230,7 +231,8 @@ void PeerSession::forget(const Asked& asked) {
 // --- The end.
 
 void PeerSession::ended() {
-  if (!stream_->fault().empty()) log("the connection of a node was closed", stream_->fault());
+  if (!stream_->fault().empty())
+    log("this node closed the connection of another node", stream_->fault());
   std::vector<Asked*> left;
   for (const auto& [number, asked] : asked_) left.push_back(asked.get());
   for (Asked* const asked : left) cancel(*asked);

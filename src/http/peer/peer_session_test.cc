@@ -123,14 +123,15 @@ TEST(PeerDoor, AWrongSecretIsTurnedAway) {
   Nodes nodes({}, "another secret");
   nodes.service.gateway.respond_with(hands_out);
   EXPECT_EQ(in<Unavailable>(nodes.ask(claim_of("mail"))), Unavailable::kNoLeader);
-  EXPECT_TRUE(nodes.log.wait_for("a node was turned away"));
+  EXPECT_TRUE(nodes.log.wait_for("this node refused another node"));
   for (int i = 0; i < 5; ++i) {
     TestClient client(nodes.server);
     ASSERT_TRUE(upgrade(client));
     EXPECT_FALSE(prove(client, "a third"));
     EXPECT_TRUE(client.is_closed());
   }
-  EXPECT_EQ(nodes.log.count("a node was turned away"), 1u) << "seldom, however often they come";
+  EXPECT_EQ(nodes.log.count("this node refused another node"), 1u)
+      << "seldom, however often they come";
   EXPECT_TRUE(nodes.service.gateway.requests().empty());
 }
 
@@ -190,7 +191,7 @@ TEST(PeerDoor, WhoFallsSilentIsCutOff) {
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_TRUE(ends(silent));
   EXPECT_GE(std::chrono::steady_clock::now() - begin, quick_timing().silence / 2);
-  EXPECT_TRUE(nodes.log.wait_for("nothing was heard of it"));
+  EXPECT_TRUE(nodes.log.wait_for("the other node sent nothing in time"));
 }
 
 TEST(PeerDoor, WhatMakesNoSenseEndsTheConnection) {
@@ -623,10 +624,10 @@ TEST(TwoNodes, WhatTheLeaderSaysIsSaidToTheClient) {
   } cases[] = {
       {Unavailable::kNoLeader, 503, "storage_unavailable", "nothing was done"},
       {Unavailable::kUnknown, 503, "storage_unavailable",
-       "it may have been done; ask again with the same id or key"},
-      {Denied::kUnauthenticated, 401, "unauthenticated", "live token"},
+       "the request may have taken effect; send it again with the same id or key"},
+      {Denied::kUnauthenticated, 401, "unauthenticated", "needs a valid token"},
       {Denied::kScope, 403, "forbidden", "lacks the scope work"},
-      {Denied::kQueue, 404, "not_found", "for this token"},
+      {Denied::kQueue, 404, "not_found", "the token reaches no such"},
   };
   for (const auto& one : cases) {
     TestServer server;

@@ -56,9 +56,9 @@ std::uint64_t PeerStream::send(FrameKind kind, std::uint64_t number,
 void PeerStream::check(Steady now) {
   if (closing_) return;
   if (!open_ && now - begun_at_ > timing_.handshake) {
-    return close_for("the handshake took too long");
+    return close_for("the other node did not finish the handshake in time");
   }
-  if (now - heard_at_ > timing_.silence) return close_for("nothing was heard of it");
+  if (now - heard_at_ > timing_.silence) return close_for("the other node sent nothing in time");
   if (open_ && unwritten() == 0 && now - said_at_ >= timing_.ping_every) {
     send(FrameKind::kPing, 0);
   }
@@ -120,12 +120,13 @@ void PeerStream::take_frames() {
       case FrameRead::kNeedMore:
         return;
       case FrameRead::kBad:
-        return close_for("what came is no frame");
+        return close_for("the other node sent bytes that are not a frame");
       case FrameRead::kFrame:
         break;
     }
     const std::size_t bytes = frame_wanted_;
-    if (!owner_.received(frame)) return close_for("a frame came that has no place here");
+    if (!owner_.received(frame))
+      return close_for("the other node sent a frame that is not allowed now");
     input_.consume(bytes);
   }
 }

@@ -47,7 +47,8 @@ class Loader {
     std::ifstream stream(path, std::ios::binary);
     const std::string content{std::istreambuf_iterator<char>(stream), {}};
     if (!stream) {
-      errors_.push_back(fmt::format("{}: can't be read: {}", path, std::strerror(errno)));
+      errors_.push_back(
+          fmt::format("can't read the configuration file {}: {}", path, std::strerror(errno)));
       return;
     }
     loaded_.file = path;
@@ -125,21 +126,22 @@ class Loader {
     const Config& config = loaded_.config;
     const auto address = parse_listen(config.listen);
     if (address && !address->loopback && config.tokens.empty()) {
-      errors_.push_back(fmt::format(
-          "listen is {}, which others can reach, and there are no tokens: anyone could use the "
-          "server. Make one with `millrace token new` and put its lines into the configuration "
-          "file, or listen on 127.0.0.1",
-          config.listen));
+      errors_.push_back(
+          fmt::format("listen is {}, which other machines can reach, but the configuration has no "
+                      "tokens, so anyone could use the server; create a token with `millrace token "
+                      "new` and put its lines into the configuration file, or listen on 127.0.0.1",
+                      config.listen));
     }
     if (auto book = service::TokenBook::make(config.tokens); !book) {
       errors_.push_back(book.error().message);
     }
     if (config.payload_bytes > config.body_bytes) {
-      errors_.emplace_back("limits.payload must not be more than limits.body");
+      errors_.emplace_back("limits.payload must not exceed limits.body");
     }
     if (config.memory != 0 && config.memory < kLeastMemory) {
-      errors_.push_back(fmt::format("memory must be at least {}, or 0 for half of the machine's",
-                                    format_size(kLeastMemory)));
+      errors_.push_back(
+          fmt::format("memory must be at least {}, or 0 for half of the machine's memory",
+                      format_size(kLeastMemory)));
     }
   }
 

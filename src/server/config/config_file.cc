@@ -56,7 +56,7 @@ class Reader {
   void read_tokens(const toml::node& node) {
     const toml::array* const tables = node.as_array();
     if (tables == nullptr || !tables->is_homogeneous(toml::node_type::table)) {
-      fail(node, "tokens must be tables, each under its own [[tokens]]");
+      fail(node, "each token must be a table of its own, under [[tokens]]");
       return;
     }
     for (const toml::node& table : *tables) read_token(*table.as_table());
@@ -86,7 +86,8 @@ class Reader {
     if (!token.name.empty() &&
         std::ranges::find(file.tokens, token.name, &service::TokenSettings::name) !=
             file.tokens.end()) {
-      fail(table, fmt::format("two tokens are named \"{}\"", token.name));
+      fail(table,
+           fmt::format("two tokens have the name \"{}\"; give each its own name", token.name));
     }
     file.tokens.push_back(std::move(token));
   }
@@ -101,7 +102,7 @@ class Reader {
     std::vector<std::string> texts;
     const toml::array* const array = node.as_array();
     if (array == nullptr || array->empty() || !array->is_homogeneous(toml::node_type::string)) {
-      fail(node, fmt::format("{} must be an array of strings, at least one", key));
+      fail(node, fmt::format("{} must be an array of one or more strings", key));
       return texts;
     }
     for (const toml::node& text : *array) texts.push_back(*text.value_exact<std::string>());

@@ -57,8 +57,8 @@ Status check_token(const service::TokenSettings& settings) {
   }
   for (const std::string& queue : settings.queues) {
     if (!is_plain(queue) || queue.find(' ') != std::string::npos) {
-      return failure(
-          fmt::format("token \"{}\": \"{}\" can match no queue's name", settings.name, queue));
+      return failure(fmt::format("token \"{}\": the pattern \"{}\" can't match the name of a queue",
+                                 settings.name, queue));
     }
   }
   auto book = service::TokenBook::make({settings});

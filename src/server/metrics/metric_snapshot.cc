@@ -43,21 +43,22 @@ void add_latency(FamilyList& out, const engine::SeriesTotals& series,
 
 void add_jobs(FamilyList& out, const std::vector<engine::SeriesTotals>& all,
               const core::StateCounts& counts) {
-  out.gauge("jobs", "Jobs by state, finished ones included while they are kept.");
+  out.gauge("jobs", "Jobs by state, including ended jobs that the store still keeps.");
   for (std::size_t i = 0; i < counts.size(); ++i) {
     out.value(static_cast<double>(counts[i]),
               {{"state", std::string(to_string(static_cast<core::State>(i)))}});
   }
   for (const auto& [counted_event, name] : kCountedEventNames) {
-    out.counter(name, "Since the start, by queue and type; what is beyond the cap is (other).");
+    out.counter(name,
+                "Total since the start, by queue and type; pairs beyond the cap count as (other).");
     for (const engine::SeriesTotals& series : all) {
       out.value(static_cast<double>(series.counts[static_cast<std::size_t>(counted_event)]),
                 {{"queue", series.queue}, {"type", series.type}});
     }
   }
-  out.histogram("job_wait_seconds", "From due to started.");
+  out.histogram("job_wait_seconds", "Time from when a job was due to its start.");
   for (const engine::SeriesTotals& series : all) add_latency(out, series, series.wait);
-  out.histogram("job_run_seconds", "From started to ended, of each attempt.");
+  out.histogram("job_run_seconds", "Time from the start to the end of an attempt.");
   for (const engine::SeriesTotals& series : all) add_latency(out, series, series.run);
 }
 
@@ -90,7 +91,7 @@ void add_queues(FamilyList& out, const std::vector<core::Queue>& all) {
     }
   };
   out.gauge("queue_jobs",
-            "Jobs by queue and state, of the fullest queues; the others are (other).");
+            "Jobs of the fullest queues, by queue and state; other queues count as (other).");
   for (std::size_t i = 0; i < named; ++i) add_counts(queues[i]->name.view(), queues[i]->counts);
   if (queues.size() > named) add_counts(engine::kOtherSeries, rest);
 }
@@ -122,17 +123,17 @@ void add_memory(FamilyList& out, const Reports& shards) {
   const auto led =
       std::ranges::find_if(shards, [](const ShardReport& s) { return s.driver.has_value(); });
   if (led != shards.end()) {
-    out.gauge("memory_budget_bytes", "What the process may use: --memory.")
+    out.gauge("memory_budget_bytes", "Memory that the process may use: --memory.")
         .value(static_cast<double>(led->driver->memory_budget));
     out.gauge("memory_short",
-              "1: payloads leave memory as soon as they can; 2: new jobs are refused.")
+              "1: the server drops payloads from memory early; 2: it refuses new jobs.")
         .value(static_cast<double>(static_cast<int>(led->driver->memory_room)));
   }
   out.gauge("leases", "Live leases.");
   of_each(out, shards, [](const Status& s) { return s.figures.live_leases; });
-  out.gauge("claims_waiting", "Claims in long poll.");
+  out.gauge("claims_waiting", "Claims that wait in a long poll.");
   of_each(out, shards, [](const Status& s) { return s.figures.waiting_claims; });
-  out.gauge("idempotency_keys", "Idempotency keys held.");
+  out.gauge("idempotency_keys", "Idempotency keys that the shard holds.");
   of_each(out, shards, [](const Status& s) { return s.figures.keys; });
 }
 
@@ -152,15 +153,15 @@ void add_schedules(FamilyList& out, const Reports& shards) {
     late = std::max(late, shard.now - *figures.schedule_due);
   }
   out.gauge("schedules", "Schedules.").value(static_cast<double>(schedules));
-  out.gauge("schedules_broken", "Schedules whose instants can't be computed.")
+  out.gauge("schedules_broken", "Schedules whose instants the server can't compute.")
       .value(static_cast<double>(broken));
   if (due) {
-    out.gauge("schedule_next_due_timestamp_seconds", "When the next schedule is due, Unix time.")
+    out.gauge("schedule_next_due_timestamp_seconds", "Unix time at which the next schedule is due.")
         .value(static_cast<double>(to_ms(*due)) / 1000);
   }
-  out.gauge("schedule_late_seconds", "By how much the schedule that is due longest is late.")
+  out.gauge("schedule_late_seconds", "Delay of the schedule that has been due longest.")
       .value(static_cast<double>(late.count()) / 1000);
-  out.counter("schedule_runs_total", "Instants of schedules, by what became of them.");
+  out.counter("schedule_runs_total", "Instants of schedules, by outcome.");
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const auto outcome = core::to_string(static_cast<core::RunOutcome>(i));
     out.value(static_cast<double>(runs[i]), {{"outcome", std::string(outcome)}});
@@ -171,15 +172,16 @@ void add_store(FamilyList& out, const Reports& shards) {
   using Status = DriverStatus;
   out.gauge("journal_seq", "The newest durable row of the journal.");
   of_each(out, shards, [](const Status& s) { return to_number(s.figures.durable); });
-  out.gauge("journal_lag_rows", "Rows decided and not yet durable.");
+  out.gauge("journal_lag_rows", "Rows that the shard has decided and that are not yet durable.");
   of_each(out, shards,
           [](const Status& s) { return rows_between(s.figures.durable, s.figures.applied); });
-  out.gauge("projection_lag_rows", "Durable rows that the tables do not hold yet.");
+  out.gauge("projection_lag_rows", "Durable rows that are not yet in the tables.");
   of_each(out, shards,
           [](const Status& s) { return rows_between(s.figures.projected, s.figures.durable); });
-  out.gauge("projection_lag_jobs", "Changed jobs that the tables do not hold yet.");
+  out.gauge("projection_lag_jobs", "Changed jobs that are not yet in the tables.");
   of_each(out, shards, [](const Status& s) { return s.figures.unprojected; });
-  out.gauge("projection_lag_seconds", "The age of the oldest durable row that the tables lack.");
+  out.gauge("projection_lag_seconds",
+            "Age of the oldest durable row that is not yet in the tables.");
   for (const ShardReport& shard : shards) {
     if (!shard.driver) continue;
     Labels labels;
@@ -187,7 +189,7 @@ void add_store(FamilyList& out, const Reports& shards) {
     const Duration lag = shard.driver->figures.projection_lag(shard.now);
     out.value(std::chrono::duration<double>(lag).count(), std::move(labels));
   }
-  out.gauge("synced_seq", "The row up to which the tables would survive a power failure.");
+  out.gauge("synced_seq", "The last row whose effect on the tables would survive a power failure.");
   of_each(out, shards, [](const Status& s) { return to_number(s.synced); });
 }
 
@@ -195,13 +197,13 @@ void add_state(FamilyList& out, const Reports& shards) {
   using Status = DriverStatus;
   out.gauge("epoch", "The shard's term.");
   of_each(out, shards, [](const Status& s) { return to_number(s.figures.epoch); });
-  out.gauge("draining", "1 while the server stops.");
+  out.gauge("draining", "1 while the server is stopping.");
   of_each(out, shards, [](const Status& s) { return s.draining ? 1 : 0; });
-  out.gauge("journal_failing", "1 while the journal can't be written.");
+  out.gauge("journal_failing", "1 while the server can't write the journal.");
   of_each(out, shards, [](const Status& s) { return s.journal_failing ? 1 : 0; });
-  out.gauge("tables_failing", "1 while the tables can't be written.");
+  out.gauge("tables_failing", "1 while the server can't write the tables.");
   of_each(out, shards, [](const Status& s) { return s.tables_failing ? 1 : 0; });
-  out.gauge("wall_clock_ahead_seconds", "Wall clock less the shard's time.");
+  out.gauge("wall_clock_ahead_seconds", "Wall clock minus the shard's time.");
   of_each(out, shards,
           [](const Status& s) { return std::chrono::duration<double>(s.wall_ahead).count(); });
 }
@@ -220,13 +222,14 @@ void add_process(FamilyList& out, const Metrics::Sources& sources) {
   const auto number = [](auto n) { return static_cast<double>(n); };
   out.gauge("build_info", "Always 1.")
       .value(1, {{"version", sources.version}, {"commit", sources.commit}});
-  out.gauge("start_time_seconds", "When the process started, since the Unix epoch.")
+  out.gauge("start_time_seconds", "Start of the process, since the Unix epoch.")
       .value(number(to_ms(sources.started_at)) / 1000);
   out.counter("process_cpu_seconds_total", "Processor time.").value(figures.cpu_seconds);
   out.gauge("process_resident_memory_bytes", "Resident memory.")
       .value(number(figures.resident_bytes));
   out.gauge("process_open_fds", "Open file descriptors.").value(number(figures.open_files));
-  out.gauge("process_max_fds", "Their bound.").value(number(figures.max_open_files));
+  out.gauge("process_max_fds", "Maximum number of open file descriptors.")
+      .value(number(figures.max_open_files));
   out.gauge("process_threads", "Threads.").value(number(figures.threads));
 }
 

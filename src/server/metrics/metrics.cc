@@ -157,7 +157,7 @@ void Metrics::connection(Connection what) {
 }
 
 void Metrics::Impl::add_storage(FamilyList& out) const {
-  out.histogram("commit_seconds", "Time of one journal append, its sync included.");
+  out.histogram("commit_seconds", "Time of one append to the journal, including its sync.");
   commit_seconds.add_to(out);
   out.histogram("commit_bytes", "Size of one journal row.");
   commit_bytes.add_to(out);
@@ -165,7 +165,7 @@ void Metrics::Impl::add_storage(FamilyList& out) const {
   commit_requests.add_to(out);
   out.histogram("commit_events", "Events in one journal row.");
   commit_events.add_to(out);
-  out.counter("append_failures_total", "Journal appends that did not succeed, by outcome.");
+  out.counter("append_failures_total", "Failed appends to the journal, by outcome.");
   for (std::size_t i = 0; i < kAppendOutcomes; ++i) {
     const auto outcome = static_cast<store::AppendOutcome>(i);
     if (outcome == store::AppendOutcome::kDurable) continue;
@@ -175,12 +175,12 @@ void Metrics::Impl::add_storage(FamilyList& out) const {
   flush_seconds.add_to(out);
   out.histogram("flush_jobs", "Jobs written by one flush.");
   flush_jobs.add_to(out);
-  out.counter("flush_failures_total", "Flushes that failed; each is tried again.");
+  out.counter("flush_failures_total", "Flushes that failed; the server retries each.");
   out.value(read(flush_failures));
 }
 
 void Metrics::Impl::add_http(FamilyList& out) const {
-  out.counter("http_requests_total", "Requests answered, by route and class of status.");
+  out.counter("http_requests_total", "Answered requests, by route and class of status.");
   for (std::size_t row = 0; row < kRouteRows; ++row) {
     for (std::size_t i = 0; i < kStatusClasses; ++i) {
       const double count = read(routes[row].statuses[i]);
@@ -190,11 +190,12 @@ void Metrics::Impl::add_http(FamilyList& out) const {
       out.value(count, std::move(labels));
     }
   }
-  out.histogram("http_request_seconds", "From the whole request head to the written answer.");
+  out.histogram("http_request_seconds",
+                "Time from the complete request head to the written answer.");
   for (std::size_t row = 0; row < kRouteRows; ++row) {
     if (!routes[row].seconds.empty()) routes[row].seconds.add_to(out, route_labels(row));
   }
-  out.counter("http_problems_total", "Problems answered, by code.");
+  out.counter("http_problems_total", "Answers with a problem, by code.");
   {
     const MutexLock lock(mutex);
     for (const auto& [code, count] : problems) {
@@ -207,7 +208,8 @@ void Metrics::Impl::add_http(FamilyList& out) const {
   out.value(read(sent_bytes));
   out.gauge("http_connections", "Open connections.");
   out.value(read(connections_opened) - read(connections_closed));
-  out.counter("http_connections_refused_total", "Connections closed because there were too many.");
+  out.counter("http_connections_refused_total",
+              "Connections that the server closed because there were too many.");
   out.value(read(connections_refused));
 }
 

@@ -20,10 +20,11 @@ void StatisticsKeeper::restore() {
   std::optional<Seq> saved;
   const auto blob = store_.tables->get_blob(std::string(engine::kStatisticsBlob));
   if (!blob) {
-    log_.warn("the statistics' history can't be read", {{"reason", blob.error().message}});
+    log_.warn("the server can't read the history of its statistics",
+              {{"reason", blob.error().message}});
   } else if (*blob) {
     saved = statistics_.restore(**blob);
-    if (!saved) log_.warn("the statistics' history is damaged and begins anew");
+    if (!saved) log_.warn("the history of the statistics is damaged; the server starts a new one");
   }
   const Seq from = first_row_to_replay(saved);
   if (from == Seq{}) return;
@@ -34,7 +35,8 @@ void StatisticsKeeper::restore() {
     return true;
   });
   if (!status)
-    log_.warn("statistics: the journal can't be read", {{"reason", status.error().message}});
+    log_.warn("the server can't read the journal for its statistics",
+              {{"reason", status.error().message}});
 }
 
 Seq StatisticsKeeper::first_row_to_replay(std::optional<Seq> saved) const {
@@ -60,7 +62,8 @@ void StatisticsKeeper::save() {
   const Status status =
       store_.tables->put_blob(std::string(engine::kStatisticsBlob), statistics_.save());
   if (!status) {
-    log_.warn("the statistics' history can't be saved", {{"reason", status.error().message}});
+    log_.warn("the server can't save the history of its statistics",
+              {{"reason", status.error().message}});
   }
 }
 

@@ -15,13 +15,13 @@ AppendResult MemoryJournal::append(const JournalRow& row) {
     const bool same =
         standing->second.epoch == row.epoch && standing->second.checksum == row.checksum;
     if (same) return {AppendOutcome::kDurable, {}};
-    return {AppendOutcome::kFenced, "another row stands there"};
+    return {AppendOutcome::kFenced, "the journal has another row at this position"};
   }
   const bool first = row.seq == Seq{1} && rows_.empty();
   const auto before = rows_.find(Seq{to_number(row.seq) - 1});
   const bool continues = before != rows_.end() && before->second.checksum == row.predecessor;
   if (!first && !continues && !mutated(Mutant::kAppendIgnoresPredecessor))
-    return {AppendOutcome::kFenced, "its predecessor is not there"};
+    return {AppendOutcome::kFenced, "the journal does not have the row's predecessor"};
   rows_.insert_or_assign(row.seq, row);
   return {AppendOutcome::kDurable, {}};
 }

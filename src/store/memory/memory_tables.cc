@@ -36,7 +36,7 @@ Status MemoryTables::flush(const core::Changes& changes, FlushBase since, const 
   const MutexLock lock(mutex_);
   MILLRACE_CHECK(since.base <= since.from);
   if (progress_.seq != since.from && !mutated(Mutant::kFlushUnfenced)) {
-    return failure(fmt::format("the tables stand at row {}, not at {}", to_number(progress_.seq),
+    return failure(fmt::format("the tables are at row {}, not at row {}", to_number(progress_.seq),
                                to_number(since.from)));
   }
   for (const JobId& id : changes.deleted) delete_job(id);

@@ -74,7 +74,8 @@ std::string set_limits(const SqlLimits& limits) {
 }
 
 constexpr const char* kStandby =
-    "this is a standby: give the primary's address, or target_session_attrs=read-write";
+    "the database is a standby; name the primary in the address, or add "
+    "target_session_attrs=read-write";
 
 }  // namespace
 
@@ -156,7 +157,8 @@ Connection::~Connection() { PQfinish(raw_); }
 
 SqlFailure Connection::lost() const {
   std::string why = trimmed(PQerrorMessage(raw_));
-  return {"", why.empty() ? "the connection was lost" : std::move(why), false};
+  return {"", why.empty() ? "the server lost its connection to the database" : std::move(why),
+          false};
 }
 
 std::expected<SqlReplies, SqlFailure> Connection::run(const SqlMessage& message) {
@@ -248,7 +250,8 @@ std::expected<SqlReplies, SqlFailure> Connection::converse(
       when_blocked();
     } else if (clock_() >= deadline) {
       return std::unexpected(SqlFailure{
-          "", fmt::format("no answer within {} s", limits.silence.count() / 1000), false});
+          "", fmt::format("the database did not answer within {} s", limits.silence.count() / 1000),
+          false});
     }
   }
   // The server's last message says more than the end of the connection.

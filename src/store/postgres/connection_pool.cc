@@ -87,7 +87,7 @@ std::expected<ConnectionPool::Owned, SqlFailure> ConnectionPool::open() {
     return Connection::open(options_);
   }
   if (!(*connection)->usable()) {
-    return std::unexpected(SqlFailure{"", "the connection was lost", true});
+    return std::unexpected(SqlFailure{"", "the server lost its connection to the database", true});
   }
   const SqlRow row = replies->results.front().row(0);
   const MutexLock lock(mutex_);
@@ -141,13 +141,13 @@ void ConnectionPool::end_blockers() {
   if (!connection) return;
   const auto replies = (*connection)->run(message);
   if (!replies) {
-    log_.warn("sessions that hold a lock can't be looked for",
+    log_.warn("this node can't look for sessions that hold a lock",
               {{"reason", replies.error().message}});
     return;
   }
   const SqlResult& ended = replies->results.front();
   for (int row = 0; row < ended.rows(); ++row) {
-    log_.warn("a session that held a lock for a second was ended",
+    log_.warn("this node ended a session that held a lock for a second",
               {{"session", ended.row(row).bytes(0)}, {"ended", ended.row(row).truth(1)}});
   }
 }

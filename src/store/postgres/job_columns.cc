@@ -49,11 +49,11 @@ const SharedBytes& JobReader::shared(Recent& recent, std::string_view name) {
 Result<core::Job> JobReader::read(const SqlRow& row) {
   core::Job job;
   job.ord = static_cast<std::uint64_t>(row.number(kOrd));
-  if (!read_blob(row.bytes(kId), job.id)) return damaged(job.ord, "its id");
+  if (!read_blob(row.bytes(kId), job.id)) return damaged(job.ord, "its id is invalid");
   job.queue = shared(queues_, row.bytes(kQueue));
   job.type = shared(types_, row.bytes(kType));
   const auto state = core::parse_state(row.bytes(kState));
-  if (!state) return damaged(job.ord, "its state");
+  if (!state) return damaged(job.ord, "its state is invalid");
   job.state = *state;
   job.priority = static_cast<std::int16_t>(row.number(kPriority));
   job.attempt = static_cast<std::uint32_t>(row.number(kAttempt));

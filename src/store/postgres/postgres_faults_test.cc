@@ -393,7 +393,7 @@ TEST_F(PostgresFaults, AServerThatFallsSilentIsGivenUp) {
   fill_store();
   beside_.ask("BEGIN; LOCK TABLE millrace.blob_rows IN ACCESS EXCLUSIVE MODE");
   leap_ms_ = 20'000;
-  EXPECT_THAT(wrong_with(store_.tables->put_blob("a", "b")), HasSubstr("no answer within"));
+  EXPECT_THAT(wrong_with(store_.tables->put_blob("a", "b")), HasSubstr("did not answer within"));
   beside_.ask("COMMIT");
   const AppendResult result = store_.journal->append(make_row(4, last_, "more"));
   leap_ms_ = 0;
@@ -483,7 +483,7 @@ TEST_F(PostgresFaults, SearchesBearOddFiltersAndEndInTime) {
   const auto counted =
       count({condition(core::JobField::kType, {"none"})}, std::chrono::milliseconds{0});
   leap_ms_ = 0;
-  EXPECT_THAT(wrong_with(counted), HasSubstr("longer than its time"));
+  EXPECT_THAT(wrong_with(counted), HasSubstr("could not count the jobs in time"));
 }
 
 TEST_F(PostgresFaults, RowsThatSomebodyChangedAreFoundDamaged) {
@@ -552,7 +552,7 @@ TEST(PostgresServers, ThatCanNotKeepWhatTheyAreGivenAreRefused) {
   const std::string nameless = new_postgres_store();
   PostgresSession(nameless).ask("DELETE FROM millrace.meta WHERE name = 'store'");
   EXPECT_THAT(open_postgres_store(postgres_options(nameless)).error().message,
-              HasSubstr("lost the store's id"));
+              HasSubstr("the store's id is missing"));
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ Result<std::vector<JobId>> PostgresFences::raise(std::span<const JobId> jobs, Le
   const SqlResult& rows = replies->results.front();
   for (int number = 0; number < rows.rows(); ++number) {
     if (!read_blob(rows.row(number).bytes(0), raised.emplace_back())) {
-      return failure("millrace.fences is damaged: no job's id");
+      return failure("millrace.fences is damaged: a row has an invalid job id");
     }
   }
   return raised;

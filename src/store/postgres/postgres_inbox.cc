@@ -187,13 +187,13 @@ Result<std::vector<InboxPage>> pages_of(const SqlResult& rows) {
     const auto shard = static_cast<std::uint32_t>(row.number(kShard));
     if (pages.empty() || pages.back().shard != shard) {
       auto snapshot = parse_snapshot(row.bytes(kSnapshot));
-      if (!snapshot) return failure("PostgreSQL: a snapshot that can't be read");
+      if (!snapshot) return failure("PostgreSQL sent a snapshot that the server can't read");
       pages.push_back({shard, std::move(*snapshot), {}, false});
       candidates = row.maybe_number(kCandidates).value_or(0);
     }
     if (row.is_null(kXid)) continue;  // no row
     auto read = read_row(row);
-    if (!read) return failure("millrace.inbox_rows is damaged: no job's id");
+    if (!read) return failure("millrace.inbox_rows is damaged: a row has an invalid job id");
     InboxPage& page = pages.back();
     page.rows.push_back(std::move(*read));
     page.cut =
@@ -253,7 +253,7 @@ Result<std::vector<InboxRow>> PostgresInbox::finishes(std::uint32_t shard) {
   const SqlResult& rows = replies->results.front();
   for (int number = 0; number < rows.rows(); ++number) {
     auto read = read_row(rows.row(number));
-    if (!read) return failure("millrace.inbox_rows is damaged: no job's id");
+    if (!read) return failure("millrace.inbox_rows is damaged: a row has an invalid job id");
     finishes.push_back(std::move(*read));
   }
   return finishes;
@@ -275,7 +275,7 @@ Result<FetchedRows> PostgresInbox::fetch(std::uint32_t shard, std::span<const In
   for (int number = 0; number < rows.rows(); ++number) {
     const SqlRow row = rows.row(number);
     auto read = read_row(row);
-    if (!read) return failure("millrace.inbox_rows is damaged: no job's id");
+    if (!read) return failure("millrace.inbox_rows is damaged: a row has an invalid job id");
     there.push_back(read->key);
     if (row.truth(kFits)) {
       fetched.rows.push_back(std::move(*read));
@@ -330,7 +330,7 @@ Result<JobId> PostgresInbox::sweep_fences(JobId after) {
   JobId last{};  // after the last row: from the beginning
   const SqlResult& rows = replies->results.front();
   if (rows.rows() > 0 && !read_blob(rows.row(0).bytes(0), last)) {
-    return failure("millrace.fences is damaged: no job's id");
+    return failure("millrace.fences is damaged: a row has an invalid job id");
   }
   return last;
 }

@@ -99,8 +99,8 @@ Result<JournalRow> current_row(std::uint32_t shard, const SqlRow& row) {
   const auto predecessor = checksum_from(row.bytes(2));
   const auto checksum = checksum_from(row.bytes(3));
   if (!predecessor || !checksum) {
-    return failure(
-        fmt::format("journal damaged: shard {}, row {}: no checksum", shard, to_number(read.seq)));
+    return failure(fmt::format("journal damaged: shard {}, row {}: the checksum is invalid", shard,
+                               to_number(read.seq)));
   }
   read.predecessor = *predecessor;
   read.checksum = *checksum;
@@ -181,30 +181,30 @@ AppendResult PostgresJournal::settle(const JournalRow& row) {
   if (touched.rows() == 1) return committed(*replies, touched.row(0).bytes(0));
   const SqlRow look = replies->results[1].row(0);
   if (!look.is_null(0)) {
-    if (!look.truth(0)) return fenced(fmt::format("another row {} stands in the journal", seq));
+    if (!look.truth(0)) return fenced(fmt::format("the journal already has another row {}", seq));
     // An earlier append of this row was committed between the two checks: the next one will see it.
-    return {AppendOutcome::kUnknown, fmt::format("row {} has come just now", seq)};
+    return {AppendOutcome::kUnknown, fmt::format("row {} has just been written", seq)};
   }
-  if (seq == 1) return fenced("the journal has rows already");
+  if (seq == 1) return fenced("the journal already has rows");
   if (look.truth(2)) {
-    return fenced(fmt::format(
-        "row {} is gone, and was durable: the database has lost what it had "
-        "acknowledged (a standby that lagged behind was promoted, or a backup restored)",
-        seq - 1));
+    return fenced(
+        fmt::format("the database lost row {}, which it had acknowledged as durable (somebody "
+                    "promoted a standby that lagged behind, or restored a backup)",
+                    seq - 1));
   }
   if (!look.truth(1)) {
-    return fenced(fmt::format("row {} has another predecessor, or none", seq));
+    return fenced(fmt::format("row {} does not continue the newest row of the journal", seq));
   }
   // That it can't be seen proves nothing.
-  return {AppendOutcome::kUnknown, fmt::format("row {} could not be seen", seq)};
+  return {AppendOutcome::kUnknown, fmt::format("the database did not show row {}", seq)};
 }
 
 AppendResult PostgresJournal::committed(const SqlReplies& replies, std::string_view setting) const {
   if (rank_of_synchronous_commit(setting) <
       rank_of_synchronous_commit(shard_->synchronous_commit)) {
     return {AppendOutcome::kBroken,
-            fmt::format("synchronous_commit is {} by now, and was {} at the start: what is "
-                        "committed may be lost. Set it back, or start the server again",
+            fmt::format("synchronous_commit is {} now and was {} at the start, so a commit may be "
+                        "lost; set it back, or restart the server",
                         setting, shard_->synchronous_commit)};
   }
   // The wait for a synchronous standby was cancelled: the row is on this server, and perhaps

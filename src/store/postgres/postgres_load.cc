@@ -42,7 +42,7 @@ constexpr const char* kSelectSchedules =
 constexpr SqlLimits kLoadLimits{.lock = 10'000ms, .statement = 1'800'000ms, .silence = 600'000ms};
 
 std::unexpected<Error> damaged(std::string_view table) {
-  return failure(fmt::format("the tables are damaged: a row of {}", table));
+  return failure(fmt::format("the tables are damaged: {} has an invalid row", table));
 }
 
 // Passes rows to the visitor as they arrive.

@@ -168,13 +168,13 @@ TEST_F(PostgresNodeFaults, WhatSomebodyDeletedOrWroteIsNamed) {
   beside_.ask("UPDATE millrace.nodes SET node = 'somebody'");
   EXPECT_THAT(said(), HasSubstr("millrace.nodes is damaged: \"somebody\""));
   beside_.ask("DELETE FROM millrace.nodes; DELETE FROM millrace.meta WHERE name = 'format'");
-  EXPECT_THAT(said(), HasSubstr("lost the store's format"));
+  EXPECT_THAT(said(), HasSubstr("the store's format is missing"));
   beside_.ask("DELETE FROM millrace.meta WHERE name = 'node_secret'");
-  EXPECT_THAT(registry_->secret().error().message, HasSubstr("lost the nodes' secret"));
+  EXPECT_THAT(registry_->secret().error().message, HasSubstr("the nodes' secret is missing"));
   for (const char* shards : {"0", "65"}) {
     beside_.ask(fmt::format("UPDATE millrace.meta SET value = '{}' WHERE name = 'shards'", shards));
     EXPECT_THAT(PostgresNode::open(postgres_options(url_)).error().message,
-                HasSubstr("no number of shards"));
+                HasSubstr("the number of shards is missing"));
   }
 }
 

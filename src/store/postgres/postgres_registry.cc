@@ -93,7 +93,7 @@ std::string leader_text(NodeId leader) { return leader == kNobody ? "" : to_stri
 Result<NodeId> read_node_id(std::string_view text, std::string_view table) {
   const auto id = parse_node_id(text);
   if (id) return *id;
-  return failure(fmt::format("millrace.{} is damaged: \"{}\" is no node's id", table, text));
+  return failure(fmt::format("millrace.{} is damaged: \"{}\" is not a node id", table, text));
 }
 
 Status read_nodes(const SqlResult& rows, std::vector<NodeView>& nodes) {
@@ -159,7 +159,8 @@ Result<ClusterView> PostgresRegistry::renew(const NodeFacts& self, Duration leas
   const auto replies = run(Use::kLease, message);
   if (!replies) return std::unexpected(replies.error());
   const SqlResult& found = replies->results[format];
-  if (found.rows() != 1) return failure("millrace.meta has lost the store's format");
+  if (found.rows() != 1)
+    return failure("millrace.meta is damaged: the store's format is missing or invalid");
   ClusterView view;
   view.format = static_cast<std::uint32_t>(found.row(0).number(0));
   Status read = read_nodes(replies->results[nodes], view.nodes);
@@ -237,7 +238,8 @@ Result<std::string> PostgresRegistry::secret() {
   const auto replies = run(Use::kReading, message);
   if (!replies) return std::unexpected(replies.error());
   const SqlResult& found = replies->results.front();
-  if (found.rows() != 1) return failure("millrace.meta has lost the nodes' secret");
+  if (found.rows() != 1)
+    return failure("millrace.meta is damaged: the nodes' secret is missing or invalid");
   return std::string(found.row(0).bytes(0));
 }
 

@@ -333,7 +333,7 @@ Result<std::uint64_t> PostgresSearch::count(const core::JobFilter& filter, std::
                          [&](core::Job&) { return ++found < limit; });
   if (!ended) return std::unexpected(ended.error());
   if (*ended == Ended::kByTime) {
-    return failure("counting took longer than its time: make the filter narrower");
+    return failure("the server could not count the jobs in time; use a narrower filter");
   }
   return found;
 }

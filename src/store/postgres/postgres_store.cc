@@ -43,7 +43,7 @@ Status check_url(const std::string& url) {
   std::string why = fault == nullptr ? "" : fault;
   PQfreemem(fault);
   while (!why.empty() && why.back() == '\n') why.pop_back();
-  return failure(fmt::format("the address of the database can't be understood: {}", why));
+  return failure(fmt::format("the server can't parse the address of the database: {}", why));
 }
 
 }  // namespace
@@ -71,7 +71,8 @@ Result<std::unique_ptr<PostgresNode>> PostgresNode::open(const PostgresOptions& 
   message.add(kSelectStore);
   const auto store = (*node)->pool_->run(Use::kReading, message);
   if (!store) return to_error(store.error());
-  if (store->results.front().rows() != 1) return failure("millrace.meta has lost the store's id");
+  if (store->results.front().rows() != 1)
+    return failure("millrace.meta is damaged: the store's id is missing or invalid");
   (*node)->store_id_ = store->results.front().row(0).bytes(0);
   const auto shards = fix_shards((*node)->pool(), options.shards);
   if (!shards) return std::unexpected(shards.error());
@@ -84,39 +85,38 @@ Status PostgresNode::inspect() {
   message.add(kSelectFacts);
   const auto replies = pool_->run(Use::kReading, message);
   if (!replies) {
-    return failure(fmt::format("the database can't be reached: {}", replies.error().message));
+    return failure(fmt::format("the server can't reach the database: {}", replies.error().message));
   }
   const SqlRow row = replies->results.front().row(0);
   facts_ = {row.number(0), std::string(row.bytes(1)), std::string(row.bytes(2)),
             std::string(row.bytes(3)), std::string(row.bytes(4))};
-  options_.log.info("database found",
+  options_.log.info("the server reached the database",
                     {{"postgresql", facts_.version_text},
                      {"fsync", facts_.fsync},
                      {"synchronous_commit", facts_.synchronous_commit},
                      {"synchronous_standby_names", facts_.synchronous_standby_names}});
   if (facts_.version < kLeastVersion) {
-    return failure(fmt::format("the database runs PostgreSQL {}: Millrace needs 13 or newer",
-                               facts_.version_text));
+    return failure(
+        fmt::format("the database runs PostgreSQL {}; Millrace needs version 13 or newer",
+                    facts_.version_text));
   }
   if (row.bytes(5) != "UTF8") {
-    return failure(
-        fmt::format("the database has the encoding {}: Millrace needs one made with "
-                    "ENCODING 'UTF8'",
-                    row.bytes(5)));
+    return failure(fmt::format("the database has the encoding {}; create one with ENCODING 'UTF8'",
+                               row.bytes(5)));
   }
   if (row.truth(6)) {
-    return failure("the database is read-only");
+    return failure("the database is read-only; use one that accepts writes");
   }
   const bool unsafe = facts_.fsync == "off" || facts_.synchronous_commit == "off";
   if (!unsafe) return {};
   const std::string what = facts_.fsync == "off" ? "fsync is off" : "synchronous_commit is off";
   if (!options_.allow_unsafe) {
     return failure(
-        fmt::format("{} in this PostgreSQL: jobs that were acknowledged may be lost. "
-                    "Turn it on, or start with --allow-unsafe-postgres true",
+        fmt::format("{} in this PostgreSQL, so it may lose acknowledged jobs; turn it on, or start "
+                    "with --allow-unsafe-postgres true",
                     what));
   }
-  options_.log.warn("this PostgreSQL may lose jobs that were acknowledged", {{"why", what}});
+  options_.log.warn("this PostgreSQL may lose acknowledged jobs", {{"why", what}});
   return {};
 }
 

@@ -56,7 +56,7 @@ template <typename Value>
 Status read_values(const SqlResult& rows, std::string_view table, std::vector<Value>& values) {
   for (int row = 0; row < rows.rows(); ++row) {
     if (!decode_value(rows.row(row).bytes(0), Time{}, values.emplace_back())) {
-      return failure(fmt::format("the tables are damaged: a row of {}", table));
+      return failure(fmt::format("the tables are damaged: {} has an invalid row", table));
     }
   }
   return {};
@@ -75,7 +75,7 @@ Result<Epoch> PostgresTables::take(Epoch at_least) {
   const auto replies = shard_->pool->run(Use::kWriting, message);
   if (!replies) return to_error(replies.error());
   if (!replies->warning.empty()) {
-    return failure(fmt::format("the shard can't be taken: {}", replies->warning));
+    return failure(fmt::format("this node can't take the shard: {}", replies->warning));
   }
   const auto epoch = static_cast<std::uint64_t>(replies->results.front().row(0).number(0));
   shard_->terms->begin(shard_->shard, epoch);
@@ -141,7 +141,7 @@ Result<std::vector<core::Job>> PostgresTables::fetch(const std::vector<JobId>& i
   }
   if (status) return found;
   // Decisions depend on this read, and their callers only hear that the storage is unavailable.
-  shard_->pool->log().error("jobs can't be read", {{"why", status.error().message}});
+  shard_->pool->log().error("this node can't read jobs", {{"why", status.error().message}});
   return std::unexpected(status.error());
 }
 
@@ -207,7 +207,7 @@ Result<std::vector<JobId>> PostgresTables::finished_until(const SharedBytes& que
   std::vector<JobId> ids;
   for (int row = 0; row < rows->rows(); ++row) {
     if (!read_blob(rows->row(row).bytes(0), ids.emplace_back())) {
-      return failure("the tables are damaged: a job's id");
+      return failure("the tables are damaged: a row has an invalid job id");
     }
   }
   return ids;
@@ -242,7 +242,7 @@ Result<std::vector<core::ScheduleRunRow>> PostgresTables::schedule_runs(
     run.schedule = schedule;
     run.n = static_cast<std::uint64_t>(rows->row(i).number(0));
     if (!decode_value(rows->row(i).bytes(1), Time{}, run.run)) {
-      return failure("the tables are damaged: a row of schedule_run_rows");
+      return failure("the tables are damaged: schedule_run_rows has an invalid row");
     }
   }
   return runs;

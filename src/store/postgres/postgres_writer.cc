@@ -519,7 +519,7 @@ Status PostgresWriter::take_back_ended_leases(SqlMessage& message,
   if (first.rows() == 0) return {};
   EndedLeases kept;
   if (!decode_value(first.row(0).bytes(1), Time{}, kept)) {
-    return failure("the tables are damaged: a row of ended_lease_rows");
+    return failure("the tables are damaged: ended_lease_rows has an invalid row");
   }
   absl::flat_hash_set<std::uint64_t> again;
   for (const core::EndedLease& lease : leases) again.insert(to_number(lease.token));

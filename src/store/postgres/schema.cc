@@ -330,8 +330,8 @@ Status apply(ConnectionPool& pool, std::int64_t version) {
                   millrace::version(), migration.script),
       kMigrationLimits);
   if (done || done.error().state == "23505") return {};
-  return failure(fmt::format("migration {} ({}) can't be applied: {}", version, migration.name,
-                             done.error().message));
+  return failure(fmt::format("the server can't apply migration {} ({}): {}", version,
+                             migration.name, done.error().message));
 }
 
 }  // namespace
@@ -375,15 +375,14 @@ Result<SchemaState> migrate_schema(ConnectionPool& pool) {
 Status check_schema(const SchemaState& state) {
   if (state.needed <= newest_schema()) return {};
   return failure(
-      fmt::format("the database has schema {}, made by a newer Millrace, which a program must know "
-                  "at least up to {} to use: this one ({}) knows {}. Start the newer version",
+      fmt::format("the database has schema {}, made by a newer Millrace; a program must know "
+                  "schema {} to use it, and this one ({}) knows {}; start the newer version",
                   state.applied, state.needed, version(), newest_schema()));
 }
 
 Result<std::uint32_t> fix_shards(ConnectionPool& pool, std::uint32_t wanted) {
   if (wanted > kMostShards) {
-    return failure(
-        fmt::format("a store has at most {} shards: {} are too many", kMostShards, wanted));
+    return failure(fmt::format("a store has at most {} shards, not {}", kMostShards, wanted));
   }
   SqlMessage message({});
   message.add(kFixShards,
@@ -393,12 +392,12 @@ Result<std::uint32_t> fix_shards(ConnectionPool& pool, std::uint32_t wanted) {
   if (!replies) return to_error(replies.error());
   const SqlResult& found = replies->results[1];
   const std::int64_t shards = found.rows() == 1 ? found.row(0).number(0) : 0;
-  if (shards < 1 || shards > kMostShards) return failure("millrace.meta says no number of shards");
+  if (shards < 1 || shards > kMostShards)
+    return failure("millrace.meta is damaged: the number of shards is missing or invalid");
   if (wanted != 0 && wanted != shards) {
-    return failure(
-        fmt::format("the number of this store's shards is {}, for good: start with it, or with "
-                    "none given, not with {}",
-                    shards, wanted));
+    return failure(fmt::format(
+        "this store has {} shards, and the number can't change; remove the setting shards = {}",
+        shards, wanted));
   }
   return static_cast<std::uint32_t>(shards);
 }

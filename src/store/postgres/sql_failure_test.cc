@@ -32,7 +32,8 @@ TEST(SqlFailure, DecidesByTheState) {
     EXPECT_EQ(append_outcome({state, "", true}), outcome) << state;
   }
   // Without a word of the server's, or after its last one.
-  EXPECT_EQ(append_outcome({"", "the connection was lost", false}), Outcome::kUnknown);
+  EXPECT_EQ(append_outcome({"", "the server lost its connection to the database", false}),
+            Outcome::kUnknown);
   EXPECT_EQ(append_outcome({"", "connection refused", true}), Outcome::kFailed);
   EXPECT_EQ(append_outcome({"XX000", "", false}), Outcome::kUnknown);
 }

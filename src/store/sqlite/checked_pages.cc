@@ -335,12 +335,12 @@ AlteredPage last_altered_page(sqlite3* connection) {
 std::string describe(const AlteredPage& page, const std::string& path) {
   if (page.unchecked_file) {
     return fmt::format(
-        "{}: its pages have no checksums (another program made it, or an older version, or its "
-        "first page is damaged)",
+        "{} has no page checksums; another program or an older version made it, or its first page "
+        "is damaged",
         path);
   }
   return fmt::format(
-      "{}, page {}: its checksum does not fit (the disk or another program altered it)", path,
+      "{}, page {}: its checksum does not match; the disk or another program altered it", path,
       page.number);
 }
 

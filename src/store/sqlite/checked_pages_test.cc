@@ -98,7 +98,7 @@ class CheckedPages : public ::testing::TestWithParam<PagedFile> {
   }
   std::string said_of(std::size_t number) const {
     return path_ + ", page " + std::to_string(number) +
-           ": its checksum does not fit (the disk or another program altered it)";
+           ": its checksum does not match; the disk or another program altered it";
   }
 
   // All that a start and its users read: what was written, or an error that names the file.
@@ -296,7 +296,7 @@ TEST_P(CheckedPages, AFileWithoutRoomForChecksumsIsLeftAsItIs) {
   const auto database = Database::open(other, Access::kReadWrite);
   ASSERT_TRUE(database);
   const Status written = (*database)->execute("CREATE TABLE mine(x)");
-  EXPECT_THAT(written.error().message, HasSubstr("other.db: its pages have no checksums"));
+  EXPECT_THAT(written.error().message, HasSubstr("other.db has no page checksums"));
 }
 
 }  // namespace

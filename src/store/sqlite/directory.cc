@@ -28,7 +28,7 @@ Status make_directory(const std::string& path) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) return {};
   std::filesystem::create_directories(parent_of(path), error);
-  if (error) return failure(fmt::format("can't make {}: {}", parent_of(path), error.message()));
+  if (error) return failure(fmt::format("can't create {}: {}", parent_of(path), error.message()));
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return system_failure("make", path);
   if (!std::filesystem::is_directory(path, error)) {
     return failure(fmt::format("{} is not a directory", path));
@@ -65,8 +65,8 @@ constexpr std::array<FileSystem, 8> kDoubtful = {{
     {0xfe534d42, "SMB2"},
     {0x01021997, "9p"},
     {0x00c36400, "Ceph"},
-    {0x01021994, "tmpfs, which is lost with the machine"},
-    {0x858458f6, "ramfs, which is lost with the machine"},
+    {0x01021994, "tmpfs, which the machine loses when it stops"},
+    {0x858458f6, "ramfs, which the machine loses when it stops"},
 }};
 
 }  // namespace
@@ -84,7 +84,8 @@ Result<std::unique_ptr<Directory>> Directory::lock(const std::string& path) {
   if (flock(lock->number(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return system_failure("lock", lock_path);
     return failure(
-        fmt::format("the data directory {} is in use by {}", path, holder_of(lock_path)));
+        fmt::format("the data directory {} is in use by {}; stop it, or choose another directory",
+                    path, holder_of(lock_path)));
   }
   const std::string pid = fmt::format("{}\n", getpid());
   if (ftruncate(lock->number(), 0) != 0 || !write_whole(lock->number(), pid)) {

@@ -87,8 +87,8 @@ TEST_F(Files, ADirectoryIsLockedAndTellsWhoHasIt) {
 TEST_F(Files, ADirectoryThatCantBeMadeOrLockedIsNamed) {
   std::ofstream(file("plain")) << "x";
   EXPECT_THAT(why(Directory::lock(file("plain"))), HasSubstr("plain is not a directory"));
-  EXPECT_THAT(why(Directory::lock(file("plain/below/data"))), HasSubstr("can't make"));
-  EXPECT_THAT(why(Directory::lock(file(std::string(300, 'x')))), HasSubstr("can't make"));
+  EXPECT_THAT(why(Directory::lock(file("plain/below/data"))), HasSubstr("can't create"));
+  EXPECT_THAT(why(Directory::lock(file(std::string(300, 'x')))), HasSubstr("can't create"));
   folder("data");
   fs::create_directory(file("data") + "/" + std::string(kLockFile));
   EXPECT_THAT(why(Directory::lock(file("data"))), HasSubstr("can't write in the data directory"));
@@ -152,7 +152,7 @@ TEST_F(Files, OfAStoreThatCantBeHadAreNamed) {
 TEST_F(Files, ABackupNeedsAMarkerToCopyAndAPlace) {
   const Store store = open_sqlite(file("data"));
   std::ofstream(file("plain")) << "x";
-  EXPECT_THAT(why(store.backup->backup_to(file("plain/backup"))), HasSubstr("can't make"));
+  EXPECT_THAT(why(store.backup->backup_to(file("plain/backup"))), HasSubstr("can't create"));
   const std::string marker = file("data/") + std::string(kMarkerFile);
   fs::remove(marker);
   EXPECT_THAT(why(store.backup->backup_to(file("backup"))), HasSubstr("is missing"));

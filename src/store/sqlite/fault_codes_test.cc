@@ -125,7 +125,7 @@ TEST_F(FaultCodes, TablesThatAreFurtherThanTheJournalAreNotCopied) {
   const TemporaryDirectory place;
   const Status copied = store.backup->backup_to(place.file("backup"));
   ASSERT_FALSE(copied.has_value());
-  EXPECT_THAT(copied.error().message, HasSubstr("the copy is bad"));
+  EXPECT_THAT(copied.error().message, HasSubstr("the copy is damaged"));
 }
 
 TEST_F(FaultCodes, VerificationStopsWhereThereIsNoEndOfProblems) {

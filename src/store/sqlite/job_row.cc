@@ -33,16 +33,17 @@ std::unexpected<Error> damaged(std::int64_t ord, std::string_view what) {
 Status JobRowReader::read_columns(const Statement& row, core::Job& job) {
   const std::int64_t ord = row.number(kOrd);
   job.ord = static_cast<std::uint64_t>(ord);
-  if (!read_blob(row.bytes(kId), job.id)) return damaged(ord, "its id");
+  if (!read_blob(row.bytes(kId), job.id)) return damaged(ord, "its id is invalid");
   if (const std::int64_t queue = row.number(kQueue); queue != last_queue_) {
     last_queue_name_ = queues_.name(queue);
     last_queue_ = last_queue_name_.empty() ? -1 : queue;
-    if (last_queue_name_.empty()) return damaged(ord, "its queue");
+    if (last_queue_name_.empty()) return damaged(ord, "its queue is missing");
   }
   job.queue = last_queue_name_;
   job.type = shared_type(row.bytes(kType));
   const std::int64_t state = row.number(kState);
-  if (state < 0 || state >= std::int64_t{core::kStateCount}) return damaged(ord, "its state");
+  if (state < 0 || state >= std::int64_t{core::kStateCount})
+    return damaged(ord, "its state is invalid");
   job.state = static_cast<core::State>(state);
   job.priority = static_cast<std::int16_t>(row.number(kPriority));
   job.attempt = static_cast<std::uint32_t>(row.number(kAttempt));

@@ -44,8 +44,8 @@ Result<JournalRow> current_row(const Statement& select) {
   const auto predecessor = checksum_from(select.bytes(2));
   const auto checksum = checksum_from(select.bytes(3));
   if (!predecessor || !checksum) {
-    return failure(fmt::format("journal damaged: shard {}, row {}: no checksum", kOnlyShard,
-                               to_number(row.seq)));
+    return failure(fmt::format("journal damaged: shard {}, row {}: the checksum is invalid",
+                               kOnlyShard, to_number(row.seq)));
   }
   row.predecessor = *predecessor;
   row.checksum = *checksum;

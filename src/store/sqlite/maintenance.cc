@@ -13,7 +13,7 @@ namespace {
 Status check_is_store(const std::string& directory) {
   for (const std::string_view name : {kMarkerFile, kJournalFile, kTablesFile}) {
     if (!file_exists(directory + "/" + std::string(name))) {
-      return failure(fmt::format("{} holds no store: {} is missing", directory, name));
+      return failure(fmt::format("{} does not hold a store: {} is missing", directory, name));
     }
   }
   return {};
@@ -47,7 +47,8 @@ Result<VerifyReport> verify_store(const std::string& directory) {
   if (!tables_id) return std::unexpected(tables_id.error());
 
   report.store_id = *id;
-  if (*id != *tables_id) report.problems.emplace_back("the two databases are of different stores");
+  if (*id != *tables_id)
+    report.problems.emplace_back("the two databases belong to different stores");
   // First, since a running server trims the journal behind the tables.
   auto gaps = examine_continuity(**journal, **tables);
   if (!gaps) return std::unexpected(gaps.error());

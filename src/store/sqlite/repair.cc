@@ -32,13 +32,13 @@ Status copy_to_new_file(const std::string& from, const std::string& to, Part par
 void mark_suspect(const std::string& database_path, const Logger& log) {
   const std::string reason = "a sync of this database failed; the next start copies it\n";
   if (Status written = write_small_file(mark_of(database_path), reason); !written) {
-    log.error("a suspect database could not be marked", {{"why", written.error().message}});
+    log.error("the server can't mark a suspect database", {{"why", written.error().message}});
   }
 }
 
 Status repair_if_suspect(const std::string& database_path, Part part, const Logger& log) {
   if (!file_exists(mark_of(database_path))) return {};
-  log.warn("a sync failed in an earlier run: copying the database before it is used",
+  log.warn("a sync failed in an earlier run; the server copies the database before it uses it",
            {{"file", database_path}});
   const std::string copy = database_path + ".copy";
   if (Status copied = copy_to_new_file(database_path, copy, part); !copied) return copied;
@@ -51,7 +51,7 @@ Status repair_if_suspect(const std::string& database_path, Part part, const Logg
   if (Status synced = sync_directory_of(database_path); !synced) return synced;
   if (Status removed = remove_file(mark_of(database_path)); !removed) return removed;
   if (Status synced = sync_directory_of(database_path); !synced) return synced;
-  log.info("the copy is in place", {{"file", database_path}});
+  log.info("the server now uses the copy", {{"file", database_path}});
   return {};
 }
 

@@ -184,14 +184,15 @@ Status check_identity(const Database& database, const Shape& shape, const Identi
   }
   const auto newest = kFirstFormat + static_cast<std::int64_t>(shape.migrations.size()) - 1;
   if (identity.version < kFirstFormat) {
-    return failure(
-        fmt::format("{} has format {}, of a version before the first release: this one "
-                    "knows formats from {}",
-                    database.path(), identity.version, kFirstFormat));
+    return failure(fmt::format(
+        "{} has format {}, written before the first release; this version reads formats from {}",
+        database.path(), identity.version, kFirstFormat));
   }
   if (identity.version > newest) {
-    return failure(fmt::format("{} has format {}, written by a newer version: this one knows {}",
-                               database.path(), identity.version, newest));
+    return failure(
+        fmt::format("{} has format {}, written by a newer version; this version reads up to {}, so "
+                    "start the newer version",
+                    database.path(), identity.version, newest));
   }
   return {};
 }

@@ -322,7 +322,7 @@ Result<std::uint64_t> Search::count(const core::JobFilter& filter, std::uint64_t
                          [&](std::int64_t, core::Job&) -> Result<bool> { return ++found < limit; });
   if (!ended) return std::unexpected(ended.error());
   if (*ended == Ended::kByTime) {
-    return failure("counting took longer than its time: make the filter narrower");
+    return failure("the server could not count the jobs in time; use a narrower filter");
   }
   return found;
 }

@@ -36,7 +36,7 @@ Status check_copy(const std::string& directory) {
   if (!tables) return std::unexpected(tables.error());
   const auto problems = examine_continuity(**journal, **tables);
   if (!problems) return std::unexpected(problems.error());
-  if (!problems->empty()) return failure(fmt::format("the copy is bad: {}", problems->front()));
+  if (!problems->empty()) return failure(fmt::format("the copy is damaged: {}", problems->front()));
   return {};
 }
 
@@ -65,10 +65,10 @@ Status SqliteBackup::backup_to(const std::string& directory) {
   std::error_code error;
   const bool existed = std::filesystem::exists(directory, error);
   if (existed && !std::filesystem::is_empty(directory, error)) {
-    return failure(fmt::format("{} is not empty", directory));
+    return failure(fmt::format("{} is not empty; choose a new or an empty directory", directory));
   }
   std::filesystem::create_directories(directory, error);
-  if (error) return failure(fmt::format("can't make {}: {}", directory, error.message()));
+  if (error) return failure(fmt::format("can't create {}: {}", directory, error.message()));
   std::filesystem::permissions(directory, std::filesystem::perms::owner_all, error);
   Status copied = copy_store(source_, directory);
   if (!copied) {

@@ -75,7 +75,7 @@ std::optional<AppendResult> SqliteJournal::obstacle(const JournalRow& row) {
                       select_row_.bytes(1) == to_blob(row.checksum);
     select_row_.reset();
     if (same) return AppendResult{AppendOutcome::kDurable, {}};
-    return fenced(fmt::format("another row {} stands in the journal", seq));
+    return fenced(fmt::format("the journal already has another row {}", seq));
   }
   if (!select_row_.ok()) return failed(writer_->fault(), writer_->message());
   bool continues = false;
@@ -90,7 +90,7 @@ std::optional<AppendResult> SqliteJournal::obstacle(const JournalRow& row) {
     select_row_.reset();
   }
   if (!continues && !mutated(Mutant::kAppendIgnoresPredecessor)) {
-    return fenced(fmt::format("row {} has another predecessor, or none", seq));
+    return fenced(fmt::format("row {} does not continue the newest row of the journal", seq));
   }
   return std::nullopt;
 }

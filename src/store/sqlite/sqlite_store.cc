@@ -38,10 +38,10 @@ Result<Identity> identity_from_marker(const Directory& directory, std::string_vi
   const std::string id(marker.substr(0, marker.find('\n')));
   for (const std::string_view name : {kJournalFile, kTablesFile}) {
     if (file_has_content(directory.file(name))) continue;
-    return failure(fmt::format(
-        "{} is missing or empty, but {} says that a store with data was made here: put the file "
-        "back, or restore a backup into an empty directory",
-        directory.file(name), kMarkerFile));
+    return failure(
+        fmt::format("{} is missing or empty, but {} says that this directory had a store with "
+                    "data; put the file back, or restore a backup into an empty directory",
+                    directory.file(name), kMarkerFile));
   }
   return Identity{id, true};
 }
@@ -52,7 +52,9 @@ Result<Identity> identity_of_unmarked(const Directory& directory) {
   const bool tables = file_has_content(directory.file(kTablesFile));
   if (!journal && tables) {
     return failure(
-        fmt::format("{} is there, but {} is missing", directory.file(kTablesFile), kJournalFile));
+        fmt::format("{} exists, but {} is missing; put the file back, or restore a backup into an "
+                    "empty directory",
+                    directory.file(kTablesFile), kJournalFile));
   }
   if (!journal) return Identity{new_store_id(), false};
   // Its creation may have been interrupted before the file had any content, even the store's id.
@@ -64,7 +66,9 @@ Result<Identity> identity_of_unmarked(const Directory& directory) {
   Statement any_row(**database, "SELECT 1 FROM journal LIMIT 1");
   if (any_row.begin().row() && !tables) {
     return failure(
-        fmt::format("{} holds data, but {} is missing", directory.file(kJournalFile), kTablesFile));
+        fmt::format("{} holds data, but {} is missing; put the file back, or restore a backup into "
+                    "an empty directory",
+                    directory.file(kJournalFile), kTablesFile));
   }
   any_row.reset();
   auto id = store_id_of(**database);
@@ -94,7 +98,9 @@ Result<std::unique_ptr<Database>> open_writer(const Directory& directory, std::s
   if (!id) return std::unexpected(id.error());
   if (*id != identity.id) {
     return failure(
-        fmt::format("{} belongs to store {}, the other files to store {}", path, *id, identity.id));
+        fmt::format("{} belongs to store {}, and the other files belong to store {}; put back the "
+                    "files of one store",
+                    path, *id, identity.id));
   }
   if (Status moved = (*database)->checkpoint(Database::Checkpoint::kTruncate); !moved) {
     if ((*database)->sync_failed()) mark_suspect(path, log);
@@ -111,7 +117,7 @@ Result<Store> open_sqlite_store(const SqliteOptions& options) {
   if (!locked) return std::unexpected(locked.error());
   const std::shared_ptr<const Directory> directory = std::move(*locked);
   if (const auto doubtful = directory->doubtful_file_system()) {
-    options.log.warn("the data directory lies on a file system that may lose or mix up data",
+    options.log.warn("the data directory is on a file system that may lose or mix up data",
                      {{"directory", directory->path()}, {"file_system", *doubtful}});
   }
   const auto identity = identity_of(*directory);

@@ -106,7 +106,7 @@ TEST_F(SqliteStore, IsOneProcesssAlone) {
   {
     const Store store = open();
     EXPECT_EQ(refusal(), "the data directory " + directory_.path() + " is in use by process " +
-                             std::to_string(getpid()));
+                             std::to_string(getpid()) + "; stop it, or choose another directory");
   }
   EXPECT_EQ(refusal(), "opened");
 }
@@ -198,7 +198,7 @@ TEST_F(SqliteStore, RefusesForeignAndDamagedFiles) {
   EXPECT_THAT(refusal(), HasSubstr("jobs.db is damaged, or not a database"));
   fs::remove(file("jobs.db"));
   sql("jobs.db", "CREATE TABLE theirs(x)", nullptr);
-  EXPECT_THAT(refusal(), HasSubstr("jobs.db: its pages have no checksums (another program"));
+  EXPECT_THAT(refusal(), HasSubstr("jobs.db has no page checksums; another program"));
   fs::copy_file(file("journal.db"), file("jobs.db"), fs::copy_options::overwrite_existing);
   EXPECT_THAT(refusal(), HasSubstr("jobs.db is not a Millrace jobs database"));
   fs::copy_file(file("keep"), file("jobs.db"), fs::copy_options::overwrite_existing);
@@ -214,7 +214,7 @@ TEST_F(SqliteStore, RefusesANewerFormat) {
 TEST_F(SqliteStore, RefusesTheFormatBeforeTheFirst) {
   make_store();
   sql("jobs.db", "PRAGMA user_version = 1");
-  EXPECT_THAT(refusal(), HasSubstr("jobs.db has format 1, of a version before the first release"));
+  EXPECT_THAT(refusal(), HasSubstr("jobs.db has format 1, written before the first release"));
 }
 
 // As a program without schedules left it.
@@ -275,7 +275,7 @@ TEST_F(SqliteStore, ADamagedRowIsReportedWithItsPlace) {
   const Store store = open();
   EXPECT_THAT(
       bodies(*store.journal, 1),
-      ElementsAre("row 1", "error: journal damaged: shard 0, row 2: its checksum does not fit"));
+      ElementsAre("row 1", "error: journal damaged: shard 0, row 2: its checksum does not match"));
   EXPECT_THAT(bodies(*store.journal, 3), ElementsAre("row 3"));
 }
 
@@ -355,7 +355,7 @@ TEST_F(SqliteStore, ADamagedSuspectIsNotPutInPlace) {
   make_store();
   sql("journal.db", "UPDATE journal SET body = CAST('row X' AS BLOB) WHERE seq = 2");
   std::ofstream(file("journal.db.suspect")) << "x";
-  EXPECT_THAT(refusal(), HasSubstr("shard 0, row 2: its checksum does not fit"));
+  EXPECT_THAT(refusal(), HasSubstr("shard 0, row 2: its checksum does not match"));
   EXPECT_TRUE(there("journal.db.suspect"));
 }
 
@@ -605,15 +605,15 @@ TEST_F(SqliteStore, VerificationFindsAGapBetweenTablesAndJournal) {
   }
   sql("journal.db", "DELETE FROM journal WHERE seq <= 3");
   EXPECT_THAT(verify_store(directory_.path())->problems,
-              ElementsAre("the tables end at row 2, the journal begins at row 4"));
+              ElementsAre("the tables end at row 2, but the journal begins at row 4"));
   sql("journal.db", "DELETE FROM journal WHERE seq > 4");
   sql("jobs.db", "UPDATE progress SET seq = 7");
   EXPECT_THAT(verify_store(directory_.path())->problems,
-              ElementsAre("the tables include row 7, the journal ends at row 4"));
+              ElementsAre("the tables include row 7, but the journal ends at row 4"));
 }
 
 TEST_F(SqliteStore, VerificationNeedsAStore) {
-  EXPECT_THAT(verify_store(directory_.path()).error().message, HasSubstr("holds no store"));
+  EXPECT_THAT(verify_store(directory_.path()).error().message, HasSubstr("does not hold a store"));
 }
 
 TEST_F(SqliteStore, ABackupOfARunningStoreOpensAsItWas) {

@@ -89,7 +89,7 @@ Status SqliteTables::flush(const core::Changes& changes, FlushBase since, const 
   }
   // The flush stands, whatever happens here; a failure shows at the next write.
   if (const Status moved = checkpoint_if_due(); !moved) {
-    log_.error("the write-ahead log could not be moved into its file",
+    log_.error("the server can't move the write-ahead log into the database",
                {{"file", database_->path()}, {"why", moved.error().message}});
   }
   return {};
@@ -141,7 +141,8 @@ Result<std::vector<core::Job>> SqliteTables::fetch(const std::vector<JobId>& ids
   auto jobs = fetchers_->borrow()->fetch(ids);
   // Decisions depend on this read, and their callers only hear that the storage is unavailable.
   if (!jobs) {
-    log_.error("jobs can't be read", {{"file", database_->path()}, {"why", jobs.error().message}});
+    log_.error("the server can't read jobs",
+               {{"file", database_->path()}, {"why", jobs.error().message}});
   }
   return jobs;
 }

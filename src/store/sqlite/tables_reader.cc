@@ -46,7 +46,7 @@ constexpr const char* kSelectRuns =
 constexpr const char* kSelectBlob = "SELECT content FROM blobs WHERE name = ?1";
 
 std::unexpected<Error> damaged(std::string_view table) {
-  return millrace::failure(fmt::format("jobs.db is damaged: a row of {}", table));
+  return millrace::failure(fmt::format("jobs.db is damaged: {} has an invalid row", table));
 }
 
 // Decodes all values of a table of blobs, one by one.

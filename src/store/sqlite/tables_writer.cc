@@ -162,7 +162,7 @@ Status TablesWriter::move_progress(const core::Changes& changes, Seq from, const
   }
   if (database_.changed_rows() != 1) {
     return millrace::failure(
-        fmt::format("the tables do not stand at row {} of the journal", to_number(from)));
+        fmt::format("the tables are not at row {} of the journal", to_number(from)));
   }
   return {};
 }

@@ -147,16 +147,16 @@ Result<std::vector<std::string>> examine_continuity(Database& journal, Database&
   const Seq newest = seq_at(extent, 1);
   extent.reset();
   if (projected > newest) {
-    problems.push_back(fmt::format("the tables include row {}, the journal ends at row {}",
+    problems.push_back(fmt::format("the tables include row {}, but the journal ends at row {}",
                                    to_number(projected), to_number(newest)));
   } else if (newest != Seq{} && next(projected) < oldest) {
-    problems.push_back(fmt::format("the tables end at row {}, the journal begins at row {}",
+    problems.push_back(fmt::format("the tables end at row {}, but the journal begins at row {}",
                                    to_number(projected), to_number(oldest)));
   }
   Statement row(journal, kSelectRow);
   if (row.begin(to_number(projected)).row() && row.bytes(0) != checksum) {
     problems.push_back(
-        fmt::format("the tables include another row {} than the journal's", to_number(projected)));
+        fmt::format("the tables include another row {} than the journal", to_number(projected)));
   }
   return problems;
 }

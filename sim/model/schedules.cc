@@ -1,0 +1,281 @@
+#include "sim/model/schedules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/violation.h"
+
+namespace millrace::sim {
+
+using core::OverlapPolicy;
+using core::Rejection;
+using core::RunOutcome;
+using core::Schedule;
+using core::ScheduleAdvanced;
+using core::ScheduleChange;
+using core::ScheduleProgress;
+using core::ScheduleSet;
+
+std::vector<Time> ModelSchedule::pending(Time until) const {
+  std::vector<Time> all(owed.begin(), owed.upper_bound(until));
+  if (until <= done) return all;
+  for (const Time at : instants.between(done, until)) all.push_back(at);
+  return all;
+}
+
+// --- A step.
+
+void Schedules::begin(const core::EventBatch& batch, const Choices& choices, const Wall& wall,
+                      std::set<std::string, std::less<>> told) {
+  now_ = batch.at;
+  wall_ = wall;
+  choices_ = &choices;
+  told_ = std::move(told);
+  events_.clear();
+  for (const core::Event& event : batch.events) {
+    if (std::holds_alternative<ScheduleSet>(event) ||
+        std::holds_alternative<ScheduleAdvanced>(event) ||
+        std::holds_alternative<core::ScheduleDeleted>(event)) {
+      events_.push_back(&event);
+    }
+  }
+  for (auto& [name, schedule] : schedules_) schedule.ran_in_step = 0;
+}
+
+// Null: the next event of a schedule is none of a firing.
+const ScheduleAdvanced* Schedules::next_firing() const {
+  if (events_.empty()) return nullptr;
+  const auto* const event = std::get_if<ScheduleAdvanced>(events_.front());
+  return event == nullptr || is_drop(*event) ? nullptr : event;
+}
+
+// Of a schedule that is being paused: what waits is dropped, and nothing else happens.
+bool Schedules::is_drop(const ScheduleAdvanced& event) const {
+  const ModelSchedule* const schedule = find(event.name.view());
+  if (schedule == nullptr) return false;
+  const std::optional<Time> waited = schedule->is.progress.waiting;
+  return waited && !event.progress.waiting && event.runs.size() == 1 &&
+         event.runs.front().scheduled_at == *waited &&
+         event.runs.front().outcome == RunOutcome::kSkippedOverlap;
+}
+
+// Whether it may have something to do before the commands of the step are decided.
+bool Schedules::is_due(const ModelSchedule& schedule) const {
+  const ScheduleProgress& progress = schedule.is.progress;
+  if (schedule.is.paused) return false;
+  if (progress.last_box != core::kNoJob && told_.contains(schedule.is.name.view())) return false;
+  if (!progress.planned && progress.broken.empty()) return true;
+  if (progress.waiting && lives(progress) != true) return true;
+  if (progress.due && *progress.due <= wall_.at) return true;
+  return !progress.zone_version.empty();  // newer data may have come
+}
+
+void Schedules::fire_due() {
+  std::set<std::string, std::less<>> fired_already;
+  while (const ScheduleAdvanced* const event = next_firing()) {
+    const ModelSchedule* const schedule = find(event->name.view());
+    if (schedule == nullptr || !is_due(*schedule)) return;
+    if (!fired_already.emplace(event->name.view()).second) return;
+    events_.pop_front();
+    fired(*event);
+  }
+}
+
+void Schedules::fire_rest() {
+  while (const ScheduleAdvanced* const event = next_firing()) {
+    events_.pop_front();
+    fired(*event);
+  }
+  demand(events_.empty(), "C4", "a schedule was changed, and nobody asked for it");
+  for (const auto& [name, schedule] : schedules_) {
+    const ScheduleProgress& progress = schedule.is.progress;
+    if (schedule.is.paused) continue;
+    // What it has to know of a job on another shard may be asked for first.
+    const bool asks = schedule.is.spec.overlap != OverlapPolicy::kAllow && !lives(progress);
+    if (asks) continue;
+    demand(progress.planned || !progress.broken.empty(), "C2",
+           "schedule {} is not planned in the step that changes it", name);
+    const bool more_to_come = schedule.ran_in_step > 0;
+    if (more_to_come || !progress.due) continue;
+    demand(*progress.due > wall_.at, "C2", "schedule {} is due since {} ms, and was passed over",
+           name, (wall_.at - *progress.due).count());
+  }
+}
+
+std::optional<std::string> Schedules::behind() const {
+  for (const auto& [name, schedule] : schedules_) {
+    if (schedule.is.paused || !schedule.is.progress.broken.empty()) continue;
+    for (const Time at : schedule.pending(wall_.at)) {
+      if (at + schedule.instants.most_jitter(at) > wall_.at) continue;
+      return fmt::format("schedule {}: {} is still owed, {} ms after it", name, to_ms(at),
+                         (wall_.at - at).count());
+    }
+  }
+  return std::nullopt;
+}
+
+// --- Commands.
+
+const ModelSchedule* Schedules::find(std::string_view name) const {
+  const auto found = schedules_.find(name);
+  return found == schedules_.end() ? nullptr : &found->second;
+}
+
+ModelSchedule& Schedules::at(std::string_view name, const char* what) {
+  const auto found = schedules_.find(name);
+  demand(found != schedules_.end(), "C4", "{} {}, and there is no such schedule", name, what);
+  return found->second;
+}
+
+template <typename Event>
+const Event& Schedules::take(std::string_view name) {
+  const Event* const event = events_.empty() ? nullptr : std::get_if<Event>(events_.front());
+  demand(event != nullptr, "C4", "a command changes schedule {}, and no row says so", name);
+  events_.pop_front();
+  return *event;
+}
+
+bool Schedules::is_made(std::string_view name) const {
+  const auto* const set = events_.empty() ? nullptr : std::get_if<ScheduleSet>(events_.front());
+  return set != nullptr && set->schedule.name.view() == name &&
+         set->change == ScheduleChange::kCreated;
+}
+
+Instants Schedules::instants_of(const core::ScheduleSpec& spec) const { return {spec, {}}; }
+
+void Schedules::drop_waiting(ModelSchedule& schedule) {
+  if (!schedule.is.progress.waiting) return;
+  const auto& event = take<ScheduleAdvanced>(schedule.is.name.view());
+  demand(event.name == schedule.is.name && is_drop(event), "C4",
+         "schedule {} is paused, and what waits is not dropped first", schedule.is.name.view());
+  schedule.is.progress = event.progress;
+  schedule.runs.push_back(event.runs.front());
+}
+
+// What passed is owed to nobody.
+void Schedules::settle_until(ModelSchedule& schedule, Time until) const {
+  schedule.done = std::max(schedule.done, until);
+  schedule.owed.clear();
+}
+
+// The event must say what the model says; how far the schedule has come is the machine's affair,
+// except for what a change of it may not touch.
+void Schedules::replace(ModelSchedule& schedule, const Schedule& by, ScheduleChange change,
+                        ScheduleChange should) {
+  const std::string_view name = schedule.is.name.view();
+  demand(change == should, "C4", "schedule {}: change {}, should be {}", name,
+         static_cast<int>(change), static_cast<int>(should));
+  Schedule expected = schedule.is;
+  expected.progress = by.progress;
+  demand(by == expected, "C4", "schedule {} is not what its owner has made of it", name);
+  const ScheduleProgress& was = schedule.is.progress;
+  const ScheduleProgress& is = by.progress;
+  demand(is.last_scheduled_at == was.last_scheduled_at && is.last_job == was.last_job &&
+             is.last_box == was.last_box && is.waiting == was.waiting &&
+             is.replaces == was.replaces && is.runs == was.runs && is.done_until >= was.done_until,
+         "C4", "schedule {}: a change by its owner changes how far it has come", name);
+  schedule.is = by;
+}
+
+Schedules::Said Schedules::set(const core::SetSchedule& command, bool admitted) {
+  const auto found = schedules_.find(command.name.view());
+  const bool made = found == schedules_.end();
+  const std::uint64_t version = made ? 0 : found->second.is.version;
+  if (command.if_version && *command.if_version != version) {
+    return {Rejection::kVersionConflict, false, false};
+  }
+  if (made) {
+    if (!admitted) return {Rejection::kOverloaded, false, false};
+    Schedule expected;
+    expected.name = command.name;
+    expected.spec = command.spec;
+    expected.incarnation = command.incarnation;
+    expected.paused = command.paused.value_or(false);
+    expected.created_at = expected.updated_at = now_;
+    expected.progress.done_until = wall_.at;
+    const auto& event = take<ScheduleSet>(command.name.view());
+    demand(event.change == ScheduleChange::kCreated && event.schedule == expected, "C4",
+           "schedule {} is not made as its owner has it", command.name.view());
+    marks_.hit(Mark::kScheduleMade);
+    schedules_.emplace(command.name.view(),
+                       ModelSchedule{expected, instants_of(expected.spec), wall_.at});
+    return {Rejection::kNone, true, true};
+  }
+  ModelSchedule& schedule = found->second;
+  const bool paused = command.paused.value_or(schedule.is.paused);
+  const bool edited = !(schedule.is.spec == command.spec);
+  if (!edited && paused == schedule.is.paused) return {};
+  if (paused != schedule.is.paused) {
+    if (paused) drop_waiting(schedule);
+    if (!paused) settle_until(schedule, wall_.at);
+    schedule.is.paused = paused;
+    schedule.is.pause_reason = {};
+  }
+  if (edited) {
+    // What passed and is owed stays so, if the new specification has it too.
+    const std::vector<Time> before = schedule.pending(wall_.at);
+    schedule.instants = instants_of(command.spec);
+    settle_until(schedule, wall_.at);
+    for (const Time at : before) {
+      if (schedule.instants.has(at)) schedule.owed.insert(at);
+    }
+    marks_.hit_if(!schedule.owed.empty(), Mark::kEditKeepsOwed);
+    schedule.is.spec = command.spec;
+  }
+  ++schedule.is.version;
+  schedule.is.updated_at = now_;
+  const auto& event = take<ScheduleSet>(command.name.view());
+  replace(schedule, event.schedule, event.change, ScheduleChange::kUpdated);
+  marks_.hit(Mark::kScheduleEdited);
+  return {Rejection::kNone, false, true};
+}
+
+Schedules::Said Schedules::pause(const core::PauseSchedule& command) {
+  const auto found = schedules_.find(command.name.view());
+  if (found == schedules_.end()) return {Rejection::kNotFound, false, false};
+  ModelSchedule& schedule = found->second;
+  if (schedule.is.paused && schedule.is.pause_reason == command.reason) return {};
+  drop_waiting(schedule);
+  schedule.is.paused = true;
+  schedule.is.pause_reason = command.reason;
+  ++schedule.is.version;
+  schedule.is.updated_at = now_;
+  const auto& event = take<ScheduleSet>(command.name.view());
+  replace(schedule, event.schedule, event.change, ScheduleChange::kPaused);
+  return {Rejection::kNone, false, true};
+}
+
+Schedules::Said Schedules::resume(const core::ResumeSchedule& command) {
+  const auto found = schedules_.find(command.name.view());
+  if (found == schedules_.end()) return {Rejection::kNotFound, false, false};
+  ModelSchedule& schedule = found->second;
+  if (!schedule.is.paused) return {};
+  marks_.hit_if(!schedule.pending(wall_.at).empty(), Mark::kPassedWhilePaused);
+  settle_until(schedule, wall_.at);
+  schedule.is.paused = false;
+  schedule.is.pause_reason = {};
+  ++schedule.is.version;
+  schedule.is.updated_at = now_;
+  const auto& event = take<ScheduleSet>(command.name.view());
+  replace(schedule, event.schedule, event.change, ScheduleChange::kResumed);
+  return {Rejection::kNone, false, true};
+}
+
+Rejection Schedules::may_delete(const core::DeleteSchedule& command) const {
+  const ModelSchedule* const schedule = find(command.name.view());
+  if (schedule == nullptr) return Rejection::kNotFound;
+  const bool other = command.if_version && *command.if_version != schedule->is.version;
+  return other ? Rejection::kVersionConflict : Rejection::kNone;
+}
+
+void Schedules::remove(const core::DeleteSchedule& command) {
+  const auto& event = take<core::ScheduleDeleted>(command.name.view());
+  demand(event.name == command.name, "C4", "schedule {} is deleted, and {} was to be",
+         event.name.view(), command.name.view());
+  schedules_.erase(std::string(command.name.view()));
+  marks_.hit(Mark::kScheduleDeleted);
+}
+
+}  // namespace millrace::sim

@@ -1,0 +1,121 @@
+// The auditor's own model of schedules: which instants there are, from the commands that were
+// decided and the wall clock as the shard believes it, and what must have become of each (C1 to
+// C4). Their jobs it makes in the model of jobs.
+//
+// It takes from the batch how many instants a firing dealt with and what a submission came to, and
+// checks both against the contract.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "core/command.h"
+#include "core/event.h"
+#include "core/schedule.h"
+#include "sim/cluster/place.h"
+#include "sim/model/instants.h"
+#include "sim/model/model.h"
+#include "sim/world/marks.h"
+#include "sim/world/wall.h"
+
+namespace millrace::sim {
+
+struct ModelSchedule {
+  core::Schedule is;  // by its events, each of which was checked
+  Instants instants;
+  // Every instant up to this one is settled, or owed to nobody, except those in `owed`.
+  Time done{};
+  std::set<Time> owed = {};  // from before an edit
+  std::vector<core::ScheduleRun> runs = {};
+  std::uint64_t ran_in_step = 0;
+
+  // What is not settled up to `until`, oldest first.
+  std::vector<Time> pending(Time until) const;
+};
+
+class Schedules {
+ public:
+  Schedules(Marks& marks, Model& jobs, const Place& place, Limits limits)
+      : marks_(marks), jobs_(jobs), place_(place), limits_(limits) {}
+
+  // --- A step. `told`: schedules that learn something of a job on another shard in this step.
+  void begin(const core::EventBatch& batch, const Choices& choices, const Wall& wall,
+             std::set<std::string, std::less<>> told);
+  // What was due before the commands of the step; what is due after them.
+  void fire_due();
+  void fire_rest();
+
+  // --- Commands.
+  struct Said {
+    core::Rejection why{};
+    bool created = false;
+    bool changed = false;
+  };
+  Said set(const core::SetSchedule& command, bool admitted);
+  Said pause(const core::PauseSchedule& command);
+  Said resume(const core::ResumeSchedule& command);
+  // may_delete(): whether it may be deleted. remove(): it was.
+  core::Rejection may_delete(const core::DeleteSchedule& command) const;
+  void remove(const core::DeleteSchedule& command);
+  // Whether the batch makes the schedule next.
+  bool is_made(std::string_view name) const;
+
+  const ModelSchedule* find(std::string_view name) const;
+  const std::map<std::string, ModelSchedule, std::less<>>& all() const { return schedules_; }
+  // C2: what is still owed although it is due; none: nothing is.
+  std::optional<std::string> behind() const;
+
+ private:
+  using Name = std::tuple<std::string, std::uint64_t, Time>;  // with incarnation and instant
+  struct Fired;
+
+  const core::ScheduleAdvanced* next_firing() const;
+  template <typename Event>
+  const Event& take(std::string_view name);
+  ModelSchedule& at(std::string_view name, const char* what);
+  bool is_due(const ModelSchedule& schedule) const;
+  bool is_drop(const core::ScheduleAdvanced& event) const;
+  void drop_waiting(ModelSchedule& schedule);
+  void settle_until(ModelSchedule& schedule, Time until) const;
+  void replace(ModelSchedule& schedule, const core::Schedule& by, core::ScheduleChange change,
+               core::ScheduleChange should);
+  Instants instants_of(const core::ScheduleSpec& spec) const;
+
+  // schedules_fired.cc
+  void fired(const core::ScheduleAdvanced& event);
+  void follow_run(Fired& fired, const core::ScheduleRun& run);
+  void follow_missed(Fired& fired, const core::ScheduleRun& run);
+  void follow_submission(Fired& fired, const core::ScheduleRun& run);
+  void hold(Fired& fired, bool after_another = false);
+  void check_missed(const Fired& fired) const;
+  void check_progress(const Fired& fired) const;
+  void check_refused(const Fired& fired) const;
+  std::optional<bool> lives(const core::ScheduleProgress& progress) const;
+  core::JobSpec stored_as(const core::JobSpec& spec) const;
+  bool is_here(const core::JobSpec& spec) const;
+  void check_made(const JobId& id) const;
+  bool lives_here(const JobId& job) const;
+
+  Marks& marks_;
+  Model& jobs_;
+  const Place& place_;
+  const Limits limits_;
+  std::map<std::string, ModelSchedule, std::less<>> schedules_;
+  std::map<Name, JobId> made_;
+
+  // State of the current step.
+  Time now_{};
+  Wall wall_;
+  const Choices* choices_ = nullptr;
+  std::deque<const core::Event*> events_;  // of schedules, not yet followed
+  std::set<std::string, std::less<>> told_;
+};
+
+}  // namespace millrace::sim
