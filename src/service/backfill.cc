@@ -52,6 +52,9 @@ class Backfill {
     // What the schedule owes by itself is no past.
     until_ = request.backfill.to;
     if (!schedule.paused && progress.next) until_ = std::min(until_, *progress.next);
+    if (!schedule.paused && !progress.planned) {
+      until_ = std::min(until_, progress.done_until + Duration{1});
+    }
     if (progress.waiting) until_ = std::min(until_, *progress.waiting);
     next_ = timing.next(request.backfill.from - Duration{1});
   }
@@ -63,7 +66,10 @@ class Backfill {
       std::vector<Item> items = take_items();
       seen += items.size();
       auto done = request_.backfill.dry_run ? co_await look(items) : co_await submit(items);
-      if (!done) co_return refused(done);
+      if (!done) {
+        co_await note_runs();  // of what was done before
+        co_return refused(done);
+      }
       for (const Item& item : items) {
         ++(item.existing ? outcome.existing : outcome.submitted);
         if (item.created) created_.push_back(item);

@@ -1,15 +1,13 @@
 // Operations asked for without any door: an engine that is told what to answer, and one thread.
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <functional>
 #include <memory>
-#include <optional>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "service/leases.h"
+#include "service/operations_testing.h"
 #include "service/queues.h"
 #include "store/memory/memory_store.h"
 
@@ -30,70 +28,21 @@ class ToldGateway final : public engine::Gateway {
   void cancel(engine::ReplyPort&, engine::Ticket) override {}
 };
 
-class NoOperations final : public Operations {
- public:
-  const About& about() const override { return about_; }
-  Readiness readiness() const override { return {false, {{"store", true, "secret"}}}; }
-  api::Cluster cluster() const override { return {}; }
-  std::string metrics_text() override { return {}; }
-  api::Decoded<api::Cluster> set_draining(const std::string&, bool) override {
-    return api::Cluster{};
-  }
-  api::Decoded<BackupDone> backup(const std::string&) override { return BackupDone{}; }
-
- private:
-  About about_;
-};
-
-TokenBook one_token() {
-  TokenSettings token;
-  token.name = "mail-only";
-  token.hash = make_token({}, {}).hash;
-  token.scopes = {"submit", "work", "read", "operate"};
-  token.queues = {"mail"};
-  return *TokenBook::make({token});
-}
-
 class OperationsTest : public ::testing::Test {
  protected:
-  // Runs it to its end.
   template <typename T>
   T finish(Task<T> operation) {
-    std::optional<T> result;
-    Task<void> run = keep(operation, result);
-    run.start();
-    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-    while (!run.done() && std::chrono::steady_clock::now() < give_up) port_.run();
-    EXPECT_TRUE(run.done());
-    return std::move(*result);
+    return world_.finish(std::move(operation));
   }
-  // The caller may see the queue `mail` only.
-  void limit() { caller_.access = tokens_.authenticate("Bearer " + make_token({}, {}).token, {}); }
+  void limit() { world_.limit(); }
+  Caller& caller() { return world_.caller(); }
 
   ToldGateway gateway_;
-  Caller& caller() { return caller_; }
 
  private:
-  template <typename T>
-  static Task<void> keep(Task<T>& operation, std::optional<T>& result) {
-    T value = co_await operation;
-    result.emplace(std::move(value));
-  }
-
   store::Store store_ = store::make_memory_store();
-  engine::Reads reads_{*store_.tables};
-  engine::EventFeed feed_{*store_.journal, Seq{}};
-  engine::StoreStatistics statistics_{{store_.tables.get()}};
-  TokenBook tokens_ = one_token();
-  NoOperations operations_;
   SystemClock clock_;
-  ReaderPool readers_{1};
-  Services services_{reads_,      feed_,  statistics_, tokens_,
-                     operations_, clock_, readers_,    core::kDefaultIdempotencyWindow,
-                     {}};
-  AnswerPort port_{gateway_, [] {}};
-  IdMaker ids_{1};
-  Caller caller_{services_, port_, ids_};
+  OperationsWorld world_{store_, gateway_, clock_};
 };
 
 TEST_F(OperationsTest, AQueueOutOfReachIsNotAskedAbout) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "api/bounds.h"
+#include "api/text.h"
 #include "calendar/cron_parser.h"
 #include "calendar/describe.h"
 #include "calendar/timing.h"
@@ -42,6 +43,10 @@ std::optional<Duration> least_gap(const engine::ScheduleTiming& timing, Time now
 }  // namespace
 
 Answered<> admits_schedule_name(std::string_view name) {
+  if (!api::is_name(name)) {
+    return refused(api::ProblemCode::kNotFound,
+                   "there is no such schedule: a name " + std::string(api::kNameRule));
+  }
   if (name != "preview") return {};
   return refused(api::ProblemCode::kNotFound,
                  "a schedule can't have the name preview, because /v1/schedules/preview is a call; "

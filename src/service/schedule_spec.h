@@ -13,7 +13,7 @@
 
 namespace millrace::service {
 
-// `preview` is a path of the API and can name no schedule.
+// Whether a schedule can be called so. `preview` is a path of the API.
 Answered<> admits_schedule_name(std::string_view name);
 
 // Checks what the expression, the zone and the jitter mean. `where`: the pointer to the

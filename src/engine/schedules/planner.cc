@@ -97,17 +97,19 @@ class Planner {
   const ShardNumber shards_;
 };
 
-// The next instant by the data of today. Where these have moved it, what the clock showed at the
-// instant before is not dealt with twice.
+// The next instant by the data of today. Where these have put the clock back, it shows civil times
+// again that were dealt with before.
 std::optional<Time> next_by(const core::Schedule& schedule, const ScheduleTiming& timing,
                             const std::string& version) {
   const core::ScheduleProgress& progress = schedule.progress;
   std::optional<Time> next = timing.next(progress.done_until);
-  if (!next || !progress.done_local || progress.zone_version.view() == version) return next;
   const auto* const cron = std::get_if<calendar::Cron>(&timing.timing.rule);
-  if (cron != nullptr && cron->fixed_times && timing.local(*next) == *progress.done_local) {
-    next = timing.next(*next);
+  if (cron == nullptr || !cron->fixed_times || !progress.done_local ||
+      progress.zone_version.view() == version ||
+      timing.local(progress.done_until) >= *progress.done_local) {
+    return next;
   }
+  while (next && timing.local(*next) <= *progress.done_local) next = timing.next(*next);
   return next;
 }
 

@@ -33,6 +33,8 @@ Status ZoneCache::open() {
     return std::unexpected(opened.error());
   }
   files_.emplace(std::move(*opened));
+  // Whoever has seen the new version must get its data.
+  for (auto& [name, entry] : zones_) entry.looked_at = now - kLooksAgainAfter;
   return {};
 }
 

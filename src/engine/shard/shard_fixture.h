@@ -121,6 +121,8 @@ class ShardFixture : public DurableObserver, public ReplyPort {
     ADD_FAILURE() << "another answer than expected, of kind " << found->second.index();
     return kNone;
   }
+  // Whatever it is; there must be one.
+  Answer take(Ticket ticket) { return std::move(answers_.extract(ticket).mapped()); }
   // Submits a request and lets everything happen.
   template <typename T>
   T now_answer(Request request) {
@@ -223,7 +225,7 @@ class ShardFixture : public DurableObserver, public ReplyPort {
   template <typename T>
   static constexpr bool kIsOfTheLoop =
       std::is_same_v<T, PollReply> || std::is_same_v<T, WorkersReply> ||
-      std::is_same_v<T, Unavailable>;
+      std::is_same_v<T, Unavailable> || std::is_same_v<T, JobQuestions>;
 
   void collect() {
     for (Outgoing& out : shard_->take_answers()) {

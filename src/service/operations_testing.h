@@ -1,0 +1,90 @@
+// For tests of operations without any door: one thread, and an engine of the test's choice.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "service/caller.h"
+#include "store/tables.h"
+
+namespace millrace::service {
+
+class NoOperations final : public Operations {
+ public:
+  const About& about() const override { return about_; }
+  Readiness readiness() const override { return {false, {{"store", true, "secret"}}}; }
+  api::Cluster cluster() const override { return {}; }
+  std::string metrics_text() override { return {}; }
+  api::Decoded<api::Cluster> set_draining(const std::string&, bool) override {
+    return api::Cluster{};
+  }
+  api::Decoded<BackupDone> backup(const std::string&) override { return BackupDone{}; }
+
+ private:
+  About about_;
+};
+
+inline TokenBook one_token() {
+  TokenSettings token;
+  token.name = "mail-only";
+  token.hash = make_token({}, {}).hash;
+  token.scopes = {"submit", "work", "read", "operate"};
+  token.queues = {"mail"};
+  return *TokenBook::make({token});
+}
+
+// What operations are served with, over a store and an engine that outlive this.
+class OperationsWorld {
+ public:
+  OperationsWorld(store::Store& store, engine::Gateway& gateway, const Clock& clock)
+      : reads_(*store.tables),
+        feed_(*store.journal, Seq{}),
+        statistics_({store.tables.get()}),
+        services_{reads_,      feed_, statistics_, tokens_,
+                  operations_, clock, readers_,    core::kDefaultIdempotencyWindow,
+                  {}},
+        port_(gateway, [] {}) {}
+
+  // Runs it to its end.
+  template <typename T>
+  T finish(Task<T> operation) {
+    std::optional<T> result;
+    Task<void> run = keep(operation, result);
+    run.start();
+    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (!run.done() && std::chrono::steady_clock::now() < give_up) port_.run();
+    EXPECT_TRUE(run.done());
+    return std::move(*result);
+  }
+  // The caller may see the queue `mail` only; or all again.
+  void limit(bool limited = true) {
+    caller_.access =
+        limited ? tokens_.authenticate("Bearer " + make_token({}, {}).token, {}) : nullptr;
+  }
+  Caller& caller() { return caller_; }
+  Services& services() { return services_; }
+
+ private:
+  template <typename T>
+  static Task<void> keep(Task<T>& operation, std::optional<T>& result) {
+    T value = co_await operation;
+    result.emplace(std::move(value));
+  }
+
+  engine::Reads reads_;
+  engine::EventFeed feed_;
+  engine::StoreStatistics statistics_;
+  TokenBook tokens_ = one_token();
+  NoOperations operations_;
+  ReaderPool readers_{1};
+  Services services_;
+  AnswerPort port_;
+  IdMaker ids_{1};
+  Caller caller_{services_, port_, ids_};
+};
+
+}  // namespace millrace::service
