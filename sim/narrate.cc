@@ -145,7 +145,7 @@ std::string narrate_command(const core::Command& command) {
             return fmt::format("delete schedule {}", gone.name.view());
           },
           [](const core::NoteScheduleRun& note) {
-            return fmt::format("note a run of {}", note.name.view());
+            return fmt::format("note {} as a run of {}", job(note.job), note.name.view());
           },
           [](const core::GetSchedules&) { return std::string("list schedules"); },
           [](const core::GetJob& get) { return "get " + job(get.id); },

@@ -62,6 +62,7 @@ constexpr std::array<KnobInfo, kKnobs> kInfo = {{
     {"small-claims", 60},
     {"schedules", 80},
     {"wall-leaps", 8},
+    {"zone-updates", 15},
 }};
 
 }  // namespace
@@ -79,7 +80,8 @@ bool is_of_nodes(Knob knob) {
   return (knob >= Knob::kCutFromDatabase && knob < Knob::kComebacks) || knob == Knob::kSubmissions;
 }
 bool is_fault(Knob knob) {
-  return knob < Knob::kKeys || is_of_nodes(knob) || knob == Knob::kWallLeaps;
+  return knob < Knob::kKeys || is_of_nodes(knob) || knob == Knob::kWallLeaps ||
+         knob == Knob::kZoneUpdates;
 }
 
 Swarm Swarm::draw(std::uint64_t seed) {

@@ -66,6 +66,7 @@ enum class Knob : std::uint8_t {
   kSmallClaims,
   kSchedules,
   kWallLeaps,
+  kZoneUpdates,
   kLast,
 };
 inline constexpr std::size_t kKnobs = static_cast<std::size_t>(Knob::kLast);

@@ -38,6 +38,7 @@ Cluster::Cluster(const Plan& plan, Marks& marks, Story& story)
             if (Machine* machine = machine_of(id)) machine->node->hear(std::move(heard));
           }),
       effects_(marks) {
+  options_.zones = zones_;
   const Limits limits = knob(Knob::kTightLimits) > 0 ? Limits::kTight : Limits::kWide;
   for (std::uint32_t shard = 0; shard < database_.shards(); ++shard) {
     chronicles_.push_back(
@@ -123,6 +124,7 @@ void Cluster::start(Machine& machine) {
                   .network = network_,
                   .chronicles = chronicles_,
                   .effects = effects_,
+                  .zones = *zones_,
                   .truth = truth_,
                   .next_ticket = [this] { return engine::Ticket{++shard_tickets_}; },
                   .answered = [this](const engine::Delivery& delivery) { answered(delivery); },

@@ -20,6 +20,7 @@
 #include "sim/world/clients.h"
 #include "sim/world/effects.h"
 #include "sim/world/marks.h"
+#include "sim/world/zones.h"
 
 namespace millrace::sim {
 
@@ -129,6 +130,7 @@ class Cluster final : public Simulation, private engine::ReplyPort {
   Marks& marks_;
   Story& story_;
   Instant truth_{std::chrono::hours{1}};
+  const std::shared_ptr<Zones> zones_ = std::make_shared<Zones>();  // the same everywhere
   engine::ShardOptions options_;
   Clients clients_;
   Network network_;

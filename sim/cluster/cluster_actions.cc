@@ -283,6 +283,9 @@ bool Cluster::break_something(Dice& dice) {
     } else {
       upgrade(dice, one);
     }
+  } else if (knob(Knob::kZoneUpdates) > 0 && strikes(Knob::kZoneUpdates)) {
+    zones_->update();
+    story_.tell("there are newer data of time zones: {}", zones_->data());
   } else if (strikes(Knob::kWallStep)) {
     const int direction = dice.chance(500) ? 1 : -1;  // first, with every compiler
     const Duration by = direction * dice.time_up_to(Duration{3'600'000});

@@ -150,6 +150,7 @@ void Cluster::end_schedules(Dice& dice) {
     for (engine::Request& request : requests) submit(dice, std::move(request));
     settle(dice);
   };
+  if (zones_->data() % 2 == 0) zones_->update();  // all zones are there
   ask_all(clients_.resume_schedules());
   const Instant caught_up = truth_ + kUntilCaughtUp;
   while (left() && (truth_ < caught_up || behind())) {

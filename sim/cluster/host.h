@@ -28,6 +28,7 @@
 #include "sim/model/chronicle.h"
 #include "sim/story.h"
 #include "sim/world/wall.h"
+#include "sim/world/zones.h"
 
 namespace millrace::sim {
 
@@ -46,6 +47,7 @@ class Host final : public node::Host,
     Database& database;
     Chronicle& chronicle;
     Effects& effects;
+    const Zones& zones;
     engine::Router& router;
     engine::Peers& peers;
     const engine::TimeSource& time;

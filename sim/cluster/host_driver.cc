@@ -101,7 +101,8 @@ void Host::decided(Time now) {
   const Seq after = shard().figures().applied;
   const std::optional<Seq> row = after == applied_ ? std::nullopt : std::optional(after);
   const Time shown = parts_.time.wall();
-  const Wall wall{std::min(now, belief_.believe(shown, parts_.time.since_boot()))};
+  const Wall wall{std::min(now, belief_.believe(shown, parts_.time.since_boot())),
+                  parts_.zones.data()};
   note([now, wall, row, after, closing = closing_](Auditor& auditor) {
     auditor.decided(now, wall, row, after, closing, false);
   });

@@ -56,6 +56,7 @@ Node::Node(NodeId id, std::string name, std::uint32_t reads, const engine::Shard
                                                         .database = parts_.database,
                                                         .chronicle = *parts_.chronicles[shard],
                                                         .effects = parts_.effects,
+                                                        .zones = parts_.zones,
                                                         .router = *router_,
                                                         .peers = peers,
                                                         .time = clock_,

@@ -57,6 +57,7 @@ class Node final : public engine::PeerService {
     Network& network;
     std::vector<std::unique_ptr<Chronicle>>& chronicles;
     Effects& effects;
+    const Zones& zones;
     const std::chrono::nanoseconds& truth;
     std::function<engine::Ticket()> next_ticket;
     std::function<void(const engine::Delivery&)> answered;

@@ -35,7 +35,8 @@ bool may_be_too_new(const engine::Request& request) {
                                 std::holds_alternative<core::SetSchedule>(*command) ||
                                 std::holds_alternative<core::PauseSchedule>(*command) ||
                                 std::holds_alternative<core::ResumeSchedule>(*command) ||
-                                std::holds_alternative<core::DeleteSchedule>(*command));
+                                std::holds_alternative<core::DeleteSchedule>(*command) ||
+                                std::holds_alternative<core::NoteScheduleRun>(*command));
 }
 
 }  // namespace

@@ -50,6 +50,8 @@ bool Auditor::follow_schedule_command(Ticket ticket, const core::Command& comman
     expect_schedule(ticket, schedules_.pause(*pause), pause->name);
   } else if (const auto* resume = std::get_if<core::ResumeSchedule>(&command)) {
     expect_schedule(ticket, schedules_.resume(*resume), resume->name);
+  } else if (const auto* note = std::get_if<core::NoteScheduleRun>(&command)) {
+    expect_schedule(ticket, schedules_.note(*note), note->name);
   } else if (const auto* gone = std::get_if<core::DeleteSchedule>(&command)) {
     // It is shown as it was last.
     const Rejection why = schedules_.may_delete(*gone);

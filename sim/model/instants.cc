@@ -71,11 +71,10 @@ Instants::Instants(const core::ScheduleSpec& spec, Offsets offsets)
 }
 
 std::int32_t Instants::offset(std::int64_t second) const {
-  std::int32_t offset = offsets_.empty() ? 0 : offsets_.front().second;
-  for (const auto& [since, by] : offsets_) {
-    if (since <= second) offset = by;
-  }
-  return offset;
+  if (offsets_.empty()) return 0;
+  const auto after = std::ranges::upper_bound(offsets_, second, {},
+                                              [](const auto& change) { return change.first; });
+  return after == offsets_.begin() ? after->second : std::prev(after)->second;
 }
 
 // Whether the expression names what a clock shows.
@@ -109,6 +108,8 @@ bool Instants::has_second(std::int64_t second) const {
     return earlier < second && offset(earlier) == change.second;
   });
 }
+
+Time Instants::local(Time at) const { return at + std::chrono::seconds{offset(second_of(at))}; }
 
 bool Instants::has(Time at) const {
   if ((start_at_ && at < *start_at_) || (end_at_ && at > *end_at_)) return false;

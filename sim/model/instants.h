@@ -27,6 +27,9 @@ class Instants {
   std::optional<Time> next(Time after) const;
   // Later than `after`, not later than `until`.
   std::vector<Time> between(Time after, Time until) const;
+  // What the clock shows then, as if it were UTC.
+  Time local(Time at) const;
+  bool fixed() const { return fixed_; }
   // The most by which the job of this instant may be late on purpose.
   Duration most_jitter(Time instant) const;
 

@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/same.h"
+#include "core/schedule_fields.h"
 #include "sim/violation.h"
+#include "sim/world/zones.h"
 
 namespace millrace::sim {
 
@@ -21,8 +24,16 @@ using core::ScheduleSet;
 std::vector<Time> ModelSchedule::pending(Time until) const {
   std::vector<Time> all(owed.begin(), owed.upper_bound(until));
   if (until <= done) return all;
-  for (const Time at : instants.between(done, until)) all.push_back(at);
+  for (const Time at : instants.between(done, until)) {
+    if (!shown.contains(at)) all.push_back(at);
+  }
   return all;
+}
+
+std::optional<Time> ModelSchedule::next(Time after) const {
+  auto at = instants.next(after);
+  while (at && shown.contains(*at)) at = instants.next(*at);
+  return at;
 }
 
 // --- A step.
@@ -31,6 +42,8 @@ void Schedules::begin(const core::EventBatch& batch, const Choices& choices, con
                       std::set<std::string, std::less<>> told) {
   now_ = batch.at;
   wall_ = wall;
+  newer_zones_ = zones_before_ != wall.zones;
+  zones_before_ = wall.zones;
   choices_ = &choices;
   told_ = std::move(told);
   events_.clear();
@@ -41,14 +54,44 @@ void Schedules::begin(const core::EventBatch& batch, const Choices& choices, con
       events_.push_back(&event);
     }
   }
-  for (auto& [name, schedule] : schedules_) schedule.ran_in_step = 0;
+  for (auto& [name, schedule] : schedules_) {
+    schedule.ran_in_step = 0;
+    see_zones(schedule);
+  }
+}
+
+bool Schedules::has_zone(const ModelSchedule& schedule) const {
+  const core::ScheduleSpec& spec = schedule.is.spec;
+  return spec.cron.empty() || offsets_of(spec.timezone.view(), wall_.zones).has_value();
+}
+
+// C6: newer data of time zones move what has not passed. What a clock showed when an instant was
+// dealt with it does not do again, only because it has come to show that twice.
+void Schedules::see_zones(ModelSchedule& schedule) const {
+  const core::ScheduleSpec& spec = schedule.is.spec;
+  if (schedule.zones == wall_.zones || spec.cron.empty() || spec.timezone.view() == "UTC") return;
+  if (!has_zone(schedule)) return;
+  const ScheduleProgress& progress = schedule.is.progress;
+  const std::vector<Time> passed = schedule.pending(wall_.at);
+  if (progress.planned && !passed.empty()) {
+    schedule.owed.insert(passed.front());
+    schedule.done = std::max(schedule.done, passed.front());
+  }
+  schedule.instants = instants_of(spec);
+  schedule.zones = wall_.zones;
+  if (!schedule.owed.empty() || !progress.done_local || !schedule.instants.fixed()) return;
+  const auto next = schedule.instants.next(schedule.done);
+  if (next && schedule.instants.local(*next) == *progress.done_local) {
+    schedule.shown.insert(*next);
+    marks_.hit(Mark::kShownAgain);
+  }
 }
 
 // Null: the next event of a schedule is none of a firing.
 const ScheduleAdvanced* Schedules::next_firing() const {
   if (events_.empty()) return nullptr;
   const auto* const event = std::get_if<ScheduleAdvanced>(events_.front());
-  return event == nullptr || is_drop(*event) ? nullptr : event;
+  return event == nullptr || is_drop(*event) || is_note(*event) ? nullptr : event;
 }
 
 // Of a schedule that is being paused: what waits is dropped, and nothing else happens.
@@ -61,6 +104,16 @@ bool Schedules::is_drop(const ScheduleAdvanced& event) const {
          event.runs.front().outcome == RunOutcome::kSkippedOverlap;
 }
 
+// A job that somebody submitted for the schedule: nothing is dealt with.
+bool Schedules::is_note(const ScheduleAdvanced& event) const {
+  const ModelSchedule* const schedule = find(event.name.view());
+  if (schedule == nullptr || event.runs.size() != 1) return false;
+  const ScheduleProgress& before = schedule->is.progress;
+  return event.runs.front().outcome == RunOutcome::kSubmitted &&
+         event.progress.done_until == before.done_until && event.progress.owed == before.owed &&
+         event.progress.waiting == before.waiting;
+}
+
 // Whether it may have something to do before the commands of the step are decided.
 bool Schedules::is_due(const ModelSchedule& schedule) const {
   const ScheduleProgress& progress = schedule.is.progress;
@@ -69,7 +122,7 @@ bool Schedules::is_due(const ModelSchedule& schedule) const {
   if (!progress.planned && progress.broken.empty()) return true;
   if (progress.waiting && lives(progress) != true) return true;
   if (progress.due && *progress.due <= wall_.at) return true;
-  return !progress.zone_version.empty();  // newer data may have come
+  return newer_zones_;  // they may have moved it
 }
 
 void Schedules::fire_due() {
@@ -77,7 +130,14 @@ void Schedules::fire_due() {
   while (const ScheduleAdvanced* const event = next_firing()) {
     const ModelSchedule* const schedule = find(event->name.view());
     if (schedule == nullptr || !is_due(*schedule)) return;
-    if (!fired_already.emplace(event->name.view()).second) return;
+    // Newer zones are looked at before, and so is what waits.
+    const ScheduleProgress& before = schedule->is.progress;
+    const bool planned = event->runs.empty() && event->progress.done_until == before.done_until;
+    const bool waited = before.last_box != core::kNoJob && !event->runs.empty() &&
+                        event->runs.front().scheduled_at == before.waiting;
+    const bool first_of_two = planned || waited;
+    if (fired_already.contains(event->name.view())) return;
+    if (!first_of_two) fired_already.emplace(event->name.view());
     events_.pop_front();
     fired(*event);
   }
@@ -143,7 +203,9 @@ bool Schedules::is_made(std::string_view name) const {
          set->change == ScheduleChange::kCreated;
 }
 
-Instants Schedules::instants_of(const core::ScheduleSpec& spec) const { return {spec, {}}; }
+Instants Schedules::instants_of(const core::ScheduleSpec& spec) const {
+  return {spec, offsets_of(spec.timezone.view(), wall_.zones).value_or(Offsets{})};
+}
 
 void Schedules::drop_waiting(ModelSchedule& schedule) {
   if (!schedule.is.progress.waiting) return;
@@ -199,8 +261,10 @@ Schedules::Said Schedules::set(const core::SetSchedule& command, bool admitted) 
     demand(event.change == ScheduleChange::kCreated && event.schedule == expected, "C4",
            "schedule {} is not made as its owner has it", command.name.view());
     marks_.hit(Mark::kScheduleMade);
-    schedules_.emplace(command.name.view(),
-                       ModelSchedule{expected, instants_of(expected.spec), wall_.at});
+    schedules_.emplace(command.name.view(), ModelSchedule{.is = expected,
+                                                          .instants = instants_of(expected.spec),
+                                                          .done = wall_.at,
+                                                          .zones = wall_.zones});
     return {Rejection::kNone, true, true};
   }
   ModelSchedule& schedule = found->second;
@@ -215,14 +279,19 @@ Schedules::Said Schedules::set(const core::SetSchedule& command, bool admitted) 
   }
   if (edited) {
     // What passed and is owed stays so, if the new specification has it too.
-    const std::vector<Time> before = schedule.pending(wall_.at);
+    std::vector<Time> before = schedule.pending(wall_.at);
+    // Without its zone nobody can say what has passed.
+    if (!has_zone(schedule)) before.assign(schedule.owed.begin(), schedule.owed.end());
     schedule.instants = instants_of(command.spec);
+    schedule.zones = wall_.zones;
+    schedule.shown.clear();
     settle_until(schedule, wall_.at);
     for (const Time at : before) {
       if (schedule.instants.has(at)) schedule.owed.insert(at);
     }
-    marks_.hit_if(!schedule.owed.empty(), Mark::kEditKeepsOwed);
     schedule.is.spec = command.spec;
+    if (!has_zone(schedule)) schedule.owed.clear();
+    marks_.hit_if(!schedule.owed.empty(), Mark::kEditKeepsOwed);
   }
   ++schedule.is.version;
   schedule.is.updated_at = now_;
@@ -260,6 +329,39 @@ Schedules::Said Schedules::resume(const core::ResumeSchedule& command) {
   schedule.is.updated_at = now_;
   const auto& event = take<ScheduleSet>(command.name.view());
   replace(schedule, event.schedule, event.change, ScheduleChange::kResumed);
+  return {Rejection::kNone, false, true};
+}
+
+Schedules::Said Schedules::note(const core::NoteScheduleRun& command) {
+  const auto found = schedules_.find(command.name.view());
+  if (found == schedules_.end() || found->second.is.incarnation != command.incarnation) {
+    return {Rejection::kNotFound, false, false};
+  }
+  ModelSchedule& schedule = found->second;
+  ScheduleProgress expected = schedule.is.progress;
+  const bool newest =
+      !expected.last_scheduled_at || *expected.last_scheduled_at <= command.scheduled_at;
+  if (newest && !expected.waiting) {
+    expected.last_scheduled_at = command.scheduled_at;
+    expected.last_job = command.job;
+    core::JobSpec spec;
+    spec.id = command.job;
+    spec.queue = schedule.is.spec.queue;
+    expected.last_box = is_here(spec) ? core::kNoJob : boxed(spec).id;
+  }
+  ++expected.runs;
+  core::ScheduleRun run;
+  run.scheduled_at = command.scheduled_at;
+  run.at = now_;
+  run.job = command.job;
+  const auto& event = take<ScheduleAdvanced>(command.name.view());
+  demand(event.name == command.name && event.runs.size() == 1 &&
+             core::same(event.runs.front(), run) && core::same(event.progress, expected),
+         "C2", "schedule {}: a job that was submitted for it is noted wrongly",
+         command.name.view());
+  schedule.is.progress = event.progress;
+  schedule.runs.push_back(run);
+  marks_.hit(Mark::kRunNoted);
   return {Rejection::kNone, false, true};
 }
 

@@ -32,12 +32,15 @@ struct ModelSchedule {
   Instants instants;
   // Every instant up to this one is settled, or owed to nobody, except those in `owed`.
   Time done{};
-  std::set<Time> owed = {};  // from before an edit
+  std::set<Time> owed = {};   // from before an edit, or by older data of time zones
+  std::set<Time> shown = {};  // not again: the clock showed the same when another was dealt with
+  std::uint64_t zones = 0;    // the data that `instants` are of
   std::vector<core::ScheduleRun> runs = {};
   std::uint64_t ran_in_step = 0;
 
   // What is not settled up to `until`, oldest first.
   std::vector<Time> pending(Time until) const;
+  std::optional<Time> next(Time after) const;
 };
 
 class Schedules {
@@ -61,6 +64,7 @@ class Schedules {
   Said set(const core::SetSchedule& command, bool admitted);
   Said pause(const core::PauseSchedule& command);
   Said resume(const core::ResumeSchedule& command);
+  Said note(const core::NoteScheduleRun& command);
   // may_delete(): whether it may be deleted. remove(): it was.
   core::Rejection may_delete(const core::DeleteSchedule& command) const;
   void remove(const core::DeleteSchedule& command);
@@ -82,14 +86,18 @@ class Schedules {
   ModelSchedule& at(std::string_view name, const char* what);
   bool is_due(const ModelSchedule& schedule) const;
   bool is_drop(const core::ScheduleAdvanced& event) const;
+  bool is_note(const core::ScheduleAdvanced& event) const;
   void drop_waiting(ModelSchedule& schedule);
   void settle_until(ModelSchedule& schedule, Time until) const;
+  void see_zones(ModelSchedule& schedule) const;
+  bool has_zone(const ModelSchedule& schedule) const;
   void replace(ModelSchedule& schedule, const core::Schedule& by, core::ScheduleChange change,
                core::ScheduleChange should);
   Instants instants_of(const core::ScheduleSpec& spec) const;
 
   // schedules_fired.cc
   void fired(const core::ScheduleAdvanced& event);
+  void broken(ModelSchedule& schedule, const core::ScheduleAdvanced& event);
   void follow_run(Fired& fired, const core::ScheduleRun& run);
   void follow_missed(Fired& fired, const core::ScheduleRun& run);
   void follow_submission(Fired& fired, const core::ScheduleRun& run);
@@ -113,6 +121,8 @@ class Schedules {
   // State of the current step.
   Time now_{};
   Wall wall_;
+  bool newer_zones_ = false;  // than those of the step before
+  std::uint64_t zones_before_ = 0;
   const Choices* choices_ = nullptr;
   std::deque<const core::Event*> events_;  // of schedules, not yet followed
   std::set<std::string, std::less<>> told_;

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/same.h"
+#include "core/schedule_fields.h"
 #include "engine/routing/scatter_gather.h"
 #include "engine/schedules/planner.h"
 #include "sim/model/auditor.h"
@@ -91,6 +93,8 @@ void Schedules::fired(const ScheduleAdvanced& event) {
   demand(!schedule.is.paused, "C4", "schedule {} fires, and is paused", event.name.view());
   demand(event.queue == schedule.is.spec.queue, "C4", "schedule {} fires for another queue",
          event.name.view());
+  if (!event.progress.broken.empty()) return broken(schedule, event);
+  demand(has_zone(schedule), "C2", "schedule {} fires without its zone", event.name.view());
   Fired fired{schedule,
               event,
               schedule.pending(wall_.at),
@@ -115,6 +119,25 @@ void Schedules::fired(const ScheduleAdvanced& event) {
   }
 }
 
+// Its zone is not there: it is tried again later, and nothing is dealt with.
+void Schedules::broken(ModelSchedule& schedule, const ScheduleAdvanced& event) {
+  const std::string_view name = event.name.view();
+  demand(!has_zone(schedule), "C2", "schedule {} is broken: {}", name,
+         event.progress.broken.view());
+  ScheduleProgress expected = schedule.is.progress;
+  expected.broken = event.progress.broken;
+  expected.planned = false;
+  expected.next.reset();
+  expected.due = event.progress.due;
+  ++expected.tries;
+  demand(core::same(event.progress, expected) && event.runs.empty(), "C2",
+         "schedule {} is broken, and goes on", name);
+  demand(expected.due && *expected.due > wall_.at && *expected.due <= wall_.at + kLongestPause,
+         "C2", "schedule {} is broken, and is not looked at again within a minute", name);
+  schedule.is.progress = event.progress;
+  marks_.hit(Mark::kScheduleBroken);
+}
+
 // The oldest one waits for the end of the newest job.
 void Schedules::hold(Fired& fired, bool after_another) {
   const std::optional<Time> instant = fired.oldest();
@@ -134,8 +157,10 @@ void Schedules::hold(Fired& fired, bool after_another) {
 void Schedules::follow_run(Fired& fired, const ScheduleRun& run) {
   const std::string_view name = fired.name();
   demand(run.at == now_, "C2", "schedule {}: a run was decided at another time", name);
-  demand(run.scheduled_at <= wall_.at, "C2", "schedule {}: {} is dealt with {} ms early", name,
-         to_ms(run.scheduled_at), (run.scheduled_at - wall_.at).count());
+  // The clock may have gone back since an instant began to wait.
+  demand(run.scheduled_at <= wall_.at || fired.progress.waiting == run.scheduled_at, "C2",
+         "schedule {}: {} is dealt with {} ms early", name, to_ms(run.scheduled_at),
+         (run.scheduled_at - wall_.at).count());
   ++fired.progress.runs;
   if (run.outcome == RunOutcome::kSkippedMissed) return follow_missed(fired, run);
   const bool waited = fired.progress.waiting == run.scheduled_at;
@@ -184,27 +209,16 @@ void Schedules::follow_submission(Fired& fired, const ScheduleRun& run) {
     marks_.hit(Mark::kRunRefused);
     demand(run.job == core::kNoJob, "C2", "schedule {}: a refused instant has a job", name);
     const Verdict verdict = jobs_.judge(stored_as(spec), {}, {});
-    demand(verdict.fate == Fate::kRefused || limits_ == Limits::kTight, "C2",
+    // Another job that holds its unique key is not its own.
+    demand(verdict.fate != Fate::kCreated || limits_ == Limits::kTight, "C2",
            "schedule {}: {} was refused for no reason", name, to_ms(run.scheduled_at));
     return;
   }
   progress.last_scheduled_at = run.scheduled_at;
   progress.last_job = run.job;
   progress.last_box = core::kNoJob;
-  const std::size_t next = jobs_.created_in_batch();
   spec.id = run.job;
-  core::JobSpec stored = stored_as(spec);
-  const bool made =
-      next < choices_->submitted.size() && choices_->submitted[next]->job.id == stored.id;
-  if (!made) {  // another job with its unique key does for it
-    stored.id = {};
-    const Verdict verdict = jobs_.judge(stored, {}, {});
-    demand(verdict.fate == Fate::kExisting && verdict.id == run.job, "C1",
-           "schedule {}: {} is listed with {}, which was not made for it", name,
-           to_ms(run.scheduled_at), to_string(run.job));
-    fired.lives = lives_here(run.job);
-    return;
-  }
+  const core::JobSpec stored = stored_as(spec);
   const Name key{std::string(name), fired.schedule.is.incarnation, run.scheduled_at};
   const auto [first, is_first] = made_.try_emplace(key, run.job);
   demand(is_first, "C1", "schedule {}: {} has the job {}, and {} before it", name,
@@ -224,7 +238,10 @@ void Schedules::follow_submission(Fired& fired, const ScheduleRun& run) {
 
 // C4: the job is what its schedule says now.
 void Schedules::check_made(const JobId& id) const {
-  const core::Job& is = choices_->submitted[jobs_.created_in_batch() - 1]->job;
+  const std::size_t made = jobs_.created_in_batch();
+  demand(made <= choices_->submitted.size(), "C2", "the job {} of a schedule was not stored",
+         to_string(id));
+  const core::Job& is = choices_->submitted[made - 1]->job;
   const std::string wrong = difference(is, *jobs_.find(id));
   demand(wrong.empty(), "C4", "the job {} of a schedule:{}", to_string(id), wrong);
 }
@@ -289,7 +306,7 @@ void Schedules::check_progress(const Fired& fired) const {
              is.last_box == should.last_box,
          "C2", "schedule {}: another job is its newest", name);
   const auto left = fired.oldest();
-  const auto next = left ? left : schedule.instants.next(std::max(schedule.done, wall_.at));
+  const auto next = left ? left : schedule.next(std::max(schedule.done, wall_.at));
   const auto text = [](const std::optional<Time>& at) {
     return at ? std::to_string(to_ms(*at)) : std::string("never");
   };
@@ -301,7 +318,7 @@ void Schedules::check_progress(const Fired& fired) const {
   }
   // What was refused is tried again after a pause, and no later than the instant after it comes.
   const auto following =
-      schedule.instants.next(std::max({schedule.done, wall_.at, next.value_or(wall_.at)}));
+      schedule.next(std::max({schedule.done, wall_.at, next.value_or(wall_.at)}));
   const Time latest = std::min(wall_.at + kLongestPause,
                                following ? *following + schedule.instants.most_jitter(*following)
                                          : wall_.at + kLongestPause);

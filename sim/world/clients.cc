@@ -547,6 +547,11 @@ void Clients::heard(const engine::Answer& answer) {
   const auto* reply = std::get_if<core::Reply>(&answer);
   if (reply == nullptr) return;
   if (const auto* claim = std::get_if<core::ClaimReply>(reply)) learn(*claim);
+  if (const auto* shown = std::get_if<core::ScheduleReply>(reply)) {
+    for (const core::Schedule& schedule : shown->schedules) {
+      seen_schedules_[std::string(schedule.name.view())] = schedule.incarnation;
+    }
+  }
   const auto* submitted = std::get_if<core::EnqueueReply>(reply);
   if (submitted == nullptr || submitted->refused_as_one || made_as_ == Ids::kNumbered) return;
   for (const auto& item : submitted->items) {

@@ -75,11 +75,12 @@ class Clients {
   engine::Request read(Dice& dice);
 
   // clients_schedules.cc
-  static void set_time(core::ScheduleSpec& spec, Dice& dice, Time now);
+  void set_time(core::ScheduleSpec& spec, Dice& dice, Time now) const;
   static void set_policies(core::ScheduleSpec& spec, Dice& dice);
   core::ScheduleSpec schedule_spec(Dice& dice, Time now);
   core::Command set_schedule(Dice& dice, Time now);
   core::Command get_schedules(Dice& dice);
+  core::Command note_run(Dice& dice, Time now);
   core::Command schedule(Dice& dice, Time now);
 
   Lease some_lease(Dice& dice);
@@ -97,12 +98,13 @@ class Clients {
   const Swarm& swarm_;
   const Ids made_as_;
   std::uint64_t made_ = 0;
-  std::uint64_t incarnations_ = 0;                     // of schedules
-  std::deque<JobId> ids_;                              // of submitted jobs, newest last
-  std::map<std::string, core::ScheduleSpec> written_;  // the last of each name
-  std::map<JobId, core::JobSpec> sent_;                // by clients, with own ids; the last of each
-  std::deque<Lease> leases_;                           // as last known
-  std::deque<Lease> settled_;                          // acknowledged already
+  std::uint64_t incarnations_ = 0;                       // of schedules
+  std::deque<JobId> ids_;                                // of submitted jobs, newest last
+  std::map<std::string, core::ScheduleSpec> written_;    // the last of each name
+  std::map<std::string, std::uint64_t> seen_schedules_;  // their incarnations
+  std::map<JobId, core::JobSpec> sent_;  // by clients, with own ids; the last of each
+  std::deque<Lease> leases_;             // as last known
+  std::deque<Lease> settled_;            // acknowledged already
   // Ids that several jobs may have: their tokens say nothing about each other. Ids of jobs that are
   // submitted or finished by transactions are not used again.
   std::set<JobId> used_again_;

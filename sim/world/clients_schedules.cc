@@ -7,6 +7,7 @@
 
 #include "engine/schedules/planner.h"
 #include "sim/world/clients.h"
+#include "sim/world/zones.h"
 
 namespace millrace::sim {
 namespace {
@@ -27,7 +28,7 @@ SharedBytes schedule_name(std::uint64_t number) { return SharedBytes(fmt::format
 
 }  // namespace
 
-void Clients::set_time(core::ScheduleSpec& spec, Dice& dice, Time now) {
+void Clients::set_time(core::ScheduleSpec& spec, Dice& dice, Time now) const {
   spec.cron = {};
   spec.every = {};
   if (dice.chance(600)) {
@@ -36,6 +37,11 @@ void Clients::set_time(core::ScheduleSpec& spec, Dice& dice, Time now) {
     spec.cron = SharedBytes(kExpressions[dice.below(kExpressions.size())]);
   }
   spec.timezone = SharedBytes("UTC");
+  if (!spec.cron.empty() && swarm_.of(Knob::kZoneUpdates) > 0 && dice.chance(700)) {
+    spec.timezone = SharedBytes(dice.chance(800) ? kMovingZone : kFleetingZone);
+  }
+  spec.skip_dst_gap = dice.chance(300);
+  spec.twice_in_dst_overlap = dice.chance(300);
   spec.start_at.reset();
   spec.end_at.reset();
   if (dice.chance(250)) {
@@ -101,6 +107,17 @@ core::Command Clients::get_schedules(Dice& dice) {
   return command;
 }
 
+// As after a trigger: of some job, sometimes one that never was.
+core::Command Clients::note_run(Dice& dice, Time now) {
+  core::NoteScheduleRun command;
+  command.name = schedule_name(dice.below(kNames));
+  const auto seen = seen_schedules_.find(std::string(command.name.view()));
+  if (seen != seen_schedules_.end()) command.incarnation = seen->second;
+  command.scheduled_at = now + dice.time_up_to(Duration{5'000}) - Duration{4'000};
+  command.job = some_id(dice);
+  return command;
+}
+
 core::Command Clients::schedule(Dice& dice, Time now) {
   const SharedBytes name = schedule_name(dice.below(kNames));
   switch (dice.below(20)) {
@@ -111,6 +128,8 @@ core::Command Clients::schedule(Dice& dice, Time now) {
     case 3:
     case 4:
       return core::ResumeSchedule{name, {}};
+    case 12:
+      return note_run(dice, now);
     case 5: {
       core::DeleteSchedule command{name, {}};
       if (dice.chance(200)) command.if_version = 1 + dice.below(3);

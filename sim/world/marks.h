@@ -89,6 +89,9 @@ enum class Mark : std::uint8_t {
   kRunMissed,
   kRunRefused,
   kRunOwed,
+  kRunNoted,
+  kScheduleBroken,
+  kShownAgain,
   kWallDoubted,
   // Situations of several nodes:
   kRefusedInDoubt,

@@ -28,6 +28,7 @@ World::World(const Plan& plan, Marks& marks, Story& story)
                swarm_.of(Knob::kTightLimits) > 0 ? Limits::kTight : Limits::kWide),
       clients_(swarm_) {
   options_.time = &clock_;
+  options_.zones = zones_;
 }
 
 World::~World() = default;
@@ -133,7 +134,7 @@ Wall World::look_at_wall(Time now) {
   const Time shown = clock_.wall();
   const Time believed = belief_.believe(shown, clock_.since_boot());
   marks_.hit_if(believed != shown, Mark::kWallDoubted);
-  return {std::min(now, believed), 0};
+  return {std::min(now, believed), zones_->data()};
 }
 
 void World::take_in(Time now, const store::AppendResult* appended, const Status* flushed) {

@@ -22,6 +22,7 @@
 #include "sim/world/disk.h"
 #include "sim/world/marks.h"
 #include "sim/world/wall.h"
+#include "sim/world/zones.h"
 
 namespace millrace::sim {
 
@@ -104,6 +105,7 @@ class World final : public Simulation, public engine::DurableObserver, public en
   Marks& marks_;
   Story& story_;
   Clock clock_;
+  const std::shared_ptr<Zones> zones_ = std::make_shared<Zones>();
   Disk disk_;
   engine::ShardOptions options_;
   Auditor auditor_;

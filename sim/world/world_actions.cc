@@ -152,6 +152,9 @@ bool World::act_on_process(Dice& dice) {
     clock_.step_wall(by);
   } else if (knob(Knob::kWallLeaps) > 0 && strikes(Knob::kWallLeaps)) {
     leap_wall(dice);
+  } else if (knob(Knob::kZoneUpdates) > 0 && strikes(Knob::kZoneUpdates)) {
+    zones_->update();
+    story_.tell("there are newer data of time zones: {}", zones_->data());
   } else {
     return false;
   }

@@ -52,6 +52,7 @@ void World::heal() {
 
 // C2: with room and workers every schedule catches up. Then they go, since they never end.
 void World::end_schedules() {
+  if (zones_->data() % 2 == 0) zones_->update();  // all zones are there
   for (engine::Request& request : clients_.resume_schedules()) offer(std::move(request));
   settle();
   const Schedules& schedules = auditor_.schedules();

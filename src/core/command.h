@@ -204,7 +204,8 @@ struct SetSchedule {
   std::uint64_t incarnation = 0;  // random; for a new schedule
   // Else kVersionConflict; 0: there must be no such schedule.
   std::optional<std::uint64_t> if_version;
-  Time wall{};  // the shard fills it in
+  Time wall{};             // the shard fills it in
+  std::vector<Time> owed;  // it too: see ScheduleProgress::owed
 };
 struct PauseSchedule {
   SharedBytes name;

@@ -152,6 +152,8 @@ class Decider {
   // --- schedules.cc
   ScheduleReply schedule_reply(std::string_view name, bool changed) const;
   static void owe_nothing_until(ScheduleProgress& progress, Time wall);
+  static bool owes(const ScheduleProgress& progress, Time instant);
+  static void settle(ScheduleProgress& progress, Time instant, const std::optional<Time>& local);
   void drop_waiting(const Schedule& schedule);
   bool newest_lives(const ScheduleProgress& progress, const Firing& firing) const;
   std::optional<RefusalDetail> run_instant(const Firing::Instant& instant,

@@ -11,6 +11,7 @@
 #include "core/changes_fields.h"
 #include "core/describe.h"
 #include "core/job_fields.h"
+#include "core/limits.h"
 #include "core/queue_fields.h"
 #include "core/schedule_fields.h"
 #include "core/shard_state.h"
@@ -115,7 +116,10 @@ void check_schedules(const ShardState& state) {
     const auto ended = ScheduleIndex::wakes_at(entry.schedule, false);
     MILLRACE_CHECK(entry.wakes == ScheduleIndex::wakes_at(entry.schedule, lives) ||
                    (progress.waiting && entry.wakes == ended));
-    MILLRACE_CHECK(!progress.next || *progress.next > progress.done_until);
+    MILLRACE_CHECK(std::ranges::is_sorted(progress.owed) && progress.owed.size() <= kMaxOwed);
+    MILLRACE_CHECK(progress.owed.empty() || progress.owed.back() <= progress.done_until);
+    MILLRACE_CHECK(!progress.next || *progress.next > progress.done_until ||
+                   std::ranges::binary_search(progress.owed, *progress.next));
     MILLRACE_CHECK(!progress.waiting || progress.last_scheduled_at);
     return true;
   });

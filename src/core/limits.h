@@ -49,6 +49,8 @@ inline constexpr std::uint32_t kMaxQueuesPerPage = 1'000;
 // The schedules of one shard, and how many of each schedule's last runs are kept.
 inline constexpr std::size_t kMaxSchedules = 1'000'000;
 inline constexpr std::uint32_t kRunsKept = 100;
+// The instants of a schedule that an edit keeps, of those that had passed: the newest.
+inline constexpr std::size_t kMaxOwed = 64;
 // The most schedules that one page of the list by name holds.
 inline constexpr std::uint32_t kMaxSchedulesPerPage = 1'000;
 

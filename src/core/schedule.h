@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "base/bytes.h"
 #include "base/ids.h"
@@ -50,7 +51,10 @@ inline constexpr Time kAtOnce = time_from_ms(kMinTimeMs);
 
 // How far a schedule has come. The engine and the machine make it anew at each firing.
 struct ScheduleProgress {
-  Time done_until{};  // every instant at or before this has been dealt with
+  Time done_until{};  // every instant at or before this has been dealt with, except those in `owed`
+  // From before an edit, oldest first: they had passed and not been dealt with, and the new
+  // specification has them too. At most kMaxOwed.
+  std::vector<Time> owed;
   // What the clock of the zone showed at `done_until`, if that was an instant, as if it were UTC.
   std::optional<Time> done_local;
   // False: `next` and `due` are to be computed before anything else happens.

@@ -33,7 +33,8 @@ constexpr auto describe(Of<ScheduleProgress>) {
       Field(7, &ScheduleProgress::zone_version), Field(8, &ScheduleProgress::broken),
       Field(9, &ScheduleProgress::last_scheduled_at), Field(10, &ScheduleProgress::last_job),
       Field(11, &ScheduleProgress::last_box), Field(12, &ScheduleProgress::waiting),
-      Field(13, &ScheduleProgress::replaces), Field(14, &ScheduleProgress::runs));
+      Field(13, &ScheduleProgress::replaces), Field(14, &ScheduleProgress::runs),
+      Field(15, &ScheduleProgress::owed));
 }
 
 constexpr auto describe(Of<Schedule>) {

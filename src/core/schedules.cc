@@ -103,16 +103,8 @@ Reply Decider::operator()(const SetSchedule& command) {
     schedule.pause_reason = {};
   }
   if (!(schedule.spec == command.spec)) {
-    // Of the past, only an instant that is due and was not dealt with is still owed, if the new
-    // specification has it too. Before the schedule is planned, that is any after `done_until`.
-    ScheduleProgress& progress = schedule.progress;
-    Time until = command.wall;
-    if (progress.planned && progress.next && *progress.next <= command.wall) {
-      until = *progress.next - Duration{1};
-    } else if (!progress.planned && progress.broken.empty()) {
-      until = progress.done_until;
-    }
-    owe_nothing_until(progress, until);
+    owe_nothing_until(schedule.progress, command.wall);
+    if (!entry->schedule.paused) schedule.progress.owed = command.owed;
     schedule.spec = command.spec;
   }
   ++schedule.version;
@@ -126,11 +118,24 @@ void Decider::owe_nothing_until(ScheduleProgress& progress, Time wall) {
     progress.done_until = wall;
     progress.done_local.reset();
   }
+  progress.owed.clear();
   progress.planned = false;
   progress.tries = 0;
   progress.broken = {};
   progress.next.reset();
   progress.due.reset();
+}
+
+bool Decider::owes(const ScheduleProgress& progress, Time instant) {
+  return instant > progress.done_until || std::ranges::binary_search(progress.owed, instant);
+}
+
+// Everything up to this instant has been dealt with.
+void Decider::settle(ScheduleProgress& progress, Time instant, const std::optional<Time>& local) {
+  std::erase_if(progress.owed, [&](Time owed) { return owed <= instant; });
+  if (instant <= progress.done_until) return;
+  progress.done_until = instant;
+  progress.done_local = local;
 }
 
 // A schedule that is paused owes nothing, not even what waits.
@@ -299,7 +304,8 @@ void Decider::fire(const Firing& firing) {
   const ScheduleEntry* const entry = state_.schedules.find(firing.name.view());
   if (entry == nullptr || entry->schedule.paused) return;
   if (entry->schedule.version != firing.version && !mutated(Mutant::kStaleScheduleFires)) return;
-  const OverlapPolicy overlap = entry->schedule.spec.overlap;
+  const OverlapPolicy overlap =
+      mutated(Mutant::kOverlapIgnored) ? OverlapPolicy::kAllow : entry->schedule.spec.overlap;
   ScheduleAdvanced advanced{firing.name, entry->schedule.progress, {}, entry->schedule.spec.queue};
   ScheduleProgress& progress = advanced.progress;
   // What was broken is mended.
@@ -324,19 +330,20 @@ void Decider::fire(const Firing& firing) {
       lives = newest_lives(progress, Firing{});
     }
   }
-  if (firing.missed > 0 && firing.missed_until > progress.done_until) {
+  if (firing.missed > 0 && owes(progress, firing.missed_until)) {
     ScheduleRun run = run_of(firing.missed_until, now_, RunOutcome::kSkippedMissed);
     run.count = firing.missed;
     advanced.runs.push_back(std::move(run));
-    if (!mutated(Mutant::kMissedInstantKept)) progress.done_until = firing.missed_until;
-    progress.done_local = firing.missed_local;
+    if (!mutated(Mutant::kMissedInstantKept)) {
+      settle(progress, firing.missed_until, firing.missed_local);
+    }
   }
   progress.planned = true;
   progress.next = firing.next;
   progress.due = firing.due;
   progress.zone_version = firing.zone_version;
   for (const Firing::Instant& instant : firing.instants) {
-    if (instant.at <= progress.done_until) continue;
+    if (!owes(progress, instant.at)) continue;
     // A waiting instant that is owed goes first.
     if (overlap != OverlapPolicy::kAllow && (lives || owed)) {
       hold_back(instant, overlap, advanced);
@@ -351,13 +358,11 @@ void Decider::fire(const Firing& firing) {
       run.error = *refusal;
       advanced.runs.push_back(std::move(run));
     }
-    progress.done_until = instant.at;
-    progress.done_local = instant.local;
+    settle(progress, instant.at, instant.local);
   }
   if (owed) {
     const Time again = firing.wall + pause_after(progress.tries);
     progress.due = progress.due ? std::min(*progress.due, again) : again;
-    if (progress.next && *progress.next <= firing.wall) progress.due = again;
     ++progress.tries;
   }
   if (progress.replaces && progress.last_box == kNoJob) {

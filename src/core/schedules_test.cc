@@ -78,16 +78,23 @@ TEST(SetSchedule, AnEditKeepsTheInstantThatIsDueAndHasNotFired) {
   s.set("nightly");
   s.fire(s.firing("nightly", {}, 60));
   s.wait_until(65);
-  ScheduleSpec spec = ScheduleScenario::every_minute();
-  spec.jitter = Duration{5'000};
-  s.set("nightly", spec);
-  EXPECT_EQ(s.progress().done_until, ScheduleScenario::at(60) - Duration{1});
+  // Which of those that had passed the new specification has too, the engine says.
+  SetSchedule edit = s.set_of("nightly", ScheduleScenario::every_minute());
+  edit.spec.jitter = Duration{5'000};
+  edit.owed = {ScheduleScenario::at(60)};
+  s.schedules(edit);
+  EXPECT_EQ(s.progress().done_until, ScheduleScenario::at(65));
+  EXPECT_THAT(s.progress().owed, ElementsAre(ScheduleScenario::at(60)));
   // Edited again before the engine could plan anything.
-  spec.jitter = Duration{6'000};
-  s.set("nightly", spec);
-  EXPECT_EQ(s.progress().done_until, ScheduleScenario::at(60) - Duration{1});
-  s.fire(s.firing("nightly", {ScheduleScenario::instant("a", 60)}, 120));
+  edit.spec.jitter = Duration{6'000};
+  s.schedules(edit);
+  EXPECT_THAT(s.progress().owed, ElementsAre(ScheduleScenario::at(60)));
+  // What is neither owed nor later is not dealt with.
+  s.fire(s.firing("nightly",
+                  {ScheduleScenario::instant("a", 60), ScheduleScenario::instant("b", 61)}, 120));
   EXPECT_THAT(s.runs(), ElementsAre("60 submitted a"));
+  EXPECT_TRUE(s.progress().owed.empty());
+  EXPECT_EQ(s.progress().done_until, ScheduleScenario::at(65));
 }
 
 TEST(SetSchedule, AnEditMendsWhatIsBroken) {

@@ -87,6 +87,8 @@ void typed_field(Wire& wire, int number, Member& member) {
     wire.duration(number, member);
   } else if constexpr (std::same_as<Value, std::vector<Duration>>) {
     wire.durations(number, member);
+  } else if constexpr (std::same_as<Value, std::vector<Time>>) {
+    wire.times(number, member);
   } else if constexpr (core::Enumerated<Value>) {
     wire.enumeration(number, member, last_of(core::Of<Value>()));
   } else if constexpr (std::unsigned_integral<Value> || std::is_enum_v<Value>) {

@@ -114,6 +114,12 @@ class WireReader : public WireCursor {
       value = Duration{static_cast<std::int64_t>(finish_varint())};
   }
   void durations(int field, std::vector<Duration>& values);
+  void times(int field, std::vector<Time>& values) {
+    std::vector<Duration> since_epoch;
+    durations(field, since_epoch);
+    values.clear();
+    for (const Duration value : since_epoch) values.emplace_back(value);
+  }
   // Exactly `Size` numbers.
   template <std::size_t Size>
   void numbers(int field, std::array<std::uint64_t, Size>& values) {

@@ -115,6 +115,13 @@ class WireWriter {
     close(start);
   }
 
+  // Since the Unix epoch.
+  void times(int field, const std::vector<Time>& values) {
+    std::vector<Duration> since_epoch;
+    for (const Time value : values) since_epoch.push_back(value.time_since_epoch());
+    durations(field, since_epoch);
+  }
+
   template <std::size_t Size>
   void numbers(int field, const std::array<std::uint64_t, Size>& values) {
     const std::size_t start = open(field);

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "base/mutant.h"
+#include "core/limits.h"
 #include "digest/fingerprint.h"
 #include "engine/schedules/timing.h"
 #include "engine/shard/outbox.h"
@@ -30,7 +32,7 @@ class Planner {
       if (!instant) return std::unexpected(instant.error());
       bytes += instant->spec.payload.size();
       firing.instants.push_back(std::move(*instant));
-      first = timing_.next(*first);
+      first = next(*first);
     }
     firing.next = first;
     if (first) firing.due = due_at(*first);
@@ -52,7 +54,25 @@ class Planner {
   }
 
  private:
-  Time due_at(Time instant) const { return instant + jitter_of(schedule_, timing_, instant); }
+  // What is owed at or before `done_until` comes before everything after it.
+  std::optional<Time> next(Time after) const {
+    const core::ScheduleProgress& progress = schedule_.progress;
+    const auto owed = std::ranges::upper_bound(progress.owed, after);
+    if (owed != progress.owed.end()) return *owed;
+    return timing_.next(std::max(after, progress.done_until));
+  }
+  std::optional<Time> previous(Time before) const {
+    const core::ScheduleProgress& progress = schedule_.progress;
+    const auto at = timing_.previous(before);
+    if (at && *at > progress.done_until) return at;
+    const auto owed = std::ranges::lower_bound(progress.owed, before);
+    return owed == progress.owed.begin() ? std::nullopt : std::optional(*std::prev(owed));
+  }
+
+  Time due_at(Time instant) const {
+    if (mutated(Mutant::kInstantEarly)) return instant - Duration{500};
+    return instant + jitter_of(schedule_, timing_, instant);
+  }
   bool is_missed(Time instant) const {
     return wall_ - due_at(instant) > schedule_.spec.missed_after;
   }
@@ -60,8 +80,8 @@ class Planner {
   // Applies the policy to the missed instants, of which `first` is the oldest. Returns the oldest
   // that is to run, or the one that is next.
   std::optional<Time> skip_missed(Time first, core::Firing& firing) const {
-    Time last = timing_.previous(wall_ - schedule_.spec.missed_after).value_or(first);
-    while (last > first && !is_missed(last)) last = timing_.previous(last).value_or(first);
+    Time last = previous(wall_ - schedule_.spec.missed_after).value_or(first);
+    while (last > first && !is_missed(last)) last = previous(last).value_or(first);
     last = std::max(last, first);
     std::size_t run = 0;
     if (schedule_.spec.missed == core::MissedPolicy::kOne) run = 1;
@@ -71,20 +91,20 @@ class Planner {
     std::optional<Time> oldest;
     for (; run > 0 && skipped_until && *skipped_until >= first; --run) {
       oldest = skipped_until;
-      skipped_until = *oldest > first ? timing_.previous(*oldest) : std::nullopt;
+      skipped_until = *oldest > first ? previous(*oldest) : std::nullopt;
     }
     if (skipped_until && *skipped_until >= first) {
       firing.missed = count(first, *skipped_until);
       firing.missed_until = *skipped_until;
       firing.missed_local = timing_.local(*skipped_until);
     }
-    return oldest ? oldest : timing_.next(last);
+    return oldest ? oldest : next(last);
   }
 
   std::uint64_t count(Time first, Time last) const {
     std::uint64_t counted = 1;
     for (auto at = std::optional(first); counted < kMaxMissedCounted; ++counted) {
-      at = timing_.next(*at);
+      at = next(*at);
       if (!at || *at > last) break;
     }
     return counted;
@@ -114,6 +134,28 @@ std::optional<Time> next_by(const core::Schedule& schedule, const ScheduleTiming
 }
 
 }  // namespace
+
+std::vector<Time> owed_after_edit(const core::Schedule& schedule, const core::ScheduleSpec& edited,
+                                  Zones& zones, Time wall) {
+  const core::ScheduleProgress& progress = schedule.progress;
+  std::vector<Time> passed;  // newest first
+  if (const auto before = timing_of(schedule.spec, zones)) {
+    auto at = before->previous(wall + Duration{1});
+    for (; at && *at > progress.done_until && passed.size() < core::kMaxOwed;
+         at = before->previous(*at)) {
+      passed.push_back(*at);
+    }
+  }
+  passed.insert(passed.end(), progress.owed.rbegin(), progress.owed.rend());
+  std::vector<Time> owed;
+  const auto after = timing_of(edited, zones);
+  for (const Time at : passed) {
+    if (!after || owed.size() == core::kMaxOwed) break;
+    if (after->next(at - Duration{1}) == at) owed.push_back(at);
+  }
+  std::ranges::reverse(owed);
+  return owed;
+}
 
 JobId job_id_of(const core::Schedule& schedule, Time instant) {
   const Fingerprint random =
@@ -178,8 +220,10 @@ core::Firing plan_firing(const core::Schedule& schedule, Zones& zones, Time wall
     if (!waited) return broken(waited.error().message);
     firing.waited = std::move(*waited);
   }
-  const std::optional<Time> first =
-      progress.planned ? progress.next : next_by(schedule, *timing, version);
+  std::optional<Time> first = progress.next;
+  if (!progress.planned) {
+    first = progress.owed.empty() ? next_by(schedule, *timing, version) : progress.owed.front();
+  }
   if (Status planned = planner.plan(first, firing); !planned) {
     return broken(planned.error().message);
   }

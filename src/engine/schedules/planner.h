@@ -23,6 +23,11 @@ inline constexpr Duration kBrokenPause{60'000};
 core::Firing plan_firing(const core::Schedule& schedule, Zones& zones, Time wall, ShardNumber shard,
                          ShardNumber shards);
 
+// The instants that had passed at `wall` and are not dealt with, and that `edited` has too: what an
+// edit leaves owed (core::ScheduleProgress::owed).
+std::vector<Time> owed_after_edit(const core::Schedule& schedule, const core::ScheduleSpec& edited,
+                                  Zones& zones, Time wall);
+
 // A schedule's job, as ScheduleSpec::job holds it, and back. The id and its origin are left out.
 SharedBytes template_of(core::JobSpec spec);
 Result<core::JobSpec> read_template(const SharedBytes& bytes);

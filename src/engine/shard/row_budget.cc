@@ -10,6 +10,7 @@ namespace {
 
 // Fixed members, field tags and lengths of an event or of one item in it, rounded up generously.
 constexpr std::size_t kItemBytes = 160;
+constexpr std::size_t kTimeBytes = 10;
 // An item that names a job: its id, queue and type (two names of at most 128 bytes).
 constexpr std::size_t kRefBytes = kItemBytes + 2 * 128;
 // A schedule: a payload of 64 KiB, and what else a submission may hold.
@@ -78,7 +79,7 @@ std::size_t bytes_of(const core::ScheduleSpec& spec) {
 
 std::size_t bytes_of(const core::Schedule& schedule) {
   return kRefBytes + bytes_of(schedule.spec) + schedule.pause_reason.size() +
-         schedule.progress.broken.size();
+         schedule.progress.broken.size() + schedule.progress.owed.size() * kTimeBytes;
 }
 
 struct EventBytes {
@@ -120,7 +121,8 @@ struct EventBytes {
   std::size_t operator()(const core::QueueDeleted&) const { return kRefBytes; }
   std::size_t operator()(const core::ScheduleSet& e) const { return bytes_of(e.schedule); }
   std::size_t operator()(const core::ScheduleAdvanced& e) const {
-    return kRefBytes + 2 * kItemBytes + e.progress.broken.size() + e.runs.size() * kItemBytes;
+    return kRefBytes + 2 * kItemBytes + e.progress.broken.size() + e.runs.size() * kItemBytes +
+           e.progress.owed.size() * kTimeBytes;
   }
   std::size_t operator()(const core::ScheduleDeleted&) const { return kRefBytes; }
   std::size_t operator()(const core::KeysExpired&) const { return kItemBytes; }

@@ -34,6 +34,11 @@ Time ShardSchedules::wall(Time now) {
 void ShardSchedules::stamp(core::Command& command) const {
   if (auto* set = std::get_if<core::SetSchedule>(&command)) {
     set->wall = wall_;
+    const core::Schedule* const schedule = machine_.schedule(set->name.view());
+    set->owed.clear();
+    if (schedule != nullptr && !(schedule->spec == set->spec)) {
+      set->owed = owed_after_edit(*schedule, set->spec, zones(), wall_);
+    }
   } else if (auto* resume = std::get_if<core::ResumeSchedule>(&command)) {
     resume->wall = wall_;
   } else if (auto* note = std::get_if<core::NoteScheduleRun>(&command)) {
@@ -153,15 +158,17 @@ void ShardSchedules::replan(const Step& step) {
   for (const core::Schedule& schedule : schedules.schedules) {
     const core::ScheduleProgress& progress = schedule.progress;
     const bool older = !progress.zone_version.empty() && progress.zone_version.view() < zones_seen_;
-    // What is due by the old data is fired by it.
-    const bool due = progress.due && *progress.due <= wall_;
-    if (schedule.paused || !progress.planned || !older || due) continue;
+    // What has passed by the old data is fired by it.
+    const bool passed = progress.next && *progress.next <= wall_;
+    if (schedule.paused || !progress.planned || !older || passed) continue;
     core::Schedule unplanned = schedule;
     unplanned.progress.planned = false;
     // As of a time when nothing was due. What is due by now is fired like everything else.
     core::Firing firing = plan_firing(unplanned, *options_.zones, progress.done_until,
                                       options_.shard, options_.shards);
     firing.waited.reset();
+    firing.wall = wall_;
+    if (!firing.broken.empty()) firing.due = wall_ + kBrokenPause;
     if (firing.broken.empty() && firing.next == progress.next) continue;
     machine_.fire(firing, step.now, step.admission, step.events);
   }
