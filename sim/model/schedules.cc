@@ -31,7 +31,9 @@ std::vector<Time> ModelSchedule::pending(Time until) const {
 }
 
 std::optional<Time> ModelSchedule::next(Time after) const {
-  auto at = instants.next(after);
+  const auto first = owed.upper_bound(after);
+  if (first != owed.end()) return *first;
+  auto at = instants.next(std::max(after, done));
   while (at && shown.contains(*at)) at = instants.next(*at);
   return at;
 }
@@ -122,20 +124,22 @@ bool Schedules::is_due(const ModelSchedule& schedule) const {
   if (!progress.planned && progress.broken.empty()) return true;
   if (progress.waiting && lives(progress) != true) return true;
   if (progress.due && *progress.due <= wall_.at) return true;
-  return newer_zones_;  // they may have moved it
+  return false;
 }
 
 void Schedules::fire_due() {
   std::set<std::string, std::less<>> fired_already;
   while (const ScheduleAdvanced* const event = next_firing()) {
     const ModelSchedule* const schedule = find(event->name.view());
-    if (schedule == nullptr || !is_due(*schedule)) return;
+    if (schedule == nullptr) return;
     // Newer zones are looked at before, and so is what waits.
     const ScheduleProgress& before = schedule->is.progress;
     const bool planned = event->runs.empty() && event->progress.done_until == before.done_until;
+    const bool moved = newer_zones_ && !before.zone_version.empty() && planned;
+    if (!moved && !is_due(*schedule)) return;
     const bool waited = before.last_box != core::kNoJob && !event->runs.empty() &&
                         event->runs.front().scheduled_at == before.waiting;
-    const bool first_of_two = planned || waited;
+    const bool first_of_two = moved || waited;
     if (fired_already.contains(event->name.view())) return;
     if (!first_of_two) fired_already.emplace(event->name.view());
     events_.pop_front();
@@ -279,7 +283,7 @@ Schedules::Said Schedules::set(const core::SetSchedule& command, bool admitted) 
   }
   if (edited) {
     // What passed and is owed stays so, if the new specification has it too.
-    std::vector<Time> before = schedule.pending(wall_.at);
+    std::vector<Time> before = schedule.pending(std::max(wall_.at, schedule.done));
     // Without its zone nobody can say what has passed.
     if (!has_zone(schedule)) before.assign(schedule.owed.begin(), schedule.owed.end());
     schedule.instants = instants_of(command.spec);

@@ -306,7 +306,7 @@ void Schedules::check_progress(const Fired& fired) const {
              is.last_box == should.last_box,
          "C2", "schedule {}: another job is its newest", name);
   const auto left = fired.oldest();
-  const auto next = left ? left : schedule.next(std::max(schedule.done, wall_.at));
+  const auto next = left ? left : schedule.next(wall_.at);
   const auto text = [](const std::optional<Time>& at) {
     return at ? std::to_string(to_ms(*at)) : std::string("never");
   };
@@ -317,12 +317,12 @@ void Schedules::check_progress(const Fired& fired) const {
     return;
   }
   // What was refused is tried again after a pause, and no later than the instant after it comes.
-  const auto following =
-      schedule.next(std::max({schedule.done, wall_.at, next.value_or(wall_.at)}));
+  const auto following = schedule.next(std::max(wall_.at, next.value_or(wall_.at)));
   const Time latest = std::min(wall_.at + kLongestPause,
                                following ? *following + schedule.instants.most_jitter(*following)
                                          : wall_.at + kLongestPause);
-  const bool again = is.tries > 0 && *is.due > wall_.at && *is.due <= latest;
+  const bool more = fired.settled + 1 < fired.pending.size();  // than one firing deals with
+  const bool again = is.tries > 0 && (*is.due > wall_.at || more) && *is.due <= latest;
   const bool in_time = is.next && *is.due >= *is.next &&
                        *is.due <= *is.next + schedule.instants.most_jitter(*is.next);
   demand(again || in_time, "C2", "schedule {} runs next at {}, and is due at {}", name,

@@ -79,6 +79,7 @@ core::ScheduleSpec Clients::schedule_spec(Dice& dice, Time now) {
 core::Command Clients::set_schedule(Dice& dice, Time now) {
   core::SetSchedule command;
   command.name = schedule_name(dice.below(kNames));
+  command.incarnation = ++incarnations_;
   const auto written = written_.find(std::string(command.name.view()));
   if (written == written_.end() || dice.chance(400)) {
     command.spec = schedule_spec(dice, now);
