@@ -164,7 +164,6 @@ TEST(ScheduleRefusals, AreOverWithTheNextInstant) {
 }
 
 struct Elsewhere : ScheduleWorld {
-  static constexpr ShardNumber kHome = 0;
   Elsewhere() : ScheduleWorld(shard_of("s", kShards), kShards) {}
 
   static std::string other_queue() { return queue_on(1 - shard_of("s", kShards)); }
