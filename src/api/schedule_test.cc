@@ -149,7 +149,7 @@ TEST(DecodeSchedule, NeedsAJobAndOneOfCronAndEvery) {
   EXPECT_EQ(faults(decode_schedule("{}", kLimits)),
             (Strings{"/job: is required", "/cron: is required, unless every_ms is given"}));
   EXPECT_EQ(faults(with(R"("cron":"@daily","every_ms":1000)")),
-            Strings{"/every_ms: can't be given together with cron"});
+            Strings{"/every_ms: must not be given together with cron"});
   // A member that is wrong is there.
   EXPECT_EQ(places(with(R"("every_ms":1)")), Strings{"/every_ms"});
   EXPECT_EQ(places(with(R"("crn":"@daily")")), Strings{"/crn"});
@@ -169,11 +169,13 @@ TEST(DecodeSchedule, ItsJobHasNoTimeAndNoIdOfItsOwn) {
     body = fmt::format(R"({{"cron":"@daily","job":{{"type":"t",{}}}}})", members);
     return decode_schedule(body, kLimits);
   };
-  EXPECT_EQ(faults(job(fmt::format(R"("id":"{}")", kId))),
-            Strings{"/job/id: is made anew for each job of a schedule"});
+  EXPECT_EQ(
+      faults(job(fmt::format(R"("id":"{}")", kId))),
+      Strings{"/job/id: must be absent; the server chooses an id for each job of a schedule"});
   EXPECT_EQ(faults(job(R"("run_at":"2026-03-01T00:00:00Z")")),
-            Strings{"/job/run_at: is the schedule's to say"});
-  EXPECT_EQ(faults(job(R"("delay_ms":1)")), Strings{"/job/delay_ms: is the schedule's to say"});
+            Strings{"/job/run_at: must be absent; the schedule decides when a job is due"});
+  EXPECT_EQ(faults(job(R"("delay_ms":1)")),
+            Strings{"/job/delay_ms: must be absent; the schedule decides when a job is due"});
   EXPECT_EQ(places(job(R"("queue":"a b","priority":32768)")),
             (Strings{"/job/queue", "/job/priority"}));
   const auto payload = [](std::size_t bytes) {
@@ -226,7 +228,7 @@ TEST(DecodeScheduleSet, PointsAtEachFault) {
   EXPECT_EQ(
       faults(decode_schedule_set(
           set_of(R"("a":{"cron":"@daily","job":{"type":"t"},"managed_by":"other"})"), kLimits)),
-      Strings{"/schedules/a/managed_by: must be that of the set, or left out"});
+      Strings{"/schedules/a/managed_by: must equal the managed_by of the set, or be absent"});
 }
 
 TEST(DecodeScheduleSet, EachNameOnce) {
@@ -235,7 +237,7 @@ TEST(DecodeScheduleSet, EachNameOnce) {
   for (const char* name : {"", "a b", "\xC3\xA9"}) {
     const auto set =
         decode_schedule_set(set_of(fmt::format(R"("{}":{})", name, kSmallest)), kLimits);
-    EXPECT_THAT(faults(set).at(0), HasSubstr("is no name: it must be 1 to 128 characters"));
+    EXPECT_THAT(faults(set).at(0), HasSubstr("is not a name: it must be 1 to 128 characters"));
   }
   const auto named = [](std::size_t bytes) {
     return set_of(fmt::format(R"("{}":{})", std::string(bytes, 'n'), kSmallest));
