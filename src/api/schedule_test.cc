@@ -169,11 +169,13 @@ TEST(DecodeSchedule, ItsJobHasNoTimeAndNoIdOfItsOwn) {
     body = fmt::format(R"({{"cron":"@daily","job":{{"type":"t",{}}}}})", members);
     return decode_schedule(body, kLimits);
   };
-  EXPECT_EQ(faults(job(fmt::format(R"("id":"{}")", kId))),
-            Strings{"/job/id: must be absent; the server chooses an id for each job of a schedule"});
+  EXPECT_EQ(
+      faults(job(fmt::format(R"("id":"{}")", kId))),
+      Strings{"/job/id: must be absent; the server chooses an id for each job of a schedule"});
   EXPECT_EQ(faults(job(R"("run_at":"2026-03-01T00:00:00Z")")),
             Strings{"/job/run_at: must be absent; the schedule decides when a job is due"});
-  EXPECT_EQ(faults(job(R"("delay_ms":1)")), Strings{"/job/delay_ms: must be absent; the schedule decides when a job is due"});
+  EXPECT_EQ(faults(job(R"("delay_ms":1)")),
+            Strings{"/job/delay_ms: must be absent; the schedule decides when a job is due"});
   EXPECT_EQ(places(job(R"("queue":"a b","priority":32768)")),
             (Strings{"/job/queue", "/job/priority"}));
   const auto payload = [](std::size_t bytes) {

@@ -166,10 +166,10 @@ TEST_F(SchedulesTest, JitterIsLessThanTheLeastGap) {
   };
   EXPECT_EQ(fault(every(60s), 60s - 1ms), "none");
   EXPECT_EQ(fault(every(60s), 60s),
-            "/jitter_ms: must be less than the gap between two instants, which is 60000 ms");
+            "/jitter_ms: must be less than the gap between two instants: 60000 ms");
   EXPECT_EQ(fault(cron("0,5 9 * * *"), 5min - 1ms), "none");
   EXPECT_EQ(fault(cron("0,5 9 * * *"), 5min),
-            "/jitter_ms: must be less than the gap between two instants, which is 300000 ms");
+            "/jitter_ms: must be less than the gap between two instants: 300000 ms");
   // One instant has no gap.
   api::ScheduleSpec once = every(24h);
   once.start_at = begin_ + 1h;
@@ -245,7 +245,8 @@ TEST_F(SchedulesTest, ANameIsAName) {
   for (const bool limited : {false, true}) {
     world_.limit(limited);
     EXPECT_EQ(refusal(set("preview", every(60s))),
-              "not_found: no schedule can be called preview: that is a call of its own");
+              "not_found: a schedule can't have the name preview, because /v1/schedules/preview is "
+              "a call; choose another name");
     for (const std::string& name : {std::string("a b"), std::string(), std::string(129, 'n')}) {
       EXPECT_EQ(refusal(set(name, every(60s))),
                 "not_found: there is no such schedule: a name must be 1 to 128 characters of A-Z "
@@ -683,7 +684,7 @@ TEST_F(ApplyTest, AnotherOwnersIsTakenOverByForceAlone) {
   api::ScheduleSet set = set_of({{"b", every(60s)}, {"a", every(60s)}});
   const auto refused = finish(apply_schedules(caller(), set));
   EXPECT_TRUE(is(refused, ProblemCode::kInvalidState));
-  EXPECT_THAT(refusal(refused), HasSubstr("schedule a belongs to terraform"));
+  EXPECT_THAT(refusal(refused), HasSubstr("schedule a is managed by terraform"));
   EXPECT_EQ(owner("b"), "not there");  // none of it was done
   set.force = true;
   EXPECT_EQ(apply(set), "+b ~a = -");
@@ -696,7 +697,8 @@ TEST_F(ApplyTest, AFaultInOneRefusesAllAndHasItsPlace) {
   EXPECT_THAT(apply(set_of({{"ok", every(60s)}, {"a/b", cron("61 * * * *")}})),
               HasSubstr("/schedules/a~1b/cron: "));
   EXPECT_EQ(apply(set_of({{"ok", every(60s)}, {"preview", every(60s)}})),
-            "/schedules/preview: no schedule can be called preview: that is a call of its own");
+            "/schedules/preview: a schedule can't have the name preview, because "
+            "/v1/schedules/preview is a call; choose another name");
   EXPECT_EQ(shard_.machine().schedules(), 0U);
 }
 
