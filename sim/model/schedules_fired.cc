@@ -105,7 +105,9 @@ void Schedules::fired(const ScheduleAdvanced& event) {
   const std::uint64_t before = jobs_.created();
   for (const ScheduleRun& run : event.runs) follow_run(fired, run);
   if (event.progress.waiting && event.progress.waiting != fired.progress.waiting) hold(fired);
-  check_missed(fired);
+  // Newer zones are looked at as of a time when nothing was due.
+  const bool moved = newer_zones_ && event.runs.empty() && fired.settled == 0;
+  if (!moved) check_missed(fired);
   check_progress(fired);
   check_refused(fired);
   schedule.ran_in_step += jobs_.created() - before;

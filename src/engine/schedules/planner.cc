@@ -139,13 +139,17 @@ std::vector<Time> owed_after_edit(const core::Schedule& schedule, const core::Sc
                                   Zones& zones, Time wall) {
   const core::ScheduleProgress& progress = schedule.progress;
   std::vector<Time> passed;  // newest first
+  // What was planned stays so, whatever newer data of its zone say.
+  const bool planned = progress.planned && progress.next && *progress.next <= wall &&
+                       *progress.next > progress.done_until;
+  const Time until = planned ? *progress.next : progress.done_until;
   if (const auto before = timing_of(schedule.spec, zones)) {
     auto at = before->previous(wall + Duration{1});
-    for (; at && *at > progress.done_until && passed.size() < core::kMaxOwed;
-         at = before->previous(*at)) {
+    for (; at && *at > until && passed.size() < core::kMaxOwed; at = before->previous(*at)) {
       passed.push_back(*at);
     }
   }
+  if (planned) passed.push_back(*progress.next);
   passed.insert(passed.end(), progress.owed.rbegin(), progress.owed.rend());
   std::vector<Time> owed;
   const auto after = timing_of(edited, zones);
