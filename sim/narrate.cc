@@ -85,9 +85,9 @@ std::string beats(const core::Heartbeat& command) {
 std::string schedule(const core::ScheduleSpec& spec) {
   static constexpr std::string_view kMissed[] = {"skip", "one", "all"};
   static constexpr std::string_view kOverlap[] = {"allow", "skip", "queue", "replace"};
-  std::string text =
-      spec.cron.empty() ? fmt::format("every {} ms", spec.every.count())
-                        : fmt::format("'{}' in {}", spec.cron.view(), spec.timezone.view());
+  std::string text = spec.cron.empty()
+                         ? fmt::format("every {} ms", spec.every.count())
+                         : fmt::format("'{}' in {}", spec.cron.view(), spec.timezone.view());
   text += fmt::format(" to {}", spec.queue.view());
   if (spec.start_at) text += fmt::format(", from {}", to_ms(*spec.start_at));
   if (spec.end_at) text += fmt::format(", to {}", to_ms(*spec.end_at));

@@ -247,7 +247,4 @@ class Auditor {
   mutable std::vector<std::pair<JobId, std::uint64_t>> payloads_gone_;  // noted by checks
 };
 
-// What differs; empty: nothing.
-std::string difference(const core::Job& is, const core::Job& should_be);
-
 }  // namespace millrace::sim

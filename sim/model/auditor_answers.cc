@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "engine/shard/inbox_order.h"
 #include "sim/model/auditor.h"
+#include "sim/model/difference.h"
 #include "sim/violation.h"
 
 namespace millrace::sim {

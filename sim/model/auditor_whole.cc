@@ -1,5 +1,6 @@
 // The machine's whole state beside the model's.
 #include "sim/model/auditor.h"
+#include "sim/model/difference.h"
 #include "sim/violation.h"
 
 namespace millrace::sim {

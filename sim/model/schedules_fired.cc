@@ -7,6 +7,7 @@
 #include "engine/routing/scatter_gather.h"
 #include "engine/schedules/planner.h"
 #include "sim/model/auditor.h"
+#include "sim/model/difference.h"
 #include "sim/model/schedules.h"
 #include "sim/violation.h"
 

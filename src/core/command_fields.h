@@ -130,8 +130,7 @@ constexpr auto describe(Of<SetSchedule>) {
   return std::tuple(
       Field(1, &SetSchedule::name), Field(2, &SetSchedule::spec), Field(3, &SetSchedule::paused),
       Field(4, &SetSchedule::incarnation, Form::kFixed), Field(5, &SetSchedule::if_version),
-      Field(0, &SetSchedule::wall, Form::kUnsent),
-      Field(0, &SetSchedule::owed, Form::kUnsent));
+      Field(0, &SetSchedule::wall, Form::kUnsent), Field(0, &SetSchedule::owed, Form::kUnsent));
 }
 
 constexpr auto describe(Of<PauseSchedule>) {
