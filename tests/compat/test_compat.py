@@ -186,7 +186,7 @@ class Sampled(harness.MillraceCase):
             )
         self.assertEqual(found, [])
         expected = re.compile(
-            "no tokens are configured|path=/readyz status=503|path=/v1/jobs/.* status=404"
+            "the configuration has no tokens|path=/readyz status=503|path=/v1/jobs/.* status=404"
         )
         complaints = [line for line in self.server.log.splitlines() if not expected.search(line)]
         self.assertEqual(complaints, [])
