@@ -239,7 +239,7 @@ class OwnServer(harness.MillraceCase):
         done = live.cli("bench", "submit", "--jobs", 100, "--data", self.folder, "-o", "json")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertTrue(json.loads(done.stdout)["own_server"])
-        self.assertIn(f"MILLRACE_URL ({live.url}) is left alone", done.stderr)
+        self.assertIn(f"the bench ignores MILLRACE_URL ({live.url})", done.stderr)
         self.assertEqual(self.new_client(live).get("/v1/queues").json["items"], [])
 
     def test_a_folder_that_is_not_there(self):

@@ -253,7 +253,7 @@ class OnPostgres(harness.MillraceCase):
 
         change("SET synchronous_commit = local")
         harness.eventually(
-            lambda: submit() == 503 and "synchronous_commit is local by now" in self.server.log,
+            lambda: submit() == 503 and "synchronous_commit is local now" in self.server.log,
             what="the shard's stop",
         )
         # It is not loaded again and again meanwhile: each time writes a row.

@@ -193,7 +193,7 @@ class Specification(ScheduleWords, harness.ServerCase):
             ("0 0 31 2 *", '"31" never comes in month "2"'),
             ("0 0 31W 2 *", "never comes"),
             ("* * * *", "five fields", '"* * * *" has 4'),
-            ("@reboot", '"@reboot" is none of @yearly'),
+            ("@reboot", '"@reboot" is not one of @yearly'),
         ):
             with self.subTest(expression=expression):
                 refused = self.put(cron=expression)

@@ -155,10 +155,9 @@ void add_schedules(FamilyList& out, const Reports& shards) {
   out.gauge("schedules", "Schedules.").value(static_cast<double>(schedules));
   out.gauge("schedules_broken", "Schedules whose instants the server can't compute.")
       .value(static_cast<double>(broken));
-  if (due) {
-    out.gauge("schedule_next_due_timestamp_seconds", "Unix time at which the next schedule is due.")
-        .value(static_cast<double>(to_ms(*due)) / 1000);
-  }
+  out.gauge("schedule_next_due_timestamp_seconds",
+            "The Unix time when the next schedule is due; 0: no schedule is due.")
+      .value(static_cast<double>(due ? to_ms(*due) : 0) / 1000);
   out.gauge("schedule_late_seconds", "Delay of the schedule that has been due longest.")
       .value(static_cast<double>(late.count()) / 1000);
   out.counter("schedule_runs_total", "Instants of schedules, by outcome.");

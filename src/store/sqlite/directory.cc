@@ -29,7 +29,7 @@ Status make_directory(const std::string& path) {
   if (std::filesystem::is_directory(path, error)) return {};
   std::filesystem::create_directories(parent_of(path), error);
   if (error) return failure(fmt::format("can't create {}: {}", parent_of(path), error.message()));
-  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return system_failure("make", path);
+  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return system_failure("create", path);
   if (!std::filesystem::is_directory(path, error)) {
     return failure(fmt::format("{} is not a directory", path));
   }
@@ -124,7 +124,7 @@ bool file_has_content(const std::string& path) {
 
 Status make_private_file(const std::string& path) {
   const Descriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!file.ok()) return system_failure("make", path);
+  if (!file.ok()) return system_failure("create", path);
   return {};
 }
 
