@@ -31,7 +31,6 @@ enum class Mark : std::uint8_t {
   kRefusedStorage,
   kRefusedOverload,
   kRefusedDraining,
-  kRefusedUpgrading,
   kDrained,
   kReadFailed,
   kLeaseExpired,
@@ -95,6 +94,7 @@ enum class Mark : std::uint8_t {
   kWallDoubted,
   // Situations of several nodes:
   kRefusedInDoubt,
+  kRefusedUpgrading,
   kOldAppendFenced,
   kOldAppendApplied,
   kSuccessorFenced,
@@ -158,6 +158,8 @@ enum class Mark : std::uint8_t {
 inline constexpr std::size_t kMarks = static_cast<std::size_t>(Mark::kLast);
 // A single server can meet this many, which come first.
 inline constexpr std::size_t kMarksOfOneNode = static_cast<std::size_t>(Mark::kRefusedInDoubt);
+// Of these, so many without schedules.
+inline constexpr std::size_t kMarksWithoutSchedules = static_cast<std::size_t>(Mark::kScheduleMade);
 
 std::string_view mark_name(Mark mark);
 

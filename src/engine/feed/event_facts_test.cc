@@ -195,6 +195,9 @@ TEST_F(LifeOfAJob, WhatWasToBeCancelledAndIsGivenBackIsCancelled) {
   EXPECT_EQ(life(), "started cancel_requested released cancelled");
   view_.job.latest.outcome = AttemptOutcome::kSnoozed;
   EXPECT_EQ(life(), "started cancel_requested snoozed cancelled");
+  // Both in one millisecond.
+  view_.marks[0].at = *view_.job.latest.finished_at;
+  EXPECT_EQ(life(), "started cancel_requested snoozed cancelled");
   // The job was given back, and cancelled while it waited.
   view_.marks.clear();
   mark(MarkKind::kCancelled, 50);

@@ -18,7 +18,9 @@ class Life {
     add("job.submitted", view_.job.created_at, 0, {}, {});
     for (const core::Attempt& attempt : view_.attempts) tell_attempt(attempt, Place::kEarlier);
     if (view_.job.latest.n > 0) tell_attempt(view_.job.latest, Place::kLatest);
-    for (const core::Mark& mark : view_.marks) tell_mark(mark);
+    for (const core::Mark& mark : view_.marks) {
+      if (!told_with_attempt(mark)) tell_mark(mark);
+    }
     // Facts of the same time stay in the order added.
     std::vector<std::size_t> order(facts_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -38,6 +40,10 @@ class Life {
   void tell_attempt(const core::Attempt& attempt, Place place) {
     add("job.started", attempt.started_at, attempt.attempt, attempt.worker, {});
     if (!attempt.finished_at) return;
+    // A request may be as old, in milliseconds, as the end that it led to.
+    for (const core::Mark& mark : view_.marks) {
+      if (requests_cancellation_of(mark, attempt)) tell_mark(mark);
+    }
     DataObject data;
     data.number("ran_ms", (*attempt.finished_at - attempt.started_at).count());
     if (attempt.error != nullptr) {
@@ -79,9 +85,20 @@ class Life {
   // Whether it was requested while the attempt ran.
   bool cancel_requested(const core::Attempt& attempt) const {
     return std::ranges::any_of(view_.marks, [&](const core::Mark& mark) {
-      return mark.kind == core::MarkKind::kCancelRequested && mark.attempt == attempt.attempt &&
-             mark.at >= attempt.started_at && mark.at <= *attempt.finished_at;
+      return requests_cancellation_of(mark, attempt);
     });
+  }
+
+  static bool requests_cancellation_of(const core::Mark& mark, const core::Attempt& attempt) {
+    return mark.kind == core::MarkKind::kCancelRequested && mark.attempt == attempt.attempt &&
+           attempt.finished_at && mark.at >= attempt.started_at && mark.at <= *attempt.finished_at;
+  }
+
+  bool told_with_attempt(const core::Mark& mark) const {
+    return requests_cancellation_of(mark, view_.job.latest) ||
+           std::ranges::any_of(view_.attempts, [&](const core::Attempt& attempt) {
+             return requests_cancellation_of(mark, attempt);
+           });
   }
 
   // What became of the job when the attempt failed. Cancelled, if that was requested while the
