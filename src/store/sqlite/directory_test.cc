@@ -58,7 +58,7 @@ TEST_F(Files, ThatCantBeReadAreNamed) {
 }
 
 TEST_F(Files, ThatCantBeWrittenAreNamed) {
-  EXPECT_THAT(why(make_private_file(loop())), HasSubstr("make"));
+  EXPECT_THAT(why(make_private_file(loop())), HasSubstr("create"));
   folder("a.tmp");
   EXPECT_THAT(why(write_small_file(file("a"), "x")), AllOf(HasSubstr("write"), HasSubstr("a.tmp")));
   EXPECT_FALSE(file_exists(file("a")));
@@ -130,7 +130,7 @@ TEST_F(Files, OfAStoreThatCantBeHadAreNamed) {
   EXPECT_THAT(of_new("one"), HasSubstr("one/journal.db")) << "a directory";
   fs::create_directory(file("two"));
   fs::create_symlink("journal.db", file("two/journal.db"));
-  EXPECT_THAT(of_new("two"), AllOf(HasSubstr("make"), HasSubstr("two/journal.db")));
+  EXPECT_THAT(of_new("two"), AllOf(HasSubstr("create"), HasSubstr("two/journal.db")));
   const auto refusal = [&] {
     const auto opened = open_sqlite_store(sqlite_options(directory_.path()));
     return opened ? "opened" : opened.error().message;
