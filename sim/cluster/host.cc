@@ -117,6 +117,7 @@ void Host::carry_out(const node::HostCall& call) {
 
 void Host::taken(const Result<std::optional<store::Term>>& term) {
   calls_ = false;
+  if (stopped_) return;  // its node has left
   if (term && *term) parts_.database.show_taken(parts_.self, number_, (*term)->epoch);
   const std::optional<Seq> head = followed();
   const bool behind = head && *head < parts_.chronicle.newest();
@@ -127,6 +128,7 @@ void Host::taken(const Result<std::optional<store::Term>>& term) {
 
 void Host::given(NodeId to, const Result<bool>& given) {
   calls_ = false;
+  if (stopped_) return;
   const bool yes = given && *given;
   parts_.marks.hit_if(yes, Mark::kHandedOver);
   parts_.story.tell("{} {} shard {} to node {}", parts_.name,

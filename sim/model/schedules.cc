@@ -21,10 +21,18 @@ using core::ScheduleChange;
 using core::ScheduleProgress;
 using core::ScheduleSet;
 
+namespace {
+
+// A firing deals with so many at most; the rest follows at once.
+constexpr std::uint64_t kInstantsPerFiring = 64;
+
+}  // namespace
+
 std::vector<Time> ModelSchedule::pending(Time until) const {
   std::vector<Time> all(owed.begin(), owed.upper_bound(until));
-  if (until <= done) return all;
-  for (const Time at : instants.between(done, until)) {
+  if (until <= done || (older && *older > until)) return all;
+  if (older) all.push_back(*older);
+  for (const Time at : instants.between(older.value_or(done), until)) {
     if (!shown.contains(at)) all.push_back(at);
   }
   return all;
@@ -33,7 +41,8 @@ std::vector<Time> ModelSchedule::pending(Time until) const {
 std::optional<Time> ModelSchedule::next(Time after) const {
   const auto first = owed.upper_bound(after);
   if (first != owed.end()) return *first;
-  auto at = instants.next(std::max(after, done));
+  if (older && *older > after) return *older;
+  auto at = instants.next(std::max(after, older.value_or(done)));
   while (at && shown.contains(*at)) at = instants.next(*at);
   return at;
 }
@@ -75,13 +84,16 @@ void Schedules::see_zones(ModelSchedule& schedule) const {
   if (!has_zone(schedule)) return;
   const ScheduleProgress& progress = schedule.is.progress;
   const std::vector<Time> passed = schedule.pending(wall_.at);
-  if (progress.planned && !passed.empty()) {
-    schedule.owed.insert(passed.front());
-    schedule.done = std::max(schedule.done, passed.front());
+  if (!schedule.is.paused && progress.planned && !passed.empty()) {
+    if (schedule.owed.empty()) schedule.older = passed.front();
+  } else if (schedule.older) {
+    schedule.older.reset();
   }
   schedule.instants = instants_of(spec);
   schedule.zones = wall_.zones;
-  if (!schedule.owed.empty() || !progress.done_local || !schedule.instants.fixed()) return;
+  if (!schedule.owed.empty() || schedule.older || !progress.done_local ||
+      !schedule.instants.fixed())
+    return;
   const auto next = schedule.instants.next(schedule.done);
   if (next && schedule.instants.local(*next) == *progress.done_local) {
     schedule.shown.insert(*next);
@@ -161,7 +173,7 @@ void Schedules::fire_rest() {
     if (asks) continue;
     demand(progress.planned || !progress.broken.empty(), "C2",
            "schedule {} is not planned in the step that changes it", name);
-    const bool more_to_come = schedule.ran_in_step > 0;
+    const bool more_to_come = schedule.ran_in_step >= kInstantsPerFiring;
     if (more_to_come || !progress.due) continue;
     demand(*progress.due > wall_.at, "C2", "schedule {} is due since {} ms, and was passed over",
            name, (wall_.at - *progress.due).count());
@@ -171,6 +183,9 @@ void Schedules::fire_rest() {
 std::optional<std::string> Schedules::behind() const {
   for (const auto& [name, schedule] : schedules_) {
     if (schedule.is.paused || !schedule.is.progress.broken.empty()) continue;
+    // What was refused waits for its time, by a clock that may have gone back.
+    const std::optional<Time> due = schedule.is.progress.due;
+    if (due && *due > wall_.at) continue;
     for (const Time at : schedule.pending(wall_.at)) {
       if (at + schedule.instants.most_jitter(at) > wall_.at) continue;
       return fmt::format("schedule {}: {} is still owed, {} ms after it", name, to_ms(at),
@@ -224,6 +239,7 @@ void Schedules::drop_waiting(ModelSchedule& schedule) {
 void Schedules::settle_until(ModelSchedule& schedule, Time until) const {
   schedule.done = std::max(schedule.done, until);
   schedule.owed.clear();
+  schedule.older.reset();
 }
 
 // The event must say what the model says; how far the schedule has come is the machine's affair,
@@ -284,8 +300,12 @@ Schedules::Said Schedules::set(const core::SetSchedule& command, bool admitted) 
   if (edited) {
     // What passed and is owed stays so, if the new specification has it too.
     std::vector<Time> before = schedule.pending(std::max(wall_.at, schedule.done));
-    // Without its zone nobody can say what has passed.
-    if (!has_zone(schedule)) before.assign(schedule.owed.begin(), schedule.owed.end());
+    // Without its zone nobody can say what has passed, except what was planned.
+    if (!has_zone(schedule)) {
+      const bool planned = schedule.is.progress.planned && !before.empty();
+      const std::size_t known = std::max<std::size_t>(schedule.owed.size(), planned ? 1 : 0);
+      before.resize(std::min(before.size(), known));
+    }
     schedule.instants = instants_of(command.spec);
     schedule.zones = wall_.zones;
     schedule.shown.clear();

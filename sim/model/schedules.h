@@ -32,7 +32,8 @@ struct ModelSchedule {
   Instants instants;
   // Every instant up to this one is settled, or owed to nobody, except those in `owed`.
   Time done{};
-  std::set<Time> owed = {};   // from before an edit, or by older data of time zones
+  std::set<Time> owed = {};        // from before an edit
+  std::optional<Time> older = {};  // the next one after `done`, by older data of its time zone
   std::set<Time> shown = {};  // not again: the clock showed the same when another was dealt with
   std::uint64_t zones = 0;    // the data that `instants` are of
   std::vector<core::ScheduleRun> runs = {};

@@ -103,7 +103,6 @@ void Schedules::fired(const ScheduleAdvanced& event) {
               0,
               schedule.is.progress,
               lives(schedule.is.progress)};
-  const std::uint64_t before = jobs_.created();
   for (const ScheduleRun& run : event.runs) follow_run(fired, run);
   if (event.progress.waiting && event.progress.waiting != fired.progress.waiting) hold(fired);
   // Newer zones are looked at as of a time when nothing was due.
@@ -111,7 +110,7 @@ void Schedules::fired(const ScheduleAdvanced& event) {
   if (!moved) check_missed(fired);
   check_progress(fired);
   check_refused(fired);
-  schedule.ran_in_step += jobs_.created() - before;
+  schedule.ran_in_step = std::max<std::uint64_t>(schedule.ran_in_step, fired.settled);
   schedule.is.progress = event.progress;
   schedule.runs.insert(schedule.runs.end(), event.runs.begin(), event.runs.end());
   if (event.progress.replaces && event.progress.last_box == core::kNoJob) {
@@ -294,6 +293,7 @@ void Schedules::check_progress(const Fired& fired) const {
   if (fired.settled > 0) {
     const Time last = fired.pending[fired.settled - 1];
     schedule.done = std::max(schedule.done, last);
+    if (schedule.older && *schedule.older <= last) schedule.older.reset();
     schedule.owed.erase(schedule.owed.begin(), schedule.owed.upper_bound(last));
   }
   demand(is.done_until ==
@@ -337,7 +337,9 @@ void Schedules::check_refused(const Fired& fired) const {
   const ScheduleProgress& is = fired.event.progress;
   if (is.tries == 0 || is.tries <= fired.schedule.is.progress.tries) return;
   marks_.hit(Mark::kRunOwed);
-  const std::optional<Time> owed = is.waiting && fired.lives != true ? is.waiting : is.next;
+  const bool waited =
+      is.waiting && (fired.lives != true || fired.overlap() == OverlapPolicy::kAllow);
+  const std::optional<Time> owed = waited ? is.waiting : is.next;
   demand(owed.has_value(), "C2", "schedule {} is to try again, and nothing is owed", fired.name());
   const Verdict verdict = jobs_.judge(stored_as(job_of(fired.schedule, *owed)), {}, {});
   demand((verdict.fate == Fate::kRefused && may_pass(verdict.why)) || limits_ == Limits::kTight,

@@ -80,9 +80,10 @@ class Planner {
   // Applies the policy to the missed instants, of which `first` is the oldest. Returns the oldest
   // that is to run, or the one that is next.
   std::optional<Time> skip_missed(Time first, core::Firing& firing) const {
-    Time last = previous(wall_ - schedule_.spec.missed_after).value_or(first);
-    while (last > first && !is_missed(last)) last = previous(last).value_or(first);
-    last = std::max(last, first);
+    // `first` may have been planned by older data of its zone, by which alone it is an instant.
+    const auto back = [&](Time from) { return std::max(previous(from).value_or(first), first); };
+    Time last = back(wall_ - schedule_.spec.missed_after);
+    while (last > first && !is_missed(last)) last = back(last);
     std::size_t run = 0;
     if (schedule_.spec.missed == core::MissedPolicy::kOne) run = 1;
     if (schedule_.spec.missed == core::MissedPolicy::kAll) run = schedule_.spec.missed_limit;
@@ -91,7 +92,7 @@ class Planner {
     std::optional<Time> oldest;
     for (; run > 0 && skipped_until && *skipped_until >= first; --run) {
       oldest = skipped_until;
-      skipped_until = *oldest > first ? previous(*oldest) : std::nullopt;
+      skipped_until = *oldest > first ? std::optional(back(*oldest)) : std::nullopt;
     }
     if (skipped_until && *skipped_until >= first) {
       firing.missed = count(first, *skipped_until);
