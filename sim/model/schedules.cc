@@ -25,6 +25,8 @@ namespace {
 
 // A firing deals with so many at most; the rest follows at once.
 constexpr std::uint64_t kInstantsPerFiring = 64;
+// An edit keeps the newest of those that are owed.
+constexpr std::size_t kKeptOverEdit = 64;
 
 }  // namespace
 
@@ -313,6 +315,7 @@ Schedules::Said Schedules::set(const core::SetSchedule& command, bool admitted) 
     for (const Time at : before) {
       if (schedule.instants.has(at)) schedule.owed.insert(at);
     }
+    while (schedule.owed.size() > kKeptOverEdit) schedule.owed.erase(schedule.owed.begin());
     schedule.is.spec = command.spec;
     if (!has_zone(schedule)) schedule.owed.clear();
     marks_.hit_if(!schedule.owed.empty(), Mark::kEditKeepsOwed);

@@ -103,8 +103,12 @@ Reply Decider::operator()(const SetSchedule& command) {
     schedule.pause_reason = {};
   }
   if (!(schedule.spec == command.spec)) {
-    owe_nothing_until(schedule.progress, command.wall);
-    if (!entry->schedule.paused) schedule.progress.owed = command.owed;
+    // What was planned was planned for the older version.
+    if (!mutated(Mutant::kStaleScheduleFires)) {
+      owe_nothing_until(schedule.progress, command.wall);
+      schedule.progress.done_local.reset();  // of another specification
+      if (!entry->schedule.paused) schedule.progress.owed = command.owed;
+    }
     schedule.spec = command.spec;
   }
   ++schedule.version;
@@ -303,7 +307,7 @@ void Decider::hold_back(const Firing::Instant& instant, OverlapPolicy overlap,
 void Decider::fire(const Firing& firing) {
   const ScheduleEntry* const entry = state_.schedules.find(firing.name.view());
   if (entry == nullptr || entry->schedule.paused) return;
-  if (entry->schedule.version != firing.version && !mutated(Mutant::kStaleScheduleFires)) return;
+  if (entry->schedule.version != firing.version) return;
   const OverlapPolicy overlap =
       mutated(Mutant::kOverlapIgnored) ? OverlapPolicy::kAllow : entry->schedule.spec.overlap;
   ScheduleAdvanced advanced{firing.name, entry->schedule.progress, {}, entry->schedule.spec.queue};

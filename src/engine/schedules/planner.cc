@@ -139,25 +139,25 @@ std::optional<Time> next_by(const core::Schedule& schedule, const ScheduleTiming
 std::vector<Time> owed_after_edit(const core::Schedule& schedule, const core::ScheduleSpec& edited,
                                   Zones& zones, Time wall) {
   const core::ScheduleProgress& progress = schedule.progress;
-  std::vector<Time> passed;  // newest first
+  const auto before = timing_of(schedule.spec, zones);
+  const auto after = timing_of(edited, zones);
+  std::vector<Time> owed;  // newest first
+  if (!after) return owed;
+  const auto keep = [&](Time at) {
+    const bool has = owed.size() < core::kMaxOwed && after->next(at - Duration{1}) == at;
+    if (has) owed.push_back(at);
+  };
   // What was planned stays so, whatever newer data of its zone say.
   const bool planned = progress.planned && progress.next && *progress.next <= wall &&
                        *progress.next > progress.done_until;
   const Time until = planned ? *progress.next : progress.done_until;
-  if (const auto before = timing_of(schedule.spec, zones)) {
-    auto at = before->previous(wall + Duration{1});
-    for (; at && *at > until && passed.size() < core::kMaxOwed; at = before->previous(*at)) {
-      passed.push_back(*at);
-    }
+  auto at = before ? before->previous(wall + Duration{1}) : std::nullopt;
+  for (std::uint64_t looked = 0; at && *at > until && looked < kMaxMissedCounted; ++looked) {
+    keep(*at);
+    at = before->previous(*at);
   }
-  if (planned) passed.push_back(*progress.next);
-  passed.insert(passed.end(), progress.owed.rbegin(), progress.owed.rend());
-  std::vector<Time> owed;
-  const auto after = timing_of(edited, zones);
-  for (const Time at : passed) {
-    if (!after || owed.size() == core::kMaxOwed) break;
-    if (after->next(at - Duration{1}) == at) owed.push_back(at);
-  }
+  if (planned) keep(*progress.next);
+  for (auto kept = progress.owed.rbegin(); kept != progress.owed.rend(); ++kept) keep(*kept);
   std::ranges::reverse(owed);
   return owed;
 }
