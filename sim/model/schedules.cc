@@ -93,11 +93,14 @@ void Schedules::see_zones(ModelSchedule& schedule) const {
   }
   schedule.instants = instants_of(spec);
   schedule.zones = wall_.zones;
+  schedule.shown.clear();
   if (!schedule.owed.empty() || schedule.older || !progress.done_local ||
       !schedule.instants.fixed())
     return;
-  const auto next = schedule.instants.next(schedule.done);
-  if (next && schedule.instants.local(*next) == *progress.done_local) {
+  const Instants& instants = schedule.instants;
+  if (instants.local(schedule.done) >= *progress.done_local) return;
+  auto next = instants.next(schedule.done);
+  for (; next && instants.local(*next) <= *progress.done_local; next = instants.next(*next)) {
     schedule.shown.insert(*next);
     marks_.hit(Mark::kShownAgain);
   }
@@ -202,6 +205,13 @@ std::optional<std::string> Schedules::behind() const {
 const ModelSchedule* Schedules::find(std::string_view name) const {
   const auto found = schedules_.find(name);
   return found == schedules_.end() ? nullptr : &found->second;
+}
+
+bool Schedules::may_be(const ModelSchedule& should, const core::Schedule& is) const {
+  if (is == should.is) return true;
+  core::Schedule otherwise = is;
+  otherwise.progress = should.is.progress;
+  return told_.contains(is.name.view()) && otherwise == should.is;
 }
 
 ModelSchedule& Schedules::at(std::string_view name, const char* what) {

@@ -73,6 +73,9 @@ class Schedules {
   bool is_made(std::string_view name) const;
 
   const ModelSchedule* find(std::string_view name) const;
+  // Whether a schedule looks so now. Where the shard learns in this step of a job on another shard,
+  // it can't be told from outside whether it fires before the step's commands or after them.
+  bool may_be(const ModelSchedule& should, const core::Schedule& is) const;
   const std::map<std::string, ModelSchedule, std::less<>>& all() const { return schedules_; }
   // C2: what is still owed although it is due; none: nothing is.
   std::optional<std::string> behind() const;

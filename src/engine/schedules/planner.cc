@@ -120,13 +120,10 @@ class Planner {
 
 // The next instant by the data of today. Where these have put the clock back, it shows civil times
 // again that were dealt with before.
-std::optional<Time> next_by(const core::Schedule& schedule, const ScheduleTiming& timing,
-                            const std::string& version) {
-  const core::ScheduleProgress& progress = schedule.progress;
+std::optional<Time> next_by(const core::ScheduleProgress& progress, const ScheduleTiming& timing) {
   std::optional<Time> next = timing.next(progress.done_until);
   const auto* const cron = std::get_if<calendar::Cron>(&timing.timing.rule);
   if (cron == nullptr || !cron->fixed_times || !progress.done_local ||
-      progress.zone_version.view() == version ||
       timing.local(progress.done_until) >= *progress.done_local) {
     return next;
   }
@@ -227,7 +224,7 @@ core::Firing plan_firing(const core::Schedule& schedule, Zones& zones, Time wall
   }
   std::optional<Time> first = progress.next;
   if (!progress.planned) {
-    first = progress.owed.empty() ? next_by(schedule, *timing, version) : progress.owed.front();
+    first = progress.owed.empty() ? next_by(progress, *timing) : progress.owed.front();
   }
   if (Status planned = planner.plan(first, firing); !planned) {
     return broken(planned.error().message);
