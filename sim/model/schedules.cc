@@ -249,6 +249,7 @@ void Schedules::drop_waiting(ModelSchedule& schedule) {
 
 // What passed is owed to nobody.
 void Schedules::settle_until(ModelSchedule& schedule, Time until) const {
+  if (until > schedule.done) schedule.shown.clear();
   schedule.done = std::max(schedule.done, until);
   schedule.owed.clear();
   schedule.older.reset();
