@@ -314,6 +314,12 @@ bool Auditor::was_refused_whole(const Step& step, Ticket ticket, const engine::R
     answers_.erase(ticket);
     return true;
   }
+  // A wait that began may end in the very round in which its step becomes durable.
+  if (std::holds_alternative<engine::WatchJob>(request) && why != nullptr && may_refuse_ &&
+      (*why == *may_refuse_ || *why == engine::Unavailable::kUnknown)) {
+    answers_.erase(ticket);
+    return true;
+  }
   const bool kept = why == nullptr && answers_known_ && !given_up_.contains(ticket);
   demand(!hint || !kept || step.closing == Closing::kOpen, "LV2",
          "hint {} was kept where nobody waits any more", static_cast<std::uint64_t>(ticket));
