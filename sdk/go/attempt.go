@@ -1,0 +1,269 @@
+package millrace
+
+import (
+	"errors"
+	"time"
+)
+
+// attempt is a claimed job, as the worker's run sees it.
+type attempt struct {
+	key   leaseKey
+	job   *JobContext
+	third time.Duration // of the lease's length
+	// certain is the instant until which the lease surely lasts: its length after the request that
+	// brought or extended it was sent. All instants here are of the monotonic clock.
+	certain  time.Time
+	nextBeat time.Time
+	timesOut time.Time // zero: the attempt's time is not bound
+	newsDue  time.Time // when lines and progress must go; zero: there are none
+	started  bool      // else the claim's answer was late, and a heartbeat must succeed first
+	beating  bool      // a heartbeat is under way
+	lining   bool      // lines are under way
+	told     error
+	lost     bool      // nothing that the handler does counts any more
+	givenUp  bool      // released while the handler runs on
+	ended    *outgoing // waits for the answer to the lines
+}
+
+// book has the next instants at which something of the attempts is due; zero: never. They may be too
+// early, never too late.
+type book struct {
+	expiry time.Time // of a lease or an attempt's time
+	report time.Time // of a heartbeat, lines or progress
+}
+
+func (b *book) note(a *attempt) {
+	if a.lost {
+		return
+	}
+	if a.started {
+		b.expiry = earliest(b.expiry, a.certain)
+		if a.told == nil {
+			b.expiry = earliest(b.expiry, a.timesOut)
+		}
+	}
+	if !a.beating {
+		b.report = earliest(b.report, a.nextBeat)
+	}
+	if !a.lining {
+		b.report = earliest(b.report, a.newsDue)
+	}
+}
+
+func (c *core) renewBook() {
+	c.book = book{}
+	for _, a := range c.attempts {
+		c.book.note(a)
+	}
+}
+
+const defaultLease = 30 * time.Second // the server's, should it not state a lease's length
+
+// admit takes a job that a request, sent at `sent`, has claimed.
+func (c *core) admit(now, sent time.Time, job ClaimedJob) {
+	length := durationOf(job.Lease.LengthMs)
+	if length <= 0 {
+		length = defaultLease
+	}
+	a := &attempt{
+		key: leaseKey{job.ID, job.Lease.Token}, third: length / 3, certain: sent.Add(length), nextBeat: now,
+	}
+	if c.stop.begun {
+		c.outbox.add(a.outgoing(now, Outcome{Kind: "released"}))
+		return
+	}
+	if !job.Deadline.IsZero() {
+		a.timesOut = now.Add(job.Deadline.Sub(job.Lease.ExpiresAt.Add(-length)))
+	}
+	a.job = newJobContext(c.ctx, job, c.stopping)
+	a.job.hasNews = func() { c.tell(func(in *inbox) { in.news = append(in.news, a) }) }
+	c.attempts[a.key] = a
+	if now.Sub(sent) <= a.third {
+		c.start(a)
+	}
+	c.book.note(a)
+}
+
+func (c *core) start(a *attempt) {
+	a.started = true
+	a.nextBeat = a.certain.Add(-2 * a.third)
+	handler := c.handlers[a.job.Type]
+	go func() {
+		outcome := a.job.run(handler)
+		f := finished{attempt: a, outcome: outcome, lines: a.job.lastLines()}
+		a.job.end(nil)
+		c.tell(func(in *inbox) { in.finished = append(in.finished, f) })
+	}()
+}
+
+func (a *attempt) outgoing(now time.Time, outcome Outcome) *outgoing {
+	return &outgoing{leaseKey: a.key, outcome: outcome, since: now, leaseThird: a.third}
+}
+
+// finish takes what became of an attempt.
+func (c *core) finish(now time.Time, f finished) {
+	if f.givenUp {
+		return
+	}
+	delete(c.attempts, f.key)
+	if f.lost || f.outcome.Kind == "" {
+		return
+	}
+	o := f.outgoing(now, f.outcome)
+	o.lines = f.lines
+	for _, text := range f.outcome.LastLines {
+		o.lines = append(o.lines, line{time.Now(), "info", cut(text, maxLineBytes)})
+	}
+	if len(o.lines) > maxLines {
+		o.lines = o.lines[len(o.lines)-maxLines:]
+	}
+	if f.lining {
+		// The server refuses lines of a job that has ended, and on another connection the outcome could
+		// overtake them.
+		f.attempt.ended = o
+		c.held++
+		return
+	}
+	c.outbox.add(o)
+}
+
+func (c *core) hasNews(now time.Time, a *attempt) {
+	const delay = 900 * time.Millisecond // a second in all
+	if c.attempts[a.key] == a && a.newsDue.IsZero() {
+		a.newsDue = now.Add(delay)
+		c.book.note(a)
+	}
+}
+
+// end tells a handler, once, that it should end. One that has not started does not.
+func (c *core) end(now time.Time, a *attempt, cause error) {
+	if cause == error(ErrLeaseLost) {
+		a.lost = true
+	}
+	if !a.started {
+		delete(c.attempts, a.key)
+		switch cause {
+		case ErrCancelled:
+			c.outbox.add(a.outgoing(now, Outcome{Kind: "cancelled"}))
+		case ErrStopping:
+			c.outbox.add(a.outgoing(now, Outcome{Kind: "released"}))
+		}
+		a.job.end(nil)
+		return
+	}
+	if a.told == nil {
+		a.told = cause
+		a.job.end(cause)
+	}
+}
+
+// loseExpired tells the handlers whose lease is no longer certain, or whose time is over.
+func (c *core) loseExpired(now time.Time) {
+	if c.book.expiry.IsZero() || c.book.expiry.After(now) {
+		return
+	}
+	for _, a := range c.attempts {
+		switch {
+		case !a.started || a.lost:
+		case !a.certain.After(now):
+			c.warn("the lease ran out before the server extended it", "job", a.key.id)
+			c.end(now, a, ErrLeaseLost)
+		case a.told == nil && !a.timesOut.IsZero() && !a.timesOut.After(now):
+			c.end(now, a, ErrTimedOut)
+		}
+	}
+	c.renewBook()
+}
+
+const maxReportBytes = 8 << 20 // of lines and progress, half of the server's bound on a body
+
+// collect takes the heartbeats and lines that are due, and those that soon will be.
+func (c *core) collect(now time.Time, request *pollRequest) {
+	lines, room := 0, maxReportBytes
+	for _, a := range c.attempts {
+		if a.lost {
+			continue
+		}
+		hasNews := !a.newsDue.IsZero() && a.newsDue.Before(now.Add(100*time.Millisecond))
+		if hasNews && !a.lining && lines < maxLines && room > 0 {
+			taken := a.job.takeLines(min(maxLines-lines, room/maxLineBytes))
+			for i := range taken {
+				room -= len(taken[i].message) + 128
+			}
+			if len(taken) > 0 {
+				a.lining = true
+				lines += len(taken)
+				request.lines = append(request.lines, jobLines{a, taken})
+			}
+		}
+		isDue := !a.nextBeat.After(now.Add(a.third / 8))
+		if a.beating || !isDue && !hasNews || len(request.heartbeats) == maxItems || room <= 0 {
+			continue
+		}
+		progress := a.job.takeProgress()
+		if progress == nil && !isDue {
+			a.newsDue = a.moreNews(now)
+			continue
+		}
+		if progress != nil {
+			room -= len(progress.Checkpoint) + 2*maxProgressMessage
+		}
+		a.newsDue = a.moreNews(now)
+		a.beating = true
+		request.heartbeats = append(request.heartbeats, heartbeat{a, progress})
+	}
+	c.renewBook()
+}
+
+// moreNews is when the rest must go, if not all lines had room.
+func (a *attempt) moreNews(now time.Time) time.Time {
+	a.job.mutex.Lock()
+	defer a.job.mutex.Unlock()
+	if len(a.job.lines) > 0 || a.job.progressWait {
+		a.job.told = true
+		return now.Add(time.Millisecond)
+	}
+	a.job.told = false
+	return time.Time{}
+}
+
+// takeHeartbeats reads the answers to heartbeats.
+func (c *core) takeHeartbeats(now time.Time, request *pollRequest, results []itemResult) {
+	for i, beat := range request.heartbeats {
+		a := beat.attempt
+		a.beating = false
+		if c.attempts[a.key] != a {
+			continue // it has ended meanwhile
+		}
+		if i >= len(results) {
+			c.beatAgain(a, beat.progress, now.Add(itemPause))
+			continue
+		}
+		switch e := results[i].refusal(); {
+		case e == nil:
+			a.certain = request.sent.Add(3 * a.third)
+			a.nextBeat = request.sent.Add(a.third)
+			if results[i].CancelRequested {
+				c.end(now, a, ErrCancelled)
+			} else if !a.started && !a.lost {
+				c.start(a)
+			}
+		case errors.Is(e, ErrLeaseLost):
+			c.end(now, a, ErrLeaseLost)
+		case e.isTemporary():
+			c.beatAgain(a, beat.progress, now.Add(max(itemPause, e.RetryAfter)))
+		default:
+			c.warn("the server refused a heartbeat", "job", a.key.id, "error", e)
+			c.beatAgain(a, nil, now.Add(itemPause))
+		}
+		c.book.note(a)
+	}
+}
+
+// beatAgain: the heartbeat did not count. Without progress if that may be why.
+func (c *core) beatAgain(a *attempt, progress *Progress, when time.Time) {
+	a.nextBeat = when
+	if progress != nil {
+		a.job.giveBackProgress()
+	}
+}
