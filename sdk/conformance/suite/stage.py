@@ -7,6 +7,7 @@ from . import paths  # noqa: F401 (makes the next import possible)
 from .checks import check_history
 from .failure import Failure, expect_equal, shown
 from .program import START_S, Program
+from .tls import TlsFront
 from .way import Way
 import harness
 
@@ -66,6 +67,10 @@ class Stage:
         way = Way(self.server.host, self.server.port)
         self.ways.append(way)
         return way
+
+    def tls(self):
+        """A front of the way that speaks TLS; a context manager."""
+        return TlsFront(self.way.port)
 
     def new_api(self, token=None):
         """The driver's own connection to the server, which no harm is done to."""
