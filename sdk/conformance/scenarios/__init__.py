@@ -4,6 +4,7 @@
 SUBJECTS = {
     "ids": "Ids",
     "client": "The client",
+    "errors": "Errors",
     "tries": "Tries",
     "outcomes": "Outcomes",
     "told": "Told",

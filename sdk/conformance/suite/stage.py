@@ -102,6 +102,18 @@ class Stage:
         self.server.start()
         self._forget_connections()
 
+    def restart_with(self, config, token):
+        """Starts it again with more of a configuration file; the driver shows this token from then on."""
+        self.stop_server()
+        path = self.server.home / "millrace.toml"
+        path.write_text(config)
+        path.chmod(0o600)
+        self.server.args += ["--config", str(path)]
+        self.server.token = token
+        self.apis.clear()
+        self.start_server()
+        self.api = self.new_api()
+
     def _forget_connections(self):
         for api in self.apis:
             api.close()
