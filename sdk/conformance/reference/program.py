@@ -66,6 +66,7 @@ class Handler:
         attempt = self.attempt
         if self.middleware:
             say(event="middleware", job=attempt.id, phase="before")
+        attempt.worker.events.start(attempt)
         try:
             ack = self.play(attempt.job["payload"]["script"]) or {"outcome": "succeeded", "result": None}
         except Told:

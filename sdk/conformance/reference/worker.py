@@ -28,13 +28,14 @@ class Attempt:
         self.beat_at = sent + self.length / 3
         self.reason, self.told = None, threading.Event()
         self.started = self.over = self.was_beaten = False
-        self.timeout_at = None
-        if job.get("deadline"):
+        self.timeout_at, self.answered_at = None, clock()
+        self.asks_for_timeout = bool(job.get("deadline")) and job["deadline"] <= job["lease"]["expires_at"]
+        if job.get("deadline") and not self.asks_for_timeout:
             from_ms = ms(job["lease"]["expires_at"]) - job["lease"]["lease_ms"]
             left = (ms(job["deadline"]) - from_ms) / 1000
             if MUTANT == "timeout-by-wall-clock":
                 left = ms(job["deadline"]) / 1000 - time.time()
-            self.timeout_at = clock() + left
+            self.timeout_at = self.answered_at + left
         self.progress, self.progress_due = None, None
         self.lines, self.enqueued = [], []
 
@@ -215,7 +216,12 @@ class Worker:
         threading.Thread(target=self.handle, args=(attempt,), daemon=True).start()
 
     def handle(self, attempt):
-        self.events.start(attempt)
+        if attempt.asks_for_timeout and MUTANT != "timeout-by-formula":
+            try:
+                job = self.client.call("POST", f"/v1/jobs/{attempt.id}/heartbeat", {"token": attempt.token})[0]
+                attempt.timeout_at = attempt.answered_at + job["timeout_ms"] / 1000
+            except Problem:
+                attempt.tell("lease_lost")
         ack = self.run(attempt)
         with self.lock:
             if attempt.over:  # released at the stop

@@ -138,9 +138,14 @@ def no_outcome_lost(record):
 def no_outcome_told_twice(record):
     """A repetition says the same; what was answered is not said again."""
     for (job, token), sent in record.acks.items():
-        said = {_without_logs(item) for _, item, _ in sent}
-        if len(said) > 1:
-            yield f"the outcomes sent for job {job} (token {token}) differ: {sorted(said)}"
+        said = set()
+        for _, item, result in sent:
+            said.add(_without_logs(item))
+            if len(said) > 1:
+                yield f"the outcomes sent for job {job} (token {token}) differ: {sorted(said)}"
+                break
+            if result and result["status"] >= 400 and not _lost(result):
+                said.clear()  # another outcome takes the place of the one that was refused
         settled = min(
             (
                 exchange.delivered_at
