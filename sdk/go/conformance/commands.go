@@ -32,7 +32,7 @@ type command struct {
 	Force     bool              `json:"force"`
 	IfMatch   *int64            `json:"if_match"`
 	Spec      json.RawMessage   `json:"spec"`
-	ManagedBy string            `json:"managed_by"`
+	ManagedBy *string           `json:"managed_by"`
 
 	Queues      []string `json:"queues"`
 	Types       []string `json:"types"`
@@ -135,7 +135,10 @@ func (p *program) do(ctx context.Context, c *command) (any, error) {
 	case "stop":
 		return p.stopWorker(c.Name)
 	}
-	return nil, fmt.Errorf("%q is no command", c.Do)
+	if strings.Contains(c.Do, "queue") {
+		return c.doQueue(ctx, client)
+	}
+	return c.doSchedule(ctx, client)
 }
 
 func (c *command) options() []millrace.CallOption {
