@@ -1,6 +1,7 @@
 package millrace
 
 import (
+	"context"
 	"errors"
 	"time"
 )
@@ -72,16 +73,45 @@ func (c *core) admit(now, sent time.Time, job ClaimedJob) {
 		c.outbox.add(a.outgoing(now, Outcome{Kind: "released"}))
 		return
 	}
-	if !job.Deadline.IsZero() {
-		a.timesOut = now.Add(job.Deadline.Sub(job.Lease.ExpiresAt.Add(-length)))
-	}
 	a.job = newJobContext(c.ctx, job, c.stopping)
 	a.job.hasNews = func() { c.tell(func(in *inbox) { in.news = append(in.news, a) }) }
 	c.attempts[a.key] = a
+	c.bound(now, a, length)
 	if now.Sub(sent) <= a.third {
 		c.start(a)
 	}
 	c.book.note(a)
+}
+
+// bound finds out when the attempt's time is over. A lease ends with its attempt's deadline, so where it
+// does, the deadline does not tell the length, and the job is asked for it.
+func (c *core) bound(now time.Time, a *attempt, length time.Duration) {
+	job := &a.job.ClaimedJob
+	switch {
+	case job.TimeoutMs > 0:
+		a.timesOut = now.Add(durationOf(job.TimeoutMs))
+	case job.Deadline.IsZero():
+	case job.Lease.ExpiresAt.Before(job.Deadline):
+		a.timesOut = now.Add(job.Deadline.Sub(job.Lease.ExpiresAt.Add(-length)))
+	default:
+		go func() {
+			m := openObject(nil)
+			m.number("token", a.key.token)
+			ctx, cancel := context.WithTimeout(a.job.ctx, length)
+			defer cancel()
+			answer, err := fetch[Job](ctx, c.client, post(jobPath(a.key.id, "/heartbeat"), m.close()))
+			if err == nil && answer.Timeout > 0 {
+				timeout := timeout{a, now.Add(answer.Timeout)}
+				c.tell(func(in *inbox) { in.timeouts = append(in.timeouts, timeout) })
+			}
+		}()
+	}
+}
+
+// timeout is when an attempt's time is over.
+type timeout struct {
+	*attempt
+	at time.Time
 }
 
 func (c *core) start(a *attempt) {

@@ -124,6 +124,12 @@ type call struct {
 // do sends a call until it is answered, and decodes the answer into out unless that is nil. It
 // returns the status.
 func (c *Client) do(ctx context.Context, request call, out any) (int, error) {
+	status, _, err := c.try(ctx, request, out)
+	return status, err
+}
+
+// try is do, and also returns the number of tries.
+func (c *Client) try(ctx context.Context, request call, out any) (status, tries int, err error) {
 	deadline := time.Now().Add(c.timeout + request.patience)
 	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
@@ -131,26 +137,26 @@ func (c *Client) do(ctx context.Context, request call, out any) (int, error) {
 		deadline = earlier
 	}
 	var pauses backoff
-	for try := 0; ; try++ {
+	for tries = 1; ; tries++ {
 		status, body, err := c.send(ctx, request)
 		if err == nil {
 			if out != nil {
 				if err := json.Unmarshal(body, out); err != nil {
-					return status, badAnswer(status, err)
+					return status, tries, badAnswer(status, err)
 				}
 			}
-			return status, nil
+			return status, tries, nil
 		}
 		failure := asError(err)
-		if try > 0 && request.method == http.MethodDelete && failure.Code == ErrNotFound.code {
-			return http.StatusNoContent, nil // an earlier try deleted it, and its answer was lost
+		if tries > 1 && request.method == http.MethodDelete && failure.Code == ErrNotFound.code {
+			return http.StatusNoContent, tries, nil // an earlier try deleted it, and its answer was lost
 		}
 		if !failure.isTemporary() || isCertificateFault(err) || request.once && !failure.notBegun {
-			return failure.Status, failure
+			return failure.Status, tries, failure
 		}
 		pause := max(pauses.next(), failure.RetryAfter)
 		if time.Now().Add(pause).After(deadline) || !sleep(ctx, pause) {
-			return failure.Status, failure
+			return failure.Status, tries, failure
 		}
 	}
 }

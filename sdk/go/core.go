@@ -52,6 +52,7 @@ type inbox struct {
 	finished     []finished
 	news         []*attempt // with lines or progress to be sent
 	answers      []answered
+	timeouts     []timeout
 	stops        int
 	contextEnded bool
 }
@@ -152,6 +153,12 @@ func (c *core) readInbox(now time.Time) {
 	}
 	for _, a := range in.news {
 		c.hasNews(now, a)
+	}
+	for _, t := range in.timeouts {
+		if c.attempts[t.key] == t.attempt {
+			t.timesOut = t.at
+			c.book.note(t.attempt)
+		}
 	}
 	for _, x := range in.answers {
 		c.take(now, x)

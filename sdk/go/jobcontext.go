@@ -31,8 +31,11 @@ type ClaimedJob struct {
 	Progress *Progress `json:"progress"`
 	// Lease is the lease as it was when the job was claimed.
 	Lease ClaimedLease `json:"lease"`
-	// Deadline is the instant at which the attempt times out; zero if its time is not bound.
+	// Deadline is the instant at which the attempt times out, by the server's clock; zero if its time is
+	// not bound. The handler's context ends by a clock of the worker's that nobody sets.
 	Deadline time.Time `json:"deadline"`
+	// TimeoutMs is the bound on the attempt; 0 if there is none, or if the server did not say.
+	TimeoutMs int64 `json:"timeout_ms"`
 }
 
 // ClaimedLease is a worker's hold on a job.

@@ -3,6 +3,7 @@ package millrace
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -97,6 +98,15 @@ type batch struct{ atomic bool }
 // Atomic lets the server store all jobs of a batch or none. A refusal is an error of the whole call.
 func Atomic() BatchOption { return func(b *batch) { b.atomic = true } }
 
+// IsAtomic says whether the options have Atomic, for those who write a Submitter.
+func IsAtomic(options ...BatchOption) bool {
+	var settings batch
+	for _, option := range options {
+		option(&settings)
+	}
+	return settings.atomic
+}
+
 // BatchItem is what became of one job of a batch.
 type BatchItem struct {
 	Status int      // 201: it is new; 200: it existed already; else it was refused
@@ -130,10 +140,6 @@ const MaxBatch = 1000
 // own, unless the batch is Atomic. The items are in the order of the jobs; look at their Err. The jobs
 // get ids as with Submit.
 func (c *Client) SubmitBatch(ctx context.Context, jobs []NewJob, options ...BatchOption) ([]BatchItem, error) {
-	var settings batch
-	for _, option := range options {
-		option(&settings)
-	}
 	body := append(make([]byte, 0, 256*len(jobs)+32), `{"jobs":[`...)
 	for i, job := range jobs {
 		if i > 0 {
@@ -148,7 +154,7 @@ func (c *Client) SubmitBatch(ctx context.Context, jobs []NewJob, options ...Batc
 		}
 	}
 	body = append(body, ']')
-	if settings.atomic {
+	if IsAtomic(options...) {
 		body = append(body, `,"atomic":true`...)
 	}
 	request := post("/v1/jobs/batch", append(body, '}'))
@@ -323,7 +329,19 @@ func (c *Client) Logs(ctx context.Context, id string) ([]LogLine, error) {
 // Cancel cancels a job that waits at once; a running one is flagged, and its worker is told. The
 // reason is for people, at most 1,024 bytes; it may be empty.
 func (c *Client) Cancel(ctx context.Context, id, reason string) (*Job, error) {
-	return fetch[Job](ctx, c, post(jobPath(id, "/cancel"), reasonBody(reason)))
+	request := post(jobPath(id, "/cancel"), reasonBody(reason))
+	job := new(Job)
+	_, tries, err := c.try(ctx, request, job)
+	if err == nil {
+		return job, nil
+	}
+	if tries > 1 && errors.Is(err, ErrInvalidState) {
+		// An earlier try may have cancelled it, and its answer was lost.
+		if now, e := c.Get(ctx, id); e == nil && now.State == Cancelled {
+			return now, nil
+		}
+	}
+	return nil, err
 }
 
 func reasonBody(reason string) []byte {

@@ -204,12 +204,19 @@ func (j *NewJob) UnmarshalJSON(data []byte) error {
 		ExpiresInMs wireMs          `json:"expires_in_ms"`
 		LeaseMs     wireMs          `json:"lease_ms"`
 		TimeoutMs   wireMs          `json:"timeout_ms"`
+		MaxAttempts *int            `json:"max_attempts"`
 	}{plainNewJob: (*plainNewJob)(j)}
 	if err := json.Unmarshal(data, &wire); err != nil {
 		return err
 	}
 	if wire.Payload != nil {
 		j.Payload = wire.Payload
+	}
+	if wire.MaxAttempts != nil {
+		j.MaxAttempts = *wire.MaxAttempts
+		if j.MaxAttempts == 0 {
+			j.MaxAttempts = -1 // the server refuses 0, and shall; here it would be "not set"
+		}
 	}
 	j.Delay, j.ExpiresIn = time.Duration(wire.DelayMs), time.Duration(wire.ExpiresInMs)
 	j.Lease, j.Timeout = time.Duration(wire.LeaseMs), time.Duration(wire.TimeoutMs)

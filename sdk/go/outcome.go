@@ -91,6 +91,10 @@ type Outcome struct {
 	HasDelay  bool
 	Enqueue   []NewJob // submitted in the commit of the outcome
 	LastLines []string // of the log, such as the reason of a Cancel
+	// Progress and Log are what the attempt said before, of which a worker tells the server apart.
+	// Only RunHandler sets them.
+	Progress *Progress
+	Log      []LogLine
 }
 
 // AttemptError is why an attempt failed.
@@ -108,11 +112,17 @@ const (
 )
 
 // RunHandler runs a handler once, here and now, and returns the outcome that a worker would report.
-// It is for tests and fakes: no server is asked, and only ctx ends the handler's context.
+// It is for tests and fakes: no server is asked. The handler's context ends with ctx, and its cause is
+// that of ctx, such as ErrCancelled.
 func RunHandler(ctx context.Context, job ClaimedJob, handler Handler) Outcome {
 	c := newJobContext(ctx, job, nil)
 	defer c.end(nil)
-	return c.run(handler)
+	outcome := c.run(handler)
+	outcome.Progress = c.takeProgress()
+	for _, l := range c.lastLines() {
+		outcome.Log = append(outcome.Log, LogLine{Attempt: job.Attempt, At: l.at, Level: l.level, Message: l.message})
+	}
+	return outcome
 }
 
 // run calls the handler and makes the outcome of what it returns.

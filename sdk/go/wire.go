@@ -208,6 +208,10 @@ func (m *members) value(name string, value any) error {
 	return err
 }
 
+// Encode returns a payload or a result in the JSON that the SDK sends: without escapes for HTML, and a
+// json.RawMessage byte for byte.
+func Encode(value any) (json.RawMessage, error) { return marshal(value) }
+
 // marshal is json.Marshal that leaves raw JSON as it is and does not escape for HTML.
 func marshal(value any) ([]byte, error) {
 	if raw, ok := value.(json.RawMessage); ok {

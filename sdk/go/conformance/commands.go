@@ -88,8 +88,13 @@ func (c *command) jobFilter() millrace.JobFilter {
 
 func (p *program) do(ctx context.Context, c *command) (any, error) {
 	p.mutex.Lock()
-	client := p.client
+	client, fake := p.client, p.fake
 	p.mutex.Unlock()
+	if fake != nil {
+		if value, done, err := p.doFake(ctx, fake, c); done {
+			return value, err
+		}
+	}
 	switch c.Do {
 	case "hello":
 		return object{"sdk": "go", "version": millrace.Version}, nil

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	millrace "github.com/millrace/millrace/sdk/go"
+	"github.com/millrace/millrace/sdk/go/millracetest"
 )
 
 type object = map[string]any
@@ -25,6 +26,7 @@ type program struct {
 	output  sync.Mutex
 	mutex   sync.Mutex
 	client  *millrace.Client
+	fake    *millracetest.Fake
 	workers map[string]*running
 }
 
@@ -162,7 +164,12 @@ func (p *program) configure(c *command) (any, error) {
 	}
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	p.client = millrace.New(options)
+	p.client, p.fake = millrace.New(options), nil
+	if c.Fake != "" {
+		mode := map[string]millracetest.Mode{"inline": millracetest.Inline, "drained": millracetest.Drained}[c.Fake]
+		p.fake = millracetest.New(mode)
+		p.attach(p.fake, c.Types)
+	}
 	return object{}, nil
 }
 
