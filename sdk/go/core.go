@@ -2,8 +2,10 @@ package millrace
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"sync"
 	"time"
 )
@@ -44,6 +46,7 @@ type core struct {
 	quiet    bool
 	nextPing time.Time // of a quiet worker
 	stop     stopState
+	counting bool  // it asks whether the queues are empty
 	err      error // why the worker ended by itself
 }
 
@@ -53,6 +56,8 @@ type inbox struct {
 	news         []*attempt // with lines or progress to be sent
 	answers      []answered
 	timeouts     []timeout
+	counted      bool // the queues' jobs that wait or run
+	empty        bool // there are none
 	stops        int
 	contextEnded bool
 }
@@ -128,6 +133,7 @@ func (c *core) run() error {
 		timer.Reset(time.Until(wakeAt)) // a stale tick of it costs a look, no more
 		select {
 		case <-c.wake:
+			runtime.Gosched() // handlers that end at the same time share a request
 		case <-timer.C:
 		}
 	}
@@ -163,9 +169,10 @@ func (c *core) readInbox(now time.Time) {
 	for _, x := range in.answers {
 		c.take(now, x)
 	}
-	if in.contextEnded && !c.stop.begun {
+	if (in.contextEnded || in.empty) && !c.stop.begun {
 		c.beginStop(now)
 	}
+	c.counting = c.counting && !in.counted
 	for ; in.stops > 0; in.stops-- {
 		c.beginStop(now)
 	}
@@ -206,6 +213,9 @@ func (c *core) tryClaim(ctx context.Context, now time.Time) {
 		return
 	}
 	request.wait = c.config.pollWait
+	if c.config.untilEmpty {
+		request.wait = min(request.wait, time.Second)
+	}
 	c.send(ctx, now, &c.claimer, request, request.wait+min(claimMargin, c.client.timeout))
 }
 
@@ -294,6 +304,30 @@ func (c *core) send(ctx context.Context, now time.Time, l *lane, request *pollRe
 		}
 		c.tell(func(in *inbox) { in.answers = append(in.answers, x) })
 	}(l.cancel)
+}
+
+// countJobs stops the worker if its queues have no jobs that wait or run.
+func (c *core) countJobs() {
+	if c.counting || c.stop.begun || len(c.attempts) > 0 {
+		return
+	}
+	c.counting = true
+	go func() {
+		var left int64
+		for _, name := range c.config.queues {
+			queue, err := c.client.Queue(c.ctx, name)
+			switch {
+			case errors.Is(err, ErrNotFound): // nobody has used it
+			case err != nil:
+				left++
+				c.warn("the worker can't count the jobs of a queue", "queue", name, "error", err)
+			default:
+				n := queue.Counts
+				left += n.Scheduled + n.Ready + n.Running + n.Retrying + n.Blocked
+			}
+		}
+		c.tell(func(in *inbox) { in.empty, in.counted = left == 0, true })
+	}()
 }
 
 // sayGoodbye removes the worker from the server's list. Nothing depends on it, so it is tried once.

@@ -33,6 +33,9 @@ func (c *core) take(now time.Time, x answered) {
 	for _, order := range x.answer.Commands {
 		c.obey(now, order)
 	}
+	if c.config.untilEmpty && x.request.wait > 0 && len(x.answer.Jobs) == 0 {
+		c.countJobs()
+	}
 	early := now.Sub(x.request.sent) < x.request.wait/2
 	if early && len(x.answer.Jobs)+len(x.answer.Commands) == 0 {
 		x.lane.pause(now, &Error{}) // a server that is about to stop lets no claim wait

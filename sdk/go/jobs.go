@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -164,6 +165,25 @@ func (c *Client) SubmitBatch(ctx context.Context, jobs []NewJob, options ...Batc
 	}
 	_, err := c.do(ctx, request, &answer)
 	return answer.Results, err
+}
+
+// SubmitAll submits any number of jobs in batches of MaxBatch. The error joins those of all jobs that
+// were refused. After the error of a whole batch it submits no more; to call it again is safe if the
+// jobs have ids or idempotency keys.
+func SubmitAll(ctx context.Context, to Submitter, jobs []NewJob) error {
+	var refused []error
+	for first := 0; first < len(jobs); first += MaxBatch {
+		items, err := to.SubmitBatch(ctx, jobs[first:min(first+MaxBatch, len(jobs))])
+		if err != nil {
+			return errors.Join(append(refused, err)...)
+		}
+		for i := range items {
+			if items[i].Err != nil {
+				refused = append(refused, fmt.Errorf("job %d: %w", first+i, items[i].Err))
+			}
+		}
+	}
+	return errors.Join(refused...)
 }
 
 // Get returns a job. The names to include are payload, result, attempts, logs and events.

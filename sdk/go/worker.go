@@ -30,6 +30,7 @@ type workerConfig struct {
 	pollWait    time.Duration
 	grace       time.Duration
 	signals     []os.Signal
+	untilEmpty  bool
 }
 
 // Queues names the queues that the worker serves, in order of preference, at most 100. The default
@@ -53,6 +54,12 @@ func PollWait(d time.Duration) WorkerOption {
 // 25 s.
 func Grace(d time.Duration) WorkerOption {
 	return workerOption(func(w *workerConfig) { w.grace = d })
+}
+
+// StopWhenEmpty stops the worker once its queues have no jobs that wait, for whatever, or run. The
+// token needs the scope "read".
+func StopWhenEmpty() WorkerOption {
+	return workerOption(func(w *workerConfig) { w.untilEmpty = true })
 }
 
 // WorkerID names the worker, with at most 128 of the characters A-Za-z0-9._:/-. No two workers may
