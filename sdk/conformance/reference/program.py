@@ -194,6 +194,7 @@ class Program:
     def __init__(self):
         self.client = Client()
         self.workers = {}
+        self.leaving = False
 
     def run(self, command):
         number, do = command.pop("id"), command.pop("do")
@@ -296,10 +297,11 @@ class Program:
         self.workers[name].ended.wait()
         return {}
 
-    def stop_all(self, *_):
+    def stop_all(self, hurry=False):
         for worker in list(self.workers.values()):
-            worker.hurry()
             worker.stop()
+            if hurry:
+                worker.hurry()
 
     def leave(self):
         self.stop_all()
@@ -315,7 +317,8 @@ def main():
     def on_signal(*_):
         if MUTANT == "dies-at-sigterm":
             os._exit(143)
-        threading.Thread(target=program.stop_all).start()
+        threading.Thread(target=program.stop_all, args=(program.leaving,)).start()
+        program.leaving = True
         threading.Thread(target=program.leave).start()
 
     signal.signal(signal.SIGTERM, on_signal)
