@@ -23,14 +23,16 @@ type attempt struct {
 	told     error
 	lost     bool      // nothing that the handler does counts any more
 	givenUp  bool      // released while the handler runs on
-	ended    *outgoing // waits for the answer to the lines
+	telling  bool      // the heartbeat under way carries progress
+	ended    *outgoing // waits for the answers to the lines and the progress
 }
 
 // book has the next instants at which something of the attempts is due; zero: never. They may be too
 // early, never too late.
 type book struct {
-	expiry time.Time // of a lease or an attempt's time
-	report time.Time // of a heartbeat, lines or progress
+	expiry  time.Time // of a lease or an attempt's time
+	report  time.Time // of a heartbeat, lines or progress
+	overdue time.Time // of a heartbeat that a report under way keeps waiting
 }
 
 func (b *book) note(a *attempt) {
@@ -39,14 +41,15 @@ func (b *book) note(a *attempt) {
 	}
 	if a.started {
 		b.expiry = earliest(b.expiry, a.certain)
-		if a.told == nil {
+		if a.told == nil && a.ended == nil {
 			b.expiry = earliest(b.expiry, a.timesOut)
 		}
 	}
-	if !a.beating {
+	if !a.beating && (a.ended == nil || a.job.hasProgress()) {
 		b.report = earliest(b.report, a.nextBeat)
+		b.overdue = earliest(b.overdue, a.nextBeat.Add(a.third/2))
 	}
-	if !a.lining {
+	if !a.lining && a.ended == nil {
 		b.report = earliest(b.report, a.newsDue)
 	}
 }
@@ -54,6 +57,9 @@ func (b *book) note(a *attempt) {
 func (c *core) renewBook() {
 	c.book = book{}
 	for _, a := range c.attempts {
+		c.book.note(a)
+	}
+	for a := range c.parting {
 		c.book.note(a)
 	}
 }
@@ -144,17 +150,33 @@ func (c *core) finish(now time.Time, f finished) {
 	for _, text := range f.outcome.LastLines {
 		o.lines = append(o.lines, line{time.Now(), "info", cut(text, maxLineBytes)})
 	}
+	c.part(now, f.attempt, o)
+}
+
+// part sends an attempt's outcome once nothing of the attempt must go before it: lines under way,
+// which the server refuses once the job has ended, and which the outcome could overtake on the other
+// connection; and progress that the next attempt needs.
+func (c *core) part(now time.Time, a *attempt, o *outgoing) {
 	if len(o.lines) > maxLines {
 		o.lines = o.lines[len(o.lines)-maxLines:]
 	}
-	if f.lining {
-		// The server refuses lines of a job that has ended, and on another connection the outcome could
-		// overtake them.
-		f.attempt.ended = o
-		c.held++
-		return
+	a.ended = o
+	c.parting[a] = true
+	a.nextBeat = now
+	if !o.mayRunAgain() {
+		a.job.dropProgress()
+		a.telling = false
 	}
-	c.outbox.add(o)
+	c.letGo(a)
+	c.book.note(a)
+}
+
+// letGo sends the outcome of a parting attempt if nothing is left to go before it.
+func (c *core) letGo(a *attempt) {
+	if c.parting[a] && !a.lining && !a.telling && !a.job.hasProgress() {
+		delete(c.parting, a)
+		c.outbox.add(a.ended)
+	}
 }
 
 func (c *core) hasNews(now time.Time, a *attempt) {
@@ -202,6 +224,12 @@ func (c *core) loseExpired(now time.Time) {
 			c.end(now, a, ErrTimedOut)
 		}
 	}
+	for a := range c.parting {
+		if !a.certain.After(now) {
+			a.job.dropProgress() // too late for it; the server says whether it is for the outcome
+			c.letGo(a)
+		}
+	}
 	c.renewBook()
 }
 
@@ -239,8 +267,18 @@ func (c *core) collect(now time.Time, request *pollRequest) {
 			room -= len(progress.Checkpoint) + 2*maxProgressMessage
 		}
 		a.newsDue = a.moreNews(now)
-		a.beating = true
+		a.beating, a.telling = true, progress != nil
 		request.heartbeats = append(request.heartbeats, heartbeat{a, progress})
+	}
+	for a := range c.parting {
+		if a.beating || a.nextBeat.After(now) || len(request.heartbeats) == maxItems || room <= 0 {
+			continue
+		}
+		if progress := a.job.takeProgress(); progress != nil {
+			room -= len(progress.Checkpoint) + 2*maxProgressMessage
+			a.beating, a.telling = true, true
+			request.heartbeats = append(request.heartbeats, heartbeat{a, progress})
+		}
 	}
 	c.renewBook()
 }
@@ -261,9 +299,9 @@ func (a *attempt) moreNews(now time.Time) time.Time {
 func (c *core) takeHeartbeats(now time.Time, request *pollRequest, results []itemResult) {
 	for i, beat := range request.heartbeats {
 		a := beat.attempt
-		a.beating = false
-		if c.attempts[a.key] != a {
-			continue // it has ended meanwhile
+		a.beating, a.telling = false, false
+		if c.attempts[a.key] != a && !c.parting[a] {
+			continue // it was given up meanwhile
 		}
 		if i >= len(results) {
 			c.beatAgain(a, beat.progress, now.Add(itemPause))
@@ -273,19 +311,25 @@ func (c *core) takeHeartbeats(now time.Time, request *pollRequest, results []ite
 		case e == nil:
 			a.certain = request.sent.Add(3 * a.third)
 			a.nextBeat = request.sent.Add(a.third)
+			if a.ended != nil {
+				break
+			}
 			if results[i].CancelRequested {
 				c.end(now, a, ErrCancelled)
 			} else if !a.started && !a.lost {
 				c.start(a)
 			}
 		case errors.Is(e, ErrLeaseLost):
-			c.end(now, a, ErrLeaseLost)
+			if a.ended == nil {
+				c.end(now, a, ErrLeaseLost)
+			}
 		case e.isTemporary():
 			c.beatAgain(a, beat.progress, now.Add(max(itemPause, e.RetryAfter)))
 		default:
 			c.warn("the server refused a heartbeat", "job", a.key.id, "error", e)
 			c.beatAgain(a, nil, now.Add(itemPause))
 		}
+		c.letGo(a)
 		c.book.note(a)
 	}
 }
@@ -296,4 +340,6 @@ func (c *core) beatAgain(a *attempt, progress *Progress, when time.Time) {
 	if progress != nil {
 		a.job.giveBackProgress()
 	}
+	c.letGo(a)
+	c.book.note(a)
 }

@@ -37,9 +37,9 @@ type core struct {
 	attempts map[leaseKey]*attempt // claimed, and neither ended nor given up
 	book     book
 	outbox   outbox
-	held     int // outcomes that wait for the answer to their lines
-	inFlight int // outcomes in requests under way
-	asked    int // jobs that claims under way ask for
+	parting  map[*attempt]bool // ended, with an outcome that something must go before
+	inFlight int               // outcomes in requests under way
+	asked    int               // jobs that claims under way ask for
 	claimer  lane
 	reporter lane
 	away     bool // the last request failed
@@ -79,10 +79,16 @@ type answered struct {
 type lane struct {
 	busy      bool
 	waits     bool // its claim waits at the server
+	brokenOff bool // its request is to end without an answer
 	began     time.Time
 	cancel    context.CancelFunc
 	notBefore time.Time // when it may be used again after a failure
 	pauses    backoff
+}
+
+func (l *lane) breakOff() {
+	l.brokenOff = true
+	l.cancel()
 }
 
 func (l *lane) pause(now time.Time, e *Error) {
@@ -93,7 +99,7 @@ func newCore(ctx context.Context, client *Client, config workerConfig, types []s
 	return &core{
 		client: client, config: config, handlers: handlers, claimPart: config.claimPart(types), ctx: ctx,
 		stopping: make(chan struct{}), over: make(chan struct{}), wake: make(chan struct{}, 1),
-		attempts: map[leaseKey]*attempt{},
+		attempts: map[leaseKey]*attempt{}, parting: map[*attempt]bool{},
 	}
 }
 
@@ -137,7 +143,7 @@ func (c *core) run() error {
 		case <-timer.C:
 		}
 	}
-	if n := c.held + c.inFlight + len(c.outbox.waiting) + len(c.outbox.alone); n > 0 && c.err == nil {
+	if n := len(c.parting) + c.inFlight + len(c.outbox.waiting) + len(c.outbox.alone); n > 0 && c.err == nil {
 		c.err = &Error{
 			Code:    ErrUnreachable.code,
 			Message: fmt.Sprintf("the worker could not report its last %d outcomes; the server runs these jobs again", n),
@@ -187,6 +193,14 @@ func (c *core) step(ctx context.Context, now time.Time) (wakeAt time.Time, done 
 	c.tryClaim(ctx, now)
 	c.tryReport(ctx, now)
 	wakeAt = earliest(c.book.expiry, stopDue)
+	if c.reporter.busy && !c.reporter.brokenOff {
+		// A request that hangs must not cost the leases of jobs that came later.
+		if c.book.overdue.IsZero() || c.book.overdue.After(now) {
+			wakeAt = earliest(wakeAt, c.book.overdue)
+		} else {
+			c.reporter.breakOff()
+		}
+	}
 	if c.mayClaim() {
 		wakeAt = earliest(wakeAt, c.claimer.notBefore)
 	}
@@ -292,7 +306,7 @@ func (c *core) patience(request *pollRequest) time.Duration {
 func (c *core) send(ctx context.Context, now time.Time, l *lane, request *pollRequest, patience time.Duration) {
 	body, err := request.append(make([]byte, 0, 512+256*len(request.outcomes)), c.claimPart)
 	ctx, l.cancel = context.WithCancel(ctx)
-	l.busy, l.waits, l.began = true, request.wait > 0, now
+	l.busy, l.waits, l.brokenOff, l.began = true, request.wait > 0, false, now
 	c.asked += request.claim
 	c.inFlight += len(request.outcomes)
 	request.sent = now

@@ -108,9 +108,11 @@ func faults(e *Error) string {
 
 // failed: a whole request got no good answer.
 func (c *core) failed(now time.Time, x answered, e *Error) {
-	if errors.Is(e, context.Canceled) && c.stop.begun {
-		c.outbox.giveBack(x.request.outcomes) // a claim that the stop broke off
-		return
+	if errors.Is(e, context.Canceled) {
+		if x.lane == &c.claimer {
+			return // the stop broke the claim off
+		}
+		e.Message = "no answer in time"
 	}
 	x.lane.pause(now, e)
 	isLoose := e.isTemporary() || len(x.request.outcomes) == 0
@@ -118,13 +120,12 @@ func (c *core) failed(now time.Time, x answered, e *Error) {
 		c.lost(e)
 	}
 	for _, beat := range x.request.heartbeats {
-		beat.attempt.beating = false
+		beat.attempt.beating, beat.attempt.telling = false, false
 		progress := beat.progress
 		if !e.isTemporary() {
 			progress = nil // it may be why
 		}
 		c.beatAgain(beat.attempt, progress, x.lane.notBefore)
-		c.book.note(beat.attempt)
 	}
 	switch {
 	case e.isTemporary():
@@ -183,14 +184,8 @@ func (c *core) linesAnswered(of jobLines, err error) {
 			}
 		}
 	}
-	if a.ended != nil {
-		c.outbox.add(a.ended)
-		a.ended = nil
-		c.held--
-	}
-	if c.attempts[a.key] == a {
-		c.book.note(a)
-	}
+	c.letGo(a)
+	c.book.note(a)
 }
 
 func (c *core) lost(e *Error) {
@@ -243,16 +238,16 @@ func (c *core) stepStop(now time.Time) (due time.Time, done bool) {
 	if !s.begun {
 		return time.Time{}, false
 	}
-	if c.claimer.waits {
+	if c.claimer.waits && !c.claimer.brokenOff {
 		if due = c.claimer.began.Add(youngClaim); !due.After(now) {
-			c.claimer.cancel()
+			c.claimer.breakOff()
 			due = time.Time{}
 		}
 	}
 	if len(c.attempts) > 0 {
 		return earliest(due, c.pressHandlers(now)), false
 	}
-	if c.held > 0 || c.asked > 0 {
+	if len(c.parting) > 0 || c.asked > 0 {
 		return due, false
 	}
 	if s.flushBy.IsZero() {
@@ -288,7 +283,7 @@ func (c *core) pressHandlers(now time.Time) time.Time {
 		if !a.lost {
 			o := a.outgoing(now, Outcome{Kind: "released"})
 			o.lines = a.job.lastLines()
-			c.outbox.add(o)
+			c.part(now, a, o)
 		}
 	}
 	return now

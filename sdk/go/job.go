@@ -216,6 +216,18 @@ type LogLine struct {
 	Message string    `json:"message"`
 }
 
+// MarshalJSON writes the API's form.
+func (l LogLine) MarshalJSON() ([]byte, error) {
+	m := openObject(nil)
+	m.number("seq", l.Seq)
+	m.number("attempt", int64(l.Attempt))
+	m.key("at")
+	m.b = appendTime(m.b, l.At)
+	m.text("level", l.Level)
+	m.text("message", l.Message)
+	return m.close(), nil
+}
+
 // Event is an entry of a job's history.
 type Event struct {
 	ID      string          `json:"id"` // a position, opaque
@@ -229,8 +241,27 @@ type Event struct {
 	Data    json.RawMessage `json:"data"`
 }
 
+type plainEvent Event
+
+// MarshalJSON writes the API's form.
+func (e Event) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		plainEvent
+		At wireTime `json:"at"`
+	}{plainEvent(e), wireTime(e.At)})
+}
+
 // ScheduleOfJob says which schedule made a job, and for which instant.
 type ScheduleOfJob struct {
 	Name        string    `json:"name"`
 	ScheduledAt time.Time `json:"scheduled_at"`
+}
+
+// MarshalJSON writes the API's form.
+func (s ScheduleOfJob) MarshalJSON() ([]byte, error) {
+	m := openObject(nil)
+	m.text("name", s.Name)
+	m.key("scheduled_at")
+	m.b = appendTime(m.b, s.ScheduledAt)
+	return m.close(), nil
 }

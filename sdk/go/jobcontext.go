@@ -3,6 +3,7 @@ package millrace
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -129,6 +130,9 @@ func (c *JobContext) Stopping() <-chan struct{} { return c.stopping }
 func (c *JobContext) Progress(percent float64, message string) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
+	if c.ended {
+		return
+	}
 	if percent >= 0 {
 		percent = min(percent, 100)
 		c.progress.Percent = &percent
@@ -153,6 +157,9 @@ func (c *JobContext) SaveCheckpoint(value any) error {
 	}
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
+	if c.ended {
+		return errors.New("millrace: checkpoint: the handler has returned")
+	}
 	c.progress.Checkpoint = append([]byte(nil), raw...)
 	c.progressWait = true
 	c.news()
@@ -265,6 +272,18 @@ func (c *JobContext) takeProgress() *Progress {
 	}
 	taken := c.progress
 	return &taken
+}
+
+func (c *JobContext) hasProgress() bool {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.progressWait
+}
+
+func (c *JobContext) dropProgress() {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.progressWait = false
 }
 
 // giveBackProgress: it did not arrive, so the next heartbeat carries it, or what is newer.

@@ -44,6 +44,15 @@ func (o *outgoing) size() int {
 	return size
 }
 
+// mayRunAgain says whether another attempt may follow, which needs the checkpoint of this one.
+func (o *outgoing) mayRunAgain() bool {
+	switch o.outcome.Kind {
+	case "failed", "snoozed", "released":
+		return true
+	}
+	return false
+}
+
 type heartbeat struct {
 	*attempt
 	progress *Progress

@@ -352,6 +352,15 @@ type Previewed struct {
 	Warnings    []string    `json:"warnings,omitempty"`
 }
 
+// MarshalJSON writes the API's form.
+func (p Previewed) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Description string     `json:"description"`
+		Next        []wireTime `json:"next"`
+		Warnings    []string   `json:"warnings,omitempty"`
+	}{p.Description, wireTimes(p.Next), p.Warnings})
+}
+
 // PreviewSchedule says what an expression means. It changes nothing.
 func (c *Client) PreviewSchedule(ctx context.Context, preview Preview) (*Previewed, error) {
 	body, err := preview.MarshalJSON()
