@@ -111,7 +111,7 @@ func IsAtomic(options ...BatchOption) bool {
 // BatchItem is what became of one job of a batch.
 type BatchItem struct {
 	Status int      // 201: it is new; 200: it existed already; else it was refused
-	ID     string   // empty if it was refused
+	ID     string   // may be empty if it was refused
 	State  JobState // empty if it was refused
 	Err    *Error   // nil unless it was refused
 }

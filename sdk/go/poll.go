@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"strconv"
+	"sync/atomic"
 	"time"
 )
 
@@ -272,17 +273,19 @@ func (o *outgoing) appendTo(m *members) error {
 func (c *Client) poll(ctx context.Context, worker string, body []byte, patience time.Duration) (*pollAnswer, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	clock := time.AfterFunc(patience, cancel)
-	defer clock.Stop()
+	var ranOut atomic.Bool
+	clock := patientClock(patience, func() { ranOut.Store(true); cancel() })
+	defer func() { clock.Stop() }()
 	response, err := c.open(ctx, post("/v1/workers/"+url.PathEscape(worker)+"/poll", body))
 	if err != nil {
-		if !clock.Stop() {
+		if ranOut.Load() {
 			err = context.DeadlineExceeded
 		}
 		return nil, unanswered(plain(err))
 	}
 	defer response.Body.Close()
-	clock.Reset(c.timeout)
+	clock.Stop()
+	clock = patientClock(c.timeout, cancel)
 	data, err := io.ReadAll(response.Body)
 	if err != nil {
 		return nil, unanswered(err)
@@ -295,4 +298,17 @@ func (c *Client) poll(ctx context.Context, worker string, body []byte, patience 
 		return nil, badAnswer(response.StatusCode, err)
 	}
 	return answer, nil
+}
+
+// patientClock calls f after so long. If the process was paused meanwhile, the answer may be there and
+// nobody has read it yet: then it waits a little longer.
+func patientClock(patience time.Duration, f func()) *time.Timer {
+	const late, more = 100 * time.Millisecond, 300 * time.Millisecond
+	due := time.Now().Add(patience)
+	return time.AfterFunc(patience, func() {
+		if time.Since(due) > late {
+			time.Sleep(more)
+		}
+		f()
+	})
 }

@@ -168,14 +168,19 @@ func (c *command) submitBatch(ctx context.Context, client millrace.Submitter) (a
 	}
 	shown := make([]object, len(items))
 	for i, item := range items {
-		shown[i] = object{"status": item.Status, "error": nil}
+		shown[i] = object{"status": item.Status, "id": orNull(item.ID), "state": orNull(string(item.State)), "error": nil}
 		if item.Err != nil {
 			shown[i]["error"] = describe(item.Err)
-			continue
 		}
-		shown[i]["id"], shown[i]["state"] = item.ID, item.State
 	}
 	return object{"items": shown}, nil
+}
+
+func orNull(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
 }
 
 func (p *program) startWorker(client *millrace.Client, c *command) (any, error) {

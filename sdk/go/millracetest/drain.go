@@ -178,16 +178,7 @@ func (f *Fake) wait(e *entry, state millrace.JobState, d time.Duration) {
 
 // backoff is the server's, without jitter.
 func backoff(policy *millrace.RetryPolicy, attempt int) time.Duration {
-	orElse := func(d, otherwise time.Duration) time.Duration {
-		switch d {
-		case 0:
-			return otherwise
-		case millrace.NoDelay:
-			return 0
-		}
-		return d
-	}
-	base, most := orElse(policy.Base, 5*time.Second), orElse(policy.Max, 5*time.Minute)
+	base, most := max(policy.Base, 0), max(policy.Max, 0) // NoDelay is negative
 	switch policy.Strategy {
 	case "list":
 		return policy.Delays[min(attempt, len(policy.Delays))-1]

@@ -155,6 +155,9 @@ func (f *Fake) SubmitBatch(ctx context.Context, jobs []millrace.NewJob, options 
 	added := make([]*entry, 0, len(jobs))
 	before := f.snapshot()
 	for i, job := range jobs {
+		if job.ID == "" && job.IdempotencyKey == "" {
+			job.ID = millrace.MakeID(job.Queue)
+		}
 		e, isNew, err := f.submit(ctx, job)
 		switch {
 		case err != nil && millrace.IsAtomic(options...):
@@ -165,7 +168,7 @@ func (f *Fake) SubmitBatch(ctx context.Context, jobs []millrace.NewJob, options 
 			}
 			return nil, err
 		case err != nil:
-			items[i] = millrace.BatchItem{Status: err.Status, Err: err}
+			items[i] = millrace.BatchItem{Status: err.Status, ID: job.ID, Err: err}
 		case isNew:
 			items[i] = millrace.BatchItem{Status: 201, ID: e.job.ID, State: e.job.State}
 			added = append(added, e)

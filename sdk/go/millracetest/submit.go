@@ -138,8 +138,12 @@ func (f *Fake) add(ctx context.Context, job millrace.NewJob, payload []byte) *en
 	if e.job.MaxAttempts == 0 {
 		e.job.MaxAttempts = 5
 	}
-	if e.job.Retry == nil {
-		e.job.Retry = &millrace.RetryPolicy{Strategy: "exponential"}
+	e.job.Retry = withDefaults(e.job.Retry)
+	if e.job.Lease == 0 {
+		e.job.Lease = 30 * time.Second
+	}
+	if u := e.job.Unique; u != nil && u.OnConflict == "" {
+		e.job.Unique = &millrace.UniqueKey{Key: u.Key, For: u.For, OnConflict: "return"}
 	}
 	if job.Delay > 0 {
 		e.job.RunAt = f.now.Add(job.Delay)
@@ -159,6 +163,27 @@ func (f *Fake) add(ctx context.Context, job millrace.NewJob, payload []byte) *en
 	f.jobs = append(f.jobs, e)
 	f.byID[job.ID] = e
 	return e
+}
+
+// withDefaults is what the server makes of a policy.
+func withDefaults(policy *millrace.RetryPolicy) *millrace.RetryPolicy {
+	full := millrace.RetryPolicy{Strategy: "exponential"}
+	if policy != nil {
+		full = *policy
+	}
+	if full.Strategy == "list" {
+		return &full
+	}
+	if full.Base == 0 {
+		full.Base = 5 * time.Second
+	}
+	if full.Max == 0 {
+		full.Max = 5 * time.Minute
+	}
+	if full.Jitter == nil {
+		full.Jitter = millrace.Ptr(0.2)
+	}
+	return &full
 }
 
 var (
