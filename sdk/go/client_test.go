@@ -51,6 +51,7 @@ func refusedWith(t *testing.T, err, kind error) *millrace.Error {
 }
 
 func TestSubmissionKeepsEveryMember(t *testing.T) {
+	t.Parallel()
 	client := newClient(t)
 	jitter := 0.5
 	sent := millrace.NewJob{
@@ -78,6 +79,7 @@ func TestSubmissionKeepsEveryMember(t *testing.T) {
 }
 
 func TestJobsHaveTheAPIsForm(t *testing.T) {
+	t.Parallel()
 	server := testserver.New(t)
 	client := millrace.New(millrace.Options{URL: server.URL})
 	job := must[*millrace.Submitted](t)(client.Submit(ctx, millrace.NewJob{Type: "t", Payload: 1}))
@@ -110,6 +112,7 @@ func TestJobsHaveTheAPIsForm(t *testing.T) {
 }
 
 func TestSubmissionsAreOnceOnly(t *testing.T) {
+	t.Parallel()
 	client := newClient(t)
 	id := millrace.MakeID("q")
 	first := must[*millrace.Submitted](t)(client.Submit(ctx, millrace.NewJob{ID: id, Type: "t", Queue: "q", Payload: 1}))
@@ -128,6 +131,7 @@ func TestSubmissionsAreOnceOnly(t *testing.T) {
 }
 
 func TestErrorsTellWhatTheServerSaid(t *testing.T) {
+	t.Parallel()
 	client := newClient(t)
 	_, err := client.Submit(ctx, millrace.NewJob{Type: "not a name", Priority: 99999})
 	e := refusedWith(t, err, millrace.ErrValidationFailed)
@@ -148,6 +152,7 @@ func TestErrorsTellWhatTheServerSaid(t *testing.T) {
 }
 
 func TestBatches(t *testing.T) {
+	t.Parallel()
 	client := newClient(t)
 	jobs := []millrace.NewJob{{Type: "a"}, {Type: "b", Priority: 99999}, {Type: "c", IdempotencyKey: "k"}}
 	items := must[[]millrace.BatchItem](t)(client.SubmitBatch(ctx, jobs))
@@ -170,6 +175,7 @@ func TestBatches(t *testing.T) {
 }
 
 func TestListsGoOnToTheEnd(t *testing.T) {
+	t.Parallel()
 	client := newClient(t)
 	var submitted []string
 	for i := 0; i < 7; i++ {
@@ -191,6 +197,7 @@ func TestListsGoOnToTheEnd(t *testing.T) {
 }
 
 func TestChangesOfAJob(t *testing.T) {
+	t.Parallel()
 	client := newClient(t)
 	job := must[*millrace.Submitted](t)(client.Submit(ctx, millrace.NewJob{Type: "t"}))
 	wants(t, "state", must[*millrace.Job](t)(client.Cancel(ctx, job.ID, "why")).State, millrace.Cancelled)
@@ -206,6 +213,7 @@ func TestChangesOfAJob(t *testing.T) {
 }
 
 func TestWait(t *testing.T) {
+	t.Parallel()
 	client := newClient(t)
 	job := must[*millrace.Submitted](t)(client.Submit(ctx, millrace.NewJob{Type: "t"}))
 	began := time.Now()
@@ -225,6 +233,7 @@ func TestWait(t *testing.T) {
 }
 
 func TestQueues(t *testing.T) {
+	t.Parallel()
 	client := newClient(t)
 	kept := time.Duration(0)
 	settings := millrace.QueueSettings{
@@ -257,6 +266,7 @@ func TestQueues(t *testing.T) {
 }
 
 func TestSchedules(t *testing.T) {
+	t.Parallel()
 	client := newClient(t)
 	spec := millrace.ScheduleSpec{
 		Cron: "0 9 * * MON-FRI", Timezone: "Europe/Zurich", ManagedBy: "me", Overlap: "skip", MissedAfter: 2 * time.Minute,

@@ -24,6 +24,7 @@ func newWay(t *testing.T) (*millrace.Client, *testserver.Way) {
 }
 
 func TestALostAnswerMakesNoSecondJob(t *testing.T) {
+	t.Parallel()
 	for name, harm := range map[string]testserver.Harm{"answer": testserver.LoseAnswer, "request": testserver.LoseRequest} {
 		t.Run(name, func(t *testing.T) {
 			client, way := newWay(t)
@@ -38,6 +39,7 @@ func TestALostAnswerMakesNoSecondJob(t *testing.T) {
 }
 
 func TestCallsThatMustNotBeDoneTwice(t *testing.T) {
+	t.Parallel()
 	client, way := newWay(t)
 	job := must[*millrace.Submitted](t)(client.Submit(ctx, millrace.NewJob{Type: "t"}))
 	must[*millrace.Job](t)(client.Cancel(ctx, job.ID, ""))
@@ -50,6 +52,7 @@ func TestCallsThatMustNotBeDoneTwice(t *testing.T) {
 }
 
 func TestRepeatedCancelAndDeleteSucceed(t *testing.T) {
+	t.Parallel()
 	client, way := newWay(t)
 	job := must[*millrace.Submitted](t)(client.Submit(ctx, millrace.NewJob{Type: "t"}))
 	way.First(1, testserver.LoseAnswer, "POST", "/cancel")
@@ -61,6 +64,7 @@ func TestRepeatedCancelAndDeleteSucceed(t *testing.T) {
 }
 
 func TestRetryAfterIsHonoured(t *testing.T) {
+	t.Parallel()
 	client, way := newWay(t)
 	way.First(1, testserver.Refuse, "POST", "/v1/jobs")
 	began := time.Now()
@@ -81,6 +85,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 }
 
 func TestOneDeadlineForAllTries(t *testing.T) {
+	t.Parallel()
 	client, way := newWay(t)
 	_ = client
 	way.First(1000, testserver.LoseRequest, "GET", "")
@@ -102,6 +107,7 @@ func TestOneDeadlineForAllTries(t *testing.T) {
 }
 
 func TestAHundredCallsUseOneConnection(t *testing.T) {
+	t.Parallel()
 	client, way := newWay(t)
 	for i := 0; i < 100; i++ {
 		must[*millrace.Submitted](t)(client.Submit(ctx, millrace.NewJob{Type: "t", Payload: i}))
@@ -114,6 +120,7 @@ func TestAHundredCallsUseOneConnection(t *testing.T) {
 }
 
 func TestAServerThatComesLate(t *testing.T) {
+	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -139,6 +146,7 @@ func TestAServerThatComesLate(t *testing.T) {
 }
 
 func TestTraceContextTravels(t *testing.T) {
+	t.Parallel()
 	_, way := newWay(t)
 	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	client := millrace.New(millrace.Options{URL: way.URL, Trace: func(context.Context) (string, string) { return parent, "a=b" }})
