@@ -39,7 +39,7 @@ func (b *book) note(a *attempt) {
 	if a.lost {
 		return
 	}
-	if a.started {
+	if a.started && (a.ended == nil || a.job.hasProgress()) {
 		b.expiry = earliest(b.expiry, a.certain)
 		if a.told == nil && a.ended == nil {
 			b.expiry = earliest(b.expiry, a.timesOut)

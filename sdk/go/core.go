@@ -91,8 +91,10 @@ func (l *lane) breakOff() {
 	l.cancel()
 }
 
-func (l *lane) pause(now time.Time, e *Error) {
-	l.notBefore = now.Add(max(l.pauses.next(), e.RetryAfter))
+// pause keeps the lane from being used for a random time of at most `most`, or as long as the server
+// asked.
+func (l *lane) pause(now time.Time, e *Error, most time.Duration) {
+	l.notBefore = now.Add(max(min(l.pauses.next(), most), e.RetryAfter))
 }
 
 func newCore(ctx context.Context, client *Client, config workerConfig, types []string, handlers map[string]Handler) *core {
@@ -143,7 +145,7 @@ func (c *core) run() error {
 		case <-timer.C:
 		}
 	}
-	if n := len(c.parting) + c.inFlight + len(c.outbox.waiting) + len(c.outbox.alone); n > 0 && c.err == nil {
+	if n := len(c.parting) + c.inFlight + c.outbox.size(); n > 0 && c.err == nil {
 		c.err = &Error{
 			Code:    ErrUnreachable.code,
 			Message: fmt.Sprintf("the worker could not report its last %d outcomes; the server runs these jobs again", n),
@@ -190,6 +192,7 @@ func (c *core) step(ctx context.Context, now time.Time) (wakeAt time.Time, done 
 	if done {
 		return now, true
 	}
+	c.outbox.promote(now)
 	c.tryClaim(ctx, now)
 	c.tryReport(ctx, now)
 	wakeAt = earliest(c.book.expiry, stopDue)
@@ -238,7 +241,7 @@ func (c *core) reportDue() time.Time {
 	if c.reporter.busy {
 		return time.Time{}
 	}
-	due := earliest(c.outcomesDue(), c.outbox.aloneDue())
+	due := earliest(c.outcomesDue(), c.outbox.laterDue())
 	due = earliest(due, c.book.report)
 	if c.quiet && !c.stop.begun {
 		due = earliest(due, c.nextPing)
@@ -291,16 +294,22 @@ const (
 
 // patience is how long a request may be without an answer: a connection that hangs must cost no lease.
 func (c *core) patience(request *pollRequest) time.Duration {
-	shortest := c.client.timeout
+	shortest := min(c.client.timeout, c.shortestThird())
 	bytes := 0
 	for _, o := range request.outcomes {
 		shortest = min(shortest, o.leaseThird)
 		bytes += o.size()
 	}
+	return max(shortest, leastPatience) + time.Duration(bytes)*time.Second/outcomeBytesPerS
+}
+
+// shortestThird is a third of the shortest lease, by which heartbeats must not be late.
+func (c *core) shortestThird() time.Duration {
+	shortest := 24 * time.Hour // the longest lease
 	for _, a := range c.attempts {
 		shortest = min(shortest, a.third)
 	}
-	return max(shortest, leastPatience) + time.Duration(bytes)*time.Second/outcomeBytesPerS
+	return shortest
 }
 
 func (c *core) send(ctx context.Context, now time.Time, l *lane, request *pollRequest, patience time.Duration) {

@@ -38,7 +38,7 @@ func (c *core) take(now time.Time, x answered) {
 	}
 	early := now.Sub(x.request.sent) < x.request.wait/2
 	if early && len(x.answer.Jobs)+len(x.answer.Commands) == 0 {
-		x.lane.pause(now, &Error{}) // a server that is about to stop lets no claim wait
+		x.lane.pause(now, &Error{}, maxPause) // a server that is about to stop lets no claim wait
 		return
 	}
 	x.lane.pauses.reset()
@@ -69,7 +69,7 @@ func (c *core) takeOutcomes(now time.Time, sent []*outgoing, results []itemResul
 	for i, o := range sent {
 		if i >= len(results) {
 			o.since = now.Add(itemPause)
-			c.outbox.add(o)
+			c.outbox.later = append(c.outbox.later, o)
 			continue
 		}
 		switch e := results[i].refusal(); {
@@ -78,7 +78,7 @@ func (c *core) takeOutcomes(now time.Time, sent []*outgoing, results []itemResul
 			c.warn("the lease was lost before the outcome was reported", "job", o.id)
 		case e.isTemporary():
 			o.since = now.Add(max(itemPause, e.RetryAfter))
-			c.outbox.add(o)
+			c.outbox.later = append(c.outbox.later, o)
 		default:
 			c.refused(now, o, e)
 		}
@@ -114,7 +114,11 @@ func (c *core) failed(now time.Time, x answered, e *Error) {
 		}
 		e.Message = "no answer in time"
 	}
-	x.lane.pause(now, e)
+	mostPause := maxPause
+	if x.lane == &c.reporter {
+		mostPause = c.shortestThird() / 2 // it is tried again while the leases last
+	}
+	x.lane.pause(now, e, mostPause)
 	isLoose := e.isTemporary() || len(x.request.outcomes) == 0
 	if e.isTemporary() || !endsWork(e) {
 		c.lost(e)
@@ -256,7 +260,7 @@ func (c *core) stepStop(now time.Time) (due time.Time, done bool) {
 			s.flushBy = now.Add(lastSecond) // a server that refuses the worker takes no outcomes
 		}
 	}
-	if c.outbox.isEmpty() && c.inFlight == 0 || !now.Before(s.flushBy) {
+	if c.outbox.size() == 0 && c.inFlight == 0 || !now.Before(s.flushBy) {
 		return now, true
 	}
 	return earliest(due, s.flushBy), false

@@ -13,11 +13,26 @@ const (
 // outbox has the outcomes that nobody has taken to the server yet.
 type outbox struct {
 	waiting []*outgoing
+	// later are those that the server refused for now; each waits until its `since`.
+	later []*outgoing
 	// alone are those that go without others, as they may be why a request was refused.
 	alone []*outgoing
 }
 
 func (b *outbox) add(o *outgoing) { b.waiting = append(b.waiting, o) }
+
+// promote moves those whose time has come to the others.
+func (b *outbox) promote(now time.Time) {
+	rest := b.later[:0]
+	for _, o := range b.later {
+		if o.since.After(now) {
+			rest = append(rest, o)
+		} else {
+			b.add(o)
+		}
+	}
+	b.later = rest
+}
 
 // giveBack puts outcomes without an answer in front of the others.
 func (b *outbox) giveBack(taken []*outgoing) {
@@ -63,16 +78,19 @@ func (b *outbox) due(delay time.Duration) time.Time {
 	return b.waiting[0].since.Add(delay)
 }
 
-// aloneDue is when the next of those that go alone may go; zero if there are none.
-func (b *outbox) aloneDue() time.Time {
+// laterDue is when the next of those that wait for a time may go; zero if there are none.
+func (b *outbox) laterDue() time.Time {
 	var due time.Time
 	for _, o := range b.alone {
+		due = earliest(due, o.since)
+	}
+	for _, o := range b.later {
 		due = earliest(due, o.since)
 	}
 	return due
 }
 
-func (b *outbox) isEmpty() bool { return len(b.waiting)+len(b.alone) == 0 }
+func (b *outbox) size() int { return len(b.waiting) + len(b.later) + len(b.alone) }
 
 // earliest takes zero as never.
 func earliest(a, b time.Time) time.Time {

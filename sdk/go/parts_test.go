@@ -210,7 +210,12 @@ func TestOutbox(t *testing.T) {
 		t.Errorf("the large one goes with %d", n)
 	}
 	box.alone = []*outgoing{{since: now.Add(time.Second)}, {since: now}}
-	if o := box.takeAlone(now); o == nil || box.takeAlone(now) != nil || !box.aloneDue().Equal(now.Add(time.Second)) {
+	if o := box.takeAlone(now); o == nil || box.takeAlone(now) != nil || !box.laterDue().Equal(now.Add(time.Second)) {
 		t.Error("one that goes alone does not go in its time")
+	}
+	box = outbox{later: []*outgoing{{since: now.Add(time.Second)}, {since: now}}}
+	box.promote(now)
+	if len(box.waiting) != 1 || len(box.later) != 1 || !box.laterDue().Equal(now.Add(time.Second)) {
+		t.Error("one that was refused for now does not go in its time")
 	}
 }
