@@ -252,7 +252,12 @@ func (c *core) reportDue() time.Time {
 	return due
 }
 
+// outcomesDue is when the reporter must send outcomes. At a stop they wait for the end of a claim that
+// waits: the server could give it a job that is released, in an answer that nobody reads.
 func (c *core) outcomesDue() time.Time {
+	if c.stop.begun && c.claimer.waits {
+		return time.Time{}
+	}
 	if len(c.attempts) == 0 || c.stop.begun {
 		return c.outbox.due(0) // nothing will join them
 	}
@@ -274,12 +279,15 @@ func (c *core) tryReport(ctx context.Context, now time.Time) {
 	}
 	isPing := c.quiet && !c.stop.begun && !c.nextPing.After(now)
 	due := c.outcomesDue()
-	if due.IsZero() || due.After(now) {
-		if len(request.heartbeats)+len(request.lines) == 0 && !isPing {
-			return
-		}
+	if isPing || len(request.heartbeats)+len(request.lines) > 0 {
+		due = earliest(due, now) // those that wait go with it
 	}
-	request.outcomes = c.outbox.take()
+	if due.IsZero() || due.After(now) {
+		return
+	}
+	if !c.outcomesDue().IsZero() {
+		request.outcomes = c.outbox.take()
+	}
 	if len(request.outcomes) > 0 && c.claimer.busy && !c.away && !c.quiet && !c.stop.begun {
 		request.claim = max(min(c.openSlots(), maxItems), 0)
 	}
