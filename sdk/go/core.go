@@ -97,7 +97,9 @@ func (l *lane) pause(now time.Time, e *Error, most time.Duration) {
 	l.notBefore = now.Add(max(min(l.pauses.next(), most), e.RetryAfter))
 }
 
-func newCore(ctx context.Context, client *Client, config workerConfig, types []string, handlers map[string]Handler) *core {
+func newCore(
+	ctx context.Context, client *Client, config workerConfig, types []string, handlers map[string]Handler,
+) *core {
 	return &core{
 		client: client, config: config, handlers: handlers, claimPart: config.claimPart(types), ctx: ctx,
 		stopping: make(chan struct{}), over: make(chan struct{}), wake: make(chan struct{}, 1),

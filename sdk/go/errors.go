@@ -182,7 +182,8 @@ func unanswered(err error) *Error {
 }
 
 func badAnswer(status int, err error) *Error {
-	return &Error{Code: "bad_answer", Status: status, Message: "the answer is not Millrace's: " + err.Error(), cause: err}
+	message := "the answer is not Millrace's: " + err.Error()
+	return &Error{Code: "bad_answer", Status: status, Message: message, cause: err}
 }
 
 // isTemporary says whether the same request may succeed later.

@@ -94,7 +94,9 @@ func (p *RetryPolicy) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &w); err != nil {
 		return err
 	}
-	*p = RetryPolicy{Strategy: w.Strategy, Base: retryDuration(w.BaseMs), Max: retryDuration(w.MaxMs), Jitter: w.Jitter}
+	*p = RetryPolicy{
+		Strategy: w.Strategy, Base: retryDuration(w.BaseMs), Max: retryDuration(w.MaxMs), Jitter: w.Jitter,
+	}
 	for _, ms := range w.DelaysMs {
 		p.Delays = append(p.Delays, durationOf(ms))
 	}

@@ -270,7 +270,9 @@ func (o *outgoing) appendTo(m *members) error {
 
 // poll is one try of a round trip. The head of the answer must come within `patience`: then the server
 // has the outcomes. The body, which may be large and slow, has the client's timeout more.
-func (c *Client) poll(ctx context.Context, worker string, body []byte, patience time.Duration) (*pollAnswer, error) {
+func (c *Client) poll(
+	ctx context.Context, worker string, body []byte, patience time.Duration,
+) (*pollAnswer, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var ranOut atomic.Bool

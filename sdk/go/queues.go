@@ -247,17 +247,23 @@ func (c *Client) Queue(ctx context.Context, name string) (*QueueInfo, error) {
 }
 
 // PutQueue makes a queue, or replaces its settings. It takes IfMatch.
-func (c *Client) PutQueue(ctx context.Context, name string, settings QueueSettings, options ...CallOption) (*QueueInfo, error) {
+func (c *Client) PutQueue(
+	ctx context.Context, name string, settings QueueSettings, options ...CallOption,
+) (*QueueInfo, error) {
 	return c.setQueue(ctx, http.MethodPut, name, settings, options)
 }
 
 // PatchQueue changes the settings that are not nil and not zero. It takes IfMatch and Create. It is
 // not sent again if the server may have begun it.
-func (c *Client) PatchQueue(ctx context.Context, name string, settings QueueSettings, options ...CallOption) (*QueueInfo, error) {
+func (c *Client) PatchQueue(
+	ctx context.Context, name string, settings QueueSettings, options ...CallOption,
+) (*QueueInfo, error) {
 	return c.setQueue(ctx, http.MethodPatch, name, settings, options)
 }
 
-func (c *Client) setQueue(ctx context.Context, method, name string, settings QueueSettings, options []CallOption) (*QueueInfo, error) {
+func (c *Client) setQueue(
+	ctx context.Context, method, name string, settings QueueSettings, options []CallOption,
+) (*QueueInfo, error) {
 	body, err := settings.encode()
 	if err != nil {
 		return nil, notJSON(err, "/retry")

@@ -133,7 +133,8 @@ func (s *Schedule) UnmarshalJSON(data []byte) error {
 	err := json.Unmarshal(data, &w)
 	*s = Schedule{
 		w.Name, w.spec(), w.Version, w.State, string(w.Reason), string(w.Error), time.Time(w.CreatedAt),
-		time.Time(w.UpdatedAt), time.Time(w.LastScheduledAt), string(w.LastJobID), times(w.Next), w.Description, w.Warnings,
+		time.Time(w.UpdatedAt), time.Time(w.LastScheduledAt), string(w.LastJobID), times(w.Next), w.Description,
+		w.Warnings,
 	}
 	return err
 }
@@ -142,7 +143,8 @@ func (s *Schedule) UnmarshalJSON(data []byte) error {
 func (s Schedule) MarshalJSON() ([]byte, error) {
 	return marshal(wireSchedule{
 		s.Name, s.wire(), s.Version, s.State, wireText(s.Reason), wireText(s.Error), wireTime(s.CreatedAt),
-		wireTime(s.UpdatedAt), wireTime(s.LastScheduledAt), wireText(s.LastJobID), wireTimes(s.Next), s.Description, s.Warnings,
+		wireTime(s.UpdatedAt), wireTime(s.LastScheduledAt), wireText(s.LastJobID), wireTimes(s.Next), s.Description,
+		s.Warnings,
 	})
 }
 
@@ -191,12 +193,15 @@ func (c *Client) Schedule(ctx context.Context, name string) (*Schedule, error) {
 
 // PutSchedule makes a schedule, or replaces its specification. The same one again changes nothing. It
 // takes IfMatch.
-func (c *Client) PutSchedule(ctx context.Context, name string, spec ScheduleSpec, options ...CallOption) (*Schedule, error) {
+func (c *Client) PutSchedule(
+	ctx context.Context, name string, spec ScheduleSpec, options ...CallOption,
+) (*Schedule, error) {
 	body, err := spec.MarshalJSON()
 	if err != nil {
 		return nil, notJSON(err, "/job/payload")
 	}
-	return fetch[Schedule](ctx, c, call{method: http.MethodPut, path: schedulePath(name, ""), body: body}, options...)
+	request := call{method: http.MethodPut, path: schedulePath(name, ""), body: body}
+	return fetch[Schedule](ctx, c, request, options...)
 }
 
 // DeleteSchedule deletes a schedule; its jobs stay. It takes IfMatch.
@@ -292,7 +297,9 @@ func (r *ScheduleRun) UnmarshalJSON(data []byte) error {
 
 // MarshalJSON writes the API's form.
 func (r ScheduleRun) MarshalJSON() ([]byte, error) {
-	return json.Marshal(wireRun{wireTime(r.ScheduledAt), wireTime(r.At), wireText(r.JobID), r.Outcome, r.Count, r.Error})
+	return json.Marshal(wireRun{
+		wireTime(r.ScheduledAt), wireTime(r.At), wireText(r.JobID), r.Outcome, r.Count, r.Error,
+	})
 }
 
 // ScheduleRuns returns the last 100 runs of a schedule, newest first.

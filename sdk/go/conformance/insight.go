@@ -44,7 +44,8 @@ func (c *command) doQueue(ctx context.Context, client *millrace.Client) (any, er
 func (c *command) doSchedule(ctx context.Context, client *millrace.Client) (any, error) {
 	switch c.Do {
 	case "schedules":
-		filter := millrace.ScheduleFilter{ManagedBy: c.ManagedBy, PageOf: millrace.PageOf{Limit: c.Limit, Cursor: c.Cursor}}
+		page := millrace.PageOf{Limit: c.Limit, Cursor: c.Cursor}
+		filter := millrace.ScheduleFilter{ManagedBy: c.ManagedBy, PageOf: page}
 		return client.Schedules(ctx, filter)
 	case "schedule":
 		return client.Schedule(ctx, c.Name)

@@ -46,6 +46,10 @@ func (p *program) middleware(next millrace.Handler) millrace.Handler {
 	}
 }
 
+var levels = map[string]slog.Level{
+	"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
+}
+
 var reasons = map[error]string{
 	millrace.ErrCancelled: "cancelled", millrace.ErrTimedOut: "timeout",
 	millrace.ErrLeaseLost: "lease_lost", millrace.ErrStopping: "stopping",
@@ -57,7 +61,8 @@ func (p *program) handler(worker string, client millrace.Submitter) millrace.Han
 		job := millrace.JobFrom(ctx)
 		start := object{
 			"worker": worker, "job": job.ID, "type": job.Type, "queue": job.Queue, "attempt": job.Attempt,
-			"token": job.Token(), "meta": job.Meta, "checkpoint": job.Checkpoint(), "traceparent": nil, "schedule": job.Schedule,
+			"token": job.Token(), "meta": job.Meta, "checkpoint": job.Checkpoint(), "traceparent": nil,
+			"schedule": job.Schedule,
 		}
 		if job.Traceparent != "" {
 			start["traceparent"] = job.Traceparent
@@ -92,7 +97,9 @@ func (p *program) handler(worker string, client millrace.Submitter) millrace.Han
 }
 
 // play runs steps. It says whether one of them ended the script.
-func (p *program) play(ctx context.Context, client millrace.Submitter, job *millrace.JobContext, script []step) (any, bool, error) {
+func (p *program) play(
+	ctx context.Context, client millrace.Submitter, job *millrace.JobContext, script []step,
+) (any, bool, error) {
 	for _, s := range script {
 		switch s.name() {
 		case "on_attempt":
@@ -137,7 +144,6 @@ func (p *program) act(ctx context.Context, client millrace.Submitter, job *millr
 	case "progress":
 		return report(job, s)
 	case "log":
-		levels := map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
 		slog.Log(ctx, levels[s.text(1)], s.text(2))
 	case "submit":
 		return p.submit(ctx, client, job, s)

@@ -146,9 +146,11 @@ func (f *Fake) Submit(ctx context.Context, job millrace.NewJob) (*millrace.Submi
 }
 
 // SubmitBatch submits jobs as Client.SubmitBatch does.
-func (f *Fake) SubmitBatch(ctx context.Context, jobs []millrace.NewJob, options ...millrace.BatchOption) ([]millrace.BatchItem, error) {
+func (f *Fake) SubmitBatch(
+	ctx context.Context, jobs []millrace.NewJob, options ...millrace.BatchOption,
+) ([]millrace.BatchItem, error) {
 	if len(jobs) == 0 || len(jobs) > millrace.MaxBatch {
-		return nil, invalid(millrace.Fault{Where: "/jobs", Detail: "must be 1 to " + strconv.Itoa(millrace.MaxBatch) + " jobs"})
+		return nil, invalid(millrace.Fault{Where: "/jobs", Detail: fmt.Sprintf("must be 1 to %d jobs", millrace.MaxBatch)})
 	}
 	f.mutex.Lock()
 	items := make([]millrace.BatchItem, len(jobs))

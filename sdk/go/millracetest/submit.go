@@ -59,7 +59,8 @@ func (f *Fake) submit(ctx context.Context, job millrace.NewJob) (*entry, bool, *
 	if job.IdempotencyKey != "" {
 		if before, ok := f.keys[key]; ok && before.until.After(f.now) {
 			if before.body != string(body) {
-				return nil, false, refusal(http.StatusUnprocessableEntity, "idempotency_mismatch", "this key was used with another body")
+				const message = "this key was used with another body"
+				return nil, false, refusal(http.StatusUnprocessableEntity, "idempotency_mismatch", message)
 			}
 			return before.entry, false, nil
 		}
@@ -220,7 +221,8 @@ func check(job *millrace.NewJob) []millrace.Fault {
 	for i, tag := range job.Tags {
 		need(namePattern.MatchString(tag), fmt.Sprintf("/tags/%d", i), name)
 	}
-	need(job.IdempotencyKey == "" || keyPattern.MatchString(job.IdempotencyKey), "/idempotency_key", "must be 1 to 255 visible ASCII characters")
+	need(job.IdempotencyKey == "" || keyPattern.MatchString(job.IdempotencyKey),
+		"/idempotency_key", "must be 1 to 255 visible ASCII characters")
 	if u := job.Unique; u != nil {
 		need(len(u.Key) >= 1 && len(u.Key) <= 255, "/unique/key", "must be 1 to 255 bytes")
 		need(u.OnConflict == "" || u.OnConflict == "return" || u.OnConflict == "reject" || u.OnConflict == "replace",
