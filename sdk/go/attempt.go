@@ -189,7 +189,7 @@ func (c *core) hasNews(now time.Time, a *attempt) {
 
 // end tells a handler, once, that it should end. One that has not started does not.
 func (c *core) end(now time.Time, a *attempt, cause error) {
-	if cause == error(ErrLeaseLost) {
+	if cause == ErrLeaseLost {
 		a.lost = true
 	}
 	if !a.started {

@@ -148,7 +148,7 @@ func (c *Client) try(ctx context.Context, request call, out any) (status, tries 
 			return status, tries, nil
 		}
 		failure := asError(err)
-		if tries > 1 && request.method == http.MethodDelete && failure.Code == ErrNotFound.code {
+		if tries > 1 && request.method == http.MethodDelete && failure.Code == "not_found" {
 			return http.StatusNoContent, tries, nil // an earlier try deleted it, and its answer was lost
 		}
 		if !failure.isTemporary() || isCertificateFault(err) || request.once && !failure.notBegun {

@@ -149,7 +149,7 @@ func (c *core) run() error {
 	}
 	if n := len(c.parting) + c.inFlight + c.outbox.size(); n > 0 && c.err == nil {
 		c.err = &Error{
-			Code:    ErrUnreachable.code,
+			Code:    "unreachable",
 			Message: fmt.Sprintf("the worker could not report its last %d outcomes; the server runs these jobs again", n),
 		}
 	}

@@ -82,36 +82,36 @@ func (k *errorKind) Error() string { return "millrace: " + k.text }
 // [docs/reference/errors.md]: https://github.com/millrace/millrace/blob/main/docs/reference/errors.md
 var (
 	// ErrNotFound: there is no such job, queue or schedule, or the token may not see it.
-	ErrNotFound = &errorKind{"not_found", "not found"}
+	ErrNotFound error = &errorKind{"not_found", "not found"}
 	// ErrValidationFailed: a member of the request is missing, unknown or out of bounds.
-	ErrValidationFailed = &errorKind{"validation_failed", "the request is not valid"}
+	ErrValidationFailed error = &errorKind{"validation_failed", "the request is not valid"}
 	// ErrDuplicateJob: another job holds the unique key, or another queue has a job of this id.
-	ErrDuplicateJob = &errorKind{"duplicate_job", "there is such a job"}
+	ErrDuplicateJob error = &errorKind{"duplicate_job", "there is such a job"}
 	// ErrIDMismatch: a job of this id exists, and its content differs.
-	ErrIDMismatch = &errorKind{"id_mismatch", "the id belongs to another job"}
+	ErrIDMismatch error = &errorKind{"id_mismatch", "the id belongs to another job"}
 	// ErrInvalidState: the job's, queue's or schedule's state does not allow it.
-	ErrInvalidState = &errorKind{"invalid_state", "the state does not allow it"}
+	ErrInvalidState error = &errorKind{"invalid_state", "the state does not allow it"}
 	// ErrLeaseLost: the server gave the job to another worker, or the job has ended. It is also the
 	// cause of a handler's context whose lease can no longer be relied on.
-	ErrLeaseLost = &errorKind{"lease_lost", "the lease is lost"}
+	ErrLeaseLost error = &errorKind{"lease_lost", "the lease is lost"}
 	// ErrVersionConflict: IfMatch names another version.
-	ErrVersionConflict = &errorKind{"version_conflict", "the version is another"}
+	ErrVersionConflict error = &errorKind{"version_conflict", "the version is another"}
 	// ErrQueueFull: the queue holds as many ready jobs as it may.
-	ErrQueueFull = &errorKind{"queue_full", "the queue is full"}
+	ErrQueueFull error = &errorKind{"queue_full", "the queue is full"}
 	// ErrRateLimited: there were too many requests.
-	ErrRateLimited = &errorKind{"rate_limited", "too many requests"}
+	ErrRateLimited error = &errorKind{"rate_limited", "too many requests"}
 	// ErrUnauthenticated: the token is missing, unknown or expired.
-	ErrUnauthenticated = &errorKind{"unauthenticated", "the token is missing or unknown"}
+	ErrUnauthenticated error = &errorKind{"unauthenticated", "the token is missing or unknown"}
 	// ErrForbidden: the token lacks the scope.
-	ErrForbidden = &errorKind{"forbidden", "the token does not allow it"}
+	ErrForbidden error = &errorKind{"forbidden", "the token does not allow it"}
 	// ErrPayloadTooLarge: the body, a payload or a result is over its limit.
-	ErrPayloadTooLarge = &errorKind{"payload_too_large", "too large"}
+	ErrPayloadTooLarge error = &errorKind{"payload_too_large", "too large"}
 	// ErrUnavailable: the server answered 503, of whatever code. Try again later.
-	ErrUnavailable = &errorKind{"unavailable", "the server is not available now"}
+	ErrUnavailable error = &errorKind{"unavailable", "the server is not available now"}
 	// ErrUnreachable: no answer came. The server may have done what was asked.
-	ErrUnreachable = &errorKind{"unreachable", "no answer from the server"}
+	ErrUnreachable error = &errorKind{"unreachable", "no answer from the server"}
 	// ErrWaitTimeout: the job has not ended within the time of Client.Wait.
-	ErrWaitTimeout = &errorKind{"wait_timeout", "the job has not ended yet"}
+	ErrWaitTimeout error = &errorKind{"wait_timeout", "the job has not ended yet"}
 )
 
 // problem is an error body of the API.

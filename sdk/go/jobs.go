@@ -60,7 +60,7 @@ func (c *Client) Submit(ctx context.Context, job NewJob) (*Submitted, error) {
 
 func notJSON(err error, where string) *Error {
 	return &Error{
-		Code: ErrValidationFailed.code, Message: "the request is not valid", cause: err,
+		Code: "validation_failed", Message: "the request is not valid", cause: err,
 		Errors: []Fault{{Where: where, Detail: err.Error()}},
 	}
 }
@@ -224,7 +224,7 @@ func (c *Client) Wait(ctx context.Context, id string, timeout time.Duration) (*J
 		}
 		if timeout > 0 && time.Until(deadline) <= 0 {
 			return nil, &Error{
-				Code: ErrWaitTimeout.code, Message: "job " + id + " is " + string(job.State) + " after " + timeout.String(),
+				Code: "wait_timeout", Message: "job " + id + " is " + string(job.State) + " after " + timeout.String(),
 			}
 		}
 	}
