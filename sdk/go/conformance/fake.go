@@ -27,6 +27,8 @@ func (p *program) doFake(ctx context.Context, fake *millracetest.Fake, c *comman
 		return answer(c.submitBatch(ctx, fake))
 	case "get":
 		return answer(fake.Get(ctx, c.id(), c.Include...))
+	case "wait":
+		return answer(fake.Wait(ctx, c.id(), ms(c.TimeoutMs)))
 	case "list":
 		return answer(fake.List(ctx, c.jobFilter()))
 	case "cancel":

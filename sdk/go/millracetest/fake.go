@@ -199,6 +199,18 @@ func (f *Fake) Get(_ context.Context, id string, include ...string) (*millrace.J
 	return &job, nil
 }
 
+// Wait returns a job that has ended, with its payload and result. Any other is ErrWaitTimeout at once:
+// the fake's clock stands still, so that waiting would not help.
+func (f *Fake) Wait(ctx context.Context, id string, timeout time.Duration) (*millrace.Job, error) {
+	job, err := f.Get(ctx, id, "payload", "result")
+	if err == nil && !job.State.IsFinal() {
+		return nil, &millrace.Error{
+			Code: "wait_timeout", Message: fmt.Sprintf("job %s is %s, and %v would change nothing", id, job.State, timeout),
+		}
+	}
+	return job, err
+}
+
 // shown is a copy with only the members that were asked for.
 func shown(e *entry, include []string) millrace.Job {
 	job := e.job

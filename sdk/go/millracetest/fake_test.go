@@ -194,6 +194,12 @@ func TestCancellationAndExpiry(t *testing.T) {
 		t.Fatal(err)
 	}
 	fake.Advance(time.Minute)
+	if job, err := fake.Wait(ctx, running, time.Second); err != nil || string(job.Payload) != `{"N":1}` {
+		t.Errorf("waiting for one that has ended: %v, %v", job, err)
+	}
+	if _, err := fake.Wait(ctx, submit(t, fake, 4), time.Second); !errors.Is(err, millrace.ErrWaitTimeout) {
+		t.Errorf("waiting for one that waits: %v", err)
+	}
 	states := []millrace.JobState{get(t, fake, running).State, get(t, fake, waiting).State, get(t, fake, expiring).State}
 	wants(t, "states", states, []string{"cancelled", "cancelled", "expired"})
 	if _, err := fake.Cancel(ctx, running, ""); !errors.Is(err, millrace.ErrInvalidState) {
