@@ -101,7 +101,7 @@ def told_once(record):
     for (job, token), events in record.tolds.items():
         if len(events) > 1:
             reasons = [event.get("reason") for event in events]
-            yield f"the handler of job {job} (token {token}) was told {len(events)} times: {reasons}"
+            yield f"the handler of job {job} (token {token}) was told more than once: {reasons}"
 
 
 def no_run_past_a_lease(record):
@@ -111,7 +111,7 @@ def no_run_past_a_lease(record):
         if until is None:
             continue
         late = _after_pauses(until, record.pauses)
-        known = [end for sent, end in record.grants[key] if sent <= start["at"]]
+        known = [until for sent, until in record.grants[key] if sent <= start["at"]]
         if known and start["at"] > _after_pauses(max(known), record.pauses):
             yield f"job {key[0]} was started {start['at'] - max(known):.3f} s after its lease"
         end = record.ends.get(key)
@@ -137,7 +137,7 @@ def no_outcome_lost(record):
     """Each handler's outcome is sent until it is answered."""
     if record.killed:
         return
-    for key, end in record.ends.items():
+    for key in record.ends:
         if key not in record.starts or key in record.refused:
             continue
         # Of an attempt whose time is over the server knows as much as the worker.
@@ -145,7 +145,8 @@ def no_outcome_lost(record):
             continue
         if not any(result is not None for _, _, result in record.acks.get(key, ())):
             sent = len(record.acks.get(key, ()))
-            yield f"the outcome of job {key[0]} (token {key[1]}) was sent {sent} times, and never answered"
+            name = f"job {key[0]} (token {key[1]})"
+            yield f"the outcome of {name} was sent {sent} times, and never answered"
 
 
 def no_outcome_told_twice(record):
