@@ -316,7 +316,9 @@ def as_the_server_answers(stage):
 
     def story(program):
         yield program.do("submit", job=job)
-        made = program.do("submit", job={**job, "retry": FIXED, "timeout_ms": 5000, "delay_ms": 50})
+        made = program.do(
+            "submit", job={**job, "retry": FIXED, "timeout_ms": 5000, "delay_ms": 60_000}
+        )
         yield made
         yield program.do("submit", job=unknown)
         yield program.do("get", job=made["job"]["id"], include=["payload"])
