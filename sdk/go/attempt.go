@@ -142,7 +142,9 @@ func (c *core) finish(now time.Time, f finished) {
 		return
 	}
 	delete(c.attempts, f.key)
-	if f.lost || f.outcome.Kind == "" {
+	// A handler that ended before it could be told, say as its process went on after a pause, has an
+	// outcome; the server decides whether it counts.
+	if f.outcome.Kind == "" || f.lost && f.told != ErrLeaseLost {
 		return
 	}
 	o := f.outgoing(now, f.outcome)
@@ -163,7 +165,7 @@ func (c *core) part(now time.Time, a *attempt, o *outgoing) {
 	a.ended = o
 	c.parting[a] = true
 	a.nextBeat = now
-	if !o.mayRunAgain() {
+	if !o.mayRunAgain() || a.lost {
 		a.job.dropProgress()
 		a.telling = false
 	}

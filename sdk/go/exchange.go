@@ -251,16 +251,14 @@ func (c *core) stepStop(now time.Time) (due time.Time, done bool) {
 	if len(c.attempts) > 0 {
 		return earliest(due, c.pressHandlers(now)), false
 	}
-	if len(c.parting) > 0 || c.asked > 0 {
-		return due, false
-	}
 	if s.flushBy.IsZero() {
 		s.flushBy = now.Add(flushTime)
 		if c.err != nil {
 			s.flushBy = now.Add(lastSecond) // a server that refuses the worker takes no outcomes
 		}
 	}
-	if c.outbox.size() == 0 && c.inFlight == 0 || !now.Before(s.flushBy) {
+	left := len(c.parting) + c.outbox.size() + c.inFlight + c.asked
+	if left == 0 || !now.Before(s.flushBy) {
 		return now, true
 	}
 	return earliest(due, s.flushBy), false

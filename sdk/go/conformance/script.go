@@ -68,24 +68,13 @@ func (p *program) handler(worker string, client millrace.Submitter) millrace.Han
 			start["traceparent"] = job.Traceparent
 		}
 		p.event("start", start)
-		quit, quitted := make(chan struct{}), make(chan struct{})
-		go func() {
-			defer close(quitted)
-			select {
-			case <-ctx.Done():
-			case <-quit:
-				if ctx.Err() == nil {
-					return
-				}
-			}
-			if told := job.Told(); told != nil {
-				p.event("told", object{"job": job.ID, "token": job.Token(), "reason": reasons[told]})
-			}
-		}()
+		wasTold := p.watch(ctx, job)
 		defer func() {
-			close(quit)
-			<-quitted
+			told := wasTold()
 			p.event("end", object{"job": job.ID, "token": job.Token()})
+			if !told {
+				p.tellOf(job) // the context has ended while the event was written
+			}
 		}()
 		var payload struct{ Script []step }
 		if err := json.Unmarshal(job.Payload, &payload); err != nil {
@@ -94,6 +83,31 @@ func (p *program) handler(worker string, client millrace.Submitter) millrace.Han
 		value, _, err := p.play(ctx, client, job, payload.Script)
 		return value, err
 	}
+}
+
+// watch tells of the end of the handler's context as soon as it comes. What it returns ends that, and
+// says whether it came.
+func (p *program) watch(ctx context.Context, job *millrace.JobContext) func() bool {
+	quit, told := make(chan struct{}), make(chan bool)
+	go func() {
+		select {
+		case <-ctx.Done():
+		case <-quit:
+		}
+		told <- p.tellOf(job)
+	}()
+	return func() bool {
+		close(quit)
+		return <-told
+	}
+}
+
+func (p *program) tellOf(job *millrace.JobContext) bool {
+	reason := job.Told()
+	if reason != nil {
+		p.event("told", object{"job": job.ID, "token": job.Token(), "reason": reasons[reason]})
+	}
+	return reason != nil
 }
 
 // play runs steps. It says whether one of them ended the script.
