@@ -2,6 +2,7 @@ package millrace_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -92,6 +93,10 @@ func TestOutcomesReachTheServer(t *testing.T) {
 			return nil, millrace.JobFrom(ctx).Enqueue(millrace.NewJob{Type: "next", Queue: "next", Payload: 7})
 		},
 	}
+	// Nested too deep, it makes the server refuse the whole request that carries it, with the others.
+	outcomes[10] = func(context.Context, int) (any, error) {
+		return json.RawMessage(strings.Repeat("[", 100) + strings.Repeat("]", 100)), nil
+	}
 	start(t, client, func(ctx context.Context, n int) (any, error) { return outcomes[n](ctx, n) })
 	ids := map[int]string{}
 	for n := range outcomes {
@@ -110,6 +115,7 @@ func TestOutcomesReachTheServer(t *testing.T) {
 	}
 	wants(t, "no JSON", []any{ended[5].State, ended[5].LastError.Type}, []any{"dead", "outcome_refused"})
 	wants(t, "too large", []any{ended[6].State, ended[6].LastError.Type}, []any{"dead", "outcome_refused"})
+	wants(t, "too deep", []any{ended[10].State, ended[10].LastError.Type}, []any{"dead", "outcome_refused"})
 	wants(t, "cancelled", []any{ended[7].State, must[[]millrace.LogLine](t)(client.Logs(ctx, ids[7]))[0].Message}, []any{"cancelled", "no need"})
 	wants(t, "snoozed", []any{ended[8].Attempt, string(ended[8].Result)}, []any{1, `"late"`})
 	wants(t, "enqueued", must[*millrace.QueueInfo](t)(client.Queue(ctx, "next")).Counts.Ready, 1)
