@@ -329,6 +329,7 @@ class Server {
 
 int serve(const LoadedConfig& loaded) {
   prepare_process();
+  bound_heap(memory_bytes(loaded.config));
   StopSignals signals;
   const auto sink = make_stderr_sink();
   const Logger log(*sink, loaded.config.log_format, loaded.config.log_level,
