@@ -2,6 +2,7 @@
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -35,6 +36,32 @@ class TlsCategory final : public boost::system::error_category {
 const TlsCategory& tls_category() {
   static const TlsCategory category;
   return category;
+}
+
+std::string text_of(const ASN1_STRING* text) {
+  return {reinterpret_cast<const char*>(::ASN1_STRING_get0_data(text)),
+          static_cast<std::size_t>(::ASN1_STRING_length(text))};
+}
+
+std::string alternative_name_in(X509& certificate) {
+  auto* const names = static_cast<GENERAL_NAMES*>(
+      ::X509_get_ext_d2i(&certificate, NID_subject_alt_name, nullptr, nullptr));
+  std::string first;
+  for (int i = 0; first.empty() && i < sk_GENERAL_NAME_num(names); ++i) {
+    const GENERAL_NAME* const name = sk_GENERAL_NAME_value(names, i);
+    const bool counts = name->type == GEN_DNS || name->type == GEN_URI || name->type == GEN_EMAIL;
+    if (counts) first = text_of(name->d.ia5);
+  }
+  ::GENERAL_NAMES_free(names);
+  return first;
+}
+
+std::string name_in(X509& certificate) {
+  if (std::string name = alternative_name_in(certificate); !name.empty()) return name;
+  X509_NAME* const subject = ::X509_get_subject_name(&certificate);
+  const int at = ::X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
+  if (at < 0) return {};
+  return text_of(::X509_NAME_ENTRY_get_data(::X509_NAME_get_entry(subject, at)));
 }
 
 // A client that speaks plain HTTP to this port reads why nothing comes of it.
@@ -117,6 +144,12 @@ class TlsStream::Connection final : public std::enable_shared_from_this<TlsStrea
       });
     }
     later([user = std::move(user), wrote] { user->on_written(wrote.error, wrote.bytes); });
+  }
+
+  std::string certified_name() const {
+    X509* const shown = ::SSL_get0_peer_certificate(ssl_);
+    if (shown == nullptr || ::SSL_get_verify_result(ssl_) != X509_V_OK) return {};
+    return name_in(*shown);
   }
 
   void cancel() {
@@ -247,6 +280,7 @@ std::size_t TlsStream::write_now(const Pieces& pieces, error_code& error) {
 void TlsStream::write_some(const Pieces& pieces, std::shared_ptr<User> user) {
   connection_->write_some(pieces, std::move(user));
 }
+std::string TlsStream::certified_name() const { return connection_->certified_name(); }
 void TlsStream::cancel() { connection_->cancel(); }
 void TlsStream::end_output() { connection_->end_output(); }
 void TlsStream::close() { connection_->close(); }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <memory>
-#include <string_view>
+#include <string>
 
 #include "net/tcp_stream.h"
 
@@ -23,6 +23,7 @@ class TlsStream final : public ByteStream {
   bool ended() override;
   std::size_t write_now(const Pieces& pieces, error_code& error) override;
   void write_some(const Pieces& pieces, std::shared_ptr<User> user) override;
+  std::string certified_name() const override;
   void cancel() override;
   void end_output() override;
   void close() override;

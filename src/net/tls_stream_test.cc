@@ -339,9 +339,12 @@ TEST_F(TlsTrust, AServerOfAnotherNameOrAuthorityIsRefused) {
 TEST_F(TlsTrust, AClientsCertificateIsTheAuthoritys) {
   const auto asking = server(path("ca.pem"));
   EXPECT_EQ(heard(*asking, *client()), "hello") << "none is shown";
+  EXPECT_EQ(near_->certified_name(), "");
   issue("worker", ours_, "worker.example");
   EXPECT_EQ(heard(*asking, *client({path("worker.pem"), path("worker.key"), path("ca.pem")})),
             "hello");
+  EXPECT_EQ(near_->certified_name(), "worker.example");
+  EXPECT_EQ(far_->certified_name(), "node.example");
   issue("stranger", *make_authority("others"), "worker.example");
   EXPECT_NE(heard(*asking, *client({path("stranger.pem"), path("stranger.key"), path("ca.pem")})),
             "hello");

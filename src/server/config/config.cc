@@ -132,6 +132,11 @@ class Loader {
                       "new` and put its lines into the configuration file, or listen on 127.0.0.1",
                       config.listen));
     }
+    if (config.tls_cert.empty() != config.tls_key.empty()) {
+      errors_.emplace_back("tls.cert and tls.key belong together: set both, or neither");
+    } else if (config.tls_cert.empty() && !config.tls_ca.empty()) {
+      errors_.emplace_back("tls.ca needs tls.cert and tls.key");
+    }
     if (auto book = service::TokenBook::make(config.tokens); !book) {
       errors_.push_back(book.error().message);
     }
