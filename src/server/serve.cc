@@ -138,6 +138,10 @@ class ImpatientExit {
   std::thread thread_;
 };
 
+net::TlsFiles tls_files(const Config& config) {
+  return {config.tls_cert, config.tls_key, config.tls_ca};
+}
+
 std::string scheme(const Config& config) {
   return config.tls_cert.empty() ? "http://" : "https://";
 }
@@ -193,7 +197,7 @@ class Server {
 
   Status load_tls() {
     if (config_.tls_cert.empty()) return {};
-    const net::TlsFiles files{config_.tls_cert, config_.tls_key, config_.tls_ca};
+    const net::TlsFiles files = tls_files(config_);
     auto server = net::Tls::load(net::TlsSide::kServer, files);
     if (!server) return std::unexpected(std::move(server.error()));
     tls_ = std::move(*server);
@@ -371,6 +375,12 @@ class Server {
 };
 
 }  // namespace
+
+Status check_files(const Config& config) {
+  if (config.tls_cert.empty()) return {};
+  const auto tls = net::Tls::load(net::TlsSide::kServer, tls_files(config));
+  return tls ? Status() : std::unexpected(tls.error());
+}
 
 int serve(const LoadedConfig& loaded) {
   prepare_process();

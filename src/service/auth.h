@@ -21,11 +21,12 @@ namespace millrace::service {
 // A token as it is configured.
 struct TokenSettings {
   std::string name;
-  std::string hash;                 // as make_token() gives it; empty: `certificate` says who
-  std::string certificate;          // the name in the client's certificate that stands for it
+  std::string hash;                 // as make_token() gives it
   std::vector<std::string> scopes;  // names of api::Scope
   std::vector<std::string> queues;  // names, a '*' at the end stands for any ending; empty: all
   std::optional<Time> expires_at;
+  // In place of the hash: the name in the client's certificate that stands for the token.
+  std::string certificate{};
 };
 
 struct NewToken {
