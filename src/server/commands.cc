@@ -15,6 +15,7 @@
 #include "server/config/config.h"
 #include "server/config/config_keys.h"
 #include "server/config/token.h"
+#include "server/init.h"
 #include "server/migrate.h"
 #include "server/serve.h"
 #include "server/system_time.h"
@@ -120,6 +121,34 @@ void add_serve(CLI::App& app, int& exit_code) {
     const auto loaded = load(*flags);
     exit_code = loaded ? serve(*loaded) : kBadConfiguration;
   });
+}
+
+void add_init(CLI::App& app, int& exit_code) {
+  CLI::App& command =
+      *app.add_subcommand("init", "Write a configuration file, with every key explained");
+  const auto options = std::make_shared<InitOptions>();
+  command.add_option("FILE", options->file, "The file")->capture_default_str()->type_name("");
+  command.add_flag("--force", options->force, "Replace a file that is there");
+  for (const ConfigKey& key : config_keys()) {
+    const std::string name(key.name);
+    command
+        .add_option_function<std::string>(
+            flag_of(name),
+            [options, name](const std::string& text) { options->values[name] = text; },
+            std::string(key.help))
+        ->type_name("VALUE");
+  }
+  command.footer(
+      "A flag of `millrace serve` sets its key; the others stand in comments with their defaults. "
+      "If other\n"
+      "machines can reach the address, the command also makes a token with all scopes, and prints "
+      "it.\n"
+      "Examples:\n"
+      "  millrace init\n"
+      "  millrace init /etc/millrace/millrace.toml --listen 0.0.0.0:7600 --tls-cert q.pem "
+      "--tls-key "
+      "q.key");
+  command.callback([options, &exit_code] { exit_code = init(*options); });
 }
 
 void add_config_show(CLI::App& app, int& exit_code) {
@@ -366,6 +395,7 @@ void add_admin_migrate(CLI::App& app, int& exit_code) {
 
 void add_commands(CLI::App& app, int& exit_code) {
   add_serve(app, exit_code);
+  add_init(app, exit_code);
   add_config_show(app, exit_code);
   add_config_check(app, exit_code);
   add_token_new(app, exit_code);
