@@ -7,7 +7,7 @@ import json
 import harness
 
 
-class Settings(harness.MillraceCase):
+class ConfigCase(harness.MillraceCase):
     def setUp(self):
         super().setUp()
         self.home = self.new_server().home
@@ -30,6 +30,8 @@ class Settings(harness.MillraceCase):
         for word in words:
             self.assertIn(word, shown.stderr)
 
+
+class Settings(ConfigCase):
     def test_the_defaults(self):
         settings = self.show()
         for key, value in (
@@ -209,7 +211,7 @@ class Settings(harness.MillraceCase):
             self.assertIsInstance(json.loads(line), dict, line)
 
 
-class Init(Settings):
+class Init(ConfigCase):
     def init(self, *args, status=0):
         done = harness.run("init", *args, env=harness.environment(), cwd=self.home)
         self.assertEqual(done.returncode, status, done)
