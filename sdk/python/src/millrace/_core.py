@@ -42,7 +42,7 @@ PROGRESS_DELAY_S = 0.5
 WAIT_WITH_ACKS_S = 1.0
 # At a stop, a claim that is younger may still be answered, and its jobs given back.
 YOUNG_CLAIM_S = 0.5
-GOODBYE_S = 1.0
+GOODBYE_S = 1.0  # for what nobody depends on
 LAST_WORD_S = 1.0  # what handlers have after they were told `stopping`
 FLUSH_S = 10.0  # for the last outcomes
 PAUSE_AFTER_REFUSAL_S = 0.2
@@ -188,8 +188,9 @@ class Core:
             for timer in (self._timer, self._breaker, self._grace):
                 if timer is not None:
                     timer.cancel()
-            reporter.cancel()
-            await asyncio.gather(reporter, return_exceptions=True)
+            self._reporter_wakes.set()
+            await asyncio.wait([reporter], timeout=GOODBYE_S)
+            reporter.cancel()  # if it still waits for an answer that nobody needs
             await self._say_goodbye()
             await self._transport.close()
         if self._fatal is not None:
@@ -239,23 +240,25 @@ class Core:
     async def _drain(self) -> None:
         """Waits for running handlers, then for the answers to the last outcomes."""
         while self._attempts:
-            await self._wait_idle()
+            await self._sleep(self._idle, INFINITY)
         ends = time.monotonic() + (2.0 if self._fatal is not None else FLUSH_S)
         while self._outbox or self._alone or self._in_flight:
-            left = ends - time.monotonic()
-            if left <= 0:
+            if time.monotonic() >= ends:
                 _logger.warning(
                     "the worker stops before it could report all outcomes; the server will run "
                     "those jobs again"
                 )
                 return
             self._reporter_wakes.set()
-            with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._wait_idle(), left)
+            await self._sleep(self._idle, ends)
 
-    async def _wait_idle(self) -> None:
-        self._idle.clear()
-        await self._idle.wait()
+    async def _sleep(self, wakes: asyncio.Event, until: float) -> None:
+        """Sleeps until the event is set, and no longer than `until`."""
+        wakes.clear()
+        timer = None if until == INFINITY else self._loop.call_at(until, wakes.set)
+        await wakes.wait()
+        if timer is not None:
+            timer.cancel()
 
     def _note_idle(self) -> None:
         self._idle.set()
@@ -273,8 +276,7 @@ class Core:
         while not self.stopping:
             self._is_away = False
             if self._free() <= 0:
-                self._claimer_wakes.clear()
-                await self._claimer_wakes.wait()
+                await self._sleep(self._claimer_wakes, INFINITY)
                 continue
             await self._claim_once()
 
@@ -293,8 +295,7 @@ class Core:
             self._is_away = True
             self._outbox.extendleft(reversed(request.acks))
             self._reporter_wakes.set()
-            self._claimer_wakes.clear()
-            await self._claimer_wakes.wait()
+            await self._sleep(self._claimer_wakes, INFINITY)
             return
         request.wait_s = self._options.poll_wait_s
         if request.acks:
@@ -344,15 +345,8 @@ class Core:
         pause = max(jittered(self._claim_failures), at_least)
         self._claim_failures += 1
         ends = time.monotonic() + pause
-        while not self.stopping:
-            left = ends - time.monotonic()
-            if left <= 0:
-                return
-            self._claimer_wakes.clear()
-            try:
-                await asyncio.wait_for(self._claimer_wakes.wait(), left)
-            except asyncio.TimeoutError:
-                return
+        while not self.stopping and time.monotonic() < ends:
+            await self._sleep(self._claimer_wakes, ends)
 
     def _end_with(self, error: MillraceError) -> None:
         self._fatal = self._fatal or error
@@ -363,15 +357,10 @@ class Core:
     # The reporter
 
     async def _report(self) -> None:
-        while True:
+        while not self._is_closing:
             due = self._report_due()
-            now = time.monotonic()
-            if due > now:
-                self._reporter_wakes.clear()
-                with contextlib.suppress(asyncio.TimeoutError):
-                    await asyncio.wait_for(
-                        self._reporter_wakes.wait(), None if due == INFINITY else due - now
-                    )
+            if due > time.monotonic():
+                await self._sleep(self._reporter_wakes, due)
                 continue
             self._tick()
             if self._alone and self._alone[0].since <= time.monotonic():
