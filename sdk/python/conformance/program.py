@@ -41,6 +41,7 @@ def error_of(error: BaseException) -> dict[str, Any]:
         "status": getattr(error, "status", 0),
         "message": error.message if is_ours else repr(error),  # type: ignore[attr-defined]
         "errors": getattr(error, "errors", []),
+        "request_id": getattr(error, "request_id", None),
         "retry_after_ms": None if retry_after is None else round(retry_after * 1000),
     }
 
@@ -395,6 +396,7 @@ def main() -> None:
     logging.getLogger("millrace").addHandler(LogEvents())
     program = Program()
     signal.signal(signal.SIGTERM, program.on_signal)
+    signal.signal(signal.SIGINT, program.on_signal)
     pool = ThreadPoolExecutor(64)
     for line in sys.stdin:
         pool.submit(answer, program, json.loads(line))

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from ._handlers import Handler
 from ._outcome import Outcome
 from ._time import parse_time
 from .context import ClaimedJob, Context
 
-Key = tuple[str, int]
+Key = tuple[str, int]  # id and token
 
+INFINITY = float("inf")
 _DEFAULT_LEASE_MS = 30_000  # the server's
 
 
@@ -27,49 +28,53 @@ class Attempt:
         raw: Mapping[str, Any],
         handler: Handler,
         sent: float,
-        now: float,
-        news: Callable[[], None],
+        came: float,
+        news: Callable[[Key], None],
+        is_stopping: Callable[[], bool],
     ) -> None:
-        lease = raw.get("lease") or {}
+        lease = raw["lease"]
         self.handler = handler
-        self.context = Context(ClaimedJob(raw), int(lease.get("token", 0)), news)
-        self.id: str = self.context.job.id
-        self.token = self.context.token
+        self.id: str = raw["id"]
+        self.token: int = lease["token"]
+        self.key: Key = (self.id, self.token)
+        self.context = Context(
+            ClaimedJob(raw), self.token, news=lambda: news(self.key), is_stopping=is_stopping
+        )
         self.lease_s: float = (lease.get("lease_ms") or _DEFAULT_LEASE_MS) / 1000
-        self.certain_until = sent + self.lease_s
-        # The server granted the lease before it answered: by then it is over for sure, unless a
-        # heartbeat has extended it.
-        self.over_at = now + self.lease_s
-        self.timeout_at = now + _timeout_s(raw, lease)
-        # An answer that took long leaves too little of the lease to begin at once.
-        self.is_started = now - sent <= self.lease_s / 3
-        self.next_beat = sent + self.lease_s / 3 if self.is_started else now
+        self.came = came
+        # An answer that took long leaves too little of the lease to begin at once. The server
+        # granted the lease before it answered: without a heartbeat it is over for sure once its
+        # length has passed since then.
+        self.is_started = came - sent <= self.lease_s / 3
+        self.certain_until = (sent if self.is_started else came) + self.lease_s
+        self.next_beat = sent + self.lease_s / 3 if self.is_started else came
+        length = timeout_of(raw)
+        self.is_timeout_known = length is not None
+        self.timeout_at = INFINITY if length is None else came + length
         self.is_plain = False  # the next heartbeat goes without progress, which was refused
         self.is_lost = False
-        self.is_given_up = False  # released while the handler still runs
-        self.lines_under_way = False
-        self.outcome: Outcome | None = None  # the handler has ended; something must go first
-        self.interrupt: Callable[[], None] = lambda: None
-
-    @property
-    def key(self) -> Key:
-        return self.id, self.token
+        self.lines_under_way = 0  # polls that carry lines of this attempt
+        self.outcome: Outcome | None = None  # it has ended, but something must go first
+        self.interrupt: Callable[[], None] = _nothing  # the handler's own means of being told
 
     def due(self) -> float:
-        """When its lease stops being certain or its time is over, whichever is first."""
-        if self.outcome is not None:
-            return float("inf")
-        certain = self.certain_until if self.is_started else self.over_at
-        return certain if self.context.told else min(certain, self.timeout_at)
+        """When its lease stops being certain or its time is over, whichever comes first."""
+        if self.outcome is not None or self.is_lost:
+            return INFINITY
+        if self.context.told or not self.is_started:
+            return self.certain_until
+        return min(self.certain_until, self.timeout_at)
 
-    def extended(self, sent: float, lease_s: float) -> None:
-        self.certain_until = max(self.certain_until, sent + lease_s)
-        self.next_beat = sent + lease_s / 3
+    def extended(self, sent: float) -> None:
+        """A heartbeat that was sent at this time has succeeded."""
+        self.certain_until = max(self.certain_until, sent + self.lease_s)
+        self.next_beat = sent + self.lease_s / 3
 
     def tell(self, reason: str) -> None:
         """Tells the handler, by all means that it may have."""
         if reason == "lease_lost":
             self.is_lost = True
+            self.next_beat = INFINITY
         if self.context._tell(reason):
             self.interrupt()
 
@@ -80,17 +85,20 @@ class Attempt:
         return f'{{"id":"{self.id}","token":{self.token}{carried}}}'
 
 
-def _timeout_s(raw: Mapping[str, Any], lease: Mapping[str, Any]) -> float:
-    """The length of the attempt: all three numbers are the server's, so that its clock cancels out."""
-    deadline, expires_at, lease_ms = (
-        raw.get("deadline"),
-        lease.get("expires_at"),
-        lease.get("lease_ms"),
-    )
-    if not deadline or not expires_at or not lease_ms:
-        return float("inf")
-    length = (parse_time(deadline) - parse_time(expires_at)).total_seconds() + lease_ms / 1000
-    return max(length, 0.0)
+def timeout_of(raw: Mapping[str, Any]) -> float | None:
+    """How long the attempt may take, in seconds; None if the claim does not say.
+
+    All numbers are the server's, so that its clock cancels out.
+    """
+    if raw.get("timeout_ms") is not None:
+        return float(raw["timeout_ms"]) / 1000
+    lease, deadline = raw["lease"], raw.get("deadline")
+    if not deadline:
+        return INFINITY
+    left = (parse_time(deadline) - parse_time(lease["expires_at"])).total_seconds()
+    # A lease ends with its attempt's deadline: then the two instants are one, and say nothing.
+    return left + float(lease["lease_ms"]) / 1000 if left > 0 else None
 
 
-Progresses = dict[Key, dict[str, str]]
+def _nothing() -> None:
+    pass

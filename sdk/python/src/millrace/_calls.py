@@ -151,6 +151,7 @@ class Tries:
         return self._pause(error_of(response), response.status in curable)
 
     def _pause(self, error: errors.MillraceError, may_repeat: bool) -> float:
+        error._is_of_a_repetition = self._failures > 0
         pause = max(jittered(self._failures), error.retry_after or 0.0)
         if not may_repeat or time.monotonic() + pause >= self._ends:
             raise error from None

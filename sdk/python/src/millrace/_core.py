@@ -1,95 +1,43 @@
 """The worker's state machine. One event loop, on a thread of its own, owns all of it.
 
-Two tasks speak with the server. The *claimer* has a poll under way that claims jobs and takes
-along the outcomes there are. The *reporter*, on a second connection, sends what cannot wait for the
-claimer: outcomes while a claim waits, heartbeats, log lines. Handlers run elsewhere and hand over
-their outcomes through `ended`; that a handler keeps its thread or its loop to itself stops nothing
-here.
+Three parts of it speak with the server, each on a connection of its own. The *claimer* has a poll
+under way that claims jobs, and takes along the outcomes there are. The *reporter* sends outcomes
+while a claim waits. The *pulse* sends heartbeats and log lines when they are due; nothing holds it
+up. Handlers run elsewhere and hand over their outcomes through `ended`: a handler that keeps its
+thread or its loop to itself stops nothing here.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Callable
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any
 
-from . import _json
-from ._aio_http import AsyncTransport
 from ._attempt import Attempt, Key
-from ._calls import Lost, error_of, jittered
-from ._config import Config
+from ._book import Book
+from ._calls import jittered
 from ._handlers import Handler
-from ._operations import poll
+from ._link import GOODBYE_S, Answer, Link, Options, Request
+from ._outbox import INFINITY, MAX_ITEMS, Ack, Outbox
 from ._outcome import CANCELLED, RELEASED, Outcome, refused
 from ._runner import Tasks, Threads
-from ._version import __version__
-from .context import Line
 from .errors import MillraceError, Unreachable, from_problem, is_temporary
 
 _logger = logging.getLogger("millrace.worker")
 
-INFINITY = float("inf")
-ACK_DELAY_S = 0.005
-ACK_BATCH = 64
-LINE_DELAY_S = 0.5
-PROGRESS_DELAY_S = 0.5
 # Outcomes are answered only when the claim beside them has waited. A refusal must be known soon.
 WAIT_WITH_ACKS_S = 1.0
-# At a stop, a claim that is younger may still be answered, and its jobs given back.
-YOUNG_CLAIM_S = 0.5
-GOODBYE_S = 1.0  # for what nobody depends on
+YOUNG_CLAIM_S = 0.5  # at a stop, a claim gets so long to come back, and its jobs are given back
 LAST_WORD_S = 1.0  # what handlers have after they were told `stopping`
 FLUSH_S = 10.0  # for the last outcomes
+FATAL_FLUSH_S = 2.0  # the same, of a worker that the server has refused
 PAUSE_AFTER_REFUSAL_S = 0.2
-MAX_ITEMS = 1000
-MAX_ACK_BYTES = 4 << 20  # in one poll; the server takes 16 MiB
-
-
-@dataclass(frozen=True)
-class Options:
-    """What a worker is to do. Durations in seconds."""
-
-    id: str
-    queues: Sequence[str]
-    concurrency: int
-    lease_s: float | None
-    poll_wait_s: float
-    grace_s: float
-    timeout_s: float
-    host: str
-    pid: int
-
-
-class Ack:
-    """An outcome that the server has not answered yet. Sent again, it is the same text."""
-
-    __slots__ = ("id", "is_substitute", "since", "text", "token")
-
-    def __init__(self, id: str, token: int, text: str, since: float, is_substitute: bool = False):
-        self.id = id
-        self.token = token
-        self.text = text
-        self.since = since
-        self.is_substitute = is_substitute
-
-
-class Request:
-    """What goes into one poll."""
-
-    def __init__(self) -> None:
-        self.acks: list[Ack] = []
-        self.beats: list[tuple[Attempt, dict[str, str]]] = []
-        self.lines: list[tuple[Attempt, Line]] = []
-        self.limit = 0  # of the claim; 0: no claim
-        self.wait_s = 0.0
-
-    def is_empty(self) -> bool:
-        return not (self.acks or self.beats or self.lines or self.limit)
+LEAST_TIMEOUT_S = 0.5  # of a request that a lease depends on
+ACK_BYTES_PER_S = 256 << 10  # a slow line needs time for outcomes
+MOST_EARLY_CLAIMS = 4
 
 
 class Core:
@@ -97,52 +45,37 @@ class Core:
 
     def __init__(
         self,
-        config: Config,
+        link: Link,
         options: Options,
         handlers: Mapping[str, Handler],
         threads: Threads,
         tasks: Tasks | None,
     ) -> None:
-        self._config = config
+        self._link = link
         self._options = options
         self._handlers = handlers
         self._threads = threads
         self._tasks = tasks
-        self._transport = AsyncTransport(config)
-        self._types = list(handlers)
-        self._worker_info = {
-            "host": options.host,
-            "pid": options.pid,
-            "sdk": "python",
-            "version": __version__,
-        }
+        self._book = Book()
+        self._outbox = Outbox()
 
-        self._attempts: dict[Key, Attempt] = {}
-        self._outbox: deque[Ack] = deque()
-        self._alone: deque[Ack] = deque()  # each goes in a poll of its own
         self._asked = 0  # jobs that claims under way may bring
-        self._reporting = 0  # outcomes on the reporter's connection: their leases may still live
-        self._in_flight = 0  # outcomes on either connection
-        self._beat_due = INFINITY  # not later than the earliest heartbeat
-        self._lines_due = INFINITY
-        self._report_not_before = 0.0
+        self._reporting = 0  # outcomes that the reporter has sent: their leases may still live
+        self._claim: asyncio.Task[Answer] | None = None
         self._claim_began = 0.0
         self._claim_failures = 0
         self._report_failures = 0
-        self._is_claiming = False
-        self._is_away = False  # the claimer pauses: the reporter takes the outcomes
-        self._is_lost = False  # the server
-        self._was_reached = False
+        self._report_not_before = 0.0
+        self._leaves_acks = False  # the claimer pauses: outcomes are for the reporter
 
-        self.stopping = False
+        self._stopping = False
+        self._is_quiet = False
         self._is_told_stopping = False
         self._is_closing = False
         self._fatal: MillraceError | None = None
-        self._claim: asyncio.Task[Any] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = INFINITY
-        self._breaker: asyncio.TimerHandle | None = None
-        self._grace: asyncio.TimerHandle | None = None
+        self._others: set[asyncio.Handle | asyncio.Task[None]] = set()
 
         # What other threads hand over.
         self._ended: deque[tuple[Attempt, Outcome]] = deque()
@@ -161,6 +94,10 @@ class Core:
         self._with_news.append(key)
         self._wake()
 
+    def is_stopping(self) -> bool:
+        """Any thread."""
+        return self._stopping
+
     def _wake(self) -> None:
         if self._is_woken:
             return
@@ -177,7 +114,7 @@ class Core:
         self._loop = asyncio.get_running_loop()
         self._claimer_wakes = asyncio.Event()
         self._reporter_wakes = asyncio.Event()
-        self._idle = asyncio.Event()
+        self._drain_wakes = asyncio.Event()
         is_running()
         reporter = self._loop.create_task(self._report())
         try:
@@ -185,31 +122,29 @@ class Core:
             await self._drain()
         finally:
             self._is_closing = True
-            for timer in (self._timer, self._breaker, self._grace):
-                if timer is not None:
-                    timer.cancel()
             self._reporter_wakes.set()
             await asyncio.wait([reporter], timeout=GOODBYE_S)
-            reporter.cancel()  # if it still waits for an answer that nobody needs
-            await self._say_goodbye()
-            await self._transport.close()
+            # What still waits for an answer waits for one that nobody needs.
+            for other in (reporter, self._timer, *self._others):
+                if other is not None:
+                    other.cancel()
+            await self._link.say_goodbye()
+            await self._link.close()
         if self._fatal is not None:
             raise self._fatal
 
     def stop(self) -> None:
         """The first call begins the stop; the next one ends the grace time."""
-        if self.stopping:
+        if self._stopping:
             self._end_grace()
             return
-        self.stopping = True
-        self._is_away = True
-        self._grace = self._loop.call_later(self._options.grace_s, self._end_grace)
-        self._claimer_wakes.set()
-        self._reporter_wakes.set()
+        self._stopping = True
+        self._leaves_acks = True
+        self._later(self._options.grace_s, self._end_grace)
         if self._claim is not None:
             age = time.monotonic() - self._claim_began
-            self._breaker = self._loop.call_later(max(YOUNG_CLAIM_S - age, 0), self._break_off)
-        self._note_idle()
+            self._later(max(YOUNG_CLAIM_S - age, 0), self._break_off)
+        self._wake_all()
 
     def _break_off(self) -> None:
         if self._claim is not None:
@@ -219,38 +154,33 @@ class Core:
         if self._is_told_stopping:
             return
         self._is_told_stopping = True
-        if self._grace is not None:
-            self._grace.cancel()
-        for attempt in list(self._attempts.values()):
+        for attempt in self._book:
             if attempt.outcome is None:
                 attempt.tell("stopping")
-        self._grace = self._loop.call_later(LAST_WORD_S, self._give_up)
+        self._later(LAST_WORD_S, self._give_up)
 
     def _give_up(self) -> None:
-        """Releases what still runs; the handlers' later outcomes are ignored."""
-        for attempt in list(self._attempts.values()):
-            if attempt.outcome is not None:
-                continue
-            attempt.is_given_up = True
+        """Releases what still runs. The handlers' later outcomes find their attempts closed."""
+        for attempt in self._book:
             if attempt.is_lost:
-                self._forget(attempt)
-            else:
+                self._close(attempt)
+            elif attempt.outcome is None:
                 self._finish(attempt, RELEASED)
 
     async def _drain(self) -> None:
         """Waits for running handlers, then for the answers to the last outcomes."""
-        while self._attempts:
-            await self._sleep(self._idle, INFINITY)
-        ends = time.monotonic() + (2.0 if self._fatal is not None else FLUSH_S)
-        while self._outbox or self._alone or self._in_flight:
+        while self._book:
+            await self._sleep(self._drain_wakes, INFINITY)
+        ends = time.monotonic() + (FLUSH_S if self._fatal is None else FATAL_FLUSH_S)
+        while not self._outbox.is_empty:
             if time.monotonic() >= ends:
                 _logger.warning(
-                    "the worker stops before it could report all outcomes; the server will run "
+                    "the worker ends before it could report all outcomes; the server will run "
                     "those jobs again"
                 )
                 return
             self._reporter_wakes.set()
-            await self._sleep(self._idle, ends)
+            await self._sleep(self._drain_wakes, ends)
 
     async def _sleep(self, wakes: asyncio.Event, until: float) -> None:
         """Sleeps until the event is set, and no longer than `until`."""
@@ -260,391 +190,372 @@ class Core:
         if timer is not None:
             timer.cancel()
 
-    def _note_idle(self) -> None:
-        self._idle.set()
+    def _later(self, delay: float, function: Callable[[], None]) -> None:
+        self._others.add(self._loop.call_later(delay, function))
 
-    async def _say_goodbye(self) -> None:
-        """Takes the worker off the server's list. Nothing depends on it, so it is tried once."""
-        if not self._was_reached or self._is_lost:
-            return
-        with contextlib.suppress(Lost, MillraceError):
-            await self._transport.send(poll(self._options.id, b'{"goodbye":true}'), GOODBYE_S)
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self._loop.create_task(work)
+        self._others.add(task)
+        task.add_done_callback(self._others.discard)
+
+    def _wake_all(self) -> None:
+        self._claimer_wakes.set()
+        self._reporter_wakes.set()
+        self._drain_wakes.set()
 
     # The claimer
 
     async def _claim_until_stopped(self) -> None:
-        while not self.stopping:
-            self._is_away = False
-            if self._free() <= 0:
+        while not self._stopping:
+            if self._is_quiet:
+                await self._stay_quiet()
+            elif self._free() > 0:
+                self._leaves_acks = False
+                await self._claim_once()
+            else:
                 await self._sleep(self._claimer_wakes, INFINITY)
-                continue
-            await self._claim_once()
 
     def _free(self) -> int:
         """Slots that nothing can fill. An outcome frees its slot when it is sent with the claim,
-        or answered: until then the server may count the job as this worker's.
+        or answered: until then the server may count its job as this worker's.
         """
-        taken = len(self._attempts) + self._asked + self._reporting + len(self._alone)
+        taken = len(self._book) + self._asked + self._reporting + self._outbox.count_alone
         return self._options.concurrency - taken
 
     async def _claim_once(self) -> None:
         request = Request()
-        request.acks = self._take_acks()
+        request.acks = self._outbox.take()
         request.limit = min(self._free() - len(self._outbox), MAX_ITEMS)
+        wait_s = self._options.poll_wait_s
+        request.wait_s = min(wait_s, WAIT_WITH_ACKS_S) if request.acks else wait_s
         if request.limit <= 0:  # more outcomes wait than one poll takes
-            self._is_away = True
-            self._outbox.extendleft(reversed(request.acks))
-            self._reporter_wakes.set()
-            await self._sleep(self._claimer_wakes, INFINITY)
-            return
-        request.wait_s = self._options.poll_wait_s
-        if request.acks:
-            request.wait_s = min(request.wait_s, WAIT_WITH_ACKS_S)
-        began = self._claim_began = time.monotonic()
+            request.limit = 0
         self._asked += request.limit
-        self._in_flight += len(request.acks)
-        self._is_claiming = True
-        self._claim = self._loop.create_task(
-            self._exchange(request, request.wait_s + self._options.timeout_s)
-        )
+        self._claim_began = time.monotonic()
+        timeout = request.wait_s + self._options.timeout_s
+        self._claim = self._loop.create_task(self._link.poll(request, timeout))
         try:
-            brought = await self._claim
+            answer = await self._claim
         except asyncio.CancelledError:
-            if not self.stopping:
+            if not self._stopping:
                 raise
-            self._keep(request.acks)  # broken off by the stop
+            self._outbox.give_back(request.acks)  # broken off by the stop
         except MillraceError as error:
-            self._keep_or_isolate(request.acks, error)
-            if _is_for_good(error) and not request.acks:
-                self._end_with(error)
-                return
-            if error.status in (401, 403):
-                self._end_with(error)
-                return
-            if not _is_about_content(error):
-                self._server_lost(error)
-            await self._pause_claims(error.retry_after or 0.0)
+            self._claim = None
+            await self._claim_failed(request, error)
         else:
-            self._claim_failures = 0
-            # A server that is about to end lets no claim wait.
-            is_early = time.monotonic() - began < request.wait_s / 2
-            if is_early and not brought and request.wait_s > 0.1:
-                await self._pause_claims(0.0)
-                self._claim_failures = min(self._claim_failures, 4)
+            self._claim = None
+            self._take(request, answer)
+            await self._claim_answered(request, answer)
         finally:
             self._claim = None
-            self._is_claiming = False
-            self._asked -= request.limit
-            self._in_flight -= len(request.acks)
-            self._note_idle()
+            self._outbox.landed(request.acks)
+            self._wake_all()
+
+    async def _claim_answered(self, request: Request, answer: Answer) -> None:
+        # A server that is about to end lets no claim wait.
+        is_early = request.limit and answer.came - answer.sent < request.wait_s / 2
+        if not is_early or answer.jobs or answer.commands:
+            self._claim_failures = 0
+            return
+        self._claim_failures = min(self._claim_failures, MOST_EARLY_CLAIMS)
+        await self._pause_claims(0.0)
+
+    async def _claim_failed(self, request: Request, error: MillraceError) -> None:
+        self._asked -= request.limit
+        is_about_acks = bool(request.acks) and _is_about_content(error)
+        self._keep(request.acks, error)
+        if error.status in (401, 403) or (_is_refusal(error) and not is_about_acks):
+            self._end_with(error)
+        elif not is_about_acks:
+            self._link.lost(error)
+            await self._pause_claims(error.retry_after or 0.0)
 
     async def _pause_claims(self, at_least: float) -> None:
-        self._is_away = True
-        self._is_claiming = False
+        self._leaves_acks = True
         self._reporter_wakes.set()
-        pause = max(jittered(self._claim_failures), at_least)
+        ends = time.monotonic() + max(jittered(self._claim_failures), at_least)
         self._claim_failures += 1
-        ends = time.monotonic() + pause
-        while not self.stopping and time.monotonic() < ends:
+        while not self._stopping and time.monotonic() < ends:
             await self._sleep(self._claimer_wakes, ends)
 
+    async def _stay_quiet(self) -> None:
+        """Polls without a claim now and then, for the server's commands."""
+        self._leaves_acks = True
+        self._reporter_wakes.set()
+        ends = time.monotonic() + max(self._options.poll_wait_s, 1.0)
+        while not self._stopping and time.monotonic() < ends:
+            await self._sleep(self._claimer_wakes, ends)
+        if not self._stopping:
+            await self._report_once(Request())
+
     def _end_with(self, error: MillraceError) -> None:
-        self._fatal = self._fatal or error
-        if not self.stopping:
-            _logger.error("the worker ends: %s", error)
+        if self._fatal is None:
+            self._fatal = error
+            _logger.error("the server refuses the worker, which ends: %s", error)
+        if not self._stopping:
             self.stop()
 
     # The reporter
 
     async def _report(self) -> None:
         while not self._is_closing:
-            due = self._report_due()
+            due = max(min(self._acks_due(), self._outbox.due_alone()), self._report_not_before)
             if due > time.monotonic():
                 await self._sleep(self._reporter_wakes, due)
-                continue
-            self._tick()
-            if self._alone and self._alone[0].since <= time.monotonic():
-                await self._send_report(self._alone_request())
-                continue
-            request = self._next_report(time.monotonic())
-            if not request.is_empty():
-                await self._send_report(request)
-
-    def _report_due(self) -> float:
-        due = min(self._acks_due(), self._beat_due, self._lines_due)
-        if self._alone:
-            due = min(due, self._alone[0].since)
-        return due if due == INFINITY else max(due, self._report_not_before)
+            elif self._outbox.due_alone() <= time.monotonic():
+                request = Request()
+                request.acks = self._outbox.take_alone()
+                await self._report_once(request)
+            else:
+                await self._report_once(self._next_report())
 
     def _acks_due(self) -> float:
         """When the reporter must send the outbox, if the claimer has not done so by then."""
-        if not self._outbox or not (self._is_claiming or self._is_away):
+        if self._claim is None and not self._leaves_acks:
             return INFINITY
-        nothing_joins_them = self.stopping or not self._attempts
-        if nothing_joins_them or len(self._outbox) >= ACK_BATCH:
-            return self._outbox[0].since
-        return self._outbox[0].since + ACK_DELAY_S
+        nothing_joins_them = self._stopping or not self._book
+        return self._outbox.due(at_once=nothing_joins_them)
 
-    def _next_report(self, now: float) -> Request:
+    def _next_report(self) -> Request:
         request = Request()
-        if self._acks_due() <= now:
-            request.acks = self._take_acks()
-        if now >= self._beat_due:
-            self._add_beats(request, now)
-        if now >= self._lines_due:
-            self._add_lines(request)
-        if request.acks and self._is_claiming and not self.stopping and not self._is_lost:
-            # For slots that the claimer's poll did not ask for. Those that these outcomes leave
-            # are free once they are answered, as this claim is.
-            free = self._free() - len(self._outbox)
-            if self._claim_began + 0.001 < now and free > 0:
-                request.limit = min(free, MAX_ITEMS)
+        request.acks = self._outbox.take()
+        # For slots that the claimer's poll did not ask for. Not if the answer is likely to be lost,
+        # which would leave its jobs leased to nobody.
+        if self._claim is not None and not (self._stopping or self._is_quiet or self._link.is_lost):
+            request.limit = max(min(self._free() - len(self._outbox), MAX_ITEMS), 0)
         return request
 
-    def _add_beats(self, request: Request, now: float) -> None:
-        due = INFINITY
-        for attempt in self._attempts.values():
-            if attempt.next_beat <= now and len(request.beats) < MAX_ITEMS:
-                progress = {} if attempt.is_plain else attempt.context._take_progress()
-                attempt.is_plain = False
-                attempt.next_beat = now + attempt.lease_s / 3
-                request.beats.append((attempt, progress))
-            due = min(due, attempt.next_beat)
-        self._beat_due = due
-
-    def _add_lines(self, request: Request) -> None:
-        self._lines_due = INFINITY
-        for attempt in self._attempts.values():
-            lines = attempt.context._take_lines(MAX_ITEMS - len(request.lines))
-            if lines:
-                attempt.lines_under_way = True
-                request.lines += [(attempt, line) for line in lines]
-            if len(request.lines) == MAX_ITEMS:
-                self._lines_due = 0.0  # there may be more
-                return
-
-    def _alone_request(self) -> Request:
-        request = Request()
-        request.acks = [self._alone.popleft()]
-        return request
-
-    async def _send_report(self, request: Request) -> None:
+    async def _report_once(self, request: Request) -> None:
         self._asked += request.limit
         self._reporting += len(request.acks)
-        self._in_flight += len(request.acks)
         try:
-            await self._exchange(request, self._report_timeout(request))
+            answer = await self._link.poll(request, self._report_timeout(request))
         except MillraceError as error:
+            self._asked -= request.limit
             self._report_failed(request, error)
         else:
             self._report_failures = 0
+            self._take(request, answer)
         finally:
-            self._asked -= request.limit
             self._reporting -= len(request.acks)
-            self._in_flight -= len(request.acks)
-            self._lines_told(request)
-            self._claimer_wakes.set()
-            self._note_idle()
+            self._outbox.landed(request.acks)
+            self._wake_all()
 
     def _report_timeout(self, request: Request) -> float:
-        """A connection that hangs must not cost the leases."""
-        if not self._attempts:
-            return self._options.timeout_s
-        shortest = min(attempt.lease_s for attempt in self._attempts.values()) / 3
+        """A connection that hangs must not hold up outcomes for long."""
         size = sum(len(ack.text) for ack in request.acks)
-        return max(shortest, 0.5) + size / (256 << 10)  # a slow line needs a second for 256 KiB
+        bound = max(self._book.shortest_lease_s() / 3, LEAST_TIMEOUT_S)
+        return min(bound, self._options.timeout_s) + size / ACK_BYTES_PER_S
 
     def _report_failed(self, request: Request, error: MillraceError) -> None:
-        now = time.monotonic()
-        is_alone = len(request.acks) == 1 and not request.beats and not request.lines
-        if is_alone and _is_about_content(error):
+        if len(request.acks) == 1 and _is_about_content(error):
             self._refuse(request.acks[0], error)
-        else:
-            self._keep_or_isolate(request.acks, error)
-        pause = 0.0
+            return
+        self._keep(request.acks, error)
+        if error.status in (401, 403):
+            self._end_with(error)
         if not _is_about_content(error):
-            self._server_lost(error)
+            self._link.lost(error)
             pause = max(jittered(self._report_failures), error.retry_after or 0.0)
             self._report_failures += 1
-        elif request.beats:
-            _logger.warning("the server refused heartbeats: %s", error)
-        if self._attempts:
-            pause = min(pause, min(a.lease_s for a in self._attempts.values()) / 6)
-        self._report_not_before = now + pause
+            self._report_not_before = time.monotonic() + pause
+
+    # The pulse
+
+    def _set_timer(self) -> None:
+        due = self._book.due()
+        if due >= self._timer_at:
+            return  # the timer comes earlier, and looks again
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_at = due
+        self._timer = self._loop.call_at(due, self._timer_fires)
+
+    def _timer_fires(self) -> None:
+        self._timer_at = INFINITY
+        now = time.monotonic()
+        # Before anything is asked of the server: the process may have been paused.
+        for attempt in self._book.overdue(now):
+            if now >= attempt.certain_until:
+                self._lose(attempt)
+            else:
+                attempt.tell("timeout")
+                self._book.changed(attempt)
+        request = self._book.collect(now)
+        if request.beats or request.lines:
+            self._spawn(self._beat(request))
+        self._set_timer()
+
+    async def _beat(self, request: Request) -> None:
+        shortest = min((attempt.lease_s for attempt, _ in request.beats), default=INFINITY)
+        timeout = min(max(shortest / 3, LEAST_TIMEOUT_S), self._options.timeout_s)
+        answer: Answer | None = None
+        try:
+            answer = await self._link.poll(request, timeout)
+        except MillraceError as error:
+            self._beat_failed(request, error)
+        for attempt, _ in request.lines:
+            attempt.lines_under_way = 0
+        if answer is not None:
+            self._take(request, answer)
+        for attempt in {line[0].key: line[0] for line in request.lines}.values():
+            self._settle(attempt)
+        self._set_timer()
+
+    def _beat_failed(self, request: Request, error: MillraceError) -> None:
+        now = time.monotonic()
+        is_refused = _is_about_content(error)
+        pause = PAUSE_AFTER_REFUSAL_S
+        if is_refused:
+            _logger.warning("the server refused heartbeats or lines: %s", error)
+        else:
+            self._link.lost(error)
+            pause = max(pause, error.retry_after or 0.0)
         for attempt, progress in request.beats:
-            if not _is_about_content(error):
+            if not is_refused:
                 attempt.context._give_back_progress(progress)
-            self._beat_again(attempt, now + pause, is_plain=_is_about_content(error))
-        # Lines are not sent again: they may have arrived, and a line twice is worse than one less.
+            self._book.beat_again(attempt, now + min(pause, attempt.lease_s / 6), is_refused)
+        # Lines that may have arrived are not sent again: a line twice is worse than one less.
+        if error.status in (429, 503) and request.lines:
+            for attempt, line in reversed(request.lines):
+                attempt.context._give_back_line(line)
+            self._book.lines_again(now + pause)
         if error.status in (401, 403):
             self._end_with(error)
 
-    def _beat_again(self, attempt: Attempt, when: float, is_plain: bool = False) -> None:
-        attempt.next_beat = when
-        attempt.is_plain = is_plain
-        self._beat_due = min(self._beat_due, when)
+    async def _learn_timeout(self, attempt: Attempt) -> None:
+        """Asks for the length of an attempt whose claim does not tell it: by a heartbeat."""
+        while attempt in self._book and attempt.outcome is None and not self._is_closing:
+            sent = time.monotonic()
+            timeout = max(attempt.lease_s / 3, LEAST_TIMEOUT_S)
+            try:
+                job = await self._link.job_of(attempt, min(timeout, self._options.timeout_s))
+            except MillraceError as error:
+                if error.code == "lease_lost":
+                    self._lose(attempt)
+                if not is_temporary(error):
+                    return
+                await asyncio.sleep(PAUSE_AFTER_REFUSAL_S)
+                continue
+            attempt.extended(sent)
+            if job.get("timeout_ms") is not None:
+                attempt.timeout_at = attempt.came + float(job["timeout_ms"]) / 1000
+            if job.get("cancel_requested") and attempt.is_started and attempt in self._book:
+                attempt.tell("cancelled")
+            self._book.changed(attempt)
+            self._set_timer()
+            return
 
-    def _lines_told(self, request: Request) -> None:
-        """Arrived or lost: what had to wait behind the lines may go."""
-        for attempt in {attempt.key: attempt for attempt, _ in request.lines}.values():
-            attempt.lines_under_way = False
-            self._settle_if_ready(attempt)
+    # What an answer means
 
-    # A round trip
-
-    async def _exchange(self, request: Request, timeout: float) -> bool:
-        """Sends a poll and acts on its answer. Returns whether it brought jobs or commands."""
-        sent = time.monotonic()
-        call = poll(self._options.id, self._body_of(request))
-        try:
-            response = await self._transport.send(call, timeout)
-        except Lost as lost:
-            raise Unreachable(str(lost), code="unreachable") from None
-        if response.status != 200:
-            raise error_of(response)
-        answer = call.read(response)
-        self._server_back()
-        self._settle_acks(request.acks, answer.get("acks") or [])
-        self._settle_beats(request.beats, answer.get("heartbeats") or [], sent)
-        jobs = answer.get("jobs") or []
-        if jobs:
-            self._admit(jobs, sent)
-        commands = answer.get("commands") or []
-        for command in commands:
+    def _take(self, request: Request, answer: Answer) -> None:
+        self._take_acks(request.acks, answer.acks)
+        self._take_beats(request, answer)
+        self._asked -= request.limit
+        if answer.jobs:
+            self._admit(answer)
+        for command in answer.commands:
             self._obey(command)
         self._set_timer()
-        return bool(jobs or commands)
 
-    def _body_of(self, request: Request) -> bytes:
-        members = []
-        if request.acks:
-            members.append(f'"acks":[{",".join(ack.text for ack in request.acks)}]')
-        if request.beats:
-            beats = ",".join(attempt.heartbeat(progress) for attempt, progress in request.beats)
-            members.append(f'"heartbeats":[{beats}]')
-        if request.lines:
-            lines = [
-                {"id": attempt.id, "token": attempt.token, **line.to_wire()}
-                for attempt, line in request.lines
-            ]
-            members.append(f'"logs":{_json.dumps(lines)}')
-        if request.limit:
-            claim: dict[str, Any] = {
-                "queues": list(self._options.queues),
-                "types": self._types,
-                "limit": request.limit,
-                "wait_ms": round(request.wait_s * 1000),
-                "worker": self._worker_info,
-            }
-            if self._options.lease_s is not None:
-                claim["lease_ms"] = round(self._options.lease_s * 1000)
-            members.append(f'"claim":{_json.dumps(claim)}')
-        return f"{{{','.join(members)}}}".encode()
-
-    def _settle_acks(self, acks: Sequence[Ack], answers: Sequence[Mapping[str, Any]]) -> None:
-        now = time.monotonic()
+    def _take_acks(self, acks: Sequence[Ack], answers: Sequence[Mapping[str, Any]]) -> None:
         for index, ack in enumerate(acks):
-            error = _item_error(answers, index)
+            error = _error_at(answers, index)
             if error is None:
                 continue
             if error.code == "lease_lost":
-                _logger.warning("job %s: the lease was lost before its outcome was known", ack.id)
+                _logger.warning("job %s: the lease was lost before the outcome came", ack.id)
             elif is_temporary(error):
-                ack.since = now + PAUSE_AFTER_REFUSAL_S
-                self._alone.append(ack)
+                ack.since = time.monotonic() + PAUSE_AFTER_REFUSAL_S
+                self._outbox.add_alone([ack])
             else:
                 self._refuse(ack, error)
 
-    def _settle_beats(
-        self,
-        beats: Sequence[tuple[Attempt, dict[str, str]]],
-        answers: Sequence[Mapping[str, Any]],
-        sent: float,
-    ) -> None:
-        now = time.monotonic()
-        started: list[Attempt] = []
-        for index, (attempt, progress) in enumerate(beats):
-            if attempt.key not in self._attempts:
-                continue
-            error = _item_error(answers, index)
-            if error is None:
-                attempt.extended(sent, attempt.lease_s)
-                self._beat_due = min(self._beat_due, attempt.next_beat)
-                self._beat_succeeded(attempt, answers[index], started)
-            elif error.code == "lease_lost":
-                self._lose(attempt)
-            elif is_temporary(error):
-                attempt.context._give_back_progress(progress)
-                self._beat_again(attempt, now + PAUSE_AFTER_REFUSAL_S)
-            else:
-                _logger.warning("job %s: the server refused the progress: %s", attempt.id, error)
-                self._beat_again(attempt, now if progress else attempt.next_beat, is_plain=True)
-                self._settle_if_ready(attempt)
-        self._start(started)
-
-    def _beat_succeeded(
-        self, attempt: Attempt, answer: Mapping[str, Any], started: list[Attempt]
-    ) -> None:
-        is_cancelled = bool(answer.get("cancel_requested"))
-        if not attempt.is_started:
-            attempt.is_started = True
-            if is_cancelled:
-                self._finish(attempt, CANCELLED)
-            elif self.stopping:
-                self._finish(attempt, RELEASED)
-            else:
-                started.append(attempt)
-            return
-        if attempt.outcome is not None:
-            self._settle_if_ready(attempt)
-        elif is_cancelled:
-            attempt.tell("cancelled")
-
     def _refuse(self, ack: Ack, error: MillraceError) -> None:
-        """The server will never take this outcome: the attempt failed, and the substitute says why."""
+        """The server will never take this outcome: the attempt failed, its substitute says so."""
         _logger.warning("job %s: the server refused the outcome: %s", ack.id, error)
         if not ack.is_substitute:
             text = refused(str(error)).to_ack(ack.id, ack.token, ())
             self._put(Ack(ack.id, ack.token, text, time.monotonic(), is_substitute=True))
 
-    def _keep(self, acks: Sequence[Ack]) -> None:
-        """These were not answered. If the server had them already, it answers as the first time."""
-        self._outbox.extendleft(reversed(acks))
+    def _keep(self, acks: Sequence[Ack], error: MillraceError) -> None:
+        """These were not answered. One of them may be why: alone, each gets its own answer."""
+        if _is_about_content(error):
+            self._outbox.add_alone(acks)
+        else:
+            self._outbox.give_back(acks)
         self._reporter_wakes.set()
 
-    def _keep_or_isolate(self, acks: Sequence[Ack], error: MillraceError) -> None:
-        """One of the outcomes may be why the request was refused: alone, each gets its answer."""
-        if _is_about_content(error):
-            self._alone.extend(acks)
-            self._reporter_wakes.set()
+    def _take_beats(self, request: Request, answer: Answer) -> None:
+        now = time.monotonic()
+        ready: list[Attempt] = []
+        for index, (attempt, progress) in enumerate(request.beats):
+            error = _error_at(answer.heartbeats, index)
+            if attempt not in self._book:
+                continue
+            if error is None:
+                attempt.extended(answer.sent)
+                self._book.changed(attempt)
+                is_cancelled = bool(answer.heartbeats[index].get("cancel_requested"))
+                self._beat_succeeded(attempt, is_cancelled, ready)
+            elif error.code == "lease_lost":
+                self._lose(attempt)
+            elif is_temporary(error):
+                attempt.context._give_back_progress(progress)
+                self._book.beat_again(attempt, now + PAUSE_AFTER_REFUSAL_S)
+            else:
+                _logger.warning("job %s: the server refused the progress: %s", attempt.id, error)
+                self._book.beat_again(attempt, now + PAUSE_AFTER_REFUSAL_S, is_plain=True)
+                self._settle(attempt)
+        self._start(ready)
+
+    def _beat_succeeded(self, attempt: Attempt, is_cancelled: bool, ready: list[Attempt]) -> None:
+        if attempt.is_started:
+            if is_cancelled and attempt.outcome is None:
+                attempt.tell("cancelled")
+            self._settle(attempt)
+            return
+        attempt.is_started = True
+        if is_cancelled:
+            self._finish(attempt, CANCELLED)
+        elif self._stopping:
+            self._finish(attempt, RELEASED)
         else:
-            self._keep(acks)
+            ready.append(attempt)
+
+    def _obey(self, command: Mapping[str, Any]) -> None:
+        kind = command.get("type")
+        if kind == "cancel":
+            attempt = self._book.find((command["job_id"], command["token"]))
+            if attempt is not None and attempt.is_started and attempt.outcome is None:
+                attempt.tell("cancelled")
+        elif kind == "quiet" and not self._is_quiet:
+            _logger.info("the server told the worker to claim no more")
+            self._is_quiet = True
+            self._claimer_wakes.set()
+        elif kind == "stop" and not self._stopping:
+            _logger.info("the server told the worker to stop")
+            self.stop()
 
     # Attempts
 
-    def _admit(self, jobs: Sequence[Mapping[str, Any]], sent: float) -> None:
-        now = time.monotonic()
+    def _admit(self, answer: Answer) -> None:
         ready: list[Attempt] = []
-        for raw in jobs:
+        for raw in answer.jobs:
             handler = self._handlers.get(raw["type"])
-            if self.stopping or handler is None:
+            if self._stopping or handler is None:
                 # As if it had not been claimed.
-                token = raw["lease"]["token"]
-                self._put(Ack(raw["id"], token, RELEASED.to_ack(raw["id"], token, ()), now))
+                id, token = raw["id"], raw["lease"]["token"]
+                self._put(Ack(id, token, RELEASED.to_ack(id, token, ()), answer.came))
                 continue
-            attempt = Attempt(raw, handler, sent, now, lambda: None)
-            key = attempt.key
-            attempt.context._news = lambda key=key: self.news(key)  # type: ignore[misc]
-            attempt.context._stopping = self._says_stopping
-            self._attempts[key] = attempt
-            self._beat_due = min(self._beat_due, attempt.next_beat)
+            attempt = Attempt(raw, handler, answer.sent, answer.came, self.news, self.is_stopping)
+            self._book.open(attempt)
             if attempt.is_started:
                 ready.append(attempt)
-        self._reporter_wakes.set()
+            if not attempt.is_timeout_known:
+                self._spawn(self._learn_timeout(attempt))
         self._start(ready)
-
-    def _says_stopping(self) -> bool:
-        return self.stopping
 
     def _start(self, attempts: Sequence[Attempt]) -> None:
         on_loop: list[Attempt] = []
@@ -660,139 +571,64 @@ class Core:
     def _hear(self) -> None:
         """Takes what other threads have handed over."""
         self._is_woken = False
+        while self._with_news:
+            known = self._book.find(self._with_news.popleft())
+            if known is not None:
+                self._book.has_news(known)
         while self._ended:
             attempt, outcome = self._ended.popleft()
-            if attempt.key not in self._attempts or attempt.is_given_up:
+            if attempt not in self._book:
                 continue
             if attempt.is_lost:
-                self._forget(attempt)
-            else:
+                self._close(attempt)
+            elif attempt.outcome is None:
                 self._finish(attempt, outcome)
-        now = time.monotonic()
-        while self._with_news:
-            key = self._with_news.popleft()
-            known = self._attempts.get(key)
-            if known is None:
-                continue
-            if known.context._progress:
-                known.next_beat = min(known.next_beat, now + PROGRESS_DELAY_S)
-                self._beat_due = min(self._beat_due, known.next_beat)
-            if known.context._lines:
-                self._lines_due = min(self._lines_due, now + LINE_DELAY_S)
-        if self._report_due() < INFINITY:
-            self._reporter_wakes.set()
+        self._set_timer()
 
     def _finish(self, attempt: Attempt, outcome: Outcome) -> None:
         attempt.outcome = outcome
-        self._settle_if_ready(attempt)
+        self._settle(attempt)
+        self._set_timer()
 
-    def _settle_if_ready(self, attempt: Attempt) -> None:
+    def _settle(self, attempt: Attempt) -> None:
         """Sends the outcome, unless progress or lines must be answered first: the server takes
         neither for a job that has ended, and a checkpoint must not be lost with a snooze.
         """
-        outcome = attempt.outcome
-        if outcome is None or attempt.key not in self._attempts:
+        outcome, context = attempt.outcome, attempt.context
+        if outcome is None or attempt not in self._book:
             return
-        now = time.monotonic()
-        context = attempt.context
-        must_wait = attempt.lines_under_way
-        if context._progress and not attempt.is_plain:
-            must_wait = True
-            self._beat_again(attempt, now)
-        if len(context._lines) >= MAX_ITEMS - len(outcome.lines):
-            must_wait = True
-            self._lines_due = now
-        if must_wait:
-            self._reporter_wakes.set()
+        has_progress = bool(context._progress) and not attempt.is_plain
+        has_many_lines = len(context._lines) + len(outcome.lines) > MAX_ITEMS
+        if has_progress or has_many_lines:
+            self._book.has_news(attempt, is_urgent=True)
+        if has_progress or has_many_lines or attempt.lines_under_way:
             return
-        lines = context._take_lines(MAX_ITEMS)
-        self._forget(attempt)
-        text = outcome.to_ack(attempt.id, attempt.token, lines)
-        self._put(Ack(attempt.id, attempt.token, text, now))
+        text = outcome.to_ack(attempt.id, attempt.token, context._take_lines(MAX_ITEMS))
+        self._close(attempt)
+        self._put(Ack(attempt.id, attempt.token, text, time.monotonic()))
 
     def _put(self, ack: Ack) -> None:
-        self._outbox.append(ack)
+        self._outbox.add(ack)
         self._claimer_wakes.set()
-        if self._is_claiming or self._is_away:
+        if self._claim is not None or self._leaves_acks:
             self._reporter_wakes.set()
 
-    def _forget(self, attempt: Attempt) -> None:
-        self._attempts.pop(attempt.key, None)
+    def _close(self, attempt: Attempt) -> None:
+        self._book.close(attempt)
         self._claimer_wakes.set()
-        self._note_idle()
+        self._drain_wakes.set()
 
     def _lose(self, attempt: Attempt) -> None:
-        if not attempt.is_started or attempt.outcome is not None:
-            self._forget(attempt)
+        if attempt not in self._book or attempt.is_lost:
             return
-        if not attempt.is_lost:
-            _logger.warning("job %s: the lease is lost", attempt.id)
-        attempt.next_beat = INFINITY
+        if not attempt.is_started or attempt.outcome is not None:
+            self._close(attempt)  # no handler is there to be told
+            return
+        _logger.warning("job %s: the lease is lost", attempt.id)
         attempt.tell("lease_lost")
 
-    def _obey(self, command: Mapping[str, Any]) -> None:
-        kind = command.get("type")
-        if kind == "cancel":
-            attempt = self._attempts.get((str(command.get("job_id")), int(command.get("token", 0))))
-            if attempt is not None and attempt.is_started and attempt.outcome is None:
-                attempt.tell("cancelled")
-        elif kind == "stop" and not self.stopping:
-            _logger.info("the server told the worker to stop")
-            self.stop()
-        # `quiet` needs nothing done: the claims of a quiet worker come back empty.
 
-    # The clock
-
-    def _set_timer(self) -> None:
-        due = min((attempt.due() for attempt in self._attempts.values()), default=INFINITY)
-        if due >= self._timer_at:
-            return  # the timer comes earlier, and looks again
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer_at = due
-        self._timer = self._loop.call_at(due, self._timer_fires)
-
-    def _timer_fires(self) -> None:
-        self._timer_at = INFINITY
-        self._tick()
-        self._set_timer()
-
-    def _tick(self) -> None:
-        """Tells handlers whose lease is no longer certain, or whose time is over."""
-        now = time.monotonic()
-        for attempt in list(self._attempts.values()):
-            if attempt.due() > now:
-                continue
-            if now >= (attempt.certain_until if attempt.is_started else attempt.over_at):
-                self._lose(attempt)
-                attempt.certain_until = attempt.over_at = INFINITY
-            elif attempt.is_started:
-                attempt.tell("timeout")
-
-    def _take_acks(self) -> list[Ack]:
-        taken: list[Ack] = []
-        size = 0
-        while self._outbox and len(taken) < MAX_ITEMS and size < MAX_ACK_BYTES:
-            ack = self._outbox.popleft()
-            size += len(ack.text)
-            taken.append(ack)
-        return taken
-
-    # The server
-
-    def _server_lost(self, error: MillraceError) -> None:
-        if not self._is_lost:
-            self._is_lost = True
-            _logger.warning("%s; the worker tries again", error.message)
-
-    def _server_back(self) -> None:
-        self._was_reached = True
-        if self._is_lost:
-            self._is_lost = False
-            _logger.info("the worker reached %s again", self._config.url)
-
-
-def _item_error(answers: Sequence[Mapping[str, Any]], index: int) -> MillraceError | None:
+def _error_at(answers: Sequence[Mapping[str, Any]], index: int) -> MillraceError | None:
     if index >= len(answers):
         return Unreachable("the server left out an answer", code="unreachable")
     problem = answers[index].get("error")
@@ -800,9 +636,10 @@ def _item_error(answers: Sequence[Mapping[str, Any]], index: int) -> MillraceErr
 
 
 def _is_about_content(error: MillraceError) -> bool:
-    """Whether something in the request was refused, rather than the request."""
-    return error.status in (400, 413, 422) and (error.code != "bad_answer" or error.status == 413)
+    """Whether something in the request was refused, rather than the worker."""
+    return error.status == 413 or (error.status in (400, 422) and error.code != "bad_answer")
 
 
-def _is_for_good(error: MillraceError) -> bool:
+def _is_refusal(error: MillraceError) -> bool:
+    """Whether time does not cure it."""
     return error.status in (400, 401, 403, 404, 413, 422) and error.code != "bad_answer"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Callable
 
 from .context import Context
@@ -105,10 +105,7 @@ async def run_async(handler: Handler, middleware: Sequence[Middleware], context:
         return await handler.call(context.job.payload)
     outer = middleware[0]
     if inspect.iscoroutinefunction(outer):
-        call_next: Callable[[], Awaitable[Any]] = lambda: run_async(
-            handler, middleware[1:], context
-        )
-        return await outer(context, call_next)
+        return await outer(context, lambda: run_async(handler, middleware[1:], context))
     wrapper = outer(context)
     try:
         next(wrapper)

@@ -192,6 +192,10 @@ def poll(worker: str, request: bytes) -> Call[dict[str, Any]]:
     return Call("POST", path("workers", worker, "poll"), read_object, request)
 
 
+def heartbeat(id: str, token: int) -> Call[dict[str, Any]]:
+    return Call("POST", path("jobs", id, "heartbeat"), read_object, body({"token": token}))
+
+
 def _record(kind: type[R]) -> Callable[[Response], R]:
     return lambda response: kind(read_object(response))
 

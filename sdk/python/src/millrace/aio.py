@@ -24,7 +24,7 @@ from ._calls import Call, Lost, Tries
 from ._time import Duration, to_seconds
 from ._trace import TraceSource, current_trace
 from .client import new_job
-from .errors import WaitTimeout
+from .errors import InvalidState, WaitTimeout
 from .jobs import AsyncJobType, P, R
 from .models import (
     FINAL_STATES,
@@ -229,7 +229,14 @@ class AsyncMillrace(App):
 
         `reason` is for people, at most 1024 bytes. InvalidState if the job has ended.
         """
-        return await self._call(operations.cancel(id, reason))
+        try:
+            return await self._call(operations.cancel(id, reason))
+        except InvalidState as error:
+            if error._is_of_a_repetition:
+                job = await self.get(id)
+                if job.state == "cancelled":
+                    return job  # by an earlier try, whose answer was lost
+            raise
 
     async def retry(self, id: str) -> Job:
         """Makes a job that has ended ready again. InvalidState if it has not ended."""

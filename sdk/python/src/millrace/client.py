@@ -22,7 +22,7 @@ from ._calls import Call, Lost, Tries
 from ._http import Transport
 from ._time import Duration, to_seconds
 from ._trace import TraceSource, current_trace
-from .errors import WaitTimeout
+from .errors import InvalidState, WaitTimeout
 from .jobs import JobType, P, R
 from .models import (
     FINAL_STATES,
@@ -211,7 +211,14 @@ class Millrace(App):
 
         `reason` is for people, at most 1024 bytes. InvalidState if the job has ended.
         """
-        return self._call(operations.cancel(id, reason))
+        try:
+            return self._call(operations.cancel(id, reason))
+        except InvalidState as error:
+            if error._is_of_a_repetition:
+                job = self.get(id)
+                if job.state == "cancelled":
+                    return job  # by an earlier try, whose answer was lost
+            raise
 
     def retry(self, id: str) -> Job:
         """Makes a job that has ended ready again. InvalidState if it has not ended."""

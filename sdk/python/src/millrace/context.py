@@ -85,7 +85,12 @@ class Context:
     """
 
     def __init__(
-        self, job: ClaimedJob, token: int, news: Callable[[], None] = lambda: None
+        self,
+        job: ClaimedJob,
+        token: int,
+        *,
+        news: Callable[[], None] = lambda: None,
+        is_stopping: Callable[[], bool] = lambda: False,
     ) -> None:
         self.job = job
         self.token = token
@@ -94,7 +99,7 @@ class Context:
         self._told: str | None = None
         self._told_event: threading.Event | None = None
         self._observers: list[Callable[[str], None]] = []
-        self._stopping: Callable[[], bool] = lambda: False
+        self._is_stopping = is_stopping
         self._progress: dict[str, str] = {}  # by member, as JSON
         self._lines: deque[Line] = deque()
         self._line_bytes = 0
@@ -110,7 +115,7 @@ class Context:
     @property
     def stopping(self) -> bool:
         """Whether the worker is stopping. The handler may save a checkpoint and end."""
-        return self._stopping()
+        return self._is_stopping()
 
     def check(self) -> None:
         """Raises Interrupted if the handler was told to end."""
@@ -240,6 +245,14 @@ class Context:
             taken = [self._lines.popleft() for _ in range(count)]
             self._line_bytes -= sum(len(line.message) for line in taken)
         return taken
+
+    def _give_back_line(self, line: Line) -> None:
+        """The server has not taken it. Newer lines go before it, where there is too little room."""
+        with self._lock:
+            size = len(line.message)
+            if self._line_bytes + size <= _MAX_LOG_BYTES:
+                self._lines.appendleft(line)
+                self._line_bytes += size
 
 
 def _cut(text: str, max_bytes: int) -> str:

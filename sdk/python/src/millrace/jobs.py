@@ -85,5 +85,5 @@ class AsyncJobType(_JobType[P, R]):
     _app: AsyncMillrace
 
     async def submit(self, *args: P.args, **kwargs: P.kwargs) -> Submitted:
-        """Submits a job that calls the function with these arguments. See `AsyncMillrace.submit`."""
+        """Submits a job that calls the function so. See `AsyncMillrace.submit`."""
         return await self._app.submit(self.new(*args, **kwargs))

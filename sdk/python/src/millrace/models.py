@@ -213,7 +213,7 @@ class Record:
             raise AttributeError(f"{type(self).__name__!r} has no member {name!r}")
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and other.raw == self.raw  # type: ignore[attr-defined]
+        return type(other) is type(self) and other.raw == self.raw
 
     __hash__ = None  # type: ignore[assignment]  # its members may be lists
 

@@ -12,8 +12,9 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Callable
 
-from ._core import Core, Options
+from ._core import Core
 from ._handlers import Handler, check_chain
+from ._link import Link, Options
 from ._runner import Tasks, Threads
 from ._time import Duration, to_seconds
 from .logs import capturing
@@ -54,6 +55,7 @@ class _Worker:
         self._options = Options(
             id=id or f"{_name(host)}-{pid}-{secrets.token_hex(4)}",
             queues=_queues(queues, self._handlers),
+            types=list(self._handlers),
             concurrency=concurrency,
             lease_s=None if lease is None else to_seconds(lease),
             poll_wait_s=min(to_seconds(poll_wait), 60.0),
@@ -98,7 +100,8 @@ class _Worker:
         tasks = None
         if loop is not None:
             tasks = Tasks(loop, middleware, lambda attempt, outcome: core.ended(attempt, outcome))
-        core = Core(self._app._config, self._options, self._handlers, threads, tasks)
+        link = Link(self._app._config, self._options)
+        core = Core(link, self._options, self._handlers, threads, tasks)
         self._core = core
         is_running = threading.Event()
 
@@ -176,9 +179,9 @@ class Worker(_Worker):
         self.stop()
         self.join()
 
-    def _end_loop(self, _: Any) -> None:
+    def _end_loop(self, _: object) -> None:
         assert self._loop is not None
-        self._loop.call_soon_threadsafe(self._loop.stop)
+        asyncio.run_coroutine_threadsafe(_stop_when_idle(), self._loop)
 
 
 class AsyncWorker(_Worker):
@@ -224,13 +227,17 @@ class _stopping_by_signals:
 
 def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
     asyncio.set_event_loop(loop)
-    try:
-        loop.run_forever()
-    finally:
-        # A handler that outlived the grace time would only complain that its loop is gone.
-        if not asyncio.all_tasks(loop):
-            loop.run_until_complete(loop.shutdown_asyncgens())
-            loop.close()
+    loop.run_forever()
+    loop.run_until_complete(loop.shutdown_asyncgens())
+    loop.close()
+
+
+async def _stop_when_idle() -> None:
+    """Stops the handlers' loop, once those that have outlived the grace time have ended, too."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    if others:
+        await asyncio.wait(others)
+    asyncio.get_running_loop().stop()
 
 
 def _queues(given: Sequence[str] | None, handlers: Mapping[str, Handler]) -> list[str]:
