@@ -1,8 +1,6 @@
 """The program of the conformance suite: see sdk/conformance/README.md.
 
-Both clients are played with: with MILLRACE_CONFORMANCE=async the asynchronous one, else the
-synchronous one. Types whose name has `sync.` in it get a synchronous handler, all others an
-asynchronous one.
+Types whose name has `sync.` in it get a synchronous handler, all others an asynchronous one.
 """
 
 from __future__ import annotations
@@ -15,12 +13,13 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import millrace
 from millrace import Context, Millrace, MillraceError
+from millrace.testing import Fake
 
 _output = threading.Lock()
 
@@ -204,8 +203,18 @@ class Program:
         if command.get("timeout_ms") is not None:
             settings["timeout"] = command["timeout_ms"] / 1000
         self._settings = settings
-        self._app = Millrace(**settings)
+        if command.get("fake"):
+            self._app = Fake(mode=command["fake"])
+            self._attach("fake", self._app, command.get("types") or ())
+        else:
+            self._app = Millrace(**settings)
         return {}
+
+    def _attach(self, name: str, app: Millrace, types: Sequence[str]) -> None:
+        handlers = Handlers(name, self._app)
+        for type_ in types:
+            in_thread = "sync." in type_ and "async." not in type_
+            app.job(type_)(handlers.in_thread if in_thread else handlers.on_loop)
 
     def do_make_id(self, command: Mapping[str, Any]) -> Any:
         return {"id": millrace.make_id(command.get("queue") or "default")}
@@ -324,10 +333,7 @@ class Program:
     def do_worker(self, command: Mapping[str, Any]) -> Any:
         name = command.get("name") or "worker"
         app = Millrace(**self._settings)
-        handlers = Handlers(name, self._app)
-        for type_ in command["types"]:
-            in_thread = "sync." in type_ and "async." not in type_
-            app.job(type_)(handlers.in_thread if in_thread else handlers.on_loop)
+        self._attach(name, app, command["types"])
         if command.get("middleware"):
             app.middleware(middleware)
         options: dict[str, Any] = {"queues": command.get("queues")}
@@ -357,6 +363,20 @@ class Program:
         worker.stop()
         worker.join()
         return {}
+
+    def do_drain(self, _: Mapping[str, Any]) -> Any:
+        return {"ran": self._fake().drain()}
+
+    def do_advance(self, command: Mapping[str, Any]) -> Any:
+        self._fake().advance(command["ms"] / 1000)
+        return {}
+
+    def do_enqueued(self, command: Mapping[str, Any]) -> Any:
+        return {"jobs": [job.raw for job in self._fake().enqueued(command["type"])]}
+
+    def _fake(self) -> Fake:
+        assert isinstance(self._app, Fake), "the client is no fake"
+        return self._app
 
     def end(self) -> None:
         for worker in self._workers.values():

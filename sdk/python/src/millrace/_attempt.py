@@ -40,7 +40,7 @@ class Attempt:
         self.context = Context(
             ClaimedJob(raw), self.token, news=lambda: news(self.key), is_stopping=is_stopping
         )
-        self.lease_s: float = (lease.get("lease_ms") or _DEFAULT_LEASE_MS) / 1000
+        self.lease_s = lease_of(raw)
         self.came = came
         # An answer that took long leaves too little of the lease to begin at once. The server
         # granted the lease before it answered: without a heartbeat it is over for sure once its
@@ -85,6 +85,11 @@ class Attempt:
         return f'{{"id":"{self.id}","token":{self.token}{carried}}}'
 
 
+def lease_of(raw: Mapping[str, Any]) -> float:
+    """The length of the lease of a claimed job, in seconds."""
+    return float(raw["lease"].get("lease_ms") or _DEFAULT_LEASE_MS) / 1000
+
+
 def timeout_of(raw: Mapping[str, Any]) -> float | None:
     """How long the attempt may take, in seconds; None if the claim does not say.
 
@@ -97,7 +102,7 @@ def timeout_of(raw: Mapping[str, Any]) -> float | None:
         return INFINITY
     left = (parse_time(deadline) - parse_time(lease["expires_at"])).total_seconds()
     # A lease ends with its attempt's deadline: then the two instants are one, and say nothing.
-    return left + float(lease["lease_ms"]) / 1000 if left > 0 else None
+    return left + lease_of(raw) if left > 0 else None
 
 
 def _nothing() -> None:

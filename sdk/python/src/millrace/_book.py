@@ -52,7 +52,7 @@ class Book:
     def has_news(self, attempt: Attempt, is_urgent: bool = False) -> None:
         """There is progress, or a line, that must not wait for the next heartbeat."""
         now = time.monotonic()
-        if attempt.context._progress and not attempt.is_lost:
+        if attempt.context._has_progress and not attempt.is_lost:
             attempt.next_beat = min(attempt.next_beat, now + (0 if is_urgent else PROGRESS_DELAY_S))
             self._beat_due = min(self._beat_due, attempt.next_beat)
         if attempt.context._lines:

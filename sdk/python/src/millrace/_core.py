@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
-from ._attempt import Attempt, Key
+from ._attempt import Attempt, Key, lease_of
 from ._book import Book
 from ._calls import jittered
 from ._handlers import Handler
@@ -345,7 +345,9 @@ class Core:
     def _report_timeout(self, request: Request) -> float:
         """A connection that hangs must not hold up outcomes for long."""
         size = sum(len(ack.text) for ack in request.acks)
-        bound = max(self._book.shortest_lease_s() / 3, LEAST_TIMEOUT_S)
+        shortest = min(ack.lease_s for ack in request.acks) if request.acks else INFINITY
+        shortest = min(shortest, self._book.shortest_lease_s())
+        bound = max(shortest / 3, LEAST_TIMEOUT_S)
         return min(bound, self._options.timeout_s) + size / ACK_BYTES_PER_S
 
     def _report_failed(self, request: Request, error: MillraceError) -> None:
@@ -477,7 +479,8 @@ class Core:
         _logger.warning("job %s: the server refused the outcome: %s", ack.id, error)
         if not ack.is_substitute:
             text = refused(str(error)).to_ack(ack.id, ack.token, ())
-            self._put(Ack(ack.id, ack.token, text, time.monotonic(), is_substitute=True))
+            now = time.monotonic()
+            self._put(Ack(ack.id, ack.token, text, now, ack.lease_s, is_substitute=True))
 
     def _keep(self, acks: Sequence[Ack], error: MillraceError) -> None:
         """These were not answered. One of them may be why: alone, each gets its own answer."""
@@ -547,7 +550,8 @@ class Core:
             if self._stopping or handler is None:
                 # As if it had not been claimed.
                 id, token = raw["id"], raw["lease"]["token"]
-                self._put(Ack(id, token, RELEASED.to_ack(id, token, ()), answer.came))
+                text = RELEASED.to_ack(id, token, ())
+                self._put(Ack(id, token, text, answer.came, lease_of(raw)))
                 continue
             attempt = Attempt(raw, handler, answer.sent, answer.came, self.news, self.is_stopping)
             self._book.open(attempt)
@@ -597,7 +601,7 @@ class Core:
         outcome, context = attempt.outcome, attempt.context
         if outcome is None or attempt not in self._book:
             return
-        has_progress = bool(context._progress) and not attempt.is_plain
+        has_progress = context._has_progress and not attempt.is_plain
         has_many_lines = len(context._lines) + len(outcome.lines) > MAX_ITEMS
         if has_progress or has_many_lines:
             self._book.has_news(attempt, is_urgent=True)
@@ -605,7 +609,7 @@ class Core:
             return
         text = outcome.to_ack(attempt.id, attempt.token, context._take_lines(MAX_ITEMS))
         self._close(attempt)
-        self._put(Ack(attempt.id, attempt.token, text, time.monotonic()))
+        self._put(Ack(attempt.id, attempt.token, text, time.monotonic(), attempt.lease_s))
 
     def _put(self, ack: Ack) -> None:
         self._outbox.add(ack)

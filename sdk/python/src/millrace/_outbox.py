@@ -15,15 +15,22 @@ MAX_ACK_BYTES = 4 << 20  # in one poll; the server takes 16 MiB
 class Ack:
     """An outcome. Sent again, it is the same text."""
 
-    __slots__ = ("id", "is_substitute", "since", "text", "token")
+    __slots__ = ("id", "is_substitute", "lease_s", "since", "text", "token")
 
     def __init__(
-        self, id: str, token: int, text: str, since: float, is_substitute: bool = False
+        self,
+        id: str,
+        token: int,
+        text: str,
+        since: float,
+        lease_s: float,
+        is_substitute: bool = False,
     ) -> None:
         self.id = id
         self.token = token
         self.text = text
         self.since = since  # when it came, or is to be sent again; on the monotonic clock
+        self.lease_s = lease_s  # the length of its lease: so urgent is it
         self.is_substitute = is_substitute  # for an outcome that the server refused
 
 

@@ -100,7 +100,12 @@ class Context:
         self._told_event: threading.Event | None = None
         self._observers: list[Callable[[str], None]] = []
         self._is_stopping = is_stopping
-        self._progress: dict[str, str] = {}  # by member, as JSON
+        # By member, as JSON. The server replaces all of it at each report, so all of it is sent;
+        # the checkpoint of an earlier attempt with it.
+        self._progress: dict[str, str] = {}
+        if job.checkpoint is not None:
+            self._progress["checkpoint"] = _json.dumps(job.checkpoint)
+        self._has_progress = False  # that is yet to be sent
         self._lines: deque[Line] = deque()
         self._line_bytes = 0
         self._enqueued: list[dict[str, Any]] = []
@@ -188,6 +193,7 @@ class Context:
             given["checkpoint"] = text
         with self._lock:
             self._progress.update(given)
+            self._has_progress = True
         self._news()
 
     def log(self, message: str, level: str = "info") -> None:
@@ -232,12 +238,14 @@ class Context:
 
     def _take_progress(self) -> dict[str, str]:
         with self._lock:
-            taken, self._progress = self._progress, {}
+            taken = dict(self._progress) if self._has_progress else {}
+            self._has_progress = False
         return taken
 
     def _give_back_progress(self, unsent: Mapping[str, str]) -> None:
-        with self._lock:
-            self._progress = {**unsent, **self._progress}
+        """The server has not taken it. What is sent next has it, or newer."""
+        if unsent:
+            self._has_progress = True
 
     def _take_lines(self, at_most: int) -> list[Line]:
         with self._lock:
