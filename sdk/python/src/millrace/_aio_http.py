@@ -41,6 +41,7 @@ class AsyncTransport:
         kept, self._kept = self._kept, []
         for _, connection in kept:
             connection.close()
+        await asyncio.sleep(0)  # the loop closes the sockets in its next turn
 
     async def _send(self, call: Call[Any]) -> Response:
         connection = self._take() or await self._connect()
@@ -72,6 +73,7 @@ class AsyncTransport:
 
     async def _connect(self) -> _Connection:
         config = self._config
+        beneath: asyncio.StreamWriter | None = None
         try:
             if config.proxy is None:
                 reader, writer = await asyncio.open_connection(
@@ -83,7 +85,8 @@ class AsyncTransport:
                 )
                 if config.tls is not None:
                     await self._open_tunnel(reader, writer)
-                    writer = await self._start_tls(reader, writer, config.tls)
+                    beneath = writer
+                    reader, writer = await self._start_tls(writer, config.tls)
         except ssl.SSLError as error:
             raise Lost(f"no TLS with {config.url}: {_why(error)}", refused=True) from error
         except (OSError, EOFError) as error:
@@ -91,7 +94,7 @@ class AsyncTransport:
         raw = writer.get_extra_info("socket")
         if raw is not None:
             raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return _Connection(reader, writer)
+        return _Connection(reader, writer, beneath)
 
     async def _open_tunnel(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -107,22 +110,31 @@ class AsyncTransport:
             raise OSError(f"the proxy answered CONNECT with {status}")
 
     async def _start_tls(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, tls: ssl.SSLContext
-    ) -> asyncio.StreamWriter:
+        self, writer: asyncio.StreamWriter, tls: ssl.SSLContext
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """New streams over the connection of `writer`, through which nothing has come since."""
         loop = asyncio.get_running_loop()
-        protocol = writer.transport.get_protocol()
+        reader = asyncio.StreamReader(limit=_MAX_HEAD_BYTES)
+        protocol = asyncio.StreamReaderProtocol(reader)
         transport = await loop.start_tls(
             writer.transport, protocol, tls, server_hostname=self._config.host
         )
         if transport is None:
             raise OSError("the connection ended during the TLS handshake")
-        return asyncio.StreamWriter(transport, protocol, reader, loop)
+        protocol.connection_made(transport)
+        return reader, asyncio.StreamWriter(transport, protocol, reader, loop)
 
 
 class _Connection:
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        beneath: asyncio.StreamWriter | None,
+    ) -> None:
         self._reader = reader
         self._writer = writer
+        self._beneath = beneath  # the tunnel's: a writer that is forgotten closes its connection
         self.stays_open = False
 
     async def exchange(
