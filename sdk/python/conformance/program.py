@@ -199,7 +199,7 @@ class Program:
         return {"sdk": "python", "version": millrace.__version__}
 
     def do_configure(self, command: Mapping[str, Any]) -> Any:
-        settings = {name: command.get(name) for name in ("url", "token", "ca_file")}
+        settings: dict[str, Any] = {name: command.get(name) for name in ("url", "token", "ca_file")}
         if command.get("timeout_ms") is not None:
             settings["timeout"] = command["timeout_ms"] / 1000
         self._settings = settings
