@@ -16,7 +16,7 @@ import signal
 import subprocess
 import sys
 
-from support import BINARY, free_port
+from support import BINARY, clean_environment, free_port
 
 BLOCK = re.compile(r"^```(\w+)(?: ([^\n]+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -30,7 +30,7 @@ class Follower:
         address = f"127.0.0.1:{free_port()}"
         path = os.pathsep.join([str(bin_), str(pathlib.Path(sys.executable).parent)])
         self.env = {
-            **os.environ,
+            **clean_environment(),
             "PATH": path + os.pathsep + os.environ["PATH"],
             "MILLRACE_LISTEN": address,
             "MILLRACE_URL": f"http://{address}",
@@ -50,20 +50,20 @@ class Follower:
                 compile(body.replace("[...]", "[]"), "README.md", "exec")
 
     def run(self, script: str) -> None:
-        output = self.home / "output"
-        with output.open("wb") as out:
+        output, errors = self.home / "output", self.home / "errors"
+        with output.open("wb") as out, errors.open("wb") as err:
             shell = subprocess.Popen(
                 ["bash", "-euc", script],
                 cwd=self.home,
                 env=self.env,
                 stdout=out,
-                stderr=subprocess.PIPE,
+                stderr=err,
                 start_new_session=True,
             )
         self.groups.append(shell.pid)
         status = shell.wait(timeout=60)
         self.printed = output.read_text()
-        assert status == 0, f"status {status} of:\n{script}\n{self.printed}"
+        assert status == 0, f"status {status} of:\n{script}\n{errors.read_text()}"
 
     def close(self) -> None:
         for group in reversed(self.groups):

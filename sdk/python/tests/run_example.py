@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import pathlib
 import subprocess
 import sys
 
-from support import own_server
+from support import clean_environment, own_server
 
 
 def main() -> None:
@@ -15,7 +14,7 @@ def main() -> None:
     lines = len(example.read_text().splitlines())
     assert lines <= 30, f"{example} has {lines} lines"
     with own_server() as server:
-        env = {**os.environ, "MILLRACE_URL": server.url}
+        env = {**clean_environment(), "MILLRACE_URL": server.url}
         for new in (2000, 0):
             done = subprocess.run(
                 [sys.executable, str(example)],

@@ -25,6 +25,11 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def clean_environment() -> dict[str, str]:
+    """This process's, without what would configure Millrace."""
+    return {name: value for name, value in os.environ.items() if "MILLRACE_" not in name}
+
+
 def eventually(condition: Callable[[], Any], timeout: float = 10.0) -> Any:
     """Waits for the condition to be true and returns its value."""
     ends = time.monotonic() + timeout
@@ -46,7 +51,6 @@ class Server:
         self.start()
 
     def start(self) -> None:
-        clean = {name: value for name, value in os.environ.items() if "MILLRACE_" not in name}
         with (self.home / "log").open("ab") as log:
             self.process = subprocess.Popen(
                 [
@@ -60,7 +64,7 @@ class Server:
                 ],
                 stdout=log,
                 stderr=log,
-                env=clean,
+                env=clean_environment(),
             )
         eventually(self._listens, 20)
 
