@@ -1,6 +1,6 @@
 """The program of the conformance suite: see sdk/conformance/README.md.
 
-Types whose name has `sync.` in it get a synchronous handler, all others an asynchronous one.
+Handlers are asynchronous; with HANDLERS=threads they are synchronous, and all scenarios hold again.
 """
 
 from __future__ import annotations
@@ -213,8 +213,8 @@ class Program:
     def _attach(self, name: str, app: Millrace, types: Sequence[str]) -> None:
         handlers = Handlers(name, self._app)
         for type_ in types:
-            in_thread = "sync." in type_ and "async." not in type_
-            app.job(type_)(handlers.in_thread if in_thread else handlers.on_loop)
+            in_threads = os.environ.get("HANDLERS") == "threads"
+            app.job(type_)(handlers.in_thread if in_threads else handlers.on_loop)
 
     def do_make_id(self, command: Mapping[str, Any]) -> Any:
         return {"id": millrace.make_id(command.get("queue") or "default")}
