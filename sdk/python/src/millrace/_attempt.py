@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -42,6 +43,7 @@ class Attempt:
         )
         self.lease_s = lease_of(raw)
         self.came = came
+        self.answer_took_s = min(came - sent, 1.0)  # a claim that waited took longer
         # An answer that took long leaves too little of the lease to begin at once. The server
         # granted the lease before it answered: without a heartbeat it is over for sure once its
         # length has passed since then.
@@ -64,6 +66,18 @@ class Attempt:
         if self.context.told or not self.is_started:
             return self.certain_until
         return min(self.certain_until, self.timeout_at)
+
+    def may_begin(self) -> bool:
+        """Whether its handler may begin: it waited for a thread or its loop, or the process was
+        paused meanwhile. Any thread may ask.
+        """
+        return self.context.told is None and time.monotonic() < self.certain_until
+
+    def has_timed_out(self, now: float) -> bool:
+        """Whether the server may have ended the attempt for its time. It began to count before the
+        claim's answer came, but not before the claim was sent.
+        """
+        return now >= self.timeout_at - self.answer_took_s
 
     def extended(self, sent: float) -> None:
         """A heartbeat that was sent at this time has succeeded."""

@@ -435,7 +435,7 @@ class Core:
                 job = await self._link.job_of(attempt, min(timeout, self._options.timeout_s))
             except MillraceError as error:
                 if error.code == "lease_lost":
-                    self._lose(attempt)
+                    self._lease_refused(attempt)
                 if not is_temporary(error):
                     return
                 await asyncio.sleep(PAUSE_AFTER_REFUSAL_S)
@@ -503,7 +503,7 @@ class Core:
                 is_cancelled = bool(answer.heartbeats[index].get("cancel_requested"))
                 self._beat_succeeded(attempt, is_cancelled, ready)
             elif error.code == "lease_lost":
-                self._lose(attempt)
+                self._lease_refused(attempt)
             elif is_temporary(error):
                 attempt.context._give_back_progress(progress)
                 self._book.beat_again(attempt, now + PAUSE_AFTER_REFUSAL_S)
@@ -621,6 +621,15 @@ class Core:
         self._book.close(attempt)
         self._claimer_wakes.set()
         self._drain_wakes.set()
+
+    def _lease_refused(self, attempt: Attempt) -> None:
+        """The server says that the lease is over: by its clock, the attempt's time may be, too."""
+        now = time.monotonic()
+        if attempt.outcome is None and attempt.has_timed_out(now) and now < attempt.certain_until:
+            attempt.tell("timeout")
+            attempt.certain_until = attempt.next_beat = INFINITY
+        else:
+            self._lose(attempt)
 
     def _lose(self, attempt: Attempt) -> None:
         if attempt not in self._book or attempt.is_lost:

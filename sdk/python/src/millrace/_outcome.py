@@ -87,6 +87,13 @@ def outcome_of(context: Context, result: Any, error: BaseException | None) -> Ou
     return failed(_described(error))
 
 
+def outcome_unbegun(context: Context) -> Outcome:
+    """The outcome of a handler that did not begin, since it was told to end before that."""
+    if context.told in ("cancelled", "timeout"):
+        return outcome_of(context, None, Interrupted(context.told))
+    return RELEASED
+
+
 def refused(why: str) -> Outcome:
     """What is reported in place of an outcome that the server does not take."""
     return failed({"type": "outcome_refused", "message": f"the server refused the outcome: {why}"})

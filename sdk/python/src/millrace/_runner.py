@@ -11,7 +11,7 @@ from typing import Any, Callable
 from ._attempt import Attempt
 from ._current import set_running
 from ._handlers import Middleware, run_async, run_sync
-from ._outcome import Outcome, outcome_of
+from ._outcome import Outcome, outcome_of, outcome_unbegun
 
 Ended = Callable[[Attempt, Outcome], None]
 """Takes the outcome of a handler, on whatever thread it ran."""
@@ -60,6 +60,8 @@ class Threads:
 
     def _handle(self, attempt: Attempt) -> Outcome:
         context = attempt.context
+        if not attempt.may_begin():
+            return outcome_unbegun(context)
         set_running(context)
         try:
             return outcome_of(context, run_sync(attempt.handler, self._middleware, context), None)
@@ -101,6 +103,10 @@ class _Task:
 
     async def _handle(self) -> None:
         context = self._attempt.context
+        if not self._attempt.may_begin():
+            self._has_ended = True
+            self._tasks._ended(self._attempt, outcome_unbegun(context))
+            return
         set_running(context)
         try:
             result = await run_async(self._attempt.handler, self._tasks._middleware, context)
