@@ -18,6 +18,23 @@ _MAX_KEPT = 32
 _MAX_HEAD_BYTES = 64 << 10
 
 
+class Grip:
+    """A hold on a call that is under way."""
+
+    def __init__(self) -> None:
+        self._writer: asyncio.StreamWriter | None = None
+        self.has_ended_sending = False
+
+    def end_sending(self) -> None:
+        """Says that nothing more will be sent: a server that lets the call wait answers at once.
+
+        Without effect where the connection knows no such thing, as with TLS.
+        """
+        if self._writer is not None and self._writer.can_write_eof():
+            self.has_ended_sending = True
+            self._writer.write_eof()
+
+
 class AsyncTransport:
     """Sends calls. Each has a connection to itself while it runs; a cancelled call closes its own.
 
@@ -29,10 +46,10 @@ class AsyncTransport:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._kept: list[tuple[float, _Connection]] = []  # the newest last
 
-    async def send(self, call: Call[Any], timeout: float) -> Response:
+    async def send(self, call: Call[Any], timeout: float, grip: Grip | None = None) -> Response:
         """One try, in `timeout` seconds. Raises Lost if there is no answer."""
         try:
-            return await asyncio.wait_for(self._send(call), timeout)
+            return await asyncio.wait_for(self._send(call, grip or Grip()), timeout)
         except asyncio.TimeoutError:
             raise Lost(f"{self._config.url} did not answer in {timeout:.3g} s") from None
 
@@ -43,18 +60,20 @@ class AsyncTransport:
             connection.close()
         await asyncio.sleep(0)  # the loop closes the sockets in its next turn
 
-    async def _send(self, call: Call[Any]) -> Response:
+    async def _send(self, call: Call[Any], grip: Grip) -> Response:
         connection = self._take() or await self._connect()
+        grip._writer = connection.writer
         is_sound = False
         try:
             response = await connection.exchange(
                 call.method, self._config.target(call), self._config.headers(call), call.body
             )
-            is_sound = connection.stays_open
+            is_sound = connection.stays_open and not grip.has_ended_sending
             return response
         except (OSError, EOFError) as error:
             raise Lost(f"the connection to {self._config.url} was lost: {_why(error)}") from error
         finally:
+            grip._writer = None
             if is_sound and len(self._kept) < _MAX_KEPT:
                 self._kept.append((time.monotonic(), connection))
             else:
@@ -133,7 +152,7 @@ class _Connection:
         beneath: asyncio.StreamWriter | None,
     ) -> None:
         self._reader = reader
-        self._writer = writer
+        self.writer = writer
         self._beneath = beneath  # the tunnel's: a writer that is forgotten closes its connection
         self.stays_open = False
 
@@ -141,8 +160,8 @@ class _Connection:
         self, method: str, target: str, headers: Mapping[str, str], body: bytes | None
     ) -> Response:
         self.stays_open = False
-        self._writer.write(_head(method, target, headers, body) + (body or b""))
-        await self._writer.drain()
+        self.writer.write(_head(method, target, headers, body) + (body or b""))
+        await self.writer.drain()
         while True:
             try:
                 head = await self._reader.readuntil(b"\r\n\r\n")
@@ -186,11 +205,11 @@ class _Connection:
 
     def has_ended(self) -> bool:
         """Whether the server has closed it."""
-        return self._reader.at_eof() or self._writer.transport.is_closing()
+        return self._reader.at_eof() or self.writer.transport.is_closing()
 
     def close(self) -> None:
         try:
-            self._writer.transport.abort()
+            self.writer.transport.abort()
         except RuntimeError:
             pass  # its loop is closed
 

@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
+from ._aio_http import Grip
 from ._attempt import Attempt, Key, lease_of
 from ._book import Book
 from ._calls import jittered
@@ -62,6 +63,7 @@ class Core:
         self._asked = 0  # jobs that claims under way may bring
         self._reporting = 0  # outcomes that the reporter has sent: their leases may still live
         self._claim: asyncio.Task[Answer] | None = None
+        self._grip = Grip()  # on that claim
         self._claim_began = 0.0
         self._claim_failures = 0
         self._report_failures = 0
@@ -147,8 +149,12 @@ class Core:
         self._wake_all()
 
     def _break_off(self) -> None:
+        """Asks for the claim's answer now: it may carry jobs, which are then given back. Where none
+        comes, the claim ends without.
+        """
         if self._claim is not None:
-            self._claim.cancel()
+            self._grip.end_sending()
+            self._later(YOUNG_CLAIM_S if self._grip.has_ended_sending else 0, self._claim.cancel)
 
     def _end_grace(self) -> None:
         if self._is_told_stopping:
@@ -190,7 +196,7 @@ class Core:
         if timer is not None:
             timer.cancel()
 
-    def _later(self, delay: float, function: Callable[[], None]) -> None:
+    def _later(self, delay: float, function: Callable[[], object]) -> None:
         self._others.add(self._loop.call_later(delay, function))
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
@@ -233,7 +239,8 @@ class Core:
         self._asked += request.limit
         self._claim_began = time.monotonic()
         timeout = request.wait_s + self._options.timeout_s
-        self._claim = self._loop.create_task(self._link.poll(request, timeout))
+        self._grip = Grip()
+        self._claim = self._loop.create_task(self._link.poll(request, timeout, self._grip))
         try:
             answer = await self._claim
         except asyncio.CancelledError:
@@ -263,6 +270,9 @@ class Core:
 
     async def _claim_failed(self, request: Request, error: MillraceError) -> None:
         self._asked -= request.limit
+        if self._stopping:
+            self._outbox.give_back(request.acks)
+            return
         is_about_acks = bool(request.acks) and _is_about_content(error)
         self._keep(request.acks, error)
         if error.status in (401, 403) or (_is_refusal(error) and not is_about_acks):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import _json
-from ._aio_http import AsyncTransport
+from ._aio_http import AsyncTransport, Grip
 from ._attempt import Attempt
 from ._calls import Call, Lost, error_of, read_object
 from ._config import Config
@@ -73,10 +73,10 @@ class Link:
         self._transport = AsyncTransport(config)
         self.is_lost = False
 
-    async def poll(self, request: Request, timeout: float) -> Answer:
+    async def poll(self, request: Request, timeout: float, grip: Grip | None = None) -> Answer:
         """Raises a MillraceError if there is no answer, or a refusal."""
         sent = time.monotonic()
-        answer = await self._send(poll(self._options.id, self._body_of(request)), timeout)
+        answer = await self._send(poll(self._options.id, self._body_of(request)), timeout, grip)
         return Answer(
             sent,
             time.monotonic(),
@@ -108,9 +108,11 @@ class Link:
             self.is_lost = True
             _logger.warning("lost the server at %s, and tries on: %s", self._config.url, error)
 
-    async def _send(self, call: Call[dict[str, Any]], timeout: float) -> dict[str, Any]:
+    async def _send(
+        self, call: Call[dict[str, Any]], timeout: float, grip: Grip | None = None
+    ) -> dict[str, Any]:
         try:
-            response = await self._transport.send(call, timeout)
+            response = await self._transport.send(call, timeout, grip)
         except Lost as lost:
             raise Unreachable(str(lost), code="unreachable") from None
         if response.status != 200:
