@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -39,7 +40,10 @@ class Attempt:
         self.token: int = lease["token"]
         self.key: Key = (self.id, self.token)
         self.context = Context(
-            ClaimedJob(raw), self.token, news=lambda: news(self.key), is_stopping=is_stopping
+            ClaimedJob(raw),
+            self.token,
+            news=functools.partial(news, self.key),
+            is_stopping=is_stopping,
         )
         self.lease_s = lease_of(raw)
         self.came = came
@@ -57,7 +61,7 @@ class Attempt:
         self.is_lost = False
         self.lines_under_way = 0  # polls that carry lines of this attempt
         self.outcome: Outcome | None = None  # it has ended, but something must go first
-        self.interrupt: Callable[[], None] = _nothing  # the handler's own means of being told
+        self.interrupt: Callable[[], None] = nothing  # the handler's own means of being told
 
     def due(self) -> float:
         """When its lease stops being certain or its time is over, whichever comes first."""
@@ -119,5 +123,5 @@ def timeout_of(raw: Mapping[str, Any]) -> float | None:
     return left + lease_of(raw) if left > 0 else None
 
 
-def _nothing() -> None:
+def nothing() -> None:
     pass

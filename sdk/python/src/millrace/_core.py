@@ -74,7 +74,7 @@ class Core:
         self._is_quiet = False
         self._is_told_stopping = False
         self._is_closing = False
-        self._fatal: MillraceError | None = None
+        self._fatal: BaseException | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = INFINITY
         self._others: set[asyncio.Handle | asyncio.Task[None]] = set()
@@ -119,6 +119,7 @@ class Core:
         self._drain_wakes = asyncio.Event()
         is_running()
         reporter = self._loop.create_task(self._report())
+        reporter.add_done_callback(self._note_end)
         try:
             await self._claim_until_stopped()
             await self._drain()
@@ -203,6 +204,15 @@ class Core:
         task = self._loop.create_task(work)
         self._others.add(task)
         task.add_done_callback(self._others.discard)
+        task.add_done_callback(self._note_end)
+
+    def _note_end(self, task: asyncio.Task[None]) -> None:
+        """A part of the worker that fails ends all of it: half a worker would keep its jobs."""
+        if task.cancelled() or task.exception() is None:
+            return
+        self._fatal = self._fatal or task.exception()
+        if not self._stopping:
+            self.stop()
 
     def _wake_all(self) -> None:
         self._claimer_wakes.set()

@@ -18,7 +18,7 @@ def running() -> Context | None:
     return _current.get()
 
 
-def set_running(context: Context) -> contextvars.Token[Context | None]:
+def set_running(context: Context | None) -> contextvars.Token[Context | None]:
     return _current.set(context)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import http.client
 import io
-import select
+import os
+import selectors
 import socket
 import ssl
 import threading
@@ -27,8 +28,7 @@ class Transport:
 
     def __init__(self, config: Config) -> None:
         self._config = config
-        self._lock = threading.Lock()
-        self._kept: list[tuple[float, _Connection]] = []  # the newest last
+        self._forget()
 
     def send(self, call: Call[Any], timeout: float) -> Response:
         """One try, in `timeout` seconds. Raises Lost if there is no answer."""
@@ -45,6 +45,11 @@ class Transport:
             else:
                 connection.close()
 
+    def _forget(self) -> None:
+        self._process = os.getpid()
+        self._lock = threading.Lock()
+        self._kept: list[tuple[float, _Connection]] = []  # the newest last
+
     def close(self) -> None:
         """Closes the connections that nobody uses."""
         with self._lock:
@@ -53,6 +58,8 @@ class Transport:
             connection.close()
 
     def _take(self) -> _Connection:
+        if self._process != os.getpid():
+            self._forget()  # a child must not speak on its parent's connections
         while True:
             with self._lock:
                 if not self._kept:
@@ -152,9 +159,9 @@ class _DeadlineSocket:
         return self._wrapped.recv_into(buffer)
 
     def is_readable(self) -> bool:
-        poll = select.poll()
-        poll.register(self._wrapped, select.POLLIN)
-        return bool(poll.poll(0))
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._wrapped, selectors.EVENT_READ)
+            return bool(selector.select(0))
 
     def close(self) -> None:
         self._wrapped.close()

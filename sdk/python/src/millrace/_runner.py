@@ -8,7 +8,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any, Callable
 
-from ._attempt import Attempt
+from ._attempt import Attempt, nothing
 from ._current import set_running
 from ._handlers import Middleware, run_async, run_sync
 from ._outcome import Outcome, outcome_of, outcome_unbegun
@@ -67,6 +67,8 @@ class Threads:
             return outcome_of(context, run_sync(attempt.handler, self._middleware, context), None)
         except BaseException as error:  # whatever a handler raises is its outcome
             return outcome_of(context, None, error)
+        finally:
+            set_running(None)  # the thread goes on, and holds nothing of this job
 
 
 class Tasks:
@@ -117,6 +119,7 @@ class _Task:
 
     def _end(self, result: Any, error: BaseException | None) -> None:
         self._has_ended = True
+        self._attempt.interrupt = nothing
         outcome = outcome_of(self._attempt.context, result, error)
         self._tasks._ended(self._attempt, outcome)
 
