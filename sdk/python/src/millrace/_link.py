@@ -114,7 +114,9 @@ class Link:
         try:
             response = await self._transport.send(call, timeout, grip)
         except Lost as lost:
-            raise Unreachable(str(lost), code="unreachable") from None
+            error = Unreachable(str(lost), code="unreachable")
+            error._is_of_no_connection = lost.refused
+            raise error from None
         if response.status != 200:
             raise error_of(response)
         answer = read_object(response)
@@ -157,3 +159,13 @@ class Link:
         if options.lease_s is not None:
             claim["lease_ms"] = round(options.lease_s * 1000)
         return claim
+
+
+def is_about_content(error: MillraceError) -> bool:
+    """Whether something in the request was refused, rather than the worker."""
+    return error.status == 413 or (error.status in (400, 422) and error.code != "bad_answer")
+
+
+def is_refusal(error: MillraceError) -> bool:
+    """Whether time does not cure it."""
+    return error.status in (400, 401, 403, 404, 413, 422) and error.code != "bad_answer"

@@ -54,6 +54,7 @@ class MillraceError(Exception):
         self.errors = list(errors)
         self.request_id = request_id
         self.retry_after = retry_after
+        self._is_of_no_connection = False  # the server cannot have seen the request
         self._is_of_a_repetition = False  # an earlier try may have done what this one asked for
 
     def __str__(self) -> str:
