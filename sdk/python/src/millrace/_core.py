@@ -3,8 +3,8 @@
 Three parts of it speak with the server, each on a connection of its own. The *claimer* has a poll
 under way that claims jobs, and takes along the outcomes there are. The *reporter* sends outcomes
 while a claim waits. The *pulse* sends heartbeats and log lines when they are due; nothing holds it
-up. All three act on the *ledger* of attempts. Handlers run elsewhere and hand over their outcomes to
-it: a handler that keeps its thread or its loop to itself stops nothing here.
+up. All three act on the *ledger* of attempts. Handlers run elsewhere and hand over their outcomes
+to it: a handler that keeps its thread or its loop to itself stops nothing here.
 """
 
 from __future__ import annotations

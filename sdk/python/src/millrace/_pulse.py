@@ -1,4 +1,4 @@
-"""The pulse of a worker: heartbeats, progress and log lines when they are due, and the clock's word.
+"""The pulse of a worker: heartbeats, progress and log lines when they are due, and its clock.
 
 Each goes in a poll of its own, whether an earlier one has been answered or hangs.
 """
