@@ -29,6 +29,8 @@ def sync_calls() -> None:
     submitted: Submitted = send.submit(to="a", copies=2)
     send.submit(to=1)  # type: ignore[arg-type]
     send.submit(copies=1)  # type: ignore[call-arg]
+    app.submit("t", prioritty=1)  # type: ignore[call-arg]
+    send.options(delay="soon")  # type: ignore[arg-type]
     new: NewJob = send.options(delay=1).new("a")
     app.submit_batch([new, {"type": "other"}], atomic=True)
     text: str = send("a")

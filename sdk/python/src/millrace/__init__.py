@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ._current import current
 from ._ids import make_id
+from ._options import JobOptions, WorkerOptions
 from ._time import parse_time
 from ._version import __version__
 from .aio import AsyncMillrace
@@ -48,6 +49,7 @@ __all__ = [
     "InvalidState",
     "Job",
     "JobLogHandler",
+    "JobOptions",
     "JobType",
     "LeaseLost",
     "LogLine",
@@ -73,6 +75,7 @@ __all__ = [
     "VersionConflict",
     "WaitTimeout",
     "Worker",
+    "WorkerOptions",
     "__version__",
     "current",
     "make_id",

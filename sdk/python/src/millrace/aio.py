@@ -6,6 +6,7 @@ import asyncio
 import ssl
 import time
 from typing import (
+    TYPE_CHECKING,
     Any,
     AsyncIterator,
     Callable,
@@ -21,6 +22,7 @@ from . import _operations as operations
 from ._aio_http import AsyncTransport
 from ._app import App
 from ._calls import Call, Lost, Tries
+from ._options import JobOptions, WorkerOptions
 from ._time import Duration, to_seconds
 from ._trace import TraceSource, current_trace
 from .client import new_job
@@ -41,6 +43,9 @@ from .models import (
     Submitted,
 )
 from .worker import AsyncWorker
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 T = TypeVar("T")
 
@@ -90,7 +95,7 @@ class AsyncMillrace(App):
     # The application
 
     def job(
-        self, type: str, *, queue: str | None = None, **options: Any
+        self, type: str, **options: Unpack[JobOptions]
     ) -> Callable[[Callable[P, R]], AsyncJobType[P, R]]:
         """Makes a function the handler of a type of jobs.
 
@@ -100,14 +105,13 @@ class AsyncMillrace(App):
 
         Args:
             type: the type of the jobs.
-            queue: where they are submitted to; `default` if None.
-            options: more defaults for submissions, as of NewJob: `max_attempts`, `timeout` ...
+            options: those of NewJob, for what is submitted: `queue`, `max_attempts`, `timeout` ...
         """
 
         def decorate(function: Callable[P, R]) -> AsyncJobType[P, R]:
-            given = {"queue": queue, **options}
-            NewJob(type, **given)  # TypeError for a name that it does not have
-            made = AsyncJobType(function, self._add_handler(type, function, queue), given)
+            NewJob(type, **options)  # TypeError for a name that it does not have
+            handler = self._add_handler(type, function, options.get("queue"))
+            made = AsyncJobType(function, handler, options)
             made._app = self
             return made
 
@@ -146,14 +150,14 @@ class AsyncMillrace(App):
             capture_logs=capture_logs,
         )
 
-    async def work(self, **options: Any) -> None:
+    async def work(self, **options: Unpack[WorkerOptions]) -> None:
         """Runs a worker until SIGTERM or SIGINT. Options as of `worker`."""
         await self.worker(**options).run()
 
     # Jobs
 
     async def submit(
-        self, job: str | Submission, payload: Any = UNSET, **options: Any
+        self, job: str | Submission, payload: Any = UNSET, **options: Unpack[JobOptions]
     ) -> Submitted:
         """Submits one job, and returns it when the server has it on disk.
 

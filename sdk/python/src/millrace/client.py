@@ -5,6 +5,7 @@ from __future__ import annotations
 import ssl
 import time
 from typing import (
+    TYPE_CHECKING,
     Any,
     Callable,
     Dict,
@@ -20,6 +21,7 @@ from . import _operations as operations
 from ._app import App
 from ._calls import Call, Lost, Tries
 from ._http import Transport
+from ._options import JobOptions, WorkerOptions
 from ._time import Duration, to_seconds
 from ._trace import TraceSource, current_trace
 from .errors import InvalidState, WaitTimeout
@@ -39,6 +41,9 @@ from .models import (
     Submitted,
 )
 from .worker import Worker
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 T = TypeVar("T")
 
@@ -87,7 +92,7 @@ class Millrace(App):
     # The application
 
     def job(
-        self, type: str, *, queue: str | None = None, **options: Any
+        self, type: str, **options: Unpack[JobOptions]
     ) -> Callable[[Callable[P, R]], JobType[P, R]]:
         """Makes a function the handler of a type of jobs.
 
@@ -97,14 +102,13 @@ class Millrace(App):
 
         Args:
             type: the type of the jobs.
-            queue: where they are submitted to; `default` if None.
-            options: more defaults for submissions, as of NewJob: `max_attempts`, `timeout` ...
+            options: those of NewJob, for what is submitted: `queue`, `max_attempts`, `timeout` ...
         """
 
         def decorate(function: Callable[P, R]) -> JobType[P, R]:
-            given = {"queue": queue, **options}
-            NewJob(type, **given)  # TypeError for a name that it does not have
-            made = JobType(function, self._add_handler(type, function, queue), given)
+            NewJob(type, **options)  # TypeError for a name that it does not have
+            handler = self._add_handler(type, function, options.get("queue"))
+            made = JobType(function, handler, options)
             made._app = self
             return made
 
@@ -143,13 +147,15 @@ class Millrace(App):
             capture_logs=capture_logs,
         )
 
-    def work(self, **options: Any) -> None:
+    def work(self, **options: Unpack[WorkerOptions]) -> None:
         """Runs a worker until SIGTERM or SIGINT. Options as of `worker`."""
         self.worker(**options).run()
 
     # Jobs
 
-    def submit(self, job: str | Submission, payload: Any = UNSET, **options: Any) -> Submitted:
+    def submit(
+        self, job: str | Submission, payload: Any = UNSET, **options: Unpack[JobOptions]
+    ) -> Submitted:
         """Submits one job, and returns it when the server has it on disk.
 
         Args:
@@ -345,7 +351,7 @@ class Millrace(App):
             time.sleep(pause)
 
 
-def new_job(job: str | Submission, payload: Any, options: Dict[str, Any]) -> Submission:
+def new_job(job: str | Submission, payload: Any, options: JobOptions) -> Submission:
     if isinstance(job, str):
         return NewJob(job, payload, **options)
     if payload is not UNSET or options:

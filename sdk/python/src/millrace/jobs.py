@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Callable, Generic, TypeVar
 
 from ._handlers import Handler
+from ._options import JobOptions
 from .models import NewJob, Submitted
 
 if sys.version_info >= (3, 10):
@@ -20,6 +21,8 @@ else:
     ParamSpec = TypeVar  # good enough to name the parameters of a Generic
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from .aio import AsyncMillrace
     from .client import Millrace
 
@@ -31,7 +34,7 @@ Self = TypeVar("Self", bound="_JobType[Any, Any]")
 
 
 class _JobType(Generic[P, R]):
-    def __init__(self, function: Callable[P, R], handler: Handler, options: dict[str, Any]) -> None:
+    def __init__(self, function: Callable[P, R], handler: Handler, options: JobOptions) -> None:
         functools.update_wrapper(self, function)
         self._function = function
         self._handler = handler
@@ -51,7 +54,7 @@ class _JobType(Generic[P, R]):
         payload = self._handler.payload_of(args, kwargs)
         return NewJob(self.type, payload, **self._options)
 
-    def options(self: Self, **options: Any) -> Self:
+    def options(self: Self, **options: Unpack[JobOptions]) -> Self:
         """The same type with other options for what is submitted: those of NewJob.
 
         For example `send.options(delay=30, priority=-5).submit(to="a@b.example")`.

@@ -21,6 +21,7 @@ from .client import Millrace
 from .context import Context
 from .logs import capturing
 from .models import Job
+from .worker import Worker
 
 __all__ = ["Fake"]
 
@@ -71,6 +72,10 @@ class Fake(Millrace):
     def __exit__(self, *_: object) -> None:
         if self._app is not None:
             cast(Any, self._app)._transport = self._before
+
+    def worker(self, **options: Any) -> Worker:
+        """There is none: `drain` runs what is due."""
+        raise NotImplementedError("a fake has no worker; call drain()")
 
     def drain(self) -> int:
         """Runs every job that is due, also those that handlers submit, by priority and age.
