@@ -49,8 +49,9 @@ JobState = Literal[
     "expired",
     "pruned",
 ]
-"""Where a job is. `scheduled` waits for `run_at`, `retrying` for its backoff. Final are `succeeded`,
-`dead`, `cancelled`, `expired` (it did not start in time) and `pruned` (ended, and kept no longer).
+"""Where a job is. `scheduled` waits for `run_at`, `retrying` for its backoff. Final are
+`succeeded`, `dead`, `cancelled`, `expired` (it did not start in time) and `pruned` (ended, and kept
+no longer).
 """
 
 
