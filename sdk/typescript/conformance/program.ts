@@ -31,8 +31,9 @@ export function tell(event: string, members: Record<string, unknown>): void {
 function shownError(error: unknown): Record<string, unknown> {
   const { name, message } = error as Error;
   if (!(error instanceof MillraceError)) return { class: name, code: null, status: null, message };
-  const { code, status = null, retryAfter = null } = error;
-  return { class: name, code, status, message, retry_after_ms: retryAfter };
+  const { code, status = null, retryAfter = null, errors, requestId = null } = error;
+  const details = { retry_after_ms: retryAfter, errors, request_id: requestId };
+  return { class: name, code, status, message, ...details };
 }
 
 const logger = {

@@ -23,6 +23,8 @@ export interface Call {
   body?: string | undefined;
   headers?: Record<string, string> | undefined;
   repeat?: Repeat | undefined;
+  /** Called before each try. */
+  onTry?: (() => void) | undefined;
 }
 
 export interface CallOptions {
@@ -37,8 +39,6 @@ export interface Answer {
   status: number;
   body: unknown;
   text: string;
-  /** How many tries failed before this one. */
-  triesBefore: number;
 }
 
 /** The address, the token and the means to reach a server. */
@@ -71,7 +71,7 @@ export class Link {
     const body = parsed(text, codec);
     if (status >= 200 && status < 300) {
       if (body === undefined && status !== 204) throw badAnswer(status, text);
-      return { status, body, text, triesBefore: 0 };
+      return { status, body, text };
     }
     const retryAfter = millisecondsOf(header("retry-after"));
     if (isProblem(body)) throw errorOf(body, status, retryAfter);
@@ -82,13 +82,13 @@ export class Link {
   async call(call: Call, timeout: number, signal?: AbortSignal): Promise<Answer> {
     const deadline = performance.now() + timeout;
     for (let tries = 0; ; tries++) {
+      call.onTry?.();
       try {
-        const answer = await this.once(call, Math.max(deadline - performance.now(), 1), signal);
-        return { ...answer, triesBefore: tries };
+        return await this.once(call, Math.max(deadline - performance.now(), 1), signal);
       } catch (error) {
         // It was there before, and the answer to its deletion was lost.
         if (call.method === "DELETE" && tries > 0 && error instanceof NotFound) {
-          return { status: 204, body: undefined, text: "", triesBefore: tries };
+          return { status: 204, body: undefined, text: "" };
         }
         if (!mayRepeat(call, error)) throw error;
         const wait = Math.max(fullJitter(tries), retryAfterOf(error));

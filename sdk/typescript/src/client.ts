@@ -1,6 +1,6 @@
 import { Link, type Call, type CallOptions } from "./call.js";
 import { pause } from "./backoff.js";
-import { errorOf, WaitTimeout, type MillraceError, type Problem } from "./errors.js";
+import { errorOf, InvalidState, WaitTimeout, type MillraceError, type Problem } from "./errors.js";
 import { IdMaker, type Random } from "./ids.js";
 import { JobType } from "./job-type.js";
 import { plainJson, type JsonCodec } from "./json.js";
@@ -233,8 +233,23 @@ export class Client {
   }
 
   /** Cancels a waiting job at once; asks the worker of a running one. `reason`: 1,024 bytes. */
-  cancel(id: string, options: CallOptions & { reason?: string | undefined } = {}): Promise<Job> {
-    return this.#ask("POST", `/v1/jobs/${name(id)}/cancel`, options, { reason: options.reason });
+  async cancel(
+    id: string,
+    options: CallOptions & { reason?: string | undefined } = {},
+  ): Promise<Job> {
+    let tries = 0;
+    const body = encode({ reason: options.reason });
+    const call = { method: "POST", path: `/v1/jobs/${name(id)}/cancel`, body };
+    try {
+      const answer = await this.#send({ ...call, onTry: () => tries++ }, options);
+      return decode(answer.body) as Job;
+    } catch (error) {
+      // Perhaps an earlier try of this call has cancelled it, and its answer was lost.
+      if (!(error instanceof InvalidState) || tries < 2) throw error;
+      const job = await this.get(id, options);
+      if (job.state !== "cancelled") throw error;
+      return job;
+    }
   }
 
   /** Makes an ended job ready again, or due at `runAt`. */

@@ -93,8 +93,12 @@ export class Attempt {
   certainUntil: number;
   beatDue: number;
   beatFailures = 0;
+  /** When the answer came that brought the job. */
+  readonly begunAt: number;
+  /** The claim did not tell how long the attempt may take: a heartbeat of its own asks. */
+  readonly needsLength: boolean;
   /** When the attempt's time is over. */
-  readonly timeoutAt: number;
+  timeoutAt: number;
   /** A claim that waited long brings a job whose lease is not certain: a heartbeat goes first. */
   isSure: boolean;
   /** Until when a heartbeat is tried for a job that is not sure. */
@@ -123,12 +127,18 @@ export class Attempt {
     this.isSure = now - sentAt <= this.lease / 3;
     this.beatDue = this.isSure ? sentAt + this.lease / 3 : now;
     this.hopeUntil = now + this.lease;
-    this.timeoutAt = claimed.deadline ? now + lengthOf(claimed, claimed.deadline) : Infinity;
+    this.begunAt = now;
+    const length = claimed.deadline ? lengthOf(claimed, claimed.deadline) : Infinity;
+    this.needsLength = length === undefined;
+    this.timeoutAt = length === undefined ? Infinity : now + length;
   }
 }
 
-// How long the attempt may take, by the server's clock alone.
-function lengthOf(claimed: Claimed, deadline: string): number {
-  const begun = Date.parse(claimed.lease.expires_at) - claimed.lease.lease_ms;
-  return Date.parse(deadline) - begun;
+// How long the attempt may take, by the server's clock alone. A lease ends with its attempt's
+// deadline: then its end says nothing of its beginning.
+function lengthOf(claimed: Claimed, deadline: string): number | undefined {
+  if (claimed.timeout_ms) return claimed.timeout_ms;
+  const { expires_at: end, lease_ms: lease } = claimed.lease;
+  if (Date.parse(end) >= Date.parse(deadline)) return undefined;
+  return Date.parse(deadline) - (Date.parse(end) - lease);
 }

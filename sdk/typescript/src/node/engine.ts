@@ -86,6 +86,7 @@ export class Engine implements Surroundings {
     this.#options = options;
     this.#book = new LeaseBook({
       poll: (items, timeout) => this.#poll(items, timeout).then(({ answer }) => answer),
+      askLength: (attempt, timeout) => this.#askLength(attempt, timeout),
       becameSure: (attempt, isCancelled) => this.#becameSure(attempt, isCancelled),
       neverBegan: (attempt) => this.#over(attempt),
       warn: (message) => options.warn(message),
@@ -297,6 +298,12 @@ export class Engine implements Surroundings {
     } finally {
       this.#book.lookIfLate();
     }
+  }
+
+  async #askLength({ id, token }: Attempt, timeout: number): Promise<number | null> {
+    const call = { method: "POST", path: `/v1/jobs/${id}/heartbeat`, body: `{"token":${token}}` };
+    const { body } = await this.client.link.once(call, timeout);
+    return (body as { timeout_ms: number | null }).timeout_ms;
   }
 
   #claimText(limit: number, wait: number): string {

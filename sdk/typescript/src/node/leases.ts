@@ -13,6 +13,8 @@ const MOST_TIMEOUT = 30_000;
 
 /** What the lease book needs of the worker. */
 export interface LeaseKeeping {
+  /** Extends one lease. Resolves to the length of the job's attempts in milliseconds, if it has one. */
+  askLength(attempt: Attempt, timeout: number): Promise<number | null>;
   poll(items: PollItems, timeout: number): Promise<PollAnswer>;
   /** The lease of a job that was not sure is certain now. */
   becameSure(attempt: Attempt, isCancelled: boolean): void;
@@ -51,6 +53,7 @@ export class LeaseBook {
   add(attempt: Attempt): void {
     this.#attempts.set(keyOf(attempt.id, attempt.token), attempt);
     this.#wakeAt(Math.min(attempt.beatDue, attempt.timeoutAt));
+    if (attempt.needsLength) void this.#learnLength(attempt);
   }
 
   remove(attempt: Attempt): void {
@@ -189,6 +192,20 @@ export class LeaseBook {
     const pause = Math.max(fullJitter(attempt.beatFailures++), retryAfterOf(error));
     attempt.beatDue = Math.min(attempt.beatDue, now() + Math.min(pause, attempt.lease / 6));
     if (this.#attempts.has(keyOf(attempt.id, attempt.token))) this.#wakeAt(attempt.beatDue);
+  }
+
+  async #learnLength(attempt: Attempt): Promise<void> {
+    const sentAt = now();
+    try {
+      const length = await this.#worker.askLength(attempt, timeoutOf([attempt], sentAt));
+      if (attempt.isOver) return;
+      attempt.certainUntil = Math.max(attempt.certainUntil, sentAt + attempt.lease);
+      if (length === null) return;
+      attempt.timeoutAt = attempt.begunAt + length;
+      this.#wakeAt(attempt.timeoutAt);
+    } catch {
+      // A heartbeat finds out what is wrong; the server ends the attempt in time in any case.
+    }
   }
 
   async #tellLines(parts: LinesOf[]): Promise<void> {

@@ -16,6 +16,7 @@ export interface Claimed {
   max_attempts: number;
   lease: { token: number; expires_at: string; lease_ms: number };
   deadline?: string | null;
+  timeout_ms?: number | null;
   priority?: number;
   created_at?: string;
   tags?: string[];
