@@ -83,6 +83,8 @@ export class Context<Payload = unknown> {
   /** The fencing token: rises with every lease, for services that can compare numbers. */
   readonly token: number;
   readonly #around: Surroundings;
+  /** @internal Looks whether there is something to tell. */
+  look: (() => void) | undefined;
   #stop: AbortController | undefined;
   #told: Reason | undefined;
   #log: JobLog | undefined;
@@ -110,8 +112,12 @@ export class Context<Payload = unknown> {
     return this.#stop.signal;
   }
 
-  /** Why the handler was told to end; undefined if it was not. */
+  /**
+   * Why the handler was told to end; undefined if it was not. A handler that computes for long
+   * without a pause, in which no signal can reach it, should look here now and then.
+   */
   get told(): Reason | undefined {
+    this.look?.();
     return this.#told;
   }
 

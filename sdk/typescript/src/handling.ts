@@ -55,23 +55,20 @@ export class Handlers {
 }
 
 /**
- * The outcome of an attempt. `look` is called when the handler has ended, before its end is judged:
- * a handler that kept the thread to itself is told then what it missed.
+ * The outcome of an attempt. A handler that kept the thread to itself is told what it missed before
+ * its end is judged: `ctx.told` sees to that.
  */
 export async function outcomeOfRun(
   ctx: Context,
   run: () => Promise<unknown>,
-  look: () => void,
   codec: JsonCodec,
 ): Promise<Outcome> {
   let value: unknown;
   try {
     value = await run();
   } catch (thrown) {
-    look();
     return outcomeOf(thrown, ctx.told);
   }
-  look();
   if (ctx.told === "timeout") return timedOut();
   if (value instanceof Ending) return outcomeOf(value, ctx.told);
   if (value === undefined) return { outcome: "succeeded" };

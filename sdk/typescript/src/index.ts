@@ -16,6 +16,8 @@ export interface MillraceOptions extends ClientOptions, HttpOptions {}
 
 /** A client that also makes workers. See `Client` for its calls. */
 export class Millrace extends Client {
+  readonly #connection: HttpOptions | undefined;
+
   constructor(options: MillraceOptions = {}) {
     super(options, {
       transport: options.fetch ? fetchTransport(options.fetch) : httpTransport(options),
@@ -27,10 +29,11 @@ export class Millrace extends Client {
         return { traceparent: job.traceparent, tracestate: job.tracestate };
       },
     });
+    this.#connection = options.fetch ? undefined : options;
   }
 
   /** A worker, which runs the handlers that are attached to it. */
   worker(options: WorkerOptions = {}): Worker {
-    return new Worker(this, options);
+    return new Worker(this, options, this.#connection);
   }
 }

@@ -1,6 +1,7 @@
 import { Context, type RunningJob, type Surroundings } from "../context.js";
 import type { JsonCodec } from "../json.js";
 import { plainJson, readAnswer } from "../json.js";
+import type { Row } from "./lease-table.js";
 import type { Claimed } from "./wire-worker.js";
 
 /** The answer that brought jobs. Its text is read again only if somebody wants a payload's bytes. */
@@ -107,6 +108,8 @@ export class Attempt {
   isLost = false;
   /** The handler has ended, or is no longer waited for. */
   isOver = false;
+  /** Its place in the keeper's table. */
+  row: Row | undefined;
   /** Requests under way that carry lines of this attempt's log. */
   linesUnderWay = 0;
   /** What waits for these. */

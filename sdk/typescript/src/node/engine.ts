@@ -7,7 +7,8 @@ import { refused, type Outcome } from "../outcome.js";
 import { Attempt, ClaimAnswer, pollCodec } from "./attempt.js";
 import { now } from "./clock.js";
 import { Gate } from "./gate.js";
-import { LeaseBook } from "./leases.js";
+import type { Keeper } from "./keeper.js";
+import { LeaseBook, type LeaseKeeping } from "./leases.js";
 import { Outbox, type OutgoingAck } from "./outbox.js";
 import { running } from "./running.js";
 import {
@@ -44,6 +45,7 @@ export interface EngineOptions {
   notice(message: string): void;
   warn(message: string): void;
   format(values: unknown[]): string;
+  keeper: Keeper | undefined;
 }
 
 /**
@@ -84,13 +86,14 @@ export class Engine implements Surroundings {
     this.#handlers = handlers;
     this.#types = handlers.types;
     this.#options = options;
-    this.#book = new LeaseBook({
+    const keeping: LeaseKeeping = {
       poll: (items, timeout) => this.#poll(items, timeout).then(({ answer }) => answer),
       askLength: (attempt, timeout) => this.#askLength(attempt, timeout),
       becameSure: (attempt, isCancelled) => this.#becameSure(attempt, isCancelled),
       neverBegan: (attempt) => this.#over(attempt),
       warn: (message) => options.warn(message),
-    });
+    };
+    this.#book = new LeaseBook(keeping, options.keeper);
   }
 
   get isStopping(): boolean {
@@ -120,7 +123,7 @@ export class Engine implements Surroundings {
     this.#isClosed = true;
     this.#book.close();
     this.#reportGate.open();
-    await reporter;
+    await Promise.all([reporter, this.#options.keeper?.end()]);
     if (this.#fatal) throw this.#fatal;
     if (!this.#isAway) await this.#poll({ goodbye: true }, GOODBYE_TIMEOUT).catch(() => undefined);
   }
@@ -351,8 +354,7 @@ export class Engine implements Surroundings {
   async #handle(attempt: Attempt): Promise<void> {
     const { ctx } = attempt;
     const run = (): Promise<unknown> => running.run(ctx, () => this.#handlers.run(ctx));
-    const look = (): void => this.#book.look(attempt);
-    const outcome = await outcomeOfRun(ctx, run, look, this.client.link.codec);
+    const outcome = await outcomeOfRun(ctx, run, this.client.link.codec);
     if (!attempt.isOver) this.#end(attempt, outcome);
   }
 

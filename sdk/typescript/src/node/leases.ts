@@ -4,6 +4,8 @@ import { isTemporary, messageOf, retryAfterOf, Unreachable } from "../errors.js"
 import type { Reason } from "../outcome.js";
 import type { Attempt } from "./attempt.js";
 import { now } from "./clock.js";
+import type { Keeper } from "./keeper.js";
+import { CANCELLED, LOST } from "./lease-table.js";
 import { beatText, type ItemResult, type PollAnswer, type PollItems } from "./wire-worker.js";
 
 const NEWS_DELAY = 400; // progress and lines may be a second late; the way takes its time too
@@ -29,13 +31,15 @@ export interface LeaseKeeping {
  */
 export class LeaseBook {
   readonly #worker: LeaseKeeping;
+  readonly #keeper: Keeper | undefined;
   readonly #attempts = new Map<string, Attempt>();
   #timer: NodeJS.Timeout | undefined;
   #wakesAt = Infinity;
   #newsDue = Infinity;
 
-  constructor(worker: LeaseKeeping) {
+  constructor(worker: LeaseKeeping, keeper: Keeper | undefined) {
     this.#worker = worker;
+    this.#keeper = keeper;
   }
 
   get size(): number {
@@ -52,12 +56,18 @@ export class LeaseBook {
 
   add(attempt: Attempt): void {
     this.#attempts.set(keyOf(attempt.id, attempt.token), attempt);
+    attempt.row = this.#keeper?.enter(attempt.id, attempt.token, attempt.lease);
+    attempt.ctx.look = () => this.look(attempt);
+    this.#plan(attempt);
     this.#wakeAt(Math.min(attempt.beatDue, attempt.timeoutAt));
     if (attempt.needsLength) void this.#learnLength(attempt);
   }
 
   remove(attempt: Attempt): void {
     this.#attempts.delete(keyOf(attempt.id, attempt.token));
+    attempt.ctx.look = undefined;
+    if (attempt.row) this.#keeper?.leave(attempt.row);
+    attempt.row = undefined;
   }
 
   /** A handler has written a line or reported progress. */
@@ -75,6 +85,10 @@ export class LeaseBook {
   /** Tells the handler if its lease or its time is over. */
   look(attempt: Attempt, at = now()): void {
     if (!attempt.isSure) return;
+    const kept = attempt.row && this.#keeper?.answer(attempt.row);
+    if (kept) attempt.certainUntil = Math.max(attempt.certainUntil, kept.certainUntil);
+    if (kept?.told === LOST) this.tell(attempt, "lease_lost");
+    if (kept?.told === CANCELLED) this.tell(attempt, "cancelled");
     if (at >= attempt.certainUntil && !attempt.isLost) this.tell(attempt, "lease_lost");
     if (at >= attempt.timeoutAt) this.tell(attempt, "timeout");
   }
@@ -147,7 +161,10 @@ export class LeaseBook {
   async #beat(attempts: Attempt[], isPlain = false): Promise<void> {
     const sentAt = now();
     const progress = attempts.map((attempt) => (isPlain ? undefined : attempt.ctx.takeProgress()));
-    for (const attempt of attempts) attempt.beatDue = sentAt + attempt.lease / 3;
+    for (const attempt of attempts) {
+      attempt.beatDue = sentAt + attempt.lease / 3;
+      this.#plan(attempt);
+    }
     const heartbeats = attempts.map(({ id, token }, i) => beatText(id, token, progress[i]));
     try {
       const answer = await this.#worker.poll({ heartbeats }, timeoutOf(attempts, sentAt));
@@ -178,6 +195,7 @@ export class LeaseBook {
     } else {
       attempt.beatFailures = 0;
       attempt.certainUntil = Math.max(attempt.certainUntil, sentAt + attempt.lease);
+      this.#plan(attempt);
       if (!attempt.isSure) {
         attempt.isSure = true;
         this.#worker.becameSure(attempt, result.cancel_requested === true);
@@ -225,6 +243,10 @@ export class LeaseBook {
     for (const { attempt } of parts) {
       if (--attempt.linesUnderWay === 0) attempt.afterLines?.();
     }
+  }
+
+  #plan({ row, beatDue, certainUntil, lease }: Attempt): void {
+    if (row) this.#keeper?.plan(row, beatDue, certainUntil, lease);
   }
 
   #drop(attempt: Attempt): void {

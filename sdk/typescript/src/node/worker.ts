@@ -9,6 +9,8 @@ import type { JobType } from "../job-type.js";
 import { VERSION } from "../version.js";
 import { captureConsole } from "./capture.js";
 import { Engine } from "./engine.js";
+import type { HttpOptions } from "./http.js";
+import { Keeper } from "./keeper.js";
 
 /** Receives what a person should know of the worker. */
 export interface WorkerLogger {
@@ -31,6 +33,11 @@ export interface WorkerOptions {
   id?: string | undefined;
   /** Keeps what handlers write to `console` with their jobs, too. Default false. */
   captureConsole?: boolean | undefined;
+  /**
+   * Whether a second thread extends leases while a handler keeps this one to itself, as a long
+   * computation does. It sleeps otherwise. Not with an own `fetch` or `agent`. Default true.
+   */
+  keepsLeases?: boolean | undefined;
   /** Default: standard error. */
   logger?: WorkerLogger | undefined;
 }
@@ -46,14 +53,16 @@ export class Worker {
   readonly id: string;
   readonly #client: Client;
   readonly #options: WorkerOptions;
+  readonly #connection: HttpOptions | undefined;
   readonly #handlers = new Handlers();
   #engine: Engine | undefined;
   #ended: Promise<void> | undefined;
 
   /** @internal Use `Millrace.worker`. */
-  constructor(client: Client, options: WorkerOptions) {
+  constructor(client: Client, options: WorkerOptions, connection: HttpOptions | undefined) {
     this.#client = client;
     this.#options = options;
+    this.#connection = connection;
     this.id = options.id ?? ownName();
   }
 
@@ -100,6 +109,7 @@ export class Worker {
     }
     const logger = this.#options.logger ?? { info: toStandardError, warn: toStandardError };
     if (this.#options.captureConsole) captureConsole();
+    const warn = (message: string): void => logger.warn(`millrace: ${message}`);
     this.#engine = new Engine(this.#client, this.#handlers, {
       id: this.id,
       queues: queues ?? ["default"],
@@ -114,12 +124,21 @@ export class Worker {
         version: VERSION,
       }),
       notice: (message) => logger.info(`millrace: ${message}`),
-      warn: (message) => logger.warn(`millrace: ${message}`),
+      warn,
       format: (values) => format(...values),
+      keeper: this.#keeper(concurrency, warn),
     });
     this.#ended = this.#engine.run();
     this.#ended.catch(() => undefined); // `run`, `ended` and `stop` report it
     return this;
+  }
+
+  // A thread can't have the application's own agent or fetch.
+  #keeper(rows: number, warn: (message: string) => void): Keeper | undefined {
+    const { keepsLeases = true } = this.#options;
+    if (!keepsLeases || !this.#connection || this.#connection.agent) return undefined;
+    const { url, token } = this.#client.link;
+    return new Keeper(rows, { url, token, ca: this.#connection.ca, worker: this.id }, warn);
   }
 
   /** Settles when the worker has ended: rejects with the refusal that ended it, if one did. */
