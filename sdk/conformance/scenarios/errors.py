@@ -33,7 +33,7 @@ def not_found(stage):
 def validation_failed(stage):
     """A bad submission gives `ValidationFailed`, whose `errors` name each fault by where it stands."""
     refused = stage.program.refuse(
-        "submit", job={"type": "work", "queue": stage.queue, "priority": 99_999, "max_attempts": 0}
+        "submit", job={"type": "work", "queue": stage.queue, "priority": 99_999, "max_attempts": 9_999}
     )
     expect_error(refused, "ValidationFailed", "validation_failed", 422)
     places = sorted(fault["where"] for fault in refused.errors or [])

@@ -83,7 +83,7 @@ def one_start_a_lease(record):
 def every_handler_ends(record):
     if record.killed:
         return
-    for job, token in record.starts.keys() - record.ends.keys():
+    for job, token in record.starts.keys() - record.ends.keys() - record.tolds.keys():
         yield f"the handler of job {job} (token {token}) started, and its end was not told"
 
 
