@@ -5,6 +5,7 @@ import { createInterface } from "node:readline";
 import { decode, encode } from "#dist/wire.js";
 import {
   exactJson,
+  Fake,
   Millrace,
   MillraceError,
   VERSION,
@@ -43,7 +44,26 @@ const logger = {
 
 function configured(command: Command): Millrace {
   const { url, token, timeout, caFile } = command;
+  if (command.fake) return fakeFor(command.fake, command.types ?? []);
   return new Millrace({ url, token, timeout, ca: caFile && readFileSync(caFile), json: exactJson });
+}
+
+let fake: Fake | undefined;
+
+function fakeFor(mode: "inline" | "drained", types: string[]): Fake {
+  fake = new Fake({ mode, json: exactJson });
+  for (const type of types) attach(fake, type);
+  return fake;
+}
+
+function attach(to: Fake, type: string): void {
+  to.on(type, (payload: any, ctx) => playScript(to, "fake", payload?.script ?? [], ctx, tell));
+}
+
+async function drained(types: string[] = []): Promise<number> {
+  if (!fake) throw new Error("there is no fake");
+  for (const type of types) if (!fake.handles(type)) attach(fake, type);
+  return fake.drain();
 }
 
 function startWorker(command: Command): Worker {
@@ -114,9 +134,15 @@ const actions: Record<string, (command: Command) => unknown> = {
   scheduleRuns: async (c) => ({ items: await client.scheduleRuns(c.name) }),
   previewSchedule: (c) => client.previewSchedule(c.spec),
   applySchedules: (c) => client.applySchedules({ managedBy: c.managedBy, ...c.spec }),
+  drain: async (c) => ({ ran: await drained(c.types) }),
+  advance: (c) => fake?.advance(c.ms),
+  enqueued: (c) => ({ jobs: fake?.enqueued(c.type) }),
   worker: (c) => ({ workerId: startWorker(c).id }),
   stop: async (c) => {
-    await workers.get(c.name)?.stop().catch(() => undefined); // the event tells the error
+    await workers
+      .get(c.name)
+      ?.stop()
+      .catch(() => undefined); // the event tells the error
     return {};
   },
 };
@@ -127,10 +153,14 @@ function problem(error: MillraceError): Record<string, unknown> {
 }
 
 async function obey(line: string): Promise<void> {
-  const given = Object.entries(exactJson.parse(line) as Command).filter(([, value]) => value !== null);
+  const given = Object.entries(exactJson.parse(line) as Command).filter(
+    ([, value]) => value !== null,
+  );
   const command = decode(Object.fromEntries(given)) as Command;
   const id = JSON.stringify(command.id);
-  const action = command.do.replace(/_([a-z])/g, (_: string, letter: string) => letter.toUpperCase());
+  const action = command.do.replace(/_([a-z])/g, (_: string, letter: string) =>
+    letter.toUpperCase(),
+  );
   try {
     const value = await actions[action]!(command);
     write(`{"id":${id},"ok":${encode(value ?? {}, exactJson)}}`);

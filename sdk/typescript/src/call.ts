@@ -97,7 +97,6 @@ export class Link {
       }
     }
   }
-
 }
 
 function parsed(text: string, codec: JsonCodec): unknown {

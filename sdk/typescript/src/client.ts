@@ -199,10 +199,7 @@ export class Client {
   }
 
   /** One page of the jobs, newest first. The list is at most 1 s behind. */
-  list(
-    filter: JobFilter = {},
-    options: CallOptions & PageOptions = {},
-  ): Promise<Page<Job>> {
+  list(filter: JobFilter = {}, options: CallOptions & PageOptions = {}): Promise<Page<Job>> {
     const { createdAfter, createdBefore, ...plain } = filter;
     const parameters = query({
       ...plain,

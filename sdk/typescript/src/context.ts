@@ -178,7 +178,11 @@ export class Context<Payload = unknown> {
 
   /** @internal */
   addLine(level: LogLevel, message: string): void {
-    const line = { at: new Date(this.#around.wallClock()).toISOString(), level, message: cut(message, LONGEST_LINE) };
+    const line = {
+      at: new Date(this.#around.wallClock()).toISOString(),
+      level,
+      message: cut(message, LONGEST_LINE),
+    };
     this.#lines.push(line);
     this.#lineBytes += line.message.length;
     while (this.#lineBytes > MOST_LOG_BYTES || this.#lines.length > MOST_LINES) {

@@ -189,7 +189,11 @@ export function isProblem(body: unknown): body is Problem {
 }
 
 /** The typed error of a refusal. `retryAfter` is in milliseconds. */
-export function errorOf(problem: Problem, status = problem.status, retryAfter?: number): MillraceError {
+export function errorOf(
+  problem: Problem,
+  status = problem.status,
+  retryAfter?: number,
+): MillraceError {
   const errors = (problem.errors ?? []).map((fault) => ({
     where: fault.pointer ?? fault.parameter ?? fault.header ?? "",
     detail: fault.detail,

@@ -27,7 +27,10 @@ export class Handlers {
     return [...this.#handlers.keys()];
   }
 
-  set<Payload, Result>(job: JobType<Payload, Result> | string, handler: Handler<Payload, Result>): void {
+  set<Payload, Result>(
+    job: JobType<Payload, Result> | string,
+    handler: Handler<Payload, Result>,
+  ): void {
     const type = job instanceof JobType ? job.type : job;
     if (this.#handlers.has(type)) throw new Error(`there is a handler for ${type} already`);
     this.#handlers.set(type, handler as Handler);

@@ -1,39 +1,7 @@
 /** The package for Node.js: the client, workers and the fake. */
-import { randomFillSync } from "node:crypto";
-
-import { Client, type ClientOptions } from "./client.js";
-import { httpTransport, type HttpOptions } from "./node/http.js";
-import { running } from "./node/running.js";
-import { Worker, type WorkerOptions } from "./node/worker.js";
-import { fetchTransport } from "./transport.js";
-
 export * from "./common.js";
+export { Fake, type FakeOptions } from "./fake/fake.js";
 export type { HttpOptions } from "./node/http.js";
+export { Millrace, type MillraceOptions } from "./node/millrace.js";
 export { currentContext } from "./node/running.js";
 export type { Worker, WorkerLogger, WorkerOptions } from "./node/worker.js";
-
-export interface MillraceOptions extends ClientOptions, HttpOptions {}
-
-/** A client that also makes workers. See `Client` for its calls. */
-export class Millrace extends Client {
-  readonly #connection: HttpOptions | undefined;
-
-  constructor(options: MillraceOptions = {}) {
-    super(options, {
-      transport: options.fetch ? fetchTransport(options.fetch) : httpTransport(options),
-      setting: (name) => process.env[name] || undefined,
-      random: (bytes) => randomFillSync(bytes),
-      handlerTrace: () => {
-        const job = running.getStore()?.job;
-        if (job?.traceparent === undefined) return undefined;
-        return { traceparent: job.traceparent, tracestate: job.tracestate };
-      },
-    });
-    this.#connection = options.fetch ? undefined : options;
-  }
-
-  /** A worker, which runs the handlers that are attached to it. */
-  worker(options: WorkerOptions = {}): Worker {
-    return new Worker(this, options, this.#connection);
-  }
-}

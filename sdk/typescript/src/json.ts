@@ -142,7 +142,8 @@ class Reader {
 
   #word(): unknown {
     const start = this.#at;
-    while (this.#at < this.text.length && !/[\s,\]}]/.test(this.text[this.#at] as string)) this.#at++;
+    while (this.#at < this.text.length && !/[\s,\]}]/.test(this.text[this.#at] as string))
+      this.#at++;
     const word = this.text.slice(start, this.#at);
     if (word === "true") return true;
     if (word === "false") return false;

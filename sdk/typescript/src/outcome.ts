@@ -109,7 +109,8 @@ export function outcomeOf(thrown: unknown, told: Reason | undefined): Outcome {
   if (thrown instanceof RetryAfter) {
     return { outcome: "failed", error, delay: milliseconds(thrown.delay) };
   }
-  if (thrown instanceof NonRetryable) return { outcome: "failed", error: { ...error, retryable: false } };
+  if (thrown instanceof NonRetryable)
+    return { outcome: "failed", error: { ...error, retryable: false } };
   return { outcome: "failed", error };
 }
 

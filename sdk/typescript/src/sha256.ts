@@ -14,6 +14,8 @@ function fractions(count: number, root: (prime: number) => number): Uint32Array 
   return Uint32Array.from(found);
 }
 
+type Words = [number, number, number, number, number, number, number, number];
+
 function padded(message: Uint8Array): DataView {
   const blocks = Math.ceil((message.length + 9) / 64);
   const bytes = new Uint8Array(blocks * 64);
@@ -45,9 +47,7 @@ export function sha256(text: string): Uint32Array {
 }
 
 function mix(state: Uint32Array, w: Uint32Array): void {
-  let [a, b, c, d, e, f, g, h] = state as unknown as number[] as [
-    number, number, number, number, number, number, number, number, // prettier-ignore
-  ];
+  let [a, b, c, d, e, f, g, h] = state as Iterable<number> as Words;
   for (let i = 0; i < 64; i++) {
     const s1 = rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25);
     const t1 = h + s1 + ((e & f) ^ (~e & g)) + (ROUNDS[i] as number) + (w[i] as number);

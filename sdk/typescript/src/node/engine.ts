@@ -222,7 +222,10 @@ export class Engine implements Surroundings {
           await this.#exchange(acks, acks[0]?.isSuspect ? 0 : limit, 0);
           failures = 0;
         } catch (error) {
-          const pause = Math.max(fullJitter(failures++), this.#isStopping ? 0 : retryAfterOf(error));
+          const pause = Math.max(
+            fullJitter(failures++),
+            this.#isStopping ? 0 : retryAfterOf(error),
+          );
           this.#reportNotBefore = now() + pause;
         }
       }
@@ -244,7 +247,9 @@ export class Engine implements Surroundings {
       await this.#endGate.wait();
     }
     if (isTold()) return;
-    this.#options.warn("the worker could not report all outcomes; the server runs those jobs again");
+    this.#options.warn(
+      "the worker could not report all outcomes; the server runs those jobs again",
+    );
   }
 
   // Round trips.
@@ -433,7 +438,13 @@ export class Engine implements Surroundings {
   #refuse(ack: OutgoingAck, why: string): void {
     this.#options.warn(`job ${ack.id}: the server refused the outcome: ${why}`);
     if (ack.isSubstitute) return;
-    const text = ackText(ack, refused(`the server refused the outcome: ${why}`), [], [], this.client.link.codec);
+    const text = ackText(
+      ack,
+      refused(`the server refused the outcome: ${why}`),
+      [],
+      [],
+      this.client.link.codec,
+    );
     this.#add({ id: ack.id, token: ack.token, text, isSubstitute: true });
   }
 }

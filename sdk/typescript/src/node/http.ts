@@ -18,9 +18,15 @@ const IDLE_MS = 30_000;
  * each request takes the one that was used last, and opens another only if none is free.
  */
 export function httpTransport(options: HttpOptions): Transport {
-  const settings = { keepAlive: true, noDelay: true, timeout: IDLE_MS, scheduling: "lifo" } as const;
+  const settings = {
+    keepAlive: true,
+    noDelay: true,
+    timeout: IDLE_MS,
+    scheduling: "lifo",
+  } as const;
   const plain = options.agent ?? new http.Agent(settings);
-  const secure = options.agent ?? new https.Agent({ ...settings, ...(options.ca && { ca: options.ca }) });
+  const secure =
+    options.agent ?? new https.Agent({ ...settings, ...(options.ca && { ca: options.ca }) });
 
   return ({ method, url, headers, body, timeout, signal }) =>
     new Promise((resolve, reject) => {
@@ -48,7 +54,9 @@ export function httpTransport(options: HttpOptions): Transport {
         response.on("data", (chunk: Buffer) => chunks.push(chunk));
         response.on("error", (fault) => end(() => reject(lost(url, fault))));
         response.on("end", () => {
-          const text = (chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)).toString();
+          const text = (
+            chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
+          ).toString();
           const header = (name: string): string | undefined => response.headers[name] as string;
           end(() => resolve({ status: response.statusCode ?? 0, header, text }), true);
         });

@@ -66,7 +66,12 @@ async function beat(
   }
 }
 
-function take(index: number, number: number, certain: number, result: ItemResult | undefined): void {
+function take(
+  index: number,
+  number: number,
+  certain: number,
+  result: ItemResult | undefined,
+): void {
   const own = again.get(index);
   if (!result || own?.number !== number) return;
   if (result.error) {

@@ -29,7 +29,12 @@ export class Keeper {
     this.#table = LeaseTable.withRows(rows);
     this.#free = Array.from({ length: rows }, (_, index) => rows - 1 - index);
     const workerData: KeeperData = { ...data, memory: this.#table.memory };
-    const settings = { workerData, stdin: false, execArgv: [], resourceLimits: { maxOldGenerationSizeMb: 64 } };
+    const settings = {
+      workerData,
+      stdin: false,
+      execArgv: [],
+      resourceLimits: { maxOldGenerationSizeMb: 64 },
+    };
     this.#thread = new Thread(new URL("./keeper-thread.js", import.meta.url), settings);
     this.#thread.unref();
     this.#thread.on("error", (fault) => {

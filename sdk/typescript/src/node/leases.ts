@@ -146,7 +146,7 @@ export class LeaseBook {
     for (let i = 0; i < beats.length; i += MOST_ITEMS) {
       void this.#beat(beats.slice(i, i + MOST_ITEMS));
     }
-    for (let i = 0; i < lines.length; ) {
+    for (let i = 0; i < lines.length;) {
       const some: LinesOf[] = [];
       let count = 0;
       for (; i < lines.length; i++) {
@@ -173,7 +173,8 @@ export class LeaseBook {
         if (result) this.#take(attempt, result, sentAt, progress[i]);
       });
     } catch (error) {
-      if (!isTemporary(error)) this.#worker.warn(`the server refused heartbeats: ${messageOf(error)}`);
+      if (!isTemporary(error))
+        this.#worker.warn(`the server refused heartbeats: ${messageOf(error)}`);
       attempts.forEach((attempt, i) => this.#beatAgain(attempt, error, progress[i]));
     }
   }
@@ -189,7 +190,9 @@ export class LeaseBook {
       if (attempt.isSure) this.tell(attempt, "lease_lost");
       else this.#drop(attempt);
     } else if (result.error) {
-      this.#worker.warn(`job ${attempt.id}: the server refused a heartbeat: ${result.error.detail}`);
+      this.#worker.warn(
+        `job ${attempt.id}: the server refused a heartbeat: ${result.error.detail}`,
+      );
       if (progress) void this.#beat([attempt], true);
       else this.#beatAgain(attempt, result.error, undefined);
     } else {

@@ -154,7 +154,9 @@ export class Worker {
 }
 
 function ownName(): string {
-  const host = hostname().replace(/[^A-Za-z0-9._:-]/g, "-").slice(0, 100);
+  const host = hostname()
+    .replace(/[^A-Za-z0-9._:-]/g, "-")
+    .slice(0, 100);
   return `${host}-${process.pid}-${randomBytes(4).toString("hex")}`;
 }
 
