@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 import time
+import urllib.parse
 
 from client import MUTANT, Client, Problem, make_id
 from worker import Told, Worker, refused
@@ -116,9 +117,7 @@ class Handler:
             if not self.attempt.lines:
                 self.attempt.lines_due = time.monotonic() + 0.5
             self.attempt.lines.append({"level": level if MUTANT != "levels-lost" else "info", "message": message})
-            size = sum(len(line["message"]) for line in self.attempt.lines)
-            while size > 256 << 10:
-                size -= len(self.attempt.lines.pop(0)["message"])
+            self.attempt.cut_lines()
 
     def do_submit(self, job):
         parent = self.attempt.job.get("traceparent")
@@ -194,6 +193,7 @@ class Program:
     def __init__(self):
         self.client = Client()
         self.workers = {}
+        self.leaving = False
 
     def run(self, command):
         number, do = command.pop("id"), command.pop("do")
@@ -217,7 +217,7 @@ class Program:
             headers["Idempotency-Key"] = make_id("")
         query = {"force": "true"} if force else {}
         return self.client.call(
-            method, f"/v1/{kind}/{name}{rest}", body, headers, query, safe=method != "PATCH"
+            method, f"/v1/{kind}/{urllib.parse.quote(name, safe='')}{rest}", body, headers, query, safe=method != "PATCH"
         )[0]
 
     def do_hello(self):
@@ -296,10 +296,11 @@ class Program:
         self.workers[name].ended.wait()
         return {}
 
-    def stop_all(self, *_):
+    def stop_all(self, hurry=False):
         for worker in list(self.workers.values()):
-            worker.hurry()
             worker.stop()
+            if hurry:
+                worker.hurry()
 
     def leave(self):
         self.stop_all()
@@ -315,7 +316,8 @@ def main():
     def on_signal(*_):
         if MUTANT == "dies-at-sigterm":
             os._exit(143)
-        threading.Thread(target=program.stop_all).start()
+        threading.Thread(target=program.stop_all, args=(program.leaving,)).start()
+        program.leaving = True
         threading.Thread(target=program.leave).start()
 
     signal.signal(signal.SIGTERM, on_signal)

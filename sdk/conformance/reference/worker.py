@@ -46,6 +46,12 @@ class Attempt:
         self.told.set()
         self.worker.events.told(self, reason)
 
+    def cut_lines(self):
+        """Over 256 KiB the oldest go."""
+        size = sum(len(line["message"]) for line in self.lines)
+        while size > 256 << 10 and MUTANT != "lines-without-end":
+            size -= len(self.lines.pop(0)["message"])
+
     def key(self):
         return {"id": self.id, "token": self.token}
 
@@ -80,6 +86,7 @@ class Worker:
         self.quiet = self.dead = self.done = False
         self.error, self.lost = None, False
         self.reporting = self.claiming = False
+        self.failures, self.claimed_at = 0, 0
         self.ended = threading.Event()
         self.threads = [threading.Thread(target=t, daemon=True) for t in (self.claim_on, self.report_on, self.watch)]
         for thread in self.threads:
@@ -114,7 +121,7 @@ class Worker:
                     break
                 limit = self.free()
                 acks = self.take_acks()
-                self.claiming = True
+                self.claiming, self.claimed_at = True, time.monotonic()
             said = {"claim": {**self.claim, "limit": limit, "worker": {"host": socket.gethostname(), "pid": os.getpid(), "sdk": "reference"}}}
             pause = self.exchange(said, acks, n)
             self.claiming = False
@@ -153,6 +160,10 @@ class Worker:
             with self.lock:
                 if MUTANT != "acks-once":
                     self.outbox = acks + self.outbox
+                for attempt, line in reversed(lines):
+                    attempt.lines.insert(0, line)
+                    attempt.lines_due = clock() + 0.2
+                    attempt.cut_lines()
                 if MUTANT == "acks-changed":
                     for _, ack in acks:
                         ack["delay_ms" if ack["outcome"] == "failed" else "result"] = random.randint(0, 9)
@@ -223,6 +234,11 @@ class Worker:
             except Problem:
                 attempt.tell("lease_lost")
         ack = self.run(attempt)
+        while attempt.progress_due and ack.get("outcome") != "succeeded" and clock() < attempt.until:
+            attempt.progress_due = None
+            if MUTANT != "last-checkpoint-lost" and self.exchange({}, [], 0, [attempt]) is not None:
+                attempt.progress_due = clock()
+                time.sleep(0.1)
         with self.lock:
             if attempt.over:  # released at the stop
                 self.events.end(attempt)
@@ -257,6 +273,14 @@ class Worker:
                 self.attempts.pop((attempt.id, attempt.token), None)
             attempt.tell("lease_lost")
 
+    def deliver(self, acks):
+        """Sends outcomes; what was not answered waits again. One at a time."""
+        pause = self.exchange({}, acks, self.failures)
+        self.failures = self.failures + 1 if pause is not None else 0
+        if pause:
+            time.sleep(pause if self.stopping_at is None else min(pause, 0.5))
+        self.reporting = False
+
     def report_on(self):
         n = 0
         while not self.done:
@@ -271,19 +295,17 @@ class Worker:
                 for attempt in late:
                     attempt.beat_at = now + attempt.length / 12
                     attempt.progress_due = None
-                acks = [] if self.done else self.take_acks()
+                acks = [] if self.done or self.reporting else self.take_acks()
                 lines = []
                 for attempt in self.attempts.values():
                     if attempt.lines and attempt.lines_due <= now and MUTANT != "lines-at-the-end":
                         lines += [(attempt, line) for line in attempt.lines]
                         attempt.lines = []
-                self.reporting = True
-            if late or acks or lines:
-                pause = self.exchange({}, acks, n, late, lines)
-                n = n + 1 if pause is not None else 0
-                if pause and not late:
-                    self.nap(pause) if self.stopping_at is None else time.sleep(min(pause, 0.5))
-            self.reporting = False
+                self.reporting = self.reporting or bool(acks)
+            if late or lines:
+                self.exchange({}, [], n, late, lines)
+            if acks:
+                threading.Thread(target=self.deliver, args=(acks,), daemon=True).start()
 
     # The watch: leases, timeouts, the stop.
 
@@ -313,7 +335,7 @@ class Worker:
                         if attempt.reason != "lease_lost":
                             self.outbox.append((attempt, {**attempt.key(), "outcome": "released"}))
                 idle = not self.attempts and not self.outbox and not self.reporting
-                if over >= 0.3 - self.grace and self.claiming:
+                if self.claiming and time.monotonic() > self.claimed_at + (0.5 if MUTANT != "breaks-off-claims" else 0):
                     self.break_off()
                 if idle and (not self.claiming or self.dead):
                     self.done = True
