@@ -82,8 +82,8 @@ function startWorker(command: Command): Worker {
       }
     });
   }
-  workers.set(name, worker.start());
-  worker.ended.then(
+  workers.set(name, worker);
+  worker.run().then(
     () => tell("worker_ended", { worker: name, error: null }),
     (error: unknown) => tell("worker_ended", { worker: name, error: shownError(error) }),
   );
@@ -169,13 +169,15 @@ async function obey(line: string): Promise<void> {
   }
 }
 
-async function stopAll(): Promise<void> {
-  await Promise.allSettled([...workers.values()].map((worker) => worker.stop()));
-  process.exitCode = 0;
-  process.stdout.write("", () => process.exit());
+async function endWith(workersDo: (worker: Worker) => Promise<void>): Promise<void> {
+  await Promise.allSettled([...workers.values()].map(workersDo));
+  process.stdout.write("", () => process.exit(0));
 }
 
-process.on("SIGTERM", () => void stopAll());
+// The workers themselves stop at a signal.
+for (const signal of ["SIGTERM", "SIGINT"]) {
+  process.once(signal, () => void endWith((worker) => worker.ended));
+}
 createInterface({ input: process.stdin })
   .on("line", (line) => void obey(line))
-  .on("close", () => void stopAll());
+  .on("close", () => void endWith((worker) => worker.stop()));

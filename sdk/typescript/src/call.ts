@@ -81,6 +81,7 @@ export class Link {
   /** Tries until the deadline; `timeout` is in milliseconds. */
   async call(call: Call, timeout: number, signal?: AbortSignal): Promise<Answer> {
     const deadline = performance.now() + timeout;
+    let answered: unknown; // the last refusal
     for (let tries = 0; ; tries++) {
       call.onTry?.();
       try {
@@ -90,7 +91,11 @@ export class Link {
         if (call.method === "DELETE" && tries > 0 && error instanceof NotFound) {
           return { status: 204, body: undefined, text: "" };
         }
+        // The last try had little time; what the server said before it tells more.
+        const isCutShort = error instanceof Unreachable && performance.now() >= deadline;
+        if (isCutShort && answered) throw answered;
         if (!mayRepeat(call, error)) throw error;
+        if (!(error instanceof Unreachable)) answered = error;
         const wait = Math.max(fullJitter(tries), retryAfterOf(error));
         if (performance.now() + wait >= deadline) throw error;
         await pause(wait, signal);

@@ -83,6 +83,8 @@ class ClaimedJob implements RunningJob {
   }
 }
 
+const LONGEST_WAY = 1_000; // of an answer, in milliseconds, where it matters which of two things was first
+
 /** One attempt that this worker holds. Times are of the monotonic clock, in milliseconds. */
 export class Attempt {
   readonly id: string;
@@ -96,6 +98,8 @@ export class Attempt {
   beatFailures = 0;
   /** When the answer came that brought the job. */
   readonly begunAt: number;
+  /** The server may have begun to count the attempt's time so early. */
+  readonly earliestBegin: number;
   /** The claim did not tell how long the attempt may take: a heartbeat of its own asks. */
   readonly needsLength: boolean;
   /** When the attempt's time is over. */
@@ -110,10 +114,10 @@ export class Attempt {
   isOver = false;
   /** Its place in the keeper's table. */
   row: Row | undefined;
-  /** Requests under way that carry lines of this attempt's log. */
-  linesUnderWay = 0;
+  /** Requests under way that carry lines or progress of this attempt. */
+  newsUnderWay = 0;
   /** What waits for these. */
-  afterLines: (() => void) | undefined;
+  afterNews: (() => void) | undefined;
 
   constructor(
     claimed: Claimed,
@@ -131,9 +135,15 @@ export class Attempt {
     this.beatDue = this.isSure ? sentAt + this.lease / 3 : now;
     this.hopeUntil = now + this.lease;
     this.begunAt = now;
+    this.earliestBegin = Math.max(sentAt, now - LONGEST_WAY);
     const length = claimed.deadline ? lengthOf(claimed, claimed.deadline) : Infinity;
     this.needsLength = length === undefined;
     this.timeoutAt = length === undefined ? Infinity : now + length;
+  }
+
+  /** Whether the server, which began to count a little earlier, may have ended the attempt in time. */
+  mayHaveTimedOut(now: number): boolean {
+    return now >= this.timeoutAt - (this.begunAt - this.earliestBegin);
   }
 }
 

@@ -69,7 +69,7 @@ export class Engine implements Surroundings {
   readonly #endGate = new Gate(); // an attempt has ended, or an outcome was answered
   readonly #breakClaim = new AbortController();
   #asked = 0; // slots that claims under way have asked for
-  #behindLines = 0; // outcomes that wait for lines under way
+  #behindNews = 0; // outcomes that wait for lines and progress
   #claimer: "ready" | "polling" | "away" = "away";
   #claimBegan = 0;
   #reportNotBefore = 0;
@@ -241,7 +241,7 @@ export class Engine implements Surroundings {
 
   async #flush(): Promise<void> {
     const deadline = now() + FLUSH_TIMEOUT;
-    const isTold = (): boolean => this.#outbox.isEmpty && this.#behindLines === 0;
+    const isTold = (): boolean => this.#outbox.isEmpty && this.#behindNews === 0;
     while (!isTold() && now() < deadline && !(this.#fatal && this.#isAway)) {
       this.#endGate.openAt(deadline, now());
       await this.#endGate.wait();
@@ -381,16 +381,16 @@ export class Engine implements Surroundings {
 
   // Outcomes.
 
-  // The server takes no lines of a job that has ended: lines under way go first, the rest with the
-  // outcome.
+  // The server takes no lines and no progress of a job that has ended: those under way go first, and
+  // so does the checkpoint that the next attempt needs. The last lines go with the outcome.
   #send(attempt: Attempt, outcome: Outcome): void {
-    if (attempt.linesUnderWay === 0) return this.#post(attempt, outcome);
-    this.#behindLines++;
-    attempt.afterLines = () => {
-      attempt.afterLines = undefined;
-      this.#behindLines--;
+    const needsProgress = outcome.outcome !== "succeeded" && attempt.ctx.hasProgress;
+    if (attempt.newsUnderWay === 0 && !needsProgress) return this.#post(attempt, outcome);
+    this.#behindNews++;
+    void this.#book.tellProgress(attempt).then(() => {
+      this.#behindNews--;
       this.#post(attempt, outcome);
-    };
+    });
   }
 
   #post(attempt: Attempt, outcome: Outcome): void {

@@ -1,4 +1,4 @@
-import { fullJitter } from "../backoff.js";
+import { fullJitter, pause } from "../backoff.js";
 import type { PendingLine, PendingProgress } from "../context.js";
 import { isTemporary, messageOf, retryAfterOf, Unreachable } from "../errors.js";
 import type { Reason } from "../outcome.js";
@@ -166,6 +166,8 @@ export class LeaseBook {
       this.#plan(attempt);
     }
     const heartbeats = attempts.map(({ id, token }, i) => beatText(id, token, progress[i]));
+    const bearers = attempts.filter((_, i) => progress[i]);
+    newsGo(bearers);
     try {
       const answer = await this.#worker.poll({ heartbeats }, timeoutOf(attempts, sentAt));
       attempts.forEach((attempt, i) => {
@@ -176,6 +178,8 @@ export class LeaseBook {
       if (!isTemporary(error))
         this.#worker.warn(`the server refused heartbeats: ${messageOf(error)}`);
       attempts.forEach((attempt, i) => this.#beatAgain(attempt, error, progress[i]));
+    } finally {
+      newsCame(bearers);
     }
   }
 
@@ -187,8 +191,7 @@ export class LeaseBook {
   ): void {
     if (attempt.isOver) return;
     if (result.error && (result.error.code === "lease_lost" || result.status === 404)) {
-      if (attempt.isSure) this.tell(attempt, "lease_lost");
-      else this.#drop(attempt);
+      this.#refused(attempt);
     } else if (result.error) {
       this.#worker.warn(
         `job ${attempt.id}: the server refused a heartbeat: ${result.error.detail}`,
@@ -206,6 +209,12 @@ export class LeaseBook {
         this.tell(attempt, "cancelled");
       }
     }
+  }
+
+  #refused(attempt: Attempt): void {
+    if (!attempt.isSure) return this.#drop(attempt);
+    attempt.isLost = true;
+    this.tell(attempt, attempt.mayHaveTimedOut(now()) ? "timeout" : "lease_lost");
   }
 
   #beatAgain(attempt: Attempt, error: unknown, progress: PendingProgress | undefined): void {
@@ -233,9 +242,9 @@ export class LeaseBook {
     const logs = parts.flatMap(({ attempt: { id, token }, lines }) =>
       lines.map((line) => JSON.stringify({ id, token, ...line })),
     );
-    for (const { attempt } of parts) attempt.linesUnderWay++;
+    const attempts = parts.map((part) => part.attempt);
+    newsGo(attempts);
     try {
-      const attempts = parts.map((part) => part.attempt);
       await this.#worker.poll({ logs }, timeoutOf(attempts, now()));
     } catch (error) {
       // If they may have arrived they are not sent again: a repeated line is worse than a missing one.
@@ -243,13 +252,27 @@ export class LeaseBook {
       if (isUntold) for (const { attempt, lines } of parts) attempt.ctx.returnLines(lines);
       if (isUntold) this.news();
     }
-    for (const { attempt } of parts) {
-      if (--attempt.linesUnderWay === 0) attempt.afterLines?.();
-    }
+    newsCame(attempts);
   }
 
   #plan({ row, beatDue, certainUntil, lease }: Attempt): void {
     if (row) this.#keeper?.plan(row, beatDue, certainUntil, lease);
+  }
+
+  /** Sends what an attempt that has ended still has to say of its progress, as long as that is of use. */
+  async tellProgress(attempt: Attempt): Promise<void> {
+    if (attempt.newsUnderWay > 0) await new Promise<void>((done) => (attempt.afterNews = done));
+    for (let tries = 0; attempt.ctx.hasProgress && now() < attempt.certainUntil; tries++) {
+      const progress = attempt.ctx.takeProgress();
+      const heartbeats = [beatText(attempt.id, attempt.token, progress)];
+      try {
+        await this.#worker.poll({ heartbeats }, timeoutOf([attempt], now()));
+      } catch (error) {
+        if (!progress || !isTemporary(error)) return;
+        attempt.ctx.returnProgress(progress);
+        await pause(fullJitter(tries));
+      }
+    }
   }
 
   #drop(attempt: Attempt): void {
@@ -261,6 +284,14 @@ export class LeaseBook {
 interface LinesOf {
   attempt: Attempt;
   lines: PendingLine[];
+}
+
+function newsGo(attempts: Attempt[]): void {
+  for (const attempt of attempts) attempt.newsUnderWay++;
+}
+
+function newsCame(attempts: Attempt[]): void {
+  for (const attempt of attempts) if (--attempt.newsUnderWay === 0) attempt.afterNews?.();
 }
 
 const keyOf = (id: string, token: number): string => id + token;
