@@ -109,7 +109,8 @@ export class FakeServer {
   ): Promise<Reply> {
     const include = (query.get("include") ?? "").split(",");
     const [, id = "", action] = /^\/v1\/jobs\/([^/]+)(?:\/(\w+))?$/.exec(path) ?? [];
-    switch (`${method} ${path === "/v1/jobs" || id === "batch" ? path : `job/${action ?? ""}`}`) {
+    const isOfJob = id !== "" && id !== "batch";
+    switch (`${method} ${isOfJob ? `job/${action ?? ""}` : path}`) {
       case "POST /v1/jobs":
         return this.#submit(body, headers);
       case "POST /v1/jobs/batch":
