@@ -15,4 +15,6 @@ SUBJECTS = {
     "logs_progress": "Logs and progress",
     "queues": "Queues and slots",
     "schedules": "Schedules",
+    "fake": "The fake",
+    "history": "Whole lives",
 }
