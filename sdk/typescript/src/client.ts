@@ -70,8 +70,9 @@ export interface Submitted<Payload = unknown, Result = unknown> {
 /** The answer to one job of a batch. */
 export interface BatchItem {
   status: number;
-  /** Undefined if the job was refused. */
+  /** Of a refused job that which it was sent with; undefined if it had an idempotency key instead. */
   id: string | undefined;
+  /** Undefined if the job was refused. */
   state: Job["state"] | "pruned" | undefined;
   /** Why it was refused. */
   error: MillraceError | undefined;

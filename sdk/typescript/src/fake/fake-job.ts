@@ -2,7 +2,12 @@ import type { PendingLine, PendingProgress } from "../context.js";
 import type { JobState } from "../types.js";
 import type { Retry, Submission } from "./submission.js";
 
-const DEFAULT_RETRY: Retry = { strategy: "exponential", base_ms: 5_000, max_ms: 300_000 };
+const DEFAULT_RETRY = {
+  strategy: "exponential",
+  base_ms: 5_000,
+  max_ms: 300_000,
+  jitter: 0.2,
+} as const;
 const DEFAULT_MAX_ATTEMPTS = 5;
 const FINAL: ReadonlySet<JobState> = new Set(["succeeded", "dead", "cancelled", "expired"]);
 
@@ -48,7 +53,8 @@ export class FakeJob {
     this.createdAt = now;
     this.queue = given.queue ?? "default";
     this.payload = given.payload ?? "null";
-    this.retry = given.retry ?? DEFAULT_RETRY;
+    this.retry =
+      given.retry?.strategy === "list" ? given.retry : { ...DEFAULT_RETRY, ...given.retry };
     this.maxAttempts = given.max_attempts ?? DEFAULT_MAX_ATTEMPTS;
     this.dueAt = given.run_at ? Date.parse(given.run_at) : now + (given.delay_ms ?? 0);
     this.expiresAt = given.expires_at ? Date.parse(given.expires_at) : null;

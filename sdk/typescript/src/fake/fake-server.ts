@@ -164,7 +164,11 @@ export class FakeServer {
         return { status: isNew ? 201 : 200, id: job.id, state: job.state };
       } catch (refusal) {
         if (!(refusal instanceof Refusal)) throw refusal;
-        return { status: refusal.status, error: JSON.parse(refusal.text()) as unknown };
+        return {
+          status: refusal.status,
+          id: each.id,
+          error: JSON.parse(refusal.text()) as unknown,
+        };
       }
     });
     await this.#runInline(added);
@@ -269,10 +273,13 @@ export class FakeServer {
 
   #cancel(job: FakeJob): FakeJob {
     if (job.hasEnded) throw new Refusal(409, "invalid_state", `the job is ${job.state}`);
+    if (job.state !== "running") {
+      job.end("cancelled", this.now);
+      return job;
+    }
     job.version++;
     job.isCancelRequested = true;
-    if (job.state !== "running") job.end("cancelled", this.now);
-    else this.#running.get(job.id)?.tell("cancelled");
+    this.#running.get(job.id)?.tell("cancelled");
     return job;
   }
 

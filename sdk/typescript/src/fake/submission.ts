@@ -28,6 +28,7 @@ export interface Retry {
   strategy: "exponential" | "linear" | "fixed" | "list";
   base_ms?: number;
   max_ms?: number;
+  jitter?: number;
   delays_ms?: number[];
 }
 

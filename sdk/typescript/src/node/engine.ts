@@ -53,8 +53,7 @@ export interface EngineOptions {
  *
  *   the claimer    claims for all free slots as soon as there is one, and lets the claim wait at
  *                  the server if it carries no outcomes
- *   the reporter   sends outcomes while the claimer is under way or pauses, and claims for the
- *                  slots that they free, without waiting
+ *   the reporter   sends outcomes while the claimer is under way or pauses
  *   the lease book extends leases, and sends lines and progress
  */
 export class Engine implements Surroundings {
@@ -135,7 +134,8 @@ export class Engine implements Surroundings {
     this.#claimGate.open();
     if (this.#claimer === "polling") {
       const left = Math.max(this.#claimBegan + YOUNG_CLAIM - now(), 0);
-      setTimeout(() => this.#breakClaim.abort(), left);
+      // An answer that has arrived meanwhile is read before that.
+      setTimeout(() => setImmediate(() => this.#breakClaim.abort()), left);
     }
     this.#graceTimer = setTimeout(() => this.endGrace(), this.#options.grace);
   }
@@ -215,11 +215,8 @@ export class Engine implements Surroundings {
       if (this.#isClosed) return;
       if (this.#reportDue() <= now()) {
         const acks = this.#outbox.takeOrSuspect();
-        // Not if the answer may be lost: its jobs would be leased to nobody.
-        const claims = this.#claimer === "polling" && !this.#isStopping && !this.#isAway;
-        const limit = claims && !this.#isQuiet ? Math.min(this.#openSlots(), MOST_CLAIMED) : 0;
         try {
-          await this.#exchange(acks, acks[0]?.isSuspect ? 0 : limit, 0);
+          await this.#exchange(acks, 0, 0);
           failures = 0;
         } catch (error) {
           const pause = Math.max(

@@ -12,6 +12,8 @@ export interface HttpOptions {
 
 // Shorter than the server's 60 s, so that a request seldom meets a connection that is being closed.
 const IDLE_MS = 30_000;
+const LATE_TIMER_MS = 50;
+const TIME_TO_READ_MS = 100;
 
 /**
  * A transport by `node:http`, which costs less than half of what `fetch` does. It keeps connections:
@@ -38,7 +40,15 @@ export function httpTransport(options: HttpOptions): Transport {
           body === undefined ? headers : { ...headers, "content-length": Buffer.byteLength(body) },
         agent: isSecure ? secure : plain,
       });
-      const timer = setTimeout(() => end(() => reject(tooLate(url, timeout))), timeout);
+      let late = performance.now() + timeout + LATE_TIMER_MS;
+      let timer = setTimeout(giveUp, timeout);
+      // A timer comes late if a handler kept the thread: then the answer may have come, and nobody has
+      // read it yet.
+      function giveUp(): void {
+        if (performance.now() < late) return end(() => reject(tooLate(url, timeout)));
+        late = Infinity;
+        timer = setTimeout(giveUp, TIME_TO_READ_MS);
+      }
       const abort = (): void => end(() => reject(signal?.reason as Error));
       // Called once; destroying the request makes it emit an error, which is nobody's then.
       const end = (settle: () => void, isWhole = false): void => {
