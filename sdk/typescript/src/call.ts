@@ -23,6 +23,8 @@ export interface Call {
   body?: string | undefined;
   headers?: Record<string, string> | undefined;
   repeat?: Repeat | undefined;
+  /** The bound on one try, in milliseconds; without it, what is left of the deadline. */
+  tryTimeout?: number | undefined;
   /** Called before each try. */
   onTry?: (() => void) | undefined;
 }
@@ -85,7 +87,8 @@ export class Link {
     for (let tries = 0; ; tries++) {
       call.onTry?.();
       try {
-        return await this.once(call, Math.max(deadline - performance.now(), 1), signal);
+        const left = Math.max(deadline - performance.now(), 1);
+        return await this.once(call, Math.min(left, call.tryTimeout ?? left), signal);
       } catch (error) {
         // It was there before, and the answer to its deletion was lost.
         if (call.method === "DELETE" && tries > 0 && error instanceof NotFound) {

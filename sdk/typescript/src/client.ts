@@ -185,11 +185,11 @@ export class Client {
       const asked = performance.now();
       const wait = Math.round(Math.min(left, LONGEST_WAIT));
       const parameters = query({ until: "final", wait_ms: wait, include: ["result"] });
-      const job: Job<Payload, Result> = await this.#ask(
-        "GET",
-        `/v1/jobs/${name(id)}${parameters}`,
-        { timeout: Math.max(left, wait + WAIT_MARGIN), signal },
-      );
+      const path = `/v1/jobs/${name(id)}${parameters}`;
+      const tryTimeout = wait + WAIT_MARGIN;
+      const call = { method: "GET", path, tryTimeout };
+      const answer = await this.#send(call, { timeout: Math.max(left, tryTimeout), signal });
+      const job = decode(answer.body) as Job<Payload, Result>;
       if (FINAL_STATES.has(job.state)) return job;
       if (performance.now() >= deadline) {
         throw new WaitTimeout(`job ${id} is ${job.state} after ${Math.round(timeout)} ms`);

@@ -1,7 +1,7 @@
 /** What both entries of the package offer. */
 export type { CallOptions } from "./call.js";
 export type { BatchItem, ClientOptions, IfMatch, Submitted, TraceContext } from "./client.js";
-export { Context, type JobLog, type RunningJob } from "./context.js";
+export type { Context, JobLog, RunningJob } from "./context.js";
 export {
   DuplicateJob,
   Forbidden,
