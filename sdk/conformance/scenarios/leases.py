@@ -169,7 +169,7 @@ def a_process_that_was_paused(stage):
     """A process that was stopped for longer than its leases, and goes on, tells its handlers
     `lease_lost` within a second; no outcome is sent for them, and the jobs run elsewhere meanwhile.
     """
-    script = [*FIRST, [["stubborn", 6000], ["return", "stale"]]]
+    script = [*FIRST, [["stubborn", 4500], ["return", "stale"]]]
     jobs = [stage.submit(script, ["return", "fresh"], lease_ms=1500, retry=FIXED) for _ in range(2)]
     stage.worker()
     for job in jobs:
@@ -187,6 +187,8 @@ def a_process_that_was_paused(stage):
         expect_equal(told["reason"], "lease_lost", "the reason that the handler is told")
         late = told["at"] - stage.program.pauses[0][1]
         expect_between(0, late, 1.5, "seconds from going on until it is told")
+    for job in jobs:
+        stage.program.await_event("end", job=job)
 
 
 @scenario
