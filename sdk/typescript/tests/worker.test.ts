@@ -413,6 +413,7 @@ test("a worker outlives its server, and says so once", async (t) => {
   await sleep(1_000); // the handler ends meanwhile
   await own.start();
   assert.equal((await client.wait(job.id)).result, "late");
+  await eventually(() => lines.length > 1, 5_000, "the line that the server is back");
   assert.deepEqual(
     lines.map((line) => line.replace(/^.*(tries again|reached).*$/, "$1")),
     ["tries again", "reached"],
