@@ -37,14 +37,15 @@ function look(index: number, number: number, at: number): number {
   const own = again.get(index);
   const mine = own?.number === number ? own : undefined;
   // The worker has taken over again once it plans a heartbeat that is not late.
-  const due = Math.max(row.due + graceOf(row.lease), mine?.due ?? 0);
+  const dueNow = Math.max(row.due + graceOf(row.lease), mine?.due ?? 0);
   const certain = Math.max(row.certain, mine?.certain ?? 0);
-  if (at < due) return due;
+  if (at < dueNow) return dueNow;
   if (at >= certain) return Infinity; // the worker tells the handler, once it can
-  const next = { number, due: at + row.lease / 3, certain };
-  again.set(index, next);
+  // Sent again, on another connection, if the answer is slow.
+  const due = at + row.lease / 6;
+  again.set(index, { number, due, certain });
   void beat(index, number, row, certain - at);
-  return next.due;
+  return due;
 }
 
 async function beat(
@@ -58,11 +59,9 @@ async function beat(
   const body = pollText({ heartbeats: [beatText(id, token, undefined)] });
   try {
     const answer = await link.once({ method: "POST", path, body }, timeout);
-    take(index, number, sentAt + lease, (answer.body as PollAnswer).heartbeats[0]);
+    take(index, number, sentAt + lease, lease, (answer.body as PollAnswer).heartbeats[0]);
   } catch {
-    const own = again.get(index);
-    if (own?.number === number) own.due = now() + lease / 6;
-    wake();
+    // The next one is planned already.
   }
 }
 
@@ -70,6 +69,7 @@ function take(
   index: number,
   number: number,
   certain: number,
+  lease: number,
   result: ItemResult | undefined,
 ): void {
   const own = again.get(index);
@@ -78,8 +78,9 @@ function take(
     if (result.error.code === "lease_lost") table.write({ index, number }, 0, LOST);
     return;
   }
-  own.certain = certain;
-  table.write({ index, number }, certain, result.cancel_requested ? CANCELLED : 0);
+  own.certain = Math.max(own.certain, certain);
+  own.due = Math.max(own.due, certain - (lease * 2) / 3);
+  table.write({ index, number }, own.certain, result.cancel_requested ? CANCELLED : 0);
 }
 
 parentPort?.on("message", wake);

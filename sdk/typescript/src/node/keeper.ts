@@ -14,7 +14,7 @@ export interface KeeperData {
 }
 
 /** How late a heartbeat may be, in milliseconds, before the keeper sends it. */
-export const graceOf = (lease: number): number => lease / 6;
+export const graceOf = (lease: number): number => lease / 12;
 
 /**
  * Keeps leases while a handler keeps the worker's thread to itself, as a long computation does. It
