@@ -1,0 +1,296 @@
+package millrace
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+)
+
+const (
+	// DefaultURL is the address of the server if neither Options.URL nor MILLRACE_URL names one.
+	DefaultURL = "http://127.0.0.1:7600"
+	// DefaultQueue is the queue of a job that names none.
+	DefaultQueue = "default"
+	// DefaultTimeout bounds a call if Options.Timeout is 0.
+	DefaultTimeout = 30 * time.Second
+)
+
+// Options are the settings of a Client. The zero value is a good one.
+type Options struct {
+	// URL is the server's address, such as https://jobs.example.org. Empty: the environment's
+	// MILLRACE_URL, else DefaultURL.
+	URL string
+	// Token is the bearer token. Empty: the environment's MILLRACE_TOKEN, else none.
+	Token string
+	// Timeout bounds a whole call: all its tries and the pauses between them. 0: DefaultTimeout. The
+	// context of a call may end it sooner.
+	Timeout time.Duration
+	// TLS are the settings for https. Nil: the platform's certificate store. Proxies are those of
+	// HTTPS_PROXY and NO_PROXY in the environment.
+	TLS *tls.Config
+	// Trace returns the W3C trace context to send with a submission, or empty texts. Nil: inside a
+	// handler the context of its job, elsewhere none.
+	Trace func(ctx context.Context) (traceparent, tracestate string)
+	// Logger gets the lines that the SDK itself writes. Nil: slog.Default().
+	Logger *slog.Logger
+}
+
+// Client talks to one server. It keeps its connections, so make one and share it. Its methods may be
+// called by many goroutines at once.
+//
+// A call is tried again after a lost connection and after the statuses 429, 502, 503 and 504, unless
+// that could do its work twice. Every error of a method is an *Error, also one that the context
+// caused: errors.Is finds context.Canceled and context.DeadlineExceeded in it.
+type Client struct {
+	base    string
+	token   string
+	timeout time.Duration
+	trace   func(ctx context.Context) (string, string)
+	logger  *slog.Logger
+	http    *http.Client
+}
+
+// New returns a client. It does not connect: an address that is wrong shows with the first call.
+func New(options Options) *Client {
+	transport := &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}).DialContext,
+		TLSHandshakeTimeout: 10 * time.Second,
+		TLSClientConfig:     options.TLS,
+		MaxIdleConnsPerHost: 64,
+		// Shorter than the server's minute, so that no request meets a connection that it closes.
+		IdleConnTimeout:    45 * time.Second,
+		DisableCompression: true,
+	}
+	c := &Client{
+		base:    strings.TrimRight(firstOf(options.URL, os.Getenv("MILLRACE_URL"), DefaultURL), "/"),
+		token:   firstOf(options.Token, os.Getenv("MILLRACE_TOKEN")),
+		timeout: options.Timeout,
+		trace:   options.Trace,
+		logger:  options.Logger,
+		http: &http.Client{
+			Transport:     transport,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}
+	if c.timeout <= 0 {
+		c.timeout = DefaultTimeout
+	}
+	return c
+}
+
+// Close closes the connections that no call uses. The client may be used again.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+func (c *Client) log() *slog.Logger {
+	if c.logger != nil {
+		return c.logger
+	}
+	return slog.Default()
+}
+
+func firstOf(texts ...string) string {
+	for _, text := range texts {
+		if text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// call is one request of the API, and the tries that it may have.
+type call struct {
+	method, path string
+	query        url.Values
+	header       [][2]string
+	body         []byte
+	// once: the server must not do it twice, so it is tried again only if it can't have begun.
+	once bool
+	// patience is how long the server may wait before it answers.
+	patience time.Duration
+}
+
+// do sends a call until it is answered, and decodes the answer into out unless that is nil. It
+// returns the status.
+func (c *Client) do(ctx context.Context, request call, out any) (int, error) {
+	status, _, err := c.try(ctx, request, out)
+	return status, err
+}
+
+// try is do, and also returns the number of tries.
+func (c *Client) try(ctx context.Context, request call, out any) (status, tries int, err error) {
+	deadline := time.Now().Add(c.timeout + request.patience)
+	ctx, cancel := context.WithDeadline(ctx, deadline)
+	defer cancel()
+	if earlier, ok := ctx.Deadline(); ok {
+		deadline = earlier
+	}
+	var pauses backoff
+	for tries = 1; ; tries++ {
+		status, body, err := c.send(ctx, request)
+		if err == nil {
+			if out != nil {
+				if err := json.Unmarshal(body, out); err != nil {
+					return status, tries, badAnswer(status, err)
+				}
+			}
+			return status, tries, nil
+		}
+		failure := asError(err)
+		if tries > 1 && request.method == http.MethodDelete && failure.Code == "not_found" {
+			return http.StatusNoContent, tries, nil // an earlier try deleted it, and its answer was lost
+		}
+		if !failure.isTemporary() || isCertificateFault(err) || request.once && !failure.notBegun {
+			return failure.Status, tries, failure
+		}
+		pause := max(pauses.next(), failure.RetryAfter)
+		if time.Now().Add(pause).After(deadline) || !sleep(ctx, pause) {
+			return failure.Status, tries, failure
+		}
+	}
+}
+
+// sleep returns false if the context ended before.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// isCertificateFault: no later try will like the server's certificate better.
+func isCertificateFault(err error) bool {
+	var invalid x509.CertificateInvalidError
+	var host x509.HostnameError
+	var authority x509.UnknownAuthorityError
+	return errors.As(err, &invalid) || errors.As(err, &host) || errors.As(err, &authority)
+}
+
+// send is one try. It returns the body of a 2xx answer.
+func (c *Client) send(ctx context.Context, request call) (int, []byte, error) {
+	answer, err := c.open(ctx, request)
+	if err != nil {
+		return 0, nil, unanswered(plain(err))
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return 0, nil, unanswered(err)
+	}
+	if answer.StatusCode < 200 || answer.StatusCode > 299 {
+		return answer.StatusCode, nil, refusal(answer.StatusCode, answer.Header, body)
+	}
+	return answer.StatusCode, body, nil
+}
+
+// open sends a request and returns with the head of its answer.
+func (c *Client) open(ctx context.Context, request call) (*http.Response, error) {
+	target := c.base + request.path
+	if len(request.query) > 0 {
+		target += "?" + request.query.Encode()
+	}
+	var body io.Reader
+	if request.body != nil {
+		body = bytes.NewReader(request.body)
+	}
+	r, err := http.NewRequestWithContext(ctx, request.method, target, body)
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("User-Agent", "millrace-go/"+Version)
+	if c.token != "" {
+		r.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	if request.body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for _, field := range request.header {
+		r.Header.Set(field[0], field[1])
+	}
+	return c.http.Do(r)
+}
+
+// plain takes off the wrapper that repeats method and URL.
+func plain(err error) error {
+	var wrapper *url.Error
+	if errors.As(err, &wrapper) {
+		return wrapper.Err
+	}
+	return err
+}
+
+// CallOption changes a single call.
+type CallOption func(*call)
+
+// IfMatch makes the call fail with ErrVersionConflict unless the job, queue or schedule has this
+// version.
+func IfMatch(version int64) CallOption {
+	return func(r *call) { r.header = append(r.header, [2]string{"If-Match", formatInt(version)}) }
+}
+
+// Create makes PatchQueue and PauseQueue create a queue that does not exist.
+func Create() CallOption { return queryFlag("create") }
+
+// Force makes DeleteQueue delete the queue's jobs, too.
+func Force() CallOption { return queryFlag("force") }
+
+func queryFlag(name string) CallOption {
+	return func(r *call) {
+		if r.query == nil {
+			r.query = url.Values{}
+		}
+		r.query.Set(name, "true")
+	}
+}
+
+// fetch sends a call and returns its decoded answer.
+func fetch[T any](ctx context.Context, c *Client, request call, options ...CallOption) (*T, error) {
+	for _, option := range options {
+		option(&request)
+	}
+	out := new(T)
+	if _, err := c.do(ctx, request, out); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func get(path string) call { return call{method: http.MethodGet, path: path} }
+
+func post(path string, body []byte) call {
+	return call{method: http.MethodPost, path: path, body: body}
+}
+
+// Page is a part of a list.
+type Page[T any] struct {
+	Items []T `json:"items"`
+	// NextCursor leads to the next page; empty on the last one.
+	NextCursor string `json:"next_cursor"`
+}
+
+// MarshalJSON writes the API's form, in which the last page's cursor is null.
+func (p Page[T]) MarshalJSON() ([]byte, error) {
+	items := p.Items
+	if items == nil {
+		items = []T{}
+	}
+	return json.Marshal(struct {
+		Items      []T      `json:"items"`
+		NextCursor wireText `json:"next_cursor"`
+	}{items, wireText(p.NextCursor)})
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	millrace "github.com/millrace/millrace/sdk/go"
+)
+
+// read decodes a body; one that is left out is an empty one.
+func read[T any](raw json.RawMessage) (value T, err error) {
+	if len(raw) > 0 {
+		err = json.Unmarshal(raw, &value)
+	}
+	return value, err
+}
+
+func (c *command) doQueue(ctx context.Context, client *millrace.Client) (any, error) {
+	settings, err := read[millrace.QueueSettings](c.Settings)
+	if err != nil {
+		return nil, err
+	}
+	switch c.Do {
+	case "queues":
+		return client.Queues(ctx, millrace.PageOf{Limit: c.Limit, Cursor: c.Cursor})
+	case "queue":
+		return client.Queue(ctx, c.Name)
+	case "put_queue":
+		return client.PutQueue(ctx, c.Name, settings, c.options()...)
+	case "patch_queue":
+		return client.PatchQueue(ctx, c.Name, settings, c.options()...)
+	case "pause_queue":
+		return client.PauseQueue(ctx, c.Name, c.Reason)
+	case "resume_queue":
+		return client.ResumeQueue(ctx, c.Name)
+	case "delete_queue":
+		return object{}, client.DeleteQueue(ctx, c.Name, c.options()...)
+	}
+	return nil, fmt.Errorf("%q is no command", c.Do)
+}
+
+func (c *command) doSchedule(ctx context.Context, client *millrace.Client) (any, error) {
+	switch c.Do {
+	case "schedules":
+		page := millrace.PageOf{Limit: c.Limit, Cursor: c.Cursor}
+		filter := millrace.ScheduleFilter{ManagedBy: c.ManagedBy, PageOf: page}
+		return client.Schedules(ctx, filter)
+	case "schedule":
+		return client.Schedule(ctx, c.Name)
+	case "put_schedule":
+		spec, err := read[millrace.ScheduleSpec](c.Spec)
+		if err != nil {
+			return nil, err
+		}
+		return client.PutSchedule(ctx, c.Name, spec, c.options()...)
+	case "delete_schedule":
+		return object{}, client.DeleteSchedule(ctx, c.Name, c.options()...)
+	case "pause_schedule":
+		return client.PauseSchedule(ctx, c.Name, c.Reason)
+	case "resume_schedule":
+		return client.ResumeSchedule(ctx, c.Name)
+	case "trigger_schedule":
+		body, err := read[struct {
+			ScheduledAt time.Time `json:"scheduled_at"`
+		}](c.Spec)
+		if err != nil {
+			return nil, err
+		}
+		submitted, err := client.TriggerSchedule(ctx, c.Name, body.ScheduledAt)
+		if err != nil {
+			return nil, err
+		}
+		return submitted.Job, nil
+	case "backfill_schedule":
+		body, err := read[struct {
+			From   time.Time `json:"from"`
+			To     time.Time `json:"to"`
+			Limit  int       `json:"limit"`
+			DryRun bool      `json:"dry_run"`
+			Rerun  bool      `json:"rerun"`
+		}](c.Spec)
+		if err != nil {
+			return nil, err
+		}
+		return client.BackfillSchedule(ctx, c.Name, millrace.Backfill(body))
+	case "schedule_runs":
+		runs, err := client.ScheduleRuns(ctx, c.Name)
+		return object{"items": runs}, err
+	case "preview_schedule":
+		preview, err := read[millrace.Preview](c.Spec)
+		if err != nil {
+			return nil, err
+		}
+		return client.PreviewSchedule(ctx, preview)
+	case "apply_schedules":
+		set, err := read[millrace.ScheduleSet](c.Spec)
+		if err != nil {
+			return nil, err
+		}
+		if c.ManagedBy != nil {
+			set.ManagedBy = *c.ManagedBy
+		}
+		return client.ApplySchedules(ctx, set)
+	}
+	return nil, fmt.Errorf("%q is no command", c.Do)
+}

@@ -1,0 +1,379 @@
+package millrace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"sync"
+	"time"
+)
+
+// core is the running worker: one goroutine, in run, owns its state and decides. Everything else
+// reports to its inbox and never waits for it:
+//
+//	handlers       one goroutine an attempt
+//	the claimer    the lane that claims. It lets a claim wait at the server if it has no outcomes to
+//	               send; with outcomes it asks for an answer at once
+//	the reporter   the lane for what can't wait for the claimer: heartbeats, lines, and outcomes that
+//	               come while a claim waits, with a claim for the slots that they freed
+//
+// So at most two requests are under way, whatever the concurrency.
+type core struct {
+	client    *Client
+	config    workerConfig
+	handlers  map[string]Handler
+	claimPart []byte
+	ctx       context.Context // of handlers and requests
+	stopping  chan struct{}   // closed when the stop begins
+	over      chan struct{}   // closed when run has ended
+	wake      chan struct{}
+
+	mutex sync.Mutex
+	inbox inbox
+
+	// The rest belongs to run.
+	attempts map[leaseKey]*attempt // claimed, and neither ended nor given up
+	book     book
+	outbox   outbox
+	parting  map[*attempt]bool // ended, with an outcome that something must go before
+	inFlight int               // outcomes in requests under way
+	asked    int               // jobs that claims under way ask for
+	claimer  lane
+	reporter lane
+	away     bool // the last request failed
+	quiet    bool
+	nextPing time.Time // of a quiet worker
+	stop     stopState
+	counting bool  // it asks whether the queues are empty
+	err      error // why the worker ended by itself
+}
+
+// inbox is what others have told run.
+type inbox struct {
+	finished     []finished
+	news         []*attempt // with lines or progress to be sent
+	answers      []answered
+	timeouts     []timeout
+	counted      bool // the queues' jobs that wait or run
+	empty        bool // there are none
+	stops        int
+	contextEnded bool
+}
+
+type finished struct {
+	*attempt
+	outcome Outcome
+	lines   []line
+}
+
+type answered struct {
+	lane    *lane
+	request *pollRequest
+	answer  *pollAnswer
+	err     error
+}
+
+// lane is one of the two connections.
+type lane struct {
+	busy      bool
+	waits     bool // its claim waits at the server
+	brokenOff bool // its request is to end without an answer
+	began     time.Time
+	cancel    context.CancelFunc
+	notBefore time.Time // when it may be used again after a failure
+	pauses    backoff
+}
+
+func (l *lane) breakOff() {
+	l.brokenOff = true
+	l.cancel()
+}
+
+// pause keeps the lane from being used for a random time of at most `most`, or as long as the server
+// asked.
+func (l *lane) pause(now time.Time, e *Error, most time.Duration) {
+	l.notBefore = now.Add(max(min(l.pauses.next(), most), e.RetryAfter))
+}
+
+func newCore(
+	ctx context.Context, client *Client, config workerConfig, types []string, handlers map[string]Handler,
+) *core {
+	return &core{
+		client: client, config: config, handlers: handlers, claimPart: config.claimPart(types), ctx: ctx,
+		stopping: make(chan struct{}), over: make(chan struct{}), wake: make(chan struct{}, 1),
+		attempts: map[leaseKey]*attempt{}, parting: map[*attempt]bool{},
+	}
+}
+
+// tell puts something into the inbox.
+func (c *core) tell(put func(*inbox)) {
+	c.mutex.Lock()
+	put(&c.inbox)
+	c.mutex.Unlock()
+	select {
+	case c.wake <- struct{}{}:
+	default: // run will look anyway
+	}
+}
+
+// askToStop begins the stop, or ends the grace time.
+func (c *core) askToStop() { c.tell(func(in *inbox) { in.stops++ }) }
+
+// contextEnded begins the stop if nothing else has.
+func (c *core) contextEnded() { c.tell(func(in *inbox) { in.contextEnded = true }) }
+
+func (c *core) run() error {
+	defer close(c.over)
+	requests, cancel := context.WithCancel(c.ctx)
+	defer cancel()
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		now := time.Now()
+		c.readInbox(now)
+		wakeAt, done := c.step(requests, now)
+		if done {
+			break
+		}
+		if wakeAt.IsZero() {
+			wakeAt = now.Add(time.Hour)
+		}
+		timer.Reset(time.Until(wakeAt)) // a stale tick of it costs a look, no more
+		select {
+		case <-c.wake:
+			runtime.Gosched() // handlers that end at the same time share a request
+		case <-timer.C:
+		}
+	}
+	if n := len(c.parting) + c.inFlight + c.outbox.size(); n > 0 && c.err == nil {
+		c.err = &Error{
+			Code:    "unreachable",
+			Message: fmt.Sprintf("the worker could not report its last %d outcomes; the server runs these jobs again", n),
+		}
+	}
+	c.sayGoodbye(requests)
+	return c.err
+}
+
+func (c *core) readInbox(now time.Time) {
+	c.mutex.Lock()
+	in := c.inbox
+	c.inbox = inbox{}
+	c.mutex.Unlock()
+	// A process that was paused tells its handlers before it looks at what came meanwhile.
+	c.loseExpired(now)
+	for _, f := range in.finished {
+		c.finish(now, f)
+	}
+	for _, a := range in.news {
+		c.hasNews(now, a)
+	}
+	for _, t := range in.timeouts {
+		if c.attempts[t.key] == t.attempt {
+			t.timesOut = t.at
+			c.book.note(t.attempt)
+		}
+	}
+	for _, x := range in.answers {
+		c.take(now, x)
+	}
+	if (in.contextEnded || in.empty) && !c.stop.begun {
+		c.beginStop(now)
+	}
+	c.counting = c.counting && !in.counted
+	for ; in.stops > 0; in.stops-- {
+		c.beginStop(now)
+	}
+}
+
+// step does what is due. It returns when to look again if nothing comes; zero: never.
+func (c *core) step(ctx context.Context, now time.Time) (wakeAt time.Time, done bool) {
+	stopDue, done := c.stepStop(now)
+	if done {
+		return now, true
+	}
+	c.outbox.promote(now)
+	c.tryClaim(ctx, now)
+	c.tryReport(ctx, now)
+	wakeAt = earliest(c.book.expiry, stopDue)
+	if c.reporter.busy && !c.reporter.brokenOff {
+		// A request that hangs must not cost the leases of jobs that came later.
+		if c.book.overdue.IsZero() || c.book.overdue.After(now) {
+			wakeAt = earliest(wakeAt, c.book.overdue)
+		} else {
+			c.reporter.breakOff()
+		}
+	}
+	if c.mayClaim() {
+		wakeAt = earliest(wakeAt, c.claimer.notBefore)
+	}
+	return earliest(wakeAt, c.reportDue()), false
+}
+
+// Slots without a job for which no claim is under way.
+func (c *core) openSlots() int { return c.config.concurrency - len(c.attempts) - c.asked }
+
+func (c *core) mayClaim() bool {
+	return !c.claimer.busy && !c.quiet && !c.stop.begun && c.openSlots() > 0
+}
+
+const claimMargin = 10 * time.Second // for the answer to a claim, after its wait
+
+func (c *core) tryClaim(ctx context.Context, now time.Time) {
+	if !c.mayClaim() || now.Before(c.claimer.notBefore) {
+		return
+	}
+	request := &pollRequest{outcomes: c.outbox.take(), claim: min(c.openSlots(), maxItems)}
+	if len(request.outcomes) > 0 {
+		// Their answer must be known long before the leases end.
+		c.send(ctx, now, &c.claimer, request, c.patience(request))
+		return
+	}
+	request.wait = c.config.pollWait
+	if c.config.untilEmpty {
+		request.wait = min(request.wait, time.Second)
+	}
+	c.send(ctx, now, &c.claimer, request, request.wait+min(claimMargin, c.client.timeout))
+}
+
+// reportDue is when the reporter has something to send; zero: never, as far as is known now.
+func (c *core) reportDue() time.Time {
+	if c.reporter.busy {
+		return time.Time{}
+	}
+	due := earliest(c.outcomesDue(), c.outbox.laterDue())
+	due = earliest(due, c.book.report)
+	if c.quiet && !c.stop.begun {
+		due = earliest(due, c.nextPing)
+	}
+	if !due.IsZero() && due.Before(c.reporter.notBefore) {
+		return c.reporter.notBefore
+	}
+	return due
+}
+
+// outcomesDue is when the reporter must send outcomes. At a stop they wait for the end of a claim that
+// waits: the server could give it a job that is released, in an answer that nobody reads.
+func (c *core) outcomesDue() time.Time {
+	if c.stop.begun && c.claimer.waits {
+		return time.Time{}
+	}
+	if len(c.attempts) == 0 || c.stop.begun {
+		return c.outbox.due(0) // nothing will join them
+	}
+	return c.outbox.due(outcomeDelay)
+}
+
+func (c *core) tryReport(ctx context.Context, now time.Time) {
+	if due := c.reportDue(); due.IsZero() || due.After(now) {
+		return
+	}
+	if o := c.outbox.takeAlone(now); o != nil {
+		request := &pollRequest{outcomes: []*outgoing{o}}
+		c.send(ctx, now, &c.reporter, request, c.patience(request))
+		return
+	}
+	request := &pollRequest{}
+	if !c.book.report.IsZero() && !c.book.report.After(now) {
+		c.collect(now, request)
+	}
+	isPing := c.quiet && !c.stop.begun && !c.nextPing.After(now)
+	due := c.outcomesDue()
+	if isPing || len(request.heartbeats)+len(request.lines) > 0 {
+		due = earliest(due, now) // those that wait go with it
+	}
+	if due.IsZero() || due.After(now) {
+		return
+	}
+	if !c.outcomesDue().IsZero() {
+		request.outcomes = c.outbox.take()
+	}
+	if len(request.outcomes) > 0 && c.claimer.busy && !c.away && !c.quiet && !c.stop.begun {
+		request.claim = max(min(c.openSlots(), maxItems), 0)
+	}
+	c.nextPing = now.Add(c.config.pollWait)
+	c.send(ctx, now, &c.reporter, request, c.patience(request))
+}
+
+const (
+	leastPatience    = 500 * time.Millisecond // half of the shortest lease
+	outcomeBytesPerS = 256 << 10              // a slow line needs this long for outcomes
+)
+
+// patience is how long a request may be without an answer: a connection that hangs must cost no lease.
+func (c *core) patience(request *pollRequest) time.Duration {
+	shortest := min(c.client.timeout, c.shortestThird())
+	bytes := 0
+	for _, o := range request.outcomes {
+		shortest = min(shortest, o.leaseThird)
+		bytes += o.size()
+	}
+	return max(shortest, leastPatience) + time.Duration(bytes)*time.Second/outcomeBytesPerS
+}
+
+// shortestThird is a third of the shortest lease, by which heartbeats must not be late.
+func (c *core) shortestThird() time.Duration {
+	shortest := 24 * time.Hour // the longest lease
+	for _, a := range c.attempts {
+		shortest = min(shortest, a.third)
+	}
+	return shortest
+}
+
+func (c *core) send(ctx context.Context, now time.Time, l *lane, request *pollRequest, patience time.Duration) {
+	body, err := request.append(make([]byte, 0, 512+256*len(request.outcomes)), c.claimPart)
+	ctx, l.cancel = context.WithCancel(ctx)
+	l.busy, l.waits, l.brokenOff, l.began = true, request.wait > 0, false, now
+	c.asked += request.claim
+	c.inFlight += len(request.outcomes)
+	request.sent = now
+	go func(cancel context.CancelFunc) {
+		defer cancel()
+		x := answered{lane: l, request: request, err: err}
+		if err == nil {
+			x.answer, x.err = c.client.poll(ctx, c.config.id, body, patience)
+		}
+		c.tell(func(in *inbox) { in.answers = append(in.answers, x) })
+	}(l.cancel)
+}
+
+// countJobs stops the worker if its queues have no jobs that wait or run.
+func (c *core) countJobs() {
+	if c.counting || c.stop.begun || len(c.attempts) > 0 {
+		return
+	}
+	c.counting = true
+	go func() {
+		var left int64
+		for _, name := range c.config.queues {
+			queue, err := c.client.Queue(c.ctx, name)
+			switch {
+			case errors.Is(err, ErrNotFound): // nobody has used it
+			case err != nil:
+				left++
+				c.warn("the worker can't count the jobs of a queue", "queue", name, "error", err)
+			default:
+				n := queue.Counts
+				left += n.Scheduled + n.Ready + n.Running + n.Retrying + n.Blocked
+			}
+		}
+		c.tell(func(in *inbox) { in.empty, in.counted = left == 0, true })
+	}()
+}
+
+// sayGoodbye removes the worker from the server's list. Nothing depends on it, so it is tried once.
+func (c *core) sayGoodbye(ctx context.Context) {
+	if c.away || c.err != nil {
+		return
+	}
+	request := pollRequest{goodbye: true}
+	if body, err := request.append(nil, nil); err == nil {
+		_, _ = c.client.poll(ctx, c.config.id, body, time.Second)
+	}
+}
+
+func (c *core) warn(message string, args ...any) {
+	c.client.log().Log(c.ctx, slog.LevelWarn, "millrace: "+message, args...)
+}

@@ -1,0 +1,72 @@
+package millrace
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+)
+
+// JobType is a type of job: its name, the Go type of its payload, and the defaults of its jobs. Make
+// one with Define.
+type JobType[P any] struct {
+	name     string
+	defaults []JobOption
+}
+
+// Define names a type of job. The name is the contract between producers and workers; the options
+// hold for each job of the type that does not set its own.
+func Define[P any](name string, defaults ...JobOption) JobType[P] {
+	return JobType[P]{name: name, defaults: defaults}
+}
+
+// Name returns the name of the type.
+func (t JobType[P]) Name() string { return t.name }
+
+// Job returns a job to be submitted, for SubmitBatch and JobContext.Enqueue.
+func (t JobType[P]) Job(payload P, options ...JobOption) NewJob {
+	job := NewJob{Type: t.name, Payload: payload}
+	for _, option := range t.defaults {
+		option.applyToJob(&job)
+	}
+	for _, option := range options {
+		option.applyToJob(&job)
+	}
+	return job
+}
+
+// Submit submits one job; see Client.Submit.
+func (t JobType[P]) Submit(ctx context.Context, to Submitter, payload P, options ...JobOption) (*Submitted, error) {
+	return to.Submit(ctx, t.Job(payload, options...))
+}
+
+// Handler runs one attempt at a job. JobFrom(ctx) has the job. What it returns is the outcome:
+//
+//   - a value and no error: the job has succeeded, with the value as its result;
+//   - an error: the attempt failed, and is tried again while attempts are left;
+//   - NonRetryable, RetryAfter, Snooze or Cancel, perhaps wrapped: what their comments say.
+//
+// The context ends when the handler should, and context.Cause(ctx) says why: ErrCancelled, ErrTimedOut,
+// ErrLeaseLost or ErrStopping. A handler that then returns the context's error gives the job up: it is
+// cancelled, or released to another worker.
+type Handler func(ctx context.Context) (any, error)
+
+// Middleware wraps a handler: it calls next, and may change or replace what that returns.
+type Middleware func(next Handler) Handler
+
+// Registry is what handlers are attached to: a *Worker, or the fake of package millracetest.
+type Registry interface {
+	// Register attaches a handler to a type of job.
+	Register(jobType string, handler Handler)
+}
+
+// Handle attaches a typed handler to a type of job. If the payload can't be decoded, the attempt
+// fails. A handler whose jobs have no result may return nil as an any.
+func Handle[P, R any](to Registry, t JobType[P], handler func(ctx context.Context, payload P) (R, error)) {
+	to.Register(t.name, func(ctx context.Context) (any, error) {
+		var payload P
+		if err := json.Unmarshal(JobFrom(ctx).Payload, &payload); err != nil {
+			return nil, fmt.Errorf("the payload is no %T: %w", payload, err)
+		}
+		return handler(ctx, payload)
+	})
+}

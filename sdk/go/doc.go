@@ -1,0 +1,31 @@
+// Package millrace is the client and the worker of Millrace, a durable job queue behind HTTP.
+//
+// A producer submits jobs; a worker runs a handler for each. Define names a type of job together
+// with its payload, and both sides share it:
+//
+//	type Mail struct{ To, Subject string }
+//
+//	var SendMail = millrace.Define[Mail]("mail.send", millrace.Queue("mail"))
+//
+//	func produce(ctx context.Context, client *millrace.Client) error {
+//		_, err := SendMail.Submit(ctx, client, Mail{To: "ada@example.org", Subject: "Hello"})
+//		return err
+//	}
+//
+//	func work(ctx context.Context, client *millrace.Client) error {
+//		worker := client.Worker(millrace.Queues("mail"), millrace.Concurrency(16))
+//		millrace.Handle(worker, SendMail, func(ctx context.Context, m Mail) (any, error) {
+//			return nil, deliver(ctx, m)
+//		})
+//		return worker.Run(ctx)
+//	}
+//
+// A job may run more than once, say if its worker dies between its work and its report. Make
+// handlers safe to repeat.
+//
+// Durations are sent in whole milliseconds, rounded up. Instants are sent with milliseconds.
+// A Client and a Worker may be used by many goroutines at once.
+package millrace
+
+// Version is the version of this package. Workers report it to the server.
+const Version = "1.0.0"

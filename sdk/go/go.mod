@@ -1,0 +1,3 @@
+module github.com/millrace/millrace/sdk/go
+
+go 1.21

@@ -1,0 +1,406 @@
+package millrace
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Submitter is what submits jobs: a *Client, or the fake of package millracetest.
+type Submitter interface {
+	Submit(ctx context.Context, job NewJob) (*Submitted, error)
+	SubmitBatch(ctx context.Context, jobs []NewJob, options ...BatchOption) ([]BatchItem, error)
+}
+
+// Submitted is the answer to a submission.
+type Submitted struct {
+	Job
+	// IsNew is false if the job existed already.
+	IsNew bool
+}
+
+// MarshalJSON writes the members "job" and "is_new".
+func (s Submitted) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Job   Job  `json:"job"`
+		IsNew bool `json:"is_new"`
+	}{s.Job, s.IsNew})
+}
+
+// Submit submits a job. The job is on disk when it returns without an error. A job without an ID and
+// without an IdempotencyKey gets an id first, so that the submission can be sent again safely.
+func (c *Client) Submit(ctx context.Context, job NewJob) (*Submitted, error) {
+	request := post("/v1/jobs", nil)
+	if job.IdempotencyKey != "" {
+		request.header = append(request.header, [2]string{"Idempotency-Key", job.IdempotencyKey})
+		job.IdempotencyKey = ""
+	} else if job.ID == "" {
+		job.ID = MakeID(job.Queue)
+	}
+	body, err := job.append(nil)
+	if err != nil {
+		return nil, notJSON(err, "/payload")
+	}
+	request.body = body
+	request.header = c.addTrace(ctx, request.header)
+	submitted := new(Submitted)
+	status, err := c.do(ctx, request, &submitted.Job)
+	if err != nil {
+		return nil, err
+	}
+	submitted.IsNew = status == http.StatusCreated
+	return submitted, nil
+}
+
+func notJSON(err error, where string) *Error {
+	return &Error{
+		Code: "validation_failed", Message: "the request is not valid", cause: err,
+		Errors: []Fault{{Where: where, Detail: err.Error()}},
+	}
+}
+
+// addTrace adds the current trace context. It goes as headers, which a job's own members outrank and
+// of which idempotency keys take no notice.
+func (c *Client) addTrace(ctx context.Context, header [][2]string) [][2]string {
+	parent, state := c.traceOf(ctx)
+	if parent == "" {
+		return header
+	}
+	header = append(header, [2]string{"traceparent", parent})
+	if state != "" {
+		header = append(header, [2]string{"tracestate", state})
+	}
+	return header
+}
+
+func (c *Client) traceOf(ctx context.Context) (parent, state string) {
+	if c.trace != nil {
+		if parent, state = c.trace(ctx); parent != "" {
+			return parent, state
+		}
+	}
+	if job := JobFrom(ctx); job != nil {
+		return job.Traceparent, job.Tracestate
+	}
+	return "", ""
+}
+
+// BatchOption changes a batch.
+type BatchOption func(*batch)
+
+type batch struct{ atomic bool }
+
+// Atomic lets the server store all jobs of a batch or none. A refusal is an error of the whole call.
+func Atomic() BatchOption { return func(b *batch) { b.atomic = true } }
+
+// IsAtomic says whether the options have Atomic, for those who write a Submitter.
+func IsAtomic(options ...BatchOption) bool {
+	var settings batch
+	for _, option := range options {
+		option(&settings)
+	}
+	return settings.atomic
+}
+
+// BatchItem is what became of one job of a batch.
+type BatchItem struct {
+	Status int      // 201: it is new; 200: it existed already; else it was refused
+	ID     string   // may be empty if it was refused
+	State  JobState // empty if it was refused
+	Err    *Error   // nil unless it was refused
+}
+
+// UnmarshalJSON reads the API's form.
+func (i *BatchItem) UnmarshalJSON(data []byte) error {
+	var w struct {
+		Status int      `json:"status"`
+		ID     string   `json:"id"`
+		State  JobState `json:"state"`
+		Error  *problem `json:"error"`
+	}
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	*i = BatchItem{Status: w.Status, ID: w.ID, State: w.State}
+	if w.Error != nil {
+		i.Err = w.Error.asError(w.Status)
+	}
+	return nil
+}
+
+// MaxBatch is the most jobs of one batch.
+const MaxBatch = 1000
+
+// SubmitBatch submits up to MaxBatch jobs in one commit. The server accepts or refuses each on its
+// own, unless the batch is Atomic. The items are in the order of the jobs; look at their Err. The jobs
+// get ids as with Submit.
+func (c *Client) SubmitBatch(ctx context.Context, jobs []NewJob, options ...BatchOption) ([]BatchItem, error) {
+	body := append(make([]byte, 0, 256*len(jobs)+32), `{"jobs":[`...)
+	for i, job := range jobs {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		if job.ID == "" && job.IdempotencyKey == "" {
+			job.ID = MakeID(job.Queue)
+		}
+		var err error
+		if body, err = job.append(body); err != nil {
+			return nil, notJSON(err, "/jobs/"+strconv.Itoa(i)+"/payload")
+		}
+	}
+	body = append(body, ']')
+	if IsAtomic(options...) {
+		body = append(body, `,"atomic":true`...)
+	}
+	request := post("/v1/jobs/batch", append(body, '}'))
+	request.header = c.addTrace(ctx, request.header)
+	var answer struct {
+		Results []BatchItem `json:"results"`
+	}
+	_, err := c.do(ctx, request, &answer)
+	return answer.Results, err
+}
+
+// SubmitAll submits any number of jobs in batches of MaxBatch. The error joins those of all jobs that
+// were refused. After the error of a whole batch it submits no more; to call it again is safe if the
+// jobs have ids or idempotency keys.
+func SubmitAll(ctx context.Context, to Submitter, jobs []NewJob) error {
+	var refused []error
+	for first := 0; first < len(jobs); first += MaxBatch {
+		items, err := to.SubmitBatch(ctx, jobs[first:min(first+MaxBatch, len(jobs))])
+		if err != nil {
+			return errors.Join(append(refused, err)...)
+		}
+		for i := range items {
+			if items[i].Err != nil {
+				refused = append(refused, fmt.Errorf("job %d: %w", first+i, items[i].Err))
+			}
+		}
+	}
+	return errors.Join(refused...)
+}
+
+// Get returns a job. The names to include are payload, result, attempts, logs and events.
+func (c *Client) Get(ctx context.Context, id string, include ...string) (*Job, error) {
+	request := get(jobPath(id, ""))
+	request.query = includeQuery(include)
+	return fetch[Job](ctx, c, request)
+}
+
+func jobPath(id, rest string) string { return "/v1/jobs/" + url.PathEscape(id) + rest }
+
+func includeQuery(include []string) url.Values {
+	if len(include) == 0 {
+		return nil
+	}
+	return url.Values{"include": {strings.Join(include, ",")}}
+}
+
+// Wait returns a job with its payload and result once it has ended, however it ended: look at its
+// State. If it has not ended within the timeout, the error is ErrWaitTimeout; a timeout of 0 or less
+// leaves the end to the context.
+func (c *Client) Wait(ctx context.Context, id string, timeout time.Duration) (*Job, error) {
+	const longest = time.Minute // that the server waits
+	deadline := time.Now().Add(timeout)
+	for {
+		wait := longest
+		if timeout > 0 {
+			wait = max(min(time.Until(deadline), longest), 0)
+		}
+		request := get(jobPath(id, ""))
+		request.patience = wait
+		request.query = url.Values{
+			"until": {"final"}, "include": {"payload,result"}, "wait_ms": {formatInt(milliseconds(wait))},
+		}
+		job, err := fetch[Job](ctx, c, request)
+		if err != nil || job.State.IsFinal() {
+			return job, err
+		}
+		if timeout > 0 && time.Until(deadline) <= 0 {
+			return nil, &Error{
+				Code: "wait_timeout", Message: "job " + id + " is " + string(job.State) + " after " + timeout.String(),
+			}
+		}
+	}
+}
+
+// JobFilter chooses jobs. The zero value chooses all.
+type JobFilter struct {
+	States        []JobState
+	Queue         string
+	Type          string
+	Tag           string
+	CreatedAfter  time.Time // then or later
+	CreatedBefore time.Time
+	// Query is a search such as "state:dead error~timeout payload.user.id:42".
+	Query string
+	// Fresh waits until the tables hold all that was acknowledged before; else they may be 1 s behind.
+	Fresh bool
+	// Include names payload and result.
+	Include []string
+	// Limit is the size of a page, 1 to 1000; 0: 50.
+	Limit int
+	// Cursor is the NextCursor of the page before.
+	Cursor string
+}
+
+func (f *JobFilter) query() url.Values {
+	states := make([]string, len(f.States))
+	for i, state := range f.States {
+		states[i] = string(state)
+	}
+	q := query{}
+	q.set("state", strings.Join(states, ","))
+	q.set("queue", f.Queue)
+	q.set("type", f.Type)
+	q.set("tag", f.Tag)
+	q.setTime("created_after", f.CreatedAfter)
+	q.setTime("created_before", f.CreatedBefore)
+	q.set("q", f.Query)
+	if f.Fresh {
+		q.set("fresh", "true")
+	}
+	q.set("include", strings.Join(f.Include, ","))
+	q.setInt("limit", f.Limit)
+	q.set("cursor", f.Cursor)
+	return url.Values(q)
+}
+
+// query leaves out what is empty.
+type query url.Values
+
+func (q query) set(name, value string) {
+	if value != "" {
+		q[name] = []string{value}
+	}
+}
+
+func (q query) setInt(name string, value int) {
+	if value != 0 {
+		q.set(name, strconv.Itoa(value))
+	}
+}
+
+func (q query) setTime(name string, value time.Time) {
+	if !value.IsZero() {
+		q.set(name, value.UTC().Format(timeLayout))
+	}
+}
+
+func formatInt(n int64) string { return strconv.FormatInt(n, 10) }
+
+// List returns a page of the jobs that the filter chooses, newest first. A page may have fewer jobs
+// than its limit, or none, and still have a next one.
+func (c *Client) List(ctx context.Context, filter JobFilter) (*Page[Job], error) {
+	request := get("/v1/jobs")
+	request.query = filter.query()
+	return fetch[Page[Job]](ctx, c, request)
+}
+
+// All gives each job that the filter chooses, newest first, page after page. It is an iterator for
+// range; before Go 1.23 call it with the body of the loop as a function that returns false to end it.
+// After an error it ends.
+func (c *Client) All(ctx context.Context, filter JobFilter) func(yield func(*Job, error) bool) {
+	return func(yield func(*Job, error) bool) {
+		filter := filter
+		for {
+			page, err := c.List(ctx, filter)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for i := range page.Items {
+				if !yield(&page.Items[i], nil) {
+					return
+				}
+			}
+			if filter.Cursor = page.NextCursor; filter.Cursor == "" {
+				return
+			}
+		}
+	}
+}
+
+// Logs returns all lines of a job's log, oldest first.
+func (c *Client) Logs(ctx context.Context, id string) ([]LogLine, error) {
+	lines := []LogLine{}
+	for cursor := ""; ; {
+		q := query{"limit": {"1000"}}
+		q.set("cursor", cursor)
+		request := get(jobPath(id, "/logs"))
+		request.query = url.Values(q)
+		page, err := fetch[Page[LogLine]](ctx, c, request)
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, page.Items...)
+		if cursor = page.NextCursor; cursor == "" {
+			return lines, nil
+		}
+	}
+}
+
+// Cancel cancels a job that waits at once; a running one is flagged, and its worker is told. The
+// reason is for people, at most 1,024 bytes; it may be empty.
+func (c *Client) Cancel(ctx context.Context, id, reason string) (*Job, error) {
+	request := post(jobPath(id, "/cancel"), reasonBody(reason))
+	job := new(Job)
+	_, tries, err := c.try(ctx, request, job)
+	if err == nil {
+		return job, nil
+	}
+	if tries > 1 && errors.Is(err, ErrInvalidState) {
+		// An earlier try may have cancelled it, and its answer was lost.
+		if now, e := c.Get(ctx, id); e == nil && now.State == Cancelled {
+			return now, nil
+		}
+	}
+	return nil, err
+}
+
+func reasonBody(reason string) []byte {
+	m := openObject(nil)
+	m.maybeText("reason", reason)
+	return m.close()
+}
+
+// RetryJob are the settings of Client.Retry.
+type RetryJob struct {
+	RunAt        time.Time // zero: now
+	KeepAttempts bool      // go on counting attempts where the job stood
+}
+
+// Retry makes a job that has ended ready again. It is not sent again if the server may have begun
+// it: look at the job's Generation after ErrUnreachable.
+func (c *Client) Retry(ctx context.Context, id string, settings ...RetryJob) (*Job, error) {
+	m := openObject(nil)
+	for _, s := range settings {
+		m.maybeTime("run_at", s.RunAt)
+		if s.KeepAttempts {
+			m.boolean("reset_attempts", false)
+		}
+	}
+	request := post(jobPath(id, "/retry"), m.close())
+	request.once = true
+	return fetch[Job](ctx, c, request)
+}
+
+// Delete deletes a job that is not running.
+func (c *Client) Delete(ctx context.Context, id string, options ...CallOption) error {
+	return c.delete(ctx, jobPath(id, ""), options)
+}
+
+func (c *Client) delete(ctx context.Context, path string, options []CallOption) error {
+	request := call{method: http.MethodDelete, path: path}
+	for _, option := range options {
+		option(&request)
+	}
+	_, err := c.do(ctx, request, nil)
+	return err
+}

@@ -1,0 +1,289 @@
+package millrace
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// QueueSettings are the settings of a queue. In a PutQueue, what is nil or zero takes its default; in
+// a PatchQueue it stays as it is.
+type QueueSettings struct {
+	MaxAttempts int          // 1 to 1000; default 5
+	Retry       *RetryPolicy // of jobs without their own
+	// Lease is 1 s to 24 h; default 30 s.
+	Lease time.Duration
+	// MaxCrashes: a job that loses its worker so often is dead. JobsOwn, the default, is the job's
+	// MaxAttempts.
+	MaxCrashes int
+	// MaxReady: with so many ready jobs, submissions are ErrQueueFull. Unbounded is the default.
+	MaxReady *int
+	// Retention is how long jobs are kept after their end. Forever keeps them. The defaults are a day,
+	// and 30 days for dead jobs.
+	Retention Retention
+}
+
+// Retention is how long jobs are kept, by how they ended. Nil stands for the default, or in a
+// PatchQueue for what it was; 0 keeps none.
+type Retention struct {
+	Succeeded, Dead, Cancelled, Expired *time.Duration
+}
+
+const (
+	// JobsOwn is a MaxCrashes: as many as the job has attempts.
+	JobsOwn = -1
+	// Forever is a time of Retention without end.
+	Forever time.Duration = -1
+)
+
+// Unbounded returns a MaxReady without a bound.
+func Unbounded() *int { return Ptr(-1) }
+
+// Ptr returns a pointer to a copy of a value, for members that tell "0" from "not set".
+func Ptr[T any](value T) *T { return &value }
+
+func (s *QueueSettings) encode() ([]byte, error) {
+	m := openObject(nil)
+	m.maybeNumber("max_attempts", s.MaxAttempts)
+	switch {
+	case s.MaxCrashes == JobsOwn:
+		m.raw("max_crashes", null)
+	default:
+		m.maybeNumber("max_crashes", s.MaxCrashes)
+	}
+	if s.Retry != nil {
+		if err := m.value("retry", s.Retry); err != nil {
+			return nil, err
+		}
+	}
+	m.maybeMs("lease_ms", s.Lease)
+	if s.MaxReady != nil {
+		if *s.MaxReady == -1 {
+			m.raw("max_ready", null)
+		} else {
+			m.number("max_ready", int64(*s.MaxReady))
+		}
+	}
+	if s.Retention != (Retention{}) {
+		m.key("retention")
+		kept := openObject(m.b)
+		for name, d := range s.Retention.byName() {
+			switch {
+			case *d == nil:
+			case **d == Forever:
+				kept.raw(name, null)
+			default:
+				kept.number(name, milliseconds(**d))
+			}
+		}
+		m.b = kept.close()
+	}
+	return m.close(), nil
+}
+
+var null = []byte("null")
+
+func (r *Retention) byName() map[string]**time.Duration {
+	return map[string]**time.Duration{
+		"succeeded_ms": &r.Succeeded, "dead_ms": &r.Dead, "cancelled_ms": &r.Cancelled, "expired_ms": &r.Expired,
+	}
+}
+
+// MarshalJSON writes the API's form.
+func (s QueueSettings) MarshalJSON() ([]byte, error) { return s.encode() }
+
+// UnmarshalJSON reads the API's form. A member that is null, and one that is missing, stay apart.
+func (s *QueueSettings) UnmarshalJSON(data []byte) error {
+	var w struct {
+		MaxAttempts int                        `json:"max_attempts"`
+		MaxCrashes  json.RawMessage            `json:"max_crashes"`
+		Retry       *RetryPolicy               `json:"retry"`
+		LeaseMs     wireMs                     `json:"lease_ms"`
+		MaxReady    json.RawMessage            `json:"max_ready"`
+		Retention   map[string]json.RawMessage `json:"retention"`
+	}
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	*s = QueueSettings{MaxAttempts: w.MaxAttempts, Retry: w.Retry, Lease: time.Duration(w.LeaseMs)}
+	crashes, err := numberOrNull(w.MaxCrashes)
+	if err != nil {
+		return err
+	}
+	if crashes != nil {
+		s.MaxCrashes = int(*crashes)
+	}
+	ready, err := numberOrNull(w.MaxReady)
+	if err != nil {
+		return err
+	}
+	if ready != nil {
+		s.MaxReady = Ptr(int(*ready))
+	}
+	for name, kept := range s.Retention.byName() {
+		ms, err := numberOrNull(w.Retention[name])
+		if err != nil {
+			return err
+		}
+		switch {
+		case ms == nil:
+		case *ms == -1:
+			*kept = Ptr(Forever)
+		default:
+			*kept = Ptr(durationOf(*ms))
+		}
+	}
+	return nil
+}
+
+// numberOrNull returns -1 for null, and nil if there is no member.
+func numberOrNull(raw json.RawMessage) (*int64, error) {
+	switch string(raw) {
+	case "":
+		return nil, nil
+	case "null":
+		return Ptr[int64](-1), nil
+	}
+	var n int64
+	err := json.Unmarshal(raw, &n)
+	return &n, err
+}
+
+// QueueInfo is a queue as the server shows it.
+type QueueInfo struct {
+	Name        string
+	Paused      bool
+	PauseReason string // empty if none was given
+	Counts      Counts
+	// OldestReadyAge is how long the oldest ready job has been due; nil if none is ready.
+	OldestReadyAge *time.Duration
+	Rates          Rates
+	Settings       QueueSettings
+	Version        int64 // rises with every change of the settings, pause or resume
+}
+
+// Counts are the numbers of a queue's jobs, by state.
+type Counts struct {
+	Scheduled int64 `json:"scheduled"`
+	Ready     int64 `json:"ready"`
+	Running   int64 `json:"running"`
+	Retrying  int64 `json:"retrying"`
+	Blocked   int64 `json:"blocked"`
+	Succeeded int64 `json:"succeeded"`
+	Dead      int64 `json:"dead"`
+	Cancelled int64 `json:"cancelled"`
+	Expired   int64 `json:"expired"`
+}
+
+// Rates are jobs a second, over the last minute.
+type Rates struct {
+	Submitted float64 `json:"submitted_per_s"`
+	Started   float64 `json:"started_per_s"`
+	Succeeded float64 `json:"succeeded_per_s"`
+	Failed    float64 `json:"failed_per_s"`
+}
+
+type wireQueue struct {
+	Name        string        `json:"name"`
+	Paused      bool          `json:"paused"`
+	PauseReason wireText      `json:"pause_reason"`
+	Counts      Counts        `json:"counts"`
+	OldestMs    *int64        `json:"oldest_ready_age_ms"`
+	Rates       Rates         `json:"rates"`
+	Settings    QueueSettings `json:"settings"`
+	Version     int64         `json:"version"`
+}
+
+// UnmarshalJSON reads the API's form.
+func (q *QueueInfo) UnmarshalJSON(data []byte) error {
+	var w wireQueue
+	err := json.Unmarshal(data, &w)
+	*q = QueueInfo{
+		Name: w.Name, Paused: w.Paused, PauseReason: string(w.PauseReason), Counts: w.Counts,
+		Rates: w.Rates, Settings: w.Settings, Version: w.Version,
+	}
+	if w.OldestMs != nil {
+		q.OldestReadyAge = Ptr(durationOf(*w.OldestMs))
+	}
+	return err
+}
+
+// MarshalJSON writes the API's form.
+func (q QueueInfo) MarshalJSON() ([]byte, error) {
+	w := wireQueue{q.Name, q.Paused, wireText(q.PauseReason), q.Counts, nil, q.Rates, q.Settings, q.Version}
+	if q.OldestReadyAge != nil {
+		w.OldestMs = Ptr(milliseconds(*q.OldestReadyAge))
+	}
+	return json.Marshal(w)
+}
+
+// PageOf chooses a page of a list.
+type PageOf struct {
+	Limit  int    // 1 to 1000; 0: 50
+	Cursor string // the NextCursor of the page before
+}
+
+func (p *PageOf) set(q query) {
+	q.setInt("limit", p.Limit)
+	q.set("cursor", p.Cursor)
+}
+
+// Queues returns a page of the queues, by name.
+func (c *Client) Queues(ctx context.Context, page PageOf) (*Page[QueueInfo], error) {
+	q := query{}
+	page.set(q)
+	request := get("/v1/queues")
+	request.query = url.Values(q)
+	return fetch[Page[QueueInfo]](ctx, c, request)
+}
+
+func queuePath(name, rest string) string { return "/v1/queues/" + url.PathEscape(name) + rest }
+
+// Queue returns a queue.
+func (c *Client) Queue(ctx context.Context, name string) (*QueueInfo, error) {
+	return fetch[QueueInfo](ctx, c, get(queuePath(name, "")))
+}
+
+// PutQueue makes a queue, or replaces its settings. It takes IfMatch.
+func (c *Client) PutQueue(
+	ctx context.Context, name string, settings QueueSettings, options ...CallOption,
+) (*QueueInfo, error) {
+	return c.setQueue(ctx, http.MethodPut, name, settings, options)
+}
+
+// PatchQueue changes the settings that are not nil and not zero. It takes IfMatch and Create. It is
+// not sent again if the server may have begun it.
+func (c *Client) PatchQueue(
+	ctx context.Context, name string, settings QueueSettings, options ...CallOption,
+) (*QueueInfo, error) {
+	return c.setQueue(ctx, http.MethodPatch, name, settings, options)
+}
+
+func (c *Client) setQueue(
+	ctx context.Context, method, name string, settings QueueSettings, options []CallOption,
+) (*QueueInfo, error) {
+	body, err := settings.encode()
+	if err != nil {
+		return nil, notJSON(err, "/retry")
+	}
+	request := call{method: method, path: queuePath(name, ""), body: body, once: method == http.MethodPatch}
+	return fetch[QueueInfo](ctx, c, request, options...)
+}
+
+// PauseQueue lets the queue hand out no more jobs. Submissions go on. The reason is for people, at
+// most 1,024 bytes; it may be empty. It takes Create.
+func (c *Client) PauseQueue(ctx context.Context, name, reason string, options ...CallOption) (*QueueInfo, error) {
+	return fetch[QueueInfo](ctx, c, post(queuePath(name, "/pause"), reasonBody(reason)), options...)
+}
+
+// ResumeQueue lets the queue hand out jobs again.
+func (c *Client) ResumeQueue(ctx context.Context, name string) (*QueueInfo, error) {
+	return fetch[QueueInfo](ctx, c, post(queuePath(name, "/resume"), nil))
+}
+
+// DeleteQueue deletes a queue that has no jobs; with Force, also its jobs, unless some are running.
+func (c *Client) DeleteQueue(ctx context.Context, name string, options ...CallOption) error {
+	return c.delete(ctx, queuePath(name, ""), options)
+}

@@ -1,0 +1,233 @@
+package millrace
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+	"unicode/utf8"
+)
+
+// The API's forms of instants and durations, and the writing of JSON where encoding/json would be
+// slow or would change raw values.
+
+const timeLayout = "2006-01-02T15:04:05.000Z"
+
+// wireTime is an instant; null is the zero time.
+type wireTime time.Time
+
+func (t wireTime) MarshalJSON() ([]byte, error) {
+	if time.Time(t).IsZero() {
+		return []byte("null"), nil
+	}
+	return appendTime(nil, time.Time(t)), nil
+}
+
+func (t *wireTime) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, (*time.Time)(t)) }
+
+// wireMs is a duration in milliseconds; null is 0.
+type wireMs time.Duration
+
+func (d wireMs) MarshalJSON() ([]byte, error) {
+	if d == 0 {
+		return []byte("null"), nil
+	}
+	return strconv.AppendInt(nil, milliseconds(time.Duration(d)), 10), nil
+}
+
+func (d *wireMs) UnmarshalJSON(data []byte) error {
+	var ms int64
+	if err := json.Unmarshal(data, &ms); err != nil {
+		return err
+	}
+	*d = wireMs(durationOf(ms))
+	return nil
+}
+
+// durationOf saturates: ten years fit, but a value that no Duration can hold must not wrap around.
+func durationOf(ms int64) time.Duration {
+	const most = int64(1<<63-1) / int64(time.Millisecond)
+	return time.Duration(max(-most, min(ms, most))) * time.Millisecond
+}
+
+// milliseconds rounds up, so that nothing comes too early.
+func milliseconds(d time.Duration) int64 {
+	ms := int64(d / time.Millisecond)
+	if d > 0 && d%time.Millisecond != 0 {
+		ms++
+	}
+	return ms
+}
+
+// wireText is a text; null is the empty one.
+type wireText string
+
+func (t wireText) MarshalJSON() ([]byte, error) {
+	if t == "" {
+		return []byte("null"), nil
+	}
+	return appendString(nil, string(t)), nil
+}
+
+func appendTime(b []byte, t time.Time) []byte {
+	b = append(b, '"')
+	b = t.UTC().AppendFormat(b, timeLayout)
+	return append(b, '"')
+}
+
+// appendString writes a JSON string; bytes that are not UTF-8 become U+FFFD.
+func appendString(b []byte, s string) []byte {
+	const hexDigits = "0123456789abcdef"
+	b = append(b, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c < utf8.RuneSelf {
+			if c >= ' ' && c != '"' && c != '\\' {
+				i++
+				continue
+			}
+			b = append(b, s[start:i]...)
+			switch c {
+			case '"', '\\':
+				b = append(b, '\\', c)
+			case '\n':
+				b = append(b, '\\', 'n')
+			default:
+				b = append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+			}
+			i++
+			start = i
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if r == utf8.RuneError && size == 1 {
+			b = append(b, s[start:i]...)
+			b = append(b, "\ufffd"...)
+			start = i + 1
+		}
+		i += size
+	}
+	b = append(b, s[start:]...)
+	return append(b, '"')
+}
+
+// members writes the members of one JSON object.
+type members struct {
+	b     []byte
+	first bool
+}
+
+func openObject(b []byte) members { return members{append(b, '{'), true} }
+
+func (m *members) close() []byte { return append(m.b, '}') }
+
+func (m *members) key(name string) {
+	if !m.first {
+		m.b = append(m.b, ',')
+	}
+	m.first = false
+	m.b = append(m.b, '"')
+	m.b = append(m.b, name...)
+	m.b = append(m.b, '"', ':')
+}
+
+func (m *members) text(name, value string) {
+	m.key(name)
+	m.b = appendString(m.b, value)
+}
+
+func (m *members) number(name string, value int64) {
+	m.key(name)
+	m.b = strconv.AppendInt(m.b, value, 10)
+}
+
+func (m *members) boolean(name string, value bool) {
+	m.key(name)
+	m.b = strconv.AppendBool(m.b, value)
+}
+
+func (m *members) raw(name string, value []byte) {
+	m.key(name)
+	m.b = append(m.b, value...)
+}
+
+func (m *members) texts(name string, values []string) {
+	m.key(name)
+	m.b = append(m.b, '[')
+	for i, value := range values {
+		if i > 0 {
+			m.b = append(m.b, ',')
+		}
+		m.b = appendString(m.b, value)
+	}
+	m.b = append(m.b, ']')
+}
+
+// The same, left out if the value is zero.
+
+func (m *members) maybeText(name, value string) {
+	if value != "" {
+		m.text(name, value)
+	}
+}
+
+func (m *members) maybeNumber(name string, value int) {
+	if value != 0 {
+		m.number(name, int64(value))
+	}
+}
+
+func (m *members) maybeMs(name string, value time.Duration) {
+	if value != 0 {
+		m.number(name, milliseconds(value))
+	}
+}
+
+func (m *members) maybeTime(name string, value time.Time) {
+	if !value.IsZero() {
+		m.key(name)
+		m.b = appendTime(m.b, value)
+	}
+}
+
+func (m *members) maybeBoolean(name string, value bool) {
+	if value {
+		m.boolean(name, true)
+	}
+}
+
+// value writes anything that encoding/json can write.
+func (m *members) value(name string, value any) error {
+	raw, err := marshal(value)
+	if err == nil {
+		m.raw(name, raw)
+	}
+	return err
+}
+
+// Encode returns a payload or a result in the JSON that the SDK sends: without escapes for HTML, and a
+// json.RawMessage byte for byte.
+func Encode(value any) (json.RawMessage, error) { return marshal(value) }
+
+// marshal is json.Marshal that leaves raw JSON as it is and does not escape for HTML.
+func marshal(value any) ([]byte, error) {
+	if raw, ok := value.(json.RawMessage); ok {
+		if raw == nil {
+			return []byte("null"), nil
+		}
+		if !json.Valid(raw) || !utf8.Valid(raw) {
+			return nil, errors.New("the raw value is not JSON")
+		}
+		return raw, nil
+	}
+	var buffer bytes.Buffer
+	encoder := json.NewEncoder(&buffer)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return nil, fmt.Errorf("%T is not JSON: %w", value, err)
+	}
+	return bytes.TrimSuffix(buffer.Bytes(), []byte("\n")), nil
+}
