@@ -1,0 +1,85 @@
+package dev.millrace;
+
+/** A job that the worker holds: its lease and its times, on the monotonic clock. Of one thread. */
+final class Slot {
+  /** Tokens of different shards may be the same. */
+  record Key(String id, long token) {}
+
+  enum State {
+    /** The claim's answer took long: a heartbeat must show that the lease holds. */
+    CONFIRMING,
+    RUNNING,
+    /** The handler has ended; the outcome waits for what it reported before. */
+    ENDED
+  }
+
+  final Execution execution;
+  final long lease;
+  final long timeoutAt;
+
+  State state;
+
+  /** The lease is certain until then. Read by the handler's thread, too. */
+  volatile long certainUntil;
+
+  /** When a heartbeat is due. */
+  long nextBeat;
+
+  /** While CONFIRMING: after this the lease is over, whatever happened. */
+  final long confirmUntil;
+
+  /** Whether the next heartbeat goes without progress, which may be why the last was refused. */
+  boolean nextIsPlain;
+
+  boolean linesInFlight;
+  boolean beatInFlight;
+
+  /** The outcome of an ENDED slot, without its log lines. */
+  String outcome;
+
+  Slot(Execution execution, long lease, long claimSentAt, long arrivedAt, long timeoutAt) {
+    this.execution = execution;
+    this.lease = lease;
+    this.timeoutAt = timeoutAt;
+    certainUntil = claimSentAt + lease;
+    confirmUntil = arrivedAt + lease;
+    boolean isLate = arrivedAt - claimSentAt > lease / 3;
+    state = isLate ? State.CONFIRMING : State.RUNNING;
+    nextBeat = isLate ? arrivedAt : claimSentAt + lease / 3;
+  }
+
+  String id() {
+    return execution.job().id();
+  }
+
+  long token() {
+    return execution.token();
+  }
+
+  Key key() {
+    return new Key(id(), token());
+  }
+
+  /** Whether something that its handler reported is under way. */
+  boolean isReporting() {
+    return linesInFlight || beatInFlight;
+  }
+
+  /** A heartbeat that was sent at this instant has extended the lease. */
+  void extended(long sentAt) {
+    certainUntil = Math.max(certainUntil, sentAt + lease);
+    nextBeat = sentAt + lease / 3;
+  }
+
+  boolean wantsBeats() {
+    return state == State.CONFIRMING || (state == State.RUNNING && !execution.isLeaseLost());
+  }
+
+  /** When the worker must look at this slot for reasons of time alone. */
+  long watchDue() {
+    if (state == State.ENDED) return certainUntil;
+    if (state == State.CONFIRMING) return confirmUntil;
+    if (execution.isLeaseLost()) return Clock.NEVER;
+    return execution.told() == null ? Math.min(certainUntil, timeoutAt) : certainUntil;
+  }
+}
