@@ -1,0 +1,15 @@
+"""The scenarios, by subject."""
+
+# The order of the documentation, and each subject's heading in it.
+SUBJECTS = {
+    "ids": "Ids",
+    "client": "The client",
+    "errors": "Errors",
+    "tries": "Tries",
+    "outcomes": "Outcomes",
+    "told": "Told",
+    "leases": "Leases",
+    "stop": "Stop",
+    "lost_answers": "Lost answers",
+    "server_away": "The server is away",
+}
