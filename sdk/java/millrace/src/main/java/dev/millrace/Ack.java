@@ -8,7 +8,7 @@ import java.util.List;
  * An outcome on its way to the server. It is sent again, the same one, until it is answered.
  * Immutable.
  *
- * @param json the members of the ack without its braces
+ * @param json what is sent
  * @param since when it was ready to be sent, on the monotonic clock
  * @param failures how often it failed when it was sent alone
  * @param isSubstitute whether it stands for an outcome that the server refused
@@ -16,7 +16,7 @@ import java.util.List;
 record Ack(String id, long token, String json, long since, int failures, boolean isSubstitute) {
   private static final int MAX_MESSAGE = 4 << 10;
 
-  /** The outcome of an attempt. Written by the handler's thread. */
+  /** The members of an attempt's ack, but for its log lines. Written by the handler's thread. */
   static String write(Execution execution, Outcome outcome, ApiCodec codec) {
     try {
       return encode(execution, outcome, codec);
@@ -35,14 +35,16 @@ record Ack(String id, long token, String json, long since, int failures, boolean
 
   /** An outcome that needs no handler. */
   static Ack of(String id, long token, Outcome outcome) {
-    String json = write(id, token, outcome, ApiCodec.STANDARD, null);
-    return new Ack(id, token, json, Clock.now(), 0, false);
+    return new Ack(id, token, withoutLines(id, token, outcome), Clock.now(), 0, false);
   }
 
   /** The server refused this outcome: the attempt has failed. */
   Ack substitute(String why) {
-    String json = write(id, token, refusal(why), ApiCodec.STANDARD, null);
-    return new Ack(id, token, json, Clock.now(), 0, true);
+    return new Ack(id, token, withoutLines(id, token, refusal(why)), Clock.now(), 0, true);
+  }
+
+  private static String withoutLines(String id, long token, Outcome outcome) {
+    return PollWriter.ack(write(id, token, outcome, ApiCodec.STANDARD, null), List.of());
   }
 
   Ack at(long when, int failed) {
@@ -50,7 +52,7 @@ record Ack(String id, long token, String json, long since, int failures, boolean
   }
 
   int size() {
-    return json.length() + 2;
+    return json.length();
   }
 
   private static String encode(Execution execution, Outcome outcome, ApiCodec codec) {

@@ -2,10 +2,9 @@ package dev.millrace;
 
 import dev.millrace.internal.json.Binding;
 import dev.millrace.internal.json.Binding.Nulls;
+import dev.millrace.internal.json.Generics;
 import dev.millrace.internal.json.JsonWriter;
 import dev.millrace.internal.json.Naming;
-import java.lang.reflect.ParameterizedType;
-import java.lang.reflect.Type;
 import java.util.Map;
 
 /** Reads and writes what the API exchanges. Safe for many threads. */
@@ -30,7 +29,7 @@ final class ApiCodec {
 
   @SuppressWarnings("unchecked")
   <T> Page<T> readPage(String body, Class<T> item) {
-    return (Page<T>) binding.read(body, new PageOf(item));
+    return (Page<T>) binding.read(body, Generics.of(Page.class, item));
   }
 
   String write(Object value) {
@@ -59,22 +58,5 @@ final class ApiCodec {
 
   void write(Object value, JsonWriter out) {
     binding.write(value, out);
-  }
-
-  private record PageOf(Class<?> item) implements ParameterizedType {
-    @Override
-    public Type[] getActualTypeArguments() {
-      return new Type[] {item};
-    }
-
-    @Override
-    public Type getRawType() {
-      return Page.class;
-    }
-
-    @Override
-    public Type getOwnerType() {
-      return null;
-    }
   }
 }

@@ -6,6 +6,7 @@ import java.lang.reflect.Array;
 import java.lang.reflect.GenericArrayType;
 import java.lang.reflect.ParameterizedType;
 import java.lang.reflect.Type;
+import java.lang.reflect.TypeVariable;
 import java.lang.reflect.WildcardType;
 import java.math.BigDecimal;
 import java.math.BigInteger;
@@ -166,6 +167,7 @@ public final class Binding {
         return in -> in.isNull() ? null : new LinkedHashSet<>((Collection<?>) list.read(in));
       }
       if (raw.isAssignableFrom(LinkedHashMap.class)) return mapDecoder(arguments[0], arguments[1]);
+      if (raw.isRecord()) return recordDecoder(raw, Generics.arguments(raw, arguments));
       if (raw == Optional.class) return in -> Optional.ofNullable(decoder(arguments[0]).read(in));
     }
     throw new CodecException("JSON can't be read as " + type.getTypeName());
@@ -184,7 +186,7 @@ public final class Binding {
     Function<String, Object> parser = PARSERS.get(type);
     if (parser != null) return in -> in.isNull() ? null : parse(in, in.string(), parser, type);
     if (type.isEnum()) return enumDecoder(type);
-    if (type.isRecord()) return recordDecoder(type);
+    if (type.isRecord()) return recordDecoder(type, Map.of());
     if (type.isArray()) return arrayDecoder(type.getComponentType(), type.getComponentType());
     if (type.isAssignableFrom(ArrayList.class)) return listDecoder(Object.class);
     if (type.isAssignableFrom(LinkedHashMap.class)) return mapDecoder(String.class, Object.class);
@@ -198,7 +200,7 @@ public final class Binding {
         "JSON can't be read as " + type.getName() + "; records can, and a codec for your library");
   }
 
-  private Decoder recordDecoder(Class<?> type) {
+  private Decoder recordDecoder(Class<?> type, Map<TypeVariable<?>, Type> arguments) {
     RecordShape shape = shape(type);
     Decoder[] members = new Decoder[shape.types.length];
     return in -> {
@@ -212,7 +214,9 @@ public final class Binding {
           continue;
         }
         // Several threads may find the same decoder: that does no harm.
-        if (members[place] == null) members[place] = decoder(shape.types[place]);
+        if (members[place] == null) {
+          members[place] = decoder(Generics.resolve(shape.types[place], arguments));
+        }
         Object value = members[place].read(in);
         if (value != null) values[place] = value;
       }
