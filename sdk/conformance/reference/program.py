@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 import time
+import urllib.parse
 
 from client import MUTANT, Client, Problem, make_id
 from worker import Told, Worker, refused
@@ -116,9 +117,7 @@ class Handler:
             if not self.attempt.lines:
                 self.attempt.lines_due = time.monotonic() + 0.5
             self.attempt.lines.append({"level": level if MUTANT != "levels-lost" else "info", "message": message})
-            size = sum(len(line["message"]) for line in self.attempt.lines)
-            while size > 256 << 10:
-                size -= len(self.attempt.lines.pop(0)["message"])
+            self.attempt.cut_lines()
 
     def do_submit(self, job):
         parent = self.attempt.job.get("traceparent")
@@ -218,7 +217,7 @@ class Program:
             headers["Idempotency-Key"] = make_id("")
         query = {"force": "true"} if force else {}
         return self.client.call(
-            method, f"/v1/{kind}/{name}{rest}", body, headers, query, safe=method != "PATCH"
+            method, f"/v1/{kind}/{urllib.parse.quote(name, safe='')}{rest}", body, headers, query, safe=method != "PATCH"
         )[0]
 
     def do_hello(self):

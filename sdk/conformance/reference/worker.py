@@ -46,6 +46,12 @@ class Attempt:
         self.told.set()
         self.worker.events.told(self, reason)
 
+    def cut_lines(self):
+        """Over 256 KiB the oldest go."""
+        size = sum(len(line["message"]) for line in self.lines)
+        while size > 256 << 10 and MUTANT != "lines-without-end":
+            size -= len(self.lines.pop(0)["message"])
+
     def key(self):
         return {"id": self.id, "token": self.token}
 
@@ -154,6 +160,10 @@ class Worker:
             with self.lock:
                 if MUTANT != "acks-once":
                     self.outbox = acks + self.outbox
+                for attempt, line in reversed(lines):
+                    attempt.lines.insert(0, line)
+                    attempt.lines_due = clock() + 0.2
+                    attempt.cut_lines()
                 if MUTANT == "acks-changed":
                     for _, ack in acks:
                         ack["delay_ms" if ack["outcome"] == "failed" else "result"] = random.randint(0, 9)
@@ -224,6 +234,11 @@ class Worker:
             except Problem:
                 attempt.tell("lease_lost")
         ack = self.run(attempt)
+        while attempt.progress_due and ack.get("outcome") != "succeeded" and clock() < attempt.until:
+            attempt.progress_due = None
+            if MUTANT != "last-checkpoint-lost" and self.exchange({}, [], 0, [attempt]) is not None:
+                attempt.progress_due = clock()
+                time.sleep(0.1)
         with self.lock:
             if attempt.over:  # released at the stop
                 self.events.end(attempt)

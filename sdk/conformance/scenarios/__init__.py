@@ -12,4 +12,9 @@ SUBJECTS = {
     "stop": "Stop",
     "lost_answers": "Lost answers",
     "server_away": "The server is away",
+    "logs_progress": "Logs and progress",
+    "queues": "Queues and slots",
+    "schedules": "Schedules",
+    "fake": "The fake",
+    "history": "Whole lives",
 }
