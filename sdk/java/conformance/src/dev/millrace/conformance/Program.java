@@ -97,6 +97,7 @@ public final class Program {
   private void run() throws Exception {
     Logger.getLogger("dev.millrace").addHandler(new SdkLog());
     Signal.handle(new Signal("TERM"), signal -> System.exit(0));
+    Signal.handle(new Signal("INT"), signal -> System.exit(0));
     BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
     for (String line; (line = in.readLine()) != null; ) {
       if (line.isBlank()) continue;
@@ -277,6 +278,7 @@ public final class Program {
           ofSdk.handle(signal);
         };
     SignalHandler old = Signal.handle(new Signal("TERM"), noting);
+    Signal.handle(new Signal("INT"), noting);
     if (java.lang.reflect.Proxy.isProxyClass(old.getClass())) ofSdk = old;
   }
 

@@ -203,7 +203,14 @@ public final class MillraceClient implements Jobs {
 
   @Override
   public Job cancel(String id, String reason) {
-    return post(Target.path("/v1/jobs/", id, "/cancel"), reasonBody(reason), Job.class);
+    try {
+      return post(Target.path("/v1/jobs/", id, "/cancel"), reasonBody(reason), Job.class);
+    } catch (MillraceException.InvalidState ended) {
+      // Perhaps by an earlier try, whose answer was lost.
+      Job job = ended.tries > 1 ? get(id) : null;
+      if (job != null && job.state() == JobState.CANCELLED) return job;
+      throw ended;
+    }
   }
 
   @Override

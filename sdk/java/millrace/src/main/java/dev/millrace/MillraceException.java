@@ -13,6 +13,9 @@ public class MillraceException extends RuntimeException {
 
   private final Problem problem;
 
+  /** How often the call was tried. */
+  transient int tries = 1;
+
   /**
    * Makes the error of a problem.
    *

@@ -1,5 +1,7 @@
 package dev.millrace;
 
+import java.time.Duration;
+
 /** A job that the worker holds: its lease and its times, on the monotonic clock. Of one thread. */
 final class Slot {
   /** Tokens of different shards may be the same. */
@@ -15,7 +17,15 @@ final class Slot {
 
   final Execution execution;
   final long lease;
-  final long timeoutAt;
+
+  /** When the attempt's time is over; NEVER if it has no bound, or none that is known yet. */
+  long timeoutAt = Clock.NEVER;
+
+  /** The attempt's time is not over before this. */
+  long timeoutFrom = Clock.NEVER;
+
+  private final long claimSentAt;
+  private final long arrivedAt;
 
   State state;
 
@@ -37,10 +47,11 @@ final class Slot {
   /** The outcome of an ENDED slot, without its log lines. */
   String outcome;
 
-  Slot(Execution execution, long lease, long claimSentAt, long arrivedAt, long timeoutAt) {
+  Slot(Execution execution, long lease, long claimSentAt, long arrivedAt) {
     this.execution = execution;
     this.lease = lease;
-    this.timeoutAt = timeoutAt;
+    this.claimSentAt = claimSentAt;
+    this.arrivedAt = arrivedAt;
     certainUntil = claimSentAt + lease;
     confirmUntil = arrivedAt + lease;
     boolean isLate = arrivedAt - claimSentAt > lease / 3;
@@ -54,6 +65,12 @@ final class Slot {
 
   long token() {
     return execution.token();
+  }
+
+  /** The server began to count between the claim and its answer. */
+  void lasts(Duration attempt) {
+    timeoutFrom = claimSentAt + attempt.toNanos();
+    timeoutAt = arrivedAt + attempt.toNanos();
   }
 
   Key key() {

@@ -101,7 +101,10 @@ final class Transport {
       }
       long pause = backoff.nextNanos();
       if (error.retryAfter() != null) pause = Math.max(pause, error.retryAfter().toNanos());
-      if (!again || pause > deadline - System.nanoTime()) throw error;
+      if (!again || pause > deadline - System.nanoTime()) {
+        error.tries = tries;
+        throw error;
+      }
       sleep(pause);
     }
   }

@@ -20,6 +20,7 @@ final class Wire {
       int maxAttempts,
       Lease lease,
       Instant deadline,
+      Duration timeout,
       int priority,
       Instant createdAt,
       Instant runAt,
@@ -50,11 +51,20 @@ final class Wire {
           checkpoint == null || checkpoint.isNull() ? null : checkpoint);
     }
 
-    /** The time of this attempt, by the server's clock alone; null if it has no bound. */
-    Duration timeout() {
-      if (deadline == null) return null;
+    /** The length of this attempt, by the server's clock alone; null if it is not known or bounded. */
+    Duration length() {
+      if (timeout != null || !isBounded() || hidesLength()) return timeout;
       Instant claimedAt = lease.expiresAt().minus(lease.length());
       return Duration.between(claimedAt, deadline);
+    }
+
+    boolean isBounded() {
+      return deadline != null;
+    }
+
+    /** A lease ends with its attempt: then its end does not tell when it began. */
+    boolean hidesLength() {
+      return timeout == null && deadline != null && !lease.expiresAt().isBefore(deadline);
     }
   }
 

@@ -11,8 +11,10 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
 
 /**
  * The state of a worker, owned by one thread. Handlers and answers reach it through the inbox; it
@@ -36,7 +38,7 @@ final class WorkerLoop implements Runnable {
   /** Slots that were just freed wait so long for others: they are claimed for together. */
   private static final long LINGER = Clock.millis(1);
 
-  private static final long YOUNG_CLAIM = Clock.millis(500);
+  private static final long YOUNG_CLAIM = Clock.millis(700);
   private static final long QUIET_POLL = Clock.millis(1_000);
   private static final long AFTER_REFUSAL = Clock.millis(200);
   private static final long LAST_WORD = Clock.millis(1_000);
@@ -342,14 +344,59 @@ final class WorkerLoop implements Runnable {
         outbox.add(Ack.of(job.id(), token, new Outcome.Released()));
         continue;
       }
-      Duration timeout = job.timeout();
-      long timeoutAt = timeout == null ? Clock.NEVER : exchange.arrivedAt + timeout.toNanos();
       Execution execution = new Execution(job.job(), token, codec, preparer, listener);
       long lease = job.lease().length().toNanos();
-      Slot slot = new Slot(execution, lease, exchange.sentAt, exchange.arrivedAt, timeoutAt);
+      Slot slot = new Slot(execution, lease, exchange.sentAt, exchange.arrivedAt);
+      if (job.length() != null) slot.lasts(job.length());
       slots.put(slot.key(), slot);
       if (slot.state == Slot.State.RUNNING) start(slot);
+      if (job.hidesLength()) askLength(slot);
     }
+    // A report that hangs must leave time for the heartbeats of these.
+    if (report != null && phase == Phase.CLAIMING) {
+      long patience = reportTimeout(report.acks.stream().mapToInt(Ack::size).sum());
+      report.deadline = Math.min(report.deadline, Clock.now() + patience);
+    }
+  }
+
+  /** Asks how long the attempt may take, by a heartbeat of its own. Tries on while it runs. */
+  private void askLength(Slot slot) {
+    String body = codec.write(Map.of("token", slot.token()));
+    long sentAt = Clock.now();
+    transport
+        .sendOnce(Request.post(Target.path("/v1/jobs/", slot.id(), "/heartbeat"), body))
+        .orTimeout(reportTimeout(0), TimeUnit.NANOSECONDS)
+        .whenComplete(
+            (response, failed) -> {
+              Job job = null;
+              MillraceException error = null;
+              try {
+                if (failed != null) throw transport.errorOf(failed);
+                job = codec.read(transport.bodyOf(response), Job.class);
+              } catch (RuntimeException unanswered) {
+                error = transport.errorOf(unanswered);
+              }
+              Job known = job;
+              MillraceException why = error;
+              inbox.post(() -> lengthArrived(slot, known, why, sentAt));
+            });
+  }
+
+  private void lengthArrived(Slot slot, Job job, MillraceException error, long sentAt) {
+    if (slots.get(slot.key()) != slot) return;
+    if (error == null) {
+      if (job.timeout() != null) slot.lasts(job.timeout());
+      beatSucceeded(slot, sentAt, job.cancelRequested());
+    } else if (error instanceof MillraceException.LeaseLost) {
+      lost(slot);
+    } else if (Refusal.isForNow(error)) {
+      CompletableFuture.delayedExecutor(AFTER_REFUSAL, TimeUnit.NANOSECONDS)
+          .execute(() -> inbox.post(() -> askAgain(slot)));
+    }
+  }
+
+  private void askAgain(Slot slot) {
+    if (slots.get(slot.key()) == slot && slot.wantsBeats()) askLength(slot);
   }
 
   private void start(Slot slot) {
@@ -648,17 +695,9 @@ final class WorkerLoop implements Runnable {
     Slot slot = beat.slot();
     MillraceException error = item == null || item.error() == null ? null : item.error().error();
     if (item != null && error == null) {
-      slot.extended(exchange.sentAt);
-      if (slots.get(slot.key()) != slot) return;
-      if (slot.state == Slot.State.CONFIRMING) {
-        confirmed(slot, item.cancelRequested(), now);
-      } else if (item.cancelRequested()) {
-        slot.execution.tell(Told.CANCELLED);
-      }
+      beatSucceeded(slot, exchange.sentAt, item.cancelRequested());
     } else if (error instanceof MillraceException.LeaseLost) {
-      slot.certainUntil = 0;
-      slot.execution.tell(Told.LEASE_LOST);
-      if (slot.state == Slot.State.CONFIRMING && slots.remove(slot.key(), slot)) freed(now);
+      lost(slot);
     } else if (error == null || Refusal.isForNow(error)) {
       slot.nextBeat = now + AFTER_REFUSAL;
       if (beat.progress() != null) slot.execution.giveBack(beat.progress());
@@ -667,6 +706,25 @@ final class WorkerLoop implements Runnable {
       slot.nextBeat = beat.progress() == null ? now + AFTER_REFUSAL : now;
       slot.nextIsPlain = true;
     }
+  }
+
+  private void beatSucceeded(Slot slot, long sentAt, boolean isCancelled) {
+    slot.extended(sentAt);
+    if (slots.get(slot.key()) != slot) return;
+    if (slot.state == Slot.State.CONFIRMING) {
+      confirmed(slot, isCancelled, Clock.now());
+    } else if (isCancelled) {
+      slot.execution.tell(Told.CANCELLED);
+    }
+  }
+
+  private void lost(Slot slot) {
+    // A lease ends with the attempt's time, too.
+    boolean isTimeout = slot.timeoutFrom <= Clock.now();
+    slot.certainUntil = 0;
+    slot.execution.tell(isTimeout ? Told.TIMEOUT : Told.LEASE_LOST);
+    boolean isUnstarted = slot.state == Slot.State.CONFIRMING;
+    if (isUnstarted && slots.remove(slot.key(), slot)) freed(Clock.now());
   }
 
   private void confirmed(Slot slot, boolean isCancelled, long now) {
