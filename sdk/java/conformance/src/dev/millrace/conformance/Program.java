@@ -1,6 +1,7 @@
 package dev.millrace.conformance;
 
 import dev.millrace.ClientBuilder;
+import dev.millrace.Fake;
 import dev.millrace.Handlers;
 import dev.millrace.Job;
 import dev.millrace.JobFilter;
@@ -87,6 +88,7 @@ public final class Program {
   private final Map<String, Thread> runs = new ConcurrentHashMap<>();
   private final ExecutorService commands = Executors.newCachedThreadPool(Program::daemon);
   private volatile Jobs client;
+  private volatile Fake fake;
   private volatile boolean isTold;
   private SignalHandler ofSdk;
 
@@ -168,6 +170,13 @@ public final class Program {
         run.join();
         yield Map.of();
       }
+      case "drain" -> Map.of("ran", fake.drain());
+      case "advance" -> {
+        fake.advance(Duration.ofMillis(c.ms()));
+        yield Map.of();
+      }
+      case "enqueued" ->
+          Map.of("jobs", fake.enqueued(c.type()).stream().map(Shapes::of).toList());
       default -> c.name().contains("queue") ? queues(c) : schedules(c);
     };
   }
@@ -209,6 +218,12 @@ public final class Program {
   }
 
   private Object configure(Command c) {
+    if (c.fake() != null) {
+      boolean isInline = c.fake().equals("inline");
+      fake = isInline ? Fake.inline(handlers(c)) : Fake.drained(handlers(c));
+      client = fake;
+      return Map.of();
+    }
     ClientBuilder builder = MillraceClient.builder();
     if (c.url() != null) builder.url(c.url());
     if (c.token() != null) builder.token(c.token());
@@ -242,7 +257,8 @@ public final class Program {
   private Handlers handlers(Command c) {
     Handlers handlers = new Handlers();
     Script script = new Script(() -> client, this::print, c.of());
-    for (String type : c.types()) handlers.handle(JobType.of(type, Script.Payload.class), script::handle);
+    List<String> types = c.types() == null ? List.of() : c.types();
+    for (String type : types) handlers.handle(JobType.of(type, Script.Payload.class), script::handle);
     if (c.middleware() == null || !c.middleware()) return handlers;
     return handlers.middleware(
         (ctx, next) -> {

@@ -29,7 +29,7 @@ record Ack(String id, long token, String json, long since, int failures, boolean
     }
   }
 
-  private static Outcome refusal(String why) {
+  static Outcome.Failed refusal(String why) {
     return new Outcome.Failed(new Outcome.Failure("outcome_refused", why, null), true, null);
   }
 
@@ -59,13 +59,13 @@ record Ack(String id, long token, String json, long since, int failures, boolean
     if (outcome instanceof Outcome.Cancelled cancelled && cancelled.reason() != null) {
       execution.logs().add(new LogBuffer.Line(Instant.now(), LogLevel.INFO, cancelled.reason()));
     }
-    List<String> enqueued =
+    List<NewJob> enqueued =
         outcome instanceof Outcome.Succeeded ? execution.enqueued() : List.of();
     return write(execution.job().id(), execution.token(), outcome, codec, enqueued);
   }
 
   private static String write(
-      String id, long token, Outcome outcome, ApiCodec codec, List<String> enqueued) {
+      String id, long token, Outcome outcome, ApiCodec codec, List<NewJob> enqueued) {
     JsonWriter out = new JsonWriter();
     out.name("id").string(id).name("token").number(token).name("outcome");
     if (outcome instanceof Outcome.Succeeded success) {
@@ -84,7 +84,7 @@ record Ack(String id, long token, String json, long since, int failures, boolean
     }
     if (enqueued != null && !enqueued.isEmpty()) {
       out.name("enqueue").begin('[');
-      for (String job : enqueued) out.raw(job);
+      for (NewJob job : enqueued) codec.writeMembers(job.named(), out);
       out.end(']');
     }
     return out.toString();

@@ -1,6 +1,5 @@
 package dev.millrace;
 
-import dev.millrace.internal.json.JsonWriter;
 import java.io.InterruptedIOException;
 import java.nio.channels.ClosedByInterruptException;
 import java.time.Instant;
@@ -30,7 +29,7 @@ final class Execution implements JobContext {
   private final Listener listener;
   private final StopToken stop = new StopToken();
   private final LogBuffer logs = new LogBuffer();
-  private final List<String> enqueued = new ArrayList<>(); // guarded by itself
+  private final List<NewJob> enqueued = new ArrayList<>(); // guarded by itself
 
   // Guarded by this.
   private Thread thread;
@@ -159,8 +158,8 @@ final class Execution implements JobContext {
     return logs;
   }
 
-  /** The jobs that go with a success, as JSON. */
-  List<String> enqueued() {
+  /** The jobs that go with a success; their payloads are JSON. */
+  List<NewJob> enqueued() {
     synchronized (enqueued) {
       return List.copyOf(enqueued);
     }
@@ -218,10 +217,12 @@ final class Execution implements JobContext {
       throw new IllegalArgumentException("a job that goes with an outcome takes no idempotency key");
     }
     NewJob ready = preparer.prepare(next);
-    JsonWriter out = new JsonWriter();
-    codec.writeMembers(ready.named(), out);
+    if (next.get("payload") != null) {
+      // Now: an error is the handler's, and a payload that changes later is not sent.
+      ready = ready.payload(Json.encoded(next.get("payload"), codec.payloads()));
+    }
     synchronized (enqueued) {
-      enqueued.add(out.toString());
+      enqueued.add(ready);
     }
     return ready.get("id");
   }

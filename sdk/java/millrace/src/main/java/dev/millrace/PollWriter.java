@@ -85,7 +85,7 @@ final class PollWriter {
   }
 
   private static void writeMembers(LogBuffer.Line line, JsonWriter out) {
-    out.name("at").string(line.at().toString());
+    ApiCodec.STANDARD.write(line.at(), out.name("at"));
     ApiCodec.STANDARD.write(line.level(), out.name("level"));
     out.name("message").string(line.message());
   }

@@ -41,6 +41,9 @@ final class Slot {
   /** Whether the next heartbeat goes without progress, which may be why the last was refused. */
   boolean nextIsPlain;
 
+  /** The server has refused a heartbeat: the lease is over. */
+  boolean isRefused;
+
   boolean linesInFlight;
   boolean beatInFlight;
 
@@ -89,6 +92,7 @@ final class Slot {
   }
 
   boolean wantsBeats() {
+    if (isRefused) return false;
     return state == State.CONFIRMING || (state == State.RUNNING && !execution.isLeaseLost());
   }
 
@@ -96,7 +100,7 @@ final class Slot {
   long watchDue() {
     if (state == State.ENDED) return certainUntil;
     if (state == State.CONFIRMING) return confirmUntil;
-    if (execution.isLeaseLost()) return Clock.NEVER;
+    if (isRefused || execution.isLeaseLost()) return Clock.NEVER;
     return execution.told() == null ? Math.min(certainUntil, timeoutAt) : certainUntil;
   }
 }

@@ -721,6 +721,7 @@ final class WorkerLoop implements Runnable {
   private void lost(Slot slot) {
     // A lease ends with the attempt's time, too.
     boolean isTimeout = slot.timeoutFrom <= Clock.now();
+    slot.isRefused = true;
     slot.certainUntil = 0;
     slot.execution.tell(isTimeout ? Told.TIMEOUT : Told.LEASE_LOST);
     boolean isUnstarted = slot.state == Slot.State.CONFIRMING;

@@ -17,6 +17,8 @@ import java.time.LocalDate;
 import java.time.LocalDateTime;
 import java.time.OffsetDateTime;
 import java.time.ZonedDateTime;
+import java.time.format.DateTimeFormatter;
+import java.time.format.DateTimeFormatterBuilder;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -36,6 +38,9 @@ public final class Binding {
   private interface Decoder {
     Object read(JsonReader in);
   }
+
+  private static final DateTimeFormatter API_TIME =
+      new DateTimeFormatterBuilder().appendInstant(3).toFormatter();
 
   /** What becomes of components that are null. */
   public enum Nulls {
@@ -102,6 +107,8 @@ public final class Binding {
       write(optional.orElse(null), out);
     } else if (value instanceof Duration duration && naming == Naming.API) {
       out.number(duration.toMillis());
+    } else if (value instanceof Instant instant && naming == Naming.API) {
+      out.string(API_TIME.format(instant));
     } else if (PARSERS.containsKey(value.getClass())) {
       out.string(value.toString());
     } else {
