@@ -4,7 +4,7 @@ package dev.millrace;
  * The answer to one job of a batch.
  *
  * @param status 201 for a new job, 200 for a known one, else the status of the refusal
- * @param id the job's id; null if it was refused
+ * @param id the job's id, also of one that was refused; null if it has none
  * @param state the job's state; null if it was refused
  * @param error why it was refused; null if it was not
  */

@@ -168,12 +168,13 @@ public final class Fake implements Jobs {
   @Override
   public List<BatchItem> submitBatch(List<NewJob> batch) {
     List<BatchItem> items = new ArrayList<>();
-    for (NewJob job : batch) {
+    for (NewJob each : batch) {
+      NewJob job = preparer.prepare(each);
       try {
         Submitted made = submit(job);
         items.add(new BatchItem(made.isNew() ? 201 : 200, made.id(), made.job().state(), null));
       } catch (MillraceException refused) {
-        items.add(new BatchItem(refused.status(), null, null, refused));
+        items.add(new BatchItem(refused.status(), job.get("id"), null, refused));
       }
     }
     return items;

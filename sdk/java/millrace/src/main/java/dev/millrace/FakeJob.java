@@ -14,6 +14,7 @@ final class FakeJob {
   private static final int MAX_ATTEMPTS = 5; // of a queue without settings
   private static final RetryPolicy USUAL =
       RetryPolicy.exponential(Duration.ofSeconds(5), Duration.ofMinutes(5));
+  private static final Duration LEASE = Duration.ofSeconds(30);
   private static final Set<JobState> WAITING =
       EnumSet.of(JobState.SCHEDULED, JobState.READY, JobState.RETRYING);
 
@@ -168,7 +169,7 @@ final class FakeJob {
   }
 
   private Duration backoff() {
-    RetryPolicy policy = spec.get("retry") == null ? USUAL : spec.get("retry");
+    RetryPolicy policy = retry();
     Duration delay =
         switch (policy.strategy()) {
           case EXPONENTIAL -> policy.base().multipliedBy(1L << Math.min(attempt - 1, 30));
@@ -178,6 +179,18 @@ final class FakeJob {
         };
     Duration max = policy.max();
     return max != null && delay.compareTo(max) > 0 ? max : delay;
+  }
+
+  private RetryPolicy retry() {
+    RetryPolicy own = spec.get("retry");
+    if (own == null) return USUAL;
+    if (own.strategy() == RetryPolicy.Strategy.LIST) return own;
+    return new RetryPolicy(
+        own.strategy(),
+        own.base() == null ? USUAL.base() : own.base(),
+        own.max() == null ? USUAL.max() : own.max(),
+        own.jitter() == null ? USUAL.jitter() : own.jitter(),
+        null);
   }
 
   private List<String> tags() {
@@ -212,8 +225,8 @@ final class FakeJob {
         cancelRequested,
         progress,
         lastError,
-        spec.get("retry"),
-        spec.get("lease_ms"),
+        retry(),
+        spec.get("lease_ms") == null ? LEASE : spec.get("lease_ms"),
         spec.get("timeout_ms"),
         spec.get("unique"),
         tags(),

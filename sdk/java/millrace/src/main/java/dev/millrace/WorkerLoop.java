@@ -225,6 +225,7 @@ final class WorkerLoop implements Runnable {
     if (phase != Phase.CLAIMING) return;
     stopping = true;
     failure = why;
+    if (why != null) LOG.log(Level.ERROR, "the worker ends: {0}", why.getMessage());
     long now = Clock.now();
     phase = Phase.GRACE;
     phaseEnds = now + options.grace.toNanos();
