@@ -1,6 +1,5 @@
 package dev.millrace;
 
-import java.io.Serializable;
 import java.time.Duration;
 import java.util.List;
 
@@ -11,7 +10,19 @@ import java.util.List;
 public class MillraceException extends RuntimeException {
   private static final long serialVersionUID = 1;
 
-  private final Problem problem;
+  /** The stable name of the refusal. */
+  private final String code;
+
+  /** The status of the answer; 0 if there was none. */
+  private final int status;
+
+  /** Finds the request in the server's log. */
+  private final String requestId;
+
+  /** When to try again. */
+  private final Duration retryAfter;
+
+  private final transient List<Fault> errors; // null in a copy from another JVM
 
   /** How often the call was tried. */
   transient int tries = 1;
@@ -24,7 +35,11 @@ public class MillraceException extends RuntimeException {
    */
   protected MillraceException(Problem problem, Throwable cause) {
     super(problem.message(), cause);
-    this.problem = problem;
+    code = problem.code();
+    status = problem.status();
+    requestId = problem.requestId();
+    retryAfter = problem.retryAfter();
+    errors = problem.errors();
   }
 
   /**
@@ -43,8 +58,7 @@ public class MillraceException extends RuntimeException {
       String message,
       List<Fault> errors,
       String requestId,
-      Duration retryAfter)
-      implements Serializable {}
+      Duration retryAfter) {}
 
   /**
    * A fault of a request.
@@ -52,7 +66,7 @@ public class MillraceException extends RuntimeException {
    * @param where a JSON Pointer, or the name of a parameter or header
    * @param detail what is wrong there
    */
-  public record Fault(String where, String detail) implements Serializable {}
+  public record Fault(String where, String detail) {}
 
   // The class that fits the code.
   static MillraceException of(Problem problem, Throwable cause) {
@@ -88,7 +102,7 @@ public class MillraceException extends RuntimeException {
    * @return the code
    */
   public String code() {
-    return problem.code();
+    return code;
   }
 
   /**
@@ -97,7 +111,7 @@ public class MillraceException extends RuntimeException {
    * @return an HTTP status; 0 if there was no answer
    */
   public int status() {
-    return problem.status();
+    return status;
   }
 
   /**
@@ -106,7 +120,7 @@ public class MillraceException extends RuntimeException {
    * @return the faults; empty for other refusals
    */
   public List<Fault> errors() {
-    return problem.errors();
+    return errors == null ? List.of() : errors;
   }
 
   /**
@@ -115,7 +129,7 @@ public class MillraceException extends RuntimeException {
    * @return the id; null if there was no answer
    */
   public String requestId() {
-    return problem.requestId();
+    return requestId;
   }
 
   /**
@@ -124,7 +138,7 @@ public class MillraceException extends RuntimeException {
    * @return how long to wait; null if the server did not say
    */
   public Duration retryAfter() {
-    return problem.retryAfter();
+    return retryAfter;
   }
 
   /** There is no such thing, or the token does not open it. */
