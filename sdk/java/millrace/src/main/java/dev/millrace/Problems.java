@@ -21,7 +21,7 @@ final class Problems {
       List<Fault> faults =
           errors == null ? List.of() : errors.stream().map(WireFault::fault).toList();
       String message = detail == null || detail.isEmpty() ? title : detail;
-      if (!faults.isEmpty()) message += faults;
+      for (Fault fault : faults) message += "; " + fault.where() + ": " + fault.detail();
       return new Problem(
           code, status == 0 ? answerStatus : status, message, faults, requestId, retryAfter);
     }

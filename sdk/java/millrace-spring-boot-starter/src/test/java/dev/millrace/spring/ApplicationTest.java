@@ -25,6 +25,7 @@ import org.springframework.boot.autoconfigure.SpringBootApplication;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Import;
 import org.springframework.stereotype.Component;
 
 /** A real application, on a real server. */
@@ -34,7 +35,9 @@ class ApplicationTest {
   static final JobType<Mail> MAIL = JobType.of("mail.send", Mail.class).queue("mail");
   static final JobType<Void> SLOW = JobType.of("slow", Void.class).queue("mail");
 
+  // Spring's scan passes over what is within a test class.
   @SpringBootApplication
+  @Import(Mailer.class)
   static class Application {
     @Bean
     Middleware shouting() {
