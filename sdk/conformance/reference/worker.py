@@ -29,7 +29,9 @@ class Attempt:
         self.reason, self.told = None, threading.Event()
         self.started = self.over = self.was_beaten = False
         self.timeout_at, self.answered_at = None, clock()
-        self.asks_for_timeout = bool(job.get("deadline")) and job["deadline"] <= job["lease"]["expires_at"]
+        self.asks_for_timeout = (
+            bool(job.get("deadline")) and job["deadline"] <= job["lease"]["expires_at"]
+        )
         if job.get("deadline") and not self.asks_for_timeout:
             from_ms = ms(job["lease"]["expires_at"]) - job["lease"]["lease_ms"]
             left = (ms(job["deadline"]) - from_ms) / 1000
@@ -69,7 +71,19 @@ def clock():
 class Worker:
     """`run(attempt)` plays a handler and returns an ack without its key. Ends by stop()."""
 
-    def __init__(self, client, events, run, name, queues, types, concurrency, lease_ms, poll_wait_ms, grace_ms):
+    def __init__(
+        self,
+        client,
+        events,
+        run,
+        name,
+        queues,
+        types,
+        concurrency,
+        lease_ms,
+        poll_wait_ms,
+        grace_ms,
+    ):
         self.client, self.events, self.run, self.name = client, events, run, name
         self.claim = {"queues": queues, "types": types, "wait_ms": poll_wait_ms}
         if MUTANT == "claims-all-types":
@@ -88,7 +102,10 @@ class Worker:
         self.reporting = self.claiming = False
         self.failures, self.claimed_at = 0, 0
         self.ended = threading.Event()
-        self.threads = [threading.Thread(target=t, daemon=True) for t in (self.claim_on, self.report_on, self.watch)]
+        self.threads = [
+            threading.Thread(target=t, daemon=True)
+            for t in (self.claim_on, self.report_on, self.watch)
+        ]
         for thread in self.threads:
             thread.start()
 
@@ -122,7 +139,17 @@ class Worker:
                 limit = self.free()
                 acks = self.take_acks()
                 self.claiming, self.claimed_at = True, time.monotonic()
-            said = {"claim": {**self.claim, "limit": limit, "worker": {"host": socket.gethostname(), "pid": os.getpid(), "sdk": "reference"}}}
+            said = {
+                "claim": {
+                    **self.claim,
+                    "limit": limit,
+                    "worker": {
+                        "host": socket.gethostname(),
+                        "pid": os.getpid(),
+                        "sdk": "reference",
+                    },
+                }
+            }
             pause = self.exchange(said, acks, n)
             self.claiming = False
             n = n + 1 if pause is not None else 0
@@ -137,8 +164,9 @@ class Worker:
                 self.lock.wait(deadline - time.monotonic())
 
     def take_acks(self):
-        taken = self.outbox[:BATCH]
-        del self.outbox[:BATCH]
+        size = 1 if MUTANT == "one-by-one" else BATCH
+        taken = self.outbox[:size]
+        del self.outbox[:size]
         return taken
 
     def exchange(self, said, acks, n=0, beats=(), lines=()):
@@ -155,7 +183,9 @@ class Worker:
         if lines:
             said["logs"] = [{**attempt.key(), **line} for attempt, line in lines]
         try:
-            answer = self.client.call("POST", f"/v1/workers/{self.id}/poll", said, timeout=timeout, tries=1)[0]
+            answer = self.client.call(
+                "POST", f"/v1/workers/{self.id}/poll", said, timeout=timeout, tries=1
+            )[0]
         except Problem as problem:
             with self.lock:
                 if MUTANT != "acks-once":
@@ -166,7 +196,9 @@ class Worker:
                     attempt.cut_lines()
                 if MUTANT == "acks-changed":
                     for _, ack in acks:
-                        ack["delay_ms" if ack["outcome"] == "failed" else "result"] = random.randint(0, 9)
+                        ack["delay_ms" if ack["outcome"] == "failed" else "result"] = (
+                            random.randint(0, 9)
+                        )
             if problem.status in (401, 403, 400, 404, 422) and MUTANT != "deaf-to-401":
                 self.dead = True
                 self.stop(problem)
@@ -188,7 +220,9 @@ class Worker:
         with self.lock:
             for (attempt, ack), result in zip(acks, answer["acks"]):
                 if result["status"] in (413, 422) and ack["outcome"] == "succeeded":
-                    self.outbox.append((attempt, {**attempt.key(), **refused(result["error"].get("detail", ""))}))
+                    self.outbox.append(
+                        (attempt, {**attempt.key(), **refused(result["error"].get("detail", ""))})
+                    )
                 elif MUTANT == "acks-twice" and "again" not in attempt.__dict__:
                     attempt.again = True
                     threading.Timer(1, lambda a=attempt, k=ack: self.outbox.append((a, k))).start()
@@ -202,7 +236,7 @@ class Worker:
         return None
 
     def obey(self, command):
-        if command["type"] == "cancel" and MUTANT != "deaf-to-cancel-command":
+        if command["type"] == "cancel" and not MUTANT.startswith("deaf-to-cancel"):
             attempt = self.attempts.get((command["job_id"], command["token"]))
             if attempt:
                 attempt.tell("cancelled")
@@ -229,12 +263,16 @@ class Worker:
     def handle(self, attempt):
         if attempt.asks_for_timeout and MUTANT != "timeout-by-formula":
             try:
-                job = self.client.call("POST", f"/v1/jobs/{attempt.id}/heartbeat", {"token": attempt.token})[0]
+                job = self.client.call(
+                    "POST", f"/v1/jobs/{attempt.id}/heartbeat", {"token": attempt.token}
+                )[0]
                 attempt.timeout_at = attempt.answered_at + job["timeout_ms"] / 1000
             except Problem:
                 attempt.tell("lease_lost")
         ack = self.run(attempt)
-        while attempt.progress_due and ack.get("outcome") != "succeeded" and clock() < attempt.until:
+        while (
+            attempt.progress_due and ack.get("outcome") != "succeeded" and clock() < attempt.until
+        ):
             attempt.progress_due = None
             if MUTANT != "last-checkpoint-lost" and self.exchange({}, [], 0, [attempt]) is not None:
                 attempt.progress_due = clock()
@@ -266,7 +304,7 @@ class Worker:
             attempt.beat_at = sent + attempt.length / 3
             if not attempt.started:
                 self.start(attempt)
-            if result.get("cancel_requested") and MUTANT != "deaf-to-cancel-flag":
+            if result.get("cancel_requested") and MUTANT != "deaf-to-cancel":
                 attempt.tell("cancelled")
         elif MUTANT != "deaf-to-lease-lost":
             if not attempt.started:
@@ -287,7 +325,11 @@ class Worker:
             time.sleep(LATE_S)
             now = clock()
             with self.lock:
-                late = [a for a in self.attempts.values() if a.beat_at <= now or (a.progress_due or now + 1) <= now]
+                late = [
+                    a
+                    for a in self.attempts.values()
+                    if a.beat_at <= now or (a.progress_due or now + 1) <= now
+                ]
                 if MUTANT == "beats-in-handlers":
                     late = [a for a in late if not getattr(a, "blocked", False)]
                 if MUTANT == "no-heartbeats":
@@ -295,7 +337,8 @@ class Worker:
                 for attempt in late:
                     attempt.beat_at = now + attempt.length / 12
                     attempt.progress_due = None
-                acks = [] if self.done or self.reporting else self.take_acks()
+                waits = self.reporting or (MUTANT == "waits-for-claims" and self.claiming)
+                acks = [] if self.done or waits else self.take_acks()
                 lines = []
                 for attempt in self.attempts.values():
                     if attempt.lines and attempt.lines_due <= now and MUTANT != "lines-at-the-end":
@@ -316,12 +359,14 @@ class Worker:
             now = clock()
             with self.lock:
                 for attempt in list(self.attempts.values()):
-                    if now >= attempt.until and MUTANT not in ("never-lease-lost", "leases-by-answer"):
+                    if now >= attempt.until and MUTANT != "never-lease-lost":
                         if not attempt.started:
                             self.attempts.pop((attempt.id, attempt.token))
                             continue
                         attempt.tell("lease_lost")
-                    elif attempt.timeout_at and now >= attempt.timeout_at and MUTANT != "no-timeouts":
+                    elif (
+                        attempt.timeout_at and now >= attempt.timeout_at and MUTANT != "no-timeouts"
+                    ):
                         attempt.tell("timeout")
                 if self.stopping_at is None:
                     continue
@@ -335,7 +380,9 @@ class Worker:
                         if attempt.reason != "lease_lost":
                             self.outbox.append((attempt, {**attempt.key(), "outcome": "released"}))
                 idle = not self.attempts and not self.outbox and not self.reporting
-                if self.claiming and time.monotonic() > self.claimed_at + (0.5 if MUTANT != "breaks-off-claims" else 0):
+                if self.claiming and time.monotonic() > self.claimed_at + (
+                    0.5 if MUTANT != "breaks-off-claims" else 0
+                ):
                     self.break_off()
                 if idle and (not self.claiming or self.dead):
                     self.done = True
@@ -352,7 +399,9 @@ class Worker:
     def end(self):
         if not self.dead and MUTANT != "no-goodbye":
             try:
-                self.client.call("POST", f"/v1/workers/{self.id}/poll", {"goodbye": True}, timeout=2)
+                self.client.call(
+                    "POST", f"/v1/workers/{self.id}/poll", {"goodbye": True}, timeout=2
+                )
             except Problem:
                 pass
         self.events.worker_ended(self)
@@ -360,4 +409,7 @@ class Worker:
 
 
 def refused(why):
-    return {"outcome": "failed", "error": {"type": "outcome_refused", "message": f"the server refuses the result: {why}"}}
+    return {
+        "outcome": "failed",
+        "error": {"type": "outcome_refused", "message": f"the server refuses the result: {why}"},
+    }

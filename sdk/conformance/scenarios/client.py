@@ -9,7 +9,11 @@ from suite.scenario import scenario
 @scenario
 def submit_and_get(stage):
     """A submitted job is new, and can be read with its payload; the same id again is not new."""
-    job = {"type": "work", "queue": stage.queue, "payload": {"to": "Ada", "n": [1, 2.5, None, True]}}
+    job = {
+        "type": "work",
+        "queue": stage.queue,
+        "payload": {"to": "Ada", "n": [1, 2.5, None, True]},
+    }
     first = stage.program.do("submit", job=job)
     expect_equal(first["is_new"], True, "is_new of the first submission")
     read = stage.program.do("get", job=first["job"]["id"], include=["payload"])
@@ -46,7 +50,12 @@ def all_members_of_a_submission(stage):
     expect_equal(kept["state"], "scheduled", "its state")
     later = stage.program.do(
         "submit",
-        job={"type": "work", "queue": stage.queue, "delay_ms": 3_600_000, "expires_in_ms": 7_200_000},
+        job={
+            "type": "work",
+            "queue": stage.queue,
+            "delay_ms": 3_600_000,
+            "expires_in_ms": 7_200_000,
+        },
     )["job"]
     expect_equal(later["state"], "scheduled", "the state of a job with delay_ms")
     expect(later["expires_at"] is not None, "a job with expires_in_ms has no expires_at")
@@ -96,7 +105,9 @@ def idempotency_key(stage):
     first = stage.program.do("submit", job=job)
     again = stage.program.do("submit", job=job)
     sent = stage.way.requests("POST", "^/v1/jobs$")
-    expect_equal([e.headers.get("idempotency-key") for e in sent], ["order-1815"] * 2, "the headers")
+    expect_equal(
+        [e.headers.get("idempotency-key") for e in sent], ["order-1815"] * 2, "the headers"
+    )
     expect_equal([e.said.get("id") for e in sent], [None, None], "the ids sent")
     expect_equal((first["is_new"], again["is_new"]), (True, False), "is_new of the two")
     expect_equal(again["job"]["id"], first["job"]["id"], "the id of the second")
@@ -167,7 +178,9 @@ def ids_of_a_batch(stage):
         expect_id(job["id"], queue)
     expect_equal(sent[3]["id"], own, "the id that the job had")
     expect_equal((sent[4].get("id"), sent[4]["idempotency_key"]), (None, "k1"), "id and key")
-    expect_equal([item["id"] for item in items][:4], [job["id"] for job in sent[:4]], "the results' ids")
+    expect_equal(
+        [item["id"] for item in items][:4], [job["id"] for job in sent[:4]], "the results' ids"
+    )
 
 
 @scenario
@@ -247,7 +260,9 @@ def wait_asks_for_a_minute_at_most(stage):
     stage.eventually(lambda: stage.way.requests("GET", f"/{job}$"), "the request of the wait")
     time.sleep(0.3)  # a refusal would come by now
     asked = stage.way.requests("GET", f"/{job}$")
-    waits = [int(e.target.split("wait_ms=")[1].split("&")[0]) for e in asked if "wait_ms" in e.target]
+    waits = [
+        int(e.target.split("wait_ms=")[1].split("&")[0]) for e in asked if "wait_ms" in e.target
+    ]
     expect_equal(len(waits), 1, "requests that wait")
     expect_between(1000, waits[0], 60_000, "wait_ms")
 
@@ -326,7 +341,9 @@ def calls_side_by_side(stage):
     """A call that waits holds up no other: eight gets are answered while a wait is open."""
     job = stage.submit(type="nobody")
     wait = stage.program.send("wait", job=job, timeout_ms=4000)
-    stage.eventually(lambda: stage.way.requests("GET", where=lambda e: "until" in e.target), "the wait")
+    stage.eventually(
+        lambda: stage.way.requests("GET", where=lambda e: "until" in e.target), "the wait"
+    )
     calls = [stage.program.send("get", job=job) for _ in range(8)]
     for call in calls:
         call.result(3)

@@ -33,7 +33,8 @@ def not_found(stage):
 def validation_failed(stage):
     """A bad submission gives `ValidationFailed`, whose `errors` name each fault by where it stands."""
     refused = stage.program.refuse(
-        "submit", job={"type": "work", "queue": stage.queue, "priority": 99_999, "max_attempts": 9_999}
+        "submit",
+        job={"type": "work", "queue": stage.queue, "priority": 99_999, "max_attempts": 9_999},
     )
     expect_error(refused, "ValidationFailed", "validation_failed", 422)
     places = sorted(fault["where"] for fault in refused.errors or [])
@@ -57,7 +58,9 @@ def duplicate_job(stage):
     made = stage.program.do("submit", job=job)["job"]["id"]
     expect_error(stage.program.refuse("submit", job=job), "DuplicateJob", "duplicate_job", 409)
     elsewhere = {"type": "work", "queue": "elsewhere", "id": made}
-    expect_error(stage.program.refuse("submit", job=elsewhere), "DuplicateJob", "duplicate_job", 409)
+    expect_error(
+        stage.program.refuse("submit", job=elsewhere), "DuplicateJob", "duplicate_job", 409
+    )
 
 
 @scenario
@@ -114,7 +117,8 @@ def queue_full(stage):
     call = stage.program.send("submit", job=job)
     tries = len(stage.way.requests("POST", "^/v1/jobs$"))
     stage.eventually(
-        lambda: len(stage.way.requests("POST", "^/v1/jobs$")) > tries, "the first try while it is full"
+        lambda: len(stage.way.requests("POST", "^/v1/jobs$")) > tries,
+        "the first try while it is full",
     )
     stage.api.delete(f"/v1/jobs/{waiting}")
     expect_equal(call.result()["is_new"], True, "is_new, once there is room")

@@ -52,7 +52,9 @@ def of_an_outcome(stage):
 def of_a_failure(stage):
     """A failure whose answer is lost is told once: the next attempt is the second, not the third."""
     stage.way.when(way.LOST_ANSWER, "POST", where=carries_acks, times=2)
-    job = stage.submit(["on_attempt", 1, [["fail", "once"]]], ["return", 1], retry=FIXED, max_attempts=2)
+    job = stage.submit(
+        ["on_attempt", 1, [["fail", "once"]]], ["return", 1], retry=FIXED, max_attempts=2
+    )
     stage.worker()
     ended = stage.final(job, state="succeeded")
     expect_equal(outcomes(ended), ["failed", "succeeded"], "the attempts")
@@ -132,7 +134,8 @@ def outcomes_while_a_claim_waits(stage):
     stage.worker(poll_wait_ms=20_000)
     stage.program.await_event("start", job=job)
     stage.eventually(
-        lambda: [e for e in stage.way.seen if carries_claim(e) and e.status is None], "a claim that waits"
+        lambda: [e for e in stage.way.seen if carries_claim(e) and e.status is None],
+        "a claim that waits",
     )
     end = stage.program.await_event("end", job=job)
     stage.final(job, state="succeeded", timeout_s=3)
@@ -140,7 +143,10 @@ def outcomes_while_a_claim_waits(stage):
     expect_between(-1, sent.at - end["at"], 1, "seconds from the handler's end to its outcome")
     waiting = [e for e in stage.way.requests(where=carries_claim) if e.status is None]
     expect(waiting, "no claim waits any more")
-    expect(sent.connection not in {e.connection for e in waiting}, "outcome and claim on one connection")
+    expect(
+        sent.connection not in {e.connection for e in waiting},
+        "outcome and claim on one connection",
+    )
 
 
 @scenario
@@ -198,7 +204,9 @@ def a_hanging_answer(stage):
 @scenario
 def cut_connections(stage):
     """Connections that are cut five times a second lose no outcome and tell none twice."""
-    jobs = [stage.submit(["sleep", 50], ["return", n], lease_ms=2000, retry=FIXED) for n in range(60)]
+    jobs = [
+        stage.submit(["sleep", 50], ["return", n], lease_ms=2000, retry=FIXED) for n in range(60)
+    ]
     stage.worker(concurrency=8, poll_wait_ms=1000)
     for _ in range(15):
         time.sleep(0.2)

@@ -35,7 +35,9 @@ def an_error_is_tried_again(stage):
     stage.worker()
     ended = stage.final(job, state="dead")
     expect_equal([a["outcome"] for a in ended["attempts"]], ["failed"] * 3, "the attempts")
-    expect_equal([e["attempt"] for e in stage.program.seen("start")], [1, 2, 3], "the handler's runs")
+    expect_equal(
+        [e["attempt"] for e in stage.program.seen("start")], [1, 2, 3], "the handler's runs"
+    )
     error = ended["last_error"]
     expect(
         "the disk is full" in error["message"] and len(error["message"]) < 60,
@@ -82,7 +84,9 @@ def retry_after(stage):
     stage.worker(poll_wait_ms=500)
     ended = stage.final(job, state="succeeded")
     first, second = ended["attempts"]
-    expect_equal((first["outcome"], first["error"]["message"]), ("failed", "busy"), "the first attempt")
+    expect_equal(
+        (first["outcome"], first["error"]["message"]), ("failed", "busy"), "the first attempt"
+    )
     gap = seconds_between(first["finished_at"], second["started_at"])
     expect_between(0.69, gap, 4, "seconds from the first attempt's end to the second's start")
 
@@ -159,8 +163,7 @@ def a_handler_that_panics(stage):
 
 @scenario
 def only_types_with_handlers(stage):
-    """A worker claims only the types that it has handlers for, and each job meets its type's handler.
-    """
+    """A worker claims only the types that it has handlers for, and each job meets its type's handler."""
     other = stage.submit(type="other")
     jobs = {stage.submit(type=name): name for name in ("work", "mail", "work")}
     stage.worker(types=["work", "mail"])
@@ -173,8 +176,7 @@ def only_types_with_handlers(stage):
 
 @scenario
 def follow_ups(stage):
-    """Jobs of `context.enqueue` are submitted with a success, in its commit, and not with a failure.
-    """
+    """Jobs of `context.enqueue` are submitted with a success, in its commit, and not with a failure."""
     follow = {"type": "next", "queue": stage.queue, "payload": {"from": "first"}}
     bad = stage.submit(["enqueue", follow], ["fail", "no"], max_attempts=1)
     stage.worker()
@@ -184,7 +186,9 @@ def follow_ups(stage):
     good = stage.submit(["enqueue", follow], ["enqueue", {**follow, "queue": "b"}], ["return", 1])
     stage.final(good, state="succeeded")
     found = stage.api.get("/v1/jobs", type="next", fresh="true", include="payload").json["items"]
-    expect_equal(sorted(job["queue"] for job in found), ["b", stage.queue], "the follow-ups' queues")
+    expect_equal(
+        sorted(job["queue"] for job in found), ["b", stage.queue], "the follow-ups' queues"
+    )
     expect_equal(found[0]["payload"], {"from": "first"}, "the payload")
 
 
@@ -197,7 +201,9 @@ def what_a_handler_sees(stage):
     stage.worker()
     stage.final(job, state="succeeded")
     event = stage.program.seen("start")[0]
-    seen = {name: event.get(name) for name in ("job", "queue", "type", "attempt", "meta", "traceparent")}
+    seen = {
+        name: event.get(name) for name in ("job", "queue", "type", "attempt", "meta", "traceparent")
+    }
     wanted = {"job": job, "queue": stage.queue, "type": "work", "attempt": 1, "meta": meta}
     expect_equal(seen, {**wanted, "traceparent": trace}, "what the handler saw")
     granted = [j["lease"]["token"] for e in stage.way.seen for j in e.jobs]
@@ -221,7 +227,9 @@ def trace_context(stage):
     expect_equal([stage.job(each).get("traceparent") for each in ids], [trace, own], "traceparents")
     stage.final(untraced, state="succeeded")
     (plain,) = stage.program.seen("submitted", job=untraced)
-    expect_equal(stage.job(plain["id"]).get("traceparent"), None, "traceparent, where there is none")
+    expect_equal(
+        stage.job(plain["id"]).get("traceparent"), None, "traceparent, where there is none"
+    )
 
 
 @scenario
@@ -232,6 +240,7 @@ def middleware(stage):
     stage.worker(middleware=True)
     stage.final(good, state="succeeded")
     stage.final(bad, state="dead")
+    stage.program.settle()
     for job in (good, bad):
         events = [
             event.get("phase", event["event"])
@@ -246,7 +255,9 @@ def a_process_that_dies(stage):
     """A process that ends in the middle of a handler leaves the job to its lease: another worker runs
     it again after that, as attempt 2.
     """
-    job = stage.submit(["on_attempt", 1, [["exit"]]], ["return", "survived"], lease_ms=1500, retry=FIXED)
+    job = stage.submit(
+        ["on_attempt", 1, [["exit"]]], ["return", "survived"], lease_ms=1500, retry=FIXED
+    )
     stage.worker()
     expect_equal(stage.program.await_end(), 9, "the exit status of the first process")
     other = stage.start_program()

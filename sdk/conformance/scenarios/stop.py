@@ -89,7 +89,9 @@ def a_stubborn_handler_is_left(stage):
     expect_equal(stage.job(job)["state"], "ready", "the state, once the stop is answered")
     time.sleep(max(0, 6.5 - call.took_s))
     kept = stage.job(job, "attempts", "result")
-    expect_equal((outcomes(kept), kept["result"]), (["released"], None), "the attempts and the result")
+    expect_equal(
+        (outcomes(kept), kept["result"]), (["released"], None), "the attempts and the result"
+    )
 
 
 @scenario

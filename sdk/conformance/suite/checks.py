@@ -11,19 +11,17 @@ from .failure import Failure
 
 LEASE_SLACK_S = 1.0  # after the end of a lease: a second, by the contract
 BUSY_S = 1.0  # and what a busy machine may add before an event is read here
-UNANSWERED = "lease_lost"
+READ_S = 0.2  # that a program may take to read what has been delivered to it
 
 
 class Record:
     """What the programs' events and the ways' exchanges say, by (job, token)."""
 
-    def __init__(self, programs, exchanges):
-        self.programs = programs
+    def __init__(self, programs, ways):
+        self.cuts = [at for way in ways for at in way.cuts]
         self.starts, self.ends = {}, {}
         self.tolds = collections.defaultdict(list)
-        self.killed = any(
-            program.process.poll() not in (None, 0) for program in programs
-        )
+        self.killed = any(program.process.poll() not in (None, 0) for program in programs)
         self.pauses = [
             (start, end or time.monotonic()) for p in programs for start, end in p.pauses
         ]
@@ -31,9 +29,12 @@ class Record:
         for program in programs:
             for event in program.events:
                 self._take(event)
-        self.exchanges = sorted(exchanges, key=lambda exchange: exchange.at)
-        self.grants = collections.defaultdict(list)  # key -> [(sent, until)], as the worker knew them
+        self.exchanges = sorted((e for way in ways for e in way.seen), key=lambda each: each.at)
+        self.grants = collections.defaultdict(
+            list
+        )  # key -> [(sent, until)], as the worker knew them
         self.lengths = {}
+        self.refused = set()  # whose heartbeats were answered with lease_lost
         self.acks = collections.defaultdict(list)  # key -> [(exchange, item, result)]
         for exchange in self.exchanges:
             self._read(exchange)
@@ -63,6 +64,15 @@ class Record:
         for item, result in exchange.acks:
             key = (item.get("id"), item.get("token"))
             self.acks[key].append((exchange, item, result if delivered else None))
+        for item, result in exchange.heartbeats:
+            if delivered and result and _lost(result):
+                self.refused.add((item.get("id"), item.get("token")))
+
+    def was_read(self, exchange):
+        """Whether the program surely got the answer: no pause and no cut came between."""
+        at = exchange.delivered_at
+        paused = any(start - READ_S < at <= end for start, end in self.pauses)
+        return not paused and not any(at <= cut < at + READ_S for cut in self.cuts)
 
     def certain_until(self, key):
         return max((until for _, until in self.grants.get(key, ())), default=None)
@@ -128,7 +138,10 @@ def no_outcome_lost(record):
     if record.killed:
         return
     for key, end in record.ends.items():
-        if key not in record.starts or record.was_told(key, UNANSWERED):
+        if key not in record.starts or key in record.refused:
+            continue
+        # Of an attempt whose time is over the server knows as much as the worker.
+        if record.was_told(key, "lease_lost") or record.was_told(key, "timeout"):
             continue
         if not any(result is not None for _, _, result in record.acks.get(key, ())):
             sent = len(record.acks.get(key, ()))
@@ -150,7 +163,9 @@ def no_outcome_told_twice(record):
             (
                 exchange.delivered_at
                 for exchange, _, result in sent
-                if result and (result["status"] < 300 or _lost(result))
+                if result
+                and (result["status"] < 300 or _lost(result))
+                and record.was_read(exchange)
             ),
             default=None,
         )
@@ -217,7 +232,7 @@ CHECKS = (
 
 def check_history(stage):
     """Raises a Failure with all that it finds."""
-    record = Record(stage.programs, [e for way in stage.ways for e in way.seen])
+    record = Record(stage.programs, stage.ways)
     found = [sentence for check in CHECKS for sentence in check(record)]
     if record.acks and stage.server.process.poll() is None:
 

@@ -54,7 +54,9 @@ class Stage:
         """What every scenario wants of the program in the end."""
         for program in self.programs:
             if self.ends_program and program.process.poll() is None:
-                expect_equal(program.end(), 0, "the program's exit status, once its input had ended")
+                expect_equal(
+                    program.end(), 0, "the program's exit status, once its input had ended"
+                )
         for program in self.programs:
             if program.faults:
                 raise Failure(program.faults[0])

@@ -27,7 +27,9 @@ def documentation(scenarios):
         lines += [heading, ""]
         for each in some:
             lines.append(f"  {each.name}")
-            lines += textwrap.wrap(each.sentence, 100, initial_indent="      ", subsequent_indent="      ")
+            lines += textwrap.wrap(
+                each.sentence, 100, initial_indent="      ", subsequent_indent="      "
+            )
         lines.append("")
     return "\n".join(lines + [f"{len(scenarios)} scenarios"])
 

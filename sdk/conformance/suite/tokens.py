@@ -13,5 +13,7 @@ def config_of(*args):
         raise AssertionError(f"millrace token new {args}: {made.stderr}")
     token = re.search(r"\bmlr_\w+", made.stdout)[0]
     lines = made.stdout[made.stdout.index("[[tokens]]") :].splitlines()
-    kept = [line for line in lines if line.startswith("[[tokens]]") or re.match(r"\s*\w+ *= ", line)]
+    kept = [
+        line for line in lines if line.startswith("[[tokens]]") or re.match(r"\s*\w+ *= ", line)
+    ]
     return token, "\n".join(kept) + "\n"

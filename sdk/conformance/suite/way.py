@@ -103,6 +103,7 @@ class Way(Proxy):
 
     def __init__(self, host, port):
         self.seen = []  # Exchanges, in the order of their arrival
+        self.cuts = []  # when
         self._rules = []
         self._numbers = itertools.count(1)
         super().__init__(host, port)
@@ -133,6 +134,7 @@ class Way(Proxy):
             for way in self._ways:
                 way.cancel()
 
+        self.cuts.append(time.monotonic())
         asyncio.run_coroutine_threadsafe(end(), self._loop).result()
 
     def requests(self, method=None, path="", where=lambda _: True):
@@ -144,6 +146,10 @@ class Way(Proxy):
             and re.search(path, exchange.path)
             and where(exchange)
         ]
+
+    def close(self):
+        super().close()
+        self._loop.close()
 
     # The two directions of one connection.
 
