@@ -199,7 +199,10 @@ public final class Program {
 
   private Object schedules(Command c) {
     return switch (c.name()) {
-      case "schedules" -> Map.of("items", real().schedules());
+      case "schedules" ->
+          Map.of(
+              "items",
+              c.managedBy() == null ? real().schedules() : real().schedules(c.managedBy()));
       case "schedule" -> real().schedule(c.of());
       case "put_schedule" -> real().putSchedule(c.of(), c.spec().schedule(), c.version());
       case "delete_schedule" -> {

@@ -198,7 +198,7 @@ public final class MillraceClient implements Jobs {
    * @throws MillraceException.NotFound if there is no such job
    */
   public List<LogLine> logs(String id) {
-    return all(Target.path("/v1/jobs/", id, "/logs"), LogLine.class);
+    return all(Target.path("/v1/jobs/", id, "/logs"), Map.of(), LogLine.class);
   }
 
   @Override
@@ -237,7 +237,7 @@ public final class MillraceClient implements Jobs {
    * @return the queues
    */
   public List<Queue> queues() {
-    return all("/v1/queues", Queue.class);
+    return all("/v1/queues", Map.of(), Queue.class);
   }
 
   /**
@@ -357,7 +357,17 @@ public final class MillraceClient implements Jobs {
    * @return the schedules
    */
   public List<Schedule> schedules() {
-    return all("/v1/schedules", Schedule.class);
+    return all("/v1/schedules", Map.of(), Schedule.class);
+  }
+
+  /**
+   * The schedules of an owner, by name.
+   *
+   * @param owner the owner's name; empty for those that have none
+   * @return the schedules
+   */
+  public List<Schedule> schedules(String owner) {
+    return all("/v1/schedules", Map.of("managed_by", owner), Schedule.class);
   }
 
   /**
@@ -526,9 +536,10 @@ public final class MillraceClient implements Jobs {
     }
   }
 
-  private <T> List<T> all(String path, Class<T> item) {
+  private <T> List<T> all(String path, Map<String, String> filter, Class<T> item) {
     List<T> items = new ArrayList<>();
-    Map<String, Object> parameters = new HashMap<>(Map.of("limit", 1000));
+    Map<String, Object> parameters = new HashMap<>(filter);
+    parameters.put("limit", 1000);
     Pages<T> pages =
         new Pages<>(
             null,

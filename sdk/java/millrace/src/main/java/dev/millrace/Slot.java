@@ -5,7 +5,19 @@ import java.time.Duration;
 /** A job that the worker holds: its lease and its times, on the monotonic clock. Of one thread. */
 final class Slot {
   /** Tokens of different shards may be the same. */
-  record Key(String id, long token) {}
+  record Key(String id, long token) {
+    // Written out: the JVM makes these for records at the first use, which costs the first job time.
+
+    @Override
+    public boolean equals(Object other) {
+      return other instanceof Key key && key.token == token && key.id.equals(id);
+    }
+
+    @Override
+    public int hashCode() {
+      return Long.hashCode(token) ^ id.hashCode();
+    }
+  }
 
   enum State {
     /** The claim's answer took long: a heartbeat must show that the lease holds. */
@@ -23,6 +35,9 @@ final class Slot {
 
   /** The attempt's time is not over before this. */
   long timeoutFrom = Clock.NEVER;
+
+  /** The attempt has a bound, which is not known yet: its lease ends no later. */
+  boolean hidesLength;
 
   private final long claimSentAt;
   private final long arrivedAt;
@@ -72,6 +87,7 @@ final class Slot {
 
   /** The server began to count between the claim and its answer. */
   void lasts(Duration attempt) {
+    hidesLength = false;
     timeoutFrom = claimSentAt + attempt.toNanos();
     timeoutAt = arrivedAt + attempt.toNanos();
   }

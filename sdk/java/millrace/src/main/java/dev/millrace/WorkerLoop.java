@@ -38,7 +38,7 @@ final class WorkerLoop implements Runnable {
   /** Slots that were just freed wait so long for others: they are claimed for together. */
   private static final long LINGER = Clock.millis(1);
 
-  private static final long YOUNG_CLAIM = Clock.millis(700);
+  private static final long YOUNG_CLAIM = Clock.millis(1_000);
   private static final long QUIET_POLL = Clock.millis(1_000);
   private static final long AFTER_REFUSAL = Clock.millis(200);
   private static final long LAST_WORD = Clock.millis(1_000);
@@ -351,7 +351,8 @@ final class WorkerLoop implements Runnable {
       if (job.length() != null) slot.lasts(job.length());
       slots.put(slot.key(), slot);
       if (slot.state == Slot.State.RUNNING) start(slot);
-      if (job.hidesLength()) askLength(slot);
+      slot.hidesLength = job.hidesLength();
+      if (slot.hidesLength) askLength(slot);
     }
     // A report that hangs must leave time for the heartbeats of these.
     if (report != null && phase == Phase.CLAIMING) {
@@ -721,7 +722,7 @@ final class WorkerLoop implements Runnable {
 
   private void lost(Slot slot) {
     // A lease ends with the attempt's time, too.
-    boolean isTimeout = slot.timeoutFrom <= Clock.now();
+    boolean isTimeout = slot.hidesLength || slot.timeoutFrom <= Clock.now();
     slot.isRefused = true;
     slot.certainUntil = 0;
     slot.execution.tell(isTimeout ? Told.TIMEOUT : Told.LEASE_LOST);

@@ -43,7 +43,7 @@ class TransportTest {
         MillraceClient.builder()
             .url("http://127.0.0.1:" + server.getAddress().getPort() + "/")
             .token("secret")
-            .timeout(Duration.ofSeconds(5))
+            .timeout(Duration.ofSeconds(30))
             .build();
   }
 
@@ -170,7 +170,7 @@ class TransportTest {
     long begin = System.nanoTime();
     MillraceException error = assertThrows(MillraceException.class, () -> lonely.get("i"));
     assertInstanceOf(MillraceException.Unreachable.class, error);
-    assertTrue(System.nanoTime() - begin < 5_000_000_000L);
+    assertTrue(System.nanoTime() - begin < 10_000_000_000L);
   }
 
   @Test
@@ -182,7 +182,7 @@ class TransportTest {
       long begin = System.nanoTime();
       assertThrows(MillraceException.Unreachable.class, () -> patient.get("i"));
       long took = System.nanoTime() - begin;
-      assertTrue(took >= 300_000_000L && took < 5_000_000_000L, took + " ns");
+      assertTrue(took >= 300_000_000L && took < 10_000_000_000L, took + " ns");
     }
   }
 }
