@@ -114,7 +114,9 @@ class Client:
     def call(
         self, method, path, body=None, headers=None, query=None, safe=True, timeout=None, tries=None
     ):
-        """Tries until the deadline. `safe`: it may be sent again even if the server may have begun."""
+        """Tries until the deadline. `safe`: it may be sent again even if the server may
+        have begun.
+        """
         deadline = time.monotonic() + (timeout or self.timeout)
         query = {k: v for k, v in (query or {}).items() if v is not None}
         target = path + ("?" + urllib.parse.urlencode(query) if query else "")

@@ -1,4 +1,6 @@
-"""A client without a server, as short as it can be: jobs in memory, and a clock that is set by hand."""
+"""A client without a server, as short as it can be: jobs in memory, and a clock that is set by
+hand.
+"""
 
 import datetime
 import json

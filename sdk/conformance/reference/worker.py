@@ -1,4 +1,6 @@
-"""A worker of the contract: one lock, a thread for each handler, one that claims, one that reports."""
+"""A worker of the contract: one lock, a thread for each handler, one that claims, one
+that reports.
+"""
 
 import os
 import random
@@ -353,7 +355,6 @@ class Worker:
     # The watch: leases, timeouts, the stop.
 
     def watch(self):
-        released = False
         while not self.ended.is_set():
             time.sleep(0.02)
             now = clock()
@@ -375,7 +376,7 @@ class Worker:
                     if over >= 0 and MUTANT != "no-told-stopping":
                         attempt.tell("stopping")
                     if over >= 1 and MUTANT != "holds-on":
-                        attempt.over = released = True
+                        attempt.over = True
                         del self.attempts[attempt.id, attempt.token]
                         if attempt.reason != "lease_lost":
                             self.outbox.append((attempt, {**attempt.key(), "outcome": "released"}))

@@ -98,8 +98,8 @@ def integers_keep_their_digits(stage):
 
 @scenario
 def idempotency_key(stage):
-    """A submission with an idempotency key carries it in the header and has no id; the same again is
-    not new and gives the same job.
+    """A submission with an idempotency key carries it in the header and has no id; the same again
+    is not new and gives the same job.
     """
     job = {"type": "work", "queue": stage.queue, "payload": 1, "idempotency_key": "order-1815"}
     first = stage.program.do("submit", job=job)
@@ -115,8 +115,8 @@ def idempotency_key(stage):
 
 @scenario
 def a_pruned_job(stage):
-    """A repetition by idempotency key of a job that retention has removed gives its id and the state
-    `pruned`, and is not new.
+    """A repetition by idempotency key of a job that retention has removed gives its id and the
+    state `pruned`, and is not new.
     """
     keep_none = {"retention": {f"{s}_ms": 0 for s in ("succeeded", "dead", "cancelled", "expired")}}
     stage.api.put(f"/v1/queues/{stage.queue}", keep_none)
@@ -143,7 +143,9 @@ def unique_keys(stage):
 
 @scenario
 def a_batch(stage):
-    """A batch gives a result for each job in order, also for a refused one, whose error has a code."""
+    """A batch gives a result for each job in order, also for a refused one, whose error
+    has a code.
+    """
     jobs = [
         {"type": "work", "queue": stage.queue, "payload": 1},
         {"type": "work", "queue": stage.queue, "priority": 99_999},
@@ -185,8 +187,8 @@ def ids_of_a_batch(stage):
 
 @scenario
 def an_atomic_batch(stage):
-    """An atomic batch with one bad job fails as a whole, naming the fault, and stores nothing; a good
-    one stores all.
+    """An atomic batch with one bad job fails as a whole, naming the fault, and stores nothing; a
+    good one stores all.
     """
     good = {"type": "debit", "queue": stage.queue}
     refused = stage.program.refuse(
@@ -308,8 +310,8 @@ def an_iterator_over_all(stage):
 
 @scenario
 def cancel_retry_delete(stage):
-    """`cancel` ends a waiting job, `retry` makes it ready again as a new generation, `delete` removes
-    it.
+    """`cancel` ends a waiting job, `retry` makes it ready again as a new generation, `delete`
+    removes it.
     """
     job = stage.submit()
     cancelled = stage.program.do("cancel", job=job, reason="not needed")
@@ -365,8 +367,8 @@ def connections_are_kept(stage):
 
 @scenario(program=False)
 def address_and_token_of_the_environment(stage):
-    """Without the options, the client takes `MILLRACE_URL` and `MILLRACE_TOKEN`; the token goes out as
-    `Authorization: Bearer`.
+    """Without the options, the client takes `MILLRACE_URL` and `MILLRACE_TOKEN`; the token goes out
+    as `Authorization: Bearer`.
     """
     env = {"MILLRACE_URL": stage.way.url, "MILLRACE_TOKEN": "mlr_not-a-token"}
     program = stage.start_program(configure=False, env=env)
@@ -384,8 +386,8 @@ def address_and_token_of_the_environment(stage):
 
 @scenario(program=False)
 def a_certificate_authority_of_its_own(stage):
-    """Over TLS the client trusts the CA file that it is given, and without it no certificate of that
-    CA.
+    """Over TLS the client trusts the CA file that it is given, and without it no certificate of
+    that CA.
     """
     with stage.tls() as front:
         program = stage.start_program(url=front.url, ca_file=front.ca_file, timeout_ms=5000)

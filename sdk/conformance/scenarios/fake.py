@@ -49,8 +49,8 @@ def runs(program):
 
 @scenario(history=False)
 def drained(stage):
-    """In the mode `drained` a job waits for `drain`, which runs it and says how many attempts ran; its
-    result can be read and waited for.
+    """In the mode `drained` a job waits for `drain`, which runs it and says how many attempts ran;
+    its result can be read and waited for.
     """
     program = fake(stage)
     job = submit(program, ["return", {"sum": 42}])
@@ -66,7 +66,9 @@ def drained(stage):
 
 @scenario(history=False)
 def inline(stage):
-    """In the mode `inline` a job that is due runs within its submission, and one that is not waits."""
+    """In the mode `inline` a job that is due runs within its submission, and one that is
+    not waits.
+    """
     program = fake(stage, "inline")
     job = submit(program, ["return", 1])
     expect_equal(runs(program), [(job, 1)], "what ran within the submission")
@@ -90,7 +92,9 @@ def in_order_of_priority_and_age(stage):
 
 @scenario(history=False)
 def jobs_that_handlers_submit(stage):
-    """`drain` also runs what handlers submit and enqueue; what a failed attempt enqueued never was."""
+    """`drain` also runs what handlers submit and enqueue; what a failed attempt enqueued
+    never was.
+    """
     program = fake(stage)
     inner = job_of(["return", 1], type="other")
     submit(program, ["submit", inner], ["enqueue", inner], ["return", 1])
@@ -128,8 +132,8 @@ def delays(stage):
 
 @scenario(history=False)
 def retries_without_jitter(stage):
-    """A failed job waits for its backoff, which is exact, and is dead after its last attempt; without a
-    policy it is 5 s, then 10 s.
+    """A failed job waits for its backoff, which is exact, and is dead after its last attempt;
+    without a policy it is 5 s, then 10 s.
     """
     program = fake(stage)
     job = submit(program, ["fail", "no luck"], retry=FIXED, max_attempts=2)
@@ -215,8 +219,8 @@ def cancel_and_retry(stage):
 
 @scenario(history=False)
 def ids_and_keys(stage):
-    """Ids, idempotency keys and unique keys are kept: repetitions are not new, others are refused as
-    the server refuses them.
+    """Ids, idempotency keys and unique keys are kept: repetitions are not new, others are refused
+    as the server refuses them.
     """
     program = fake(stage)
     first = program.do("submit", job=job_of(idempotency_key="k"))
@@ -247,7 +251,9 @@ def ids_and_keys(stage):
 
 @scenario(history=False)
 def what_was_enqueued(stage):
-    """`enqueued` lists what was submitted of a type, oldest first, also by handlers, for assertions."""
+    """`enqueued` lists what was submitted of a type, oldest first, also by handlers, for
+    assertions.
+    """
     program = fake(stage)
     inner = job_of(["return", 1], type="other", tags=["inner"])
     submit(program, ["submit", inner])
@@ -262,8 +268,8 @@ def what_was_enqueued(stage):
 
 @scenario(history=False)
 def lists_and_errors(stage):
-    """`list` and `get` find jobs by queue, type and state; what is not there or not valid is refused as
-    by the server.
+    """`list` and `get` find jobs by queue, type and state; what is not there or not valid is
+    refused as by the server.
     """
     program = fake(stage)
     first = submit(program)
@@ -310,7 +316,9 @@ def as_the_server_answers(stage):
 
     def story(program):
         yield program.do("submit", job=job)
-        made = program.do("submit", job={**job, "retry": FIXED, "timeout_ms": 5000, "delay_ms": 50})
+        made = program.do(
+            "submit", job={**job, "retry": FIXED, "timeout_ms": 5000, "delay_ms": 60_000}
+        )
         yield made
         yield program.do("submit", job=unknown)
         yield program.do("get", job=made["job"]["id"], include=["payload"])

@@ -82,8 +82,8 @@ def roughen(stage, dice):
 
 @scenario
 def under_kills_of_the_server(stage):
-    """Three hundred jobs of many kinds, while the server is killed three times and requests are lost,
-    cut, doubled and delayed: each ends as it must, and the history keeps every promise.
+    """Three hundred jobs of many kinds, while the server is killed three times and requests are
+    lost, cut, doubled and delayed: each ends as it must, and the history keeps every promise.
     """
     dice = random.Random(31)
     jobs = Jobs(stage, dice)
@@ -124,8 +124,8 @@ def under_kills_of_workers(stage):
 
 @scenario
 def under_cut_connections(stage):
-    """Two hundred jobs of two workers, while all connections are cut again and again and the server is
-    drained once: each job ends as it must.
+    """Two hundred jobs of two workers, while all connections are cut again and again and the server
+    is drained once: each job ends as it must.
     """
     dice = random.Random(33)
     jobs = Jobs(stage, dice)

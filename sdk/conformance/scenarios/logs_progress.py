@@ -23,8 +23,8 @@ def lines_of(stage, job):
 
 @scenario
 def lines_of_a_handler(stage):
-    """What a handler writes to the language's standard logger is kept with its job, in order, with its
-    level; all of it is there when the job has ended.
+    """What a handler writes to the language's standard logger is kept with its job, in order, with
+    its level; all of it is there when the job has ended.
     """
     wanted = [(level, f"at {level} é") for level in ("info", "warn", "error")]
     job = stage.submit(*(["log", level, message] for level, message in wanted))
@@ -64,7 +64,9 @@ def lines_of_a_job_that_runs(stage):
 
 @scenario
 def lines_of_a_failure(stage):
-    """The lines of an attempt that fails are kept, and those of the next attempt come after them."""
+    """The lines of an attempt that fails are kept, and those of the next attempt come
+    after them.
+    """
     job = stage.submit(
         ["on_attempt", 1, [["log", "error", "first"], ["fail", "no"]]],
         ["log", "info", "second"],
@@ -79,7 +81,9 @@ def lines_of_a_failure(stage):
 
 @scenario
 def lines_when_answers_are_lost(stage):
-    """When the answer to lines is lost, the last lines are kept nevertheless, and so is the outcome."""
+    """When the answer to lines is lost, the last lines are kept nevertheless, and so is the
+    outcome.
+    """
     stage.way.when(way.LOST_ANSWER, where=lambda e: e.logs)
     job = stage.submit(["log", "info", "one"], ["sleep", 2500], ["log", "info", "two"])
     stage.worker()
@@ -90,8 +94,8 @@ def lines_when_answers_are_lost(stage):
 
 @scenario
 def more_lines_than_it_keeps(stage):
-    """Of more than 256 KiB of lines that wait the oldest go; the newest are kept, and the job ends as
-    it would.
+    """Of more than 256 KiB of lines that wait the oldest go; the newest are kept, and the job ends
+    as it would.
     """
     refuse = stage.way.always(way.problem(503, "overloaded"), where=lambda e: e.logs)
     script = [["log", "info", f"{n:04d} " + "x" * 1000] for n in range(400)]

@@ -36,8 +36,8 @@ def await_answered(stage, job):
 
 @scenario
 def of_an_outcome(stage):
-    """An outcome whose answer is lost is sent again, the same one, until it is answered; the job has
-    one attempt.
+    """An outcome whose answer is lost is sent again, the same one, until it is answered; the job
+    has one attempt.
     """
     lost = stage.way.when(way.LOST_ANSWER, "POST", where=carries_acks, times=2)
     job = stage.submit(["return", "once"])
@@ -50,7 +50,9 @@ def of_an_outcome(stage):
 
 @scenario
 def of_a_failure(stage):
-    """A failure whose answer is lost is told once: the next attempt is the second, not the third."""
+    """A failure whose answer is lost is told once: the next attempt is the second, not
+    the third.
+    """
     stage.way.when(way.LOST_ANSWER, "POST", where=carries_acks, times=2)
     job = stage.submit(
         ["on_attempt", 1, [["fail", "once"]]], ["return", 1], retry=FIXED, max_attempts=2
@@ -73,7 +75,9 @@ def a_lost_outcome(stage):
 
 @scenario
 def half_an_answer(stage):
-    """Half of an answer is no answer: outcomes go out again, and the connection is not used again."""
+    """Half of an answer is no answer: outcomes go out again, and the connection is not
+    used again.
+    """
     stage.way.when(way.HALF_ANSWER, "POST", where=carries_acks, times=2)
     jobs = [stage.submit(["return", n]) for n in range(4)]
     stage.worker()
@@ -111,8 +115,8 @@ def follow_ups_come_once(stage):
 
 @scenario
 def of_a_claim(stage):
-    """A claim whose answer is lost leaves its jobs to their leases; the worker claims on, and runs them
-    after that.
+    """A claim whose answer is lost leaves its jobs to their leases; the worker claims on, and runs
+    them after that.
     """
     lost = stage.way.when(way.LOST_ANSWER, where=carries_claim)
     jobs = [stage.submit(["return", n], lease_ms=1000, retry=FIXED) for n in range(3)]
@@ -151,8 +155,8 @@ def outcomes_while_a_claim_waits(stage):
 
 @scenario
 def outcomes_travel_together(stage):
-    """Of many short jobs the outcomes travel together: at most a request for two of 200, and never more
-    than 1,000 in one.
+    """Of many short jobs the outcomes travel together: at most a request for two of 200, and never
+    more than 1,000 in one.
     """
     jobs = stage.submit_many(200, ["return", 1])
     stage.worker(concurrency=50)
@@ -187,8 +191,8 @@ def a_slow_line(stage):
 
 @scenario
 def a_hanging_answer(stage):
-    """An outcome whose answer hangs does not hang the worker: other jobs run, heartbeats go on, and it
-    is sent again.
+    """An outcome whose answer hangs does not hang the worker: other jobs run, heartbeats go on, and
+    it is sent again.
     """
     hung = stage.way.when(way.HANGING, "POST", where=carries_acks)
     job = stage.submit(["return", "first"], lease_ms=25_000)

@@ -28,8 +28,8 @@ def a_value_is_the_result(stage):
 
 @scenario
 def an_error_is_tried_again(stage):
-    """A handler that throws fails its attempt, with the error's type and message, and runs again until
-    the attempts are used up; then the job is dead.
+    """A handler that throws fails its attempt, with the error's type and message, and runs again
+    until the attempts are used up; then the job is dead.
     """
     job = stage.submit(["fail", "the disk is full"], max_attempts=3, retry=FIXED)
     stage.worker()
@@ -74,8 +74,8 @@ def non_retryable(stage):
 
 @scenario
 def retry_after(stage):
-    """`RetryAfter` fails the attempt, and the next one comes after the delay that it names, whatever
-    the job's backoff.
+    """`RetryAfter` fails the attempt, and the next one comes after the delay that it names,
+    whatever the job's backoff.
     """
     slow = {"strategy": "fixed", "base_ms": 60_000, "jitter": 0}
     job = stage.submit(
@@ -163,7 +163,9 @@ def a_handler_that_panics(stage):
 
 @scenario
 def only_types_with_handlers(stage):
-    """A worker claims only the types that it has handlers for, and each job meets its type's handler."""
+    """A worker claims only the types that it has handlers for, and each job meets its type's
+    handler.
+    """
     other = stage.submit(type="other")
     jobs = {stage.submit(type=name): name for name in ("work", "mail", "work")}
     stage.worker(types=["work", "mail"])
@@ -176,7 +178,9 @@ def only_types_with_handlers(stage):
 
 @scenario
 def follow_ups(stage):
-    """Jobs of `context.enqueue` are submitted with a success, in its commit, and not with a failure."""
+    """Jobs of `context.enqueue` are submitted with a success, in its commit, and not with a
+    failure.
+    """
     follow = {"type": "next", "queue": stage.queue, "payload": {"from": "first"}}
     bad = stage.submit(["enqueue", follow], ["fail", "no"], max_attempts=1)
     stage.worker()
@@ -213,7 +217,9 @@ def what_a_handler_sees(stage):
 
 @scenario
 def trace_context(stage):
-    """A submission inside a handler carries the handler's `traceparent`, unless it names another."""
+    """A submission inside a handler carries the handler's `traceparent`, unless it names
+    another.
+    """
     trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     own = "00-11111111111111111111111111111111-2222222222222222-01"
     inner = {"type": "inner", "queue": stage.queue}
@@ -252,8 +258,8 @@ def middleware(stage):
 
 @scenario(end=False, history=False)
 def a_process_that_dies(stage):
-    """A process that ends in the middle of a handler leaves the job to its lease: another worker runs
-    it again after that, as attempt 2.
+    """A process that ends in the middle of a handler leaves the job to its lease: another worker
+    runs it again after that, as attempt 2.
     """
     job = stage.submit(
         ["on_attempt", 1, [["exit"]]], ["return", "survived"], lease_ms=1500, retry=FIXED

@@ -8,8 +8,8 @@ from suite.scenario import scenario
 
 @scenario
 def settings(stage):
-    """`put_queue` replaces a queue's settings, `patch_queue` changes those that it names, `queue` and
-    `queues` read them.
+    """`put_queue` replaces a queue's settings, `patch_queue` changes those that it names, `queue`
+    and `queues` read them.
     """
     made = stage.program.do(
         "put_queue", name="mail", settings={"max_attempts": 7, "lease_ms": 5000}
@@ -95,8 +95,8 @@ def the_default_queue(stage):
 
 @scenario
 def never_more_than_its_slots(stage):
-    """A worker never holds more jobs than its concurrency, and claims no more than it has slots for;
-    none waits while a slot is free.
+    """A worker never holds more jobs than its concurrency, and claims no more than it has slots
+    for; none waits while a slot is free.
     """
     jobs = [stage.submit(["sleep", 400], ["return", 1]) for _ in range(12)]
     stage.worker(concurrency=3)

@@ -21,8 +21,8 @@ def instants(texts):
 
 @scenario
 def made_and_read(stage):
-    """`put_schedule` makes a schedule, the same again changes nothing, `schedule` and `schedules` read
-    it, `delete_schedule` removes it.
+    """`put_schedule` makes a schedule, the same again changes nothing, `schedule` and `schedules`
+    read it, `delete_schedule` removes it.
     """
     spec = {
         "cron": "0 9 * * MON-FRI",
@@ -59,7 +59,9 @@ def paused_and_resumed(stage):
 
 @scenario
 def a_job_knows_its_schedule(stage):
-    """A handler sees which schedule made its job, and for which instant; a trigger makes one at once."""
+    """A handler sees which schedule made its job, and for which instant; a trigger makes one at
+    once.
+    """
     stage.program.do("put_schedule", name="tick", spec={"cron": YEARLY, "job": job_of(stage)})
     job = stage.program.do("trigger_schedule", name="tick")
     expect_equal(
@@ -111,8 +113,8 @@ def preview(stage):
 
 @scenario
 def a_set_is_applied(stage):
-    """`apply_schedules` makes, updates, leaves alone and, with `prune`, deletes one owner's schedules;
-    it is sent again when its answer is lost.
+    """`apply_schedules` makes, updates, leaves alone and, with `prune`, deletes one owner's
+    schedules; it is sent again when its answer is lost.
     """
     set_of = {
         "managed_by": "billing",
@@ -142,8 +144,8 @@ def a_set_is_applied(stage):
 
 @scenario
 def a_backfill(stage):
-    """`backfill_schedule` submits the jobs of a past range; it carries an idempotency key, so that a
-    lost answer does not change what it says.
+    """`backfill_schedule` submits the jobs of a past range; it carries an idempotency key, so that
+    a lost answer does not change what it says.
     """
     stage.program.do(
         "put_schedule", name="hourly", spec={"cron": "0 * * * *", "job": job_of(stage)}

@@ -75,8 +75,8 @@ def told_once(stage):
 
 @scenario
 def timeout(stage):
-    """When the attempt's time is over, the handler is told `timeout`, and the attempt fails with that
-    type.
+    """When the attempt's time is over, the handler is told `timeout`, and the attempt fails with
+    that type.
     """
     job = stage.submit(["sleep", 20_000], timeout_ms=1000, max_attempts=1)
     stage.worker()
@@ -119,7 +119,9 @@ def timeout_of_a_stubborn_handler(stage):
 
 @scenario
 def a_blocking_handler_is_told(stage):
-    """A handler that keeps its thread or its event loop to itself has a means to see that it is told."""
+    """A handler that keeps its thread or its event loop to itself has a means to see that it is
+    told.
+    """
     job = stage.submit(["block", 2500], ["return", 1], lease_ms=1500)
     stage.worker()
     stage.program.await_event("start", job=job)
@@ -147,8 +149,8 @@ def only_its_own_job(stage):
 
 @scenario
 def a_lease_that_was_taken_away(stage):
-    """A heartbeat that is refused with `lease_lost` tells the handler `lease_lost`, and no outcome is
-    sent for it, also if it goes on to its end.
+    """A heartbeat that is refused with `lease_lost` tells the handler `lease_lost`, and no outcome
+    is sent for it, also if it goes on to its end.
     """
     job = stage.submit(["stubborn", 5000], ["return", "mine"], lease_ms=6000)
     worker = stage.worker(concurrency=1)

@@ -37,7 +37,9 @@ def lost_answer_of_a_submission(stage):
 
 @scenario
 def lost_request_of_a_submission(stage):
-    """A submission that never arrived is sent again, and so is one of whose answer only half came."""
+    """A submission that never arrived is sent again, and so is one of whose answer only
+    half came.
+    """
     stage.way.when(way.LOST_REQUEST, *SUBMISSIONS)
     stored = stage.program.do("submit", job=job_of(stage))
     expect_equal(stored["is_new"], True, "is_new, where the server had not seen it")
@@ -133,8 +135,8 @@ def a_gateway_in_trouble(stage):
 
 @scenario
 def full_jitter(stage):
-    """The n-th pause is random between 0 and 100 ms times 2^n: over forty calls the first pauses fill
-    that range, and the fourth ones theirs.
+    """The n-th pause is random between 0 and 100 ms times 2^n: over forty calls the first pauses
+    fill that range, and the fourth ones theirs.
     """
     stage.way.always(way.problem(503, "overloaded"), *SUBMISSIONS)
     stage.program.do("configure", url=stage.way.url, timeout_ms=4000)
@@ -270,8 +272,8 @@ def delete_is_repeated(stage):
 
 @scenario
 def trigger_is_repeated(stage):
-    """`trigger_schedule` carries an idempotency key of the SDK's, the same in each try: a lost answer
-    makes no second job; another trigger has another key.
+    """`trigger_schedule` carries an idempotency key of the SDK's, the same in each try: a lost
+    answer makes no second job; another trigger has another key.
     """
     name = stage.queue
     stage.api.put(f"/v1/schedules/{name}", {"cron": "0 0 1 1 *", "job": job_of(stage)})

@@ -135,7 +135,9 @@ class Program:
     # Events.
 
     def seen(self, event, **members):
-        """The events so far of this name and with these members: all that it wrote before this call."""
+        """The events so far of this name and with these members: all that it wrote before this
+        call.
+        """
         self.settle()
         with self._news:
             return [each for each in self.events if _fits(each, event, members)]

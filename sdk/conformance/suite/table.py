@@ -52,8 +52,8 @@ def terminal(scenarios, columns):
 def markdown(scenarios, columns):
     """The README's part, without its heading."""
     parts = [
-        f"{len(scenarios)} scenarios. `sdk/conformance/run --list` says in a sentence what each wants to see;",
-        "`sdk/conformance/run --all --write-table` writes this part.",
+        f"{len(scenarios)} scenarios. `sdk/conformance/run --list` says in a sentence what each",
+        "wants to see; `sdk/conformance/run --all --write-table` writes this part.",
     ]
     head = " | ".join(TITLES.get(name, name) for name in columns)
     for heading, some in by_subject(scenarios):

@@ -7,7 +7,9 @@ import harness
 
 
 def config_of(*args):
-    """(token, the lines of the configuration file that let it in), as `millrace token new` makes them."""
+    """(token, the lines of the configuration file that let it in), as `millrace token new` makes
+    them.
+    """
     made = harness.run("token", "new", *args)
     if made.returncode:
         raise AssertionError(f"millrace token new {args}: {made.stderr}")
