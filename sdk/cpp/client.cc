@@ -26,6 +26,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kFirstRetryDelay{100};
 constexpr milliseconds kMaxRetryDelay{5'000};
+constexpr milliseconds kLongestWait{60'000};  // of one request
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
@@ -37,11 +38,6 @@ ClientOptions complete(ClientOptions options) {
   if (options.url.empty()) options.url = kDefaultUrl;
   if (options.token.empty()) options.token = environment("MILLRACE_TOKEN");
   return options;
-}
-
-std::string new_job_id(std::string_view queue) {
-  return to_string(make_job_id(SystemClock().now(), queue_bits(queue.empty() ? "default" : queue),
-                               system_random()));
 }
 
 std::string job_path(std::string_view id, std::string_view rest = {}) {
@@ -68,6 +64,7 @@ std::optional<milliseconds> read_retry_after(const Response& response) {
 // Millrace never redirects: a proxy in between does, for example to its login page.
 Error redirected(const Response& response, const std::string& url) {
   Error error;
+  error.code = "bad_answer";
   error.status = response.status;
   error.message = fmt::format("{} answered with HTTP status {}", url, response.status);
   if (const auto where = response.header("location"); !where.empty()) {
@@ -76,7 +73,7 @@ Error redirected(const Response& response, const std::string& url) {
   return error;
 }
 
-void wait(milliseconds delay, const std::stop_token& stop) {
+void pause_for(milliseconds delay, const std::stop_token& stop) {
   std::mutex mutex;
   std::condition_variable_any changed;
   std::unique_lock lock(mutex);
@@ -85,15 +82,9 @@ void wait(milliseconds delay, const std::stop_token& stop) {
 
 }  // namespace
 
-std::string describe(const Error& error) {
-  std::string text = error.message;
-  if (error.errors.empty()) return text;
-  std::string faults;
-  for (const FieldError& fault : error.errors) {
-    if (!faults.empty()) faults += "; ";
-    faults += fault.where.empty() ? fault.detail : fault.where + ": " + fault.detail;
-  }
-  return fmt::format("{} ({})", text, faults);
+std::string make_id(std::string_view queue) {
+  return to_string(make_job_id(SystemClock().now(), queue_bits(queue.empty() ? "default" : queue),
+                               system_random()));
 }
 
 std::string url_encode(std::string_view text) {
@@ -139,7 +130,7 @@ Result<Response> Client::send_repeatedly(Request request) {
       error = std::move(response.error());
     }
     if (tries_left <= 0 || !error.is_temporary()) return std::unexpected(std::move(error));
-    wait(std::max(backoff.next(), error.retry_after.value_or(milliseconds{0})), request.stop);
+    pause_for(std::max(backoff.next(), error.retry_after.value_or(milliseconds{0})), request.stop);
     if (request.stop.stop_requested()) return std::unexpected(std::move(error));
   }
 }
@@ -154,7 +145,7 @@ Result<Submitted> Client::submit(const NewJob& job) {
     request.body = encode_job(job);
   } else {
     NewJob with_id = job;
-    with_id.id = new_job_id(job.queue);
+    with_id.id = make_id(job.queue);
     request.body = encode_job(with_id);
   }
   auto response = send_repeatedly(std::move(request));
@@ -167,7 +158,7 @@ Result<Submitted> Client::submit(const NewJob& job) {
 Result<Batch> Client::submit_batch(std::span<const NewJob> jobs, bool atomic) {
   std::vector<NewJob> with_ids(jobs.begin(), jobs.end());
   for (NewJob& job : with_ids) {
-    if (job.id.empty()) job.id = new_job_id(job.queue);
+    if (job.id.empty()) job.id = make_id(job.queue);
   }
   Request request{.method = "POST", .path = "/v1/jobs/batch", .timeout = options_.timeout};
   request.body = encode_batch(with_ids, atomic);
@@ -186,6 +177,24 @@ Result<Job> Client::job(std::string_view id, const GetJob& options) {
                     .timeout = options_.timeout + options.wait,
                     .stop = options.stop}),
               read_job);
+}
+
+Result<Job> Client::wait(std::string_view id, Milliseconds timeout) {
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  for (;;) {
+    const auto left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
+    GetJob options{.include = {"result"}, .until_final = true};
+    options.wait = std::clamp(left, milliseconds{0}, kLongestWait);
+    auto found = job(id, options);
+    if (!found || found->is_final()) return found;
+    if (left > options.wait) continue;
+    Error error;
+    error.kind = ErrorKind::kWaitTimeout;
+    error.code = "wait_timeout";
+    error.message = fmt::format("job {} is {} and has not ended within {} ms", id, found->state,
+                                timeout.count());
+    return std::unexpected(std::move(error));
+  }
 }
 
 Result<Page<Job>> Client::jobs(const JobFilter& filter) {

@@ -186,25 +186,32 @@ class CurlTransport : public Transport {
     switch (code) {
       case CURLE_ABORTED_BY_CALLBACK:
         error.kind = ErrorKind::kInterrupted;
+        error.code = "interrupted";
         error.message = "interrupted";
         break;
       case CURLE_URL_MALFORMAT:
       case CURLE_UNSUPPORTED_PROTOCOL:
         error.kind = ErrorKind::kBadArgument;
+        error.code = "bad_argument";
         error.message = fmt::format("{} is not an http or https address", options_.url);
         break;
       case CURLE_WRITE_ERROR:
         error.kind = ErrorKind::kBadAnswer;
+        error.code = "bad_answer";
         error.message = fmt::format("the answer of {} is larger than {} MiB", options_.url,
                                     kMaxAnswerBytes >> 20);
         break;
       case CURLE_OPERATION_TIMEDOUT:
         error.kind = ErrorKind::kUnreachable;
+        error.code = "unreachable";
         error.message =
             fmt::format("{} did not answer within {}", options_.url, in_words(request.timeout));
         break;
       default:
         error.kind = ErrorKind::kUnreachable;
+        error.code = "unreachable";
+        error.is_unsent = code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST ||
+                          code == CURLE_COULDNT_RESOLVE_PROXY;
         error.message = fmt::format("cannot reach {}: {}", options_.url, reason);
     }
     return error;

@@ -389,6 +389,7 @@ Error read_problem(int status, std::string_view body) {
   error.json = body;
   with_document(body, [&error](JsonValue root) { return read_members(root, error); });
   error.status = status;
+  if (error.code.empty()) error.code = "bad_answer";  // a proxy's own
   if (error.message.empty()) {
     error.message = fmt::format("the server answered with HTTP status {}", status);
   }

@@ -35,7 +35,7 @@ milliseconds lease_of(const ClaimedJob& job, const std::optional<Milliseconds>& 
 
 bool is_about_content(const Error& error) {
   if (error.status == 413) return true;
-  return (error.status == 400 || error.status == 422) && !error.code.empty();
+  return (error.status == 400 || error.status == 422) && error.code != "bad_answer";
 }
 
 bool ends_work(const Error& error) {
@@ -43,7 +43,7 @@ bool ends_work(const Error& error) {
     return true;
   }
   const bool is_refused = error.status == 400 || error.status == 404 || error.status == 422;
-  return is_refused && !error.code.empty();
+  return is_refused && error.code != "bad_answer";
 }
 
 // Precondition: a slot is free.

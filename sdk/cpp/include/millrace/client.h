@@ -63,6 +63,9 @@ class Client {
   Result<Batch> submit_batch(std::span<const NewJob> jobs, bool atomic = false);
 
   Result<Job> job(std::string_view id, const GetJob& options = {});
+  // The job with its result, once it has ended, however it ended: `state` tells. An error with the
+  // code "wait_timeout" if that takes longer than `timeout`.
+  Result<Job> wait(std::string_view id, Milliseconds timeout);
   Result<Page<Job>> jobs(const JobFilter& filter);
   Result<std::vector<LogLine>> logs(std::string_view id);
   Result<Job> cancel(std::string_view id, std::string_view reason = {});
@@ -142,6 +145,10 @@ class Client {
   ClientOptions options_;
   std::shared_ptr<Transport> transport_;
 };
+
+// A new id for a job of `queue` (empty: default): a UUIDv7 that tells a server where the job lies.
+// Ids of one process are never the same twice. Thread-safe.
+std::string make_id(std::string_view queue = {});
 
 // Percent-encodes text for one path segment or query value.
 std::string url_encode(std::string_view text);
