@@ -18,6 +18,7 @@
 #include "json_encode.h"
 #include "json_reader.h"
 #include "millrace/json.h"
+#include "trace.h"
 
 namespace millrace::sdk {
 namespace {
@@ -33,7 +34,7 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-ClientOptions complete(ClientOptions options) {
+ClientOptions with_environment(ClientOptions options) {
   if (options.url.empty()) options.url = environment("MILLRACE_URL");
   if (options.url.empty()) options.url = kDefaultUrl;
   if (options.token.empty()) options.token = environment("MILLRACE_TOKEN");
@@ -73,6 +74,18 @@ Error redirected(const Response& response, const std::string& url) {
   return error;
 }
 
+bool may_send_again(Repeat repeat, const Error& error) {
+  switch (repeat) {
+    case Repeat::kNever:
+      return false;
+    case Repeat::kIfUnbegun:
+      return error.is_unsent || error.status == 429 || error.status == 503;
+    case Repeat::kAlways:
+      return error.is_temporary();
+  }
+  return false;
+}
+
 void pause_for(milliseconds delay, const std::stop_token& stop) {
   std::mutex mutex;
   std::condition_variable_any changed;
@@ -100,28 +113,36 @@ std::string url_encode(std::string_view text) {
 }
 
 Client::Client(ClientOptions options)
-    : options_(complete(std::move(options))),
+    : options_(with_environment(std::move(options))),
       transport_(make_http_transport(
-          {.url = options_.url, .token = options_.token, .user_agent = options_.user_agent})) {}
+          {.url = options_.url,
+           .token = options_.token,
+           .user_agent = options_.user_agent,
+           .ca_file = options_.ca_file})) {}
 
 Client::Client(ClientOptions options, std::shared_ptr<Transport> transport)
-    : options_(complete(std::move(options))), transport_(std::move(transport)) {}
+    : options_(with_environment(std::move(options))), transport_(std::move(transport)) {}
 
 Result<Response> Client::call(Request request) {
   if (request.method == "GET" || request.method == "PUT" || request.method == "DELETE") {
-    request.repeatable = true;
+    request.repeat = Repeat::kAlways;
   }
   return send_repeatedly(std::move(request));
 }
 
 Result<Response> Client::send_repeatedly(Request request) {
   if (!request.stop.stop_possible()) request.stop = options_.stop;
+  if (!options_.try_again) request.repeat = Repeat::kNever;
+  const auto deadline = std::chrono::steady_clock::now() + request.timeout;
   Backoff backoff(kFirstRetryDelay, kMaxRetryDelay, system_random());
-  for (int tries_left = request.repeatable ? options_.retries : 0;; --tries_left) {
+  for (bool is_first = true;; is_first = false) {
     auto response = transport_->send(request);
     Error error;
     if (response) {
       if (response->status >= 200 && response->status < 300) return response;
+      // The try before, whose answer was lost, has deleted it.
+      const bool was_deleted = request.method == "DELETE" && response->status == 404 && !is_first;
+      if (was_deleted) return Response{.status = 204};
       if (response->status < 400) return std::unexpected(redirected(*response, options_.url));
       error = read_problem(response->status, response->body);
       error.retry_after = read_retry_after(*response);
@@ -129,24 +150,31 @@ Result<Response> Client::send_repeatedly(Request request) {
     } else {
       error = std::move(response.error());
     }
-    if (tries_left <= 0 || !error.is_temporary()) return std::unexpected(std::move(error));
-    pause_for(std::max(backoff.next(), error.retry_after.value_or(milliseconds{0})), request.stop);
+    if (!may_send_again(request.repeat, error)) return std::unexpected(std::move(error));
+    const auto pause = std::max(backoff.next(), error.retry_after.value_or(milliseconds{0}));
+    const auto now = std::chrono::steady_clock::now();
+    if (pause >= deadline - now) return std::unexpected(std::move(error));
+    pause_for(pause, request.stop);
     if (request.stop.stop_requested()) return std::unexpected(std::move(error));
+    request.timeout =
+        std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (request.timeout <= milliseconds{0}) return std::unexpected(std::move(error));
   }
+}
+
+// With what a submission needs to be sent again, and with the trace context of who submits.
+NewJob Client::complete(NewJob job) const {
+  if (job.id.empty() && job.idempotency_key.empty()) job.id = make_id(job.queue);
+  if (job.traceparent.empty() && options_.traceparent) job.traceparent = options_.traceparent();
+  return with_trace(std::move(job));
 }
 
 Result<Submitted> Client::submit(const NewJob& job) {
   Request request{.method = "POST", .path = "/v1/jobs", .timeout = options_.timeout};
-  request.repeatable = true;
+  request.repeat = Repeat::kAlways;
+  request.body = encode_job(complete(job));
   if (!job.idempotency_key.empty()) {
     request.headers.emplace_back("Idempotency-Key", job.idempotency_key);
-    request.body = encode_job(job);
-  } else if (!job.id.empty()) {
-    request.body = encode_job(job);
-  } else {
-    NewJob with_id = job;
-    with_id.id = make_id(job.queue);
-    request.body = encode_job(with_id);
   }
   auto response = send_repeatedly(std::move(request));
   if (!response) return std::unexpected(std::move(response.error()));
@@ -156,13 +184,12 @@ Result<Submitted> Client::submit(const NewJob& job) {
 }
 
 Result<Batch> Client::submit_batch(std::span<const NewJob> jobs, bool atomic) {
-  std::vector<NewJob> with_ids(jobs.begin(), jobs.end());
-  for (NewJob& job : with_ids) {
-    if (job.id.empty()) job.id = make_id(job.queue);
-  }
+  std::vector<NewJob> completed;
+  completed.reserve(jobs.size());
+  for (const NewJob& job : jobs) completed.push_back(complete(job));
   Request request{.method = "POST", .path = "/v1/jobs/batch", .timeout = options_.timeout};
-  request.body = encode_batch(with_ids, atomic);
-  request.repeatable = true;
+  request.body = encode_batch(completed, atomic);
+  request.repeat = Repeat::kAlways;
   return then(send_repeatedly(std::move(request)), read_batch);
 }
 
@@ -213,6 +240,14 @@ Result<Page<Job>> Client::jobs(const JobFilter& filter) {
   return then(call({.path = "/v1/jobs" + query.text(), .timeout = options_.timeout}), read_jobs);
 }
 
+AllItems<Job> Client::all_jobs(JobFilter filter) {
+  return AllItems<Job>([this, filter = std::move(filter)](const std::string& cursor) {
+    JobFilter of_page = filter;
+    if (!cursor.empty()) of_page.cursor = cursor;
+    return jobs(of_page);
+  });
+}
+
 Result<std::vector<LogLine>> Client::logs(std::string_view id) {
   // One attempt's log is bounded, but there may be many attempts: read page by page.
   std::vector<LogLine> lines;
@@ -238,7 +273,8 @@ Result<Job> Client::cancel(std::string_view id, std::string_view reason) {
   return then(call({.method = "POST",
                     .path = job_path(id, "/cancel"),
                     .body = std::move(body),
-                    .timeout = options_.timeout}),
+                    .timeout = options_.timeout,
+                    .repeat = Repeat::kAlways}),
               read_job);
 }
 
@@ -251,7 +287,8 @@ Result<Job> Client::retry(std::string_view id, const RetryJob& options) {
   return then(call({.method = "POST",
                     .path = job_path(id, "/retry"),
                     .body = body.take(),
-                    .timeout = options_.timeout}),
+                    .timeout = options_.timeout,
+                    .repeat = Repeat::kIfUnbegun}),
               read_job);
 }
 
@@ -269,25 +306,32 @@ Result<Page<Queue>> Client::queues(std::string_view cursor) {
               read_queues);
 }
 
+AllItems<Queue> Client::all_queues() {
+  return AllItems<Queue>([this](const std::string& cursor) { return queues(cursor); });
+}
+
 Result<Queue> Client::queue(std::string_view name) {
   return then(call({.path = queue_path(name), .timeout = options_.timeout}), read_queue);
 }
 
-Result<Queue> Client::put_queue(std::string_view name, std::string_view settings) {
+Result<Queue> Client::put_queue(std::string_view name, std::string_view settings,
+                                std::optional<std::int64_t> if_version) {
   return then(call({.method = "PUT",
                     .path = queue_path(name),
                     .body = std::string(settings),
+                    .headers = if_match(if_version),
                     .timeout = options_.timeout}),
               read_queue);
 }
 
 Result<Queue> Client::patch_queue(std::string_view name, std::string_view settings,
-                                  IfMissing if_missing) {
+                                  IfMissing if_missing, std::optional<std::int64_t> if_version) {
   return then(call({.method = "PATCH",
                     .path = queue_path(name, create_query(if_missing)),
                     .body = std::string(settings),
+                    .headers = if_match(if_version),
                     .timeout = options_.timeout,
-                    .repeatable = true}),
+                    .repeat = Repeat::kIfUnbegun}),
               read_queue);
 }
 
@@ -298,7 +342,7 @@ Result<Queue> Client::pause(std::string_view name, std::string_view reason, IfMi
                     .path = queue_path(name, fmt::format("/pause{}", create_query(if_missing))),
                     .body = std::move(body),
                     .timeout = options_.timeout,
-                    .repeatable = true}),
+                    .repeat = Repeat::kAlways}),
               read_queue);
 }
 
@@ -306,7 +350,7 @@ Result<Queue> Client::resume(std::string_view name) {
   return then(call({.method = "POST",
                     .path = queue_path(name, "/resume"),
                     .timeout = options_.timeout,
-                    .repeatable = true}),
+                    .repeat = Repeat::kAlways}),
               read_queue);
 }
 
@@ -318,7 +362,7 @@ Result<Cluster> Client::drain_node(std::string_view id) {
   return then(call({.method = "POST",
                     .path = fmt::format("/v1/admin/nodes/{}/drain", url_encode(id)),
                     .timeout = options_.timeout,
-                    .repeatable = true}),
+                    .repeat = Repeat::kAlways}),
               read_cluster);
 }
 
@@ -326,7 +370,7 @@ Result<Cluster> Client::undrain_node(std::string_view id) {
   return then(call({.method = "POST",
                     .path = fmt::format("/v1/admin/nodes/{}/undrain", url_encode(id)),
                     .timeout = options_.timeout,
-                    .repeatable = true}),
+                    .repeat = Repeat::kAlways}),
               read_cluster);
 }
 

@@ -34,6 +34,11 @@ class QueryString {
   std::string text_;
 };
 
+inline Headers if_match(std::optional<std::int64_t> version) {
+  if (!version) return {};
+  return {{"If-Match", fmt::format("\"{}\"", *version)}};
+}
+
 template <typename Read>
 auto then(Result<Response> response, Read&& read) -> decltype(read(std::string_view{})) {
   if (!response) return std::unexpected(std::move(response.error()));

@@ -23,7 +23,7 @@ const std::string kJob = R"({"id":"019cb0b7-3f5c-737a-8def-0123456789ab","queue"
 class ClientTest : public ::testing::Test {
  protected:
   std::shared_ptr<FakeTransport> transport_ = std::make_shared<FakeTransport>();
-  Client client_{{.url = "http://server", .retries = 2}, transport_};
+  Client client_{{.url = "http://server"}, transport_};
 
   const Request& request(std::size_t i = 0) { return transport_->requests.at(i); }
 };

@@ -151,6 +151,9 @@ class CurlTransport : public Transport {
     }
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers.get());
     curl_easy_setopt(easy, CURLOPT_USERAGENT, options_.user_agent.c_str());
+    if (!options_.ca_file.empty()) {
+      curl_easy_setopt(easy, CURLOPT_CAINFO, options_.ca_file.c_str());
+    }
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(request.timeout.count()));
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,

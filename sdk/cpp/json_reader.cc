@@ -117,6 +117,7 @@ bool read_members(JsonValue value, Queue& queue) {
     if (name == "oldest_ready_age_ms") read(content, queue.oldest_ready_age);
     if (name == "rates") read_rates(content, queue.rates);
     if (name == "settings") queue.settings = raw_text(content);
+    if (name == "version") read(content, queue.version);
   });
 }
 
@@ -194,7 +195,9 @@ bool read_members(JsonValue value, ClaimedJob& job) {
     if (name == "lease") read_lease(content, job);
     if (name == "deadline") read(content, job.deadline);
     if (name == "meta") read(content, job.meta);
+    if (name == "tags") read(content, job.tags);
     if (name == "traceparent") read(content, job.traceparent);
+    if (name == "tracestate") read(content, job.tracestate);
     if (name == "schedule") read(content, job.schedule);
     if (name == "progress") read_checkpoint(content, job);
   });

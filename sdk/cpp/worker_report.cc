@@ -11,7 +11,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::size_t kMaxItems = 1'000;   // of one kind in one round trip
-constexpr milliseconds kMaxPause{10'000};  // whatever a server asks for
+constexpr milliseconds kMaxPause{5'000};
 // For an outcome that fails alone: the first pause, doubled with every failure.
 constexpr milliseconds kFirstPauseAlone{200};
 constexpr int kMaxDoublings = 6;
@@ -27,6 +27,8 @@ bool is_its_own(const Error& error) {
 void WorkerCore::report() {
   Lock lock(mutex_);
   while (wait_for_report(lock)) {
+    // A process that was paused tells its handlers before it asks the server.
+    tell_what_is_due(lock);
     if (auto alone = take_alone(lock); !alone.empty()) {
       lock.unlock();
       const auto error = settle_alone(std::move(alone));
@@ -76,6 +78,7 @@ SteadyTime WorkerCore::acks_due(const Lock&) const {
 
 SteadyTime WorkerCore::report_due(const Lock& held) const {
   SteadyTime due = std::min(acks_due(held), outbox_.due_alone());
+  for (const Parting& parting : partings_) due = std::min(due, parting.outcome.since);
   if (!attempts_.empty()) due = std::min(due, next_log_flush_);
   for (const auto& [key, attempt] : attempts_) due = std::min(due, attempt.next_beat);
   return due == SteadyTime::max() ? due : std::max(due, report_not_before_);
@@ -94,13 +97,18 @@ PollRequest WorkerCore::next_report(const Lock&) {
   const auto now = std::chrono::steady_clock::now();
   const bool flush_logs = now >= next_log_flush_;
   if (flush_logs) next_log_flush_ = now + kLogDelay;
+  parting_now_ = std::exchange(partings_, {});
+  for (const Parting& parting : parting_now_) request.heartbeats.push_back(parting.beat);
   for (auto& [key, attempt] : attempts_) {
     const std::size_t room = flush_logs ? kMaxItems - request.logs.size() : 0;
     for (WorkerLogLine& line : attempt.pending->take_logs(room)) {
       request.logs.push_back({attempt.id, attempt.token, std::move(line)});
       telling_lines_.insert(key);
     }
-    if (attempt.next_beat > now || request.heartbeats.size() == kMaxItems) continue;
+    const bool has_news = flush_logs && !attempt.unconfirmed && attempt.pending->has_progress() &&
+                          attempt.certain_until != SteadyTime::max();
+    const bool is_due = attempt.next_beat <= now || has_news;
+    if (!is_due || request.heartbeats.size() >= kMaxItems) continue;
     attempt.next_beat = now + attempt.beat_every;
     Heartbeat beat{.id = attempt.id, .token = attempt.token};
     if (!std::exchange(attempt.next_is_plain, false)) attempt.pending->take_progress(beat);
@@ -112,7 +120,7 @@ PollRequest WorkerCore::next_report(const Lock&) {
 void WorkerCore::send_report(PollRequest request, std::vector<OutgoingAck> acks) {
   const bool had_acks = !acks.empty();
   const auto answer = exchange(By::kReporter, request, acks);
-  lines_told();
+  lines_told(answer);
   if (answer) {
     const std::lock_guard lock(mutex_);
     report_backoff_.reset();
@@ -128,12 +136,22 @@ void WorkerCore::send_report(PollRequest request, std::vector<OutgoingAck> acks)
   beat_again(request.heartbeats, std::chrono::steady_clock::now());
 }
 
-// Sent or lost: what follows the lines may go.
-void WorkerCore::lines_told() {
-  const std::lock_guard lock(mutex_);
+// What follows the lines may go, whether they were sent or lost. What follows the last progress
+// goes once that is answered, or when its lease has ended.
+void WorkerCore::lines_told(const Result<Exchanged>& answer) {
+  const Lock lock(mutex_);
   telling_lines_.clear();
   acks_in_flight_ -= static_cast<int>(behind_lines_.size());
   for (OutgoingAck& outcome : std::exchange(behind_lines_, {})) outbox_.add(std::move(outcome));
+  const bool may_try_again = !answer && answer.error().is_temporary();
+  const auto now = std::chrono::steady_clock::now();
+  for (Parting& parting : std::exchange(parting_now_, {})) {
+    if (may_try_again && now < parting.until && !is_aborted_) {
+      partings_.push_back(std::move(parting));
+    } else {
+      outbox_.add(std::move(parting.outcome));
+    }
+  }
 }
 
 void WorkerCore::report_failed(const PollRequest& request, const Error& error) {

@@ -16,14 +16,14 @@ using sdk::Outcome;
 struct Stopped {};
 
 std::string_view reason_of(const sdk::Context& context) {
-  switch (context.stop_reason()) {
+  switch (context.told()) {
     case sdk::StopReason::kNone:
       return "none";
     case sdk::StopReason::kCancelled:
       return "cancelled";
     case sdk::StopReason::kLeaseLost:
       return "lease_lost";
-    case sdk::StopReason::kAborted:
+    case sdk::StopReason::kStopping:
       return "stopping";
   }
   return "none";
@@ -139,7 +139,7 @@ Outcome play(sdk::Client& client, sdk::Context& context, const std::string& work
     const JsonView payload(context.job().payload);
     return steps(client, context, payload["script"]).value_or(Outcome::succeeded("null"));
   } catch (const Stopped&) {
-    if (context.stop_reason() == sdk::StopReason::kCancelled) return Outcome::cancelled();
+    if (context.told() == sdk::StopReason::kCancelled) return Outcome::cancelled();
     return Outcome::released();
   }
 }

@@ -58,8 +58,11 @@ struct NewJob {
   std::vector<std::string> tags{};
   Meta meta{};
   std::string id{};               // a UUIDv7; if empty, Client::submit makes one
-  std::string idempotency_key{};  // not in a batch
+  std::string idempotency_key{};  // not in Context::enqueue
+  // The W3C trace context; if empty, that of the handler that submits, see also
+  // ClientOptions::traceparent.
   std::string traceparent{};
+  std::string tracestate{};
 };
 
 struct JobError {

@@ -38,6 +38,7 @@ struct Queue {
   std::optional<Milliseconds> oldest_ready_age{};
   QueueRates rates{};
   std::string settings{};  // raw JSON
+  std::int64_t version = 0;
   std::string json{};      // the complete object as the server sent it
 };
 
