@@ -1,0 +1,327 @@
+"""Commands in, answers and events out."""
+
+import json
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+import urllib.parse
+
+from client import MUTANT, Client, Problem, make_id
+from worker import Told, Worker, refused
+
+OUT = threading.Lock()
+LEVELS = {"debug": 10, "info": 20, "warn": 30, "error": 40}
+
+
+def say(**said):
+    with OUT:
+        sys.stdout.write(json.dumps(said) + "\n")
+        sys.stdout.flush()
+
+
+class Events:
+    """Of one worker."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def start(self, attempt):
+        job = attempt.job
+        say(
+            event="start",
+            worker=self.name,
+            job=attempt.id,
+            type=job["type"],
+            queue=job["queue"],
+            attempt=job["attempt"],
+            token=attempt.token,
+            meta=job["meta"],
+            checkpoint=(job.get("progress") or {}).get("checkpoint"),
+            traceparent=job.get("traceparent"),
+            schedule=job.get("schedule"),
+        )
+
+    def told(self, attempt, reason):
+        say(event="told", job=attempt.id, token=attempt.token, reason=reason)
+
+    def end(self, attempt):
+        say(event="end", job=attempt.id, token=attempt.token)
+
+    def log(self, level, message):
+        say(event="log", level=level, message=message)
+
+    def worker_ended(self, worker):
+        say(event="worker_ended", worker=self.name, error=worker.error and worker.error.shape())
+
+
+class Handler:
+    """One run of a script. Ends with an ack without its key."""
+
+    def __init__(self, program, attempt, middleware):
+        self.program, self.attempt, self.middleware = program, attempt, middleware
+
+    def run(self):
+        attempt = self.attempt
+        if self.middleware:
+            say(event="middleware", job=attempt.id, phase="before")
+        attempt.worker.events.start(attempt)
+        try:
+            ack = self.play(attempt.job["payload"]["script"]) or {"outcome": "succeeded", "result": None}
+        except Told:
+            ack = {"cancelled": {"outcome": "cancelled"}, "stopping": {"outcome": "released"}}.get(attempt.reason, {})
+        if self.middleware and MUTANT != "half-middleware":
+            say(event="middleware", job=attempt.id, phase="after")
+        if attempt.reason == "timeout":
+            ack = {"outcome": "failed", "error": {"type": "timeout", "message": "the attempt's time is over"}}
+        if ack.get("outcome") == "succeeded" and attempt.enqueued:
+            ack["enqueue"] = attempt.enqueued
+        if MUTANT == "enqueues-always" and attempt.enqueued:
+            ack["enqueue"] = attempt.enqueued
+        if MUTANT == "result-lost":
+            ack.pop("result", None)
+        return ack
+
+    def play(self, script):
+        for name, *rest in script:
+            ack = getattr(self, "do_" + name)(*rest)
+            if ack:
+                return ack
+        return None
+
+    def do_sleep(self, milliseconds):
+        if self.attempt.told.wait(milliseconds / 1000):
+            raise Told
+
+    def do_stubborn(self, milliseconds):
+        time.sleep(milliseconds / 1000)
+
+    def do_block(self, milliseconds):
+        self.attempt.blocked = True
+        time.sleep(milliseconds / 1000)
+        self.attempt.blocked = False
+
+    def do_progress(self, percent, message=None, checkpoint=None):
+        said = {"percent": percent, "message": message, "checkpoint": checkpoint}
+        with self.attempt.worker.lock:
+            self.attempt.progress = {k: v for k, v in said.items() if v is not None}
+            if MUTANT != "late-progress":
+                self.attempt.progress_due = time.monotonic() + 0.5
+            if MUTANT == "checkpoint-lost":
+                self.attempt.progress.pop("checkpoint", None)
+
+    def do_log(self, level, message):
+        with self.attempt.worker.lock:
+            if not self.attempt.lines:
+                self.attempt.lines_due = time.monotonic() + 0.5
+            self.attempt.lines.append({"level": level if MUTANT != "levels-lost" else "info", "message": message})
+            self.attempt.cut_lines()
+
+    def do_submit(self, job):
+        parent = self.attempt.job.get("traceparent")
+        if parent and MUTANT != "no-trace":
+            job = {"traceparent": parent, **job}
+        made, _ = self.program.client.submit(job)
+        say(event="submitted", job=self.attempt.id, id=made["id"])
+
+    def do_enqueue(self, job):
+        self.attempt.enqueued.append(Client.prepared(job))
+
+    def do_on_attempt(self, number, steps):
+        if self.attempt.job["attempt"] == number:
+            return self.play(steps)
+        return None
+
+    def do_return(self, value):
+        return {"outcome": "succeeded", "result": value}
+
+    def do_fail(self, message):
+        return failed("Failed", message)
+
+    def do_non_retryable(self, message):
+        return failed("NonRetryable", message, retryable=MUTANT == "always-retryable")
+
+    def do_snooze(self, milliseconds):
+        if MUTANT == "snooze-fails":
+            return failed("Snooze", "")
+        return {"outcome": "snoozed", "delay_ms": milliseconds}
+
+    def do_retry_after(self, milliseconds, message):
+        ack = failed("RetryAfter", message)
+        return ack if MUTANT == "retry-after-lost" else {**ack, "delay_ms": milliseconds}
+
+    def do_cancel(self, reason):
+        if MUTANT != "reason-lost":
+            self.do_log("info", reason)
+        return {"outcome": "cancelled"}
+
+    def do_bad_result(self):
+        return refused("not JSON") if MUTANT != "bad-result-passes" else None
+
+    def do_panic(self, message):
+        return failed("Failed", message)
+
+    def do_exit(self):
+        os._exit(9)
+
+
+def failed(kind, message, **more):
+    return {"outcome": "failed", "error": {"type": kind, "message": message, "stack": None, **more}}
+
+
+SCHEDULES = {
+    "schedule": ("GET", ""),
+    "put_schedule": ("PUT", ""),
+    "delete_schedule": ("DELETE", ""),
+    "pause_schedule": ("POST", "/pause"),
+    "resume_schedule": ("POST", "/resume"),
+    "trigger_schedule": ("POST", "/trigger"),
+    "backfill_schedule": ("POST", "/backfill"),
+    "schedule_runs": ("GET", "/runs"),
+    "queue": ("GET", ""),
+    "put_queue": ("PUT", ""),
+    "patch_queue": ("PATCH", ""),
+    "delete_queue": ("DELETE", ""),
+    "pause_queue": ("POST", "/pause"),
+    "resume_queue": ("POST", "/resume"),
+}
+
+
+class Program:
+    def __init__(self):
+        self.client = Client()
+        self.workers = {}
+        self.leaving = False
+
+    def run(self, command):
+        number, do = command.pop("id"), command.pop("do")
+        try:
+            if do in SCHEDULES:
+                value = self.resource(do, **command)
+            else:
+                value = getattr(self, "do_" + do)(**command)
+            say(id=number, ok=value)
+        except Problem as problem:
+            say(id=number, error=problem.shape())
+
+    def resource(self, do, name, settings=None, spec=None, reason=None, force=None, if_match=None):
+        method, rest = SCHEDULES[do]
+        kind = "schedules" if "schedule" in do else "queues"
+        body = settings if settings is not None else spec
+        if rest == "/pause":
+            body = {"reason": reason} if reason else {}
+        headers = {"If-Match": f'"{if_match}"'} if if_match is not None else {}
+        if rest in ("/trigger", "/backfill"):
+            headers["Idempotency-Key"] = make_id("")
+        query = {"force": "true"} if force else {}
+        return self.client.call(
+            method, f"/v1/{kind}/{urllib.parse.quote(name, safe='')}{rest}", body, headers, query, safe=method != "PATCH"
+        )[0]
+
+    def do_hello(self):
+        return {"sdk": "reference", "version": "1"}
+
+    def do_configure(self, url=None, token=None, timeout_ms=30000, ca_file=None, fake=None, types=None):
+        self.client = Client(url, token, timeout_ms / 1000, ca_file)
+        return {}
+
+    def do_make_id(self, queue=None):
+        return {"id": make_id(queue)}
+
+    def do_submit(self, job):
+        made, is_new = self.client.submit(job)
+        return {"job": made, "is_new": is_new}
+
+    def do_submit_batch(self, jobs, atomic=False):
+        keys = ("status", "id", "state", "error")
+        return {"items": [{k: i[k] for k in keys if k in i} for i in self.client.submit_batch(jobs, atomic)]}
+
+    def do_get(self, job, include=()):
+        return self.client.call("GET", f"/v1/jobs/{job}", query={"include": ",".join(include or ()) or None})[0]
+
+    def do_wait(self, job, timeout_ms):
+        return self.client.wait(job, timeout_ms / 1000)
+
+    def do_list(self, filter=None, limit=None, cursor=None):
+        filter = dict(filter or {})
+        if isinstance(filter.get("state"), list):
+            filter["state"] = ",".join(filter["state"])
+        return self.client.call("GET", "/v1/jobs", query={**filter, "limit": limit, "cursor": cursor})[0]
+
+    def do_list_all(self, filter=None, limit=None):
+        ids, cursor = [], None
+        while True:
+            page = self.do_list(filter, limit, cursor)
+            ids += [job["id"] for job in page["items"]]
+            cursor = page["next_cursor"]
+            if not cursor or MUTANT == "one-page":
+                return {"ids": ids}
+
+    def do_logs(self, job):
+        return {"items": self.client.call("GET", f"/v1/jobs/{job}/logs")[0]["items"]}
+
+    def do_cancel(self, job, reason=None):
+        return self.client.cancel(job, reason)
+
+    def do_retry(self, job):
+        return self.client.call("POST", f"/v1/jobs/{job}/retry", {}, safe=False)[0]
+
+    def do_delete(self, job):
+        return self.client.call("DELETE", f"/v1/jobs/{job}")[0]
+
+    def do_queues(self):
+        return self.client.call("GET", "/v1/queues")[0]
+
+    def do_schedules(self, managed_by=None):
+        return self.client.call("GET", "/v1/schedules", query={"managed_by": managed_by})[0]
+
+    def do_preview_schedule(self, spec):
+        return self.client.call("POST", "/v1/schedules/preview", spec)[0]
+
+    def do_apply_schedules(self, spec):
+        return self.client.call("PUT", "/v1/schedules", spec)[0]
+
+    def do_worker(self, name, queues=None, types=(), concurrency=10, lease_ms=None, poll_wait_ms=10000, grace_ms=25000, middleware=False):
+        def run(attempt):
+            return Handler(self, attempt, middleware).run()
+
+        made = Worker(self.client, Events(name), run, name, queues or ["default"], list(types), concurrency, lease_ms, poll_wait_ms, grace_ms)
+        self.workers[name] = made
+        return {"worker_id": made.id}
+
+    def do_stop(self, name):
+        self.workers[name].stop()
+        self.workers[name].ended.wait()
+        return {}
+
+    def stop_all(self, hurry=False):
+        for worker in list(self.workers.values()):
+            worker.stop()
+            if hurry:
+                worker.hurry()
+
+    def leave(self):
+        self.stop_all()
+        for worker in list(self.workers.values()):
+            worker.ended.wait()
+        os._exit(0)
+
+
+def main():
+    logging.basicConfig(level=logging.INFO)
+    program = Program()
+
+    def on_signal(*_):
+        if MUTANT == "dies-at-sigterm":
+            os._exit(143)
+        threading.Thread(target=program.stop_all, args=(program.leaving,)).start()
+        program.leaving = True
+        threading.Thread(target=program.leave).start()
+
+    signal.signal(signal.SIGTERM, on_signal)
+    signal.signal(signal.SIGINT, on_signal)
+    for line in sys.stdin:
+        threading.Thread(target=program.run, args=(json.loads(line),), daemon=True).start()
+    program.leave()

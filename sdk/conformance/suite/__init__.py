@@ -1,0 +1,1 @@
+"""What the scenarios are made of: the program, the way to the server, the checks."""
