@@ -130,12 +130,13 @@ Result<Response> Client::call(Request request) {
   return send_repeatedly(std::move(request));
 }
 
-Result<Response> Client::send_repeatedly(Request request) {
+Result<Response> Client::send_repeatedly(Request request, int* tries) {
   if (!request.stop.stop_possible()) request.stop = options_.stop;
   if (!options_.try_again) request.repeat = Repeat::kNever;
   const auto deadline = std::chrono::steady_clock::now() + request.timeout;
   Backoff backoff(kFirstRetryDelay, kMaxRetryDelay, system_random());
   for (bool is_first = true;; is_first = false) {
+    if (tries != nullptr) ++*tries;
     auto response = transport_->send(request);
     Error error;
     if (response) {
@@ -268,14 +269,15 @@ Result<std::vector<LogLine>> Client::logs(std::string_view id) {
 }
 
 Result<Job> Client::cancel(std::string_view id, std::string_view reason) {
-  std::string body;
-  if (!reason.empty()) body = fmt::format(R"({{"reason":{}}})", json_string(reason));
-  return then(call({.method = "POST",
-                    .path = job_path(id, "/cancel"),
-                    .body = std::move(body),
-                    .timeout = options_.timeout,
-                    .repeat = Repeat::kAlways}),
-              read_job);
+  Request request{.method = "POST", .path = job_path(id, "/cancel"), .timeout = options_.timeout};
+  if (!reason.empty()) request.body = fmt::format(R"({{"reason":{}}})", json_string(reason));
+  request.repeat = Repeat::kAlways;
+  int tries = 0;
+  auto answer = then(send_repeatedly(std::move(request), &tries), read_job);
+  if (answer || tries < 2 || answer.error().problem() != Problem::kInvalidState) return answer;
+  // The job has ended, perhaps by the try before, whose answer was lost.
+  auto ended = job(id);
+  return ended && ended->state == "cancelled" ? ended : answer;
 }
 
 Result<Job> Client::retry(std::string_view id, const RetryJob& options) {

@@ -122,6 +122,10 @@ std::vector<std::string> Handlers::types() const {
   return types;
 }
 
+bool Handlers::has(std::string_view type) const {
+  return otherwise_ || by_type_.find(type) != by_type_.end();
+}
+
 Outcome Handlers::operator()(Context& context) const {
   const auto found = by_type_.find(context.job().type);
   const Handler& own = found == by_type_.end() ? otherwise_ : found->second;

@@ -194,6 +194,7 @@ bool read_members(JsonValue value, ClaimedJob& job) {
     if (name == "max_attempts") read(content, job.max_attempts);
     if (name == "lease") read_lease(content, job);
     if (name == "deadline") read(content, job.deadline);
+    if (name == "timeout_ms") read(content, job.timeout);
     if (name == "meta") read(content, job.meta);
     if (name == "tags") read(content, job.tags);
     if (name == "traceparent") read(content, job.traceparent);

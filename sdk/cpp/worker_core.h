@@ -131,6 +131,7 @@ class WorkerCore : public std::enable_shared_from_this<WorkerCore> {
   SteadyTime report_due(const Lock& held) const;
   void wake_reporter(const Lock& held, SteadyTime due);
   PollRequest next_report(const Lock& held);
+  void ask_for_times(Lock& held);
   void lines_told(const Result<Exchanged>& answer);
   void send_report(PollRequest request, std::vector<OutgoingAck> acks);
   void report_failed(const PollRequest& request, const Error& error);
@@ -188,6 +189,8 @@ class WorkerCore : public std::enable_shared_from_this<WorkerCore> {
   int acks_in_flight_ = 0;              // including those behind lines
   std::set<AttemptKey> telling_lines_;  // lines that the reporter is sending now
   std::vector<OutgoingAck> behind_lines_;
+  // Attempts with a bound on their time that the claim did not tell, and when it was answered.
+  std::vector<std::pair<AttemptKey, SteadyTime>> ask_for_time_;
   std::vector<Parting> partings_;
   std::vector<Parting> parting_now_;  // of these, what the reporter is sending
   int idle_handlers_ = 0;

@@ -32,9 +32,12 @@ milliseconds lease_of(const ClaimedJob& job, const std::optional<Milliseconds>& 
   return std::clamp(*job.lease_expires_at - SystemClock().now(), kMinLease, kDefaultLease);
 }
 
-// The length of the attempt's time, from three instants of the server's clock.
+// The length of the attempt's time, if the claim's answer tells: as such, or by three instants of
+// the server's clock. A lease ends with its attempt's deadline, and then they do not.
 std::optional<milliseconds> time_of(const ClaimedJob& job) {
+  if (job.timeout) return job.timeout;
   if (!job.deadline || !job.lease_expires_at || !job.lease) return std::nullopt;
+  if (*job.lease_expires_at >= *job.deadline) return std::nullopt;
   return *job.deadline - (*job.lease_expires_at - *job.lease);
 }
 
@@ -142,7 +145,11 @@ void WorkerCore::start(const Lock& held, ClaimedJob job, SteadyTime sent) {
   attempt.stop = context->stop_;
   attempt.lease = lease_of(claimed, options_.lease);
   attempt.beat_every = attempt.lease / 3;
-  if (const auto time = time_of(claimed)) attempt.times_out = now + *time;
+  if (const auto time = time_of(claimed)) {
+    attempt.times_out = now + *time;
+  } else if (claimed.deadline) {
+    ask_for_time_.emplace_back(key, now);
+  }
   --free_slots_;
   if (now - sent > attempt.beat_every) {
     // The lease may have begun as early as the request, so it is confirmed first. It has ended for

@@ -15,6 +15,7 @@ constexpr milliseconds kMaxPause{5'000};
 // For an outcome that fails alone: the first pause, doubled with every failure.
 constexpr milliseconds kFirstPauseAlone{200};
 constexpr int kMaxDoublings = 6;
+constexpr milliseconds kTimeQuestion{1'000};
 constexpr int kMaxFailuresInARow = 3;  // so many that fail alone are not what is at fault
 
 // Whether the content of a request may be the reason why it failed.
@@ -29,6 +30,7 @@ void WorkerCore::report() {
   while (wait_for_report(lock)) {
     // A process that was paused tells its handlers before it asks the server.
     tell_what_is_due(lock);
+    ask_for_times(lock);
     if (auto alone = take_alone(lock); !alone.empty()) {
       lock.unlock();
       const auto error = settle_alone(std::move(alone));
@@ -78,6 +80,7 @@ SteadyTime WorkerCore::acks_due(const Lock&) const {
 
 SteadyTime WorkerCore::report_due(const Lock& held) const {
   SteadyTime due = std::min(acks_due(held), outbox_.due_alone());
+  if (!ask_for_time_.empty()) due = SteadyTime::min();
   for (const Parting& parting : partings_) due = std::min(due, parting.outcome.since);
   if (!attempts_.empty()) due = std::min(due, next_log_flush_);
   for (const auto& [key, attempt] : attempts_) due = std::min(due, attempt.next_beat);
@@ -89,6 +92,27 @@ void WorkerCore::wake_reporter(const Lock&, SteadyTime due) {
   if (due >= reporter_sleeps_until_) return;
   reporter_sleeps_until_ = due;
   reporter_wakes_.notify_one();
+}
+
+// The answer to a single heartbeat is the job, with the bound on its attempts. Asked for once.
+void WorkerCore::ask_for_times(Lock& held) {
+  for (const auto& [key, claimed] : std::exchange(ask_for_time_, {})) {
+    held.unlock();
+    const SteadyTime sent = std::chrono::steady_clock::now();
+    const auto answer =
+        client_.call({.method = "POST",
+                      .path = fmt::format("/v1/jobs/{}/heartbeat", url_encode(key.first)),
+                      .body = fmt::format(R"({{"token":{}}})", key.second),
+                      .timeout = kTimeQuestion,
+                      .stop = report_stop_.get_token()});
+    const auto time = answer ? read_integer(answer->body, "timeout_ms") : std::nullopt;
+    if (answer) lease_extended(key, sent);
+    held.lock();
+    const auto found = attempts_.find(key);
+    if (!time || found == attempts_.end()) continue;
+    found->second.times_out = claimed + milliseconds{*time};
+    wake_watcher(held, found->second.times_out);
+  }
 }
 
 // The heartbeats that are due, and log lines.

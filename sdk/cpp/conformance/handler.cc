@@ -1,7 +1,7 @@
 // The scripted handler: the payload says what it does.
 #include <unistd.h>
 
-#include <condition_variable>
+#include <cmath>
 #include <stdexcept>
 
 #include "program.h"
@@ -12,30 +12,6 @@ namespace {
 using sdk::JsonView;
 using sdk::JsonWriter;
 using sdk::Outcome;
-
-struct Stopped {};
-
-std::string_view reason_of(const sdk::Context& context) {
-  switch (context.told()) {
-    case sdk::StopReason::kNone:
-      return "none";
-    case sdk::StopReason::kCancelled:
-      return "cancelled";
-    case sdk::StopReason::kLeaseLost:
-      return "lease_lost";
-    case sdk::StopReason::kStopping:
-      return "stopping";
-  }
-  return "none";
-}
-
-void sleep(sdk::Context& context, sdk::Milliseconds time) {
-  std::mutex mutex;
-  std::condition_variable_any told;
-  std::unique_lock lock(mutex);
-  told.wait_for(lock, context.stop_token(), time, [] { return false; });
-  if (context.stop_token().stop_requested()) throw Stopped();
-}
 
 // One step; an outcome ends the script.
 std::optional<Outcome> step(sdk::Client& client, sdk::Context& context, JsonView step);
@@ -48,7 +24,7 @@ std::optional<Outcome> steps(sdk::Client& client, sdk::Context& context, JsonVie
 }
 
 void submit(sdk::Client& client, sdk::Context& context, JsonView job) {
-  const auto submitted = client.submit(job_of(job));
+  const auto submitted = client.submit(sdk::read_new_job(job));
   if (!submitted) throw std::runtime_error(describe(submitted.error()));
   emit_event("submitted", [&](JsonWriter& json) {
     json.key("job").string(context.job().id).key("id").string(submitted->job.id);
@@ -62,7 +38,7 @@ std::optional<Outcome> step(sdk::Client& client, sdk::Context& context, JsonView
   };
   const std::string what = text_of(part(0));
   if (what == "sleep") {
-    sleep(context, ms_of(part(1), 0));
+    context.sleep_for(ms_of(part(1), 0));
   } else if (what == "stubborn" || what == "block") {
     std::this_thread::sleep_for(ms_of(part(1), 0));
   } else if (what == "progress") {
@@ -72,6 +48,8 @@ std::optional<Outcome> step(sdk::Client& client, sdk::Context& context, JsonView
     context.log(text_of(part(1)), text_of(part(2)));
   } else if (what == "submit") {
     submit(client, context, part(1));
+  } else if (what == "enqueue") {
+    context.enqueue(sdk::read_new_job(part(1)));
   } else if (what == "on_attempt") {
     if (part(1).integer() == context.job().attempt) return steps(client, context, part(2));
   } else if (what == "return") {
@@ -79,13 +57,15 @@ std::optional<Outcome> step(sdk::Client& client, sdk::Context& context, JsonView
   } else if (what == "fail" || what == "panic") {
     throw std::runtime_error(text_of(part(1)));
   } else if (what == "non_retryable") {
-    return Outcome::failed_for_good({.type = "NonRetryable", .message = text_of(part(1))});
+    throw sdk::NonRetryable(text_of(part(1)));
   } else if (what == "snooze") {
-    return Outcome::snoozed(ms_of(part(1), 0));
+    return sdk::Snooze(ms_of(part(1), 0));
   } else if (what == "retry_after") {
-    return Outcome::failed({.type = "RetryAfter", .message = text_of(part(2))}, ms_of(part(1), 0));
+    throw sdk::RetryAfter(ms_of(part(1), 0), text_of(part(2)));
+  } else if (what == "cancel") {
+    throw sdk::Cancel(text_of(part(1)));
   } else if (what == "bad_result") {
-    return Outcome::succeeded("NaN");
+    return sdk::done(std::nan(""));
   } else if (what == "exit") {
     _exit(9);
   }
@@ -127,7 +107,7 @@ Outcome play(sdk::Client& client, sdk::Context& context, const std::string& work
   const std::stop_callback told(context.stop_token(), [&] {
     emit_event("told", [&](JsonWriter& json) {
       of_attempt(json);
-      json.key("reason").string(reason_of(context));
+      json.key("reason").string(name_of(context.told()));
     });
   });
   struct End {
@@ -135,13 +115,8 @@ Outcome play(sdk::Client& client, sdk::Context& context, const std::string& work
     ~End() { emit_event("end", write); }
   };
   const End end{of_attempt};
-  try {
-    const JsonView payload(context.job().payload);
-    return steps(client, context, payload["script"]).value_or(Outcome::succeeded("null"));
-  } catch (const Stopped&) {
-    if (context.told() == sdk::StopReason::kCancelled) return Outcome::cancelled();
-    return Outcome::released();
-  }
+  const JsonView payload(context.job().payload);
+  return steps(client, context, payload["script"]).value_or(Outcome::succeeded("null"));
 }
 
 }  // namespace millrace::conformance

@@ -2,6 +2,7 @@
 #include <csignal>
 #include <iostream>
 
+#include "millrace/fake.h"
 #include "program.h"
 
 namespace millrace::conformance {
@@ -19,11 +20,25 @@ struct RunningWorker {
 class Program {
  public:
   void configure(JsonView command) {
+    const std::string fake = text_of(command["fake"]);
+    if (!fake.empty()) return configure_fake(fake, command);
     const std::lock_guard lock(mutex_);
+    fake_.reset();
     client_ = std::make_shared<sdk::Client>(
         sdk::ClientOptions{.url = text_of(command["url"]),
                            .token = text_of(command["token"]),
-                           .timeout = ms_of(command["timeout_ms"], 30'000)});
+                           .timeout = ms_of(command["timeout_ms"], 30'000),
+                           .ca_file = text_of(command["ca_file"])});
+  }
+
+  void configure_fake(std::string_view mode, JsonView command) {
+    auto made = std::make_unique<sdk::Fake>(
+        sdk::Handlers(), mode == "inline" ? sdk::FakeMode::kInline : sdk::FakeMode::kDrained);
+    const auto own = std::make_shared<sdk::Client>(made->client());
+    made->set_handlers(handlers(command, own, "fake"));
+    const std::lock_guard lock(mutex_);
+    client_ = own;
+    fake_ = std::move(made);
   }
 
   std::shared_ptr<sdk::Client> client() {
@@ -32,26 +47,49 @@ class Program {
     return client_;
   }
 
+  sdk::Handlers handlers(JsonView command, const std::shared_ptr<sdk::Client>& client,
+                         const std::string& worker) {
+    sdk::Handlers handlers;
+    for (const std::string& type : texts_of(command["types"])) {
+      handlers.on(type, [client, worker](sdk::Context& context) {
+        return play(*client, context, worker);
+      });
+    }
+    if (command["middleware"].boolean().value_or(false)) {
+      handlers.use([](sdk::Context& context, const sdk::Handler& next) {
+        const auto emit_phase = [&context](std::string_view phase) {
+          emit_event("middleware", [&](JsonWriter& json) {
+            json.key("job").string(context.job().id).key("phase").string(phase);
+          });
+        };
+        emit_phase("before");
+        auto outcome = next(context);
+        emit_phase("after");
+        return outcome;
+      });
+    }
+    return handlers;
+  }
+
   std::string start_worker(JsonView command) {
     const std::string name = text_of(command["name"]);
-    sdk::WorkerOptions options{.concurrency = 10};
+    sdk::WorkerOptions options;
     if (command["queues"]) options.queues = texts_of(command["queues"]);
-    options.types = texts_of(command["types"]);
     if (const auto slots = command["concurrency"].integer()) {
       options.concurrency = static_cast<int>(*slots);
     }
     if (const auto lease = command["lease_ms"].integer()) options.lease = sdk::Milliseconds{*lease};
-    options.poll_wait = ms_of(command["poll_wait_ms"], 10'000);
-    options.notice = [](std::string_view message) {
+    options.poll_wait = ms_of(command["poll_wait_ms"], options.poll_wait.count());
+    options.grace = ms_of(command["grace_ms"], options.grace->count());
+    options.notice = [](std::string_view level, std::string_view message) {
       emit_event("log", [&](JsonWriter& json) {
-        json.key("level").string("warn").key("message").string(message);
+        json.key("level").string(level).key("message").string(message);
       });
     };
     auto running = std::make_unique<RunningWorker>();
-    running->worker = std::make_unique<sdk::Worker>(
-        *client(), options, [this, name, kept = client()](sdk::Context& context) {
-          return play(*kept, context, name);
-        });
+    const auto own = client();
+    running->worker =
+        std::make_unique<sdk::Worker>(*own, options, handlers(command, own, name));
     running->thread = std::jthread([name, raw = running.get()] {
       const auto ended = raw->worker->run(raw->stop.get_token());
       emit_event("worker_ended", [&](JsonWriter& json) {
@@ -99,12 +137,26 @@ class Program {
     if (name == "configure") return configure(command), "{}";
     if (name == "worker") return start_worker(command);
     if (name == "stop") return stop_worker(text_of(command["name"])), "{}";
+    if (name == "drain") {
+      const auto with = handlers(command, client(), "fake");
+      JsonWriter json;
+      json.begin_object().key("ran").integer(static_cast<std::int64_t>(fake_->drain(with)));
+      return json.end_object().take();
+    }
+    if (name == "advance") return fake_->advance(ms_of(command["ms"], 0)), "{}";
+    if (name == "enqueued") {
+      JsonWriter json;
+      json.begin_object().key("jobs").begin_array();
+      for (const auto& job : fake_->enqueued(text_of(command["type"]))) json.raw(job.json);
+      return json.end_array().end_object().take();
+    }
     return call(*client(), name, command);
   }
 
  private:
   std::mutex mutex_;
   std::shared_ptr<sdk::Client> client_;
+  std::unique_ptr<sdk::Fake> fake_;
   std::map<std::string, std::unique_ptr<RunningWorker>> workers_;
 };
 

@@ -30,7 +30,6 @@ void write_error(sdk::JsonWriter& json, const sdk::Error& error);
 std::string text_of(sdk::JsonView value);
 sdk::Milliseconds ms_of(sdk::JsonView value, std::int64_t otherwise);
 std::vector<std::string> texts_of(sdk::JsonView value);
-sdk::NewJob job_of(sdk::JsonView value);
 
 // A call of the client: the answer as JSON. `name` is the command's "do".
 sdk::Result<std::string> call(sdk::Client& client, std::string_view name, sdk::JsonView command);

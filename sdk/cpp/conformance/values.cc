@@ -32,7 +32,12 @@ void write_error(sdk::JsonWriter& json, const sdk::Error& error) {
   } else {
     json.null();
   }
-  json.end_object();
+  json.key("errors").begin_array();
+  for (const sdk::FieldError& fault : error.errors) {
+    json.begin_object().key("where").string(fault.where);
+    json.key("detail").string(fault.detail).end_object();
+  }
+  json.end_array().key("request_id").string(error.request_id).end_object();
 }
 
 std::string text_of(sdk::JsonView value) { return value.string().value_or(""); }
@@ -46,50 +51,6 @@ std::vector<std::string> texts_of(sdk::JsonView value) {
   if (value.string()) texts.push_back(text_of(value));
   for (const sdk::JsonView element : value.elements()) texts.push_back(text_of(element));
   return texts;
-}
-
-sdk::NewJob job_of(sdk::JsonView value) {
-  const auto ms = [&value](std::string_view name) -> std::optional<sdk::Milliseconds> {
-    if (const auto number = value[name].integer()) return sdk::Milliseconds{*number};
-    return std::nullopt;
-  };
-  const auto integer = [](sdk::JsonView number) -> std::optional<int> {
-    if (const auto read = number.integer()) return static_cast<int>(*read);
-    return std::nullopt;
-  };
-  sdk::NewJob job{.type = text_of(value["type"]),
-                  .queue = text_of(value["queue"]),
-                  .priority = integer(value["priority"]),
-                  .run_at = sdk::read_time(text_of(value["run_at"])),
-                  .delay = ms("delay_ms"),
-                  .expires_at = sdk::read_time(text_of(value["expires_at"])),
-                  .expires_in = ms("expires_in_ms"),
-                  .max_attempts = integer(value["max_attempts"]),
-                  .lease = ms("lease_ms"),
-                  .timeout = ms("timeout_ms"),
-                  .tags = texts_of(value["tags"]),
-                  .id = text_of(value["id"]),
-                  .idempotency_key = text_of(value["idempotency_key"]),
-                  .traceparent = text_of(value["traceparent"])};
-  if (value["payload"]) job.payload = value["payload"].text();
-  for (const auto& [name, text] : value["meta"].members()) {
-    job.meta.emplace_back(name, text_of(text));
-  }
-  if (const sdk::JsonView retry = value["retry"]) {
-    job.retry = sdk::RetryPolicy{.strategy = text_of(retry["strategy"]),
-                                 .jitter = retry["jitter"].number()};
-    if (const auto base = retry["base_ms"].integer()) job.retry->base = sdk::Milliseconds{*base};
-    if (const auto max = retry["max_ms"].integer()) job.retry->max = sdk::Milliseconds{*max};
-    for (const sdk::JsonView delay : retry["delays_ms"].elements()) {
-      job.retry->delays.push_back(ms_of(delay, 0));
-    }
-  }
-  if (const sdk::JsonView unique = value["unique"]) {
-    job.unique =
-        sdk::Unique{.key = text_of(unique["key"]), .on_conflict = text_of(unique["on_conflict"])};
-    if (const auto hold = unique["for_ms"].integer()) job.unique->hold = sdk::Milliseconds{*hold};
-  }
-  return job;
 }
 
 }  // namespace millrace::conformance

@@ -83,9 +83,7 @@ class AllItems {
       return *this;
     }
     void operator++(int) { ++*this; }
-    friend bool operator==(const Iterator& at, std::default_sentinel_t) {
-      return !at.all_->current_;
-    }
+    bool operator==(std::default_sentinel_t) const { return !all_->current_; }
 
    private:
     AllItems* all_;
@@ -235,7 +233,7 @@ class Client {
   const std::string& token() const { return options_.token; }
 
  private:
-  Result<Response> send_repeatedly(Request request);
+  Result<Response> send_repeatedly(Request request, int* tries = nullptr);
   NewJob complete(NewJob job) const;
 
   ClientOptions options_;

@@ -64,6 +64,10 @@ NewJob new_job(std::string_view type, const Payload& payload, NewJob options = {
   return options;
 }
 
+// The submission that JSON in the API's shape describes, for jobs that come from a file. Members
+// that it lacks, or that are of another kind, keep their defaults.
+NewJob read_new_job(JsonView json);
+
 namespace detail {
 
 template <typename T>

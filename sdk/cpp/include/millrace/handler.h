@@ -235,6 +235,7 @@ class Handlers {
 
   // Those that have a handler of their own; empty if there is one for all.
   std::vector<std::string> types() const;
+  bool has(std::string_view type) const;
   // Calls the job's handler within the middleware.
   Outcome operator()(Context& context) const;
 

@@ -22,6 +22,7 @@ struct ClaimedJob {
   std::optional<Timestamp> lease_expires_at{};
   std::optional<Milliseconds> lease{};  // its length, if the server says
   std::optional<Timestamp> deadline{};
+  std::optional<Milliseconds> timeout{};  // of one attempt, if the server says
   std::vector<std::string> tags{};
   Meta meta{};
   std::string traceparent{};
