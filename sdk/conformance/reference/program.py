@@ -74,7 +74,7 @@ class Handler:
             ack = {"cancelled": {"outcome": "cancelled"}, "stopping": {"outcome": "released"}}.get(attempt.reason, {})
         if self.middleware and MUTANT != "half-middleware":
             say(event="middleware", job=attempt.id, phase="after")
-        if attempt.reason == "timeout":
+        if attempt.reason == "timeout" and MUTANT != "timeout-succeeds":
             ack = {"outcome": "failed", "error": {"type": "timeout", "message": "the attempt's time is over"}}
         if ack.get("outcome") == "succeeded" and attempt.enqueued:
             ack["enqueue"] = attempt.enqueued

@@ -137,8 +137,9 @@ class Worker:
                 self.lock.wait(deadline - time.monotonic())
 
     def take_acks(self):
-        taken = self.outbox[:BATCH]
-        del self.outbox[:BATCH]
+        size = 1 if MUTANT == "one-by-one" else BATCH
+        taken = self.outbox[:size]
+        del self.outbox[:size]
         return taken
 
     def exchange(self, said, acks, n=0, beats=(), lines=()):
@@ -202,7 +203,7 @@ class Worker:
         return None
 
     def obey(self, command):
-        if command["type"] == "cancel" and MUTANT != "deaf-to-cancel-command":
+        if command["type"] == "cancel" and not MUTANT.startswith("deaf-to-cancel"):
             attempt = self.attempts.get((command["job_id"], command["token"]))
             if attempt:
                 attempt.tell("cancelled")
@@ -266,7 +267,7 @@ class Worker:
             attempt.beat_at = sent + attempt.length / 3
             if not attempt.started:
                 self.start(attempt)
-            if result.get("cancel_requested") and MUTANT != "deaf-to-cancel-flag":
+            if result.get("cancel_requested") and MUTANT != "deaf-to-cancel":
                 attempt.tell("cancelled")
         elif MUTANT != "deaf-to-lease-lost":
             if not attempt.started:
@@ -295,7 +296,8 @@ class Worker:
                 for attempt in late:
                     attempt.beat_at = now + attempt.length / 12
                     attempt.progress_due = None
-                acks = [] if self.done or self.reporting else self.take_acks()
+                waits = self.reporting or (MUTANT == "waits-for-claims" and self.claiming)
+                acks = [] if self.done or waits else self.take_acks()
                 lines = []
                 for attempt in self.attempts.values():
                     if attempt.lines and attempt.lines_due <= now and MUTANT != "lines-at-the-end":
@@ -316,7 +318,7 @@ class Worker:
             now = clock()
             with self.lock:
                 for attempt in list(self.attempts.values()):
-                    if now >= attempt.until and MUTANT not in ("never-lease-lost", "leases-by-answer"):
+                    if now >= attempt.until and MUTANT != "never-lease-lost":
                         if not attempt.started:
                             self.attempts.pop((attempt.id, attempt.token))
                             continue

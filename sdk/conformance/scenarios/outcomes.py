@@ -232,6 +232,7 @@ def middleware(stage):
     stage.worker(middleware=True)
     stage.final(good, state="succeeded")
     stage.final(bad, state="dead")
+    stage.program.settle()
     for job in (good, bad):
         events = [
             event.get("phase", event["event"])

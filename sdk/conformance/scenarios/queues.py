@@ -104,6 +104,7 @@ def never_more_than_its_slots(stage):
     expect_equal(most, 3, "the most jobs that the worker held at a time")
     limits = [e.claim.get("limit", 1) for e in stage.way.requests() if e.claim is not None]
     expect(max(limits) <= 3, f"claims asked for {max(limits)} jobs")
+    stage.program.settle()
     running = most_running = 0
     for event in stage.program.events:
         running += {"start": 1, "end": -1}.get(event["event"], 0)

@@ -2,6 +2,7 @@
 
 import datetime
 
+import harness
 from suite import way
 from suite.failure import expect, expect_equal
 from suite.scenario import scenario
@@ -11,6 +12,11 @@ YEARLY = "0 0 1 1 *"
 
 def job_of(stage, **members):
     return {"type": "work", "queue": stage.queue, "payload": {"script": []}, **members}
+
+
+def instants(texts):
+    """Times in seconds: an SDK may write them in its language's own way."""
+    return [harness.seconds(text) for text in texts]
 
 
 @scenario
@@ -61,7 +67,9 @@ def a_job_knows_its_schedule(stage):
     stage.worker()
     stage.final(job["id"], state="succeeded")
     (event,) = stage.program.seen("start")
-    expect_equal(event["schedule"], job["schedule"], "what the handler saw")
+    expect_equal(event["schedule"]["name"], "tick", "the name that the handler saw")
+    seen = [event["schedule"]["scheduled_at"], job["schedule"]["scheduled_at"]]
+    expect(len(set(instants(seen))) == 1, f"the handler saw another instant: {seen}")
     runs = stage.program.do("schedule_runs", name="tick")["items"]
     expect_equal([(run["outcome"], run["job_id"]) for run in runs], [("submitted", job["id"])], "the runs")
 
@@ -73,9 +81,9 @@ def an_interval_fires(stage):
     stage.program.do("put_schedule", name="second", spec={"every_ms": 1000, "job": job_of(stage)})
     stage.program.await_event("start", count=2)
     stage.program.do("delete_schedule", name="second")
-    instants = [event["schedule"]["scheduled_at"] for event in stage.program.seen("start")]
-    expect(len(set(instants)) == len(instants), f"an instant came twice: {instants}")
-    expect(all(text.endswith(".000Z") for text in instants), f"instants between seconds: {instants}")
+    came = instants(event["schedule"]["scheduled_at"] for event in stage.program.seen("start"))
+    expect(len(set(came)) == len(came), f"an instant came twice: {came}")
+    expect(all(instant == int(instant) for instant in came), f"instants between seconds: {came}")
 
 
 @scenario
@@ -91,7 +99,7 @@ def preview(stage):
     }
     shown = stage.program.do("preview_schedule", spec=spec)
     wanted = ["2026-03-28T01:30:00.000Z", "2026-03-29T01:00:00.000Z", "2026-03-30T00:30:00.000Z"]
-    expect_equal(shown["next"], wanted, "the instants")
+    expect_equal(instants(shown["next"]), instants(wanted), "the instants")
     expect_equal(shown["description"], "At 02:30 every day, Europe/Zurich", "the description")
     refused = stage.program.refuse("preview_schedule", spec={"cron": "0 0 31 2 *"})
     expect_equal(refused.class_name, "ValidationFailed", "the error of a day that never comes")

@@ -11,7 +11,6 @@ from .failure import Failure
 
 LEASE_SLACK_S = 1.0  # after the end of a lease: a second, by the contract
 BUSY_S = 1.0  # and what a busy machine may add before an event is read here
-UNANSWERED = "lease_lost"
 
 
 class Record:
@@ -34,6 +33,7 @@ class Record:
         self.exchanges = sorted(exchanges, key=lambda exchange: exchange.at)
         self.grants = collections.defaultdict(list)  # key -> [(sent, until)], as the worker knew them
         self.lengths = {}
+        self.refused = set()  # whose heartbeats were answered with lease_lost
         self.acks = collections.defaultdict(list)  # key -> [(exchange, item, result)]
         for exchange in self.exchanges:
             self._read(exchange)
@@ -63,6 +63,9 @@ class Record:
         for item, result in exchange.acks:
             key = (item.get("id"), item.get("token"))
             self.acks[key].append((exchange, item, result if delivered else None))
+        for item, result in exchange.heartbeats:
+            if delivered and result and _lost(result):
+                self.refused.add((item.get("id"), item.get("token")))
 
     def certain_until(self, key):
         return max((until for _, until in self.grants.get(key, ())), default=None)
@@ -128,7 +131,10 @@ def no_outcome_lost(record):
     if record.killed:
         return
     for key, end in record.ends.items():
-        if key not in record.starts or record.was_told(key, UNANSWERED):
+        if key not in record.starts or key in record.refused:
+            continue
+        # Of an attempt whose time is over the server knows as much as the worker.
+        if record.was_told(key, "lease_lost") or record.was_told(key, "timeout"):
             continue
         if not any(result is not None for _, _, result in record.acks.get(key, ())):
             sent = len(record.acks.get(key, ()))

@@ -3,6 +3,7 @@
 import json
 
 SHOWN = 600  # characters of a value
+MISSING = "(missing)"
 
 
 class Failure(AssertionError):
@@ -28,8 +29,22 @@ def expect(holds, what):
 
 
 def expect_equal(came, expected, what):
-    if came != expected:
-        raise Failure(f"{what}\n  expected: {shown(expected)}\n  came:     {shown(came)}")
+    if came == expected:
+        return
+    lines = [f"expected: {shown(expected)}", f"came:     {shown(came)}"]
+    if isinstance(came, dict) and isinstance(expected, dict):
+        lines = list(differences(came, expected))
+    raise Failure("\n  ".join([what, *lines]))
+
+
+def differences(came, expected, place=""):
+    """A line for each member that differs."""
+    for name in sorted(came.keys() | expected.keys()):
+        there, wanted = came.get(name, MISSING), expected.get(name, MISSING)
+        if isinstance(there, dict) and isinstance(wanted, dict):
+            yield from differences(there, wanted, f"{place}{name}.")
+        elif there != wanted:
+            yield f"{place}{name}: expected {shown(wanted)}, came {shown(there)}"
 
 
 def expect_between(low, came, high, what):

@@ -1,5 +1,6 @@
 """The program of an SDK: commands in, answers and events out."""
 
+import contextlib
 import json
 import os
 import signal
@@ -12,6 +13,7 @@ from .failure import Failure, shown
 ANSWER_S = 20
 EVENT_S = 15
 END_S = 10
+SETTLE_S = 3
 START_S = 120  # it may build itself first
 KEPT_STDERR = 6000
 
@@ -130,9 +132,17 @@ class Program:
     # Events.
 
     def seen(self, event, **members):
-        """The events so far of this name and with these members."""
+        """The events so far of this name and with these members: all that it wrote before this call."""
+        self.settle()
         with self._news:
             return [each for each in self.events if _fits(each, event, members)]
+
+    def settle(self):
+        """Waits until what it has written is read: the answer to a command comes after it."""
+        stopped = self.pauses and self.pauses[-1][1] is None
+        if self.process.poll() is None and not stopped and not self.process.stdin.closed:
+            with contextlib.suppress(Failure):
+                self.send("hello").came.wait(SETTLE_S)
 
     def await_event(self, event, timeout_s=EVENT_S, count=1, **members):
         """Waits for the `count`-th event of this name with these members, and returns it."""

@@ -145,6 +145,10 @@ class Way(Proxy):
             and where(exchange)
         ]
 
+    def close(self):
+        super().close()
+        self._loop.close()
+
     # The two directions of one connection.
 
     async def _pass_up(self, client, server, state):
