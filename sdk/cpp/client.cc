@@ -177,11 +177,7 @@ Result<Submitted> Client::submit(const NewJob& job) {
   if (!job.idempotency_key.empty()) {
     request.headers.emplace_back("Idempotency-Key", job.idempotency_key);
   }
-  auto response = send_repeatedly(std::move(request));
-  if (!response) return std::unexpected(std::move(response.error()));
-  auto read = read_job(response->body);
-  if (!read) return std::unexpected(std::move(read.error()));
-  return Submitted{std::move(*read), response->status == 201};
+  return read_submitted(send_repeatedly(std::move(request)));
 }
 
 Result<Batch> Client::submit_batch(std::span<const NewJob> jobs, bool atomic) {

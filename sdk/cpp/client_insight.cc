@@ -32,7 +32,7 @@ Result<BulkAnswer> Client::bulk(const BulkByFilter& bulk, Milliseconds timeout) 
                     .path = "/v1/jobs/bulk",
                     .body = body.take(),
                     .timeout = timeout,
-                    .repeat = bulk.dry_run ? Repeat::kAlways : Repeat::kNever}),
+                    .repeat = bulk.dry_run ? Repeat::kAlways : Repeat::kIfUnbegun}),
               read_bulk);
 }
 

@@ -29,7 +29,7 @@ TEST_F(ClientInsightTest, CallsOnManyJobs) {
   EXPECT_EQ(request().body, R"({"action":"retry","filter":{"q":"error~\"550\"",)"
                             R"("state":["dead","expired"]},"dry_run":false})");
   EXPECT_EQ(request().timeout, Milliseconds{9});
-  EXPECT_EQ(request().repeat, Repeat::kNever);
+  EXPECT_EQ(request().repeat, Repeat::kIfUnbegun);
   ASSERT_TRUE(client_.bulk({.action = "delete", .query = "x", .dry_run = true}, Milliseconds{9}));
   EXPECT_EQ(request(1).repeat, Repeat::kAlways);
 }

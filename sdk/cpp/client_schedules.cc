@@ -92,12 +92,8 @@ Result<Schedule> Client::resume_schedule(std::string_view name) {
 }
 
 Result<Submitted> Client::trigger_schedule(std::string_view name, const TriggerSchedule& options) {
-  auto response = call(once(schedule_path(name, "/trigger"), encode_trigger(options),
-                            options.idempotency_key, options_.timeout));
-  if (!response) return std::unexpected(std::move(response.error()));
-  auto job = read_job(response->body);
-  if (!job) return std::unexpected(std::move(job.error()));
-  return Submitted{std::move(*job), response->status == 201};
+  return read_submitted(call(once(schedule_path(name, "/trigger"), encode_trigger(options),
+                                  options.idempotency_key, options_.timeout)));
 }
 
 Result<BackfillAnswer> Client::backfill_schedule(std::string_view name,

@@ -112,8 +112,9 @@ void WorkerCore::close(std::vector<std::thread> handlers) {
     return static_cast<std::size_t>(living_handlers_) == left_behind_;
   });
   const bool all_ended = living_handlers_ == 0;
+  std::stop_source report = report_stop_;
   lock.unlock();
-  report_stop_.request_stop();
+  report.request_stop();
   for (std::thread& handler : handlers) all_ended ? handler.join() : handler.detach();
 }
 
@@ -150,9 +151,15 @@ Result<void> WorkerCore::claim_until_stopped() {
   for (;;) {
     {
       Lock lock(mutex_);
-      claimer_ = acks_are_suspect_ ? Claimer::kAway : Claimer::kReady;
-      claimer_wakes_.wait(lock, [&] { return open_slots(lock) > 0 || is_stopping(); });
-      if (is_stopping()) return {};
+      claimer_ = acks_are_suspect_ || is_quiet_ ? Claimer::kAway : Claimer::kReady;
+      if (is_quiet_) wake_reporter(lock, acks_due(lock));
+      const auto may_claim = [&] { return open_slots(lock) > 0 && !is_quiet_; };
+      const auto has_ended = [&] {
+        const bool exits = is_quiet_ && options_.exit_when == ExitWhen::kNothingToClaim;
+        return is_stopping() || (exits && free_slots_ == options_.concurrency && asked_ == 0);
+      };
+      claimer_wakes_.wait(lock, [&] { return may_claim() || has_ended(); });
+      if (has_ended()) return {};
     }
     auto go_on = claim_once();
     if (!go_on) return std::unexpected(std::move(go_on.error()));

@@ -122,6 +122,7 @@ class WorkerCore : public std::enable_shared_from_this<WorkerCore> {
   bool begin_stop();
   SteadyTime grace_ends(const Lock& held) const;
   SteadyTime claim_breaks(const Lock& held) const;
+  SteadyTime report_breaks(const Lock& held) const;
   void release_what_runs(const Lock& held);
 
   // The reporter (worker_report.cc).
@@ -157,12 +158,13 @@ class WorkerCore : public std::enable_shared_from_this<WorkerCore> {
   void give_back(std::vector<OutgoingAck> acks);
   void settle_acks(std::vector<OutgoingAck> acks, const std::vector<PollItem>& answers);
   void refuse(OutgoingAck ack, const Error& error);
-  std::optional<Milliseconds> report_timeout(std::size_t ack_bytes);
+  Result<PollAnswer> poll_as_reporter(const PollRequest& request, std::size_t ack_bytes);
   void take_heartbeats(const std::vector<Heartbeat>& sent, const std::vector<PollItem>& answers,
                        SteadyTime sent_at);
   void lease_extended(const AttemptKey& key, SteadyTime sent_at);
   void take_commands(const std::vector<WorkerCommand>& commands);
   void take_stop();
+  void take_quiet();
   void end_attempt(const AttemptKey& key, StopReason reason);
   void connection_failed(const Error& error);
   void connection_worked();
@@ -200,6 +202,8 @@ class WorkerCore : public std::enable_shared_from_this<WorkerCore> {
   SteadyTime claim_began_;    // the claimer's last one
   bool is_draining_ = false;  // it claims nothing more
   bool is_closing_ = false;   // handlers and reporter end
+  bool is_quiet_ = false;  // told by the server: no further claims
+  SteadyTime next_listen_ = SteadyTime::max();  // for commands, as long as no claim does
   SteadyTime stop_began_ = SteadyTime::max();
   SteadyTime aborted_ = SteadyTime::max();
   bool is_aborted_ = false;
@@ -216,7 +220,10 @@ class WorkerCore : public std::enable_shared_from_this<WorkerCore> {
   Backoff claim_backoff_;
   Backoff report_backoff_;
   std::stop_source claim_stop_;
-  std::stop_source report_stop_;
+  std::stop_source report_stop_;  // of the request under way
+  bool is_reporting_ = false;
+  SteadyTime report_began_;
+  Milliseconds report_patience_{0};
 };
 
 }  // namespace millrace::sdk

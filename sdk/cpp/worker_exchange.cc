@@ -18,8 +18,6 @@ constexpr milliseconds kMinLease{1'000};
 constexpr int kMaxClaim = 1'000;
 constexpr std::size_t kMaxMessageBytes = 4 << 10;
 constexpr milliseconds kPauseAfterRefusal{200};  // before an item is sent again
-// A hanging connection must not cost the leases: half of the shortest possible lease, at least.
-constexpr milliseconds kLeastReportTimeout{500};
 // In addition, for the outcomes in the request: a slow line needs this long for them.
 constexpr std::size_t kAckBytesPerSecond = 256 << 10;
 
@@ -91,8 +89,7 @@ Result<WorkerCore::Exchanged> WorkerCore::exchange(By by, PollRequest& request,
   const int asked = request.claim ? request.claim->limit : 0;
   const SteadyTime sent = std::chrono::steady_clock::now();
   auto answer = by == By::kClaimer ? client_.poll(options_.id, request, claim_stop_.get_token())
-                                   : client_.poll(options_.id, request, report_stop_.get_token(),
-                                                  report_timeout(ack_bytes));
+                                   : poll_as_reporter(request, ack_bytes);
   if (!answer) {
     admit(by, {}, asked, sent);
     return std::unexpected(std::move(answer.error()));
@@ -164,7 +161,7 @@ void WorkerCore::start(const Lock& held, ClaimedJob job, SteadyTime sent) {
     report_not_before_ = std::min(report_not_before_, now + attempt.beat_every / 2);
     waiting_.push_back(std::move(context));
   }
-  wake_watcher(held, std::min(attempt.certain_until, attempt.times_out));
+  wake_watcher(held, std::min({attempt.certain_until, attempt.times_out, report_breaks(held)}));
 }
 
 // Sends a handler's outcome, with the lines that nobody has taken yet.
@@ -276,12 +273,29 @@ void WorkerCore::beat_refused(Heartbeat beat, const Error& error) {
   beat_again({std::move(beat)}, now, NextBeat::kPlain);
 }
 
-// Empty: the client's timeout.
-std::optional<Milliseconds> WorkerCore::report_timeout(std::size_t ack_bytes) {
+// The watcher breaks off the request if it hangs and so would cost the leases of running jobs, also
+// of those that start meanwhile.
+Result<PollAnswer> WorkerCore::poll_as_reporter(const PollRequest& request,
+                                                std::size_t ack_bytes) {
+  std::stop_token stop;
+  {
+    const Lock lock(mutex_);
+    if (!is_closing_) report_stop_ = std::stop_source();
+    stop = report_stop_.get_token();
+    is_reporting_ = true;
+    report_began_ = std::chrono::steady_clock::now();
+    report_patience_ = Milliseconds{ack_bytes * 1'000 / kAckBytesPerSecond};
+    wake_watcher(lock, report_breaks(lock));
+  }
+  auto answer = client_.poll(options_.id, request, stop);
   const Lock lock(mutex_);
-  if (attempts_.empty()) return std::nullopt;
-  const Milliseconds for_acks{ack_bytes * 1'000 / kAckBytesPerSecond};
-  return std::max(shortest_beat(lock), kLeastReportTimeout) + for_acks;
+  is_reporting_ = false;
+  if (!answer && answer.error().kind == ErrorKind::kInterrupted && !is_closing_) {
+    answer.error().kind = ErrorKind::kUnreachable;
+    answer.error().code = "unreachable";
+    answer.error().message = fmt::format("{} did not answer in time", client_.url());
+  }
+  return answer;
 }
 
 void WorkerCore::take_commands(const std::vector<WorkerCommand>& commands) {
@@ -290,9 +304,19 @@ void WorkerCore::take_commands(const std::vector<WorkerCommand>& commands) {
       end_attempt({command.job_id, command.token}, StopReason::kCancelled);
     } else if (command.type == "stop") {
       take_stop();
+    } else if (command.type == "quiet") {
+      take_quiet();
     }
-    // "quiet" needs nothing done: a quiet worker's claims come back empty.
   }
+}
+
+// Commands come with the answers to polls, so the reporter asks now and then in place of the claims.
+void WorkerCore::take_quiet() {
+  const Lock lock(mutex_);
+  if (std::exchange(is_quiet_, true)) return;
+  next_listen_ = std::chrono::steady_clock::now();
+  wake_reporter(lock, next_listen_);
+  claimer_wakes_.notify_all();
 }
 
 void WorkerCore::take_stop() {

@@ -16,6 +16,7 @@ constexpr milliseconds kMaxPause{5'000};
 constexpr milliseconds kFirstPauseAlone{200};
 constexpr int kMaxDoublings = 6;
 constexpr milliseconds kTimeQuestion{1'000};
+constexpr milliseconds kListenEvery{2'000};  // for commands to a quiet worker
 constexpr int kMaxFailuresInARow = 3;  // so many that fail alone are not what is at fault
 
 // Whether the content of a request may be the reason why it failed.
@@ -39,9 +40,13 @@ void WorkerCore::report() {
       lock.lock();
       if (is_away) continue;
     }
-    const bool acks_are_due = acks_due(lock) <= std::chrono::steady_clock::now();
+    const auto now = std::chrono::steady_clock::now();
+    const bool acks_are_due = acks_due(lock) <= now;
+    const bool listens = next_listen_ <= now;
+    if (listens) next_listen_ = now + kListenEvery;
     PollRequest request = next_report(lock);
-    if (!acks_are_due && request.heartbeats.empty() && request.logs.empty()) continue;
+    const bool has_news = !request.heartbeats.empty() || !request.logs.empty();
+    if (!acks_are_due && !has_news && !listens) continue;
     auto acks = take_acks(lock);
     // For slots that the claimer's poll did not ask for. Not if the answer is likely to be lost,
     // which would leave its jobs leased to nobody.
@@ -81,6 +86,7 @@ SteadyTime WorkerCore::acks_due(const Lock&) const {
 SteadyTime WorkerCore::report_due(const Lock& held) const {
   SteadyTime due = std::min(acks_due(held), outbox_.due_alone());
   if (!ask_for_time_.empty()) due = SteadyTime::min();
+  if (!is_draining_) due = std::min(due, next_listen_);
   for (const Parting& parting : partings_) due = std::min(due, parting.outcome.since);
   if (!attempts_.empty()) due = std::min(due, next_log_flush_);
   for (const auto& [key, attempt] : attempts_) due = std::min(due, attempt.next_beat);

@@ -11,6 +11,8 @@ using std::chrono::milliseconds;
 // When the worker is told to stop, a claim younger than this may still be answered, and its jobs
 // given back. If it were cancelled while many jobs are ready, it would leave them leased to nobody.
 constexpr milliseconds kYoungClaim{500};
+// A request of the reporter that hangs must not cost the leases: half of the shortest lease.
+constexpr milliseconds kLeastReportTime{500};
 // Between telling the handlers at the end of the grace time, and giving back what still runs.
 constexpr milliseconds kLastSecond{1'000};
 
@@ -45,7 +47,7 @@ void WorkerCore::wake_watcher(const Lock&, SteadyTime due) {
 }
 
 SteadyTime WorkerCore::next_change(const Lock& held) const {
-  SteadyTime due = claim_breaks(held);
+  SteadyTime due = std::min(claim_breaks(held), report_breaks(held));
   if (!has_released_) {
     const SteadyTime ends = grace_ends(held);
     const bool is_over = ends <= std::chrono::steady_clock::now();
@@ -79,6 +81,7 @@ void WorkerCore::tell_what_is_due(Lock& held) {
   for (const AttemptKey& key : lost) give_up(held, key);
   if (stop_began_ != SteadyTime::max()) release_unconfirmed(held);
   if (claim_breaks(held) <= now) told.push_back(claim_stop_);
+  if (report_breaks(held) <= now) told.push_back(report_stop_);
   if (!has_released_ && later(grace_ends(held), kLastSecond) <= now) release_what_runs(held);
   if (told.empty()) return;
   held.unlock();
@@ -144,6 +147,14 @@ SteadyTime WorkerCore::claim_breaks(const Lock&) const {
   const bool is_claiming = claimer_ == Claimer::kPolling && !claim_stop_.stop_requested();
   if (!is_claiming || stop_began_ == SteadyTime::max()) return SteadyTime::max();
   return std::max(stop_began_, claim_began_ + kYoungClaim);
+}
+
+// When the reporter's request under way is broken off.
+SteadyTime WorkerCore::report_breaks(const Lock& held) const {
+  if (!is_reporting_ || attempts_.empty() || report_stop_.stop_requested()) {
+    return SteadyTime::max();
+  }
+  return report_began_ + report_patience_ + std::max(shortest_beat(held), kLeastReportTime);
 }
 
 // The end of the time for a stop: the jobs are another worker's now, whatever their handlers do.

@@ -62,10 +62,13 @@ class Program {
             json.key("job").string(context.job().id).key("phase").string(phase);
           });
         };
+        struct After {
+          const decltype(emit_phase)& emit;
+          ~After() { emit("after"); }  // also if the handler throws
+        };
         emit_phase("before");
-        auto outcome = next(context);
-        emit_phase("after");
-        return outcome;
+        const After after{emit_phase};
+        return next(context);
       });
     }
     return handlers;
@@ -86,7 +89,7 @@ class Program {
         json.key("level").string(level).key("message").string(message);
       });
     };
-    auto running = std::make_unique<RunningWorker>();
+    auto running = std::make_shared<RunningWorker>();
     const auto own = client();
     running->worker =
         std::make_unique<sdk::Worker>(*own, options, handlers(command, own, name));
@@ -109,26 +112,31 @@ class Program {
   }
 
   void stop_worker(const std::string& name) {
-    std::unique_ptr<RunningWorker> ending;
+    std::shared_ptr<RunningWorker> ending;
     {
       const std::lock_guard lock(mutex_);
       const auto found = workers_.find(name);
       if (found == workers_.end()) return;
-      ending = std::move(found->second);
+      ending = found->second;
       workers_.erase(found);
     }
     ending->stop.request_stop();
     ending->thread.join();
   }
 
+  // At the end of the input, and at a signal: the second caller waits for the first.
+  void end() { std::call_once(ended_, [this] { stop_all(); }); }
+
   void stop_all() {
-    std::map<std::string, std::unique_ptr<RunningWorker>> ending;
-    {
-      const std::lock_guard lock(mutex_);
-      ending.swap(workers_);
+    const auto ending = workers();
+    for (const auto& worker : ending) worker->stop.request_stop();
+    for (const auto& worker : ending) {
+      if (worker->thread.joinable()) worker->thread.join();
     }
-    for (auto& [name, worker] : ending) worker->stop.request_stop();
-    for (auto& [name, worker] : ending) worker->thread.join();
+  }
+
+  void abort_all() {
+    for (const auto& worker : workers()) worker->worker->abort();
   }
 
   sdk::Result<std::string> run(JsonView command) {
@@ -154,10 +162,18 @@ class Program {
   }
 
  private:
+  std::vector<std::shared_ptr<RunningWorker>> workers() {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::shared_ptr<RunningWorker>> all;
+    for (const auto& [name, worker] : workers_) all.push_back(worker);
+    return all;
+  }
+
+  std::once_flag ended_;
   std::mutex mutex_;
   std::shared_ptr<sdk::Client> client_;
   std::unique_ptr<sdk::Fake> fake_;
-  std::map<std::string, std::unique_ptr<RunningWorker>> workers_;
+  std::map<std::string, std::shared_ptr<RunningWorker>> workers_;
 };
 
 void answer(Program& program, const std::string& line) {
@@ -187,8 +203,14 @@ int main() {
   std::thread([signals] {
     int signal = 0;
     sigwait(&signals, &signal);
-    program.stop_all();
-    std::quick_exit(0);
+    std::thread([] {
+      program.end();
+      std::quick_exit(0);
+    }).detach();
+    for (;;) {
+      sigwait(&signals, &signal);
+      program.abort_all();
+    }
   }).detach();
   for (std::string line; std::getline(std::cin, line);) {
     // Order matters only for the configuration and for workers, which follow at once.
@@ -200,6 +222,6 @@ int main() {
       std::thread([line] { answer(program, line); }).detach();
     }
   }
-  program.stop_all();
+  program.end();
   std::quick_exit(0);
 }
