@@ -114,11 +114,10 @@ std::string url_encode(std::string_view text) {
 
 Client::Client(ClientOptions options)
     : options_(with_environment(std::move(options))),
-      transport_(make_http_transport(
-          {.url = options_.url,
-           .token = options_.token,
-           .user_agent = options_.user_agent,
-           .ca_file = options_.ca_file})) {}
+      transport_(make_http_transport({.url = options_.url,
+                                      .token = options_.token,
+                                      .user_agent = options_.user_agent,
+                                      .ca_file = options_.ca_file})) {}
 
 Client::Client(ClientOptions options, std::shared_ptr<Transport> transport)
     : options_(with_environment(std::move(options))), transport_(std::move(transport)) {}
@@ -157,8 +156,7 @@ Result<Response> Client::send_repeatedly(Request request, int* tries) {
     if (pause >= deadline - now) return std::unexpected(std::move(error));
     pause_for(pause, request.stop);
     if (request.stop.stop_requested()) return std::unexpected(std::move(error));
-    request.timeout =
-        std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
+    request.timeout = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
     if (request.timeout <= milliseconds{0}) return std::unexpected(std::move(error));
   }
 }

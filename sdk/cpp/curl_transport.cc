@@ -154,8 +154,8 @@ class CurlTransport : public Transport {
     if (!options_.ca_file.empty()) {
       curl_easy_setopt(easy, CURLOPT_CAINFO, options_.ca_file.c_str());
     }
-    // On a connection that it has kept, libcurl sends a request again by itself if the server closes
-    // that without an answer.
+    // On a connection that it has kept, libcurl sends a request again by itself if the server
+    // closes that without an answer.
     if (request.repeat == Repeat::kIfUnbegun) curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(request.timeout.count()));

@@ -241,8 +241,8 @@ Response FakeJobs::submit_batch(const Request& request) {
     auto faults = faults_of(spec, "");
     const Answer<std::pair<FakeJob*, bool>> job =
         faults.empty() ? submit(std::move(spec), item.text())
-                       : std::unexpected(Refusal{422, "validation_failed",
-                                                 "the request has faults", std::move(faults)});
+                       : std::unexpected(Refusal{422, "validation_failed", "the request has faults",
+                                                 std::move(faults)});
     json.begin_object().key("status");
     if (job) {
       json.integer(job->second ? 201 : 200).key("id").string(job->first->spec.id);

@@ -95,8 +95,8 @@ auto FakeJobs::known(const NewJob& spec, std::string_view text)
   if (!spec.idempotency_key.empty()) {
     const auto key = keys_.find({spec.queue, spec.idempotency_key});
     if (key != keys_.end() && key->second.text != text) {
-      return std::unexpected(Refusal{422, "idempotency_mismatch",
-                                     "the idempotency key was used with another body"});
+      return std::unexpected(
+          Refusal{422, "idempotency_mismatch", "the idempotency key was used with another body"});
     }
     if (key != keys_.end()) return std::pair{find(key->second.id), false};
   }
@@ -155,8 +155,7 @@ FakeJob* FakeJobs::holder_of(const NewJob& spec) {
   for (auto& [id, job] : jobs_) {
     if (!job.spec.unique || job.spec.unique->key != spec.unique->key) continue;
     if (job.spec.queue != spec.queue) continue;
-    const bool is_held =
-        job.spec.unique->hold && now_ < job.created_at + *job.spec.unique->hold;
+    const bool is_held = job.spec.unique->hold && now_ < job.created_at + *job.spec.unique->hold;
     if (!job.has_ended() || is_held) return &job;
   }
   return nullptr;
@@ -166,8 +165,7 @@ auto FakeJobs::cancel(const std::string& id, std::string_view) -> Answer<FakeJob
   FakeJob* const job = find(id);
   if (job == nullptr) return std::unexpected(Refusal{});
   if (job->has_ended()) {
-    return std::unexpected(
-        Refusal{409, "invalid_state", "the job's state does not allow this"});
+    return std::unexpected(Refusal{409, "invalid_state", "the job's state does not allow this"});
   }
   if (job->state == "running") {
     job->cancel_requested = true;
@@ -182,8 +180,8 @@ auto FakeJobs::retry(const std::string& id, JsonView options) -> Answer<FakeJob*
   FakeJob* const job = find(id);
   if (job == nullptr) return std::unexpected(Refusal{});
   if (!job->has_ended()) {
-    return std::unexpected(Refusal{409, "invalid_state",
-                                   "the job has not ended; only an ended job can be retried"});
+    return std::unexpected(
+        Refusal{409, "invalid_state", "the job has not ended; only an ended job can be retried"});
   }
   job->run_at = read_time(options["run_at"].string().value_or("")).value_or(now_);
   job->state = job->run_at > now_ ? "scheduled" : "ready";

@@ -28,9 +28,8 @@ Outcome call(const Handlers& handlers, Context& context) {
   } catch (const std::exception& fault) {
     return Outcome::failed({.type = class_of(fault), .message = fault.what()});
   } catch (...) {
-    return Outcome::failed(
-        {.type = "exception",
-         .message = "the handler threw something that is not a std::exception"});
+    return Outcome::failed({.type = "exception",
+                            .message = "the handler threw something that is not a std::exception"});
   }
 }
 

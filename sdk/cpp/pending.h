@@ -1,5 +1,5 @@
-// What a handler has reported and nobody has sent yet. Shared by the handler's thread and those that
-// send.
+// What a handler has reported and nobody has sent yet. Shared by the handler's thread and those
+// that send.
 #pragma once
 
 #include <atomic>

@@ -108,9 +108,8 @@ void WorkerCore::close(std::vector<std::thread> handlers) {
   handler_wakes_.notify_all();
   reporter_wakes_.notify_all();
   watcher_wakes_.notify_all();
-  handler_ended_.wait(lock, [this] {
-    return static_cast<std::size_t>(living_handlers_) == left_behind_;
-  });
+  handler_ended_.wait(
+      lock, [this] { return static_cast<std::size_t>(living_handlers_) == left_behind_; });
   const bool all_ended = living_handlers_ == 0;
   std::stop_source report = report_stop_;
   lock.unlock();

@@ -19,8 +19,8 @@
 // jobs that nobody would run before their leases have ended.
 #pragma once
 
-#include <chrono>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <map>
@@ -199,17 +199,17 @@ class WorkerCore : public std::enable_shared_from_this<WorkerCore> {
   bool is_handler_waking_ = false;
   std::uint64_t finished_ = 0;
   Claimer claimer_ = Claimer::kAway;
-  SteadyTime claim_began_;    // the claimer's last one
-  bool is_draining_ = false;  // it claims nothing more
-  bool is_closing_ = false;   // handlers and reporter end
-  bool is_quiet_ = false;  // told by the server: no further claims
+  SteadyTime claim_began_;                      // the claimer's last one
+  bool is_draining_ = false;                    // it claims nothing more
+  bool is_closing_ = false;                     // handlers and reporter end
+  bool is_quiet_ = false;                       // told by the server: no further claims
   SteadyTime next_listen_ = SteadyTime::max();  // for commands, as long as no claim does
   SteadyTime stop_began_ = SteadyTime::max();
   SteadyTime aborted_ = SteadyTime::max();
   bool is_aborted_ = false;
-  bool has_released_ = false;  // what ran when the grace time was over
-  int living_handlers_ = 0;    // threads
-  std::size_t left_behind_ = 0;  // of these, with a job that was released
+  bool has_released_ = false;                            // what ran when the grace time was over
+  int living_handlers_ = 0;                              // threads
+  std::size_t left_behind_ = 0;                          // of these, with a job that was released
   SteadyTime watcher_sleeps_until_ = SteadyTime::min();  // min(): it is awake
   bool is_unreachable_ = false;
   bool acks_are_suspect_ =

@@ -275,8 +275,7 @@ void WorkerCore::beat_refused(Heartbeat beat, const Error& error) {
 
 // The watcher breaks off the request if it hangs and so would cost the leases of running jobs, also
 // of those that start meanwhile.
-Result<PollAnswer> WorkerCore::poll_as_reporter(const PollRequest& request,
-                                                std::size_t ack_bytes) {
+Result<PollAnswer> WorkerCore::poll_as_reporter(const PollRequest& request, std::size_t ack_bytes) {
   std::stop_token stop;
   {
     const Lock lock(mutex_);
@@ -310,7 +309,8 @@ void WorkerCore::take_commands(const std::vector<WorkerCommand>& commands) {
   }
 }
 
-// Commands come with the answers to polls, so the reporter asks now and then in place of the claims.
+// Commands come with the answers to polls, so the reporter asks now and then in place of the
+// claims.
 void WorkerCore::take_quiet() {
   const Lock lock(mutex_);
   if (std::exchange(is_quiet_, true)) return;

@@ -10,14 +10,14 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::size_t kMaxItems = 1'000;   // of one kind in one round trip
+constexpr std::size_t kMaxItems = 1'000;  // of one kind in one round trip
 constexpr milliseconds kMaxPause{5'000};
 // For an outcome that fails alone: the first pause, doubled with every failure.
 constexpr milliseconds kFirstPauseAlone{200};
 constexpr int kMaxDoublings = 6;
 constexpr milliseconds kTimeQuestion{1'000};
 constexpr milliseconds kListenEvery{2'000};  // for commands to a quiet worker
-constexpr int kMaxFailuresInARow = 3;  // so many that fail alone are not what is at fault
+constexpr int kMaxFailuresInARow = 3;        // so many that fail alone are not what is at fault
 
 // Whether the content of a request may be the reason why it failed.
 bool is_its_own(const Error& error) {

@@ -109,10 +109,9 @@ void WorkerCore::release_unconfirmed(const Lock& held) {
   for (auto next = attempts_.begin(); next != attempts_.end();) {
     const auto attempt = next++;
     if (!attempt->second.unconfirmed) continue;
-    tell(held, {.ack = {.id = attempt->second.id,
-                        .token = attempt->second.token,
-                        .outcome = "released"},
-                .since = std::chrono::steady_clock::now()});
+    tell(held,
+         {.ack = {.id = attempt->second.id, .token = attempt->second.token, .outcome = "released"},
+          .since = std::chrono::steady_clock::now()});
     give_up(held, attempt->first);
     wake_reporter(held, acks_due(held));
   }

@@ -154,8 +154,7 @@ sdk::ScheduleSet set_of(JsonView spec) {
 }
 
 std::optional<sdk::Result<std::string>> call_on_schedules(sdk::Client& client,
-                                                          std::string_view call,
-                                                          JsonView command) {
+                                                          std::string_view call, JsonView command) {
   const std::string name = text_of(command["name"]);
   const JsonView spec = command["spec"];
   const std::string reason = text_of(command["reason"]);

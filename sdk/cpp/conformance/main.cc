@@ -51,9 +51,8 @@ class Program {
                          const std::string& worker) {
     sdk::Handlers handlers;
     for (const std::string& type : texts_of(command["types"])) {
-      handlers.on(type, [client, worker](sdk::Context& context) {
-        return play(*client, context, worker);
-      });
+      handlers.on(
+          type, [client, worker](sdk::Context& context) { return play(*client, context, worker); });
     }
     if (command["middleware"].boolean().value_or(false)) {
       handlers.use([](sdk::Context& context, const sdk::Handler& next) {
@@ -91,8 +90,7 @@ class Program {
     };
     auto running = std::make_shared<RunningWorker>();
     const auto own = client();
-    running->worker =
-        std::make_unique<sdk::Worker>(*own, options, handlers(command, own, name));
+    running->worker = std::make_unique<sdk::Worker>(*own, options, handlers(command, own, name));
     running->thread = std::jthread([name, raw = running.get()] {
       const auto ended = raw->worker->run(raw->stop.get_token());
       emit_event("worker_ended", [&](JsonWriter& json) {
@@ -125,7 +123,9 @@ class Program {
   }
 
   // At the end of the input, and at a signal: the second caller waits for the first.
-  void end() { std::call_once(ended_, [this] { stop_all(); }); }
+  void end() {
+    std::call_once(ended_, [this] { stop_all(); });
+  }
 
   void stop_all() {
     const auto ending = workers();

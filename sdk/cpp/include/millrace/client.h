@@ -185,8 +185,7 @@ class Client {
   Result<Schedule> schedule(std::string_view name);
   Result<Page<Schedule>> schedules(const ScheduleFilter& filter = {});
   AllItems<Schedule> all_schedules(ScheduleFilter filter = {});
-  Result<void> delete_schedule(std::string_view name,
-                               std::optional<std::int64_t> if_version = {});
+  Result<void> delete_schedule(std::string_view name, std::optional<std::int64_t> if_version = {});
   // Nothing is due while it is paused, and nothing of that time is made up for.
   Result<Schedule> pause_schedule(std::string_view name, std::string_view reason = {});
   Result<Schedule> resume_schedule(std::string_view name);

@@ -73,14 +73,18 @@ namespace detail {
 template <typename T>
 T required(std::optional<T> read, std::string_view wanted, std::string_view json) {
   if (read) return *std::move(read);
-  throw BadJson("expected " + std::string(wanted) + " and found " + std::string(json.substr(0, 40)));
+  throw BadJson("expected " + std::string(wanted) + " and found " +
+                std::string(json.substr(0, 40)));
 }
 
 // A member of a structure. One that is missing is an error, unless it is optional.
 template <typename T>
 void read_member(JsonView object, std::string_view name, T& out) {
   const JsonView member = object[name];
-  if constexpr (requires { typename T::value_type; out.has_value(); }) {
+  if constexpr (requires {
+                  typename T::value_type;
+                  out.has_value();
+                }) {
     if (!member) return out.reset();
   }
   if (!member) throw BadJson("the member \"" + std::string(name) + "\" is missing");
@@ -224,21 +228,21 @@ struct Codec<std::map<std::string, T>> {
 // MILLRACE_JSON(Mail, to, subject), outside of every namespace: a Codec for a structure, as a JSON
 // object with these members. A member that is missing is BadJson unless it is a std::optional;
 // members that the structure lacks are passed over.
-#define MILLRACE_JSON(Type, ...)                                                    \
-  template <>                                                                       \
-  struct millrace::sdk::Codec<Type> {                                               \
-    static std::string encode(const Type& value) {                                  \
-      ::millrace::sdk::JsonWriter json;                                             \
-      json.begin_object();                                                          \
-      MILLRACE_JSON_EXPAND(MILLRACE_JSON_EACH(MILLRACE_JSON_WRITE, __VA_ARGS__))    \
-      return json.end_object().take();                                              \
-    }                                                                               \
-    static Type decode(std::string_view text) {                                     \
-      const auto object = ::millrace::sdk::detail::object_of(text);                 \
-      Type value{};                                                                 \
-      MILLRACE_JSON_EXPAND(MILLRACE_JSON_EACH(MILLRACE_JSON_READ, __VA_ARGS__))     \
-      return value;                                                                 \
-    }                                                                               \
+#define MILLRACE_JSON(Type, ...)                                                 \
+  template <>                                                                    \
+  struct millrace::sdk::Codec<Type> {                                            \
+    static std::string encode(const Type& value) {                               \
+      ::millrace::sdk::JsonWriter json;                                          \
+      json.begin_object();                                                       \
+      MILLRACE_JSON_EXPAND(MILLRACE_JSON_EACH(MILLRACE_JSON_WRITE, __VA_ARGS__)) \
+      return json.end_object().take();                                           \
+    }                                                                            \
+    static Type decode(std::string_view text) {                                  \
+      const auto object = ::millrace::sdk::detail::object_of(text);              \
+      Type value{};                                                              \
+      MILLRACE_JSON_EXPAND(MILLRACE_JSON_EACH(MILLRACE_JSON_READ, __VA_ARGS__))  \
+      return value;                                                              \
+    }                                                                            \
   }
 
 #define MILLRACE_JSON_WRITE(member) json.key(#member).raw(::millrace::sdk::encode(value.member));

@@ -2,19 +2,21 @@
 // Codec, as it stands. Include this instead of specialising Codec.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+
+#include <nlohmann/json.hpp>
 
 #include "millrace/codec.h"
 
 namespace millrace::sdk {
 
 template <typename T>
-  requires(!detail::kIsBuiltIn<T> && requires(const T& value, const nlohmann::json& json) {
-    nlohmann::json(value);
-    json.get<T>();
-  })
+  requires(!detail::kIsBuiltIn<T> &&
+           requires(const T& value, const nlohmann::json& json) {
+             nlohmann::json(value);
+             json.get<T>();
+           })
 struct Codec<T> {
   static std::string encode(const T& value) try {
     return nlohmann::json(value).dump();

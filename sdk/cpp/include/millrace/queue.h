@@ -39,7 +39,7 @@ struct Queue {
   QueueRates rates{};
   std::string settings{};  // raw JSON
   std::int64_t version = 0;
-  std::string json{};      // the complete object as the server sent it
+  std::string json{};  // the complete object as the server sent it
 };
 
 // The answer of GET /v1/meta.

@@ -87,9 +87,9 @@ struct TriggerSchedule {
 struct BackfillSchedule {
   Timestamp from{};
   Timestamp to{};
-  std::optional<int> limit{};  // jobs of this call, 1 to 1,000
-  bool dry_run = false;        // count only
-  bool rerun = false;          // also where it is no longer known whether they ran
+  std::optional<int> limit{};     // jobs of this call, 1 to 1,000
+  bool dry_run = false;           // count only
+  bool rerun = false;             // also where it is no longer known whether they ran
   std::string idempotency_key{};  // empty: one is made
 };
 

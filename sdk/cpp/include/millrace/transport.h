@@ -30,7 +30,7 @@ struct Request {
   Headers headers{};
   // Transport::send: for this one request. Client::call: for all tries and pauses together.
   std::chrono::milliseconds timeout{30'000};
-  std::stop_token stop{};                     // cancels the request
+  std::stop_token stop{};  // cancels the request
   // Client::call sends GET, PUT and DELETE again whatever this says.
   Repeat repeat = Repeat::kNever;
 };
