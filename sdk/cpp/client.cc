@@ -188,7 +188,7 @@ Result<Batch> Client::submit_batch(std::span<const NewJob> jobs, bool atomic) {
   return then(send_repeatedly(std::move(request)), read_batch);
 }
 
-Result<Job> Client::job(std::string_view id, const GetJob& options) {
+Result<Job> Client::get(std::string_view id, const GetJob& options) {
   QueryString query;
   query.add("include", options.include);
   if (options.until_final) {
@@ -207,7 +207,7 @@ Result<Job> Client::wait(std::string_view id, Milliseconds timeout) {
     const auto left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
     GetJob options{.include = {"result"}, .until_final = true};
     options.wait = std::clamp(left, milliseconds{0}, kLongestWait);
-    auto found = job(id, options);
+    auto found = get(id, options);
     if (!found || found->is_final()) return found;
     if (left > options.wait) continue;
     Error error;
@@ -219,7 +219,7 @@ Result<Job> Client::wait(std::string_view id, Milliseconds timeout) {
   }
 }
 
-Result<Page<Job>> Client::jobs(const JobFilter& filter) {
+Result<Page<Job>> Client::list(const JobFilter& filter) {
   QueryString query;
   query.add("state", filter.states);
   query.add("queue", filter.queue);
@@ -235,11 +235,11 @@ Result<Page<Job>> Client::jobs(const JobFilter& filter) {
   return then(call({.path = "/v1/jobs" + query.text(), .timeout = options_.timeout}), read_jobs);
 }
 
-AllItems<Job> Client::all_jobs(JobFilter filter) {
+AllItems<Job> Client::list_all(JobFilter filter) {
   return AllItems<Job>([this, filter = std::move(filter)](const std::string& cursor) {
     JobFilter of_page = filter;
     if (!cursor.empty()) of_page.cursor = cursor;
-    return jobs(of_page);
+    return list(of_page);
   });
 }
 
@@ -270,7 +270,7 @@ Result<Job> Client::cancel(std::string_view id, std::string_view reason) {
   auto answer = then(send_repeatedly(std::move(request), &tries), read_job);
   if (answer || tries < 2 || answer.error().problem() != Problem::kInvalidState) return answer;
   // The job has ended, perhaps by the try before, whose answer was lost.
-  auto ended = job(id);
+  auto ended = get(id);
   return ended && ended->state == "cancelled" ? ended : answer;
 }
 
@@ -331,7 +331,8 @@ Result<Queue> Client::patch_queue(std::string_view name, std::string_view settin
               read_queue);
 }
 
-Result<Queue> Client::pause(std::string_view name, std::string_view reason, IfMissing if_missing) {
+Result<Queue> Client::pause_queue(std::string_view name, std::string_view reason,
+                                  IfMissing if_missing) {
   std::string body;
   if (!reason.empty()) body = fmt::format(R"({{"reason":{}}})", json_string(reason));
   return then(call({.method = "POST",
@@ -342,7 +343,7 @@ Result<Queue> Client::pause(std::string_view name, std::string_view reason, IfMi
               read_queue);
 }
 
-Result<Queue> Client::resume(std::string_view name) {
+Result<Queue> Client::resume_queue(std::string_view name) {
   return then(call({.method = "POST",
                     .path = queue_path(name, "/resume"),
                     .timeout = options_.timeout,

@@ -120,8 +120,8 @@ TEST_F(ClientInsightTest, KeepsTheColumnsOfStatisticsTogether) {
 
 TEST_F(ClientInsightTest, MakesAQueueOnlyWhereItIsToldSo) {
   transport_->answer(200, R"({"name":"mail","paused":true})");
-  ASSERT_TRUE(client_.pause("mail"));
-  ASSERT_TRUE(client_.pause("mail", "why", IfMissing::kCreate));
+  ASSERT_TRUE(client_.pause_queue("mail"));
+  ASSERT_TRUE(client_.pause_queue("mail", "why", IfMissing::kCreate));
   ASSERT_TRUE(client_.patch_queue("mail", "{}", IfMissing::kCreate));
   ASSERT_TRUE(client_.delete_queue("mail", false, Milliseconds{9}));
   ASSERT_TRUE(client_.delete_queue("a b", true, Milliseconds{9}));

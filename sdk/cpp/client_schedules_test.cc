@@ -144,12 +144,16 @@ TEST_F(ClientSchedulesTest, AnUnknownScheduleIsARefusal) {
   EXPECT_FALSE(client_.trigger_schedule("nightly"));
 }
 
-TEST_F(ClientSchedulesTest, TriggersOnceOnly) {
+TEST_F(ClientSchedulesTest, TriggersOnceByAKeyOfItsOwn) {
   transport_->lose_answer();
-  EXPECT_FALSE(client_.trigger_schedule("nightly"));
-  ASSERT_EQ(transport_->requests.size(), 1u);  // a second try might make a second job
+  transport_->answer(201, R"({"id":"j"})");
+  EXPECT_TRUE(client_.trigger_schedule("nightly"));
+  EXPECT_TRUE(client_.trigger_schedule("nightly"));
+  ASSERT_EQ(transport_->requests.size(), 3u);
   EXPECT_EQ(request().path, "/v1/schedules/nightly/trigger");
   EXPECT_EQ(request().body, "{}");
+  EXPECT_EQ(request(0).headers, request(1).headers);
+  EXPECT_NE(request(1).headers, request(2).headers);
 }
 
 TEST_F(ClientSchedulesTest, TriggersAgainWithAKey) {

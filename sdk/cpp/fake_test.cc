@@ -24,7 +24,7 @@ TEST(FakeTest, RunsWhatIsDueWhenItIsDrained) {
   EXPECT_EQ(fake.enqueued("greet").at(1).payload, R"("Bob")");
   EXPECT_EQ(fake.drain(), 2u);
   EXPECT_EQ(value_of(fake.client().wait(ada.job.id, 1s)).result, R"("hello Ada")");
-  const auto waiting = value_of(fake.client().job(bob.job.id));
+  const auto waiting = value_of(fake.client().get(bob.job.id));
   EXPECT_EQ(waiting.state, "retrying");
   EXPECT_EQ(waiting.last_error->message, "no luck");
   EXPECT_EQ(waiting.run_at, fake.now() + 5s);
@@ -32,13 +32,13 @@ TEST(FakeTest, RunsWhatIsDueWhenItIsDrained) {
   EXPECT_EQ(fake.drain(), 0u);
   fake.advance(1ms);
   EXPECT_EQ(fake.drain(), 1u);
-  EXPECT_EQ(value_of(fake.client().job(bob.job.id)).state, "succeeded");
+  EXPECT_EQ(value_of(fake.client().get(bob.job.id)).state, "succeeded");
 }
 
 TEST(FakeTest, InlineRunsWithinTheSubmission) {
   Fake fake(unlucky_once(), FakeMode::kInline);
   const auto ada = value_of(fake.client().submit("greet", "Ada"));
-  EXPECT_EQ(value_of(fake.client().job(ada.job.id)).state, "succeeded");
+  EXPECT_EQ(value_of(fake.client().get(ada.job.id)).state, "succeeded");
   const auto later = value_of(fake.client().submit("greet", "Ada", {.delay = 1s}));
   EXPECT_EQ(later.job.state, "scheduled");
 }
@@ -80,7 +80,7 @@ TEST(FakeTest, ListsPageByPage) {
   for (int n = 0; n < 7; ++n) value_of(fake.client().submit(n % 2 == 0 ? "even" : "odd", n));
   std::string seen;
   for (const auto& job :
-       fake.client().all_jobs({.type = "even", .include = {"payload"}, .limit = 2})) {
+       fake.client().list_all({.type = "even", .include = {"payload"}, .limit = 2})) {
     ASSERT_TRUE(job);
     seen += *job->payload;
   }
@@ -93,7 +93,7 @@ TEST(FakeTest, AJobThatComesTooLateExpires) {
   const auto job = value_of(fake.client().submit("greet", "Ada", {.expires_in = 1s}));
   fake.advance(1s);
   EXPECT_EQ(fake.drain(), 0u);
-  EXPECT_EQ(value_of(fake.client().job(job.job.id)).state, "expired");
+  EXPECT_EQ(value_of(fake.client().get(job.job.id)).state, "expired");
 }
 
 }  // namespace

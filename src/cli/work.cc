@@ -87,7 +87,7 @@ sdk::Outcome give_back(sdk::Context& context, const std::string& reason) {
   std::unique_lock lock(mutex);
   stopped.wait_for(lock, context.stop_token(), kPauseOnShortage, [] { return false; });
   return context.told() == sdk::StopReason::kCancelled ? sdk::Outcome::cancelled()
-                                                              : sdk::Outcome::released();
+                                                       : sdk::Outcome::released();
 }
 
 // What the jobs and the main thread tell each other.

@@ -91,7 +91,7 @@ sdk::Result<std::string> submit_batch(sdk::Client& client, JsonView command) {
 sdk::Result<std::string> list_all(sdk::Client& client, JsonView command) {
   JsonWriter json;
   json.begin_object().key("ids").begin_array();
-  for (const auto& job : client.all_jobs(filter_of(command))) {
+  for (const auto& job : client.list_all(filter_of(command))) {
     if (!job) return std::unexpected(job.error());
     json.string(job->id);
   }
@@ -116,8 +116,8 @@ std::optional<sdk::Result<std::string>> call_on_queues(sdk::Client& client, std:
   if (call == "patch_queue") {
     return json_of(client.patch_queue(name, settings, sdk::IfMissing::kFail, version));
   }
-  if (call == "pause_queue") return json_of(client.pause(name, text_of(command["reason"])));
-  if (call == "resume_queue") return json_of(client.resume(name));
+  if (call == "pause_queue") return json_of(client.pause_queue(name, text_of(command["reason"])));
+  if (call == "resume_queue") return json_of(client.resume_queue(name));
   if (call != "delete_queue") return std::nullopt;
   const bool force = command["force"].boolean().value_or(false);
   return json_of(client.delete_queue(name, force, sdk::Milliseconds{30'000}));
@@ -193,9 +193,9 @@ sdk::Result<std::string> call(sdk::Client& client, std::string_view name, JsonVi
   if (name == "make_id") return make_id(command);
   if (name == "submit") return json_of(client.submit(sdk::read_new_job(command["job"])));
   if (name == "submit_batch") return submit_batch(client, command);
-  if (name == "get") return json_of(client.job(job, {.include = texts_of(command["include"])}));
+  if (name == "get") return json_of(client.get(job, {.include = texts_of(command["include"])}));
   if (name == "wait") return json_of(client.wait(job, ms_of(command["timeout_ms"], 30'000)));
-  if (name == "list") return json_of(client.jobs(filter_of(command)));
+  if (name == "list") return json_of(client.list(filter_of(command)));
   if (name == "list_all") return list_all(client, command);
   if (name == "logs") return json_of(client.logs(job));
   if (name == "cancel") return json_of(client.cancel(job, text_of(command["reason"])));

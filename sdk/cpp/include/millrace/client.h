@@ -63,7 +63,7 @@ enum class IfMissing { kFail, kCreate };
 
 // All items of a list, read page by page while one iterates; an input range. An error is the last
 // item.
-//   for (const auto& job : client.all_jobs({.states = {"dead"}})) {
+//   for (const auto& job : client.list_all({.states = {"dead"}})) {
 //     if (!job) return report(job.error());
 //   }
 template <typename Item>
@@ -142,17 +142,17 @@ class Client {
   // Up to 1,000 jobs. With `atomic`, all are accepted or none.
   Result<Batch> submit_batch(std::span<const NewJob> jobs, bool atomic = false);
 
-  Result<Job> job(std::string_view id, const GetJob& options = {});
+  Result<Job> get(std::string_view id, const GetJob& options = {});
   // The job with its result, once it has ended, however it ended: `state` tells. An error with the
   // code "wait_timeout" if that takes longer than `timeout`.
   Result<Job> wait(std::string_view id, Milliseconds timeout);
-  Result<Page<Job>> jobs(const JobFilter& filter);
+  Result<Page<Job>> list(const JobFilter& filter);
   // The client must outlive the range, here and below.
-  AllItems<Job> all_jobs(JobFilter filter);
+  AllItems<Job> list_all(JobFilter filter);
   Result<std::vector<LogLine>> logs(std::string_view id);
   Result<Job> cancel(std::string_view id, std::string_view reason = {});
   Result<Job> retry(std::string_view id, const RetryJob& options = {});
-  Result<void> remove(std::string_view id);
+  Result<void> remove(std::string_view id);  // `delete`, which C++ keeps for itself
   // Retries, cancels or deletes the jobs that a filter matches, within `timeout`.
   Result<BulkAnswer> bulk(const BulkByFilter& bulk, Milliseconds timeout);
 
@@ -168,9 +168,9 @@ class Client {
   Result<Queue> patch_queue(std::string_view name, std::string_view settings,
                             IfMissing if_missing = IfMissing::kFail,
                             std::optional<std::int64_t> if_version = {});
-  Result<Queue> pause(std::string_view name, std::string_view reason = {},
-                      IfMissing if_missing = IfMissing::kFail);
-  Result<Queue> resume(std::string_view name);
+  Result<Queue> pause_queue(std::string_view name, std::string_view reason = {},
+                            IfMissing if_missing = IfMissing::kFail);
+  Result<Queue> resume_queue(std::string_view name);
   // Deletes an empty queue; with `force` also its jobs, within `timeout`.
   Result<void> delete_queue(std::string_view name, bool force, Milliseconds timeout);
   Result<void> delete_queue(std::string_view name) {

@@ -1,7 +1,7 @@
 // Exceptions, for programs that prefer them: no call of this library throws by itself, but
 // value_of() turns the error of a call into the exception of its class.
 //
-//   auto job = value_of(client.job(id));  // throws NotFound, Unreachable ...
+//   auto job = value_of(client.get(id));  // throws NotFound, Unreachable ...
 #pragma once
 
 #include <stdexcept>
