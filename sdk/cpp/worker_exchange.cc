@@ -277,6 +277,7 @@ void WorkerCore::beat_refused(Heartbeat beat, const Error& error) {
 // of those that start meanwhile.
 Result<PollAnswer> WorkerCore::poll_as_reporter(const PollRequest& request, std::size_t ack_bytes) {
   std::stop_token stop;
+  std::optional<Milliseconds> timeout;
   {
     const Lock lock(mutex_);
     if (!is_closing_) report_stop_ = std::stop_source();
@@ -284,9 +285,13 @@ Result<PollAnswer> WorkerCore::poll_as_reporter(const PollRequest& request, std:
     is_reporting_ = true;
     report_began_ = std::chrono::steady_clock::now();
     report_patience_ = Milliseconds{ack_bytes * 1'000 / kAckBytesPerSecond};
-    wake_watcher(lock, report_breaks(lock));
+    const SteadyTime breaks = report_breaks(lock);
+    if (breaks != SteadyTime::max()) {
+      timeout = std::chrono::duration_cast<Milliseconds>(breaks - report_began_);
+    }
+    wake_watcher(lock, breaks);
   }
-  auto answer = client_.poll(options_.id, request, stop);
+  auto answer = client_.poll(options_.id, request, stop, timeout);
   const Lock lock(mutex_);
   is_reporting_ = false;
   if (!answer && answer.error().kind == ErrorKind::kInterrupted && !is_closing_) {
@@ -314,6 +319,7 @@ void WorkerCore::take_commands(const std::vector<WorkerCommand>& commands) {
 void WorkerCore::take_quiet() {
   const Lock lock(mutex_);
   if (std::exchange(is_quiet_, true)) return;
+  if (claimer_ == Claimer::kReady) claimer_ = Claimer::kAway;  // takes no outcomes any more
   next_listen_ = std::chrono::steady_clock::now();
   wake_reporter(lock, next_listen_);
   claimer_wakes_.notify_all();
