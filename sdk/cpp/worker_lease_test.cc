@@ -220,8 +220,12 @@ TEST_F(WorkerLeaseTest, AReportThatHangsCostsNoLease) {
     server_.hang(request.stop);
     return FakeTransport::unreachable();
   };
-  start(options(2), [&](Context& context) {
+  auto patient = options(2);
+  patient.poll_wait = 60s;
+  start(patient, [&](Context& context) {
     if (context.job().id == "b") std::this_thread::sleep_for(1'800ms);
+    // So that it is the reporter that tells.
+    EXPECT_TRUE(server_.await_waiting_claim());
     return Outcome::succeeded("1");
   });
   EXPECT_TRUE(server_.await_outcomes(2));
