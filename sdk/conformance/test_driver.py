@@ -46,7 +46,9 @@ class TestDriver(unittest.TestCase):
     def test_the_table_names_every_scenario(self):
         wanted = {
             subjects.SUBJECTS[subject]: [
-                each.title.replace("_", " ") for each in SCENARIOS.values() if each.subject == subject
+                each.title.replace("_", " ")
+                for each in SCENARIOS.values()
+                if each.subject == subject
             ]
             for subject in subjects.SUBJECTS
         }

@@ -68,10 +68,14 @@ class Client:
     """Thread-safe: connections that are not in use wait for the next call."""
 
     def __init__(self, url=None, token=None, timeout=30, ca_file=None):
-        self.url = urllib.parse.urlsplit(url or os.environ.get("MILLRACE_URL") or "http://127.0.0.1:7600")
+        self.url = urllib.parse.urlsplit(
+            url or os.environ.get("MILLRACE_URL") or "http://127.0.0.1:7600"
+        )
         self.token = token or os.environ.get("MILLRACE_TOKEN")
         self.timeout = timeout
-        self.tls = ssl.create_default_context(cafile=ca_file) if self.url.scheme == "https" else None
+        self.tls = (
+            ssl.create_default_context(cafile=ca_file) if self.url.scheme == "https" else None
+        )
         self.idle, self.lock = [], threading.Lock()
 
     def connection(self, timeout):
@@ -107,8 +111,12 @@ class Client:
                 self.idle.append(connection)
         return answer.status, {k.lower(): v for k, v in answer.getheaders()}, read
 
-    def call(self, method, path, body=None, headers=None, query=None, safe=True, timeout=None, tries=None):
-        """Tries until the deadline. `safe`: it may be sent again even if the server may have begun."""
+    def call(
+        self, method, path, body=None, headers=None, query=None, safe=True, timeout=None, tries=None
+    ):
+        """Tries until the deadline. `safe`: it may be sent again even if the server may
+        have begun.
+        """
         deadline = time.monotonic() + (timeout or self.timeout)
         query = {k: v for k, v in (query or {}).items() if v is not None}
         target = path + ("?" + urllib.parse.urlencode(query) if query else "")
@@ -189,7 +197,10 @@ class Client:
                 said.get("detail", ""),
                 after,
                 [
-                    {"where": e.get("pointer") or e.get("parameter") or e.get("header"), "detail": e["detail"]}
+                    {
+                        "where": e.get("pointer") or e.get("parameter") or e.get("header"),
+                        "detail": e["detail"],
+                    }
                     for e in (said.get("errors", []) if MUTANT != "no-places" else [])
                 ],
                 said.get("request_id"),
@@ -234,7 +245,9 @@ class Client:
 
     def cancel(self, job_id, reason):
         try:
-            return self.call("POST", f"/v1/jobs/{job_id}/cancel", {"reason": reason} if reason else {})[0]
+            return self.call(
+                "POST", f"/v1/jobs/{job_id}/cancel", {"reason": reason} if reason else {}
+            )[0]
         except Problem as problem:
             if problem.code == "invalid_state" and problem.again and MUTANT != "cancel-409":
                 job = self.call("GET", f"/v1/jobs/{job_id}")[0]

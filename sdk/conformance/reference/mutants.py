@@ -79,4 +79,8 @@ MUTANTS = {
     "checkpoint-lost": "logs_progress.checkpoints",
     "last-checkpoint-lost": "logs_progress.a_checkpoint_just_before_the_end",
     "claims-too-many": "queues.never_more_than_its_slots",
+    # The fake.
+    "fake-jitter": "fake.retries_without_jitter",
+    "fake-newest-first": "fake.in_order_of_priority_and_age",
+    "fake-not-unique": "fake.ids_and_keys",
 }

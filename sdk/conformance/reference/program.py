@@ -10,6 +10,7 @@ import time
 import urllib.parse
 
 from client import MUTANT, Client, Problem, make_id
+from fake import Fake
 from worker import Told, Worker, refused
 
 OUT = threading.Lock()
@@ -69,13 +70,21 @@ class Handler:
             say(event="middleware", job=attempt.id, phase="before")
         attempt.worker.events.start(attempt)
         try:
-            ack = self.play(attempt.job["payload"]["script"]) or {"outcome": "succeeded", "result": None}
+            ack = self.play(attempt.job["payload"]["script"]) or {
+                "outcome": "succeeded",
+                "result": None,
+            }
         except Told:
-            ack = {"cancelled": {"outcome": "cancelled"}, "stopping": {"outcome": "released"}}.get(attempt.reason, {})
+            ack = {"cancelled": {"outcome": "cancelled"}, "stopping": {"outcome": "released"}}.get(
+                attempt.reason, {}
+            )
         if self.middleware and MUTANT != "half-middleware":
             say(event="middleware", job=attempt.id, phase="after")
         if attempt.reason == "timeout" and MUTANT != "timeout-succeeds":
-            ack = {"outcome": "failed", "error": {"type": "timeout", "message": "the attempt's time is over"}}
+            ack = {
+                "outcome": "failed",
+                "error": {"type": "timeout", "message": "the attempt's time is over"},
+            }
         if ack.get("outcome") == "succeeded" and attempt.enqueued:
             ack["enqueue"] = attempt.enqueued
         if MUTANT == "enqueues-always" and attempt.enqueued:
@@ -116,7 +125,9 @@ class Handler:
         with self.attempt.worker.lock:
             if not self.attempt.lines:
                 self.attempt.lines_due = time.monotonic() + 0.5
-            self.attempt.lines.append({"level": level if MUTANT != "levels-lost" else "info", "message": message})
+            self.attempt.lines.append(
+                {"level": level if MUTANT != "levels-lost" else "info", "message": message}
+            )
             self.attempt.cut_lines()
 
     def do_submit(self, job):
@@ -167,6 +178,19 @@ class Handler:
         os._exit(9)
 
 
+class Pretended:
+    """An attempt of the fake, as a Handler needs it."""
+
+    def __init__(self, job, token):
+        self.job, self.id, self.token = job, job["id"], token
+        self.worker, self.lock, self.events = self, threading.Lock(), Events("fake")
+        self.told, self.reason = threading.Event(), None
+        self.progress, self.lines, self.enqueued = None, [], []
+
+    def cut_lines(self):
+        pass
+
+
 def failed(kind, message, **more):
     return {"outcome": "failed", "error": {"type": kind, "message": message, "stack": None, **more}}
 
@@ -192,6 +216,7 @@ SCHEDULES = {
 class Program:
     def __init__(self):
         self.client = Client()
+        self.fake = None
         self.workers = {}
         self.leaving = False
 
@@ -217,15 +242,40 @@ class Program:
             headers["Idempotency-Key"] = make_id("")
         query = {"force": "true"} if force else {}
         return self.client.call(
-            method, f"/v1/{kind}/{urllib.parse.quote(name, safe='')}{rest}", body, headers, query, safe=method != "PATCH"
+            method,
+            f"/v1/{kind}/{urllib.parse.quote(name, safe='')}{rest}",
+            body,
+            headers,
+            query,
+            safe=method != "PATCH",
         )[0]
 
     def do_hello(self):
         return {"sdk": "reference", "version": "1"}
 
-    def do_configure(self, url=None, token=None, timeout_ms=30000, ca_file=None, fake=None, types=None):
-        self.client = Client(url, token, timeout_ms / 1000, ca_file)
+    def do_configure(
+        self, url=None, token=None, timeout_ms=30000, ca_file=None, fake=None, types=None
+    ):
+        self.fake = Fake(fake, types, self.play_without_server) if fake else None
+        self.client = self.fake or Client(url, token, timeout_ms / 1000, ca_file)
         return {}
+
+    def play_without_server(self, job, token):
+        attempt = Pretended(job, token)
+        ack = Handler(self, attempt, False).run()
+        events = Events("fake")
+        events.end(attempt)
+        return {**ack, "progress": attempt.progress}
+
+    def do_drain(self, types):
+        return {"ran": self.fake.drain(types)}
+
+    def do_advance(self, ms):
+        self.fake.advance(ms)
+        return {}
+
+    def do_enqueued(self, type):
+        return {"jobs": self.fake.enqueued(type)}
 
     def do_make_id(self, queue=None):
         return {"id": make_id(queue)}
@@ -236,19 +286,31 @@ class Program:
 
     def do_submit_batch(self, jobs, atomic=False):
         keys = ("status", "id", "state", "error")
-        return {"items": [{k: i[k] for k in keys if k in i} for i in self.client.submit_batch(jobs, atomic)]}
+        return {
+            "items": [
+                {k: i[k] for k in keys if k in i} for i in self.client.submit_batch(jobs, atomic)
+            ]
+        }
 
     def do_get(self, job, include=()):
-        return self.client.call("GET", f"/v1/jobs/{job}", query={"include": ",".join(include or ()) or None})[0]
+        if self.fake:
+            return self.fake.get(job, include or ())
+        return self.client.call(
+            "GET", f"/v1/jobs/{job}", query={"include": ",".join(include or ()) or None}
+        )[0]
 
     def do_wait(self, job, timeout_ms):
         return self.client.wait(job, timeout_ms / 1000)
 
     def do_list(self, filter=None, limit=None, cursor=None):
         filter = dict(filter or {})
+        if self.fake:
+            return {"items": self.fake.list(filter), "next_cursor": None}
         if isinstance(filter.get("state"), list):
             filter["state"] = ",".join(filter["state"])
-        return self.client.call("GET", "/v1/jobs", query={**filter, "limit": limit, "cursor": cursor})[0]
+        return self.client.call(
+            "GET", "/v1/jobs", query={**filter, "limit": limit, "cursor": cursor}
+        )[0]
 
     def do_list_all(self, filter=None, limit=None):
         ids, cursor = [], None
@@ -263,9 +325,11 @@ class Program:
         return {"items": self.client.call("GET", f"/v1/jobs/{job}/logs")[0]["items"]}
 
     def do_cancel(self, job, reason=None):
-        return self.client.cancel(job, reason)
+        return self.fake.cancel(job) if self.fake else self.client.cancel(job, reason)
 
     def do_retry(self, job):
+        if self.fake:
+            return self.fake.retry(job)
         return self.client.call("POST", f"/v1/jobs/{job}/retry", {}, safe=False)[0]
 
     def do_delete(self, job):
@@ -283,11 +347,32 @@ class Program:
     def do_apply_schedules(self, spec):
         return self.client.call("PUT", "/v1/schedules", spec)[0]
 
-    def do_worker(self, name, queues=None, types=(), concurrency=10, lease_ms=None, poll_wait_ms=10000, grace_ms=25000, middleware=False):
+    def do_worker(
+        self,
+        name,
+        queues=None,
+        types=(),
+        concurrency=10,
+        lease_ms=None,
+        poll_wait_ms=10000,
+        grace_ms=25000,
+        middleware=False,
+    ):
         def run(attempt):
             return Handler(self, attempt, middleware).run()
 
-        made = Worker(self.client, Events(name), run, name, queues or ["default"], list(types), concurrency, lease_ms, poll_wait_ms, grace_ms)
+        made = Worker(
+            self.client,
+            Events(name),
+            run,
+            name,
+            queues or ["default"],
+            list(types),
+            concurrency,
+            lease_ms,
+            poll_wait_ms,
+            grace_ms,
+        )
         self.workers[name] = made
         return {"worker_id": made.id}
 

@@ -1,4 +1,6 @@
-"""A worker of the contract: one lock, a thread for each handler, one that claims, one that reports."""
+"""A worker of the contract: one lock, a thread for each handler, one that claims, one
+that reports.
+"""
 
 import os
 import random
@@ -29,7 +31,9 @@ class Attempt:
         self.reason, self.told = None, threading.Event()
         self.started = self.over = self.was_beaten = False
         self.timeout_at, self.answered_at = None, clock()
-        self.asks_for_timeout = bool(job.get("deadline")) and job["deadline"] <= job["lease"]["expires_at"]
+        self.asks_for_timeout = (
+            bool(job.get("deadline")) and job["deadline"] <= job["lease"]["expires_at"]
+        )
         if job.get("deadline") and not self.asks_for_timeout:
             from_ms = ms(job["lease"]["expires_at"]) - job["lease"]["lease_ms"]
             left = (ms(job["deadline"]) - from_ms) / 1000
@@ -69,7 +73,19 @@ def clock():
 class Worker:
     """`run(attempt)` plays a handler and returns an ack without its key. Ends by stop()."""
 
-    def __init__(self, client, events, run, name, queues, types, concurrency, lease_ms, poll_wait_ms, grace_ms):
+    def __init__(
+        self,
+        client,
+        events,
+        run,
+        name,
+        queues,
+        types,
+        concurrency,
+        lease_ms,
+        poll_wait_ms,
+        grace_ms,
+    ):
         self.client, self.events, self.run, self.name = client, events, run, name
         self.claim = {"queues": queues, "types": types, "wait_ms": poll_wait_ms}
         if MUTANT == "claims-all-types":
@@ -88,7 +104,10 @@ class Worker:
         self.reporting = self.claiming = False
         self.failures, self.claimed_at = 0, 0
         self.ended = threading.Event()
-        self.threads = [threading.Thread(target=t, daemon=True) for t in (self.claim_on, self.report_on, self.watch)]
+        self.threads = [
+            threading.Thread(target=t, daemon=True)
+            for t in (self.claim_on, self.report_on, self.watch)
+        ]
         for thread in self.threads:
             thread.start()
 
@@ -122,7 +141,17 @@ class Worker:
                 limit = self.free()
                 acks = self.take_acks()
                 self.claiming, self.claimed_at = True, time.monotonic()
-            said = {"claim": {**self.claim, "limit": limit, "worker": {"host": socket.gethostname(), "pid": os.getpid(), "sdk": "reference"}}}
+            said = {
+                "claim": {
+                    **self.claim,
+                    "limit": limit,
+                    "worker": {
+                        "host": socket.gethostname(),
+                        "pid": os.getpid(),
+                        "sdk": "reference",
+                    },
+                }
+            }
             pause = self.exchange(said, acks, n)
             self.claiming = False
             n = n + 1 if pause is not None else 0
@@ -156,7 +185,9 @@ class Worker:
         if lines:
             said["logs"] = [{**attempt.key(), **line} for attempt, line in lines]
         try:
-            answer = self.client.call("POST", f"/v1/workers/{self.id}/poll", said, timeout=timeout, tries=1)[0]
+            answer = self.client.call(
+                "POST", f"/v1/workers/{self.id}/poll", said, timeout=timeout, tries=1
+            )[0]
         except Problem as problem:
             with self.lock:
                 if MUTANT != "acks-once":
@@ -167,7 +198,9 @@ class Worker:
                     attempt.cut_lines()
                 if MUTANT == "acks-changed":
                     for _, ack in acks:
-                        ack["delay_ms" if ack["outcome"] == "failed" else "result"] = random.randint(0, 9)
+                        ack["delay_ms" if ack["outcome"] == "failed" else "result"] = (
+                            random.randint(0, 9)
+                        )
             if problem.status in (401, 403, 400, 404, 422) and MUTANT != "deaf-to-401":
                 self.dead = True
                 self.stop(problem)
@@ -189,7 +222,9 @@ class Worker:
         with self.lock:
             for (attempt, ack), result in zip(acks, answer["acks"]):
                 if result["status"] in (413, 422) and ack["outcome"] == "succeeded":
-                    self.outbox.append((attempt, {**attempt.key(), **refused(result["error"].get("detail", ""))}))
+                    self.outbox.append(
+                        (attempt, {**attempt.key(), **refused(result["error"].get("detail", ""))})
+                    )
                 elif MUTANT == "acks-twice" and "again" not in attempt.__dict__:
                     attempt.again = True
                     threading.Timer(1, lambda a=attempt, k=ack: self.outbox.append((a, k))).start()
@@ -230,12 +265,16 @@ class Worker:
     def handle(self, attempt):
         if attempt.asks_for_timeout and MUTANT != "timeout-by-formula":
             try:
-                job = self.client.call("POST", f"/v1/jobs/{attempt.id}/heartbeat", {"token": attempt.token})[0]
+                job = self.client.call(
+                    "POST", f"/v1/jobs/{attempt.id}/heartbeat", {"token": attempt.token}
+                )[0]
                 attempt.timeout_at = attempt.answered_at + job["timeout_ms"] / 1000
             except Problem:
                 attempt.tell("lease_lost")
         ack = self.run(attempt)
-        while attempt.progress_due and ack.get("outcome") != "succeeded" and clock() < attempt.until:
+        while (
+            attempt.progress_due and ack.get("outcome") != "succeeded" and clock() < attempt.until
+        ):
             attempt.progress_due = None
             if MUTANT != "last-checkpoint-lost" and self.exchange({}, [], 0, [attempt]) is not None:
                 attempt.progress_due = clock()
@@ -288,7 +327,11 @@ class Worker:
             time.sleep(LATE_S)
             now = clock()
             with self.lock:
-                late = [a for a in self.attempts.values() if a.beat_at <= now or (a.progress_due or now + 1) <= now]
+                late = [
+                    a
+                    for a in self.attempts.values()
+                    if a.beat_at <= now or (a.progress_due or now + 1) <= now
+                ]
                 if MUTANT == "beats-in-handlers":
                     late = [a for a in late if not getattr(a, "blocked", False)]
                 if MUTANT == "no-heartbeats":
@@ -312,7 +355,6 @@ class Worker:
     # The watch: leases, timeouts, the stop.
 
     def watch(self):
-        released = False
         while not self.ended.is_set():
             time.sleep(0.02)
             now = clock()
@@ -323,7 +365,9 @@ class Worker:
                             self.attempts.pop((attempt.id, attempt.token))
                             continue
                         attempt.tell("lease_lost")
-                    elif attempt.timeout_at and now >= attempt.timeout_at and MUTANT != "no-timeouts":
+                    elif (
+                        attempt.timeout_at and now >= attempt.timeout_at and MUTANT != "no-timeouts"
+                    ):
                         attempt.tell("timeout")
                 if self.stopping_at is None:
                     continue
@@ -332,12 +376,14 @@ class Worker:
                     if over >= 0 and MUTANT != "no-told-stopping":
                         attempt.tell("stopping")
                     if over >= 1 and MUTANT != "holds-on":
-                        attempt.over = released = True
+                        attempt.over = True
                         del self.attempts[attempt.id, attempt.token]
                         if attempt.reason != "lease_lost":
                             self.outbox.append((attempt, {**attempt.key(), "outcome": "released"}))
                 idle = not self.attempts and not self.outbox and not self.reporting
-                if self.claiming and time.monotonic() > self.claimed_at + (0.5 if MUTANT != "breaks-off-claims" else 0):
+                if self.claiming and time.monotonic() > self.claimed_at + (
+                    0.5 if MUTANT != "breaks-off-claims" else 0
+                ):
                     self.break_off()
                 if idle and (not self.claiming or self.dead):
                     self.done = True
@@ -354,7 +400,9 @@ class Worker:
     def end(self):
         if not self.dead and MUTANT != "no-goodbye":
             try:
-                self.client.call("POST", f"/v1/workers/{self.id}/poll", {"goodbye": True}, timeout=2)
+                self.client.call(
+                    "POST", f"/v1/workers/{self.id}/poll", {"goodbye": True}, timeout=2
+                )
             except Problem:
                 pass
         self.events.worker_ended(self)
@@ -362,4 +410,7 @@ class Worker:
 
 
 def refused(why):
-    return {"outcome": "failed", "error": {"type": "outcome_refused", "message": f"the server refuses the result: {why}"}}
+    return {
+        "outcome": "failed",
+        "error": {"type": "outcome_refused", "message": f"the server refuses the result: {why}"},
+    }

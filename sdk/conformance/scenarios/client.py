@@ -9,7 +9,11 @@ from suite.scenario import scenario
 @scenario
 def submit_and_get(stage):
     """A submitted job is new, and can be read with its payload; the same id again is not new."""
-    job = {"type": "work", "queue": stage.queue, "payload": {"to": "Ada", "n": [1, 2.5, None, True]}}
+    job = {
+        "type": "work",
+        "queue": stage.queue,
+        "payload": {"to": "Ada", "n": [1, 2.5, None, True]},
+    }
     first = stage.program.do("submit", job=job)
     expect_equal(first["is_new"], True, "is_new of the first submission")
     read = stage.program.do("get", job=first["job"]["id"], include=["payload"])
@@ -46,7 +50,12 @@ def all_members_of_a_submission(stage):
     expect_equal(kept["state"], "scheduled", "its state")
     later = stage.program.do(
         "submit",
-        job={"type": "work", "queue": stage.queue, "delay_ms": 3_600_000, "expires_in_ms": 7_200_000},
+        job={
+            "type": "work",
+            "queue": stage.queue,
+            "delay_ms": 3_600_000,
+            "expires_in_ms": 7_200_000,
+        },
     )["job"]
     expect_equal(later["state"], "scheduled", "the state of a job with delay_ms")
     expect(later["expires_at"] is not None, "a job with expires_in_ms has no expires_at")
@@ -89,14 +98,16 @@ def integers_keep_their_digits(stage):
 
 @scenario
 def idempotency_key(stage):
-    """A submission with an idempotency key carries it in the header and has no id; the same again is
-    not new and gives the same job.
+    """A submission with an idempotency key carries it in the header and has no id; the same again
+    is not new and gives the same job.
     """
     job = {"type": "work", "queue": stage.queue, "payload": 1, "idempotency_key": "order-1815"}
     first = stage.program.do("submit", job=job)
     again = stage.program.do("submit", job=job)
     sent = stage.way.requests("POST", "^/v1/jobs$")
-    expect_equal([e.headers.get("idempotency-key") for e in sent], ["order-1815"] * 2, "the headers")
+    expect_equal(
+        [e.headers.get("idempotency-key") for e in sent], ["order-1815"] * 2, "the headers"
+    )
     expect_equal([e.said.get("id") for e in sent], [None, None], "the ids sent")
     expect_equal((first["is_new"], again["is_new"]), (True, False), "is_new of the two")
     expect_equal(again["job"]["id"], first["job"]["id"], "the id of the second")
@@ -104,8 +115,8 @@ def idempotency_key(stage):
 
 @scenario
 def a_pruned_job(stage):
-    """A repetition by idempotency key of a job that retention has removed gives its id and the state
-    `pruned`, and is not new.
+    """A repetition by idempotency key of a job that retention has removed gives its id and the
+    state `pruned`, and is not new.
     """
     keep_none = {"retention": {f"{s}_ms": 0 for s in ("succeeded", "dead", "cancelled", "expired")}}
     stage.api.put(f"/v1/queues/{stage.queue}", keep_none)
@@ -132,7 +143,9 @@ def unique_keys(stage):
 
 @scenario
 def a_batch(stage):
-    """A batch gives a result for each job in order, also for a refused one, whose error has a code."""
+    """A batch gives a result for each job in order, also for a refused one, whose error
+    has a code.
+    """
     jobs = [
         {"type": "work", "queue": stage.queue, "payload": 1},
         {"type": "work", "queue": stage.queue, "priority": 99_999},
@@ -167,13 +180,15 @@ def ids_of_a_batch(stage):
         expect_id(job["id"], queue)
     expect_equal(sent[3]["id"], own, "the id that the job had")
     expect_equal((sent[4].get("id"), sent[4]["idempotency_key"]), (None, "k1"), "id and key")
-    expect_equal([item["id"] for item in items][:4], [job["id"] for job in sent[:4]], "the results' ids")
+    expect_equal(
+        [item["id"] for item in items][:4], [job["id"] for job in sent[:4]], "the results' ids"
+    )
 
 
 @scenario
 def an_atomic_batch(stage):
-    """An atomic batch with one bad job fails as a whole, naming the fault, and stores nothing; a good
-    one stores all.
+    """An atomic batch with one bad job fails as a whole, naming the fault, and stores nothing; a
+    good one stores all.
     """
     good = {"type": "debit", "queue": stage.queue}
     refused = stage.program.refuse(
@@ -247,7 +262,9 @@ def wait_asks_for_a_minute_at_most(stage):
     stage.eventually(lambda: stage.way.requests("GET", f"/{job}$"), "the request of the wait")
     time.sleep(0.3)  # a refusal would come by now
     asked = stage.way.requests("GET", f"/{job}$")
-    waits = [int(e.target.split("wait_ms=")[1].split("&")[0]) for e in asked if "wait_ms" in e.target]
+    waits = [
+        int(e.target.split("wait_ms=")[1].split("&")[0]) for e in asked if "wait_ms" in e.target
+    ]
     expect_equal(len(waits), 1, "requests that wait")
     expect_between(1000, waits[0], 60_000, "wait_ms")
 
@@ -293,8 +310,8 @@ def an_iterator_over_all(stage):
 
 @scenario
 def cancel_retry_delete(stage):
-    """`cancel` ends a waiting job, `retry` makes it ready again as a new generation, `delete` removes
-    it.
+    """`cancel` ends a waiting job, `retry` makes it ready again as a new generation, `delete`
+    removes it.
     """
     job = stage.submit()
     cancelled = stage.program.do("cancel", job=job, reason="not needed")
@@ -326,7 +343,9 @@ def calls_side_by_side(stage):
     """A call that waits holds up no other: eight gets are answered while a wait is open."""
     job = stage.submit(type="nobody")
     wait = stage.program.send("wait", job=job, timeout_ms=4000)
-    stage.eventually(lambda: stage.way.requests("GET", where=lambda e: "until" in e.target), "the wait")
+    stage.eventually(
+        lambda: stage.way.requests("GET", where=lambda e: "until" in e.target), "the wait"
+    )
     calls = [stage.program.send("get", job=job) for _ in range(8)]
     for call in calls:
         call.result(3)
@@ -348,8 +367,8 @@ def connections_are_kept(stage):
 
 @scenario(program=False)
 def address_and_token_of_the_environment(stage):
-    """Without the options, the client takes `MILLRACE_URL` and `MILLRACE_TOKEN`; the token goes out as
-    `Authorization: Bearer`.
+    """Without the options, the client takes `MILLRACE_URL` and `MILLRACE_TOKEN`; the token goes out
+    as `Authorization: Bearer`.
     """
     env = {"MILLRACE_URL": stage.way.url, "MILLRACE_TOKEN": "mlr_not-a-token"}
     program = stage.start_program(configure=False, env=env)
@@ -367,8 +386,8 @@ def address_and_token_of_the_environment(stage):
 
 @scenario(program=False)
 def a_certificate_authority_of_its_own(stage):
-    """Over TLS the client trusts the CA file that it is given, and without it no certificate of that
-    CA.
+    """Over TLS the client trusts the CA file that it is given, and without it no certificate of
+    that CA.
     """
     with stage.tls() as front:
         program = stage.start_program(url=front.url, ca_file=front.ca_file, timeout_ms=5000)

@@ -31,9 +31,12 @@ def not_found(stage):
 
 @scenario
 def validation_failed(stage):
-    """A bad submission gives `ValidationFailed`, whose `errors` name each fault by where it stands."""
+    """A bad submission gives `ValidationFailed`, whose `errors` name each fault by where
+    it stands.
+    """
     refused = stage.program.refuse(
-        "submit", job={"type": "work", "queue": stage.queue, "priority": 99_999, "max_attempts": 9_999}
+        "submit",
+        job={"type": "work", "queue": stage.queue, "priority": 99_999, "max_attempts": 9_999},
     )
     expect_error(refused, "ValidationFailed", "validation_failed", 422)
     places = sorted(fault["where"] for fault in refused.errors or [])
@@ -52,12 +55,16 @@ def id_mismatch(stage):
 
 @scenario
 def duplicate_job(stage):
-    """A unique key that is held gives `DuplicateJob` with `reject`, and so does another queue's id."""
+    """A unique key that is held gives `DuplicateJob` with `reject`, and so does another
+    queue's id.
+    """
     job = {"type": "work", "queue": stage.queue, "unique": {"key": "k", "on_conflict": "reject"}}
     made = stage.program.do("submit", job=job)["job"]["id"]
     expect_error(stage.program.refuse("submit", job=job), "DuplicateJob", "duplicate_job", 409)
     elsewhere = {"type": "work", "queue": "elsewhere", "id": made}
-    expect_error(stage.program.refuse("submit", job=elsewhere), "DuplicateJob", "duplicate_job", 409)
+    expect_error(
+        stage.program.refuse("submit", job=elsewhere), "DuplicateJob", "duplicate_job", 409
+    )
 
 
 @scenario
@@ -73,7 +80,9 @@ def idempotency_mismatch(stage):
 
 @scenario
 def invalid_state(stage):
-    """Cancelling what has ended, retrying what has not and deleting what runs give `InvalidState`."""
+    """Cancelling what has ended, retrying what has not and deleting what runs give
+    `InvalidState`.
+    """
     ended = stage.submit(type="other")
     expect_error(stage.program.refuse("retry", job=ended), "InvalidState", "invalid_state", 409)
     stage.program.do("cancel", job=ended)
@@ -114,7 +123,8 @@ def queue_full(stage):
     call = stage.program.send("submit", job=job)
     tries = len(stage.way.requests("POST", "^/v1/jobs$"))
     stage.eventually(
-        lambda: len(stage.way.requests("POST", "^/v1/jobs$")) > tries, "the first try while it is full"
+        lambda: len(stage.way.requests("POST", "^/v1/jobs$")) > tries,
+        "the first try while it is full",
     )
     stage.api.delete(f"/v1/jobs/{waiting}")
     expect_equal(call.result()["is_new"], True, "is_new, once there is room")
@@ -167,7 +177,9 @@ def unavailable(stage):
 
 @scenario
 def unreachable(stage):
-    """No answer until the deadline gives `Unreachable`, whether nobody listens or nobody answers."""
+    """No answer until the deadline gives `Unreachable`, whether nobody listens or nobody
+    answers.
+    """
     stage.program.do("configure", url="http://127.0.0.1:9", timeout_ms=700)
     call = stage.program.send("get", job=NOBODY)
     call.came.wait(10)

@@ -16,7 +16,12 @@ def fake(stage, mode="drained"):
 
 
 def job_of(*script, type="work", **members):
-    return {"type": type, "queue": "q", "payload": {"script": [list(step) for step in script]}, **members}
+    return {
+        "type": type,
+        "queue": "q",
+        "payload": {"script": [list(step) for step in script]},
+        **members,
+    }
 
 
 def submit(program, *script, **members):
@@ -44,8 +49,8 @@ def runs(program):
 
 @scenario(history=False)
 def drained(stage):
-    """In the mode `drained` a job waits for `drain`, which runs it and says how many attempts ran; its
-    result can be read and waited for.
+    """In the mode `drained` a job waits for `drain`, which runs it and says how many attempts ran;
+    its result can be read and waited for.
     """
     program = fake(stage)
     job = submit(program, ["return", {"sum": 42}])
@@ -53,13 +58,17 @@ def drained(stage):
     expect_equal(runs(program), [], "what ran before")
     expect_equal(drain(program), 1, "attempts that ran")
     read = program.do("get", job=job, include=["result"])
-    expect_equal((read["state"], read["result"], read["attempt"]), ("succeeded", {"sum": 42}, 1), "after")
+    expect_equal(
+        (read["state"], read["result"], read["attempt"]), ("succeeded", {"sum": 42}, 1), "after"
+    )
     expect_equal(drain(program), 0, "attempts of the second drain")
 
 
 @scenario(history=False)
 def inline(stage):
-    """In the mode `inline` a job that is due runs within its submission, and one that is not waits."""
+    """In the mode `inline` a job that is due runs within its submission, and one that is
+    not waits.
+    """
     program = fake(stage, "inline")
     job = submit(program, ["return", 1])
     expect_equal(runs(program), [(job, 1)], "what ran within the submission")
@@ -83,7 +92,9 @@ def in_order_of_priority_and_age(stage):
 
 @scenario(history=False)
 def jobs_that_handlers_submit(stage):
-    """`drain` also runs what handlers submit and enqueue; what a failed attempt enqueued never was."""
+    """`drain` also runs what handlers submit and enqueue; what a failed attempt enqueued
+    never was.
+    """
     program = fake(stage)
     inner = job_of(["return", 1], type="other")
     submit(program, ["submit", inner], ["enqueue", inner], ["return", 1])
@@ -110,7 +121,9 @@ def delays(stage):
     program = fake(stage)
     job = submit(program, delay_ms=60_000)
     at = submit(program, run_at="2030-01-01T00:01:00Z")
-    expect_equal((state(program, job), state(program, at)), ("scheduled", "scheduled"), "the states")
+    expect_equal(
+        (state(program, job), state(program, at)), ("scheduled", "scheduled"), "the states"
+    )
     program.do("advance", ms=59_999)
     expect_equal(drain(program), 0, "attempts a millisecond before")
     program.do("advance", ms=1)
@@ -119,8 +132,8 @@ def delays(stage):
 
 @scenario(history=False)
 def retries_without_jitter(stage):
-    """A failed job waits for its backoff, which is exact, and is dead after its last attempt; without a
-    policy it is 5 s, then 10 s.
+    """A failed job waits for its backoff, which is exact, and is dead after its last attempt;
+    without a policy it is 5 s, then 10 s.
     """
     program = fake(stage)
     job = submit(program, ["fail", "no luck"], retry=FIXED, max_attempts=2)
@@ -172,7 +185,11 @@ def outcomes(stage):
 def checkpoints(stage):
     """The next attempt sees the checkpoint of the last one."""
     program = fake(stage)
-    submit(program, ["on_attempt", 1, [["progress", 50, "half", {"page": 3}], ["fail", "no"]]], retry=FIXED)
+    submit(
+        program,
+        ["on_attempt", 1, [["progress", 50, "half", {"page": 3}], ["fail", "no"]]],
+        retry=FIXED,
+    )
     drain(program)
     program.do("advance", ms=1000)
     drain(program)
@@ -187,7 +204,9 @@ def cancel_and_retry(stage):
     """
     program = fake(stage)
     job = submit(program, ["return", 1])
-    expect_equal(program.refuse("retry", job=job).class_name, "InvalidState", "retry of a waiting job")
+    expect_equal(
+        program.refuse("retry", job=job).class_name, "InvalidState", "retry of a waiting job"
+    )
     cancelled = program.do("cancel", job=job, reason="not needed")
     expect_equal(cancelled["state"], "cancelled", "the state after cancel")
     expect_equal(drain(program), 0, "attempts of a cancelled job")
@@ -200,8 +219,8 @@ def cancel_and_retry(stage):
 
 @scenario(history=False)
 def ids_and_keys(stage):
-    """Ids, idempotency keys and unique keys are kept: repetitions are not new, others are refused as
-    the server refuses them.
+    """Ids, idempotency keys and unique keys are kept: repetitions are not new, others are refused
+    as the server refuses them.
     """
     program = fake(stage)
     first = program.do("submit", job=job_of(idempotency_key="k"))
@@ -232,7 +251,9 @@ def ids_and_keys(stage):
 
 @scenario(history=False)
 def what_was_enqueued(stage):
-    """`enqueued` lists what was submitted of a type, oldest first, also by handlers, for assertions."""
+    """`enqueued` lists what was submitted of a type, oldest first, also by handlers, for
+    assertions.
+    """
     program = fake(stage)
     inner = job_of(["return", 1], type="other", tags=["inner"])
     submit(program, ["submit", inner])
@@ -247,8 +268,8 @@ def what_was_enqueued(stage):
 
 @scenario(history=False)
 def lists_and_errors(stage):
-    """`list` and `get` find jobs by queue, type and state; what is not there or not valid is refused as
-    by the server.
+    """`list` and `get` find jobs by queue, type and state; what is not there or not valid is
+    refused as by the server.
     """
     program = fake(stage)
     first = submit(program)
@@ -264,7 +285,9 @@ def lists_and_errors(stage):
     expect_equal(ids(state="ready"), [other, first], "ready ones")
     nobody = "0195a1b2-c3d4-7e5f-8899-aabbccddeeff"
     refused = program.refuse("get", job=nobody)
-    expect_equal((refused.class_name, refused.status), ("NotFound", 404), "of a job that is not there")
+    expect_equal(
+        (refused.class_name, refused.status), ("NotFound", 404), "of a job that is not there"
+    )
     refused = program.refuse("submit", job=job_of(priority=99_999))
     came = (refused.class_name, refused.status, [fault["where"] for fault in refused.errors])
     expect_equal(came, ("ValidationFailed", 422, ["/priority"]), "of a priority out of bounds")
@@ -286,12 +309,16 @@ def batches(stage):
 @scenario(history=False)
 def as_the_server_answers(stage):
     """The same story on the server and on the fake gives the same answers, member by member."""
-    job = job_of(["return", [1]], priority=3, tags=["a"], meta={"m": "1"}, max_attempts=4, queue="q")
+    job = job_of(
+        ["return", [1]], priority=3, tags=["a"], meta={"m": "1"}, max_attempts=4, queue="q"
+    )
     unknown = {"type": "work", "queue": "q"}
 
     def story(program):
         yield program.do("submit", job=job)
-        made = program.do("submit", job={**job, "retry": FIXED, "timeout_ms": 5000, "delay_ms": 50})
+        made = program.do(
+            "submit", job={**job, "retry": FIXED, "timeout_ms": 5000, "delay_ms": 60_000}
+        )
         yield made
         yield program.do("submit", job=unknown)
         yield program.do("get", job=made["job"]["id"], include=["payload"])

@@ -33,7 +33,11 @@ class Jobs:
         if kind == "f":
             return [["on_attempt", 1, [pause, ["fail", "once"]]], good], "succeeded", {"name": name}
         if kind == "o":
-            return [["on_attempt", 1, [["retry_after", 200, "busy"]]], pause, good], "succeeded", {"name": name}
+            return (
+                [["on_attempt", 1, [["retry_after", 200, "busy"]]], pause, good],
+                "succeeded",
+                {"name": name},
+            )
         if kind == "d":
             return [pause, ["non_retryable", "never"]], "dead", None
         if kind == "e":
@@ -53,8 +57,12 @@ class Jobs:
         deadline = time.monotonic() + timeout_s
         for job, (state, result) in self.wanted.items():
             ended = self.stage.final(job, timeout_s=max(0.1, min(50, deadline - time.monotonic())))
-            expect_equal((ended["state"], ended["result"]), (state, result), f"the end of job {job}")
-        found = self.stage.api.get("/v1/jobs", queue="follow-ups", fresh="true", limit=1000).json["items"]
+            expect_equal(
+                (ended["state"], ended["result"]), (state, result), f"the end of job {job}"
+            )
+        found = self.stage.api.get("/v1/jobs", queue="follow-ups", fresh="true", limit=1000).json[
+            "items"
+        ]
         expect_equal(len(found), self.followed, "follow-ups")
 
 
@@ -74,8 +82,8 @@ def roughen(stage, dice):
 
 @scenario
 def under_kills_of_the_server(stage):
-    """Three hundred jobs of many kinds, while the server is killed three times and requests are lost,
-    cut, doubled and delayed: each ends as it must, and the history keeps every promise.
+    """Three hundred jobs of many kinds, while the server is killed three times and requests are
+    lost, cut, doubled and delayed: each ends as it must, and the history keeps every promise.
     """
     dice = random.Random(31)
     jobs = Jobs(stage, dice)
@@ -116,8 +124,8 @@ def under_kills_of_workers(stage):
 
 @scenario
 def under_cut_connections(stage):
-    """Two hundred jobs of two workers, while all connections are cut again and again and the server is
-    drained once: each job ends as it must.
+    """Two hundred jobs of two workers, while all connections are cut again and again and the server
+    is drained once: each job ends as it must.
     """
     dice = random.Random(33)
     jobs = Jobs(stage, dice)
@@ -166,4 +174,6 @@ def submitted_under_kills(stage):
     made = [call.result(30)["job"]["id"] for call in calls]
     listed = stage.api.get("/v1/jobs", queue=stage.queue, fresh="true", limit=1000).json["items"]
     expect_equal(len({job["id"] for job in listed}), 200, "jobs of the queue")
-    expect(set(made) == {job["id"] for job in listed}, "the jobs are not those that were acknowledged")
+    expect(
+        set(made) == {job["id"] for job in listed}, "the jobs are not those that were acknowledged"
+    )

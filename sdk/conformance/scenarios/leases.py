@@ -30,8 +30,8 @@ def carries_claim(exchange):
 
 @scenario
 def a_long_handler_keeps_its_lease(stage):
-    """A handler that runs three times as long as its lease keeps it by heartbeats, one each third of
-    the lease.
+    """A handler that runs three times as long as its lease keeps it by heartbeats, one each third
+    of the lease.
     """
     job = stage.submit(["sleep", 4500], ["return", "done"], lease_ms=1500)
     stage.worker()
@@ -69,14 +69,16 @@ def no_lease_asked_for_without_the_option(stage):
     stage.worker()
     stage.final(job, state="succeeded")
     claims = [e.claim for e in stage.way.requests() if e.claim is not None]
-    expect_equal([claim.get("lease_ms") for claim in claims], [None] * len(claims), "lease_ms asked")
+    expect_equal(
+        [claim.get("lease_ms") for claim in claims], [None] * len(claims), "lease_ms asked"
+    )
     expect(len(heartbeats(stage, job)) >= 3, "too few heartbeats for a lease of 1.2 s")
 
 
 @scenario
 def a_claim_that_was_slow(stage):
-    """If more than a third of the lease has passed when the claim's answer arrives, a heartbeat goes
-    first, and the handler starts once it has succeeded.
+    """If more than a third of the lease has passed when the claim's answer arrives, a heartbeat
+    goes first, and the handler starts once it has succeeded.
     """
     stage.way.when(way.late_answer(1.5), where=lambda e: carries_claim(e) and b'"work"' in e.body)
     job = stage.submit(["return", 1], lease_ms=3000)
@@ -84,14 +86,16 @@ def a_claim_that_was_slow(stage):
     start = stage.program.await_event("start", job=job)
     ended = stage.final(job, state="succeeded")
     expect_equal(outcomes(ended), ["succeeded"], "the attempts")
-    beats = [e for e in heartbeats(stage, job) if e.delivered_at and e.delivered_at < start["at"] + 0.1]
+    beats = [
+        e for e in heartbeats(stage, job) if e.delivered_at and e.delivered_at < start["at"] + 0.1
+    ]
     expect(beats, "the handler started, and no heartbeat had been answered before")
 
 
 @scenario
 def a_claim_that_was_too_slow(stage):
-    """If the lease is over when the claim's answer arrives, the job does not start under it; it runs
-    under the next lease.
+    """If the lease is over when the claim's answer arrives, the job does not start under it; it
+    runs under the next lease.
     """
     late = stage.way.when(way.late_answer(2.5), where=carries_claim)
     job = stage.submit(["return", "ran"], lease_ms=1000, retry=FIXED)
@@ -106,8 +110,8 @@ def a_claim_that_was_too_slow(stage):
 
 @scenario
 def a_slow_heartbeat_does_not_start_it(stage):
-    """A job whose claim was slow, and whose first heartbeat is not answered, does not start as long as
-    no heartbeat has succeeded.
+    """A job whose claim was slow, and whose first heartbeat is not answered, does not start as long
+    as no heartbeat has succeeded.
     """
     stage.way.when(way.late_answer(1.2), where=carries_claim)
     stage.way.always(way.HANGING, where=carries_heartbeat)
@@ -124,8 +128,8 @@ def a_slow_heartbeat_does_not_start_it(stage):
 
 @scenario
 def a_lost_heartbeat_is_tried_again(stage):
-    """Heartbeats whose answers are lost are sent again while the lease is certain: the job keeps its
-    lease.
+    """Heartbeats whose answers are lost are sent again while the lease is certain: the job keeps
+    its lease.
     """
     lost = stage.way.when(way.LOST_ANSWER, where=carries_heartbeat, times=2)
     job = stage.submit(["sleep", 5000], ["return", 1], lease_ms=3000)
@@ -208,8 +212,8 @@ def a_short_pause(stage):
 
 @scenario
 def a_pause_while_a_claim_waits(stage):
-    """Jobs that a claim brought while the process was stopped, and whose leases are over when it goes
-    on, do not start under these.
+    """Jobs that a claim brought while the process was stopped, and whose leases are over when it
+    goes on, do not start under these.
     """
     stage.worker(poll_wait_ms=10_000, name="w")
     stage.eventually(lambda: [e for e in stage.way.seen if carries_claim(e)], "a claim")
@@ -235,7 +239,9 @@ def a_pause_while_a_claim_waits(stage):
 
 @scenario(program=False)
 def the_programs_clock_is_set(stage):
-    """A step of the program's wall clock by an hour, ahead or back, touches no lease and no timeout."""
+    """A step of the program's wall clock by an hour, ahead or back, touches no lease and no
+    timeout.
+    """
     clock = Clock(stage.server.home)
     program = stage.start_program(env=clock.env)
     jobs = [stage.submit(["sleep", 6000], ["return", 1], lease_ms=2000, timeout_ms=40_000)]
@@ -255,8 +261,8 @@ def the_programs_clock_is_set(stage):
 
 @scenario(program=False)
 def the_servers_clock_is_wrong(stage):
-    """A server whose wall clock is an hour ahead, and then an hour behind, is as good as any: leases
-    and timeouts are measured, not compared.
+    """A server whose wall clock is an hour ahead, and then an hour behind, is as good as any:
+    leases and timeouts are measured, not compared.
     """
     clock = Clock(stage.server.home)
     for offset in (3600, -3600):

@@ -23,8 +23,8 @@ def lines_of(stage, job):
 
 @scenario
 def lines_of_a_handler(stage):
-    """What a handler writes to the language's standard logger is kept with its job, in order, with its
-    level; all of it is there when the job has ended.
+    """What a handler writes to the language's standard logger is kept with its job, in order, with
+    its level; all of it is there when the job has ended.
     """
     wanted = [(level, f"at {level} é") for level in ("info", "warn", "error")]
     job = stage.submit(*(["log", level, message] for level, message in wanted))
@@ -39,7 +39,9 @@ def each_line_to_its_job(stage):
     steps = [["log", "info", "{}-1"], ["sleep", 200], ["log", "info", "{}-2"], ["sleep", 200]]
     jobs = {}
     for name in ("a", "b", "c", "d"):
-        script = [[part.format(name) if isinstance(part, str) else part for part in s] for s in steps]
+        script = [
+            [part.format(name) if isinstance(part, str) else part for part in s] for s in steps
+        ]
         jobs[stage.submit(*script)] = name
     stage.worker()
     for job, name in jobs.items():
@@ -54,13 +56,17 @@ def lines_of_a_job_that_runs(stage):
     stage.worker()
     start = stage.program.await_event("start", job=job)
     stage.eventually(lambda: lines_of(stage, job), "the first line", 5)
-    expect_between(0, time.monotonic() - start["at"], 2.5, "seconds until the line is at the server")
+    expect_between(
+        0, time.monotonic() - start["at"], 2.5, "seconds until the line is at the server"
+    )
     stage.api.post(f"/v1/jobs/{job}/cancel", {})
 
 
 @scenario
 def lines_of_a_failure(stage):
-    """The lines of an attempt that fails are kept, and those of the next attempt come after them."""
+    """The lines of an attempt that fails are kept, and those of the next attempt come
+    after them.
+    """
     job = stage.submit(
         ["on_attempt", 1, [["log", "error", "first"], ["fail", "no"]]],
         ["log", "info", "second"],
@@ -75,7 +81,9 @@ def lines_of_a_failure(stage):
 
 @scenario
 def lines_when_answers_are_lost(stage):
-    """When the answer to lines is lost, the last lines are kept nevertheless, and so is the outcome."""
+    """When the answer to lines is lost, the last lines are kept nevertheless, and so is the
+    outcome.
+    """
     stage.way.when(way.LOST_ANSWER, where=lambda e: e.logs)
     job = stage.submit(["log", "info", "one"], ["sleep", 2500], ["log", "info", "two"])
     stage.worker()
@@ -86,8 +94,8 @@ def lines_when_answers_are_lost(stage):
 
 @scenario
 def more_lines_than_it_keeps(stage):
-    """Of more than 256 KiB of lines that wait the oldest go; the newest are kept, and the job ends as
-    it would.
+    """Of more than 256 KiB of lines that wait the oldest go; the newest are kept, and the job ends
+    as it would.
     """
     refuse = stage.way.always(way.problem(503, "overloaded"), where=lambda e: e.logs)
     script = [["log", "info", f"{n:04d} " + "x" * 1000] for n in range(400)]
@@ -101,7 +109,13 @@ def more_lines_than_it_keeps(stage):
     expect_equal(numbers[-1:], [399], "the newest line")
     expect_equal(numbers, list(range(400 - len(numbers), 400)), "the lines, without a gap")
     sent = {item["message"][:4] for e in stage.way.requests() for item, result in e.logs if result}
-    sent |= {line["message"][:4] for e in stage.way.requests() for i, r in e.acks if r for line in i.get("logs", ())}
+    sent |= {
+        line["message"][:4]
+        for e in stage.way.requests()
+        for i, r in e.acks
+        if r
+        for line in i.get("logs", ())
+    }
     expect(len(sent) <= 262, f"{len(sent)} lines of 1 KiB had been kept")
 
 
@@ -125,7 +139,9 @@ def the_newest_progress(stage):
     job = stage.submit(*script, ["sleep", 2500])
     stage.worker()
     progress = stage.eventually(
-        lambda: (p := stage.job(job)["progress"]) and p["percent"] == 50 and p, "the last progress", 4
+        lambda: (p := stage.job(job)["progress"]) and p["percent"] == 50 and p,
+        "the last progress",
+        4,
     )
     expect_equal(progress["message"], "step 50", "the message")
     sent = [e for e in stage.way.requests() for item, _ in e.heartbeats if "progress" in item]

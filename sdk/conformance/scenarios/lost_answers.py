@@ -36,8 +36,8 @@ def await_answered(stage, job):
 
 @scenario
 def of_an_outcome(stage):
-    """An outcome whose answer is lost is sent again, the same one, until it is answered; the job has
-    one attempt.
+    """An outcome whose answer is lost is sent again, the same one, until it is answered; the job
+    has one attempt.
     """
     lost = stage.way.when(way.LOST_ANSWER, "POST", where=carries_acks, times=2)
     job = stage.submit(["return", "once"])
@@ -50,9 +50,13 @@ def of_an_outcome(stage):
 
 @scenario
 def of_a_failure(stage):
-    """A failure whose answer is lost is told once: the next attempt is the second, not the third."""
+    """A failure whose answer is lost is told once: the next attempt is the second, not
+    the third.
+    """
     stage.way.when(way.LOST_ANSWER, "POST", where=carries_acks, times=2)
-    job = stage.submit(["on_attempt", 1, [["fail", "once"]]], ["return", 1], retry=FIXED, max_attempts=2)
+    job = stage.submit(
+        ["on_attempt", 1, [["fail", "once"]]], ["return", 1], retry=FIXED, max_attempts=2
+    )
     stage.worker()
     ended = stage.final(job, state="succeeded")
     expect_equal(outcomes(ended), ["failed", "succeeded"], "the attempts")
@@ -71,7 +75,9 @@ def a_lost_outcome(stage):
 
 @scenario
 def half_an_answer(stage):
-    """Half of an answer is no answer: outcomes go out again, and the connection is not used again."""
+    """Half of an answer is no answer: outcomes go out again, and the connection is not
+    used again.
+    """
     stage.way.when(way.HALF_ANSWER, "POST", where=carries_acks, times=2)
     jobs = [stage.submit(["return", n]) for n in range(4)]
     stage.worker()
@@ -109,8 +115,8 @@ def follow_ups_come_once(stage):
 
 @scenario
 def of_a_claim(stage):
-    """A claim whose answer is lost leaves its jobs to their leases; the worker claims on, and runs them
-    after that.
+    """A claim whose answer is lost leaves its jobs to their leases; the worker claims on, and runs
+    them after that.
     """
     lost = stage.way.when(way.LOST_ANSWER, where=carries_claim)
     jobs = [stage.submit(["return", n], lease_ms=1000, retry=FIXED) for n in range(3)]
@@ -132,7 +138,8 @@ def outcomes_while_a_claim_waits(stage):
     stage.worker(poll_wait_ms=20_000)
     stage.program.await_event("start", job=job)
     stage.eventually(
-        lambda: [e for e in stage.way.seen if carries_claim(e) and e.status is None], "a claim that waits"
+        lambda: [e for e in stage.way.seen if carries_claim(e) and e.status is None],
+        "a claim that waits",
     )
     end = stage.program.await_event("end", job=job)
     stage.final(job, state="succeeded", timeout_s=3)
@@ -140,13 +147,16 @@ def outcomes_while_a_claim_waits(stage):
     expect_between(-1, sent.at - end["at"], 1, "seconds from the handler's end to its outcome")
     waiting = [e for e in stage.way.requests(where=carries_claim) if e.status is None]
     expect(waiting, "no claim waits any more")
-    expect(sent.connection not in {e.connection for e in waiting}, "outcome and claim on one connection")
+    expect(
+        sent.connection not in {e.connection for e in waiting},
+        "outcome and claim on one connection",
+    )
 
 
 @scenario
 def outcomes_travel_together(stage):
-    """Of many short jobs the outcomes travel together: at most a request for two of 200, and never more
-    than 1,000 in one.
+    """Of many short jobs the outcomes travel together: at most a request for two of 200, and never
+    more than 1,000 in one.
     """
     jobs = stage.submit_many(200, ["return", 1])
     stage.worker(concurrency=50)
@@ -181,8 +191,8 @@ def a_slow_line(stage):
 
 @scenario
 def a_hanging_answer(stage):
-    """An outcome whose answer hangs does not hang the worker: other jobs run, heartbeats go on, and it
-    is sent again.
+    """An outcome whose answer hangs does not hang the worker: other jobs run, heartbeats go on, and
+    it is sent again.
     """
     hung = stage.way.when(way.HANGING, "POST", where=carries_acks)
     job = stage.submit(["return", "first"], lease_ms=25_000)
@@ -198,7 +208,9 @@ def a_hanging_answer(stage):
 @scenario
 def cut_connections(stage):
     """Connections that are cut five times a second lose no outcome and tell none twice."""
-    jobs = [stage.submit(["sleep", 50], ["return", n], lease_ms=2000, retry=FIXED) for n in range(60)]
+    jobs = [
+        stage.submit(["sleep", 50], ["return", n], lease_ms=2000, retry=FIXED) for n in range(60)
+    ]
     stage.worker(concurrency=8, poll_wait_ms=1000)
     for _ in range(15):
         time.sleep(0.2)

@@ -28,14 +28,16 @@ def a_value_is_the_result(stage):
 
 @scenario
 def an_error_is_tried_again(stage):
-    """A handler that throws fails its attempt, with the error's type and message, and runs again until
-    the attempts are used up; then the job is dead.
+    """A handler that throws fails its attempt, with the error's type and message, and runs again
+    until the attempts are used up; then the job is dead.
     """
     job = stage.submit(["fail", "the disk is full"], max_attempts=3, retry=FIXED)
     stage.worker()
     ended = stage.final(job, state="dead")
     expect_equal([a["outcome"] for a in ended["attempts"]], ["failed"] * 3, "the attempts")
-    expect_equal([e["attempt"] for e in stage.program.seen("start")], [1, 2, 3], "the handler's runs")
+    expect_equal(
+        [e["attempt"] for e in stage.program.seen("start")], [1, 2, 3], "the handler's runs"
+    )
     error = ended["last_error"]
     expect(
         "the disk is full" in error["message"] and len(error["message"]) < 60,
@@ -72,8 +74,8 @@ def non_retryable(stage):
 
 @scenario
 def retry_after(stage):
-    """`RetryAfter` fails the attempt, and the next one comes after the delay that it names, whatever
-    the job's backoff.
+    """`RetryAfter` fails the attempt, and the next one comes after the delay that it names,
+    whatever the job's backoff.
     """
     slow = {"strategy": "fixed", "base_ms": 60_000, "jitter": 0}
     job = stage.submit(
@@ -82,7 +84,9 @@ def retry_after(stage):
     stage.worker(poll_wait_ms=500)
     ended = stage.final(job, state="succeeded")
     first, second = ended["attempts"]
-    expect_equal((first["outcome"], first["error"]["message"]), ("failed", "busy"), "the first attempt")
+    expect_equal(
+        (first["outcome"], first["error"]["message"]), ("failed", "busy"), "the first attempt"
+    )
     gap = seconds_between(first["finished_at"], second["started_at"])
     expect_between(0.69, gap, 4, "seconds from the first attempt's end to the second's start")
 
@@ -159,7 +163,8 @@ def a_handler_that_panics(stage):
 
 @scenario
 def only_types_with_handlers(stage):
-    """A worker claims only the types that it has handlers for, and each job meets its type's handler.
+    """A worker claims only the types that it has handlers for, and each job meets its type's
+    handler.
     """
     other = stage.submit(type="other")
     jobs = {stage.submit(type=name): name for name in ("work", "mail", "work")}
@@ -173,7 +178,8 @@ def only_types_with_handlers(stage):
 
 @scenario
 def follow_ups(stage):
-    """Jobs of `context.enqueue` are submitted with a success, in its commit, and not with a failure.
+    """Jobs of `context.enqueue` are submitted with a success, in its commit, and not with a
+    failure.
     """
     follow = {"type": "next", "queue": stage.queue, "payload": {"from": "first"}}
     bad = stage.submit(["enqueue", follow], ["fail", "no"], max_attempts=1)
@@ -184,7 +190,9 @@ def follow_ups(stage):
     good = stage.submit(["enqueue", follow], ["enqueue", {**follow, "queue": "b"}], ["return", 1])
     stage.final(good, state="succeeded")
     found = stage.api.get("/v1/jobs", type="next", fresh="true", include="payload").json["items"]
-    expect_equal(sorted(job["queue"] for job in found), ["b", stage.queue], "the follow-ups' queues")
+    expect_equal(
+        sorted(job["queue"] for job in found), ["b", stage.queue], "the follow-ups' queues"
+    )
     expect_equal(found[0]["payload"], {"from": "first"}, "the payload")
 
 
@@ -197,7 +205,9 @@ def what_a_handler_sees(stage):
     stage.worker()
     stage.final(job, state="succeeded")
     event = stage.program.seen("start")[0]
-    seen = {name: event.get(name) for name in ("job", "queue", "type", "attempt", "meta", "traceparent")}
+    seen = {
+        name: event.get(name) for name in ("job", "queue", "type", "attempt", "meta", "traceparent")
+    }
     wanted = {"job": job, "queue": stage.queue, "type": "work", "attempt": 1, "meta": meta}
     expect_equal(seen, {**wanted, "traceparent": trace}, "what the handler saw")
     granted = [j["lease"]["token"] for e in stage.way.seen for j in e.jobs]
@@ -207,7 +217,9 @@ def what_a_handler_sees(stage):
 
 @scenario
 def trace_context(stage):
-    """A submission inside a handler carries the handler's `traceparent`, unless it names another."""
+    """A submission inside a handler carries the handler's `traceparent`, unless it names
+    another.
+    """
     trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     own = "00-11111111111111111111111111111111-2222222222222222-01"
     inner = {"type": "inner", "queue": stage.queue}
@@ -221,7 +233,9 @@ def trace_context(stage):
     expect_equal([stage.job(each).get("traceparent") for each in ids], [trace, own], "traceparents")
     stage.final(untraced, state="succeeded")
     (plain,) = stage.program.seen("submitted", job=untraced)
-    expect_equal(stage.job(plain["id"]).get("traceparent"), None, "traceparent, where there is none")
+    expect_equal(
+        stage.job(plain["id"]).get("traceparent"), None, "traceparent, where there is none"
+    )
 
 
 @scenario
@@ -244,10 +258,12 @@ def middleware(stage):
 
 @scenario(end=False, history=False)
 def a_process_that_dies(stage):
-    """A process that ends in the middle of a handler leaves the job to its lease: another worker runs
-    it again after that, as attempt 2.
+    """A process that ends in the middle of a handler leaves the job to its lease: another worker
+    runs it again after that, as attempt 2.
     """
-    job = stage.submit(["on_attempt", 1, [["exit"]]], ["return", "survived"], lease_ms=1500, retry=FIXED)
+    job = stage.submit(
+        ["on_attempt", 1, [["exit"]]], ["return", "survived"], lease_ms=1500, retry=FIXED
+    )
     stage.worker()
     expect_equal(stage.program.await_end(), 9, "the exit status of the first process")
     other = stage.start_program()

@@ -21,8 +21,8 @@ def instants(texts):
 
 @scenario
 def made_and_read(stage):
-    """`put_schedule` makes a schedule, the same again changes nothing, `schedule` and `schedules` read
-    it, `delete_schedule` removes it.
+    """`put_schedule` makes a schedule, the same again changes nothing, `schedule` and `schedules`
+    read it, `delete_schedule` removes it.
     """
     spec = {
         "cron": "0 9 * * MON-FRI",
@@ -59,11 +59,14 @@ def paused_and_resumed(stage):
 
 @scenario
 def a_job_knows_its_schedule(stage):
-    """A handler sees which schedule made its job, and for which instant; a trigger makes one at once.
+    """A handler sees which schedule made its job, and for which instant; a trigger makes one at
+    once.
     """
     stage.program.do("put_schedule", name="tick", spec={"cron": YEARLY, "job": job_of(stage)})
     job = stage.program.do("trigger_schedule", name="tick")
-    expect_equal((job["state"], job["schedule"]["name"]), ("ready", "tick"), "the job of the trigger")
+    expect_equal(
+        (job["state"], job["schedule"]["name"]), ("ready", "tick"), "the job of the trigger"
+    )
     stage.worker()
     stage.final(job["id"], state="succeeded")
     (event,) = stage.program.seen("start")
@@ -71,7 +74,9 @@ def a_job_knows_its_schedule(stage):
     seen = [event["schedule"]["scheduled_at"], job["schedule"]["scheduled_at"]]
     expect(len(set(instants(seen))) == 1, f"the handler saw another instant: {seen}")
     runs = stage.program.do("schedule_runs", name="tick")["items"]
-    expect_equal([(run["outcome"], run["job_id"]) for run in runs], [("submitted", job["id"])], "the runs")
+    expect_equal(
+        [(run["outcome"], run["job_id"]) for run in runs], [("submitted", job["id"])], "the runs"
+    )
 
 
 @scenario
@@ -108,8 +113,8 @@ def preview(stage):
 
 @scenario
 def a_set_is_applied(stage):
-    """`apply_schedules` makes, updates, leaves alone and, with `prune`, deletes one owner's schedules;
-    it is sent again when its answer is lost.
+    """`apply_schedules` makes, updates, leaves alone and, with `prune`, deletes one owner's
+    schedules; it is sent again when its answer is lost.
     """
     set_of = {
         "managed_by": "billing",
@@ -126,7 +131,9 @@ def a_set_is_applied(stage):
     del set_of["schedules"]["balance"]
     lost = stage.way.when(way.LOST_REQUEST, "PUT", "^/v1/schedules$")
     done = stage.program.do("apply_schedules", spec=set_of)
-    expect_equal((done["updated"], done["deleted"]), (["invoices"], ["balance"]), "updated and deleted")
+    expect_equal(
+        (done["updated"], done["deleted"]), (["invoices"], ["balance"]), "updated and deleted"
+    )
     expect_equal(len(lost.hits), 1, "lost requests")
     stage.way.when(way.LOST_ANSWER, "PUT", "^/v1/schedules$")
     done = stage.program.do("apply_schedules", spec=set_of)
@@ -137,10 +144,12 @@ def a_set_is_applied(stage):
 
 @scenario
 def a_backfill(stage):
-    """`backfill_schedule` submits the jobs of a past range; it carries an idempotency key, so that a
-    lost answer does not change what it says.
+    """`backfill_schedule` submits the jobs of a past range; it carries an idempotency key, so that
+    a lost answer does not change what it says.
     """
-    stage.program.do("put_schedule", name="hourly", spec={"cron": "0 * * * *", "job": job_of(stage)})
+    stage.program.do(
+        "put_schedule", name="hourly", spec={"cron": "0 * * * *", "job": job_of(stage)}
+    )
     now = datetime.datetime.now(datetime.timezone.utc).replace(minute=30, second=0, microsecond=0)
     end = now - datetime.timedelta(hours=1)
     spec = {

@@ -74,8 +74,8 @@ def an_outcome_while_it_is_away(stage):
 
 @scenario
 def away_for_longer_than_a_lease(stage):
-    """A server that is away for longer than a lease costs the lease: the handler is told `lease_lost`,
-    and the job runs again.
+    """A server that is away for longer than a lease costs the lease: the handler is told
+    `lease_lost`, and the job runs again.
     """
     script = [["on_attempt", 1, [["stubborn", 4000], ["return", "stale"]]], ["return", "fresh"]]
     job = stage.submit(*script, lease_ms=1500, retry=FIXED)
@@ -131,8 +131,8 @@ def a_wrong_token_ends_it(stage):
 
 @scenario
 def a_name_that_is_not_valid(stage):
-    """A queue's name that is not valid ends the worker with `ValidationFailed`, or is refused before
-    it starts.
+    """A queue's name that is not valid ends the worker with `ValidationFailed`, or is refused
+    before it starts.
     """
     try:
         stage.worker(queues=["no blanks, please"])

@@ -59,8 +59,8 @@ def an_idle_worker_stops_at_once(stage):
 
 @scenario
 def after_the_grace_time(stage):
-    """When the grace time is over, handlers are told `stopping`; a handler that then ends is released:
-    the job is ready again and has lost no attempt.
+    """When the grace time is over, handlers are told `stopping`; a handler that then ends is
+    released: the job is ready again and has lost no attempt.
     """
     job = stage.submit(["on_attempt", 1, [["sleep", 20_000]]], ["return", 1], max_attempts=1)
     stage.worker(grace_ms=700)
@@ -77,8 +77,8 @@ def after_the_grace_time(stage):
 
 @scenario
 def a_stubborn_handler_is_left(stage):
-    """What still runs a second after it was told `stopping` is released; its later outcome is ignored,
-    and the stop does not wait for it.
+    """What still runs a second after it was told `stopping` is released; its later outcome is
+    ignored, and the stop does not wait for it.
     """
     job = stage.submit(["stubborn", 6000], ["return", "too late"])
     stage.worker(grace_ms=300)
@@ -89,7 +89,9 @@ def a_stubborn_handler_is_left(stage):
     expect_equal(stage.job(job)["state"], "ready", "the state, once the stop is answered")
     time.sleep(max(0, 6.5 - call.took_s))
     kept = stage.job(job, "attempts", "result")
-    expect_equal((outcomes(kept), kept["result"]), (["released"], None), "the attempts and the result")
+    expect_equal(
+        (outcomes(kept), kept["result"]), (["released"], None), "the attempts and the result"
+    )
 
 
 @scenario
@@ -133,7 +135,9 @@ def jobs_that_a_claim_still_brings(stage):
 
 @scenario
 def sigterm(stage):
-    """On SIGTERM the program stops its workers: what runs finishes, the rest stays, and it exits 0."""
+    """On SIGTERM the program stops its workers: what runs finishes, the rest stays, and
+    it exits 0.
+    """
     job = stage.submit(["sleep", 1000], ["return", 1])
     worker = stage.worker(grace_ms=10_000)
     stage.program.await_event("start", job=job)
@@ -200,8 +204,8 @@ def the_command_stop(stage):
 
 @scenario
 def the_command_quiet(stage):
-    """The server's command `quiet` ends claims alone: what runs goes on, the worker stays, and can be
-    stopped.
+    """The server's command `quiet` ends claims alone: what runs goes on, the worker stays, and can
+    be stopped.
     """
     job = stage.submit(["sleep", 2500], ["return", 1], lease_ms=1200)
     worker = stage.worker(poll_wait_ms=1000)

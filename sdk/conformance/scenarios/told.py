@@ -53,7 +53,9 @@ def cancelled_and_yet_a_result(stage):
     expect_equal(ended["result"], "done anyway", "the result")
     expect_equal(stage.final(bad)["attempts"][0]["outcome"], "failed", "the other's outcome")
     for job in (good, bad):
-        expect_equal([e["reason"] for e in stage.program.seen("told", job=job)], ["cancelled"], "told")
+        expect_equal(
+            [e["reason"] for e in stage.program.seen("told", job=job)], ["cancelled"], "told"
+        )
 
 
 @scenario
@@ -73,8 +75,8 @@ def told_once(stage):
 
 @scenario
 def timeout(stage):
-    """When the attempt's time is over, the handler is told `timeout`, and the attempt fails with that
-    type.
+    """When the attempt's time is over, the handler is told `timeout`, and the attempt fails with
+    that type.
     """
     job = stage.submit(["sleep", 20_000], timeout_ms=1000, max_attempts=1)
     stage.worker()
@@ -117,7 +119,8 @@ def timeout_of_a_stubborn_handler(stage):
 
 @scenario
 def a_blocking_handler_is_told(stage):
-    """A handler that keeps its thread or its event loop to itself has a means to see that it is told.
+    """A handler that keeps its thread or its event loop to itself has a means to see that it is
+    told.
     """
     job = stage.submit(["block", 2500], ["return", 1], lease_ms=1500)
     stage.worker()
@@ -139,20 +142,22 @@ def only_its_own_job(stage):
     stage.final(jobs[1], state="cancelled")
     for job in (jobs[0], jobs[2]):
         stage.final(job, state="succeeded")
-    expect_equal([e["job"] for e in stage.program.seen("told")], [jobs[1]], "the jobs that were told")
+    expect_equal(
+        [e["job"] for e in stage.program.seen("told")], [jobs[1]], "the jobs that were told"
+    )
 
 
 @scenario
 def a_lease_that_was_taken_away(stage):
-    """A heartbeat that is refused with `lease_lost` tells the handler `lease_lost`, and no outcome is
-    sent for it, also if it goes on to its end.
+    """A heartbeat that is refused with `lease_lost` tells the handler `lease_lost`, and no outcome
+    is sent for it, also if it goes on to its end.
     """
-    job = stage.submit(
-        ["stubborn", 5000], ["return", "mine"], lease_ms=6000
-    )
+    job = stage.submit(["stubborn", 5000], ["return", "mine"], lease_ms=6000)
     worker = stage.worker(concurrency=1)
     start = stage.program.await_event("start", job=job)
-    reply = stage.api.post(f"/v1/jobs/{job}/snooze", {"token": start["token"], "delay_ms": 3_600_000})
+    reply = stage.api.post(
+        f"/v1/jobs/{job}/snooze", {"token": start["token"], "delay_ms": 3_600_000}
+    )
     expect_equal(reply.status, 200, "the status of the driver's snooze")
     told = stage.program.await_event("told", timeout_s=4.5, job=job)
     expect_equal(told["reason"], "lease_lost", "the reason that the handler is told")

@@ -11,36 +11,39 @@ from .failure import Failure
 
 LEASE_SLACK_S = 1.0  # after the end of a lease: a second, by the contract
 BUSY_S = 1.0  # and what a busy machine may add before an event is read here
+READ_S = 0.2  # that a program may take to read what has been delivered to it
 
 
 class Record:
     """What the programs' events and the ways' exchanges say, by (job, token)."""
 
-    def __init__(self, programs, exchanges):
-        self.programs = programs
+    def __init__(self, programs, ways):
+        self.cuts = [at for way in ways for at in way.cuts]
         self.starts, self.ends = {}, {}
         self.tolds = collections.defaultdict(list)
-        self.killed = any(
-            program.process.poll() not in (None, 0) for program in programs
-        )
+        self.killed = set()  # keys of handlers that died with their process
         self.pauses = [
             (start, end or time.monotonic()) for p in programs for start, end in p.pauses
         ]
         self.double_starts = []
         for program in programs:
+            died = program.process.poll() not in (None, 0)
             for event in program.events:
-                self._take(event)
-        self.exchanges = sorted(exchanges, key=lambda exchange: exchange.at)
-        self.grants = collections.defaultdict(list)  # key -> [(sent, until)], as the worker knew them
+                self._take(event, died)
+        self.exchanges = sorted((e for way in ways for e in way.seen), key=lambda each: each.at)
+        # key -> [(sent, until)], as the worker knew them
+        self.grants = collections.defaultdict(list)
         self.lengths = {}
         self.refused = set()  # whose heartbeats were answered with lease_lost
         self.acks = collections.defaultdict(list)  # key -> [(exchange, item, result)]
         for exchange in self.exchanges:
             self._read(exchange)
 
-    def _take(self, event):
+    def _take(self, event, died):
         key = (event.get("job"), event.get("token"))
         if event["event"] == "start":
+            if died:
+                self.killed.add(key)
             if key in self.starts:
                 self.double_starts.append(key)
             self.starts[key] = event
@@ -67,6 +70,12 @@ class Record:
             if delivered and result and _lost(result):
                 self.refused.add((item.get("id"), item.get("token")))
 
+    def was_read(self, exchange):
+        """Whether the program surely got the answer: no pause and no cut came between."""
+        at = exchange.delivered_at
+        paused = any(start - READ_S < at <= end for start, end in self.pauses)
+        return not paused and not any(at <= cut < at + READ_S for cut in self.cuts)
+
     def certain_until(self, key):
         return max((until for _, until in self.grants.get(key, ())), default=None)
 
@@ -84,9 +93,9 @@ def one_start_a_lease(record):
 
 
 def every_handler_ends(record):
-    if record.killed:
-        return
-    for job, token in record.starts.keys() - record.ends.keys() - record.tolds.keys():
+    for job, token in (
+        record.starts.keys() - record.ends.keys() - record.tolds.keys() - record.killed
+    ):
         yield f"the handler of job {job} (token {token}) started, and its end was not told"
 
 
@@ -94,7 +103,7 @@ def told_once(record):
     for (job, token), events in record.tolds.items():
         if len(events) > 1:
             reasons = [event.get("reason") for event in events]
-            yield f"the handler of job {job} (token {token}) was told {len(events)} times: {reasons}"
+            yield f"the handler of job {job} (token {token}) was told more than once: {reasons}"
 
 
 def no_run_past_a_lease(record):
@@ -104,10 +113,12 @@ def no_run_past_a_lease(record):
         if until is None:
             continue
         late = _after_pauses(until, record.pauses)
-        known = [end for sent, end in record.grants[key] if sent <= start["at"]]
+        known = [until for sent, until in record.grants[key] if sent <= start["at"]]
         if known and start["at"] > _after_pauses(max(known), record.pauses):
             yield f"job {key[0]} was started {start['at'] - max(known):.3f} s after its lease"
         end = record.ends.get(key)
+        if end is None and key in record.killed:
+            continue
         ran_until = end["at"] if end else time.monotonic()
         told = min((event["at"] for event in record.tolds.get(key, ())), default=None)
         if ran_until > late and (told is None or told > late):
@@ -128,17 +139,16 @@ def _after_pauses(until, pauses):
 
 def no_outcome_lost(record):
     """Each handler's outcome is sent until it is answered."""
-    if record.killed:
-        return
-    for key, end in record.ends.items():
-        if key not in record.starts or key in record.refused:
+    for key in record.ends:
+        if key not in record.starts or key in record.refused or key in record.killed:
             continue
         # Of an attempt whose time is over the server knows as much as the worker.
         if record.was_told(key, "lease_lost") or record.was_told(key, "timeout"):
             continue
         if not any(result is not None for _, _, result in record.acks.get(key, ())):
             sent = len(record.acks.get(key, ()))
-            yield f"the outcome of job {key[0]} (token {key[1]}) was sent {sent} times, and never answered"
+            name = f"job {key[0]} (token {key[1]})"
+            yield f"the outcome of {name} was sent {sent} times, and never answered"
 
 
 def no_outcome_told_twice(record):
@@ -156,7 +166,9 @@ def no_outcome_told_twice(record):
             (
                 exchange.delivered_at
                 for exchange, _, result in sent
-                if result and (result["status"] < 300 or _lost(result))
+                if result
+                and (result["status"] < 300 or _lost(result))
+                and record.was_read(exchange)
             ),
             default=None,
         )
@@ -223,7 +235,7 @@ CHECKS = (
 
 def check_history(stage):
     """Raises a Failure with all that it finds."""
-    record = Record(stage.programs, [e for way in stage.ways for e in way.seen])
+    record = Record(stage.programs, stage.ways)
     found = [sentence for check in CHECKS for sentence in check(record)]
     if record.acks and stage.server.process.poll() is None:
 

@@ -1,8 +1,8 @@
 """A wall clock of its own for a process, which can be set while it runs.
 
-A small library is preloaded (clock_shim.c), which a C compiler makes at the first use. Programs that
-do not ask the C library for the time, such as those of Go, do not see it: for them only the server's
-clock can be moved.
+A small library is preloaded (clock_shim.c), which a C compiler makes at the first use. Programs
+that do not ask the C library for the time, such as those of Go, do not see it: for them only the
+server's clock can be moved.
 """
 
 import functools

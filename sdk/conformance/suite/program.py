@@ -83,7 +83,8 @@ class Program:
         self._ended = False
         self._stderr = b""
         self._readers = [
-            threading.Thread(target=target, daemon=True) for target in (self._read, self._read_errors)
+            threading.Thread(target=target, daemon=True)
+            for target in (self._read, self._read_errors)
         ]
         for reader in self._readers:
             reader.start()
@@ -113,7 +114,9 @@ class Program:
                 self.process.stdin.write(line.encode())
                 self.process.stdin.flush()
             except OSError as error:
-                raise Failure(f"the program takes no more commands ({error}): {call.text}") from error
+                raise Failure(
+                    f"the program takes no more commands ({error}): {call.text}"
+                ) from error
         return call
 
     def do(self, command, /, timeout_s=ANSWER_S, **members):
@@ -132,7 +135,9 @@ class Program:
     # Events.
 
     def seen(self, event, **members):
-        """The events so far of this name and with these members: all that it wrote before this call."""
+        """The events so far of this name and with these members: all that it wrote before this
+        call.
+        """
         self.settle()
         with self._news:
             return [each for each in self.events if _fits(each, event, members)]

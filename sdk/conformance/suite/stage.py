@@ -16,9 +16,9 @@ WORKER = {"concurrency": 4, "poll_wait_ms": 2000, "grace_ms": 1000}
 
 
 class Stage:
-    """`serve`: more of the server's options. `config`: of its configuration file. `program`: starts the
-    program before the scenario begins. `history`: holds all that was seen against the rules in the
-    end. `end`: ends the program's input, and wants it to end well.
+    """`serve`: more of the server's options. `config`: of its configuration file. `program`: starts
+    the program before the scenario begins. `history`: holds all that was seen against the rules in
+    the end. `end`: ends the program's input, and wants it to end well.
     """
 
     def __init__(
@@ -54,7 +54,9 @@ class Stage:
         """What every scenario wants of the program in the end."""
         for program in self.programs:
             if self.ends_program and program.process.poll() is None:
-                expect_equal(program.end(), 0, "the program's exit status, once its input had ended")
+                expect_equal(
+                    program.end(), 0, "the program's exit status, once its input had ended"
+                )
         for program in self.programs:
             if program.faults:
                 raise Failure(program.faults[0])
@@ -103,7 +105,9 @@ class Stage:
         self._forget_connections()
 
     def restart_with(self, config, token):
-        """Starts it again with more of a configuration file; the driver shows this token from then on."""
+        """Starts it again with more of a configuration file; the driver shows this token from then
+        on.
+        """
         self.stop_server()
         path = self.server.home / "millrace.toml"
         path.write_text(config)

@@ -27,7 +27,9 @@ def documentation(scenarios):
         lines += [heading, ""]
         for each in some:
             lines.append(f"  {each.name}")
-            lines += textwrap.wrap(each.sentence, 100, initial_indent="      ", subsequent_indent="      ")
+            lines += textwrap.wrap(
+                each.sentence, 100, initial_indent="      ", subsequent_indent="      "
+            )
         lines.append("")
     return "\n".join(lines + [f"{len(scenarios)} scenarios"])
 
@@ -50,8 +52,8 @@ def terminal(scenarios, columns):
 def markdown(scenarios, columns):
     """The README's part, without its heading."""
     parts = [
-        f"{len(scenarios)} scenarios. `sdk/conformance/run --list` says in a sentence what each wants to see;",
-        "`sdk/conformance/run --all --write-table` writes this part.",
+        f"{len(scenarios)} scenarios. `sdk/conformance/run --list` says in a sentence what each",
+        "wants to see; `sdk/conformance/run --all --write-table` writes this part.",
     ]
     head = " | ".join(TITLES.get(name, name) for name in columns)
     for heading, some in by_subject(scenarios):

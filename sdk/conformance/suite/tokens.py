@@ -7,11 +7,15 @@ import harness
 
 
 def config_of(*args):
-    """(token, the lines of the configuration file that let it in), as `millrace token new` makes them."""
+    """(token, the lines of the configuration file that let it in), as `millrace token new` makes
+    them.
+    """
     made = harness.run("token", "new", *args)
     if made.returncode:
         raise AssertionError(f"millrace token new {args}: {made.stderr}")
     token = re.search(r"\bmlr_\w+", made.stdout)[0]
     lines = made.stdout[made.stdout.index("[[tokens]]") :].splitlines()
-    kept = [line for line in lines if line.startswith("[[tokens]]") or re.match(r"\s*\w+ *= ", line)]
+    kept = [
+        line for line in lines if line.startswith("[[tokens]]") or re.match(r"\s*\w+ *= ", line)
+    ]
     return token, "\n".join(kept) + "\n"

@@ -1,4 +1,6 @@
-"""A way to a server that understands HTTP: it writes down all that passes, and does harm by rules."""
+"""A way to a server that understands HTTP: it writes down all that passes, and does harm
+by rules.
+"""
 
 import asyncio
 import collections
@@ -22,9 +24,9 @@ class Harm:
     """What is done to a request. Times in seconds.
 
     `lose`: the connection ends before the "request" goes to the server, before its "answer" comes
-    back, or in the middle of that ("half"). `hang`: nothing comes back, as long as the client waits.
-    `double`: the server gets it twice, and the client the answer to the second. `answer`: the way
-    answers itself, in the server's stead: (status, headers, body).
+    back, or in the middle of that ("half"). `hang`: nothing comes back, as long as the client
+    waits. `double`: the server gets it twice, and the client the answer to the second. `answer`:
+    the way answers itself, in the server's stead: (status, headers, body).
     """
 
     name: str
@@ -103,6 +105,7 @@ class Way(Proxy):
 
     def __init__(self, host, port):
         self.seen = []  # Exchanges, in the order of their arrival
+        self.cuts = []  # when
         self._rules = []
         self._numbers = itertools.count(1)
         super().__init__(host, port)
@@ -112,8 +115,8 @@ class Way(Proxy):
         return f"http://127.0.0.1:{self.port}"
 
     def when(self, harm, method=None, path="", where=lambda _: True, times=1):
-        """Does `harm` to the next `times` requests of this method, whose path this pattern finds, and of
-        which `where` is true. The first rule that meets a request has it. Returns the Rule.
+        """Does `harm` to the next `times` requests of this method, whose path this pattern finds,
+        and of which `where` is true. The first rule that meets a request has it. Returns the Rule.
         """
         rule = Rule(harm, method, re.compile(path), where, times)
         self._rules.append(rule)
@@ -133,6 +136,7 @@ class Way(Proxy):
             for way in self._ways:
                 way.cancel()
 
+        self.cuts.append(time.monotonic())
         asyncio.run_coroutine_threadsafe(end(), self._loop).result()
 
     def requests(self, method=None, path="", where=lambda _: True):
