@@ -158,7 +158,7 @@ class WorkerCore : public std::enable_shared_from_this<WorkerCore> {
   void give_back(std::vector<OutgoingAck> acks);
   void settle_acks(std::vector<OutgoingAck> acks, const std::vector<PollItem>& answers);
   void refuse(OutgoingAck ack, const Error& error);
-  Result<PollAnswer> poll_as_reporter(const PollRequest& request, std::size_t ack_bytes);
+  Result<PollAnswer> poll_as_reporter(const PollRequest& request, Milliseconds for_acks);
   void take_heartbeats(const std::vector<Heartbeat>& sent, const std::vector<PollItem>& answers,
                        SteadyTime sent_at);
   void lease_extended(const AttemptKey& key, SteadyTime sent_at);

@@ -16,6 +16,10 @@ using std::chrono::milliseconds;
 constexpr milliseconds kDefaultLease{30'000};  // the server's, for jobs and queues that name none
 constexpr milliseconds kMinLease{1'000};
 constexpr int kMaxClaim = 1'000;
+// How late the answer to a claim may be. The jobs in an answer that comes later are lost until
+// their leases end; a claim that hangs lets no job in, and one with outcomes holds these up.
+constexpr milliseconds kClaimPatience{10'000};
+constexpr milliseconds kAckPatience{5'000};
 constexpr std::size_t kMaxMessageBytes = 4 << 10;
 constexpr milliseconds kPauseAfterRefusal{200};  // before an item is sent again
 // In addition, for the outcomes in the request: a slow line needs this long for them.
@@ -88,8 +92,11 @@ Result<WorkerCore::Exchanged> WorkerCore::exchange(By by, PollRequest& request,
   }
   const int asked = request.claim ? request.claim->limit : 0;
   const SteadyTime sent = std::chrono::steady_clock::now();
-  auto answer = by == By::kClaimer ? client_.poll(options_.id, request, claim_stop_.get_token())
-                                   : poll_as_reporter(request, ack_bytes);
+  const Milliseconds for_acks{ack_bytes * 1'000 / kAckBytesPerSecond};
+  const Milliseconds patience = (acks.empty() ? kClaimPatience : kAckPatience) + for_acks;
+  auto answer = by == By::kClaimer
+                    ? client_.poll(options_.id, request, claim_stop_.get_token(), patience)
+                    : poll_as_reporter(request, for_acks);
   if (!answer) {
     admit(by, {}, asked, sent);
     return std::unexpected(std::move(answer.error()));
@@ -275,7 +282,7 @@ void WorkerCore::beat_refused(Heartbeat beat, const Error& error) {
 
 // The watcher breaks off the request if it hangs and so would cost the leases of running jobs, also
 // of those that start meanwhile.
-Result<PollAnswer> WorkerCore::poll_as_reporter(const PollRequest& request, std::size_t ack_bytes) {
+Result<PollAnswer> WorkerCore::poll_as_reporter(const PollRequest& request, Milliseconds for_acks) {
   std::stop_token stop;
   std::optional<Milliseconds> timeout;
   {
@@ -284,7 +291,7 @@ Result<PollAnswer> WorkerCore::poll_as_reporter(const PollRequest& request, std:
     stop = report_stop_.get_token();
     is_reporting_ = true;
     report_began_ = std::chrono::steady_clock::now();
-    report_patience_ = Milliseconds{ack_bytes * 1'000 / kAckBytesPerSecond};
+    report_patience_ = for_acks;
     const SteadyTime breaks = report_breaks(lock);
     if (breaks != SteadyTime::max()) {
       timeout = std::chrono::duration_cast<Milliseconds>(breaks - report_began_);
