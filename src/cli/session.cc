@@ -48,7 +48,7 @@ Result<sdk::Client> Session::connect() const {
   return sdk::Client({.url = url,
                       .token = std::move(secret),
                       .user_agent = fmt::format("millrace-cli/{}", version()),
-                      .retries = 0,
+                      .try_again = false,
                       .stop = stop});
 }
 

@@ -34,7 +34,7 @@ int main() {
     return 1;
   }
 
-  auto job = client.job(submitted->job.id, {.include = {"result"}});
+  auto job = client.get(submitted->job.id, {.include = {"result"}});
   if (!job) return 1;
   std::printf("%s %s\n", job->state.c_str(), job->result.value_or("").c_str());
   return 0;
