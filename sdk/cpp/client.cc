@@ -117,7 +117,9 @@ Client::Client(ClientOptions options)
       transport_(make_http_transport({.url = options_.url,
                                       .token = options_.token,
                                       .user_agent = options_.user_agent,
-                                      .ca_file = options_.ca_file})) {}
+                                      .ca_file = options_.ca_file,
+                                      .certificate_file = options_.certificate_file,
+                                      .key_file = options_.key_file})) {}
 
 Client::Client(ClientOptions options, std::shared_ptr<Transport> transport)
     : options_(with_environment(std::move(options))), transport_(std::move(transport)) {}

@@ -154,6 +154,10 @@ class CurlTransport : public Transport {
     if (!options_.ca_file.empty()) {
       curl_easy_setopt(easy, CURLOPT_CAINFO, options_.ca_file.c_str());
     }
+    if (!options_.certificate_file.empty()) {
+      curl_easy_setopt(easy, CURLOPT_SSLCERT, options_.certificate_file.c_str());
+      curl_easy_setopt(easy, CURLOPT_SSLKEY, options_.key_file.c_str());
+    }
     // On a connection that it has kept, libcurl sends a request again by itself if the server
     // closes that without an answer.
     if (request.repeat == Repeat::kIfUnbegun) curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);

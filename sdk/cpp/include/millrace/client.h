@@ -40,6 +40,9 @@ struct ClientOptions {
   Milliseconds timeout{30'000};
   bool try_again = true;   // false: each call is sent once
   std::string ca_file{};   // certificates to trust with https, in PEM; empty: the system's
+  // The certificate that this client shows, and its key, in PEM; a server may take it for a token.
+  std::string certificate_file{};
+  std::string key_file{};
   std::stop_token stop{};  // cancels every call that has no stop token of its own
   // The W3C traceparent of what the application is doing, for submissions that name none; called on
   // the submitting thread. If it is not set or returns nothing, a submission in a handler gets the
