@@ -11,6 +11,8 @@ endfunction()
 function(millrace_room name dir)
   cmake_parse_arguments(ROOM "" "" "DEPS;TEST_DEPS;TEST_PROTOS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${dir}/*.cc")
+  # Programs beside a room's sources, with a main() of their own.
+  list(FILTER sources EXCLUDE REGEX "${dir}/(conformance|examples|package)/")
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")

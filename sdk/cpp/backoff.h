@@ -15,12 +15,11 @@ class Backoff {
   Backoff(std::chrono::milliseconds first, std::chrono::milliseconds most, std::uint64_t seed)
       : first_(first), most_(most), bound_(first), random_(seed) {}
 
-  // Between half of the bound and all of it. Never zero, so that a lone client does not spin.
+  // Between nothing and the bound ("full jitter").
   std::chrono::milliseconds next() {
-    const auto half = bound_.count() / 2;
-    const auto extra = random_.next() % static_cast<std::uint64_t>(bound_.count() - half + 1);
+    const auto pause = random_.next() % static_cast<std::uint64_t>(bound_.count() + 1);
     bound_ = bound_ * 2 < most_ ? bound_ * 2 : most_;
-    return std::chrono::milliseconds{half + static_cast<std::int64_t>(extra)};
+    return std::chrono::milliseconds{static_cast<std::int64_t>(pause)};
   }
 
   // After a success.

@@ -18,6 +18,7 @@
 #include "json_encode.h"
 #include "json_reader.h"
 #include "millrace/json.h"
+#include "trace.h"
 
 namespace millrace::sdk {
 namespace {
@@ -26,22 +27,18 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kFirstRetryDelay{100};
 constexpr milliseconds kMaxRetryDelay{5'000};
+constexpr milliseconds kLongestWait{60'000};  // of one request
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
 }
 
-ClientOptions complete(ClientOptions options) {
+ClientOptions with_environment(ClientOptions options) {
   if (options.url.empty()) options.url = environment("MILLRACE_URL");
   if (options.url.empty()) options.url = kDefaultUrl;
   if (options.token.empty()) options.token = environment("MILLRACE_TOKEN");
   return options;
-}
-
-std::string new_job_id(std::string_view queue) {
-  return to_string(make_job_id(SystemClock().now(), queue_bits(queue.empty() ? "default" : queue),
-                               system_random()));
 }
 
 std::string job_path(std::string_view id, std::string_view rest = {}) {
@@ -68,6 +65,7 @@ std::optional<milliseconds> read_retry_after(const Response& response) {
 // Millrace never redirects: a proxy in between does, for example to its login page.
 Error redirected(const Response& response, const std::string& url) {
   Error error;
+  error.code = "bad_answer";
   error.status = response.status;
   error.message = fmt::format("{} answered with HTTP status {}", url, response.status);
   if (const auto where = response.header("location"); !where.empty()) {
@@ -76,7 +74,19 @@ Error redirected(const Response& response, const std::string& url) {
   return error;
 }
 
-void wait(milliseconds delay, const std::stop_token& stop) {
+bool may_send_again(Repeat repeat, const Error& error) {
+  switch (repeat) {
+    case Repeat::kNever:
+      return false;
+    case Repeat::kIfUnbegun:
+      return error.is_unsent || error.status == 429 || error.status == 503;
+    case Repeat::kAlways:
+      return error.is_temporary();
+  }
+  return false;
+}
+
+void pause_for(milliseconds delay, const std::stop_token& stop) {
   std::mutex mutex;
   std::condition_variable_any changed;
   std::unique_lock lock(mutex);
@@ -85,15 +95,9 @@ void wait(milliseconds delay, const std::stop_token& stop) {
 
 }  // namespace
 
-std::string describe(const Error& error) {
-  std::string text = error.message;
-  if (error.errors.empty()) return text;
-  std::string faults;
-  for (const FieldError& fault : error.errors) {
-    if (!faults.empty()) faults += "; ";
-    faults += fault.where.empty() ? fault.detail : fault.where + ": " + fault.detail;
-  }
-  return fmt::format("{} ({})", text, faults);
+std::string make_id(std::string_view queue) {
+  return to_string(make_job_id(SystemClock().now(), queue_bits(queue.empty() ? "default" : queue),
+                               system_random()));
 }
 
 std::string url_encode(std::string_view text) {
@@ -109,28 +113,38 @@ std::string url_encode(std::string_view text) {
 }
 
 Client::Client(ClientOptions options)
-    : options_(complete(std::move(options))),
-      transport_(make_http_transport(
-          {.url = options_.url, .token = options_.token, .user_agent = options_.user_agent})) {}
+    : options_(with_environment(std::move(options))),
+      transport_(make_http_transport({.url = options_.url,
+                                      .token = options_.token,
+                                      .user_agent = options_.user_agent,
+                                      .ca_file = options_.ca_file,
+                                      .certificate_file = options_.certificate_file,
+                                      .key_file = options_.key_file})) {}
 
 Client::Client(ClientOptions options, std::shared_ptr<Transport> transport)
-    : options_(complete(std::move(options))), transport_(std::move(transport)) {}
+    : options_(with_environment(std::move(options))), transport_(std::move(transport)) {}
 
 Result<Response> Client::call(Request request) {
   if (request.method == "GET" || request.method == "PUT" || request.method == "DELETE") {
-    request.repeatable = true;
+    request.repeat = Repeat::kAlways;
   }
   return send_repeatedly(std::move(request));
 }
 
-Result<Response> Client::send_repeatedly(Request request) {
+Result<Response> Client::send_repeatedly(Request request, int* tries) {
   if (!request.stop.stop_possible()) request.stop = options_.stop;
+  if (!options_.try_again) request.repeat = Repeat::kNever;
+  const auto deadline = std::chrono::steady_clock::now() + request.timeout;
   Backoff backoff(kFirstRetryDelay, kMaxRetryDelay, system_random());
-  for (int tries_left = request.repeatable ? options_.retries : 0;; --tries_left) {
+  for (bool is_first = true;; is_first = false) {
+    if (tries != nullptr) ++*tries;
     auto response = transport_->send(request);
     Error error;
     if (response) {
       if (response->status >= 200 && response->status < 300) return response;
+      // The try before, whose answer was lost, has deleted it.
+      const bool was_deleted = request.method == "DELETE" && response->status == 404 && !is_first;
+      if (was_deleted) return Response{.status = 204};
       if (response->status < 400) return std::unexpected(redirected(*response, options_.url));
       error = read_problem(response->status, response->body);
       error.retry_after = read_retry_after(*response);
@@ -138,44 +152,45 @@ Result<Response> Client::send_repeatedly(Request request) {
     } else {
       error = std::move(response.error());
     }
-    if (tries_left <= 0 || !error.is_temporary()) return std::unexpected(std::move(error));
-    wait(std::max(backoff.next(), error.retry_after.value_or(milliseconds{0})), request.stop);
+    if (!may_send_again(request.repeat, error)) return std::unexpected(std::move(error));
+    const auto pause = std::max(backoff.next(), error.retry_after.value_or(milliseconds{0}));
+    const auto now = std::chrono::steady_clock::now();
+    if (pause >= deadline - now) return std::unexpected(std::move(error));
+    pause_for(pause, request.stop);
     if (request.stop.stop_requested()) return std::unexpected(std::move(error));
+    request.timeout = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (request.timeout <= milliseconds{0}) return std::unexpected(std::move(error));
   }
+}
+
+// With what a submission needs to be sent again, and with the trace context of who submits.
+NewJob Client::complete(NewJob job) const {
+  if (job.id.empty() && job.idempotency_key.empty()) job.id = make_id(job.queue);
+  if (job.traceparent.empty() && options_.traceparent) job.traceparent = options_.traceparent();
+  return with_trace(std::move(job));
 }
 
 Result<Submitted> Client::submit(const NewJob& job) {
   Request request{.method = "POST", .path = "/v1/jobs", .timeout = options_.timeout};
-  request.repeatable = true;
+  request.repeat = Repeat::kAlways;
+  request.body = encode_job(complete(job));
   if (!job.idempotency_key.empty()) {
     request.headers.emplace_back("Idempotency-Key", job.idempotency_key);
-    request.body = encode_job(job);
-  } else if (!job.id.empty()) {
-    request.body = encode_job(job);
-  } else {
-    NewJob with_id = job;
-    with_id.id = new_job_id(job.queue);
-    request.body = encode_job(with_id);
   }
-  auto response = send_repeatedly(std::move(request));
-  if (!response) return std::unexpected(std::move(response.error()));
-  auto read = read_job(response->body);
-  if (!read) return std::unexpected(std::move(read.error()));
-  return Submitted{std::move(*read), response->status == 201};
+  return read_submitted(send_repeatedly(std::move(request)));
 }
 
 Result<Batch> Client::submit_batch(std::span<const NewJob> jobs, bool atomic) {
-  std::vector<NewJob> with_ids(jobs.begin(), jobs.end());
-  for (NewJob& job : with_ids) {
-    if (job.id.empty()) job.id = new_job_id(job.queue);
-  }
+  std::vector<NewJob> completed;
+  completed.reserve(jobs.size());
+  for (const NewJob& job : jobs) completed.push_back(complete(job));
   Request request{.method = "POST", .path = "/v1/jobs/batch", .timeout = options_.timeout};
-  request.body = encode_batch(with_ids, atomic);
-  request.repeatable = true;
+  request.body = encode_batch(completed, atomic);
+  request.repeat = Repeat::kAlways;
   return then(send_repeatedly(std::move(request)), read_batch);
 }
 
-Result<Job> Client::job(std::string_view id, const GetJob& options) {
+Result<Job> Client::get(std::string_view id, const GetJob& options) {
   QueryString query;
   query.add("include", options.include);
   if (options.until_final) {
@@ -188,7 +203,25 @@ Result<Job> Client::job(std::string_view id, const GetJob& options) {
               read_job);
 }
 
-Result<Page<Job>> Client::jobs(const JobFilter& filter) {
+Result<Job> Client::wait(std::string_view id, Milliseconds timeout) {
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  for (;;) {
+    const auto left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
+    GetJob options{.include = {"result"}, .until_final = true};
+    options.wait = std::clamp(left, milliseconds{0}, kLongestWait);
+    auto found = get(id, options);
+    if (!found || found->is_final()) return found;
+    if (left > options.wait) continue;
+    Error error;
+    error.kind = ErrorKind::kWaitTimeout;
+    error.code = "wait_timeout";
+    error.message = fmt::format("job {} is {} and has not ended within {} ms", id, found->state,
+                                timeout.count());
+    return std::unexpected(std::move(error));
+  }
+}
+
+Result<Page<Job>> Client::list(const JobFilter& filter) {
   QueryString query;
   query.add("state", filter.states);
   query.add("queue", filter.queue);
@@ -202,6 +235,14 @@ Result<Page<Job>> Client::jobs(const JobFilter& filter) {
   query.add("limit", std::to_string(filter.limit));
   query.add("cursor", filter.cursor);
   return then(call({.path = "/v1/jobs" + query.text(), .timeout = options_.timeout}), read_jobs);
+}
+
+AllItems<Job> Client::list_all(JobFilter filter) {
+  return AllItems<Job>([this, filter = std::move(filter)](const std::string& cursor) {
+    JobFilter of_page = filter;
+    if (!cursor.empty()) of_page.cursor = cursor;
+    return list(of_page);
+  });
 }
 
 Result<std::vector<LogLine>> Client::logs(std::string_view id) {
@@ -224,13 +265,15 @@ Result<std::vector<LogLine>> Client::logs(std::string_view id) {
 }
 
 Result<Job> Client::cancel(std::string_view id, std::string_view reason) {
-  std::string body;
-  if (!reason.empty()) body = fmt::format(R"({{"reason":{}}})", json_string(reason));
-  return then(call({.method = "POST",
-                    .path = job_path(id, "/cancel"),
-                    .body = std::move(body),
-                    .timeout = options_.timeout}),
-              read_job);
+  Request request{.method = "POST", .path = job_path(id, "/cancel"), .timeout = options_.timeout};
+  if (!reason.empty()) request.body = fmt::format(R"({{"reason":{}}})", json_string(reason));
+  request.repeat = Repeat::kAlways;
+  int tries = 0;
+  auto answer = then(send_repeatedly(std::move(request), &tries), read_job);
+  if (answer || tries < 2 || answer.error().problem() != Problem::kInvalidState) return answer;
+  // The job has ended, perhaps by the try before, whose answer was lost.
+  auto ended = get(id);
+  return ended && ended->state == "cancelled" ? ended : answer;
 }
 
 Result<Job> Client::retry(std::string_view id, const RetryJob& options) {
@@ -242,7 +285,8 @@ Result<Job> Client::retry(std::string_view id, const RetryJob& options) {
   return then(call({.method = "POST",
                     .path = job_path(id, "/retry"),
                     .body = body.take(),
-                    .timeout = options_.timeout}),
+                    .timeout = options_.timeout,
+                    .repeat = Repeat::kIfUnbegun}),
               read_job);
 }
 
@@ -260,44 +304,52 @@ Result<Page<Queue>> Client::queues(std::string_view cursor) {
               read_queues);
 }
 
+AllItems<Queue> Client::all_queues() {
+  return AllItems<Queue>([this](const std::string& cursor) { return queues(cursor); });
+}
+
 Result<Queue> Client::queue(std::string_view name) {
   return then(call({.path = queue_path(name), .timeout = options_.timeout}), read_queue);
 }
 
-Result<Queue> Client::put_queue(std::string_view name, std::string_view settings) {
+Result<Queue> Client::put_queue(std::string_view name, std::string_view settings,
+                                std::optional<std::int64_t> if_version) {
   return then(call({.method = "PUT",
                     .path = queue_path(name),
                     .body = std::string(settings),
+                    .headers = if_match(if_version),
                     .timeout = options_.timeout}),
               read_queue);
 }
 
 Result<Queue> Client::patch_queue(std::string_view name, std::string_view settings,
-                                  IfMissing if_missing) {
+                                  IfMissing if_missing, std::optional<std::int64_t> if_version) {
   return then(call({.method = "PATCH",
                     .path = queue_path(name, create_query(if_missing)),
                     .body = std::string(settings),
+                    .headers = if_match(if_version),
                     .timeout = options_.timeout,
-                    .repeatable = true}),
+                    .repeat = Repeat::kIfUnbegun}),
               read_queue);
 }
 
-Result<Queue> Client::pause(std::string_view name, std::string_view reason, IfMissing if_missing) {
+Result<Queue> Client::pause_queue(std::string_view name, std::string_view reason,
+                                  IfMissing if_missing) {
   std::string body;
   if (!reason.empty()) body = fmt::format(R"({{"reason":{}}})", json_string(reason));
   return then(call({.method = "POST",
                     .path = queue_path(name, fmt::format("/pause{}", create_query(if_missing))),
                     .body = std::move(body),
                     .timeout = options_.timeout,
-                    .repeatable = true}),
+                    .repeat = Repeat::kAlways}),
               read_queue);
 }
 
-Result<Queue> Client::resume(std::string_view name) {
+Result<Queue> Client::resume_queue(std::string_view name) {
   return then(call({.method = "POST",
                     .path = queue_path(name, "/resume"),
                     .timeout = options_.timeout,
-                    .repeatable = true}),
+                    .repeat = Repeat::kAlways}),
               read_queue);
 }
 
@@ -309,7 +361,7 @@ Result<Cluster> Client::drain_node(std::string_view id) {
   return then(call({.method = "POST",
                     .path = fmt::format("/v1/admin/nodes/{}/drain", url_encode(id)),
                     .timeout = options_.timeout,
-                    .repeatable = true}),
+                    .repeat = Repeat::kAlways}),
               read_cluster);
 }
 
@@ -317,7 +369,7 @@ Result<Cluster> Client::undrain_node(std::string_view id) {
   return then(call({.method = "POST",
                     .path = fmt::format("/v1/admin/nodes/{}/undrain", url_encode(id)),
                     .timeout = options_.timeout,
-                    .repeatable = true}),
+                    .repeat = Repeat::kAlways}),
               read_cluster);
 }
 

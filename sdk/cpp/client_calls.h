@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "json_reader.h"
 #include "millrace/client.h"
 
 namespace millrace::sdk {
@@ -34,10 +35,24 @@ class QueryString {
   std::string text_;
 };
 
+inline Headers if_match(std::optional<std::int64_t> version) {
+  if (!version) return {};
+  return {{"If-Match", fmt::format("\"{}\"", *version)}};
+}
+
 template <typename Read>
 auto then(Result<Response> response, Read&& read) -> decltype(read(std::string_view{})) {
   if (!response) return std::unexpected(std::move(response.error()));
-  return read(response->body);
+  auto value = read(response->body);
+  if (!value) value.error().status = response->status;
+  return value;
+}
+
+inline Result<Submitted> read_submitted(Result<Response> response) {
+  const bool is_new = response && response->status == 201;
+  auto job = then(std::move(response), read_job);
+  if (!job) return std::unexpected(std::move(job.error()));
+  return Submitted{std::move(*job), is_new};
 }
 
 }  // namespace millrace::sdk

@@ -13,7 +13,7 @@ Request worker_command(std::string_view id, std::string_view command, Millisecon
   return {.method = "POST",
           .path = fmt::format("/v1/workers/{}/{}", url_encode(id), command),
           .timeout = timeout,
-          .repeatable = true};
+          .repeat = Repeat::kAlways};
 }
 
 }  // namespace
@@ -32,7 +32,7 @@ Result<BulkAnswer> Client::bulk(const BulkByFilter& bulk, Milliseconds timeout) 
                     .path = "/v1/jobs/bulk",
                     .body = body.take(),
                     .timeout = timeout,
-                    .repeatable = bulk.dry_run}),
+                    .repeat = bulk.dry_run ? Repeat::kAlways : Repeat::kIfUnbegun}),
               read_bulk);
 }
 

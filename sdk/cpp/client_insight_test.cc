@@ -10,7 +10,7 @@ namespace {
 class ClientInsightTest : public ::testing::Test {
  protected:
   std::shared_ptr<FakeTransport> transport_ = std::make_shared<FakeTransport>();
-  Client client_{{.url = "http://server", .retries = 2}, transport_};
+  Client client_{{.url = "http://server"}, transport_};
 
   const Request& request(std::size_t i = 0) { return transport_->requests.at(i); }
 };
@@ -29,9 +29,9 @@ TEST_F(ClientInsightTest, CallsOnManyJobs) {
   EXPECT_EQ(request().body, R"({"action":"retry","filter":{"q":"error~\"550\"",)"
                             R"("state":["dead","expired"]},"dry_run":false})");
   EXPECT_EQ(request().timeout, Milliseconds{9});
-  EXPECT_FALSE(request().repeatable);
+  EXPECT_EQ(request().repeat, Repeat::kIfUnbegun);
   ASSERT_TRUE(client_.bulk({.action = "delete", .query = "x", .dry_run = true}, Milliseconds{9}));
-  EXPECT_TRUE(request(1).repeatable);
+  EXPECT_EQ(request(1).repeat, Repeat::kAlways);
 }
 
 TEST_F(ClientInsightTest, AnAnswerToManyJobsMustBeOne) {
@@ -120,8 +120,8 @@ TEST_F(ClientInsightTest, KeepsTheColumnsOfStatisticsTogether) {
 
 TEST_F(ClientInsightTest, MakesAQueueOnlyWhereItIsToldSo) {
   transport_->answer(200, R"({"name":"mail","paused":true})");
-  ASSERT_TRUE(client_.pause("mail"));
-  ASSERT_TRUE(client_.pause("mail", "why", IfMissing::kCreate));
+  ASSERT_TRUE(client_.pause_queue("mail"));
+  ASSERT_TRUE(client_.pause_queue("mail", "why", IfMissing::kCreate));
   ASSERT_TRUE(client_.patch_queue("mail", "{}", IfMissing::kCreate));
   ASSERT_TRUE(client_.delete_queue("mail", false, Milliseconds{9}));
   ASSERT_TRUE(client_.delete_queue("a b", true, Milliseconds{9}));

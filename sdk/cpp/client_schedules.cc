@@ -14,15 +14,14 @@ std::string schedule_path(std::string_view name, std::string_view rest = {}) {
   return fmt::format("/v1/schedules/{}{}", url_encode(name), rest);
 }
 
-// A POST that takes an idempotency key, and may be repeated with one.
+// A POST that may be repeated, since it has an idempotency key.
 Request once(std::string path, std::string body, const std::string& key, Milliseconds timeout) {
-  Request request{
-      .method = "POST", .path = std::move(path), .body = std::move(body), .timeout = timeout};
-  if (!key.empty()) {
-    request.headers.emplace_back("Idempotency-Key", key);
-    request.repeatable = true;
-  }
-  return request;
+  return {.method = "POST",
+          .path = std::move(path),
+          .body = std::move(body),
+          .headers = {{"Idempotency-Key", key.empty() ? make_id() : key}},
+          .timeout = timeout,
+          .repeat = Repeat::kAlways};
 }
 
 }  // namespace
@@ -31,10 +30,12 @@ Result<Schedule> Client::put_schedule(std::string_view name, const NewSchedule& 
   return put_schedule(name, to_json(schedule));
 }
 
-Result<Schedule> Client::put_schedule(std::string_view name, std::string_view specification) {
+Result<Schedule> Client::put_schedule(std::string_view name, std::string_view specification,
+                                      std::optional<std::int64_t> if_version) {
   return then(call({.method = "PUT",
                     .path = schedule_path(name),
                     .body = std::string(specification),
+                    .headers = if_match(if_version),
                     .timeout = options_.timeout}),
               read_schedule);
 }
@@ -53,9 +54,20 @@ Result<Page<Schedule>> Client::schedules(const ScheduleFilter& filter) {
               read_schedules);
 }
 
-Result<void> Client::delete_schedule(std::string_view name) {
-  auto response =
-      call({.method = "DELETE", .path = schedule_path(name), .timeout = options_.timeout});
+AllItems<Schedule> Client::all_schedules(ScheduleFilter filter) {
+  return AllItems<Schedule>([this, filter = std::move(filter)](const std::string& cursor) {
+    ScheduleFilter of_page = filter;
+    if (!cursor.empty()) of_page.cursor = cursor;
+    return schedules(of_page);
+  });
+}
+
+Result<void> Client::delete_schedule(std::string_view name,
+                                     std::optional<std::int64_t> if_version) {
+  auto response = call({.method = "DELETE",
+                        .path = schedule_path(name),
+                        .headers = if_match(if_version),
+                        .timeout = options_.timeout});
   if (!response) return std::unexpected(std::move(response.error()));
   return {};
 }
@@ -67,7 +79,7 @@ Result<Schedule> Client::pause_schedule(std::string_view name, std::string_view 
                     .path = schedule_path(name, "/pause"),
                     .body = std::move(body),
                     .timeout = options_.timeout,
-                    .repeatable = true}),
+                    .repeat = Repeat::kAlways}),
               read_schedule);
 }
 
@@ -75,26 +87,20 @@ Result<Schedule> Client::resume_schedule(std::string_view name) {
   return then(call({.method = "POST",
                     .path = schedule_path(name, "/resume"),
                     .timeout = options_.timeout,
-                    .repeatable = true}),
+                    .repeat = Repeat::kAlways}),
               read_schedule);
 }
 
 Result<Submitted> Client::trigger_schedule(std::string_view name, const TriggerSchedule& options) {
-  auto response = call(once(schedule_path(name, "/trigger"), encode_trigger(options),
-                            options.idempotency_key, options_.timeout));
-  if (!response) return std::unexpected(std::move(response.error()));
-  auto job = read_job(response->body);
-  if (!job) return std::unexpected(std::move(job.error()));
-  return Submitted{std::move(*job), response->status == 201};
+  return read_submitted(call(once(schedule_path(name, "/trigger"), encode_trigger(options),
+                                  options.idempotency_key, options_.timeout)));
 }
 
 Result<BackfillAnswer> Client::backfill_schedule(std::string_view name,
                                                  const BackfillSchedule& range) {
-  Request request = once(schedule_path(name, "/backfill"), encode_backfill(range),
-                         range.idempotency_key, options_.timeout);
-  // Without a key, a second try would go on where the first one stopped.
-  request.repeatable = request.repeatable || range.dry_run;
-  return then(call(std::move(request)), read_backfill);
+  return then(call(once(schedule_path(name, "/backfill"), encode_backfill(range),
+                        range.idempotency_key, options_.timeout)),
+              read_backfill);
 }
 
 Result<ScheduleRuns> Client::schedule_runs(std::string_view name) {
@@ -107,7 +113,7 @@ Result<SchedulePreview> Client::preview_schedule(const PreviewSchedule& preview)
                     .path = "/v1/schedules/preview",
                     .body = encode_preview(preview),
                     .timeout = options_.timeout,
-                    .repeatable = true}),
+                    .repeat = Repeat::kAlways}),
               read_preview);
 }
 

@@ -24,7 +24,7 @@ const std::string kSchedule =
 class ClientSchedulesTest : public ::testing::Test {
  protected:
   std::shared_ptr<FakeTransport> transport_ = std::make_shared<FakeTransport>();
-  Client client_{{.url = "http://server", .retries = 2}, transport_};
+  Client client_{{.url = "http://server"}, transport_};
 
   const Request& request(std::size_t i = 0) { return transport_->requests.at(i); }
 };
@@ -144,12 +144,16 @@ TEST_F(ClientSchedulesTest, AnUnknownScheduleIsARefusal) {
   EXPECT_FALSE(client_.trigger_schedule("nightly"));
 }
 
-TEST_F(ClientSchedulesTest, TriggersOnceOnly) {
+TEST_F(ClientSchedulesTest, TriggersOnceByAKeyOfItsOwn) {
   transport_->lose_answer();
-  EXPECT_FALSE(client_.trigger_schedule("nightly"));
-  ASSERT_EQ(transport_->requests.size(), 1u);  // a second try might make a second job
+  transport_->answer(201, R"({"id":"j"})");
+  EXPECT_TRUE(client_.trigger_schedule("nightly"));
+  EXPECT_TRUE(client_.trigger_schedule("nightly"));
+  ASSERT_EQ(transport_->requests.size(), 3u);
   EXPECT_EQ(request().path, "/v1/schedules/nightly/trigger");
   EXPECT_EQ(request().body, "{}");
+  EXPECT_EQ(request(0).headers, request(1).headers);
+  EXPECT_NE(request(1).headers, request(2).headers);
 }
 
 TEST_F(ClientSchedulesTest, TriggersAgainWithAKey) {
@@ -183,12 +187,11 @@ TEST_F(ClientSchedulesTest, Backfills) {
   EXPECT_EQ(request().path, "/v1/schedules/nightly/backfill");
   EXPECT_EQ(request().body, R"({"from":"1970-01-01T00:00:00.000Z","to":"1970-01-01T00:00:01.000Z",)"
                             R"("limit":3,"dry_run":true,"rerun":true})");
-  EXPECT_TRUE(request().repeatable);
-  ASSERT_TRUE(client_.backfill_schedule("nightly", {.from = time_from_ms(0)}));
-  EXPECT_FALSE(request(1).repeatable);
+  EXPECT_EQ(request().repeat, Repeat::kAlways);
+  EXPECT_EQ(request().headers.at(0).first, "Idempotency-Key");
+  EXPECT_EQ(request().headers.at(0).second.size(), 36u);
   ASSERT_TRUE(client_.backfill_schedule("nightly", {.idempotency_key = "once"}));
-  EXPECT_TRUE(request(2).repeatable);
-  EXPECT_EQ(request(2).headers, (Headers{{"Idempotency-Key", "once"}}));
+  EXPECT_EQ(request(1).headers, (Headers{{"Idempotency-Key", "once"}}));
 }
 
 TEST_F(ClientSchedulesTest, ReadsRuns) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <set>
 
 #include "base/ids.h"
 #include "base/time.h"
@@ -23,14 +24,14 @@ const std::string kJob = R"({"id":"019cb0b7-3f5c-737a-8def-0123456789ab","queue"
 class ClientTest : public ::testing::Test {
  protected:
   std::shared_ptr<FakeTransport> transport_ = std::make_shared<FakeTransport>();
-  Client client_{{.url = "http://server", .retries = 2}, transport_};
+  Client client_{{.url = "http://server", .timeout = Milliseconds{400}}, transport_};
 
   const Request& request(std::size_t i = 0) { return transport_->requests.at(i); }
 };
 
 TEST_F(ClientTest, ReadsAJobAndPassesOverWhatItDoesNotKnow) {
   transport_->answer(200, kJob);
-  const auto job = client_.job(kId);
+  const auto job = client_.get(kId);
   ASSERT_TRUE(job) << job.error().message;
   EXPECT_EQ(job->id, kId);
   EXPECT_EQ(job->state, "ready");
@@ -53,7 +54,7 @@ TEST_F(ClientTest, OneTokenBreaksOffEveryCall) {
   transport_->answer(200, kJob);
   Client client({.url = "http://server", .stop = all.get_token()}, transport_);
   ASSERT_TRUE(client.cancel(kId));
-  ASSERT_TRUE(client.job(kId, {.stop = own.get_token()}));
+  ASSERT_TRUE(client.get(kId, {.stop = own.get_token()}));
   EXPECT_EQ(request(0).stop, all.get_token());
   EXPECT_EQ(request(1).stop, own.get_token());
 }
@@ -121,19 +122,138 @@ TEST_F(ClientTest, SubmitsTheSameJobAgainWhenTheAnswerIsLost) {
   EXPECT_EQ(to_string(*id).substr(15, 3), "37a");  // the first bits of SHA-256("default")
 }
 
-TEST_F(ClientTest, GivesUpAfterSoManyTries) {
+TEST_F(ClientTest, GivesUpWhenItsTimeIsOver) {
   transport_->lose_answer();
-  const auto job = client_.job(kId);
+  const auto began = std::chrono::steady_clock::now();
+  const auto job = client_.get(kId);
   ASSERT_FALSE(job);
   EXPECT_EQ(job.error().kind, ErrorKind::kUnreachable);
-  EXPECT_EQ(transport_->requests.size(), 3u);
+  EXPECT_GE(transport_->requests.size(), 2u);
+  EXPECT_LT(transport_->requests.back().timeout, Milliseconds{400});  // what is left of it
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds{5});
 }
 
-TEST_F(ClientTest, DoesNotRepeatACancel) {
+constexpr char kInvalidState[] = R"({"status":409,"code":"invalid_state","detail":"no"})";
+
+TEST_F(ClientTest, ACancelWhoseAnswerIsLostHasCancelled) {
   transport_->lose_answer();
-  EXPECT_FALSE(client_.cancel(kId, "late"));
-  EXPECT_EQ(transport_->requests.size(), 1u);
+  transport_->answer(409, kInvalidState);
+  transport_->answer(200, R"({"id":"j","state":"cancelled"})");
+  const auto job = client_.cancel("j", "late");
+  ASSERT_TRUE(job) << job.error().message;
+  EXPECT_EQ(job->state, "cancelled");
   EXPECT_EQ(request().body, R"({"reason":"late"})");
+}
+
+TEST_F(ClientTest, ACancelThatComesTooLateIsRefused) {
+  transport_->answer(409, kInvalidState);
+  EXPECT_EQ(client_.cancel("j").error().problem(), Problem::kInvalidState);
+  EXPECT_EQ(transport_->requests.size(), 1u);
+  transport_->lose_answer();
+  transport_->answer(409, kInvalidState);
+  transport_->answer(200, R"({"id":"j","state":"dead"})");
+  EXPECT_EQ(client_.cancel("j").error().problem(), Problem::kInvalidState);
+}
+
+TEST_F(ClientTest, ADeleteWhoseAnswerIsLostHasDeleted) {
+  transport_->answer(404, R"({"status":404,"code":"not_found"})");
+  EXPECT_EQ(client_.remove("j").error().problem(), Problem::kNotFound);
+  transport_->lose_answer();
+  transport_->answer(404, R"({"status":404,"code":"not_found"})");
+  // The script goes on after the answer that repeated.
+  EXPECT_FALSE(client_.remove("j"));
+  EXPECT_TRUE(client_.remove("j"));
+}
+
+TEST_F(ClientTest, RepeatsARetryOnlyIfTheServerCannotHaveBegunIt) {
+  transport_->lose_answer();
+  EXPECT_EQ(client_.retry("j").error().problem(), Problem::kUnreachable);
+  EXPECT_EQ(transport_->requests.size(), 1u);
+  Error refused;
+  refused.kind = ErrorKind::kUnreachable;
+  refused.is_unsent = true;
+  int tries = 0;
+  transport_->respond_by([&](const Request&) -> Result<Response> {
+    ++tries;
+    if (tries == 1) return std::unexpected(refused);
+    if (tries == 2) return Response{429, R"({"status":429,"code":"rate_limited"})", {}};
+    return Response{200, kJob, {}};
+  });
+  EXPECT_TRUE(client_.retry("j"));
+  EXPECT_EQ(tries, 3);
+}
+
+TEST_F(ClientTest, DoesNotWaitForATryThatItsTimeDoesNotAllow) {
+  transport_->answer(503, R"({"status":503,"code":"draining"})", {{"retry-after", "1"}});
+  const auto began = std::chrono::steady_clock::now();
+  const auto job = client_.get(kId);
+  EXPECT_EQ(job.error().problem(), Problem::kUnavailable);
+  EXPECT_EQ(job.error().retry_after, Milliseconds{1'000});
+  EXPECT_LT(std::chrono::steady_clock::now() - began, Milliseconds{400});
+}
+
+TEST_F(ClientTest, WaitsUntilTheJobHasEnded) {
+  transport_->answer(200, R"({"id":"j","state":"running"})");
+  transport_->answer(200, R"({"id":"j","state":"dead"})");
+  EXPECT_EQ(client_.wait("j", std::chrono::minutes{2})->state, "dead");
+  EXPECT_EQ(request().path, "/v1/jobs/j?include=result&until=final&wait_ms=60000");
+}
+
+TEST_F(ClientTest, SaysSoIfTheJobDoesNotEndInTime) {
+  transport_->answer(200, R"({"id":"j","state":"running"})");
+  const auto job = client_.wait("j", Milliseconds{20});
+  EXPECT_EQ(job.error().code, "wait_timeout");
+  EXPECT_EQ(job.error().problem(), Problem::kWaitTimeout);
+}
+
+TEST_F(ClientTest, AnItemOfABatchMayHaveAKeyInPlaceOfAnId) {
+  transport_->answer(200, R"({"results":[]})");
+  const std::vector<NewJob> jobs{{.type = "a", .idempotency_key = "k"}, {.type = "b"}};
+  ASSERT_TRUE(client_.submit_batch(jobs));
+  EXPECT_NE(request().body.find(R"({"type":"a","idempotency_key":"k","payload":null})"),
+            std::string::npos);
+  EXPECT_NE(request().body.find(R"({"type":"b","id":")"), std::string::npos);
+}
+
+TEST_F(ClientTest, GoesOnToTheNextPage) {
+  transport_->answer(200, R"({"items":[{"id":"a"},{"id":"b"}],"next_cursor":"n"})");
+  transport_->answer(200, R"({"items":[{"id":"c"}],"next_cursor":null})");
+  std::string ids;
+  for (const auto& job : client_.list_all({.limit = 2})) ids += job->id;
+  EXPECT_EQ(ids, "abc");
+  EXPECT_EQ(request(1).path, "/v1/jobs?limit=2&cursor=n");
+}
+
+TEST_F(ClientTest, TheLastItemOfAListMayBeAnError) {
+  transport_->answer(200, R"({"items":[{"id":"a"}],"next_cursor":"n"})");
+  transport_->answer(403, R"({"status":403,"code":"forbidden"})");
+  std::vector<bool> are_jobs;
+  for (const auto& job : client_.list_all({})) are_jobs.push_back(job.has_value());
+  EXPECT_EQ(are_jobs, (std::vector<bool>{true, false}));
+}
+
+TEST_F(ClientTest, AVersionIsARequirement) {
+  transport_->answer(412, R"({"status":412,"code":"version_conflict"})");
+  const auto queue = client_.patch_queue("q", "{}", IfMissing::kFail, 7);
+  EXPECT_EQ(queue.error().problem(), Problem::kVersionConflict);
+  EXPECT_EQ(request().headers, (Headers{{"If-Match", "\"7\""}}));
+}
+
+TEST_F(ClientTest, TheApplicationMayGiveATraceContext) {
+  transport_->answer(200, kJob);
+  Client client({.url = "http://server", .traceparent = [] { return "00-a-b-01"; }}, transport_);
+  ASSERT_TRUE(client.submit({.type = "t", .id = "1"}));
+  ASSERT_TRUE(client.submit({.type = "t", .id = "1", .traceparent = "own"}));
+  EXPECT_NE(request(0).body.find(R"("traceparent":"00-a-b-01")"), std::string::npos);
+  EXPECT_NE(request(1).body.find(R"("traceparent":"own")"), std::string::npos);
+}
+
+TEST(MakeIdTest, NoneIsMadeTwice) {
+  std::set<std::string> ids;
+  for (int i = 0; i < 10'000; ++i) ids.insert(make_id("q"));
+  EXPECT_EQ(ids.size(), 10'000u);
+  EXPECT_EQ(ids.begin()->substr(14, 4), make_id("q").substr(14, 4));
+  EXPECT_EQ(make_id().substr(14, 4), make_id("default").substr(14, 4));
 }
 
 TEST_F(ClientTest, DoesNotRepeatWhatWaitingDoesNotCure) {
@@ -155,23 +275,24 @@ TEST_F(ClientTest, WaitsAsLongAsTheServerAsks) {
                      {{"retry-after", "1"}});
   transport_->answer(200, kJob);
   const auto began = std::chrono::steady_clock::now();
-  EXPECT_TRUE(client_.job(kId));
+  Client patient({.url = "http://server"}, transport_);
+  EXPECT_TRUE(patient.get(kId));
   EXPECT_GE(std::chrono::steady_clock::now() - began, std::chrono::seconds{1});
 }
 
 TEST_F(ClientTest, TellsAnAnswerThatIsNotMillraces) {
   transport_->answer(200, "<html>hello</html>");
-  const auto job = client_.job(kId);
+  const auto job = client_.get(kId);
   ASSERT_FALSE(job);
   EXPECT_EQ(job.error().kind, ErrorKind::kBadAnswer);
   transport_->answer(502, "<html>bad gateway</html>");
   transport_->requests.clear();
-  EXPECT_FALSE(client_.job(kId));
+  EXPECT_FALSE(client_.get(kId));
 }
 
 TEST_F(ClientTest, NamesFiltersInTheQuery) {
   transport_->answer(200, R"({"items":[)" + kJob + R"(],"next_cursor":"abc"})");
-  const auto page = client_.jobs({.states = {"dead", "ready"},
+  const auto page = client_.list({.states = {"dead", "ready"},
                                   .queue = "a/b",
                                   .created_after = time_from_ms(0),
                                   .query = "error~time out&x",

@@ -151,6 +151,16 @@ class CurlTransport : public Transport {
     }
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers.get());
     curl_easy_setopt(easy, CURLOPT_USERAGENT, options_.user_agent.c_str());
+    if (!options_.ca_file.empty()) {
+      curl_easy_setopt(easy, CURLOPT_CAINFO, options_.ca_file.c_str());
+    }
+    if (!options_.certificate_file.empty()) {
+      curl_easy_setopt(easy, CURLOPT_SSLCERT, options_.certificate_file.c_str());
+      curl_easy_setopt(easy, CURLOPT_SSLKEY, options_.key_file.c_str());
+    }
+    // On a connection that it has kept, libcurl sends a request again by itself if the server
+    // closes that without an answer.
+    if (request.repeat == Repeat::kIfUnbegun) curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(request.timeout.count()));
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
@@ -186,25 +196,32 @@ class CurlTransport : public Transport {
     switch (code) {
       case CURLE_ABORTED_BY_CALLBACK:
         error.kind = ErrorKind::kInterrupted;
+        error.code = "interrupted";
         error.message = "interrupted";
         break;
       case CURLE_URL_MALFORMAT:
       case CURLE_UNSUPPORTED_PROTOCOL:
         error.kind = ErrorKind::kBadArgument;
+        error.code = "bad_argument";
         error.message = fmt::format("{} is not an http or https address", options_.url);
         break;
       case CURLE_WRITE_ERROR:
         error.kind = ErrorKind::kBadAnswer;
+        error.code = "bad_answer";
         error.message = fmt::format("the answer of {} is larger than {} MiB", options_.url,
                                     kMaxAnswerBytes >> 20);
         break;
       case CURLE_OPERATION_TIMEDOUT:
         error.kind = ErrorKind::kUnreachable;
+        error.code = "unreachable";
         error.message =
             fmt::format("{} did not answer within {}", options_.url, in_words(request.timeout));
         break;
       default:
         error.kind = ErrorKind::kUnreachable;
+        error.code = "unreachable";
+        error.is_unsent = code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST ||
+                          code == CURLE_COULDNT_RESOLVE_PROXY;
         error.message = fmt::format("cannot reach {}: {}", options_.url, reason);
     }
     return error;

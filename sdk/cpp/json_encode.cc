@@ -51,7 +51,8 @@ void write_unique(JsonWriter& json, const Unique& unique) {
   json.end_object();
 }
 
-void write_job(JsonWriter& json, const NewJob& job) {
+// The idempotency key of a single job is a header, of one in a batch a member.
+void write_job(JsonWriter& json, const NewJob& job, bool is_batch = false) {
   json.begin_object();
   json.key("type").string(job.type);
   member(json, "id", job.id);
@@ -73,6 +74,8 @@ void write_job(JsonWriter& json, const NewJob& job) {
     json.end_object();
   }
   member(json, "traceparent", job.traceparent);
+  member(json, "tracestate", job.tracestate);
+  if (is_batch) member(json, "idempotency_key", job.idempotency_key);
   json.key("payload").raw(job.payload);
   json.end_object();
 }
@@ -167,7 +170,7 @@ std::string encode_batch(std::span<const NewJob> jobs, bool atomic) {
   json.begin_object();
   if (atomic) json.key("atomic").boolean(true);
   json.key("jobs").begin_array();
-  for (const NewJob& job : jobs) write_job(json, job);
+  for (const NewJob& job : jobs) write_job(json, job, true);
   json.end_array().end_object();
   return json.take();
 }

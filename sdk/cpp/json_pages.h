@@ -14,6 +14,7 @@ namespace millrace::sdk {
 inline Error bad_answer(std::string_view what) {
   Error error;
   error.kind = ErrorKind::kBadAnswer;
+  error.code = "bad_answer";
   error.message = fmt::format(
       "the server's answer is not {}; check that the address is a Millrace server", what);
   return error;

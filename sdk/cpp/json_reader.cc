@@ -117,6 +117,7 @@ bool read_members(JsonValue value, Queue& queue) {
     if (name == "oldest_ready_age_ms") read(content, queue.oldest_ready_age);
     if (name == "rates") read_rates(content, queue.rates);
     if (name == "settings") queue.settings = raw_text(content);
+    if (name == "version") read(content, queue.version);
   });
 }
 
@@ -193,8 +194,11 @@ bool read_members(JsonValue value, ClaimedJob& job) {
     if (name == "max_attempts") read(content, job.max_attempts);
     if (name == "lease") read_lease(content, job);
     if (name == "deadline") read(content, job.deadline);
+    if (name == "timeout_ms") read(content, job.timeout);
     if (name == "meta") read(content, job.meta);
+    if (name == "tags") read(content, job.tags);
     if (name == "traceparent") read(content, job.traceparent);
+    if (name == "tracestate") read(content, job.tracestate);
     if (name == "schedule") read(content, job.schedule);
     if (name == "progress") read_checkpoint(content, job);
   });
@@ -389,6 +393,7 @@ Error read_problem(int status, std::string_view body) {
   error.json = body;
   with_document(body, [&error](JsonValue root) { return read_members(root, error); });
   error.status = status;
+  if (error.code.empty()) error.code = "bad_answer";  // a proxy's own
   if (error.message.empty()) {
     error.message = fmt::format("the server answered with HTTP status {}", status);
   }

@@ -4,13 +4,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <condition_variable>
 
 #include "base/ascii.h"
 #include "base/clock.h"
 #include "base/time.h"
 #include "base/utf8.h"
+#include "millrace/client.h"
 #include "millrace/json.h"
-#include "worker_core.h"
+#include "pending.h"
 
 namespace millrace::sdk {
 namespace {
@@ -54,14 +56,37 @@ Outcome Outcome::failed_for_good(JobError error) {
 
 Outcome Outcome::snoozed(Milliseconds delay) { return {.outcome = "snoozed", .delay = delay}; }
 Outcome Outcome::released() { return {.outcome = "released"}; }
-Outcome Outcome::cancelled() { return {.outcome = "cancelled"}; }
+Outcome Outcome::cancelled(std::string reason) {
+  return {.outcome = "cancelled", .reason = std::move(reason)};
+}
 
 Context::Context(ClaimedJob job, std::shared_ptr<Pending> pending)
     : job_(std::move(job)), pending_(std::move(pending)) {}
 
-StopReason Context::stop_reason() const {
+StopReason Context::told() const {
   const std::lock_guard lock(pending_->mutex);
   return pending_->reason;
+}
+
+bool Context::stopping() const { return pending_->worker_stops && pending_->worker_stops->load(); }
+
+void Context::throw_if_told() const {
+  if (stop_.stop_requested()) throw Stopped();
+}
+
+void Context::sleep_for(Milliseconds time) const {
+  std::mutex mutex;
+  std::condition_variable_any told;
+  std::unique_lock lock(mutex);
+  told.wait_for(lock, stop_token(), time, [] { return false; });
+  throw_if_told();
+}
+
+void Context::enqueue(NewJob job) {
+  job = with_trace(std::move(job));
+  if (job.id.empty()) job.id = make_id(job.queue);
+  const std::lock_guard lock(pending_->mutex);
+  pending_->enqueued.push_back(std::move(job));
 }
 
 void Context::progress(Progress progress, std::string checkpoint) {
@@ -109,6 +134,11 @@ std::vector<WorkerLogLine> Context::Pending::take_logs(std::size_t at_most) {
     logs.pop_front();
   }
   return taken;
+}
+
+bool Context::Pending::has_progress() {
+  const std::lock_guard lock(mutex);
+  return progress.has_value() || !checkpoint.empty();
 }
 
 void Context::Pending::take_progress(Heartbeat& beat) {

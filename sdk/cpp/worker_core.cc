@@ -13,8 +13,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr milliseconds kFirstBackoff{200};
-constexpr milliseconds kMaxBackoff{10'000};
+constexpr milliseconds kFirstBackoff{100};
+constexpr milliseconds kMaxBackoff{5'000};
+constexpr milliseconds kPauseAfterNothing{100};  // where a claim did not wait as it should
 constexpr milliseconds kIdlePause{
     1'000};  // between claims of a worker that waits for its own last jobs
 constexpr milliseconds kAbortedFlush{2'000};  // for the last outcomes of a worker that was aborted
@@ -22,10 +23,6 @@ constexpr milliseconds kGoodbye{1'000};       // the server's time for an answer
 // Outcomes are answered only when the claim beside them has waited; a refusal must be known before
 // the lease ends.
 constexpr milliseconds kWaitWithAcks{1'000};
-// When the worker is told to stop, a claim younger than this may still be answered, and its jobs
-// given back. If it were cancelled while many jobs are ready, it would leave them leased to nobody.
-constexpr milliseconds kYoungClaim{500};
-constexpr std::size_t kMaxLogLines = 1'000;
 constexpr std::string_view kUntold =
     "the worker stops before it could report all outcomes; the server will run those jobs again";
 
@@ -37,10 +34,9 @@ std::string host_name() {
 
 }  // namespace
 
-WorkerCore::WorkerCore(Client& client, WorkerOptions options, Handler handler)
+WorkerCore::WorkerCore(const Client& client, WorkerOptions options)
     : client_(client),
       options_(std::move(options)),
-      handler_(std::move(handler)),
       outbox_(options_.ack_delay),
       claim_backoff_(kFirstBackoff, kMaxBackoff, system_random()),
       report_backoff_(kFirstBackoff, kMaxBackoff, system_random()) {
@@ -54,18 +50,24 @@ WorkerCore::WorkerCore(Client& client, WorkerOptions options, Handler handler)
   free_slots_ = options_.concurrency;
 }
 
-Result<void> WorkerCore::run(const std::stop_token& stop) {
-  stop_ = stop;
+Result<void> WorkerCore::run(const std::stop_token& stop, Handlers handlers) {
+  handlers_ = std::move(handlers);
+  if (auto types = handlers_.types(); !types.empty()) options_.types = std::move(types);
   Result<void> result;
   bool told_all = false;
   {
-    std::vector<std::jthread> handlers;
-    handlers.reserve(static_cast<std::size_t>(options_.concurrency));
-    for (int i = 0; i < options_.concurrency; ++i) handlers.emplace_back([this] { handle_jobs(); });
+    const std::stop_callback on_stop(stop, [this] { begin_stop(); });
+    std::vector<std::thread> threads;
+    living_handlers_ = options_.concurrency;
+    for (int i = 0; i < options_.concurrency; ++i) {
+      threads.emplace_back([self = shared_from_this()] { self->handle_jobs(); });
+    }
     const std::jthread reporter([this] { report(); });
-    const std::jthread breaker([this] { break_off_claim(); });
+    const std::jthread watcher([this] { watch(); });
     result = claim_until_stopped();
+    if (!result) begin_stop();
     told_all = drain();
+    close(std::move(threads));
   }
   if (result) say_goodbye();
   if (told_all) return result;
@@ -75,12 +77,13 @@ Result<void> WorkerCore::run(const std::stop_token& stop) {
   }
   Error untold;
   untold.kind = ErrorKind::kUnreachable;
+  untold.code = "unreachable";
   untold.message = kUntold;
   return std::unexpected(std::move(untold));
 }
 
-// Waits for running handlers and for the answers to the last outcomes, then ends handlers and
-// reporter. False: some outcomes could not be reported.
+// Waits for running handlers and for the answers to the last outcomes. False: some could not be
+// reported.
 bool WorkerCore::drain() {
   Lock lock(mutex_);
   is_draining_ = true;
@@ -89,18 +92,29 @@ bool WorkerCore::drain() {
   leave_acks_to_reporter(lock);
   claimer_wakes_.wait(
       lock, [this] { return free_slots_ == options_.concurrency && (asked_ == 0 || is_aborted_); });
-  const auto has_told_all = [this] { return outbox_.empty() && acks_in_flight_ == 0; };
+  const auto has_told_all = [this] {
+    return outbox_.empty() && partings_.empty() && acks_in_flight_ == 0;
+  };
   const auto deadline = std::chrono::steady_clock::now() + options_.flush_timeout;
   claimer_wakes_.wait_until(lock, deadline, [&] { return is_aborted_ || has_told_all(); });
   if (is_aborted_) claimer_wakes_.wait_for(lock, kAbortedFlush, has_told_all);
-  const bool told_all = has_told_all();
+  return has_told_all();
+}
+
+// Ends the threads. A handler that was left behind keeps its own, and this object.
+void WorkerCore::close(std::vector<std::thread> handlers) {
+  Lock lock(mutex_);
   is_closing_ = true;
   handler_wakes_.notify_all();
   reporter_wakes_.notify_all();
-  breaker_wakes_.notify_all();
+  watcher_wakes_.notify_all();
+  handler_ended_.wait(
+      lock, [this] { return static_cast<std::size_t>(living_handlers_) == left_behind_; });
+  const bool all_ended = living_handlers_ == 0;
+  std::stop_source report = report_stop_;
   lock.unlock();
-  report_stop_.request_stop();
-  return told_all;
+  report.request_stop();
+  for (std::thread& handler : handlers) all_ended ? handler.join() : handler.detach();
 }
 
 // Removes the worker from the server's list. Nothing depends on it, so it is tried once.
@@ -118,21 +132,33 @@ void WorkerCore::say_goodbye() {
 void WorkerCore::abort() {
   std::vector<AttemptKey> keys;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     for (const auto& [key, attempt] : attempts_) keys.push_back(key);
-    is_aborted_ = true;
+    if (!std::exchange(is_aborted_, true)) aborted_ = std::chrono::steady_clock::now();
     claimer_wakes_.notify_all();
+    watcher_wakes_.notify_all();
   }
-  for (const AttemptKey& key : keys) end_attempt(key, StopReason::kAborted);
+  for (const AttemptKey& key : keys) end_attempt(key, StopReason::kStopping);
+}
+
+std::size_t WorkerCore::left_behind() {
+  const Lock lock(mutex_);
+  return left_behind_;
 }
 
 Result<void> WorkerCore::claim_until_stopped() {
   for (;;) {
     {
       Lock lock(mutex_);
-      claimer_ = acks_are_suspect_ ? Claimer::kAway : Claimer::kReady;
-      claimer_wakes_.wait(lock, stop_, [&] { return open_slots(lock) > 0 || is_told_to_stop_; });
-      if (is_stopping()) return {};
+      claimer_ = acks_are_suspect_ || is_quiet_ ? Claimer::kAway : Claimer::kReady;
+      if (is_quiet_) wake_reporter(lock, acks_due(lock));
+      const auto may_claim = [&] { return open_slots(lock) > 0 && !is_quiet_; };
+      const auto has_ended = [&] {
+        const bool exits = is_quiet_ && options_.exit_when == ExitWhen::kNothingToClaim;
+        return is_stopping() || (exits && free_slots_ == options_.concurrency && asked_ == 0);
+      };
+      claimer_wakes_.wait(lock, [&] { return may_claim() || has_ended(); });
+      if (has_ended()) return {};
     }
     auto go_on = claim_once();
     if (!go_on) return std::unexpected(std::move(go_on.error()));
@@ -142,6 +168,8 @@ Result<void> WorkerCore::claim_until_stopped() {
 
 Result<bool> WorkerCore::claim_once() {
   Lock lock(mutex_);
+  tell_what_is_due(lock);
+  if (is_stopping()) return true;
   auto acks = acks_are_suspect_ ? std::vector<OutgoingAck>{} : take_acks(lock);
   const bool had_acks = !acks.empty();
   milliseconds wait{0};
@@ -160,8 +188,8 @@ Result<bool> WorkerCore::claim_once() {
   if (!answer) {
     give_back(std::move(acks));
     const Error& error = answer.error();
-    // Cancelled: by our stop, or by the server's, which the reporter was told.
-    if (stop_.stop_requested() || error.kind == ErrorKind::kInterrupted) return true;
+    // Broken off by a stop.
+    if (error.kind == ErrorKind::kInterrupted) return true;
     // One of the outcomes may be the reason, even for a proxy's "forbidden".
     const bool is_suspect = had_acks && !error.is_temporary();
     if (!is_suspect && ends_work(error)) return std::unexpected(error);
@@ -172,19 +200,9 @@ Result<bool> WorkerCore::claim_once() {
   const bool is_early = std::chrono::steady_clock::now() - began < wait / 2;
   if (is_early && !answer->brought_jobs && !answer->brought_commands) {
     // A server that is about to stop lets no claim wait.
-    pause_claims(milliseconds{0});
+    pause_claims(kPauseAfterNothing);
   }
   return !may_exit(!answer->brought_jobs);
-}
-
-// Waits for the stop, then cancels the claim under way.
-void WorkerCore::break_off_claim() {
-  Lock lock(mutex_);
-  breaker_wakes_.wait(lock, stop_, [this] { return is_closing_ || is_told_to_stop_; });
-  breaker_wakes_.wait_until(lock, claim_began_ + kYoungClaim,
-                            [this] { return claimer_ != Claimer::kPolling; });
-  lock.unlock();
-  claim_stop_.request_stop();
 }
 
 void WorkerCore::claim_failed(const Error& error, bool acks_are_suspect) {
@@ -202,7 +220,7 @@ void WorkerCore::pause_claims(milliseconds at_least) {
   Lock lock(mutex_);
   leave_acks_to_reporter(lock);
   const auto delay = std::max(claim_backoff_.next(), at_least);
-  claimer_wakes_.wait_for(lock, stop_, delay, [this] { return is_told_to_stop_; });
+  claimer_wakes_.wait_for(lock, delay, [this] { return is_stopping(); });
 }
 
 void WorkerCore::leave_acks_to_reporter(const Lock& held) {
@@ -241,25 +259,47 @@ void WorkerCore::handle_jobs() {
       --idle_handlers_;
       is_handler_waking_ = false;
     }
-    if (waiting_.empty()) return;
-    const std::unique_ptr<Context> context = std::move(waiting_.front());
+    if (waiting_.empty()) break;
+    std::unique_ptr<Context> context = std::move(waiting_.front());
     waiting_.pop_front();
     wake_a_handler(lock);
     lock.unlock();
-
     Ack ack = handle(*context);
-    ack.logs = context->pending_->take_logs(kMaxLogLines);
-
     lock.lock();
-    attempts_.erase({ack.id, ack.token});
-    if (context->stop_reason() != StopReason::kLeaseLost) {
-      tell(lock, {.ack = std::move(ack), .since = std::chrono::steady_clock::now()});
-    }
-    ++free_slots_;
-    ++finished_;
-    claimer_wakes_.notify_all();
-    if (claimer_ != Claimer::kReady) wake_reporter(lock, acks_due(lock));
+    finish(lock, *context, std::move(ack));
+    lock.unlock();
+    context.reset();  // may destroy what belongs to the handler: not under our mutex
+    lock.lock();
   }
+  --living_handlers_;
+  handler_ended_.notify_all();
+}
+
+// The end of an attempt: its outcome is to be sent, unless nobody waits for it any more.
+void WorkerCore::finish(const Lock& held, Context& context, Ack ack) {
+  const auto found = attempts_.find({ack.id, ack.token});
+  if (found == attempts_.end()) {  // released at the end of the grace time
+    --left_behind_;
+    return;
+  }
+  const SteadyTime certain_until = found->second.certain_until;
+  attempts_.erase(found);
+  if (context.told() != StopReason::kLeaseLost) {
+    Context::Pending& pending = *context.pending_;
+    OutgoingAck outcome{.ack = std::move(ack), .since = std::chrono::steady_clock::now()};
+    if (outcome.ack.outcome != "succeeded" && pending.has_progress()) {
+      Heartbeat beat{.id = outcome.ack.id, .token = outcome.ack.token};
+      pending.take_progress(beat);
+      partings_.push_back({std::move(beat), std::move(outcome), certain_until});
+      wake_reporter(held, report_due(held));
+    } else {
+      tell(held, std::move(outcome));
+    }
+  }
+  ++free_slots_;
+  ++finished_;
+  claimer_wakes_.notify_all();
+  if (claimer_ != Claimer::kReady) wake_reporter(held, acks_due(held));
 }
 
 // Wakes one handler at a time, and each wakes the next while jobs wait: if handlers return at once,
@@ -271,16 +311,8 @@ void WorkerCore::wake_a_handler(const Lock&) {
 }
 
 Ack WorkerCore::handle(Context& context) {
-  Outcome outcome;
-  try {
-    outcome = handler_(context);
-  } catch (const std::exception& fault) {
-    outcome = Outcome::failed({.type = "exception", .message = fault.what()});
-  } catch (...) {
-    outcome =
-        Outcome::failed({.type = "exception",
-                         .message = "the handler threw something that is not a std::exception"});
-  }
+  Outcome outcome = run_handler(handlers_, context);
+  if (!outcome.reason.empty()) context.log("info", outcome.reason);
   return {.id = context.job().id,
           .token = context.job().token,
           .outcome = std::move(outcome.outcome),
@@ -288,14 +320,27 @@ Ack WorkerCore::handle(Context& context) {
           .error = std::move(outcome.error),
           .retryable = outcome.retryable,
           .delay = outcome.delay,
+          .logs = context.pending_->take_logs(kMaxLogLines),
           .enqueue = std::move(outcome.enqueue)};
 }
 
-Worker::Worker(Client& client, WorkerOptions options, Handler handler)
-    : core_(std::make_unique<WorkerCore>(client, std::move(options), std::move(handler))) {}
+Worker::Worker(const Client& client, WorkerOptions options)
+    : core_(std::make_shared<WorkerCore>(client, std::move(options))) {}
+Worker::Worker(const Client& client, WorkerOptions options, Handlers handlers)
+    : handlers_(std::move(handlers)),
+      core_(std::make_shared<WorkerCore>(client, std::move(options))) {}
+Worker::Worker(const Client& client, WorkerOptions options, Handler handler)
+    : core_(std::make_shared<WorkerCore>(client, std::move(options))) {
+  handlers_.otherwise(std::move(handler));
+}
 Worker::~Worker() = default;
-Result<void> Worker::run(const std::stop_token& stop) { return core_->run(stop); }
+Worker& Worker::use(Middleware middleware) {
+  handlers_.use(std::move(middleware));
+  return *this;
+}
+Result<void> Worker::run(const std::stop_token& stop) { return core_->run(stop, handlers_); }
 void Worker::abort() { core_->abort(); }
+std::size_t Worker::left_behind() const { return core_->left_behind(); }
 const std::string& Worker::id() const { return core_->id(); }
 
 }  // namespace millrace::sdk

@@ -7,13 +7,19 @@
 //             the slots that they free, without waiting; sends heartbeats and log lines when due.
 //             No outcome of a job overtakes its log lines on the other connection, which would
 //             make these late
-//   breaker   sleeps until the stop, then ends the claimer's poll
+//   watcher   keeps the clock: tells handlers whose lease is no longer certain, whose time is over
+//             or whose worker stops; ends the claimer's poll at a stop, gives back what still runs
+//
+// A lease is certain until its length has passed since the request was sent that brought or
+// extended it, on the monotonic clock. A job whose claim took long to be answered waits for a
+// heartbeat that succeeds before its handler starts.
 //
 // So at most two requests are under way, on two connections, whatever the concurrency. Only a stop
 // cancels a waiting claim, and only when the claim is not young: its answer may be on the way, with
 // jobs that nobody would run before their leases have ended.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -25,25 +31,12 @@
 #include "backoff.h"
 #include "millrace/worker.h"
 #include "outbox.h"
+#include "pending.h"
 
 namespace millrace::sdk {
 
-constexpr Milliseconds kLogDelay{1'000};  // the longest that a line waits for others
-
-// What a handler has reported and nobody has sent yet. Shared by the handler's thread and the
-// reporter.
-struct Context::Pending {
-  std::mutex mutex;
-  std::deque<WorkerLogLine> logs;
-  std::size_t log_bytes = 0;
-  std::optional<Progress> progress;
-  std::string checkpoint;
-  StopReason reason = StopReason::kNone;
-
-  std::vector<WorkerLogLine> take_logs(std::size_t at_most);
-  // Moves the new progress into `beat`, as much as the server accepts in one.
-  void take_progress(Heartbeat& beat);
-};
+constexpr Milliseconds kLogDelay{1'000};  // the longest that a line or a progress waits for others
+constexpr std::size_t kMaxLogLines = 1'000;
 
 // Whether the content of an outcome, heartbeat or line may be the reason why the server refused the
 // whole request, rather than the worker or something between it and the server.
@@ -52,12 +45,14 @@ bool is_about_content(const Error& error);
 // Of a proxy's own answers only those that forbid count.
 bool ends_work(const Error& error);
 
-class WorkerCore {
+// Shared with the threads of handlers, which may go on after run() has returned.
+class WorkerCore : public std::enable_shared_from_this<WorkerCore> {
  public:
-  WorkerCore(Client& client, WorkerOptions options, Handler handler);
+  WorkerCore(const Client& client, WorkerOptions options);
 
-  Result<void> run(const std::stop_token& stop);
+  Result<void> run(const std::stop_token& stop, Handlers handlers);
   void abort();
+  std::size_t left_behind();
   const std::string& id() const { return options_.id; }
 
  private:
@@ -66,12 +61,24 @@ class WorkerCore {
     std::uint64_t token = 0;
     std::shared_ptr<Context::Pending> pending;
     std::stop_source stop;
+    std::chrono::milliseconds lease{0};
     std::chrono::milliseconds beat_every{0};
     SteadyTime next_beat;
+    SteadyTime certain_until;
+    SteadyTime times_out = SteadyTime::max();
+    // Waits for its first heartbeat; else null. The handler has it afterwards.
+    std::unique_ptr<Context> unconfirmed;
     bool next_is_plain = false;  // the last beat failed, perhaps because of its progress
   };
   using AttemptKey = std::pair<std::string, std::uint64_t>;
   using Lock = std::unique_lock<std::mutex>;
+
+  // An outcome that must not overtake the last progress of its attempt.
+  struct Parting {
+    Heartbeat beat;
+    OutgoingAck outcome;
+    SteadyTime until;  // after that the outcome goes alone
+  };
 
   // The state of the claimer, as it matters to the reporter.
   enum class Claimer : std::uint8_t {
@@ -81,22 +88,42 @@ class WorkerCore {
   };
   enum class By : std::uint8_t { kClaimer, kReporter };
 
+  struct Exchanged {
+    bool brought_jobs = false;
+    bool brought_commands = false;
+  };
+
   // The claimer.
   Result<void> claim_until_stopped();
   Result<bool> claim_once();  // false: the condition of `exit_when` is met
-  void break_off_claim();
   void claim_failed(const Error& error, bool acks_are_suspect);
   void pause_claims(std::chrono::milliseconds at_least);
   void leave_acks_to_reporter(const Lock& held);
   bool may_exit(bool claimed_nothing);
-  bool is_stopping() const { return stop_.stop_requested() || is_told_to_stop_ || is_draining_; }
+  bool is_stopping() const { return stop_began_ != SteadyTime::max() || is_draining_; }
   bool drain();
+  void close(std::vector<std::thread> handlers);
   void say_goodbye();
 
   // The handlers.
   void handle_jobs();
   void wake_a_handler(const Lock& held);
   Ack handle(Context& context);
+  void finish(const Lock& held, Context& context, Ack ack);
+
+  // The watcher (worker_watch.cc).
+  void watch();
+  SteadyTime next_change(const Lock& held) const;
+  void wake_watcher(const Lock& held, SteadyTime due);
+  void tell_what_is_due(Lock& held);
+  std::optional<std::stop_source> mark(const Lock& held, Attempt& attempt, StopReason reason);
+  void give_up(const Lock& held, AttemptKey key);
+  void release_unconfirmed(const Lock& held);
+  bool begin_stop();
+  SteadyTime grace_ends(const Lock& held) const;
+  SteadyTime claim_breaks(const Lock& held) const;
+  SteadyTime report_breaks(const Lock& held) const;
+  void release_what_runs(const Lock& held);
 
   // The reporter (worker_report.cc).
   void report();
@@ -105,7 +132,8 @@ class WorkerCore {
   SteadyTime report_due(const Lock& held) const;
   void wake_reporter(const Lock& held, SteadyTime due);
   PollRequest next_report(const Lock& held);
-  void lines_told();
+  void ask_for_times(Lock& held);
+  void lines_told(const Result<Exchanged>& answer);
   void send_report(PollRequest request, std::vector<OutgoingAck> acks);
   void report_failed(const PollRequest& request, const Error& error);
   SteadyTime pause_reports(const Error& error);
@@ -123,37 +151,38 @@ class WorkerCore {
   void add_claim(const Lock& held, PollRequest& request, Milliseconds wait);
   std::vector<OutgoingAck> take_acks(const Lock& held);
   std::vector<OutgoingAck> take_alone(const Lock& held);
-  struct Exchanged {
-    bool brought_jobs = false;
-    bool brought_commands = false;
-  };
   Result<Exchanged> exchange(By by, PollRequest& request, std::vector<OutgoingAck>& acks);
-  void admit(By by, std::vector<ClaimedJob> jobs, int asked);
-  void start(const Lock& held, ClaimedJob job);
+  void admit(By by, std::vector<ClaimedJob> jobs, int asked, SteadyTime sent);
+  void start(const Lock& held, ClaimedJob job, SteadyTime sent);
   void tell(const Lock& held, OutgoingAck outcome);
   void give_back(std::vector<OutgoingAck> acks);
   void settle_acks(std::vector<OutgoingAck> acks, const std::vector<PollItem>& answers);
   void refuse(OutgoingAck ack, const Error& error);
-  std::optional<Milliseconds> report_timeout(std::size_t ack_bytes);
-  void take_heartbeats(const std::vector<Heartbeat>& sent, const std::vector<PollItem>& answers);
+  Result<PollAnswer> poll_as_reporter(const PollRequest& request, Milliseconds for_acks);
+  void take_heartbeats(const std::vector<Heartbeat>& sent, const std::vector<PollItem>& answers,
+                       SteadyTime sent_at);
+  void lease_extended(const AttemptKey& key, SteadyTime sent_at);
   void take_commands(const std::vector<WorkerCommand>& commands);
   void take_stop();
+  void take_quiet();
   void end_attempt(const AttemptKey& key, StopReason reason);
   void connection_failed(const Error& error);
   void connection_worked();
-  void notice(std::string_view message);
+  void notice(std::string_view message) { notice("warn", message); }
+  void notice(std::string_view level, std::string_view message);
 
-  Client& client_;
+  Client client_;
   WorkerOptions options_;
-  Handler handler_;
+  Handlers handlers_;
   WorkerInfo info_;
-  std::stop_token stop_;
+  std::shared_ptr<std::atomic<bool>> worker_stops_ = std::make_shared<std::atomic<bool>>(false);
 
   std::mutex mutex_;  // guards everything below
-  std::condition_variable_any claimer_wakes_;
+  std::condition_variable claimer_wakes_;
   std::condition_variable handler_wakes_;
   std::condition_variable reporter_wakes_;
-  std::condition_variable_any breaker_wakes_;
+  std::condition_variable watcher_wakes_;
+  std::condition_variable handler_ended_;
   std::map<AttemptKey, Attempt> attempts_;  // given to a handler that has not returned
   std::deque<std::unique_ptr<Context>> waiting_;
   Outbox outbox_;
@@ -162,15 +191,26 @@ class WorkerCore {
   int acks_in_flight_ = 0;              // including those behind lines
   std::set<AttemptKey> telling_lines_;  // lines that the reporter is sending now
   std::vector<OutgoingAck> behind_lines_;
+  // Attempts with a bound on their time that the claim did not tell, and when it was answered.
+  std::vector<std::pair<AttemptKey, SteadyTime>> ask_for_time_;
+  std::vector<Parting> partings_;
+  std::vector<Parting> parting_now_;  // of these, what the reporter is sending
   int idle_handlers_ = 0;
   bool is_handler_waking_ = false;
   std::uint64_t finished_ = 0;
   Claimer claimer_ = Claimer::kAway;
-  SteadyTime claim_began_;    // the claimer's last one
-  bool is_draining_ = false;  // it claims nothing more
-  bool is_closing_ = false;   // handlers and reporter end
-  bool is_told_to_stop_ = false;
+  SteadyTime claim_began_;                      // the claimer's last one
+  bool is_draining_ = false;                    // it claims nothing more
+  bool is_closing_ = false;                     // handlers and reporter end
+  bool is_quiet_ = false;                       // told by the server: no further claims
+  SteadyTime next_listen_ = SteadyTime::max();  // for commands, as long as no claim does
+  SteadyTime stop_began_ = SteadyTime::max();
+  SteadyTime aborted_ = SteadyTime::max();
   bool is_aborted_ = false;
+  bool has_released_ = false;                            // what ran when the grace time was over
+  int living_handlers_ = 0;                              // threads
+  std::size_t left_behind_ = 0;                          // of these, with a job that was released
+  SteadyTime watcher_sleeps_until_ = SteadyTime::min();  // min(): it is awake
   bool is_unreachable_ = false;
   bool acks_are_suspect_ =
       false;  // a claim that carried some was refused: the reporter finds out which
@@ -180,7 +220,10 @@ class WorkerCore {
   Backoff claim_backoff_;
   Backoff report_backoff_;
   std::stop_source claim_stop_;
-  std::stop_source report_stop_;
+  std::stop_source report_stop_;  // of the request under way
+  bool is_reporting_ = false;
+  SteadyTime report_began_;
+  Milliseconds report_patience_{0};
 };
 
 }  // namespace millrace::sdk

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 
 #include "base/clock.h"
 #include "worker_core.h"
@@ -15,10 +16,12 @@ using std::chrono::milliseconds;
 constexpr milliseconds kDefaultLease{30'000};  // the server's, for jobs and queues that name none
 constexpr milliseconds kMinLease{1'000};
 constexpr int kMaxClaim = 1'000;
+// How late the answer to a claim may be. The jobs in an answer that comes later are lost until
+// their leases end; a claim that hangs lets no job in, and one with outcomes holds these up.
+constexpr milliseconds kClaimPatience{10'000};
+constexpr milliseconds kAckPatience{5'000};
 constexpr std::size_t kMaxMessageBytes = 4 << 10;
 constexpr milliseconds kPauseAfterRefusal{200};  // before an item is sent again
-// A hanging connection must not cost the leases: half of the shortest possible lease, at least.
-constexpr milliseconds kLeastReportTimeout{500};
 // In addition, for the outcomes in the request: a slow line needs this long for them.
 constexpr std::size_t kAckBytesPerSecond = 256 << 10;
 
@@ -31,11 +34,20 @@ milliseconds lease_of(const ClaimedJob& job, const std::optional<Milliseconds>& 
   return std::clamp(*job.lease_expires_at - SystemClock().now(), kMinLease, kDefaultLease);
 }
 
+// The length of the attempt's time, if the claim's answer tells: as such, or by three instants of
+// the server's clock. A lease ends with its attempt's deadline, and then they do not.
+std::optional<milliseconds> time_of(const ClaimedJob& job) {
+  if (job.timeout) return job.timeout;
+  if (!job.deadline || !job.lease_expires_at || !job.lease) return std::nullopt;
+  if (*job.lease_expires_at >= *job.deadline) return std::nullopt;
+  return *job.deadline - (*job.lease_expires_at - *job.lease);
+}
+
 }  // namespace
 
 bool is_about_content(const Error& error) {
   if (error.status == 413) return true;
-  return (error.status == 400 || error.status == 422) && !error.code.empty();
+  return (error.status == 400 || error.status == 422) && error.code != "bad_answer";
 }
 
 bool ends_work(const Error& error) {
@@ -43,7 +55,7 @@ bool ends_work(const Error& error) {
     return true;
   }
   const bool is_refused = error.status == 400 || error.status == 404 || error.status == 422;
-  return is_refused && !error.code.empty();
+  return is_refused && error.code != "bad_answer";
 }
 
 // Precondition: a slot is free.
@@ -79,30 +91,33 @@ Result<WorkerCore::Exchanged> WorkerCore::exchange(By by, PollRequest& request,
     ack_bytes += size_of(outgoing.ack);
   }
   const int asked = request.claim ? request.claim->limit : 0;
-  auto answer = by == By::kClaimer ? client_.poll(options_.id, request, claim_stop_.get_token())
-                                   : client_.poll(options_.id, request, report_stop_.get_token(),
-                                                  report_timeout(ack_bytes));
+  const SteadyTime sent = std::chrono::steady_clock::now();
+  const Milliseconds for_acks{ack_bytes * 1'000 / kAckBytesPerSecond};
+  const Milliseconds patience = (acks.empty() ? kClaimPatience : kAckPatience) + for_acks;
+  auto answer = by == By::kClaimer
+                    ? client_.poll(options_.id, request, claim_stop_.get_token(), patience)
+                    : poll_as_reporter(request, for_acks);
   if (!answer) {
-    admit(by, {}, asked);
+    admit(by, {}, asked, sent);
     return std::unexpected(std::move(answer.error()));
   }
   connection_worked();
   const Exchanged brought{.brought_jobs = !answer->jobs.empty(),
                           .brought_commands = !answer->commands.empty()};
-  admit(by, std::move(answer->jobs), asked);
+  admit(by, std::move(answer->jobs), asked, sent);
   settle_acks(std::move(acks), answer->acks);
-  take_heartbeats(request.heartbeats, answer->heartbeats);
+  take_heartbeats(request.heartbeats, answer->heartbeats, sent);
   take_commands(answer->commands);
   return brought;
 }
 
-// The end of a poll that had asked for `asked` jobs.
-void WorkerCore::admit(By by, std::vector<ClaimedJob> jobs, int asked) {
+// The end of a poll that was sent at `sent` and had asked for `asked` jobs.
+void WorkerCore::admit(By by, std::vector<ClaimedJob> jobs, int asked, SteadyTime sent) {
   const Lock lock(mutex_);
   asked_ -= asked;
   if (by == By::kClaimer) {
     claimer_ = Claimer::kReady;
-    breaker_wakes_.notify_all();
+    watcher_wakes_.notify_all();
   }
   for (ClaimedJob& job : jobs) {
     if (is_stopping()) {
@@ -110,7 +125,7 @@ void WorkerCore::admit(By by, std::vector<ClaimedJob> jobs, int asked) {
       outbox_.add({.ack = {.id = job.id, .token = job.token, .outcome = "released"},
                    .since = std::chrono::steady_clock::now()});
     } else {
-      start(lock, std::move(job));
+      start(lock, std::move(job), sent);
     }
   }
   wake_a_handler(lock);
@@ -118,18 +133,42 @@ void WorkerCore::admit(By by, std::vector<ClaimedJob> jobs, int asked) {
   claimer_wakes_.notify_all();
 }
 
-void WorkerCore::start(const Lock&, ClaimedJob job) {
+// A job of a claim that was sent at `sent` and has just been answered.
+void WorkerCore::start(const Lock& held, ClaimedJob job, SteadyTime sent) {
   auto pending = std::make_shared<Context::Pending>();
+  pending->worker_stops = worker_stops_;
   std::unique_ptr<Context> context(new Context(std::move(job), pending));
   const ClaimedJob& claimed = context->job();
-  const milliseconds beat_every = lease_of(claimed, options_.lease) / 3;
+  const AttemptKey key{claimed.id, claimed.token};
   const auto now = std::chrono::steady_clock::now();
   if (attempts_.empty()) next_log_flush_ = now + kLogDelay;
-  attempts_[{claimed.id, claimed.token}] = Attempt{
-      claimed.id, claimed.token, std::move(pending), context->stop_, beat_every, now + beat_every};
-  report_not_before_ = std::min(report_not_before_, now + beat_every / 2);
-  waiting_.push_back(std::move(context));
+  Attempt& attempt = attempts_[key];
+  attempt.id = claimed.id;
+  attempt.token = claimed.token;
+  attempt.pending = std::move(pending);
+  attempt.stop = context->stop_;
+  attempt.lease = lease_of(claimed, options_.lease);
+  attempt.beat_every = attempt.lease / 3;
+  if (const auto time = time_of(claimed)) {
+    attempt.times_out = now + *time;
+  } else if (claimed.deadline) {
+    ask_for_time_.emplace_back(key, now);
+  }
   --free_slots_;
+  if (now - sent > attempt.beat_every) {
+    // The lease may have begun as early as the request, so it is confirmed first. It has ended for
+    // certain once its length has passed since the answer.
+    attempt.unconfirmed = std::move(context);
+    attempt.next_beat = now;
+    attempt.certain_until = now + attempt.lease;
+    report_not_before_ = now;
+  } else {
+    attempt.next_beat = sent + attempt.beat_every;
+    attempt.certain_until = sent + attempt.lease;
+    report_not_before_ = std::min(report_not_before_, now + attempt.beat_every / 2);
+    waiting_.push_back(std::move(context));
+  }
+  wake_watcher(held, std::min({attempt.certain_until, attempt.times_out, report_breaks(held)}));
 }
 
 // Sends a handler's outcome, with the lines that nobody has taken yet.
@@ -200,7 +239,7 @@ void WorkerCore::refuse(OutgoingAck refused, const Error& error) {
 }
 
 void WorkerCore::take_heartbeats(const std::vector<Heartbeat>& sent,
-                                 const std::vector<PollItem>& answers) {
+                                 const std::vector<PollItem>& answers, SteadyTime sent_at) {
   for (std::size_t i = 0; i < sent.size(); ++i) {
     const AttemptKey key{sent[i].id, sent[i].token};
     if (i >= answers.size()) {
@@ -209,10 +248,23 @@ void WorkerCore::take_heartbeats(const std::vector<Heartbeat>& sent,
       end_attempt(key, StopReason::kLeaseLost);
     } else if (answers[i].error) {
       beat_refused(sent[i], *answers[i].error);
-    } else if (answers[i].cancel_requested) {
-      end_attempt(key, StopReason::kCancelled);
+    } else {
+      lease_extended(key, sent_at);
+      if (answers[i].cancel_requested) end_attempt(key, StopReason::kCancelled);
     }
   }
+}
+
+void WorkerCore::lease_extended(const AttemptKey& key, SteadyTime sent_at) {
+  const Lock lock(mutex_);
+  const auto found = attempts_.find(key);
+  if (found == attempts_.end()) return;
+  Attempt& attempt = found->second;
+  if (attempt.certain_until == SteadyTime::max()) return;  // its handler was told: it is lost
+  attempt.certain_until = sent_at + attempt.lease;
+  if (!attempt.unconfirmed) return;
+  waiting_.push_back(std::move(attempt.unconfirmed));
+  wake_a_handler(lock);
 }
 
 // The lease was not extended: tries again soon, without the progress if that may be the reason.
@@ -228,12 +280,33 @@ void WorkerCore::beat_refused(Heartbeat beat, const Error& error) {
   beat_again({std::move(beat)}, now, NextBeat::kPlain);
 }
 
-// Empty: the client's timeout.
-std::optional<Milliseconds> WorkerCore::report_timeout(std::size_t ack_bytes) {
+// The watcher breaks off the request if it hangs and so would cost the leases of running jobs, also
+// of those that start meanwhile.
+Result<PollAnswer> WorkerCore::poll_as_reporter(const PollRequest& request, Milliseconds for_acks) {
+  std::stop_token stop;
+  std::optional<Milliseconds> timeout;
+  {
+    const Lock lock(mutex_);
+    if (!is_closing_) report_stop_ = std::stop_source();
+    stop = report_stop_.get_token();
+    is_reporting_ = true;
+    report_began_ = std::chrono::steady_clock::now();
+    report_patience_ = for_acks;
+    const SteadyTime breaks = report_breaks(lock);
+    if (breaks != SteadyTime::max()) {
+      timeout = std::chrono::duration_cast<Milliseconds>(breaks - report_began_);
+    }
+    wake_watcher(lock, breaks);
+  }
+  auto answer = client_.poll(options_.id, request, stop, timeout);
   const Lock lock(mutex_);
-  if (attempts_.empty()) return std::nullopt;
-  const Milliseconds for_acks{ack_bytes * 1'000 / kAckBytesPerSecond};
-  return std::max(shortest_beat(lock), kLeastReportTimeout) + for_acks;
+  is_reporting_ = false;
+  if (!answer && answer.error().kind == ErrorKind::kInterrupted && !is_closing_) {
+    answer.error().kind = ErrorKind::kUnreachable;
+    answer.error().code = "unreachable";
+    answer.error().message = fmt::format("{} did not answer in time", client_.url());
+  }
+  return answer;
 }
 
 void WorkerCore::take_commands(const std::vector<WorkerCommand>& commands) {
@@ -242,35 +315,39 @@ void WorkerCore::take_commands(const std::vector<WorkerCommand>& commands) {
       end_attempt({command.job_id, command.token}, StopReason::kCancelled);
     } else if (command.type == "stop") {
       take_stop();
+    } else if (command.type == "quiet") {
+      take_quiet();
     }
-    // "quiet" needs nothing done: a quiet worker's claims come back empty.
   }
 }
 
+// Commands come with the answers to polls, so the reporter asks now and then in place of the
+// claims.
+void WorkerCore::take_quiet() {
+  const Lock lock(mutex_);
+  if (std::exchange(is_quiet_, true)) return;
+  if (claimer_ == Claimer::kReady) claimer_ = Claimer::kAway;  // takes no outcomes any more
+  next_listen_ = std::chrono::steady_clock::now();
+  wake_reporter(lock, next_listen_);
+  claimer_wakes_.notify_all();
+}
+
 void WorkerCore::take_stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (std::exchange(is_told_to_stop_, true)) return;  // said with every answer
-    claimer_wakes_.notify_all();
-    breaker_wakes_.notify_all();
-  }
-  notice("the server told the worker to stop; the worker finishes the jobs that run");
+  if (!begin_stop()) return;  // said with every answer
+  notice("info", "the server told the worker to stop; the worker finishes the jobs that run");
 }
 
 void WorkerCore::end_attempt(const AttemptKey& key, StopReason reason) {
   Lock lock(mutex_);
   const auto found = attempts_.find(key);
   if (found == attempts_.end()) return;
-  {
-    const std::lock_guard pending_lock(found->second.pending->mutex);
-    StopReason& current = found->second.pending->reason;
-    // A lost lease outranks the rest: nothing that the handler does counts any more.
-    if (current != StopReason::kNone && reason != StopReason::kLeaseLost) return;
-    current = reason;
+  if (found->second.unconfirmed) {
+    if (reason == StopReason::kLeaseLost) give_up(lock, key);
+    return;  // for a cancellation: the answer to its heartbeat says so too
   }
-  std::stop_source stop = found->second.stop;
+  auto told = mark(lock, found->second, reason);
   lock.unlock();
-  stop.request_stop();  // runs the handler's callbacks: not under our mutex
+  if (told) told->request_stop();  // runs the handler's callbacks: not under our mutex
 }
 
 void WorkerCore::connection_failed(const Error& error) {
@@ -278,7 +355,7 @@ void WorkerCore::connection_failed(const Error& error) {
     const std::lock_guard lock(mutex_);
     if (std::exchange(is_unreachable_, true)) return;
   }
-  notice(describe(error) + "; the worker tries again");
+  notice("warn", describe(error) + "; the worker tries again");
 }
 
 void WorkerCore::connection_worked() {
@@ -286,11 +363,13 @@ void WorkerCore::connection_worked() {
     const std::lock_guard lock(mutex_);
     if (!std::exchange(is_unreachable_, false)) return;
   }
-  notice(fmt::format("the worker reached {} again", client_.url()));
+  notice("info", fmt::format("the worker reached {} again", client_.url()));
 }
 
-void WorkerCore::notice(std::string_view message) {
-  if (options_.notice) options_.notice(message);
+void WorkerCore::notice(std::string_view level, std::string_view message) {
+  if (options_.notice) return options_.notice(level, message);
+  const std::string line = fmt::format("millrace: {}: {}\n", level, message);
+  std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
 }  // namespace millrace::sdk

@@ -10,12 +10,14 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::size_t kMaxItems = 1'000;   // of one kind in one round trip
-constexpr milliseconds kMaxPause{10'000};  // whatever a server asks for
+constexpr std::size_t kMaxItems = 1'000;  // of one kind in one round trip
+constexpr milliseconds kMaxPause{5'000};
 // For an outcome that fails alone: the first pause, doubled with every failure.
 constexpr milliseconds kFirstPauseAlone{200};
 constexpr int kMaxDoublings = 6;
-constexpr int kMaxFailuresInARow = 3;  // so many that fail alone are not what is at fault
+constexpr milliseconds kTimeQuestion{1'000};
+constexpr milliseconds kListenEvery{2'000};  // for commands to a quiet worker
+constexpr int kMaxFailuresInARow = 3;        // so many that fail alone are not what is at fault
 
 // Whether the content of a request may be the reason why it failed.
 bool is_its_own(const Error& error) {
@@ -27,6 +29,9 @@ bool is_its_own(const Error& error) {
 void WorkerCore::report() {
   Lock lock(mutex_);
   while (wait_for_report(lock)) {
+    // A process that was paused tells its handlers before it asks the server.
+    tell_what_is_due(lock);
+    ask_for_times(lock);
     if (auto alone = take_alone(lock); !alone.empty()) {
       lock.unlock();
       const auto error = settle_alone(std::move(alone));
@@ -35,9 +40,13 @@ void WorkerCore::report() {
       lock.lock();
       if (is_away) continue;
     }
-    const bool acks_are_due = acks_due(lock) <= std::chrono::steady_clock::now();
+    const auto now = std::chrono::steady_clock::now();
+    const bool acks_are_due = acks_due(lock) <= now;
+    const bool listens = next_listen_ <= now;
+    if (listens) next_listen_ = now + kListenEvery;
     PollRequest request = next_report(lock);
-    if (!acks_are_due && request.heartbeats.empty() && request.logs.empty()) continue;
+    const bool has_news = !request.heartbeats.empty() || !request.logs.empty();
+    if (!acks_are_due && !has_news && !listens) continue;
     auto acks = take_acks(lock);
     // For slots that the claimer's poll did not ask for. Not if the answer is likely to be lost,
     // which would leave its jobs leased to nobody.
@@ -76,6 +85,9 @@ SteadyTime WorkerCore::acks_due(const Lock&) const {
 
 SteadyTime WorkerCore::report_due(const Lock& held) const {
   SteadyTime due = std::min(acks_due(held), outbox_.due_alone());
+  if (!ask_for_time_.empty()) due = SteadyTime::min();
+  if (!is_draining_) due = std::min(due, next_listen_);
+  for (const Parting& parting : partings_) due = std::min(due, parting.outcome.since);
   if (!attempts_.empty()) due = std::min(due, next_log_flush_);
   for (const auto& [key, attempt] : attempts_) due = std::min(due, attempt.next_beat);
   return due == SteadyTime::max() ? due : std::max(due, report_not_before_);
@@ -88,19 +100,45 @@ void WorkerCore::wake_reporter(const Lock&, SteadyTime due) {
   reporter_wakes_.notify_one();
 }
 
+// The answer to a single heartbeat is the job, with the bound on its attempts. Asked for once.
+void WorkerCore::ask_for_times(Lock& held) {
+  for (const auto& [key, claimed] : std::exchange(ask_for_time_, {})) {
+    held.unlock();
+    const SteadyTime sent = std::chrono::steady_clock::now();
+    const auto answer =
+        client_.call({.method = "POST",
+                      .path = fmt::format("/v1/jobs/{}/heartbeat", url_encode(key.first)),
+                      .body = fmt::format(R"({{"token":{}}})", key.second),
+                      .timeout = kTimeQuestion,
+                      .stop = report_stop_.get_token()});
+    const auto time = answer ? read_integer(answer->body, "timeout_ms") : std::nullopt;
+    if (answer) lease_extended(key, sent);
+    held.lock();
+    const auto found = attempts_.find(key);
+    if (!time || found == attempts_.end()) continue;
+    found->second.times_out = claimed + milliseconds{*time};
+    wake_watcher(held, found->second.times_out);
+  }
+}
+
 // The heartbeats that are due, and log lines.
 PollRequest WorkerCore::next_report(const Lock&) {
   PollRequest request;
   const auto now = std::chrono::steady_clock::now();
   const bool flush_logs = now >= next_log_flush_;
   if (flush_logs) next_log_flush_ = now + kLogDelay;
+  parting_now_ = std::exchange(partings_, {});
+  for (const Parting& parting : parting_now_) request.heartbeats.push_back(parting.beat);
   for (auto& [key, attempt] : attempts_) {
     const std::size_t room = flush_logs ? kMaxItems - request.logs.size() : 0;
     for (WorkerLogLine& line : attempt.pending->take_logs(room)) {
       request.logs.push_back({attempt.id, attempt.token, std::move(line)});
       telling_lines_.insert(key);
     }
-    if (attempt.next_beat > now || request.heartbeats.size() == kMaxItems) continue;
+    const bool has_news = flush_logs && !attempt.unconfirmed && attempt.pending->has_progress() &&
+                          attempt.certain_until != SteadyTime::max();
+    const bool is_due = attempt.next_beat <= now || has_news;
+    if (!is_due || request.heartbeats.size() >= kMaxItems) continue;
     attempt.next_beat = now + attempt.beat_every;
     Heartbeat beat{.id = attempt.id, .token = attempt.token};
     if (!std::exchange(attempt.next_is_plain, false)) attempt.pending->take_progress(beat);
@@ -112,7 +150,7 @@ PollRequest WorkerCore::next_report(const Lock&) {
 void WorkerCore::send_report(PollRequest request, std::vector<OutgoingAck> acks) {
   const bool had_acks = !acks.empty();
   const auto answer = exchange(By::kReporter, request, acks);
-  lines_told();
+  lines_told(answer);
   if (answer) {
     const std::lock_guard lock(mutex_);
     report_backoff_.reset();
@@ -128,12 +166,22 @@ void WorkerCore::send_report(PollRequest request, std::vector<OutgoingAck> acks)
   beat_again(request.heartbeats, std::chrono::steady_clock::now());
 }
 
-// Sent or lost: what follows the lines may go.
-void WorkerCore::lines_told() {
-  const std::lock_guard lock(mutex_);
+// What follows the lines may go, whether they were sent or lost. What follows the last progress
+// goes once that is answered, or when its lease has ended.
+void WorkerCore::lines_told(const Result<Exchanged>& answer) {
+  const Lock lock(mutex_);
   telling_lines_.clear();
   acks_in_flight_ -= static_cast<int>(behind_lines_.size());
   for (OutgoingAck& outcome : std::exchange(behind_lines_, {})) outbox_.add(std::move(outcome));
+  const bool may_try_again = !answer && answer.error().is_temporary();
+  const auto now = std::chrono::steady_clock::now();
+  for (Parting& parting : std::exchange(parting_now_, {})) {
+    if (may_try_again && now < parting.until && !is_aborted_) {
+      partings_.push_back(std::move(parting));
+    } else {
+      outbox_.add(std::move(parting.outcome));
+    }
+  }
 }
 
 void WorkerCore::report_failed(const PollRequest& request, const Error& error) {

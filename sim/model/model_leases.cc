@@ -239,7 +239,8 @@ Rejection Model::finish(const core::AckItem& item, const Choices& choices) {
     return ack(item, choices, true);
   }
   const Generation* const lease = given(*job, item.token);
-  if (lease == nullptr) return Rejection::kLeaseLost;
+  // A token that is not this job's may be that of a deleted one with the same id.
+  if (lease == nullptr) return done ? Rejection::kNone : Rejection::kLeaseLost;
   if (job->state == State::kSucceeded) return Rejection::kNone;
   demand(lease->number == job->generation, "X6",
          "{} is in generation {}, and is finished with token {} of generation {}",

@@ -137,7 +137,10 @@ bool Schedules::is_note(const ScheduleAdvanced& event) const {
 bool Schedules::is_due(const ModelSchedule& schedule) const {
   const ScheduleProgress& progress = schedule.is.progress;
   if (schedule.is.paused) return false;
-  if (progress.last_box != core::kNoJob && told_.contains(schedule.is.name.view())) return false;
+  const bool asks = schedule.is.spec.overlap != OverlapPolicy::kAllow || progress.waiting;
+  if (asks && progress.last_box != core::kNoJob && told_.contains(schedule.is.name.view())) {
+    return false;
+  }
   if (!progress.planned && progress.broken.empty()) return true;
   if (progress.waiting && lives(progress) != true) return true;
   if (progress.due && *progress.due <= wall_.at) return true;

@@ -50,8 +50,11 @@ void Effects::asked(std::uint32_t shard, const core::JobSpec& spec, Time at, Was
     effect.open = true;
     return;
   }
-  // The one that lies there does for both, if it is the same and is still to be passed on, or was.
-  const bool served = box.queue == queue && (was == Was::kWaiting || effect.there);
+  // The one that lies there does for both, if it is the same and is still to be passed on, or was:
+  // an id that comes again is the same submission, also where the first one was refused for good
+  // and lies there dead.
+  const bool served =
+      box.queue == queue && (was == Was::kWaiting || effect.there || effect.refused);
   if (!served) effect.open = true;
 }
 

@@ -134,11 +134,13 @@ TEST(EncodeClaim, KeepsThePayload) {
                  R"("expires_at":"2026-03-01T09:30:00.000Z","lease_ms":20000},)"
                  R"("created_at":"2026-03-01T09:30:00.000Z","tags":[],"meta":{}})");
   job.deadline = kTime;
+  job.timeout = Duration{5'000};
   job.tracestate = "a=b";
   job.progress = Progress{std::nullopt, "", "3"};
   job.payload = "1";
   const std::string full = encoded(job);
   EXPECT_NE(full.find(R"("deadline":"2026)"), std::string::npos);
+  EXPECT_NE(full.find(R"("timeout_ms":5000)"), std::string::npos);
   EXPECT_NE(full.find(R"("progress":{"percent":null,"message":null,"checkpoint":3})"),
             std::string::npos);
 }

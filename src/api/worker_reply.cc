@@ -45,6 +45,7 @@ void encode(JsonWriter& json, const ClaimedJob& job) {
   json.end_object();
   json.member("created_at", job.created_at);
   if (job.deadline) json.member("deadline", *job.deadline);
+  if (job.timeout) json.member("timeout_ms", job.timeout->count());
   member_names(json, "tags", job.tags);
   json.key("meta");
   encode(json, job.meta);

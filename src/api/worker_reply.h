@@ -23,7 +23,8 @@ struct ClaimedJob {
   Time lease_expires_at{};
   Duration lease{};  // what a heartbeat extends by
   Time created_at{};
-  std::optional<Time> deadline;  // absent: none
+  std::optional<Time> deadline;  // absent: none, like the timeout that it comes from
+  std::optional<Duration> timeout;
   std::vector<std::string_view> tags;
   StringMapView meta;
   std::string_view traceparent;  // empty: absent; the same for the next

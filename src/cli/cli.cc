@@ -90,7 +90,7 @@ class HelpFormatter : public CLI::Formatter {
     if (app->get_parent() != nullptr) {
       footer +=
           "\n"
-          "All commands take --url, --token, --token-file and -o; see `millrace --help`.\n";
+          "All commands take --url, --token, -o and those of TLS; see `millrace --help`.\n";
     }
     return footer;
   }
@@ -107,6 +107,17 @@ void add_global_options(CLI::App& app, Session& session) {
       ->envname("MILLRACE_TOKEN")
       ->type_name("TOKEN");
   app.add_option("--token-file", session.token_file, "File with the token in its first line")
+      ->type_name("FILE");
+  app.add_option("--ca-file", session.ca_file,
+                 "Certificates to trust with https, in PEM; by default the system's")
+      ->envname("MILLRACE_CA_FILE")
+      ->type_name("FILE");
+  app.add_option("--cert-file", session.cert_file,
+                 "Certificate to show, in PEM; the server may take it for a token")
+      ->envname("MILLRACE_CERT_FILE")
+      ->type_name("FILE");
+  app.add_option("--key-file", session.key_file, "Key of that certificate")
+      ->envname("MILLRACE_KEY_FILE")
       ->type_name("FILE");
   app.add_option("-o,--output", session.output, "table, or json: the answer of the API")
       ->check(CLI::IsMember({"table", "json"}))

@@ -35,6 +35,7 @@ int of_status(int status) {
 int exit_code_of(const sdk::Error& error) {
   switch (error.kind) {
     case sdk::ErrorKind::kUnreachable:
+    case sdk::ErrorKind::kWaitTimeout:
       return kUnreachable;
     case sdk::ErrorKind::kRefused:
       // Its status is that of a bad request, but the conflict is with an earlier submission.

@@ -63,7 +63,7 @@ class Bulk {
       note(fmt::format("no matching job can be {}", kind_.done));
       return false;
     }
-    auto examples = client_.jobs(
+    auto examples = client_.list(
         {.states = request_.states, .query = request_.query, .fresh = true, .limit = kExamples});
     if (!examples) return failed(examples.error());
     std::string text = job_table(examples->items, now(), output_width());

@@ -27,7 +27,7 @@ void add_job_get(CLI::App& job, Session& session) {
   command.callback([options, &session] {
     for_each_job(session, options->ids,
                  [&](sdk::Client& client, const std::string& id) -> sdk::Result<std::string> {
-                   auto found = client.job(id, {.include = options->include});
+                   auto found = client.get(id, {.include = options->include});
                    if (!found) return std::unexpected(found.error());
                    if (session.json()) return found->json;
                    const bool is_last = &id == &options->ids.back();

@@ -76,7 +76,7 @@ void run(List& options, Session& session) {
     std::optional<Printer> printer;  // begins with the first answer: a failure prints nothing
     do {
       options.filter.limit = all ? kPageLimit : std::min(left, kPageLimit);
-      auto page = client.jobs(options.filter);
+      auto page = client.list(options.filter);
       if (!page) return session.fail(page.error());
       if (!printer) printer.emplace(session.json());
       printer->add(page->items);

@@ -63,7 +63,7 @@ sdk::Outcome outcome_of(const CommandEnd& end, std::string result, sdk::StopReas
   const bool is_success = end.signal == 0 && end.exit_status == 0;
   if (is_success) return sdk::Outcome::succeeded(std::move(result));
   if (reason == sdk::StopReason::kCancelled) return sdk::Outcome::cancelled();
-  if (reason == sdk::StopReason::kAborted) return sdk::Outcome::released();
+  if (reason == sdk::StopReason::kStopping) return sdk::Outcome::released();
   if (end.signal == 0 && end.exit_status == kExitDoNotRetry) {
     return sdk::Outcome::failed_for_good(error_of(end));
   }

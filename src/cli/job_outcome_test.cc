@@ -113,7 +113,7 @@ TEST(OutcomeOf, NamesTheSignal) {
 TEST(OutcomeOf, OfAStoppedCommandSaysWhyItWasStopped) {
   EXPECT_EQ(outcome_of(killed(SIGTERM), "", StopReason::kCancelled).outcome, "cancelled");
   EXPECT_EQ(outcome_of(exited(143), "", StopReason::kCancelled).outcome, "cancelled");
-  EXPECT_EQ(outcome_of(killed(SIGKILL), "", StopReason::kAborted).outcome, "released");
+  EXPECT_EQ(outcome_of(killed(SIGKILL), "", StopReason::kStopping).outcome, "released");
   // It ended well before the signal could matter.
   EXPECT_EQ(outcome_of(exited(0), "", StopReason::kCancelled).outcome, "succeeded");
 }

@@ -221,7 +221,7 @@ sdk::Result<std::optional<sdk::Job>> wait_for_end(sdk::Client& client, std::stri
     }
     const auto asked = steady_clock::now();
     auto job =
-        client.job(id, {.include = {"payload", "result"}, .until_final = true, .wait = wait});
+        client.get(id, {.include = {"payload", "result"}, .until_final = true, .wait = wait});
     if (job) {
       if (job->is_final()) return std::move(*job);
       if (timeout && steady_clock::now() - began >= *timeout) return std::nullopt;

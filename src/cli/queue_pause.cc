@@ -32,7 +32,8 @@ void add_queue_pause(CLI::App& queue, Session& session) {
   command.callback([options, &session] {
     if (session.refuse_dashes()) return;
     session.with_client([&](sdk::Client& client) {
-      const auto paused = client.pause(options->name, options->reason, if_missing(options->create));
+      const auto paused =
+          client.pause_queue(options->name, options->reason, if_missing(options->create));
       if (!paused) return fail_on_queue(paused.error(), options->name, session);
       show(paused, "paused", session);
     });
@@ -47,7 +48,7 @@ void add_queue_resume(CLI::App& queue, Session& session) {
   command.callback([name, &session] {
     if (session.refuse_dashes()) return;
     session.with_client(
-        [&](sdk::Client& client) { show(client.resume(*name), "resumed", session); });
+        [&](sdk::Client& client) { show(client.resume_queue(*name), "resumed", session); });
   });
 }
 

@@ -15,7 +15,9 @@ std::string next_step(const sdk::Error& error) {
   if (error.kind == sdk::ErrorKind::kUnreachable) {
     return "start `millrace serve`, or name another server with --url or MILLRACE_URL";
   }
-  if (error.kind == sdk::ErrorKind::kBadAnswer) return "check --url or MILLRACE_URL";
+  if (error.kind == sdk::ErrorKind::kBadAnswer) {
+    return "check --url or MILLRACE_URL; a server with TLS needs https://";
+  }
   if (error.status == 401) return "check MILLRACE_TOKEN or --token-file";
   if (error.status == 403) return "use a token whose scopes allow the command";
   if (error.status == 429 || error.status == 503) {
@@ -48,7 +50,10 @@ Result<sdk::Client> Session::connect() const {
   return sdk::Client({.url = url,
                       .token = std::move(secret),
                       .user_agent = fmt::format("millrace-cli/{}", version()),
-                      .retries = 0,
+                      .try_again = false,
+                      .ca_file = ca_file,
+                      .certificate_file = cert_file,
+                      .key_file = key_file,
                       .stop = stop});
 }
 

@@ -16,6 +16,9 @@ namespace millrace::cli {
 struct Session {
   std::string url;
   std::string token;
+  std::string ca_file;  // like the next two of TLS; empty: none
+  std::string cert_file;
+  std::string key_file;
   std::string token_file;
   std::string output = "table";
   // The words after the first "--", removed before anything else is parsed.

@@ -135,7 +135,7 @@ sdk::Result<std::string> jobs_text(sdk::Client& client, const Size& size, std::s
   for (const auto& states : {std::vector<std::string>{"running"}, {"retrying", "dead"}}) {
     if (jobs.size() >= rows) break;
     const int limit = static_cast<int>(rows - jobs.size());
-    auto page = client.jobs({.states = states, .limit = limit});
+    auto page = client.list({.states = states, .limit = limit});
     if (!page) return std::unexpected(std::move(page.error()));
     std::ranges::move(page->items, std::back_inserter(jobs));
   }

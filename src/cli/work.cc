@@ -86,8 +86,8 @@ sdk::Outcome give_back(sdk::Context& context, const std::string& reason) {
   std::condition_variable_any stopped;
   std::unique_lock lock(mutex);
   stopped.wait_for(lock, context.stop_token(), kPauseOnShortage, [] { return false; });
-  return context.stop_reason() == sdk::StopReason::kCancelled ? sdk::Outcome::cancelled()
-                                                              : sdk::Outcome::released();
+  return context.told() == sdk::StopReason::kCancelled ? sdk::Outcome::cancelled()
+                                                       : sdk::Outcome::released();
 }
 
 // What the jobs and the main thread tell each other.
@@ -124,7 +124,7 @@ sdk::Outcome run_job(sdk::Context& context, const Work& options,
     context.log("warn", fmt::format("the output exceeds {}; the result has its first {} bytes",
                                     format_size(kMaxResultBytes), result.bytes));
   }
-  auto outcome = outcome_of(*end, std::move(result.json), context.stop_reason());
+  auto outcome = outcome_of(*end, std::move(result.json), context.told());
   if (options.verbose) {
     const auto took =
         std::chrono::floor<sdk::Milliseconds>(std::chrono::steady_clock::now() - began);
@@ -139,8 +139,9 @@ sdk::WorkerOptions worker_options(const Work& options) {
                             .types = options.types,
                             .concurrency = options.concurrency,
                             .lease = options.lease,
+                            .grace = std::nullopt,  // a second signal ends it
                             .id = options.id,
-                            .notice = note};
+                            .notice = [](std::string_view, std::string_view text) { note(text); }};
   if (worker.queues.empty()) worker.queues = {"default"};
   if (options.once) worker.exit_when = sdk::ExitWhen::kOneJobDone;
   if (options.until_empty) worker.exit_when = sdk::ExitWhen::kNothingToClaim;

@@ -97,6 +97,22 @@ TEST(SetSchedule, AnEditKeepsTheInstantThatIsDueAndHasNotFired) {
   EXPECT_EQ(s.progress().done_until, ScheduleScenario::at(65));
 }
 
+TEST(SetSchedule, AnEditForgetsTheCivilTimesOfTheOlderSpecification) {
+  ScheduleScenario s;
+  s.set("nightly");
+  s.wait_until(61);
+  Firing firing = s.firing("nightly", {ScheduleScenario::instant("a", 60)}, 120);
+  firing.instants.at(0).local = ScheduleScenario::at(3'660);
+  s.fire(firing);
+  ASSERT_EQ(s.progress().done_local, ScheduleScenario::at(3'660));
+  SetSchedule edit = s.set_of("nightly", ScheduleScenario::every_minute());
+  edit.spec.timezone = SharedBytes("Europe/Zurich");
+  edit.wall = ScheduleScenario::at(30);  // a clock that lags
+  s.schedules(edit);
+  EXPECT_EQ(s.progress().done_until, ScheduleScenario::at(60));
+  EXPECT_FALSE(s.progress().done_local);
+}
+
 TEST(SetSchedule, AnEditMendsWhatIsBroken) {
   ScheduleScenario s;
   s.set("nightly");

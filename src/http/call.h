@@ -59,7 +59,8 @@ class Call {
   std::string_view body;
   api::RouteMatch route;
   std::string request_id;
-  std::string_view peer;  // the client's address
+  std::string_view peer;       // the client's address
+  std::string certified_name;  // as net::ByteStream tells it, once a head was read
 
   Response response;
 

@@ -126,6 +126,9 @@ Refusal authenticate(Call& call) {
   if (call.services.tokens.empty()) return refuse_unknown_tokens(call, field);
   if (field != nullptr) {
     call.caller.access = call.services.tokens.authenticate(field->value, call.now());
+  } else if (!call.certified_name.empty()) {
+    call.caller.access =
+        call.services.tokens.authenticate_certified(call.certified_name, call.now());
   }
   if (call.caller.access != nullptr || is_open(call)) return std::nullopt;
   return refused(ProblemCode::kUnauthenticated, {});  // it is told how

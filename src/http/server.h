@@ -69,6 +69,7 @@ struct ServerParts {
   std::uint64_t seed;
   // How other nodes get in; none: this one knows no others.
   std::optional<PeerParts> peers = std::nullopt;
+  // How connections are carried; streams that know a certified name tell who calls.
   net::StreamMaker make_stream = net::make_tcp_stream;
 };
 

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <string>
 
 #include <boost/asio/buffer.hpp>
 
@@ -51,6 +52,11 @@ class ByteStream {
   virtual std::size_t write_now(const Pieces& pieces, error_code& error) = 0;
   // Writes at least a byte, once that can be done. What the pieces name stays until on_written().
   virtual void write_some(const Pieces& pieces, std::shared_ptr<User> user) = 0;
+
+  // The name in the certificate that the other side has shown, once something has been read: its
+  // first DNS name, URI or address of e-mail, else its common name. Empty: it has shown none that
+  // an authority of ours has signed.
+  virtual std::string certified_name() const { return {}; }
 
   // What is under way ends now; the stream can be used further.
   virtual void cancel() = 0;

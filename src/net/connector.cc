@@ -6,7 +6,8 @@
 namespace millrace::net {
 
 void Connector::connect(const std::string& host, const std::string& port, std::uint64_t turn,
-                        Done done) {
+                        StreamMaker make_stream, Done done) {
+  make_stream_ = std::move(make_stream);
   done_ = std::move(done);
   error_code error;
   const auto address = boost::asio::ip::make_address(host, error);
@@ -38,7 +39,7 @@ void Connector::connect_to_next() {
     if (!error) {
       error_code ignored;
       self->socket_->set_option(Tcp::no_delay(true), ignored);
-      return self->finish(std::make_unique<TcpStream>(std::move(*self->socket_)));
+      return self->finish(self->make_stream_(std::move(*self->socket_)));
     }
     if (!self->addresses_.empty()) return self->connect_to_next();
     self->finish(failure("it can't be reached: " + error.message()));

@@ -25,7 +25,8 @@ class Connector : public std::enable_shared_from_this<Connector> {
 
   // `host`: an address or a name; `port`: at most five digits. `turn`: which of several addresses
   // comes first, since one that never answers takes all the time there is. At most once.
-  void connect(const std::string& host, const std::string& port, std::uint64_t turn, Done done);
+  void connect(const std::string& host, const std::string& port, std::uint64_t turn,
+               StreamMaker make_stream, Done done);
   // It is not told what comes of it.
   void cancel();
 
@@ -39,6 +40,7 @@ class Connector : public std::enable_shared_from_this<Connector> {
   std::optional<boost::asio::ip::basic_resolver<Tcp, Executor>> resolver_;  // has a thread
   std::vector<Tcp::endpoint> addresses_;                                    // the next one last
   std::unique_ptr<Socket> socket_;
+  StreamMaker make_stream_;
   Done done_;  // none: nobody waits any more
 };
 

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "engine/routing/gateway.h"
 #include "engine/routing/peers.h"
+#include "net/tls.h"
 #include "server/config/config.h"
 #include "server/driver.h"
 #include "server/metrics/metrics.h"
@@ -69,6 +70,7 @@ struct BackendParts {
   DriverOptions driver;  // of each shard
   Metrics& metrics;
   std::function<void()> settled;  // broken() may have changed; called on any thread
+  const net::Tls* tls = nullptr;  // for other nodes of https URLs; outlives the backend
   Logger log;
 };
 

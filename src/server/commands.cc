@@ -11,9 +11,11 @@
 #include <CLI/CLI.hpp>
 
 #include "base/json_writer.h"
+#include "server/authority.h"
 #include "server/config/config.h"
 #include "server/config/config_keys.h"
 #include "server/config/token.h"
+#include "server/init.h"
 #include "server/migrate.h"
 #include "server/serve.h"
 #include "server/system_time.h"
@@ -121,6 +123,34 @@ void add_serve(CLI::App& app, int& exit_code) {
   });
 }
 
+void add_init(CLI::App& app, int& exit_code) {
+  CLI::App& command =
+      *app.add_subcommand("init", "Write a configuration file, with every key explained");
+  const auto options = std::make_shared<InitOptions>();
+  command.add_option("FILE", options->file, "The file")->capture_default_str()->type_name("");
+  command.add_flag("--force", options->force, "Replace a file that is there");
+  for (const ConfigKey& key : config_keys()) {
+    const std::string name(key.name);
+    command
+        .add_option_function<std::string>(
+            flag_of(name),
+            [options, name](const std::string& text) { options->values[name] = text; },
+            std::string(key.help))
+        ->type_name("VALUE");
+  }
+  command.footer(
+      "A flag of `millrace serve` sets its key; the others stand in comments with their defaults. "
+      "If other\n"
+      "machines can reach the address, the command also makes a token with all scopes, and prints "
+      "it.\n"
+      "Examples:\n"
+      "  millrace init\n"
+      "  millrace init /etc/millrace/millrace.toml --listen 0.0.0.0:7600 --tls-cert q.pem "
+      "--tls-key "
+      "q.key");
+  command.callback([options, &exit_code] { exit_code = init(*options); });
+}
+
 void add_config_show(CLI::App& app, int& exit_code) {
   CLI::App& config = group(app, "config", "Show the server's configuration");
   CLI::App& command =
@@ -142,6 +172,30 @@ void add_config_show(CLI::App& app, int& exit_code) {
   });
 }
 
+void add_config_check(CLI::App& app, int& exit_code) {
+  CLI::App& config = group(app, "config", "Show the server's configuration");
+  CLI::App& command =
+      *config.add_subcommand("check", "Check the settings, and the files that they name");
+  const auto flags = add_config_flags(command);
+  command.footer(
+      "The command takes the flags of `millrace serve`. It names each fault, and exits 78 if there "
+      "is one.\n"
+      "Example:\n"
+      "  millrace config check --config /etc/millrace/millrace.toml");
+  command.callback([flags, &exit_code] {
+    const auto loaded = load(*flags);
+    exit_code = kBadConfiguration;
+    if (!loaded) return;
+    if (const Status status = check_files(loaded->config); !status) {
+      fmt::print(stderr, "millrace: {}\n", status.error().message);
+      return;
+    }
+    print(loaded->file.empty() ? "The configuration is valid; there is no file.\n"
+                               : fmt::format("The configuration in {} is valid.\n", loaded->file));
+    exit_code = 0;
+  });
+}
+
 // A duration from now, or an instant.
 std::optional<Time> parse_expiry(const std::string& text) {
   if (const auto duration = parse_duration(text)) {
@@ -158,9 +212,21 @@ void print_token(const IssuedToken& token, bool as_json) {
     json.member("token", token.text);
     json.member("name", token.settings.name);
     json.member("hash", token.settings.hash);
+    json.member("certificate", token.settings.certificate);
     json.member("toml", token_toml(token.settings));
     json.end_object();
     print(text + '\n');
+    return;
+  }
+  if (token.text.empty()) {
+    print(token_toml(token.settings));
+    std::fflush(stdout);
+    fmt::print(stderr,
+               "\n"
+               "Put these lines into the server's configuration file, then restart the server. A "
+               "client needs no\n"
+               "token then: it shows a certificate for this name, signed by an authority of the "
+               "server's tls.ca.\n");
     return;
   }
   print(token.text + "\n\n" + token_toml(token.settings));
@@ -197,6 +263,10 @@ void add_token_new(CLI::App& app, int& exit_code) {
       ->allow_extra_args(false)
       ->type_name("GLOB");
   command
+      .add_option("--certificate", options->settings.certificate,
+                  "The name in the client's TLS certificate, which then stands for the token")
+      ->type_name("NAME");
+  command
       .add_option("--expires", options->expires,
                   "End of the token's life: 90d from now, or a time such as 2027-01-31T00:00:00Z")
       ->type_name("WHEN");
@@ -216,6 +286,65 @@ void add_token_new(CLI::App& app, int& exit_code) {
     }
     print_token(made, wants_json(app));
     exit_code = 0;
+  });
+}
+
+int print_files(const Result<CertificateFiles>& files) {
+  if (!files) {
+    fmt::print(stderr, "millrace: {}\n", files.error().message);
+    return 1;
+  }
+  print(fmt::format("{}\n{}\n", files->certificate.string(), files->key.string()));
+  return 0;
+}
+
+void add_admin_ca(CLI::App& app, int& exit_code) {
+  CLI::App& admin = group(app, "admin", "Manage nodes; back up and verify a store");
+  CLI::App& ca = group(admin, "ca", "Make certificates for TLS, by an authority of your own");
+
+  CLI::App& make = *ca.add_subcommand("new", "Make an authority: ca.pem and ca.key");
+  const auto made = std::make_shared<std::pair<std::string, std::string>>();
+  make.add_option("DIRECTORY", made->first, "Where its two files go")->required()->type_name("");
+  made->second = "Millrace";
+  make.add_option("--name", made->second, "Its name, which certificates show")
+      ->capture_default_str()
+      ->type_name("NAME");
+  make.footer(
+      "It is valid for ten years. Clients and nodes get ca.pem. Keep ca.key off the servers:\n"
+      "whoever has it can speak for each of them.\n"
+      "Example:\n"
+      "  millrace admin ca new ca");
+  make.callback([made, &exit_code] {
+    exit_code = print_files(make_authority_in(made->first, made->second));
+  });
+
+  CLI::App& issue =
+      *ca.add_subcommand("issue", "Make a certificate for a server, a node or a client");
+  struct Options {
+    std::vector<std::string> names;
+    std::string authority = "ca";
+    std::string out = ".";
+  };
+  const auto options = std::make_shared<Options>();
+  issue
+      .add_option("NAME", options->names,
+                  "Host names and addresses that it is for; the first names the files")
+      ->required()
+      ->type_name("");
+  issue.add_option("--ca", options->authority, "Directory of the authority")
+      ->capture_default_str()
+      ->type_name("DIRECTORY");
+  issue.add_option("--out", options->out, "Where NAME.pem and NAME.key go")
+      ->capture_default_str()
+      ->type_name("DIRECTORY");
+  issue.footer(
+      "It is valid for 397 days. A server reads new files by itself.\n"
+      "Examples:\n"
+      "  millrace admin ca issue queue-1.internal 10.0.0.7\n"
+      "  millrace serve --tls-cert queue-1.internal.pem --tls-key queue-1.internal.key --tls-ca "
+      "ca/ca.pem");
+  issue.callback([options, &exit_code] {
+    exit_code = print_files(issue_into(options->out, options->authority, options->names));
   });
 }
 
@@ -266,8 +395,11 @@ void add_admin_migrate(CLI::App& app, int& exit_code) {
 
 void add_commands(CLI::App& app, int& exit_code) {
   add_serve(app, exit_code);
+  add_init(app, exit_code);
   add_config_show(app, exit_code);
+  add_config_check(app, exit_code);
   add_token_new(app, exit_code);
+  add_admin_ca(app, exit_code);
   add_admin_verify(app, exit_code);
   add_admin_migrate(app, exit_code);
 }

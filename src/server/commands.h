@@ -1,4 +1,4 @@
-// The server's own commands: serve, config show, token new, admin verify.
+// The server's own commands: serve, init, config, token new, admin ca, verify and migrate.
 #pragma once
 
 namespace CLI {

@@ -19,24 +19,22 @@
 #include "base/check.h"
 
 namespace millrace::server {
-namespace {
+namespace {}  // namespace
 
-// By default the heap's thresholds rise with the largest block ever freed, to 32 MiB and twice
-// that, so that each thread's heap keeps the room of the largest rows it has met.
-void bound_heap() {
-  constexpr int kMapFrom = 4 * 1024 * 1024;  // larger blocks are the system's again when freed
-  // This much may stay free at a heap's end. Less would cost claims time, page by page; when memory
-  // is short the driver trims anyway.
-  constexpr int kTrimAt = 64 * 1024 * 1024;
+void bound_heap(std::uint64_t budget_bytes) {
+  constexpr int kMapFrom = 4 << 20;  // larger blocks are the system's again when freed
+  // So much may stay free at the end of each thread's heap: malloc_trim() does not reach it. Less
+  // would cost claims time, page by page; more, and some threads' heaps together would keep a small
+  // budget short for ever.
+  constexpr std::uint64_t kLeastTrimAt = 1 << 20;
+  constexpr std::uint64_t kMostTrimAt = 64 << 20;
+  const std::uint64_t trim_at = std::clamp(budget_bytes / 128, kLeastTrimAt, kMostTrimAt);
   // A sanitizer's heap has no such thresholds.
   (void)::mallopt(M_MMAP_THRESHOLD, kMapFrom);
-  (void)::mallopt(M_TRIM_THRESHOLD, kTrimAt);
+  (void)::mallopt(M_TRIM_THRESHOLD, static_cast<int>(trim_at));
 }
 
-}  // namespace
-
 void prepare_process() {
-  bound_heap();
   ::umask(077);
   ::prctl(PR_SET_DUMPABLE, 0);
   ::signal(SIGPIPE, SIG_IGN);

@@ -2,14 +2,20 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 
 namespace millrace::server {
 
 // Files are for the owner only; no core dumps (they would hold payloads); as many open files as
-// allowed; a heap that returns large blocks to the system. Writing to a broken connection, or to a
-// file that may not grow, is an error instead of the end of the process.
+// allowed. Writing to a broken connection, or to a file that may not grow, is an error instead of
+// the end of the process.
 void prepare_process();
+
+// Makes the heap return what is free to the system, as far as a budget of so many bytes needs it.
+// By default the heap's thresholds rise with the largest block that was ever freed, to 32 MiB and
+// twice that, and each thread's heap keeps the room of the largest rows that it has met.
+void bound_heap(std::uint64_t budget_bytes);
 
 // Waits for SIGTERM, SIGINT and SIGHUP (unless ignored), or for a bell that any thread can ring.
 // Must be made before any other thread, so that no other thread receives these signals. One per

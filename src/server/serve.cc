@@ -20,6 +20,7 @@
 #include "engine/schedules/zones.h"
 #include "http/server.h"
 #include "net/listener.h"
+#include "net/tls.h"
 #include "server/backend.h"
 #include "server/driver.h"
 #include "server/metrics/memory_gauge.h"
@@ -137,6 +138,14 @@ class ImpatientExit {
   std::thread thread_;
 };
 
+net::TlsFiles tls_files(const Config& config) {
+  return {config.tls_cert, config.tls_key, config.tls_ca};
+}
+
+std::string scheme(const Config& config) {
+  return config.tls_cert.empty() ? "http://" : "https://";
+}
+
 // The URL at which other nodes reach this one: the address it listens at or, if it listens on all
 // addresses, this host's name.
 std::string advertised_url(const Config& config, std::uint16_t port) {
@@ -144,7 +153,7 @@ std::string advertised_url(const Config& config, std::uint16_t port) {
   ListenAddress address = *parse_listen(config.listen);
   address.port = port;
   if (address.host == "0.0.0.0" || address.host == "::") address.host = host_name();
-  return "http://" + to_string(address);
+  return scheme(config) + to_string(address);
 }
 
 // A running server; members in the order in which they need each other.
@@ -159,6 +168,7 @@ class Server {
     // Before creating a store that nobody could reach.
     const ListenAddress address = *parse_listen(config_.listen);
     if (Status status = net::can_listen(address.host, address.port); !status) return status;
+    if (Status status = load_tls(); !status) return status;
     if (Status status = start_serving(); !status) return status;
     if (Status status = start_http(); !status) return status;
     return begin();
@@ -176,6 +186,7 @@ class Server {
             {{"file", *file}});
         return stop_broken();
       }
+      reload_tls();
       show_life();
     }
     return stop();
@@ -184,12 +195,39 @@ class Server {
  private:
   bool on_postgres() const { return !config_.postgres.empty(); }
 
+  Status load_tls() {
+    if (config_.tls_cert.empty()) return {};
+    const net::TlsFiles files = tls_files(config_);
+    auto server = net::Tls::load(net::TlsSide::kServer, files);
+    if (!server) return std::unexpected(std::move(server.error()));
+    tls_ = std::move(*server);
+    auto node = net::Tls::load(net::TlsSide::kClient, files);
+    if (!node) return std::unexpected(std::move(node.error()));
+    node_tls_ = std::move(*node);
+    return {};
+  }
+
+  // Certificates are renewed while the server runs.
+  void reload_tls() {
+    for (net::Tls* const tls : {tls_.get(), node_tls_.get()}) {
+      if (tls == nullptr) continue;
+      const auto reloaded = tls->reload_if_changed();
+      if (!reloaded) {
+        log_.error("the server keeps its former certificates, because it can't use the new ones",
+                   {{"reason", reloaded.error().message}});
+      } else if (*reloaded && tls == tls_.get()) {
+        log_.info("the server read its certificates again", {{"file", config_.tls_cert}});
+      }
+    }
+  }
+
   Status start_serving() {
     const auto begin = SteadyClock::now();
     BackendParts parts{.config = config_,
                        .driver = driver_options(config_, zones_),
                        .metrics = metrics_,
                        .settled = [this] { signals_.ring(); },
+                       .tls = node_tls_.get(),
                        .log = log_};
     auto backend = on_postgres() ? make_postgres_backend(std::move(parts))
                                  : make_sqlite_backend(std::move(parts));
@@ -242,7 +280,8 @@ class Server {
                                                                  .clock = clock_,
                                                                  .zones = *zones_,
                                                                  .seed = system_random(),
-                                                                 .peers = peers()});
+                                                                 .peers = peers(),
+                                                                 .make_stream = stream_maker()});
     if (Status status = http_->start(); !status) return status;
     if (config_.tokens.empty()) {
       log_.warn(
@@ -251,10 +290,18 @@ class Server {
     return {};
   }
 
+  net::StreamMaker stream_maker() const {
+    if (tls_ == nullptr) return net::make_tcp_stream;
+    return [tls = tls_.get()](net::Socket socket) { return tls->accept(std::move(socket)); };
+  }
+
   std::optional<http::PeerParts> peers() {
     engine::PeerService* const service = backend_->peer_service();
     if (service == nullptr) return std::nullopt;
-    return http::PeerParts{.service = *service, .secret = backend_->peer_secret(), .log = log_};
+    return http::PeerParts{.service = *service,
+                           .secret = backend_->peer_secret(),
+                           .log = log_,
+                           .certified = !config_.tls_ca.empty()};
   }
 
   Status begin() {
@@ -265,7 +312,7 @@ class Server {
     }
     ListenAddress address = *parse_listen(config_.listen);
     address.port = http_->port();
-    log_.info("listening", {{"url", "http://" + to_string(address)}});
+    log_.info("listening", {{"url", scheme(config_) + to_string(address)}});
     supervisor_.ready();
     return {};
   }
@@ -318,6 +365,8 @@ class Server {
   Supervisor supervisor_ = Supervisor::from_environment();
 
   Metrics metrics_;
+  std::unique_ptr<net::Tls> tls_;       // null: plain HTTP
+  std::unique_ptr<net::Tls> node_tls_;  // as a client of other nodes
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<service::TokenBook> tokens_;
   std::unique_ptr<ServerOperations> operations_;
@@ -327,8 +376,15 @@ class Server {
 
 }  // namespace
 
+Status check_files(const Config& config) {
+  if (config.tls_cert.empty()) return {};
+  const auto tls = net::Tls::load(net::TlsSide::kServer, tls_files(config));
+  return tls ? Status() : std::unexpected(tls.error());
+}
+
 int serve(const LoadedConfig& loaded) {
   prepare_process();
+  bound_heap(memory_bytes(loaded.config));
   StopSignals signals;
   const auto sink = make_stderr_sink();
   const Logger log(*sink, loaded.config.log_format, loaded.config.log_level,

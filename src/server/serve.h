@@ -9,4 +9,7 @@ namespace millrace::server {
 // are printed on standard error.
 int serve(const LoadedConfig& loaded);
 
+// Reads the files that the settings name, as a start would.
+Status check_files(const Config& config);
+
 }  // namespace millrace::server

@@ -118,6 +118,7 @@ bool Access::reaches(const TokenSettings& other) const {
 }
 
 std::string_view Access::id() const {
+  if (settings_->hash.empty()) return settings_->certificate;
   return std::string_view(settings_->hash).substr(0, kIdDigits);
 }
 
@@ -135,10 +136,17 @@ Result<TokenBook> TokenBook::make(std::vector<TokenSettings> tokens) {
     };
     Entry entry;
     entry.access.settings_ = &token;
-    const auto hash = take_apart_hash(token.hash);
-    if (!hash)
-      return refused("the hash is not valid; copy it from the output of `millrace token new`");
-    entry.digest = hash->digest;
+    if (token.hash.empty() == token.certificate.empty()) {
+      return refused("the token needs either a hash or the name in a certificate");
+    }
+    std::string id = token.certificate;
+    if (token.certificate.empty()) {
+      const auto hash = take_apart_hash(token.hash);
+      if (!hash)
+        return refused("the hash is not valid; copy it from the output of `millrace token new`");
+      entry.digest = hash->digest;
+      id = hash->id;
+    }
     if (token.scopes.empty()) return refused("the token has no scopes; give it at least one");
     for (const std::string& scope : token.scopes) {
       const auto bit = scope_bit(scope);
@@ -154,8 +162,8 @@ Result<TokenBook> TokenBook::make(std::vector<TokenSettings> tokens) {
             fmt::format("'*' must be the last character of the queue pattern \"{}\"", glob));
       }
     }
-    if (!book.by_id_.emplace(hash->id, entry).second) {
-      return refused("another token has the same hash");
+    if (!book.by_id_.emplace(std::move(id), entry).second) {
+      return refused("another token has the same hash or certificate");
     }
   }
   return book;
@@ -175,9 +183,16 @@ const Access* TokenBook::authenticate(std::string_view credentials, Time now) co
   const Sha256& expected = found == by_id_.end() ? kNobodys : found->second.digest;
   const bool equal = CRYPTO_memcmp(digest.data(), expected.data(), digest.size()) == 0;
   if (!equal || found == by_id_.end()) return nullptr;
+  if (found->second.access.settings_->hash.empty()) return nullptr;  // its secret is a key
   const Access& access = found->second.access;
-  if (access.settings_->expires_at && *access.settings_->expires_at <= now) return nullptr;
-  return &access;
+  return access.live(now) ? &access : nullptr;
+}
+
+const Access* TokenBook::authenticate_certified(std::string_view name, Time now) const {
+  const auto found = by_id_.find(std::string(name));
+  if (found == by_id_.end()) return nullptr;
+  const Access& access = found->second.access;
+  return !access.settings_->certificate.empty() && access.live(now) ? &access : nullptr;
 }
 
 }  // namespace millrace::service

@@ -25,6 +25,8 @@ struct TokenSettings {
   std::vector<std::string> scopes;  // names of api::Scope
   std::vector<std::string> queues;  // names, a '*' at the end stands for any ending; empty: all
   std::optional<Time> expires_at;
+  // In place of the hash: the name in the client's certificate that stands for the token.
+  std::string certificate{};
 };
 
 struct NewToken {
@@ -43,12 +45,14 @@ class Access {
   bool limited() const { return !settings_->queues.empty(); }
   // All that `other` opens, this one does too.
   bool reaches(const TokenSettings& other) const;
-  // The token's public part.
+  // The token's public part, or the name in its certificate.
   std::string_view id() const;
   const TokenSettings& settings() const { return *settings_; }
 
  private:
   friend class TokenBook;
+  bool live(Time now) const { return !settings_->expires_at || *settings_->expires_at > now; }
+
   const TokenSettings* settings_ = nullptr;
   std::uint32_t scopes_ = 0;  // a bit per api::Scope
 };
@@ -70,6 +74,10 @@ class TokenBook {
   // The holder of `credentials`, the value of the header Authorization; null: not a live token.
   // Does the same work for an unknown id as for a wrong secret, and compares in constant time.
   const Access* authenticate(std::string_view credentials, Time now) const;
+
+  // Who shows a certificate with this name, which an authority of the server's has signed; null:
+  // not a live token's.
+  const Access* authenticate_certified(std::string_view name, Time now) const;
 
   const std::vector<TokenSettings>& tokens() const { return tokens_; }
   // Of the token with that public part, live or not; null: there is none.

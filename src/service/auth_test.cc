@@ -43,6 +43,26 @@ TEST(Auth, AMadeTokenIsRecognised) {
   EXPECT_FALSE(access->allows(api::Scope::kAdmin));
 }
 
+TEST(Auth, ACertificatesNameStandsForItsTokenAlone) {
+  TokenSettings certified{"mailer", "", {"submit"}, {"mail.*"}, kNow, "mailer.example"};
+  const NewToken made = token_number(7);
+  const TokenBook book = book_of({certified, settings(made, {"read"})});
+  const Access* access = book.authenticate_certified("mailer.example", kNow - Duration{1});
+  ASSERT_NE(access, nullptr);
+  EXPECT_TRUE(access->allows(api::Scope::kSubmit));
+  EXPECT_FALSE(access->allows_queue("other"));
+  EXPECT_EQ(access->id(), "mailer.example");
+  EXPECT_EQ(book.find("mailer.example"), &access->settings());
+  EXPECT_EQ(book.authenticate_certified("mailer.example", kNow), nullptr) << "it has expired";
+  EXPECT_EQ(book.authenticate_certified("stranger.example", kNow), nullptr);
+  EXPECT_EQ(book.authenticate_certified("", kNow), nullptr);
+  EXPECT_EQ(book.authenticate_certified("070707070707", kNow), nullptr) << "an id is no name";
+  EXPECT_EQ(book.authenticate("Bearer mailer.example", kNow), nullptr);
+  EXPECT_FALSE(TokenBook::make({certified, certified}));
+  certified.hash = made.hash;
+  EXPECT_FALSE(TokenBook::make({certified}));
+}
+
 TEST(Auth, NothingElseIs) {
   const NewToken made = token_number(7);
   const TokenBook book = book_of({settings(made, {"read"})});

@@ -201,6 +201,7 @@ api::ClaimedJob claimed(const core::Job& job) {
   made.lease = job.lease_length;
   made.created_at = job.created_at;
   made.deadline = job.deadline;
+  made.timeout = job.timeout;
   if (job.extras) {
     made.tags = views_of(job.extras->tags);
     made.meta = view_of(job.extras->meta);

@@ -56,8 +56,9 @@ class Client:
 
     _contract = None  # one for the whole process, read from the first server that was asked
 
-    def __init__(self, host, port, token=None, contract_token=None):
+    def __init__(self, host, port, token=None, contract_token=None, tls=None):
         self.host, self.port, self.token = host, port, token
+        self.tls = tls  # an ssl.SSLContext: the server speaks TLS
         self._contract_token = contract_token or token
         self._connection = None
 
@@ -101,7 +102,13 @@ class Client:
 
     def _exchange(self, method, target, raw, headers):
         if self._connection is None:
-            self._connection = http.client.HTTPConnection(self.host, self.port, timeout=TIMEOUT_S)
+            self._connection = (
+                http.client.HTTPSConnection(
+                    self.host, self.port, timeout=TIMEOUT_S, context=self.tls
+                )
+                if self.tls
+                else http.client.HTTPConnection(self.host, self.port, timeout=TIMEOUT_S)
+            )
         try:
             self._connection.request(method, target, raw, headers)
             answer = self._connection.getresponse()
@@ -115,7 +122,7 @@ class Client:
 
     def contract(self):
         if Client._contract is None:
-            reader = Client(self.host, self.port)
+            reader = Client(self.host, self.port, tls=self.tls)
             headers = (
                 {"Authorization": f"Bearer {self._contract_token}"} if self._contract_token else {}
             )
@@ -135,8 +142,10 @@ class Client:
 class RawConnection:
     """A socket that says exactly what it is told to."""
 
-    def __init__(self, host, port, timeout=10):
+    def __init__(self, host, port, timeout=10, tls=None):
         self.socket = socket.create_connection((host, port), timeout=timeout)
+        if tls is not None:
+            self.socket = tls.wrap_socket(self.socket, server_hostname=host)
         self._buffer = b""
 
     def send(self, data, pause_s=0.0, pieces=None):

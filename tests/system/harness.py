@@ -149,7 +149,7 @@ def rfc3339(instant):
 class Server:
     """A server process and its data directory, which outlives restarts and goes with `close()`."""
 
-    def __init__(self, *args, config=None, data=None, token=None, env=None):
+    def __init__(self, *args, config=None, data=None, token=None, env=None, tls=None):
         self.home = pathlib.Path(tempfile.mkdtemp(prefix="millrace-test-"))
         self.data = pathlib.Path(data) if data else self.home / "data"
         self.host, self.port = "127.0.0.1", postgres.free_port()
@@ -159,6 +159,7 @@ class Server:
         # On the other store a directory is a database.
         self.database = postgres.shared().new_database() if STORE == "postgres" else None
         self.token = token
+        self.tls = tls  # an ssl.SSLContext of clients: the server speaks TLS
         self.env = env or {}
         self.process = None
         self.log_path = self.home / "log"
@@ -170,7 +171,7 @@ class Server:
 
     @property
     def url(self):
-        return f"http://{self.host}:{self.port}"
+        return f"{'https' if self.tls else 'http'}://{self.host}:{self.port}"
 
     @property
     def log(self):
@@ -210,7 +211,7 @@ class Server:
                 f"the server exited with {self.process.returncode}:\n{self.log[-4000:]}"
             )
         try:
-            with client.RawConnection(self.host, self.port, timeout=5) as probe:
+            with client.RawConnection(self.host, self.port, timeout=5, tls=self.tls) as probe:
                 probe.send(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n")
                 reply = probe.read_reply()
                 return reply is not None and reply.status == 200
@@ -247,10 +248,10 @@ class Server:
         shutil.rmtree(self.home, ignore_errors=True)
 
     def client(self, token=None):
-        return client.Client(self.host, self.port, token or self.token, self.token)
+        return client.Client(self.host, self.port, token or self.token, self.token, self.tls)
 
     def connect(self, timeout=10):
-        return client.RawConnection(self.host, self.port, timeout)
+        return client.RawConnection(self.host, self.port, timeout, self.tls)
 
     def cli(self, *args, stdin=None, timeout=30, **env):
         """Runs a command of the binary against this server."""

@@ -75,6 +75,7 @@ class Order(harness.ServerCase):
         self.assertLess(job["lease"]["token"], 2**53)
         self.assertEqual(job["lease"]["lease_ms"], 20000)
         self.assertIsNotNone(job["deadline"])
+        self.assertEqual(job["timeout_ms"], 5000)
 
     def test_tokens_rise(self):
         self.submit_many(20)

@@ -7,7 +7,7 @@ import json
 import harness
 
 
-class Settings(harness.MillraceCase):
+class ConfigCase(harness.MillraceCase):
     def setUp(self):
         super().setUp()
         self.home = self.new_server().home
@@ -30,6 +30,8 @@ class Settings(harness.MillraceCase):
         for word in words:
             self.assertIn(word, shown.stderr)
 
+
+class Settings(ConfigCase):
     def test_the_defaults(self):
         settings = self.show()
         for key, value in (
@@ -207,6 +209,72 @@ class Settings(harness.MillraceCase):
         server.stop()
         for line in server.log.splitlines():
             self.assertIsInstance(json.loads(line), dict, line)
+
+
+class Init(ConfigCase):
+    def init(self, *args, status=0):
+        done = harness.run("init", *args, env=harness.environment(), cwd=self.home)
+        self.assertEqual(done.returncode, status, done)
+        return done
+
+    def test_it_shows_every_key_and_changes_none(self):
+        self.init("a.toml")
+        text = self.file.read_text()
+        for line in text.splitlines():
+            self.assertTrue(line.startswith(("#", "[")) or not line or "/var/lib/" in line, line)
+            self.assertLessEqual(len(line), 100)
+        with_file = self.show("--config", "a.toml")
+        defaults = self.show()
+        for key, (value, _) in defaults.items():
+            self.assertIn(f"# {key.split('.')[-1]} = ", text)
+            if key != "data":
+                self.assertEqual(with_file[key][0], value, key)
+        self.assertEqual(self.file.stat().st_mode & 0o777, 0o600)
+        # Without the comments' marks it is the same configuration still.
+        bare = [
+            line[2:] if line.startswith("# ") and " = " in line.split("#")[1][:24] else line
+            for line in text.splitlines()
+            if "tokens" not in line and "hash = " not in line and "scopes = " not in line
+            and 'name = "' not in line
+        ]
+        self.file.write_text("\n".join(bare) + "\n")
+        self.assertEqual(
+            {key: value for key, (value, _) in self.show("--config", "a.toml").items()},
+            {key: value for key, (value, _) in defaults.items()},
+        )
+
+    def test_flags_set_their_keys(self):
+        self.init("a.toml", "--data", "elsewhere", "--limits-payload", "64KiB", "--shards", "4")
+        settings = self.show("--config", "a.toml")
+        self.assertEqual(settings["data"][0], "elsewhere")
+        self.assertEqual(settings["limits.payload"][0], "64KiB")
+        self.assertEqual(settings["shards"][0], "4")
+
+    def test_a_server_for_others_gets_a_token(self):
+        port = self.server_port()
+        done = self.init("a.toml", "--listen", f"0.0.0.0:{port}", "--data", "d")
+        token = done.stdout.rsplit(" ", 1)[1].strip()
+        self.assertTrue(token.startswith("mlr_"), done.stdout)
+        self.assertNotIn(token, self.file.read_text())
+        server = self.new_server("--config", str(self.file), token=token)
+        self.use(server.start())
+        self.submit()
+        self.assertIn("in the clear", done.stderr)
+
+    def server_port(self):
+        return self.new_server().port
+
+    def test_what_is_there_stays(self):
+        self.file.write_text("# mine\n")
+        self.assertIn("is there already", self.init("a.toml", status=1).stderr)
+        self.assertEqual(self.file.read_text(), "# mine\n")
+        self.init("a.toml", "--force")
+        self.assertNotEqual(self.file.read_text(), "# mine\n")
+
+    def test_bad_values_leave_no_file(self):
+        done = self.init("a.toml", "--drain", "soon", status=78)
+        self.assertIn("must be a duration", done.stderr)
+        self.assertEqual([path.name for path in self.home.glob("a.toml*")], [])
 
 
 if __name__ == "__main__":

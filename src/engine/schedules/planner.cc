@@ -118,16 +118,19 @@ class Planner {
   const ShardNumber shards_;
 };
 
-// The next instant by the data of today. Where these have put the clock back, it shows civil times
-// again that were dealt with before.
+// Whether an instant after `done_until` shows a civil time that was dealt with before: newer data of
+// the zone have put its clock back.
+bool was_shown(const core::ScheduleProgress& progress, const ScheduleTiming& timing, Time at) {
+  const auto* const cron = std::get_if<calendar::Cron>(&timing.timing.rule);
+  return cron != nullptr && cron->fixed_times && progress.done_local &&
+         timing.local(progress.done_until) < *progress.done_local &&
+         timing.local(at) <= *progress.done_local;
+}
+
+// The next instant by the data of today.
 std::optional<Time> next_by(const core::ScheduleProgress& progress, const ScheduleTiming& timing) {
   std::optional<Time> next = timing.next(progress.done_until);
-  const auto* const cron = std::get_if<calendar::Cron>(&timing.timing.rule);
-  if (cron == nullptr || !cron->fixed_times || !progress.done_local ||
-      timing.local(progress.done_until) >= *progress.done_local) {
-    return next;
-  }
-  while (next && timing.local(*next) <= *progress.done_local) next = timing.next(*next);
+  while (next && was_shown(progress, timing, *next)) next = timing.next(*next);
   return next;
 }
 
@@ -150,7 +153,7 @@ std::vector<Time> owed_after_edit(const core::Schedule& schedule, const core::Sc
   const Time until = planned ? *progress.next : progress.done_until;
   auto at = before ? before->previous(wall + Duration{1}) : std::nullopt;
   for (std::uint64_t looked = 0; at && *at > until && looked < kMaxMissedCounted; ++looked) {
-    keep(*at);
+    if (!was_shown(progress, *before, *at)) keep(*at);
     at = before->previous(*at);
   }
   if (planned) keep(*progress.next);

@@ -371,5 +371,49 @@ TEST(Planner, ATimeThatTheClockShowsTwiceByOneReleaseIsItsOwnMatter) {
   EXPECT_EQ(plan(schedule, at("2026-10-25T00:31:00Z"), zones).next, at("2026-10-25T01:00:00Z"));
 }
 
+// --- What an edit leaves owed.
+
+TEST(OwedAfterEdit, IsWhatHadPassedAndTheNewSpecificationHas) {
+  const core::Schedule schedule = schedule_of(cron_spec("0 * * * *"), at("2026-06-01T08:00:00Z"));
+  const auto owed = [&](const std::string& cron) {
+    return owed_after_edit(schedule, cron_spec(cron), utc_alone(), at("2026-06-01T11:00:00Z"));
+  };
+  EXPECT_EQ(owed("0 */3 * * *"), std::vector{at("2026-06-01T09:00:00Z")});
+  EXPECT_EQ(owed("0 10-11 * * *"),
+            (std::vector{at("2026-06-01T10:00:00Z"), at("2026-06-01T11:00:00Z")}));
+  EXPECT_EQ(owed("30 * * * *"), std::vector<Time>());
+}
+
+TEST(OwedAfterEdit, IsFoundBehindAnyNumberThatTheNewSpecificationLacks) {
+  // Two hours of seconds have passed. The new specification has one of them, the oldest.
+  const core::Schedule schedule = schedule_of(cron_spec("* * * * * *"), at("2026-06-01T07:59:59Z"));
+  EXPECT_EQ(
+      owed_after_edit(schedule, cron_spec("0 8 * * *"), utc_alone(), at("2026-06-01T10:00:00Z")),
+      std::vector{at("2026-06-01T08:00:00Z")});
+}
+
+TEST(OwedAfterEdit, IsAtMostTheNewest) {
+  const core::Schedule schedule = schedule_of(cron_spec("* * * * *"), at("2026-06-01T08:00:00Z"));
+  const auto owed =
+      owed_after_edit(schedule, cron_spec("* * * * *"), utc_alone(), at("2026-06-01T18:00:00Z"));
+  ASSERT_EQ(owed.size(), core::kMaxOwed);
+  EXPECT_EQ(owed.back(), at("2026-06-01T18:00:00Z"));
+  EXPECT_EQ(owed.front(), owed.back() - (core::kMaxOwed - 1) * Duration(60'000));
+}
+
+TEST(OwedAfterEdit, IsNothingThatTheClockShowedBeforeNewDataPutItBack) {
+  FakeZones zones;
+  zones.put("Atlantis", 60min);
+  core::Schedule schedule =
+      schedule_of(cron_spec("0 9 * * *", "Atlantis"), at("2026-06-01T08:00:00Z") - Duration{1});
+  advance(schedule, plan(schedule, at("2026-06-01T08:00:00Z"), zones));
+  zones.put("Atlantis", 0min);  // shows 09:00 once more, an hour later
+  zones.release = "2026b";
+  advance(schedule, plan(schedule, at("2026-06-01T08:30:00Z"), zones));
+  EXPECT_EQ(owed_after_edit(schedule, cron_spec("0 9 * * *", "Atlantis"), zones,
+                            at("2026-06-01T09:30:00Z")),
+            std::vector<Time>());
+}
+
 }  // namespace
 }  // namespace millrace::engine

@@ -15,6 +15,9 @@ Task<void> connect_peer(Call& call) {
     call.refuse(api::ProblemCode::kInvalidRequest,
                 "only nodes of the same store connect to this path, with Upgrade: " +
                     std::string(kPeerProtocol));
+  } else if (call.services.peers->certified() && call.certified_name.empty()) {
+    call.refuse(api::ProblemCode::kForbidden,
+                "nodes must show a certificate that an authority of this node's tls.ca has signed");
   } else if (call.services.closing) {  // before that its successors ask it for its shards
     call.refuse(service::problem_of(engine::Unavailable::kDraining));
   } else {

@@ -64,6 +64,7 @@ struct PeerParts {
   std::string secret;            // store::Registry::secret()
   Logger log;
   PeerTiming timing = {};
+  bool certified = false;  // they must show a certificate
 };
 
 // One for the server. Any thread.
@@ -74,6 +75,7 @@ class PeerAccess {
   engine::PeerService& service() const { return parts_.service; }
   const std::string& secret() const { return parts_.secret; }
   const PeerTiming& timing() const { return parts_.timing; }
+  bool certified() const { return parts_.certified; }
   SeldomLog& log() { return log_; }
 
  private:

@@ -154,7 +154,8 @@ class PeerClient::Impl final : PeerLink::Host {
       node = std::make_unique<Node>();
       PeerLinkOptions options{options_.connect, options_.first_pause, options_.longest_pause,
                               options_.timing};
-      const PeerLink::Parts parts{*this, context_, parts_.clock, parts_.secret, log_, random_};
+      const PeerLink::Parts parts{*this, context_, parts_.clock, parts_.secret,
+                                  log_,  random_,  parts_.tls};
       for (std::size_t i = 0; i < std::max<std::size_t>(1, options_.connections); ++i) {
         node->links.push_back(std::make_shared<PeerLink>(parts, url, options));
       }

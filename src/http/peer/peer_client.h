@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "engine/routing/peers.h"
 #include "http/peer/peer_access.h"
+#include "net/tls.h"
 
 namespace millrace::http {
 
@@ -30,7 +31,8 @@ struct PeerClientParts {
   std::string secret;  // store::Registry::secret()
   const Clock& clock;  // outlives the client
   Logger log;
-  std::uint64_t seed;  // for the pauses' jitter
+  std::uint64_t seed;             // for the pauses' jitter
+  const net::Tls* tls = nullptr;  // for nodes of https URLs; outlives the client
 };
 
 class PeerClient final : public engine::Peers {

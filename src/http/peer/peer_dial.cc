@@ -13,7 +13,8 @@ namespace asio = boost::asio;
 using net::error_code;
 
 constexpr std::size_t kMaxHeadBytes = 4 * 1024;
-constexpr std::string_view kScheme = "http://";
+constexpr std::string_view kPlain = "http://";
+constexpr std::string_view kEncrypted = "https://";
 constexpr std::string_view kHeadEnd = "\r\n\r\n";
 
 // The value of the first field of this name, in the case that nodes write it in; empty: none.
@@ -36,8 +37,9 @@ std::string head_for(const PeerUrl& url) {
 }  // namespace
 
 std::optional<PeerUrl> parse_peer_url(std::string_view url) {
-  if (!url.starts_with(kScheme)) return std::nullopt;
-  url.remove_prefix(kScheme.size());
+  const bool encrypted = url.starts_with(kEncrypted);
+  if (!encrypted && !url.starts_with(kPlain)) return std::nullopt;
+  url.remove_prefix(encrypted ? kEncrypted.size() : kPlain.size());
   const std::size_t colon = url.rfind(':');
   if (colon == std::string_view::npos) return std::nullopt;
   std::string_view host = url.substr(0, colon);
@@ -48,13 +50,19 @@ std::optional<PeerUrl> parse_peer_url(std::string_view url) {
   if (host.find_first_of("/@[] \r\n") != std::string_view::npos) return std::nullopt;
   if (!bracketed && host.find(':') != std::string_view::npos) return std::nullopt;
   if (port.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;
-  return PeerUrl{std::string(host), std::string(port)};
+  return PeerUrl{encrypted, std::string(host), std::string(port)};
 }
 
 void PeerDial::start(const PeerUrl& url, std::uint64_t turn, Done done) {
   done_ = std::move(done);
   head_ = head_for(url);
-  connector_->connect(url.host, url.port, turn,
+  net::StreamMaker make_stream = net::make_tcp_stream;
+  if (url.encrypted) {
+    make_stream = [tls = tls_, host = url.host](net::Socket socket) {
+      return tls->connect(std::move(socket), host);
+    };
+  }
+  connector_->connect(url.host, url.port, turn, std::move(make_stream),
                       [self = shared_from_this()](Result<std::unique_ptr<net::ByteStream>> made) {
                         if (!made) return self->finish(std::unexpected(std::move(made.error())));
                         self->stream_ = std::move(*made);

@@ -12,11 +12,13 @@
 #include "engine/wire/peer_level.h"
 #include "net/byte_stream.h"
 #include "net/connector.h"
+#include "net/tls.h"
 
 namespace millrace::http {
 
-// "http://10.0.0.7:7600", as store::NodeFacts has it.
+// "http://10.0.0.7:7600" or "https://queue-1.internal:7600", as store::NodeFacts has it.
 struct PeerUrl {
+  bool encrypted = false;
   std::string host;  // an address or a name, without brackets
   std::string port;
 };
@@ -33,8 +35,9 @@ class PeerDial final : public std::enable_shared_from_this<PeerDial>, net::ByteS
   // From the loop, once. The error is what the log says of it.
   using Done = std::function<void(Result<Dialled>)>;
 
-  explicit PeerDial(boost::asio::io_context& context)
-      : connector_(std::make_shared<net::Connector>(context)) {}
+  // `tls`: for https; null: such a URL fails. Outlives the dial.
+  PeerDial(boost::asio::io_context& context, const net::Tls* tls)
+      : connector_(std::make_shared<net::Connector>(context)), tls_(tls) {}
   PeerDial(const PeerDial&) = delete;
   PeerDial& operator=(const PeerDial&) = delete;
 
@@ -53,6 +56,7 @@ class PeerDial final : public std::enable_shared_from_this<PeerDial>, net::ByteS
   std::shared_ptr<net::ByteStream::User> self() { return {shared_from_this(), this}; }
 
   const std::shared_ptr<net::Connector> connector_;
+  const net::Tls* const tls_;
   std::unique_ptr<net::ByteStream> stream_;
   std::string head_;      // the request, then the answer
   std::size_t used_ = 0;  // of the request, what is written; of the answer, what has come

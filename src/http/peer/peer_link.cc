@@ -57,8 +57,11 @@ void PeerLink::connect() {
   state_ = State::kConnecting;
   deadline_ = clock_now() + options_.connect;
   const auto url = parse_peer_url(url_);
-  if (!url) return fail("the node's URL must be http://HOST:PORT");
-  dial_ = std::make_shared<PeerDial>(parts_.context);
+  if (!url) return fail("the node's URL must be http://HOST:PORT or https://HOST:PORT");
+  if (url->encrypted && parts_.tls == nullptr) {
+    return fail("the node speaks TLS, and this one has no tls.ca to know it by");
+  }
+  dial_ = std::make_shared<PeerDial>(parts_.context, parts_.tls);
   dial_->start(*url, attempts_++, [self = shared_from_this()](Result<PeerDial::Dialled> dialled) {
     if (!dialled) return self->fail(dialled.error().message);
     self->connected(*std::move(dialled));

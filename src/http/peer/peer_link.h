@@ -64,6 +64,7 @@ class PeerLink final : public std::enable_shared_from_this<PeerLink>, private Pe
     const std::string& secret;
     SeldomLog& log;
     Random& random;
+    const net::Tls* tls;  // null: https can't be spoken
   };
 
   PeerLink(const Parts& parts, std::string url, const PeerLinkOptions& options);

@@ -22,9 +22,10 @@ namespace {
 
 // Variables of the clients, and those that `millrace work` sets for its commands. They are not the
 // server's, and never errors.
-constexpr std::array<std::string_view, 8> kClientVariables = {
-    "MILLRACE_URL",         "MILLRACE_TOKEN",    "MILLRACE_TYPE",         "MILLRACE_ATTEMPT",
-    "MILLRACE_LEASE_TOKEN", "MILLRACE_SCHEDULE", "MILLRACE_SCHEDULED_AT", "MILLRACE_CONFIG"};
+constexpr std::array<std::string_view, 11> kClientVariables = {
+    "MILLRACE_CA_FILE",  "MILLRACE_CERT_FILE",    "MILLRACE_KEY_FILE", "MILLRACE_URL",
+    "MILLRACE_TOKEN",    "MILLRACE_TYPE",         "MILLRACE_ATTEMPT",  "MILLRACE_LEASE_TOKEN",
+    "MILLRACE_SCHEDULE", "MILLRACE_SCHEDULED_AT", "MILLRACE_CONFIG"};
 constexpr std::string_view kClientPrefix = "MILLRACE_JOB_";
 
 constexpr std::uint64_t kLeastMemory = 128 * 1024 * 1024;
@@ -131,6 +132,11 @@ class Loader {
                       "tokens, so anyone could use the server; create a token with `millrace token "
                       "new` and put its lines into the configuration file, or listen on 127.0.0.1",
                       config.listen));
+    }
+    if (config.tls_cert.empty() != config.tls_key.empty()) {
+      errors_.emplace_back("tls.cert and tls.key belong together: set both, or neither");
+    } else if (config.tls_cert.empty() && !config.tls_ca.empty()) {
+      errors_.emplace_back("tls.ca needs tls.cert and tls.key");
     }
     if (auto book = service::TokenBook::make(config.tokens); !book) {
       errors_.push_back(book.error().message);

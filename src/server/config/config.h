@@ -40,6 +40,10 @@ struct Config {
   std::uint64_t io_threads = 0;  // 0: chosen for the machine
   std::uint64_t memory = 0;      // bytes; 0: half of the machine's
   std::string zoneinfo;          // the directory of the time zones' files
+  // Paths of files in PEM; empty: none.
+  std::string tls_cert;
+  std::string tls_key;
+  std::string tls_ca;
 
   std::uint64_t body_bytes = 0;
   std::uint64_t payload_bytes = 0;

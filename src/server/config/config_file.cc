@@ -70,6 +70,8 @@ class Reader {
         token.name = text_of(node, "tokens.name");
       } else if (name == "hash") {
         token.hash = text_of(node, "tokens.hash");
+      } else if (name == "certificate") {
+        token.certificate = text_of(node, "tokens.certificate");
       } else if (name == "scopes") {
         token.scopes = texts_of(node, "tokens.scopes");
       } else if (name == "queues") {
@@ -77,8 +79,8 @@ class Reader {
       } else if (name == "expires_at") {
         token.expires_at = time_of(node);
       } else {
-        static const std::array<std::string, 5> kMembers = {"name", "hash", "scopes", "queues",
-                                                            "expires_at"};
+        static const std::array<std::string, 6> kMembers = {"name",   "hash",   "certificate",
+                                                            "scopes", "queues", "expires_at"};
         fail(node, fmt::format("unknown key tokens.{}{}", name, suggestion(name, kMembers)));
       }
     }

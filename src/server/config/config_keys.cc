@@ -47,6 +47,14 @@ constexpr std::array kKeys = {
     ConfigKey{"zoneinfo", TextSetting{&C::zoneinfo}, "/usr/share/zoneinfo",
               "directory of the time zone files"},
 
+    ConfigKey{"tls.cert", FileSetting{&C::tls_cert}, "none",
+              "certificate of the server in PEM, with the chain behind it; the server then speaks "
+              "TLS alone"},
+    ConfigKey{"tls.key", FileSetting{&C::tls_key}, "none", "private key of that certificate"},
+    ConfigKey{"tls.ca", FileSetting{&C::tls_ca}, "none",
+              "certificates of the authorities that sign those of clients and of other nodes; "
+              "other nodes must then show theirs"},
+
     ConfigKey{"limits.body", SizeSetting{&C::body_bytes, kKiB, 16 * kMiB}, "16MiB",
               "size of the body of a request"},
     ConfigKey{"limits.payload", SizeSetting{&C::payload_bytes, 1, 4 * kMiB}, "1MiB",
@@ -146,8 +154,13 @@ struct ValueReader {
     config.*kind.member = text == kNone ? "" : text;
     return std::nullopt;
   }
+  Fault operator()(FileSetting kind) const {
+    if (text.empty()) return R"(must be the path of a file, or "none")";
+    config.*kind.member = text == kNone ? "" : text;
+    return std::nullopt;
+  }
   Fault operator()(UrlSetting kind) const {
-    if (text != kAuto && !text.starts_with("http://")) {
+    if (text != kAuto && !text.starts_with("http://") && !text.starts_with("https://")) {
       return R"(must be a URL, like "http://10.0.0.7:7600", or "auto")";
     }
     config.*kind.member = text == kAuto ? "" : text;
@@ -218,6 +231,10 @@ struct ValueWriter {
     const std::string& url = config.*kind.member;
     return url.empty() ? std::string(kNone) : without_password(url);
   }
+  std::string operator()(FileSetting kind) const {
+    const std::string& path = config.*kind.member;
+    return path.empty() ? std::string(kNone) : path;
+  }
   std::string operator()(UrlSetting kind) const {
     const std::string& url = config.*kind.member;
     return url.empty() ? std::string(kAuto) : url;
@@ -248,6 +265,7 @@ struct TypeWriter {
     return fmt::format("whole number, {} to {}", kind.least, kind.most);
   }
   std::string operator()(DatabaseSetting) const { return fmt::format("URL, or {}", kNone); }
+  std::string operator()(FileSetting) const { return fmt::format("path, or {}", kNone); }
   std::string operator()(UrlSetting) const { return fmt::format("URL, or {}", kAuto); }
   std::string operator()(TruthSetting) const { return "true or false"; }
   std::string operator()(LogLevelSetting) const { return "debug, info, warn or error"; }

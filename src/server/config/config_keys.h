@@ -40,6 +40,9 @@ struct CountSetting {
 struct DatabaseSetting {  // a URL, whose password is never shown, or "none"
   std::string Config::* member;
 };
+struct FileSetting {  // a path, or "none"
+  std::string Config::* member;
+};
 struct UrlSetting {  // of HTTP, or "auto"
   std::string Config::* member;
 };
@@ -53,8 +56,8 @@ struct LogFormatSetting {
   LogFormat Config::* member;
 };
 using SettingKind = std::variant<TextSetting, ListenSetting, DurationSetting, RetentionSetting,
-                                 SizeSetting, CountSetting, DatabaseSetting, UrlSetting,
-                                 TruthSetting, LogLevelSetting, LogFormatSetting>;
+                                 SizeSetting, CountSetting, DatabaseSetting, FileSetting,
+                                 UrlSetting, TruthSetting, LogLevelSetting, LogFormatSetting>;
 
 struct ConfigKey {
   std::string_view name;  // "limits.header_block"

@@ -289,6 +289,10 @@ TEST_F(ConfigTest, BadTokens) {
   const std::string good = "name = \"a\"\nscopes = [\"read\"]\n" + hash;
   EXPECT_THAT(errors_of("[[tokens]]\n" + good), IsEmpty());
   EXPECT_THAT(errors_of("[[tokens]]\nname = \"a\"\nscopes = [\"read\"]\n"),
+              ElementsAre(HasSubstr("needs either a hash or the name in a certificate")));
+  EXPECT_THAT(errors_of("[[tokens]]\n" + good + "certificate = \"a.example\"\n"),
+              ElementsAre(HasSubstr("needs either a hash or the name in a certificate")));
+  EXPECT_THAT(errors_of("[[tokens]]\nname = \"a\"\nscopes = [\"read\"]\nhash = \"x\"\n"),
               ElementsAre(HasSubstr("the hash is not valid")));
   EXPECT_THAT(errors_of("[[tokens]]\nname = \"a\"\nscopes = [\"reed\"]\n" + hash),
               ElementsAre(HasSubstr("unknown scope \"reed\"")));

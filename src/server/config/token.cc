@@ -31,6 +31,7 @@ bool is_plain(std::string_view text) {
 }  // namespace
 
 IssuedToken issue_token(service::TokenSettings settings) {
+  if (!settings.certificate.empty()) return {{}, std::move(settings)};
   std::array<std::uint8_t, 32> secret;
   std::array<std::uint8_t, 6> id;
   system_random_bytes(secret.data(), secret.size());
@@ -42,8 +43,11 @@ IssuedToken issue_token(service::TokenSettings settings) {
 }
 
 std::string token_toml(const service::TokenSettings& settings) {
-  std::string lines = fmt::format("[[tokens]]\nname = \"{}\"\nhash = \"{}\"\nscopes = {}\n",
-                                  settings.name, settings.hash, toml_array(settings.scopes));
+  const bool certified = !settings.certificate.empty();
+  std::string lines =
+      fmt::format("[[tokens]]\nname = \"{}\"\n{} = \"{}\"\nscopes = {}\n", settings.name,
+                  certified ? "certificate" : "hash",
+                  certified ? settings.certificate : settings.hash, toml_array(settings.scopes));
   if (!settings.queues.empty()) lines += fmt::format("queues = {}\n", toml_array(settings.queues));
   if (settings.expires_at) {
     lines += fmt::format("expires_at = \"{}\"\n", format_rfc3339(*settings.expires_at));
@@ -54,6 +58,10 @@ std::string token_toml(const service::TokenSettings& settings) {
 Status check_token(const service::TokenSettings& settings) {
   if (!is_plain(settings.name) || settings.name.size() > kMaxNameBytes) {
     return failure("a token's name must be 1 to 64 plain characters");
+  }
+  if (!settings.certificate.empty() && !is_plain(settings.certificate)) {
+    return failure(fmt::format("token \"{}\": the certificate's name must be plain characters",
+                               settings.name));
   }
   for (const std::string& queue : settings.queues) {
     if (!is_plain(queue) || queue.find(' ') != std::string::npos) {

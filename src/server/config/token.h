@@ -8,8 +8,8 @@
 namespace millrace::server {
 
 struct IssuedToken {
-  std::string text;                 // shown once, never stored
-  service::TokenSettings settings;  // with `hash` set
+  std::string text;                 // shown once, never stored; empty: a certificate stands for it
+  service::TokenSettings settings;  // with `hash` set, or `certificate`
 };
 IssuedToken issue_token(service::TokenSettings settings);
 

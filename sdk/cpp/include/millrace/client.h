@@ -5,6 +5,9 @@
 //   if (!submitted) std::cerr << describe(submitted.error()) << '\n';
 #pragma once
 
+#include <concepts>
+#include <functional>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
@@ -13,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "millrace/codec.h"
 #include "millrace/error.h"
 #include "millrace/insight.h"
 #include "millrace/job.h"
@@ -30,11 +34,20 @@ struct ClientOptions {
   std::string url{};    // empty: MILLRACE_URL, else kDefaultUrl
   std::string token{};  // empty: MILLRACE_TOKEN, else none
   std::string user_agent = "millrace-cpp";
-  // How often a call that may be repeated is repeated when the server is down or busy. The pause is
-  // what the server asks for, else random and doubling.
-  int retries = 3;
-  Milliseconds timeout{30'000};  // for one try, in addition to a wait that the call asks for
-  std::stop_token stop{};        // cancels every call that has no stop token of its own
+  // For the whole call, all tries and pauses together, in addition to a wait that it asks for. The
+  // pause before another try is random, up to 100 ms at first and doubling to 5 s, and not shorter
+  // than the server asks for. A call whose pause would pass its time fails at once.
+  Milliseconds timeout{30'000};
+  bool try_again = true;   // false: each call is sent once
+  std::string ca_file{};   // certificates to trust with https, in PEM; empty: the system's
+  // The certificate that this client shows, and its key, in PEM; a server may take it for a token.
+  std::string certificate_file{};
+  std::string key_file{};
+  std::stop_token stop{};  // cancels every call that has no stop token of its own
+  // The W3C traceparent of what the application is doing, for submissions that name none; called on
+  // the submitting thread. If it is not set or returns nothing, a submission in a handler gets the
+  // handler's.
+  std::function<std::string()> traceparent{};
 };
 
 struct GetJob {
@@ -51,6 +64,69 @@ struct RetryJob {
 
 enum class IfMissing { kFail, kCreate };
 
+// All items of a list, read page by page while one iterates; an input range. An error is the last
+// item.
+//   for (const auto& job : client.list_all({.states = {"dead"}})) {
+//     if (!job) return report(job.error());
+//   }
+template <typename Item>
+class AllItems {
+ public:
+  using ReadPage = std::function<Result<Page<Item>>(const std::string& cursor)>;
+
+  class Iterator {
+   public:
+    using difference_type = std::ptrdiff_t;
+    using value_type = Result<Item>;
+
+    explicit Iterator(AllItems& all) : all_(&all) {}
+    Result<Item>& operator*() const { return *all_->current_; }
+    Iterator& operator++() {
+      all_->read_next();
+      return *this;
+    }
+    void operator++(int) { ++*this; }
+    bool operator==(std::default_sentinel_t) const { return !all_->current_; }
+
+   private:
+    AllItems* all_;
+  };
+
+  explicit AllItems(ReadPage read) : read_(std::move(read)) {}
+
+  // To be called once.
+  Iterator begin() {
+    read_next();
+    return Iterator(*this);
+  }
+  std::default_sentinel_t end() const { return {}; }
+
+ private:
+  void read_next() {
+    while (next_ == page_.items.size() && !is_last_) {
+      auto page = read_(page_.next_cursor);
+      if (!page) {
+        is_last_ = true;
+        page_.items.clear();
+        next_ = 0;
+        current_ = std::unexpected(std::move(page.error()));
+        return;
+      }
+      page_ = std::move(*page);
+      next_ = 0;
+      is_last_ = page_.next_cursor.empty();
+    }
+    current_.reset();
+    if (next_ < page_.items.size()) current_ = std::move(page_.items[next_++]);
+  }
+
+  ReadPage read_;
+  Page<Item> page_{};
+  std::size_t next_ = 0;
+  bool is_last_ = false;
+  std::optional<Result<Item>> current_{};
+};
+
 // Cheap to copy and share; every call is thread-safe. Nothing is sent before the first call.
 class Client {
  public:
@@ -59,43 +135,65 @@ class Client {
 
   // Safe to repeat after a lost answer: a job without an id and idempotency key gets an id first.
   Result<Submitted> submit(const NewJob& job);
+  // The same with a payload of any type that has a Codec, see codec.h:
+  //   client.submit("mail.send", Mail{.to = "ada@example.org"}, {.queue = "mail"});
+  template <typename Payload>
+    requires(!std::convertible_to<Payload, NewJob>)
+  Result<Submitted> submit(std::string_view type, const Payload& payload, NewJob options = {}) {
+    return submit(new_job(type, payload, std::move(options)));
+  }
   // Up to 1,000 jobs. With `atomic`, all are accepted or none.
   Result<Batch> submit_batch(std::span<const NewJob> jobs, bool atomic = false);
 
-  Result<Job> job(std::string_view id, const GetJob& options = {});
-  Result<Page<Job>> jobs(const JobFilter& filter);
+  Result<Job> get(std::string_view id, const GetJob& options = {});
+  // The job with its result, once it has ended, however it ended: `state` tells. An error with the
+  // code "wait_timeout" if that takes longer than `timeout`.
+  Result<Job> wait(std::string_view id, Milliseconds timeout);
+  Result<Page<Job>> list(const JobFilter& filter);
+  // The client must outlive the range, here and below.
+  AllItems<Job> list_all(JobFilter filter);
   Result<std::vector<LogLine>> logs(std::string_view id);
   Result<Job> cancel(std::string_view id, std::string_view reason = {});
   Result<Job> retry(std::string_view id, const RetryJob& options = {});
-  Result<void> remove(std::string_view id);
+  Result<void> remove(std::string_view id);  // `delete`, which C++ keeps for itself
   // Retries, cancels or deletes the jobs that a filter matches, within `timeout`.
   Result<BulkAnswer> bulk(const BulkByFilter& bulk, Milliseconds timeout);
 
   Result<Page<Queue>> queues(std::string_view cursor = {});
+  AllItems<Queue> all_queues();
   Result<Queue> queue(std::string_view name);
   // `settings` is a JSON object. Replaces all settings; creates the queue if it does not exist.
-  Result<Queue> put_queue(std::string_view name, std::string_view settings);
+  // With `if_version` another version of the queue is an error, kVersionConflict; so below.
+  Result<Queue> put_queue(std::string_view name, std::string_view settings,
+                          std::optional<std::int64_t> if_version = {});
   // Changes only the settings that are named. By default a queue that does not exist is an error,
   // so that a misspelt name does not create one.
   Result<Queue> patch_queue(std::string_view name, std::string_view settings,
+                            IfMissing if_missing = IfMissing::kFail,
+                            std::optional<std::int64_t> if_version = {});
+  Result<Queue> pause_queue(std::string_view name, std::string_view reason = {},
                             IfMissing if_missing = IfMissing::kFail);
-  Result<Queue> pause(std::string_view name, std::string_view reason = {},
-                      IfMissing if_missing = IfMissing::kFail);
-  Result<Queue> resume(std::string_view name);
+  Result<Queue> resume_queue(std::string_view name);
   // Deletes an empty queue; with `force` also its jobs, within `timeout`.
   Result<void> delete_queue(std::string_view name, bool force, Milliseconds timeout);
+  Result<void> delete_queue(std::string_view name) {
+    return delete_queue(name, false, options_.timeout);
+  }
 
   // Creates the schedule or replaces its specification. The same one again changes nothing.
   Result<Schedule> put_schedule(std::string_view name, const NewSchedule& schedule);
   // `specification` is a JSON object, see to_json().
-  Result<Schedule> put_schedule(std::string_view name, std::string_view specification);
+  Result<Schedule> put_schedule(std::string_view name, std::string_view specification,
+                                std::optional<std::int64_t> if_version = {});
   Result<Schedule> schedule(std::string_view name);
   Result<Page<Schedule>> schedules(const ScheduleFilter& filter = {});
-  Result<void> delete_schedule(std::string_view name);
+  AllItems<Schedule> all_schedules(ScheduleFilter filter = {});
+  Result<void> delete_schedule(std::string_view name, std::optional<std::int64_t> if_version = {});
   // Nothing is due while it is paused, and nothing of that time is made up for.
   Result<Schedule> pause_schedule(std::string_view name, std::string_view reason = {});
   Result<Schedule> resume_schedule(std::string_view name);
-  // One job now, whatever runs.
+  // One job now, whatever runs. It is sent with an idempotency key, made here if the caller has
+  // none, so that a lost answer is no second job; so is a backfill.
   Result<Submitted> trigger_schedule(std::string_view name, const TriggerSchedule& options = {});
   Result<BackfillAnswer> backfill_schedule(std::string_view name, const BackfillSchedule& range);
   Result<ScheduleRuns> schedule_runs(std::string_view name);
@@ -137,11 +235,16 @@ class Client {
   const std::string& token() const { return options_.token; }
 
  private:
-  Result<Response> send_repeatedly(Request request);
+  Result<Response> send_repeatedly(Request request, int* tries = nullptr);
+  NewJob complete(NewJob job) const;
 
   ClientOptions options_;
   std::shared_ptr<Transport> transport_;
 };
+
+// A new id for a job of `queue` (empty: default): a UUIDv7 that tells a server where the job lies.
+// Ids of one process are never the same twice. Thread-safe.
+std::string make_id(std::string_view queue = {});
 
 // Percent-encodes text for one path segment or query value.
 std::string url_encode(std::string_view text);

@@ -5,19 +5,43 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <expected>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace millrace::sdk {
 
+// How a call failed.
 enum class ErrorKind {
   kUnreachable,  // no answer: connection refused or lost, timeout; the call may have taken effect
   kRefused,      // the server answered with a problem; see `status` and `code`
   kBadAnswer,    // the answer is not Millrace's, for example a proxy's
   kBadArgument,  // not sent: the call is invalid, for example its address
   kInterrupted,  // the caller's stop token was triggered
+  kWaitTimeout,  // Client::wait: the job has not ended yet
+};
+
+// What a program may want to tell apart: Error::problem().
+enum class Problem : std::uint8_t {
+  kOther,
+  kNotFound,
+  kValidationFailed,
+  kDuplicateJob,
+  kIdMismatch,
+  kInvalidState,
+  kLeaseLost,
+  kVersionConflict,
+  kQueueFull,
+  kRateLimited,
+  kUnauthenticated,
+  kForbidden,
+  kPayloadTooLarge,
+  kUnavailable,  // 503 of any code
+  kUnreachable,  // no answer
+  kWaitTimeout,
 };
 
 // One fault of a refused request. `where` is a JSON Pointer into its body, or the name of a
@@ -29,20 +53,28 @@ struct FieldError {
 
 struct Error {
   ErrorKind kind = ErrorKind::kBadAnswer;
-  int status = 0;         // HTTP status of a refusal or of a bad answer
-  std::string code{};     // the stable code of a refusal, such as "lease_lost"
+  int status = 0;  // HTTP status of a refusal or of a bad answer
+  // The stable code of a refusal, such as "lease_lost"; else "unreachable", "bad_answer",
+  // "bad_argument", "interrupted" or "wait_timeout".
+  std::string code{};
   std::string message{};  // one sentence for a person
   std::vector<FieldError> errors{};
   std::string request_id{};
   std::optional<std::chrono::milliseconds> retry_after{};
-  std::string json{};  // the problem as the server sent it
+  std::string json{};      // the problem as the server sent it
+  bool is_unsent = false;  // of kUnreachable: there was no connection, so nothing has been done
 
   // Whether the same call may succeed later: the server was down, busy or about to stop.
   bool is_temporary() const {
     return kind == ErrorKind::kUnreachable || status == 429 || status == 502 || status == 503 ||
            status == 504;
   }
+
+  Problem problem() const;
 };
+
+// "NotFound", "Unreachable"; of kOther: "MillraceError".
+std::string_view name_of(Problem problem);
 
 template <typename T>
 using Result = std::expected<T, Error>;

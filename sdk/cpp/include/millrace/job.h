@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,12 @@ namespace millrace::sdk {
 
 using Milliseconds = std::chrono::milliseconds;
 using Timestamp = std::chrono::sys_time<std::chrono::milliseconds>;  // UTC
+
+// RFC 3339 in UTC with milliseconds: 2026-03-01T09:30:00.000Z.
+std::string write_time(Timestamp time);
+// Any offset; none: `text` is not RFC 3339.
+std::optional<Timestamp> read_time(std::string_view text);
+
 using Meta = std::vector<std::pair<std::string, std::string>>;
 
 // The pause before each further attempt. Unset members get the server's defaults.
@@ -51,8 +58,11 @@ struct NewJob {
   std::vector<std::string> tags{};
   Meta meta{};
   std::string id{};               // a UUIDv7; if empty, Client::submit makes one
-  std::string idempotency_key{};  // not in a batch
+  std::string idempotency_key{};  // not in Context::enqueue
+  // The W3C trace context; if empty, that of the handler that submits, see also
+  // ClientOptions::traceparent.
   std::string traceparent{};
+  std::string tracestate{};
 };
 
 struct JobError {

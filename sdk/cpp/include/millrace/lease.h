@@ -22,8 +22,11 @@ struct ClaimedJob {
   std::optional<Timestamp> lease_expires_at{};
   std::optional<Milliseconds> lease{};  // its length, if the server says
   std::optional<Timestamp> deadline{};
+  std::optional<Milliseconds> timeout{};  // of one attempt, if the server says
+  std::vector<std::string> tags{};
   Meta meta{};
   std::string traceparent{};
+  std::string tracestate{};
   std::optional<JobSchedule> schedule{};
   std::string checkpoint{};  // raw JSON, which an earlier attempt left with its progress
 };

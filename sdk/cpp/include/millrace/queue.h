@@ -38,7 +38,8 @@ struct Queue {
   std::optional<Milliseconds> oldest_ready_age{};
   QueueRates rates{};
   std::string settings{};  // raw JSON
-  std::string json{};      // the complete object as the server sent it
+  std::int64_t version = 0;
+  std::string json{};  // the complete object as the server sent it
 };
 
 // The answer of GET /v1/meta.

@@ -80,18 +80,17 @@ struct ScheduleFilter {
 
 struct TriggerSchedule {
   std::optional<Timestamp> scheduled_at{};  // the instant that the job is told; unset: now
-  // With it a call whose answer is lost is repeated, and makes no second job.
-  std::string idempotency_key{};
+  std::string idempotency_key{};            // empty: one is made
 };
 
 // The instants of a past range, oldest first. Those whose job still exists are passed over.
 struct BackfillSchedule {
   Timestamp from{};
   Timestamp to{};
-  std::optional<int> limit{};  // jobs of this call, 1 to 1,000
-  bool dry_run = false;        // count only
-  bool rerun = false;          // also where it is no longer known whether they ran
-  std::string idempotency_key{};
+  std::optional<int> limit{};     // jobs of this call, 1 to 1,000
+  bool dry_run = false;           // count only
+  bool rerun = false;             // also where it is no longer known whether they ran
+  std::string idempotency_key{};  // empty: one is made
 };
 
 struct BackfillAnswer {

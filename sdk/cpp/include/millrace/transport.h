@@ -16,15 +16,23 @@ namespace millrace::sdk {
 
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
+// When a call may be sent again after it failed.
+enum class Repeat {
+  kNever,
+  kIfUnbegun,  // only if the server cannot have begun it: no connection, or 429 or 503
+  kAlways,     // sending it twice has the same effect as once
+};
+
 struct Request {
   std::string method = "GET";
   std::string path{};  // from the root, query included: "/v1/jobs?limit=5"
   std::string body{};  // JSON; sent with its Content-Type unless empty
   Headers headers{};
-  std::chrono::milliseconds timeout{30'000};  // for the whole request
-  std::stop_token stop{};                     // cancels the request
-  // Sending it twice has the same effect as once, so it may be repeated when an answer is lost.
-  bool repeatable = false;
+  // Transport::send: for this one request. Client::call: for all tries and pauses together.
+  std::chrono::milliseconds timeout{30'000};
+  std::stop_token stop{};  // cancels the request
+  // Client::call sends GET, PUT and DELETE again whatever this says.
+  Repeat repeat = Repeat::kNever;
 };
 
 struct Response {
@@ -48,6 +56,9 @@ struct HttpOptions {
   std::string url;  // "http://127.0.0.1:7600" or https; a path in it precedes each request's
   std::string token{};
   std::string user_agent{};
+  std::string ca_file{};  // certificates to trust, in PEM; empty: the system's
+  std::string certificate_file{};  // what the client shows of itself; empty: nothing
+  std::string key_file{};          // the key of that certificate
   std::chrono::milliseconds connect_timeout{5'000};
 };
 

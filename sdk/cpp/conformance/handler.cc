@@ -1,0 +1,122 @@
+// The scripted handler: the payload says what it does.
+#include <unistd.h>
+
+#include <cmath>
+#include <stdexcept>
+
+#include "program.h"
+
+namespace millrace::conformance {
+namespace {
+
+using sdk::JsonView;
+using sdk::JsonWriter;
+using sdk::Outcome;
+
+// One step; an outcome ends the script.
+std::optional<Outcome> step(sdk::Client& client, sdk::Context& context, JsonView step);
+
+std::optional<Outcome> steps(sdk::Client& client, sdk::Context& context, JsonView script) {
+  for (const JsonView one : script.elements()) {
+    if (auto outcome = step(client, context, one)) return outcome;
+  }
+  return std::nullopt;
+}
+
+void submit(sdk::Client& client, sdk::Context& context, JsonView job) {
+  const auto submitted = client.submit(sdk::read_new_job(job));
+  if (!submitted) throw std::runtime_error(describe(submitted.error()));
+  emit_event("submitted", [&](JsonWriter& json) {
+    json.key("job").string(context.job().id).key("id").string(submitted->job.id);
+  });
+}
+
+std::optional<Outcome> step(sdk::Client& client, sdk::Context& context, JsonView step) {
+  const auto parts = step.elements();
+  const auto part = [&parts](std::size_t index) {
+    return index < parts.size() ? parts[index] : JsonView();
+  };
+  const std::string what = text_of(part(0));
+  if (what == "sleep") {
+    context.sleep_for(ms_of(part(1), 0));
+  } else if (what == "stubborn" || what == "block") {
+    std::this_thread::sleep_for(ms_of(part(1), 0));
+  } else if (what == "progress") {
+    context.progress({.percent = part(1).number(), .message = text_of(part(2))},
+                     std::string(part(3).text()));
+  } else if (what == "log") {
+    context.log(text_of(part(1)), text_of(part(2)));
+  } else if (what == "submit") {
+    submit(client, context, part(1));
+  } else if (what == "enqueue") {
+    context.enqueue(sdk::read_new_job(part(1)));
+  } else if (what == "on_attempt") {
+    if (part(1).integer() == context.job().attempt) return steps(client, context, part(2));
+  } else if (what == "return") {
+    return Outcome::succeeded(std::string(part(1).text()));
+  } else if (what == "fail" || what == "panic") {
+    throw std::runtime_error(text_of(part(1)));
+  } else if (what == "non_retryable") {
+    throw sdk::NonRetryable(text_of(part(1)));
+  } else if (what == "snooze") {
+    return sdk::Snooze(ms_of(part(1), 0));
+  } else if (what == "retry_after") {
+    throw sdk::RetryAfter(ms_of(part(1), 0), text_of(part(2)));
+  } else if (what == "cancel") {
+    throw sdk::Cancel(text_of(part(1)));
+  } else if (what == "bad_result") {
+    return sdk::done(std::nan(""));
+  } else if (what == "exit") {
+    _exit(9);
+  }
+  return std::nullopt;
+}
+
+void emit_start(const sdk::ClaimedJob& job, const std::string& worker) {
+  emit_event("start", [&](JsonWriter& json) {
+    json.key("worker").string(worker).key("job").string(job.id);
+    json.key("type").string(job.type).key("queue").string(job.queue);
+    json.key("attempt").integer(job.attempt);
+    json.key("token").integer(static_cast<std::int64_t>(job.token));
+    json.key("meta").begin_object();
+    for (const auto& [name, value] : job.meta) json.key(name).string(value);
+    json.end_object();
+    json.key("checkpoint").raw(job.checkpoint.empty() ? "null" : job.checkpoint);
+    json.key("traceparent");
+    job.traceparent.empty() ? json.null() : json.string(job.traceparent);
+    json.key("schedule");
+    if (!job.schedule) {
+      json.null();
+      return;
+    }
+    json.begin_object().key("name").string(job.schedule->name).key("scheduled_at");
+    job.schedule->scheduled_at ? json.string(sdk::write_time(*job.schedule->scheduled_at))
+                               : json.null();
+    json.end_object();
+  });
+}
+
+}  // namespace
+
+Outcome play(sdk::Client& client, sdk::Context& context, const std::string& worker) {
+  emit_start(context.job(), worker);
+  const auto of_attempt = [&context](JsonWriter& json) {
+    json.key("job").string(context.job().id);
+    json.key("token").integer(static_cast<std::int64_t>(context.job().token));
+  };
+  const std::stop_callback told(context.stop_token(), [&] {
+    emit_event("told", [&](JsonWriter& json) {
+      of_attempt(json);
+      json.key("reason").string(name_of(context.told()));
+    });
+  });
+  struct End {
+    const decltype(of_attempt)& write;
+    ~End() { emit_event("end", write); }
+  };
+  const End end{of_attempt};
+  const JsonView payload(context.job().payload);
+  return steps(client, context, payload["script"]).value_or(Outcome::succeeded("null"));
+}
+
+}  // namespace millrace::conformance

@@ -1,0 +1,145 @@
+#include "millrace/handler.h"
+
+#include <cxxabi.h>
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <typeinfo>
+
+#include "pending.h"
+
+namespace millrace::sdk {
+namespace {
+
+constexpr std::string_view kStopped = "stopped";  // the outcome of Stopped, until it is known why
+
+std::string class_of(const std::exception& fault) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> name(
+      abi::__cxa_demangle(typeid(fault).name(), nullptr, nullptr, &status), &std::free);
+  return name ? name.get() : "exception";
+}
+
+Outcome call(const Handlers& handlers, Context& context) {
+  try {
+    return handlers(context);
+  } catch (const Ending& ending) {
+    return ending.outcome();
+  } catch (const std::exception& fault) {
+    return Outcome::failed({.type = class_of(fault), .message = fault.what()});
+  } catch (...) {
+    return Outcome::failed({.type = "exception",
+                            .message = "the handler threw something that is not a std::exception"});
+  }
+}
+
+Outcome of_stopped(StopReason told) {
+  switch (told) {
+    case StopReason::kCancelled:
+      return Outcome::cancelled();
+    case StopReason::kStopping:
+      return Outcome::released();
+    default:
+      return Outcome::failed(
+          {.type = "Stopped", .message = "the handler ended before it was told to"});
+  }
+}
+
+}  // namespace
+
+Outcome NonRetryable::outcome() const {
+  return Outcome::failed_for_good({.type = "NonRetryable", .message = what()});
+}
+Outcome RetryAfter::outcome() const {
+  return Outcome::failed({.type = "RetryAfter", .message = what()}, delay_);
+}
+Outcome Snooze::outcome() const { return Outcome::snoozed(delay_); }
+Outcome Cancel::outcome() const { return Outcome::cancelled(what()); }
+Outcome Stopped::outcome() const { return {.outcome = std::string(kStopped)}; }
+
+std::string_view name_of(StopReason reason) {
+  switch (reason) {
+    case StopReason::kNone:
+      return "";
+    case StopReason::kCancelled:
+      return "cancelled";
+    case StopReason::kTimeout:
+      return "timeout";
+    case StopReason::kLeaseLost:
+      return "lease_lost";
+    case StopReason::kStopping:
+      return "stopping";
+  }
+  return "";
+}
+
+Outcome run_handler(const Handlers& handlers, Context& context) {
+  const TraceScope trace({context.job().traceparent, context.job().tracestate});
+  Outcome outcome = call(handlers, context);
+  const StopReason told = context.told();
+  if (told == StopReason::kTimeout) {
+    return Outcome::failed({.type = "timeout", .message = "the attempt's time was over"});
+  }
+  // A handler that is given back while the worker stops may end before it is told.
+  if (outcome.outcome == kStopped) {
+    const bool ends_early = told == StopReason::kNone && context.stopping();
+    outcome = of_stopped(ends_early ? StopReason::kStopping : told);
+  }
+  if (outcome.outcome != "succeeded") {
+    outcome.enqueue.clear();
+    return outcome;
+  }
+  if (!outcome.result.empty() && !is_json(outcome.result)) {
+    return Outcome::failed({.type = "outcome_refused",
+                            .message = fmt::format("the result of the handler is not JSON: {}",
+                                                   outcome.result.substr(0, 40))});
+  }
+  const std::lock_guard lock(context.pending_->mutex);
+  for (NewJob& job : context.pending_->enqueued) outcome.enqueue.push_back(std::move(job));
+  return outcome;
+}
+
+Handlers& Handlers::set(std::string type, Handler handler) {
+  by_type_.insert_or_assign(std::move(type), std::move(handler));
+  return *this;
+}
+
+Handlers& Handlers::otherwise(Handler handle) {
+  otherwise_ = std::move(handle);
+  return *this;
+}
+
+Handlers& Handlers::use(Middleware middleware) {
+  middleware_.push_back(std::move(middleware));
+  return *this;
+}
+
+std::vector<std::string> Handlers::types() const {
+  std::vector<std::string> types;
+  if (otherwise_) return types;
+  for (const auto& [type, handler] : by_type_) types.push_back(type);
+  return types;
+}
+
+bool Handlers::has(std::string_view type) const {
+  return otherwise_ || by_type_.find(type) != by_type_.end();
+}
+
+Outcome Handlers::operator()(Context& context) const {
+  const auto found = by_type_.find(context.job().type);
+  const Handler& own = found == by_type_.end() ? otherwise_ : found->second;
+  if (!own) {
+    return Outcome::failed(
+        {.type = "no_handler",
+         .message = fmt::format("the worker has no handler for {}", context.job().type)});
+  }
+  Handler wrapped = std::ref(own);
+  for (auto outer = middleware_.rbegin(); outer != middleware_.rend(); ++outer) {
+    wrapped = [&middleware = *outer, next = std::move(wrapped)](Context& inner) {
+      return middleware(inner, next);
+    };
+  }
+  return wrapped(context);
+}
+
+}  // namespace millrace::sdk

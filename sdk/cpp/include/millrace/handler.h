@@ -1,0 +1,250 @@
+// Handlers: what they get, what they return, and the set of them that an application has.
+//
+//   millrace::sdk::Handlers handlers;
+//   handlers.on<Mail>("mail.send", [](millrace::sdk::Context& context, const Mail& mail) {
+//     deliver(mail, context.stop_token());  // an exception fails the attempt
+//   });
+#pragma once
+
+#include <concepts>
+#include <exception>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "millrace/codec.h"
+#include "millrace/lease.h"
+
+namespace millrace::sdk {
+
+// How an attempt ends.
+struct Outcome {
+  std::string outcome{};
+  std::string result{};  // raw JSON
+  std::optional<JobError> error{};
+  bool retryable = true;
+  std::optional<Milliseconds> delay{};
+  std::vector<NewJob> enqueue{};  // submitted in the same commit as a success
+  std::string reason{};           // of a cancellation; becomes a line in the job's log
+
+  static Outcome succeeded(std::string result_json = {});
+  // Retried while attempts are left, after the job's own delay or after `delay`.
+  static Outcome failed(JobError error, std::optional<Milliseconds> delay = {});
+  // Dead at once: a retry would not help.
+  static Outcome failed_for_good(JobError error);
+  // Run again later; this attempt does not count.
+  static Outcome snoozed(Milliseconds delay);
+  // Given back; this attempt does not count.
+  static Outcome released();
+  static Outcome cancelled(std::string reason = {});
+};
+
+// A success with a result of any type that has a Codec.
+template <typename Result>
+Outcome done(const Result& result) {
+  std::string json;
+  try {
+    json = encode(result);
+  } catch (const std::exception& fault) {
+    return Outcome::failed({.type = "outcome_refused", .message = fault.what()});
+  }
+  return Outcome::succeeded(std::move(json));
+}
+
+// The ends of an attempt that are neither a value nor an ordinary error. A handler throws them or,
+// if it returns Outcome, returns them.
+class Ending : public std::exception {
+ public:
+  const char* what() const noexcept override { return message_.c_str(); }
+  virtual Outcome outcome() const = 0;
+  operator Outcome() const { return outcome(); }  // NOLINT: as a value in the place of an Outcome
+
+ protected:
+  explicit Ending(std::string message) : message_(std::move(message)) {}
+
+ private:
+  std::string message_;
+};
+
+// The job is dead, whatever attempts are left.
+class NonRetryable : public Ending {
+ public:
+  explicit NonRetryable(std::string message) : Ending(std::move(message)) {}
+  Outcome outcome() const override;
+};
+
+// The attempt failed; the next one comes after `delay`.
+class RetryAfter : public Ending {
+ public:
+  explicit RetryAfter(Milliseconds delay, std::string message = "to be tried again later")
+      : Ending(std::move(message)), delay_(delay) {}
+  Outcome outcome() const override;
+
+ private:
+  Milliseconds delay_;
+};
+
+// The job runs again after `delay`, and this attempt does not count.
+class Snooze : public Ending {
+ public:
+  explicit Snooze(Milliseconds delay) : Ending("snoozed"), delay_(delay) {}
+  Outcome outcome() const override;
+
+ private:
+  Milliseconds delay_;
+};
+
+// The job is cancelled. The reason becomes a line in its log.
+class Cancel : public Ending {
+ public:
+  explicit Cancel(std::string reason) : Ending(std::move(reason)) {}
+  Outcome outcome() const override;
+};
+
+// The handler ends because it was told to: cancelled, timed out, or given back. Thrown by
+// Context::sleep_for() and Context::throw_if_told().
+class Stopped : public Ending {
+ public:
+  Stopped() : Ending("the handler was told to end") {}
+  Outcome outcome() const override;
+};
+
+class Handlers;
+
+// Why a handler was told to end.
+enum class StopReason {
+  kNone,       // it was not
+  kCancelled,  // somebody cancelled the job
+  kTimeout,    // the attempt's time is over: it fails, whatever the handler returns
+  kLeaseLost,  // another worker may have the job: what the handler returns no longer counts
+  kStopping,   // the worker stops and the time for that is over; a second is left
+};
+
+// "cancelled", "timeout", "lease_lost", "stopping"; "" for kNone.
+std::string_view name_of(StopReason reason);
+
+// One attempt, as its handler sees it. Thread-safe; valid until the handler returns.
+class Context {
+ public:
+  const ClaimedJob& job() const { return job_; }
+  // The fencing token: later leases of any job have greater ones.
+  std::uint64_t token() const { return job_.token; }
+
+  // Triggered once, when the attempt should end early; told() says why.
+  std::stop_token stop_token() const { return stop_.get_token(); }
+  StopReason told() const;
+  // The worker is stopping, and the handler has the time for that (WorkerOptions::grace): it may
+  // save a checkpoint and throw Stopped or return Outcome::released().
+  bool stopping() const;
+  void throw_if_told() const;
+  // Waits, and throws Stopped as soon as the handler is told to end.
+  void sleep_for(Milliseconds time) const;
+
+  // Sent within a second: a percentage from 0 to 100 and a message of up to 1,024 bytes, both cut
+  // to their bounds. The next attempt gets `checkpoint`, which is raw JSON; it and the message
+  // share 64 KiB, 66 bytes of which are their names. A checkpoint that is not JSON or too large is
+  // left out, and a line in the job's log says so.
+  void progress(Progress progress, std::string checkpoint = {});
+  // Adds a line to the job's log; sent within a second or with the outcome. When more than 256 KiB
+  // wait, the oldest lines are dropped. Levels are debug, info, warn and error; any other is
+  // replaced by the nearest.
+  void log(std::string_view level, std::string_view message);
+
+  // Submitted in the commit of a successful outcome, and only then.
+  void enqueue(NewJob job);
+  template <typename Payload>
+    requires(!std::convertible_to<Payload, NewJob>)
+  void enqueue(std::string_view type, const Payload& payload, NewJob options = {}) {
+    enqueue(new_job(type, payload, std::move(options)));
+  }
+
+ private:
+  friend class WorkerCore;
+  friend class FakeJobs;
+  friend Outcome run_handler(const Handlers& handlers, Context& context);
+  struct Pending;
+  Context(ClaimedJob job, std::shared_ptr<Pending> pending);
+
+  ClaimedJob job_;
+  std::shared_ptr<Pending> pending_;
+  std::stop_source stop_;
+};
+
+// Called for each claimed job, on one of the worker's threads. If it throws, the attempt fails.
+using Handler = std::function<Outcome(Context&)>;
+
+// Called around each handler: looks at the context, calls `next` (or does not), and returns its
+// outcome or another. What a handler throws passes through it.
+using Middleware = std::function<Outcome(Context& context, const Handler& next)>;
+
+namespace detail {
+
+template <typename Call>
+Outcome outcome_of(Call&& call) {
+  using Returned = std::invoke_result_t<Call>;
+  if constexpr (std::is_void_v<Returned>) {
+    std::forward<Call>(call)();
+    return Outcome::succeeded("null");
+  } else if constexpr (std::convertible_to<Returned, Outcome>) {
+    return std::forward<Call>(call)();
+  } else {
+    return done(std::forward<Call>(call)());
+  }
+}
+
+}  // namespace detail
+
+// The handlers of an application, by type. Copyable; not thread-safe while it is filled.
+class Handlers {
+ public:
+  // `handle` takes (Context&, const Payload&) or (const Payload&), and returns an Outcome, a result
+  // of any type that has a Codec, or nothing. A payload that is no Payload fails the attempt.
+  template <typename Payload, typename Handle>
+  Handlers& on(std::string type, Handle handle) {
+    return on(std::move(type), Handler([handle = std::move(handle)](Context& context) mutable {
+                const auto payload = decode<Payload>(context.job().payload);
+                return detail::outcome_of([&]() -> decltype(auto) {
+                  if constexpr (std::invocable<Handle&, Context&, const Payload&>) {
+                    return handle(context, payload);
+                  } else {
+                    return handle(payload);
+                  }
+                });
+              }));
+  }
+  // A handler that reads context.job().payload itself, and returns as above.
+  template <typename Handle>
+    requires std::invocable<Handle&, Context&>
+  Handlers& on(std::string type, Handle handle) {
+    return set(std::move(type), [handle = std::move(handle)](Context& context) mutable {
+      return detail::outcome_of([&]() -> decltype(auto) { return handle(context); });
+    });
+  }
+  // For the jobs of every other type; a worker with it claims jobs of any type.
+  Handlers& otherwise(Handler handle);
+  // The first one is the outermost.
+  Handlers& use(Middleware middleware);
+
+  // Those that have a handler of their own; empty if there is one for all.
+  std::vector<std::string> types() const;
+  bool has(std::string_view type) const;
+  // Calls the job's handler within the middleware.
+  Outcome operator()(Context& context) const;
+
+ private:
+  Handlers& set(std::string type, Handler handle);
+
+  std::map<std::string, Handler, std::less<>> by_type_;
+  Handler otherwise_;
+  std::vector<Middleware> middleware_;
+};
+
+}  // namespace millrace::sdk

@@ -1,0 +1,257 @@
+// How long a lease is certain, and what handlers are told when.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <thread>
+
+#include "worker_testing.h"
+
+namespace millrace::sdk {
+namespace {
+
+using namespace std::chrono_literals;
+using SteadyClock = std::chrono::steady_clock;
+
+class WorkerLeaseTest : public WorkerTest {
+ protected:
+  // Runs one worker until the test stops it.
+  void start(WorkerOptions worker_options, Handler handler) {
+    worker_options.exit_when = ExitWhen::kStopped;
+    worker_.emplace(client_, std::move(worker_options), std::move(handler));
+    runner_ = std::jthread([this] { EXPECT_TRUE(worker_->run(stop_.get_token())); });
+  }
+  void stop() {
+    stop_.request_stop();
+    runner_.join();
+  }
+
+  // Waits until the handler is told to end, and keeps why.
+  Outcome wait_to_be_told(Context& context) {
+    for (int i = 0; i < 2'000 && !context.stop_token().stop_requested(); ++i) {
+      std::this_thread::sleep_for(5ms);
+    }
+    told_ = context.told();
+    told_at_ = SteadyClock::now();
+    return Outcome::succeeded("1");
+  }
+
+  std::atomic<StopReason> told_ = StopReason::kNone;
+  SteadyClock::time_point told_at_;
+  std::stop_source stop_;
+  std::optional<Worker> worker_;
+  std::jthread runner_;
+};
+
+// A job as the server hands it out, with what a test adds.
+std::string job_with(std::string_view lease, std::string_view more) {
+  return fmt::format(
+      R"({{"acks":[],"heartbeats":[],"logs":[],"commands":[],"jobs":[{{"id":"a","queue":"q",)"
+      R"("type":"t","payload":null,"attempt":1,"max_attempts":5,"meta":{{}},"lease":{{"token":1,)"
+      R"({}}}{}}}]}})",
+      lease, more);
+}
+
+TEST_F(WorkerLeaseTest, IsLostWhenItsLengthHasPassedWithoutAHeartbeat) {
+  server_.put("a", 1);  // 300 ms
+  const auto began = SteadyClock::now();
+  start(options(), [&](Context& context) {
+    server_.failures = 1'000;
+    return wait_to_be_told(context);
+  });
+  for (int i = 0; i < 1'000 && told_ == StopReason::kNone; ++i) std::this_thread::sleep_for(5ms);
+  server_.failures = 0;
+  EXPECT_EQ(told_, StopReason::kLeaseLost);
+  EXPECT_GE(told_at_ - began, 300ms);
+  stop();
+  EXPECT_TRUE(server_.outcomes.empty());
+}
+
+TEST_F(WorkerLeaseTest, IsConfirmedIfItsClaimTookLong) {
+  server_.answer_takes = 150ms;  // of a lease of 300 ms
+  server_.put("a", 1);
+  int beats_before = 0;
+  ASSERT_TRUE(work([&](Context&) {
+    beats_before = server_.heartbeats;
+    return Outcome::succeeded("1");
+  }));
+  EXPECT_EQ(beats_before, 1);
+  EXPECT_EQ(server_.outcomes.at("a").size(), 1u);
+}
+
+TEST_F(WorkerLeaseTest, IsNoneIfItIsNotConfirmed) {
+  server_.answer_takes = 150ms;
+  server_.lease_is_lost = true;
+  server_.put("a", 1);
+  std::atomic<int> began = 0;
+  ASSERT_TRUE(work([&](Context&) {
+    ++began;
+    return Outcome::succeeded("1");
+  }));
+  EXPECT_EQ(began, 0);
+  EXPECT_TRUE(server_.outcomes.empty());
+  EXPECT_GE(server_.heartbeats, 1);
+}
+
+TEST_F(WorkerLeaseTest, AnAttemptHasTheTimeThatTheServerGivesIt) {
+  // 60 s of lease from 09:30:00, and a deadline 200 ms after that.
+  bool is_given = false;
+  server_.answer_instead = [&](const Request& request) -> std::optional<Result<Response>> {
+    if (is_given || request.body.find("claim") == std::string::npos) return std::nullopt;
+    is_given = true;
+    return Response{200,
+                    job_with(R"("expires_at":"2026-03-01T09:31:00.000Z","lease_ms":60000)",
+                             R"(,"deadline":"2026-03-01T09:40:00.200Z","timeout_ms":200)"),
+                    {}};
+  };
+  const auto began = SteadyClock::now();
+  ASSERT_TRUE(work([&](Context& context) { return wait_to_be_told(context); }));
+  EXPECT_EQ(told_, StopReason::kTimeout);
+  EXPECT_GE(told_at_ - began, 200ms);
+  EXPECT_NE(server_.outcomes.at("a").at(0).find(R"("type":"timeout")"), std::string::npos);
+}
+
+TEST_F(WorkerLeaseTest, TheTimeFollowsFromTheDeadline) {
+  bool is_given = false;
+  server_.answer_instead = [&](const Request& request) -> std::optional<Result<Response>> {
+    if (is_given || request.body.find("claim") == std::string::npos) return std::nullopt;
+    is_given = true;
+    return Response{200,
+                    job_with(R"("expires_at":"2026-03-01T09:30:01.000Z","lease_ms":1000)",
+                             R"(,"deadline":"2026-03-01T09:30:01.100Z")"),
+                    {}};
+  };
+  const auto began = SteadyClock::now();
+  ASSERT_TRUE(work([&](Context& context) { return wait_to_be_told(context); }));
+  EXPECT_EQ(told_, StopReason::kTimeout);
+  EXPECT_GE(told_at_ - began, 1'100ms);
+}
+
+TEST_F(WorkerLeaseTest, TheTimeIsAskedForWhereTheLeaseEndsWithIt) {
+  bool is_given = false;
+  server_.answer_instead = [&](const Request& request) -> std::optional<Result<Response>> {
+    if (request.path == "/v1/jobs/a/heartbeat") {
+      EXPECT_EQ(request.body, R"({"token":1})");
+      return Response{200, R"({"id":"a","timeout_ms":300})", {}};
+    }
+    if (is_given || request.body.find("claim") == std::string::npos) return std::nullopt;
+    is_given = true;
+    return Response{200,
+                    job_with(R"("expires_at":"2026-03-01T09:30:00.300Z","lease_ms":60000)",
+                             R"(,"deadline":"2026-03-01T09:30:00.300Z")"),
+                    {}};
+  };
+  ASSERT_TRUE(work([&](Context& context) { return wait_to_be_told(context); }));
+  EXPECT_EQ(told_, StopReason::kTimeout);
+}
+
+TEST_F(WorkerLeaseTest, AStopGivesHandlersTheirTime) {
+  server_.put("a", 1);
+  auto with_grace = options();
+  with_grace.grace = 200ms;
+  std::atomic<bool> was_stopping = false;
+  start(with_grace, [&](Context& context) -> Outcome {
+    stop_.request_stop();
+    was_stopping = context.stopping() && context.told() == StopReason::kNone;
+    context.sleep_for(20s);
+    return Outcome::succeeded("1");
+  });
+  runner_.join();
+  EXPECT_TRUE(was_stopping);
+  EXPECT_NE(server_.outcomes.at("a").at(0).find(R"("outcome":"released")"), std::string::npos);
+  EXPECT_EQ(worker_->left_behind(), 0u);
+}
+
+TEST_F(WorkerLeaseTest, WhatDoesNotEndIsGivenBackAndLeftBehind) {
+  server_.put("a", 1);
+  auto with_grace = options();
+  with_grace.grace = 0ms;
+  std::atomic<bool> has_ended = false;
+  start(with_grace, [&](Context&) {
+    stop_.request_stop();
+    std::this_thread::sleep_for(2'500ms);
+    has_ended = true;
+    return Outcome::succeeded("1");
+  });
+  runner_.join();
+  EXPECT_FALSE(has_ended);
+  EXPECT_EQ(worker_->left_behind(), 1u);
+  EXPECT_EQ(server_.outcomes.at("a").size(), 1u);
+  EXPECT_NE(server_.outcomes.at("a")[0].find("released"), std::string::npos);
+  for (int i = 0; i < 1'000 && worker_->left_behind() > 0; ++i) std::this_thread::sleep_for(5ms);
+  EXPECT_TRUE(has_ended);
+  EXPECT_EQ(server_.outcomes.at("a").size(), 1u) << "its own outcome came too late";
+}
+
+TEST_F(WorkerLeaseTest, TheLastCheckpointGoesBeforeTheOutcome) {
+  server_.put("a", 1);
+  bool came_before = false;
+  server_.answer_instead = [&](const Request& request) -> std::optional<Result<Response>> {
+    if (request.body.find(R"("acks")") != std::string::npos) {
+      came_before = server_.checkpoint == R"({"page":7})";
+    }
+    return std::nullopt;
+  };
+  ASSERT_TRUE(work([](Context& context) -> Outcome {
+    context.progress({.percent = 70}, R"({"page":7})");
+    throw RetryAfter(1s);
+  }));
+  EXPECT_TRUE(came_before);
+}
+
+TEST_F(WorkerLeaseTest, ProgressIsAtMostASecondLate) {
+  server_.lease_ms = 60'000;
+  server_.put("a", 1);
+  ASSERT_TRUE(work([&](Context& context) {
+    context.progress({.percent = 70}, "7");
+    EXPECT_TRUE(server_.await([&] { return server_.checkpoint == "7"; }));
+    return Outcome::succeeded("1");
+  }));
+}
+
+TEST_F(WorkerLeaseTest, AReportThatHangsCostsNoLease) {
+  server_.lease_ms = 1'200;
+  server_.put("a", 1);
+  bool has_hung = false;
+  server_.answer_instead = [&](const Request& request) -> std::optional<Result<Response>> {
+    if (has_hung || request.body.find(R"("acks")") == std::string::npos) return std::nullopt;
+    has_hung = true;
+    server_.put_later("b", 2);
+    server_.hang(request.stop);
+    return FakeTransport::unreachable();
+  };
+  auto patient = options(2);
+  patient.poll_wait = 60s;
+  start(patient, [&](Context& context) {
+    if (context.job().id == "b") std::this_thread::sleep_for(1'800ms);
+    // So that it is the reporter that tells.
+    EXPECT_TRUE(server_.await_waiting_claim());
+    return Outcome::succeeded("1");
+  });
+  EXPECT_TRUE(server_.await_outcomes(2));
+  stop();
+  EXPECT_NE(server_.outcomes.at("b").at(0).find("succeeded"), std::string::npos);
+}
+
+TEST_F(WorkerLeaseTest, AQuietWorkerClaimsNothingAndListens) {
+  std::atomic<int> claims_after = 0;
+  bool is_quiet = false;
+  std::atomic<int> polls = 0;
+  server_.answer_instead = [&](const Request& request) -> std::optional<Result<Response>> {
+    if (is_quiet && request.body.find("claim") != std::string::npos) ++claims_after;
+    const std::string command = ++polls == 1 ? "quiet" : "stop";
+    if (polls > 2) return std::nullopt;
+    is_quiet = true;
+    return Response{200,
+                    fmt::format(R"({{"acks":[],"heartbeats":[],"logs":[],"jobs":[],)"
+                                R"("commands":[{{"type":"{}"}}]}})",
+                                command),
+                    {}};
+  };
+  start(options(), [](Context&) { return Outcome::succeeded("1"); });
+  runner_.join();  // the second poll has told it to stop
+  EXPECT_EQ(claims_after, 0);
+}
+
+}  // namespace
+}  // namespace millrace::sdk

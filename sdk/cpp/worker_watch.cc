@@ -1,0 +1,185 @@
+// The watcher of a worker: what has to happen at an instant, whatever requests are under way.
+#include <algorithm>
+
+#include "worker_core.h"
+
+namespace millrace::sdk {
+namespace {
+
+using std::chrono::milliseconds;
+
+// When the worker is told to stop, a claim younger than this may still be answered, and its jobs
+// given back. If it were cancelled while many jobs are ready, it would leave them leased to nobody.
+constexpr milliseconds kYoungClaim{500};
+// A request of the reporter that hangs must not cost the leases: half of the shortest lease.
+constexpr milliseconds kLeastReportTime{500};
+// Between telling the handlers at the end of the grace time, and giving back what still runs.
+constexpr milliseconds kLastSecond{1'000};
+
+SteadyTime later(SteadyTime time, milliseconds by) {
+  return time >= SteadyTime::max() - by ? SteadyTime::max() : time + by;
+}
+
+}  // namespace
+
+void WorkerCore::watch() {
+  Lock lock(mutex_);
+  while (!is_closing_) {
+    tell_what_is_due(lock);
+    if (is_closing_) return;
+    const SteadyTime due = next_change(lock);
+    if (due <= std::chrono::steady_clock::now()) continue;
+    watcher_sleeps_until_ = due;
+    if (due == SteadyTime::max()) {
+      watcher_wakes_.wait(lock);
+    } else {
+      watcher_wakes_.wait_until(lock, due);
+    }
+    watcher_sleeps_until_ = SteadyTime::min();
+  }
+}
+
+// Has no effect if the watcher wakes up by then anyway.
+void WorkerCore::wake_watcher(const Lock&, SteadyTime due) {
+  if (due >= watcher_sleeps_until_) return;
+  watcher_sleeps_until_ = due;
+  watcher_wakes_.notify_one();
+}
+
+SteadyTime WorkerCore::next_change(const Lock& held) const {
+  SteadyTime due = std::min(claim_breaks(held), report_breaks(held));
+  if (!has_released_) {
+    const SteadyTime ends = grace_ends(held);
+    const bool is_over = ends <= std::chrono::steady_clock::now();
+    due = std::min(due, is_over ? later(ends, kLastSecond) : ends);
+  }
+  for (const auto& [key, attempt] : attempts_) {
+    due = std::min({due, attempt.certain_until, attempt.times_out});
+  }
+  return due;
+}
+
+// Tells handlers, and does what a stop asks for. Unlocks while it runs what belongs to handlers.
+void WorkerCore::tell_what_is_due(Lock& held) {
+  const SteadyTime now = std::chrono::steady_clock::now();
+  std::vector<std::stop_source> told;
+  std::vector<AttemptKey> lost;  // before their handlers began
+  const bool grace_is_over = grace_ends(held) <= now;
+  for (auto& [key, attempt] : attempts_) {
+    StopReason reason = StopReason::kNone;
+    if (attempt.certain_until <= now) {
+      reason = StopReason::kLeaseLost;
+      if (attempt.unconfirmed) lost.push_back(key);
+    } else if (attempt.times_out <= now) {
+      reason = StopReason::kTimeout;
+    } else if (grace_is_over) {
+      reason = StopReason::kStopping;
+    }
+    if (reason == StopReason::kNone) continue;
+    if (auto source = mark(held, attempt, reason)) told.push_back(std::move(*source));
+  }
+  for (const AttemptKey& key : lost) give_up(held, key);
+  if (stop_began_ != SteadyTime::max()) release_unconfirmed(held);
+  if (claim_breaks(held) <= now) told.push_back(claim_stop_);
+  if (report_breaks(held) <= now) told.push_back(report_stop_);
+  if (!has_released_ && later(grace_ends(held), kLastSecond) <= now) release_what_runs(held);
+  if (told.empty()) return;
+  held.unlock();
+  for (std::stop_source& source : told) source.request_stop();
+  held.lock();
+}
+
+// Notes why the handler is told to end. The caller triggers the source, without our mutex. None: it
+// was told before.
+std::optional<std::stop_source> WorkerCore::mark(const Lock&, Attempt& attempt, StopReason reason) {
+  const bool is_lost = reason == StopReason::kLeaseLost;
+  if (is_lost) attempt.certain_until = attempt.next_beat = SteadyTime::max();
+  attempt.times_out = SteadyTime::max();
+  const std::lock_guard pending_lock(attempt.pending->mutex);
+  StopReason& current = attempt.pending->reason;
+  const bool is_first = current == StopReason::kNone;
+  // A lost lease outranks the rest: nothing that the handler does counts any more.
+  if (is_first || is_lost) current = reason;
+  if (!is_first) return std::nullopt;
+  return attempt.stop;
+}
+
+// Jobs whose handlers have not begun, and shall not, since the worker stops.
+void WorkerCore::release_unconfirmed(const Lock& held) {
+  for (auto next = attempts_.begin(); next != attempts_.end();) {
+    const auto attempt = next++;
+    if (!attempt->second.unconfirmed) continue;
+    tell(held,
+         {.ack = {.id = attempt->second.id, .token = attempt->second.token, .outcome = "released"},
+          .since = std::chrono::steady_clock::now()});
+    give_up(held, attempt->first);
+    wake_reporter(held, acks_due(held));
+  }
+}
+
+// A job whose handler has not begun: another worker may have it.
+void WorkerCore::give_up(const Lock&, AttemptKey key) {
+  attempts_.erase(key);
+  ++free_slots_;
+  claimer_wakes_.notify_all();
+}
+
+// False: it has begun before.
+bool WorkerCore::begin_stop() {
+  const Lock lock(mutex_);
+  if (stop_began_ != SteadyTime::max()) return false;
+  stop_began_ = std::chrono::steady_clock::now();
+  worker_stops_->store(true);
+  claimer_wakes_.notify_all();
+  watcher_wakes_.notify_all();
+  return true;
+}
+
+// When the handlers are told that the worker stops.
+SteadyTime WorkerCore::grace_ends(const Lock&) const {
+  if (stop_began_ == SteadyTime::max() || !options_.grace) return aborted_;
+  return std::min(aborted_, later(stop_began_, *options_.grace));
+}
+
+// When a claim under way is broken off.
+SteadyTime WorkerCore::claim_breaks(const Lock&) const {
+  const bool is_claiming = claimer_ == Claimer::kPolling && !claim_stop_.stop_requested();
+  if (!is_claiming || stop_began_ == SteadyTime::max()) return SteadyTime::max();
+  return std::max(stop_began_, claim_began_ + kYoungClaim);
+}
+
+// When the reporter's request under way is broken off.
+SteadyTime WorkerCore::report_breaks(const Lock& held) const {
+  if (!is_reporting_ || attempts_.empty() || report_stop_.stop_requested()) {
+    return SteadyTime::max();
+  }
+  return report_began_ + report_patience_ + std::max(shortest_beat(held), kLeastReportTime);
+}
+
+// The end of the time for a stop: the jobs are another worker's now, whatever their handlers do.
+void WorkerCore::release_what_runs(const Lock& held) {
+  has_released_ = true;
+  const auto now = std::chrono::steady_clock::now();
+  left_behind_ += attempts_.size() - waiting_.size();
+  waiting_.clear();
+  for (auto& [key, attempt] : attempts_) {
+    bool is_lost = false;
+    {
+      const std::lock_guard pending_lock(attempt.pending->mutex);
+      is_lost = attempt.pending->reason == StopReason::kLeaseLost;
+    }
+    if (!is_lost) {
+      tell(held, {.ack = {.id = attempt.id,
+                          .token = attempt.token,
+                          .outcome = "released",
+                          .logs = attempt.pending->take_logs(kMaxLogLines)},
+                  .since = now});
+    }
+    ++free_slots_;
+  }
+  attempts_.clear();
+  claimer_wakes_.notify_all();
+  wake_reporter(held, acks_due(held));
+}
+
+}  // namespace millrace::sdk

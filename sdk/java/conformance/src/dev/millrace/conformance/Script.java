@@ -1,0 +1,166 @@
+package dev.millrace.conformance;
+
+import dev.millrace.Cancel;
+import dev.millrace.Jobs;
+import dev.millrace.JobContext;
+import dev.millrace.Json;
+import dev.millrace.NonRetryable;
+import dev.millrace.RetryAfter;
+import dev.millrace.Snooze;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import java.util.logging.Level;
+import java.util.logging.Logger;
+
+/** The scripted handler: does what its payload says. */
+final class Script {
+  private static final Logger LOG = Logger.getLogger("application");
+  private static final Object GOES_ON = new Object();
+
+  record Payload(List<Json> script) {}
+
+  private final Supplier<Jobs> client;
+  private final Consumer<Map<String, Object>> events;
+  private final String worker;
+
+  Script(Supplier<Jobs> client, Consumer<Map<String, Object>> events, String worker) {
+    LOG.setLevel(Level.ALL);
+    this.client = client;
+    this.events = events;
+    this.worker = worker;
+  }
+
+  Object handle(Payload payload, JobContext ctx) throws Exception {
+    Map<String, Object> start = event("start", ctx);
+    start.put("worker", worker);
+    start.put("type", ctx.job().type());
+    start.put("queue", ctx.job().queue());
+    start.put("attempt", ctx.job().attempt());
+    start.put("meta", ctx.job().meta());
+    start.put("checkpoint", ctx.job().checkpoint());
+    start.put("traceparent", ctx.job().traceparent());
+    start.put("schedule", ctx.job().schedule());
+    events.accept(start);
+    AtomicBoolean told = new AtomicBoolean();
+    try {
+      List<Json> script = payload == null || payload.script() == null ? List.of() : payload.script();
+      Object value = run(script, ctx, told);
+      return value == GOES_ON ? null : value;
+    } finally {
+      events.accept(event("end", ctx));
+    }
+  }
+
+  private Object run(List<Json> script, JobContext ctx, AtomicBoolean told) throws Exception {
+    for (Json step : script) {
+      Object value = run(step.as(Json[].class), ctx, told);
+      if (value != GOES_ON) return value;
+    }
+    return GOES_ON;
+  }
+
+  private Object run(Json[] step, JobContext ctx, AtomicBoolean told) throws Exception {
+    switch (text(step, 0)) {
+      case "sleep" -> sleep(millis(step, 1), ctx, told);
+      case "stubborn" -> stubborn(millis(step, 1), ctx, told);
+      case "block" -> block(millis(step, 1), ctx, told);
+      case "progress" ->
+          ctx.progress(
+              step[1].as(Double.class),
+              step.length > 2 ? text(step, 2) : null,
+              step.length > 3 && !step[3].isNull() ? step[3] : null);
+      case "log" -> LOG.log(level(text(step, 1)), text(step, 2));
+      case "submit" -> {
+        Map<String, Object> submitted = event("submitted", ctx);
+        submitted.remove("token");
+        submitted.put("id", client.get().submit(Shapes.read(step[1], Shapes.JobSpec.class).job()).id());
+        events.accept(submitted);
+      }
+      case "enqueue" -> ctx.enqueue(Shapes.read(step[1], Shapes.JobSpec.class).job());
+      case "on_attempt" -> {
+        if (ctx.job().attempt() == step[1].as(Integer.class)) {
+          return run(List.of(step[2].<Json[]>as(Json[].class)), ctx, told);
+        }
+      }
+      case "return" -> {
+        return step[1];
+      }
+      case "fail", "panic" -> throw new IllegalStateException(text(step, 1));
+      case "non_retryable" -> throw new NonRetryable(text(step, 1));
+      case "snooze" -> throw new Snooze(millis(step, 1));
+      case "retry_after" -> throw new RetryAfter(millis(step, 1), text(step, 2));
+      case "cancel" -> throw new Cancel(text(step, 1));
+      case "bad_result" -> {
+        return Double.NaN;
+      }
+      case "exit" -> Runtime.getRuntime().halt(9);
+      default -> throw new IllegalArgumentException("no such step: " + step[0]);
+    }
+    return GOES_ON;
+  }
+
+  private void sleep(Duration time, JobContext ctx, AtomicBoolean told) throws Exception {
+    try {
+      Thread.sleep(time.toMillis());
+    } catch (InterruptedException interrupted) {
+      tell(ctx, told);
+      throw interrupted;
+    }
+  }
+
+  private void stubborn(Duration time, JobContext ctx, AtomicBoolean told) {
+    long end = System.nanoTime() + time.toNanos();
+    for (long left; (left = end - System.nanoTime()) > 0; ) {
+      try {
+        TimeUnit.NANOSECONDS.sleep(left);
+      } catch (InterruptedException interrupted) {
+        tell(ctx, told);
+      }
+    }
+  }
+
+  // Deaf to interruptions, as native code is: the observer hears it.
+  private void block(Duration time, JobContext ctx, AtomicBoolean told) {
+    ctx.stopToken().onTold(reason -> tell(ctx, told));
+    long end = System.nanoTime() + time.toNanos();
+    while (System.nanoTime() < end) Thread.onSpinWait();
+  }
+
+  private void tell(JobContext ctx, AtomicBoolean told) {
+    if (told.getAndSet(true)) return;
+    Map<String, Object> event = event("told", ctx);
+    event.put("reason", ctx.told());
+    events.accept(event);
+  }
+
+  private static Map<String, Object> event(String name, JobContext ctx) {
+    Map<String, Object> event = new LinkedHashMap<>();
+    event.put("event", name);
+    event.put("job", ctx.job().id());
+    event.put("token", ctx.token());
+    return event;
+  }
+
+  private static Level level(String word) {
+    return switch (word) {
+      case "debug" -> Level.FINE;
+      case "info" -> Level.INFO;
+      case "error" -> Level.SEVERE;
+      default -> Level.WARNING;
+    };
+  }
+
+  private static String text(Json[] step, int place) {
+    return step[place].as(String.class);
+  }
+
+  private static Duration millis(Json[] step, int place) {
+    return Duration.ofNanos((long) (step[place].as(Double.class) * 1e6));
+  }
+}

@@ -1,0 +1,45 @@
+package dev.millrace.jackson;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.millrace.Codec;
+import dev.millrace.CodecException;
+import java.lang.reflect.Type;
+
+/**
+ * Writes and reads payloads, results and checkpoints by an {@link ObjectMapper} of the application's.
+ *
+ * <pre>{@code
+ * MillraceClient.builder().codec(new JacksonCodec(mapper)).build();
+ * }</pre>
+ */
+public final class JacksonCodec implements Codec {
+  private final ObjectMapper mapper;
+
+  /**
+   * A codec.
+   *
+   * @param mapper complete: it is used by many threads from now on
+   */
+  public JacksonCodec(ObjectMapper mapper) {
+    this.mapper = mapper;
+  }
+
+  @Override
+  public String encode(Object value) {
+    try {
+      return mapper.writeValueAsString(value);
+    } catch (JsonProcessingException refused) {
+      throw new CodecException(refused.getOriginalMessage(), refused);
+    }
+  }
+
+  @Override
+  public <T> T decode(String json, Type type) {
+    try {
+      return mapper.readValue(json, mapper.constructType(type));
+    } catch (JsonProcessingException refused) {
+      throw new CodecException(refused.getOriginalMessage(), refused);
+    }
+  }
+}

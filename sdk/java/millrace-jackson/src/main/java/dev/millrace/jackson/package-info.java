@@ -1,0 +1,2 @@
+/** Payloads and results by Jackson. */
+package dev.millrace.jackson;

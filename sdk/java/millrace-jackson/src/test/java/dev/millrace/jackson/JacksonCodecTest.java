@@ -1,0 +1,51 @@
+package dev.millrace.jackson;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import com.fasterxml.jackson.annotation.JsonProperty;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.millrace.CodecException;
+import dev.millrace.Job;
+import dev.millrace.JobType;
+import dev.millrace.MillraceClient;
+import dev.millrace.TestServer;
+import dev.millrace.Worker;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+class JacksonCodecTest {
+  /** No record: the built-in codec would refuse it. */
+  public static class Mail {
+    @JsonProperty("to_address")
+    public String to;
+  }
+
+  private final JacksonCodec codec = new JacksonCodec(new ObjectMapper());
+
+  @Test
+  void theMapperDecides() {
+    Mail mail = codec.decode("{\"to_address\":\"ada\"}", Mail.class);
+    assertEquals("ada", mail.to);
+    assertEquals("{\"to_address\":\"ada\"}", codec.encode(mail));
+    assertThrows(CodecException.class, () -> codec.decode("{\"other\":1}", Mail.class));
+    assertThrows(CodecException.class, () -> codec.encode(new Object()));
+  }
+
+  @Test
+  void aJobTravelsByIt() {
+    JobType<Mail> type = JobType.of("mail", Mail.class);
+    try (TestServer server = new TestServer()) {
+      MillraceClient client =
+          MillraceClient.builder().url(server.url()).codec(codec).build();
+      Mail mail = new Mail();
+      mail.to = "ada";
+      String id = client.submit(type, mail).id();
+      Worker worker = client.worker(o -> {}).handle(type, (payload, ctx) -> payload);
+      worker.start();
+      Job ended = client.waitFor(id, Duration.ofSeconds(20));
+      worker.stop();
+      assertEquals("ada", ended.result().as(Mail.class).to);
+    }
+  }
+}

@@ -1,0 +1,104 @@
+package dev.millrace.spring;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.millrace.ClientBuilder;
+import dev.millrace.Codec;
+import dev.millrace.Handlers;
+import dev.millrace.Middleware;
+import dev.millrace.MillraceClient;
+import dev.millrace.RecordCodec;
+import dev.millrace.jackson.JacksonCodec;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+
+/**
+ * Gives an application a {@link MillraceClient}, and a worker that starts and stops with it and runs
+ * its {@link JobHandler} methods. A bean of the application's own type takes the place of each.
+ */
+@AutoConfiguration(
+    afterName = "org.springframework.boot.autoconfigure.jackson.JacksonAutoConfiguration")
+@EnableConfigurationProperties(MillraceProperties.class)
+public class MillraceAutoConfiguration {
+  /** Made by Spring. */
+  public MillraceAutoConfiguration() {}
+
+  /**
+   * The codec: the application's {@code ObjectMapper}, or without one that of records.
+   *
+   * @param mapper the application's
+   * @return the codec
+   */
+  @Bean
+  @ConditionalOnMissingBean
+  public Codec millraceCodec(ObjectProvider<ObjectMapper> mapper) {
+    ObjectMapper own = mapper.getIfAvailable();
+    return own == null ? RecordCodec.standard() : new JacksonCodec(own);
+  }
+
+  /**
+   * The client.
+   *
+   * @param properties the settings
+   * @param codec the codec
+   * @return the client
+   */
+  @Bean
+  @ConditionalOnMissingBean
+  public MillraceClient millraceClient(MillraceProperties properties, Codec codec) {
+    ClientBuilder builder =
+        MillraceClient.builder().timeout(properties.timeout()).codec(codec);
+    if (properties.url() != null) builder.url(properties.url());
+    if (properties.token() != null) builder.token(properties.token());
+    return builder.build();
+  }
+
+  /**
+   * The handlers: the application's {@link JobHandler} methods, within its middleware.
+   *
+   * @param beans where the methods are
+   * @param middleware the application's, in its order
+   * @return the handlers, also for a {@link dev.millrace.Fake} in tests
+   */
+  @Bean
+  @ConditionalOnMissingBean
+  public Handlers millraceHandlers(
+      ConfigurableListableBeanFactory beans, ObjectProvider<Middleware> middleware) {
+    Handlers handlers = new Handlers();
+    middleware.orderedStream().forEach(handlers::middleware);
+    HandlerMethods.attach(beans, handlers);
+    return handlers;
+  }
+
+  /**
+   * The worker.
+   *
+   * @param client the client
+   * @param handlers the handlers
+   * @param properties the settings
+   * @return what starts and stops it
+   */
+  @Bean
+  @ConditionalOnMissingBean
+  @ConditionalOnProperty(name = "millrace.worker.enabled", matchIfMissing = true)
+  public WorkerLifecycle millraceWorker(
+      MillraceClient client, Handlers handlers, MillraceProperties properties) {
+    return new WorkerLifecycle(client, handlers, properties.worker());
+  }
+
+  /** Where the application logs by Logback. */
+  @Configuration(proxyBeanMethods = false)
+  @ConditionalOnClass(name = "ch.qos.logback.classic.LoggerContext")
+  static class Logback {
+    @Bean
+    LogbackJobLogs millraceLogs() {
+      return new LogbackJobLogs();
+    }
+  }
+}

@@ -1,0 +1,87 @@
+package dev.millrace.spring;
+
+import dev.millrace.Handlers;
+import dev.millrace.MillraceClient;
+import dev.millrace.MillraceException;
+import dev.millrace.Worker;
+import org.springframework.context.SmartLifecycle;
+
+/**
+ * Starts the worker when the application is ready, and stops it gracefully before anything that its
+ * handlers need. Without handlers there is no worker.
+ */
+public final class WorkerLifecycle implements SmartLifecycle {
+  private final MillraceClient client;
+  private final Handlers handlers;
+  private final MillraceProperties.Worker properties;
+  private volatile Worker worker;
+
+  WorkerLifecycle(
+      MillraceClient client, Handlers handlers, MillraceProperties.Worker properties) {
+    this.client = client;
+    this.handlers = handlers;
+    this.properties = properties;
+  }
+
+  /**
+   * The worker.
+   *
+   * @return null if there are no handlers, or it has not started
+   */
+  public Worker worker() {
+    return worker;
+  }
+
+  @Override
+  public void start() {
+    if (handlers.types().isEmpty()) return;
+    // A context may be stopped and started again; a worker runs once.
+    Worker next =
+        client
+            .worker(
+                o ->
+                    o.queues(properties.queues())
+                        .concurrency(properties.concurrency())
+                        .lease(properties.lease())
+                        .pollWait(properties.pollWait())
+                        .grace(properties.grace())
+                        .id(properties.id())
+                        .labels(properties.labels()))
+            .handlers(handlers);
+    next.start();
+    worker = next;
+  }
+
+  @Override
+  public void stop() {
+    stop(() -> {});
+  }
+
+  @Override
+  public void stop(Runnable done) {
+    Worker stopping = worker;
+    if (stopping == null) {
+      done.run();
+      return;
+    }
+    stopping.requestStop();
+    Thread waiting =
+        new Thread(
+            () -> {
+              try {
+                stopping.await();
+              } catch (MillraceException ended) {
+                // It had ended by itself, and has logged why.
+              } finally {
+                done.run();
+              }
+            },
+            "millrace-stop");
+    waiting.start();
+  }
+
+  @Override
+  public boolean isRunning() {
+    return worker != null && worker.isRunning();
+  }
+}

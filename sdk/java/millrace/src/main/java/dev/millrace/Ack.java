@@ -1,0 +1,104 @@
+package dev.millrace;
+
+import dev.millrace.internal.json.JsonWriter;
+import java.time.Instant;
+import java.util.List;
+
+/**
+ * An outcome on its way to the server. It is sent again, the same one, until it is answered.
+ * Immutable.
+ *
+ * @param json what is sent
+ * @param since when it was ready to be sent, on the monotonic clock
+ * @param failures how often it failed when it was sent alone
+ * @param isSubstitute whether it stands for an outcome that the server refused
+ */
+record Ack(String id, long token, String json, long since, int failures, boolean isSubstitute) {
+  private static final int MAX_MESSAGE = 4 << 10;
+
+  /** The members of an attempt's ack, but for its log lines. Written by the handler's thread. */
+  static String write(Execution execution, Outcome outcome, ApiCodec codec) {
+    try {
+      return encode(execution, outcome, codec);
+    } catch (CodecException | StackOverflowError refused) {
+      String why = "the result has no form in JSON: " + refused.getMessage();
+      return write(execution.job().id(), execution.token(), refusal(why), codec, null);
+    } catch (RuntimeException failed) { // the application's codec
+      String why = "the result can't be encoded: " + failed;
+      return write(execution.job().id(), execution.token(), refusal(why), codec, null);
+    }
+  }
+
+  static Outcome.Failed refusal(String why) {
+    return new Outcome.Failed(new Outcome.Failure("outcome_refused", why, null), true, null);
+  }
+
+  /** An outcome that needs no handler. */
+  static Ack of(String id, long token, Outcome outcome) {
+    return new Ack(id, token, withoutLines(id, token, outcome), Clock.now(), 0, false);
+  }
+
+  /** The server refused this outcome: the attempt has failed. */
+  Ack substitute(String why) {
+    return new Ack(id, token, withoutLines(id, token, refusal(why)), Clock.now(), 0, true);
+  }
+
+  private static String withoutLines(String id, long token, Outcome outcome) {
+    return PollWriter.ack(write(id, token, outcome, ApiCodec.STANDARD, null), List.of());
+  }
+
+  Ack at(long when, int failed) {
+    return new Ack(id, token, json, when, failed, isSubstitute);
+  }
+
+  int size() {
+    return json.length();
+  }
+
+  private static String encode(Execution execution, Outcome outcome, ApiCodec codec) {
+    if (outcome instanceof Outcome.Cancelled cancelled && cancelled.reason() != null) {
+      execution.logs().add(new LogBuffer.Line(Instant.now(), LogLevel.INFO, cancelled.reason()));
+    }
+    List<NewJob> enqueued =
+        outcome instanceof Outcome.Succeeded ? execution.enqueued() : List.of();
+    return write(execution.job().id(), execution.token(), outcome, codec, enqueued);
+  }
+
+  private static String write(
+      String id, long token, Outcome outcome, ApiCodec codec, List<NewJob> enqueued) {
+    JsonWriter out = new JsonWriter();
+    out.name("id").string(id).name("token").number(token).name("outcome");
+    if (outcome instanceof Outcome.Succeeded success) {
+      out.string("succeeded");
+      if (success.result() != null) {
+        out.name("result").raw(Json.encoded(success.result(), codec.payloads()).text());
+      }
+    } else if (outcome instanceof Outcome.Failed failed) {
+      writeFailure(failed, out.string("failed"));
+    } else if (outcome instanceof Outcome.Snoozed snoozed) {
+      out.string("snoozed").name("delay_ms").number(snoozed.delay().toMillis());
+    } else if (outcome instanceof Outcome.Cancelled) {
+      out.string("cancelled");
+    } else {
+      out.string("released");
+    }
+    if (enqueued != null && !enqueued.isEmpty()) {
+      out.name("enqueue").begin('[');
+      for (NewJob job : enqueued) codec.writeMembers(job.named(), out);
+      out.end(']');
+    }
+    return out.toString();
+  }
+
+  private static void writeFailure(Outcome.Failed failed, JsonWriter out) {
+    Outcome.Failure error = failed.error();
+    out.name("error").begin('{');
+    out.name("type").string(error.type());
+    String message = error.message() == null ? "" : error.message();
+    out.name("message").string(Text.cut(message, MAX_MESSAGE));
+    if (error.stack() != null) out.name("stack").string(error.stack());
+    if (!failed.retryable()) out.name("retryable").raw("false");
+    out.end('}');
+    if (failed.delay() != null) out.name("delay_ms").number(failed.delay().toMillis());
+  }
+}

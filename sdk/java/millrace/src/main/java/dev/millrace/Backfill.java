@@ -1,0 +1,55 @@
+package dev.millrace;
+
+import java.time.Instant;
+import java.util.Map;
+
+/** A past range of a schedule. Immutable. */
+public final class Backfill extends Members<Backfill> {
+  private Backfill(Map<String, Object> named) {
+    super(named);
+  }
+
+  /**
+   * A range.
+   *
+   * @param from the instants at this time or later
+   * @param to the instants before this time, which is not later than now
+   * @return the range
+   */
+  public static Backfill of(Instant from, Instant to) {
+    return new Backfill(Map.of("from", from, "to", to));
+  }
+
+  @Override
+  Backfill copy(Map<String, Object> named) {
+    return new Backfill(named);
+  }
+
+  /**
+   * The most jobs to submit in a call.
+   *
+   * @param jobs from 1 to 1,000, which is the default
+   * @return a changed copy
+   */
+  public Backfill limit(int jobs) {
+    return with("limit", jobs);
+  }
+
+  /**
+   * Counts only.
+   *
+   * @return a changed copy
+   */
+  public Backfill dryRun() {
+    return with("dry_run", true);
+  }
+
+  /**
+   * Also instants from before the queue's retention, whose jobs may have run already.
+   *
+   * @return a changed copy
+   */
+  public Backfill rerun() {
+    return with("rerun", true);
+  }
+}

@@ -1,0 +1,53 @@
+package dev.millrace;
+
+import java.net.http.HttpResponse;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+/** A request of a worker that is under way, and what it carries. Of one thread. */
+final class Exchange {
+  /**
+   * Log lines of one attempt.
+   *
+   * @param lines what was taken from its buffer
+   */
+  record LinesOf(Slot slot, List<LogBuffer.Line> lines) {}
+
+  /**
+   * A heartbeat.
+   *
+   * @param progress what it carries; may be null
+   */
+  record BeatOf(Slot slot, Execution.Report progress) {}
+
+  final boolean isClaimer;
+  final List<Ack> acks;
+  final List<BeatOf> beats;
+  final List<LinesOf> lines;
+
+  /** Jobs that it asks for. */
+  final int asked;
+
+  /** How long its claim may wait at the server. */
+  final long wait;
+
+  long sentAt;
+  long arrivedAt;
+  long deadline;
+  CompletableFuture<HttpResponse<byte[]>> answer;
+
+  Exchange(
+      boolean isClaimer,
+      List<Ack> acks,
+      List<BeatOf> beats,
+      List<LinesOf> lines,
+      int asked,
+      long wait) {
+    this.isClaimer = isClaimer;
+    this.acks = acks;
+    this.beats = beats;
+    this.lines = lines;
+    this.asked = asked;
+    this.wait = wait;
+  }
+}

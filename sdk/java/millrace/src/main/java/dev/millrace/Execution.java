@@ -1,0 +1,244 @@
+package dev.millrace;
+
+import java.io.InterruptedIOException;
+import java.nio.channels.ClosedByInterruptException;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CancellationException;
+
+/**
+ * One attempt at a job, as its handler sees it. The handler's thread runs it; the worker's thread
+ * tells it to end and takes what it reports.
+ */
+final class Execution implements JobContext {
+  private static final ThreadLocal<Execution> CURRENT = new ThreadLocal<>();
+  private static final int MAX_CAUSES = 16;
+
+  /** Is told that something waits to be sent. Called in any thread. */
+  interface Listener {
+    void reported();
+
+    boolean isStopping();
+  }
+
+  private final ClaimedJob job;
+  private final long token;
+  private final ApiCodec codec;
+  private final Preparer preparer;
+  private final Listener listener;
+  private final StopToken stop = new StopToken();
+  private final LogBuffer logs = new LogBuffer();
+  private final List<NewJob> enqueued = new ArrayList<>(); // guarded by itself
+
+  // Guarded by this.
+  private Thread thread;
+  private boolean ended;
+  private boolean leaseLost;
+  private Report progress;
+  private long progressSince;
+
+  /**
+   * Progress that waits to be sent.
+   *
+   * @param checkpoint JSON, or null
+   */
+  record Report(Double percent, String message, Json checkpoint) {
+    /** This report, and what it leaves open from an older one. */
+    Report over(Report older) {
+      if (older == null) return this;
+      return new Report(
+          percent == null ? older.percent : percent,
+          message == null ? older.message : message,
+          checkpoint == null ? older.checkpoint : checkpoint);
+    }
+  }
+
+  Execution(
+      ClaimedJob job, long token, ApiCodec codec, Preparer preparer, Listener listener) {
+    this.job = job;
+    this.token = token;
+    this.codec = codec;
+    this.preparer = preparer;
+    this.listener = listener;
+  }
+
+  static Execution current() {
+    return CURRENT.get();
+  }
+
+  static TraceContext currentTrace() {
+    Execution current = CURRENT.get();
+    if (current == null || current.job.traceparent() == null) return null;
+    return new TraceContext(current.job.traceparent(), current.job.tracestate());
+  }
+
+  /** Runs the handler in this thread. Null: no outcome is to be sent. */
+  Outcome run(Handlers handlers) {
+    synchronized (this) {
+      if (stop.isTold()) return concludeUnstarted();
+      thread = Thread.currentThread();
+    }
+    CURRENT.set(this);
+    Object value = null;
+    Throwable thrown = null;
+    try {
+      value = handlers.call(this);
+    } catch (Throwable error) { // an Error of one job is no reason to end the worker
+      thrown = error;
+    } finally {
+      CURRENT.remove();
+    }
+    synchronized (this) {
+      ended = true;
+      thread = null;
+    }
+    // The pool's thread goes on with another job.
+    Thread.interrupted();
+    return conclude(value, thrown);
+  }
+
+  /** Tells the handler to end. The first reason counts; a lost lease also forbids an outcome. */
+  void tell(Told reason) {
+    synchronized (this) {
+      if (ended) return;
+      if (reason == Told.LEASE_LOST) leaseLost = true;
+      if (stop.isTold()) return;
+      stop.tell(reason);
+      if (thread != null) thread.interrupt();
+    }
+  }
+
+  private synchronized Outcome concludeUnstarted() {
+    ended = true;
+    if (leaseLost) return null;
+    return switch (stop.reason()) {
+      case CANCELLED -> new Outcome.Cancelled(null);
+      case TIMEOUT -> timedOut(null);
+      case STOPPING -> new Outcome.Released();
+      case LEASE_LOST -> null;
+    };
+  }
+
+  private synchronized Outcome conclude(Object value, Throwable thrown) {
+    if (leaseLost) return null;
+    Told told = stop.reason();
+    if (told == Told.TIMEOUT) return timedOut(thrown);
+    if (thrown == null) return value instanceof Outcome own ? own : new Outcome.Succeeded(value);
+    if (isCancellation(thrown)) {
+      if (told == Told.CANCELLED) return new Outcome.Cancelled(null);
+      if (told == Told.STOPPING) return new Outcome.Released();
+    }
+    if (thrown instanceof OutcomeException chosen) return chosen.outcome();
+    return Outcome.failed(thrown);
+  }
+
+  private static Outcome timedOut(Throwable thrown) {
+    String stack = thrown == null ? null : Outcome.Failure.of(thrown).stack();
+    Outcome.Failure error =
+        new Outcome.Failure("timeout", "the attempt took longer than the job's timeout", stack);
+    return new Outcome.Failed(error, true, null);
+  }
+
+  private static boolean isCancellation(Throwable thrown) {
+    Throwable cause = thrown;
+    for (int i = 0; cause != null && i < MAX_CAUSES; i++, cause = cause.getCause()) {
+      if (cause instanceof InterruptedException
+          || cause instanceof InterruptedIOException
+          || cause instanceof ClosedByInterruptException
+          || cause instanceof CancellationException
+          || cause instanceof MillraceException.Interrupted) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  LogBuffer logs() {
+    return logs;
+  }
+
+  /** The jobs that go with a success; their payloads are JSON. */
+  List<NewJob> enqueued() {
+    synchronized (enqueued) {
+      return List.copyOf(enqueued);
+    }
+  }
+
+  synchronized boolean isLeaseLost() {
+    return leaseLost;
+  }
+
+  /** When the oldest progress was reported that nobody has taken; {@link Clock#NEVER} for none. */
+  synchronized long progressSince() {
+    return progress == null ? Clock.NEVER : progressSince;
+  }
+
+  synchronized Report takeProgress() {
+    Report taken = progress;
+    progress = null;
+    return taken;
+  }
+
+  /** Returns progress that did not reach the server; newer progress wins. */
+  synchronized void giveBack(Report unsent) {
+    if (progress == null) progressSince = Clock.now();
+    progress = progress == null ? unsent : progress.over(unsent);
+  }
+
+  @Override
+  public ClaimedJob job() {
+    return job;
+  }
+
+  @Override
+  public long token() {
+    return token;
+  }
+
+  @Override
+  public void progress(Double percent, String message, Object checkpoint) {
+    Json json = checkpoint == null ? null : Json.encoded(checkpoint, codec.payloads());
+    synchronized (this) {
+      if (progress == null) progressSince = Clock.now();
+      progress = new Report(percent, message, json).over(progress);
+    }
+    listener.reported();
+  }
+
+  @Override
+  public void log(LogLevel level, String message) {
+    if (logs.add(new LogBuffer.Line(Instant.now(), level, message))) listener.reported();
+  }
+
+  @Override
+  public String enqueue(NewJob next) {
+    if (next.get("idempotency_key") != null) {
+      throw new IllegalArgumentException("a job that goes with an outcome takes no idempotency key");
+    }
+    NewJob ready = preparer.prepare(next);
+    if (next.get("payload") != null) {
+      // Now: an error is the handler's, and a payload that changes later is not sent.
+      ready = ready.payload(Json.encoded(next.get("payload"), codec.payloads()));
+    }
+    synchronized (enqueued) {
+      enqueued.add(ready);
+    }
+    return ready.get("id");
+  }
+
+  @Override
+  public Told told() {
+    return stop.reason();
+  }
+
+  @Override
+  public StopToken stopToken() {
+    return stop;
+  }
+
+  @Override
+  public boolean isStopping() {
+    return listener.isStopping();
+  }
+}

@@ -1,0 +1,93 @@
+package dev.millrace;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.Callable;
+
+/**
+ * Handlers by the type of job, and the middleware around them. A worker has one; an application
+ * whose handlers also run in a {@link Fake} makes one and gives it to both. Complete it before the
+ * worker starts.
+ */
+public final class Handlers {
+  private record Bound<P>(JobType<P> type, Handler<P> handler) {
+    Object call(Execution context) throws Exception {
+      return handler.handle(context.job().payload().as(type.payloadType()), context);
+    }
+  }
+
+  private final Map<String, Bound<?>> byType = new LinkedHashMap<>();
+  private final List<Middleware> middleware = new ArrayList<>();
+
+  /** Handlers for no type yet. */
+  public Handlers() {}
+
+  /**
+   * Attaches a handler whose jobs have a result.
+   *
+   * @param <P> the payload
+   * @param type the type of the jobs
+   * @param handler works on them
+   * @return this
+   * @throws IllegalArgumentException if the type has a handler already
+   */
+  public <P> Handlers handle(JobType<P> type, Handler<P> handler) {
+    if (byType.putIfAbsent(type.name(), new Bound<>(type, handler)) != null) {
+      throw new IllegalArgumentException("two handlers for the type " + type.name());
+    }
+    return this;
+  }
+
+  /**
+   * Attaches a handler whose jobs have no result.
+   *
+   * @param <P> the payload
+   * @param type the type of the jobs
+   * @param handler works on them
+   * @return this
+   * @throws IllegalArgumentException if the type has a handler already
+   */
+  public <P> Handlers consume(JobType<P> type, Handler.NoResult<P> handler) {
+    return handle(
+        type,
+        (payload, context) -> {
+          handler.handle(payload, context);
+          return null;
+        });
+  }
+
+  /**
+   * Wraps all handlers. What was added first is outermost.
+   *
+   * @param wrapper what runs around each handler
+   * @return this
+   */
+  public Handlers middleware(Middleware wrapper) {
+    middleware.add(wrapper);
+    return this;
+  }
+
+  /**
+   * The types that have a handler.
+   *
+   * @return their names
+   */
+  public Set<String> types() {
+    return Set.copyOf(byType.keySet());
+  }
+
+  Object call(Execution context) throws Exception {
+    Bound<?> bound = byType.get(context.job().type());
+    if (bound == null) throw new NonRetryable("no handler for the type " + context.job().type());
+    return call(context, bound, 0);
+  }
+
+  private Object call(Execution context, Bound<?> bound, int wrapper) throws Exception {
+    if (wrapper == middleware.size()) return bound.call(context);
+    Callable<Object> next = () -> call(context, bound, wrapper + 1);
+    return middleware.get(wrapper).handle(context, next);
+  }
+}

@@ -1,0 +1,14 @@
+package dev.millrace;
+
+import java.time.Instant;
+
+/**
+ * A line of a job's log.
+ *
+ * @param seq rises along the job's lines
+ * @param attempt the number of the attempt that wrote it
+ * @param at when
+ * @param level how much it matters
+ * @param message at most 8 KiB
+ */
+public record LogLine(long seq, int attempt, Instant at, LogLevel level, String message) {}

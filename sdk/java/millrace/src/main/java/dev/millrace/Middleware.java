@@ -1,0 +1,30 @@
+package dev.millrace;
+
+import java.util.concurrent.Callable;
+
+/**
+ * Wraps every handler. It runs in the handler's thread.
+ *
+ * <pre>{@code
+ * worker.middleware((ctx, next) -> {
+ *   long begin = System.nanoTime();
+ *   try {
+ *     return next.call();
+ *   } finally {
+ *     timer.record(ctx.job().type(), System.nanoTime() - begin);
+ *   }
+ * });
+ * }</pre>
+ */
+@FunctionalInterface
+public interface Middleware {
+  /**
+   * Runs the next middleware or the handler, and may change what comes of it.
+   *
+   * @param context the job
+   * @param next returns what the handler returned, or throws what it threw
+   * @return the result or {@link Outcome}
+   * @throws Exception what the attempt fails with
+   */
+  Object handle(JobContext context, Callable<Object> next) throws Exception;
+}

@@ -1,0 +1,55 @@
+package dev.millrace;
+
+import dev.millrace.internal.json.Binding;
+import dev.millrace.internal.json.Binding.Nulls;
+import dev.millrace.internal.json.Naming;
+import java.lang.reflect.Type;
+
+/**
+ * The codec that needs no library. It knows records, enums, collections, maps with simple keys,
+ * arrays, {@link java.util.Optional}, strings, numbers, booleans, {@link java.util.UUID}, {@link
+ * java.net.URI}, the types of {@code java.time} and {@link Json}. As {@code Object} a value is read
+ * as a map, list, string, boolean, {@code Long} ({@code BigInteger} where that is too small) or
+ * {@code Double}. Members that a record does not have are passed over; members that are missing
+ * give null, zero, false or an empty {@code Optional}.
+ */
+public final class RecordCodec implements Codec {
+  private static final RecordCodec STANDARD = new RecordCodec(Naming.AS_IS);
+  private static final RecordCodec SNAKE = new RecordCodec(Naming.SNAKE);
+
+  private final Binding binding;
+
+  private RecordCodec(Naming naming) {
+    binding = new Binding(naming, Nulls.KEPT, text -> Json.trusted(text, this));
+  }
+
+  /**
+   * The codec whose members are called like the components of the records.
+   *
+   * @return the codec
+   */
+  public static RecordCodec standard() {
+    return STANDARD;
+  }
+
+  /**
+   * The codec whose members are in snake case: the component {@code templateId} is the member
+   * {@code template_id}.
+   *
+   * @return the codec
+   */
+  public static RecordCodec snakeCase() {
+    return SNAKE;
+  }
+
+  @Override
+  public String encode(Object value) {
+    return binding.write(value);
+  }
+
+  @Override
+  @SuppressWarnings("unchecked")
+  public <T> T decode(String json, Type type) {
+    return (T) binding.read(json, type);
+  }
+}

@@ -1,0 +1,81 @@
+package dev.millrace;
+
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * How long a failed job waits for its next attempt.
+ *
+ * @param strategy how the delay grows
+ * @param base the first delay; null with a list
+ * @param max the longest delay; null with a list
+ * @param jitter by which part of itself a delay is moved either way, from 0 to 1; null with a list
+ * @param delays the delay after each attempt; null without a list
+ */
+public record RetryPolicy(
+    Strategy strategy, Duration base, Duration max, Double jitter, List<Duration> delays) {
+
+  /** How the delay grows. */
+  public enum Strategy {
+    /** {@code base * 2^(n-1)} after attempt n. */
+    EXPONENTIAL,
+    /** {@code base * n} after attempt n. */
+    LINEAR,
+    /** Always {@code base}. */
+    FIXED,
+    /** Each delay is named. */
+    LIST
+  }
+
+  /**
+   * Doubles the delay with each attempt; a jitter of 0.2.
+   *
+   * @param base the first delay
+   * @param max the longest delay
+   * @return the policy
+   */
+  public static RetryPolicy exponential(Duration base, Duration max) {
+    return new RetryPolicy(Strategy.EXPONENTIAL, base, max, 0.2, null);
+  }
+
+  /**
+   * Adds the same to the delay with each attempt; a jitter of 0.2.
+   *
+   * @param base the first delay, and what is added
+   * @param max the longest delay
+   * @return the policy
+   */
+  public static RetryPolicy linear(Duration base, Duration max) {
+    return new RetryPolicy(Strategy.LINEAR, base, max, 0.2, null);
+  }
+
+  /**
+   * Waits the same before each attempt, without jitter.
+   *
+   * @param delay the delay
+   * @return the policy
+   */
+  public static RetryPolicy fixed(Duration delay) {
+    return new RetryPolicy(Strategy.FIXED, delay, delay, 0.0, null);
+  }
+
+  /**
+   * Names the delay after each attempt.
+   *
+   * @param delays 1 to 100 delays; the last one repeats
+   * @return the policy
+   */
+  public static RetryPolicy list(Duration... delays) {
+    return new RetryPolicy(Strategy.LIST, null, null, null, List.of(delays));
+  }
+
+  /**
+   * The same policy with another jitter.
+   *
+   * @param part from 0 to 1
+   * @return the policy
+   */
+  public RetryPolicy withJitter(double part) {
+    return new RetryPolicy(strategy, base, max, part, delays);
+  }
+}

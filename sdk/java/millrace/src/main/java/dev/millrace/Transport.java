@@ -1,0 +1,204 @@
+package dev.millrace;
+
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import javax.net.ssl.SSLException;
+
+/** Sends requests to one server, and decides what is sent again. Safe for many threads. */
+final class Transport {
+  /** When a request may be sent again after a lost answer. */
+  enum Replay {
+    ALWAYS,
+    /** Only if the server cannot have begun. */
+    IF_NOT_BEGUN
+  }
+
+  /**
+   * A request.
+   *
+   * @param target path and query, percent-encoded
+   * @param body JSON, or null
+   */
+  record Request(
+      String method, String target, String body, Map<String, String> headers, Replay replay) {
+    static Request get(String target) {
+      return new Request("GET", target, null, Map.of(), Replay.ALWAYS);
+    }
+
+    static Request post(String target, String body) {
+      return new Request("POST", target, body, Map.of(), Replay.ALWAYS);
+    }
+  }
+
+  /**
+   * An answer of 2xx.
+   *
+   * @param tries how often the request was sent
+   */
+  record Answer(int status, String body, int tries) {}
+
+  private final HttpClient http;
+  private final String url;
+  private final String token;
+  private final Duration timeout;
+
+  Transport(HttpClient http, String url, String token, Duration timeout) {
+    this.http = http;
+    this.url = url.endsWith("/") ? url.substring(0, url.length() - 1) : url;
+    this.token = token;
+    this.timeout = timeout;
+  }
+
+  Transport withTimeout(Duration other) {
+    return new Transport(http, url, token, other);
+  }
+
+  String url() {
+    return url;
+  }
+
+  Duration timeout() {
+    return timeout;
+  }
+
+  /** Sends a request, again and again if need be, until the deadline for the whole call. */
+  Answer call(Request request) {
+    return call(request, timeout);
+  }
+
+  Answer call(Request request, Duration within) {
+    long deadline = System.nanoTime() + within.toNanos();
+    HttpRequest http = httpRequest(request);
+    Backoff backoff = new Backoff();
+    for (int tries = 1; ; tries++) {
+      MillraceException error;
+      boolean again;
+      try {
+        HttpResponse<byte[]> response = await(send(http), deadline);
+        if (isSuccess(response)) return new Answer(response.statusCode(), text(response), tries);
+        if (tries > 1 && response.statusCode() == 404 && request.method().equals("DELETE")) {
+          return new Answer(204, "", tries);
+        }
+        error = Problems.read(response);
+        again = mayCure(response.statusCode(), request.replay());
+      } catch (IOException lost) {
+        error = Problems.unreachable(url, lost);
+        again = mayCure(lost, request.replay());
+      }
+      long pause = backoff.nextNanos();
+      if (error.retryAfter() != null) pause = Math.max(pause, error.retryAfter().toNanos());
+      if (!again || pause > deadline - System.nanoTime()) {
+        error.tries = tries;
+        throw error;
+      }
+      sleep(pause);
+    }
+  }
+
+  /**
+   * Sends a request once, for workers. The future fails with a {@link MillraceException}; cancelling
+   * it breaks the request off.
+   */
+  CompletableFuture<HttpResponse<byte[]>> sendOnce(Request request) {
+    return send(httpRequest(request));
+  }
+
+  /** The body of an answer, or the error that it stands for. */
+  String bodyOf(HttpResponse<byte[]> response) {
+    if (isSuccess(response)) return text(response);
+    throw Problems.read(response);
+  }
+
+  /** The error that a future of {@link #sendOnce} has failed with. */
+  MillraceException errorOf(Throwable failure) {
+    Throwable cause = failure instanceof CompletionException ? failure.getCause() : failure;
+    return cause instanceof MillraceException known ? known : Problems.unreachable(url, cause);
+  }
+
+  private CompletableFuture<HttpResponse<byte[]>> send(HttpRequest request) {
+    return http.sendAsync(request, BodyHandlers.ofByteArray());
+  }
+
+  private static HttpResponse<byte[]> await(
+      CompletableFuture<HttpResponse<byte[]>> answer, long deadline) throws IOException {
+    try {
+      return answer.get(Math.max(deadline - System.nanoTime(), 1), TimeUnit.NANOSECONDS);
+    } catch (TimeoutException late) {
+      answer.cancel(true);
+      throw new IOException("no answer within the deadline", late);
+    } catch (InterruptedException told) {
+      answer.cancel(true);
+      throw interrupted(told);
+    } catch (ExecutionException failed) {
+      if (failed.getCause() instanceof IOException lost) throw lost;
+      throw new IOException(failed.getCause());
+    }
+  }
+
+  private HttpRequest httpRequest(Request request) {
+    HttpRequest.Builder builder = HttpRequest.newBuilder(uri(request.target()));
+    if (token != null) builder.header("Authorization", "Bearer " + token);
+    if (request.body() == null) {
+      builder.method(request.method(), BodyPublishers.noBody());
+    } else {
+      builder.header("Content-Type", "application/json");
+      byte[] bytes = request.body().getBytes(StandardCharsets.UTF_8);
+      builder.method(request.method(), BodyPublishers.ofByteArray(bytes));
+    }
+    request.headers().forEach(builder::header);
+    return builder.build();
+  }
+
+  private URI uri(String target) {
+    try {
+      return URI.create(url + target);
+    } catch (IllegalArgumentException bad) {
+      throw MillraceException.of("invalid_request", "no address: " + url + target, bad);
+    }
+  }
+
+  private static boolean isSuccess(HttpResponse<byte[]> response) {
+    return response.statusCode() / 100 == 2;
+  }
+
+  private static String text(HttpResponse<byte[]> response) {
+    return new String(response.body(), StandardCharsets.UTF_8);
+  }
+
+  private static boolean mayCure(int status, Replay replay) {
+    if (status == 429 || status == 503) return true;
+    return replay == Replay.ALWAYS && (status == 502 || status == 504);
+  }
+
+  private static boolean mayCure(IOException lost, Replay replay) {
+    if (lost instanceof SSLException) return false;
+    return replay == Replay.ALWAYS || lost instanceof ConnectException;
+  }
+
+  private static void sleep(long nanos) {
+    try {
+      TimeUnit.NANOSECONDS.sleep(nanos);
+    } catch (InterruptedException told) {
+      throw interrupted(told);
+    }
+  }
+
+  private static MillraceException interrupted(InterruptedException told) {
+    Thread.currentThread().interrupt();
+    return MillraceException.of("interrupted", "interrupted while waiting for the answer", told);
+  }
+}

@@ -1,0 +1,784 @@
+package dev.millrace;
+
+import dev.millrace.Exchange.BeatOf;
+import dev.millrace.Exchange.LinesOf;
+import dev.millrace.Transport.Request;
+import dev.millrace.Wire.PollAnswer;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * The state of a worker, owned by one thread. Handlers and answers reach it through the inbox; it
+ * never waits for anything else than its inbox and its clock.
+ *
+ * <p>At most two requests are under way. The claimer's asks for jobs for the free slots, and waits at
+ * the server; outcomes that are ready go with it. The reporter's takes what can't wait meanwhile:
+ * later outcomes, heartbeats, log lines, and a claim that does not wait for the slots that were freed.
+ * Only a stop breaks off a waiting claim, and no young one: its answer may be on the way, with jobs
+ * that nobody would run before their leases have ended.
+ */
+final class WorkerLoop implements Runnable {
+  private static final System.Logger LOG = System.getLogger("dev.millrace");
+
+  private static final int MAX_ITEMS = 1_000; // of one kind in one request
+  private static final long REPORT_DELAY = Clock.millis(1_000) - Clock.millis(50);
+
+  /** The answer to an outcome comes when the claim beside it has waited. */
+  private static final long WAIT_WITH_ACKS = Clock.millis(1_000);
+
+  /** Slots that were just freed wait so long for others: they are claimed for together. */
+  private static final long LINGER = Clock.millis(1);
+
+  private static final long YOUNG_CLAIM = Clock.millis(1_000);
+  private static final long QUIET_POLL = Clock.millis(1_000);
+  private static final long AFTER_REFUSAL = Clock.millis(200);
+  private static final long LAST_WORD = Clock.millis(1_000);
+  private static final long LAST_FLUSH = Clock.millis(4_000);
+  private static final long GOODBYE = Clock.millis(1_000);
+  private static final long LEAST_TIMEOUT = Clock.millis(500);
+
+  /** A slow line needs this time for the outcomes of a request. */
+  private static final long NANOS_PER_CHARACTER = Clock.millis(1_000) / (256 << 10);
+
+  private static final int MAX_FAILURES_ALONE = 6;
+
+  /** The way to the end. */
+  private enum Phase {
+    CLAIMING,
+    /** Handlers have the grace time. */
+    GRACE,
+    /** Handlers were told to stop. */
+    LAST_WORD,
+    /** No handler counts any more; the last outcomes are sent. */
+    FLUSHING,
+    GOODBYE,
+    ENDED
+  }
+
+  private final Transport transport;
+  private final ApiCodec codec;
+  private final Preparer preparer;
+  private final WorkerOptions options;
+  private final Handlers handlers;
+  private final String pollPath;
+  private final PollWriter writer;
+  private final Executor pool;
+  private final Inbox inbox = new Inbox();
+  private final CountDownLatch ended = new CountDownLatch(1);
+  private final Execution.Listener listener =
+      new Execution.Listener() {
+        @Override
+        public void reported() {
+          inbox.post(() -> {}, Clock.now() + REPORT_DELAY / 2);
+        }
+
+        @Override
+        public boolean isStopping() {
+          return stopping;
+        }
+      };
+
+  private volatile boolean stopping; // for handlers
+  private volatile MillraceException failure;
+
+  // Of this thread alone.
+  private final Map<Slot.Key, Slot> slots = new LinkedHashMap<>();
+  private final List<Slot> held = new ArrayList<>(); // ENDED: the slot is free again
+  private final Outbox outbox = new Outbox();
+  private final Backoff claimBackoff = new Backoff();
+  private final Backoff reportBackoff = new Backoff();
+  private Phase phase = Phase.CLAIMING;
+  private Exchange claim;
+  private Exchange report;
+  private int asked;
+  private int freshlyFree; // since the last claim
+  private long firstFreed;
+  private long claimNotBefore;
+  private long reportNotBefore;
+  private long quietPollAt = Clock.NEVER;
+  private long phaseEnds = Clock.NEVER;
+  private boolean isQuiet;
+  private boolean isAway;
+
+  WorkerLoop(
+      Transport transport,
+      ApiCodec codec,
+      Preparer preparer,
+      WorkerOptions options,
+      Handlers handlers,
+      WorkerName name) {
+    this.transport = transport;
+    this.codec = codec;
+    this.preparer = preparer;
+    this.options = options;
+    this.handlers = handlers;
+    pollPath = Target.path("/v1/workers/", name.id(), "/poll");
+    writer = new PollWriter(options, handlers.types(), name.host(), name.pid());
+    pool = options.executor != null ? options.executor : HandlerPool.create("millrace-handler");
+  }
+
+  // For other threads.
+
+  void requestStop() {
+    stopping = true;
+    inbox.post(() -> beginStop(null));
+  }
+
+  /** Tells running handlers to end now, not after the grace time. */
+  void endGrace() {
+    stopping = true;
+    inbox.post(
+        () -> {
+          beginStop(null);
+          if (phase == Phase.GRACE) phaseEnds = 0;
+        });
+  }
+
+  CountDownLatch ended() {
+    return ended;
+  }
+
+  /** Why the worker ended by itself; null if it did not. */
+  MillraceException failure() {
+    return failure;
+  }
+
+  @Override
+  public void run() {
+    try {
+      while (phase != Phase.ENDED) {
+        inbox.runAll();
+        inbox.sleep(step());
+      }
+    } catch (RuntimeException | Error bug) {
+      LOG.log(Level.ERROR, "the worker has failed", bug);
+      failure = MillraceException.of("internal", "the worker has failed: " + bug, bug);
+    } finally {
+      ended.countDown();
+    }
+  }
+
+  /** Does what is due. Returns when to look again. */
+  private long step() {
+    long now = Clock.now();
+    // Before the server is asked anything: the process may have been paused.
+    watchSlots(now);
+    watchPhase(now);
+    breakOffLate(now);
+    if (claimDue() <= now) sendClaim(now);
+    if (reportDue(now) <= now) sendReport(now);
+    return nextDue(now);
+  }
+
+  private long nextDue(long now) {
+    if (phase == Phase.ENDED) return 0;
+    long due = Math.min(phaseEnds, Math.min(claimDue(), reportDue(now)));
+    for (Slot slot : slots.values()) due = Math.min(due, slot.watchDue());
+    for (Slot slot : held) {
+      if (!slot.isReporting()) due = Math.min(due, slot.watchDue());
+    }
+    if (claim != null) due = Math.min(due, claim.deadline);
+    if (report != null) due = Math.min(due, report.deadline);
+    return due;
+  }
+
+  // Leases and timeouts.
+
+  private void watchSlots(long now) {
+    for (Iterator<Slot> all = slots.values().iterator(); all.hasNext(); ) {
+      Slot slot = all.next();
+      if (slot.watchDue() > now) continue;
+      if (slot.state == Slot.State.CONFIRMING) {
+        all.remove(); // nobody ran it: its lease ends, and another worker gets it
+        freed(now);
+      } else if (slot.certainUntil <= now) {
+        slot.execution.tell(Told.LEASE_LOST);
+      } else {
+        slot.execution.tell(Told.TIMEOUT);
+      }
+    }
+    settleHeld(now);
+  }
+
+  private void breakOffLate(long now) {
+    if (claim != null && claim.deadline <= now) breakOff(claim);
+    if (report != null && report.deadline <= now) breakOff(report);
+  }
+
+  private static void breakOff(Exchange exchange) {
+    exchange.deadline = Clock.NEVER;
+    exchange.answer.cancel(true);
+  }
+
+  // The stop.
+
+  private void beginStop(MillraceException why) {
+    if (phase != Phase.CLAIMING) return;
+    stopping = true;
+    failure = why;
+    if (why != null) LOG.log(Level.ERROR, "the worker ends: {0}", why.getMessage());
+    long now = Clock.now();
+    phase = Phase.GRACE;
+    phaseEnds = now + options.grace.toNanos();
+    reportNotBefore = Math.min(reportNotBefore, now + AFTER_REFUSAL);
+    if (claim != null) {
+      claim.deadline = Math.min(claim.deadline, Math.max(now, claim.sentAt + YOUNG_CLAIM));
+    }
+    for (Iterator<Slot> all = slots.values().iterator(); all.hasNext(); ) {
+      Slot slot = all.next();
+      if (slot.state != Slot.State.CONFIRMING) continue;
+      all.remove();
+      release(slot);
+    }
+  }
+
+  private void release(Slot slot) {
+    outbox.add(Ack.of(slot.id(), slot.token(), new Outcome.Released()));
+  }
+
+  private void watchPhase(long now) {
+    if (phase == Phase.GRACE && phaseEnds <= now) {
+      phase = Phase.LAST_WORD;
+      phaseEnds = now + LAST_WORD;
+      for (Slot slot : slots.values()) slot.execution.tell(Told.STOPPING);
+    } else if (phase == Phase.LAST_WORD && phaseEnds <= now) {
+      for (Slot slot : slots.values()) {
+        if (!slot.execution.isLeaseLost()) release(slot);
+      }
+      slots.clear(); // later outcomes find no slot, and are ignored
+    }
+    if ((phase == Phase.GRACE || phase == Phase.LAST_WORD) && slots.isEmpty()) {
+      phase = Phase.FLUSHING;
+      phaseEnds = now + LAST_FLUSH;
+    }
+    if (phase == Phase.FLUSHING && claim == null && report == null) {
+      boolean toldAll = outbox.isEmpty() && held.isEmpty();
+      if (toldAll || phaseEnds <= now) sayGoodbye(now, toldAll);
+    } else if (phase == Phase.FLUSHING && phaseEnds <= now) {
+      phaseEnds = now + GOODBYE;
+      if (claim != null) breakOff(claim);
+      if (report != null) breakOff(report);
+      outbox.clear();
+    }
+  }
+
+  private void sayGoodbye(long now, boolean toldAll) {
+    if (!toldAll) {
+      LOG.log(
+          Level.WARNING,
+          "the worker ends before it could report all outcomes; the server runs those jobs again");
+    }
+    if (isAway || failure != null) {
+      phase = Phase.ENDED;
+      return;
+    }
+    phase = Phase.GOODBYE;
+    phaseEnds = Clock.NEVER;
+    Exchange last = new Exchange(false, List.of(), List.of(), List.of(), 0, 0);
+    report = last;
+    send(last, PollWriter.goodbye(), now + GOODBYE);
+  }
+
+  // Claims.
+
+  private int open() {
+    return options.concurrency - slots.size() - asked;
+  }
+
+  private void freed(long now) {
+    if (freshlyFree++ == 0) firstFreed = now;
+  }
+
+  private long claimDue() {
+    if (phase != Phase.CLAIMING || isQuiet || claim != null || open() <= 0) return Clock.NEVER;
+    boolean othersMayJoin = open() <= freshlyFree && !slots.isEmpty() && freshlyFree < 64;
+    return othersMayJoin ? Math.max(claimNotBefore, firstFreed + LINGER) : claimNotBefore;
+  }
+
+  private void sendClaim(long now) {
+    List<Ack> acks = outbox.take();
+    long wait = options.pollWait.toNanos();
+    if (!acks.isEmpty()) wait = Math.min(wait, WAIT_WITH_ACKS);
+    int limit = Math.min(open(), MAX_ITEMS);
+    claim = new Exchange(true, acks, List.of(), List.of(), limit, wait);
+    send(claim, now + wait + transport.timeout().toNanos());
+  }
+
+  private void claimFailed(Exchange exchange, MillraceException error, long now) {
+    if (phase != Phase.CLAIMING) {
+      outbox.giveBack(exchange.acks);
+      return;
+    }
+    if (!exchange.acks.isEmpty() && Refusal.isAboutContent(error)) {
+      // The next claim goes without them, and shows whether it is at fault itself.
+      for (Ack ack : exchange.acks) outbox.addAlone(ack);
+    } else {
+      outbox.giveBack(exchange.acks);
+      if (Refusal.endsWork(error)) {
+        beginStop(error);
+        return;
+      }
+      connectionFailed(error);
+    }
+    pauseClaims(error.retryAfter(), now);
+  }
+
+  private void pauseClaims(Duration atLeast, long now) {
+    long pause = claimBackoff.nextNanos();
+    if (atLeast != null) pause = Math.max(pause, atLeast.toNanos());
+    claimNotBefore = now + pause;
+  }
+
+  private void admit(Exchange exchange, List<Wire.Claim> jobs) {
+    for (Wire.Claim job : jobs) {
+      long token = job.lease().token();
+      if (phase != Phase.CLAIMING) {
+        outbox.add(Ack.of(job.id(), token, new Outcome.Released()));
+        continue;
+      }
+      Execution execution = new Execution(job.job(), token, codec, preparer, listener);
+      long lease = job.lease().length().toNanos();
+      Slot slot = new Slot(execution, lease, exchange.sentAt, exchange.arrivedAt);
+      if (job.length() != null) slot.lasts(job.length());
+      slots.put(slot.key(), slot);
+      if (slot.state == Slot.State.RUNNING) start(slot);
+      slot.hidesLength = job.hidesLength();
+      if (slot.hidesLength) askLength(slot);
+    }
+    // A report that hangs must leave time for the heartbeats of these.
+    if (report != null && phase == Phase.CLAIMING) {
+      long patience = reportTimeout(report.acks.stream().mapToInt(Ack::size).sum());
+      report.deadline = Math.min(report.deadline, Clock.now() + patience);
+    }
+  }
+
+  /** Asks how long the attempt may take, by a heartbeat of its own. Tries on while it runs. */
+  private void askLength(Slot slot) {
+    String body = codec.write(Map.of("token", slot.token()));
+    long sentAt = Clock.now();
+    transport
+        .sendOnce(Request.post(Target.path("/v1/jobs/", slot.id(), "/heartbeat"), body))
+        .orTimeout(reportTimeout(0), TimeUnit.NANOSECONDS)
+        .whenComplete(
+            (response, failed) -> {
+              Job job = null;
+              MillraceException error = null;
+              try {
+                if (failed != null) throw transport.errorOf(failed);
+                job = codec.read(transport.bodyOf(response), Job.class);
+              } catch (RuntimeException unanswered) {
+                error = transport.errorOf(unanswered);
+              }
+              Job known = job;
+              MillraceException why = error;
+              inbox.post(() -> lengthArrived(slot, known, why, sentAt));
+            });
+  }
+
+  private void lengthArrived(Slot slot, Job job, MillraceException error, long sentAt) {
+    if (slots.get(slot.key()) != slot) return;
+    if (error == null) {
+      if (job.timeout() != null) slot.lasts(job.timeout());
+      beatSucceeded(slot, sentAt, job.cancelRequested());
+    } else if (error instanceof MillraceException.LeaseLost) {
+      lost(slot);
+    } else if (Refusal.isForNow(error)) {
+      CompletableFuture.delayedExecutor(AFTER_REFUSAL, TimeUnit.NANOSECONDS)
+          .execute(() -> inbox.post(() -> askAgain(slot)));
+    }
+  }
+
+  private void askAgain(Slot slot) {
+    if (slots.get(slot.key()) == slot && slot.wantsBeats()) askLength(slot);
+  }
+
+  private void start(Slot slot) {
+    slot.state = Slot.State.RUNNING;
+    pool.execute(
+        () -> {
+          // Not if the process was paused on the way here.
+          if (slot.certainUntil <= Clock.now()) slot.execution.tell(Told.LEASE_LOST);
+          Outcome outcome = slot.execution.run(handlers);
+          String ack = outcome == null ? null : Ack.write(slot.execution, outcome, codec);
+          inbox.post(() -> handlerEnded(slot, ack), Clock.now() + LINGER);
+        });
+  }
+
+  private void handlerEnded(Slot slot, String ack) {
+    long now = Clock.now();
+    if (slots.remove(slot.key()) == null) return; // was released
+    freed(now);
+    if (ack == null) return;
+    slot.outcome = ack;
+    slot.state = Slot.State.ENDED;
+    held.add(slot);
+  }
+
+  /** Hands over the outcomes whose log lines and progress have reached the server. */
+  private void settleHeld(long now) {
+    if (held.isEmpty()) return;
+    held.removeIf(
+        slot -> {
+          boolean isOver = slot.certainUntil <= now;
+          if (slot.isReporting()) return false;
+          if (!isOver && hasReports(slot)) return false;
+          List<LogBuffer.Line> lines = slot.execution.logs().take(MAX_ITEMS);
+          String json = PollWriter.ack(slot.outcome, lines);
+          outbox.add(new Ack(slot.id(), slot.token(), json, now, 0, false));
+          return true;
+        });
+  }
+
+  private static boolean hasReports(Slot slot) {
+    return slot.execution.progressSince() != Clock.NEVER
+        || slot.execution.logs().size() > MAX_ITEMS;
+  }
+
+  // Reports.
+
+  private long reportDue(long now) {
+    if (report != null) return Clock.NEVER;
+    long due = Math.min(acksDue(), Math.min(outbox.dueAlone(), quietPollAt));
+    for (Slot slot : slots.values()) {
+      if (!slot.wantsBeats()) continue;
+      due = Math.min(due, slot.nextBeat);
+      if (slot.state != Slot.State.RUNNING) continue;
+      due = Math.min(due, after(slot.execution.progressSince()));
+      due = Math.min(due, after(slot.execution.logs().since()));
+    }
+    for (Slot slot : held) {
+      if (hasReports(slot)) due = 0;
+    }
+    return due == Clock.NEVER ? due : Math.max(due, reportNotBefore);
+  }
+
+  private static long after(long since) {
+    return since == Clock.NEVER ? since : since + REPORT_DELAY;
+  }
+
+  private long acksDue() {
+    boolean nothingJoins = slots.isEmpty() && (claim != null || phase != Phase.CLAIMING);
+    return nothingJoins ? outbox.dueWithoutDelay() : outbox.due();
+  }
+
+  private void sendReport(long now) {
+    Ack alone = outbox.takeAlone(now);
+    if (alone != null) {
+      report = new Exchange(false, List.of(alone), List.of(), List.of(), 0, 0);
+      send(report, now + reportTimeout(alone.size()));
+      return;
+    }
+    List<Ack> acks = acksDue() <= now ? outbox.take() : List.of();
+    List<BeatOf> beats = new ArrayList<>();
+    List<LinesOf> lines = new ArrayList<>();
+    int room = MAX_ITEMS;
+    for (Slot slot : slots.values()) room -= takeReports(slot, now, beats, lines, room);
+    for (Slot slot : held) room -= takeReports(slot, now, beats, lines, room);
+    // For slots that the waiting claim did not ask for. Not if the answer is likely to be lost, which
+    // would leave its jobs leased to nobody.
+    boolean claims =
+        !acks.isEmpty()
+            && phase == Phase.CLAIMING
+            && claim != null
+            && !isQuiet
+            && !isAway
+            && open() > 0;
+    int limit = claims ? Math.min(open(), MAX_ITEMS) : 0;
+    report = new Exchange(false, acks, beats, lines, limit, 0);
+    if (isQuiet) quietPollAt = now + QUIET_POLL;
+    int size = acks.stream().mapToInt(Ack::size).sum();
+    send(report, now + reportTimeout(size));
+  }
+
+  // Returns the number of log lines that were taken.
+  private int takeReports(
+      Slot slot, long now, List<BeatOf> beats, List<LinesOf> lines, int room) {
+    Execution execution = slot.execution;
+    boolean isHeld = slot.state == Slot.State.ENDED;
+    if (!isHeld && !slot.wantsBeats()) return 0;
+    boolean progressDue =
+        isHeld
+            ? execution.progressSince() != Clock.NEVER
+            : after(execution.progressSince()) <= now;
+    // Beats that are due soon go with those that are due.
+    boolean beatDue = !isHeld && slot.nextBeat - slot.lease / 12 <= now;
+    if ((beatDue || progressDue) && beats.size() < MAX_ITEMS) {
+      boolean isPlain = slot.nextIsPlain || slot.state == Slot.State.CONFIRMING;
+      slot.nextIsPlain = false;
+      beats.add(new BeatOf(slot, isPlain ? null : execution.takeProgress()));
+      slot.beatInFlight = true;
+    }
+    boolean linesDue =
+        isHeld ? execution.logs().size() > MAX_ITEMS : after(execution.logs().since()) <= now;
+    if (!linesDue || room <= 0) return 0;
+    List<LogBuffer.Line> taken = execution.logs().take(room);
+    lines.add(new LinesOf(slot, taken));
+    slot.linesInFlight = true;
+    return taken.size();
+  }
+
+  /** A connection that hangs must not cost the leases. */
+  private long reportTimeout(int characters) {
+    long patience = transport.timeout().toNanos();
+    for (Slot slot : slots.values()) patience = Math.min(patience, slot.lease / 3);
+    return Math.max(patience, LEAST_TIMEOUT) + characters * NANOS_PER_CHARACTER;
+  }
+
+  private void reportFailed(Exchange exchange, MillraceException error, long now) {
+    boolean surelyUnseen = error.status() == 429 || error.status() == 503;
+    for (LinesOf taken : exchange.lines) {
+      // Else they may have arrived, and a line that is there twice is worse than a missing one.
+      if (surelyUnseen) taken.slot().execution.logs().giveBack(taken.lines());
+    }
+    if (Refusal.isDenied(error)) {
+      outbox.giveBack(exchange.acks);
+      if (phase == Phase.CLAIMING) beginStop(error);
+      else if (phase != Phase.GRACE) outbox.clear();
+      pauseReports(error, now);
+      return;
+    }
+    if (exchange.acks.size() == 1 && Refusal.isAboutContent(error)) {
+      refused(exchange.acks.get(0), error, now);
+    } else if (Refusal.isAboutContent(error)) {
+      for (Ack ack : exchange.acks) outbox.addAlone(ack);
+      for (BeatOf beat : exchange.beats) beat.slot().nextIsPlain = exchange.acks.isEmpty();
+      if (exchange.acks.isEmpty()) {
+        warnRefused("heartbeats", error);
+        pauseReports(error, now);
+      }
+    } else {
+      outbox.giveBack(exchange.acks);
+      connectionFailed(error);
+      pauseReports(error, now);
+    }
+    for (BeatOf beat : exchange.beats) {
+      if (beat.progress() != null && !beat.slot().nextIsPlain) {
+        beat.slot().execution.giveBack(beat.progress());
+      }
+      beat.slot().nextBeat = now;
+    }
+  }
+
+  private void pauseReports(MillraceException error, long now) {
+    long pause = reportBackoff.nextNanos();
+    if (error.retryAfter() != null && phase == Phase.CLAIMING) {
+      pause = Math.max(pause, error.retryAfter().toNanos());
+    }
+    for (Slot slot : slots.values()) pause = Math.min(pause, slot.lease / 6);
+    reportNotBefore = now + pause;
+  }
+
+  // Answers.
+
+  private void send(Exchange exchange, long deadline) {
+    List<PollWriter.Beat> beats = new ArrayList<>(exchange.beats.size());
+    for (BeatOf beat : exchange.beats) {
+      beats.add(new PollWriter.Beat(beat.slot().id(), beat.slot().token(), beat.progress()));
+    }
+    List<PollWriter.LineOf> lines = new ArrayList<>();
+    for (LinesOf taken : exchange.lines) {
+      for (LogBuffer.Line line : taken.lines()) {
+        lines.add(new PollWriter.LineOf(taken.slot().id(), taken.slot().token(), line));
+      }
+    }
+    List<String> acks = exchange.acks.stream().map(Ack::json).toList();
+    long waitMillis = exchange.wait / Clock.millis(1);
+    send(exchange, writer.poll(acks, beats, lines, exchange.asked, waitMillis), deadline);
+  }
+
+  private void send(Exchange exchange, String body, long deadline) {
+    if (exchange.asked > 0) {
+      asked += exchange.asked;
+      freshlyFree = 0;
+    }
+    exchange.deadline = deadline;
+    exchange.sentAt = Clock.now();
+    exchange.answer = transport.sendOnce(Request.post(pollPath, body));
+    exchange.answer.whenComplete(
+        (response, failed) -> {
+          // Decoded here, not in the worker's own thread, which has leases to watch.
+          PollAnswer answer = null;
+          MillraceException error = null;
+          try {
+            if (failed != null) throw transport.errorOf(failed);
+            String text = transport.bodyOf(response);
+            answer = codec.read(text, PollAnswer.class);
+          } catch (MillraceException known) {
+            error = known;
+          } catch (RuntimeException notOurs) {
+            error = Problems.badAnswer(response.statusCode(), "a body that is no poll's", null);
+          }
+          exchange.arrivedAt = Clock.now();
+          PollAnswer brought = answer;
+          MillraceException lost = error;
+          inbox.post(() -> arrived(exchange, brought, lost));
+        });
+  }
+
+  private void arrived(Exchange exchange, PollAnswer answer, MillraceException error) {
+    long now = Clock.now();
+    asked -= exchange.asked;
+    if (exchange == claim) claim = null;
+    if (exchange == report) report = null;
+    for (BeatOf beat : exchange.beats) beat.slot().beatInFlight = false;
+    for (LinesOf taken : exchange.lines) taken.slot().linesInFlight = false;
+    if (phase == Phase.GOODBYE) {
+      phase = Phase.ENDED;
+    } else if (error != null && exchange.isClaimer) {
+      claimFailed(exchange, error, now);
+    } else if (error != null) {
+      reportFailed(exchange, error, now);
+    } else {
+      connectionWorked();
+      answered(exchange, answer, now);
+    }
+  }
+
+  private void answered(Exchange exchange, PollAnswer answer, long now) {
+    admit(exchange, answer.jobs());
+    for (int i = 0; i < exchange.acks.size(); i++) {
+      Wire.Item item = i < answer.acks().size() ? answer.acks().get(i) : null;
+      ackAnswered(exchange.acks.get(i), item, now);
+    }
+    for (int i = 0; i < exchange.beats.size(); i++) {
+      Wire.Item item = i < answer.heartbeats().size() ? answer.heartbeats().get(i) : null;
+      beatAnswered(exchange, exchange.beats.get(i), item, now);
+    }
+    boolean isCommanded = takeCommands(answer.commands());
+    if (!exchange.isClaimer) {
+      reportBackoff.reset();
+      return;
+    }
+    boolean isEarly = now - exchange.sentAt < exchange.wait / 2;
+    if (isEarly && answer.jobs().isEmpty() && !isCommanded) {
+      pauseClaims(null, now); // a server that is about to stop lets no claim wait
+    } else {
+      claimBackoff.reset();
+    }
+  }
+
+  private void ackAnswered(Ack ack, Wire.Item item, long now) {
+    if (item == null) {
+      outbox.add(ack.at(now + AFTER_REFUSAL, ack.failures()));
+      return;
+    }
+    if (item.error() == null) return;
+    MillraceException error = item.error().error();
+    if (error instanceof MillraceException.LeaseLost) {
+      LOG.log(Level.WARNING, "job {0}: the lease was over before its outcome arrived", ack.id());
+    } else if (Refusal.isForNow(error)) {
+      outbox.addAlone(ack.at(now + AFTER_REFUSAL, ack.failures()));
+    } else {
+      refused(ack, error, now);
+    }
+  }
+
+  /** The server will never accept this outcome: the attempt has failed instead. */
+  private void refused(Ack ack, MillraceException error, long now) {
+    LOG.log(
+        Level.WARNING, "job {0}: the server refused the outcome: {1}", ack.id(), error.getMessage());
+    if (!ack.isSubstitute()) {
+      outbox.add(ack.substitute("the server refused the outcome: " + error.getMessage()));
+    } else if (ack.failures() < MAX_FAILURES_ALONE) {
+      outbox.addAlone(ack.at(now + (AFTER_REFUSAL << ack.failures()), ack.failures() + 1));
+    }
+  }
+
+  private void beatAnswered(Exchange exchange, BeatOf beat, Wire.Item item, long now) {
+    Slot slot = beat.slot();
+    MillraceException error = item == null || item.error() == null ? null : item.error().error();
+    if (item != null && error == null) {
+      beatSucceeded(slot, exchange.sentAt, item.cancelRequested());
+    } else if (error instanceof MillraceException.LeaseLost) {
+      lost(slot);
+    } else if (error == null || Refusal.isForNow(error)) {
+      slot.nextBeat = now + AFTER_REFUSAL;
+      if (beat.progress() != null) slot.execution.giveBack(beat.progress());
+    } else {
+      warnRefused(beat.progress() == null ? "heartbeat" : "progress", error);
+      slot.nextBeat = beat.progress() == null ? now + AFTER_REFUSAL : now;
+      slot.nextIsPlain = true;
+    }
+  }
+
+  private void beatSucceeded(Slot slot, long sentAt, boolean isCancelled) {
+    slot.extended(sentAt);
+    if (slots.get(slot.key()) != slot) return;
+    if (slot.state == Slot.State.CONFIRMING) {
+      confirmed(slot, isCancelled, Clock.now());
+    } else if (isCancelled) {
+      slot.execution.tell(Told.CANCELLED);
+    }
+  }
+
+  private void lost(Slot slot) {
+    // A lease ends with the attempt's time, too.
+    boolean isTimeout = slot.hidesLength || slot.timeoutFrom <= Clock.now();
+    slot.isRefused = true;
+    slot.certainUntil = 0;
+    slot.execution.tell(isTimeout ? Told.TIMEOUT : Told.LEASE_LOST);
+    boolean isUnstarted = slot.state == Slot.State.CONFIRMING;
+    if (isUnstarted && slots.remove(slot.key(), slot)) freed(Clock.now());
+  }
+
+  private void confirmed(Slot slot, boolean isCancelled, long now) {
+    if (isCancelled) {
+      slots.remove(slot.key());
+      freed(now);
+      outbox.add(Ack.of(slot.id(), slot.token(), new Outcome.Cancelled(null)));
+    } else if (slot.certainUntil <= now) {
+      slot.nextBeat = now; // the answer took as long as the lease
+    } else {
+      start(slot);
+    }
+  }
+
+  private boolean takeCommands(List<Wire.Command> commands) {
+    boolean any = false;
+    for (Wire.Command command : commands) {
+      switch (command.type()) {
+        case "cancel" -> {
+          any = true;
+          Slot slot = slots.get(new Slot.Key(command.jobId(), command.token()));
+          if (slot != null) slot.execution.tell(Told.CANCELLED);
+        }
+        case "stop" -> {
+          if (phase == Phase.CLAIMING) LOG.log(Level.INFO, "the server told the worker to stop");
+          beginStop(null);
+        }
+        case "quiet" -> {
+          if (!isQuiet) LOG.log(Level.INFO, "the server told the worker to claim no more");
+          isQuiet = true;
+          if (quietPollAt == Clock.NEVER) quietPollAt = Clock.now() + QUIET_POLL;
+        }
+        default -> LOG.log(Level.DEBUG, "an unknown command: {0}", command.type());
+      }
+    }
+    return any;
+  }
+
+  private void warnRefused(String what, MillraceException error) {
+    LOG.log(Level.WARNING, "the server refused the {0}: {1}", what, error.getMessage());
+  }
+
+  private void connectionFailed(MillraceException error) {
+    if (isAway) return;
+    isAway = true;
+    LOG.log(Level.WARNING, "{0}; the worker tries on", error.getMessage());
+  }
+
+  private void connectionWorked() {
+    if (!isAway) return;
+    isAway = false;
+    LOG.log(Level.INFO, "the worker reached {0} again", transport.url());
+  }
+}

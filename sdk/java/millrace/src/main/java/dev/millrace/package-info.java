@@ -1,0 +1,2 @@
+/** A client and a worker for Millrace, a durable job queue. Begin with {@link dev.millrace.MillraceClient}. */
+package dev.millrace;

@@ -1,0 +1,7 @@
+/** A client and a worker for Millrace, a durable job queue. */
+module dev.millrace {
+  requires java.logging;
+  requires java.net.http;
+
+  exports dev.millrace;
+}

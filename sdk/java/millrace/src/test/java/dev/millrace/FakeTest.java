@@ -1,0 +1,92 @@
+package dev.millrace;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class FakeTest {
+  record Order(String item, int quantity) {}
+
+  private static final JobType<Order> ORDER = JobType.of("order", Order.class).queue("shop");
+  private static final JobType<String> MAIL = JobType.of("mail", String.class).maxAttempts(2);
+
+  private final List<String> sent = new ArrayList<>();
+  private final Handlers handlers =
+      new Handlers()
+          .handle(
+              ORDER,
+              (order, ctx) -> {
+                ctx.enqueue(MAIL.job("thanks for " + order.item()));
+                return order.quantity();
+              })
+          .consume(
+              MAIL,
+              (text, ctx) -> {
+                sent.add(text);
+                if (text.startsWith("bad")) throw new IllegalStateException("no address");
+              });
+
+  @Test
+  void jobsWaitForDrain() {
+    Fake jobs = Fake.drained(handlers);
+    String id = jobs.submit(ORDER, new Order("book", 2)).id();
+    assertEquals(JobState.READY, jobs.get(id).state());
+    assertEquals(List.of(new Order("book", 2)), jobs.enqueued(ORDER));
+    assertEquals(2, jobs.drain());
+    assertEquals("2", jobs.get(id, Job.Include.RESULT).result().text());
+    assertEquals(List.of("thanks for book"), sent);
+    assertEquals(1, jobs.enqueued("mail").size());
+  }
+
+  @Test
+  void jobsRunWithinTheirSubmission() {
+    Fake jobs = Fake.inline(handlers);
+    assertEquals(JobState.SUCCEEDED, jobs.submit(MAIL, "hello").job().state());
+    jobs.submit(MAIL, "later", job -> job.delay(Duration.ofMinutes(1)));
+    assertEquals(List.of("hello"), sent);
+    jobs.advance(Duration.ofMinutes(1));
+    assertEquals(1, jobs.drain());
+  }
+
+  @Test
+  void retriesFollowTheClock() {
+    Fake jobs = Fake.drained(handlers);
+    String id = jobs.submit(MAIL, "bad").id();
+    assertEquals(1, jobs.drain());
+    assertEquals(JobState.RETRYING, jobs.get(id).state());
+    assertEquals(Fake.START.plusSeconds(5), jobs.get(id).runAt());
+    jobs.advance(Duration.ofMillis(4_999));
+    assertEquals(0, jobs.drain());
+    jobs.advance(Duration.ofMillis(1));
+    assertEquals(1, jobs.drain());
+    assertEquals(JobState.DEAD, jobs.get(id).state());
+    assertEquals("no address", jobs.get(id).lastError().message());
+    assertEquals(2, jobs.retry(id).generation());
+  }
+
+  @Test
+  void anAtomicBatchIsAllOrNone() {
+    Fake jobs = Fake.drained(handlers);
+    List<NewJob> batch = List.of(MAIL.job("a"), MAIL.job("b").priority(99_999));
+    MillraceException refused =
+        assertThrows(MillraceException.ValidationFailed.class, () -> jobs.submitAtomically(batch));
+    assertEquals("/jobs/1/priority", refused.errors().get(0).where());
+    assertTrue(jobs.list(JobFilter.all()).items().isEmpty());
+    assertEquals(422, jobs.submitBatch(batch).get(1).status());
+  }
+
+  @Test
+  void pagesFollowEachOther() {
+    Fake jobs = Fake.drained(handlers);
+    List<String> submitted = new ArrayList<>();
+    for (int i = 0; i < 7; i++) submitted.add(0, jobs.submit(MAIL, "m" + i).id());
+    List<String> listed = new ArrayList<>();
+    for (Job job : jobs.listAll(JobFilter.all().limit(3))) listed.add(job.id());
+    assertEquals(submitted, listed);
+  }
+}

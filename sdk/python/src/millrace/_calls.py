@@ -1,0 +1,170 @@
+"""Calls as data: what to send, what may be sent again, how to read the answer.
+
+Both clients perform them; each brings only its way to send and to sleep.
+"""
+
+from __future__ import annotations
+
+import enum
+import random
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Callable, Generic, TypeVar
+from urllib.parse import quote, urlencode
+
+from . import _json, errors
+
+T = TypeVar("T")
+
+FIRST_PAUSE_S = 0.1
+MAX_PAUSE_S = 5.0
+_TEMPORARY = frozenset({429, 502, 503, 504})
+_CERTAINLY_NOT_BEGUN = frozenset({429, 503})
+
+
+class Repeat(enum.Enum):
+    """When a call may be sent again."""
+
+    ALWAYS = "the server answers a repetition like the first call"
+    IF_NOT_BEGUN = "only if the server cannot have begun"
+
+
+@dataclass(frozen=True)
+class Response:
+    """An HTTP answer; the names of its headers are in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def retry_after(self) -> float | None:
+        text = self.headers.get("retry-after", "")
+        return float(text) if text.isascii() and text.isdigit() else None
+
+
+@dataclass(frozen=True)
+class Call(Generic[T]):
+    method: str
+    path: str
+    read: Callable[[Response], T]
+    body: bytes | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    repeat: Repeat = Repeat.ALWAYS
+
+
+def path(*parts: str, **query: Any) -> str:
+    """A path with its query; parts are percent-encoded, members that are None are left out."""
+    text = "/v1/" + "/".join(quote(part, safe="") for part in parts)
+    given = {name: _text(value) for name, value in query.items() if value is not None}
+    return f"{text}?{urlencode(given)}" if given else text
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return ",".join(map(str, value))
+    return str(value)
+
+
+def body(value: Any) -> bytes:
+    return _json.dumps(value).encode()
+
+
+def read_json(response: Response) -> Any:
+    try:
+        return _json.loads(response.body)
+    except ValueError:
+        raise errors.bad_answer(response.status, "its body is not JSON") from None
+
+
+def read_object(response: Response) -> dict[str, Any]:
+    value = read_json(response)
+    if not isinstance(value, dict):
+        raise errors.bad_answer(response.status, "its body is not a JSON object")
+    return value
+
+
+def read_nothing(response: Response) -> None:
+    return None
+
+
+def error_of(response: Response) -> errors.MillraceError:
+    """What a status other than 2xx means."""
+    try:
+        problem = _json.loads(response.body)
+    except ValueError:
+        problem = None
+    if not isinstance(problem, dict) or problem.get("status") != response.status:
+        what = f"status {response.status} without a problem document"
+        return errors.bad_answer(response.status, what, response.retry_after)
+    return errors.from_problem(problem, response.retry_after)
+
+
+def jittered(tries: int) -> float:
+    """A random pause after so many failures, in seconds ("full jitter")."""
+    return random.uniform(0, min(FIRST_PAUSE_S * 2 ** min(tries, 16), MAX_PAUSE_S))
+
+
+class Lost(Exception):
+    """A try that got no answer.
+
+    `refused` says that no connection came about, so that the server cannot have begun.
+    """
+
+    def __init__(self, message: str, *, refused: bool = False) -> None:
+        super().__init__(message)
+        self.refused = refused
+
+
+class Tries:
+    """The tries of one call: after each, whether it is over, or how long to pause.
+
+    Args:
+        timeout: for all tries and pauses together, in seconds.
+    """
+
+    def __init__(self, call: Call[Any], timeout: float) -> None:
+        self._call = call
+        self._ends = time.monotonic() + timeout
+        self._failures = 0
+
+    def left(self) -> float:
+        """What is left of the deadline, in seconds; never 0, which sockets take for "no bound"."""
+        return max(self._ends - time.monotonic(), 0.001)
+
+    def lost(self, lost: Lost) -> float:
+        """The pause before the next try. Raises Unreachable if there is none."""
+        error = errors.Unreachable(str(lost), code="unreachable")
+        may_repeat = self._call.repeat is Repeat.ALWAYS or lost.refused
+        return self._pause(error, may_repeat)
+
+    def answered(self, response: Response) -> float | None:
+        """None: the call has succeeded. Else the pause before the next try. Raises what remains."""
+        if 200 <= response.status < 300:
+            return None
+        if self._call.method == "DELETE" and response.status == 404 and self._failures:
+            return None  # an earlier try deleted it, and its answer was lost
+        curable = _TEMPORARY if self._call.repeat is Repeat.ALWAYS else _CERTAINLY_NOT_BEGUN
+        return self._pause(error_of(response), response.status in curable)
+
+    def _pause(self, error: errors.MillraceError, may_repeat: bool) -> float:
+        error._is_of_a_repetition = self._failures > 0
+        pause = max(jittered(self._failures), error.retry_after or 0.0)
+        if not may_repeat or time.monotonic() + pause >= self._ends:
+            raise error from None
+        self._failures += 1
+        return pause
+
+
+def split_url(url: str) -> tuple[str, str, int, str]:
+    """Scheme, host, port and path prefix of the server's address; ValueError if it is none."""
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError(f"the server's URL must be http://... or https://..., not {url!r}")
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    return parts.scheme, parts.hostname, port, parts.path.rstrip("/")

@@ -1,0 +1,35 @@
+"""The context of the handler that runs here, in this thread or task."""
+
+from __future__ import annotations
+
+import contextvars
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .context import Context
+
+_current: contextvars.ContextVar[Context | None] = contextvars.ContextVar(
+    "millrace_context", default=None
+)
+
+
+def running() -> Context | None:
+    """The context of the running handler; None outside of one."""
+    return _current.get()
+
+
+def set_running(context: Context | None) -> contextvars.Token[Context | None]:
+    return _current.set(context)
+
+
+def current() -> Context:
+    """The context of the running handler.
+
+    Raises:
+        RuntimeError: no handler runs here. Threads that a handler starts do not inherit it, except
+            by `contextvars.copy_context` or `asyncio.to_thread`.
+    """
+    context = _current.get()
+    if context is None:
+        raise RuntimeError("no handler runs here")
+    return context

@@ -1,0 +1,44 @@
+"""The options that calls take by name: so type checkers and editors know them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict
+
+from ._time import Duration, Instant
+
+__all__ = ["JobOptions", "WorkerOptions"]
+
+
+class JobOptions(TypedDict, total=False):
+    """Options of a submission. NewJob says what each means."""
+
+    queue: str | None
+    id: str | None
+    idempotency_key: str | None
+    priority: int | None
+    run_at: Instant | None
+    delay: Duration | None
+    expires_at: Instant | None
+    expires_in: Duration | None
+    max_attempts: int | None
+    retry: Mapping[str, Any] | None
+    lease: Duration | None
+    timeout: Duration | None
+    unique: Mapping[str, Any] | None
+    tags: list[str] | None
+    meta: Mapping[str, str] | None
+    traceparent: str | None
+    tracestate: str | None
+
+
+class WorkerOptions(TypedDict, total=False):
+    """Options of a worker. `Millrace.worker` says what each means."""
+
+    queues: Sequence[str] | None
+    concurrency: int
+    lease: Duration | None
+    poll_wait: Duration
+    grace: Duration
+    id: str | None
+    capture_logs: bool

@@ -1,0 +1,96 @@
+"""Outcomes that the server has not answered yet."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+
+INFINITY = float("inf")
+ACK_DELAY_S = 0.005
+ACK_BATCH = 64
+MAX_ITEMS = 1000  # of one kind in one poll
+MAX_ACK_BYTES = 4 << 20  # in one poll; the server takes 16 MiB
+
+
+class Ack:
+    """An outcome. Sent again, it is the same text."""
+
+    __slots__ = ("id", "is_substitute", "lease_s", "since", "text", "token")
+
+    def __init__(
+        self,
+        id: str,
+        token: int,
+        text: str,
+        since: float,
+        lease_s: float,
+        is_substitute: bool = False,
+    ) -> None:
+        self.id = id
+        self.token = token
+        self.text = text
+        self.since = since  # when it came, or is to be sent again; on the monotonic clock
+        self.lease_s = lease_s  # the length of its lease: so urgent is it
+        self.is_substitute = is_substitute  # for an outcome that the server refused
+
+
+class Outbox:
+    """Holds outcomes from the handler's end to the server's answer, unless a poll carries them."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[Ack] = deque()
+        self._alone: deque[Ack] = deque()
+        self._in_flight = 0
+
+    def __len__(self) -> int:
+        """How many wait to go with others."""
+        return len(self._waiting)
+
+    @property
+    def count_alone(self) -> int:
+        return len(self._alone)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the server has answered everything."""
+        return not (self._waiting or self._alone or self._in_flight)
+
+    def add(self, ack: Ack) -> None:
+        self._waiting.append(ack)
+
+    def add_alone(self, acks: Iterable[Ack]) -> None:
+        """Each of these goes in a poll of its own: one of them may be why a poll was refused."""
+        self._alone.extend(acks)
+
+    def take(self) -> list[Ack]:
+        """As many as one poll takes, the oldest first."""
+        taken: list[Ack] = []
+        size = 0
+        while self._waiting and len(taken) < MAX_ITEMS and size < MAX_ACK_BYTES:
+            ack = self._waiting.popleft()
+            size += len(ack.text)
+            taken.append(ack)
+        self._in_flight += len(taken)
+        return taken
+
+    def take_alone(self) -> list[Ack]:
+        self._in_flight += 1
+        return [self._alone.popleft()]
+
+    def give_back(self, acks: Sequence[Ack]) -> None:
+        """These were not answered. If the server had them already, it answers as the first time."""
+        self._waiting.extendleft(reversed(acks))
+
+    def landed(self, acks: Sequence[Ack]) -> None:
+        """The poll that carried these is over, however."""
+        self._in_flight -= len(acks)
+
+    def due(self, at_once: bool) -> float:
+        """When they are to be sent: they wait for others, unless `at_once`."""
+        if not self._waiting:
+            return INFINITY
+        since = self._waiting[0].since
+        return since if at_once or len(self._waiting) >= ACK_BATCH else since + ACK_DELAY_S
+
+    def due_alone(self) -> float:
+        return self._alone[0].since if self._alone else INFINITY

@@ -1,0 +1,119 @@
+"""How the end of a handler becomes the outcome that the worker reports."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import logging
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import _json
+from .context import Context, Line
+from .outcomes import Cancel, Interrupted, NonRetryable, RetryAfter, Snooze
+
+_logger = logging.getLogger("millrace.worker")
+_MAX_STACK_BYTES = 32 << 10  # the server's bound
+_MAX_MESSAGE_BYTES = 4 << 10
+CANCELLATIONS = (asyncio.CancelledError, Interrupted, concurrent.futures.CancelledError)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """An outcome. `text` has its members as JSON, without the job's id and token."""
+
+    kind: str
+    text: str
+    lines: Sequence[Line] = field(default=())  # the worker's own words for the job's log
+
+    def to_ack(self, id: str, token: int, lines: Sequence[Line]) -> str:
+        """The item of an ack."""
+        ack = f'{{"id":"{id}","token":{token},{self.text}'
+        if lines or self.lines:
+            wires = [line.to_wire() for line in (*lines, *self.lines)]
+            ack += f',"logs":{_json.dumps(wires)}'
+        return ack + "}"
+
+
+RELEASED = Outcome("released", '"outcome":"released"')
+CANCELLED = Outcome("cancelled", '"outcome":"cancelled"')
+
+
+def succeeded(result: Any, enqueue: list[dict[str, Any]]) -> Outcome:
+    try:
+        text = f'"outcome":"succeeded","result":{_json.dumps(result)}'
+    except (TypeError, ValueError) as error:
+        return failed({"type": "outcome_refused", "message": f"the result is not JSON: {error}"})
+    if enqueue:
+        text += f',"enqueue":{_json.dumps(enqueue)}'
+    return Outcome("succeeded", text)
+
+
+def failed(error: dict[str, Any], delay_ms: int | None = None) -> Outcome:
+    error["message"] = _clean(error["message"])[:_MAX_MESSAGE_BYTES]
+    text = f'"outcome":"failed","error":{_json.dumps(error)}'
+    if delay_ms is not None:
+        text += f',"delay_ms":{delay_ms}'
+    return Outcome("failed", text)
+
+
+def outcome_of(context: Context, result: Any, error: BaseException | None) -> Outcome:
+    """The outcome of a handler that returned `result` or raised `error`."""
+    told = context.told
+    if told == "timeout":
+        message = "the attempt's time was over"
+        if error is not None and not isinstance(error, CANCELLATIONS):
+            message += f"; then the handler raised {describe(error)}"
+        return failed({"type": "timeout", "message": message})
+    if error is None:
+        return succeeded(result, context._enqueued)
+    if isinstance(error, CANCELLATIONS):
+        if told == "cancelled":
+            return CANCELLED
+        if told == "stopping":
+            return RELEASED
+    if isinstance(error, Snooze):
+        return Outcome("snoozed", f'"outcome":"snoozed","delay_ms":{error.delay_ms}')
+    if isinstance(error, Cancel):
+        if error.reason:
+            context.log(f"cancelled by the handler: {error.reason}")
+        return CANCELLED
+    if isinstance(error, RetryAfter):
+        return failed(_described(error), error.delay_ms)
+    if isinstance(error, NonRetryable):
+        return failed({**_described(error), "retryable": False})
+    return failed(_described(error))
+
+
+def outcome_unbegun(context: Context) -> Outcome:
+    """The outcome of a handler that did not begin, since it was told to end before that."""
+    if context.told in ("cancelled", "timeout"):
+        return outcome_of(context, None, Interrupted(context.told))
+    return RELEASED
+
+
+def refused(why: str) -> Outcome:
+    """What is reported in place of an outcome that the server does not take."""
+    return failed({"type": "outcome_refused", "message": f"the server refused the outcome: {why}"})
+
+
+def describe(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+def _described(error: BaseException) -> dict[str, Any]:
+    stack = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    # The end names the error, and the beginning is the worker's own frames.
+    tail = _clean(stack).encode()[-_MAX_STACK_BYTES:].decode("utf-8", "ignore")
+    return {
+        "type": type(error).__name__,
+        "message": str(error) or type(error).__name__,
+        "stack": tail,
+    }
+
+
+def _clean(text: str) -> str:
+    """Half surrogates and NUL are no text for the server."""
+    return text.replace("\0", " ").encode("utf-8", "replace").decode()

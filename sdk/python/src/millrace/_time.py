@@ -1,0 +1,48 @@
+"""Durations and instants between Python and the API: milliseconds, and RFC 3339 in UTC."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Union
+
+Duration = Union[int, float, datetime.timedelta]
+"""Seconds, or a timedelta. The API's unit is the millisecond."""
+
+Instant = Union[str, datetime.datetime]
+"""RFC 3339 text, or a datetime that knows its zone."""
+
+
+def to_ms(duration: Duration) -> int:
+    """Whole milliseconds, rounded; ValueError if negative or not a number."""
+    seconds = (
+        duration.total_seconds() if isinstance(duration, datetime.timedelta) else float(duration)
+    )
+    if not 0 <= seconds < float("inf"):
+        raise ValueError(f"a duration must be 0 or more seconds, not {duration!r}")
+    return round(seconds * 1000)
+
+
+def to_seconds(duration: Duration) -> float:
+    """Seconds; ValueError if negative or not a number."""
+    return to_ms(duration) / 1000
+
+
+def to_rfc3339(instant: Instant) -> str:
+    """The API's text of an instant; ValueError for a datetime without a zone."""
+    if isinstance(instant, str):
+        return instant
+    if instant.tzinfo is None:
+        raise ValueError("a time must know its zone: use datetime.now(timezone.utc) or the like")
+    return format_time(instant.timestamp())
+
+
+def format_time(timestamp: float) -> str:
+    """RFC 3339 with milliseconds, of seconds since 1970."""
+    moment = datetime.datetime.fromtimestamp(timestamp, datetime.timezone.utc)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
+
+
+def parse_time(text: str) -> datetime.datetime:
+    """The instant that the API writes as `text`, in UTC."""
+    moment = datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
+    return moment.astimezone(datetime.timezone.utc)

@@ -1,0 +1,3 @@
+"""The version of this package."""
+
+__version__ = "1.0.0"

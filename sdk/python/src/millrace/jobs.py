@@ -1,0 +1,92 @@
+"""Types of jobs: a handler, and how to submit what it handles."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import copy
+import functools
+import sys
+from typing import TYPE_CHECKING, Any, Callable, Generic, TypeVar
+
+from ._handlers import Handler
+from ._options import JobOptions
+from .models import NewJob, Submitted
+
+if sys.version_info >= (3, 10):
+    from typing import ParamSpec
+elif TYPE_CHECKING:
+    from typing_extensions import ParamSpec
+else:
+    ParamSpec = TypeVar  # good enough to name the parameters of a Generic
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .aio import AsyncMillrace
+    from .client import Millrace
+
+__all__ = ["AsyncJobType", "JobType"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Self = TypeVar("Self", bound="_JobType[Any, Any]")
+
+
+class _JobType(Generic[P, R]):
+    def __init__(self, function: Callable[P, R], handler: Handler, options: JobOptions) -> None:
+        functools.update_wrapper(self, function)
+        self._function = function
+        self._handler = handler
+        self._options = options
+
+    @property
+    def type(self) -> str:
+        """The type of these jobs."""
+        return self._handler.type
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Calls the function itself, here and now."""
+        return self._function(*args, **kwargs)
+
+    def new(self, *args: P.args, **kwargs: P.kwargs) -> NewJob:
+        """A job that calls the function with these arguments, for a batch or `Context.enqueue`."""
+        payload = self._handler.payload_of(args, kwargs)
+        return NewJob(self.type, payload, **self._options)
+
+    def options(self: Self, **options: Unpack[JobOptions]) -> Self:
+        """The same type with other options for what is submitted: those of NewJob.
+
+        For example `send.options(delay=30, priority=-5).submit(to="a@b.example")`.
+        """
+        NewJob(self.type, **options)  # TypeError for a name that it does not have
+        other = copy.copy(self)
+        other._options = {**self._options, **options}
+        return other
+
+
+class JobType(_JobType[P, R]):
+    """What `@app.job` makes of a function: still callable, and can be submitted."""
+
+    _app: Millrace
+
+    def submit(self, *args: P.args, **kwargs: P.kwargs) -> Submitted:
+        """Submits a job that calls the function with these arguments. See `Millrace.submit`."""
+        return self._app.submit(self.new(*args, **kwargs))
+
+    async def submit_async(self, *args: P.args, **kwargs: P.kwargs) -> Submitted:
+        """The same for coroutines: the call runs in a thread, and the loop goes on."""
+        new = self.new(*args, **kwargs)
+        context = contextvars.copy_context()
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(None, context.run, self._app.submit, new)
+
+
+class AsyncJobType(_JobType[P, R]):
+    """What `@app.job` of an AsyncMillrace makes of a function."""
+
+    _app: AsyncMillrace
+
+    async def submit(self, *args: P.args, **kwargs: P.kwargs) -> Submitted:
+        """Submits a job that calls the function so. See `AsyncMillrace.submit`."""
+        return await self._app.submit(self.new(*args, **kwargs))

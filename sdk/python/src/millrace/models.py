@@ -1,0 +1,374 @@
+"""The API's objects: what a submission says, and what the server answers.
+
+Members keep the API's names. Instants are RFC 3339 text in UTC (`parse_time` reads them); members
+named `*_ms` are whole milliseconds.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Generic,
+    Literal,
+    TypedDict,
+    TypeVar,
+    Union,
+)
+
+from ._time import Duration, Instant, to_ms, to_rfc3339
+
+__all__ = [
+    "BatchItem",
+    "Job",
+    "JobError",
+    "JobState",
+    "LogLine",
+    "NewJob",
+    "Page",
+    "Progress",
+    "Queue",
+    "Record",
+    "Schedule",
+    "ScheduleOfJob",
+    "Submitted",
+]
+
+JobState = Literal[
+    "scheduled",
+    "ready",
+    "running",
+    "retrying",
+    "blocked",
+    "succeeded",
+    "dead",
+    "cancelled",
+    "expired",
+    "pruned",
+]
+"""Where a job is. `scheduled` waits for `run_at`, `retrying` for its backoff. Final are
+`succeeded`, `dead`, `cancelled`, `expired` (it did not start in time) and `pruned` (ended, and kept
+no longer).
+"""
+
+
+class Progress(TypedDict):
+    """How far a handler has got."""
+
+    percent: float | None
+    message: str | None
+    checkpoint: Any
+
+
+class JobError(TypedDict):
+    """How an attempt failed."""
+
+    type: str
+    message: str
+    stack: str | None
+    fingerprint: str | None
+    attempt: int
+    at: str
+
+
+class ScheduleOfJob(TypedDict):
+    """The schedule that made a job, and the instant that the job is for."""
+
+    name: str
+    scheduled_at: str
+
+
+FINAL_STATES = frozenset({"succeeded", "dead", "cancelled", "expired", "pruned"})
+
+T = TypeVar("T")
+
+
+class _Unset:
+    """Stands for a payload that is not given: None is a payload, JSON's null."""
+
+    def __repr__(self) -> str:
+        return "UNSET"
+
+
+UNSET: Any = _Unset()
+
+
+@dataclasses.dataclass
+class NewJob:
+    """A job to be submitted. Only `type` is required.
+
+    Args:
+        type: decides which handler runs it. Names have 1 to 128 characters of `A-Za-z0-9._:/-`.
+        payload: any JSON value, at most 1 MiB (a setting of the server).
+        queue: where it waits; `default` if None.
+        id: a UUIDv7 (`make_id`); the client makes one if this and `idempotency_key` are None.
+        idempotency_key: 1 to 255 visible ASCII characters. A repetition within 24 h (a setting)
+            returns the first job.
+        priority: -32768 to 32767; lower runs first. Default 0.
+        run_at: the earliest start; not together with `delay`.
+        delay: the same, from now; seconds or a timedelta, at most 10 years.
+        expires_at: a job that has not started by then is `expired`; not with `expires_in`.
+        expires_in: the same, from now; seconds or a timedelta.
+        max_attempts: 1 to 1000. Default the queue's, which is 5 unless set.
+        retry: a retry policy, as the API has it, e.g. `{"strategy": "fixed", "base_ms": 500}`.
+        lease: the length of its leases, 1 s to 1 day. Default the queue's, 30 s unless set.
+        timeout: the bound on one attempt, at least 1 ms. Default none.
+        unique: `{"key": ..., "for_ms": ..., "on_conflict": "return" | "reject" | "replace"}`.
+        tags: at most 32 names.
+        meta: strings of yours, at most 8 KiB.
+        traceparent: W3C trace context; default that of the running handler.
+        tracestate: kept with it.
+    """
+
+    type: str
+    payload: Any = UNSET
+    queue: str | None = None
+    id: str | None = None
+    idempotency_key: str | None = None
+    priority: int | None = None
+    run_at: Instant | None = None
+    delay: Duration | None = None
+    expires_at: Instant | None = None
+    expires_in: Duration | None = None
+    max_attempts: int | None = None
+    retry: Mapping[str, Any] | None = None
+    lease: Duration | None = None
+    timeout: Duration | None = None
+    unique: Mapping[str, Any] | None = None
+    tags: list[str] | None = None
+    meta: Mapping[str, str] | None = None
+    traceparent: str | None = None
+    tracestate: str | None = None
+
+    def to_wire(self) -> dict[str, Any]:
+        """The submission as the API has it: members that are None are left out."""
+        wire: dict[str, Any] = {"type": self.type}
+        if self.payload is not UNSET:
+            wire["payload"] = self.payload
+        for name in _PLAIN:
+            value = getattr(self, name)
+            if value is not None:
+                wire[name] = value
+        for name in ("run_at", "expires_at"):
+            instant = getattr(self, name)
+            if instant is not None:
+                wire[name] = to_rfc3339(instant)
+        for name, member in _DURATIONS.items():
+            duration = getattr(self, name)
+            if duration is not None:
+                wire[member] = to_ms(duration)
+        return wire
+
+
+_PLAIN = (
+    "queue",
+    "id",
+    "idempotency_key",
+    "priority",
+    "max_attempts",
+    "retry",
+    "unique",
+    "tags",
+    "meta",
+    "traceparent",
+    "tracestate",
+)
+_DURATIONS = {
+    "delay": "delay_ms",
+    "expires_in": "expires_in_ms",
+    "lease": "lease_ms",
+    "timeout": "timeout_ms",
+}
+
+Submission = Union[NewJob, Mapping[str, Any]]
+"""A job to be submitted: a NewJob, or a mapping with the API's own members."""
+
+
+def wire_of(job: Submission) -> dict[str, Any]:
+    return job.to_wire() if isinstance(job, NewJob) else dict(job)
+
+
+class Record:
+    """An object of an answer. Its members are attributes; those that the answer lacks are None.
+
+    `raw` is the JSON object as it came, also with members that this version does not know.
+    """
+
+    __slots__ = ("raw",)
+
+    _members: ClassVar[frozenset[str]] = frozenset()
+
+    def __init_subclass__(cls) -> None:
+        cls._members = cls._members | frozenset(cls.__annotations__)
+
+    def __init__(self, raw: Mapping[str, Any]) -> None:
+        self.raw = raw
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name in self.raw:
+                return self.raw[name]
+            if name in self._members:
+                return None
+            raise AttributeError(f"{type(self).__name__!r} has no member {name!r}")
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other.raw == self.raw
+
+    __hash__ = None  # type: ignore[assignment]  # its members may be lists
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({dict(self.raw)!r})"
+
+    def __reduce__(self) -> Any:
+        return type(self), (dict(self.raw),)
+
+
+class Job(Record):
+    """A job. Some members come only if they were asked for with `include`."""
+
+    id: str
+    queue: str
+    type: str
+    state: JobState
+    priority: int
+    attempt: int
+    max_attempts: int
+    crashes: int
+    generation: int
+    version: int
+    created_at: str
+    run_at: str
+    expires_at: str | None
+    started_at: str | None
+    finished_at: str | None
+    lease_expires_at: str | None
+    worker: str | None
+    cancel_requested: bool
+    progress: Progress | None
+    last_error: JobError | None
+    retry: dict[str, Any] | None
+    lease_ms: int | None
+    timeout_ms: int | None
+    unique: dict[str, Any] | None
+    tags: list[str]
+    meta: dict[str, str]
+    traceparent: str | None
+    schedule: ScheduleOfJob | None
+    payload: Any
+    result: Any
+    attempts: list[dict[str, Any]] | None
+    logs: list[dict[str, Any]] | None
+    events: list[dict[str, Any]] | None
+
+    __slots__ = ()
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether its state is final."""
+        return self.state in FINAL_STATES
+
+
+@dataclasses.dataclass(frozen=True)
+class Submitted:
+    """The answer to a submission."""
+
+    job: Job
+    is_new: bool  # False: the id, the key or `unique` named a job that exists
+
+    @property
+    def id(self) -> str:
+        """The job's id."""
+        return self.job.id
+
+
+class BatchItem(Record):
+    """What became of one job of a batch, in the order of the batch.
+
+    `status` is 201 for a new job and 200 for one that exists; else `error` is the problem.
+    """
+
+    status: int
+    id: str | None
+    state: JobState | None
+    error: dict[str, Any] | None
+
+    __slots__ = ()
+
+    @property
+    def is_new(self) -> bool:
+        """Whether this batch made the job."""
+        return self.status == 201
+
+
+class LogLine(Record):
+    """A line of a job's log."""
+
+    seq: int
+    attempt: int
+    at: str
+    level: str
+    message: str
+
+    __slots__ = ()
+
+
+class Queue(Record):
+    """A queue, with its counts by state, its settings and its rates over the last 60 s."""
+
+    name: str
+    paused: bool
+    pause_reason: str | None
+    counts: dict[str, int]
+    oldest_ready_age_ms: int | None
+    rates: dict[str, float]
+    settings: dict[str, Any]
+    version: int
+
+    __slots__ = ()
+
+
+class Schedule(Record):
+    """A schedule: its specification, its state and its next instants."""
+
+    name: str
+    cron: str | None
+    every_ms: int | None
+    timezone: str
+    job: dict[str, Any]
+    start_at: str | None
+    end_at: str | None
+    jitter_ms: int
+    missed_after_ms: int
+    missed: str
+    missed_limit: int
+    overlap: str
+    dst_gap: str
+    dst_overlap: str
+    paused: bool
+    managed_by: str | None
+    version: int
+    state: str
+    reason: str | None
+    error: str | None
+    created_at: str
+    updated_at: str
+    last_scheduled_at: str | None
+    last_job_id: str | None
+    next: list[str]
+    description: str
+    warnings: list[str] | None
+
+    __slots__ = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Page(Generic[T]):
+    """A page of a list. `next_cursor` asks for the next one; None on the last."""
+
+    items: list[T]
+    next_cursor: str | None

@@ -1,0 +1,197 @@
+"""A client without a server, for the unit tests of applications."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Coroutine
+from typing import Any, List, Literal, TypeVar, cast
+
+from . import _json
+from ._app import App
+from ._calls import Call, Response
+from ._current import set_running
+from ._fake_server import FakeJob, FakeServer
+from ._handlers import Handler, check_chain, run_async, run_sync
+from ._http import Transport
+from ._outcome import Outcome, outcome_of
+from ._time import Duration, to_ms
+from .aio import AsyncMillrace
+from .client import Millrace
+from .context import Context
+from .logs import capturing
+from .models import Job
+from .worker import Worker
+
+__all__ = ["Fake"]
+
+T = TypeVar("T")
+Mode = Literal["drained", "inline"]
+
+
+class Fake(Millrace):
+    """Keeps jobs in memory and runs them with the application's handlers, when you say so.
+
+    `submit`, `submit_batch`, `get`, `list`, `cancel`, `retry`, `delete`, `logs` and `wait` answer
+    as the server does; ids, idempotency keys and unique keys are kept. Retries, snoozes, delays and
+    dead letters behave as on the server, without jitter. Other calls raise NotImplementedError.
+
+        with Fake(app) as fake:
+            sign_up("ada@example.org")  # submits with `app`
+            assert [job.payload for job in fake.enqueued("email.send")] == [...]
+            assert fake.drain() == 1
+
+    Args:
+        app: whose handlers run the jobs. Within a `with`, its own calls come to the fake, too.
+        mode: `drained`: jobs wait for `drain`. `inline`: a job that is due runs within its
+            submission.
+
+    The clock starts at 2030-01-01T00:00:00Z and moves by `advance` alone.
+    """
+
+    def __init__(self, app: App | None = None, *, mode: Mode = "drained") -> None:
+        super().__init__("http://fake.invalid", token="")
+        self._app = app
+        if app is not None:
+            self._handlers = app._handlers
+            self._middleware = app._middleware
+        self._mode = mode
+        self._server = FakeServer()
+        self._transport = cast(Transport, _FakeTransport(self))
+        self._before: Any = None
+
+    def __enter__(self) -> Fake:
+        app = self._app
+        if app is not None:
+            assert isinstance(app, (Millrace, AsyncMillrace))
+            self._before = app._transport
+            is_sync = isinstance(app, Millrace)
+            app._transport = cast(Any, self._transport if is_sync else _AsyncFakeTransport(self))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._app is not None:
+            cast(Any, self._app)._transport = self._before
+
+    def worker(self, **options: Any) -> Worker:
+        """There is none: `drain` runs what is due."""
+        raise NotImplementedError("a fake has no worker; call drain()")
+
+    def drain(self) -> int:
+        """Runs every job that is due, also those that handlers submit, by priority and age.
+
+        Returns how many attempts ran. Jobs of types without a handler stay where they are. Within
+        a running event loop, use `drain_async`.
+        """
+        return _run(self.drain_async())
+
+    async def drain_async(self) -> int:
+        """The same for coroutines: asynchronous handlers run on this loop."""
+        check_chain(self._handlers, self._middleware)
+        count = 0
+        with capturing(True):
+            while True:
+                job = self._server.start_next(self._handlers)
+                if job is None:
+                    return count
+                count += 1
+                await self._run_one(job)
+
+    def advance(self, duration: Duration) -> None:
+        """Moves the clock: seconds, or a timedelta. Runs nothing: `drain` does."""
+        self._server.advance(to_ms(duration))
+
+    def enqueued(self, type: str | None = None) -> List[Job]:
+        """What was submitted, of this type or of all, oldest first, with payloads and results."""
+        return [Job(job) for job in self._server.jobs(type)]
+
+    async def _run_one(self, job: FakeJob) -> None:
+        context = job.context
+        assert context is not None
+        handler = self._handlers[context.job.type]
+        task = asyncio.create_task(self._outcome_of(handler, context))
+        if handler.is_async:
+            loop = asyncio.get_running_loop()
+
+            def cancel(_: str) -> None:
+                loop.call_soon_threadsafe(task.cancel)
+
+            context.on_told(cancel)
+        try:
+            outcome = await task
+        except asyncio.CancelledError as error:  # before its first step
+            outcome = outcome_of(context, None, error)
+        ack = _json.loads(f"{{{outcome.text}}}")
+        self._server.end_attempt(job, ack, context._take_lines(1000))
+
+    async def _outcome_of(self, handler: Handler, context: Context) -> Outcome:
+        set_running(context)
+        try:
+            if handler.is_async:
+                result = await run_async(handler, self._middleware, context)
+            else:
+                result = run_sync(handler, self._middleware, context)
+        except BaseException as error:  # whatever a handler raises is its outcome
+            return outcome_of(context, None, error)
+        return outcome_of(context, result, None)
+
+    def _submits(self, call: Call[Any]) -> bool:
+        return self._mode == "inline" and call.method == "POST" and call.path.endswith(_SUBMISSIONS)
+
+
+_SUBMISSIONS = ("/jobs", "/jobs/batch")
+
+
+class _FakeTransport:
+    """Takes the place of a Transport."""
+
+    def __init__(self, fake: Fake) -> None:
+        self._fake = fake
+
+    def send(self, call: Call[Any], timeout: float) -> Response:
+        response = self._fake._server.answer(call)
+        if self._fake._submits(call):
+            _run(self._fake.drain_async())
+        return response
+
+    def close(self) -> None:
+        pass
+
+
+class _AsyncFakeTransport:
+    """Takes the place of an AsyncTransport."""
+
+    def __init__(self, fake: Fake) -> None:
+        self._fake = fake
+
+    async def send(self, call: Call[Any], timeout: float) -> Response:
+        response = self._fake._server.answer(call)
+        if self._fake._submits(call):
+            await self._fake.drain_async()
+        return response
+
+    async def close(self) -> None:
+        pass
+
+
+def _run(work: Coroutine[Any, Any, T]) -> T:
+    """The value of a coroutine, for code that can't await: also beneath a running loop."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    values: List[T] = []
+    errors: List[BaseException] = []
+
+    def run() -> None:
+        try:
+            values.append(asyncio.run(work))
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]
+    return values[0]

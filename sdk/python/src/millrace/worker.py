@@ -1,0 +1,256 @@
+"""Workers: they claim jobs, run the application's handlers, and report what came of it."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import os
+import secrets
+import signal
+import socket
+import threading
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Callable
+
+from ._core import Core
+from ._handlers import Handler, check_chain
+from ._link import Link, Options
+from ._runner import Tasks, Threads
+from ._time import Duration, to_seconds
+from .logs import capturing
+
+if TYPE_CHECKING:
+    from ._app import App
+
+__all__ = ["AsyncWorker", "Worker"]
+
+_SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGINT") if hasattr(signal, name)]
+
+
+class _Worker:
+    """What both workers share: the core on a thread of its own."""
+
+    def __init__(
+        self,
+        app: App,
+        *,
+        queues: Sequence[str] | None = None,
+        concurrency: int = 10,
+        lease: Duration | None = None,
+        poll_wait: Duration = 10.0,
+        grace: Duration = 25.0,
+        id: str | None = None,
+        capture_logs: bool = True,
+    ) -> None:
+        if not app.handlers:
+            raise ValueError("the application has no handlers")
+        if concurrency < 1:
+            raise ValueError("concurrency must be 1 or more")
+        check_chain(app.handlers, app._middleware)
+        host = socket.gethostname()
+        pid = os.getpid()
+        self._app = app
+        self._capture_logs = capture_logs
+        self._handlers: Mapping[str, Handler] = dict(app.handlers)
+        self._options = Options(
+            id=id or f"{_name(host)}-{pid}-{secrets.token_hex(4)}",
+            queues=_queues(queues, self._handlers),
+            types=list(self._handlers),
+            concurrency=concurrency,
+            lease_s=None if lease is None else to_seconds(lease),
+            poll_wait_s=min(to_seconds(poll_wait), 60.0),
+            grace_s=to_seconds(grace),
+            timeout_s=app._timeout,
+            host=host,
+            pid=pid,
+        )
+        self._lock = threading.Lock()
+        self._core: Core | None = None
+        self._core_loop: asyncio.AbstractEventLoop | None = None
+        self._stops = 0  # asked for before the core ran
+        self._ended: concurrent.futures.Future[None] = concurrent.futures.Future()
+
+    @property
+    def id(self) -> str:
+        """The worker's name."""
+        return self._options.id
+
+    def stop(self) -> None:
+        """Begins the stop: no further claim; running handlers have the grace time.
+
+        A second call ends the grace time. Returns at once; any thread and signal handlers may call.
+        """
+        with self._lock:
+            loop, core = self._core_loop, self._core
+            if loop is None or core is None:
+                self._stops += 1
+                return
+        try:
+            loop.call_soon_threadsafe(core.stop)
+        except RuntimeError:
+            pass  # it has ended
+
+    def _launch(self, loop: asyncio.AbstractEventLoop | None) -> None:
+        """Starts the core. Asynchronous handlers will run on `loop`."""
+        if self._core is not None:
+            raise RuntimeError("a worker runs once; make another")
+        middleware = list(self._app._middleware)
+        core: Core
+        threads = Threads(middleware, lambda attempt, outcome: core.ended(attempt, outcome))
+        tasks = None
+        if loop is not None:
+            tasks = Tasks(loop, middleware, lambda attempt, outcome: core.ended(attempt, outcome))
+        link = Link(self._app._config, self._options)
+        core = Core(link, self._options, self._handlers, threads, tasks)
+        self._core = core
+        is_running = threading.Event()
+
+        def note_loop() -> None:
+            with self._lock:
+                self._core_loop = asyncio.get_running_loop()
+                for _ in range(self._stops):
+                    self._core_loop.call_soon(core.stop)
+            is_running.set()
+
+        def work() -> None:
+            try:
+                with capturing(self._capture_logs):
+                    asyncio.run(core.run(note_loop))
+            except BaseException as error:
+                self._ended.set_exception(error)
+            else:
+                self._ended.set_result(None)
+            finally:
+                threads.close()
+                is_running.set()
+
+        threading.Thread(target=work, name="millrace-worker", daemon=True).start()
+        is_running.wait()
+
+
+class Worker(_Worker):
+    """A worker of a synchronous application: `Millrace.worker`, or `Millrace.work` for a program.
+
+    Synchronous handlers run in threads, asynchronous ones on an event loop in a thread.
+    """
+
+    def run(self) -> None:
+        """Works until the stop: `stop()`, the server's command, or, if this is the main thread,
+        SIGTERM or SIGINT. A second signal ends the grace time.
+
+        Raises:
+            MillraceError: the server refused the worker for good, e.g. for its token.
+        """
+        with _stopping_by_signals(self.stop):
+            self.start()
+            self.join()
+
+    def start(self) -> None:
+        """Starts the worker and returns. A worker runs once."""
+        self._loop: asyncio.AbstractEventLoop | None = None
+        if any(handler.is_async for handler in self._handlers.values()):
+            self._loop = asyncio.new_event_loop()
+            threading.Thread(
+                target=_run_loop, args=(self._loop,), name="millrace-handlers", daemon=True
+            ).start()
+            self._ended.add_done_callback(self._end_loop)
+        self._launch(self._loop)
+
+    def join(self, timeout: Duration | None = None) -> bool:
+        """Waits for the worker's end. Returns whether it has ended.
+
+        Raises:
+            MillraceError: the server refused the worker for good.
+        """
+        ends_in = None if timeout is None else to_seconds(timeout)
+        try:
+            self._ended.result(ends_in)
+        except concurrent.futures.TimeoutError:
+            if self._ended.done():
+                raise
+            return False
+        return True
+
+    def __enter__(self) -> Worker:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+        self.join()
+
+    def _end_loop(self, _: object) -> None:
+        assert self._loop is not None
+        asyncio.run_coroutine_threadsafe(_stop_when_idle(), self._loop)
+
+
+class AsyncWorker(_Worker):
+    """A worker of an asynchronous application: `AsyncMillrace.worker`.
+
+    Asynchronous handlers run on the loop that awaits `run`, synchronous ones in threads.
+    """
+
+    async def run(self) -> None:
+        """Works until the stop: `stop()`, the server's command, cancellation, or, in the main
+        thread, SIGTERM or SIGINT. A second signal ends the grace time.
+
+        Raises:
+            MillraceError: the server refused the worker for good, e.g. for its token.
+        """
+        with _stopping_by_signals(self.stop):
+            self._launch(asyncio.get_running_loop())
+            ended = asyncio.wrap_future(self._ended)
+            try:
+                await asyncio.shield(ended)
+            except asyncio.CancelledError:
+                self.stop()
+                await ended
+                raise
+
+
+class _stopping_by_signals:
+    """Within it, SIGTERM and SIGINT call `stop`, if this is the main thread."""
+
+    def __init__(self, stop: Callable[[], None]) -> None:
+        self._stop = stop
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> None:
+        if threading.current_thread() is threading.main_thread():
+            for number in _SIGNALS:
+                self._before[number] = signal.signal(number, lambda *_: self._stop())
+
+    def __exit__(self, *_: object) -> None:
+        for number, before in self._before.items():
+            signal.signal(number, before)
+
+
+def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
+    asyncio.set_event_loop(loop)
+    loop.run_forever()
+    loop.run_until_complete(loop.shutdown_asyncgens())
+    loop.close()
+
+
+async def _stop_when_idle() -> None:
+    """Stops the handlers' loop, once those that have outlived the grace time have ended, too."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    if others:
+        await asyncio.wait(others)
+    asyncio.get_running_loop().stop()
+
+
+def _queues(given: Sequence[str] | None, handlers: Mapping[str, Handler]) -> list[str]:
+    """Those that are given, else those that the handlers name."""
+    if isinstance(given, str):
+        raise TypeError("queues must be a list of names, not one name")
+    if given is not None:
+        if not given:
+            raise ValueError("a worker needs a queue")
+        return list(given)
+    return list(dict.fromkeys(handler.queue or "default" for handler in handlers.values()))
+
+
+def _name(host: str) -> str:
+    """A host's name as part of a worker's: the server takes some characters only."""
+    return "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in host)[:80]

@@ -1,0 +1,103 @@
+"""A real server for tests, on a free loopback port and in a directory of its own."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+BINARY = os.environ.get(
+    "MILLRACE_BIN", str(pathlib.Path(__file__).parents[3] / "build/release/millrace")
+)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def clean_environment() -> dict[str, str]:
+    """This process's, without what would configure Millrace."""
+    return {name: value for name, value in os.environ.items() if "MILLRACE_" not in name}
+
+
+def eventually(condition: Callable[[], Any], timeout: float = 10.0) -> Any:
+    """Waits for the condition to be true and returns its value."""
+    ends = time.monotonic() + timeout
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > ends:
+            raise AssertionError(f"it did not come to hold within {timeout} s: {value!r}")
+        time.sleep(0.02)
+
+
+class Server:
+    def __init__(self, *args: str) -> None:
+        self.home = pathlib.Path(tempfile.mkdtemp(prefix="millrace-python-"))
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._args = args
+        self.start()
+
+    def start(self) -> None:
+        with (self.home / "log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [
+                    BINARY,
+                    "serve",
+                    "--listen",
+                    f"127.0.0.1:{self.port}",
+                    "--data",
+                    str(self.home / "data"),
+                    *self._args,
+                ],
+                stdout=log,
+                stderr=log,
+                env=clean_environment(),
+            )
+        eventually(self._listens, 20)
+
+    def _listens(self) -> bool:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port)):
+            return True
+        return False
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait()
+
+    def close(self) -> None:
+        self.stop()
+        shutil.rmtree(self.home, ignore_errors=True)
+
+
+_shared: Server | None = None
+
+
+def server() -> Server:
+    """The one that the tests of a process share; each test has queues of its own."""
+    global _shared
+    if _shared is None:
+        _shared = Server()
+        atexit.register(_shared.close)
+    return _shared
+
+
+@contextlib.contextmanager
+def own_server(*args: str) -> Iterator[Server]:
+    made = Server(*args)
+    try:
+        yield made
+    finally:
+        made.close()

@@ -1,0 +1,50 @@
+"""What a type checker makes of an application: it is checked, and never run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millrace import AsyncMillrace, Context, Job, Millrace, NewJob, Submitted, current
+
+app = Millrace()
+aio = AsyncMillrace()
+
+
+@app.job("email.send", queue="mail", max_attempts=8)
+def send(to: str, copies: int = 1) -> str:
+    return to * copies
+
+
+@app.job("any")
+def anything(payload: Any, /) -> Any:
+    return payload
+
+
+@aio.job("page.fetch")
+async def fetch(url: str) -> int:
+    return len(url)
+
+
+def sync_calls() -> None:
+    submitted: Submitted = send.submit(to="a", copies=2)
+    send.submit(to=1)  # type: ignore[arg-type]
+    send.submit(copies=1)  # type: ignore[call-arg]
+    app.submit("t", prioritty=1)  # type: ignore[call-arg]
+    send.options(delay="soon")  # type: ignore[arg-type]
+    new: NewJob = send.options(delay=1).new("a")
+    app.submit_batch([new, {"type": "other"}], atomic=True)
+    text: str = send("a")
+    number: int = send("a")  # type: ignore[assignment]
+    job: Job = app.wait(submitted.id, 1.5)
+    state: str = job.state
+    print(job.stat)  # type: ignore[attr-defined]
+    context: Context = current()
+    print(text, number, state, context.job.checkpoint)
+
+
+async def async_calls() -> None:
+    submitted: Submitted = await fetch.submit(url="a")
+    await fetch.submit(1)  # type: ignore[arg-type]
+    size: int = await fetch("a")
+    async for job in aio.list_all(queue="pages"):
+        print(job.id, submitted.is_new, size)

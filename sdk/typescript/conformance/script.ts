@@ -1,0 +1,104 @@
+// The scripted handler of the conformance suite.
+import { setTimeout as sleep } from "node:timers/promises";
+
+import {
+  cancel,
+  NonRetryable,
+  retryAfter,
+  snooze,
+  type Context,
+  type Millrace,
+  type NewJob,
+} from "@millrace/sdk";
+import { decode } from "#dist/wire.js";
+
+type Step = [string, ...any[]];
+type Tell = (event: string, members: Record<string, unknown>) => void;
+
+const GOES_ON = Symbol();
+
+/** Plays a job's script, with the events that the suite expects. */
+export async function playScript(
+  client: Millrace,
+  worker: string,
+  script: Step[],
+  ctx: Context,
+  tell: Tell,
+): Promise<unknown> {
+  const { id: job, type, queue, attempt, meta, checkpoint, traceparent, schedule } = ctx.job;
+  const { token } = ctx;
+  const made = schedule && { name: schedule.name, scheduled_at: schedule.scheduledAt };
+  const optional = { checkpoint: checkpoint ?? null, traceparent: traceparent ?? null };
+  const known = { worker, job, type, queue, attempt, token, meta, ...optional };
+  tell("start", { ...known, schedule: made ?? null });
+  ctx.signal.addEventListener("abort", () => tell("told", { job, token, reason: ctx.told }));
+  try {
+    const value = await play(client, script, ctx, tell);
+    return value === GOES_ON ? null : value;
+  } finally {
+    tell("end", { job, token });
+  }
+}
+
+async function play(client: Millrace, script: Step[], ctx: Context, tell: Tell): Promise<unknown> {
+  for (const [step, ...args] of script) {
+    const value = await STEPS[step]!(args, ctx, client, tell);
+    if (value !== GOES_ON) return value;
+  }
+  return GOES_ON;
+}
+
+type Play = (args: any[], ctx: Context, client: Millrace, tell: Tell) => unknown;
+
+const STEPS: Record<string, Play> = {
+  sleep: ([ms], ctx) => sleep(ms, GOES_ON, { signal: ctx.signal }),
+  stubborn: ([ms]) => sleep(ms, GOES_ON),
+  block: ([ms]) => {
+    const until = performance.now() + ms;
+    while (performance.now() < until);
+    return GOES_ON;
+  },
+  progress: ([percent, message, checkpoint], ctx) => {
+    ctx.progress(percent ?? undefined, message ?? undefined, checkpoint ?? undefined);
+    return GOES_ON;
+  },
+  log: ([level, message], ctx) => {
+    ctx.log[level as "info"](message);
+    return GOES_ON;
+  },
+  submit: async ([job], ctx, client, tell) => {
+    const { job: submitted } = await client.submit(decode(job) as NewJob);
+    tell("submitted", { job: ctx.job.id, id: submitted.id });
+    return GOES_ON;
+  },
+  enqueue: ([job], ctx) => {
+    ctx.enqueue(decode(job) as NewJob);
+    return GOES_ON;
+  },
+  on_attempt: ([n, steps], ctx, client, tell) =>
+    ctx.job.attempt === n ? play(client, steps, ctx, tell) : GOES_ON,
+  return: ([value]) => value,
+  fail: ([message]) => {
+    throw new Error(message);
+  },
+  panic: ([message]) => {
+    throw new Error(message);
+  },
+  non_retryable: ([message]) => {
+    throw new NonRetryable(message);
+  },
+  snooze: ([ms]) => snooze(ms),
+  retry_after: ([ms, message]) => retryAfter(ms, message),
+  cancel: ([reason]) => cancel(reason),
+  bad_result: () => () => undefined,
+  exit: () => process.reallyExit(9),
+};
+
+declare global {
+  namespace NodeJS {
+    interface Process {
+      /** Ends the process at once, without any clean-up. */
+      reallyExit(code: number): never;
+    }
+  }
+}

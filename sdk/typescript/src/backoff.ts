@@ -1,0 +1,23 @@
+const FIRST_MS = 100;
+const MOST_MS = 5_000;
+
+/** A random pause before try `n + 1`, in milliseconds; `n` counts the tries that failed, from 0. */
+export function fullJitter(n: number): number {
+  return Math.random() * Math.min(FIRST_MS * 2 ** n, MOST_MS);
+}
+
+/** Waits. Rejects with the signal's reason as soon as it is aborted. */
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    const abort = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", abort);
+      resolve();
+    }, ms);
+    signal?.addEventListener("abort", abort, { once: true });
+  });
+}

@@ -1,0 +1,40 @@
+/** What both entries of the package offer. */
+export type { CallOptions } from "./call.js";
+export type { BatchItem, ClientOptions, IfMatch, Submitted, TraceContext } from "./client.js";
+export type { Context, JobLog, RunningJob } from "./context.js";
+export {
+  DuplicateJob,
+  Forbidden,
+  IdMismatch,
+  InvalidState,
+  LeaseLost,
+  MillraceError,
+  NotFound,
+  PayloadTooLarge,
+  QueueFull,
+  RateLimited,
+  Unauthenticated,
+  Unavailable,
+  Unreachable,
+  ValidationFailed,
+  VersionConflict,
+  WaitTimeout,
+  type Fault,
+} from "./errors.js";
+export type { Handler, Middleware } from "./handling.js";
+export { JobType } from "./job-type.js";
+export { exactJson, plainJson, RawJson, type JsonCodec } from "./json.js";
+export {
+  cancel,
+  Cancel,
+  NonRetryable,
+  retryAfter,
+  RetryAfter,
+  snooze,
+  Snooze,
+  Told,
+  type Ending,
+  type Reason,
+} from "./outcome.js";
+export type * from "./types.js";
+export { VERSION } from "./version.js";

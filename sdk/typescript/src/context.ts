@@ -1,0 +1,251 @@
+import type { Client } from "./client.js";
+import { opaqueText } from "./json.js";
+import { Told, type Reason } from "./outcome.js";
+import type { LogLevel, NewJob, ScheduleOfJob } from "./types.js";
+import { encode } from "./wire.js";
+
+/** The job of an attempt, as its handler sees it. */
+export interface RunningJob<Payload = unknown> {
+  readonly id: string;
+  readonly queue: string;
+  readonly type: string;
+  readonly payload: Payload;
+  /** The payload as it was submitted, byte for byte. */
+  readonly payloadText: string;
+  /** The number of this attempt, from 1. */
+  readonly attempt: number;
+  readonly maxAttempts: number;
+  readonly meta: Record<string, string>;
+  readonly tags: string[];
+  /** What made the job, if a schedule did. */
+  readonly schedule: ScheduleOfJob | undefined;
+  /** What an earlier attempt saved with `progress`; undefined if none did. */
+  readonly checkpoint: unknown;
+  readonly traceparent: string | undefined;
+  readonly tracestate: string | undefined;
+  /** Lower runs first. */
+  readonly priority: number;
+  readonly createdAt: string;
+}
+
+/** A line of a job's log that nobody has sent yet. */
+export interface PendingLine {
+  at: string;
+  level: LogLevel;
+  message: string;
+}
+
+/** A progress that nobody has sent yet; the checkpoint is JSON text. */
+export interface PendingProgress {
+  percent?: number | undefined;
+  message?: string | undefined;
+  checkpoint?: string | undefined;
+}
+
+/** What a context needs of the worker or the fake that made it. */
+export interface Surroundings {
+  readonly client: Client;
+  readonly isStopping: boolean;
+  format(values: unknown[]): string;
+  /** In milliseconds since the epoch. */
+  wallClock(): number;
+  /** The context has a line or a progress to send. */
+  news(): void;
+}
+
+/** Writes lines to a job's log, with the methods of `console`. */
+export class JobLog {
+  readonly #add: (level: LogLevel, values: unknown[]) => void;
+
+  constructor(add: (level: LogLevel, values: unknown[]) => void) {
+    this.#add = add;
+  }
+
+  debug = (...values: unknown[]): void => this.#add("debug", values);
+  info = (...values: unknown[]): void => this.#add("info", values);
+  log = (...values: unknown[]): void => this.#add("info", values);
+  warn = (...values: unknown[]): void => this.#add("warn", values);
+  error = (...values: unknown[]): void => this.#add("error", values);
+}
+
+// The server's bounds.
+const MOST_LINES = 1_000;
+const MOST_LOG_BYTES = 256 << 10;
+const LONGEST_LINE = 8 << 10;
+const LONGEST_MESSAGE = 1_024;
+const MOST_PROGRESS_BYTES = 64 << 10;
+const MOST_ENQUEUED = 1_000;
+const PROGRESS_FRAME = 128; // names, braces, the percentage
+
+/** One attempt at one job. Handlers get it as their second argument. */
+export class Context<Payload = unknown> {
+  readonly job: RunningJob<Payload>;
+  /** The fencing token: rises with every lease, for services that can compare numbers. */
+  readonly token: number;
+  readonly #around: Surroundings;
+  /** @internal Looks whether there is something to tell. */
+  look: (() => void) | undefined;
+  #stop: AbortController | undefined;
+  #told: Reason | undefined;
+  #log: JobLog | undefined;
+  #lines: PendingLine[] = [];
+  #lineBytes = 0;
+  #progress: PendingProgress | undefined;
+  #enqueued: NewJob[] = [];
+
+  /** @internal */
+  constructor(job: RunningJob<Payload>, token: number, around: Surroundings) {
+    this.job = job;
+    this.token = token;
+    this.#around = around;
+  }
+
+  /**
+   * Aborted when the handler should end, with a `Told` as its reason. Pass it on: `fetch(url, {
+   * signal: ctx.signal })`.
+   */
+  get signal(): AbortSignal {
+    if (!this.#stop) {
+      this.#stop = new AbortController();
+      if (this.#told) this.#stop.abort(new Told(this.#told));
+    }
+    return this.#stop.signal;
+  }
+
+  /**
+   * Why the handler was told to end; undefined if it was not. A handler that computes for long
+   * without a pause, in which no signal can reach it, should look here now and then.
+   */
+  get told(): Reason | undefined {
+    this.look?.();
+    return this.#told;
+  }
+
+  /** The worker is stopping: the handler may save a checkpoint and end, or finish in the grace time. */
+  get stopping(): boolean {
+    return this.#around.isStopping;
+  }
+
+  /** Writes to the job's log, with the methods of `console`. Lines are sent within a second. */
+  get log(): JobLog {
+    return (this.#log ??= new JobLog((level, values) =>
+      this.addLine(level, this.#around.format(values)),
+    ));
+  }
+
+  /**
+   * Reports progress: 0 to 100 percent, a message of up to 1,024 bytes, and a checkpoint that the
+   * next attempt finds in `job.checkpoint`. It is sent within a second. Throws a TypeError if the
+   * checkpoint is not JSON, and a RangeError if all is larger than 64 KiB.
+   */
+  progress(percent?: number, message?: string, checkpoint?: unknown): void {
+    const next: PendingProgress = { ...this.#progress };
+    if (percent !== undefined && !Number.isNaN(percent)) {
+      next.percent = Math.min(Math.max(percent, 0), 100);
+    }
+    if (message !== undefined) next.message = cut(message, LONGEST_MESSAGE);
+    if (checkpoint !== undefined) {
+      next.checkpoint = opaqueText(checkpoint, this.#around.client.link.codec);
+    }
+    const size = bytes(next.checkpoint ?? "") + bytes(JSON.stringify(next.message ?? ""));
+    if (size + PROGRESS_FRAME > MOST_PROGRESS_BYTES) {
+      throw new RangeError(`the progress has ${size} bytes; it must have less than 64 KiB`);
+    }
+    this.#progress = next;
+    this.#around.news();
+  }
+
+  /**
+   * Submits a job in the commit of this attempt's success, and only then: either both are stored or
+   * neither. At most 1,000 jobs. Throws a TypeError if the payload is not JSON.
+   */
+  enqueue(job: NewJob): void {
+    if (this.#enqueued.length === MOST_ENQUEUED) {
+      throw new RangeError(`an attempt can enqueue at most ${MOST_ENQUEUED} jobs`);
+    }
+    const { client } = this.#around;
+    const prepared = client.prepared(job);
+    encode(prepared, client.link.codec); // throws here, where the fault is
+    this.#enqueued.push(prepared);
+  }
+
+  /** @internal Tells the handler. It is told once. */
+  tell(reason: Reason): void {
+    if (this.#told) return;
+    this.#told = reason;
+    this.#stop?.abort(new Told(reason));
+  }
+
+  /** @internal */
+  addLine(level: LogLevel, message: string): void {
+    const line = {
+      at: new Date(this.#around.wallClock()).toISOString(),
+      level,
+      message: cut(message, LONGEST_LINE),
+    };
+    this.#lines.push(line);
+    this.#lineBytes += line.message.length;
+    while (this.#lineBytes > MOST_LOG_BYTES || this.#lines.length > MOST_LINES) {
+      this.#lineBytes -= (this.#lines.shift() as PendingLine).message.length;
+    }
+    this.#around.news();
+  }
+
+  /** @internal */
+  get hasLines(): boolean {
+    return this.#lines.length > 0;
+  }
+
+  /** @internal */
+  get hasProgress(): boolean {
+    return this.#progress !== undefined;
+  }
+
+  /** @internal */
+  takeLines(atMost: number): PendingLine[] {
+    const taken = this.#lines.splice(0, atMost);
+    for (const line of taken) this.#lineBytes -= line.message.length;
+    return taken;
+  }
+
+  /** @internal Puts back lines that were not sent, in front of newer ones. */
+  returnLines(lines: PendingLine[]): void {
+    this.#lines = [...lines, ...this.#lines].slice(-MOST_LINES);
+    this.#lineBytes = this.#lines.reduce((sum, line) => sum + line.message.length, 0);
+  }
+
+  /** @internal */
+  takeProgress(): PendingProgress | undefined {
+    const taken = this.#progress;
+    this.#progress = undefined;
+    return taken;
+  }
+
+  /** @internal Puts back a progress that was not sent; newer parts stay. */
+  returnProgress(progress: PendingProgress): void {
+    this.#progress = { ...progress, ...this.#progress };
+  }
+
+  /** @internal */
+  get enqueued(): NewJob[] {
+    return this.#enqueued;
+  }
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+function bytes(text: string): number {
+  return encoder.encode(text).length;
+}
+
+// The first bytes of a text, whole characters only.
+function cut(text: string, most: number): string {
+  const clean = text.includes("\0") ? text.replaceAll("\0", " ") : text;
+  if (clean.length * 3 <= most) return clean;
+  const encoded = encoder.encode(clean);
+  if (encoded.length <= most) return clean;
+  let end = most;
+  while (((encoded[end] as number) & 0xc0) === 0x80) end--;
+  return decoder.decode(encoded.subarray(0, end));
+}

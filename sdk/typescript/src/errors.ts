@@ -1,0 +1,240 @@
+/** One fault of a request that the server refused. */
+export interface Fault {
+  /** A JSON Pointer into the body, or the name of the query parameter or header. */
+  where: string;
+  /** For people. */
+  detail: string;
+}
+
+/** What an error knows beside its message. */
+export interface ErrorDetails {
+  code: string;
+  status?: number | undefined;
+  errors?: Fault[] | undefined;
+  requestId?: string | undefined;
+  retryAfter?: number | undefined;
+  cause?: unknown;
+}
+
+/** A call failed. The subclasses tell the reasons apart; so does `code`, which never changes. */
+export class MillraceError extends Error {
+  static {
+    this.prototype.name = "MillraceError";
+  }
+  /** The server's code, as in `docs/reference/errors.md`, or one of this package's own. */
+  readonly code: string;
+  /** The status of the answer; undefined if there was none. */
+  readonly status: number | undefined;
+  /** Every fault of a request that is not valid, at most 20. */
+  readonly errors: Fault[];
+  /** Names the request in the server's log. */
+  readonly requestId: string | undefined;
+  /** In how many milliseconds the server wants to be asked again, if it said so. */
+  readonly retryAfter: number | undefined;
+
+  constructor(message: string, details: ErrorDetails) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.code = details.code;
+    this.status = details.status;
+    this.errors = details.errors ?? [];
+    this.requestId = details.requestId;
+    this.retryAfter = details.retryAfter;
+  }
+}
+
+/** There is no such job, queue or schedule, or the token must not see it. */
+export class NotFound extends MillraceError {
+  static {
+    this.prototype.name = "NotFound";
+  }
+}
+
+/** The request is not valid; `errors` names every fault. */
+export class ValidationFailed extends MillraceError {
+  static {
+    this.prototype.name = "ValidationFailed";
+  }
+}
+
+/** The unique key is held, or another queue has a job with this id. */
+export class DuplicateJob extends MillraceError {
+  static {
+    this.prototype.name = "DuplicateJob";
+  }
+}
+
+/** Another job uses this id. */
+export class IdMismatch extends MillraceError {
+  static {
+    this.prototype.name = "IdMismatch";
+  }
+}
+
+/** The state of the job, queue or schedule does not allow it. */
+export class InvalidState extends MillraceError {
+  static {
+    this.prototype.name = "InvalidState";
+  }
+}
+
+/** The token is not the job's live one: another worker has the job, or it has ended. */
+export class LeaseLost extends MillraceError {
+  static {
+    this.prototype.name = "LeaseLost";
+  }
+}
+
+/** Somebody changed the thing since the version that the call names. */
+export class VersionConflict extends MillraceError {
+  static {
+    this.prototype.name = "VersionConflict";
+  }
+}
+
+/** The queue holds as many ready jobs as it may. */
+export class QueueFull extends MillraceError {
+  static {
+    this.prototype.name = "QueueFull";
+  }
+}
+
+/** Too many requests. */
+export class RateLimited extends MillraceError {
+  static {
+    this.prototype.name = "RateLimited";
+  }
+}
+
+/** There is no token, or it is unknown or expired. */
+export class Unauthenticated extends MillraceError {
+  static {
+    this.prototype.name = "Unauthenticated";
+  }
+}
+
+/** The token does not allow this. */
+export class Forbidden extends MillraceError {
+  static {
+    this.prototype.name = "Forbidden";
+  }
+}
+
+/** The body, a payload or a result is over the server's limit. */
+export class PayloadTooLarge extends MillraceError {
+  static {
+    this.prototype.name = "PayloadTooLarge";
+  }
+}
+
+/** Status 503 of any code: the server can't do it now. */
+export class Unavailable extends MillraceError {
+  static {
+    this.prototype.name = "Unavailable";
+  }
+}
+
+/** There was no answer; whether the server did it is unknown. Its code is `unreachable`. */
+export class Unreachable extends MillraceError {
+  static {
+    this.prototype.name = "Unreachable";
+  }
+  /** False: the connection was refused, so the server has certainly not begun. */
+  readonly mayHaveBegun: boolean;
+
+  constructor(message: string, details: { mayHaveBegun: boolean; cause?: unknown }) {
+    super(message, { code: "unreachable", cause: details.cause });
+    this.mayHaveBegun = details.mayHaveBegun;
+  }
+}
+
+/** The time of a `wait` is over, and the job has not ended yet. Its code is `wait_timeout`. */
+export class WaitTimeout extends MillraceError {
+  static {
+    this.prototype.name = "WaitTimeout";
+  }
+
+  constructor(message: string) {
+    super(message, { code: "wait_timeout" });
+  }
+}
+
+const CLASSES: Record<string, typeof NotFound> = {
+  not_found: NotFound,
+  validation_failed: ValidationFailed,
+  duplicate_job: DuplicateJob,
+  id_mismatch: IdMismatch,
+  invalid_state: InvalidState,
+  lease_lost: LeaseLost,
+  version_conflict: VersionConflict,
+  queue_full: QueueFull,
+  rate_limited: RateLimited,
+  unauthenticated: Unauthenticated,
+  forbidden: Forbidden,
+  payload_too_large: PayloadTooLarge,
+};
+
+/** A refusal as the server sends it. */
+export interface Problem {
+  status: number;
+  code: string;
+  title?: string;
+  detail?: string;
+  request_id?: string;
+  errors?: { pointer?: string; parameter?: string; header?: string; detail: string }[];
+}
+
+/** Whether a parsed body is a refusal of a Millrace server. */
+export function isProblem(body: unknown): body is Problem {
+  return typeof body === "object" && body !== null && typeof (body as Problem).code === "string";
+}
+
+/** The typed error of a refusal. `retryAfter` is in milliseconds. */
+export function errorOf(
+  problem: Problem,
+  status = problem.status,
+  retryAfter?: number,
+): MillraceError {
+  const errors = (problem.errors ?? []).map((fault) => ({
+    where: fault.pointer ?? fault.parameter ?? fault.header ?? "",
+    detail: fault.detail,
+  }));
+  const faults = errors.map((fault) => `${fault.where || "/"}: ${fault.detail}`).join("; ");
+  const text = problem.detail || problem.title || problem.code;
+  const Class = status === 503 ? Unavailable : (CLASSES[problem.code] ?? MillraceError);
+  return new Class(faults ? `${text} (${faults})` : text, {
+    code: problem.code,
+    status,
+    errors,
+    requestId: problem.request_id,
+    retryAfter,
+  });
+}
+
+/** The error of an answer that is not Millrace's, say a proxy's page. */
+export function badAnswer(status: number, text: string, retryAfter?: number): MillraceError {
+  const Class = status === 503 ? Unavailable : MillraceError;
+  const shown = text.slice(0, 200).replace(/\s+/g, " ").trim();
+  return new Class(`the answer (status ${status}) is not Millrace's: ${shown || "it is empty"}`, {
+    code: "bad_answer",
+    status,
+    retryAfter,
+  });
+}
+
+/** Whether the same request may succeed later: a lost connection, 429, 502, 503, 504. */
+export function isTemporary(error: unknown): boolean {
+  if (!(error instanceof MillraceError)) return false;
+  if (error instanceof Unreachable) return true;
+  return error.status === 429 || (error.status !== undefined && TEMPORARY.has(error.status));
+}
+
+const TEMPORARY = new Set([502, 503, 504]);
+
+/** In how many milliseconds the server wants to be asked again; 0 if it did not say. */
+export function retryAfterOf(error: unknown): number {
+  return error instanceof MillraceError ? (error.retryAfter ?? 0) : 0;
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

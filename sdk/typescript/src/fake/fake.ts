@@ -1,0 +1,125 @@
+import { format } from "node:util";
+
+import type { CallOptions } from "../call.js";
+import type { Client } from "../client.js";
+import { WaitTimeout } from "../errors.js";
+import { Handlers, type Handler, type Middleware } from "../handling.js";
+import type { JobType } from "../job-type.js";
+import type { JsonCodec } from "../json.js";
+import { Millrace } from "../node/millrace.js";
+import { running } from "../node/running.js";
+import type { Ending } from "../outcome.js";
+import { FINAL_STATES, type Job } from "../types.js";
+import { decode, parseAnswer } from "../wire.js";
+import { FakeServer } from "./fake-server.js";
+
+export interface FakeOptions {
+  /**
+   * `drained` (the default): a job waits for `drain`. `inline`: a job that is due runs within its
+   * submission.
+   */
+  mode?: "drained" | "inline" | undefined;
+  /** As of the client. */
+  json?: JsonCodec | undefined;
+}
+
+/**
+ * A client without a server, for unit tests. Jobs wait in memory; `drain` runs those that are due
+ * with the handlers that are attached to the fake. It answers `submit`, `submitBatch`, `get`, `list`,
+ * `logs`, `cancel` and `retry` as the server does, and refuses other calls with the code
+ * `not_in_fake`. Retries come without jitter, attempts have no time limit.
+ */
+export class Fake extends Millrace {
+  readonly #handlers = new Handlers();
+  readonly #server: FakeServer;
+
+  constructor(options: FakeOptions = {}) {
+    super({ url: "http://fake", json: options.json });
+    this.#server = new FakeServer(this.#handlers, {
+      client: () => this,
+      format: (values) => format(...values),
+      within: (ctx, run) => running.run(ctx, run),
+      runsInline: options.mode === "inline",
+    });
+    this.link.transport = (request) => this.#server.answer(request);
+  }
+
+  /** Attaches a handler to a type of jobs, as `Worker.on` does. */
+  on<Payload, Result>(
+    job: JobType<Payload, Result> | string,
+    handler: Handler<Payload, Result | Ending>,
+  ): this {
+    this.#handlers.set(job, handler);
+    return this;
+  }
+
+  /** Whether a handler is attached to this type. */
+  handles(type: string): boolean {
+    return this.#handlers.has(type);
+  }
+
+  /** Wraps all handlers, as `Worker.use` does. */
+  use(middleware: Middleware): this {
+    this.#handlers.wrap(middleware);
+    return this;
+  }
+
+  /**
+   * From now on the fake answers what this client asks: for code under test that has a client of its
+   * own. The function that it returns undoes that.
+   */
+  answerFor(client: Client): () => void {
+    const { transport } = client.link;
+    const url = "http://fake";
+    client.link.transport = (request) =>
+      this.#server.answer({ ...request, url: url + request.url.slice(client.url.length) });
+    return () => {
+      client.link.transport = transport;
+    };
+  }
+
+  /** The fake's clock. It starts at 2030-01-01T00:00:00Z, and only `advance` moves it. */
+  get now(): Date {
+    return new Date(this.#server.now);
+  }
+
+  /** Moves the clock, in milliseconds. Nothing runs. */
+  advance(ms: number): void {
+    if (!(ms >= 0)) throw new RangeError("the clock can't go back");
+    this.#server.now += ms;
+  }
+
+  /**
+   * Runs every job that is due, in order of priority and age, also those that these submit. Jobs
+   * without a handler wait on. Resolves to how many attempts ran.
+   */
+  drain(): Promise<number> {
+    return this.#server.drain();
+  }
+
+  /** The jobs that were submitted so far, oldest first, with their payloads; all types or one. */
+  enqueued<Payload = unknown, Result = unknown>(
+    job?: JobType<Payload, Result> | string,
+  ): (Job<Payload, Result> & { payload: Payload })[] {
+    const type = typeof job === "object" ? job.type : job;
+    const { codec } = this.link;
+    return this.#server.jobs
+      .filter((each) => type === undefined || each.given.type === type)
+      .map((each) => decode(parseAnswer(each.text(["payload", "result"]), codec)) as never);
+  }
+
+  /** Resolves if the job has ended; rejects with `WaitTimeout` at once if not, since no time passes. */
+  override async wait<Payload = unknown, Result = unknown>(
+    id: string,
+    options: CallOptions = {},
+  ): Promise<Job<Payload, Result>> {
+    const job = await this.get<Payload, Result>(id, { ...options, include: ["result"] });
+    if (FINAL_STATES.has(job.state)) return job;
+    throw new WaitTimeout(`job ${id} is ${job.state}; drain the fake first`);
+  }
+
+  /** The fake runs handlers itself: attach them with `on`. */
+  override worker(): never {
+    throw new Error("a fake has no workers: attach handlers with on(), and run jobs with drain()");
+  }
+}

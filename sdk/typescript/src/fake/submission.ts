@@ -1,0 +1,118 @@
+/** What a submission may hold, as the server checks it. Names are the API's. */
+import { readAnswer } from "../json.js";
+
+/** A submission; payloads are JSON text. */
+export interface Submission {
+  type: string;
+  id?: string;
+  queue?: string;
+  payload?: string;
+  priority?: number;
+  run_at?: string;
+  delay_ms?: number;
+  expires_at?: string;
+  expires_in_ms?: number;
+  max_attempts?: number;
+  retry?: Retry;
+  lease_ms?: number;
+  timeout_ms?: number;
+  unique?: { key: string; for_ms?: number | null; on_conflict?: "return" | "reject" | "replace" };
+  tags?: string[];
+  meta?: Record<string, string>;
+  traceparent?: string;
+  tracestate?: string;
+  idempotency_key?: string;
+}
+
+export interface Retry {
+  strategy: "exponential" | "linear" | "fixed" | "list";
+  base_ms?: number;
+  max_ms?: number;
+  jitter?: number;
+  delays_ms?: number[];
+}
+
+export interface FaultOfBody {
+  pointer: string;
+  detail: string;
+}
+
+/** Parses a body; opaque values stay JSON text. */
+export function readBody(text: string): unknown {
+  return readAnswer(text, (raw) => raw);
+}
+
+const NAME = /^[A-Za-z0-9._:/-]{1,128}$/;
+const UUID7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+const KEY = /^[!-~]{1,255}$/;
+const TEN_YEARS = 315_360_000_000;
+
+type Check = (value: any) => boolean;
+
+const within =
+  (least: number, most: number): Check =>
+  (value) =>
+    Number.isInteger(value) && value >= least && value <= most;
+const isTime: Check = (value) => typeof value === "string" && !Number.isNaN(Date.parse(value));
+const isText: Check = (value) => typeof value === "string";
+
+const MEMBERS: Record<string, [Check, string]> = {
+  type: [(value) => NAME.test(value), "must be 1 to 128 characters of A-Za-z0-9._:/-"],
+  id: [(value) => UUID7.test(value), "must be a UUIDv7 in lower case"],
+  queue: [(value) => NAME.test(value), "must be 1 to 128 characters of A-Za-z0-9._:/-"],
+  payload: [isText, "must be JSON"],
+  priority: [within(-32_768, 32_767), "must be -32768 to 32767"],
+  run_at: [isTime, "must be a time as in RFC 3339"],
+  delay_ms: [within(0, TEN_YEARS), `must be 0 to ${TEN_YEARS}`],
+  expires_at: [isTime, "must be a time as in RFC 3339"],
+  expires_in_ms: [within(0, TEN_YEARS), `must be 0 to ${TEN_YEARS}`],
+  max_attempts: [within(1, 1_000), "must be 1 to 1000"],
+  retry: [(value) => isText(value?.strategy), "must have a strategy"],
+  lease_ms: [within(1_000, 86_400_000), "must be 1000 to 86400000"],
+  timeout_ms: [within(1, TEN_YEARS), `must be 1 to ${TEN_YEARS}`],
+  unique: [(value) => isText(value?.key) && value.key !== "", "must have a key"],
+  tags: [
+    (value) => Array.isArray(value) && value.length <= 32 && value.every((tag) => NAME.test(tag)),
+    "must be at most 32 names",
+  ],
+  meta: [
+    (value) => typeof value === "object" && Object.values(value ?? {}).every(isText),
+    "must be an object of strings",
+  ],
+  traceparent: [isText, "must be text"],
+  tracestate: [isText, "must be text"],
+  idempotency_key: [(value) => KEY.test(value), "must be 1 to 255 visible ASCII characters"],
+};
+
+/** Every fault of a submission. */
+export function faultsOf(job: unknown): FaultOfBody[] {
+  if (typeof job !== "object" || job === null)
+    return [{ pointer: "", detail: "must be an object" }];
+  const faults: FaultOfBody[] = [];
+  for (const [name, value] of Object.entries(job)) {
+    const [isGood, rule] = MEMBERS[name] ?? [() => false, "is not a member of a job"];
+    if (!isGood(value)) faults.push({ pointer: `/${name}`, detail: rule });
+  }
+  const given = job as Submission;
+  if (given.type === undefined) faults.push({ pointer: "/type", detail: "is missing" });
+  for (const [one, other] of [
+    ["run_at", "delay_ms"],
+    ["expires_at", "expires_in_ms"],
+  ] as const) {
+    if (given[one] !== undefined && given[other] !== undefined) {
+      faults.push({ pointer: `/${other}`, detail: `can't stand beside ${one}` });
+    }
+  }
+  return faults;
+}
+
+/** The delay before the next attempt in milliseconds, without jitter. `attempt` is the one that failed. */
+export function retryDelay(retry: Retry, attempt: number): number {
+  if (retry.strategy === "list") {
+    const delays = retry.delays_ms ?? [0];
+    return delays[Math.min(attempt, delays.length) - 1] ?? 0;
+  }
+  const { base_ms: base = 5_000, max_ms: most = 300_000 } = retry;
+  const factor = { exponential: 2 ** (attempt - 1), linear: attempt, fixed: 1 }[retry.strategy];
+  return Math.min(base * factor, most);
+}

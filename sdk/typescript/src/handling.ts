@@ -1,0 +1,83 @@
+import type { Context } from "./context.js";
+import { JobType } from "./job-type.js";
+import { opaqueText, type JsonCodec } from "./json.js";
+import { Ending, outcomeOf, refused, timedOut, type Outcome } from "./outcome.js";
+
+/**
+ * Does the work of one attempt. What it returns is the job's result; what it throws fails the
+ * attempt. It may also return or throw `snooze()`, `retryAfter()`, `cancel()` or a `NonRetryable`.
+ */
+export type Handler<Payload = unknown, Result = unknown> = (
+  payload: Payload,
+  ctx: Context<Payload>,
+) => Result | Ending | Promise<Result | Ending>;
+
+/**
+ * Wraps every handler. `next()` runs the next middleware, and in the end the handler: it gives what
+ * that returned, and throws what that threw. What the middleware returns or throws counts.
+ */
+export type Middleware = (ctx: Context, next: () => Promise<unknown>) => unknown;
+
+/** The handlers of an application by their types, and what wraps them. */
+export class Handlers {
+  readonly #handlers = new Map<string, Handler>();
+  readonly #middleware: Middleware[] = [];
+
+  get types(): string[] {
+    return [...this.#handlers.keys()];
+  }
+
+  set<Payload, Result>(
+    job: JobType<Payload, Result> | string,
+    handler: Handler<Payload, Result>,
+  ): void {
+    const type = job instanceof JobType ? job.type : job;
+    if (this.#handlers.has(type)) throw new Error(`there is a handler for ${type} already`);
+    this.#handlers.set(type, handler as Handler);
+  }
+
+  wrap(middleware: Middleware): void {
+    this.#middleware.push(middleware);
+  }
+
+  has(type: string): boolean {
+    return this.#handlers.has(type);
+  }
+
+  /** Runs the handler of the context's job. */
+  async run(ctx: Context): Promise<unknown> {
+    const handler = this.#handlers.get(ctx.job.type);
+    if (!handler) throw new Error(`there is no handler for ${ctx.job.type}`);
+    const middleware = this.#middleware;
+    const from = async (n: number): Promise<unknown> => {
+      const wrapper = middleware[n];
+      return wrapper ? wrapper(ctx, () => from(n + 1)) : handler(ctx.job.payload, ctx);
+    };
+    return from(0);
+  }
+}
+
+/**
+ * The outcome of an attempt. A handler that kept the thread to itself is told what it missed before
+ * its end is judged: `ctx.told` sees to that.
+ */
+export async function outcomeOfRun(
+  ctx: Context,
+  run: () => Promise<unknown>,
+  codec: JsonCodec,
+): Promise<Outcome> {
+  let value: unknown;
+  try {
+    value = await run();
+  } catch (thrown) {
+    return outcomeOf(thrown, ctx.told);
+  }
+  if (ctx.told === "timeout") return timedOut();
+  if (value instanceof Ending) return outcomeOf(value, ctx.told);
+  if (value === undefined) return { outcome: "succeeded" };
+  try {
+    return { outcome: "succeeded", result: opaqueText(value, codec) };
+  } catch (fault) {
+    return refused(`the result is not JSON: ${(fault as Error).message}`);
+  }
+}

@@ -1,0 +1,201 @@
+/**
+ * Turns payloads, results and checkpoints into JSON text and back. Nothing else passes through it:
+ * the members of the API itself are read and written by this package.
+ */
+export interface JsonCodec {
+  /** The value of one JSON text. */
+  parse(text: string): unknown;
+  /** The JSON text of a value. It throws if there is none. */
+  stringify(value: unknown): string;
+}
+
+/** JSON text that is sent as it stands, byte for byte, in place of a payload, result or checkpoint. */
+export class RawJson {
+  /** Throws a SyntaxError if `text` is not JSON. */
+  constructor(readonly text: string) {
+    JSON.parse(text);
+  }
+}
+
+/** `JSON.parse` and `JSON.stringify`: integers beyond 2^53 lose digits. */
+export const plainJson: JsonCodec = {
+  parse: (text) => JSON.parse(text) as unknown,
+  stringify: (value) => JSON.stringify(value),
+};
+
+/**
+ * A codec that keeps every digit of integers: those beyond 2^53 become `bigint`, and each `bigint` is
+ * written as a JSON number. Other numbers stay `number`.
+ */
+export const exactJson: JsonCodec = {
+  parse(text) {
+    const value = JSON.parse(text) as unknown; // also rejects what is not JSON
+    return /\d{16}/.test(text) ? new Reader(text, exactNumber).value() : value;
+  },
+  stringify: exactText,
+};
+
+/** The text of a payload, result or checkpoint. Throws a TypeError if the value is not JSON. */
+export function opaqueText(value: unknown, codec: JsonCodec): string {
+  if (value instanceof RawJson) return value.text;
+  if (typeof value === "number" && !Number.isFinite(value)) {
+    throw new TypeError(`${value} is not JSON`);
+  }
+  const text = codec.stringify(value) as string | undefined;
+  if (typeof text !== "string") throw new TypeError(`a ${typeof value} is not JSON`);
+  return text;
+}
+
+/** Members whose values are the application's own JSON. */
+export const OPAQUE = new Set(["payload", "result", "checkpoint"]);
+/** Members whose values are maps with the application's own names. */
+export const VERBATIM = new Set(["meta", "labels", "data", "limits"]);
+
+/** The answer of a server, with each opaque value as `opaque` makes it of its text. */
+export function readAnswer(text: string, opaque: (text: string) => unknown): unknown {
+  return new Reader(text, Number, opaque).value();
+}
+
+// Reads JSON that JSON.parse has accepted, or that a server has sent.
+class Reader {
+  #at = 0;
+
+  constructor(
+    readonly text: string,
+    readonly number: (text: string) => unknown,
+    readonly opaque?: (text: string) => unknown,
+  ) {}
+
+  value(readsOpaque = true): unknown {
+    this.#space();
+    switch (this.text[this.#at]) {
+      case "{":
+        return this.#object(readsOpaque);
+      case "[":
+        return this.#array(readsOpaque);
+      case '"':
+        return this.#string();
+      default:
+        return this.#word();
+    }
+  }
+
+  #space(): void {
+    while (this.#at < this.text.length && this.text.charCodeAt(this.#at) <= 0x20) this.#at++;
+  }
+
+  #object(readsOpaque: boolean): Record<string, unknown> {
+    const members: Record<string, unknown> = {};
+    this.#at++;
+    for (this.#space(); this.text[this.#at] !== "}"; this.#space()) {
+      if (this.text[this.#at] === ",") {
+        this.#at++;
+        this.#space();
+      }
+      this.#needMore();
+      const key = this.#string();
+      this.#space();
+      this.#at++; // the colon
+      const value = this.#member(key, readsOpaque);
+      if (key === "__proto__") {
+        Object.defineProperty(members, key, { value, enumerable: true, writable: true });
+      } else {
+        members[key] = value;
+      }
+    }
+    this.#at++;
+    return members;
+  }
+
+  #member(key: string, readsOpaque: boolean): unknown {
+    if (!this.opaque || !readsOpaque) return this.value(readsOpaque);
+    if (!OPAQUE.has(key)) return this.value(!VERBATIM.has(key));
+    this.#space();
+    const start = this.#at;
+    this.value(false);
+    return this.opaque(this.text.slice(start, this.#at));
+  }
+
+  #array(readsOpaque: boolean): unknown[] {
+    const items: unknown[] = [];
+    this.#at++;
+    for (this.#space(); this.text[this.#at] !== "]"; this.#space()) {
+      if (this.text[this.#at] === ",") this.#at++;
+      this.#needMore();
+      items.push(this.value(readsOpaque));
+    }
+    this.#at++;
+    return items;
+  }
+
+  #string(): string {
+    const start = this.#at;
+    let end = start;
+    do {
+      end = this.text.indexOf('"', end + 1);
+      if (end < 0) throw new SyntaxError("a string does not end");
+    } while (isEscaped(this.text, end));
+    this.#at = end + 1;
+    const inner = this.text.slice(start + 1, end);
+    return inner.includes("\\") ? (JSON.parse(`"${inner}"`) as string) : inner;
+  }
+
+  #word(): unknown {
+    const start = this.#at;
+    while (this.#at < this.text.length && !/[\s,\]}]/.test(this.text[this.#at] as string))
+      this.#at++;
+    const word = this.text.slice(start, this.#at);
+    if (word === "true") return true;
+    if (word === "false") return false;
+    if (word === "null") return null;
+    return this.number(word);
+  }
+
+  #needMore(): void {
+    if (this.#at >= this.text.length) throw new SyntaxError("the JSON text does not end");
+  }
+}
+
+function isEscaped(text: string, quote: number): boolean {
+  let before = quote;
+  while (text[before - 1] === "\\") before--;
+  return (quote - before) % 2 === 1;
+}
+
+function exactNumber(text: string): number | bigint {
+  const number = Number(text);
+  return Number.isSafeInteger(number) || !/^-?\d+$/.test(text) ? number : BigInt(text);
+}
+
+function exactText(value: unknown): string {
+  try {
+    return JSON.stringify(value);
+  } catch (fault) {
+    if (!containsBigInt(value, new Set())) throw fault; // a cycle, or a toJSON that throws
+    return textOf("", value) as string;
+  }
+}
+
+function containsBigInt(value: unknown, above: Set<object>): boolean {
+  if (typeof value === "bigint") return true;
+  if (typeof value !== "object" || value === null || above.has(value)) return false;
+  above.add(value);
+  const found = Object.values(value).some((inner) => containsBigInt(inner, above));
+  above.delete(value);
+  return found;
+}
+
+function textOf(key: string, value: unknown): string | undefined {
+  if (typeof value === "bigint") return value.toString();
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const toJSON = (value as { toJSON?: (key: string) => unknown }).toJSON;
+  if (typeof toJSON === "function") return textOf(key, toJSON.call(value, key));
+  if (Array.isArray(value)) {
+    return `[${value.map((item, index) => textOf(String(index), item) ?? "null").join(",")}]`;
+  }
+  const members = Object.entries(value).flatMap(([name, inner]) => {
+    const text = textOf(name, inner);
+    return text === undefined ? [] : [`${JSON.stringify(name)}:${text}`];
+  });
+  return `{${members.join(",")}}`;
+}

@@ -1,0 +1,157 @@
+import { Context, type RunningJob, type Surroundings } from "../context.js";
+import type { JsonCodec } from "../json.js";
+import { plainJson, readAnswer } from "../json.js";
+import type { Row } from "./lease-table.js";
+import type { Claimed } from "./wire-worker.js";
+
+/** The answer that brought jobs. Its text is read again only if somebody wants a payload's bytes. */
+export class ClaimAnswer {
+  #payloads: string[] | undefined;
+
+  constructor(readonly text: string) {}
+
+  payloadText(index: number): string {
+    if (!this.#payloads) {
+      const { jobs } = readAnswer(this.text, (raw) => raw) as { jobs: { payload: string }[] };
+      this.#payloads = jobs.map((job) => job.payload);
+    }
+    return this.#payloads[index] as string;
+  }
+}
+
+/** The codec for answers of polls: the application's own values are parsed when they are wanted. */
+export function pollCodec(codec: JsonCodec): JsonCodec {
+  return codec === plainJson ? plainJson : { parse: (text) => text, stringify: codec.stringify };
+}
+
+class ClaimedJob implements RunningJob {
+  readonly id: string;
+  readonly queue: string;
+  readonly type: string;
+  readonly attempt: number;
+  readonly maxAttempts: number;
+  readonly meta: Record<string, string>;
+  readonly tags: string[];
+  readonly traceparent: string | undefined;
+  readonly tracestate: string | undefined;
+  readonly priority: number;
+  readonly createdAt: string;
+  readonly #claimed: Claimed;
+  readonly #answer: ClaimAnswer;
+  readonly #index: number;
+  readonly #codec: JsonCodec;
+  #payload: { value: unknown } | undefined;
+
+  constructor(claimed: Claimed, answer: ClaimAnswer, index: number, codec: JsonCodec) {
+    this.id = claimed.id;
+    this.queue = claimed.queue;
+    this.type = claimed.type;
+    this.attempt = claimed.attempt;
+    this.maxAttempts = claimed.max_attempts;
+    this.meta = claimed.meta;
+    this.tags = claimed.tags ?? [];
+    this.traceparent = claimed.traceparent ?? undefined;
+    this.tracestate = claimed.tracestate ?? undefined;
+    this.priority = claimed.priority ?? 0;
+    this.createdAt = claimed.created_at ?? "";
+    this.#claimed = claimed;
+    this.#answer = answer;
+    this.#index = index;
+    this.#codec = codec;
+  }
+
+  get payload(): unknown {
+    return (this.#payload ??= { value: this.#parsed(this.#claimed.payload) }).value;
+  }
+
+  get payloadText(): string {
+    return this.#answer.payloadText(this.#index);
+  }
+
+  get schedule(): RunningJob["schedule"] {
+    const schedule = this.#claimed.schedule;
+    return schedule && { name: schedule.name, scheduledAt: schedule.scheduled_at };
+  }
+
+  get checkpoint(): unknown {
+    const checkpoint = this.#claimed.progress?.checkpoint;
+    return checkpoint === undefined || checkpoint === null ? undefined : this.#parsed(checkpoint);
+  }
+
+  #parsed(value: unknown): unknown {
+    return this.#codec === plainJson ? value : this.#codec.parse(value as string);
+  }
+}
+
+const LONGEST_WAY = 1_000; // of an answer, in milliseconds, where it matters which of two things was first
+
+/** One attempt that this worker holds. Times are of the monotonic clock, in milliseconds. */
+export class Attempt {
+  readonly id: string;
+  readonly token: number;
+  readonly ctx: Context;
+  /** The length of the lease. */
+  readonly lease: number;
+  /** The lease is the worker's until then, whatever happened on the way. */
+  certainUntil: number;
+  beatDue: number;
+  beatFailures = 0;
+  /** When the answer came that brought the job. */
+  readonly begunAt: number;
+  /** The server may have begun to count the attempt's time so early. */
+  readonly earliestBegin: number;
+  /** The claim did not tell how long the attempt may take: a heartbeat of its own asks. */
+  readonly needsLength: boolean;
+  /** When the attempt's time is over. */
+  timeoutAt: number;
+  /** A claim that waited long brings a job whose lease is not certain: a heartbeat goes first. */
+  isSure: boolean;
+  /** Until when a heartbeat is tried for a job that is not sure. */
+  readonly hopeUntil: number;
+  /** Nothing that the handler does counts any more. */
+  isLost = false;
+  /** The handler has ended, or is no longer waited for. */
+  isOver = false;
+  /** Its place in the keeper's table. */
+  row: Row | undefined;
+  /** Requests under way that carry lines or progress of this attempt. */
+  newsUnderWay = 0;
+  /** What waits for these. */
+  afterNews: (() => void) | undefined;
+
+  constructor(
+    claimed: Claimed,
+    ctx: { answer: ClaimAnswer; index: number; codec: JsonCodec; around: Surroundings },
+    sentAt: number,
+    now: number,
+  ) {
+    this.id = claimed.id;
+    this.token = claimed.lease.token;
+    const job = new ClaimedJob(claimed, ctx.answer, ctx.index, ctx.codec);
+    this.ctx = new Context(job, this.token, ctx.around);
+    this.lease = claimed.lease.lease_ms;
+    this.certainUntil = sentAt + this.lease;
+    this.isSure = now - sentAt <= this.lease / 3;
+    this.beatDue = this.isSure ? sentAt + this.lease / 3 : now;
+    this.hopeUntil = now + this.lease;
+    this.begunAt = now;
+    this.earliestBegin = Math.max(sentAt, now - LONGEST_WAY);
+    const length = claimed.deadline ? lengthOf(claimed, claimed.deadline) : Infinity;
+    this.needsLength = length === undefined;
+    this.timeoutAt = length === undefined ? Infinity : now + length;
+  }
+
+  /** Whether the server, which began to count a little earlier, may have ended the attempt in time. */
+  mayHaveTimedOut(now: number): boolean {
+    return now >= this.timeoutAt - (this.begunAt - this.earliestBegin);
+  }
+}
+
+// How long the attempt may take, by the server's clock alone. A lease ends with its attempt's
+// deadline: then its end says nothing of its beginning.
+function lengthOf(claimed: Claimed, deadline: string): number | undefined {
+  if (claimed.timeout_ms) return claimed.timeout_ms;
+  const { expires_at: end, lease_ms: lease } = claimed.lease;
+  if (Date.parse(end) >= Date.parse(deadline)) return undefined;
+  return Date.parse(deadline) - (Date.parse(end) - lease);
+}

@@ -1,0 +1,71 @@
+import { Worker as Thread } from "node:worker_threads";
+
+import { now } from "./clock.js";
+import type { HttpOptions } from "./http.js";
+import { LeaseTable, type Row } from "./lease-table.js";
+
+/** What the keeper's thread is given. */
+export interface KeeperData {
+  memory: SharedArrayBuffer;
+  url: string;
+  token: string | undefined;
+  ca: HttpOptions["ca"];
+  worker: string;
+}
+
+/** How late a heartbeat may be, in milliseconds, before the keeper sends it. */
+export const graceOf = (lease: number): number => lease / 12;
+
+/**
+ * Keeps leases while a handler keeps the worker's thread to itself, as a long computation does. It
+ * sends nothing as long as the worker's own heartbeats go out in time, and sleeps.
+ */
+export class Keeper {
+  readonly #table: LeaseTable;
+  readonly #free: number[];
+  readonly #thread: Thread;
+
+  constructor(rows: number, data: Omit<KeeperData, "memory">, warn: (message: string) => void) {
+    this.#table = LeaseTable.withRows(rows);
+    this.#free = Array.from({ length: rows }, (_, index) => rows - 1 - index);
+    const workerData: KeeperData = { ...data, memory: this.#table.memory };
+    const settings = {
+      workerData,
+      stdin: false,
+      execArgv: [],
+      resourceLimits: { maxOldGenerationSizeMb: 64 },
+    };
+    this.#thread = new Thread(new URL("./keeper-thread.js", import.meta.url), settings);
+    this.#thread.unref();
+    this.#thread.on("error", (fault) => {
+      warn(`the thread that keeps leases has ended: ${fault.message}; handlers must not block`);
+    });
+  }
+
+  enter(id: string, token: number, lease: number): Row | undefined {
+    const index = this.#free.pop();
+    return index === undefined ? undefined : this.#table.enter(index, id, token, lease);
+  }
+
+  leave(row: Row): void {
+    this.#table.leave(row);
+    this.#free.push(row.index);
+  }
+
+  /** When the worker means to send the next heartbeat, and how long the lease is certain. */
+  plan(row: Row, beatDue: number, certainUntil: number, lease: number): void {
+    this.#table.plan(row, beatDue, certainUntil);
+    if (beatDue + graceOf(lease) < this.#table.keeperWakesAt) {
+      this.#table.keeperWakesAt = now(); // one message is enough
+      this.#thread.postMessage(0);
+    }
+  }
+
+  answer(row: Row): ReturnType<LeaseTable["answer"]> {
+    return this.#table.answer(row);
+  }
+
+  async end(): Promise<void> {
+    await this.#thread.terminate();
+  }
+}

@@ -1,0 +1,100 @@
+/** The parts of the worker's protocol: names are the API's. */
+import type { PendingLine, PendingProgress } from "../context.js";
+import type { Problem } from "../errors.js";
+import type { JsonCodec } from "../json.js";
+import type { Outcome } from "../outcome.js";
+import type { NewJob } from "../types.js";
+import { encode } from "../wire.js";
+
+/** A claimed job. */
+export interface Claimed {
+  id: string;
+  queue: string;
+  type: string;
+  payload: unknown;
+  attempt: number;
+  max_attempts: number;
+  lease: { token: number; expires_at: string; lease_ms: number };
+  deadline?: string | null;
+  timeout_ms?: number | null;
+  priority?: number;
+  created_at?: string;
+  tags?: string[];
+  meta: Record<string, string>;
+  traceparent?: string | null;
+  tracestate?: string | null;
+  schedule?: { name: string; scheduled_at: string };
+  progress?: { checkpoint: unknown } | null;
+}
+
+export interface ItemResult {
+  status: number;
+  id?: string;
+  cancel_requested?: boolean;
+  error?: Problem;
+}
+
+export interface Command {
+  type: string;
+  job_id?: string;
+  token?: number;
+}
+
+export interface PollAnswer {
+  acks: ItemResult[];
+  heartbeats: ItemResult[];
+  logs: ItemResult[];
+  jobs: Claimed[];
+  commands: Command[];
+}
+
+/** What a poll carries beside its claim: JSON texts of the items. */
+export interface PollItems {
+  acks?: string[];
+  heartbeats?: string[];
+  logs?: string[];
+  /** JSON text. */
+  claim?: string | undefined;
+  goodbye?: boolean;
+}
+
+/** The body of a poll. */
+export function pollText(items: PollItems): string {
+  const members: string[] = [];
+  for (const name of ["acks", "heartbeats", "logs"] as const) {
+    const texts = items[name];
+    if (texts?.length) members.push(`"${name}":[${texts.join(",")}]`);
+  }
+  if (items.claim) members.push(`"claim":${items.claim}`);
+  if (items.goodbye) members.push(`"goodbye":true`);
+  return `{${members.join(",")}}`;
+}
+
+/** An item of a poll's `acks`. */
+export function ackText(
+  { id, token }: { id: string; token: number },
+  outcome: Outcome,
+  lines: PendingLine[],
+  enqueued: NewJob[],
+  codec: JsonCodec,
+): string {
+  let text = `{"id":"${id}","token":${token},"outcome":"${outcome.outcome}"`;
+  if (outcome.result !== undefined) text += `,"result":${outcome.result}`;
+  if (outcome.error) text += `,"error":${JSON.stringify(outcome.error)}`;
+  if (outcome.delay !== undefined) text += `,"delay_ms":${outcome.delay}`;
+  if (lines.length) text += `,"logs":${JSON.stringify(lines)}`;
+  if (enqueued.length && outcome.outcome === "succeeded") {
+    text += `,"enqueue":${encode(enqueued, codec)}`;
+  }
+  return `${text}}`;
+}
+
+/** An item of a poll's `heartbeats`. */
+export function beatText(id: string, token: number, progress: PendingProgress | undefined): string {
+  if (!progress) return `{"id":"${id}","token":${token}}`;
+  const members: string[] = [];
+  if (progress.percent !== undefined) members.push(`"percent":${progress.percent}`);
+  if (progress.message !== undefined) members.push(`"message":${JSON.stringify(progress.message)}`);
+  if (progress.checkpoint !== undefined) members.push(`"checkpoint":${progress.checkpoint}`);
+  return `{"id":"${id}","token":${token},"progress":{${members.join(",")}}}`;
+}

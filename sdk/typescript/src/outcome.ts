@@ -1,0 +1,168 @@
+import { MillraceError } from "./errors.js";
+
+/**
+ * Why a handler is told to end: its job was cancelled; the attempt's time is over; the lease is no
+ * longer certain, so that another worker may have the job; or the worker's grace time is over.
+ */
+export type Reason = "cancelled" | "timeout" | "lease_lost" | "stopping";
+
+const SENTENCES: Record<Reason, string> = {
+  cancelled: "the job was cancelled",
+  timeout: "the attempt's time is over",
+  lease_lost: "the worker has lost the job's lease",
+  stopping: "the worker stops",
+};
+
+/** The reason of a handler's `AbortSignal`, with which everything that the signal ends rejects. */
+export class Told extends Error {
+  static {
+    this.prototype.name = "AbortError";
+  }
+
+  constructor(readonly reason: Reason) {
+    super(SENTENCES[reason]);
+  }
+}
+
+/** An end of a handler that is neither a result nor an ordinary error: to be returned or thrown. */
+export abstract class Ending extends Error {}
+
+/** The job runs again after `delay` milliseconds; costs no attempt. */
+export class Snooze extends Ending {
+  static {
+    this.prototype.name = "Snooze";
+  }
+
+  constructor(readonly delay: number) {
+    super(`snoozed for ${delay} ms`);
+  }
+}
+
+/** The attempt failed; the next one comes after `delay` milliseconds, if attempts are left. */
+export class RetryAfter extends Ending {
+  static {
+    this.prototype.name = "RetryAfter";
+  }
+
+  constructor(
+    readonly delay: number,
+    message = "",
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+/** The job ends as cancelled; the reason is a line in its log. */
+export class Cancel extends Ending {
+  static {
+    this.prototype.name = "Cancel";
+  }
+
+  constructor(readonly reason = "") {
+    super(reason);
+  }
+}
+
+/** The attempt failed, and no retry would help: the job is dead. */
+export class NonRetryable extends Ending {
+  static {
+    this.prototype.name = "NonRetryable";
+  }
+}
+
+/** Puts the job off for `delay` milliseconds, up to 10 years: `return snooze(60_000)`. */
+export const snooze = (delay: number): Snooze => new Snooze(delay);
+/** Fails the attempt and chooses the delay before the next one, in milliseconds. */
+export const retryAfter = (delay: number, message?: string): RetryAfter =>
+  new RetryAfter(delay, message);
+/** Ends the job as cancelled: `return cancel("the order is gone")`. */
+export const cancel = (reason?: string): Cancel => new Cancel(reason);
+
+/** An attempt's end as the server is told it. Delays are in milliseconds, the result is JSON text. */
+export interface Outcome {
+  outcome: "succeeded" | "failed" | "snoozed" | "cancelled" | "released";
+  result?: string | undefined;
+  error?: OutcomeError | undefined;
+  delay?: number | undefined;
+  /** A line for the job's log. */
+  line?: string | undefined;
+}
+
+export interface OutcomeError {
+  type: string;
+  message: string;
+  stack?: string | undefined;
+  retryable?: boolean | undefined;
+}
+
+/** The outcome of a handler that returned an ending or threw. `told` is what it was told before. */
+export function outcomeOf(thrown: unknown, told: Reason | undefined): Outcome {
+  if (told === "timeout") return timedOut();
+  if (isCancellation(thrown)) {
+    if (told === "cancelled") return { outcome: "cancelled" };
+    if (told === "stopping") return { outcome: "released" };
+  }
+  if (thrown instanceof Snooze) return { outcome: "snoozed", delay: milliseconds(thrown.delay) };
+  if (thrown instanceof Cancel) return { outcome: "cancelled", line: thrown.reason };
+  const error = errorOutcome(thrown);
+  if (thrown instanceof RetryAfter) {
+    return { outcome: "failed", error, delay: milliseconds(thrown.delay) };
+  }
+  if (thrown instanceof NonRetryable)
+    return { outcome: "failed", error: { ...error, retryable: false } };
+  return { outcome: "failed", error };
+}
+
+export function timedOut(): Outcome {
+  return { outcome: "failed", error: { type: "timeout", message: SENTENCES.timeout } };
+}
+
+/** The outcome in place of one that the server can't take. */
+export function refused(message: string): Outcome {
+  return { outcome: "failed", error: { type: "outcome_refused", message } };
+}
+
+// Whether the handler ended because of its signal: with the signal's reason, or with the error that
+// the platform makes of it.
+function isCancellation(thrown: unknown): boolean {
+  for (let error = thrown; error instanceof Error; error = error.cause) {
+    if (error instanceof Told || error.name === "AbortError") return true;
+  }
+  return false;
+}
+
+const LONGEST_DELAY = 315_360_000_000;
+
+function milliseconds(delay: number): number {
+  return Number.isFinite(delay) ? Math.min(Math.max(Math.round(delay), 0), LONGEST_DELAY) : 0;
+}
+
+function errorOutcome(thrown: unknown): OutcomeError {
+  if (!(thrown instanceof Error)) return { type: typeof thrown, message: text(thrown) };
+  return { type: className(thrown), message: text(thrown.message), stack: stackOf(thrown) };
+}
+
+// The class as it was written: many subclasses leave `name` as that of their base.
+function className(error: Error): string {
+  if (Object.hasOwn(error, "name") || error instanceof MillraceError) return error.name;
+  const name = error.constructor.name;
+  return name === "DOMException" || name === "" ? error.name || "Error" : name;
+}
+
+function stackOf(error: Error): string | undefined {
+  let stack = error.stack;
+  for (let cause = error.cause, depth = 0; cause instanceof Error && depth < 8; depth++) {
+    stack += `\ncaused by: ${cause.stack ?? cause.message}`;
+    cause = cause.cause;
+  }
+  return stack;
+}
+
+function text(value: unknown): string {
+  try {
+    return String(value);
+  } catch {
+    return `a ${typeof value}`; // its toString throws
+  }
+}

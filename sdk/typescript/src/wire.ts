@@ -1,0 +1,94 @@
+/**
+ * The names of the API in TypeScript: `max_attempts` is `maxAttempts`, and durations, which are
+ * numbers of milliseconds everywhere, lose their suffix: `delay_ms` is `delay`. Payloads, results,
+ * checkpoints and maps of the application's own pass as they are.
+ */
+import { OPAQUE, VERBATIM, opaqueText, plainJson, readAnswer, type JsonCodec } from "./json.js";
+
+// Durations that have the suffix on the wire, by the member that the object is the value of.
+const DURATIONS: Record<string, Set<string>> = {
+  retry: new Set(["base", "max", "delays"]),
+  retention: new Set(["succeeded", "dead", "cancelled", "expired"]),
+  unique: new Set(["for"]),
+};
+const DURATIONS_ELSEWHERE = new Set([
+  "delay",
+  "expiresIn",
+  "lease",
+  "timeout",
+  "every",
+  "jitter",
+  "missedAfter",
+  "oldestReadyAge",
+]);
+// Maps whose names are the application's and whose values are the API's.
+const MAPS = new Set(["schedules"]);
+
+const snakes = new Map<string, string>();
+const camels = new Map<string, string>();
+
+function remembered(names: Map<string, string>, name: string, make: () => string): string {
+  let found = names.get(name);
+  if (found === undefined) {
+    found = make();
+    if (names.size < 1_000) names.set(name, found); // an application may send any names
+  }
+  return found;
+}
+
+function snake(name: string, parent: string): string {
+  const plain = remembered(snakes, name, () =>
+    name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+  );
+  return (DURATIONS[parent] ?? DURATIONS_ELSEWHERE).has(name) ? `${plain}_ms` : plain;
+}
+
+function camel(name: string): string {
+  return remembered(camels, name, () =>
+    name.replace(/_ms$/, "").replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+  );
+}
+
+/** The JSON text that the API takes for a value of this package. */
+export function encode(value: unknown, codec: JsonCodec = plainJson, parent = ""): string {
+  if (value instanceof Date) return JSON.stringify(value);
+  if (Array.isArray(value)) {
+    return `[${value.map((item) => encode(item, codec, parent)).join(",")}]`;
+  }
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
+  let text = "";
+  for (const [name, inner] of Object.entries(value)) {
+    if (inner === undefined) continue;
+    const key = MAPS.has(parent) ? name : snake(name, parent);
+    text += `${text && ","}${JSON.stringify(key)}:${member(name, inner, codec, MAPS.has(parent))}`;
+  }
+  return `{${text}}`;
+}
+
+function member(name: string, value: unknown, codec: JsonCodec, isOwnName: boolean): string {
+  if (isOwnName) return encode(value, codec);
+  if (OPAQUE.has(name)) return opaqueText(value, codec);
+  return VERBATIM.has(name) ? JSON.stringify(value) : encode(value, codec, name);
+}
+
+/** The value in this package for a parsed answer of the API. */
+export function decode(value: unknown, parent = ""): unknown {
+  if (Array.isArray(value)) return value.map((item) => decode(item, parent));
+  if (typeof value !== "object" || value === null) return value;
+  const members: Record<string, unknown> = {};
+  for (const [name, inner] of Object.entries(value)) {
+    if (MAPS.has(parent)) {
+      members[name] = decode(inner);
+    } else {
+      const keeps = OPAQUE.has(name) || VERBATIM.has(name);
+      members[camel(name)] = keeps ? inner : decode(inner, name);
+    }
+  }
+  return members;
+}
+
+/** Parses the text of an answer; the names stay the API's. */
+export function parseAnswer(text: string, codec: JsonCodec): unknown {
+  const value = JSON.parse(text) as unknown;
+  return codec === plainJson ? value : readAnswer(text, (opaque) => codec.parse(opaque));
+}

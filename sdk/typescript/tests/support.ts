@@ -1,0 +1,129 @@
+// Real servers for the tests: each runs the binary MILLRACE_BIN on a free loopback port, with a
+// directory of its own, and is ended by its process.
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import * as http from "node:http";
+import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { after } from "node:test";
+import { fileURLToPath } from "node:url";
+
+export { sleep };
+
+const TREE = fileURLToPath(new URL("../../../../", import.meta.url));
+const BINARY = process.env.MILLRACE_BIN ?? join(TREE, "build/release/millrace");
+
+export async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, "close");
+  return port;
+}
+
+export async function eventually(
+  condition: () => unknown,
+  timeout = 10_000,
+  what = "the condition",
+): Promise<void> {
+  const deadline = performance.now() + timeout;
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error(`${what} did not come to hold`);
+    await sleep(10);
+  }
+}
+
+export class Server {
+  readonly home = mkdtempSync(join(tmpdir(), "millrace-ts-"));
+  readonly port: number;
+  #process: ChildProcess | undefined;
+
+  private constructor(port: number) {
+    this.port = port;
+  }
+
+  /** A server that runs, and ends after the tests of the file. */
+  static async running(): Promise<Server> {
+    const server = new Server(await freePort());
+    after(() => server.close());
+    await server.start();
+    return server;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  async start(): Promise<void> {
+    const args = ["serve", "--listen", `127.0.0.1:${this.port}`, "--data", join(this.home, "data")];
+    const env = Object.entries(process.env).filter(([name]) => !name.startsWith("MILLRACE_"));
+    this.#process = spawn(BINARY, args, { stdio: "ignore", env: Object.fromEntries(env) });
+    const isReady = (): Promise<boolean> =>
+      fetch(`${this.url}/readyz`).then(
+        (answer) => answer.ok,
+        () => false,
+      );
+    await eventually(isReady, 20_000, "readiness of the server");
+  }
+
+  async end(signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
+    const running = this.#process;
+    if (!running || running.exitCode !== null || running.signalCode !== null) return;
+    running.kill(signal);
+    await once(running, "exit");
+  }
+
+  async close(): Promise<void> {
+    await this.end("SIGKILL");
+    rmSync(this.home, { recursive: true, force: true });
+  }
+}
+
+/** What a peer that is not Millrace answers: the handlers, in turn; the last one stays. */
+export async function strangeServer(...handlers: http.RequestListener[]): Promise<{
+  url: string;
+  seen: http.IncomingMessage[];
+}> {
+  const seen: http.IncomingMessage[] = [];
+  const server = http.createServer((request, response) => {
+    request.resume();
+    request.on("end", () => {
+      seen.push(request);
+      const handler = handlers[Math.min(seen.length, handlers.length) - 1];
+      handler?.(request, response);
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen };
+}
+
+/** Answers with this status and JSON. */
+export function answering(
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): http.RequestListener {
+  return (_, response) => {
+    response.writeHead(status, { "content-type": "application/json", ...headers });
+    response.end(JSON.stringify(body));
+  };
+}
+
+/** Breaks the connection. */
+export const breaking: http.RequestListener = (request) => request.socket.destroy();
+
+let names = 0;
+
+/** The name of a queue that no other test uses. */
+export function ownQueue(): string {
+  return `q${process.pid}-${++names}`;
+}

@@ -1,0 +1,173 @@
+#include "net/tls.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "net/tls_stream.h"
+
+namespace millrace::net {
+namespace {
+
+using Context = std::shared_ptr<SSL_CTX>;
+
+// Of TLS 1.2; 1.3 has only such.
+constexpr const char* kCiphers =
+    "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:"
+    "ECDHE-RSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305";
+
+std::string reason() {
+  const unsigned long code = ::ERR_peek_error();
+  const char* const text = ERR_SYSTEM_ERROR(code) ? std::strerror(ERR_GET_REASON(code))
+                                                  : ::ERR_reason_error_string(code);
+  ::ERR_clear_error();
+  return text == nullptr ? "OpenSSL gives no reason" : text;
+}
+
+std::unexpected<Error> unusable(const std::string& file, std::string_view what) {
+  return failure(fmt::format("can't use \"{}\" as {}: {}", file, what, reason()));
+}
+
+Status use_files(SSL_CTX& context, const TlsFiles& files) {
+  ::ERR_clear_error();
+  if (!files.certificate.empty() &&
+      ::SSL_CTX_use_certificate_chain_file(&context, files.certificate.c_str()) != 1) {
+    return unusable(files.certificate, "the certificate");
+  }
+  if (!files.key.empty() &&
+      ::SSL_CTX_use_PrivateKey_file(&context, files.key.c_str(), SSL_FILETYPE_PEM) != 1) {
+    if (ERR_GET_REASON(::ERR_peek_error()) == X509_R_KEY_VALUES_MISMATCH) {
+      ::ERR_clear_error();
+      return failure(fmt::format("the key \"{}\" is not that of the certificate \"{}\"", files.key,
+                                 files.certificate));
+    }
+    return unusable(files.key, "the key");
+  }
+  if (!files.authorities.empty() &&
+      ::SSL_CTX_load_verify_locations(&context, files.authorities.c_str(), nullptr) != 1) {
+    return unusable(files.authorities, "the authorities' certificates");
+  }
+  return {};
+}
+
+Result<Context> make_context(TlsSide side, const TlsFiles& files) {
+  const bool serves = side == TlsSide::kServer;
+  Context context(::SSL_CTX_new(serves ? ::TLS_server_method() : ::TLS_client_method()),
+                  &::SSL_CTX_free);
+  if (!context) return failure("can't begin TLS: " + reason());
+  ::SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
+  ::SSL_CTX_set_cipher_list(context.get(), kCiphers);
+  ::SSL_CTX_set_options(context.get(), SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
+                                           SSL_OP_CIPHER_SERVER_PREFERENCE |
+                                           SSL_OP_PRIORITIZE_CHACHA);
+  if (serves) {
+    // HTTP/1.1 is all that is spoken; a client that offers something else alone is told so.
+    ::SSL_CTX_set_alpn_select_cb(
+        context.get(),
+        [](SSL*, const unsigned char** chosen, unsigned char* size, const unsigned char* offered,
+           unsigned int bytes, void*) {
+          static constexpr std::array<unsigned char, 9> kHttp = {8,   'h', 't', 't', 'p',
+                                                                 '/', '1', '.', '1'};
+          unsigned char* found = nullptr;
+          if (::SSL_select_next_proto(&found, size, kHttp.data(), kHttp.size(), offered, bytes) !=
+              OPENSSL_NPN_NEGOTIATED) {
+            return SSL_TLSEXT_ERR_ALERT_FATAL;
+          }
+          *chosen = found;
+          return SSL_TLSEXT_ERR_OK;
+        },
+        nullptr);
+    static constexpr std::array<unsigned char, 8> kSessions = {'m', 'i', 'l', 'l',
+                                                               'r', 'a', 'c', 'e'};
+    ::SSL_CTX_set_session_id_context(context.get(), kSessions.data(), kSessions.size());
+  }
+  if (Status used = use_files(*context, files); !used) {
+    return std::unexpected(std::move(used.error()));
+  }
+  if (!serves) {
+    if (files.authorities.empty()) ::SSL_CTX_set_default_verify_paths(context.get());
+    ::SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
+  } else if (!files.authorities.empty()) {
+    ::SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
+    ::SSL_CTX_set_client_CA_list(context.get(),
+                                 ::SSL_load_client_CA_file(files.authorities.c_str()));
+  }
+  return context;
+}
+
+// The certificate must be for this name or address.
+void expect(SSL& ssl, const std::string& host) {
+  std::array<unsigned char, sizeof(in6_addr)> address{};
+  const bool is_address = ::inet_pton(AF_INET, host.c_str(), address.data()) == 1 ||
+                          ::inet_pton(AF_INET6, host.c_str(), address.data()) == 1;
+  if (is_address) {
+    ::X509_VERIFY_PARAM_set1_ip_asc(::SSL_get0_param(&ssl), host.c_str());
+  } else {
+    ::SSL_set1_host(&ssl, host.c_str());
+    ::SSL_set_tlsext_host_name(&ssl, host.c_str());
+  }
+}
+
+}  // namespace
+
+Tls::Tls(TlsSide side, TlsFiles files) : side_(side), files_(std::move(files)), seen_(look()) {}
+Tls::~Tls() = default;
+
+Result<std::unique_ptr<Tls>> Tls::load(TlsSide side, TlsFiles files) {
+  std::unique_ptr<Tls> tls(new Tls(side, std::move(files)));
+  auto context = make_context(side, tls->files_);
+  if (!context) return std::unexpected(std::move(context.error()));
+  tls->context_ = std::move(*context);
+  return tls;
+}
+
+Tls::Seen Tls::look() const {
+  Seen seen;
+  for (const std::string* file : {&files_.certificate, &files_.key, &files_.authorities}) {
+    struct stat facts{};
+    if (file->empty() || ::stat(file->c_str(), &facts) != 0) continue;
+    seen += fmt::format("{}.{} {} {} ", facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec, facts.st_size,
+                        facts.st_ino);
+  }
+  return seen;
+}
+
+Result<bool> Tls::reload_if_changed() {
+  Seen now = look();
+  if (now == seen_) return false;
+  seen_ = std::move(now);
+  auto context = make_context(side_, files_);
+  if (!context) return std::unexpected(std::move(context.error()));
+  const std::lock_guard lock(mutex_);
+  context_ = std::move(*context);
+  return true;
+}
+
+std::shared_ptr<ssl_ctx_st> Tls::context() const {
+  const std::lock_guard lock(mutex_);
+  return context_;
+}
+
+std::unique_ptr<ByteStream> Tls::accept(Socket socket) const {
+  SSL* const ssl = ::SSL_new(context().get());
+  if (ssl == nullptr) return nullptr;
+  ::SSL_set_accept_state(ssl);
+  return std::make_unique<TlsStream>(std::move(socket), ssl);
+}
+
+std::unique_ptr<ByteStream> Tls::connect(Socket socket, const std::string& host) const {
+  SSL* const ssl = ::SSL_new(context().get());
+  if (ssl == nullptr) return nullptr;
+  expect(*ssl, host);
+  ::SSL_set_connect_state(ssl);
+  return std::make_unique<TlsStream>(std::move(socket), ssl);
+}
+
+}  // namespace millrace::net

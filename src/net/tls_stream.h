@@ -1,0 +1,37 @@
+// A connection's bytes as TLS carries them over TCP. The handshake is part of the first read or
+// write, so that whoever bounds the time of those bounds its time too. The process ignores SIGPIPE.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "net/tcp_stream.h"
+
+struct ssl_st;  // OpenSSL's
+
+namespace millrace::net {
+
+class TlsStream final : public ByteStream {
+ public:
+  // `ssl`: with its side set, and without a connection yet; the stream owns it.
+  TlsStream(Socket socket, ssl_st* ssl);
+  ~TlsStream() override;
+
+  Executor executor() override;
+  void read_some(boost::asio::mutable_buffer room, std::shared_ptr<User> user) override;
+  void watch(std::shared_ptr<User> user) override;
+  bool ended() override;
+  std::size_t write_now(const Pieces& pieces, error_code& error) override;
+  void write_some(const Pieces& pieces, std::shared_ptr<User> user) override;
+  std::string certified_name() const override;
+  void cancel() override;
+  void end_output() override;
+  void close() override;
+
+ private:
+  class Connection;
+  // What is under way keeps it.
+  const std::shared_ptr<Connection> connection_;
+};
+
+}  // namespace millrace::net
