@@ -29,6 +29,7 @@ export interface Call {
   onTry?: (() => void) | undefined;
 }
 
+/** The bounds of one call. */
 export interface CallOptions {
   /** The bound on the whole call, tries and pauses included, in milliseconds. Default the client's. */
   timeout?: number | undefined;

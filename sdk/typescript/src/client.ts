@@ -32,10 +32,13 @@ import { decode, encode } from "./wire.js";
 
 /** W3C trace context. */
 export interface TraceContext {
+  /** At most 512 bytes. */
   traceparent: string;
+  /** At most 512 bytes. */
   tracestate?: string | undefined;
 }
 
+/** How a client reaches its server. */
 export interface ClientOptions {
   /** The server's address. Default `MILLRACE_URL`, else `http://127.0.0.1:7600`. */
   url?: string | undefined;
@@ -62,6 +65,7 @@ export interface Platform {
 
 /** The answer to a submission. */
 export interface Submitted<Payload = unknown, Result = unknown> {
+  /** The job as the server has it. */
   job: Job<Payload, Result>;
   /** False if the job existed already: its id, idempotency key or unique key was known. */
   isNew: boolean;
@@ -69,6 +73,7 @@ export interface Submitted<Payload = unknown, Result = unknown> {
 
 /** The answer to one job of a batch. */
 export interface BatchItem {
+  /** 201 for a new job, 200 for one that existed, else that of the refusal. */
   status: number;
   /** Of a refused job that which it was sent with; undefined if it had an idempotency key instead. */
   id: string | undefined;
@@ -274,6 +279,7 @@ export class Client {
     return this.#ask("GET", `/v1/queues${query(page(options))}`, options);
   }
 
+  /** One queue, always current. */
   queue(queue: string, options: CallOptions = {}): Promise<Queue> {
     return this.#ask("GET", `/v1/queues/${name(queue)}`, options);
   }
@@ -308,6 +314,7 @@ export class Client {
     return this.#ask("POST", path, options, { reason: options.reason });
   }
 
+  /** Hands out jobs again. */
   resumeQueue(queue: string, options: CallOptions = {}): Promise<Queue> {
     return this.#ask("POST", `/v1/queues/${name(queue)}/resume`, options);
   }
@@ -331,6 +338,7 @@ export class Client {
     return this.#ask("GET", `/v1/schedules${parameters}`, options);
   }
 
+  /** One schedule, always current. */
   schedule(schedule: string, options: CallOptions = {}): Promise<Schedule> {
     return this.#ask("GET", `/v1/schedules/${name(schedule)}`, options);
   }
@@ -360,6 +368,7 @@ export class Client {
     return this.#ask("POST", `/v1/schedules/${name(schedule)}/pause`, options, body);
   }
 
+  /** Fires again, from the next instant on. */
   resumeSchedule(schedule: string, options: CallOptions = {}): Promise<Schedule> {
     return this.#ask("POST", `/v1/schedules/${name(schedule)}/resume`, options);
   }
@@ -445,6 +454,7 @@ export class Client {
 
 /** The version that a change expects; another one is refused with `VersionConflict`. */
 export interface IfMatch {
+  /** The `version` that was read. */
   ifMatch?: number | undefined;
 }
 

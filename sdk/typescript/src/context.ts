@@ -6,25 +6,35 @@ import { encode } from "./wire.js";
 
 /** The job of an attempt, as its handler sees it. */
 export interface RunningJob<Payload = unknown> {
+  /** Good as an idempotency key towards other services. */
   readonly id: string;
+  /** The queue's name. */
   readonly queue: string;
+  /** The type's name. */
   readonly type: string;
+  /** As the client's `json` reads it. */
   readonly payload: Payload;
   /** The payload as it was submitted, byte for byte. */
   readonly payloadText: string;
   /** The number of this attempt, from 1. */
   readonly attempt: number;
+  /** With this attempt's failure the job is dead. */
   readonly maxAttempts: number;
+  /** As submitted. */
   readonly meta: Record<string, string>;
+  /** As submitted. */
   readonly tags: string[];
   /** What made the job, if a schedule did. */
   readonly schedule: ScheduleOfJob | undefined;
   /** What an earlier attempt saved with `progress`; undefined if none did. */
   readonly checkpoint: unknown;
+  /** W3C trace context of the submission. */
   readonly traceparent: string | undefined;
+  /** Its trace state. */
   readonly tracestate: string | undefined;
   /** Lower runs first. */
   readonly priority: number;
+  /** When it was submitted, RFC 3339. */
   readonly createdAt: string;
 }
 
@@ -79,6 +89,7 @@ const PROGRESS_FRAME = 128; // names, braces, the percentage
 
 /** One attempt at one job. Handlers get it as their second argument. */
 export class Context<Payload = unknown> {
+  /** What to do. */
   readonly job: RunningJob<Payload>;
   /** The fencing token: rises with every lease, for services that can compare numbers. */
   readonly token: number;

@@ -5,6 +5,7 @@ import type { Job, NewJob, SubmitOptions } from "./types.js";
 /** A type of jobs, made by `Client.job`: what producers submit and handlers are attached to. */
 export class JobType<Payload = unknown, Result = unknown> {
   constructor(
+    /** Submits the jobs. */
     readonly client: Client,
     /** The name of the type. */
     readonly type: string,

@@ -45,6 +45,7 @@ export class RetryAfter extends Ending {
   }
 
   constructor(
+    /** In milliseconds. */
     readonly delay: number,
     message = "",
     options?: ErrorOptions,

@@ -6,6 +6,7 @@
 /** A time that is given to the server: RFC 3339 with any offset, or a `Date`. */
 export type TimeInput = string | Date;
 
+/** Where a job stands. Of these `succeeded`, `dead`, `cancelled` and `expired` are ends. */
 export type JobState =
   | "scheduled"
   | "ready"
@@ -39,6 +40,7 @@ export type RetryPolicy =
       jitter?: number;
     }
   | {
+      /** Names every delay. */
       strategy: "list";
       /** The delay after each attempt, in milliseconds; 1 to 100, and the last one repeats. */
       delays: number[];
@@ -80,6 +82,7 @@ export interface SubmitOptions {
   lease?: number;
   /** The bound on one attempt, in milliseconds. Default none. */
   timeout?: number;
+  /** One job for each key at a time. */
   unique?: Unique;
   /** At most 32. */
   tags?: string[];
@@ -87,6 +90,7 @@ export interface SubmitOptions {
   meta?: Record<string, string>;
   /** W3C trace context. Default: that of the handler or of `ClientOptions.traceContext`. */
   traceparent?: string;
+  /** W3C trace state; at most 512 bytes. */
   tracestate?: string;
 }
 
@@ -98,47 +102,70 @@ export interface NewJob<Payload = unknown> extends SubmitOptions {
   payload?: Payload;
 }
 
+/** What a handler reported of its progress. */
 export interface Progress {
+  /** 0 to 100. */
   percent: number | null;
+  /** At most 1,024 bytes. */
   message: string | null;
+  /** What the next attempt finds; null if there is none. */
   checkpoint: unknown;
 }
 
+/** Why an attempt failed. */
 export interface JobError {
   /** The worker's word, or `lease_expired`, `timeout` or `worker_lost` of the server. */
   type: string;
+  /** At most 4 KiB. */
   message: string;
+  /** At most 32 KiB. */
   stack: string | null;
   /** The same for errors that look alike. */
   fingerprint: string | null;
+  /** The attempt that failed, from 1. */
   attempt: number;
+  /** When. */
   at: string;
 }
 
+/** One start of a job. */
 export interface Attempt {
   /** Counts every start, from 1. */
   n: number;
+  /** The number that the handler saw; snoozed and released attempts give theirs back. */
   attempt: number;
+  /** The worker's name. */
   worker: string | null;
+  /** When the worker got the job. */
   startedAt: string;
+  /** Null while it runs. */
   finishedAt: string | null;
+  /** `running`, or how it ended, as `succeeded`, `failed` or `lease_expired`. */
   outcome: string;
+  /** Null unless it failed. */
   error: JobError | null;
 }
 
+/** How much a line of a log matters. */
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
+/** A line of a job's log. */
 export interface LogLine {
   /** Rises along the job's lines. */
   seq: number;
+  /** The attempt that wrote it, from 1. */
   attempt: number;
+  /** When it was written, by the worker's clock. */
   at: string;
+  /** `info`, where the worker named none. */
   level: LogLevel;
+  /** At most 8 KiB. */
   message: string;
 }
 
 /** What made a job, if a schedule did. */
 export interface ScheduleOfJob {
+  /** The schedule's name. */
   name: string;
   /** The instant that the job is for. */
   scheduledAt: string;
@@ -146,13 +173,19 @@ export interface ScheduleOfJob {
 
 /** A job as the server shows it. */
 export interface Job<Payload = unknown, Result = unknown> {
+  /** A UUIDv7. */
   id: string;
+  /** Where it waits. */
   queue: string;
+  /** What its handler is attached to. */
   type: string;
+  /** Where it stands. */
   state: JobState;
+  /** Lower runs first. */
   priority: number;
   /** Attempts started, less those that ended snoozed or released. */
   attempt: number;
+  /** With this attempt's failure it is dead. */
   maxAttempts: number;
   /** Leases that ran out. */
   crashes: number;
@@ -160,15 +193,25 @@ export interface Job<Payload = unknown, Result = unknown> {
   generation: number;
   /** Rises with every change. */
   version: number;
+  /** When it was submitted. */
   createdAt: string;
+  /** When it is, or was, due. */
   runAt: string;
+  /** If it has not started by then it expires. */
   expiresAt: string | null;
+  /** The last start. */
   startedAt: string | null;
+  /** Null until it has ended. */
   finishedAt: string | null;
+  /** Null unless it runs. */
   leaseExpiresAt: string | null;
+  /** The name of the worker that runs it. */
   worker: string | null;
+  /** Its worker has been asked to end it. */
   cancelRequested: boolean;
+  /** Null if none was reported. */
   progress: Progress | null;
+  /** Null if no attempt failed. */
   lastError: JobError | null;
   /** Null if the queue's applies. */
   retry: RetryPolicy | null;
@@ -176,10 +219,15 @@ export interface Job<Payload = unknown, Result = unknown> {
   lease: number | null;
   /** In milliseconds. */
   timeout: number | null;
+  /** Null if it has no unique key. */
   unique: Required<Unique> | null;
+  /** As submitted. */
   tags: string[];
+  /** As submitted. */
   meta: Record<string, string>;
+  /** Left out if it has none. */
   traceparent?: string;
+  /** Left out if no schedule made it. */
   schedule?: ScheduleOfJob;
   /** With `include: ["payload"]`. */
   payload?: Payload;
@@ -196,12 +244,15 @@ export interface Job<Payload = unknown, Result = unknown> {
 /** The members that a call adds to a job. */
 export type Include = "payload" | "result" | "attempts" | "logs" | "events";
 
+/** A part of a list. */
 export interface Page<Item> {
+  /** In the order of the list. */
   items: Item[];
   /** Null on the last page. */
   nextCursor: string | null;
 }
 
+/** Which part of a list a call shows. */
 export interface PageOptions {
   /** The most items of a page, 1 to 1,000. Default 50. */
   limit?: number;
@@ -211,16 +262,23 @@ export interface PageOptions {
 
 /** Which jobs a list shows; all that is given must hold. */
 export interface JobFilter {
+  /** One state, or any of several. */
   state?: JobState | JobState[];
+  /** The queue's name. */
   queue?: string;
+  /** The type's name. */
   type?: string;
+  /** One of the job's tags. */
   tag?: string;
+  /** At this time or later. */
   createdAfter?: TimeInput;
+  /** Before this time. */
   createdBefore?: TimeInput;
   /** Words of the search language, as `state:dead error~timeout payload.user.id:42`. */
   q?: string;
   /** Waits until the list shows everything that was acknowledged before. Default false. */
   fresh?: boolean;
+  /** Members that each job shows besides. */
   include?: ("payload" | "result")[];
 }
 
@@ -230,6 +288,7 @@ export interface QueueSettings {
   maxAttempts?: number;
   /** A job that loses its worker so often is dead. Default the job's `maxAttempts`. */
   maxCrashes?: number | null;
+  /** For jobs that have no policy of their own. Default exponential from 5,000 to 300,000. */
   retry?: RetryPolicy;
   /** In milliseconds, 1,000 to 86,400,000. Default 30,000. */
   lease?: number;
@@ -237,22 +296,34 @@ export interface QueueSettings {
   maxReady?: number | null;
   /** How long ended jobs are kept, in milliseconds; null is for ever. */
   retention?: {
+    /** Default 86,400,000 (a day). */
     succeeded?: number | null;
+    /** Default 2,592,000,000 (30 days). */
     dead?: number | null;
+    /** Default 86,400,000 (a day). */
     cancelled?: number | null;
+    /** Default 86,400,000 (a day). */
     expired?: number | null;
   };
 }
 
+/** A queue as the server shows it. */
 export interface Queue {
+  /** Its name. */
   name: string;
+  /** It hands out no jobs. */
   paused: boolean;
+  /** Null if none was given. */
   pauseReason: string | null;
+  /** The number of its jobs by state. */
   counts: Record<JobState, number>;
   /** In milliseconds; null if no job is ready. */
   oldestReadyAge: number | null;
+  /** Over the last 60 seconds. */
   rates: Record<"submittedPerS" | "startedPerS" | "succeededPerS" | "failedPerS", number>;
+  /** With the defaults of those that were not set. */
   settings: Required<QueueSettings>;
+  /** Rises with every change of the settings, pause or resume. */
   version: number;
 }
 
@@ -264,8 +335,11 @@ export interface ScheduleSpec {
   every?: number | null;
   /** An IANA name. Default `UTC`. */
   timezone?: string;
+  /** What to submit at each instant. */
   job: Omit<NewJob, "id" | "idempotencyKey" | "runAt" | "delay">;
+  /** No instant is before it. */
   startAt?: TimeInput | null;
+  /** No instant is after it. */
   endAt?: TimeInput | null;
   /** How much later a job may come, in milliseconds. Default 0. */
   jitter?: number;
@@ -281,84 +355,134 @@ export interface ScheduleSpec {
   dstGap?: "run" | "skip";
   /** Default `once`. */
   dstOverlap?: "once" | "twice";
+  /** Left out, a new schedule is not paused, and another stays as it is. */
   paused?: boolean;
+  /** The name of the owner. Default none. */
   managedBy?: string | null;
 }
 
+/** A schedule as the server shows it. */
 export interface Schedule extends Required<Omit<ScheduleSpec, "startAt" | "endAt">> {
+  /** Its name. */
   name: string;
+  /** No instant is before it. */
   startAt: string | null;
+  /** No instant is after it. */
   endAt: string | null;
+  /** Rises with every change, pause or resume. */
   version: number;
+  /** `ended` has no instant left; `broken` can't know its instants, and `error` says why. */
   state: "active" | "paused" | "ended" | "broken";
+  /** The reason of the pause. */
   reason: string | null;
+  /** Why it is broken. */
   error: string | null;
+  /** When it was made. */
   createdAt: string;
+  /** The last change of `version`. */
   updatedAt: string;
+  /** The newest instant that made a job. */
   lastScheduledAt: string | null;
+  /** That job. */
   lastJobId: string | null;
   /** The next instants, at most five. */
   next: string[];
+  /** When it is due, in plain words. */
   description: string;
+  /** What is allowed, but probably not meant. */
   warnings?: string[];
 }
 
+/** All schedules of one owner. */
 export interface ScheduleSet {
+  /** The name of the owner. */
   managedBy: string;
+  /** By name; at most 10,000. */
   schedules: Record<string, ScheduleSpec>;
   /** Delete the owner's schedules that the set does not name. Default false. */
   prune?: boolean;
+  /** Answer as if it were done, and do nothing. Default false. */
   dryRun?: boolean;
   /** Take over schedules of other owners. Default false. */
   force?: boolean;
 }
 
+/** The names of the schedules by what was done to them, sorted. */
 export interface ScheduleSetAnswer {
+  /** New ones. */
   created: string[];
+  /** Those that differed. */
   updated: string[];
+  /** Those that were the same. */
   unchanged: string[];
+  /** Those that `prune` deleted. */
   deleted: string[];
 }
 
+/** An expression to explain: either `cron` or `every`. */
 export interface PreviewRequest {
+  /** As of a schedule. */
   cron?: string | null;
+  /** In milliseconds, counted from the Unix epoch. */
   every?: number | null;
+  /** An IANA name. Default `UTC`. */
   timezone?: string;
+  /** The instants from this time on. Default now. */
   from?: TimeInput;
   /** 1 to 1,000. Default 5. */
   count?: number;
+  /** Default `run`. */
   dstGap?: "run" | "skip";
+  /** Default `once`. */
   dstOverlap?: "once" | "twice";
 }
 
+/** What an expression means. */
 export interface Preview {
+  /** When it is due, in plain words. */
   description: string;
+  /** The instants, oldest first. */
   next: string[];
+  /** What is allowed, but probably not meant. */
   warnings?: string[];
 }
 
+/** A past range of instants. */
 export interface BackfillRequest {
+  /** The instants at this time or later. */
   from: TimeInput;
+  /** The instants before this time, which must not be later than now. */
   to: TimeInput;
   /** 1 to 1,000 jobs. Default 1,000. */
   limit?: number;
+  /** Count only. Default false. */
   dryRun?: boolean;
   /** Also instants whose jobs the queue has forgotten. Default false. */
   rerun?: boolean;
 }
 
+/** What a backfill did. */
 export interface BackfillAnswer {
+  /** New jobs. */
   submitted: number;
+  /** Instants passed over, since their job still exists. */
   existing: number;
   /** Whether instants are left: then call again. */
   more: boolean;
 }
 
+/** What became of an instant of a schedule. */
 export interface Run {
+  /** The instant; with `count`, the newest of them. */
   scheduledAt: string;
+  /** When this was decided. */
   at: string;
+  /** Null if no job was submitted. */
   jobId: string | null;
+  /** Whether a job was submitted, and why not. */
   outcome: "submitted" | "skipped_overlap" | "skipped_missed" | "replaced" | "refused";
+  /** For how many instants it stands, if not one. */
   count?: number;
+  /** Why it was refused. */
   error?: string;
 }

@@ -13,6 +13,7 @@ import { FINAL_STATES, type Job } from "../types.js";
 import { decode, parseAnswer } from "../wire.js";
 import { FakeServer } from "./fake-server.js";
 
+/** How a fake works. */
 export interface FakeOptions {
   /**
    * `drained` (the default): a job waits for `drain`. `inline`: a job that is due runs within its

@@ -101,7 +101,7 @@ export class Attempt {
   /** The server may have begun to count the attempt's time so early. */
   readonly earliestBegin: number;
   /** The claim did not tell how long the attempt may take: a heartbeat of its own asks. */
-  readonly needsLength: boolean;
+  needsLength: boolean;
   /** When the attempt's time is over. */
   timeoutAt: number;
   /** A claim that waited long brings a job whose lease is not certain: a heartbeat goes first. */

@@ -158,6 +158,7 @@ export class Engine implements Surroundings {
 
   async #claim(): Promise<void> {
     let failures = 0;
+    let early = 0;
     for (;;) {
       this.#claimer = "ready";
       if (this.#openSlots() === 0 && !this.#isStopping) await this.#claimGate.wait();
@@ -176,9 +177,10 @@ export class Engine implements Surroundings {
         const brought = await this.#exchange(acks, limit, wait, this.#breakClaim.signal);
         failures = 0;
         // A server that is about to stop lets no claim wait.
-        const isEarly = wait > 0 && now() - this.#claimBegan < wait / 2;
+        const isEarly = brought === 0 && wait > 0 && now() - this.#claimBegan < wait / 2;
+        early = isEarly ? early + 1 : 0;
         if (this.#isQuiet) await this.#pauseClaims(QUIET_POLL);
-        else if (brought === 0 && isEarly) await this.#pauseClaims(fullJitter(failures++) + 50);
+        else if (isEarly) await this.#pauseClaims(fullJitter(early));
       } catch (error) {
         if (this.#isStopping) break;
         if (acks.length === 0 && endsWork(error)) {

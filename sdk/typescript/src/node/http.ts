@@ -3,8 +3,9 @@ import * as https from "node:https";
 
 import { lost, tooLate, type Transport } from "../transport.js";
 
+/** How the client connects. */
 export interface HttpOptions {
-  /** Certificates to trust in place of the platform's, in PEM. */
+  /** Certificates to trust in place of the platform's, in PEM. Not together with `agent`. */
   ca?: string | Buffer | (string | Buffer)[] | undefined;
   /** Connects in place of the client's own agent, say through a proxy or with a client certificate. */
   agent?: http.Agent | https.Agent | undefined;

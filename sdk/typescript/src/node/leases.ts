@@ -9,6 +9,7 @@ import { CANCELLED, LOST } from "./lease-table.js";
 import { beatText, type ItemResult, type PollAnswer, type PollItems } from "./wire-worker.js";
 
 const NEWS_DELAY = 400; // progress and lines may be a second late; the way takes its time too
+const ASK_DELAY = 20; // an attempt that ends at once need not know how long it may take
 const MOST_ITEMS = 1_000;
 const LEAST_TIMEOUT = 500;
 const MOST_TIMEOUT = 30_000;
@@ -60,7 +61,7 @@ export class LeaseBook {
     attempt.ctx.look = () => this.look(attempt);
     this.#plan(attempt);
     this.#wakeAt(Math.min(attempt.beatDue, attempt.timeoutAt));
-    if (attempt.needsLength) void this.#learnLength(attempt);
+    if (attempt.needsLength) this.#wakeAt(attempt.begunAt + ASK_DELAY);
   }
 
   remove(attempt: Attempt): void {
@@ -121,6 +122,7 @@ export class LeaseBook {
     for (const attempt of this.#attempts.values()) {
       this.look(attempt, at);
       if (attempt.isLost) continue;
+      if (attempt.needsLength && at >= attempt.begunAt + ASK_DELAY) void this.#learnLength(attempt);
       if (!attempt.isSure && at >= attempt.hopeUntil) {
         this.#drop(attempt);
       } else if (attempt.beatDue <= at || (hasNews && attempt.ctx.hasProgress)) {
@@ -225,6 +227,7 @@ export class LeaseBook {
   }
 
   async #learnLength(attempt: Attempt): Promise<void> {
+    attempt.needsLength = false;
     const sentAt = now();
     try {
       const length = await this.#worker.askLength(attempt, timeoutOf([attempt], sentAt));
@@ -300,7 +303,8 @@ function dueOf(attempt: Attempt, at: number): number {
   if (attempt.isLost) return Infinity;
   const end = attempt.isSure ? attempt.certainUntil : attempt.hopeUntil;
   const timeout = attempt.timeoutAt > at ? attempt.timeoutAt : Infinity;
-  return Math.min(attempt.beatDue, end, timeout);
+  const ask = attempt.needsLength ? attempt.begunAt + ASK_DELAY : Infinity;
+  return Math.min(attempt.beatDue, end, timeout, ask);
 }
 
 // A heartbeat is of use as long as the lease is certain.

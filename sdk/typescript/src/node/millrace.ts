@@ -6,6 +6,7 @@ import { httpTransport, type HttpOptions } from "./http.js";
 import { running } from "./running.js";
 import { Worker, type WorkerOptions } from "./worker.js";
 
+/** The options of a client in Node.js. */
 export interface MillraceOptions extends ClientOptions, HttpOptions {}
 
 /** A client that also makes workers. See `Client` for its calls. */

@@ -14,10 +14,13 @@ import { Keeper } from "./keeper.js";
 
 /** Receives what a person should know of the worker. */
 export interface WorkerLogger {
+  /** All is as it should be again, or something happened that was asked for. */
   info(message: string): void;
+  /** Something deserves a look. */
   warn(message: string): void;
 }
 
+/** How a worker works. Durations are in milliseconds. */
 export interface WorkerOptions {
   /** In order of preference; 1 to 100. Default `["default"]`. */
   queues?: string[] | undefined;
@@ -66,7 +69,10 @@ export class Worker {
     this.id = options.id ?? ownName();
   }
 
-  /** Attaches a handler to a type of jobs. The worker claims only types that have handlers. */
+  /**
+   * Attaches a handler to a type of jobs, before the start. The worker claims only types that have
+   * handlers, at most 100.
+   */
   on<Payload, Result>(
     job: JobType<Payload, Result> | string,
     handler: Handler<Payload, Result | Ending>,
