@@ -262,7 +262,10 @@ def a_process_that_dies(stage):
     runs it again after that, as attempt 2.
     """
     job = stage.submit(
-        ["on_attempt", 1, [["exit"]]], ["return", "survived"], lease_ms=1500, retry=FIXED
+        ["on_attempt", 1, [["sleep", 300], ["exit"]]],  # the answer about the worker goes first
+        ["return", "survived"],
+        lease_ms=1500,
+        retry=FIXED,
     )
     stage.worker()
     expect_equal(stage.program.await_end(), 9, "the exit status of the first process")

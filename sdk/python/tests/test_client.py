@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
 import threading
 import unittest
 from concurrent.futures import ThreadPoolExecutor
@@ -120,6 +122,18 @@ class ClientTest(unittest.TestCase):
             )
         self.assertEqual(len({one.id for one in made}), 200)
         self.assertEqual(self.client.queue(self.queue).counts["ready"], 200)
+
+    @unittest.skipUnless(hasattr(os, "fork"), "there is no fork")
+    def test_a_child_makes_connections_of_its_own(self):
+        job = self.client.submit("t", queue=self.queue)
+        child = os.fork()
+        if child == 0:
+            status = 1
+            with contextlib.suppress(Exception):
+                status = 0 if self.client.get(job.id).id == job.id else 1
+            os._exit(status)
+        self.assertEqual(self.client.get(job.id).id, job.id)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
 
     def test_an_address_without_a_server(self):
         with self.assertRaises(Unreachable):

@@ -191,14 +191,24 @@ class TransportTest(unittest.TestCase):
                 calls(server().url, token="a\r\nX: y")
 
 
-def proxy(seen: list[bytes], port: int) -> Callable[[socket.socket], None]:
-    """Tunnels to `port`, whatever host it is asked for; else answers itself."""
+def tunnel(connection: socket.socket, port: int) -> None:
+    """Hands on what comes, both ways, until both sides have ended."""
 
     def pipe(source: socket.socket, sink: socket.socket) -> None:
         with contextlib.suppress(OSError):
             while part := source.recv(65536):
                 sink.sendall(part)
             sink.shutdown(socket.SHUT_WR)
+
+    with socket.create_connection(("127.0.0.1", port)) as target:
+        back = threading.Thread(target=pipe, args=(target, connection), daemon=True)
+        back.start()
+        pipe(connection, target)
+        back.join()
+
+
+def proxy(seen: list[bytes], port: int) -> Callable[[socket.socket], None]:
+    """Tunnels to `port`, whatever host it is asked for; else answers itself."""
 
     def serve(connection: socket.socket) -> None:
         head = next(requests(connection))
@@ -207,11 +217,7 @@ def proxy(seen: list[bytes], port: int) -> Callable[[socket.socket], None]:
             connection.sendall(OK)
             return
         connection.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
-        with socket.create_connection(("127.0.0.1", port)) as target:
-            back = threading.Thread(target=pipe, args=(target, connection), daemon=True)
-            back.start()
-            pipe(connection, target)
-            back.join()
+        tunnel(connection, port)
 
     return serve
 
@@ -232,7 +238,7 @@ class TlsTest(unittest.TestCase):
             check=True,
             capture_output=True,
         )
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        cls.context = context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(cls.certificate, key)
 
         def serve(connection: socket.socket) -> None:
@@ -254,6 +260,26 @@ class TlsTest(unittest.TestCase):
         for calls in (sync_calls, async_calls):
             with self.assertRaises(Unreachable):
                 calls(f"https://127.0.0.1:{self.port}", timeout=0.5)
+
+    def test_a_worker_works_and_stops_over_tls(self):
+        def serve(connection: socket.socket) -> None:
+            with self.context.wrap_socket(connection, server_side=True) as wrapped:
+                tunnel(wrapped, server().port)
+
+        with scripted(serve) as each:
+            url = each.url.replace("http:", "https:")
+            app = Millrace(url, ca_file=self.certificate)
+
+            @app.job("t", queue="tls")
+            async def handle(n: int) -> int:
+                return n
+
+            jobs = [handle.submit(n) for n in range(5)]
+            with app.worker(poll_wait=20):
+                self.assertEqual([app.wait(job.id, 10).result for job in jobs], list(range(5)))
+                time.sleep(1.2)  # a claim waits
+                began = time.monotonic()
+            self.assertLess(time.monotonic() - began, 3)
 
     def test_goes_through_a_proxy(self):
         for calls in (sync_calls, async_calls):

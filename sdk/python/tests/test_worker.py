@@ -100,10 +100,11 @@ class WorkerTest(unittest.TestCase):
         self.assertEqual(progress, {"percent": 20, "message": "first", "checkpoint": [1]})
 
     def test_cancellation_reaches_both_kinds(self):
-        told = []
+        begun, told = [], []
 
         @self.app.job("sync", queue=self.queue)
         def in_thread():
+            begun.append("sync")
             try:
                 millrace.current().wait(20)
             except Interrupted as interrupted:
@@ -112,6 +113,7 @@ class WorkerTest(unittest.TestCase):
 
         @self.app.job("async", queue=self.queue)
         async def on_loop():
+            begun.append("async")
             try:
                 await asyncio.sleep(20)
             except asyncio.CancelledError:
@@ -120,8 +122,8 @@ class WorkerTest(unittest.TestCase):
 
         jobs = [in_thread.submit(), on_loop.submit()]
         with self.work():
+            eventually(lambda: len(begun) == 2)
             for job in jobs:
-                eventually(lambda job=job: self.app.get(job.id).state == "running")
                 self.app.cancel(job.id)
             states = [self.app.wait(job.id, 10).state for job in jobs]
         self.assertEqual((states, told), (["cancelled"] * 2, ["cancelled"] * 2))
@@ -183,22 +185,24 @@ class WorkerTest(unittest.TestCase):
     def test_stop_lets_handlers_finish_and_releases_the_rest(self):
         release = threading.Event()
         self.addCleanup(release.set)
+        begun = []
 
         @self.app.job("quick", queue=self.queue)
         async def quick():
+            begun.append("quick")
             while not millrace.current().stopping:
                 await asyncio.sleep(0.01)
             return "seen"
 
         @self.app.job("stubborn", queue=self.queue)
         def stubborn():
+            begun.append("stubborn")
             release.wait(20)
 
         jobs = [quick.submit(), stubborn.submit()]
         worker = self.work(grace=0.3)
         worker.start()
-        for job in jobs:
-            eventually(lambda job=job: self.app.get(job.id).state == "running")
+        eventually(lambda: len(begun) == 2)
         began = time.monotonic()
         worker.stop()
         self.assertTrue(worker.join(10))
@@ -234,15 +238,17 @@ class WorkerTest(unittest.TestCase):
     def test_survives_a_restart_of_the_server(self):
         with own_server() as other:
             app = Millrace(other.url)
+            begun = threading.Event()
 
             @app.job("t")
             def handle():
+                begun.set()
                 time.sleep(1)
                 return "done"
 
             job = handle.submit()
             with self.assertLogs("millrace.worker", "INFO") as logs, app.worker(poll_wait=1):
-                eventually(lambda: app.get(job.id).state == "running")
+                self.assertTrue(begun.wait(10))
                 other.stop()
                 time.sleep(1.5)
                 other.start()
@@ -295,16 +301,17 @@ class AsyncWorkerTest(unittest.TestCase):
         async def story() -> None:
             app = AsyncMillrace(server().url)
             ended = []
+            has_begun = asyncio.Event()
 
             @app.job("t", queue="async-cancelled")
             async def handle() -> None:
+                has_begun.set()
                 await asyncio.sleep(0.5)
                 ended.append(1)
 
             job = await handle.submit()
             running = asyncio.create_task(app.worker(poll_wait=1).run())
-            while (await app.get(job.id)).state != "running":
-                await asyncio.sleep(0.02)
+            await asyncio.wait_for(has_begun.wait(), 10)
             running.cancel()
             with self.assertRaises(asyncio.CancelledError):
                 await running

@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Callable, Generic, TypeVar
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 
 from . import _json, errors
 
@@ -161,8 +161,6 @@ class Tries:
 
 def split_url(url: str) -> tuple[str, str, int, str]:
     """Scheme, host, port and path prefix of the server's address; ValueError if it is none."""
-    from urllib.parse import urlsplit
-
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError(f"the server's URL must be http://... or https://..., not {url!r}")

@@ -35,7 +35,8 @@ LAST_WORD_S = 1.0  # what handlers have after they were told `stopping`
 FLUSH_S = 10.0  # for the last outcomes
 FATAL_FLUSH_S = 2.0  # the same, of a worker that the server has refused
 ACK_BYTES_PER_S = 256 << 10  # a slow line needs time for outcomes
-MOST_EARLY_CLAIMS = 4
+LEAST_CLAIM_S = 0.05  # a claim that brings nothing sooner is followed by a pause
+MOST_EARLY_CLAIMS = 4  # that lengthen it
 
 
 class Core:
@@ -225,11 +226,10 @@ class Core:
     async def _claim_once(self) -> None:
         request = Request()
         request.acks = self._outbox.take()
-        request.limit = min(self._free() - len(self._outbox), MAX_ITEMS)
+        # None is free where more outcomes wait than one poll takes.
+        request.limit = max(min(self._free() - len(self._outbox), MAX_ITEMS), 0)
         wait_s = self._options.poll_wait_s
         request.wait_s = min(wait_s, WAIT_WITH_ACKS_S) if request.acks else wait_s
-        if request.limit <= 0:  # more outcomes wait than one poll takes
-            request.limit = 0
         self._asked += request.limit
         self._claim_began = time.monotonic()
         timeout = request.wait_s + self._options.timeout_s
@@ -254,8 +254,9 @@ class Core:
             self._wake_all()
 
     async def _claim_answered(self, request: Request, answer: Answer) -> None:
-        # A server that is about to end lets no claim wait.
-        is_early = request.limit and answer.came - answer.sent < request.wait_s / 2
+        # A server that is about to end lets no claim wait, and a `poll_wait` of 0 asks for that.
+        least = max(request.wait_s / 2, LEAST_CLAIM_S)
+        is_early = request.limit and answer.came - answer.sent < least
         if not is_early or answer.jobs or answer.commands:
             self._claim_failures = 0
             return

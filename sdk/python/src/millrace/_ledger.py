@@ -13,7 +13,7 @@ from ._book import Book
 from ._handlers import Handler
 from ._link import Answer, Request
 from ._outbox import MAX_ITEMS, Ack, Outbox
-from ._outcome import CANCELLED, RELEASED, Outcome, refused
+from ._outcome import CANCELLED, LOST, RELEASED, Outcome, refused
 from ._runner import Tasks, Threads
 from .errors import MillraceError, Unreachable, from_problem, is_temporary
 
@@ -171,7 +171,7 @@ class Ledger:
             attempt, outcome = self._ended.popleft()
             if attempt not in self.book:
                 continue
-            if attempt.is_lost:
+            if outcome is LOST:
                 self.close(attempt)
             elif attempt.outcome is None:
                 self.finish(attempt, outcome)
@@ -188,7 +188,8 @@ class Ledger:
         outcome, context = attempt.outcome, attempt.context
         if outcome is None or attempt not in self.book:
             return
-        has_progress = context._has_progress and not attempt.is_plain
+        may_beat = not (attempt.is_plain or attempt.is_lost)
+        has_progress = context._has_progress and may_beat
         has_many_lines = len(context._lines) + len(outcome.lines) > MAX_ITEMS
         if has_progress or has_many_lines:
             self.book.has_news(attempt, is_urgent=True)

@@ -38,6 +38,7 @@ class Outcome:
 
 
 RELEASED = Outcome("released", '"outcome":"released"')
+LOST = Outcome("lost", "")  # none is sent: the handler was told that its lease is lost
 CANCELLED = Outcome("cancelled", '"outcome":"cancelled"')
 
 
@@ -61,7 +62,9 @@ def failed(error: dict[str, Any], delay_ms: int | None = None) -> Outcome:
 
 def outcome_of(context: Context, result: Any, error: BaseException | None) -> Outcome:
     """The outcome of a handler that returned `result` or raised `error`."""
-    told = context.told
+    told = context._conclude()
+    if told == "lease_lost":
+        return LOST
     if told == "timeout":
         message = "the attempt's time was over"
         if error is not None and not isinstance(error, CANCELLATIONS):
@@ -89,9 +92,8 @@ def outcome_of(context: Context, result: Any, error: BaseException | None) -> Ou
 
 def outcome_unbegun(context: Context) -> Outcome:
     """The outcome of a handler that did not begin, since it was told to end before that."""
-    if context.told in ("cancelled", "timeout"):
-        return outcome_of(context, None, Interrupted(context.told))
-    return RELEASED
+    told = context.told
+    return RELEASED if told is None else outcome_of(context, None, Interrupted(told))
 
 
 def refused(why: str) -> Outcome:

@@ -97,6 +97,7 @@ class Context:
         self._news = news  # there is progress or a line to be sent
         self._lock = threading.Lock()
         self._told: str | None = None
+        self._has_ended = False
         self._told_event: threading.Event | None = None
         self._observers: list[Callable[[str], None]] = []
         self._is_stopping = is_stopping
@@ -151,6 +152,8 @@ class Context:
     def _tell(self, reason: str) -> bool:
         """Tells the handler; only the first reason counts, but a lost lease outranks the rest."""
         with self._lock:
+            if self._has_ended:
+                return False
             if self._told is not None:
                 if reason == "lease_lost":
                     self._told = reason
@@ -162,6 +165,12 @@ class Context:
         for observer in observers:
             observer(reason)
         return True
+
+    def _conclude(self) -> str | None:
+        """The handler has ended, and is told nothing more. Returns what it was told."""
+        with self._lock:
+            self._has_ended = True
+            return self._told
 
     # What the handler tells
 
