@@ -134,7 +134,13 @@ Rejection Model::heartbeat(const core::HeartbeatItem& item) {
     job->lease_expires_at = until;
     lease_since_[job->id] = {now_, until - now_};
   }
-  if (item.progress != nullptr) job->progress = item.progress;
+  if (item.progress != nullptr) {
+    core::Progress progress = *item.progress;
+    if (progress.checkpoint.empty() && job->progress != nullptr) {
+      progress.checkpoint = job->progress->checkpoint;
+    }
+    job->progress = std::make_shared<const core::Progress>(std::move(progress));
+  }
   return Rejection::kNone;
 }
 

@@ -35,6 +35,16 @@ SharedBytes cut(const SharedBytes& text, std::size_t bytes) {
   return text.size() <= bytes ? text : SharedBytes(cut_utf8(text.view(), bytes));
 }
 
+// A report without a checkpoint leaves the one that is there: the next attempt needs it.
+std::shared_ptr<const Progress> with_checkpoint(const std::shared_ptr<const Progress>& report,
+                                                const std::shared_ptr<const Progress>& before) {
+  if (report == nullptr || before == nullptr || before->checkpoint.empty()) return report;
+  if (!report->checkpoint.empty()) return report;
+  Progress whole = *report;
+  whole.checkpoint = before->checkpoint;
+  return std::make_shared<const Progress>(std::move(whole));
+}
+
 }  // namespace
 
 Keep Decider::keep(const JobSlot& slot, State state) const {
@@ -253,7 +263,12 @@ Reply Decider::operator()(const Heartbeat& command) {
   Extended extended;
   ItemsReply reply;
   reply.items.reserve(command.items.size());
-  absl::flat_hash_map<JobId, Time> extended_to;  // by an earlier item of this command
+  // By an earlier item of this command.
+  struct Earlier {
+    Time expires_at;
+    std::shared_ptr<const Progress> progress;
+  };
+  absl::flat_hash_map<JobId, Earlier> earlier;
   for (const HeartbeatItem& item : command.items) {
     const SlotIndex index = state_.find_leased(item.id, item.token);
     if (index == kNoSlot) {
@@ -264,9 +279,13 @@ Reply Decider::operator()(const Heartbeat& command) {
     const Activity& activity = *slot.activity;
     Time expires_at = add_saturating(now_, item.extend.value_or(activity.lease_length));
     if (activity.deadline) expires_at = std::min(expires_at, *activity.deadline);
-    Time& latest = extended_to.emplace(item.id, activity.lease_expires_at.value()).first->second;
+    auto& [latest, progress] =
+        earlier.try_emplace(item.id, activity.lease_expires_at.value(), activity.progress)
+            .first->second;
     latest = std::max(latest, expires_at);  // an extension never shortens
-    extended.items.push_back({item.id, latest, item.progress});
+    const auto report = with_checkpoint(item.progress, progress);
+    if (report != nullptr) progress = report;
+    extended.items.push_back({item.id, latest, report});
     ItemReply answer;
     answer.id = item.id;
     answer.state = State::kRunning;

@@ -398,5 +398,43 @@ TEST(Ack, TheJobsThatComeWithItFindTheUniqueKeyFreeThatItFrees) {
   EXPECT_EQ(scenario.job("b").state, State::kReady);
 }
 
+// --- Progress.
+
+Progress report_of(double percent, std::string_view checkpoint = {}) {
+  Progress progress;
+  progress.percent = percent;
+  progress.checkpoint = SharedBytes(checkpoint);
+  return progress;
+}
+
+ItemReply report(Scenario& s, const std::string& name, std::vector<Progress> reports) {
+  Heartbeat command;
+  for (Progress& each : reports) {
+    HeartbeatItem item;
+    item.id = Scenario::id(name);
+    item.token = s.token(name);
+    item.progress = std::make_shared<const Progress>(std::move(each));
+    command.items.push_back(std::move(item));
+  }
+  return std::get<ItemsReply>(s.decide(std::move(command))).items.back();
+}
+
+TEST(Progress, AReportWithoutACheckpointLeavesTheOneBefore) {
+  Scenario s;
+  s.enqueue("a");
+  s.claim();
+  EXPECT_FALSE(report(s, "a", {report_of(10, "{\"page\":3}")}).refusal);
+  EXPECT_FALSE(report(s, "a", {report_of(60)}).refusal);
+  EXPECT_EQ(*s.job("a").progress, report_of(60, "{\"page\":3}"));
+  report(s, "a", {report_of(70, "4")});
+  EXPECT_EQ(*s.job("a").progress, report_of(70, "4"));
+  // An explicit null is a checkpoint.
+  report(s, "a", {report_of(80, "null")});
+  EXPECT_EQ(*s.job("a").progress, report_of(80, "null"));
+  // Two in one command, the second of which has none.
+  report(s, "a", {report_of(90, "5"), report_of(91)});
+  EXPECT_EQ(*s.job("a").progress, report_of(91, "5"));
+}
+
 }  // namespace
 }  // namespace millrace::core

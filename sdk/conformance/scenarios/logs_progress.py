@@ -164,6 +164,24 @@ def checkpoints(stage):
 
 
 @scenario
+def progress_without_a_checkpoint(stage):
+    """A later report that names no checkpoint leaves the one before in place."""
+    checkpoint = {"page": 3}
+    first = [
+        ["progress", 10, "one", checkpoint],
+        ["sleep", 1500],
+        ["progress", 60, "two"],
+        ["sleep", 1500],
+        ["fail", "no"],
+    ]
+    stage.submit(["on_attempt", 1, first], ["return", 1], retry=FIXED, lease_ms=3000)
+    stage.worker()
+    stage.program.await_event("start", attempt=2, timeout_s=20)
+    seen = [event["checkpoint"] for event in stage.program.seen("start")]
+    expect_equal(seen, [None, checkpoint], "the checkpoints that the attempts saw")
+
+
+@scenario
 def a_checkpoint_just_before_the_end(stage):
     """A checkpoint that is reported just before the attempt ends is not lost."""
     job = stage.submit(
