@@ -31,8 +31,8 @@ class WorkerLeaseTest : public WorkerTest {
     for (int i = 0; i < 2'000 && !context.stop_token().stop_requested(); ++i) {
       std::this_thread::sleep_for(5ms);
     }
-    told_ = context.told();
     told_at_ = SteadyClock::now();
+    told_ = context.told();  // last: the test waits for it
     return Outcome::succeeded("1");
   }
 
