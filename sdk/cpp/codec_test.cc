@@ -1,8 +1,8 @@
-#include "millrace/codec.h"
-
 #include <gtest/gtest.h>
 
 #include <limits>
+
+#include "millrace/members.h"
 
 namespace {
 

@@ -44,15 +44,6 @@ class FakeServer : public Transport {
     }
   }
 
-  // Within `answer_instead`.
-  void put_later(std::string id, std::uint64_t token) { add(id, token, "null"); }
-  // Until the caller cancels the request.
-  void hang(const std::stop_token& stop) {
-    std::unique_lock held(mutex_, std::adopt_lock);
-    changed_.wait_for(held, stop, std::chrono::seconds{20}, [] { return false; });
-    held.release();
-  }
-
   std::atomic<int> lease_ms = 300;  // for jobs added from now on
 
   // How the next requests fare.

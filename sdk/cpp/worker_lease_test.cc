@@ -31,8 +31,8 @@ class WorkerLeaseTest : public WorkerTest {
     for (int i = 0; i < 2'000 && !context.stop_token().stop_requested(); ++i) {
       std::this_thread::sleep_for(5ms);
     }
-    told_ = context.told();
     told_at_ = SteadyClock::now();
+    told_ = context.told();  // last: the test waits for it
     return Outcome::succeeded("1");
   }
 
@@ -209,23 +209,38 @@ TEST_F(WorkerLeaseTest, ProgressIsAtMostASecondLate) {
   }));
 }
 
+// Lets the first request with outcomes hang, until the worker breaks it off.
+class HangsOnce : public Transport {
+ public:
+  explicit HangsOnce(std::shared_ptr<FakeServer> server) : server_(std::move(server)) {}
+
+  Result<Response> send(const Request& request) override {
+    const bool has_acks = request.body.find(R"("acks")") != std::string::npos;
+    if (!has_acks || has_hung_.exchange(true)) return server_->send(request);
+    server_->put("b", 2);
+    std::mutex mutex;
+    std::condition_variable_any cancelled;
+    std::unique_lock lock(mutex);
+    cancelled.wait_for(lock, request.stop, 20s, [] { return false; });
+    Error error;
+    error.kind = ErrorKind::kInterrupted;
+    return std::unexpected(error);
+  }
+
+ private:
+  std::shared_ptr<FakeServer> server_;
+  std::atomic<bool> has_hung_ = false;
+};
+
 TEST_F(WorkerLeaseTest, AReportThatHangsCostsNoLease) {
   server_.lease_ms = 1'200;
   server_.put("a", 1);
-  bool has_hung = false;
-  server_.answer_instead = [&](const Request& request) -> std::optional<Result<Response>> {
-    if (has_hung || request.body.find(R"("acks")") == std::string::npos) return std::nullopt;
-    has_hung = true;
-    server_.put_later("b", 2);
-    server_.hang(request.stop);
-    return FakeTransport::unreachable();
-  };
+  client_ = Client({.url = "http://server"}, std::make_shared<HangsOnce>(shared_server_));
   auto patient = options(2);
   patient.poll_wait = 60s;
   start(patient, [&](Context& context) {
     if (context.job().id == "b") std::this_thread::sleep_for(1'800ms);
-    // So that it is the reporter that tells.
-    EXPECT_TRUE(server_.await_waiting_claim());
+    EXPECT_TRUE(server_.await_waiting_claim());  // so that it is the reporter that tells
     return Outcome::succeeded("1");
   });
   EXPECT_TRUE(server_.await_outcomes(2));

@@ -16,11 +16,11 @@
 #include <string_view>
 #include <vector>
 
-#include "millrace/codec.h"
 #include "millrace/error.h"
 #include "millrace/insight.h"
 #include "millrace/job.h"
 #include "millrace/lease.h"
+#include "millrace/members.h"
 #include "millrace/node.h"
 #include "millrace/queue.h"
 #include "millrace/schedule.h"

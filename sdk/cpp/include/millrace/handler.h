@@ -20,8 +20,8 @@
 #include <utility>
 #include <vector>
 
-#include "millrace/codec.h"
 #include "millrace/lease.h"
+#include "millrace/members.h"
 
 namespace millrace::sdk {
 
