@@ -97,6 +97,8 @@ public final class Program {
   }
 
   private void run() throws Exception {
+    Logger root = Logger.getLogger("");
+    for (Handler console : root.getHandlers()) root.removeHandler(console);
     Logger.getLogger("dev.millrace").addHandler(new SdkLog());
     Signal.handle(new Signal("TERM"), signal -> System.exit(0));
     Signal.handle(new Signal("INT"), signal -> System.exit(0));

@@ -38,7 +38,7 @@ final class WorkerLoop implements Runnable {
   /** Slots that were just freed wait so long for others: they are claimed for together. */
   private static final long LINGER = Clock.millis(1);
 
-  private static final long YOUNG_CLAIM = Clock.millis(1_000);
+  private static final long YOUNG_CLAIM = Clock.millis(500);
   private static final long QUIET_POLL = Clock.millis(1_000);
   private static final long AFTER_REFUSAL = Clock.millis(200);
   private static final long LAST_WORD = Clock.millis(1_000);
@@ -186,7 +186,7 @@ final class WorkerLoop implements Runnable {
     for (Slot slot : held) {
       if (!slot.isReporting()) due = Math.min(due, slot.watchDue());
     }
-    if (claim != null) due = Math.min(due, claim.deadline);
+    if (claim != null) due = Math.min(due, claimDeadline(now));
     if (report != null) due = Math.min(due, report.deadline);
     return due;
   }
@@ -210,12 +210,19 @@ final class WorkerLoop implements Runnable {
   }
 
   private void breakOffLate(long now) {
-    if (claim != null && claim.deadline <= now) breakOff(claim);
+    if (claim != null && claimDeadline(now) <= now) breakOff(claim);
     if (report != null && report.deadline <= now) breakOff(report);
+  }
+
+  /** A claim that the server has just got may be answered yet, also after a stop. */
+  private long claimDeadline(long now) {
+    if (phase == Phase.CLAIMING || claim.isBrokenOff) return claim.deadline;
+    return Math.min(claim.deadline, Math.min(claim.writtenAt, now) + YOUNG_CLAIM);
   }
 
   private static void breakOff(Exchange exchange) {
     exchange.deadline = Clock.NEVER;
+    exchange.isBrokenOff = true;
     exchange.answer.cancel(true);
   }
 
@@ -230,9 +237,6 @@ final class WorkerLoop implements Runnable {
     phase = Phase.GRACE;
     phaseEnds = now + options.grace.toNanos();
     reportNotBefore = Math.min(reportNotBefore, now + AFTER_REFUSAL);
-    if (claim != null) {
-      claim.deadline = Math.min(claim.deadline, Math.max(now, claim.sentAt + YOUNG_CLAIM));
-    }
     for (Iterator<Slot> all = slots.values().iterator(); all.hasNext(); ) {
       Slot slot = all.next();
       if (slot.state != Slot.State.CONFIRMING) continue;
@@ -366,7 +370,7 @@ final class WorkerLoop implements Runnable {
     String body = codec.write(Map.of("token", slot.token()));
     long sentAt = Clock.now();
     transport
-        .sendOnce(Request.post(Target.path("/v1/jobs/", slot.id(), "/heartbeat"), body))
+        .sendOnce(Request.post(Target.path("/v1/jobs/", slot.id(), "/heartbeat"), body), () -> {})
         .orTimeout(reportTimeout(0), TimeUnit.NANOSECONDS)
         .whenComplete(
             (response, failed) -> {
@@ -466,6 +470,8 @@ final class WorkerLoop implements Runnable {
   }
 
   private long acksDue() {
+    // The claim that a stop is about to break off would bring back what is released.
+    if (claim != null && phase != Phase.CLAIMING) return Clock.NEVER;
     boolean nothingJoins = slots.isEmpty() && (claim != null || phase != Phase.CLAIMING);
     return nothingJoins ? outbox.dueWithoutDelay() : outbox.due();
   }
@@ -602,7 +608,8 @@ final class WorkerLoop implements Runnable {
     }
     exchange.deadline = deadline;
     exchange.sentAt = Clock.now();
-    exchange.answer = transport.sendOnce(Request.post(pollPath, body));
+    exchange.answer =
+        transport.sendOnce(Request.post(pollPath, body), () -> exchange.writtenAt = Clock.now());
     exchange.answer.whenComplete(
         (response, failed) -> {
           // Decoded here, not in the worker's own thread, which has leases to watch.
