@@ -96,7 +96,10 @@ final class Outbox {
   /** The server will never accept this outcome: the attempt has failed instead. */
   void refused(Ack ack, MillraceException error, long now) {
     LOG.log(
-        Level.WARNING, "job {0}: the server refused the outcome: {1}", ack.id(), error.getMessage());
+        Level.WARNING,
+        "job {0}: the server refused the outcome: {1}",
+        ack.id(),
+        error.getMessage());
     if (!ack.isSubstitute()) {
       add(ack.substitute("the server refused the outcome: " + error.getMessage()));
     } else if (ack.failures() < MAX_FAILURES_ALONE) {

@@ -14,8 +14,8 @@ import java.util.function.BiConsumer;
 import java.util.function.Function;
 
 /**
- * Sends a worker's requests, each once. Answers are decoded in the HTTP client's threads: the worker's
- * own has leases to watch.
+ * Sends a worker's requests, each once. Answers are decoded in the HTTP client's threads: the
+ * worker's own has leases to watch.
  */
 final class PollClient {
   private final Transport transport;
@@ -73,9 +73,7 @@ final class PollClient {
     CompletableFuture<HttpResponse<byte[]>> answer =
         transport.sendOnce(Request.post(target, body), () -> {});
     decode(
-        answer.orTimeout(timeout, TimeUnit.NANOSECONDS),
-        text -> codec.read(text, Job.class),
-        then);
+        answer.orTimeout(timeout, TimeUnit.NANOSECONDS), text -> codec.read(text, Job.class), then);
   }
 
   private <T> void decode(

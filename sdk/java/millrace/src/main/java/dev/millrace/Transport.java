@@ -127,8 +127,8 @@ final class Transport {
   }
 
   /**
-   * Sends a request once, for workers. The future fails with a {@link MillraceException}; cancelling
-   * it breaks the request off.
+   * Sends a request once, for workers. The future fails with a {@link MillraceException};
+   * cancelling it breaks the request off.
    *
    * @param written runs when the body is written to the connection
    */

@@ -19,15 +19,14 @@ import java.util.concurrent.TimeUnit;
  * The state of a worker, owned by one thread. Handlers and answers reach it through the inbox; it
  * never waits for anything else than its inbox and its clock.
  *
- * <p>At most two requests are under way. The claimer's asks for jobs for the free slots, and waits at
- * the server; outcomes that are ready go with it. The reporter's takes what can't wait meanwhile:
- * later outcomes, heartbeats, log lines, and a claim that does not wait for the slots that were freed.
- * Only a stop breaks off a waiting claim, and no young one: its answer may be on the way, with jobs
- * that nobody would run before their leases have ended.
+ * <p>At most two requests are under way. The claimer's asks for jobs for the free slots, and waits
+ * at the server; outcomes that are ready go with it. The reporter's takes what can't wait
+ * meanwhile: later outcomes, heartbeats, log lines, and a claim that does not wait for the slots
+ * that were freed. Only a stop breaks off a waiting claim, and no young one: its answer may be on
+ * the way, with jobs that nobody would run before their leases have ended.
  */
 final class WorkerLoop implements Runnable {
   private static final System.Logger LOG = System.getLogger("dev.millrace");
-
 
   /** What is reported is looked at so much later, together with more of it. */
   private static final long REPORT_PAUSE = Clock.millis(450);
@@ -38,7 +37,7 @@ final class WorkerLoop implements Runnable {
   /** Slots that were just freed wait so long for others: they are claimed for together. */
   private static final long LINGER = Clock.millis(1);
 
-  private static final long YOUNG_CLAIM = Clock.millis(500);
+  private static final long YOUNG_CLAIM = Clock.millis(600);
   private static final long QUIET_POLL = Clock.millis(1_000);
   private static final long AFTER_REFUSAL = Clock.millis(200);
   private static final long LAST_WORD = Clock.millis(1_000);
@@ -439,7 +438,8 @@ final class WorkerLoop implements Runnable {
     ReportBatch batch = new ReportBatch();
     for (Slot slot : slots.values()) batch.take(slot, now);
     for (Slot slot : held) batch.take(slot, now);
-    // For slots that the waiting claim did not ask for. Not if the answer is likely to be lost, which
+    // For slots that the waiting claim did not ask for. Not if the answer is likely to be lost,
+    // which
     // would leave its jobs leased to nobody.
     boolean claims =
         !acks.isEmpty()
@@ -514,8 +514,7 @@ final class WorkerLoop implements Runnable {
       freshlyFree = 0;
     }
     exchange.deadline = deadline;
-    client.send(
-        exchange, (answer, error) -> inbox.post(() -> arrived(exchange, answer, error)));
+    client.send(exchange, (answer, error) -> inbox.post(() -> arrived(exchange, answer, error)));
   }
 
   private void arrived(Exchange exchange, PollAnswer answer, MillraceException error) {
