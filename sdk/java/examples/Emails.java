@@ -8,7 +8,7 @@ public class Emails {
   record Mail(int number, String to) {}
 
   static final JobType<Mail> MAIL = JobType.of("mail.send", Mail.class)
-      .queue("mail").maxAttempts(10).retry(RetryPolicy.fixed(Duration.ofMillis(50)));
+      .queue("newsletter").maxAttempts(10).retry(RetryPolicy.fixed(Duration.ofMillis(50)));
 
   public static void main(String[] args) throws InterruptedException {
     MillraceClient client = MillraceClient.create();
@@ -18,13 +18,13 @@ public class Emails {
               .idempotencyKey("newsletter-7-" + n)).toList();
       client.submitBatch(batch); // safe to run again: the server knows the keys
     }
-    Worker worker = client.worker(o -> o.queues("mail").concurrency(32)).consume(MAIL, (mail, ctx) -> {
+    Worker worker = client.worker(o -> o.queues("newsletter").concurrency(32)).consume(MAIL, (mail, ctx) -> {
       if (!mail.to().contains("@")) throw new NonRetryable("no address: " + mail.to());
       if (mail.number() % 10 == 3 && ctx.job().attempt() == 1) throw new IllegalStateException("SMTP is busy");
     });
     worker.start();
-    while (client.queue("mail").counts().succeeded() + client.queue("mail").counts().dead() < 2_000) Thread.sleep(50);
+    while (client.queue("newsletter").counts().succeeded() + client.queue("newsletter").counts().dead() < 2_000) Thread.sleep(50);
     worker.stop();
-    System.out.println(client.queue("mail").counts());
+    System.out.println(client.queue("newsletter").counts());
   }
 }

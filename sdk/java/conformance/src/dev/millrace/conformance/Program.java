@@ -33,7 +33,6 @@ import java.util.logging.Handler;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 import java.util.logging.SimpleFormatter;
-import java.util.stream.Collectors;
 import sun.misc.Signal;
 import sun.misc.SignalHandler;
 
@@ -97,10 +96,13 @@ public final class Program {
   }
 
   private void run() throws Exception {
+    Logger root = Logger.getLogger("");
+    for (Handler console : root.getHandlers()) root.removeHandler(console);
     Logger.getLogger("dev.millrace").addHandler(new SdkLog());
     Signal.handle(new Signal("TERM"), signal -> System.exit(0));
     Signal.handle(new Signal("INT"), signal -> System.exit(0));
-    BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+    BufferedReader in =
+        new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
     for (String line; (line = in.readLine()) != null; ) {
       if (line.isBlank()) continue;
       Command command = Shapes.read(Json.of(line), Command.class);
@@ -175,8 +177,7 @@ public final class Program {
         fake.advance(Duration.ofMillis(c.ms()));
         yield Map.of();
       }
-      case "enqueued" ->
-          Map.of("jobs", fake.enqueued(c.type()).stream().map(Shapes::of).toList());
+      case "enqueued" -> Map.of("jobs", fake.enqueued(c.type()).stream().map(Shapes::of).toList());
       default -> c.name().contains("queue") ? queues(c) : schedules(c);
     };
   }
@@ -261,7 +262,8 @@ public final class Program {
     Handlers handlers = new Handlers();
     Script script = new Script(() -> client, this::print, c.of());
     List<String> types = c.types() == null ? List.of() : c.types();
-    for (String type : types) handlers.handle(JobType.of(type, Script.Payload.class), script::handle);
+    for (String type : types)
+      handlers.handle(JobType.of(type, Script.Payload.class), script::handle);
     if (c.middleware() == null || !c.middleware()) return handlers;
     return handlers.middleware(
         (ctx, next) -> {
@@ -335,9 +337,17 @@ public final class Program {
     @Override
     public void publish(LogRecord line) {
       String level =
-          line.getLevel().intValue() >= 1000 ? "error" : line.getLevel().intValue() >= 900 ? "warn" : "info";
+          line.getLevel().intValue() >= 1000
+              ? "error"
+              : line.getLevel().intValue() >= 900 ? "warn" : "info";
       print(
-          Map.of("event", "log", "level", level, "message", new SimpleFormatter().formatMessage(line)));
+          Map.of(
+              "event",
+              "log",
+              "level",
+              level,
+              "message",
+              new SimpleFormatter().formatMessage(line)));
     }
 
     @Override

@@ -1,8 +1,8 @@
 package dev.millrace.conformance;
 
 import dev.millrace.Cancel;
-import dev.millrace.Jobs;
 import dev.millrace.JobContext;
+import dev.millrace.Jobs;
 import dev.millrace.Json;
 import dev.millrace.NonRetryable;
 import dev.millrace.RetryAfter;
@@ -49,7 +49,8 @@ final class Script {
     events.accept(start);
     AtomicBoolean told = new AtomicBoolean();
     try {
-      List<Json> script = payload == null || payload.script() == null ? List.of() : payload.script();
+      List<Json> script =
+          payload == null || payload.script() == null ? List.of() : payload.script();
       Object value = run(script, ctx, told);
       return value == GOES_ON ? null : value;
     } finally {
@@ -79,7 +80,8 @@ final class Script {
       case "submit" -> {
         Map<String, Object> submitted = event("submitted", ctx);
         submitted.remove("token");
-        submitted.put("id", client.get().submit(Shapes.read(step[1], Shapes.JobSpec.class).job()).id());
+        submitted.put(
+            "id", client.get().submit(Shapes.read(step[1], Shapes.JobSpec.class).job()).id());
         events.accept(submitted);
       }
       case "enqueue" -> ctx.enqueue(Shapes.read(step[1], Shapes.JobSpec.class).job());

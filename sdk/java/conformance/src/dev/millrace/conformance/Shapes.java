@@ -216,8 +216,8 @@ final class Shapes {
   }
 
   static Map<String, Object> of(BatchItem item) {
-    Map<String, Object> members = withoutNulls(members(new BatchItem(
-        item.status(), item.id(), item.state(), null)));
+    Map<String, Object> members =
+        withoutNulls(members(new BatchItem(item.status(), item.id(), item.state(), null)));
     members.put("error", item.error() == null ? null : of(item.error()));
     return members;
   }

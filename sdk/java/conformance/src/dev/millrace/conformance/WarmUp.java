@@ -12,8 +12,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 
 /**
- * Lives the program's life once, with a server that answers the same to everything, so that an archive
- * of the classes can be made: later starts are faster.
+ * Lives the program's life once, with a server that answers the same to everything, so that an
+ * archive of the classes can be made: later starts are faster.
  */
 final class WarmUp {
   private static final String TIMES =
@@ -41,14 +41,17 @@ final class WarmUp {
     String commands =
         String.join(
             "\n",
-            "{'id':1,'do':'configure','url':'http://127.0.0.1:" + server.getAddress().getPort() + "'}",
+            "{'id':1,'do':'configure','url':'http://127.0.0.1:"
+                + server.getAddress().getPort()
+                + "'}",
             "{'id':2,'do':'submit','job':{'type':'t','payload':[1.5,{'a':null}],'tags':['x']}}",
             "{'id':3,'do':'wait','job':'i','timeout_ms':1000}",
             "{'id':4,'do':'list_all','filter':{'state':'dead'}}",
             "{'id':5,'do':'logs','job':'i'}",
             "{'id':6,'do':'worker','name':'w','types':['t'],'concurrency':1,'grace_ms':1}");
     InputStream text = new ByteArrayInputStream(json(commands + "\n"));
-    System.setIn(new SequenceInputStream(java.util.Collections.enumeration(List.of(text, new Late()))));
+    System.setIn(
+        new SequenceInputStream(java.util.Collections.enumeration(List.of(text, new Late()))));
     Program.main(arguments);
   }
 

@@ -59,8 +59,7 @@ record Ack(String id, long token, String json, long since, int failures, boolean
     if (outcome instanceof Outcome.Cancelled cancelled && cancelled.reason() != null) {
       execution.logs().add(new LogBuffer.Line(Instant.now(), LogLevel.INFO, cancelled.reason()));
     }
-    List<NewJob> enqueued =
-        outcome instanceof Outcome.Succeeded ? execution.enqueued() : List.of();
+    List<NewJob> enqueued = outcome instanceof Outcome.Succeeded ? execution.enqueued() : List.of();
     return write(execution.job().id(), execution.token(), outcome, codec, enqueued);
   }
 

@@ -75,8 +75,8 @@ public final class ClientBuilder {
   }
 
   /**
-   * Gives the trace that a submission belongs to. Where it gives null, a submission within a handler
-   * belongs to the trace of the handler's job.
+   * Gives the trace that a submission belongs to. Where it gives null, a submission within a
+   * handler belongs to the trace of the handler's job.
    *
    * @param current called in the thread that submits
    * @return this builder

@@ -31,7 +31,13 @@ final class Exchange {
   /** How long its claim may wait at the server. */
   final long wait;
 
+  /** When it was handed to the HTTP client, which may have to connect first. */
   long sentAt;
+
+  /** When it was written to the connection; NEVER before that. Set by the HTTP client's thread. */
+  volatile long writtenAt = Clock.NEVER;
+
+  boolean isBrokenOff;
   long arrivedAt;
   long deadline;
   CompletableFuture<HttpResponse<byte[]>> answer;

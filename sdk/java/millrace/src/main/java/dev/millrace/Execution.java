@@ -54,8 +54,7 @@ final class Execution implements JobContext {
     }
   }
 
-  Execution(
-      ClaimedJob job, long token, ApiCodec codec, Preparer preparer, Listener listener) {
+  Execution(ClaimedJob job, long token, ApiCodec codec, Preparer preparer, Listener listener) {
     this.job = job;
     this.token = token;
     this.codec = codec;
@@ -214,7 +213,8 @@ final class Execution implements JobContext {
   @Override
   public String enqueue(NewJob next) {
     if (next.get("idempotency_key") != null) {
-      throw new IllegalArgumentException("a job that goes with an outcome takes no idempotency key");
+      throw new IllegalArgumentException(
+          "a job that goes with an outcome takes no idempotency key");
     }
     NewJob ready = preparer.prepare(next);
     if (next.get("payload") != null) {

@@ -219,7 +219,8 @@ public final class Fake implements Jobs {
   @Override
   public synchronized Page<Job> list(JobFilter filter) {
     for (String name : List.of("q", "created_after", "created_before")) {
-      if (filter.get(name) != null) throw new UnsupportedOperationException("a fake has no " + name);
+      if (filter.get(name) != null)
+        throw new UnsupportedOperationException("a fake has no " + name);
     }
     List<FakeJob> newestFirst = new ArrayList<>(jobs.values());
     newestFirst.sort(Comparator.comparingLong((FakeJob job) -> job.sequence).reversed());
@@ -328,7 +329,8 @@ public final class Fake implements Jobs {
     return isOrAbsent(filter.get("queue"), job.spec.queue())
         && isOrAbsent(filter.get("type"), job.spec.type())
         && (states == null || List.of(states.split(",")).contains(JobFilter.words(job.state)))
-        && (filter.get("tag") == null || (tags != null && tags.contains(filter.<String>get("tag"))));
+        && (filter.get("tag") == null
+            || (tags != null && tags.contains(filter.<String>get("tag"))));
   }
 
   private static boolean isOrAbsent(String wanted, String value) {

@@ -36,7 +36,8 @@ final class FakeChecks {
     if (payload.text().length() > MAX_PAYLOAD) faults.add(fault("payload", "is over 1 MiB"));
     both(job, "run_at", "delay_ms", faults);
     both(job, "expires_at", "expires_in_ms", faults);
-    if (!faults.isEmpty()) throw refusal(422, "validation_failed", "the submission is not valid: " + faults, faults);
+    if (!faults.isEmpty())
+      throw refusal(422, "validation_failed", "the submission is not valid: " + faults, faults);
   }
 
   static MillraceException refusal(int status, String code, String message, List<Fault> faults) {

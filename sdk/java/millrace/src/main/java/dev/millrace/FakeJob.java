@@ -152,8 +152,7 @@ final class FakeJob {
 
   void fail(Outcome.Failed failed, Instant now) {
     Outcome.Failure error = failed.error();
-    lastError =
-        new JobError(error.type(), error.message(), error.stack(), null, attempt, now);
+    lastError = new JobError(error.type(), error.message(), error.stack(), null, attempt, now);
     if (cancelRequested) {
       move(JobState.CANCELLED, now);
     } else if (!failed.retryable() || attempt >= maxAttempts()) {

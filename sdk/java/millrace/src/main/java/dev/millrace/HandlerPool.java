@@ -10,9 +10,9 @@ import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Threads for handlers. The worker gives it no more tasks at a time than its concurrency, so the
- * number of threads is bounded by that. One thread is woken at a time, and each wakes the next while
- * tasks wait: a few threads then run all tasks that end at once. A thread without work ends after a
- * while.
+ * number of threads is bounded by that. One thread is woken at a time, and each wakes the next
+ * while tasks wait: a few threads then run all tasks that end at once. A thread without work ends
+ * after a while.
  */
 final class HandlerPool implements Executor {
   private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(30);

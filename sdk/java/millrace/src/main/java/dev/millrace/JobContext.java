@@ -19,8 +19,8 @@ public interface JobContext {
   ClaimedJob job();
 
   /**
-   * The fencing token of the lease. A later lease of the job has a higher one, so another system can
-   * refuse a worker that is late.
+   * The fencing token of the lease. A later lease of the job has a higher one, so another system
+   * can refuse a worker that is late.
    *
    * @return the token
    */

@@ -10,8 +10,8 @@ import java.util.logging.Logger;
 import java.util.logging.SimpleFormatter;
 
 /**
- * Copies what handlers' threads write to {@code java.util.logging} into the logs of their jobs. {@code
- * System.Logger} writes there, too, unless the application has another back end.
+ * Copies what handlers' threads write to {@code java.util.logging} into the logs of their jobs.
+ * {@code System.Logger} writes there, too, unless the application has another back end.
  */
 final class JobLogs extends Handler {
   private static final Logger ROOT = Logger.getLogger("");

@@ -118,8 +118,7 @@ public final class MillraceClient implements Jobs {
     String key = ready.get("idempotency_key");
     Map<String, String> headers = key == null ? Map.of() : Map.of("Idempotency-Key", key);
     String body = codec.write(ready.without("idempotency_key"));
-    Answer answer =
-        transport.call(new Request("POST", "/v1/jobs", body, headers, Replay.ALWAYS));
+    Answer answer = transport.call(new Request("POST", "/v1/jobs", body, headers, Replay.ALWAYS));
     return new Submitted(read(answer, Job.class), answer.status() == 201);
   }
 

@@ -1,5 +1,6 @@
 package dev.millrace;
 
+import java.lang.System.Logger.Level;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -8,6 +9,8 @@ import java.util.PriorityQueue;
 
 /** Outcomes that wait to be sent. Of one thread. */
 final class Outbox {
+  private static final System.Logger LOG = System.getLogger("dev.millrace");
+
   /** So many are sent without waiting for more. */
   private static final int ENOUGH = 64;
 
@@ -17,6 +20,9 @@ final class Outbox {
 
   /** Well below the server's bound on a body, which holds other things, too. In characters. */
   private static final int MAX_SIZE = 4 << 20;
+
+  private static final long AFTER_REFUSAL = Clock.millis(200);
+  private static final int MAX_FAILURES_ALONE = 6;
 
   private final ArrayDeque<Ack> acks = new ArrayDeque<>();
 
@@ -66,12 +72,43 @@ final class Outbox {
     return acks.isEmpty() ? Clock.NEVER : acks.peek().since();
   }
 
-  boolean isEmpty() {
-    return acks.isEmpty() && alone.isEmpty();
+  /**
+   * What the server said of an outcome.
+   *
+   * @param item null if it said nothing
+   */
+  void answered(Ack ack, Wire.Item item, long now) {
+    if (item == null) {
+      add(ack.at(now + AFTER_REFUSAL, ack.failures()));
+      return;
+    }
+    if (item.error() == null) return;
+    MillraceException error = item.error().error();
+    if (error instanceof MillraceException.LeaseLost) {
+      LOG.log(Level.WARNING, "job {0}: the lease was over before its outcome arrived", ack.id());
+    } else if (Refusal.isForNow(error)) {
+      addAlone(ack.at(now + AFTER_REFUSAL, ack.failures()));
+    } else {
+      refused(ack, error, now);
+    }
   }
 
-  boolean hasAcks() {
-    return !acks.isEmpty();
+  /** The server will never accept this outcome: the attempt has failed instead. */
+  void refused(Ack ack, MillraceException error, long now) {
+    LOG.log(
+        Level.WARNING,
+        "job {0}: the server refused the outcome: {1}",
+        ack.id(),
+        error.getMessage());
+    if (!ack.isSubstitute()) {
+      add(ack.substitute("the server refused the outcome: " + error.getMessage()));
+    } else if (ack.failures() < MAX_FAILURES_ALONE) {
+      addAlone(ack.at(now + (AFTER_REFUSAL << ack.failures()), ack.failures() + 1));
+    }
+  }
+
+  boolean isEmpty() {
+    return acks.isEmpty() && alone.isEmpty();
   }
 
   void clear() {

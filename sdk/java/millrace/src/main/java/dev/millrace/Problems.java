@@ -15,7 +15,12 @@ final class Problems {
 
   /** A problem as the API writes it. */
   record Wire(
-      String code, int status, String title, String detail, String requestId, List<WireFault> errors) {
+      String code,
+      int status,
+      String title,
+      String detail,
+      String requestId,
+      List<WireFault> errors) {
 
     Problem problem(int answerStatus, Duration retryAfter) {
       List<Fault> faults =

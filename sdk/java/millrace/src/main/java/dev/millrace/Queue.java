@@ -66,7 +66,8 @@ public record Queue(
    * The settings that are in force.
    *
    * @param maxAttempts for jobs that do not set their own
-   * @param maxCrashes a job that loses its worker so often is dead; null: as often as it may be tried
+   * @param maxCrashes a job that loses its worker so often is dead; null: as often as it may be
+   *     tried
    * @param retry for jobs that do not set their own
    * @param lease for jobs and claims that do not set their own
    * @param maxReady with so many ready jobs submissions are refused; null: no bound
@@ -88,5 +89,6 @@ public record Queue(
    * @param cancelled those that were cancelled
    * @param expired those that did not start in time
    */
-  public record Retention(Duration succeeded, Duration dead, Duration cancelled, Duration expired) {}
+  public record Retention(
+      Duration succeeded, Duration dead, Duration cancelled, Duration expired) {}
 }

@@ -6,7 +6,8 @@ import java.time.Duration;
 final class Slot {
   /** Tokens of different shards may be the same. */
   record Key(String id, long token) {
-    // Written out: the JVM makes these for records at the first use, which costs the first job time.
+    // Written out: the JVM makes these for records at the first use, which costs the first job
+    // time.
 
     @Override
     public boolean equals(Object other) {

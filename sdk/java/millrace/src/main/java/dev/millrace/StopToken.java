@@ -41,7 +41,8 @@ public final class StopToken {
    *
    * @param timeout how long to wait at most
    * @return whether it was told
-   * @throws InterruptedException if this thread is interrupted; the handler's own is when it is told
+   * @throws InterruptedException if this thread is interrupted; the handler's own is when it is
+   *     told
    */
   public boolean await(Duration timeout) throws InterruptedException {
     return latch.await(timeout.toNanos(), TimeUnit.NANOSECONDS);

@@ -5,15 +5,18 @@ import java.net.ConnectException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublisher;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Flow.Subscriber;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import javax.net.ssl.SSLException;
@@ -51,6 +54,20 @@ final class Transport {
    */
   record Answer(int status, String body, int tries) {}
 
+  /** Tells when it is asked for its bytes. */
+  private record Body(BodyPublisher bytes, Runnable written) implements BodyPublisher {
+    @Override
+    public long contentLength() {
+      return bytes.contentLength();
+    }
+
+    @Override
+    public void subscribe(Subscriber<? super ByteBuffer> connection) {
+      written.run();
+      bytes.subscribe(connection);
+    }
+  }
+
   private final HttpClient http;
   private final String url;
   private final String token;
@@ -82,7 +99,7 @@ final class Transport {
 
   Answer call(Request request, Duration within) {
     long deadline = System.nanoTime() + within.toNanos();
-    HttpRequest http = httpRequest(request);
+    HttpRequest http = httpRequest(request, () -> {});
     Backoff backoff = new Backoff();
     for (int tries = 1; ; tries++) {
       MillraceException error;
@@ -110,11 +127,13 @@ final class Transport {
   }
 
   /**
-   * Sends a request once, for workers. The future fails with a {@link MillraceException}; cancelling
-   * it breaks the request off.
+   * Sends a request once, for workers. The future fails with a {@link MillraceException};
+   * cancelling it breaks the request off.
+   *
+   * @param written runs when the body is written to the connection
    */
-  CompletableFuture<HttpResponse<byte[]>> sendOnce(Request request) {
-    return send(httpRequest(request));
+  CompletableFuture<HttpResponse<byte[]>> sendOnce(Request request, Runnable written) {
+    return send(httpRequest(request, written));
   }
 
   /** The body of an answer, or the error that it stands for. */
@@ -149,7 +168,7 @@ final class Transport {
     }
   }
 
-  private HttpRequest httpRequest(Request request) {
+  private HttpRequest httpRequest(Request request, Runnable written) {
     HttpRequest.Builder builder = HttpRequest.newBuilder(uri(request.target()));
     if (token != null) builder.header("Authorization", "Bearer " + token);
     if (request.body() == null) {
@@ -157,7 +176,7 @@ final class Transport {
     } else {
       builder.header("Content-Type", "application/json");
       byte[] bytes = request.body().getBytes(StandardCharsets.UTF_8);
-      builder.method(request.method(), BodyPublishers.ofByteArray(bytes));
+      builder.method(request.method(), new Body(BodyPublishers.ofByteArray(bytes), written));
     }
     request.headers().forEach(builder::header);
     return builder.build();

@@ -51,7 +51,9 @@ final class Wire {
           checkpoint == null || checkpoint.isNull() ? null : checkpoint);
     }
 
-    /** The length of this attempt, by the server's clock alone; null if it is not known or bounded. */
+    /**
+     * The length of this attempt, by the server's clock alone; null if it is not known or bounded.
+     */
     Duration length() {
       if (timeout != null || !isBounded() || hidesLength()) return timeout;
       Instant claimedAt = lease.expiresAt().minus(lease.length());

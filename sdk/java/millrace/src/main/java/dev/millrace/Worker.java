@@ -3,9 +3,9 @@ package dev.millrace;
 import java.util.concurrent.CountDownLatch;
 
 /**
- * Takes jobs from the server and runs the application's handlers on them. It extends leases, reports
- * outcomes and tells handlers to end, apart from them. Attach handlers, then {@link #run} it, or
- * {@link #start} it within a larger program. A worker runs once. Safe for many threads.
+ * Takes jobs from the server and runs the application's handlers on them. It extends leases,
+ * reports outcomes and tells handlers to end, apart from them. Attach handlers, then {@link #run}
+ * it, or {@link #start} it within a larger program. A worker runs once. Safe for many threads.
  */
 public final class Worker {
   private final Transport transport;
@@ -83,8 +83,8 @@ public final class Worker {
 
   /**
    * Works until the process is told to end (SIGTERM or SIGINT), or something stops the worker. Then
-   * it claims no more; running handlers have the grace time, and a second signal ends that time. All
-   * outcomes are reported when this returns; {@code main} should return then, too.
+   * it claims no more; running handlers have the grace time, and a second signal ends that time.
+   * All outcomes are reported when this returns; {@code main} should return then, too.
    *
    * @throws MillraceException if the server will never accept the worker: a wrong token or name
    */

@@ -2,7 +2,6 @@ package dev.millrace;
 
 import dev.millrace.Exchange.BeatOf;
 import dev.millrace.Exchange.LinesOf;
-import dev.millrace.Transport.Request;
 import dev.millrace.Wire.PollAnswer;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
@@ -20,17 +19,17 @@ import java.util.concurrent.TimeUnit;
  * The state of a worker, owned by one thread. Handlers and answers reach it through the inbox; it
  * never waits for anything else than its inbox and its clock.
  *
- * <p>At most two requests are under way. The claimer's asks for jobs for the free slots, and waits at
- * the server; outcomes that are ready go with it. The reporter's takes what can't wait meanwhile:
- * later outcomes, heartbeats, log lines, and a claim that does not wait for the slots that were freed.
- * Only a stop breaks off a waiting claim, and no young one: its answer may be on the way, with jobs
- * that nobody would run before their leases have ended.
+ * <p>At most two requests are under way. The claimer's asks for jobs for the free slots, and waits
+ * at the server; outcomes that are ready go with it. The reporter's takes what can't wait
+ * meanwhile: later outcomes, heartbeats, log lines, and a claim that does not wait for the slots
+ * that were freed. Only a stop breaks off a waiting claim, and no young one: its answer may be on
+ * the way, with jobs that nobody would run before their leases have ended.
  */
 final class WorkerLoop implements Runnable {
   private static final System.Logger LOG = System.getLogger("dev.millrace");
 
-  private static final int MAX_ITEMS = 1_000; // of one kind in one request
-  private static final long REPORT_DELAY = Clock.millis(1_000) - Clock.millis(50);
+  /** What is reported is looked at so much later, together with more of it. */
+  private static final long REPORT_PAUSE = Clock.millis(450);
 
   /** The answer to an outcome comes when the claim beside it has waited. */
   private static final long WAIT_WITH_ACKS = Clock.millis(1_000);
@@ -38,7 +37,7 @@ final class WorkerLoop implements Runnable {
   /** Slots that were just freed wait so long for others: they are claimed for together. */
   private static final long LINGER = Clock.millis(1);
 
-  private static final long YOUNG_CLAIM = Clock.millis(1_000);
+  private static final long YOUNG_CLAIM = Clock.millis(600);
   private static final long QUIET_POLL = Clock.millis(1_000);
   private static final long AFTER_REFUSAL = Clock.millis(200);
   private static final long LAST_WORD = Clock.millis(1_000);
@@ -49,28 +48,11 @@ final class WorkerLoop implements Runnable {
   /** A slow line needs this time for the outcomes of a request. */
   private static final long NANOS_PER_CHARACTER = Clock.millis(1_000) / (256 << 10);
 
-  private static final int MAX_FAILURES_ALONE = 6;
-
-  /** The way to the end. */
-  private enum Phase {
-    CLAIMING,
-    /** Handlers have the grace time. */
-    GRACE,
-    /** Handlers were told to stop. */
-    LAST_WORD,
-    /** No handler counts any more; the last outcomes are sent. */
-    FLUSHING,
-    GOODBYE,
-    ENDED
-  }
-
-  private final Transport transport;
+  private final PollClient client;
   private final ApiCodec codec;
   private final Preparer preparer;
   private final WorkerOptions options;
   private final Handlers handlers;
-  private final String pollPath;
-  private final PollWriter writer;
   private final Executor pool;
   private final Inbox inbox = new Inbox();
   private final CountDownLatch ended = new CountDownLatch(1);
@@ -78,7 +60,7 @@ final class WorkerLoop implements Runnable {
       new Execution.Listener() {
         @Override
         public void reported() {
-          inbox.post(() -> {}, Clock.now() + REPORT_DELAY / 2);
+          inbox.post(() -> {}, Clock.now() + REPORT_PAUSE);
         }
 
         @Override
@@ -94,6 +76,7 @@ final class WorkerLoop implements Runnable {
   private final Map<Slot.Key, Slot> slots = new LinkedHashMap<>();
   private final List<Slot> held = new ArrayList<>(); // ENDED: the slot is free again
   private final Outbox outbox = new Outbox();
+  private final Reachability server = new Reachability();
   private final Backoff claimBackoff = new Backoff();
   private final Backoff reportBackoff = new Backoff();
   private Phase phase = Phase.CLAIMING;
@@ -107,7 +90,6 @@ final class WorkerLoop implements Runnable {
   private long quietPollAt = Clock.NEVER;
   private long phaseEnds = Clock.NEVER;
   private boolean isQuiet;
-  private boolean isAway;
 
   WorkerLoop(
       Transport transport,
@@ -116,13 +98,12 @@ final class WorkerLoop implements Runnable {
       WorkerOptions options,
       Handlers handlers,
       WorkerName name) {
-    this.transport = transport;
     this.codec = codec;
     this.preparer = preparer;
     this.options = options;
     this.handlers = handlers;
-    pollPath = Target.path("/v1/workers/", name.id(), "/poll");
-    writer = new PollWriter(options, handlers.types(), name.host(), name.pid());
+    PollWriter writer = new PollWriter(options, handlers.types(), name.host(), name.pid());
+    client = new PollClient(transport, codec, writer, name);
     pool = options.executor != null ? options.executor : HandlerPool.create("millrace-handler");
   }
 
@@ -186,7 +167,7 @@ final class WorkerLoop implements Runnable {
     for (Slot slot : held) {
       if (!slot.isReporting()) due = Math.min(due, slot.watchDue());
     }
-    if (claim != null) due = Math.min(due, claim.deadline);
+    if (claim != null) due = Math.min(due, claimDeadline(now));
     if (report != null) due = Math.min(due, report.deadline);
     return due;
   }
@@ -210,12 +191,19 @@ final class WorkerLoop implements Runnable {
   }
 
   private void breakOffLate(long now) {
-    if (claim != null && claim.deadline <= now) breakOff(claim);
+    if (claim != null && claimDeadline(now) <= now) breakOff(claim);
     if (report != null && report.deadline <= now) breakOff(report);
+  }
+
+  /** A claim that the server has just got may be answered yet, also after a stop. */
+  private long claimDeadline(long now) {
+    if (phase == Phase.CLAIMING || claim.isBrokenOff) return claim.deadline;
+    return Math.min(claim.deadline, Math.min(claim.writtenAt, now) + YOUNG_CLAIM);
   }
 
   private static void breakOff(Exchange exchange) {
     exchange.deadline = Clock.NEVER;
+    exchange.isBrokenOff = true;
     exchange.answer.cancel(true);
   }
 
@@ -230,9 +218,6 @@ final class WorkerLoop implements Runnable {
     phase = Phase.GRACE;
     phaseEnds = now + options.grace.toNanos();
     reportNotBefore = Math.min(reportNotBefore, now + AFTER_REFUSAL);
-    if (claim != null) {
-      claim.deadline = Math.min(claim.deadline, Math.max(now, claim.sentAt + YOUNG_CLAIM));
-    }
     for (Iterator<Slot> all = slots.values().iterator(); all.hasNext(); ) {
       Slot slot = all.next();
       if (slot.state != Slot.State.CONFIRMING) continue;
@@ -277,7 +262,7 @@ final class WorkerLoop implements Runnable {
           Level.WARNING,
           "the worker ends before it could report all outcomes; the server runs those jobs again");
     }
-    if (isAway || failure != null) {
+    if (server.isAway() || failure != null) {
       phase = Phase.ENDED;
       return;
     }
@@ -285,7 +270,8 @@ final class WorkerLoop implements Runnable {
     phaseEnds = Clock.NEVER;
     Exchange last = new Exchange(false, List.of(), List.of(), List.of(), 0, 0);
     report = last;
-    send(last, PollWriter.goodbye(), now + GOODBYE);
+    last.deadline = now + GOODBYE;
+    client.sayGoodbye(last, (answer, error) -> inbox.post(() -> arrived(last, answer, error)));
   }
 
   // Claims.
@@ -308,9 +294,9 @@ final class WorkerLoop implements Runnable {
     List<Ack> acks = outbox.take();
     long wait = options.pollWait.toNanos();
     if (!acks.isEmpty()) wait = Math.min(wait, WAIT_WITH_ACKS);
-    int limit = Math.min(open(), MAX_ITEMS);
+    int limit = Math.min(open(), ReportBatch.MAX_ITEMS);
     claim = new Exchange(true, acks, List.of(), List.of(), limit, wait);
-    send(claim, now + wait + transport.timeout().toNanos());
+    send(claim, now + wait + client.patience());
   }
 
   private void claimFailed(Exchange exchange, MillraceException error, long now) {
@@ -327,7 +313,7 @@ final class WorkerLoop implements Runnable {
         beginStop(error);
         return;
       }
-      connectionFailed(error);
+      server.failed(error);
     }
     pauseClaims(error.retryAfter(), now);
   }
@@ -363,25 +349,11 @@ final class WorkerLoop implements Runnable {
 
   /** Asks how long the attempt may take, by a heartbeat of its own. Tries on while it runs. */
   private void askLength(Slot slot) {
-    String body = codec.write(Map.of("token", slot.token()));
     long sentAt = Clock.now();
-    transport
-        .sendOnce(Request.post(Target.path("/v1/jobs/", slot.id(), "/heartbeat"), body))
-        .orTimeout(reportTimeout(0), TimeUnit.NANOSECONDS)
-        .whenComplete(
-            (response, failed) -> {
-              Job job = null;
-              MillraceException error = null;
-              try {
-                if (failed != null) throw transport.errorOf(failed);
-                job = codec.read(transport.bodyOf(response), Job.class);
-              } catch (RuntimeException unanswered) {
-                error = transport.errorOf(unanswered);
-              }
-              Job known = job;
-              MillraceException why = error;
-              inbox.post(() -> lengthArrived(slot, known, why, sentAt));
-            });
+    client.beatAlone(
+        slot,
+        reportTimeout(0),
+        (job, error) -> inbox.post(() -> lengthArrived(slot, job, error, sentAt)));
   }
 
   private void lengthArrived(Slot slot, Job job, MillraceException error, long sentAt) {
@@ -430,17 +402,12 @@ final class WorkerLoop implements Runnable {
         slot -> {
           boolean isOver = slot.certainUntil <= now;
           if (slot.isReporting()) return false;
-          if (!isOver && hasReports(slot)) return false;
-          List<LogBuffer.Line> lines = slot.execution.logs().take(MAX_ITEMS);
+          if (!isOver && ReportBatch.mustGoFirst(slot)) return false;
+          List<LogBuffer.Line> lines = slot.execution.logs().take(ReportBatch.MAX_ITEMS);
           String json = PollWriter.ack(slot.outcome, lines);
           outbox.add(new Ack(slot.id(), slot.token(), json, now, 0, false));
           return true;
         });
-  }
-
-  private static boolean hasReports(Slot slot) {
-    return slot.execution.progressSince() != Clock.NEVER
-        || slot.execution.logs().size() > MAX_ITEMS;
   }
 
   // Reports.
@@ -448,24 +415,14 @@ final class WorkerLoop implements Runnable {
   private long reportDue(long now) {
     if (report != null) return Clock.NEVER;
     long due = Math.min(acksDue(), Math.min(outbox.dueAlone(), quietPollAt));
-    for (Slot slot : slots.values()) {
-      if (!slot.wantsBeats()) continue;
-      due = Math.min(due, slot.nextBeat);
-      if (slot.state != Slot.State.RUNNING) continue;
-      due = Math.min(due, after(slot.execution.progressSince()));
-      due = Math.min(due, after(slot.execution.logs().since()));
-    }
-    for (Slot slot : held) {
-      if (hasReports(slot)) due = 0;
-    }
+    for (Slot slot : slots.values()) due = Math.min(due, ReportBatch.due(slot));
+    for (Slot slot : held) due = Math.min(due, ReportBatch.due(slot));
     return due == Clock.NEVER ? due : Math.max(due, reportNotBefore);
   }
 
-  private static long after(long since) {
-    return since == Clock.NEVER ? since : since + REPORT_DELAY;
-  }
-
   private long acksDue() {
+    // The claim that a stop is about to break off would bring back what is released.
+    if (claim != null && phase != Phase.CLAIMING) return Clock.NEVER;
     boolean nothingJoins = slots.isEmpty() && (claim != null || phase != Phase.CLAIMING);
     return nothingJoins ? outbox.dueWithoutDelay() : outbox.due();
   }
@@ -478,57 +435,29 @@ final class WorkerLoop implements Runnable {
       return;
     }
     List<Ack> acks = acksDue() <= now ? outbox.take() : List.of();
-    List<BeatOf> beats = new ArrayList<>();
-    List<LinesOf> lines = new ArrayList<>();
-    int room = MAX_ITEMS;
-    for (Slot slot : slots.values()) room -= takeReports(slot, now, beats, lines, room);
-    for (Slot slot : held) room -= takeReports(slot, now, beats, lines, room);
-    // For slots that the waiting claim did not ask for. Not if the answer is likely to be lost, which
+    ReportBatch batch = new ReportBatch();
+    for (Slot slot : slots.values()) batch.take(slot, now);
+    for (Slot slot : held) batch.take(slot, now);
+    // For slots that the waiting claim did not ask for. Not if the answer is likely to be lost,
+    // which
     // would leave its jobs leased to nobody.
     boolean claims =
         !acks.isEmpty()
             && phase == Phase.CLAIMING
             && claim != null
             && !isQuiet
-            && !isAway
+            && !server.isAway()
             && open() > 0;
-    int limit = claims ? Math.min(open(), MAX_ITEMS) : 0;
-    report = new Exchange(false, acks, beats, lines, limit, 0);
+    int limit = claims ? Math.min(open(), ReportBatch.MAX_ITEMS) : 0;
+    report = new Exchange(false, acks, batch.beats, batch.lines, limit, 0);
     if (isQuiet) quietPollAt = now + QUIET_POLL;
     int size = acks.stream().mapToInt(Ack::size).sum();
     send(report, now + reportTimeout(size));
   }
 
-  // Returns the number of log lines that were taken.
-  private int takeReports(
-      Slot slot, long now, List<BeatOf> beats, List<LinesOf> lines, int room) {
-    Execution execution = slot.execution;
-    boolean isHeld = slot.state == Slot.State.ENDED;
-    if (!isHeld && !slot.wantsBeats()) return 0;
-    boolean progressDue =
-        isHeld
-            ? execution.progressSince() != Clock.NEVER
-            : after(execution.progressSince()) <= now;
-    // Beats that are due soon go with those that are due.
-    boolean beatDue = !isHeld && slot.nextBeat - slot.lease / 12 <= now;
-    if ((beatDue || progressDue) && beats.size() < MAX_ITEMS) {
-      boolean isPlain = slot.nextIsPlain || slot.state == Slot.State.CONFIRMING;
-      slot.nextIsPlain = false;
-      beats.add(new BeatOf(slot, isPlain ? null : execution.takeProgress()));
-      slot.beatInFlight = true;
-    }
-    boolean linesDue =
-        isHeld ? execution.logs().size() > MAX_ITEMS : after(execution.logs().since()) <= now;
-    if (!linesDue || room <= 0) return 0;
-    List<LogBuffer.Line> taken = execution.logs().take(room);
-    lines.add(new LinesOf(slot, taken));
-    slot.linesInFlight = true;
-    return taken.size();
-  }
-
   /** A connection that hangs must not cost the leases. */
   private long reportTimeout(int characters) {
-    long patience = transport.timeout().toNanos();
+    long patience = client.patience();
     for (Slot slot : slots.values()) patience = Math.min(patience, slot.lease / 3);
     return Math.max(patience, LEAST_TIMEOUT) + characters * NANOS_PER_CHARACTER;
   }
@@ -547,7 +476,7 @@ final class WorkerLoop implements Runnable {
       return;
     }
     if (exchange.acks.size() == 1 && Refusal.isAboutContent(error)) {
-      refused(exchange.acks.get(0), error, now);
+      outbox.refused(exchange.acks.get(0), error, now);
     } else if (Refusal.isAboutContent(error)) {
       for (Ack ack : exchange.acks) outbox.addAlone(ack);
       for (BeatOf beat : exchange.beats) beat.slot().nextIsPlain = exchange.acks.isEmpty();
@@ -557,7 +486,7 @@ final class WorkerLoop implements Runnable {
       }
     } else {
       outbox.giveBack(exchange.acks);
-      connectionFailed(error);
+      server.failed(error);
       pauseReports(error, now);
     }
     for (BeatOf beat : exchange.beats) {
@@ -580,48 +509,12 @@ final class WorkerLoop implements Runnable {
   // Answers.
 
   private void send(Exchange exchange, long deadline) {
-    List<PollWriter.Beat> beats = new ArrayList<>(exchange.beats.size());
-    for (BeatOf beat : exchange.beats) {
-      beats.add(new PollWriter.Beat(beat.slot().id(), beat.slot().token(), beat.progress()));
-    }
-    List<PollWriter.LineOf> lines = new ArrayList<>();
-    for (LinesOf taken : exchange.lines) {
-      for (LogBuffer.Line line : taken.lines()) {
-        lines.add(new PollWriter.LineOf(taken.slot().id(), taken.slot().token(), line));
-      }
-    }
-    List<String> acks = exchange.acks.stream().map(Ack::json).toList();
-    long waitMillis = exchange.wait / Clock.millis(1);
-    send(exchange, writer.poll(acks, beats, lines, exchange.asked, waitMillis), deadline);
-  }
-
-  private void send(Exchange exchange, String body, long deadline) {
     if (exchange.asked > 0) {
       asked += exchange.asked;
       freshlyFree = 0;
     }
     exchange.deadline = deadline;
-    exchange.sentAt = Clock.now();
-    exchange.answer = transport.sendOnce(Request.post(pollPath, body));
-    exchange.answer.whenComplete(
-        (response, failed) -> {
-          // Decoded here, not in the worker's own thread, which has leases to watch.
-          PollAnswer answer = null;
-          MillraceException error = null;
-          try {
-            if (failed != null) throw transport.errorOf(failed);
-            String text = transport.bodyOf(response);
-            answer = codec.read(text, PollAnswer.class);
-          } catch (MillraceException known) {
-            error = known;
-          } catch (RuntimeException notOurs) {
-            error = Problems.badAnswer(response.statusCode(), "a body that is no poll's", null);
-          }
-          exchange.arrivedAt = Clock.now();
-          PollAnswer brought = answer;
-          MillraceException lost = error;
-          inbox.post(() -> arrived(exchange, brought, lost));
-        });
+    client.send(exchange, (answer, error) -> inbox.post(() -> arrived(exchange, answer, error)));
   }
 
   private void arrived(Exchange exchange, PollAnswer answer, MillraceException error) {
@@ -638,7 +531,7 @@ final class WorkerLoop implements Runnable {
     } else if (error != null) {
       reportFailed(exchange, error, now);
     } else {
-      connectionWorked();
+      server.worked(client.url());
       answered(exchange, answer, now);
     }
   }
@@ -647,7 +540,7 @@ final class WorkerLoop implements Runnable {
     admit(exchange, answer.jobs());
     for (int i = 0; i < exchange.acks.size(); i++) {
       Wire.Item item = i < answer.acks().size() ? answer.acks().get(i) : null;
-      ackAnswered(exchange.acks.get(i), item, now);
+      outbox.answered(exchange.acks.get(i), item, now);
     }
     for (int i = 0; i < exchange.beats.size(); i++) {
       Wire.Item item = i < answer.heartbeats().size() ? answer.heartbeats().get(i) : null;
@@ -663,33 +556,6 @@ final class WorkerLoop implements Runnable {
       pauseClaims(null, now); // a server that is about to stop lets no claim wait
     } else {
       claimBackoff.reset();
-    }
-  }
-
-  private void ackAnswered(Ack ack, Wire.Item item, long now) {
-    if (item == null) {
-      outbox.add(ack.at(now + AFTER_REFUSAL, ack.failures()));
-      return;
-    }
-    if (item.error() == null) return;
-    MillraceException error = item.error().error();
-    if (error instanceof MillraceException.LeaseLost) {
-      LOG.log(Level.WARNING, "job {0}: the lease was over before its outcome arrived", ack.id());
-    } else if (Refusal.isForNow(error)) {
-      outbox.addAlone(ack.at(now + AFTER_REFUSAL, ack.failures()));
-    } else {
-      refused(ack, error, now);
-    }
-  }
-
-  /** The server will never accept this outcome: the attempt has failed instead. */
-  private void refused(Ack ack, MillraceException error, long now) {
-    LOG.log(
-        Level.WARNING, "job {0}: the server refused the outcome: {1}", ack.id(), error.getMessage());
-    if (!ack.isSubstitute()) {
-      outbox.add(ack.substitute("the server refused the outcome: " + error.getMessage()));
-    } else if (ack.failures() < MAX_FAILURES_ALONE) {
-      outbox.addAlone(ack.at(now + (AFTER_REFUSAL << ack.failures()), ack.failures() + 1));
     }
   }
 
@@ -768,17 +634,5 @@ final class WorkerLoop implements Runnable {
 
   private void warnRefused(String what, MillraceException error) {
     LOG.log(Level.WARNING, "the server refused the {0}: {1}", what, error.getMessage());
-  }
-
-  private void connectionFailed(MillraceException error) {
-    if (isAway) return;
-    isAway = true;
-    LOG.log(Level.WARNING, "{0}; the worker tries on", error.getMessage());
-  }
-
-  private void connectionWorked() {
-    if (!isAway) return;
-    isAway = false;
-    LOG.log(Level.INFO, "the worker reached {0} again", transport.url());
   }
 }

@@ -1,2 +1,5 @@
-/** A client and a worker for Millrace, a durable job queue. Begin with {@link dev.millrace.MillraceClient}. */
+/**
+ * A client and a worker for Millrace, a durable job queue. Begin with {@link
+ * dev.millrace.MillraceClient}.
+ */
 package dev.millrace;

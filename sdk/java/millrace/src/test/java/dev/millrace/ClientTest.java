@@ -58,7 +58,9 @@ class ClientTest {
                     .unique(new Unique("u", Duration.ofHours(1), Unique.OnConflict.REJECT))
                     .tags("vip")
                     .meta(Map.of("tenant", "acme"))
-                    .trace(new TraceContext("00-" + "a".repeat(32) + "-" + "b".repeat(16) + "-01", null)));
+                    .trace(
+                        new TraceContext(
+                            "00-" + "a".repeat(32) + "-" + "b".repeat(16) + "-01", null)));
     assertTrue(made.isNew());
     Job job = client.get(made.id(), Job.Include.PAYLOAD, Job.Include.RESULT);
     assertEquals(JobState.SCHEDULED, job.state());
@@ -155,8 +157,7 @@ class ClientTest {
     assertThrows(
         MillraceException.WaitTimeout.class, () -> client.waitFor(id, Duration.ofMillis(50)));
     client.delete(id);
-    MillraceException gone =
-        assertThrows(MillraceException.NotFound.class, () -> client.get(id));
+    MillraceException gone = assertThrows(MillraceException.NotFound.class, () -> client.get(id));
     assertEquals(404, gone.status());
     assertNotEquals(null, gone.requestId());
   }

@@ -117,7 +117,19 @@ class RecordCodecTest {
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "", "{", "[1,]", "{\"a\":}", "01", "1.", "+1", "nul", "\"a", "\"\t\"", "\"\\x\"", "[1] 2", "NaN"
+        "",
+        "{",
+        "[1,]",
+        "{\"a\":}",
+        "01",
+        "1.",
+        "+1",
+        "nul",
+        "\"a",
+        "\"\t\"",
+        "\"\\x\"",
+        "[1] 2",
+        "NaN"
       })
   void whatIsNoJsonIsRefused(String text) {
     assertThrows(CodecException.class, () -> CODEC.decode(text, Object.class));

@@ -278,8 +278,7 @@ class WorkerTest {
     String trace = "00-" + "a".repeat(32) + "-" + "b".repeat(16) + "-01";
     JobType<Void> outer = type("outer", Void.class);
     JobType<Void> inner = type("inner", Void.class);
-    Submitted job =
-        client.submit(outer, null, each -> each.trace(new TraceContext(trace, "k=v")));
+    Submitted job = client.submit(outer, null, each -> each.trace(new TraceContext(trace, "k=v")));
     worker().handle(outer, (payload, ctx) -> client.submit(inner, null).id()).start();
     String id = end(job).result().as(String.class);
     assertEquals(trace, client.get(id).traceparent());
@@ -359,8 +358,7 @@ class WorkerTest {
   void aWrongTokenEndsTheWorker() {
     Worker worker = client.worker(o -> o.queues("not a name"));
     worker.handlers(new Handlers().consume(type("t", Void.class), (payload, ctx) -> {}));
-    MillraceException error =
-        assertThrows(MillraceException.ValidationFailed.class, worker::run);
+    MillraceException error = assertThrows(MillraceException.ValidationFailed.class, worker::run);
     assertEquals("validation_failed", error.code());
     assertThrows(IllegalStateException.class, worker::start);
     assertThrows(IllegalStateException.class, () -> client.worker(o -> {}).start());
@@ -371,8 +369,7 @@ class WorkerTest {
     try (TestServer own = new TestServer()) {
       MillraceClient there = MillraceClient.create(own.url());
       JobType<Void> type = type("t", Void.class);
-      Worker worker =
-          there.worker(o -> o.queues(queue).pollWait(Duration.ofSeconds(1)));
+      Worker worker = there.worker(o -> o.queues(queue).pollWait(Duration.ofSeconds(1)));
       worker.handle(type, (payload, ctx) -> 1).start();
       assertEquals("1", there.waitFor(there.submit(type, null).id(), SOON).result().text());
       own.kill();

@@ -7,7 +7,8 @@ import dev.millrace.CodecException;
 import java.lang.reflect.Type;
 
 /**
- * Writes and reads payloads, results and checkpoints by an {@link ObjectMapper} of the application's.
+ * Writes and reads payloads, results and checkpoints by an {@link ObjectMapper} of the
+ * application's.
  *
  * <pre>{@code
  * MillraceClient.builder().codec(new JacksonCodec(mapper)).build();

@@ -36,8 +36,7 @@ class JacksonCodecTest {
   void aJobTravelsByIt() {
     JobType<Mail> type = JobType.of("mail", Mail.class);
     try (TestServer server = new TestServer()) {
-      MillraceClient client =
-          MillraceClient.builder().url(server.url()).codec(codec).build();
+      MillraceClient client = MillraceClient.builder().url(server.url()).codec(codec).build();
       Mail mail = new Mail();
       mail.to = "ada";
       String id = client.submit(type, mail).id();

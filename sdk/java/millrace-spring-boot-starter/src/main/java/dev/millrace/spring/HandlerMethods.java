@@ -39,12 +39,14 @@ final class HandlerMethods {
       Handlers handlers) {
     Type payload = payloadOf(name, method);
     JobType<Object> type = JobType.of(handler.value(), payload);
-    // The bean may need the client, whose handlers are being made: it is asked for with the first job.
+    // The bean may need the client, whose handlers are being made: it is asked for with the first
+    // job.
     handlers.handle(
         type,
         (value, context) -> {
           Object bean = beans.getBean(name);
-          return call(bean, AopUtils.selectInvocableMethod(method, bean.getClass()), value, context);
+          return call(
+              bean, AopUtils.selectInvocableMethod(method, bean.getClass()), value, context);
         });
   }
 

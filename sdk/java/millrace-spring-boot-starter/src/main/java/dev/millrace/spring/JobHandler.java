@@ -7,9 +7,9 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * Makes a method of a bean the handler of a type of jobs. Its parameters are the payload, read as the
- * parameter's type, and a {@link dev.millrace.JobContext}; either may be left out. What it returns is
- * the job's result.
+ * Makes a method of a bean the handler of a type of jobs. Its parameters are the payload, read as
+ * the parameter's type, and a {@link dev.millrace.JobContext}; either may be left out. What it
+ * returns is the job's result.
  *
  * <pre>{@code
  * @JobHandler("mail.send")

@@ -19,8 +19,9 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
 /**
- * Gives an application a {@link MillraceClient}, and a worker that starts and stops with it and runs
- * its {@link JobHandler} methods. A bean of the application's own type takes the place of each.
+ * Gives an application a {@link MillraceClient}, and a worker that starts and stops with it and
+ * runs its {@link JobHandler} methods. A bean of the application's own type takes the place of
+ * each.
  */
 @AutoConfiguration(
     afterName = "org.springframework.boot.autoconfigure.jackson.JacksonAutoConfiguration")
@@ -52,8 +53,7 @@ public class MillraceAutoConfiguration {
   @Bean
   @ConditionalOnMissingBean
   public MillraceClient millraceClient(MillraceProperties properties, Codec codec) {
-    ClientBuilder builder =
-        MillraceClient.builder().timeout(properties.timeout()).codec(codec);
+    ClientBuilder builder = MillraceClient.builder().timeout(properties.timeout()).codec(codec);
     if (properties.url() != null) builder.url(properties.url());
     if (properties.token() != null) builder.token(properties.token());
     return builder.build();

@@ -17,10 +17,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  */
 @ConfigurationProperties("millrace")
 public record MillraceProperties(
-    String url,
-    String token,
-    @DefaultValue("30s") Duration timeout,
-    @DefaultValue Worker worker) {
+    String url, String token, @DefaultValue("30s") Duration timeout, @DefaultValue Worker worker) {
 
   /**
    * The settings under {@code millrace.worker}.

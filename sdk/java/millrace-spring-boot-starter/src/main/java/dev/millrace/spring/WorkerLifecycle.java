@@ -16,8 +16,7 @@ public final class WorkerLifecycle implements SmartLifecycle {
   private final MillraceProperties.Worker properties;
   private volatile Worker worker;
 
-  WorkerLifecycle(
-      MillraceClient client, Handlers handlers, MillraceProperties.Worker properties) {
+  WorkerLifecycle(MillraceClient client, Handlers handlers, MillraceProperties.Worker properties) {
     this.client = client;
     this.handlers = handlers;
     this.properties = properties;

@@ -1,8 +1,8 @@
 package dev.millrace.internal.json;
 
-import java.time.Duration;
 import java.lang.reflect.ParameterizedType;
 import java.lang.reflect.Type;
+import java.time.Duration;
 import java.util.Locale;
 
 /** How the components of records and the constants of enums are called in JSON. */

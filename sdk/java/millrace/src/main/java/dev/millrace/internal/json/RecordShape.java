@@ -43,7 +43,8 @@ final class RecordShape {
       constructor.setAccessible(true);
       for (Method accessor : accessors) accessor.setAccessible(true);
     } catch (ReflectiveOperationException | RuntimeException error) {
-      throw new CodecException("the record " + type.getName() + " is not open to reflection", error);
+      throw new CodecException(
+          "the record " + type.getName() + " is not open to reflection", error);
     }
   }
 

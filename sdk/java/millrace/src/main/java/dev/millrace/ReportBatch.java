@@ -1,0 +1,64 @@
+package dev.millrace;
+
+import dev.millrace.Exchange.BeatOf;
+import dev.millrace.Exchange.LinesOf;
+import java.util.ArrayList;
+import java.util.List;
+
+/** The heartbeats and log lines of one report. Of one thread. */
+final class ReportBatch {
+  static final int MAX_ITEMS = 1_000; // of one kind in one request
+
+  /** Progress and lines wait for others a little less than the second that they may be late. */
+  private static final long DELAY = Clock.millis(950);
+
+  final List<BeatOf> beats = new ArrayList<>();
+  final List<LinesOf> lines = new ArrayList<>();
+  private int room = MAX_ITEMS; // for log lines
+
+  /** When a report must go for the sake of this slot. */
+  static long due(Slot slot) {
+    if (slot.state == Slot.State.ENDED) return mustGoFirst(slot) ? 0 : Clock.NEVER;
+    if (!slot.wantsBeats()) return Clock.NEVER;
+    if (slot.state == Slot.State.CONFIRMING) return slot.nextBeat;
+    long progress = after(slot.execution.progressSince());
+    return Math.min(slot.nextBeat, Math.min(progress, after(slot.execution.logs().since())));
+  }
+
+  /** Whether an outcome must wait for something that its handler reported. */
+  static boolean mustGoFirst(Slot slot) {
+    return slot.execution.progressSince() != Clock.NEVER
+        || slot.execution.logs().size() > MAX_ITEMS;
+  }
+
+  /** Takes what is due of a slot. */
+  void take(Slot slot, long now) {
+    boolean hasEnded = slot.state == Slot.State.ENDED;
+    if (!hasEnded && !slot.wantsBeats()) return;
+    takeBeat(slot, now, hasEnded);
+    Execution execution = slot.execution;
+    boolean linesDue =
+        hasEnded ? execution.logs().size() > MAX_ITEMS : after(execution.logs().since()) <= now;
+    if (!linesDue || room <= 0) return;
+    List<LogBuffer.Line> taken = execution.logs().take(room);
+    lines.add(new LinesOf(slot, taken));
+    slot.linesInFlight = true;
+    room -= taken.size();
+  }
+
+  private void takeBeat(Slot slot, long now, boolean hasEnded) {
+    long since = slot.execution.progressSince();
+    boolean progressDue = hasEnded ? since != Clock.NEVER : after(since) <= now;
+    // Beats that are due soon go with those that are due.
+    boolean beatDue = !hasEnded && slot.nextBeat - slot.lease / 12 <= now;
+    if ((!beatDue && !progressDue) || beats.size() == MAX_ITEMS) return;
+    boolean isPlain = slot.nextIsPlain || slot.state == Slot.State.CONFIRMING;
+    slot.nextIsPlain = false;
+    beats.add(new BeatOf(slot, isPlain ? null : slot.execution.takeProgress()));
+    slot.beatInFlight = true;
+  }
+
+  private static long after(long since) {
+    return since == Clock.NEVER ? since : since + DELAY;
+  }
+}
