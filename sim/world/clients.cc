@@ -330,10 +330,8 @@ core::Heartbeat Clients::heartbeat(Dice& dice) {
     item.token = lease.token;
     if (dice.chance(400)) item.extend = core::kMinLease + dice.time_up_to(Duration{30'000});
     if (dice.chance(300)) {
-      core::Progress progress;
-      const std::uint64_t percent = dice.below(100);
-      progress.percent = static_cast<double>(percent);
-      if (percent % 4 == 0) progress.checkpoint = SharedBytes(std::to_string(percent));
+      core::Progress progress{static_cast<double>(dice.below(100)), {}, {}};
+      if (*progress.percent < 25) progress.checkpoint = SharedBytes("25");
       item.progress = std::make_shared<const core::Progress>(progress);
     }
     command.items.push_back(std::move(item));

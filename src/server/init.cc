@@ -51,7 +51,8 @@ Status write(const fs::path& path, std::string_view text) {
 // By key: what this machine has to say about it.
 std::map<std::string, std::string> look_around(const std::string& zoneinfo) {
   std::map<std::string, std::string> found;
-  found["memory"] = fmt::format("This machine may use {}.", format_size(usable_memory() >> 20 << 20));
+  found["memory"] =
+      fmt::format("This machine may use {}.", format_size(usable_memory() >> 20 << 20));
   const char* const database = std::getenv("DATABASE_URL");
   if (database != nullptr && std::string_view(database).starts_with("postgres")) {
     found["postgres"] = "DATABASE_URL names a database; to keep the jobs there, put it here.";

@@ -118,8 +118,8 @@ class Planner {
   const ShardNumber shards_;
 };
 
-// Whether an instant after `done_until` shows a civil time that was dealt with before: newer data of
-// the zone have put its clock back.
+// Whether an instant after `done_until` shows a civil time that was dealt with before: newer data
+// of the zone have put its clock back.
 bool was_shown(const core::ScheduleProgress& progress, const ScheduleTiming& timing, Time at) {
   const auto* const cron = std::get_if<calendar::Cron>(&timing.timing.rule);
   return cron != nullptr && cron->fixed_times && progress.done_local &&

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "millrace/all_items.h"
 #include "millrace/error.h"
 #include "millrace/insight.h"
 #include "millrace/job.h"
@@ -38,8 +39,8 @@ struct ClientOptions {
   // pause before another try is random, up to 100 ms at first and doubling to 5 s, and not shorter
   // than the server asks for. A call whose pause would pass its time fails at once.
   Milliseconds timeout{30'000};
-  bool try_again = true;   // false: each call is sent once
-  std::string ca_file{};   // certificates to trust with https, in PEM; empty: the system's
+  bool try_again = true;  // false: each call is sent once
+  std::string ca_file{};  // certificates to trust with https, in PEM; empty: the system's
   // The certificate that this client shows, and its key, in PEM; a server may take it for a token.
   std::string certificate_file{};
   std::string key_file{};
@@ -63,69 +64,6 @@ struct RetryJob {
 };
 
 enum class IfMissing { kFail, kCreate };
-
-// All items of a list, read page by page while one iterates; an input range. An error is the last
-// item.
-//   for (const auto& job : client.list_all({.states = {"dead"}})) {
-//     if (!job) return report(job.error());
-//   }
-template <typename Item>
-class AllItems {
- public:
-  using ReadPage = std::function<Result<Page<Item>>(const std::string& cursor)>;
-
-  class Iterator {
-   public:
-    using difference_type = std::ptrdiff_t;
-    using value_type = Result<Item>;
-
-    explicit Iterator(AllItems& all) : all_(&all) {}
-    Result<Item>& operator*() const { return *all_->current_; }
-    Iterator& operator++() {
-      all_->read_next();
-      return *this;
-    }
-    void operator++(int) { ++*this; }
-    bool operator==(std::default_sentinel_t) const { return !all_->current_; }
-
-   private:
-    AllItems* all_;
-  };
-
-  explicit AllItems(ReadPage read) : read_(std::move(read)) {}
-
-  // To be called once.
-  Iterator begin() {
-    read_next();
-    return Iterator(*this);
-  }
-  std::default_sentinel_t end() const { return {}; }
-
- private:
-  void read_next() {
-    while (next_ == page_.items.size() && !is_last_) {
-      auto page = read_(page_.next_cursor);
-      if (!page) {
-        is_last_ = true;
-        page_.items.clear();
-        next_ = 0;
-        current_ = std::unexpected(std::move(page.error()));
-        return;
-      }
-      page_ = std::move(*page);
-      next_ = 0;
-      is_last_ = page_.next_cursor.empty();
-    }
-    current_.reset();
-    if (next_ < page_.items.size()) current_ = std::move(page_.items[next_++]);
-  }
-
-  ReadPage read_;
-  Page<Item> page_{};
-  std::size_t next_ = 0;
-  bool is_last_ = false;
-  std::optional<Result<Item>> current_{};
-};
 
 // Cheap to copy and share; every call is thread-safe. Nothing is sent before the first call.
 class Client {

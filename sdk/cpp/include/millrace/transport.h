@@ -56,7 +56,7 @@ struct HttpOptions {
   std::string url;  // "http://127.0.0.1:7600" or https; a path in it precedes each request's
   std::string token{};
   std::string user_agent{};
-  std::string ca_file{};  // certificates to trust, in PEM; empty: the system's
+  std::string ca_file{};           // certificates to trust, in PEM; empty: the system's
   std::string certificate_file{};  // what the client shows of itself; empty: nothing
   std::string key_file{};          // the key of that certificate
   std::chrono::milliseconds connect_timeout{5'000};
