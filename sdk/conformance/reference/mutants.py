@@ -62,7 +62,7 @@ MUTANTS = {
     # Lost answers, and a server that is away.
     "acks-once": "lost_answers.a_lost_outcome",
     "acks-changed": "lost_answers.of_an_outcome",
-    "acks-twice": "lost_answers.slow_answers",
+    "acks-twice": "lost_answers.of_an_outcome",
     "one-by-one": "lost_answers.outcomes_travel_together",
     "waits-for-claims": "lost_answers.outcomes_while_a_claim_waits",
     "warns-often": "server_away.killed_and_started_again",

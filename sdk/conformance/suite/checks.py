@@ -11,14 +11,17 @@ from .failure import Failure
 
 LEASE_SLACK_S = 1.0  # after the end of a lease: a second, by the contract
 BUSY_S = 1.0  # and what a busy machine may add before an event is read here
-READ_S = 0.2  # that a program may take to read what has been delivered to it
 
 
 class Record:
     """What the programs' events and the ways' exchanges say, by (job, token)."""
 
     def __init__(self, programs, ways):
-        self.cuts = [at for way in ways for at in way.cuts]
+        # Whose answers were surely read: another request came on the connection after them.
+        self.read = set()
+        for way in ways:
+            last = {exchange.connection: exchange for exchange in way.seen}
+            self.read |= set(way.seen) - set(last.values())
         self.starts, self.ends = {}, {}
         self.tolds = collections.defaultdict(list)
         self.killed = set()  # keys of handlers that died with their process
@@ -69,12 +72,6 @@ class Record:
         for item, result in exchange.heartbeats:
             if delivered and result and _lost(result):
                 self.refused.add((item.get("id"), item.get("token")))
-
-    def was_read(self, exchange):
-        """Whether the program surely got the answer: no pause and no cut came between."""
-        at = exchange.delivered_at
-        paused = any(start - READ_S < at <= end for start, end in self.pauses)
-        return not paused and not any(at <= cut < at + READ_S for cut in self.cuts)
 
     def certain_until(self, key):
         return max((until for _, until in self.grants.get(key, ())), default=None)
@@ -166,9 +163,7 @@ def no_outcome_told_twice(record):
             (
                 exchange.delivered_at
                 for exchange, _, result in sent
-                if result
-                and (result["status"] < 300 or _lost(result))
-                and record.was_read(exchange)
+                if result and (result["status"] < 300 or _lost(result)) and exchange in record.read
             ),
             default=None,
         )

@@ -105,7 +105,6 @@ class Way(Proxy):
 
     def __init__(self, host, port):
         self.seen = []  # Exchanges, in the order of their arrival
-        self.cuts = []  # when
         self._rules = []
         self._numbers = itertools.count(1)
         super().__init__(host, port)
@@ -136,7 +135,6 @@ class Way(Proxy):
             for way in self._ways:
                 way.cancel()
 
-        self.cuts.append(time.monotonic())
         asyncio.run_coroutine_threadsafe(end(), self._loop).result()
 
     def requests(self, method=None, path="", where=lambda _: True):
