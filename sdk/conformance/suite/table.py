@@ -27,9 +27,8 @@ def documentation(scenarios):
         lines += [heading, ""]
         for each in some:
             lines.append(f"  {each.name}")
-            lines += textwrap.wrap(
-                each.sentence, 100, initial_indent="      ", subsequent_indent="      "
-            )
+            wrapped = textwrap.wrap(each.sentence, 94, break_on_hyphens=False)
+            lines += [f"      {line}" for line in wrapped]
         lines.append("")
     return "\n".join(lines + [f"{len(scenarios)} scenarios"])
 
