@@ -1,0 +1,13 @@
+// Counts the handlers that have run, and tells bench/sdk/run of the first and the last.
+export function tally(jobs) {
+  let count = 0;
+  let first = 0;
+  return () => {
+    const now = performance.now();
+    if (++count === 1) {
+      first = now;
+      console.log("began");
+    }
+    if (count === jobs) console.log("ended", JSON.stringify({ jobs: count, seconds: (now - first) / 1000 }));
+  };
+}
