@@ -135,7 +135,8 @@ def idle(rows, built, options, folder):
                 continue
             waiting[row.label] = worker.process.pid, store.pid
         time.sleep(options.settle_s)
-        before = {label: (processor_s(pid), precise_s(pid), precise_s(server)) for label, (pid, server) in waiting.items()}
+        before = {label: (processor_s(pid), precise_s(pid), precise_s(server))
+                  for label, (pid, server) in waiting.items()}
         time.sleep(options.idle_s)
         for label, (pid, server) in waiting.items():
             if not fields(pid):

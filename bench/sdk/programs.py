@@ -1,5 +1,5 @@
-"""Builds the workers that are measured, each in a folder of its own that git ignores, and says how to start them. What a
-peer needs comes from its language's registry, in the versions of versions.py."""
+"""Builds the workers that are measured, each in a folder of its own that git ignores, and says how to start them. What
+a peer needs comes from its language's registry, in the versions of versions.py."""
 
 import contextlib
 import os
@@ -84,7 +84,8 @@ def python_peer(name, *arguments):
             if needed:
                 say(f"pip install {' '.join(wanted)}, into {folder.relative_to(ROOT)}")
                 quietly(sys.executable, "-m", "venv", "--clear", folder / "venv")
-                quietly(folder / "venv/bin/pip", "install", "--quiet", "--no-input", "--disable-pip-version-check", *wanted)
+                quietly(folder / "venv/bin/pip", "install", "--quiet", "--no-input",
+                        "--disable-pip-version-check", *wanted)
         return Program([folder / "venv/bin/python", folder / "program.py"], folder, tail=arguments,
                        runs=[PYTHON, wanted[0].replace("==", " ")])
     return build
@@ -155,7 +156,8 @@ def go_peer(name):
 def javac(folder, sources, classpath):
     classes = folder / "classes"
     shutil.rmtree(classes, ignore_errors=True)
-    quietly("javac", "--release", "17", "-nowarn", "-XDignore.symbol.file", "-d", classes, "-classpath", classpath, *sources)
+    quietly("javac", "--release", "17", "-nowarn", "-XDignore.symbol.file", "-d", classes,
+            "-classpath", classpath, *sources)
     return classes
 
 
@@ -165,7 +167,8 @@ def java_version():
 
 def java_sdk(say):
     folder = folder_for("java", HERE / "own/Own.java", HERE / "harness/Tally.java")
-    sources = [path for path in (SDK / "java/millrace/src/main/java").rglob("*.java") if path.name != "module-info.java"]
+    sources = [path for path in (SDK / "java/millrace/src/main/java").rglob("*.java")
+               if path.name != "module-info.java"]
     classes = javac(folder, [*sources, folder / "Own.java", folder / "Tally.java"], folder)
     resources = SDK / "java/millrace/src/main/resources"
     return Program(["java", "-classpath", f"{classes}:{resources}", "Own"], folder, runs=[java_version()])

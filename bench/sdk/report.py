@@ -9,9 +9,9 @@ INTRODUCTION = """# The SDKs and their peers
 
 Written by `bench/sdk/run`, which says what it does with `--help`. Workers and servers share the machine; figures drift
 from run to run, only ratios within one run count. All jobs are in the store before one worker with a concurrency of 16
-starts; the handlers do nothing. The rate is that of the time from its first handler to the end of its last. Processor time
-is that of the worker's and of the server's processes during that time. A figure is the run with the median rate; the JSON
-has all.
+starts; the handlers do nothing. The rate is that of the time from its first handler to the end of its last. Processor
+time is that of the worker's and of the server's processes during that time. A row shows the run with the median rate;
+the JSON has all. [How they are measured](../README.md#how-the-sdks-are-measured).
 """
 
 
@@ -45,8 +45,9 @@ def table_row(result, row):
         return f"| {row['language']} | {name} | skipped: {reason} | | | | | | {row['durability']} | {row['mode']} |"
     ratio = None if row["is_own"] else times(of_language(result, row["language"])[0], row)
     return (f"| {row['language']} | {name} | {row['jobs_per_s']:,.0f} | {cell(ratio, '.2f')}{'x' if ratio else ''} | "
-            f"{row['worker_us_a_job']:,.0f} | {row['server_us_a_job']:,.0f} | {cell(row.get('idle_worker_ms'), ',.1f')} | "
-            f"{cell(row.get('idle_server_ms'), ',.1f')} | {row['durability']} | {row['mode']} |")
+            f"{row['worker_us_a_job']:,.0f} | {row['server_us_a_job']:,.0f} | "
+            f"{cell(row.get('idle_worker_ms'), ',.1f')} | {cell(row.get('idle_server_ms'), ',.1f')} | "
+            f"{row['durability']} | {row['mode']} |")
 
 
 def warning(result):

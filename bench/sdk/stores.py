@@ -27,8 +27,8 @@ class Store:
 
 
 def call(port, path, body=None):
-    request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", None if body is None else json.dumps(body).encode(),
-                                     {"content-type": "application/json"})
+    content = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", content, {"content-type": "application/json"})
     with urllib.request.urlopen(request, timeout=60) as answer:
         return json.loads(answer.read())
 
@@ -70,7 +70,8 @@ def redis(*settings):
         debian = install.Debian(DEBIAN, "redis-server", options.say)
         port = free_port()
         with data_folder(options.data_parent) as folder:
-            command = [debian.program("redis-server"), "--bind", "127.0.0.1", "--port", port, "--dir", folder, *settings]
+            command = [debian.program("redis-server"), "--bind", "127.0.0.1", "--port", port, "--dir", folder,
+                       *settings]
             with server(command, port, folder, debian.environment()) as process:
                 yield Store(port, process.pid, f"Redis {debian.version}",
                             lambda: sum(ask_redis(port, command) for command in unfinished))
@@ -83,8 +84,8 @@ def postgres(options, unfinished):
     programs, environment, _ = install.postgres_programs(DEBIAN, options.say)
     with peers.postgres(options) as (folder, port, version):
         def left():
-            run = subprocess.run([programs / "psql", "-h", "127.0.0.1", "-p", str(port), "-U", "bench", "-d", "bench", "-tA",
-                                  "-c", unfinished], capture_output=True, text=True, check=False,
+            run = subprocess.run([programs / "psql", "-h", "127.0.0.1", "-p", str(port), "-U", "bench", "-d", "bench",
+                                  "-tA", "-c", unfinished], capture_output=True, text=True, check=False,
                                  env={**os.environ, **environment})
             if run.returncode != 0:
                 raise Skipped(f"psql failed: {run.stderr.strip()[:200]}")
