@@ -69,4 +69,4 @@ ROWS = [
 ]
 LANGUAGES = list(dict.fromkeys(row.language for row in ROWS))
 # So that a run of a worker takes some seconds, on a machine with two cores.
-JOBS = {"python": 5000, "typescript": 20_000, "go": 20_000, "java": 10_000, "cpp": 40_000}
+JOBS = {"python": 6000, "typescript": 60_000, "go": 30_000, "java": 20_000, "cpp": 100_000}
