@@ -52,7 +52,9 @@ TEST(PeerUrl, IsASchemeAHostAndAPort) {
   EXPECT_EQ(parse_peer_url("http://10.0.0.7:7600")->port, "7600");
   EXPECT_EQ(parse_peer_url("http://[::1]:80")->host, "::1");
   EXPECT_EQ(parse_peer_url("http://queue.internal:7600")->host, "queue.internal");
-  for (const char* url : {"", "http://", "http://host", "host:80", "https://host:80",
+  EXPECT_FALSE(parse_peer_url("http://queue.internal:7600")->encrypted);
+  EXPECT_TRUE(parse_peer_url("https://queue.internal:7600")->encrypted);
+  for (const char* url : {"", "http://", "http://host", "host:80", "httpss://host:80",
                           "http://host:", "http://:80", "http://host:80/path", "http://::1:80",
                           "http://host:123456", "http://a\r\nb:80", "http://u@host:80"}) {
     EXPECT_FALSE(parse_peer_url(url)) << url;
