@@ -1,6 +1,7 @@
 """The result for people: one Markdown table, and the SDKs as multiples of their peers."""
 
 import math
+import textwrap
 
 BUSY_SHARE = 0.1  # of the machine, that others had in some run
 LEAST = 1.5  # times what the best peer does
@@ -60,19 +61,23 @@ def warning(result):
     return None
 
 
+def wrapped(paragraph):
+    return textwrap.fill(paragraph, 119, break_long_words=False, break_on_hyphens=False)
+
+
 def markdown(result):
     facts = result["machine"]
     jobs = ", ".join(f"{language} {number:,}" for language, number in result["jobs"].items())
-    lines = [f"{facts['cores']} cores ({facts['cpu']}), {facts['memory_gib']} GiB, Linux {facts['kernel']}, "
+    lines = [wrapped(f"{facts['cores']} cores ({facts['cpu']}), {facts['memory_gib']} GiB, Linux {facts['kernel']}, "
              f"{facts['file_system']}, append and fdatasync {facts['sync_ms']} ms; {result['began']}; "
-             f"`{result['command']}`; {result['rounds']} runs of each, by turns; jobs a run: {jobs}.", ""]
+             f"`{result['command']}`; {result['rounds']} runs of each, by turns; jobs a run: {jobs}."), ""]
     if warning(result):
         lines += [f"**{warning(result)}**", ""]
     lines += ["| language | worker | jobs/s | the SDK is | worker, µs a job | server, µs a job | "
               f"idle worker, ms in {result['idle_s']} s | its server | durability | mode |",
               "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- | --- |",
               *(table_row(result, row) for row in result["rows"]), "", *targets(result),
-              "Versions: " + "; ".join(versions(result)) + "."]
+              wrapped("Versions: " + "; ".join(versions(result)) + ".")]
     return "\n".join(lines)
 
 

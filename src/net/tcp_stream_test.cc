@@ -14,25 +14,12 @@
 
 #include <boost/asio/error.hpp>
 
+#include "net/testing.h"
+
 namespace millrace::net {
 namespace {
 
 namespace asio = boost::asio;
-
-struct Told {
-  error_code error;
-  std::size_t bytes = 0;
-};
-
-struct KeepingUser final : ByteStream::User {
-  void on_read(const error_code& error, std::size_t bytes) override { read = {error, bytes}; }
-  void on_written(const error_code& error, std::size_t bytes) override { written = {error, bytes}; }
-  void on_readable(const error_code& error) override { readable = {error, 0}; }
-
-  std::optional<Told> read;
-  std::optional<Told> written;
-  std::optional<Told> readable;
-};
 
 class TcpStreamTest : public ::testing::Test {
  protected:

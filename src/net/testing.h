@@ -1,13 +1,30 @@
-// What tests of rooms that speak over a ByteStream put between them and the bytes.
+// For tests of streams, and of rooms that speak over one.
 #pragma once
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "net/tcp_stream.h"
 
 namespace millrace::net {
+
+// Keeps what a stream tells it.
+struct Told {
+  error_code error;
+  std::size_t bytes = 0;
+};
+
+struct KeepingUser final : ByteStream::User {
+  void on_read(const error_code& error, std::size_t bytes) override { read = {error, bytes}; }
+  void on_written(const error_code& error, std::size_t bytes) override { written = {error, bytes}; }
+  void on_readable(const error_code& error) override { readable = {error, 0}; }
+
+  std::optional<Told> read;
+  std::optional<Told> written;
+  std::optional<Told> readable;
+};
 
 // Carries another stream's bytes in the smallest pieces that it may: a byte a read, a few a write,
 // and every other time nothing can be written without waiting.

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/check.h"
 #include "net/tls_stream.h"
 
 namespace millrace::net {
@@ -157,14 +158,14 @@ std::shared_ptr<ssl_ctx_st> Tls::context() const {
 
 std::unique_ptr<ByteStream> Tls::accept(Socket socket) const {
   SSL* const ssl = ::SSL_new(context().get());
-  if (ssl == nullptr) return nullptr;
+  MILLRACE_CHECK(ssl != nullptr);  // there is no memory
   ::SSL_set_accept_state(ssl);
   return std::make_unique<TlsStream>(std::move(socket), ssl);
 }
 
 std::unique_ptr<ByteStream> Tls::connect(Socket socket, const std::string& host) const {
   SSL* const ssl = ::SSL_new(context().get());
-  if (ssl == nullptr) return nullptr;
+  MILLRACE_CHECK(ssl != nullptr);  // there is no memory
   expect(*ssl, host);
   ::SSL_set_connect_state(ssl);
   return std::make_unique<TlsStream>(std::move(socket), ssl);

@@ -131,8 +131,8 @@ Task<Session::Next> Session::serve() {
   const bool begun = co_await read_head();
   if (!begun) co_return Next::kClose;
   head_read_at_ = call_.services.clock.steady();
-  if (served_ == 0) call_.certified_name = stream_->certified_name();
-  ++served_;
+  // The handshake is over once something was read, and shows nothing new after it.
+  if (!std::exchange(knows_other_side_, true)) call_.certified_name = stream_->certified_name();
   if (call_.head != nullptr) {
     keep_alive_ = call_.head->keep_alive;
     const bool admitted = admit(call_);

@@ -94,7 +94,7 @@ class Session final : public net::Connection,
   Call call_;
   std::size_t body_size_ = 0;
   bool has_head_ = false;
-  std::uint64_t served_ = 0;  // requests whose head has come
+  bool knows_other_side_ = false;  // its certified name, if it has one
   bool keep_alive_ = true;
   bool draining_ = false;
   bool idle_ = true;  // no byte of the next request has come

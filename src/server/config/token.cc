@@ -16,6 +16,7 @@ namespace millrace::server {
 namespace {
 
 constexpr std::size_t kMaxNameBytes = 64;
+constexpr std::size_t kMaxCertifiedBytes = 253;  // as of a DNS name
 
 std::string toml_array(const std::vector<std::string>& texts) {
   return fmt::format("[\"{}\"]", fmt::join(texts, "\", \""));
@@ -59,9 +60,11 @@ Status check_token(const service::TokenSettings& settings) {
   if (!is_plain(settings.name) || settings.name.size() > kMaxNameBytes) {
     return failure("a token's name must be 1 to 64 plain characters");
   }
-  if (!settings.certificate.empty() && !is_plain(settings.certificate)) {
-    return failure(fmt::format("token \"{}\": the certificate's name must be plain characters",
-                               settings.name));
+  const std::string& certified = settings.certificate;
+  if (!certified.empty() && (!is_plain(certified) || certified.size() > kMaxCertifiedBytes)) {
+    return failure(
+        fmt::format("token \"{}\": the certificate's name must be 1 to {} plain characters",
+                    settings.name, kMaxCertifiedBytes));
   }
   for (const std::string& queue : settings.queues) {
     if (!is_plain(queue) || queue.find(' ') != std::string::npos) {
