@@ -11,6 +11,7 @@ from .failure import Failure
 
 LEASE_SLACK_S = 1.0  # after the end of a lease: a second, by the contract
 BUSY_S = 1.0  # and what a busy machine may add before an event is read here
+RESUME_S = 0.25  # in which a process that was paused looks at its leases
 
 
 class Record:
@@ -141,6 +142,10 @@ def no_outcome_lost(record):
             continue
         # Of an attempt whose time is over the server knows as much as the worker.
         if record.was_told(key, "lease_lost") or record.was_told(key, "timeout"):
+            continue
+        # A process that goes on may tell its handler in the very moment in which that ends.
+        since = [record.ends[key]["at"] - end for _, end in record.pauses]
+        if any(0 <= each < RESUME_S for each in since):
             continue
         if not any(result is not None for _, _, result in record.acks.get(key, ())):
             sent = len(record.acks.get(key, ()))
