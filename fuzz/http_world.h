@@ -60,6 +60,7 @@ class HttpWorld final : engine::Gateway,
         // clang-format on
         io_(services_, *this, *this, gate_, {}, 1) {
     services_.draining = options.draining;
+    services_.logins = &logins_;
     statistics_.led(0);
     auto shard = engine::Shard::recover({}, store_, now_, {}, *this);
     MILLRACE_CHECK(shard.has_value());
@@ -236,9 +237,10 @@ class HttpWorld final : engine::Gateway,
   engine::Reads reads_;
   engine::EventFeed feed_;
   engine::StoreStatistics statistics_{{store_.tables.get()}};
-  service::TokenBook tokens_;
+  service::Tokens tokens_;
   service::About about_{"1.2.3", "abc", "memory", "here", 1, time_from_ms(kWorldStartMs)};
   net::ConnectionGate gate_{1'000, 1'000};
+  service::LoginThrottle logins_{1'000, 1};
   http::Services services_;
   std::set<engine::Ticket> asked_;
   std::vector<Client*> clients_;

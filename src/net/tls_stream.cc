@@ -152,6 +152,8 @@ class TlsStream::Connection final : public std::enable_shared_from_this<TlsStrea
     return name_in(*shown);
   }
 
+  void keep_through_handshake(std::shared_ptr<void> kept) { kept_ = std::move(kept); }
+
   void cancel() {
     ++cancels_;
     error_code ignored;
@@ -166,6 +168,7 @@ class TlsStream::Connection final : public std::enable_shared_from_this<TlsStrea
 
   void close() {
     if (!socket_.is_open()) return;
+    kept_.reset();
     say_goodbye();
     broken_ = asio::error::operation_aborted;
     ++cancels_;
@@ -193,6 +196,7 @@ class TlsStream::Connection final : public std::enable_shared_from_this<TlsStrea
     errno = 0;
     ::ERR_clear_error();  // what is left of another connection would be taken for this one's
     const int result = call();
+    if (kept_ != nullptr && ::SSL_is_init_finished(ssl_)) kept_.reset();
     if (result > 0) return {.bytes = static_cast<std::size_t>(result)};
     switch (::SSL_get_error(ssl_, result)) {
       case SSL_ERROR_WANT_READ:
@@ -262,6 +266,7 @@ class TlsStream::Connection final : public std::enable_shared_from_this<TlsStrea
   ssl_st* const ssl_;
   error_code broken_{};  // OpenSSL must not be asked again
   std::uint64_t cancels_ = 0;
+  std::shared_ptr<void> kept_;  // through the handshake
 };
 
 TlsStream::TlsStream(Socket socket, ssl_st* ssl)
@@ -281,6 +286,9 @@ void TlsStream::write_some(const Pieces& pieces, std::shared_ptr<User> user) {
   connection_->write_some(pieces, std::move(user));
 }
 std::string TlsStream::certified_name() const { return connection_->certified_name(); }
+void TlsStream::keep_through_handshake(std::shared_ptr<void> kept) {
+  connection_->keep_through_handshake(std::move(kept));
+}
 void TlsStream::cancel() { connection_->cancel(); }
 void TlsStream::end_output() { connection_->end_output(); }
 void TlsStream::close() { connection_->close(); }

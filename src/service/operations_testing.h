@@ -63,7 +63,7 @@ class OperationsWorld {
   // The caller may see the queue `mail` only; or all again.
   void limit(bool limited = true) {
     caller_.access =
-        limited ? tokens_.authenticate("Bearer " + make_token({}, {}).token, {}) : nullptr;
+        limited ? tokens_.authenticate("Bearer " + make_token({}, {}).token, {}).access : nullptr;
   }
   Caller& caller() { return caller_; }
   Services& services() { return services_; }
@@ -78,7 +78,7 @@ class OperationsWorld {
   engine::Reads reads_;
   engine::EventFeed feed_;
   engine::StoreStatistics statistics_;
-  TokenBook tokens_ = one_token();
+  Tokens tokens_{one_token()};
   NoOperations operations_;
   ReaderPool readers_{1};
   Services services_;
