@@ -62,6 +62,7 @@ class SessionWorld final : engine::Gateway, Clock, service::Operations, http::Ob
   service::About about_;
   service::ReaderPool readers_{1};
   net::ConnectionGate gate_{1, 1};
+  service::Catalog catalog_;
   service::LoginThrottle logins_{1'000, 1};
   http::Services services_;
   int socket_ = -1;  // the client's end

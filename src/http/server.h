@@ -24,6 +24,7 @@
 #include "http/peer/peer_access.h"
 #include "net/address_set.h"
 #include "net/tcp_stream.h"
+#include "service/catalog.h"
 #include "service/login_throttle.h"
 #include "service/operations.h"
 #include "service/tokens.h"
@@ -68,6 +69,7 @@ struct ServerParts {
   const engine::EventFeed& feed;
   engine::StoreStatistics& statistics;
   const service::Tokens& tokens;
+  service::Catalog& catalog;
   service::Operations& operations;
   Observer& observer;
   const Clock& clock;

@@ -24,6 +24,7 @@
 #include "net/local_socket.h"
 #include "net/tls.h"
 #include "server/backend.h"
+#include "server/catalog_follower.h"
 #include "server/config/config_keys.h"
 #include "server/driver.h"
 #include "server/metrics/memory_gauge.h"
@@ -34,6 +35,7 @@
 #include "server/stderr_sink.h"
 #include "server/supervisor.h"
 #include "server/system_time.h"
+#include "service/made_tokens.h"
 
 namespace millrace::server {
 namespace {
@@ -320,7 +322,7 @@ class Server {
   Status start_http() {
     auto tokens = service::TokenBook::make(config_.tokens);
     if (!tokens) return std::unexpected(std::move(tokens.error()));
-    tokens_ = std::make_unique<service::Tokens>(std::move(*tokens));
+    tokens_ = std::make_unique<service::Tokens>(std::move(*tokens), &made_tokens_);
     operations_ = std::make_unique<ServerOperations>(
         service::About{.version = std::string(version()),
                        .commit = std::string(build_commit()),
@@ -337,6 +339,7 @@ class Server {
                                                                  .feed = parts.feed(),
                                                                  .statistics = parts.statistics(),
                                                                  .tokens = *tokens_,
+                                                                 .catalog = catalog_,
                                                                  .operations = *operations_,
                                                                  .observer = *request_log_,
                                                                  .clock = clock_,
@@ -345,6 +348,7 @@ class Server {
                                                                  .peers = peers(),
                                                                  .make_stream = stream_maker()});
     if (Status status = http_->start(); !status) return status;
+    follower_ = std::make_unique<CatalogFollower>(backend_->gateway(), catalog_);
     if (config_.tokens.empty()) {
       log_.warn(
           "the configuration has no tokens, so every user of this machine can use the server");
@@ -369,6 +373,7 @@ class Server {
   Status begin() {
     if (Status begun = backend_->begin(advertised_url(config_, http_->port())); !begun) {
       http_->close({});
+      follower_->stop();
       backend_->stop();
       return begun;
     }
@@ -400,6 +405,7 @@ class Server {
     const auto left = std::chrono::duration_cast<Duration>(deadline - SteadyClock::now());
     http_->close(std::max(left, Duration{0}));
     const bool broken = backend_->broken();
+    follower_->stop();
     backend_->stop();
     http_.reset();
     backend_.reset();
@@ -413,6 +419,7 @@ class Server {
     supervisor_.stopping();
     http_->drain();
     http_->close(kClosingTime);
+    follower_->stop();
     backend_->stop();
     log_.error(
         "the server stopped after a failure; start it again, and it checks its journal first");
@@ -434,6 +441,9 @@ class Server {
   std::unique_ptr<net::Tls> tls_;       // null: plain HTTP
   std::unique_ptr<net::Tls> node_tls_;  // as a client of other nodes
   std::unique_ptr<Backend> backend_;
+  service::Catalog catalog_;
+  service::CatalogTokens made_tokens_{catalog_, clock_, log_};
+  std::unique_ptr<CatalogFollower> follower_;
   std::unique_ptr<service::Tokens> tokens_;
   std::unique_ptr<ServerOperations> operations_;
   std::unique_ptr<RequestLog> request_log_;

@@ -24,6 +24,7 @@
 #include "engine/statistics/store_statistics.h"
 #include "service/answer_port.h"
 #include "service/byte_budget.h"
+#include "service/catalog.h"
 #include "service/id_maker.h"
 #include "service/operations.h"
 #include "service/reader_pool.h"
@@ -38,6 +39,7 @@ struct Services {
   const engine::EventFeed& feed;
   engine::StoreStatistics& statistics;
   const Tokens& tokens;
+  Catalog& catalog;
   Operations& operations;
   const Clock& clock;
   ReaderPool& readers;
