@@ -44,17 +44,14 @@ inline constexpr api::DecodeLimits kDecodeLimits{
 inline constexpr http::HeadLimits kHeadLimits{
     .block_bytes = 1024, .fields = 16, .target_bytes = 256};
 
-class HttpWorld final : engine::Gateway,
-                        engine::DurableObserver,
-                        Clock,
-                        service::Operations,
+// clang-format off
+class HttpWorld final : engine::Gateway, engine::DurableObserver, Clock, service::Operations,
                         http::Observer {
  public:
   explicit HttpWorld(WorldOptions options)
       : reads_(*store_.tables),
         feed_(*store_.journal, Seq{}),
         tokens_(*service::TokenBook::make(tokens(options))),
-        // clang-format off
         services_{{reads_, feed_, statistics_, tokens_, catalog_, *this, *this, readers(),
                    core::kDefaultIdempotencyWindow, {}}, kDecodeLimits, kHeadLimits},
         // clang-format on

@@ -70,14 +70,11 @@ constexpr Member<NewToken> kNewTokenMembers[] = {
 };
 
 constexpr Member<Rotation> kRotationMembers[] = {
-    {"grace_ms",
-     [](Decode& d, const Path& p, Rotation& out) {
-       read_duration(d, p, 0, kMaxGraceMs, out.grace);
-     }},
+    {"grace_ms", [](Decode& d, const Path& p,
+                    Rotation& out) { read_duration(d, p, 0, kMaxGraceMs, out.grace); }},
 };
 
-void words_or_null(JsonWriter& json, std::string_view name,
-                   const std::vector<std::string>& words) {
+void words_or_null(JsonWriter& json, std::string_view name, const std::vector<std::string>& words) {
   json.key(name);
   if (words.empty()) return json.null();
   json.begin_array();

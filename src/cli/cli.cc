@@ -98,7 +98,9 @@ class HelpFormatter : public CLI::Formatter {
 
 void add_global_options(CLI::App& app, Session& session) {
   // The client reads the environment itself: a bench must know what was given here.
-  app.add_option("--url", session.url, "Address of the server, or unix: and the path of its socket; MILLRACE_URL sets it too")
+  app.add_option(
+         "--url", session.url,
+         "Address of the server, or unix: and the path of its socket; MILLRACE_URL sets it too")
       ->type_name("URL")
       ->default_str(std::string(sdk::kDefaultUrl));
   app.add_option("--token", session.token,

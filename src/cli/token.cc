@@ -106,9 +106,8 @@ void revoke(const std::vector<std::string>& ids, Session& session) {
   if (session.refuse_dashes()) return;
   session.with_client([&](sdk::Client& client) {
     for (const std::string& id : ids) {
-      const auto revoked = client.call({.method = "DELETE",
-                                        .path = "/v1/tokens/" + sdk::url_encode(id),
-                                        .timeout = kPatience});
+      const auto revoked = client.call(
+          {.method = "DELETE", .path = "/v1/tokens/" + sdk::url_encode(id), .timeout = kPatience});
       if (!revoked) return session.fail(revoked.error());
       if (!session.json()) note(fmt::format("{} is revoked", printable(id)));
     }
@@ -139,7 +138,8 @@ void list(Session& session) {
     if (session.json()) {
       return print_line(fmt::format(R"({{"items":[{}],"next_cursor":null}})", items));
     }
-    if (table.empty()) return note("there are no tokens; `millrace token new --help` makes the first");
+    if (table.empty())
+      return note("there are no tokens; `millrace token new --help` makes the first");
     print(table.text(output_width()));
   });
 }
@@ -198,7 +198,8 @@ void add_token_rotate(CLI::App& token, Session& session) {
   const auto grace = std::make_shared<std::string>();
   command.add_option("ID", *id, "Id of the token, as `millrace token list` shows it")->required();
   command
-      .add_option("--grace", *grace, "Time for which the former secret is still good; 0s: none [1h]")
+      .add_option("--grace", *grace,
+                  "Time for which the former secret is still good; 0s: none [1h]")
       ->type_name("TIME");
   command.footer(
       "Examples:\n"
@@ -212,7 +213,8 @@ void add_token_revoke(CLI::App& token, Session& session) {
   const auto ids = std::make_shared<std::vector<std::string>>();
   command.add_option("ID", *ids, "Id of the token, as `millrace token list` shows it")->required();
   command.footer(
-      "No node takes the token any more when the command ends. Take a token of a configuration file "
+      "No node takes the token any more when the command ends. Take a token of a configuration "
+      "file "
       "out\n"
       "of the file instead, then send the server SIGHUP.\n"
       "Examples:\n"

@@ -28,9 +28,9 @@ struct Services : service::Services {
   HeadLimits head_limits;
   service::ByteBudget bodies{std::size_t{1} << 30};  // of requests
   PeerAccess* peers = nullptr;                       // null: this node knows no others
-  net::AddressSet proxies;           // whose word about their clients is taken
-  service::LoginThrottle* logins = nullptr;  // outlives this
-  std::atomic<bool> closing = false;         // other nodes, too, find nobody here any more
+  net::AddressSet proxies;                           // whose word about their clients is taken
+  service::LoginThrottle* logins = nullptr;          // outlives this
+  std::atomic<bool> closing = false;                 // other nodes, too, find nobody here any more
 };
 
 enum class MediaType : std::uint8_t { kJson, kProblem, kText };
@@ -63,7 +63,7 @@ class Call {
   std::string_view body;
   api::RouteMatch route;
   std::string request_id;
-  std::string_view peer;       // the client's address, by the word of a trusted proxy where there is one
+  std::string_view peer;  // the client's address, by the word of a trusted proxy where there is one
   std::string certified_name;  // as net::ByteStream tells it, once a head was read
 
   Response response;

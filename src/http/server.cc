@@ -58,16 +58,16 @@ class HttpServer::Impl {
         gate_(options_.max_connections, options_.max_connections_per_address),
         logins_(options_.failed_logins_per_minute, mix64(parts.seed ^ kLoginSeed)),
         peers_(parts.peers ? std::make_unique<PeerAccess>(*std::move(parts.peers)) : nullptr),
-        services_{
-            {parts.reads, parts.feed, parts.statistics, parts.tokens, parts.catalog, parts.operations, parts.clock,
-             readers_, options_.idempotency_window, options_.default_retention, &parts.zones, false,
-             service::ByteBudget(options_.answers_bytes), options_.page_bytes()},
-            options_.limits,
-            options_.head_limits,
-            service::ByteBudget(options_.bodies_bytes),
-            peers_.get(),
-            options_.proxies,
-            &logins_} {
+        services_{{parts.reads, parts.feed, parts.statistics, parts.tokens, parts.catalog,
+                   parts.operations, parts.clock, readers_, options_.idempotency_window,
+                   options_.default_retention, &parts.zones, false,
+                   service::ByteBudget(options_.answers_bytes), options_.page_bytes()},
+                  options_.limits,
+                  options_.head_limits,
+                  service::ByteBudget(options_.bodies_bytes),
+                  peers_.get(),
+                  options_.proxies,
+                  &logins_} {
     SessionOptions session;
     session.header_timeout = options_.header_timeout;
     session.idle_timeout = options_.idle_timeout;
@@ -78,10 +78,9 @@ class HttpServer::Impl {
     }
     std::vector<net::IoThread*> threads;
     for (const auto& thread : threads_) threads.push_back(&thread->io());
-    listener_ = std::make_unique<net::Listener>(std::move(threads), gate_, observer_,
-                                                std::move(parts.make_stream),
-                                                net::ListenerOptions{options_.proxies,
-                                                                     options_.max_handshakes});
+    listener_ = std::make_unique<net::Listener>(
+        std::move(threads), gate_, observer_, std::move(parts.make_stream),
+        net::ListenerOptions{options_.proxies, options_.max_handshakes});
   }
 
   // Sessions name what the readers write to: those end first.

@@ -32,14 +32,14 @@
 namespace millrace::http {
 
 struct ServerOptions {
-  std::string host = "127.0.0.1";  // an address
-  std::uint16_t port = 7600;       // 0: any free one
-  std::string path;                // of a socket of the file system instead; empty: none
-  unsigned path_mode = 0600;       // its permissions
-  net::AddressSet proxies;         // whose word about their clients is taken
-  std::size_t max_handshakes = 1'024;        // of TLS, under way at a time
+  std::string host = "127.0.0.1";      // an address
+  std::uint16_t port = 7600;           // 0: any free one
+  std::string path;                    // of a socket of the file system instead; empty: none
+  unsigned path_mode = 0600;           // its permissions
+  net::AddressSet proxies;             // whose word about their clients is taken
+  std::size_t max_handshakes = 1'024;  // of TLS, under way at a time
   std::uint32_t failed_logins_per_minute = 100;  // of an address
-  std::size_t io_threads = 0;      // 0: as many as the machine has cores
+  std::size_t io_threads = 0;                    // 0: as many as the machine has cores
   std::size_t reader_threads = 4;
 
   api::DecodeLimits limits;

@@ -47,8 +47,9 @@ TEST(AddressSet, WhatIsNoAddressIsInNone) {
 }
 
 TEST(AddressSet, RefusesWhatIsNoNetwork) {
-  for (const char* text : {"", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/-1", "10.0.0.0/8 ", "fd00::/129",
-                           "10.0.0.0/8/8", "example.org", "[::1]", "10.0.0.0/0x8", "010.0.0.1"}) {
+  for (const char* text :
+       {"", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/-1", "10.0.0.0/8 ", "fd00::/129", "10.0.0.0/8/8",
+        "example.org", "[::1]", "10.0.0.0/0x8", "010.0.0.1"}) {
     const auto set = AddressSet::parse({text});
     EXPECT_FALSE(set) << text;
   }

@@ -87,8 +87,7 @@ Status can_listen(const std::string& host, std::uint16_t port) {
 }
 
 Listener::Listener(std::vector<IoThread*> threads, ConnectionGate& gate,
-                   ConnectionObserver& observer, StreamMaker make_stream,
-                   ListenerOptions options)
+                   ConnectionObserver& observer, StreamMaker make_stream, ListenerOptions options)
     : threads_(std::move(threads)),
       gate_(gate),
       observer_(observer),

@@ -1,5 +1,5 @@
-// Takes connections of TCP, or of a socket of the file system, and deals them out to the I/O threads
-// in turn.
+// Takes connections of TCP, or of a socket of the file system, and deals them out to the I/O
+// threads in turn.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +50,8 @@ class Listener {
   void close();
 
  private:
-  using LocalAcceptor = boost::asio::basic_socket_acceptor<boost::asio::local::stream_protocol, Executor>;
+  using LocalAcceptor =
+      boost::asio::basic_socket_acceptor<boost::asio::local::stream_protocol, Executor>;
 
   IoThread& next_thread();
   void remove_file();

@@ -73,8 +73,8 @@ Result<int> listen_at(const std::string& path, mode_t mode, int backlog) {
   if (listens) return descriptor;
   const int why = errno;
   ::close(descriptor);
-  return refusal(path, std::string(std::strerror(why)) +
-                           (why == ENOENT ? "; make its directory first" : ""));
+  return refusal(
+      path, std::string(std::strerror(why)) + (why == ENOENT ? "; make its directory first" : ""));
 }
 
 Status can_listen_at(const std::string& path) {

@@ -2,9 +2,9 @@
 // open the file reach them.
 #pragma once
 
-#include <string>
-
 #include <sys/types.h>
+
+#include <string>
 
 #include "base/result.h"
 

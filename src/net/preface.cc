@@ -85,8 +85,8 @@ void Preface::look_soon() {
 
 void Preface::take(std::size_t bytes) {
   std::array<char, kMaxProxyHeaderBytes> room{};
-  [[maybe_unused]] const ssize_t taken = ::recv(
-      socket_.native_handle(), room.data(), bytes, MSG_DONTWAIT);
+  [[maybe_unused]] const ssize_t taken =
+      ::recv(socket_.native_handle(), room.data(), bytes, MSG_DONTWAIT);
 }
 
 void Preface::refuse(std::string_view reason) {

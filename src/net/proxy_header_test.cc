@@ -62,9 +62,8 @@ TEST(ProxyHeader, APartOfOneIsWaitedFor) {
 }
 
 TEST(ProxyHeader, AnythingElseIsNone) {
-  for (const std::string_view text :
-       {"GET / HTTP/1.1\r\n", "POST /v1/jobs HTTP/1.1\r\n", "PUT ", "PATCH", "\x16\x03\x01",
-        "\r\n\r\nGET", "PROXX "}) {
+  for (const std::string_view text : {"GET / HTTP/1.1\r\n", "POST /v1/jobs HTTP/1.1\r\n", "PUT ",
+                                      "PATCH", "\x16\x03\x01", "\r\n\r\nGET", "PROXX "}) {
     EXPECT_EQ(read_proxy_header(text).verdict, Verdict::kAbsent) << text;
   }
 }

@@ -90,6 +90,7 @@ std::string settings_json(const std::vector<Setting>& settings) {
     if (const ConfigKey* const key = find_config_key(setting.key)) {
       json.member("type", type_text(*key));
       json.member("default", key->default_text);
+      json.member("reload", key->reload == Reload::kAtOnce ? "at once" : "needs a restart");
       json.member("help", key->help);
     }
     json.end_object();

@@ -48,7 +48,7 @@ void prepare_process() {
 
 Hangup meaning_of_hangup() {
   return ::isatty(STDIN_FILENO) == 1 || ::isatty(STDERR_FILENO) == 1 ? Hangup::kStop
-                                                                    : Hangup::kReload;
+                                                                     : Hangup::kReload;
 }
 
 StopSignals::StopSignals(Hangup meaning) : hangup_(meaning) {

@@ -17,8 +17,8 @@ void prepare_process();
 // twice that, and each thread's heap keeps the room of the largest rows that it has met.
 void bound_heap(std::uint64_t budget_bytes);
 
-// What SIGHUP means: the terminal that the server was started at has closed; or, to a server without
-// one, that its configuration has changed.
+// What SIGHUP means: the terminal that the server was started at has closed; or, to a server
+// without one, that its configuration has changed.
 enum class Hangup { kStop, kReload };
 // Whether standard input or standard error is a terminal tells.
 Hangup meaning_of_hangup();
@@ -37,7 +37,8 @@ class StopSignals {
   void ring();
 
   enum class Woken { kSignal, kReload, kBell, kTimeout };
-  // Waits until a signal to stop or to read the configuration again comes, the bell is rung or the deadline passes.
+  // Waits until a signal to stop or to read the configuration again comes, the bell is rung or the
+  // deadline passes.
   Woken wait(std::optional<std::chrono::steady_clock::time_point> deadline = std::nullopt);
 
  private:

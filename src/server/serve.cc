@@ -230,8 +230,9 @@ class Server {
     auto tokens = service::TokenBook::make(loaded->config.tokens);
     if (!tokens) return refuse_reload({tokens.error().message});
     if (tokens->empty() != config_.tokens.empty()) {
-      return refuse_reload({"the first token of the configuration, or none any more, needs a restart "
-                            "of the server"});
+      return refuse_reload(
+          {"the first token of the configuration, or none any more, needs a restart "
+           "of the server"});
     }
     tokens_->configure(std::move(*tokens));
     filter_.set_least(loaded->config.log_level);

@@ -80,9 +80,8 @@ bool glob_matches(std::string_view glob, std::string_view queue) {
 }  // namespace
 
 std::optional<api::Scope> scope_named(std::string_view name) {
-  for (const api::Scope scope :
-       {api::Scope::kSubmit, api::Scope::kWork, api::Scope::kRead, api::Scope::kOperate,
-        api::Scope::kAdmin, api::Scope::kPayload}) {
+  for (const api::Scope scope : {api::Scope::kSubmit, api::Scope::kWork, api::Scope::kRead,
+                                 api::Scope::kOperate, api::Scope::kAdmin, api::Scope::kPayload}) {
     if (name == api::name_of(scope)) return scope;
   }
   return std::nullopt;

@@ -38,7 +38,7 @@ struct TokenSettings {
   // Of one that was made at run time.
   std::string description{};
   std::optional<Time> created_at{};
-  std::string created_by{};  // the name of the token that asked for it
+  std::string created_by{};   // the name of the token that asked for it
   std::uint64_t version = 0;  // of its entry in the store
 };
 

@@ -134,9 +134,7 @@ class Caller {
     return access == nullptr || access->allows_queue(queue);
   }
   // Payloads, results, checkpoints, texts of errors and log lines.
-  bool sees_payloads() const {
-    return access == nullptr || access->allows(api::Scope::kPayload);
-  }
+  bool sees_payloads() const { return access == nullptr || access->allows(api::Scope::kPayload); }
 
   // --- Asking. A wait is given up when the client goes away; other requests run to their end.
   enum class Patience : std::uint8_t { kCommit, kWait };
@@ -190,7 +188,7 @@ class Caller {
     if (revoked_) wait_ = {};  // that of a client that has gone is over for good
     revoked_ = false;
   }
-  // Its token is good no more: a wait is given up as if the client had gone, and the client is told.
+  // Its token is good no more: a wait is given up as if the client had gone, who is told so.
   void revoke();
   bool revoked() const { return revoked_; }
   bool abandoned() const { return wait_.given_up; }

@@ -163,8 +163,7 @@ api::Decoded<engine::JobFilter> to_engine(const api::JobFilter& filter, const Ac
           api::make_fault(api::FieldError::Place::kParameter, "q",
                           std::string(api::name_of(term.field)) + " takes one value"));
     }
-    if (looks_into_payloads(term) && access != nullptr &&
-        !access->allows(api::Scope::kPayload)) {
+    if (looks_into_payloads(term) && access != nullptr && !access->allows(api::Scope::kPayload)) {
       return std::unexpected(api::make_problem(
           api::ProblemCode::kForbidden,
           "the token lacks the scope payload, which a search in payloads, results or the texts of "

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/event_data.h"
 #include "base/check.h"
-#include "base/json_cursor.h"
-#include "base/json_writer.h"
 #include "service/caller.h"
 #include "service/convert.h"
 
@@ -179,33 +178,7 @@ std::vector<api::LogLine> logs_of(const std::vector<core::LogLine>& log, Shown s
   return lines;
 }
 
-void redact(engine::FeedEvent& event) {
-  JsonCursor cursor(event.data);
-  if (cursor.type() != JsonType::kObject) return;
-  std::string made;
-  JsonWriter json(made);
-  json.begin_object();
-  cursor.enter();
-  std::string_view name;
-  while (cursor.next_member(name)) {
-    const bool is_error = name == "error" && cursor.type() == JsonType::kObject;
-    if (!is_error) {
-      json.raw_member(name, cursor.skip());
-      continue;
-    }
-    json.key("error");
-    json.begin_object();
-    cursor.enter();
-    while (cursor.next_member(name)) {
-      const std::string_view value = cursor.skip();
-      json.raw_member(name, name == "type" ? value : std::string_view("\"\""));
-    }
-    json.member("redacted", true);
-    json.end_object();
-  }
-  json.end_object();
-  event.data = std::move(made);
-}
+void redact(engine::FeedEvent& event) { event.data = api::without_error_texts(event.data); }
 
 api::JobEvent to_api(const engine::FeedEvent& event) {
   const auto type = api::parse_event_type(event.type);

@@ -100,9 +100,8 @@ TEST_F(LoginThrottleTest, AGoodTokenOfAThrottledAddressIsLookedAt) {
 
 TEST_F(LoginThrottleTest, VeryManyAddressesTakeNoMoreThanTheirRoom) {
   for (int i = 0; i < 20'000; ++i) {
-    const std::string address =
-        "10." + std::to_string(i >> 16) + "." + std::to_string(i >> 8 & 255) + "." +
-        std::to_string(i & 255);
+    const std::string address = "10." + std::to_string(i >> 16) + "." +
+                                std::to_string(i >> 8 & 255) + "." + std::to_string(i & 255);
     fail(address, kId);
   }
   EXPECT_LE(throttle_.tracked(), 2 * LoginThrottle::kMaxTracked);

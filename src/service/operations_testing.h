@@ -44,8 +44,9 @@ class OperationsWorld {
       : reads_(*store.tables),
         feed_(*store.journal, Seq{}),
         statistics_({store.tables.get()}),
-        services_{reads_,      feed_, statistics_, tokens_, catalog_,
-                  operations_, clock, readers_,    core::kDefaultIdempotencyWindow,
+        services_{reads_,  feed_,    statistics_,
+                  tokens_, catalog_, operations_,
+                  clock,   readers_, core::kDefaultIdempotencyWindow,
                   {}},
         port_(gateway, [] {}) {}
 

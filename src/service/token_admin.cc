@@ -88,8 +88,8 @@ NewToken fresh_token(const TokenId& id) {
   return made;
 }
 
-// So that whoever has been answered finds all nodes of one mind. A reader's thread waits: a token is
-// a rare thing.
+// So that whoever has been answered finds all nodes of one mind. A reader's thread waits: a token
+// is a rare thing.
 Task<void> until_heard_everywhere(Caller& caller) {
   if (caller.services.shards() == 1) co_return;
   auto wait = [](const std::stop_token&) {
@@ -194,8 +194,8 @@ Task<Answered<TokenMade>> create_token(Caller& caller, const api::NewToken& want
   token.expires_at = wanted.expires_at;
   if (wanted.expires_in) token.expires_at = add_saturating(caller.now(), *wanted.expires_in);
   if (token.expires_at && *token.expires_at <= caller.now()) {
-    co_return refused(api::make_fault(api::FieldError::Place::kPointer, "/expires_at",
-                                      "must be in the future"));
+    co_return refused(
+        api::make_fault(api::FieldError::Place::kPointer, "/expires_at", "must be in the future"));
   }
   if (caller.access != nullptr) {
     token.created_by = caller.access->settings().name;

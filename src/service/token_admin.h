@@ -1,5 +1,5 @@
-// Tokens made, listed, rotated and revoked while the server runs. They lie in the store, so that all
-// nodes have them.
+// Tokens made, listed, rotated and revoked while the server runs. They lie in the store, so that
+// all nodes have them.
 #pragma once
 
 #include <string>

@@ -12,8 +12,7 @@
 namespace millrace::service {
 
 std::string encode_token(const TokenSettings& token);
-// What is no token's document is an error, and nobody gets in by it: also one with a member that this
-// version does not know, since that may narrow what the token opens.
+// Errors as of api::decode_stored().
 Result<TokenSettings> decode_token(std::string_view document);
 
 struct TokenDocument {

@@ -8,14 +8,12 @@ import signal
 import sys
 import threading
 import time
-import unittest
 
 import harness
 from test_auth import new_token
 
 sys.path.append(str(pathlib.Path(__file__).parents[1]))
 import nodes  # noqa: E402 (its folder is on the path only now)
-import postgres  # noqa: E402
 
 EVERY = ["submit", "work", "read", "operate", "admin"]
 SECRET = re.compile(r"^mlr_[0-9a-f]{12}_[0-9a-f]{64}_[0-9a-f]{8}$")
@@ -897,7 +895,6 @@ class Throttle(TokensCase):
         self.assertEqual(self.as_(made).get("/v1/meta").status, 200)
 
 
-@unittest.skipUnless(postgres.is_available(), "no PostgreSQL here")
 class OnAllNodes(harness.MillraceCase):
     @classmethod
     def setUpClass(cls):

@@ -77,7 +77,8 @@ constexpr std::string_view kNoProxyHeader =
 
 // A PROXY header of version 2 begins with an empty line.
 constexpr std::string_view kEmptyLine =
-    "the request line is empty; the server takes a PROXY header from the addresses of `proxies` alone";
+    "the request line is empty; the server takes a PROXY header from the addresses of `proxies` "
+    "alone";
 
 GuardFault bad(std::string_view detail) { return {ProblemCode::kInvalidRequest, detail}; }
 

@@ -99,7 +99,7 @@ class Session final : public net::Connection,
   bool keep_alive_ = true;
   bool draining_ = false;
   bool answering_ = false;  // a handler waits
-  bool idle_ = true;  // no byte of the next request has come
+  bool idle_ = true;        // no byte of the next request has come
   Steady head_read_at_{};
 
   Steady deadline_ = Steady::max();

@@ -154,12 +154,14 @@ class Loader {
 
   void check_local(const Config& config) {
     if (!config.tls_cert.empty()) {
-      errors_.emplace_back("listen is a socket of this machine, which needs no TLS; take tls.cert and "
-                           "tls.key away, or listen on an address");
+      errors_.emplace_back(
+          "listen is a socket of this machine, which needs no TLS; take tls.cert and "
+          "tls.key away, or listen on an address");
     }
     if (!config.postgres.empty()) {
-      errors_.emplace_back("listen is a socket of this machine, at which other nodes of the database "
-                           "can't reach this one; listen on an address");
+      errors_.emplace_back(
+          "listen is a socket of this machine, at which other nodes of the database "
+          "can't reach this one; listen on an address");
     }
   }
 

@@ -22,15 +22,16 @@ struct ListenAddress {
   bool loopback = false;  // only this machine reaches it
   std::string path{};     // of a socket of the file system; then host and port are empty
 };
-// "127.0.0.1:7600", "[::1]:7600", "localhost:7600"; port 0 means any free port. "unix:/run/mr.sock".
+// "127.0.0.1:7600", "[::1]:7600", "localhost:7600"; port 0 means any free port. Or a path:
+// "unix:/run/millrace.sock".
 std::optional<ListenAddress> parse_listen(std::string_view text);
 std::string to_string(const ListenAddress& address);
 
 // The table of keys has the defaults.
 struct Config {
   std::string listen;
-  std::string socket_mode;               // permissions of a socket of the file system, in octal
-  std::vector<std::string> proxies;      // addresses and networks
+  std::string socket_mode;           // permissions of a socket of the file system, in octal
+  std::vector<std::string> proxies;  // addresses and networks
   std::string data;
   std::string postgres;  // the database's URL, with its password; empty: SQLite in `data`
   bool allow_unsafe_postgres = false;

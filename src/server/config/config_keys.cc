@@ -84,9 +84,10 @@ constexpr std::array kKeys = {
               "time until the next request on an open connection"},
     ConfigKey{"limits.connections", CountSetting{&C::connections, 8, 1'000'000}, "20000",
               "number of open connections; the server closes any more at once"},
-    ConfigKey{"limits.tls_handshakes", CountSetting{&C::tls_handshakes, 8, 100'000}, "1024",
-              "number of TLS handshakes in progress, and of one address an eighth of it; the server "
-              "closes any more at once"},
+    ConfigKey{
+        "limits.tls_handshakes", CountSetting{&C::tls_handshakes, 8, 100'000}, "1024",
+        "number of TLS handshakes in progress, and of one address an eighth of it; the server "
+        "closes any more at once"},
     ConfigKey{"limits.failed_logins", CountSetting{&C::failed_logins, 1, 1'000'000}, "100",
               "number of failed logins of an address in a minute; the server answers 429 above it",
               Reload::kAtOnce},
@@ -148,7 +149,8 @@ struct ValueReader {
   }
   Fault operator()(ListenSetting kind) const {
     if (!parse_listen(text)) {
-      return R"(must be an address and a port, like "127.0.0.1:7600" or "[::1]:7600", or "unix:" and an absolute path)";
+      return R"(must be an address and a port, like "127.0.0.1:7600" or "[::1]:7600", )"
+             R"(or "unix:" and an absolute path)";
     }
     config.*kind.member = text;
     return std::nullopt;

@@ -61,9 +61,10 @@ struct LogLevelSetting {
 struct LogFormatSetting {
   LogFormat Config::* member;
 };
-using SettingKind = std::variant<TextSetting, ListenSetting, ModeSetting, NetworksSetting, DurationSetting, RetentionSetting,
-                                 SizeSetting, CountSetting, DatabaseSetting, FileSetting,
-                                 UrlSetting, TruthSetting, LogLevelSetting, LogFormatSetting>;
+using SettingKind =
+    std::variant<TextSetting, ListenSetting, ModeSetting, NetworksSetting, DurationSetting,
+                 RetentionSetting, SizeSetting, CountSetting, DatabaseSetting, FileSetting,
+                 UrlSetting, TruthSetting, LogLevelSetting, LogFormatSetting>;
 
 // Whether a running server takes a new value when it gets SIGHUP.
 enum class Reload : std::uint8_t { kNeedsRestart, kAtOnce };

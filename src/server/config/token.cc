@@ -74,8 +74,8 @@ Status check_token(const service::TokenSettings& settings) {
     }
   }
   if (!settings.sees_payloads && std::ranges::count(settings.scopes, "payload") > 0) {
-    return failure(fmt::format("token \"{}\": payload = false contradicts the scope payload",
-                               settings.name));
+    return failure(
+        fmt::format("token \"{}\": payload = false contradicts the scope payload", settings.name));
   }
   auto book = service::TokenBook::make({settings});
   if (!book) return std::unexpected(std::move(book.error()));
