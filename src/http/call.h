@@ -12,8 +12,10 @@
 #include "api/routes.h"
 #include "http/connection/request_guard.h"
 #include "http/peer/peer_access.h"
+#include "net/address_set.h"
 #include "service/byte_budget.h"
 #include "service/caller.h"
+#include "service/login_throttle.h"
 #include "service/task.h"
 
 namespace millrace::http {
@@ -26,6 +28,8 @@ struct Services : service::Services {
   HeadLimits head_limits;
   service::ByteBudget bodies{std::size_t{1} << 30};  // of requests
   PeerAccess* peers = nullptr;                       // null: this node knows no others
+  net::AddressSet proxies;                           // whose word about their clients is taken
+  service::LoginThrottle* logins = nullptr;          // outlives this
   std::atomic<bool> closing = false;                 // other nodes, too, find nobody here any more
 };
 
@@ -59,7 +63,7 @@ class Call {
   std::string_view body;
   api::RouteMatch route;
   std::string request_id;
-  std::string_view peer;       // the client's address
+  std::string_view peer;  // the client's address, by the word of a trusted proxy where there is one
   std::string certified_name;  // as net::ByteStream tells it, once a head was read
 
   Response response;

@@ -62,13 +62,17 @@ std::shared_ptr<ConfigFlags> add_config_flags(CLI::App& command) {
   return flags;
 }
 
-// None: an error was printed.
-std::optional<LoadedConfig> load(const ConfigFlags& flags) {
+ConfigInput input_of(const ConfigFlags& flags) {
   ConfigInput input;
   input.flags.assign(flags.values.begin(), flags.values.end());
   input.environment = millrace_environment();
   if (!flags.file.empty()) input.config_flag = flags.file;
-  auto loaded = load_config(input);
+  return input;
+}
+
+// None: an error was printed.
+std::optional<LoadedConfig> load(const ConfigFlags& flags) {
+  auto loaded = load_config(input_of(flags));
   if (loaded) return std::move(*loaded);
   for (const std::string& error : loaded.error()) fmt::print(stderr, "millrace: {}\n", error);
   return std::nullopt;
@@ -86,6 +90,7 @@ std::string settings_json(const std::vector<Setting>& settings) {
     if (const ConfigKey* const key = find_config_key(setting.key)) {
       json.member("type", type_text(*key));
       json.member("default", key->default_text);
+      json.member("reload", key->reload == Reload::kAtOnce ? "at once" : "needs a restart");
       json.member("help", key->help);
     }
     json.end_object();
@@ -119,7 +124,8 @@ void add_serve(CLI::App& app, int& exit_code) {
       "  millrace serve --listen 127.0.0.1:7600 --data /var/lib/millrace");
   command.callback([flags, &exit_code] {
     const auto loaded = load(*flags);
-    exit_code = loaded ? serve(*loaded) : kBadConfiguration;
+    const auto load_again = [flags] { return load_config(input_of(*flags)); };
+    exit_code = loaded ? serve(*loaded, load_again) : kBadConfiguration;
   });
 }
 
@@ -223,8 +229,8 @@ void print_token(const IssuedToken& token, bool as_json) {
     std::fflush(stdout);
     fmt::print(stderr,
                "\n"
-               "Put these lines into the server's configuration file, then restart the server. A "
-               "client needs no\n"
+               "Put these lines into the server's configuration file, then restart the server, or "
+               "send it SIGHUP. A client needs no\n"
                "token then: it shows a certificate for this name, signed by an authority of the "
                "server's tls.ca.\n");
     return;
@@ -235,13 +241,14 @@ void print_token(const IssuedToken& token, bool as_json) {
       stderr,
       "\n"
       "The first line is the token. The server does not keep it, so save it now for the clients.\n"
-      "Put the other lines into the server's configuration file, then restart the server.\n");
+      "Put the other lines into the server's configuration file, then restart the server, or send "
+      "it SIGHUP.\n");
 }
 
 void add_token_new(CLI::App& app, int& exit_code) {
-  CLI::App& token = group(app, "token", "Create tokens for the server");
+  CLI::App& token = group(app, "token", "Create, list, rotate and revoke tokens");
   CLI::App& command =
-      *token.add_subcommand("new", "Create a token, and its lines for the configuration file");
+      *token.add_subcommand("new", "Make a token for the configuration file, and print its lines");
   struct Options {
     service::TokenSettings settings;
     std::string expires;
@@ -252,9 +259,9 @@ void add_token_new(CLI::App& app, int& exit_code) {
       ->type_name("NAME");
   command
       .add_option("--scope", options->settings.scopes,
-                  "submit, work, read, operate or admin; repeatable")
+                  "submit, work, read, operate, admin or payload; repeatable")
       ->required()
-      ->check(CLI::IsMember({"submit", "work", "read", "operate", "admin"}))
+      ->check(CLI::IsMember({"submit", "work", "read", "operate", "admin", "payload"}))
       ->allow_extra_args(false)
       ->type_name("SCOPE");
   command
@@ -262,6 +269,8 @@ void add_token_new(CLI::App& app, int& exit_code) {
                   "Limit the token to these queues (mail, mail.*); repeatable")
       ->allow_extra_args(false)
       ->type_name("GLOB");
+  command.add_flag("!--no-payload", options->settings.sees_payloads,
+                   "Let the token see no payloads, results, texts of errors and log lines");
   command
       .add_option("--certificate", options->settings.certificate,
                   "The name in the client's TLS certificate, which then stands for the token")
@@ -271,6 +280,8 @@ void add_token_new(CLI::App& app, int& exit_code) {
                   "End of the token's life: 90d from now, or a time such as 2027-01-31T00:00:00Z")
       ->type_name("WHEN");
   command.footer(
+      "The first token of a server is made so. A running server makes others: `millrace token "
+      "create`.\n"
       "Example:\n"
       "  millrace token new --name deploy --scope submit --queue 'mail.*' --expires 90d");
   command.callback([options, &app, &exit_code] {

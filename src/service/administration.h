@@ -24,7 +24,4 @@ Task<Answered<BackupDone>> backup(Caller& caller, const std::string& path);
 // Of a node by its id, which stays in place until the answer is there.
 Task<Answered<api::Cluster>> set_draining(Caller& caller, const std::string& node, bool draining);
 
-// Those that open nothing that the caller's own does not.
-std::vector<api::TokenInfo> list_tokens(const Caller& caller);
-
 }  // namespace millrace::service
