@@ -29,6 +29,8 @@ std::string to_string(const ListenAddress& address);
 struct Config {
   std::string listen;
   std::string data;
+  std::string archive;  // the directory that keeps the journal of a store in `data`; empty: none
+  Duration archive_every{};
   std::string postgres;  // the database's URL, with its password; empty: SQLite in `data`
   bool allow_unsafe_postgres = false;
   std::uint64_t shards =

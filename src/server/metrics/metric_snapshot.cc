@@ -200,6 +200,8 @@ void add_state(FamilyList& out, const Reports& shards) {
   of_each(out, shards, [](const Status& s) { return s.draining ? 1 : 0; });
   out.gauge("journal_failing", "1 while the server can't write the journal.");
   of_each(out, shards, [](const Status& s) { return s.journal_failing ? 1 : 0; });
+  out.gauge("archive_failing", "1 while the server can't write its archive.");
+  of_each(out, shards, [](const Status& s) { return s.archive_failing ? 1 : 0; });
   out.gauge("tables_failing", "1 while the server can't write the tables.");
   of_each(out, shards, [](const Status& s) { return s.tables_failing ? 1 : 0; });
   out.gauge("wall_clock_ahead_seconds", "Wall clock minus the shard's time.");
