@@ -390,16 +390,23 @@ void add_admin_restore(CLI::App& app, int& exit_code) {
       .add_option("--until", options->until,
                   "Restore what happened until this time, such as 2027-01-31T09:30:00Z")
       ->type_name("TIME");
-  command.add_option("--to", options->restore.to, "New or empty directory that becomes the store")
-      ->required()
-      ->type_name("DIRECTORY");
+  CLI::Option* const to =
+      command
+          .add_option("--to", options->restore.to, "New or empty directory that becomes the store")
+          ->type_name("DIRECTORY");
+  command
+      .add_option("--postgres", options->restore.postgres,
+                  "Database without a schema millrace, for the backup of a store on PostgreSQL")
+      ->excludes(to)
+      ->type_name("URL");
   command.footer(
       "The command checks the backup, every row of the archive and what it has made; a restore "
       "that\n"
       "fails leaves nothing. As root it gives the files to the owner of an empty directory.\n"
       "Example:\n"
       "  millrace admin restore --backup /backup/monday --archive /backup/archive \\\n"
-      "    --until 2027-01-31T09:30:00Z --to /var/lib/millrace-restored");
+      "    --until 2027-01-31T09:30:00Z --to /var/lib/millrace-restored\n"
+      "  millrace admin restore --backup /backup/tuesday --postgres postgres://localhost/jobs2");
   command.callback([options, &app, &exit_code] {
     if (!options->until.empty()) {
       options->restore.until = parse_rfc3339(options->until);
@@ -410,8 +417,15 @@ void add_admin_restore(CLI::App& app, int& exit_code) {
         throw CLI::ValidationError("--until", "needs --archive: a backup alone has one time only");
       }
     }
+    if (options->restore.to.empty() && options->restore.postgres.empty()) {
+      throw CLI::RequiredError("--to (or --postgres)");
+    }
+    if (!options->restore.postgres.empty() && !options->restore.archive.empty()) {
+      throw CLI::ValidationError(
+          "--archive", "is for a data directory; PostgreSQL restores to a time by its own means");
+    }
     options->restore.json = wants_json(app);
-    exit_code = restore_directory(options->restore);
+    exit_code = restore_backup(options->restore);
   });
 }
 

@@ -10,6 +10,7 @@
 #include "base/json_writer.h"
 #include "engine/shard/recovery.h"
 #include "store/event_codec.h"
+#include "store/postgres/postgres_dump.h"
 #include "store/sqlite/archive.h"
 #include "store/sqlite/directory.h"
 #include "store/sqlite/maintenance.h"
@@ -208,9 +209,32 @@ int refuse(int code, const std::string& why) {
   return code;
 }
 
+int restore_database(const RestoreOptions& options) {
+  if (const Status free = store::check_database_is_free(options.postgres); !free) {
+    return refuse(kTargetUnusable, free.error().message);
+  }
+  const auto done = store::restore_dump(options.backup, options.postgres);
+  if (!done) return refuse(kNotPossible, done.error().message);
+  if (options.json) {
+    std::string text;
+    JsonWriter json(text);
+    json.begin_object();
+    json.member("store", done->store_id);
+    json.member("shards", done->shards);
+    json.member("jobs", done->jobs);
+    json.end_object();
+    fmt::print("{}\n", text);
+  } else {
+    fmt::print("restored into the database\nstore    {}\nshards   {}\ntables   {} jobs\n",
+               done->store_id, done->shards, done->jobs);
+  }
+  return kDone;
+}
+
 }  // namespace
 
-int restore_directory(const RestoreOptions& options) {
+int restore_backup(const RestoreOptions& options) {
+  if (!options.postgres.empty()) return restore_database(options);
   if (const auto user = store::user_of_directory(options.backup)) {
     return refuse(kInUse, fmt::format("{} is in use by {}; stop it, or restore a backup that "
                                       "`millrace admin backup DIRECTORY` makes",

@@ -13,6 +13,7 @@ import time
 import unittest
 
 import harness
+import postgres
 
 ARCHIVE = ("--archive-every", "1s", "--retention-events", "0s")
 # How far the server's clock and this one's may differ, both on one machine.
@@ -481,6 +482,99 @@ class Refusals(harness.MillraceCase):
         self.assertIn(str(disk / "target"), done.stderr)
         self.assertRegex(done.stderr, "full|space")
         self.assertEqual(done.stdout, "", "what was not restored is there")
+
+
+@harness.sqlite_only  # once is enough: it makes databases of its own
+class OnPostgres(harness.MillraceCase):
+    """The same command, with PostgreSQL's own tools behind it."""
+
+    def setUp(self):
+        super().setUp()
+        self.databases = postgres.shared()
+
+    def start_on(self, database):
+        server = self.new_server()
+        server.database = database
+        server.start()
+        self.use(server)
+        return server
+
+    def restore(self, backup, database):
+        return harness.run(
+            "admin", "restore", "--backup", backup, "--postgres", database, timeout=120
+        )
+
+    def test_a_backup_under_load_has_all_that_was_acknowledged(self):
+        server = self.start_on(self.databases.new_database())
+        backup = server.home / "backup"
+        with Load(server, self.queue) as load:
+            time.sleep(1)
+            asked = time.time()
+            reply = self.api.post("/v1/admin/backup", {"path": str(backup)})
+            answered = time.time()
+            self.assertEqual(reply.status, 200, reply)
+            time.sleep(1)
+        self.assertEqual(server.stop(), 0)
+        self.assertEqual([path.name for path in backup.iterdir()], ["millrace.dump"])
+        self.assertEqual(oct((backup / "millrace.dump").stat().st_mode & 0o777), "0o600")
+
+        database = self.databases.new_database()
+        done = self.restore(backup, database)
+        self.assertEqual(done.returncode, 0, done)
+        self.assertIn("shards   8", done.stdout)
+        self.start_on(database)
+        states = {job["id"]: job["state"] for job in self.search(queue=self.queue)}
+        lost = [job for job, (_, at) in load.submitted.items() if at < asked and job not in states]
+        self.assertEqual(lost, [])
+        self.assertEqual([job for job in states if load.submitted[job][0] > answered], [])
+        undone = [
+            job
+            for job, (_, at) in load.finished.items()
+            if at < asked and states[job] != "succeeded"
+        ]
+        self.assertEqual(undone, [])
+        later = [(job, token) for at, job, token in load.tokens if at > answered and job in states]
+        self.assertTrue(later)
+        for job, token in later[:20]:
+            self.assertEqual(self.ack({"id": job, "lease": {"token": token}})["status"], 409)
+        self.submit()
+        highest = max(token for _, _, token in load.tokens)
+        self.assertGreater(self.claim_within()["lease"]["token"], highest)
+
+    def test_what_is_refused(self):
+        database = self.databases.new_database()
+        server = self.start_on(database)
+        backup = server.home / "backup"
+        self.assertEqual(self.api.post("/v1/admin/backup", {"path": str(backup)}).status, 200)
+        taken = self.restore(backup, database)
+        self.assertEqual(taken.returncode, 2, taken)
+        self.assertIn("name a new database", taken.stderr)
+        other = self.databases.new_database()
+        missing = self.restore(server.home, other)
+        self.assertEqual(missing.returncode, 1, missing)
+        self.assertIn("millrace.dump is missing", missing.stderr)
+        whole = (backup / "millrace.dump").read_bytes()
+        (backup / "millrace.dump").write_bytes(whole[: len(whole) // 2])
+        cut = self.restore(backup, other)
+        self.assertEqual(cut.returncode, 1, cut)
+        self.assertIn("pg_restore failed", cut.stderr)
+        # It left nothing behind.
+        (backup / "millrace.dump").write_bytes(whole)
+        self.assertEqual(self.restore(backup, other).returncode, 0)
+        both = harness.run(
+            "admin", "restore", "--backup", backup, "--postgres", other, "--to", server.home / "x"
+        )
+        self.assertEqual(both.returncode, 2, both)
+
+    def test_without_postgresqls_tools(self):
+        server = self.new_server(env={"PATH": "/nowhere"})
+        server.database = self.databases.new_database()
+        server.start()
+        self.use(server)
+        reply = self.api.post("/v1/admin/backup", {"path": str(server.home / "backup")})
+        self.assertEqual(reply.status, 503, reply)
+        self.assertIn("postgresql-client", reply.json["detail"])
+        self.assertFalse((server.home / "backup").exists())
 
 
 if __name__ == "__main__":
