@@ -74,6 +74,7 @@ SessionWorld::SessionWorld(std::string_view payload)
                  feed_,
                  statistics_,
                  tokens_,
+                 catalog_,
                  *this,
                  *this,
                  readers_,

@@ -59,6 +59,7 @@ class SessionWorld final : engine::Gateway, Clock, service::Operations, http::Ob
   engine::EventFeed feed_{*store_.journal, Seq{}};
   engine::StoreStatistics statistics_{{store_.tables.get()}};
   service::TokenBook tokens_;
+  service::Catalog catalog_;
   service::About about_;
   service::ReaderPool readers_{1};
   net::ConnectionGate gate_{1, 1};

@@ -55,14 +55,14 @@ class HttpServer::Impl {
         readers_(std::max<std::size_t>(1, options_.reader_threads)),
         gate_(options_.max_connections, options_.max_connections_per_address),
         peers_(parts.peers ? std::make_unique<PeerAccess>(*std::move(parts.peers)) : nullptr),
-        services_{
-            {parts.reads, parts.feed, parts.statistics, parts.tokens, parts.operations, parts.clock,
-             readers_, options_.idempotency_window, options_.default_retention, &parts.zones, false,
-             service::ByteBudget(options_.answers_bytes), options_.page_bytes()},
-            options_.limits,
-            options_.head_limits,
-            service::ByteBudget(options_.bodies_bytes),
-            peers_.get()} {
+        services_{{parts.reads, parts.feed, parts.statistics, parts.tokens, parts.catalog,
+                   parts.operations, parts.clock, readers_, options_.idempotency_window,
+                   options_.default_retention, &parts.zones, false,
+                   service::ByteBudget(options_.answers_bytes), options_.page_bytes()},
+                  options_.limits,
+                  options_.head_limits,
+                  service::ByteBudget(options_.bodies_bytes),
+                  peers_.get()} {
     SessionOptions session;
     session.header_timeout = options_.header_timeout;
     session.idle_timeout = options_.idle_timeout;
