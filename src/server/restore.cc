@@ -29,6 +29,8 @@ constexpr int kInUse = 5;
 constexpr std::size_t kBiteRows = 4096;
 constexpr std::size_t kBiteBytes = 32 * 1024 * 1024;
 
+std::chrono::steady_clock::time_point steady_now() { return std::chrono::steady_clock::now(); }
+
 struct Done {
   store::VerifyReport backup;
   std::uint64_t rows = 0;    // of the archive
@@ -40,8 +42,7 @@ struct Done {
 class Replay {
  public:
   static Result<std::unique_ptr<Replay>> begin(const std::string& directory) {
-    auto opened = store::open_sqlite_store(
-        {.directory = directory, .clock = [] { return std::chrono::steady_clock::now(); }});
+    auto opened = store::open_sqlite_store({.directory = directory, .clock = steady_now});
     if (!opened) return std::unexpected(std::move(opened.error()));
     auto replay = std::unique_ptr<Replay>(new Replay(std::move(*opened)));
     auto follower = engine::Follower::load(0, core::MachineOptions{}, replay->store_,
@@ -89,8 +90,7 @@ class Replay {
 
 // The time of the backup's newest row.
 Result<Time> newest_time(const std::string& directory) {
-  const auto opened = store::open_sqlite_store(
-      {.directory = directory, .clock = [] { return std::chrono::steady_clock::now(); }});
+  const auto opened = store::open_sqlite_store({.directory = directory, .clock = steady_now});
   if (!opened) return std::unexpected(opened.error());
   const auto extent = opened->journal->extent();
   if (!extent) return std::unexpected(extent.error());
@@ -210,10 +210,10 @@ int refuse(int code, const std::string& why) {
 }
 
 int restore_database(const RestoreOptions& options) {
-  if (const Status free = store::check_database_is_free(options.postgres); !free) {
+  if (const Status free = store::check_database_is_free(options.postgres, steady_now); !free) {
     return refuse(kTargetUnusable, free.error().message);
   }
-  const auto done = store::restore_dump(options.backup, options.postgres);
+  const auto done = store::restore_dump(options.backup, options.postgres, steady_now);
   if (!done) return refuse(kNotPossible, done.error().message);
   if (options.json) {
     std::string text;

@@ -159,9 +159,8 @@ Result<std::string> ask(ConnectionPool& pool, const char* sql) {
   return std::string(replies->results.front().row(0).bytes(0));
 }
 
-Result<std::unique_ptr<PostgresNode>> reach(const std::string& url) {
-  return PostgresNode::look(
-      {.url = url, .clock = [] { return std::chrono::steady_clock::now(); }, .allow_unsafe = true});
+Result<std::unique_ptr<PostgresNode>> reach(const std::string& url, const SteadyNow& now) {
+  return PostgresNode::look({.url = url, .clock = now, .allow_unsafe = true});
 }
 
 }  // namespace
@@ -180,8 +179,8 @@ Status PostgresBackup::backup_to(const std::string& directory) {
   return done;
 }
 
-Status check_database_is_free(const std::string& url) {
-  const auto node = reach(url);
+Status check_database_is_free(const std::string& url, const SteadyNow& now) {
+  const auto node = reach(url, now);
   if (!node) return std::unexpected(node.error());
   const auto taken = ask((*node)->pool(), "SELECT (to_regnamespace('millrace') IS NOT NULL)::text");
   if (!taken) return std::unexpected(taken.error());
@@ -193,7 +192,8 @@ Status check_database_is_free(const std::string& url) {
   return {};
 }
 
-Result<RestoredDatabase> restore_dump(const std::string& directory, const std::string& url) {
+Result<RestoredDatabase> restore_dump(const std::string& directory, const std::string& url,
+                                      const SteadyNow& now) {
   const std::string file = directory + "/" + std::string(kDumpFile);
   std::error_code fault;
   if (!fs::exists(file, fault)) {
@@ -207,7 +207,7 @@ Result<RestoredDatabase> restore_dump(const std::string& directory, const std::s
                 "--no-password", "--dbname=" + address->database, file},
                *address);
   if (!done) return std::unexpected(done.error());
-  const auto node = reach(url);
+  const auto node = reach(url, now);
   if (!node) return std::unexpected(node.error());
   ConnectionPool& pool = (*node)->pool();
   const auto id = ask(pool, "SELECT value FROM millrace.meta WHERE name = 'store'");

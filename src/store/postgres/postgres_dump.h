@@ -2,7 +2,9 @@
 // installed beside this program and be of the database's version or a newer one.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "base/result.h"
@@ -29,9 +31,11 @@ struct RestoredDatabase {
   std::int64_t shards = 0;
   std::int64_t jobs = 0;
 };
+using SteadyNow = std::function<std::chrono::steady_clock::time_point()>;
 // Whether the database can take a backup: it has no schema `millrace`.
-Status check_database_is_free(const std::string& url);
+Status check_database_is_free(const std::string& url, const SteadyNow& now);
 // Restores a backup's directory into such a database, whole or not at all.
-Result<RestoredDatabase> restore_dump(const std::string& directory, const std::string& url);
+Result<RestoredDatabase> restore_dump(const std::string& directory, const std::string& url,
+                                      const SteadyNow& now);
 
 }  // namespace millrace::store
