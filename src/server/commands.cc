@@ -17,6 +17,7 @@
 #include "server/config/token.h"
 #include "server/init.h"
 #include "server/migrate.h"
+#include "server/restore.h"
 #include "server/serve.h"
 #include "server/system_time.h"
 #include "server/verify.h"
@@ -379,6 +380,66 @@ void add_admin_verify(CLI::App& app, int& exit_code) {
   });
 }
 
+void add_admin_restore(CLI::App& app, int& exit_code) {
+  CLI::App& admin = group(app, "admin", "Manage nodes; back up and verify a store");
+  CLI::App& command = *admin.add_subcommand(
+      "restore", "Make a data directory of a backup, and of an archive up to a time");
+  struct Options {
+    RestoreOptions restore;
+    std::string until;
+  };
+  const auto options = std::make_shared<Options>();
+  command
+      .add_option("--backup", options->restore.backup, "Backup, or directory of a stopped server")
+      ->required()
+      ->type_name("DIRECTORY");
+  command
+      .add_option("--archive", options->restore.archive,
+                  "What `serve --archive` has kept: the restore goes on from the backup")
+      ->type_name("DIRECTORY");
+  command
+      .add_option("--until", options->until,
+                  "Restore what happened until this time, such as 2027-01-31T09:30:00Z")
+      ->type_name("TIME");
+  CLI::Option* const to =
+      command
+          .add_option("--to", options->restore.to, "New or empty directory that becomes the store")
+          ->type_name("DIRECTORY");
+  command
+      .add_option("--postgres", options->restore.postgres,
+                  "Database without a schema millrace, for the backup of a store on PostgreSQL")
+      ->excludes(to)
+      ->type_name("URL");
+  command.footer(
+      "The command checks the backup, every row of the archive and what it has made; a restore "
+      "that\n"
+      "fails leaves nothing. As root it gives the files to the owner of an empty directory.\n"
+      "Example:\n"
+      "  millrace admin restore --backup /backup/monday --archive /backup/archive \\\n"
+      "    --until 2027-01-31T09:30:00Z --to /var/lib/millrace-restored\n"
+      "  millrace admin restore --backup /backup/tuesday --postgres postgres://localhost/jobs2");
+  command.callback([options, &app, &exit_code] {
+    if (!options->until.empty()) {
+      options->restore.until = parse_rfc3339(options->until);
+      if (!options->restore.until) {
+        throw CLI::ValidationError("--until", "must be a time, such as 2027-01-31T09:30:00Z");
+      }
+      if (options->restore.archive.empty()) {
+        throw CLI::ValidationError("--until", "needs --archive: a backup alone has one time only");
+      }
+    }
+    if (options->restore.to.empty() && options->restore.postgres.empty()) {
+      throw CLI::RequiredError("--to (or --postgres)");
+    }
+    if (!options->restore.postgres.empty() && !options->restore.archive.empty()) {
+      throw CLI::ValidationError(
+          "--archive", "is for a data directory; PostgreSQL restores to a time by its own means");
+    }
+    options->restore.json = wants_json(app);
+    exit_code = restore_backup(options->restore);
+  });
+}
+
 void add_admin_migrate(CLI::App& app, int& exit_code) {
   CLI::App& admin = group(app, "admin", "Manage nodes; back up and verify a store");
   CLI::App& migrate = group(admin, "migrate", "Manage the schema of a PostgreSQL database");
@@ -412,6 +473,7 @@ void add_commands(CLI::App& app, int& exit_code) {
   add_token_new(app, exit_code);
   add_admin_ca(app, exit_code);
   add_admin_verify(app, exit_code);
+  add_admin_restore(app, exit_code);
   add_admin_migrate(app, exit_code);
 }
 

@@ -139,6 +139,11 @@ class Loader {
     } else if (config.tls_cert.empty() && !config.tls_ca.empty()) {
       errors_.emplace_back("tls.ca needs tls.cert and tls.key");
     }
+    if (!config.archive.empty() && !config.postgres.empty()) {
+      errors_.emplace_back(
+          "archive is for a data directory; a database keeps its own log (archive_command of "
+          "PostgreSQL)");
+    }
     if (auto book = service::TokenBook::make(config.tokens); !book) {
       errors_.push_back(book.error().message);
     }

@@ -33,6 +33,8 @@ struct Config {
   std::string socket_mode;           // permissions of a socket of the file system, in octal
   std::vector<std::string> proxies;  // addresses and networks
   std::string data;
+  std::string archive;  // the directory that keeps the journal of a store in `data`; empty: none
+  Duration archive_every{};
   std::string postgres;  // the database's URL, with its password; empty: SQLite in `data`
   bool allow_unsafe_postgres = false;
   std::uint64_t shards =
