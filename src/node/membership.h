@@ -15,7 +15,7 @@
 
 namespace millrace::node {
 
-// What a node has to do about a shard, from one reading of the registry.
+// A node's orders about a shard, from one reading of the registry.
 struct ShardOrders {
   // When that reading began: anything done since is newer.
   Instant seen_at{};

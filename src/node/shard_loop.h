@@ -1,4 +1,4 @@
-// The loop of a shard that this node leads: what it does at each wake, and in which order. It only
+// The loop of a shard that this node leads: its work at each wake-up, and the order of it. It only
 // decides; its caller has the threads, carries out its appends and flushes, and brings the results.
 #pragma once
 
@@ -56,7 +56,7 @@ class ShardLoop {
     virtual engine::MemoryRoom memory_room(std::uint64_t to_reuse) = 0;
 
     // --- Notifications, as things happen.
-    // Nobody could be heard or answered during this time; live leases are extended by it.
+    // The shard could hear and answer nobody during this time; live leases are extended by it.
     virtual void stood_still(Time /*from*/, Time /*to*/) {}
     virtual void offers(const Mail& /*mail*/) {}
     // doubts(): from now on the lease does not hold. turns_away(): waiting requests are told so.

@@ -29,12 +29,12 @@ class Workers {
  public:
   explicit Workers(std::size_t max_bytes = kMaxWorkerBytes) : max_bytes_(max_bytes) {}
 
-  // Beyond kMaxWorkers, new workers are served but not remembered. When bytes are short, labels are
-  // not remembered, then everything but the id, then new workers.
+  // Beyond kMaxWorkers, new workers are served but not remembered. When bytes are short, it first
+  // drops labels, then everything but the id, and then does not remember new workers.
   void seen(const WorkerInfo& info, Time now);
   // The worker asks for jobs. When bytes are short, its queues and types are not remembered.
   void claims(const core::Claim& claim);
-  // The worker is at work, as a valid token of its own shows.
+  // The worker is alive: it has sent a valid token of its own.
   void alive(std::string_view worker, Time now);
 
   // The worker has ended: it is forgotten when its last lease is over, unless it comes again.
@@ -79,8 +79,8 @@ class Workers {
   Entry* find(std::string_view worker);
   Entry* add(std::string_view worker, Time now);  // null: there is no room
   static std::size_t bytes_of(const Entry& entry);
-  // Counts a changed entry again. False: there is no room for it as it is now; it is counted all
-  // the same.
+  // Counts a changed entry again. False: there is no room for the entry in its present size; it is
+  // counted all the same.
   bool count(Entry& entry);
 
   const std::size_t max_bytes_;
