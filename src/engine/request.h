@@ -19,7 +19,7 @@
 
 namespace millrace::engine {
 
-// What a worker says about itself. In memory only, while the worker is seen; not durable state.
+// A worker's description of itself. In memory only, while the worker is seen; not durable state.
 struct WorkerInfo {
   SharedBytes id;
   std::string host;

@@ -54,7 +54,7 @@ class ShardHost {
     // A handover, in this order. end_flushes(): no flush begins any more.
     virtual void end_flushes() = 0;
     virtual bool flushes_ended() const = 0;
-    // Nothing new is taken; what has come is decided and made durable.
+    // The shard takes no new requests; it decides those that have come, and makes the rows durable.
     virtual void resign() = 0;
     virtual bool resigned() const = 0;
     // From here on another node may lead the shard (ShardLeaderLease::give()).

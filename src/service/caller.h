@@ -181,7 +181,7 @@ class Caller {
   bool abandoned() const { return wait_.given_up; }
   bool client_gone() const { return wait_.over; }
 
-  // --- What stands for an answer that is none of those expected, or a read that gave nothing.
+  // --- The problem for an answer of an unexpected kind, or for a read without a result.
   api::Problem problem_of(const engine::Answer& answer);
   // Writes the reason to the log.
   api::Problem problem_of_read(const Error& error);

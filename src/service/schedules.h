@@ -60,7 +60,8 @@ Task<Answered<api::SetOutcome>> apply_schedules(Caller& caller, const api::Sched
 
 Answered<api::PreviewAnswer> preview_schedule(Caller& caller, const api::SchedulePreview& preview);
 
-// A schedule's shape, with its next instants. Views of `schedule` and of what this object holds.
+// A schedule's shape for the API, with its next instants. The views point into `schedule` and into
+// this object.
 class ScheduleShape {
  public:
   ScheduleShape(const Caller& caller, const core::Schedule& schedule);

@@ -9,7 +9,7 @@
 
 namespace millrace::engine {
 
-// What a node has to do about a shard now.
+// A node's present duty about a shard.
 enum class Duty : std::uint8_t {
   kNothing,
   kFollow,  // it is the successor: reads the journal as it grows

@@ -17,8 +17,8 @@
 namespace millrace::engine {
 
 struct Waiter {
-  // What the waiter wants: jobs, or only a hint that there may be some (AwaitWork), or a hint or an
-  // order.
+  // The waiter wants jobs, or only a hint that there may be some (AwaitWork), or a hint or a
+  // command for its worker.
   enum class Wants : std::uint8_t { kJobs, kHint, kHintOrCommand };
   Wants wants{};
   // Has no queues if it can't be served (its worker is quiet) and only waits for its deadline.

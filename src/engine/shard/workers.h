@@ -1,5 +1,5 @@
-// The workers seen lately: what they said about themselves, and their commands. In memory only;
-// after a restart a worker is known again from its leases and its requests.
+// The workers seen lately: their descriptions of themselves, and the commands for them. In memory
+// only; after a restart a worker is known again from its leases and its requests.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace millrace::engine {
 inline constexpr Duration kWorkerRemembered{5 * 60 * 1000};
 inline constexpr std::size_t kMaxWorkers = 100'000;
 
-// The most bytes of what the workers of a shard say about themselves, however many they are.
+// The most bytes of the descriptions of all workers of a shard.
 inline constexpr std::size_t kMaxWorkerBytes = std::size_t{32} << 20;
 
 // True: nothing but the id is known, as in a poll without a claim, or when bytes are short.
