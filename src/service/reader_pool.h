@@ -2,8 +2,8 @@
 //
 // There are lanes, each with threads of its own, so that short reads do not wait behind long ones,
 // and a worker's reads wait for nobody else. Within a lane clients take turns. One client has at
-// most half of the threads for searches at a time, so that another client's next search finds a
-// free one.
+// most half of the threads for searches at a time, so that another client's search need not wait
+// for them.
 #pragma once
 
 #include <array>

@@ -17,7 +17,7 @@ namespace millrace::service {
 using SharedJobView = std::shared_ptr<const core::JobView>;
 
 // The job as it is now: `memory`, the answer of its id's shard, completed from the tables if
-// `include` needs them. If both do not know the job, asks the other shards. Never null.
+// `include` needs them. If neither knows the job, asks the other shards. Never null.
 Task<Answered<SharedJobView>> find_job(Caller& caller, JobId id, const core::JobReply& memory,
                                        api::Include include);
 // The same, but asks the shard first.
