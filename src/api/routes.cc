@@ -25,6 +25,10 @@ constexpr std::array<Route, kRouteIds> kRoutes = {{
     {kPost, "/v1/admin/nodes/{id}/drain", RouteId::kDrainNode, kAdmin},
     {kPost, "/v1/admin/nodes/{id}/undrain", RouteId::kUndrainNode, kAdmin},
     {kGet, "/v1/tokens", RouteId::kListTokens, kAdmin},
+    {kPost, "/v1/tokens", RouteId::kCreateToken, kAdmin},
+    {kGet, "/v1/tokens/{id}", RouteId::kGetToken, kAdmin},
+    {kDelete, "/v1/tokens/{id}", RouteId::kDeleteToken, kAdmin},
+    {kPost, "/v1/tokens/{id}/rotate", RouteId::kRotateToken, kAdmin},
     {kPost, "/v1/jobs", RouteId::kSubmitJob, kSubmit},
     {kPost, "/v1/jobs/batch", RouteId::kSubmitBatch, kSubmit},
     {kPost, "/v1/jobs/bulk", RouteId::kBulk, kOperate},
@@ -105,8 +109,8 @@ std::string_view name_of(Method method) {
 }
 
 std::string_view name_of(Scope scope) {
-  constexpr std::array<std::string_view, 6> kNames = {"none", "submit",  "work",
-                                                      "read", "operate", "admin"};
+  constexpr std::array<std::string_view, 7> kNames = {"none",    "submit", "work",   "read",
+                                                      "operate", "admin",  "payload"};
   return kNames.at(static_cast<std::size_t>(scope));
 }
 

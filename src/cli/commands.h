@@ -58,6 +58,12 @@ void add_worker_list(CLI::App& worker, Session& session);
 void add_worker_quiet(CLI::App& worker, Session& session);
 void add_worker_stop(CLI::App& worker, Session& session);
 
+// Of `token`, beside the server's own command.
+void add_token_create(CLI::App& token, Session& session);
+void add_token_list(CLI::App& token, Session& session);
+void add_token_rotate(CLI::App& token, Session& session);
+void add_token_revoke(CLI::App& token, Session& session);
+
 // Of `admin`, beside the server's own commands.
 void add_admin_backup(CLI::App& admin, Session& session);
 void add_admin_nodes(CLI::App& admin, Session& session);

@@ -12,8 +12,10 @@
 #include "api/routes.h"
 #include "http/connection/request_guard.h"
 #include "http/peer/peer_access.h"
+#include "net/address_set.h"
 #include "service/byte_budget.h"
 #include "service/caller.h"
+#include "service/login_throttle.h"
 #include "service/task.h"
 
 namespace millrace::http {
@@ -26,6 +28,8 @@ struct Services : service::Services {
   HeadLimits head_limits;
   service::ByteBudget bodies{std::size_t{1} << 30};  // for bodies of requests
   PeerAccess* peers = nullptr;                       // null: there are no other nodes
+  net::AddressSet proxies;                           // trusted to name their clients' addresses
+  service::LoginThrottle* logins = nullptr;          // outlives this
   std::atomic<bool> closing = false;                 // connections of other nodes are refused too
 };
 
@@ -59,7 +63,7 @@ class Call {
   std::string_view body;
   api::RouteMatch route;
   std::string request_id;
-  std::string_view peer;       // the client's address
+  std::string_view peer;       // the client's address; a trusted proxy may have named it
   std::string certified_name;  // as net::ByteStream gives it, once a head was read
 
   Response response;

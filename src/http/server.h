@@ -22,17 +22,24 @@
 #include "http/connection/request_guard.h"
 #include "http/observer.h"
 #include "http/peer/peer_access.h"
+#include "net/address_set.h"
 #include "net/tcp_stream.h"
-#include "service/auth.h"
 #include "service/catalog.h"
+#include "service/login_throttle.h"
 #include "service/operations.h"
+#include "service/tokens.h"
 
 namespace millrace::http {
 
 struct ServerOptions {
-  std::string host = "127.0.0.1";  // an address
-  std::uint16_t port = 7600;       // 0: any free one
-  std::size_t io_threads = 0;      // 0: as many as the machine has cores
+  std::string host = "127.0.0.1";      // an address
+  std::uint16_t port = 7600;           // 0: any free one
+  std::string path;                    // of a socket of the file system instead; empty: none
+  unsigned path_mode = 0600;           // its permissions
+  net::AddressSet proxies;             // whose word about their clients is taken
+  std::size_t max_handshakes = 1'024;  // of TLS, under way at a time
+  std::uint32_t failed_logins_per_minute = 100;  // of an address
+  std::size_t io_threads = 0;                    // 0: as many as the machine has cores
   std::size_t reader_threads = 4;
 
   api::DecodeLimits limits;
@@ -62,7 +69,7 @@ struct ServerParts {
   const engine::Reads& reads;
   const engine::EventFeed& feed;
   engine::StoreStatistics& statistics;
-  const service::TokenBook& tokens;
+  const service::Tokens& tokens;
   service::Catalog& catalog;
   service::Operations& operations;
   Observer& observer;
@@ -95,6 +102,8 @@ class HttpServer {
   // /readyz says that the server drains, and connections close after their next answer. Requests
   // are still taken, so that each gets an answer that says so.
   void drain();
+  // Any thread.
+  void set_failed_logins_per_minute(std::uint32_t failures);
   // Takes no more connections, closes idle ones, and waits for the answers of the others, for
   // `at_most`.
   void close(Duration at_most);

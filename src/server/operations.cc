@@ -206,7 +206,7 @@ api::Decoded<service::BackupDone> ServerOperations::backup(const std::string& pa
   if (copier == nullptr) {
     return std::unexpected(api::make_problem(
         api::ProblemCode::kInvalidState,
-        "the server backs up only a data directory; use the tools of the database to back it up"));
+        "this store can't be backed up while it runs"));
   }
   // Faults that only the caller can fix are reported before anything is copied.
   const bool existed = fs::exists(path, error);

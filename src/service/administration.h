@@ -24,7 +24,4 @@ Task<Answered<BackupDone>> backup(Caller& caller, const std::string& path);
 // `node`: the node's id; must stay valid until the answer has come.
 Task<Answered<api::Cluster>> set_draining(Caller& caller, const std::string& node, bool draining);
 
-// The tokens that allow nothing beyond the caller's own token.
-std::vector<api::TokenInfo> list_tokens(const Caller& caller);
-
 }  // namespace millrace::service

@@ -23,13 +23,13 @@
 #include "engine/schedules/zones.h"
 #include "engine/statistics/store_statistics.h"
 #include "service/answer_port.h"
-#include "service/auth.h"
 #include "service/byte_budget.h"
 #include "service/catalog.h"
 #include "service/id_maker.h"
 #include "service/operations.h"
 #include "service/reader_pool.h"
 #include "service/task.h"
+#include "service/tokens.h"
 
 namespace millrace::service {
 
@@ -38,7 +38,7 @@ struct Services {
   const engine::Reads& reads;
   const engine::EventFeed& feed;
   engine::StoreStatistics& statistics;
-  const TokenBook& tokens;
+  const Tokens& tokens;
   Catalog& catalog;
   Operations& operations;
   const Clock& clock;
@@ -117,7 +117,7 @@ class Caller {
   IdMaker& ids;
 
   // --- Set by the door before an operation begins; views stay in place until it is over.
-  const Access* access = nullptr;  // null: no tokens are configured, or the operation is open
+  SharedAccess access;  // null: no tokens are configured, or the operation is open
   // The client's credentials, which the node that leads the shard checks again; empty: none.
   std::string_view credentials;
   std::string_view reader;               // the client under which its reads take turns
@@ -132,6 +132,8 @@ class Caller {
   bool allows_queue(std::string_view queue) const {
     return access == nullptr || access->allows_queue(queue);
   }
+  // Payloads, results, checkpoints, texts of errors and log lines.
+  bool sees_payloads() const { return access == nullptr || access->allows(api::Scope::kPayload); }
 
   // --- Asking. A wait is given up when the client goes away; other requests run to their end.
   enum class Patience : std::uint8_t { kCommit, kWait };
@@ -178,6 +180,15 @@ class Caller {
 
   // The client has gone: gives up the present wait and any later one; the answer goes nowhere.
   void abandon();
+  // For the next request.
+  void begin_anew() {
+    access = nullptr;
+    if (revoked_) wait_ = {};  // that of a client that has gone is over for good
+    revoked_ = false;
+  }
+  // Its token is good no more: a wait is given up as if the client had gone, who is told so.
+  void revoke();
+  bool revoked() const { return revoked_; }
   bool abandoned() const { return wait_.given_up; }
   bool client_gone() const { return wait_.over; }
 
@@ -197,6 +208,7 @@ class Caller {
   static api::Problem problem_of_no_read(bool too_many);
 
   Wait wait_;
+  bool revoked_ = false;
 };
 
 template <typename Reply>

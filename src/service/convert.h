@@ -22,7 +22,7 @@
 #include "engine/reads.h"
 #include "engine/request.h"
 #include "engine/statistics/statistics.h"
-#include "service/auth.h"
+#include "service/caller.h"
 #include "service/id_maker.h"
 
 namespace millrace::service {
@@ -89,8 +89,23 @@ class JobShape {
 };
 
 // A job's attempts, the latest included, oldest first.
-std::vector<api::Attempt> attempts_of(const core::JobView& view, std::deque<std::string>& texts);
-std::vector<api::LogLine> logs_of(const std::vector<core::LogLine>& log);
+enum class Shown : std::uint8_t { kWhole, kRedacted };  // as of api::Include
+inline Shown shown_to(const Caller& caller) {
+  return caller.sees_payloads() ? Shown::kWhole : Shown::kRedacted;
+}
+// What the caller wants, without what it may not see.
+inline api::Include shown_to(const Caller& caller, api::Include include) {
+  if (caller.sees_payloads()) return include;
+  include.redacted = true;
+  include.payload = include.result = false;
+  return include;
+}
+std::vector<api::Attempt> attempts_of(const core::JobView& view, std::deque<std::string>& texts,
+                                      Shown shown = Shown::kWhole);
+std::vector<api::LogLine> logs_of(const std::vector<core::LogLine>& log,
+                                  Shown shown = Shown::kWhole);
+// Takes the text of the error out of what the event says, where there is one.
+void redact(engine::FeedEvent& event);
 api::JobEvent to_api(const engine::FeedEvent& event);
 std::vector<api::JobEvent> to_api(const std::vector<engine::FeedEvent>& events);
 // No state means that the job is kept nowhere: "pruned".

@@ -77,6 +77,7 @@ class Session final : public net::Connection,
   IoThread& thread_;
   std::unique_ptr<net::ByteStream> stream_;  // null: handed over
   const std::string peer_;
+  std::string client_;  // of the request, by the word of a trusted proxy
 
   net::InputBuffer input_;
   std::size_t borrowed_ = 0;  // of the budget for bodies
@@ -98,7 +99,8 @@ class Session final : public net::Connection,
   bool knows_other_side_ = false;  // call_.certified_name is set, if there is one
   bool keep_alive_ = true;
   bool draining_ = false;
-  bool idle_ = true;  // no byte of the next request has come
+  bool answering_ = false;  // a handler waits
+  bool idle_ = true;        // no byte of the next request has come
   Steady head_read_at_{};
 
   Steady deadline_ = Steady::max();

@@ -73,6 +73,10 @@ Task<void> backup(Call& call);
 Task<void> list_nodes(Call& call);
 Task<void> drain_node(Call& call);
 Task<void> list_tokens(Call& call);
+Task<void> create_token(Call& call);
+Task<void> get_token(Call& call);
+Task<void> delete_token(Call& call);
+Task<void> rotate_token(Call& call);
 
 // peer.cc
 Task<void> connect_peer(Call& call);
