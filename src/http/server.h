@@ -34,9 +34,9 @@ namespace millrace::http {
 struct ServerOptions {
   std::string host = "127.0.0.1";      // an address
   std::uint16_t port = 7600;           // 0: any free one
-  std::string path;                    // of a socket of the file system instead; empty: none
+  std::string path;                    // the path of a Unix socket to use instead; empty: none
   unsigned path_mode = 0600;           // its permissions
-  net::AddressSet proxies;             // whose word about their clients is taken
+  net::AddressSet proxies;             // trusted to name their clients' addresses
   std::size_t max_handshakes = 1'024;  // of TLS, under way at a time
   std::uint32_t failed_logins_per_minute = 100;  // of an address
   std::size_t io_threads = 0;                    // 0: as many as the machine has cores

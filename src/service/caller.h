@@ -180,13 +180,14 @@ class Caller {
 
   // The client has gone: gives up the present wait and any later one; the answer goes nowhere.
   void abandon();
-  // For the next request.
+  // Resets the caller for the next request.
   void begin_anew() {
     access = nullptr;
-    if (revoked_) wait_ = {};  // that of a client that has gone is over for good
+    if (revoked_) wait_ = {};  // the wait of a client that has gone stays over
     revoked_ = false;
   }
-  // Its token is good no more: a wait is given up as if the client had gone, who is told so.
+  // The token is no longer valid: gives up the present wait, as if the client had gone; the answer
+  // says why.
   void revoke();
   bool revoked() const { return revoked_; }
   bool abandoned() const { return wait_.given_up; }

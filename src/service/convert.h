@@ -93,7 +93,7 @@ enum class Shown : std::uint8_t { kWhole, kRedacted };  // as of api::Include
 inline Shown shown_to(const Caller& caller) {
   return caller.sees_payloads() ? Shown::kWhole : Shown::kRedacted;
 }
-// What the caller wants, without what it may not see.
+// The members that the caller wants, without those that it may not see.
 inline api::Include shown_to(const Caller& caller, api::Include include) {
   if (caller.sees_payloads()) return include;
   include.redacted = true;
@@ -104,7 +104,7 @@ std::vector<api::Attempt> attempts_of(const core::JobView& view, std::deque<std:
                                       Shown shown = Shown::kWhole);
 std::vector<api::LogLine> logs_of(const std::vector<core::LogLine>& log,
                                   Shown shown = Shown::kWhole);
-// Takes the text of the error out of what the event says, where there is one.
+// Removes the text of an error, if there is one, from the event's data.
 void redact(engine::FeedEvent& event);
 api::JobEvent to_api(const engine::FeedEvent& event);
 std::vector<api::JobEvent> to_api(const std::vector<engine::FeedEvent>& events);
