@@ -37,6 +37,8 @@ class Applier {
   void operator()(const ScheduleSet& event);
   void operator()(const ScheduleAdvanced& event);
   void operator()(const ScheduleDeleted& event);
+  void operator()(const LimitSet& event);
+  void operator()(const LimitDeleted& event);
 
   SlotIndex add(const Job& job);
   void set_payload(JobSlot& slot, const SharedBytes& payload);
@@ -60,6 +62,7 @@ class Applier {
   void forget(SlotIndex index);
   void mark(const JobSlot& slot, MarkKind kind, const SharedBytes& reason = {});
   void wake(QueueEntry& queue);
+  void set_queue_gate(QueueEntry& queue);
   void start_lease(SlotIndex index, JobSlot& slot, const Claimed::Item& item, WorkerLeases& holder);
   void delete_stored(const Deleted::Item& item);
   WorkerLeases& leases_of(const SharedBytes& worker);

@@ -9,6 +9,7 @@
 #include "base/time.h"
 #include "core/event.h"
 #include "core/job.h"
+#include "core/limit.h"
 #include "core/queue.h"
 #include "core/schedule.h"
 
@@ -76,6 +77,14 @@ struct Changes {
   std::vector<Schedule> schedules;  // changed, whole, by name
   // Insert only; the store keeps the last kRunsKept of each schedule.
   std::vector<ScheduleRunRow> schedule_runs;
+  // Deleted limits, with the rows of their buckets; to be applied before the next two.
+  struct DeletedLimit {
+    LimitKind kind;
+    SharedBytes name;
+  };
+  std::vector<DeletedLimit> deleted_limits;
+  std::vector<Limit> limits;       // changed, whole, by kind and name
+  std::vector<BucketRow> buckets;  // changed; one without a level is deleted
   std::vector<KeyRow> keys;  // insert only
   std::optional<Time> keys_expired_until;
   std::vector<HeldUnique> held_uniques;  // by (queue, key), in order: the last row of a key counts
@@ -87,6 +96,7 @@ struct Changes {
     return deleted.empty() && jobs.empty() && attempts.empty() && logs.empty() &&
            log_trims.empty() && marks.empty() && deleted_queues.empty() && queues.empty() &&
            deleted_schedules.empty() && schedules.empty() && schedule_runs.empty() &&
+           deleted_limits.empty() && limits.empty() && buckets.empty() &&
            keys.empty() && !keys_expired_until && held_uniques.empty() && !uniques_released_until &&
            ended_leases.empty();
   }
