@@ -7,6 +7,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "core/catalog.h"
 #include "core/event.h"
 #include "core/job.h"
 #include "core/limit.h"
@@ -77,6 +78,8 @@ struct Changes {
   std::vector<Schedule> schedules;  // changed, whole, by name
   // Insert only; the store keeps the last kRunsKept of each schedule.
   std::vector<ScheduleRunRow> schedule_runs;
+  std::vector<CatalogKey> deleted_catalog;  // none of them is in `catalog`
+  std::vector<CatalogEntry> catalog;        // changed, whole, by key
   // Deleted limits, with the rows of their buckets; to be applied before the next two.
   struct DeletedLimit {
     LimitKind kind;
@@ -96,9 +99,9 @@ struct Changes {
     return deleted.empty() && jobs.empty() && attempts.empty() && logs.empty() &&
            log_trims.empty() && marks.empty() && deleted_queues.empty() && queues.empty() &&
            deleted_schedules.empty() && schedules.empty() && schedule_runs.empty() &&
-           deleted_limits.empty() && limits.empty() && buckets.empty() &&
-           keys.empty() && !keys_expired_until && held_uniques.empty() && !uniques_released_until &&
-           ended_leases.empty();
+           deleted_catalog.empty() && catalog.empty() && deleted_limits.empty() &&
+           limits.empty() && buckets.empty() && keys.empty() && !keys_expired_until &&
+           held_uniques.empty() && !uniques_released_until && ended_leases.empty();
   }
 };
 

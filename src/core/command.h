@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "base/ids.h"
 #include "base/time.h"
+#include "core/catalog.h"
 #include "core/event.h"
 #include "core/job.h"
 #include "core/limits.h"
@@ -241,6 +242,24 @@ struct GetSchedules {
   SharedBytes queue;       // empty: any
 };
 
+// Writes a document whole. One with this very body stays as it is, and keeps its version.
+struct PutCatalogEntry {
+  CatalogKind kind{};
+  SharedBytes name;
+  SharedBytes body;
+  // Else kVersionConflict; 0: there must be no such entry.
+  std::optional<std::uint64_t> if_version;
+};
+struct DeleteCatalogEntry {
+  CatalogKind kind{};
+  SharedBytes name;
+  std::optional<std::uint64_t> if_version;  // else kVersionConflict
+};
+// The entries that have changed after `since`, in order of revision: see CatalogReply.
+struct GetCatalog {
+  std::uint64_t since = 0;
+};
+
 // Makes the limit, or gives it these settings. One that has them already stays as it is, and keeps
 // its version. kType: the gate of all jobs of a type.
 struct SetLimit {
@@ -289,6 +308,7 @@ using Command =
     std::variant<Enqueue, Claim, Heartbeat, Ack, AppendLogs, Cancel, Retry, Edit, Delete, SetQueue,
                  PauseQueue, ResumeQueue, NotePurge, GetJob, GetQueues, DeleteQueue, SetSchedule,
                  PauseSchedule, ResumeSchedule, DeleteSchedule, NoteScheduleRun, GetSchedules,
-                 SetLimit, PauseLimit, ResumeLimit, DeleteLimit, GetLimits, GetWhy>;
+                 PutCatalogEntry, DeleteCatalogEntry, GetCatalog, SetLimit, PauseLimit, ResumeLimit,
+                 DeleteLimit, GetLimits, GetWhy>;
 
 }  // namespace millrace::core

@@ -74,6 +74,9 @@ class Decider {
   Reply operator()(const DeleteSchedule& command);
   Reply operator()(const NoteScheduleRun& command);
   Reply operator()(const GetSchedules& command);
+  Reply operator()(const PutCatalogEntry& command);
+  Reply operator()(const DeleteCatalogEntry& command);
+  Reply operator()(const GetCatalog& command);
   Reply operator()(const SetLimit& command);
   Reply operator()(const PauseLimit& command);
   Reply operator()(const ResumeLimit& command);
@@ -167,6 +170,8 @@ class Decider {
   void hold_back(const Firing::Instant& instant, OverlapPolicy overlap, ScheduleAdvanced& advanced);
   void advance(ScheduleAdvanced advanced);
 
+  // --- catalog.cc
+  CatalogReply catalog_reply(const CatalogKey& key, bool created) const;
   // --- set_limits.cc
   // What the job, with its queue's limits added, can't be submitted with.
   Refusal judge_limits(const JobLimits& limits) const;

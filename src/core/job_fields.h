@@ -49,7 +49,7 @@ constexpr auto describe(Of<JobExtras>) {
                     Field(3, &JobExtras::meta), Field(4, &JobExtras::traceparent),
                     Field(5, &JobExtras::tracestate), Field(6, &JobExtras::schedule).since(3),
                     Field(7, &JobExtras::scheduled_at).since(3),
-                    Field(8, &JobExtras::limits).since(4));
+                    Field(8, &JobExtras::limits).since(5));
 }
 
 constexpr auto describe(Of<Attempt>) {

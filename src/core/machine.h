@@ -72,7 +72,7 @@ class Machine {
                std::vector<Event>& events);
 
   // How many jobs of a queue and of these types (empty: any) a claim at `now` could get, counted up
-  // to `most`.
+  // to `most`. What only time has opened since the last tick() is left out.
   std::size_t claimable(std::string_view queue, const std::vector<SharedBytes>& types, Time now,
                         std::size_t most) const;
 
@@ -156,6 +156,7 @@ class Machine {
   void load_held_unique(const HeldUnique& unique);
   void load_ended_lease(const EndedLease& lease);
   void load_schedule(const Schedule& schedule);
+  void load_catalog_entry(const CatalogEntry& entry);
   // Both after the queues and before the jobs.
   void load_limit(const Limit& limit);
   void load_bucket(const BucketRow& row);

@@ -41,6 +41,10 @@ struct QueueSettings {
   friend bool operator==(const QueueSettings& a, const QueueSettings& b);
 };
 
+inline bool names_limits(const QueueSettings& settings) {
+  return settings.concurrency || settings.rate || !settings.limits.empty();
+}
+
 // As a list that a patch may lack.
 struct QueueLimits {
   std::vector<JobLimit> limits;

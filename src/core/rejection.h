@@ -25,6 +25,7 @@ enum class Rejection : std::uint8_t {
   kIdMismatch,        // fix: a job with this id was submitted with other content
   kTooManyQueues,     // fix: the queue would be one too many
   kTooManySchedules,  // the same of a schedule
+  kTooManyEntries,    // the same of an entry of the catalog
   kTooManyLimits,     // the same of a limit, or of its pauses
   // These rank with kDuplicateJob.
   kUnknownLimit,  // fix: no limit has that name
@@ -66,6 +67,7 @@ enum class RefusalDetail : std::uint8_t {
   kQueueHasJobs,
   kTooManySchedules,
   kScheduleOfAnotherOwner,
+  kTooManyEntries,
   kNoSuchLimit,
   kLimitGone,
   kLimitWantsKey,
@@ -119,6 +121,7 @@ constexpr std::string_view to_string(RefusalDetail detail) {
           "the shard has reached its limit of schedules; delete unused schedules",
           "another owner manages the schedule of this name; choose another name, or send "
           "\"force\": true to take it over",
+          "there are as many of these as the store can hold; delete unused ones",
           "no limit has this name; check the spelling, or create the limit",
           "a limit of the job is gone; create it again, or retry with \"drop_limits\": true",
           "the limit counts by key; send a key with it",

@@ -20,8 +20,10 @@ enum class EventFormat : std::uint32_t {
   kFences = 3,        // InboxKind::kFence rows
   kQueueDeleted = 4,  // deleted queues
   kSchedules = 5,     // schedules, and the jobs that they made
+  kCatalog = 6,       // documents of the catalog
+  kLimits = 7,        // limits, and the jobs and queues that name them
 };
-inline constexpr EventFormat kNewestFormatOfToday = EventFormat::kSchedules;
+inline constexpr EventFormat kNewestFormatOfToday = EventFormat::kLimits;
 inline constexpr EventFormat kFormatOfTomorrow{static_cast<std::uint32_t>(kNewestFormatOfToday) +
                                                1};
 inline constexpr EventFormat kNewestEventFormat =

@@ -40,6 +40,9 @@ constexpr const char* kSelectFinished =
     "ORDER BY finished_at, ord LIMIT ?4";
 constexpr const char* kSelectOldestFinished =
     "SELECT min(finished_at) FROM jobs WHERE queue = ?1 AND state = ?2 AND state >= 5";
+constexpr const char* kSelectCatalog = "SELECT detail FROM catalog ORDER BY kind, name";
+constexpr const char* kSelectLimits = "SELECT detail FROM limits ORDER BY kind, name";
+constexpr const char* kSelectBuckets = "SELECT detail FROM buckets ORDER BY kind, name, key";
 constexpr const char* kSelectSchedules = "SELECT detail FROM schedules ORDER BY name";
 constexpr const char* kSelectRuns =
     "SELECT n, run FROM schedule_runs WHERE schedule = ?1 ORDER BY n DESC";
@@ -104,11 +107,13 @@ Status TablesReader::load(StateVisitor& visitor) {
   if (!progress) return std::unexpected(progress.error());
   visitor.progress(*progress);
   if (Status done = load_queues(visitor); !done) return done;
+  if (Status done = load_limits(visitor); !done) return done;
   if (Status done = load_jobs(visitor); !done) return done;
   if (Status done = load_keys(visitor); !done) return done;
   if (Status done = load_uniques(visitor); !done) return done;
   if (Status done = load_ended_leases(visitor); !done) return done;
-  return load_schedules(visitor);
+  if (Status done = load_schedules(visitor); !done) return done;
+  return load_catalog(visitor);
 }
 
 Status TablesReader::load_queues(StateVisitor& visitor) {
@@ -225,6 +230,29 @@ Status TablesReader::load_schedules(StateVisitor& visitor) {
   select.begin();
   if (Status read = read_values(select, *database_, "schedules", schedules); !read) return read;
   for (const core::Schedule& schedule : schedules) visitor.schedule(schedule);
+  return {};
+}
+
+Status TablesReader::load_limits(StateVisitor& visitor) {
+  std::vector<core::Limit> limits;
+  Statement select(*database_, kSelectLimits);
+  select.begin();
+  if (Status read = read_values(select, *database_, "limits", limits); !read) return read;
+  for (const core::Limit& limit : limits) visitor.limit(limit);
+  std::vector<core::BucketRow> buckets;
+  Statement select_buckets(*database_, kSelectBuckets);
+  select_buckets.begin();
+  if (Status read = read_values(select_buckets, *database_, "buckets", buckets); !read) return read;
+  for (const core::BucketRow& row : buckets) visitor.bucket(row);
+  return {};
+}
+
+Status TablesReader::load_catalog(StateVisitor& visitor) {
+  std::vector<core::CatalogEntry> entries;
+  Statement select(*database_, kSelectCatalog);
+  select.begin();
+  if (Status read = read_values(select, *database_, "catalog", entries); !read) return read;
+  for (const core::CatalogEntry& entry : entries) visitor.catalog_entry(entry);
   return {};
 }
 
