@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "core/catalog_fields.h"
 #include "core/changes_fields.h"
+#include "core/limit_fields.h"
 #include "core/queue_fields.h"
 #include "core/schedule_fields.h"
 #include "store/record_wire.h"
