@@ -55,7 +55,7 @@ class HttpWorld final : engine::Gateway,
         feed_(*store_.journal, Seq{}),
         tokens_(*service::TokenBook::make(tokens(options))),
         // clang-format off
-        services_{{reads_, feed_, statistics_, tokens_, *this, *this, readers(),
+        services_{{reads_, feed_, statistics_, tokens_, catalog_, *this, *this, readers(),
                    core::kDefaultIdempotencyWindow, {}}, kDecodeLimits, kHeadLimits},
         // clang-format on
         io_(services_, *this, *this, gate_, {}, 1) {
@@ -239,6 +239,7 @@ class HttpWorld final : engine::Gateway,
   service::TokenBook tokens_;
   service::About about_{"1.2.3", "abc", "memory", "here", 1, time_from_ms(kWorldStartMs)};
   net::ConnectionGate gate_{1'000, 1'000};
+  service::Catalog catalog_;
   http::Services services_;
   std::set<engine::Ticket> asked_;
   std::vector<Client*> clients_;

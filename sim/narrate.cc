@@ -148,6 +148,15 @@ std::string narrate_command(const core::Command& command) {
             return fmt::format("note {} as a run of {}", job(note.job), note.name.view());
           },
           [](const core::GetSchedules&) { return std::string("list schedules"); },
+          [](const core::PutCatalogEntry& put) {
+            return fmt::format("put {} into the catalog", put.name.view());
+          },
+          [](const core::DeleteCatalogEntry& gone) {
+            return fmt::format("delete {} from the catalog", gone.name.view());
+          },
+          [](const core::GetCatalog& get) {
+            return fmt::format("get the catalog since {}", get.since);
+          },
           [](const core::GetJob& get) { return "get " + job(get.id); },
           [](const core::GetQueues&) { return std::string("list queues"); },
       },
@@ -196,6 +205,9 @@ std::string narrate_reply(const core::Reply& reply) {
           },
           [](const core::ScheduleReply& reply) {
             return fmt::format("{} schedules", reply.schedules.size());
+          },
+          [](const core::CatalogReply& reply) {
+            return fmt::format("{} of {} entries", reply.entries.size(), reply.total);
           },
           [](const core::QueueReply& queues) {
             return fmt::format(" {} queues", queues.queues.size());

@@ -63,6 +63,7 @@ constexpr std::array<KnobInfo, kKnobs> kInfo = {{
     {"schedules", 80},
     {"wall-leaps", 8},
     {"zone-updates", 15},
+    {"catalog", 40},
 }};
 
 }  // namespace

@@ -67,6 +67,7 @@ enum class Knob : std::uint8_t {
   kSchedules,
   kWallLeaps,
   kZoneUpdates,
+  kCatalog,
   kLast,
 };
 inline constexpr std::size_t kKnobs = static_cast<std::size_t>(Knob::kLast);

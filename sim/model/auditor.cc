@@ -36,7 +36,9 @@ bool may_be_too_new(const engine::Request& request) {
                                 std::holds_alternative<core::PauseSchedule>(*command) ||
                                 std::holds_alternative<core::ResumeSchedule>(*command) ||
                                 std::holds_alternative<core::DeleteSchedule>(*command) ||
-                                std::holds_alternative<core::NoteScheduleRun>(*command));
+                                std::holds_alternative<core::NoteScheduleRun>(*command) ||
+                                std::holds_alternative<core::PutCatalogEntry>(*command) ||
+                                std::holds_alternative<core::DeleteCatalogEntry>(*command));
 }
 
 }  // namespace
@@ -50,6 +52,7 @@ Auditor::Auditor(Marks& marks, Storage& stored, core::MachineOptions options, Li
       place_(place),
       model_(marks, options),
       schedules_(marks, model_, place_, limits),
+      catalog_(marks),
       fold_(std::make_unique<core::Machine>(options)) {}
 
 // --- What happens.
@@ -91,7 +94,7 @@ void Auditor::decided(Time now, const Wall& wall, std::optional<Seq> row, Seq he
 
 void Auditor::waits_ended(Seq head) {
   waits_are_over_ = true;
-  entries_.push_back({head, WaitsEnded{}});
+  entries_.push_back({head, std::monostate{}});
 }
 void Auditor::started(Time now, Seq row, Epoch epoch) {
   epoch_ = epoch;
@@ -302,7 +305,8 @@ bool Auditor::was_refused_whole(const Step& step, Ticket ticket, const engine::R
                                     std::holds_alternative<core::AppendLogs>(*command) ||
                                     std::holds_alternative<core::GetJob>(*command) ||
                                     std::holds_alternative<core::GetQueues>(*command) ||
-                                    std::holds_alternative<core::GetSchedules>(*command);
+                                    std::holds_alternative<core::GetSchedules>(*command) ||
+                                    std::holds_alternative<core::GetCatalog>(*command);
   }();
   // A hint is kept only where what it tells of could be had, and only until then.
   const bool hint = std::holds_alternative<engine::AwaitWork>(request);

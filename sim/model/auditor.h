@@ -18,6 +18,7 @@
 #include "engine/request.h"
 #include "engine/shard/shard.h"
 #include "sim/cluster/place.h"
+#include "sim/model/catalog.h"
 #include "sim/model/model.h"
 #include "sim/model/schedules.h"
 #include "sim/world/marks.h"
@@ -110,10 +111,9 @@ class Auditor {
   struct Gone {
     Ticket ticket{};
   };
-  struct WaitsEnded {};
-  struct Entry {
-    Seq needs{};  // must be durable before this is followed
-    std::variant<Step, Start, Gone, WaitsEnded> what;
+  struct Entry {  // `needs` must be durable before this is followed
+    Seq needs{};
+    std::variant<Step, Start, Gone, std::monostate> what;  // the last: all waits ended
   };
   // A row whose life ended before it became durable; it may still become so.
   struct Ghost {
@@ -125,8 +125,7 @@ class Auditor {
     std::vector<std::pair<Time, Time>> stalls;
   };
 
-  // auditor_outbox.cc: jobs that acks submit to other shards
-  struct Boxing {
+  struct Boxing {        // auditor_outbox.cc: jobs that acks submit to other shards
     core::AckItem item;  // as decided on this shard
     std::vector<std::pair<core::JobSpec, Effects::Was>> asked;
   };
@@ -147,7 +146,8 @@ class Auditor {
   void check_runs(const core::ScheduleReply& reply, const ModelSchedule& schedule) const;
   void compare_schedules(const core::Machine& machine) const;
 
-  // auditor_payloads.cc
+  // auditor_catalog.cc, auditor_payloads.cc
+  bool follow_catalog_command(Ticket ticket, const core::Command& command);
   core::Job whole(const core::Job& is, const core::Job& should_be) const;
   void check_payloads_gone();
 
@@ -200,8 +200,7 @@ class Auditor {
   Item item_of(const JobId& id, core::Rejection why) const;
   void show_job(Item& item, core::Detail detail) const;
 
-  // Null: the answer is unknown, since the caller's server died.
-  const engine::Answer* answer_of(Ticket ticket);
+  const engine::Answer* answer_of(Ticket ticket);  // null: unknown, the caller's server died
   template <typename T>
   const T* reply_of(Ticket ticket, const char* what);
 
@@ -212,6 +211,7 @@ class Auditor {
   const Place place_;
   Model model_;
   Schedules schedules_;
+  ModelCatalog catalog_;
   std::unique_ptr<core::Machine> fold_;
   Seq followed_{};
   std::uint64_t rows_folded_ = 0;

@@ -115,6 +115,7 @@ const T* Auditor::reply_of(Ticket ticket, const char* what) {
 template const core::JobReply* Auditor::reply_of<core::JobReply>(Ticket, const char*);
 template const core::QueueReply* Auditor::reply_of<core::QueueReply>(Ticket, const char*);
 template const core::ScheduleReply* Auditor::reply_of<core::ScheduleReply>(Ticket, const char*);
+template const core::CatalogReply* Auditor::reply_of<core::CatalogReply>(Ticket, const char*);
 
 Auditor::Item Auditor::item_of(const JobId& id, Rejection why) const {
   Item item{id, why, {}, {}, {}, {}, {}};
@@ -190,6 +191,7 @@ void Auditor::follow_command(Ticket ticket, const core::Command& command, const 
     return expect_items(ticket, follow_logs(*logs));
   }
   if (follow_schedule_command(ticket, command)) return;
+  if (follow_catalog_command(ticket, command)) return;
   std::vector<Item> items;
   if (const auto* cancel = std::get_if<core::Cancel>(&command)) {
     for (const JobId& id : cancel->ids) items.push_back(item_of(id, model_.cancel(id, *cancel)));

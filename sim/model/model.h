@@ -100,6 +100,11 @@ class Model {
   const core::EndedLease* ended_lease(LeaseToken token) const;
   const absl::btree_map<std::uint64_t, core::Job*>& live() const { return live_; }
   std::uint64_t created() const { return next_ord_ - 1; }
+  // A change of the catalog takes a number as a job does.
+  std::uint64_t take_ord() {
+    ++created_before_;
+    return next_ord_++;
+  }
   std::uint64_t created_in_batch() const { return created() - created_before_; }
   // Whether the batch creates the queue again.
   bool is_made(std::string_view queue, const Choices& choices) const;

@@ -488,6 +488,8 @@ engine::Request Clients::read(Dice& dice) {
 engine::Request Clients::ask(Dice& dice, Time now, bool crowded) {
   const std::uint32_t scheduling = swarm_.of(Knob::kSchedules);
   if (scheduling > 0 && dice.chance(scheduling)) return schedule(dice, now);
+  const std::uint32_t cataloguing = swarm_.of(Knob::kCatalog);
+  if (cataloguing > 0 && dice.chance(cataloguing)) return catalog(dice);
   if (dice.chance(swarm_.of(Knob::kOperators))) return operate(dice, now);
   if (dice.chance(swarm_.of(Knob::kQueueSettings))) return set_queue(dice);
   if (dice.chance(swarm_.of(Knob::kWatches))) {
@@ -547,11 +549,7 @@ void Clients::heard(const engine::Answer& answer) {
   const auto* reply = std::get_if<core::Reply>(&answer);
   if (reply == nullptr) return;
   if (const auto* claim = std::get_if<core::ClaimReply>(reply)) learn(*claim);
-  if (const auto* shown = std::get_if<core::ScheduleReply>(reply)) {
-    for (const core::Schedule& schedule : shown->schedules) {
-      seen_schedules_[std::string(schedule.name.view())] = schedule.incarnation;
-    }
-  }
+  learn_settings(*reply);
   const auto* submitted = std::get_if<core::EnqueueReply>(reply);
   if (submitted == nullptr || submitted->refused_as_one || made_as_ == Ids::kNumbered) return;
   for (const auto& item : submitted->items) {

@@ -82,6 +82,7 @@ class Clients {
   core::Command get_schedules(Dice& dice);
   core::Command note_run(Dice& dice, Time now);
   core::Command schedule(Dice& dice, Time now);
+  core::Command catalog(Dice& dice);
 
   Lease some_lease(Dice& dice);
   JobId some_id(Dice& dice);
@@ -91,6 +92,7 @@ class Clients {
   SharedBytes worker(Dice& dice) const;
   Duration some_wait(Dice& dice) const;
   void learn(const core::ClaimReply& reply);
+  void learn_settings(const core::Reply& reply);
 
   void remember(const JobId& id);
   JobId server_id(std::uint64_t number, const SharedBytes& queue) const;
@@ -98,6 +100,7 @@ class Clients {
   const Swarm& swarm_;
   const Ids made_as_;
   std::uint64_t made_ = 0;
+  std::uint64_t seen_revision_ = 0;                      // of the catalog
   std::uint64_t incarnations_ = 0;                       // of schedules
   std::deque<JobId> ids_;                                // of submitted jobs, newest last
   std::map<std::string, core::ScheduleSpec> written_;    // the last of each name

@@ -200,6 +200,7 @@ TEST(Problems, HaveTheStatusOfTheContract) {
                                                        {"id_mismatch", 409},
                                                        {"too_many_queues", 409},
                                                        {"too_many_schedules", 409},
+                                                       {"too_many_entries", 409},
                                                        {"gone", 410},
                                                        {"version_conflict", 412},
                                                        {"payload_too_large", 413},

@@ -26,6 +26,7 @@ constexpr std::array<ProblemKind, kProblemCodes> kKinds = {{
     {kIdMismatch, 409, "id_mismatch", "The id belongs to a job with other content"},
     {kTooManyQueues, 409, "too_many_queues", "The limit of queues is reached"},
     {kTooManySchedules, 409, "too_many_schedules", "The limit of schedules is reached"},
+    {kTooManyEntries, 409, "too_many_entries", "The limit of such entries is reached"},
     {kGone, 410, "gone", "The events have been deleted"},
     {kVersionConflict, 412, "version_conflict", "The version has changed"},
     {kPayloadTooLarge, 413, "payload_too_large", "The content is too large"},

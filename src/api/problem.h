@@ -32,6 +32,7 @@ enum class ProblemCode : std::uint8_t {
   kIdMismatch,
   kTooManyQueues,
   kTooManySchedules,
+  kTooManyEntries,
   kGone,
   kVersionConflict,
   kPayloadTooLarge,

@@ -49,6 +49,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Mutant::kLast)> 
     "format-raised-alone",
     "deleted-queue-kept",
     "format-gate-open",
+    "catalog-entry-kept",
     "schedule-progress-lost",
     "stale-schedule-fires",
     "overlap-ignored",

@@ -51,6 +51,7 @@ enum class Mutant : std::uint8_t {
   kFormatRaisedAlone,      // the store's format is that of whichever node renews
   kDeletedQueueKept,       // a deleted queue stays in the tables
   kFormatGateOpen,         // a shard writes what other nodes present can't read
+  kCatalogEntryKept,       // a deleted entry of the catalog stays in the tables
   kScheduleProgressLost,   // what a schedule has dealt with is in memory only
   kStaleScheduleFires,     // a schedule fires as it was before an edit
   kOverlapIgnored,         // a schedule fires while the job before it lives

@@ -1,6 +1,6 @@
 // What each event does to the state, one operator an event. Nothing else changes the state.
 // apply.cc has the life of a job, apply_operate.cc what operators and retention do to it,
-// apply_schedules.cc the schedules.
+// apply_schedules.cc the schedules, catalog.cc the catalog.
 #pragma once
 
 #include <optional>
@@ -37,6 +37,8 @@ class Applier {
   void operator()(const ScheduleSet& event);
   void operator()(const ScheduleAdvanced& event);
   void operator()(const ScheduleDeleted& event);
+  void operator()(const CatalogPut& event);
+  void operator()(const CatalogDeleted& event);
 
   SlotIndex add(const Job& job);
   void set_payload(JobSlot& slot, const SharedBytes& payload);

@@ -8,9 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "base/ids.h"
+#include "core/catalog.h"
 #include "core/changes.h"
 #include "core/job_slots.h"
 #include "core/queue_entry.h"
@@ -36,6 +38,7 @@ struct ChangeLog {
   std::vector<ScheduleEntry*> schedules;
   std::vector<SharedBytes> deleted_schedules;  // some may exist again
   std::vector<ScheduleRunRow> schedule_runs;   // of schedules that exist
+  absl::btree_set<CatalogKey> catalog;         // put or deleted
   std::vector<JobId> deleted;
   PendingHistories histories;
   std::vector<KeyRow> keys;

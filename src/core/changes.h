@@ -7,6 +7,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "core/catalog.h"
 #include "core/event.h"
 #include "core/job.h"
 #include "core/queue.h"
@@ -76,7 +77,9 @@ struct Changes {
   std::vector<Schedule> schedules;  // changed, whole, by name
   // Insert only; the store keeps the last kRunsKept of each schedule.
   std::vector<ScheduleRunRow> schedule_runs;
-  std::vector<KeyRow> keys;  // insert only
+  std::vector<CatalogKey> deleted_catalog;  // none of them is in `catalog`
+  std::vector<CatalogEntry> catalog;        // changed, whole, by key
+  std::vector<KeyRow> keys;                 // insert only
   std::optional<Time> keys_expired_until;
   std::vector<HeldUnique> held_uniques;  // by (queue, key), in order: the last row of a key counts
   std::optional<Time> uniques_released_until;  // then delete rows with `until` at or before this
@@ -87,8 +90,8 @@ struct Changes {
     return deleted.empty() && jobs.empty() && attempts.empty() && logs.empty() &&
            log_trims.empty() && marks.empty() && deleted_queues.empty() && queues.empty() &&
            deleted_schedules.empty() && schedules.empty() && schedule_runs.empty() &&
-           keys.empty() && !keys_expired_until && held_uniques.empty() && !uniques_released_until &&
-           ended_leases.empty();
+           deleted_catalog.empty() && catalog.empty() && keys.empty() && !keys_expired_until &&
+           held_uniques.empty() && !uniques_released_until && ended_leases.empty();
   }
 };
 

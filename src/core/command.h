@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "base/ids.h"
 #include "base/time.h"
+#include "core/catalog.h"
 #include "core/event.h"
 #include "core/job.h"
 #include "core/limits.h"
@@ -237,9 +238,28 @@ struct GetSchedules {
   SharedBytes queue;       // empty: any
 };
 
+// Writes a document whole. One with this very body stays as it is, and keeps its version.
+struct PutCatalogEntry {
+  CatalogKind kind{};
+  SharedBytes name;
+  SharedBytes body;
+  // Else kVersionConflict; 0: there must be no such entry.
+  std::optional<std::uint64_t> if_version;
+};
+struct DeleteCatalogEntry {
+  CatalogKind kind{};
+  SharedBytes name;
+  std::optional<std::uint64_t> if_version;  // else kVersionConflict
+};
+// The entries that have changed after `since`, in order of revision: see CatalogReply.
+struct GetCatalog {
+  std::uint64_t since = 0;
+};
+
 using Command =
     std::variant<Enqueue, Claim, Heartbeat, Ack, AppendLogs, Cancel, Retry, Edit, Delete, SetQueue,
                  PauseQueue, ResumeQueue, NotePurge, GetJob, GetQueues, DeleteQueue, SetSchedule,
-                 PauseSchedule, ResumeSchedule, DeleteSchedule, NoteScheduleRun, GetSchedules>;
+                 PauseSchedule, ResumeSchedule, DeleteSchedule, NoteScheduleRun, GetSchedules,
+                 PutCatalogEntry, DeleteCatalogEntry, GetCatalog>;
 
 }  // namespace millrace::core

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "base/tomorrow.h"
+#include "core/catalog_fields.h"
 #include "core/command.h"
 #include "core/describe.h"
 #include "core/event_fields.h"
@@ -160,5 +161,17 @@ constexpr auto describe(Of<GetSchedules>) {
 }
 
 constexpr auto describe(Of<DeleteQueue>) { return std::tuple(Field(1, &DeleteQueue::queue)); }
+
+constexpr auto describe(Of<PutCatalogEntry>) {
+  return std::tuple(Field(1, &PutCatalogEntry::kind), Field(2, &PutCatalogEntry::name),
+                    Field(3, &PutCatalogEntry::body), Field(4, &PutCatalogEntry::if_version));
+}
+
+constexpr auto describe(Of<DeleteCatalogEntry>) {
+  return std::tuple(Field(1, &DeleteCatalogEntry::kind), Field(2, &DeleteCatalogEntry::name),
+                    Field(3, &DeleteCatalogEntry::if_version));
+}
+
+constexpr auto describe(Of<GetCatalog>) { return std::tuple(Field(1, &GetCatalog::since)); }
 
 }  // namespace millrace::core

@@ -74,6 +74,9 @@ class Decider {
   Reply operator()(const DeleteSchedule& command);
   Reply operator()(const NoteScheduleRun& command);
   Reply operator()(const GetSchedules& command);
+  Reply operator()(const PutCatalogEntry& command);
+  Reply operator()(const DeleteCatalogEntry& command);
+  Reply operator()(const GetCatalog& command);
 
   // Handle at most `limit` of what is due; return how many they handled.
   std::size_t end_leases(std::size_t limit);
@@ -160,6 +163,9 @@ class Decider {
                                            ScheduleAdvanced& advanced);
   void hold_back(const Firing::Instant& instant, OverlapPolicy overlap, ScheduleAdvanced& advanced);
   void advance(ScheduleAdvanced advanced);
+
+  // --- catalog.cc
+  CatalogReply catalog_reply(const CatalogKey& key, bool created) const;
 
   template <typename E>
   void emit(E event) {

@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "base/ids.h"
 #include "base/time.h"
+#include "core/catalog.h"
 #include "core/job.h"
 #include "core/queue.h"
 #include "core/schedule.h"
@@ -205,10 +206,23 @@ struct LeasesExtended {
   Duration by{};
 };
 
-using Event = std::variant<QueueChanged, Submitted, Claimed, Extended, AttemptEnded, Logged,
-                           BecameDue, Expired, CancelRequested, Cancelled, Retried, Edited, Deleted,
-                           QueuePurged, KeysExpired, UniquesReleased, EpochStarted, LeasesExtended,
-                           Finished, QueueDeleted, ScheduleSet, ScheduleAdvanced, ScheduleDeleted>;
+// A document of the catalog as it stands from now on. Its version, revision and times follow from
+// the state.
+struct CatalogPut {
+  CatalogKind kind{};
+  SharedBytes name;
+  SharedBytes body;
+};
+struct CatalogDeleted {
+  CatalogKind kind{};
+  SharedBytes name;
+};
+
+using Event =
+    std::variant<QueueChanged, Submitted, Claimed, Extended, AttemptEnded, Logged, BecameDue,
+                 Expired, CancelRequested, Cancelled, Retried, Edited, Deleted, QueuePurged,
+                 KeysExpired, UniquesReleased, EpochStarted, LeasesExtended, Finished, QueueDeleted,
+                 ScheduleSet, ScheduleAdvanced, ScheduleDeleted, CatalogPut, CatalogDeleted>;
 
 struct EventBatch {
   Time at{};

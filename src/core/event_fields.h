@@ -3,6 +3,7 @@
 
 #include <tuple>
 
+#include "core/catalog_fields.h"
 #include "core/describe.h"
 #include "core/event.h"
 #include "core/job_fields.h"
@@ -128,6 +129,15 @@ constexpr auto describe(Of<ScheduleAdvanced>) {
 constexpr auto describe(Of<ScheduleDeleted>) {
   return std::tuple(Field(1, &ScheduleDeleted::name),
                     Field(2, &ScheduleDeleted::queue, Form::kName));
+}
+
+constexpr auto describe(Of<CatalogPut>) {
+  return std::tuple(Field(1, &CatalogPut::kind), Field(2, &CatalogPut::name),
+                    Field(3, &CatalogPut::body));
+}
+
+constexpr auto describe(Of<CatalogDeleted>) {
+  return std::tuple(Field(1, &CatalogDeleted::kind), Field(2, &CatalogDeleted::name));
 }
 
 constexpr auto describe(Of<KeysExpired>) { return std::tuple(Field(1, &KeysExpired::until)); }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "core/catalog_fields.h"
 #include "core/changes_fields.h"
 #include "core/describe.h"
 #include "core/job_fields.h"
@@ -172,6 +173,10 @@ Fingerprint digest(const ShardState& state) {
     canonical.add(entry.schedule);
     return true;
   });
+  state.catalog.walk({}, [&](const CatalogEntry& entry) {
+    canonical.add(entry);
+    return true;
+  });
   return canonical.fingerprint();
 }
 
@@ -222,6 +227,7 @@ void check_invariants(const ShardState& state) {
   MILLRACE_CHECK(queues == state.queues.size());
   MILLRACE_CHECK(ready == ready_indexed);
   check_schedules(state);
+  MILLRACE_CHECK(state.catalog.consistent());
 }
 
 }  // namespace millrace::core

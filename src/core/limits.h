@@ -46,6 +46,12 @@ inline constexpr std::size_t kMaxQueues = 50'000;
 // The most queues that one page of the list by name holds.
 inline constexpr std::uint32_t kMaxQueuesPerPage = 1'000;
 
+// The documents of one kind in the catalog, and the bytes of each.
+inline constexpr std::size_t kMaxCatalogEntries = 10'000;
+inline constexpr std::size_t kMaxCatalogBody = 64 * 1024;
+// A page of the catalog ends with the first entry that takes it past this.
+inline constexpr std::size_t kMaxCatalogPageBytes = std::size_t{1} << 20;
+
 // The schedules of one shard, and how many of each schedule's last runs are kept.
 inline constexpr std::size_t kMaxSchedules = 1'000'000;
 inline constexpr std::uint32_t kRunsKept = 100;

@@ -57,6 +57,9 @@ class NeededIds {
   void operator()(const DeleteSchedule&) {}
   void operator()(const NoteScheduleRun&) {}
   void operator()(const GetSchedules&) {}
+  void operator()(const PutCatalogEntry&) {}
+  void operator()(const DeleteCatalogEntry&) {}
+  void operator()(const GetCatalog&) {}
 
  private:
   // For a job whose payload memory has dropped.
@@ -307,6 +310,8 @@ void Machine::load_ended_lease(const EndedLease& lease) { impl_->state.ended_lea
 void Machine::load_schedule(const Schedule& schedule) {
   core::load_schedule(impl_->state, schedule);
 }
+
+void Machine::load_catalog_entry(const CatalogEntry& entry) { impl_->state.catalog.put(entry); }
 
 std::optional<Machine::Miscount> Machine::miscount() const {
   std::optional<Miscount> found;

@@ -154,6 +154,7 @@ class Machine {
   void load_held_unique(const HeldUnique& unique);
   void load_ended_lease(const EndedLease& lease);
   void load_schedule(const Schedule& schedule);
+  void load_catalog_entry(const CatalogEntry& entry);
   // After all has been loaded: a queue whose counts differ from the jobs that were loaded.
   struct Miscount {
     std::string_view queue;  // valid while the machine exists

@@ -25,9 +25,10 @@ enum class Rejection : std::uint8_t {
   kIdMismatch,        // fix: a job with this id was submitted with other content
   kTooManyQueues,     // fix: the queue would be one too many
   kTooManySchedules,  // the same of a schedule
+  kTooManyEntries,    // the same of an entry of the catalog
 };
 
-inline constexpr auto kLastRejection = Rejection::kTooManySchedules;
+inline constexpr auto kLastRejection = Rejection::kTooManyEntries;
 
 // The detail of a refusal. A number, so that nodes send it to each other as one.
 enum class RefusalDetail : std::uint8_t {
@@ -61,8 +62,9 @@ enum class RefusalDetail : std::uint8_t {
   kQueueHasJobs,
   kTooManySchedules,
   kScheduleOfAnotherOwner,
+  kTooManyEntries,
 };
-inline constexpr auto kLastRefusalDetail = RefusalDetail::kScheduleOfAnotherOwner;
+inline constexpr auto kLastRefusalDetail = RefusalDetail::kTooManyEntries;
 
 // A sentence for the client; empty: kNone.
 constexpr std::string_view to_string(RefusalDetail detail) {
@@ -103,6 +105,7 @@ constexpr std::string_view to_string(RefusalDetail detail) {
           "the shard has reached its limit of schedules; delete unused schedules",
           "another owner manages the schedule of this name; choose another name, or send "
           "\"force\": true to take it over",
+          "there are as many of these as the store can hold; delete unused ones",
       };
   return kSentences[static_cast<std::size_t>(detail)];
 }

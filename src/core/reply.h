@@ -10,6 +10,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "core/catalog.h"
 #include "core/job.h"
 #include "core/queue.h"
 #include "core/rejection.h"
@@ -103,7 +104,18 @@ struct ScheduleReply {
   SharedBytes next;
 };
 
+struct CatalogReply {
+  Refusal refusal;
+  bool created = false;
+  // For PutCatalogEntry: the entry. For GetCatalog: those that have changed, in order of revision.
+  std::vector<CatalogEntry> entries;
+  // How many entries there are. A copy that holds another number after it has taken `entries` in
+  // has missed a deletion: it asks for all of them.
+  std::uint64_t total = 0;
+  bool more = false;  // ask again, from the last entry's revision on
+};
+
 using Reply = std::variant<std::monostate, EnqueueReply, ClaimReply, ItemsReply, JobReply,
-                           QueueReply, ScheduleReply>;
+                           QueueReply, ScheduleReply, CatalogReply>;
 
 }  // namespace millrace::core

@@ -112,6 +112,16 @@ void take_schedules(ShardState& state, Changes& changes) {
   log.in_flight->schedule_runs = changes.schedule_runs;
 }
 
+void take_catalog(ShardState& state, Changes& changes) {
+  for (const CatalogKey& key : std::exchange(state.changes.catalog, {})) {
+    if (const CatalogEntry* const entry = state.catalog.find(key)) {
+      changes.catalog.push_back(*entry);
+    } else {
+      changes.deleted_catalog.push_back(key);
+    }
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<const Changes> take_changes(ShardState& state) {
@@ -166,6 +176,7 @@ std::unique_ptr<const Changes> take_changes(ShardState& state) {
   if (!mutated(Mutant::kDeletedQueueKept)) take_deleted_queues(state, *changes);
 
   take_schedules(state, *changes);
+  take_catalog(state, *changes);
   changes->deleted = std::exchange(log.deleted, {});
   in_flight.deleted = changes->deleted;
   changes->keys = std::exchange(log.keys, {});

@@ -14,6 +14,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "base/ids.h"
 #include "base/time.h"
+#include "core/catalog.h"
 #include "core/change_log.h"
 #include "core/ended_leases.h"
 #include "core/event.h"
@@ -59,6 +60,7 @@ struct ShardState {
   UniqueIndex uniques;
   EndedLeases ended_leases;
   ScheduleIndex schedules;
+  CatalogIndex catalog;
 
   ChangeLog changes;
   // Another node writes the tables: they may hold any job.

@@ -56,7 +56,7 @@ class HttpServer::Impl {
         gate_(options_.max_connections, options_.max_connections_per_address),
         peers_(parts.peers ? std::make_unique<PeerAccess>(*std::move(parts.peers)) : nullptr),
         services_{
-            {parts.reads, parts.feed, parts.statistics, parts.tokens, parts.operations, parts.clock,
+            {parts.reads, parts.feed, parts.statistics, parts.tokens, parts.catalog, parts.operations, parts.clock,
              readers_, options_.idempotency_window, options_.default_retention, &parts.zones, false,
              service::ByteBudget(options_.answers_bytes), options_.page_bytes()},
             options_.limits,

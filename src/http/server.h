@@ -24,6 +24,7 @@
 #include "http/peer/peer_access.h"
 #include "net/tcp_stream.h"
 #include "service/auth.h"
+#include "service/catalog.h"
 #include "service/operations.h"
 
 namespace millrace::http {
@@ -61,6 +62,7 @@ struct ServerParts {
   const engine::EventFeed& feed;
   engine::StoreStatistics& statistics;
   const service::TokenBook& tokens;
+  service::Catalog& catalog;
   service::Operations& operations;
   Observer& observer;
   const Clock& clock;

@@ -177,6 +177,7 @@ struct TestServer::Parts {
   engine::EventFeed feed;
   engine::StoreStatistics statistics;
   service::TokenBook tokens;
+  service::Catalog catalog;
   TestOperations operations;
   Recorder recorder;
   SystemClock clock;
@@ -200,6 +201,7 @@ ServerParts TestServer::parts() {
           parts_->feed,
           parts_->statistics,
           parts_->tokens,
+          parts_->catalog,
           parts_->operations,
           parts_->recorder,
           parts_->clock,

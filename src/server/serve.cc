@@ -22,6 +22,7 @@
 #include "net/listener.h"
 #include "net/tls.h"
 #include "server/backend.h"
+#include "server/catalog_follower.h"
 #include "server/driver.h"
 #include "server/metrics/memory_gauge.h"
 #include "server/metrics/metrics.h"
@@ -275,6 +276,7 @@ class Server {
                                                                  .feed = parts.feed(),
                                                                  .statistics = parts.statistics(),
                                                                  .tokens = *tokens_,
+                                                                 .catalog = catalog_,
                                                                  .operations = *operations_,
                                                                  .observer = *request_log_,
                                                                  .clock = clock_,
@@ -283,6 +285,7 @@ class Server {
                                                                  .peers = peers(),
                                                                  .make_stream = stream_maker()});
     if (Status status = http_->start(); !status) return status;
+    follower_ = std::make_unique<CatalogFollower>(backend_->gateway(), catalog_);
     if (config_.tokens.empty()) {
       log_.warn(
           "the configuration has no tokens, so every user of this machine can use the server");
@@ -307,6 +310,7 @@ class Server {
   Status begin() {
     if (Status begun = backend_->begin(advertised_url(config_, http_->port())); !begun) {
       http_->close({});
+      follower_->stop();
       backend_->stop();
       return begun;
     }
@@ -337,6 +341,7 @@ class Server {
     const auto left = std::chrono::duration_cast<Duration>(deadline - SteadyClock::now());
     http_->close(std::max(left, Duration{0}));
     const bool broken = backend_->broken();
+    follower_->stop();
     backend_->stop();
     http_.reset();
     backend_.reset();
@@ -350,6 +355,7 @@ class Server {
     supervisor_.stopping();
     http_->drain();
     http_->close(kClosingTime);
+    follower_->stop();
     backend_->stop();
     log_.error(
         "the server stopped after a failure; start it again, and it checks its journal first");
@@ -368,6 +374,8 @@ class Server {
   std::unique_ptr<net::Tls> tls_;       // null: plain HTTP
   std::unique_ptr<net::Tls> node_tls_;  // as a client of other nodes
   std::unique_ptr<Backend> backend_;
+  service::Catalog catalog_;
+  std::unique_ptr<CatalogFollower> follower_;
   std::unique_ptr<service::TokenBook> tokens_;
   std::unique_ptr<ServerOperations> operations_;
   std::unique_ptr<RequestLog> request_log_;

@@ -25,6 +25,7 @@
 #include "service/answer_port.h"
 #include "service/auth.h"
 #include "service/byte_budget.h"
+#include "service/catalog.h"
 #include "service/id_maker.h"
 #include "service/operations.h"
 #include "service/reader_pool.h"
@@ -38,6 +39,7 @@ struct Services {
   const engine::EventFeed& feed;
   engine::StoreStatistics& statistics;
   const TokenBook& tokens;
+  Catalog& catalog;
   Operations& operations;
   const Clock& clock;
   ReaderPool& readers;

@@ -333,6 +333,9 @@ api::Problem to_problem(const core::Refusal& refusal, std::string_view what) {
     case core::Rejection::kTooManySchedules:
       return problem(ProblemCode::kTooManySchedules,
                      "the shard has reached its limit of schedules; delete unused schedules");
+    case core::Rejection::kTooManyEntries:
+      return problem(ProblemCode::kTooManyEntries,
+                     "the store has reached its limit of these; delete unused ones");
     case core::Rejection::kNone:
       break;
   }

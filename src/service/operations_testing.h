@@ -44,7 +44,7 @@ class OperationsWorld {
       : reads_(*store.tables),
         feed_(*store.journal, Seq{}),
         statistics_({store.tables.get()}),
-        services_{reads_,      feed_, statistics_, tokens_,
+        services_{reads_,      feed_, statistics_, tokens_, catalog_,
                   operations_, clock, readers_,    core::kDefaultIdempotencyWindow,
                   {}},
         port_(gateway, [] {}) {}
@@ -79,6 +79,7 @@ class OperationsWorld {
   engine::EventFeed feed_;
   engine::StoreStatistics statistics_;
   TokenBook tokens_ = one_token();
+  Catalog catalog_;
   NoOperations operations_;
   ReaderPool readers_{1};
   Services services_;

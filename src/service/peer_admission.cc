@@ -40,6 +40,10 @@ struct ScopesOf {
   Scopes operator()(const core::DeleteSchedule&) const { return kOperate; }
   Scopes operator()(const core::NoteScheduleRun&) const { return kOperate; }
   Scopes operator()(const core::GetSchedules&) const { return kRead | kOperate; }
+  // A node asks for these in its own name, after it has looked at the token.
+  Scopes operator()(const core::PutCatalogEntry&) const { return 0; }
+  Scopes operator()(const core::DeleteCatalogEntry&) const { return 0; }
+  Scopes operator()(const core::GetCatalog&) const { return 0; }
   Scopes operator()(const core::GetJob&) const { return kSubmit | kWork | kRead | kOperate; }
   Scopes operator()(const core::GetQueues&) const { return kRead | kOperate; }
 
@@ -94,6 +98,9 @@ struct Named {
   void operator()(const core::DeleteSchedule& c) { schedules.push_back(c.name.view()); }
   void operator()(const core::NoteScheduleRun& c) { schedules.push_back(c.name.view()); }
   void operator()(const core::GetSchedules&) {}
+  void operator()(const core::PutCatalogEntry&) {}
+  void operator()(const core::DeleteCatalogEntry&) {}
+  void operator()(const core::GetCatalog&) {}
   void operator()(const core::GetJob&) {}
   void operator()(const core::GetQueues& command) {
     if (!command.queue.empty()) queues.push_back(command.queue.view());

@@ -27,14 +27,15 @@ constexpr int kPoliciesField = 5;
 // An event's field in the `Event` message is 1 plus its index in core::Event, so the order of the
 // variant is part of the format. The names are for error messages.
 constexpr std::array<std::string_view, std::variant_size_v<core::Event>> kEventNames = {
-    "queue_changed",     "submitted",       "claimed",
-    "extended",          "attempt_ended",   "logged",
-    "became_due",        "expired",         "cancel_requested",
-    "cancelled",         "retried",         "edited",
-    "deleted",           "queue_purged",    "keys_expired",
-    "uniques_released",  "epoch_started",   "leases_extended",
-    "finished",          "queue_deleted",   "schedule_set",
-    "schedule_advanced", "schedule_deleted"};
+    "queue_changed",     "submitted",        "claimed",
+    "extended",          "attempt_ended",    "logged",
+    "became_due",        "expired",          "cancel_requested",
+    "cancelled",         "retried",          "edited",
+    "deleted",           "queue_purged",     "keys_expired",
+    "uniques_released",  "epoch_started",    "leases_extended",
+    "finished",          "queue_deleted",    "schedule_set",
+    "schedule_advanced", "schedule_deleted", "catalog_put",
+    "catalog_deleted"};
 
 // One alternative, written as if it were the whole `Event` message.
 struct EventRef {
@@ -88,6 +89,10 @@ EventFormat format_of(const core::Event& event) {
   const core::Job* const job = kOfTomorrow ? job_in(event) : nullptr;
   const bool of_tomorrow = job != nullptr && is_of_tomorrow(job->type.view());
   if (kOfTomorrow && (of_tomorrow || ends_job_of_tomorrow(event))) return kFormatOfTomorrow;
+  if (std::holds_alternative<core::CatalogPut>(event) ||
+      std::holds_alternative<core::CatalogDeleted>(event)) {
+    return EventFormat::kCatalog;
+  }
   if (is_of_schedules(event)) return EventFormat::kSchedules;
   if (std::holds_alternative<core::QueueDeleted>(event)) return EventFormat::kQueueDeleted;
   const bool finished = std::holds_alternative<core::Finished>(event);

@@ -20,8 +20,9 @@ enum class EventFormat : std::uint32_t {
   kFences = 3,        // InboxKind::kFence rows
   kQueueDeleted = 4,  // deleted queues
   kSchedules = 5,     // schedules, and the jobs that they made
+  kCatalog = 6,       // documents of the catalog
 };
-inline constexpr EventFormat kNewestFormatOfToday = EventFormat::kSchedules;
+inline constexpr EventFormat kNewestFormatOfToday = EventFormat::kCatalog;
 inline constexpr EventFormat kFormatOfTomorrow{static_cast<std::uint32_t>(kNewestFormatOfToday) +
                                                1};
 inline constexpr EventFormat kNewestEventFormat =

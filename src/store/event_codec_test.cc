@@ -171,6 +171,19 @@ TEST(EventCodec, DeletedQueuesAreOfTheFourthLevel) {
   EXPECT_EQ(parsed.names(0), "mail");
 }
 
+TEST(EventCodec, TheCatalogIsOfTheSixthLevel) {
+  const core::CatalogPut put{core::CatalogKind::kPushTarget, SharedBytes("n"), SharedBytes("b")};
+  const core::CatalogDeleted deleted{core::CatalogKind::kToken, SharedBytes("n")};
+  pb::EventBatch parsed;
+  ASSERT_TRUE(parsed.ParseFromString(encoded({time_from_ms(1), {put, deleted}})));
+  EXPECT_EQ(parsed.format(), 6U);
+  EXPECT_EQ(parsed.events(0).catalog_put().kind(), pb::CATALOG_KIND_PUSH_TARGET);
+  EXPECT_EQ(parsed.events(0).catalog_put().name(), "n");
+  EXPECT_EQ(parsed.events(0).catalog_put().body(), "b");
+  EXPECT_EQ(parsed.events(1).catalog_deleted().kind(), pb::CATALOG_KIND_TOKEN);
+  EXPECT_EQ(parsed.events(1).catalog_deleted().name(), "n");
+}
+
 core::ScheduleSet set_of_a_schedule() {
   core::ScheduleSet set;
   set.change = core::ScheduleChange::kPaused;

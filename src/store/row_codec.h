@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "core/catalog_fields.h"
 #include "core/changes_fields.h"
 #include "core/queue_fields.h"
 #include "core/schedule_fields.h"

@@ -82,6 +82,9 @@ class Flattener {
       of_queue("schedule.broken", e.queue, named(e.name).text("error", e.progress.broken.view()));
     }
   }
+  // Tokens and push targets are not for whoever may read events.
+  void operator()(const core::CatalogPut&) {}
+  void operator()(const core::CatalogDeleted&) {}
   void operator()(const core::ScheduleDeleted& e) {
     of_queue("schedule.deleted", e.queue, named(e.name));
   }

@@ -126,6 +126,10 @@ struct OnlyShard {
   std::optional<ShardNumber> operator()(const WaitingClaim& c) const { return of(c.claim.queues); }
   std::optional<ShardNumber> operator()(const AwaitWork& wait) const { return of(wait.queues); }
   std::optional<ShardNumber> operator()(const AwaitEvents&) const { return std::nullopt; }
+  // The first shard holds what belongs to the whole store.
+  std::optional<ShardNumber> operator()(const core::PutCatalogEntry&) const { return 0; }
+  std::optional<ShardNumber> operator()(const core::DeleteCatalogEntry&) const { return 0; }
+  std::optional<ShardNumber> operator()(const core::GetCatalog&) const { return 0; }
   // These go to a shard's own gateway.
   std::optional<ShardNumber> operator()(const AwaitJobQuestions&) const { return 0; }
   std::optional<ShardNumber> operator()(const TellOfJob& told) const {

@@ -28,6 +28,9 @@ class Loader : public store::StateVisitor {
     into_.machine->load_ended_lease(lease);
   }
   void schedule(const core::Schedule& schedule) override { into_.machine->load_schedule(schedule); }
+  void catalog_entry(const core::CatalogEntry& entry) override {
+    into_.machine->load_catalog_entry(entry);
+  }
 
  private:
   Recovered& into_;

@@ -125,6 +125,8 @@ struct EventBytes {
            e.progress.owed.size() * kTimeBytes;
   }
   std::size_t operator()(const core::ScheduleDeleted&) const { return kRefBytes; }
+  std::size_t operator()(const core::CatalogPut& e) const { return kRefBytes + e.body.size(); }
+  std::size_t operator()(const core::CatalogDeleted&) const { return kRefBytes; }
   std::size_t operator()(const core::KeysExpired&) const { return kItemBytes; }
   std::size_t operator()(const core::UniquesReleased&) const { return kItemBytes; }
   std::size_t operator()(const core::EpochStarted&) const { return kItemBytes; }
@@ -184,6 +186,9 @@ struct CommandBytes {
   std::size_t operator()(const core::DeleteSchedule&) const { return kRefBytes; }
   std::size_t operator()(const core::NoteScheduleRun&) const { return kRefBytes + 3 * kItemBytes; }
   std::size_t operator()(const core::GetSchedules&) const { return 0; }
+  std::size_t operator()(const core::PutCatalogEntry& c) const { return kRefBytes + c.body.size(); }
+  std::size_t operator()(const core::DeleteCatalogEntry&) const { return kRefBytes; }
+  std::size_t operator()(const core::GetCatalog&) const { return 0; }
   std::size_t operator()(const core::GetJob&) const { return 0; }
   std::size_t operator()(const core::GetQueues&) const { return 0; }
 };

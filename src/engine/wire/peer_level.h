@@ -17,9 +17,10 @@ enum class PeerLevel : std::uint32_t {
   // queue changes, idempotency keys of a batch's items, and answers to requests that are not
   // understood.
   kSecond = 2,
-  kThird = 3,  // adds schedules
+  kThird = 3,   // adds schedules
+  kFourth = 4,  // adds the catalog
 };
-inline constexpr PeerLevel kNewestPeerLevelOfToday = PeerLevel::kThird;
+inline constexpr PeerLevel kNewestPeerLevelOfToday = PeerLevel::kFourth;
 inline constexpr PeerLevel kPeerLevelOfTomorrow{
     static_cast<std::uint32_t>(kNewestPeerLevelOfToday) + 1};
 inline constexpr PeerLevel kNewestPeerLevel =

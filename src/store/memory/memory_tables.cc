@@ -53,6 +53,7 @@ Status MemoryTables::flush(const core::Changes& changes, FlushBase since, const 
   }
   write_keys(changes);
   write_schedules(changes);
+  write_catalog(changes);
   for (const core::EndedLease& lease : changes.ended_leases) ended_leases_.push_back(lease);
   while (ended_leases_.size() > core::kEndedLeasesRemembered) ended_leases_.pop_front();
   progress_ = to;
@@ -129,6 +130,11 @@ void MemoryTables::write_keys(const core::Changes& changes) {
   }
 }
 
+void MemoryTables::write_catalog(const core::Changes& changes) {
+  for (const core::CatalogKey& key : changes.deleted_catalog) catalog_.remove(key);
+  for (const core::CatalogEntry& entry : changes.catalog) catalog_.put(entry);
+}
+
 void MemoryTables::write_schedules(const core::Changes& changes) {
   for (const SharedBytes& name : changes.deleted_schedules) {
     schedules_.erase(std::string(name.view()));
@@ -159,6 +165,10 @@ Status MemoryTables::load(StateVisitor& visitor) {
   for (const auto& [place, unique] : uniques_) visitor.held_unique(unique);
   for (const core::EndedLease& lease : ended_leases_) visitor.ended_lease(lease);
   for (const auto& [name, stored] : schedules_) visitor.schedule(stored.schedule);
+  catalog_.walk({}, [&](const core::CatalogEntry& entry) {
+    visitor.catalog_entry(entry);
+    return true;
+  });
   return {};
 }
 
@@ -284,6 +294,7 @@ std::unique_ptr<MemoryTables> MemoryTables::copy() {
   copy->histories_ = histories_;
   copy->queues_ = queues_;
   copy->schedules_ = schedules_;
+  copy->catalog_ = catalog_;
   copy->keys_ = keys_;
   copy->uniques_ = uniques_;
   copy->ended_leases_ = ended_leases_;

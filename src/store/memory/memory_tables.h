@@ -62,6 +62,7 @@ class MemoryTables final : public Tables {
       MILLRACE_REQUIRES(mutex_);
   void write_keys(const core::Changes& changes) MILLRACE_REQUIRES(mutex_);
   void write_schedules(const core::Changes& changes) MILLRACE_REQUIRES(mutex_);
+  void write_catalog(const core::Changes& changes) MILLRACE_REQUIRES(mutex_);
   // Calls `visit` with matching jobs, newest first from `after_ord`, until it returns false.
   void scan(const core::JobFilter& filter, std::optional<Ord> after_ord,
             const std::function<bool(const core::Job&)>& visit) MILLRACE_REQUIRES(mutex_);
@@ -84,6 +85,7 @@ class MemoryTables final : public Tables {
     std::map<std::uint64_t, core::ScheduleRunRow> runs;
   };
   std::map<std::string, StoredSchedule, std::less<>> schedules_ MILLRACE_GUARDED_BY(mutex_);
+  core::CatalogIndex catalog_ MILLRACE_GUARDED_BY(mutex_);
   std::map<std::string, std::string> blobs_ MILLRACE_GUARDED_BY(mutex_);
 };
 

@@ -97,6 +97,7 @@ class NoState final : public StateVisitor {
   void held_unique(const core::HeldUnique&) override {}
   void ended_lease(const core::EndedLease&) override {}
   void schedule(const core::Schedule&) override {}
+  void catalog_entry(const core::CatalogEntry&) override {}
 };
 
 core::Changes something_of_everything() {
@@ -108,6 +109,11 @@ core::Changes something_of_everything() {
   changes.attempts = {{1, {1, 1, {}, {}, {}, core::AttemptOutcome::kFailed, nullptr}}};
   changes.logs = {{1, {1, 1, 1, {}, 1, SharedBytes("line")}}};
   changes.marks = {{1, {}}};
+  core::CatalogEntry entry;
+  entry.name = SharedBytes("t");
+  entry.revision = 3;
+  changes.catalog = {entry};
+  changes.deleted_catalog = {{core::CatalogKind::kPushTarget, SharedBytes("gone")}};
   core::KeyRow key;
   key.key.key = fingerprint("key");
   key.key.body = fingerprint("body");

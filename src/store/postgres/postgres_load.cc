@@ -35,6 +35,8 @@ constexpr const char* kSelectLeases =
     "SELECT leases, count, coalesce(sum(count) OVER (), 0)::bigint FROM millrace.ended_lease_rows "
     "WHERE shard = $1 ORDER BY flush";
 
+constexpr const char* kSelectCatalog =
+    "SELECT detail FROM millrace.catalog_rows WHERE shard = $1 ORDER BY kind, name";
 constexpr const char* kSelectSchedules =
     "SELECT detail FROM millrace.schedule_rows WHERE shard = $1 ORDER BY name";
 
@@ -61,6 +63,7 @@ class Loading {
     add(message, kSelectUniques, &Loading::unique);
     add(message, kSelectLeases, &Loading::leases);
     add(message, kSelectSchedules, &Loading::schedule);
+    add(message, kSelectCatalog, &Loading::catalog_entry);
     const auto replies = shard_.pool->run(ConnectionPool::Use::kReading, message);
     if (!status_) return status_;
     if (!replies) return to_error(replies.error());
@@ -140,6 +143,12 @@ class Loading {
     core::Schedule schedule;
     if (!decode_value(row.bytes(0), Time{}, schedule)) return damaged("schedule_rows");
     visitor_.schedule(schedule);
+    return {};
+  }
+  Status catalog_entry(const SqlRow& row) {
+    core::CatalogEntry entry;
+    if (!decode_value(row.bytes(0), Time{}, entry)) return damaged("catalog_rows");
+    visitor_.catalog_entry(entry);
     return {};
   }
 

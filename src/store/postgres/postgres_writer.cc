@@ -97,6 +97,13 @@ constexpr const char* kUpsertRuns =
 constexpr const char* kTrimRuns =
     "DELETE FROM millrace.schedule_run_rows AS old USING unnest($2, $3) AS t(schedule, until) "
     "WHERE old.shard = $1 AND old.schedule = t.schedule AND old.n <= t.until";
+constexpr const char* kDeleteCatalog =
+    "DELETE FROM millrace.catalog_rows AS old USING unnest($2, $3) AS gone(kind, name) "
+    "WHERE old.shard = $1 AND old.kind = gone.kind AND old.name = gone.name";
+constexpr const char* kUpsertCatalog =
+    "INSERT INTO millrace.catalog_rows(shard, kind, name, detail) "
+    "SELECT $1, * FROM unnest($2, $3, $4) "
+    "ON CONFLICT (shard, kind, name) DO UPDATE SET detail = excluded.detail";
 constexpr const char* kInsertKeys =
     "INSERT INTO millrace.key_rows(shard, expires_at, key, body, job) "
     "SELECT $1, * FROM unnest($2, $3, $4, $5)";
@@ -236,6 +243,7 @@ Status PostgresWriter::flush(const core::Changes& changes, FlushBase since, cons
   write_keys(message, changes, since);
   write_uniques(message, changes);
   write_schedules(message, changes);
+  write_catalog(message, changes);
   const std::size_t surplus = write_ended_leases(message, changes.ended_leases, to.seq);
   const auto replies = shard_->pool->run(Use::kFlushing, message);
   if (!replies) {
@@ -400,6 +408,29 @@ void PostgresWriter::write_queues(SqlMessage& message,
     }
   }
   message.add(kUpsertQueues, rows.finish(std::move(Parameters().number(shard_->shard))));
+}
+
+void PostgresWriter::write_catalog(SqlMessage& message, const core::Changes& changes) const {
+  const auto for_shard = [&] { return std::move(Parameters().number(shard_->shard)); };
+  if (!changes.deleted_catalog.empty()) {
+    Rows<2> rows({kN, kT});
+    for (const core::CatalogKey& key : changes.deleted_catalog) {
+      rows[0].number(static_cast<std::int64_t>(key.kind));
+      rows[1].bytes(key.name.view());
+    }
+    message.add(kDeleteCatalog, rows.finish(for_shard()));
+  }
+  std::string buffer;
+  for (auto at = changes.catalog.begin(); at != changes.catalog.end();) {
+    Rows<3> rows({kN, kT, kB});
+    for (; at != changes.catalog.end() && rows.bytes() < kStatementBytes; ++at) {
+      encode_value(*at, Time{}, buffer);
+      rows[0].number(static_cast<std::int64_t>(at->kind));
+      rows[1].bytes(at->name.view());
+      rows[2].bytes(buffer);
+    }
+    message.add(kUpsertCatalog, rows.finish(for_shard()));
+  }
 }
 
 void PostgresWriter::write_schedules(SqlMessage& message, const core::Changes& changes) const {

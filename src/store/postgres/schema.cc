@@ -228,13 +228,25 @@ SELECT name, cron, every_ms, timezone, queue, managed_by, state,
 FROM millrace.schedule_rows;
 )sql";
 
+// An older program ignores the catalog. It takes no part while there is any entry: see
+// EventFormat::kCatalog.
+constexpr const char* kCatalogMigration = R"sql(
+CREATE TABLE millrace.catalog_rows(
+  shard  integer NOT NULL,
+  kind   bigint NOT NULL,
+  name   text COLLATE "C" NOT NULL,
+  detail bytea NOT NULL,
+  PRIMARY KEY (shard, kind, name));
+)sql";
+
 // An older program ignores the inbox; its rows wait for a newer program.
 const std::array kMigrations = {Migration{"first", 1, kMigration1},
                                 Migration{"nodes", 2, kMigration2},
                                 Migration{"inbox", 2, kInboxMigration},
                                 Migration{"fences", 2, kFencesMigration},
                                 Migration{"schedules", 2, kMigration5},
-                                Migration{"schedule calls", 2, kScheduleCallsMigration}};
+                                Migration{"schedule calls", 2, kScheduleCallsMigration},
+                                Migration{"catalog", 2, kCatalogMigration}};
 
 // The indexes on jobs are the few that are worth their cost: each one is written for every job.
 // Those for searches end with `ord + 0`, so that only they match the order of a search: with plain

@@ -111,8 +111,16 @@ CREATE TABLE schedule_runs(
   PRIMARY KEY (schedule, n)) STRICT, WITHOUT ROWID;
 )sql";
 
+constexpr const char* kTables4 = R"sql(
+CREATE TABLE catalog(
+  kind   INTEGER NOT NULL,
+  name   TEXT NOT NULL,
+  detail BLOB NOT NULL,
+  PRIMARY KEY (kind, name)) STRICT, WITHOUT ROWID;
+)sql";
+
 constexpr std::array kJournalMigrations = {kJournal2};
-constexpr std::array kTablesMigrations = {kTables2, kTables3};
+constexpr std::array kTablesMigrations = {kTables2, kTables3, kTables4};
 
 // --- Settings for a file's lifetime, or for a connection's.
 

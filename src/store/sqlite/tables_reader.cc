@@ -40,6 +40,7 @@ constexpr const char* kSelectFinished =
     "ORDER BY finished_at, ord LIMIT ?4";
 constexpr const char* kSelectOldestFinished =
     "SELECT min(finished_at) FROM jobs WHERE queue = ?1 AND state = ?2 AND state >= 5";
+constexpr const char* kSelectCatalog = "SELECT detail FROM catalog ORDER BY kind, name";
 constexpr const char* kSelectSchedules = "SELECT detail FROM schedules ORDER BY name";
 constexpr const char* kSelectRuns =
     "SELECT n, run FROM schedule_runs WHERE schedule = ?1 ORDER BY n DESC";
@@ -108,7 +109,8 @@ Status TablesReader::load(StateVisitor& visitor) {
   if (Status done = load_keys(visitor); !done) return done;
   if (Status done = load_uniques(visitor); !done) return done;
   if (Status done = load_ended_leases(visitor); !done) return done;
-  return load_schedules(visitor);
+  if (Status done = load_schedules(visitor); !done) return done;
+  return load_catalog(visitor);
 }
 
 Status TablesReader::load_queues(StateVisitor& visitor) {
@@ -225,6 +227,15 @@ Status TablesReader::load_schedules(StateVisitor& visitor) {
   select.begin();
   if (Status read = read_values(select, *database_, "schedules", schedules); !read) return read;
   for (const core::Schedule& schedule : schedules) visitor.schedule(schedule);
+  return {};
+}
+
+Status TablesReader::load_catalog(StateVisitor& visitor) {
+  std::vector<core::CatalogEntry> entries;
+  Statement select(*database_, kSelectCatalog);
+  select.begin();
+  if (Status read = read_values(select, *database_, "catalog", entries); !read) return read;
+  for (const core::CatalogEntry& entry : entries) visitor.catalog_entry(entry);
   return {};
 }
 

@@ -59,6 +59,9 @@ constexpr const char* kDeleteSchedule = "DELETE FROM schedules WHERE name = ?1";
 constexpr const char* kInsertRun = "INSERT INTO schedule_runs VALUES (?1, ?2, ?3)";
 constexpr const char* kTrimRuns = "DELETE FROM schedule_runs WHERE schedule = ?1 AND n <= ?2";
 constexpr const char* kDeleteRuns = "DELETE FROM schedule_runs WHERE schedule = ?1";
+constexpr const char* kUpsertCatalog =
+    "INSERT INTO catalog VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET detail = excluded.detail";
+constexpr const char* kDeleteCatalog = "DELETE FROM catalog WHERE kind = ?1 AND name = ?2";
 constexpr const char* kPutBlob =
     "INSERT INTO blobs VALUES (?1, ?2) ON CONFLICT DO UPDATE SET content = excluded.content";
 
@@ -107,6 +110,8 @@ TablesWriter::TablesWriter(Database& database, QueueIds& queues)
       insert_run_(database, kInsertRun),
       trim_runs_(database, kTrimRuns),
       delete_runs_(database, kDeleteRuns),
+      upsert_catalog_(database, kUpsertCatalog),
+      delete_catalog_(database, kDeleteCatalog),
       put_blob_(database, kPutBlob) {}
 
 Status TablesWriter::load() {
@@ -146,6 +151,7 @@ Status TablesWriter::write(const core::Changes& changes, Seq from, const Progres
   if (Status done = write_keys(changes); !done) return done;
   if (Status done = write_uniques(changes); !done) return done;
   if (Status done = write_schedules(changes); !done) return done;
+  if (Status done = write_catalog(changes); !done) return done;
   if (Status done = write_ended_leases(changes.ended_leases); !done) return done;
   return transaction.commit();
 }
@@ -317,6 +323,20 @@ Status TablesWriter::write_schedules(const core::Changes& changes) {
     if (!insert_run_.run(row.schedule.view(), row.n, Blob{buffer_})) return failure();
     if (row.n <= core::kRunsKept) continue;
     if (!trim_runs_.run(row.schedule.view(), row.n - core::kRunsKept)) return failure();
+  }
+  return {};
+}
+
+Status TablesWriter::write_catalog(const core::Changes& changes) {
+  const auto number = [](core::CatalogKind kind) { return static_cast<std::uint64_t>(kind); };
+  for (const core::CatalogKey& key : changes.deleted_catalog) {
+    if (!delete_catalog_.run(number(key.kind), key.name.view())) return failure();
+  }
+  for (const core::CatalogEntry& entry : changes.catalog) {
+    encode_value(entry, Time{}, buffer_);
+    if (!upsert_catalog_.run(number(entry.kind), entry.name.view(), Blob{buffer_})) {
+      return failure();
+    }
   }
   return {};
 }

@@ -36,6 +36,7 @@ class TablesWriter {
   Status write_keys(const core::Changes& changes);
   Status write_uniques(const core::Changes& changes);
   Status write_schedules(const core::Changes& changes);
+  Status write_catalog(const core::Changes& changes);
   Status write_ended_leases(const std::vector<core::EndedLease>& leases);
   Result<std::int64_t> queue_id(const SharedBytes& name);
   std::unexpected<Error> failure() const { return database_.failure("write"); }
@@ -69,6 +70,8 @@ class TablesWriter {
   Statement insert_run_;
   Statement trim_runs_;
   Statement delete_runs_;
+  Statement upsert_catalog_;
+  Statement delete_catalog_;
   Statement put_blob_;
   std::uint64_t leases_kept_ = 0;
   std::vector<std::string> new_queues_;  // created by the current transaction

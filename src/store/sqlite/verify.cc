@@ -13,6 +13,7 @@ namespace {
 
 constexpr const char* kIntegrityCheck = "PRAGMA integrity_check(20)";
 constexpr const char* kSelectSchedules = "SELECT name, detail FROM schedules";
+constexpr const char* kSelectCatalog = "SELECT name, detail FROM catalog";
 constexpr const char* kSelectRuns = "SELECT schedule, run FROM schedule_runs";
 constexpr const char* kSelectQueues = "SELECT id, name FROM queues";
 constexpr const char* kSelectJobs = "SELECT " MILLRACE_JOB_COLUMNS " FROM jobs ORDER BY ord";
@@ -130,6 +131,7 @@ Result<TablesFindings> examine_tables(Database& database) {
   }
   if (!select.ok()) findings.problems.push_back(database.failure("read").error().message);
   examine_blobs<core::Schedule>(database, "schedules", kSelectSchedules, findings.problems);
+  examine_blobs<core::CatalogEntry>(database, "catalog", kSelectCatalog, findings.problems);
   examine_blobs<core::ScheduleRun>(database, "schedule_runs", kSelectRuns, findings.problems);
   return findings;
 }

@@ -73,6 +73,7 @@ struct LoadedState final : StateVisitor {
   void held_unique(const core::HeldUnique& value) override { uniques.push_back(value); }
   void ended_lease(const core::EndedLease& value) override { leases.push_back(value); }
   void schedule(const core::Schedule& value) override { schedules.push_back(value); }
+  void catalog_entry(const core::CatalogEntry& value) override { catalog.push_back(value); }
 
   Progress loaded_progress;
   std::vector<core::Queue> queues;
@@ -81,6 +82,7 @@ struct LoadedState final : StateVisitor {
   std::vector<core::HeldUnique> uniques;
   std::vector<core::EndedLease> leases;
   std::vector<core::Schedule> schedules;
+  std::vector<core::CatalogEntry> catalog;
 };
 
 }  // namespace millrace::store

@@ -1,0 +1,38 @@
+// Those who write documents of the catalog, and nodes that keep a copy.
+#include <fmt/format.h>
+
+#include "sim/world/clients.h"
+
+namespace millrace::sim {
+
+core::Command Clients::catalog(Dice& dice) {
+  // So few names that they get into each other's way.
+  const auto kind = static_cast<core::CatalogKind>(dice.below(core::kCatalogKinds));
+  const SharedBytes name(fmt::format("e{}", dice.below(4)));
+  std::optional<std::uint64_t> if_version;
+  if (dice.chance(200)) if_version = dice.below(4);
+  switch (dice.below(8)) {
+    case 0:
+    case 1:
+      return core::GetCatalog{dice.chance(700) ? seen_revision_ : 0};
+    case 2:
+    case 3:
+      return core::DeleteCatalogEntry{kind, name, if_version};
+    default:
+      return core::PutCatalogEntry{kind, name, SharedBytes(fmt::format("body {}", dice.below(5))),
+                                   if_version};
+  }
+}
+
+void Clients::learn_settings(const core::Reply& reply) {
+  if (const auto* shown = std::get_if<core::ScheduleReply>(&reply)) {
+    for (const core::Schedule& schedule : shown->schedules) {
+      seen_schedules_[std::string(schedule.name.view())] = schedule.incarnation;
+    }
+  }
+  if (const auto* entries = std::get_if<core::CatalogReply>(&reply)) {
+    for (const core::CatalogEntry& entry : entries->entries) seen_revision_ = entry.revision;
+  }
+}
+
+}  // namespace millrace::sim

@@ -1,0 +1,67 @@
+// This node's copy of the catalog (core/catalog.h). Whoever needs a document, at each request
+// perhaps, looks here and asks no shard.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "core/catalog.h"
+#include "core/command.h"
+#include "core/reply.h"
+
+namespace millrace::service {
+
+// Immutable.
+struct CatalogSnapshot {
+  std::map<core::CatalogKey, core::CatalogEntry> entries;
+
+  // Null: there is no such entry.
+  const core::CatalogEntry* find(core::CatalogKind kind, std::string_view name) const;
+  // In order of name.
+  template <typename Visit>
+  void each(core::CatalogKind kind, Visit visit) const {
+    for (auto at = entries.lower_bound({kind, {}}); at != entries.end(); ++at) {
+      if (at->first.kind != kind) return;
+      visit(at->second);
+    }
+  }
+};
+
+// Thread-safe. It is brought up to date by whoever asks the first shard for next() at least every
+// kCatalogPause, and passes the reply on to take().
+class Catalog {
+ public:
+  std::shared_ptr<const CatalogSnapshot> snapshot() const;
+  // When the first shard was last heard: the snapshot is no older. Steady::min(): never yet.
+  Steady heard_at() const;
+
+  core::GetCatalog next() const;
+  // `asked_at`: when next() was asked for. True: there is more, ask again at once.
+  bool take(core::CatalogReply reply, Steady asked_at);
+
+  // What this node has just written is here at once, and not only with the next reply.
+  void put(const core::CatalogEntry& entry);
+  void remove(const core::CatalogKey& key);
+
+ private:
+  template <typename Change>
+  void change(Change change) MILLRACE_REQUIRES(mutex_);
+
+  mutable Mutex mutex_;
+  std::shared_ptr<const CatalogSnapshot> snapshot_ MILLRACE_GUARDED_BY(mutex_) =
+      std::make_shared<const CatalogSnapshot>();
+  std::uint64_t since_ MILLRACE_GUARDED_BY(mutex_) = 0;
+  // What is being read from the first revision on, to replace the snapshot when it is whole.
+  std::shared_ptr<CatalogSnapshot> anew_ MILLRACE_GUARDED_BY(mutex_);
+  Steady heard_at_ MILLRACE_GUARDED_BY(mutex_) = Steady::min();
+};
+
+// A document that changed is everywhere within a second: twice this, and what two answers take.
+inline constexpr std::chrono::milliseconds kCatalogPause{250};
+
+}  // namespace millrace::service
