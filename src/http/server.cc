@@ -63,6 +63,7 @@ class HttpServer::Impl {
             options_.head_limits,
             service::ByteBudget(options_.bodies_bytes),
             peers_.get()} {
+    services_.push = parts.push;
     SessionOptions session;
     session.header_timeout = options_.header_timeout;
     session.idle_timeout = options_.idle_timeout;

@@ -27,6 +27,10 @@
 #include "service/catalog.h"
 #include "service/operations.h"
 
+namespace millrace::service {
+class PushDesk;
+}
+
 namespace millrace::http {
 
 struct ServerOptions {
@@ -73,6 +77,7 @@ struct ServerParts {
   std::optional<PeerParts> peers = std::nullopt;
   // How connections are carried; streams that know a certified name tell who calls.
   net::StreamMaker make_stream = net::make_tcp_stream;
+  service::PushDesk* push = nullptr;  // null: nobody serves push targets
 };
 
 // One owner; its functions are called from one thread at a time. The order of an end: drain(), the

@@ -103,7 +103,7 @@ std::string_view AddressPolicy::refusal(const IpAddress& address) const {
 }
 
 bool AddressPolicy::allows_port(std::uint16_t port) const {
-  return std::ranges::find(ports, port) != ports.end();
+  return all_ports || std::ranges::find(ports, port) != ports.end();
 }
 
 }  // namespace millrace::push

@@ -17,6 +17,7 @@ struct AddressPolicy {
   std::vector<IpAddress> own;  // of this machine's interfaces
   bool allow_http = false;     // plain HTTP too
   std::vector<std::uint16_t> ports{443};
+  bool all_ports = false;
 
   // Why the server must not connect to the address, as "a loopback address"; empty: it may. A
   // constant, or a view of nothing.
