@@ -29,6 +29,10 @@
 #include "service/operations.h"
 #include "service/tokens.h"
 
+namespace millrace::service {
+class PushDesk;
+}
+
 namespace millrace::http {
 
 struct ServerOptions {
@@ -83,6 +87,7 @@ struct ServerParts {
   // Makes the stream of a connection: TCP or TLS. A TLS stream may know the client's certified
   // name.
   net::StreamMaker make_stream = net::make_tcp_stream;
+  service::PushDesk* push = nullptr;  // null: nobody serves push targets
 };
 
 // One owner, one thread at a time. The order of a stop: drain(), the engine drains, close(), the

@@ -33,6 +33,8 @@
 
 namespace millrace::service {
 
+class PushDesk;
+
 // The objects that operations use. One for the server; outlives every call.
 struct Services {
   const engine::Reads& reads;
@@ -50,6 +52,7 @@ struct Services {
   std::atomic<bool> draining = false;
   ByteBudget answers{std::size_t{1} << 30};  // for large ones, until their clients have read them
   std::size_t page_bytes = store::kMaxPageBytes;  // the most for one answer with many items
+  PushDesk* push = nullptr;  // null: this server calls nobody
 
   engine::ShardNumber shards() const { return reads.shards(); }
 };
