@@ -331,7 +331,8 @@ class Server {
                        .node = host_name(),
                        .shards = backend_->parts().shards(),
                        .started_at = system_time().wall()},
-        ServerOperations::Parts{.backend = *backend_, .metrics = metrics_, .log = log_});
+        ServerOperations::Parts{
+            .backend = *backend_, .metrics = metrics_, .catalog = catalog_, .log = log_});
     request_log_ = std::make_unique<RequestLog>(metrics_, log_, &filter_);
     ShardParts& parts = backend_->parts();
     http_ = std::make_unique<http::HttpServer>(http_options(config_),

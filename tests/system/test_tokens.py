@@ -443,7 +443,7 @@ class Payload(TokensCase):
     def test_a_worker_sees_what_it_claims(self):
         for claim in ("claim", "poll"):
             job = self.failed_job()
-            self.api.post(f"/v1/jobs/{job}/retry")
+            self.api.patch(f"/v1/jobs/{job}", {"run_at": "2020-01-01T00:00:00Z"})
             body = {"queues": [self.queue], "limit": 1, "wait_ms": 0}
             if claim == "claim":
                 body = {**body, "worker": {"id": "w"}}
@@ -572,6 +572,27 @@ class CrossReading(TokensCase):
                 self.assertLess(reply.status, 500, reply)
                 if statuses:
                     self.assertIn(reply.status, statuses, reply)
+
+    def test_what_is_hidden_is_there(self):
+        """The same questions, asked by somebody who may: else the attempts would prove nothing."""
+        job = self.jobs["retrying"]
+        for path, query in (
+            (f"/v1/jobs/{job}", {"include": "payload"}),
+            (f"/v1/jobs/{job}/attempts", {}),
+            (f"/v1/jobs/{job}/logs", {}),
+            (f"/v1/jobs/{job}/events", {}),
+            ("/v1/jobs", {"queue": self.VAULT}),
+            ("/v1/jobs", {"q": "payload.k~zq", "include": "payload"}),
+            ("/v1/schedules", {"queue": self.VAULT}),
+            (f"/v1/schedules/{self.schedule}", {}),
+            ("/v1/events", {"queues": self.VAULT, "limit": 1000}),
+            ("/v1/stats", {"by": "type"}),
+            ("/v1/workers", {}),
+            ("/v1/tokens", {}),
+        ):
+            reply = self.api.get(path, **query)
+            self.assertIn(self.HIDDEN.encode(), reply.body, path)
+        self.assertIn(self.VAULT.encode(), self.api.get("/v1/queues").body)
 
     def test_jobs_by_their_ids(self):
         attempts = []
