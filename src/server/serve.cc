@@ -50,6 +50,7 @@ constexpr int kInterrupted = 130;
 // After the drain, closing files may take this much longer before the process is ended.
 constexpr auto kClosingTime = 500ms;
 constexpr auto kLookAtFiles = 1s;
+constexpr auto kAwaitCatalog = 3s;
 
 std::string host_name() {
   std::array<char, 256> name{};
@@ -350,7 +351,6 @@ class Server {
                                                                  .peers = peers(),
                                                                  .make_stream = stream_maker()});
     if (Status status = http_->start(); !status) return status;
-    follower_ = std::make_unique<CatalogFollower>(backend_->gateway(), catalog_);
     if (config_.tokens.empty()) {
       log_.warn(
           "the configuration has no tokens, so every user of this machine can use the server");
@@ -375,16 +375,26 @@ class Server {
   Status begin() {
     if (Status begun = backend_->begin(advertised_url(config_, http_->port())); !begun) {
       http_->close({});
-      follower_->stop();
       backend_->stop();
       return begun;
     }
+    follower_ = std::make_unique<CatalogFollower>(backend_->gateway(), catalog_);
+    await_catalog();
     ListenAddress address = *parse_listen(config_.listen);
     address.port = http_->port();
     const std::string at = to_string(address);
     log_.info("listening", {{"url", address.path.empty() ? scheme(config_) + at : at}});
     supervisor_.ready();
     return {};
+  }
+
+  // So that whoever hears that the server is ready finds the tokens that were made at run time. A
+  // node that can't reach the first shard's leader goes on without.
+  void await_catalog() const {
+    const auto deadline = SteadyClock::now() + kAwaitCatalog;
+    while (catalog_.heard_at() == Steady::min() && SteadyClock::now() < deadline) {
+      std::this_thread::sleep_for(5ms);
+    }
   }
 
   // A process whose shards hear nobody is of no use to anyone, whatever its timers do.
