@@ -72,6 +72,14 @@ constexpr std::array<Route, kRouteIds> kRoutes = {{
     {kPost, "/v1/schedules/{name}/trigger", RouteId::kTriggerSchedule, kOperate},
     {kPost, "/v1/schedules/{name}/backfill", RouteId::kBackfillSchedule, kOperate},
     {kGet, "/v1/schedules/{name}/runs", RouteId::kListRuns, kRead},
+    {kGet, "/v1/push-targets", RouteId::kListPushTargets, kRead},
+    {kGet, "/v1/push-targets/{name}", RouteId::kGetPushTarget, kRead},
+    // Where payloads go is for administrators to say.
+    {kPut, "/v1/push-targets/{name}", RouteId::kPutPushTarget, kAdmin},
+    {kDelete, "/v1/push-targets/{name}", RouteId::kDeletePushTarget, kAdmin},
+    {kPost, "/v1/push-targets/{name}/pause", RouteId::kPausePushTarget, kOperate},
+    {kPost, "/v1/push-targets/{name}/resume", RouteId::kResumePushTarget, kOperate},
+    {kPost, "/v1/push-targets/{name}/test", RouteId::kTestPushTarget, kOperate},
     {kGet, "/v1/stats", RouteId::kStats, kRead},
     {kGet, "/v1/events", RouteId::kEvents, kRead},
     // Between nodes, which authenticate in another way (http/peer/peer_frames.h). Not part of the

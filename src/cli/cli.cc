@@ -173,6 +173,8 @@ void add_client_commands(CLI::App& app, Session& session) {
   add_queue_purge(queue, session);
   add_queue_delete(queue, session);
   add_schedule_commands(app, session);
+  add_push_target(group(app, "push-target", "Manage receivers that the server calls for each job"),
+                  session);
   CLI::App& worker = group(app, "worker", "List workers, and tell them to claim no more or to end");
   add_worker_list(worker, session);
   add_worker_quiet(worker, session);

@@ -53,6 +53,9 @@ void add_schedule_preview(CLI::App& schedule, Session& session);
 void add_schedule_apply(CLI::App& schedule, Session& session);
 void add_schedule_import(CLI::App& schedule, Session& session);
 
+// Of `push-target`: all of them.
+void add_push_target(CLI::App& group, Session& session);
+
 // Of `worker`.
 void add_worker_list(CLI::App& worker, Session& session);
 void add_worker_quiet(CLI::App& worker, Session& session);

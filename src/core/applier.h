@@ -39,6 +39,8 @@ class Applier {
   void operator()(const ScheduleDeleted& event);
   void operator()(const CatalogPut& event);
   void operator()(const CatalogDeleted& event);
+  void operator()(const LimitSet& event);
+  void operator()(const LimitDeleted& event);
 
   SlotIndex add(const Job& job);
   void set_payload(JobSlot& slot, const SharedBytes& payload);
@@ -62,6 +64,7 @@ class Applier {
   void forget(SlotIndex index);
   void mark(const JobSlot& slot, MarkKind kind, const SharedBytes& reason = {});
   void wake(QueueEntry& queue);
+  void set_queue_gate(QueueEntry& queue);
   void start_lease(SlotIndex index, JobSlot& slot, const Claimed::Item& item, WorkerLeases& holder);
   void delete_stored(const Deleted::Item& item);
   WorkerLeases& leases_of(const SharedBytes& worker);

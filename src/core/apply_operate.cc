@@ -125,6 +125,12 @@ void Applier::operator()(const QueueDeleted& event) {
   for (const std::uint64_t count : queue->counts) MILLRACE_CHECK(count == 0);
   std::erase(state_.changes.queues, queue.get());
   std::erase(state_.woken, queue.get());
+  std::erase(state_.gates.unsettled, queue.get());
+  std::erase(state_.gates.opened, queue.get());
+  if (queue->gate != nullptr) {
+    state_.gates.set_queue(*queue, {}, at_);
+    state_.changes.deleted_limits.emplace_back(LimitKind::kQueue, event.queue);
+  }
   state_.changes.deleted_queues.push_back(event.queue);
   // Jobs that were forgotten within this step still point to it.
   state_.deleted_queues.push_back(std::move(queue));

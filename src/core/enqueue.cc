@@ -192,6 +192,7 @@ std::optional<Refusal> Decider::judge_capacity(const JobSpec& spec, bool with_ke
   if (with_key && state_.keys.size() + pending.keys.size() >= options_.max_keys) {
     return Refusal{Rejection::kOverloaded, {}, RefusalDetail::kTooManyKeys};
   }
+  if (const Refusal refusal = judge_limits(limits_of(spec))) return refusal;
   const QueueEntry* queue = state_.find_queue(spec.queue.view());
   if (queue == nullptr) return judge_new_queue(spec.queue, pending);
   if (!queue->settings.max_ready) return std::nullopt;
@@ -285,7 +286,7 @@ Job Decider::new_job(const JobSpec& spec, const QueueSettings& settings) const {
   job.lease = spec.lease.value_or(settings.lease);
   job.timeout = spec.timeout;
   job.retry = spec.retry != nullptr ? spec.retry : settings.retry;
-  job.extras = spec.extras;
+  job.extras = with_limits(spec);
   return job;
 }
 

@@ -12,6 +12,7 @@
 #include "core/changes_fields.h"
 #include "core/describe.h"
 #include "core/job_fields.h"
+#include "core/limit_fields.h"
 #include "core/limits.h"
 #include "core/queue_fields.h"
 #include "core/schedule_fields.h"
@@ -128,6 +129,63 @@ void check_schedules(const ShardState& state) {
   MILLRACE_CHECK(waiting == state.schedules.awaited().size());
 }
 
+// A bucket by what it holds now; one that is full is as if it had never been used.
+void add_limit(Canonical& canonical, const LimitEntry& entry, Time now) {
+  const auto add_bucket = [&](const Gate& gate) {
+    if (!gate.bucket || !gate.bounds.rate) return;
+    const Units level = gate.bucket->level(*gate.bounds.rate, now);
+    if (level == capacity(*gate.bounds.rate)) return;
+    canonical.add(gate.key);
+    canonical.add(level);
+  };
+  canonical.add(entry.limit);
+  add_bucket(*entry.whole);
+  for (const auto& [key, gate] : entry.keys) add_bucket(*gate);
+}
+
+// What gates count, from the jobs.
+struct GateCounts {
+  std::uint64_t in_use = 0;
+  std::uint64_t ready = 0;
+  std::uint64_t unfinished = 0;
+};
+
+void check_gates(const ShardState& state) {
+  absl::flat_hash_map<const Gate*, GateCounts> counts;
+  for (const auto& [id, index] : state.by_id) {
+    const JobSlot& slot = state.slots.at(index);
+    const auto count = [&](const Gate* gate) {
+      if (gate == nullptr) return;
+      counts[gate].in_use += slot.state == State::kRunning;
+      counts[gate].ready += slot.state == State::kReady;
+      counts[gate].unfinished += !is_terminal(slot.state);
+    };
+    const TypeLane* pair = slot.lane;
+    if (slot.lane->limited != nullptr) {
+      for (const LaneGate& at : slot.lane->limited->gates) count(at.gate);
+      pair = slot.lane->limited->pair;
+      MILLRACE_CHECK(slot.lane->gated && (slot.lane->limited->group == nullptr) ==
+                                             slot.lane->ready.empty());
+    }
+    count(pair->type_gate);
+    count(slot.lane->queue->gate);
+    MILLRACE_CHECK(slot.lane->gated == (slot.lane->limited != nullptr ||
+                                        pair->type_gate != nullptr ||
+                                        slot.lane->queue->gate != nullptr));
+  }
+  state.gates.each([&](const LimitEntry& entry) {
+    const bool named = entry.limit.kind == LimitKind::kNamed;
+    const auto check = [&](const Gate& gate) {
+      const GateCounts counted = counts[&gate];
+      MILLRACE_CHECK(gate.in_use == counted.in_use && gate.ready == counted.ready);
+      MILLRACE_CHECK(!named || gate.unfinished == counted.unfinished);
+    };
+    check(*entry.whole);
+    for (const auto& [key, gate] : entry.keys) check(*gate);
+  });
+  state.gates.check();
+}
+
 }  // namespace
 
 Fingerprint digest(const ShardState& state) {
@@ -177,6 +235,7 @@ Fingerprint digest(const ShardState& state) {
     canonical.add(entry);
     return true;
   });
+  state.gates.each([&](const LimitEntry& entry) { add_limit(canonical, entry, state.facts.at); });
   return canonical.fingerprint();
 }
 
@@ -228,6 +287,7 @@ void check_invariants(const ShardState& state) {
   MILLRACE_CHECK(ready == ready_indexed);
   check_schedules(state);
   MILLRACE_CHECK(state.catalog.consistent());
+  check_gates(state);
 }
 
 }  // namespace millrace::core

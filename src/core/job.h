@@ -13,6 +13,7 @@
 #include "base/bytes.h"
 #include "base/ids.h"
 #include "base/time.h"
+#include "core/limit.h"
 
 namespace millrace::core {
 
@@ -84,6 +85,7 @@ struct JobExtras {
   SharedBytes tracestate;
   SharedBytes schedule = {};  // the name of the schedule that made the job; empty: none did
   std::optional<Time> scheduled_at = {};  // the instant of the schedule that it was made for
+  std::vector<JobLimit> limits = {};      // its own, then its queue's; none twice
   friend bool operator==(const JobExtras&, const JobExtras&) = default;
 };
 

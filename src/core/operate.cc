@@ -116,6 +116,9 @@ ItemReply Decider::retry(const JobId& id, const Retry& command) {
   if (!prefetched_.fenced(id)) {
     return refused(id, Rejection::kOverloaded, RefusalDetail::kFinishUnderWay);
   }
+  if (const Refusal refusal = fit_limits(*job, command.drop_limits)) {
+    return refused(id, refusal.why, refusal.detail);
+  }
   const State from = job->state;
   ++job->generation;
   ++job->version;
@@ -265,6 +268,14 @@ Reply Decider::operator()(const SetQueue& command) {
   if (created) {
     if (const auto refusal = judge_new_queue(command.queue)) {
       return refused_queue(refusal->why, refusal->detail);
+    }
+  }
+  if (command.patch.limits) {
+    for (const JobLimit& limit : command.patch.limits->limits) {
+      const JobLimits alone = {limit};
+      if (const Refusal refusal = judge_limits(alone)) {
+        return refused_queue(refusal.why, refusal.detail);
+      }
     }
   }
   QueueSettings base;

@@ -17,6 +17,7 @@ struct QueueEntry {
   bool paused = false;
   bool dirty = false;  // in the list of changes
   bool woken = false;  // in the list of woken queues
+  Gate* gate = nullptr;  // null: the queue has no bounds of its own
   ReadyIndex ready;
   QueueSettings settings;
   SharedBytes pause_reason;

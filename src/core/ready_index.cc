@@ -1,8 +1,12 @@
 #include "core/ready_index.h"
 
 #include "base/check.h"
+#include "core/gates.h"
 
 namespace millrace::core {
+
+TypeLane::TypeLane() = default;
+TypeLane::~TypeLane() = default;
 
 TypeLane& ReadyIndex::acquire_lane(const SharedBytes& type) {
   auto found = lanes_.find(type.view());
@@ -25,6 +29,11 @@ void ReadyIndex::release_lane(TypeLane& lane) {
 }
 
 void ReadyIndex::insert(TypeLane& lane, const ReadyKey& key) {
+  if (lane.order != nullptr) {
+    MILLRACE_CHECK(lane.ready.insert(key).second);
+    ++size_;
+    return rehead(lane);
+  }
   const bool becomes_head = lane.ready.empty() || key < *lane.ready.begin();
   if (becomes_head && !lane.ready.empty()) heads_.erase(Head{*lane.ready.begin(), &lane});
   MILLRACE_CHECK(lane.ready.insert(key).second);
@@ -33,6 +42,11 @@ void ReadyIndex::insert(TypeLane& lane, const ReadyKey& key) {
 }
 
 void ReadyIndex::erase(TypeLane& lane, const ReadyKey& key) {
+  if (lane.order != nullptr) {
+    MILLRACE_CHECK(lane.ready.erase(key) == 1);
+    --size_;
+    return rehead(lane);
+  }
   const bool was_head = !lane.ready.empty() && lane.ready.begin()->ord == key.ord;
   if (was_head) heads_.erase(Head{*lane.ready.begin(), &lane});
   MILLRACE_CHECK(lane.ready.erase(key) == 1);
@@ -40,8 +54,73 @@ void ReadyIndex::erase(TypeLane& lane, const ReadyKey& key) {
   --size_;
 }
 
+TypeLane& ReadyIndex::add_limited(TypeLane& plain, std::string signature) {
+  auto lane = std::make_unique<TypeLane>();
+  lane->queue = queue_;
+  lane->type = plain.type;
+  lane->gated = true;
+  lane->limited = std::make_unique<LimitedLane>();
+  lane->limited->pair = &plain;
+  lane->limited->signature = signature;
+  ++plain.jobs;
+  if (plain.order == nullptr) {
+    plain.order = std::make_unique<GateOrder>();
+    if (!plain.ready.empty()) plain.order->head = *plain.ready.begin();
+  }
+  ++plain.order->lanes;
+  ++gates_;
+  TypeLane& added = *lane;
+  MILLRACE_CHECK(limited_.emplace(std::move(signature), std::move(lane)).second);
+  return added;
+}
+
+void ReadyIndex::remove_limited(TypeLane& lane) {
+  MILLRACE_CHECK(lane.ready.empty() && lane.limited->group == nullptr);
+  TypeLane& plain = *lane.limited->pair;
+  if (--plain.order->lanes == 0) {
+    MILLRACE_CHECK(plain.order->groups.empty());
+    plain.order.reset();  // its head is the first of the lane's own jobs
+  }
+  --gates_;
+  const std::string signature = lane.limited->signature;  // the key must outlive the erasure
+  limited_.erase(signature);
+}
+
+std::size_t ReadyIndex::ready_of(const TypeLane& plain) const {
+  std::size_t count = plain.ready.size();
+  if (plain.order == nullptr) return count;
+  for (const auto& [signature, lane] : limited_) {
+    if (lane->limited->pair == &plain) count += lane->ready.size();
+  }
+  return count;
+}
+
+void ReadyIndex::rehead(TypeLane& plain) {
+  GateOrder& order = *plain.order;
+  std::optional<ReadyKey> head;
+  if (!plain.ready.empty()) head = *plain.ready.begin();
+  if (!order.groups.empty() && (!head || order.groups.begin()->key < *head)) {
+    head = order.groups.begin()->key;
+  }
+  if (head == order.head) return;
+  if (order.head) MILLRACE_CHECK(heads_.erase(Head{*order.head, &plain}) == 1);
+  if (head) MILLRACE_CHECK(heads_.insert(Head{*head, &plain}).second);
+  order.head = head;
+}
+
+void ReadyIndex::count_limited(Time since, std::uint64_t ord, bool more) {
+  if (more) {
+    limited_since_.emplace(since, ord);
+    ++size_;
+  } else {
+    MILLRACE_CHECK(limited_since_.erase({since, ord}) == 1);
+    --size_;
+  }
+}
+
 std::optional<Time> ReadyIndex::ready_since(const SlotPool& slots) const {
   std::optional<Time> earliest;
+  if (!limited_since_.empty()) earliest = limited_since_.begin()->first;
   for (const auto& [type, lane] : lanes_) {
     auto at = lane->ready.begin();
     while (at != lane->ready.end()) {  // within a priority the first is due first

@@ -68,6 +68,7 @@ class HttpServer::Impl {
                   peers_.get(),
                   options_.proxies,
                   &logins_} {
+    services_.push = parts.push;
     SessionOptions session;
     session.header_timeout = options_.header_timeout;
     session.idle_timeout = options_.idle_timeout;

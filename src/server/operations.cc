@@ -40,14 +40,15 @@ api::Problem path_fault(std::string detail) {
 }  // namespace
 
 std::optional<engine::Answer> ShardQuestions::ask(engine::Gateway& gateway, engine::Request request,
-                                                  Duration patience) {
+                                                  Duration patience,
+                                                  std::string_view credentials) {
   engine::Ticket ticket{};
   {
     const MutexLock lock(mutex_);
     ticket = engine::Ticket{++last_ticket_};
     open_.emplace(ticket, std::nullopt);
   }
-  gateway.submit(std::move(request), *this, ticket);
+  gateway.submit(std::move(request), *this, ticket, credentials);
   const auto deadline = std::chrono::steady_clock::now() + patience;
   const MutexLock lock(mutex_);
   while (!open_.at(ticket) && answered_.wait_until(mutex_, deadline)) {

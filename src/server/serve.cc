@@ -31,6 +31,7 @@
 #include "server/metrics/metrics.h"
 #include "server/operations.h"
 #include "server/process.h"
+#include "server/push_service.h"
 #include "server/request_log.h"
 #include "server/stderr_sink.h"
 #include "server/supervisor.h"
@@ -335,6 +336,15 @@ class Server {
         ServerOperations::Parts{
             .backend = *backend_, .metrics = metrics_, .catalog = catalog_, .log = log_});
     request_log_ = std::make_unique<RequestLog>(metrics_, log_, &filter_);
+    auto policy = push_policy(config_);
+    if (!policy) return std::unexpected(std::move(policy.error()));
+    push_ =
+        std::make_unique<PushService>(PushService::Parts{.backend = *backend_,
+                                                         .catalog = catalog_,
+                                                         .clock = clock_,
+                                                         .policy = std::move(*policy),
+                                                         .max_result_bytes = config_.payload_bytes,
+                                                         .log = log_});
     ShardParts& parts = backend_->parts();
     http_ = std::make_unique<http::HttpServer>(http_options(config_),
                                                http::ServerParts{.gateway = backend_->gateway(),
@@ -349,7 +359,8 @@ class Server {
                                                                  .zones = *zones_,
                                                                  .seed = system_random(),
                                                                  .peers = peers(),
-                                                                 .make_stream = stream_maker()});
+                                                                 .make_stream = stream_maker(),
+                                                                 .push = push_.get()});
     if (Status status = http_->start(); !status) return status;
     if (config_.tokens.empty()) {
       log_.warn(
@@ -375,6 +386,7 @@ class Server {
   Status begin() {
     if (Status begun = backend_->begin(advertised_url(config_, http_->port())); !begun) {
       http_->close({});
+      push_->stop({});
       backend_->stop();
       return begun;
     }
@@ -382,6 +394,7 @@ class Server {
     await_catalog();
     ListenAddress address = *parse_listen(config_.listen);
     address.port = http_->port();
+    push_->start();
     const std::string at = to_string(address);
     log_.info("listening", {{"url", address.path.empty() ? scheme(config_) + at : at}});
     supervisor_.ready();
@@ -413,6 +426,7 @@ class Server {
     log_.info("stopping", {{"drain", format_duration(config_.drain)}});
     const ImpatientExit impatient(signals_, deadline + kClosingTime);
     http_->drain();
+    push_->stop(SteadyClock::now() + config_.drain / 2);
     const bool drained = backend_->drain(deadline);
     const auto left = std::chrono::duration_cast<Duration>(deadline - SteadyClock::now());
     http_->close(std::max(left, Duration{0}));
@@ -420,6 +434,7 @@ class Server {
     follower_->stop();
     backend_->stop();
     http_.reset();
+    push_.reset();
     backend_.reset();
     if (broken) return kFailure;
     log_.info("stopped", {{"drained", drained}});
@@ -431,6 +446,7 @@ class Server {
     supervisor_.stopping();
     http_->drain();
     http_->close(kClosingTime);
+    push_->stop({});
     follower_->stop();
     backend_->stop();
     log_.error(
@@ -459,12 +475,14 @@ class Server {
   std::unique_ptr<service::Tokens> tokens_;
   std::unique_ptr<ServerOperations> operations_;
   std::unique_ptr<RequestLog> request_log_;
+  std::unique_ptr<PushService> push_;
   std::unique_ptr<http::HttpServer> http_;
 };
 
 }  // namespace
 
 Status check_files(const Config& config) {
+  if (const auto policy = push_policy(config); !policy) return std::unexpected(policy.error());
   if (config.tls_cert.empty()) return {};
   const auto tls = net::Tls::load(net::TlsSide::kServer, tls_files(config));
   return tls ? Status() : std::unexpected(tls.error());

@@ -82,6 +82,7 @@ class SqliteBackend final : public Backend {
              .now = driver_->now()}};
   }
   std::vector<std::shared_ptr<engine::Gateway>> led() const override { return {driver_}; }
+  bool leads(std::uint32_t) const override { return true; }
   const std::string& store_id() const override { return store_id_; }
   std::string engine_version() const override {
     return fmt::format("SQLite {}", store::sqlite_version());

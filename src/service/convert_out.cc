@@ -356,6 +356,13 @@ api::Problem to_problem(const core::Refusal& refusal, std::string_view what) {
     case core::Rejection::kTooManyEntries:
       return problem(ProblemCode::kTooManyEntries,
                      "the store has reached its limit of these; delete unused ones");
+    case core::Rejection::kTooManyLimits:
+      return problem(ProblemCode::kTooManyEntries, "there are too many limits; delete unused ones");
+    case core::Rejection::kUnknownLimit:
+    case core::Rejection::kUnfitLimit:
+      return problem(ProblemCode::kValidationFailed, "the job does not fit the limits it names");
+    case core::Rejection::kLimitInUse:
+      return problem(ProblemCode::kInvalidState, "the limit is in use");
     case core::Rejection::kNone:
       break;
   }

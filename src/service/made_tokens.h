@@ -1,4 +1,4 @@
-// The tokens of the catalog, as a book.
+// The tokens of the catalog, as a TokenBook.
 #pragma once
 
 #include <chrono>
@@ -12,8 +12,8 @@
 
 namespace millrace::service {
 
-// After so long without a word of the first shard, a token may have been revoked without this node
-// knowing.
+// If the node has heard nothing from the first shard for this long, a token may have been revoked
+// without its knowledge.
 constexpr std::chrono::seconds kTokensStale{15};
 
 // Any thread.
@@ -32,7 +32,7 @@ class CatalogTokens final : public MadeTokens {
   const Clock& clock_;
   const Logger log_;
   mutable Mutex mutex_;
-  // That the book was made of.
+  // The snapshot from which the book was made.
   mutable std::shared_ptr<const CatalogSnapshot> snapshot_ MILLRACE_GUARDED_BY(mutex_);
   mutable std::shared_ptr<const TokenBook> book_ MILLRACE_GUARDED_BY(mutex_);
 };

@@ -12,7 +12,7 @@
 namespace millrace::service {
 
 std::string encode_token(const TokenSettings& token);
-// Errors as of api::decode_stored().
+// Errors as in api::decode_stored().
 Result<TokenSettings> decode_token(std::string_view document);
 
 struct TokenDocument {
@@ -20,7 +20,8 @@ struct TokenDocument {
   std::string_view body;
   std::uint64_t version = 0;
 };
-// Their tokens; those that are none are left out, and told in `faults`.
+// The tokens of the documents. Leaves out a document that is not a token, and reports it in
+// `faults`.
 TokenBook book_of(const std::vector<TokenDocument>& documents, std::vector<std::string>& faults);
 
 }  // namespace millrace::service

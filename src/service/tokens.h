@@ -1,6 +1,5 @@
-// All tokens that this node takes: those of its configuration, and those made while it runs. The
-// first are there until the configuration is read again; the second change at any time, on any
-// node.
+// All tokens that this node accepts: those of its configuration, and those made at run time. The
+// first stay until the configuration is read again; the second may change at any time, on any node.
 #pragma once
 
 #include <memory>
@@ -18,8 +17,8 @@ class MadeTokens {
  public:
   virtual ~MadeTokens() = default;
   struct View {
-    std::shared_ptr<const TokenBook> book;  // null: nothing was heard of them yet
-    // For so long nothing was heard of the store that one may have been revoked since.
+    std::shared_ptr<const TokenBook> book;  // null: none was read yet
+    // Nothing was heard from the store for so long that a token may have been revoked since.
     bool stale = true;
   };
   virtual View view() const = 0;
@@ -42,17 +41,17 @@ class Tokens {
   bool empty() const { return configured()->empty(); }
 
   struct Found {
-    SharedAccess access;  // null: the credentials are no live token's
-    // It may be one that was made at run time, which can't be looked at now.
+    SharedAccess access;  // null: the credentials belong to no live token
+    // It may be a token that was made at run time, and that can't be checked now.
     bool unsure = false;
-    // Such a token was made, whether its secret is this one or not.
+    // There is a token of that id, whether its secret is this one or not.
     bool known = false;
   };
   Found authenticate(std::string_view credentials, Time now) const;
   SharedAccess authenticate_certified(std::string_view name, Time now) const;
-  // Still a live token that opens what it did.
+  // Whether the token is still live and still allows everything that it allowed.
   bool holds(const SharedAccess& access, Time now) const;
-  // By its public part, live or not; null: there is none.
+  // The token with this public part, live or not; null: there is none.
   SharedAccess find(std::string_view id) const;
 
   std::shared_ptr<const TokenBook> configured() const;

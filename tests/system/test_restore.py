@@ -4,6 +4,7 @@ be restored is refused with a word on what to do, and leaves nothing.
 
 import datetime
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -218,14 +219,19 @@ class Drill(harness.MillraceCase):
         elsewhere = server.home / "elsewhere"
         archive.rename(elsewhere)
 
-        def failing():
+        def metric(name):
             text = self.api.get("/metrics").body.decode()
-            return "\nmillrace_archive_failing 1\n" in text
+            return int(re.search(rf"^millrace_{name} (\d+)", text, re.MULTILINE)[1])
+
+        def failing():
+            return metric("archive_failing") == 1
 
         for _ in range(10):
             self.submit_many(50)
         harness.eventually(failing, what="word that the archive can't be written")
         self.submit_many(50)
+        newest = metric("journal_seq")
+        harness.eventually(lambda: metric("synced_seq") >= newest, 15, what="tables that have it all")
         time.sleep(3)  # a trim would have come
         elsewhere.rename(archive)
         harness.eventually(lambda: not failing(), what="an archive that can be written again")

@@ -1,4 +1,5 @@
-// Whose request it is that a proxy passes on: the header X-Forwarded-For, of trusted proxies alone.
+// The client of a request that a proxy passes on, from the header X-Forwarded-For of trusted
+// proxies.
 #pragma once
 
 #include <string>
@@ -9,12 +10,13 @@
 
 namespace millrace::http {
 
-// Of so many addresses at most, the last ones.
+// At most this many addresses are read, from the end.
 constexpr std::size_t kMaxForwardedHops = 32;
 
-// The client's address: that of the connection, `peer`, unless it is a proxy's. Then the last
-// address in the header that is no proxy's, or the first one of all if each is. What stands before
-// it, the client may have written itself. What is no address ends the search.
+// The client's address. It is `peer`, the address of the connection, unless that is a proxy's.
+// Otherwise it is the last address in the header that is not a proxy's, or the first address if all
+// are proxies'. The client may have written the addresses before it itself. The search ends at a
+// text that is not an address.
 std::string client_of(const RequestHead& head, std::string_view peer,
                       const net::AddressSet& proxies);
 

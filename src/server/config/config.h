@@ -51,6 +51,12 @@ struct Config {
   std::string tls_key;
   std::string tls_ca;
 
+  // What the server may call for jobs, as push/policy_settings.h reads it.
+  std::string push_allow;
+  std::string push_deny;
+  std::string push_ports;
+  bool push_allow_http = false;
+
   std::uint64_t body_bytes = 0;
   std::uint64_t payload_bytes = 0;
   std::uint64_t header_block_bytes = 0;

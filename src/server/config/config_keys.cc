@@ -70,6 +70,16 @@ constexpr std::array kKeys = {
               "certificates of the authorities that sign those of clients and of other nodes; "
               "other nodes must then show theirs"},
 
+    ConfigKey{"push.allow", TextSetting{&C::push_allow}, "none",
+              "networks that push targets may be in although they are not public, separated by "
+              "commas: \"10.1.0.0/16, fd00:1::/32\""},
+    ConfigKey{"push.deny", TextSetting{&C::push_deny}, "none",
+              "networks that push targets must not be in, whatever push.allow says"},
+    ConfigKey{"push.ports", TextSetting{&C::push_ports}, "443",
+              "ports of push targets, separated by commas; all: any port"},
+    ConfigKey{"push.allow_http", TruthSetting{&C::push_allow_http}, "false",
+              "true: push targets may be called without TLS"},
+
     ConfigKey{"limits.body", SizeSetting{&C::body_bytes, kKiB, 16 * kMiB}, "16MiB",
               "size of the body of a request"},
     ConfigKey{"limits.payload", SizeSetting{&C::payload_bytes, 1, 4 * kMiB}, "1MiB",

@@ -15,7 +15,7 @@ namespace millrace::store {
 // The file of a backup's directory.
 inline constexpr std::string_view kDumpFile = "millrace.dump";
 
-// Dumps the schema `millrace` as of one instant, with the rights that others have on it.
+// Dumps the schema `millrace` as it is at one instant, with the rights of other roles on it.
 class PostgresBackup final : public Backup {
  public:
   explicit PostgresBackup(std::string url) : url_(std::move(url)) {}

@@ -15,28 +15,28 @@
 
 namespace millrace::store {
 
-// Says how far the archive goes, also while nothing happens.
+// The file that says how far the archive goes, even while no rows come.
 inline constexpr std::string_view kArchiveCoverage = "archive";
 
 struct ArchiveCoverage {
   std::string store_id;
   Seq last{};
-  Time until{};  // all that the server had answered by then is in the archive
+  Time until{};  // everything that the server had answered by then is in the archive
 };
 
 // Fills an archive while a server runs. One thread. Keeps the directory locked.
 class ArchiveWriter {
  public:
-  // Makes the directory if it is missing. Refuses one whose rows are another store's, or another
-  // history of this store: after a restore an archive begins anew.
+  // Creates the directory if it is missing. Refuses a directory with rows of another store, or of
+  // another history of this store: after a restore, a new archive begins.
   static Result<std::unique_ptr<ArchiveWriter>> open(const std::string& directory,
                                                      const std::string& store_id, Journal& journal);
 
-  // The newest row that the archive has; before the first one: the row before the next.
+  // The newest row in the archive; if there is none, the row before the one that it needs next.
   Seq archived() const { return archived_; }
-  // Rows that were dropped before this archive could have them: a restore can't pass them.
+  // Rows that the journal dropped before they were archived; a restore can't go beyond them.
   std::optional<std::pair<Seq, Seq>> gap() const { return gap_; }
-  // Archives rows up to `to`, or as many as one file takes. All or nothing.
+  // Archives rows up to `to`, or as many as fit into one file: all of these, or none.
   Status add_some(Seq to);
   Status cover(Time until);
 
@@ -55,7 +55,7 @@ class ArchiveWriter {
 // Reads an archive, also while a server fills it.
 class ArchiveReader {
  public:
-  // Reads the heads of all files, and refuses what does not belong together.
+  // Reads the heads of all files, and refuses files that do not belong together.
   static Result<ArchiveReader> open(const std::string& directory);
 
   bool empty() const { return files_.empty(); }

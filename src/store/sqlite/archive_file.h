@@ -14,7 +14,7 @@
 
 namespace millrace::store {
 
-// The file's head: what is in it, and where it belongs.
+// The file's head: its store, its rows, and the checksums that connect it to other files.
 struct ArchiveHead {
   std::string store_id;
   Seq first{};
@@ -46,7 +46,7 @@ class ArchiveFileWriter {
   Status add(const JournalRow& row);
   std::uint64_t bytes() const { return bytes_; }
   bool empty() const { return head_.first == Seq{}; }
-  // There is at least one row. `last_body`: that of the last one.
+  // Precondition: there is at least one row.
   Result<ArchiveHead> finish();
 
  private:
@@ -66,8 +66,8 @@ class ArchiveFileWriter {
 // Reads and checks the head alone.
 Result<ArchiveHead> read_archive_head(const std::string& path);
 
-// Reads the rows in order until `visit` returns false. Every row's checksum is verified, and that
-// the rows are those of `head`.
+// Reads the rows in order until `visit` returns false. Verifies every row's checksum, and that the
+// rows are those of `head`.
 Status read_archive_rows(const std::string& path, const ArchiveHead& head,
                          const std::function<bool(const JournalRow&)>& visit);
 

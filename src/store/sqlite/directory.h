@@ -17,7 +17,7 @@ inline constexpr std::string_view kLockFile = "millrace.lock";
 // Marks that a store was created here, and which one. A file that is missing beside it was lost,
 // not never created.
 inline constexpr std::string_view kMarkerFile = "millrace.store";
-// Where a restore makes a store, until it is whole.
+// The folder in which a restore makes a store, until it is complete.
 inline constexpr std::string_view kRestoring = "restoring";
 // Marks a database whose sync failed: it must be copied before it is trusted again.
 inline constexpr std::string_view kSuspectSuffix = ".suspect";

@@ -1,4 +1,4 @@
-// Makes a data directory anew: of a backup, and of the rows that an archive has beyond it.
+// Makes a new data directory from a backup, and from the later rows of an archive.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@
 
 namespace millrace::store {
 
-// A directory that becomes a store, whole or not at all. The work is done in a folder within it;
-// whoever looks before finish() finds no store there.
+// A directory that becomes a complete store, or none at all. The work is done in a folder inside
+// it; before finish() the directory holds no store.
 class RestoredDirectory {
  public:
   // `path` must be missing or empty.
@@ -23,7 +23,7 @@ class RestoredDirectory {
 
   // Where to make the store.
   const std::string& work() const { return work_; }
-  // The store in work(), which nothing has open, goes into its place.
+  // Moves the store from work() to its place. Nothing may have it open.
   Status finish();
 
  private:
