@@ -113,6 +113,7 @@ void encode(JsonWriter& json, const JobError& error) {
   json.text_or_null("fingerprint", error.fingerprint);
   json.member("attempt", error.attempt);
   json.member("at", error.at);
+  if (error.redacted) json.member("redacted", true);
   json.end_object();
 }
 
@@ -135,6 +136,7 @@ void encode(JsonWriter& json, const LogLine& line) {
   json.member("at", line.at);
   json.member("level", name_of(line.level));
   json.member("message", line.message);
+  if (line.redacted) json.member("redacted", true);
   json.end_object();
 }
 
@@ -181,6 +183,7 @@ void encode(JsonWriter& json, const Job& job) {
   encode(json, job.meta);
   if (!job.traceparent.empty()) json.member("traceparent", job.traceparent);
   encode_schedule_member(json, job.schedule, job.scheduled_at);
+  if (job.redacted) json.member("redacted", true);
   encode_included(json, job);
   json.end_object();
 }

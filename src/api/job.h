@@ -79,6 +79,7 @@ struct JobError {
   std::string_view fingerprint;  // empty: null
   std::int64_t attempt = 0;
   Time at{};
+  bool redacted = false;  // message and stack are left out
 };
 
 // kRunning, or how the attempt ended.
@@ -114,6 +115,7 @@ struct LogLine {
   Time at{};
   LogLevel level = LogLevel::kInfo;
   std::string_view message;
+  bool redacted = false;  // the message is left out
 };
 
 struct Job {
@@ -146,6 +148,7 @@ struct Job {
   std::string_view traceparent;  // empty: absent
   std::string_view schedule;     // that made it, for an instant; empty: absent
   Time scheduled_at{};
+  bool redacted = false;  // payload, result, checkpoint and the texts of errors are left out
   // Absent unless requested. Payload and result are raw JSON; an empty result is null.
   std::optional<std::string_view> payload;
   std::optional<std::string_view> result;

@@ -25,6 +25,10 @@ constexpr std::array<Route, kRouteIds> kRoutes = {{
     {kPost, "/v1/admin/nodes/{id}/drain", RouteId::kDrainNode, kAdmin},
     {kPost, "/v1/admin/nodes/{id}/undrain", RouteId::kUndrainNode, kAdmin},
     {kGet, "/v1/tokens", RouteId::kListTokens, kAdmin},
+    {kPost, "/v1/tokens", RouteId::kCreateToken, kAdmin},
+    {kGet, "/v1/tokens/{id}", RouteId::kGetToken, kAdmin},
+    {kDelete, "/v1/tokens/{id}", RouteId::kDeleteToken, kAdmin},
+    {kPost, "/v1/tokens/{id}/rotate", RouteId::kRotateToken, kAdmin},
     {kPost, "/v1/jobs", RouteId::kSubmitJob, kSubmit},
     {kPost, "/v1/jobs/batch", RouteId::kSubmitBatch, kSubmit},
     {kPost, "/v1/jobs/bulk", RouteId::kBulk, kOperate},
@@ -68,6 +72,14 @@ constexpr std::array<Route, kRouteIds> kRoutes = {{
     {kPost, "/v1/schedules/{name}/trigger", RouteId::kTriggerSchedule, kOperate},
     {kPost, "/v1/schedules/{name}/backfill", RouteId::kBackfillSchedule, kOperate},
     {kGet, "/v1/schedules/{name}/runs", RouteId::kListRuns, kRead},
+    {kGet, "/v1/push-targets", RouteId::kListPushTargets, kRead},
+    {kGet, "/v1/push-targets/{name}", RouteId::kGetPushTarget, kRead},
+    // Where payloads go is for administrators to say.
+    {kPut, "/v1/push-targets/{name}", RouteId::kPutPushTarget, kAdmin},
+    {kDelete, "/v1/push-targets/{name}", RouteId::kDeletePushTarget, kAdmin},
+    {kPost, "/v1/push-targets/{name}/pause", RouteId::kPausePushTarget, kOperate},
+    {kPost, "/v1/push-targets/{name}/resume", RouteId::kResumePushTarget, kOperate},
+    {kPost, "/v1/push-targets/{name}/test", RouteId::kTestPushTarget, kOperate},
     {kGet, "/v1/stats", RouteId::kStats, kRead},
     {kGet, "/v1/events", RouteId::kEvents, kRead},
     // Between nodes, which authenticate in another way (http/peer/peer_frames.h). Not part of the
@@ -105,8 +117,8 @@ std::string_view name_of(Method method) {
 }
 
 std::string_view name_of(Scope scope) {
-  constexpr std::array<std::string_view, 6> kNames = {"none", "submit",  "work",
-                                                      "read", "operate", "admin"};
+  constexpr std::array<std::string_view, 7> kNames = {"none",    "submit", "work",   "read",
+                                                      "operate", "admin",  "payload"};
   return kNames.at(static_cast<std::size_t>(scope));
 }
 

@@ -98,7 +98,9 @@ class HelpFormatter : public CLI::Formatter {
 
 void add_global_options(CLI::App& app, Session& session) {
   // The client reads the environment itself: a bench must know what was given here.
-  app.add_option("--url", session.url, "Address of the server; MILLRACE_URL sets it too")
+  app.add_option(
+         "--url", session.url,
+         "Address of the server, or unix: and the path of its socket; MILLRACE_URL sets it too")
       ->type_name("URL")
       ->default_str(std::string(sdk::kDefaultUrl));
   app.add_option("--token", session.token,
@@ -171,6 +173,8 @@ void add_client_commands(CLI::App& app, Session& session) {
   add_queue_purge(queue, session);
   add_queue_delete(queue, session);
   add_schedule_commands(app, session);
+  add_push_target(group(app, "push-target", "Manage receivers that the server calls for each job"),
+                  session);
   CLI::App& worker = group(app, "worker", "List workers, and tell them to claim no more or to end");
   add_worker_list(worker, session);
   add_worker_quiet(worker, session);
@@ -180,6 +184,11 @@ void add_client_commands(CLI::App& app, Session& session) {
   add_top(app, session);
   add_health(app, session);
   add_bench(app, session);
+  CLI::App& token = group(app, "token", "Create, list, rotate and revoke tokens");
+  add_token_create(token, session);
+  add_token_list(token, session);
+  add_token_rotate(token, session);
+  add_token_revoke(token, session);
   CLI::App& admin = group(app, "admin", "Manage nodes; back up and verify a store");
   add_admin_backup(admin, session);
   add_admin_nodes(admin, session);

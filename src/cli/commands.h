@@ -53,10 +53,19 @@ void add_schedule_preview(CLI::App& schedule, Session& session);
 void add_schedule_apply(CLI::App& schedule, Session& session);
 void add_schedule_import(CLI::App& schedule, Session& session);
 
+// Of `push-target`: all of them.
+void add_push_target(CLI::App& group, Session& session);
+
 // Of `worker`.
 void add_worker_list(CLI::App& worker, Session& session);
 void add_worker_quiet(CLI::App& worker, Session& session);
 void add_worker_stop(CLI::App& worker, Session& session);
+
+// Of `token`, beside the server's own command.
+void add_token_create(CLI::App& token, Session& session);
+void add_token_list(CLI::App& token, Session& session);
+void add_token_rotate(CLI::App& token, Session& session);
+void add_token_revoke(CLI::App& token, Session& session);
 
 // Of `admin`, beside the server's own commands.
 void add_admin_backup(CLI::App& admin, Session& session);

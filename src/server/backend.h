@@ -35,6 +35,8 @@ class Backend {
   virtual std::vector<ShardReport> shards() const = 0;
   // The gateways of the shards that this node leads.
   virtual std::vector<std::shared_ptr<engine::Gateway>> led() const = 0;
+  // Whether this node leads the shard at this moment, and takes new work for it.
+  virtual bool leads(std::uint32_t shard) const = 0;
   virtual const std::string& store_id() const = 0;
   virtual std::string engine_version() const = 0;  // for the log
   // For calls between nodes; null: there are no other nodes.

@@ -38,14 +38,15 @@ api::Problem path_fault(std::string detail) {
 }  // namespace
 
 std::optional<engine::Answer> ShardQuestions::ask(engine::Gateway& gateway, engine::Request request,
-                                                  Duration patience) {
+                                                  Duration patience,
+                                                  std::string_view credentials) {
   engine::Ticket ticket{};
   {
     const MutexLock lock(mutex_);
     ticket = engine::Ticket{++last_ticket_};
     open_.emplace(ticket, std::nullopt);
   }
-  gateway.submit(std::move(request), *this, ticket);
+  gateway.submit(std::move(request), *this, ticket, credentials);
   const auto deadline = std::chrono::steady_clock::now() + patience;
   const MutexLock lock(mutex_);
   while (!open_.at(ticket) && answered_.wait_until(mutex_, deadline)) {
@@ -206,7 +207,7 @@ api::Decoded<service::BackupDone> ServerOperations::backup(const std::string& pa
   if (copier == nullptr) {
     return std::unexpected(api::make_problem(
         api::ProblemCode::kInvalidState,
-        "the server backs up only a data directory; use the tools of the database to back it up"));
+        "this store can't be backed up while it runs"));
   }
   // Faults that only the caller can fix are reported before anything is copied.
   const bool existed = fs::exists(path, error);

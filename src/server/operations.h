@@ -21,7 +21,7 @@ class ShardQuestions final : public engine::ReplyPort {
  public:
   // None: no answer came in time. Any thread except the shard's.
   std::optional<engine::Answer> ask(engine::Gateway& gateway, engine::Request request,
-                                    Duration patience);
+                                    Duration patience, std::string_view credentials = {});
 
   void deliver(std::span<engine::Delivery> deliveries) override;
 

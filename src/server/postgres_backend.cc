@@ -132,6 +132,7 @@ class PostgresBackend final : public Backend {
     }
     return led;
   }
+  bool leads(std::uint32_t shard) const override { return hosts_[shard]->led() != nullptr; }
   std::optional<store::ClusterView> cluster() const override { return node_->view(); }
   store::NodeId self() const override { return self_; }
   Result<bool> set_draining(store::NodeId node, bool draining) override {

@@ -19,19 +19,24 @@
 #include "base/version.h"
 #include "engine/schedules/zones.h"
 #include "http/server.h"
+#include "net/address_set.h"
 #include "net/listener.h"
+#include "net/local_socket.h"
 #include "net/tls.h"
 #include "server/backend.h"
 #include "server/catalog_follower.h"
+#include "server/config/config_keys.h"
 #include "server/driver.h"
 #include "server/metrics/memory_gauge.h"
 #include "server/metrics/metrics.h"
 #include "server/operations.h"
 #include "server/process.h"
+#include "server/push_service.h"
 #include "server/request_log.h"
 #include "server/stderr_sink.h"
 #include "server/supervisor.h"
 #include "server/system_time.h"
+#include "service/made_tokens.h"
 
 namespace millrace::server {
 namespace {
@@ -68,6 +73,11 @@ http::ServerOptions http_options(const Config& config) {
   http::ServerOptions options;
   options.host = address.host;
   options.port = address.port;
+  options.path = address.path;
+  options.path_mode = static_cast<unsigned>(std::stoul(config.socket_mode, nullptr, 8));
+  options.proxies = *net::AddressSet::parse(config.proxies);
+  options.max_handshakes = config.tls_handshakes;
+  options.failed_logins_per_minute = static_cast<std::uint32_t>(config.failed_logins);
   options.io_threads = config.io_threads;
   options.limits = {.body_bytes = config.body_bytes,
                     .payload_bytes = config.payload_bytes,
@@ -129,6 +139,7 @@ class ImpatientExit {
         case StopSignals::Woken::kTimeout:
           std::_Exit(kOk);
         case StopSignals::Woken::kBell:
+        case StopSignals::Woken::kReload:
           break;
       }
     }
@@ -160,15 +171,23 @@ std::string advertised_url(const Config& config, std::uint16_t port) {
 // A running server; members in the order in which they need each other.
 class Server {
  public:
-  Server(const LoadedConfig& loaded, StopSignals& signals, Logger log)
-      : config_(loaded.config), signals_(signals), log_(std::move(log)) {}
+  using LoadAgain = std::function<std::expected<LoadedConfig, ConfigErrors>()>;
+
+  Server(const LoadedConfig& loaded, LoadAgain load_again, StopSignals& signals,
+         LevelFilter& filter, Logger log)
+      : settings_(loaded.settings),
+        config_(loaded.config),
+        load_again_(std::move(load_again)),
+        signals_(signals),
+        filter_(filter),
+        log_(std::move(log)) {}
 
   Status start() {
     log_.info("starting",
               {{"version", version()}, {"commit", build_commit()}, {"pid", ::getpid()}});
     // Before creating a store that nobody could reach.
     const ListenAddress address = *parse_listen(config_.listen);
-    if (Status status = net::can_listen(address.host, address.port); !status) return status;
+    if (Status status = can_listen(address); !status) return status;
     if (Status status = load_tls(); !status) return status;
     if (Status status = start_serving(); !status) return status;
     if (Status status = start_http(); !status) return status;
@@ -178,7 +197,10 @@ class Server {
   // Runs until a signal comes or the store can't be served any more; returns the process's exit
   // code.
   int run() {
-    while (signals_.wait(SteadyClock::now() + kLookAtFiles) != StopSignals::Woken::kSignal) {
+    while (true) {
+      const auto woken = signals_.wait(SteadyClock::now() + kLookAtFiles);
+      if (woken == StopSignals::Woken::kSignal) break;
+      if (woken == StopSignals::Woken::kReload) read_again();
       if (backend_->broken()) return stop_broken();
       if (const auto file = backend_->removed_file()) {
         log_.error(
@@ -195,6 +217,49 @@ class Server {
 
  private:
   bool on_postgres() const { return !config_.postgres.empty(); }
+
+  static Status can_listen(const ListenAddress& address) {
+    if (!address.path.empty()) return net::can_listen_at(address.path);
+    return net::can_listen(address.host, address.port);
+  }
+
+  // What can change while the server runs does; what can't is named.
+  void read_again() {
+    reload_tls();
+    auto loaded = load_again_();
+    if (!loaded) return refuse_reload(loaded.error());
+    auto tokens = service::TokenBook::make(loaded->config.tokens);
+    if (!tokens) return refuse_reload({tokens.error().message});
+    if (tokens->empty() != config_.tokens.empty()) {
+      return refuse_reload(
+          {"the first token of the configuration, or none any more, needs a restart "
+           "of the server"});
+    }
+    tokens_->configure(std::move(*tokens));
+    filter_.set_least(loaded->config.log_level);
+    config_.drain = loaded->config.drain;
+    http_->set_failed_logins_per_minute(static_cast<std::uint32_t>(loaded->config.failed_logins));
+    std::string waiting;
+    const auto keys = config_keys();
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      const bool differs = loaded->settings[i].value != settings_[i].value;
+      if (!differs || keys[i].reload == Reload::kAtOnce) continue;
+      waiting += fmt::format("{}{}", waiting.empty() ? "" : ", ", keys[i].name);
+    }
+    log_.info("the server read its configuration again",
+              {{"file", loaded->file}, {"tokens", loaded->config.tokens.size()}});
+    if (!waiting.empty()) {
+      log_.warn("these keys have new values, which need a restart of the server",
+                {{"keys", waiting}});
+    }
+  }
+
+  void refuse_reload(const ConfigErrors& errors) {
+    for (const std::string& error : errors) {
+      log_.error("the server keeps its former configuration, because it can't use the new one",
+                 {{"reason", error}});
+    }
+  }
 
   Status load_tls() {
     if (config_.tls_cert.empty()) return {};
@@ -259,7 +324,7 @@ class Server {
   Status start_http() {
     auto tokens = service::TokenBook::make(config_.tokens);
     if (!tokens) return std::unexpected(std::move(tokens.error()));
-    tokens_ = std::make_unique<service::TokenBook>(std::move(*tokens));
+    tokens_ = std::make_unique<service::Tokens>(std::move(*tokens), &made_tokens_);
     operations_ = std::make_unique<ServerOperations>(
         service::About{.version = std::string(version()),
                        .commit = std::string(build_commit()),
@@ -268,7 +333,16 @@ class Server {
                        .shards = backend_->parts().shards(),
                        .started_at = system_time().wall()},
         ServerOperations::Parts{.backend = *backend_, .metrics = metrics_, .log = log_});
-    request_log_ = std::make_unique<RequestLog>(metrics_, log_);
+    request_log_ = std::make_unique<RequestLog>(metrics_, log_, &filter_);
+    auto policy = push_policy(config_);
+    if (!policy) return std::unexpected(std::move(policy.error()));
+    push_ =
+        std::make_unique<PushService>(PushService::Parts{.backend = *backend_,
+                                                         .catalog = catalog_,
+                                                         .clock = clock_,
+                                                         .policy = std::move(*policy),
+                                                         .max_result_bytes = config_.payload_bytes,
+                                                         .log = log_});
     ShardParts& parts = backend_->parts();
     http_ = std::make_unique<http::HttpServer>(http_options(config_),
                                                http::ServerParts{.gateway = backend_->gateway(),
@@ -283,7 +357,8 @@ class Server {
                                                                  .zones = *zones_,
                                                                  .seed = system_random(),
                                                                  .peers = peers(),
-                                                                 .make_stream = stream_maker()});
+                                                                 .make_stream = stream_maker(),
+                                                                 .push = push_.get()});
     if (Status status = http_->start(); !status) return status;
     follower_ = std::make_unique<CatalogFollower>(backend_->gateway(), catalog_);
     if (config_.tokens.empty()) {
@@ -310,13 +385,16 @@ class Server {
   Status begin() {
     if (Status begun = backend_->begin(advertised_url(config_, http_->port())); !begun) {
       http_->close({});
+      push_->stop({});
       follower_->stop();
       backend_->stop();
       return begun;
     }
     ListenAddress address = *parse_listen(config_.listen);
     address.port = http_->port();
-    log_.info("listening", {{"url", scheme(config_) + to_string(address)}});
+    push_->start();
+    const std::string at = to_string(address);
+    log_.info("listening", {{"url", address.path.empty() ? scheme(config_) + at : at}});
     supervisor_.ready();
     return {};
   }
@@ -337,6 +415,7 @@ class Server {
     log_.info("stopping", {{"drain", format_duration(config_.drain)}});
     const ImpatientExit impatient(signals_, deadline + kClosingTime);
     http_->drain();
+    push_->stop(SteadyClock::now() + config_.drain / 2);
     const bool drained = backend_->drain(deadline);
     const auto left = std::chrono::duration_cast<Duration>(deadline - SteadyClock::now());
     http_->close(std::max(left, Duration{0}));
@@ -344,6 +423,7 @@ class Server {
     follower_->stop();
     backend_->stop();
     http_.reset();
+    push_.reset();
     backend_.reset();
     if (broken) return kFailure;
     log_.info("stopped", {{"drained", drained}});
@@ -355,6 +435,7 @@ class Server {
     supervisor_.stopping();
     http_->drain();
     http_->close(kClosingTime);
+    push_->stop({});
     follower_->stop();
     backend_->stop();
     log_.error(
@@ -362,8 +443,11 @@ class Server {
     return kFailure;
   }
 
-  const Config& config_;
+  const std::vector<Setting> settings_;  // that it began with
+  Config config_;
+  const LoadAgain load_again_;
   StopSignals& signals_;
+  LevelFilter& filter_;
   const Logger log_;
   SystemClock clock_;
   const std::shared_ptr<engine::Zones> zones_ =
@@ -375,29 +459,34 @@ class Server {
   std::unique_ptr<net::Tls> node_tls_;  // as a client of other nodes
   std::unique_ptr<Backend> backend_;
   service::Catalog catalog_;
+  service::CatalogTokens made_tokens_{catalog_, clock_, log_};
   std::unique_ptr<CatalogFollower> follower_;
-  std::unique_ptr<service::TokenBook> tokens_;
+  std::unique_ptr<service::Tokens> tokens_;
   std::unique_ptr<ServerOperations> operations_;
   std::unique_ptr<RequestLog> request_log_;
+  std::unique_ptr<PushService> push_;
   std::unique_ptr<http::HttpServer> http_;
 };
 
 }  // namespace
 
 Status check_files(const Config& config) {
+  if (const auto policy = push_policy(config); !policy) return std::unexpected(policy.error());
   if (config.tls_cert.empty()) return {};
   const auto tls = net::Tls::load(net::TlsSide::kServer, tls_files(config));
   return tls ? Status() : std::unexpected(tls.error());
 }
 
-int serve(const LoadedConfig& loaded) {
+int serve(const LoadedConfig& loaded,
+          const std::function<std::expected<LoadedConfig, ConfigErrors>()>& load_again) {
   prepare_process();
   bound_heap(memory_bytes(loaded.config));
-  StopSignals signals;
+  StopSignals signals(meaning_of_hangup());
   const auto sink = make_stderr_sink();
-  const Logger log(*sink, loaded.config.log_format, loaded.config.log_level,
+  LevelFilter filter(*sink, loaded.config.log_level);
+  const Logger log(filter, loaded.config.log_format, LogLevel::kDebug,
                    [] { return system_time().wall(); });
-  Server server(loaded, signals, log);
+  Server server(loaded, load_again, signals, filter, log);
   if (const Status status = server.start(); !status) {
     log.error("the server can't start", {{"reason", status.error().message}});
     return kFailure;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/event_data.h"
 #include "base/check.h"
 #include "service/caller.h"
 #include "service/convert.h"
@@ -25,18 +26,23 @@ std::string_view hexadecimal(std::uint64_t number, std::deque<std::string>& text
   return texts.emplace_back(fmt::format("{:016x}", number));
 }
 
-api::JobError error_shape(const core::JobError& error, std::deque<std::string>& texts) {
+api::JobError error_shape(const core::JobError& error, std::deque<std::string>& texts,
+                          Shown shown) {
   api::JobError made;
   made.type = error.type.view();
-  made.message = error.message.view();
-  made.stack = error.stack.view();
+  made.redacted = shown == Shown::kRedacted;
+  if (!made.redacted) {
+    made.message = error.message.view();
+    made.stack = error.stack.view();
+  }
   made.fingerprint = hexadecimal(error.fingerprint, texts);
   made.attempt = error.attempt;
   made.at = error.at;
   return made;
 }
 
-api::Attempt attempt_shape(const core::Attempt& attempt, std::deque<std::string>& texts) {
+api::Attempt attempt_shape(const core::Attempt& attempt, std::deque<std::string>& texts,
+                           Shown shown) {
   api::Attempt made;
   made.n = attempt.n;
   made.attempt = attempt.attempt;
@@ -44,7 +50,7 @@ api::Attempt attempt_shape(const core::Attempt& attempt, std::deque<std::string>
   made.started_at = attempt.started_at;
   made.finished_at = attempt.finished_at;
   made.outcome = static_cast<api::AttemptOutcome>(attempt.outcome);
-  if (attempt.error) made.error = error_shape(*attempt.error, texts);
+  if (attempt.error) made.error = error_shape(*attempt.error, texts, shown);
   return made;
 }
 
@@ -87,12 +93,16 @@ api::RetryPolicy to_api(const core::RetryPolicy& policy) {
 
 JobShape::JobShape(const core::JobView& view, const api::Include& include) {
   fill(view.job, include);
-  if (include.attempts) job_.attempts = attempts_of(view, texts_);
-  if (include.logs) job_.logs = logs_of(view.logs);
+  const Shown shown = include.redacted ? Shown::kRedacted : Shown::kWhole;
+  if (include.attempts) job_.attempts = attempts_of(view, texts_, shown);
+  if (include.logs) job_.logs = logs_of(view.logs, shown);
   if (include.events) {
     events_ = engine::job_events(view);
     job_.events.emplace();
-    for (const engine::FeedEvent& event : events_) job_.events->push_back(to_api(event));
+    for (engine::FeedEvent& event : events_) {
+      if (include.redacted) redact(event);
+      job_.events->push_back(to_api(event));
+    }
   }
 }
 
@@ -120,7 +130,11 @@ void JobShape::fill(const core::Job& job, const api::Include& include) {
   }
   job_.cancel_requested = job.cancel_requested;
   if (job.progress) job_.progress = progress_shape(*job.progress);
-  if (job.last_error) job_.last_error = error_shape(*job.last_error, texts_);
+  if (include.redacted && job_.progress) job_.progress->checkpoint = {};
+  if (job.last_error) {
+    job_.last_error =
+        error_shape(*job.last_error, texts_, include.redacted ? Shown::kRedacted : Shown::kWhole);
+  }
   job_.retry = to_api(*job.retry);
   job_.lease = job.lease;
   job_.timeout = job.timeout;
@@ -136,29 +150,35 @@ void JobShape::fill(const core::Job& job, const api::Include& include) {
     job_.schedule = job.extras->schedule.view();
     job_.scheduled_at = job.extras->scheduled_at.value_or(Time{});
   }
+  job_.redacted = include.redacted;
+  if (include.redacted) return;
   if (include.payload) job_.payload = job.payload.empty() ? "null" : job.payload.view();
   if (include.result) job_.result = job.result.view();
 }
 
-std::vector<api::Attempt> attempts_of(const core::JobView& view, std::deque<std::string>& texts) {
+std::vector<api::Attempt> attempts_of(const core::JobView& view, std::deque<std::string>& texts,
+                                      Shown shown) {
   std::vector<api::Attempt> attempts;
   attempts.reserve(view.attempts.size() + 1);
   for (const core::Attempt& attempt : view.attempts) {
-    attempts.push_back(attempt_shape(attempt, texts));
+    attempts.push_back(attempt_shape(attempt, texts, shown));
   }
-  if (view.job.latest.n > 0) attempts.push_back(attempt_shape(view.job.latest, texts));
+  if (view.job.latest.n > 0) attempts.push_back(attempt_shape(view.job.latest, texts, shown));
   return attempts;
 }
 
-std::vector<api::LogLine> logs_of(const std::vector<core::LogLine>& log) {
+std::vector<api::LogLine> logs_of(const std::vector<core::LogLine>& log, Shown shown) {
   std::vector<api::LogLine> lines;
   lines.reserve(log.size());
   for (const core::LogLine& line : log) {
+    const bool redacted = shown == Shown::kRedacted;
     lines.push_back({line.seq, line.attempt, line.at, static_cast<api::LogLevel>(line.level),
-                     line.message.view()});
+                     redacted ? std::string_view() : line.message.view(), redacted});
   }
   return lines;
 }
+
+void redact(engine::FeedEvent& event) { event.data = api::without_error_texts(event.data); }
 
 api::JobEvent to_api(const engine::FeedEvent& event) {
   const auto type = api::parse_event_type(event.type);

@@ -1,5 +1,5 @@
-// The blobs of the tables: values as messages and back. Errors don't name the row; the caller adds
-// it.
+// The blobs of the tables: encodes values as messages, and decodes them. Errors don't name the row;
+// the caller adds it.
 #pragma once
 
 #include <fmt/format.h>

@@ -32,6 +32,10 @@ import story
 from sample import harness, postgres
 
 # What takes a migration of the schema back. The functions of 4 and 3 are those that stood before.
+BEFORE_CATALOG = """
+DROP TABLE millrace.catalog_rows;
+DELETE FROM millrace.migrations WHERE version = 7;
+"""
 BEFORE_SCHEDULE_CALLS = """
 DROP FUNCTION millrace.schedule, millrace.unschedule, millrace.ask_of_schedule, millrace.check_schedule;
 COMMENT ON COLUMN millrace.inbox_rows.kind IS '1: enqueue, 2: finish, 3: fence';
@@ -75,6 +79,7 @@ DELETE FROM millrace.meta WHERE name IN ('node_secret', 'shards');
 DELETE FROM millrace.migrations WHERE version = 2;
 """
 UNDO = {
+    7: BEFORE_CATALOG,
     6: BEFORE_SCHEDULE_CALLS,
     5: BEFORE_SCHEDULES,
     4: BEFORE_FENCES,

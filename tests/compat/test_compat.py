@@ -60,6 +60,11 @@ class Samples(unittest.TestCase):
             wanted - there, set(), "see docs/internals/testing.md: a new level needs a sample"
         )
 
+    def test_the_matrix_of_upgrades_has_each_level(self):
+        page = (sample.ROOT / "UPGRADING.md").read_text()
+        listed = [int(level) for level in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)]
+        self.assertEqual(listed, list(range(1, sample.newest_level() + 1)))
+
     def test_each_has_both_its_files_and_nothing_else_is_there(self):
         files = {path.name for each in sample.samples() for path in (each.archive, each.said)}
         self.assertEqual({path.name for path in sample.STORES.iterdir()}, files)

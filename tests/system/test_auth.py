@@ -15,6 +15,10 @@ ROUTES = [
     ("GET", "/v1/openapi.json", "read"),
     ("POST", "/v1/admin/backup", "admin"),
     ("GET", "/v1/tokens", "admin"),
+    ("POST", "/v1/tokens", "admin"),
+    ("GET", "/v1/tokens/{q}", "admin"),
+    ("DELETE", "/v1/tokens/{q}", "admin"),
+    ("POST", "/v1/tokens/{q}/rotate", "admin"),
     ("POST", "/v1/jobs", "submit"),
     ("POST", "/v1/jobs/batch", "submit"),
     ("POST", "/v1/jobs/bulk", "operate"),
@@ -293,10 +297,9 @@ class Tokens(harness.MillraceCase):
         self.assertEqual(tokens["stale"]["expires_at"], "2020-01-01T00:00:00.000Z")
         self.assertNotIn(b"sha256", reply.body)
         self.assertNotIn(b"mlr_", reply.body)
-        for method in ("POST", "DELETE"):
-            refused = self.as_("admin").request(method, "/v1/tokens")
-            self.assert_refused(refused, 405, "method_not_allowed")
-            self.assertIn("GET", refused.headers["allow"])
+        refused = self.as_("admin").request("DELETE", "/v1/tokens")
+        self.assert_refused(refused, 405, "method_not_allowed")
+        self.assertIn("GET", refused.headers["allow"])
 
     def test_a_limited_token_sees_the_tokens_within_its_reach(self):
         names = {token["name"] for token in self.as_("mail").get("/v1/tokens").json["items"]}

@@ -1,4 +1,4 @@
-// What nodes of different versions can say to each other.
+// The levels of the protocol between nodes of different versions.
 #pragma once
 
 #include <cstdint>

@@ -59,6 +59,15 @@ Task<void> trigger_schedule(Call& call);
 Task<void> backfill_schedule(Call& call);
 Task<void> list_runs(Call& call);
 
+// push_target.cc
+Task<void> list_push_targets(Call& call);
+Task<void> get_push_target(Call& call);
+Task<void> put_push_target(Call& call);
+Task<void> delete_push_target(Call& call);
+Task<void> pause_push_target(Call& call);
+Task<void> resume_push_target(Call& call);
+Task<void> test_push_target(Call& call);
+
 // insight.cc
 Task<void> get_stats(Call& call);
 Task<void> list_events(Call& call);
@@ -73,6 +82,10 @@ Task<void> backup(Call& call);
 Task<void> list_nodes(Call& call);
 Task<void> drain_node(Call& call);
 Task<void> list_tokens(Call& call);
+Task<void> create_token(Call& call);
+Task<void> get_token(Call& call);
+Task<void> delete_token(Call& call);
+Task<void> rotate_token(Call& call);
 
 // peer.cc
 Task<void> connect_peer(Call& call);

@@ -37,7 +37,7 @@ class MemoryTables final : public Tables {
   Status put_blob(const std::string& name, const std::string& content) override;
   Result<std::optional<std::string>> get_blob(const std::string& name) override;
 
-  // A copy of the content: what a disk kept.
+  // A copy of the content, as a disk keeps it.
   std::unique_ptr<MemoryTables> copy();
 
  private:
@@ -53,8 +53,8 @@ class MemoryTables final : public Tables {
     std::vector<StoredMark> marks;
   };
 
-  // Removes what flushes after row `base` wrote and `changes` brings again, where the two could not
-  // be told apart later.
+  // Removes rows that flushes after row `base` wrote and that `changes` has again, if the two could
+  // not be told apart later.
   void take_back(const core::Changes& changes, Seq base) MILLRACE_REQUIRES(mutex_);
   void delete_job(const JobId& id) MILLRACE_REQUIRES(mutex_);
   void upsert_job(const core::Job& job) MILLRACE_REQUIRES(mutex_);

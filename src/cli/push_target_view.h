@@ -1,0 +1,20 @@
+// Push targets as text for people.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "cli/session.h"
+#include "millrace/client.h"
+
+namespace millrace::cli {
+
+bool is_object(const sdk::Response& answer);
+void fail_on_answer(Session& session);
+
+std::string push_target_path(std::string_view name);
+// The answer that is one, or the error instead.
+void show_push_target(const sdk::Result<sdk::Response>& answer, Session& session);
+void list_push_targets(sdk::Client& client, Session& session);
+
+}  // namespace millrace::cli

@@ -1,0 +1,276 @@
+#include "push/caller.h"
+
+#include <curl/curl.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <unordered_map>
+
+#include "base/ascii.h"
+#include "base/check.h"
+
+namespace millrace::push {
+namespace {
+
+constexpr long kConnectTimeoutMs = 10'000;
+// Receivers close idle connections, many after 5 s; a call on one that is just closing would be
+// sent again.
+constexpr long kMaxIdleSeconds = 4;
+constexpr std::size_t kIdleHandles = 512;
+
+struct FreeMulti {
+  void operator()(CURLM* multi) const { curl_multi_cleanup(multi); }
+};
+struct FreeEasy {
+  void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
+};
+struct FreeList {
+  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+};
+using Easy = std::unique_ptr<CURL, FreeEasy>;
+
+std::optional<IpAddress> address_of(const sockaddr& address) {
+  if (address.sa_family == AF_INET) {
+    const auto& v4 = reinterpret_cast<const sockaddr_in&>(address);
+    return IpAddress::v4(ntohl(v4.sin_addr.s_addr));
+  }
+  if (address.sa_family != AF_INET6) return std::nullopt;
+  const auto& v6 = reinterpret_cast<const sockaddr_in6&>(address);
+  IpAddress read;
+  std::memcpy(read.bytes.data(), v6.sin6_addr.s6_addr, read.bytes.size());
+  return read;
+}
+
+// A call under way; stays in place, for libcurl points into it.
+struct UnderWay {
+  Call call;
+  const AddressPolicy* policy = nullptr;
+  Easy easy;
+  std::unique_ptr<curl_slist, FreeList> headers;
+  std::string url;
+  CallEnd end;
+  std::string forbidden;  // what the address is that must not be called
+  std::size_t head_bytes = 0;
+  bool head_is_too_long = false;
+
+  void add_header(const std::string& line) {
+    curl_slist* const longer = curl_slist_append(headers.get(), line.c_str());
+    MILLRACE_CHECK(longer != nullptr);
+    (void)headers.release();
+    headers.reset(longer);
+  }
+};
+
+curl_socket_t open_socket(void* context, curlsocktype, curl_sockaddr* to) {
+  auto& call = *static_cast<UnderWay*>(context);
+  if (!call.forbidden.empty()) return CURL_SOCKET_BAD;
+  const auto address = address_of(to->addr);
+  const std::string_view refusal =
+      address ? call.policy->refusal(*address) : "an address of another family than IP";
+  if (!refusal.empty()) {
+    call.forbidden = refusal;
+    return CURL_SOCKET_BAD;
+  }
+  return ::socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
+}
+
+std::size_t on_body(char* data, std::size_t, std::size_t size, void* context) {
+  auto& call = *static_cast<UnderWay*>(context);
+  const std::size_t room = call.call.max_answer_bytes - call.end.body.size();
+  call.end.body.append(data, std::min(size, room));
+  if (size <= room) return size;
+  call.end.is_cut = true;
+  return 0;
+}
+
+std::size_t on_header(char* data, std::size_t, std::size_t size, void* context) {
+  auto& call = *static_cast<UnderWay*>(context);
+  call.head_bytes += size;
+  if (call.head_bytes > kMaxAnswerHeadBytes) {
+    call.head_is_too_long = true;
+    return 0;
+  }
+  std::string_view line(data, size);
+  if (line.starts_with("HTTP/")) call.end.retry_after.clear();  // after an interim answer
+  const std::size_t colon = line.find(':');
+  if (colon == std::string_view::npos) return size;
+  if (!equals_ignoring_case(line.substr(0, colon), "retry-after")) return size;
+  line.remove_prefix(colon + 1);
+  const std::size_t first = line.find_first_not_of(" \t\r\n");
+  if (first != std::string_view::npos) {
+    call.end.retry_after = line.substr(first, line.find_last_not_of(" \t\r\n") - first + 1);
+  }
+  return size;
+}
+
+class CurlCaller final : public Caller {
+ public:
+  CurlCaller(AddressPolicy policy, std::string user_agent)
+      : policy_(std::move(policy)), user_agent_(std::move(user_agent)) {
+    static const CURLcode kStarted = curl_global_init(CURL_GLOBAL_DEFAULT);
+    MILLRACE_CHECK(kStarted == CURLE_OK);
+    multi_.reset(curl_multi_init());
+    MILLRACE_CHECK(multi_ != nullptr);
+    curl_multi_setopt(multi_.get(), CURLMOPT_PIPELINING, CURLPIPE_NOTHING);
+  }
+  ~CurlCaller() override {
+    for (auto& [number, call] : calls_) {
+      curl_multi_remove_handle(multi_.get(), call->easy.get());
+    }
+    calls_.clear();
+    idle_.clear();
+  }
+
+  void start(Call call) override {
+    const CallNumber number = call.number;
+    auto made = std::make_unique<UnderWay>();
+    made->call = std::move(call);
+    made->policy = &policy_;
+    made->end.number = number;
+    if (idle_.empty()) {
+      made->easy.reset(curl_easy_init());
+    } else {
+      made->easy = std::move(idle_.back());
+      idle_.pop_back();
+    }
+    MILLRACE_CHECK(made->easy != nullptr);
+    prepare(*made);
+    MILLRACE_CHECK(curl_multi_add_handle(multi_.get(), made->easy.get()) == CURLM_OK);
+    MILLRACE_CHECK(calls_.emplace(number, std::move(made)).second);
+  }
+
+  void cancel(CallNumber number) override {
+    const auto found = calls_.find(number);
+    if (found == calls_.end()) return;
+    curl_multi_remove_handle(multi_.get(), found->second->easy.get());
+    calls_.erase(found);  // the handle too: its connection is in the middle of something
+  }
+
+  std::vector<CallEnd> wait(Duration most) override {
+    int running = 0;
+    MILLRACE_CHECK(curl_multi_perform(multi_.get(), &running) == CURLM_OK);
+    std::vector<CallEnd> ends = take_ends();
+    if (!ends.empty()) return ends;
+    curl_multi_poll(multi_.get(), nullptr, 0, static_cast<int>(most.count()), nullptr);
+    MILLRACE_CHECK(curl_multi_perform(multi_.get(), &running) == CURLM_OK);
+    return take_ends();
+  }
+
+  void wake() override { curl_multi_wakeup(multi_.get()); }
+
+ private:
+  void prepare(UnderWay& call) {
+    CURL* const easy = call.easy.get();
+    curl_easy_reset(easy);
+    for (const auto& [name, value] : call.call.headers) {
+      call.add_header(fmt::format("{}: {}", name, value));
+    }
+    call.add_header("Accept: application/json");
+    call.add_header("Expect:");  // no round trip before a large body
+    call.url = call.call.url.text();
+    curl_easy_setopt(easy, CURLOPT_URL, call.url.c_str());
+    curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
+    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+    curl_easy_setopt(easy, CURLOPT_POST, 1L);
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
+                     static_cast<curl_off_t>(call.call.body.size()));
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDS,
+                     call.call.body.empty() ? "" : call.call.body.view().data());
+    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, call.headers.get());
+    curl_easy_setopt(easy, CURLOPT_USERAGENT, user_agent_.c_str());
+    curl_easy_setopt(easy, CURLOPT_PROXY, "");  // whatever the environment says
+    curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+    curl_easy_setopt(easy, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
+    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, kMaxIdleSeconds);
+    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(call.call.timeout.count()));
+    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, kConnectTimeoutMs);
+    curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+    curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, &call);
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(easy, CURLOPT_WRITEDATA, &call);
+    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(easy, CURLOPT_HEADERDATA, &call);
+    curl_easy_setopt(easy, CURLOPT_PRIVATE, &call);
+  }
+
+  std::vector<CallEnd> take_ends() {
+    std::vector<CallEnd> ends;
+    int left = 0;
+    while (const CURLMsg* const message = curl_multi_info_read(multi_.get(), &left)) {
+      if (message->msg != CURLMSG_DONE) continue;
+      const CURLcode code = message->data.result;
+      void* context = nullptr;
+      curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &context);
+      auto& call = *static_cast<UnderWay*>(context);
+      finish(call, code);
+      curl_multi_remove_handle(multi_.get(), call.easy.get());
+      if (idle_.size() < kIdleHandles) idle_.push_back(std::move(call.easy));
+      ends.push_back(std::move(call.end));
+      calls_.erase(ends.back().number);
+    }
+    return ends;
+  }
+
+  static void finish(UnderWay& call, CURLcode code) {
+    CURL* const easy = call.easy.get();
+    CallEnd& end = call.end;
+    long status = 0;
+    curl_off_t took_us = 0;
+    curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+    curl_easy_getinfo(easy, CURLINFO_TOTAL_TIME_T, &took_us);
+    end.took = std::chrono::microseconds{took_us};
+    if (code == CURLE_OK || (code == CURLE_WRITE_ERROR && end.is_cut)) {
+      end.how = CallEnd::How::kAnswered;
+      end.status = static_cast<int>(status);
+      return;
+    }
+    if (!call.forbidden.empty()) {
+      end.how = CallEnd::How::kForbidden;
+      end.reason =
+          fmt::format("the URL's host leads to {}, which the server must not call", call.forbidden);
+      return;
+    }
+    switch (code) {
+      case CURLE_OPERATION_TIMEDOUT:
+        end.how = CallEnd::How::kTimedOut;
+        end.reason = fmt::format("the receiver did not answer within {}",
+                                 format_duration(call.call.timeout));
+        break;
+      case CURLE_COULDNT_RESOLVE_HOST:
+      case CURLE_COULDNT_CONNECT:
+      case CURLE_SSL_CONNECT_ERROR:
+      case CURLE_PEER_FAILED_VERIFICATION:
+        end.how = CallEnd::How::kUnreachable;
+        end.reason = fmt::format("the server can't reach the receiver: {}",
+                                 lowered(curl_easy_strerror(code)));
+        break;
+      default:
+        end.how = CallEnd::How::kBroken;
+        end.reason = call.head_is_too_long
+                         ? fmt::format("the head of the receiver's answer exceeds {}",
+                                       format_size(kMaxAnswerHeadBytes))
+                         : fmt::format("the receiver gave no whole answer: {}",
+                                       lowered(curl_easy_strerror(code)));
+    }
+  }
+
+  const AddressPolicy policy_;
+  const std::string user_agent_;
+  std::unique_ptr<CURLM, FreeMulti> multi_;
+  std::unordered_map<CallNumber, std::unique_ptr<UnderWay>> calls_;
+  std::vector<Easy> idle_;
+};
+
+}  // namespace
+
+std::unique_ptr<Caller> make_curl_caller(AddressPolicy policy, std::string user_agent) {
+  return std::make_unique<CurlCaller>(std::move(policy), std::move(user_agent));
+}
+
+}  // namespace millrace::push

@@ -1,0 +1,24 @@
+// What is said to a receiver, and what comes of its job by what it answers.
+#pragma once
+
+#include <string_view>
+
+#include "api/push_call.h"
+#include "core/command.h"
+#include "core/job.h"
+#include "push/caller.h"
+#include "push/line.h"
+
+namespace millrace::push {
+
+// Without a number.
+Call call_for(const core::Job& job, const Line& line, Time now, std::size_t max_answer_bytes);
+Call test_call(const Line& line, Time now);
+
+api::PushVerdict verdict_of(const CallEnd& end, Time now, std::size_t max_result_bytes);
+
+// Not of kAccepted: then whoever accepted the job acknowledges it.
+core::AckItem ack_of(JobId job, LeaseToken token, const api::PushVerdict& verdict);
+core::AckItem ack_of(JobId job, LeaseToken token, core::AckOutcome outcome);
+
+}  // namespace millrace::push

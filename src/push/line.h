@@ -1,0 +1,88 @@
+// What the pusher knows of one target while it serves it: how many calls run, how they ended, and
+// whether more may begin.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/push_call.h"
+#include "api/push_target.h"
+#include "base/clock.h"
+#include "base/histogram.h"
+#include "engine/routing/gateway.h"
+#include "push/breaker.h"
+#include "push/target.h"
+#include "push/url.h"
+
+namespace millrace::push {
+
+// On one clock that never goes back: as lines and breakers take it.
+inline Duration running_time(Steady now) {
+  return std::chrono::duration_cast<Duration>(now.time_since_epoch());
+}
+
+class Line {
+ public:
+  static constexpr std::size_t kOutcomesKept = 20;
+  static constexpr Duration kWindow{5 * 60 * 1'000};  // of the latencies: between one and two of it
+  static constexpr Duration kLongestRest{60'000};     // that a receiver's Retry-After asks for
+
+  struct Outcome {
+    Time at{};
+    JobId job{};
+    std::string_view name{};  // a constant
+    int status = 0;
+    std::chrono::microseconds took{};
+    std::string error{};
+  };
+
+  // Null: the target is gone, and the line serves only what still runs.
+  void set_target(std::shared_ptr<const Target> target, const AddressPolicy& policy);
+  const Target* target() const { return target_.get(); }
+  const std::string& name() const { return name_; }
+  const Url& url() const { return *url_; }
+  const std::vector<std::string>& keys() const { return keys_; }
+  const std::string& fault() const {
+    return fault_;
+  }  // why it can't be called at all; empty: it can
+
+  // How many jobs it may take now.
+  std::uint32_t free(Duration now) const;
+  // No more calls until somebody changes the target.
+  void disable() { disabled_version_ = target_ == nullptr ? 0 : target_->version; }
+
+  void note(Outcome outcome, Steady now);
+  // Calls begin again after `delay`, at the most kLongestRest.
+  void rest(Duration now, Duration delay);
+
+  api::PushHealth health(Duration now) const;
+
+  Breaker breaker;
+  std::uint32_t running = 0;            // jobs that are its own
+  std::set<JobId> held_elsewhere;       // by a former node, whose calls may not be over
+  std::optional<engine::Ticket> claim;  // that waits for jobs
+  Steady claims_again{};                // after a claim that could not be answered
+  int refused_claims = 0;               // in a row
+
+ private:
+  std::string name_;
+  std::shared_ptr<const Target> target_;
+  std::optional<Url> url_;
+  std::vector<std::string> keys_;
+  std::string fault_;
+  std::uint64_t disabled_version_ = 0;
+  Duration rests_until_{};
+
+  std::deque<Outcome> last_;
+  std::uint64_t succeeded_ = 0, accepted_ = 0, dead_ = 0, snoozed_ = 0, failed_ = 0, cancelled_ = 0;
+  Histogram<5, std::uint32_t> latency_us_, older_latency_us_;
+  Steady turned_{};
+};
+
+}  // namespace millrace::push

@@ -1,0 +1,36 @@
+// A push target as the pusher serves it, and the names under which it holds jobs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/push_target.h"
+#include "base/ids.h"
+
+namespace millrace::push {
+
+struct Target {
+  std::string name;
+  std::uint64_t version = 0;
+  api::PushTarget settings;
+};
+using Targets = std::vector<std::shared_ptr<const Target>>;  // by name
+
+// The worker that holds a target's jobs. No client can take such a name, and none can see it in a
+// list.
+inline constexpr std::string_view kWorkerPrefix = "~push:";
+inline std::string worker_of(std::string_view target) {
+  return std::string(kWorkerPrefix) += target;
+}
+
+// A live lease of a target's worker.
+struct HeldLease {
+  std::string target;
+  JobId job;
+  LeaseToken token{};
+};
+
+}  // namespace millrace::push
