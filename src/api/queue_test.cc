@@ -204,8 +204,6 @@ TEST(EncodeMeta, ListsTheLimits) {
             R"({"version":"0.1.0","commit":null,"store":"sqlite","node":"n\"1","shards":1,)"
             R"("started_at":"1970-01-01T00:00:00.000Z","server_time":"1970-01-01T00:00:00.000Z",)"
             R"("limits":{"payload_bytes":1048576}})");
-  EXPECT_EQ(encoded(TokenInfo{"ci", {"submit", "read"}, {}, std::nullopt}),
-            R"({"name":"ci","scopes":["submit","read"],"queues":null,"expires_at":null})");
 }
 
 TEST(DecodeBackup, WantsAnAbsolutePath) {

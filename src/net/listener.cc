@@ -222,8 +222,9 @@ void Listener::serve(IoThread& thread, Socket socket, std::string address) {
     return;
   }
   if (!counted.empty()) {
-    stream->keep_through_handshake(std::shared_ptr<void>(
-        nullptr, [gate = handshakes_, counted](void*) { gate->leave(counted); }));
+    std::shared_ptr<void> place(handshakes_.get(),
+                                [gate = handshakes_, counted](void*) { gate->leave(counted); });
+    stream->keep_through_handshake(std::move(place));
   }
   thread.adopt(std::move(stream), std::move(address));
 }

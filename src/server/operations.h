@@ -12,6 +12,7 @@
 #include "engine/routing/gateway.h"
 #include "server/backend.h"
 #include "server/metrics/metrics.h"
+#include "service/catalog.h"
 #include "service/operations.h"
 
 namespace millrace::server {
@@ -38,6 +39,7 @@ class ServerOperations final : public service::Operations {
   struct Parts {
     Backend& backend;
     const Metrics& metrics;
+    const service::Catalog& catalog;
     Logger log;
   };
   ServerOperations(service::About about, Parts parts);

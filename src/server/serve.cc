@@ -51,6 +51,7 @@ constexpr int kInterrupted = 130;
 // After the drain, closing files may take this much longer before the process is ended.
 constexpr auto kClosingTime = 500ms;
 constexpr auto kLookAtFiles = 1s;
+constexpr auto kAwaitCatalog = 3s;
 
 std::string host_name() {
   std::array<char, 256> name{};
@@ -332,7 +333,8 @@ class Server {
                        .node = host_name(),
                        .shards = backend_->parts().shards(),
                        .started_at = system_time().wall()},
-        ServerOperations::Parts{.backend = *backend_, .metrics = metrics_, .log = log_});
+        ServerOperations::Parts{
+            .backend = *backend_, .metrics = metrics_, .catalog = catalog_, .log = log_});
     request_log_ = std::make_unique<RequestLog>(metrics_, log_, &filter_);
     auto policy = push_policy(config_);
     if (!policy) return std::unexpected(std::move(policy.error()));
@@ -360,7 +362,6 @@ class Server {
                                                                  .make_stream = stream_maker(),
                                                                  .push = push_.get()});
     if (Status status = http_->start(); !status) return status;
-    follower_ = std::make_unique<CatalogFollower>(backend_->gateway(), catalog_);
     if (config_.tokens.empty()) {
       log_.warn(
           "the configuration has no tokens, so every user of this machine can use the server");
@@ -386,10 +387,11 @@ class Server {
     if (Status begun = backend_->begin(advertised_url(config_, http_->port())); !begun) {
       http_->close({});
       push_->stop({});
-      follower_->stop();
       backend_->stop();
       return begun;
     }
+    follower_ = std::make_unique<CatalogFollower>(backend_->gateway(), catalog_);
+    await_catalog();
     ListenAddress address = *parse_listen(config_.listen);
     address.port = http_->port();
     push_->start();
@@ -397,6 +399,15 @@ class Server {
     log_.info("listening", {{"url", address.path.empty() ? scheme(config_) + at : at}});
     supervisor_.ready();
     return {};
+  }
+
+  // So that whoever hears that the server is ready finds the tokens that were made at run time. A
+  // node that can't reach the first shard's leader goes on without.
+  void await_catalog() const {
+    const auto deadline = SteadyClock::now() + kAwaitCatalog;
+    while (catalog_.heard_at() == Steady::min() && SteadyClock::now() < deadline) {
+      std::this_thread::sleep_for(5ms);
+    }
   }
 
   // A process whose shards hear nobody is of no use to anyone, whatever its timers do.

@@ -50,12 +50,10 @@ class LocalServer:
         self.process = None
 
     def spawn(self):
-        self.process = subprocess.Popen(
-            self.command,
-            stdin=subprocess.DEVNULL,
-            stderr=self.log.open("ab"),
-            env=harness.environment(),
-        )
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                self.command, stdin=subprocess.DEVNULL, stderr=log, env=harness.environment()
+            )
         return self
 
     def start(self):
@@ -81,6 +79,10 @@ class LocalServer:
         self.process.send_signal(number)
         return self.process.wait(20)
 
+    def close(self):
+        if self.process is not None and self.process.poll() is None:
+            self.end(signal.SIGKILL)
+
 
 class LocalSocket(harness.MillraceCase):
     def setUp(self):
@@ -89,7 +91,7 @@ class LocalSocket(harness.MillraceCase):
 
     def local(self, *args, **settings):
         made = LocalServer(self.home, *args, **settings)
-        self.addCleanup(lambda: made.process and made.process.poll() is None and made.process.kill())
+        self.addCleanup(made.close)
         return made
 
     def mode(self, server):
@@ -337,15 +339,13 @@ class Handshakes(TlsCase):
     def test_what_is_over_does_not_count(self):
         server = self.secure_server("--limits-tls-handshakes", "8")
         server.start()
-        open_ones = [
-            client.RawConnection(server.host, server.port, tls=self.certificates.client())
-            for _ in range(5)
-        ]
-        for connection in open_ones:
+        for _ in range(5):
+            connection = client.RawConnection(
+                server.host, server.port, tls=self.certificates.client()
+            )
+            self.addCleanup(connection.close)
             connection.send(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            self.assertEqual(connection.read_reply().status, 200)
-        for connection in open_ones:
-            connection.close()
+            self.assertEqual(connection.read_reply().status, 200, "all of them stay open")
 
     def test_a_proxy_header_stands_before_the_handshake(self):
         server = self.secure_server("--proxies", "127.0.0.1", "--log-level", "debug")

@@ -14,6 +14,7 @@ from test_auth import new_token
 
 sys.path.append(str(pathlib.Path(__file__).parents[1]))
 import nodes  # noqa: E402 (its folder is on the path only now)
+import postgres  # noqa: E402
 
 EVERY = ["submit", "work", "read", "operate", "admin"]
 SECRET = re.compile(r"^mlr_[0-9a-f]{12}_[0-9a-f]{64}_[0-9a-f]{8}$")
@@ -418,6 +419,13 @@ class Payload(TokensCase):
         self.assertNotIn(self.HIDDEN.encode(), reply.body)
         self.assertTrue(reply.json["redacted"])
 
+    def test_a_push_target_is_no_way_around(self):
+        admin = self.as_(self.make("admin", "operate", "read"))
+        target = {"url": "https://example.com/", "queues": [self.queue], "paused": True}
+        reply = admin.put(f"/v1/push-targets/t-{self.queue}", target)
+        self.assert_refused(reply, 403, "forbidden")
+        self.assertIn("payload", reply.json["detail"])
+
     def test_a_search_is_no_way_around(self):
         job = self.failed_job()
         self.api.get("/v1/jobs", fresh="true")
@@ -443,7 +451,7 @@ class Payload(TokensCase):
     def test_a_worker_sees_what_it_claims(self):
         for claim in ("claim", "poll"):
             job = self.failed_job()
-            self.api.post(f"/v1/jobs/{job}/retry")
+            self.api.patch(f"/v1/jobs/{job}", {"run_at": "2020-01-01T00:00:00Z"})
             body = {"queues": [self.queue], "limit": 1, "wait_ms": 0}
             if claim == "claim":
                 body = {**body, "worker": {"id": "w"}}
@@ -527,6 +535,11 @@ class CrossReading(TokensCase):
         cls.jobs["running"] = cls.running["id"]
         cls.jobs["scheduled"] = case.submit(**members, delay_ms=3_600_000)["id"]
         cls.jobs["ready"] = case.submit(**members)["id"]
+        cls.target = "b-target"
+        case.api.put(
+            f"/v1/push-targets/{cls.target}",
+            {"url": f"https://{hidden}.example.com/x", "queues": [cls.VAULT], "paused": True},
+        )
         cls.schedule = f"s-{hidden}"
         case.api.put(
             f"/v1/schedules/{cls.schedule}",
@@ -572,6 +585,28 @@ class CrossReading(TokensCase):
                 self.assertLess(reply.status, 500, reply)
                 if statuses:
                     self.assertIn(reply.status, statuses, reply)
+
+    def test_what_is_hidden_is_there(self):
+        """The same questions, asked by somebody who may: else the attempts would prove nothing."""
+        job = self.jobs["retrying"]
+        for path, query in (
+            (f"/v1/jobs/{job}", {"include": "payload"}),
+            (f"/v1/jobs/{job}/attempts", {}),
+            (f"/v1/jobs/{job}/logs", {}),
+            (f"/v1/jobs/{job}/events", {}),
+            ("/v1/jobs", {"queue": self.VAULT}),
+            ("/v1/jobs", {"q": "payload.k~zq", "include": "payload"}),
+            ("/v1/schedules", {"queue": self.VAULT}),
+            (f"/v1/schedules/{self.schedule}", {}),
+            ("/v1/events", {"queues": self.VAULT, "limit": 1000}),
+            ("/v1/stats", {"by": "type"}),
+            ("/v1/workers", {}),
+            ("/v1/tokens", {}),
+            ("/v1/push-targets", {}),
+        ):
+            reply = self.api.get(path, **query)
+            self.assertIn(self.HIDDEN.encode(), reply.body, path)
+        self.assertIn(self.VAULT.encode(), self.api.get("/v1/queues").body)
 
     def test_jobs_by_their_ids(self):
         attempts = []
@@ -848,6 +883,37 @@ class CrossReading(TokensCase):
         made = [one["name"] for one in self.api.get("/v1/tokens").json["items"]]
         self.assertNotIn("spy2", made)
 
+    def test_push_targets(self):
+        one = f"/v1/push-targets/{self.target}"
+        own = {"url": "https://spy.example.com/", "queues": ["a-one"], "paused": True}
+        stolen = {**own, "queues": [self.VAULT]}
+        attempts = [
+            ("GET", "/v1/push-targets", None, None),
+            ("GET", "/v1/push-targets", None, {"limit": 1}),
+            ("GET", "/v1/push-targets", None, {"limit": 1000}),
+            ("GET", "/v1/push-targets", None, {"fresh": "true"}),
+            ("GET", one, None, None),
+            ("HEAD", one, None, None),
+            ("PUT", one, own, None),
+            ("PUT", one, stolen, None),
+            ("PUT", one, {**own, "queues": ["a-one", self.VAULT]}, None),
+            ("PUT", "/v1/push-targets/spys", stolen, None),
+            ("PUT", "/v1/push-targets/spys", {**own, "queues": ["a-one", self.VAULT]}, None),
+            ("PUT", "/v1/push-targets/spys", {**own, "queues": ["b*"]}, None),
+            ("PUT", "/v1/push-targets/spys", {**own, "queues": ["*"]}, None),
+            ("PUT", "/v1/push-targets/spys", {**own, "queues": []}, None),
+            ("DELETE", one, None, None),
+            ("POST", f"{one}/pause", {}, None),
+            ("POST", f"{one}/pause", {"reason": "x"}, None),
+            ("POST", f"{one}/resume", None, None),
+            ("POST", f"{one}/test", None, None),
+            ("POST", f"{one}/test", {}, None),
+        ]
+        before = self.api.get(one).json
+        self.attempt(attempts, (200, 403, 404, 422))
+        self.assertEqual(self.api.get(one).json, before)
+        self.assertEqual(self.api.get("/v1/push-targets/spys").status, 404)
+
     def test_what_is_of_all_queues(self):
         attempts = [
             ("GET", "/metrics", None, None),
@@ -893,6 +959,36 @@ class Throttle(TokensCase):
         # Not even the right one is looked at for a while from here, if it never was good here.
         self.assertEqual(self.as_(rotated).get("/v1/meta").status, 429)
         self.assertEqual(self.as_(made).get("/v1/meta").status, 200)
+
+
+class WithoutTheStore(harness.MillraceCase):
+    """The database is away: what was made at run time can't be looked up."""
+
+    def test_after_a_while_it_is_not_known_what_was_revoked(self):
+        admin, lines = configured("admin")
+        cluster = postgres.Cluster()
+        self.addCleanup(cluster.close)
+        alone = nodes.Nodes(1, cluster=cluster, config=lines, token=admin)
+        self.addCleanup(alone.close)
+        alone.start()
+        self.use(alone[0])
+        made = self.api.post("/v1/tokens", {"name": "made", "scopes": ["read"]}).json
+        client = self.new_client(token=made["token"])
+        foreign = self.new_client(token=new_token("--name", "x", "--scope", "read")[0])
+        self.assertEqual(client.get("/v1/meta").status, 200)
+        self.assertEqual(foreign.get("/v1/meta").status, 401)
+        cluster.stop()
+        stopped = time.monotonic()
+        self.assertEqual(client.get("/v1/meta").status, 200, "what was heard is good for a while")
+        harness.eventually(lambda: client.get("/v1/meta").status == 503, 25, 0.1)
+        self.assertGreater(time.monotonic() - stopped, 5)
+        self.assert_refused(client.get("/v1/meta"), 503, "storage_unavailable")
+        self.assert_refused(foreign.get("/v1/meta"), 503, "storage_unavailable")
+        self.assertEqual(self.new_client(token="nonsense").get("/v1/meta").status, 401)
+        self.assertEqual(self.api.get("/v1/meta").status, 200, "one of the configuration goes on")
+        cluster.start()
+        harness.eventually(lambda: client.get("/v1/meta").status == 200, 30, 0.1)
+        self.assertEqual(foreign.get("/v1/meta").status, 401)
 
 
 class OnAllNodes(harness.MillraceCase):
