@@ -28,7 +28,7 @@ struct Services : service::Services {
   HeadLimits head_limits;
   service::ByteBudget bodies{std::size_t{1} << 30};  // for bodies of requests
   PeerAccess* peers = nullptr;                       // null: there are no other nodes
-  net::AddressSet proxies;                           // trusted to name their clients' addresses
+  net::AddressSet proxies{};                         // trusted to name their clients' addresses
   service::LoginThrottle* logins = nullptr;          // outlives this
   std::atomic<bool> closing = false;                 // connections of other nodes are refused too
 };
