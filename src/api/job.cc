@@ -140,6 +140,27 @@ void encode(JsonWriter& json, const LogLine& line) {
   json.end_object();
 }
 
+void encode(JsonWriter& json, const std::optional<Rate>& rate) {
+  if (!rate) return json.null();
+  json.begin_object();
+  json.member("limit", rate->limit);
+  json.member("per_ms", rate->per);
+  if (rate->burst) json.member("burst", *rate->burst);
+  json.end_object();
+}
+
+void encode(JsonWriter& json, const std::vector<JobLimit>& limits) {
+  json.begin_array();
+  for (const JobLimit& limit : limits) {
+    json.begin_object();
+    json.member("name", limit.name);
+    if (!limit.key.empty()) json.member("key", limit.key);
+    if (limit.cost != 1) json.member("cost", limit.cost);
+    json.end_object();
+  }
+  json.end_array();
+}
+
 void encode_schedule_member(JsonWriter& json, std::string_view name, Time scheduled_at) {
   if (name.empty()) return;
   json.key("schedule");
@@ -181,6 +202,7 @@ void encode(JsonWriter& json, const Job& job) {
   json.end_array();
   json.key("meta");
   encode(json, job.meta);
+  if (!job.limits.empty()) json.key("limits"), encode(json, job.limits);
   if (!job.traceparent.empty()) json.member("traceparent", job.traceparent);
   encode_schedule_member(json, job.schedule, job.scheduled_at);
   if (job.redacted) json.member("redacted", true);

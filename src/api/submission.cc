@@ -6,6 +6,7 @@
 
 #include "api/decode.h"
 #include "api/job_decode.h"
+#include "api/limit_decode.h"
 #include "api/text.h"
 #include "base/hex.h"
 
@@ -135,7 +136,8 @@ constexpr Member<Job> kMembers[] = {
     {"traceparent", read_traceparent, kNoValue, copy<&Job::traceparent>},
     {"tracestate", read_tracestate, kNoValue, copy<&Job::tracestate>},
     {"idempotency_key", read_key},
-    {"limits", not_yet},
+    {"limits", [](Decode& d, const Path& p, Job& job) { read_job_limits(d, p, job.limits); },
+     kNoValue, copy<&Job::limits>},
     {"fair_key", not_yet},
     {"order_key", not_yet},
 };

@@ -33,6 +33,7 @@ struct JobSubmission {
   std::optional<UniqueKey> unique;
   std::vector<std::string> tags;
   StringMap meta;
+  std::vector<JobLimit> limits;
   std::string traceparent;  // empty: none
   std::string tracestate;
   // Only in a batch.

@@ -153,6 +153,23 @@ void add_schedule_commands(CLI::App& app, Session& session) {
   add_schedule_import(schedule, session);
 }
 
+void add_limit_commands(CLI::App& app, Session& session) {
+  CLI::App& limit = group(app, "limit", "Manage limits: how many jobs run, or start, at a time");
+  add_limit_list(limit, session);
+  add_limit_get(limit, session);
+  add_limit_set(limit, session);
+  add_limit_delete(limit, session);
+  add_limit_pause(limit, session);
+  add_limit_resume(limit, session);
+  add_limit_keys(limit, session);
+  add_limit_holders(limit, session);
+  CLI::App& type = group(app, "type", "Manage the gates of job types: bounds and pauses");
+  add_type_list(type, session);
+  add_type_get(type, session);
+  add_type_set(type, session);
+  add_type_delete(type, session);
+}
+
 void add_client_commands(CLI::App& app, Session& session) {
   add_enqueue(app, session);
   add_work(app, session);
@@ -164,6 +181,7 @@ void add_client_commands(CLI::App& app, Session& session) {
   add_job_cancel(job, session);
   add_job_delete(job, session);
   add_job_logs(job, session);
+  add_job_why(job, session);
   CLI::App& queue = group(app, "queue", "List, change, pause, resume, purge and delete queues");
   add_queue_list(queue, session);
   add_queue_get(queue, session);
@@ -172,6 +190,7 @@ void add_client_commands(CLI::App& app, Session& session) {
   add_queue_resume(queue, session);
   add_queue_purge(queue, session);
   add_queue_delete(queue, session);
+  add_limit_commands(app, session);
   add_schedule_commands(app, session);
   add_push_target(group(app, "push-target", "Manage receivers that the server calls for each job"),
                   session);

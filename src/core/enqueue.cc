@@ -192,8 +192,11 @@ std::optional<Refusal> Decider::judge_capacity(const JobSpec& spec, bool with_ke
   if (with_key && state_.keys.size() + pending.keys.size() >= options_.max_keys) {
     return Refusal{Rejection::kOverloaded, {}, RefusalDetail::kTooManyKeys};
   }
-  if (const Refusal refusal = judge_limits(limits_of(spec))) return refusal;
   const QueueEntry* queue = state_.find_queue(spec.queue.view());
+  const bool adds_limits = queue != nullptr && !queue->settings.limits.empty();
+  if (adds_limits || (spec.extras != nullptr && !spec.extras->limits.empty())) {
+    if (const Refusal refusal = judge_limits(limits_of(spec))) return refusal;
+  }
   if (queue == nullptr) return judge_new_queue(spec.queue, pending);
   if (!queue->settings.max_ready) return std::nullopt;
   std::uint64_t ready = queue->ready.size();
@@ -286,7 +289,8 @@ Job Decider::new_job(const JobSpec& spec, const QueueSettings& settings) const {
   job.lease = spec.lease.value_or(settings.lease);
   job.timeout = spec.timeout;
   job.retry = spec.retry != nullptr ? spec.retry : settings.retry;
-  job.extras = with_limits(spec);
+  const bool limited = spec.extras != nullptr && !spec.extras->limits.empty();
+  job.extras = limited || !settings.limits.empty() ? with_limits(spec) : spec.extras;
   return job;
 }
 

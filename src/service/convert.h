@@ -12,6 +12,7 @@
 
 #include "api/job.h"
 #include "api/job_calls.h"
+#include "api/limit.h"
 #include "api/queue.h"
 #include "api/submission.h"
 #include "api/worker.h"
@@ -49,6 +50,9 @@ class SpecMaker {
   SharedBytes tracestate_;
 };
 
+core::JobLimits to_core(const std::vector<api::JobLimit>& limits);
+std::optional<std::uint32_t> to_core(const std::optional<std::int64_t>& bound);
+std::optional<core::Rate> to_core(const std::optional<api::Rate>& rate);
 core::State to_core(api::JobState state);
 std::vector<SharedBytes> to_shared(const std::vector<std::string>& texts);
 core::AckItem to_core(const api::Ack& ack, SpecMaker& specs);
@@ -113,6 +117,8 @@ std::string_view state_name(const std::optional<core::State>& state);
 api::ClaimedJob claimed(const core::Job& job);
 api::WorkerCommand to_api(const engine::WorkerCommand& order);
 api::Worker to_api(const engine::WorkerView& worker);
+std::vector<api::JobLimit> to_api(const core::JobLimits& limits);
+api::Bounds to_api(const core::Bounds& bounds);
 api::Queue to_api(const core::Queue& queue, const engine::QueueRates& rates, Time now);
 
 // A refusal as the client sees it. `what`: the noun of the requested thing ("job").

@@ -146,6 +146,7 @@ void JobShape::fill(const core::Job& job, const api::Include& include) {
     }
     job_.tags = views_of(job.extras->tags);
     job_.meta = view_of(job.extras->meta);
+    job_.limits = to_api(job.extras->limits);
     job_.traceparent = job.extras->traceparent.view();
     job_.schedule = job.extras->schedule.view();
     job_.scheduled_at = job.extras->scheduled_at.value_or(Time{});
@@ -260,6 +261,23 @@ api::Worker to_api(const engine::WorkerView& worker) {
   return made;
 }
 
+std::vector<api::JobLimit> to_api(const core::JobLimits& limits) {
+  std::vector<api::JobLimit> made;
+  for (const core::JobLimit& limit : limits) {
+    made.push_back({std::string(limit.name.view()), std::string(limit.key.view()), limit.cost});
+  }
+  return made;
+}
+
+api::Bounds to_api(const core::Bounds& bounds) {
+  api::Bounds made;
+  made.concurrency = to_signed(bounds.concurrency);
+  if (bounds.rate) {
+    made.rate = api::Rate{bounds.rate->limit, bounds.rate->per, to_signed(bounds.rate->burst)};
+  }
+  return made;
+}
+
 api::Queue to_api(const core::Queue& queue, const engine::QueueRates& rates, Time now) {
   api::Queue made;
   made.name = queue.name.view();
@@ -278,6 +296,10 @@ api::Queue to_api(const core::Queue& queue, const engine::QueueRates& rates, Tim
   made.settings.retry = to_api(*settings.retry);
   made.settings.lease = settings.lease;
   made.settings.max_ready = to_signed(settings.max_ready);
+  const api::Bounds bounds = to_api(settings.bounds());
+  made.settings.concurrency = bounds.concurrency;
+  made.settings.rate = bounds.rate;
+  made.settings.limits = to_api(settings.limits);
   made.settings.retention.succeeded = settings.retention.succeeded;
   made.settings.retention.dead = settings.retention.dead;
   made.settings.retention.cancelled = settings.retention.cancelled;
@@ -359,10 +381,11 @@ api::Problem to_problem(const core::Refusal& refusal, std::string_view what) {
     case core::Rejection::kTooManyLimits:
       return problem(ProblemCode::kTooManyEntries, "there are too many limits; delete unused ones");
     case core::Rejection::kUnknownLimit:
+      return problem(ProblemCode::kUnknownLimit, "no limit has this name");
     case core::Rejection::kUnfitLimit:
-      return problem(ProblemCode::kValidationFailed, "the job does not fit the limits it names");
+      return problem(ProblemCode::kValidationFailed, "the job does not fit a limit that it names");
     case core::Rejection::kLimitInUse:
-      return problem(ProblemCode::kInvalidState, "the limit is in use");
+      return problem(ProblemCode::kLimitInUse, "jobs or queues name the limit");
     case core::Rejection::kNone:
       break;
   }

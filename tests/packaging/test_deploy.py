@@ -398,9 +398,9 @@ class Image(Case):
     """The file itself; tools/package --test runs the image that has the program in it."""
 
     def test_it_builds_without_running_anything(self):
-        for name in ("millrace", "zoneinfo", "data"):
-            (self.home / name).mkdir()
-        (self.home / "data").chmod(0o700)
+        for name in ("millrace", "zoneinfo", "var/millrace"):
+            (self.home / name).mkdir(parents=True)
+        (self.home / "var/millrace").chmod(0o700)
         (self.home / "millrace/millrace").write_text("a program")
         (self.home / "zoneinfo/UTC").write_text("a zone")
         store = ["--storage-driver", "vfs", "--root", self.home / "s", "--runroot", self.home / "r"]

@@ -55,9 +55,10 @@ class Outcomes(PushCase, harness.ServerCase):
 
     def after(self, status, body=b"", headers=None, state="final", **members):
         """A job once it is answered so."""
+        self.queue += "-n"  # that no other target serves
         r = self.receive(lambda _: (status, body, headers or {}))
         name = self.target(r.url)
-        job = self.submit(max_attempts=1, **members)
+        job = self.submit(**{"max_attempts": 1, **members})
         if state == "final":
             job = self.final(job["id"], include="result")
         else:
@@ -161,6 +162,7 @@ class Outcomes(PushCase, harness.ServerCase):
             self.assertEqual(job["state"], "dead")
             self.assertEqual(job["last_error"]["type"], f"http_{status}")
             self.assertIn("oh [31m", job["last_error"]["message"])
+        self.queue += "-last"
         answers = iter([500, 200])
         r = self.receive(lambda _: (next(answers), b"", {}))
         self.target(r.url)
@@ -276,8 +278,9 @@ class Targets(PushCase, harness.ServerCase):
 
     serve_args = PERMITTED
 
-    def put(self, name, headers=None, **members):
+    def put(self, name, if_match=None, **members):
         body = {"url": "http://127.0.0.1:1/", "queues": [self.queue], "paused": True, **members}
+        headers = {"If-Match": if_match} if if_match else None
         return self.api.put(f"/v1/push-targets/{name}", body, headers=headers)
 
     def test_secrets_are_kept_and_never_answered(self):
@@ -330,13 +333,13 @@ class Targets(PushCase, harness.ServerCase):
         ):
             self.assert_refused(self.put("refused", **members), 422, "validation_failed", place)
         self.assertEqual(self.api.get("/v1/push-targets/refused").status, 404)
-        self.assertEqual(self.put("a b").status, 422)
+        self.assertEqual(self.put("a%20b").status, 422)
 
     def test_versions_guard_a_change(self):
         name = f"v-{self.queue}"
         self.assertEqual(self.put(name).status, 201)
-        self.assertEqual(self.put(name, headers={"If-Match": '"9"'}).status, 412)
-        reply = self.put(name, headers={"If-Match": '"1"'}, concurrency=2)
+        self.assertEqual(self.put(name, '"9"').status, 412)
+        reply = self.put(name, '"1"', concurrency=2)
         self.assertEqual((reply.status, reply.headers["etag"]), (200, '"2"'))
         reply = self.api.delete(f"/v1/push-targets/{name}", headers={"If-Match": '"1"'})
         self.assertEqual(reply.status, 412, reply)
@@ -438,6 +441,10 @@ class Nodes(PushCase):
         queues = list(cluster.queue_on_each_shard().values())
         name = self.target(r.url, concurrency=4, timeout_ms=2000, queues=queues)
         apis = [self.new_client(server) for server in cluster.servers]
+        for api in apis:
+            harness.eventually(
+                lambda a=api: a.get(f"/v1/push-targets/{name}").status == 200, 5, what="its copy"
+            )
         harness.eventually(
             lambda: sum(self.get(name, api)["health"] is not None for api in apis) == 1,
             20,

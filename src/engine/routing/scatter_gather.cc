@@ -295,17 +295,23 @@ const core::JobView* job_in(const Answer& answer) {
   return job == nullptr ? nullptr : job->job.get();
 }
 
+template <typename Named>
+std::string_view name_of(const Named& one) {
+  return one.name.view();
+}
+std::string_view name_of(const core::LimitView& one) { return one.limit.name.view(); }
+
 // Merges pages by name. Of full pages, as far as every shard has told.
 template <typename Named>
 void merge_pages(std::vector<Named>& whole, SharedBytes& whole_next, std::vector<Named>& more,
                  const SharedBytes& more_next) {
   std::ranges::move(more, std::back_inserter(whole));
-  std::ranges::sort(whole, {}, [](const Named& one) { return one.name.view(); });
+  std::ranges::sort(whole, {}, [](const Named& one) { return name_of(one); });
   if (whole_next.empty() || (!more_next.empty() && more_next.view() < whole_next.view())) {
     whole_next = more_next;
   }
   if (whole_next.empty()) return;
-  std::erase_if(whole, [&](const Named& one) { return one.name.view() > whole_next.view(); });
+  std::erase_if(whole, [&](const Named& one) { return name_of(one) > whole_next.view(); });
 }
 
 // But for the shards' own.

@@ -17,24 +17,50 @@ struct Listed {
   ArchiveHead head;
 };
 
-// By their rows. A name that its head contradicts is an error.
-Result<std::vector<Listed>> list_files(const std::string& directory) {
-  std::vector<Listed> files;
+Result<std::vector<std::filesystem::path>> paths_in(const std::string& directory) {
+  std::vector<std::filesystem::path> paths;
   std::error_code fault;
   std::filesystem::directory_iterator entry(directory, fault);
   for (; !fault && entry != std::filesystem::directory_iterator(); entry.increment(fault)) {
-    if (entry->path().extension() != kArchiveSuffix) continue;
-    auto head = read_archive_head(entry->path());
-    if (!head) return std::unexpected(head.error());
-    const std::string name = archive_file_name(head->first, head->last);
-    if (entry->path().filename() != name) {
-      return failure(
-          fmt::format("{} holds rows {} to {}, so its name should be {}; give it its name back",
-                      entry->path().string(), to_number(head->first), to_number(head->last), name));
-    }
-    files.push_back({entry->path(), std::move(*head)});
+    if (entry->path().extension() == kArchiveSuffix) paths.push_back(entry->path());
   }
   if (fault) return failure(fmt::format("can't read {}: {}", directory, fault.message()));
+  return paths;
+}
+
+// A name that the head contradicts is an error.
+Result<Listed> look_at(const std::filesystem::path& path) {
+  auto head = read_archive_head(path);
+  if (!head) return std::unexpected(head.error());
+  const std::string name = archive_file_name(head->first, head->last);
+  if (path.filename() != name) {
+    return failure(
+        fmt::format("{} holds rows {} to {}, so its name should be {}; give it its name back",
+                    path.string(), to_number(head->first), to_number(head->last), name));
+  }
+  return Listed{path, std::move(*head)};
+}
+
+// The file with the newest rows, by the names alone: after years there are very many.
+Result<std::optional<Listed>> newest_file(const std::string& directory) {
+  const auto paths = paths_in(directory);
+  if (!paths) return std::unexpected(paths.error());
+  if (paths->empty()) return std::nullopt;
+  auto newest = look_at(*std::ranges::max_element(*paths));
+  if (!newest) return std::unexpected(newest.error());
+  return std::move(*newest);
+}
+
+// By their rows.
+Result<std::vector<Listed>> list_files(const std::string& directory) {
+  const auto paths = paths_in(directory);
+  if (!paths) return std::unexpected(paths.error());
+  std::vector<Listed> files;
+  for (const std::filesystem::path& path : *paths) {
+    auto file = look_at(path);
+    if (!file) return std::unexpected(file.error());
+    files.push_back(std::move(*file));
+  }
   std::ranges::sort(files, {}, [](const Listed& file) { return file.head.first; });
   for (std::size_t i = 1; i < files.size(); ++i) {
     const Listed& one = files[i - 1];
@@ -104,25 +130,24 @@ Result<std::unique_ptr<ArchiveWriter>> ArchiveWriter::open(const std::string& di
 Status ArchiveWriter::find_place() {
   const std::string& path = directory_->path();
   if (Status removed = remove_file(directory_->file(kArchiveDraft)); !removed) return removed;
-  const auto files = list_files(path);
-  if (!files) return std::unexpected(files.error());
+  const auto file = newest_file(path);
+  if (!file) return std::unexpected(file.error());
   const auto coverage = read_coverage(path);
   if (!coverage) return std::unexpected(coverage.error());
   const auto extent = journal_.extent();
   if (!extent) return std::unexpected(extent.error());
   const std::uint64_t oldest = std::max<std::uint64_t>(to_number(extent->oldest), 1);
   archived_ = Seq{oldest - 1};
-  const std::string other = *coverage        ? (*coverage)->store_id
-                            : files->empty() ? store_id_
-                                             : files->front().head.store_id;
-  if (other != store_id_ || (!files->empty() && files->front().head.store_id != store_id_)) {
+  for (const std::string& other : {*coverage ? (*coverage)->store_id : store_id_,
+                                   *file ? (*file)->head.store_id : store_id_}) {
+    if (other == store_id_) continue;
     return failure(
         fmt::format("the archive {} is of store {}, and this is store {}; name another directory",
                     path, other, store_id_));
   }
-  if (files->empty()) return {};
+  if (!*file) return {};
 
-  const ArchiveHead& newest = files->back().head;
+  const ArchiveHead& newest = (*file)->head;
   // The checksum of row `newest.last`, as the journal has it: none, or of another history.
   std::optional<Checksum> mine;
   if (newest.last <= extent->newest) {
