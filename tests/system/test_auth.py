@@ -69,7 +69,7 @@ ROUTES = [
     ("POST", "/v1/push-targets/{q}/pause", "operate"),
     ("POST", "/v1/push-targets/{q}/resume", "operate"),
     ("POST", "/v1/push-targets/{q}/test", "operate"),
-    ("GET", "/v1/jobs/{q}/why", "read"),
+    ("GET", "/v1/jobs/{j}/why", "read"),
     ("GET", "/v1/limits", "read"),
     ("GET", "/v1/limits/{q}", "read"),
     ("PUT", "/v1/limits/{q}", "operate"),

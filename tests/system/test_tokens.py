@@ -616,6 +616,7 @@ class CrossReading(TokensCase):
                 ("GET", f"/v1/jobs/{job}", None, {"include": "payload,result,attempts,logs,events"}),
                 ("GET", f"/v1/jobs/{job}", None, {"wait_ms": 5, "until": "final"}),
                 ("HEAD", f"/v1/jobs/{job}", None, None),
+                ("GET", f"/v1/jobs/{job}/why", None, None),
                 ("PATCH", f"/v1/jobs/{job}", {"priority": 1}, None),
                 ("PATCH", f"/v1/jobs/{job}", {"payload": 1}, {"include": "payload"}),
                 ("DELETE", f"/v1/jobs/{job}", None, None),
