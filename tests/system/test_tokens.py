@@ -616,6 +616,7 @@ class CrossReading(TokensCase):
                 ("GET", f"/v1/jobs/{job}", None, {"include": "payload,result,attempts,logs,events"}),
                 ("GET", f"/v1/jobs/{job}", None, {"wait_ms": 5, "until": "final"}),
                 ("HEAD", f"/v1/jobs/{job}", None, None),
+                ("GET", f"/v1/jobs/{job}/why", None, None),
                 ("PATCH", f"/v1/jobs/{job}", {"priority": 1}, None),
                 ("PATCH", f"/v1/jobs/{job}", {"payload": 1}, {"include": "payload"}),
                 ("DELETE", f"/v1/jobs/{job}", None, None),
@@ -920,7 +921,16 @@ class CrossReading(TokensCase):
             ("POST", "/v1/admin/backup", {"path": "/tmp/millrace-copy"}, None),
             ("POST", "/v1/admin/nodes/1234567890abcdef/drain", None, None),
             ("POST", "/v1/admin/nodes/1234567890abcdef/undrain", None, None),
-        ] * 5
+            ("GET", "/v1/limits", None, None),
+            ("GET", "/v1/limits/any", None, None),
+            ("PUT", "/v1/limits/any", {"concurrency": 1}, None),
+            ("PATCH", "/v1/limits/any", {"concurrency": 1}, None),
+            ("DELETE", "/v1/limits/any", None, None),
+            ("POST", "/v1/limits/any/pause", {}, None),
+            ("POST", "/v1/limits/any/resume", None, None),
+            ("GET", "/v1/limits/any/keys", None, None),
+            ("GET", "/v1/limits/any/holders", None, None),
+        ] * 2
         self.attempt(attempts, (403,))
 
 
