@@ -57,6 +57,9 @@ NewJob read_new_job(JsonView json) {
   if (json["payload"]) job.payload = json["payload"].text();
   for (const JsonView tag : json["tags"].elements()) job.tags.push_back(text(tag));
   for (const auto& [name, value] : json["meta"].members()) job.meta.emplace_back(name, text(value));
+  for (const JsonView limit : json["limits"].elements()) {
+    job.limits.push_back({text(limit["name"]), text(limit["key"]), limit["cost"].integer()});
+  }
   return job;
 }
 
