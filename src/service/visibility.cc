@@ -127,23 +127,32 @@ Task<std::vector<Visibility>> visibility_of(Caller& caller, const std::vector<Jo
   }
   std::vector<std::size_t> all(ids.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
-  auto places = co_await look_in_memory(caller, ids, all, engine::Lookup::kItsShard, reach);
-  if (!places.empty() && caller.services.shards() > 1) {
-    const std::vector<std::size_t> elsewhere = std::move(places);
-    places = co_await look_in_memory(caller, ids, elsewhere, engine::Lookup::kOtherShards, reach);
-  }
+  const auto places = co_await look_in_memory(caller, ids, all, engine::Lookup::kItsShard, reach);
   if (places.empty()) co_return reach;
+  std::vector<std::size_t> nowhere = places;
+  if (caller.services.shards() > 1) {
+    nowhere = co_await look_in_memory(caller, ids, places, engine::Lookup::kOtherShards, reach);
+  }
+  // Also of those that another shard knows: a client may give a job the id of somebody else's on
+  // another shard, whose tables alone have it, and what is done then is done to that one.
   std::vector<JobId> unknown;
   for (const std::size_t place : places) unknown.push_back(ids[place]);
   auto read = [&](const std::stop_token&) { return caller.services.reads.fetch(unknown); };
   const auto jobs = co_await caller.read(Lane::kLookups, read);
   for (const std::size_t place : places) {
     if (!jobs) {
+      reach[place].open = false;
       reach[place].unknown = tables_unreadable();
       continue;
     }
-    const auto found = std::ranges::find(*jobs, ids[place], &core::Job::id);
-    reach[place].open = found != jobs->end() && caller.allows_queue(found->queue.view());
+    bool known = !std::ranges::binary_search(nowhere, place) && reach[place].open;
+    bool closed = !std::ranges::binary_search(nowhere, place) && !reach[place].open;
+    for (const core::Job& job : *jobs) {
+      if (job.id != ids[place]) continue;
+      known = true;
+      closed = closed || !caller.allows_queue(job.queue.view());
+    }
+    reach[place].open = known && !closed;
   }
   co_return reach;
 }

@@ -701,6 +701,26 @@ class CrossReading(TokensCase):
         ]
         self.attempt(attempts)
 
+    def test_a_job_of_the_same_id_opens_nobody_elses(self):
+        """On several shards a client may give its job the id of a job that lies on another one."""
+        for job in self.jobs.values():
+            for number in range(4):
+                self.spy.post("/v1/jobs", {"type": "t", "queue": f"a-{number}", "id": job})
+        self.spy.get("/v1/jobs", fresh="true")
+        attempts = []
+        for job in self.jobs.values():
+            attempts += [
+                ("POST", "/v1/jobs/bulk", {"action": "retry", "ids": [job]}, None),
+                ("POST", "/v1/jobs/bulk", {"action": "cancel", "ids": [job]}, None),
+                ("POST", "/v1/jobs/bulk", {"action": "delete", "ids": [job]}, None),
+                ("GET", f"/v1/jobs/{job}", None, {"include": "payload"}),
+                ("PATCH", f"/v1/jobs/{job}", {"priority": 1}, None),
+                ("POST", f"/v1/jobs/{job}/retry", {}, None),
+                ("POST", f"/v1/jobs/{job}/cancel", {}, None),
+                ("DELETE", f"/v1/jobs/{job}", None, None),
+            ]
+        self.attempt(attempts)
+
     def test_bulk(self):
         attempts = []
         for action in ("retry", "cancel", "delete", "reprioritize"):
