@@ -383,7 +383,9 @@ api::Problem to_problem(const core::Refusal& refusal, std::string_view what) {
     case core::Rejection::kUnknownLimit:
       return problem(ProblemCode::kUnknownLimit, "no limit has this name");
     case core::Rejection::kUnfitLimit:
-      return problem(ProblemCode::kValidationFailed, "the job does not fit a limit that it names");
+      // Of a job, or of a queue, that names the limit; or of a pause of one of its keys.
+      return api::make_fault(api::FieldError::Place::kPointer, what == "limit" ? "/key" : "/limits",
+                             std::string(said));
     case core::Rejection::kLimitInUse:
       return problem(ProblemCode::kLimitInUse, "jobs or queues name the limit");
     case core::Rejection::kNone:

@@ -66,7 +66,7 @@ class Flow(harness.ServerCase):
             {"limits": 1},
         ):
             self.assert_refused(self.api.put(self.limit_path, settings), 422, "validation_failed")
-        self.assert_refused(self.api.put("/v1/limits/no%20name", {}), 422, "validation_failed")
+        self.assert_refused(self.api.put("/v1/limits/no%20name", {}), 404, "not_found")
         self.put(concurrency=1)
         self.assert_refused(
             self.api.put(self.limit_path, {}, headers={"If-Match": '"7"'}), 412, "version_conflict"
