@@ -1,6 +1,6 @@
-/* The C interface of modules for `millrace work --module FILE.so`: a shared library that carries
- * jobs out inside the worker's process. A module exports the five functions below. Plain C11; no
- * part of it changes within one MILLRACE_MODULE_ABI. */
+// The C interface of modules for `millrace work --module FILE.so`: a shared library that carries
+// jobs out inside the worker's process. A module exports the five functions below. No part of it
+// changes within one MILLRACE_MODULE_ABI.
 #pragma once
 
 #include <stddef.h>
