@@ -147,6 +147,8 @@ void JobShape::fill(const core::Job& job, const api::Include& include) {
     job_.tags = views_of(job.extras->tags);
     job_.meta = view_of(job.extras->meta);
     job_.limits = to_api(job.extras->limits);
+    job_.order_key = job.extras->order_key.view();
+    if (job.extras->order_passes) job_.order_on_failure = api::OrderOnFailure::kPass;
     job_.traceparent = job.extras->traceparent.view();
     job_.schedule = job.extras->schedule.view();
     job_.scheduled_at = job.extras->scheduled_at.value_or(Time{});

@@ -201,6 +201,9 @@ class Story(harness.MillraceCase):
         for role in ("holds-a-slot", "waits-for-a-slot"):
             self.make(role, queue="gated")
         self.begin("holds-a-slot", "gated")
+        order = {"order_key": "account", "order_on_failure": "pass"}
+        for role in ("first-of-its-key", "second-of-its-key"):
+            self.make(role, **order)
         if self.plan_shards > 1:
             return  # limits of a name need one shard
         a_rate = {"limit": 1, "per_ms": DAY_MS, "burst": 5}
