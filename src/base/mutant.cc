@@ -60,6 +60,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Mutant::kLast)> 
     "limit-bucket-forgotten",
     "limit-opening-dropped",
     "limit-pause-forgotten",
+    "order-freed-at-retry",
     "why-forgets-rate",
 };
 static_assert(!kNames.back().empty(), "a name for each");

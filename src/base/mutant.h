@@ -62,6 +62,7 @@ enum class Mutant : std::uint8_t {
   kLimitBucketForgotten,   // what a bucket holds is in memory only
   kLimitOpeningDropped,    // a gate that opens wakes nobody
   kLimitPauseForgotten,    // a paused limit lets jobs through after a restart
+  kOrderFreedAtRetry,      // the successors of a job with an order key run while it retries
   kWhyForgetsRate,         // a job that waits for a token has no reason to wait
   kLast,
 };

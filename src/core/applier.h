@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "base/check.h"
 #include "core/shard_state.h"
@@ -55,6 +56,11 @@ class Applier {
   }
   void enter(SlotIndex index, JobSlot& slot);
   void leave(SlotIndex index, JobSlot& slot);
+  // Among the ready jobs of its lane.
+  void offer(SlotIndex index, JobSlot& slot);
+  void withdraw(SlotIndex index, JobSlot& slot);
+  // Offers the job of the line whose turn it is, and no other.
+  void settle_line(std::string_view queue, const SharedBytes& key);
   void move(SlotIndex index, State to);
   void end(SlotIndex index, State to, Keep keep);
   void finish(SlotIndex index, Keep keep);

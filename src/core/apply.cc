@@ -17,6 +17,13 @@ constexpr std::uint32_t kAllLines = std::numeric_limits<std::uint32_t>::max();
 
 bool waits_for_time(State state) { return state == State::kScheduled || state == State::kRetrying; }
 
+// Of an ordered job: its successors wait for it.
+bool stands_in_line(const JobSlot& slot) {
+  const bool passes = slot.extras->order_passes || mutated(Mutant::kOrderFreedAtRetry);
+  const bool is_passed = slot.state == State::kRetrying && passes;
+  return !is_terminal(slot.state) && !is_passed;
+}
+
 }  // namespace
 
 void wake(ShardState& state, QueueEntry& queue) {
@@ -36,6 +43,42 @@ WorkerLeases& Applier::leases_of(const SharedBytes& worker) {
   return *leases;
 }
 
+void Applier::offer(SlotIndex index, JobSlot& slot) {
+  QueueEntry& queue = *slot.lane->queue;
+  if (slot.lane->gated) {
+    state_.gates.insert(*slot.lane, ready_key(slot, index), ready_since(slot), at_);
+  } else {
+    queue.ready.insert(*slot.lane, ready_key(slot, index));
+  }
+  wake(queue);
+}
+
+void Applier::withdraw(SlotIndex index, JobSlot& slot) {
+  if (slot.lane->gated) {
+    state_.gates.erase(*slot.lane, ready_key(slot, index), ready_since(slot), at_);
+  } else {
+    slot.lane->queue->ready.erase(*slot.lane, ready_key(slot, index));
+  }
+}
+
+const OrderLine& line_of(const ShardState& state, const JobSlot& slot) {
+  const OrderLine* const line =
+      state.orders.find(slot.lane->queue->name.view(), slot.extras->order_key.view());
+  MILLRACE_CHECK(line != nullptr);
+  return *line;
+}
+
+void Applier::settle_line(std::string_view queue, const SharedBytes& key) {
+  OrderLine* const line = state_.orders.find(queue, key.view());
+  if (line == nullptr) return;
+  SlotIndex turn = line->turn();
+  if (turn != kNoSlot && state_.slots.at(turn).state != State::kReady) turn = kNoSlot;
+  if (turn == line->offered) return;
+  const SlotIndex before = std::exchange(line->offered, turn);
+  if (before != kNoSlot) withdraw(before, state_.slots.at(before));
+  if (turn != kNoSlot) offer(turn, state_.slots.at(turn));
+}
+
 // Enters the slot into the indexes of its state. All fields must be final.
 void Applier::enter(SlotIndex index, JobSlot& slot) {
   QueueEntry& queue = *slot.lane->queue;
@@ -43,12 +86,7 @@ void Applier::enter(SlotIndex index, JobSlot& slot) {
   state_.changes.note(queue);
   state_.changes.note(slot, index);
   if (slot.state == State::kReady) {
-    if (slot.lane->gated) {
-      state_.gates.insert(*slot.lane, ready_key(slot, index), ready_since(slot), at_);
-    } else {
-      queue.ready.insert(*slot.lane, ready_key(slot, index));
-    }
-    wake(queue);
+    if (!slot.is_ordered()) offer(index, slot);
   } else if (waits_for_time(slot.state)) {
     state_.due.insert({slot.run_at, slot.ord, index});
   } else if (slot.state == State::kRunning) {
@@ -61,6 +99,15 @@ void Applier::enter(SlotIndex index, JobSlot& slot) {
   if (slot.lane->limited != nullptr && !is_terminal(slot.state)) {
     state_.gates.count_unfinished(*slot.lane, true);
   }
+  if (slot.is_ordered()) {
+    const SharedBytes& key = slot.extras->order_key;
+    if (stands_in_line(slot)) {
+      OrderLine& line =
+          state_.orders.enter(queue.name.view(), key.view(), *slot.extras->place, slot.ord, index);
+      if (slot.state == State::kRunning) line.running = index;
+    }
+    settle_line(queue.name.view(), key);
+  }
   if (is_waiting(slot.state) && !slot.started() && slot.activity != nullptr &&
       slot.activity->expires_at) {
     state_.expiry.insert({*slot.activity->expires_at, slot.ord, index});
@@ -72,13 +119,19 @@ void Applier::leave(SlotIndex index, JobSlot& slot) {
   QueueEntry& queue = *slot.lane->queue;
   MILLRACE_CHECK(queue.count(slot.state) > 0);
   --queue.count(slot.state);
-  if (slot.state == State::kReady) {
-    if (slot.lane->gated) {
-      state_.gates.erase(*slot.lane, ready_key(slot, index), ready_since(slot), at_);
-    } else {
-      queue.ready.erase(*slot.lane, ready_key(slot, index));
+  if (slot.is_ordered() && stands_in_line(slot)) {
+    const SharedBytes& key = slot.extras->order_key;
+    OrderLine& line = *state_.orders.find(queue.name.view(), key.view());
+    if (line.offered == index) {
+      withdraw(index, slot);
+      line.offered = kNoSlot;
     }
-  } else if (waits_for_time(slot.state)) {
+    if (line.running == index) line.running = kNoSlot;
+    state_.orders.leave(queue.name.view(), key.view(), *slot.extras->place, slot.ord);
+  } else if (slot.state == State::kReady) {
+    withdraw(index, slot);
+  }
+  if (waits_for_time(slot.state)) {
     MILLRACE_CHECK(state_.due.erase({slot.run_at, slot.ord, index}) == 1);
   } else if (slot.state == State::kRunning) {
     Activity& activity = *slot.activity;
@@ -139,6 +192,7 @@ void Applier::forget(SlotIndex index) {
   JobSlot& slot = state_.slots.at(index);
   QueueEntry& queue = *slot.lane->queue;
   leave(index, slot);
+  if (slot.is_ordered()) settle_line(queue.name.view(), slot.extras->order_key);
   ++queue.pruned;
   state_.changes.note(queue);
   if (slot.stored) state_.changes.note_deleted(slot.id);

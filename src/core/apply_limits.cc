@@ -17,9 +17,7 @@ void count_jobs(const ShardState& state, Gate& gate, bool (*counts)(const Gate&,
 bool is_of_type(const Gate& gate, const TypeLane& lane) {
   return lane.type == gate.limit->limit.name;
 }
-bool is_of_queue(const Gate& gate, const TypeLane& lane) {
-  return lane.queue == gate.limit->queue;
-}
+bool is_of_queue(const Gate& gate, const TypeLane& lane) { return lane.queue == gate.limit->queue; }
 
 }  // namespace
 
@@ -43,7 +41,7 @@ void Applier::set_queue_gate(QueueEntry& queue) {
     if (queue.ready.size() > 0) wake(queue);
   }
   if (had_gate || queue.gate == nullptr) return;
-  queue.gate->ready = queue.ready.size();
+  queue.gate->ready = static_cast<std::uint32_t>(queue.ready.size());
   count_jobs(state_, *queue.gate, is_of_queue);
   state_.gates.counted(*queue.gate, at_);
 }
@@ -57,7 +55,7 @@ void set_limit(ShardState& state, const Limit& limit, Time now) {
     TypeLane* const pair = queue.ready.find_lane(limit.name.view());
     if (pair == nullptr) return;
     state.gates.attach_type(entry, *pair);
-    gate.ready += queue.ready.ready_of(*pair);
+    gate.ready += static_cast<std::uint32_t>(ReadyIndex::ready_of(*pair));
   });
   count_jobs(state, gate, is_of_type);
   state.gates.counted(gate, now);

@@ -77,6 +77,11 @@ void Applier::operator()(const Edited& event) {
   leave(index, slot);
   if (event.priority) slot.priority = *event.priority;
   if (event.run_at) slot.run_at = *event.run_at;
+  if (event.run_at && slot.is_ordered()) {
+    JobExtras extras = *slot.extras;
+    extras.place = event.run_at;
+    slot.extras = std::make_shared<const JobExtras>(std::move(extras));
+  }
   if (event.state) slot.state = *event.state;
   if (!event.payload.empty()) set_payload(slot, event.payload);
   if (event.max_attempts) slot.max_attempts = static_cast<std::uint16_t>(*event.max_attempts);

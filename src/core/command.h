@@ -14,9 +14,10 @@
 #include "core/catalog.h"
 #include "core/event.h"
 #include "core/job.h"
+#include "core/limit_commands.h"
 #include "core/limits.h"
 #include "core/queue.h"
-#include "core/schedule.h"
+#include "core/schedule_commands.h"
 #include "core/state_set.h"
 
 namespace millrace::core {
@@ -25,9 +26,6 @@ namespace millrace::core {
 enum class Detail : std::uint8_t { kIds, kJobs };
 enum class Atomicity : std::uint8_t { kEach, kAll };
 enum class IdOrigin : std::uint8_t { kServer, kClient };
-// What an answer about one limit tells besides: its keys in order, beginning after `after`; the keys
-// for which most jobs wait; or the jobs that hold it, by token.
-enum class LimitDetail : std::uint8_t { kNone, kKeys, kBusiestKeys, kHolders };
 
 // An idempotency key as sent: the window begins at the shard's time.
 struct SubmissionKey {
@@ -200,48 +198,6 @@ struct GetQueues {
   bool counts_only = false;  // only name, `counts`, `created` and `pruned` of each
 };
 
-// Creates the schedule, or gives it this specification. A schedule that has it already stays as it
-// is, and keeps its version. A new one owes nothing from before its creation.
-struct SetSchedule {
-  SharedBytes name;
-  ScheduleSpec spec;
-  std::optional<bool> paused;     // none: as it is; a new one is not
-  std::uint64_t incarnation = 0;  // random; for a new schedule
-  // Else kVersionConflict; 0: there must be no such schedule.
-  std::optional<std::uint64_t> if_version;
-  Time wall{};             // the shard fills it in
-  std::vector<Time> owed;  // it too: see ScheduleProgress::owed
-};
-struct PauseSchedule {
-  SharedBytes name;
-  SharedBytes reason;
-};
-struct ResumeSchedule {
-  SharedBytes name;
-  Time wall{};  // the shard fills it in
-};
-struct DeleteSchedule {
-  SharedBytes name;
-  std::optional<std::uint64_t> if_version;  // else kVersionConflict
-};
-// Enters a job that somebody has submitted for the schedule into its list of runs.
-struct NoteScheduleRun {
-  SharedBytes name;
-  std::uint64_t incarnation = 0;  // else kNotFound
-  Time scheduled_at{};
-  JobId job;
-  JobId box;  // the shard fills it in: see ScheduleProgress::last_box
-};
-// One schedule, or all in order of name, beginning after `after`.
-struct GetSchedules {
-  SharedBytes name;  // empty: all
-  SharedBytes after;
-  std::uint32_t limit = kMaxSchedulesPerPage;
-  bool of_owner = false;   // only those of `managed_by`
-  SharedBytes managed_by;  // empty: those without an owner
-  SharedBytes queue;       // empty: any
-};
-
 // Writes a document whole. One with this very body stays as it is, and keeps its version.
 struct PutCatalogEntry {
   CatalogKind kind{};
@@ -258,50 +214,6 @@ struct DeleteCatalogEntry {
 // The entries that have changed after `since`, in order of revision: see CatalogReply.
 struct GetCatalog {
   std::uint64_t since = 0;
-};
-
-// Makes the limit, or gives it these settings. One that has them already stays as it is, and keeps
-// its version. kType: the gate of all jobs of a type.
-struct SetLimit {
-  LimitKind kind{};  // never kQueue: SetQueue does that
-  SharedBytes name;
-  LimitSettings settings;
-  std::uint64_t incarnation = 0;  // random; for a new limit
-  // Else kVersionConflict; 0: there must be no such limit.
-  std::optional<std::uint64_t> if_version;
-};
-// Nothing more starts under the limit, or under one of its keys.
-struct PauseLimit {
-  LimitKind kind{};
-  SharedBytes name;
-  SharedBytes key;  // empty: the whole limit
-  SharedBytes reason;
-  std::optional<Duration> length;  // none: until somebody resumes it
-};
-struct ResumeLimit {
-  LimitKind kind{};
-  SharedBytes name;
-  SharedBytes key;  // empty: the whole limit
-};
-struct DeleteLimit {
-  LimitKind kind{};
-  SharedBytes name;
-  bool force = false;  // jobs that name it go free
-  std::optional<std::uint64_t> if_version;  // else kVersionConflict
-};
-// One limit, or all of a kind in order of name, beginning after `after`.
-struct GetLimits {
-  LimitKind kind{};
-  SharedBytes name;  // empty: all
-  SharedBytes after;
-  std::uint32_t limit = kMaxLimitsPerPage;
-  // Of one limit: what to tell beside it.
-  LimitDetail detail = LimitDetail::kNone;
-  SharedBytes key;  // kHolders: empty: of all keys
-};
-// Why a job is not running.
-struct GetWhy {
-  JobId id;
 };
 
 using Command =

@@ -165,8 +165,7 @@ constexpr auto last_of(Of<LimitDetail>) { return LimitDetail::kHolders; }
 
 constexpr auto describe(Of<SetLimit>) {
   return std::tuple(Field(1, &SetLimit::kind), Field(2, &SetLimit::name),
-                    Field(3, &SetLimit::settings),
-                    Field(4, &SetLimit::incarnation, Form::kFixed),
+                    Field(3, &SetLimit::settings), Field(4, &SetLimit::incarnation, Form::kFixed),
                     Field(5, &SetLimit::if_version));
 }
 

@@ -219,6 +219,9 @@ class Decider {
   std::vector<Event>& events_;
 };
 
+// The job's extras, with its place in the line of its order key.
+std::shared_ptr<const JobExtras> placed(const Job& job);
+
 // "queue \0 key", the form of the unique-key indexes.
 std::string unique_name(std::string_view queue, std::string_view key);
 

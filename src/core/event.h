@@ -232,12 +232,11 @@ struct CatalogDeleted {
   SharedBytes name;
 };
 
-using Event =
-    std::variant<QueueChanged, Submitted, Claimed, Extended, AttemptEnded, Logged, BecameDue,
-                 Expired, CancelRequested, Cancelled, Retried, Edited, Deleted, QueuePurged,
-                 KeysExpired, UniquesReleased, EpochStarted, LeasesExtended, Finished, QueueDeleted,
-                 ScheduleSet, ScheduleAdvanced, ScheduleDeleted, CatalogPut, CatalogDeleted,
-                 LimitSet, LimitDeleted>;
+using Event = std::variant<QueueChanged, Submitted, Claimed, Extended, AttemptEnded, Logged,
+                           BecameDue, Expired, CancelRequested, Cancelled, Retried, Edited, Deleted,
+                           QueuePurged, KeysExpired, UniquesReleased, EpochStarted, LeasesExtended,
+                           Finished, QueueDeleted, ScheduleSet, ScheduleAdvanced, ScheduleDeleted,
+                           CatalogPut, CatalogDeleted, LimitSet, LimitDeleted>;
 
 struct EventBatch {
   Time at{};

@@ -5,30 +5,10 @@
 
 #include "base/check.h"
 #include "base/mutant.h"
+#include "base/random.h"
 #include "core/queue_entry.h"
 
 namespace millrace::core {
-namespace {
-
-std::string signature_of(std::string_view type, const std::vector<JobLimit>& limits) {
-  std::string signature(type);
-  const auto add_number = [&](std::uint64_t value) {
-    for (int shift = 0; shift < 64; shift += 8) signature.push_back(char(value >> shift));
-  };
-  for (const JobLimit& limit : limits) {
-    signature.push_back('\0');
-    signature.append(limit.name.view());
-    signature.push_back('\0');
-    add_number(limit.key.size());
-    signature.append(limit.key.view());
-    add_number(limit.cost);
-    add_number(limit.incarnation);
-  }
-  return signature;
-}
-
-}  // namespace
-
 std::optional<Time> Gate::has_at(std::uint64_t tokens, Time now, const Taken& taken) const {
   if (!bounds.rate) return now;
   const Bucket full(*bounds.rate);
@@ -119,9 +99,7 @@ void GateIndex::set_queue(QueueEntry& queue, const Bounds& bounds, Time now) {
     LimitEntry& entry = *queue.gate->limit;
     queue.gate = nullptr;
     queue.ready.count_gates(-1);
-    queue.ready.each_lane([](TypeLane& lane) {
-      lane.gated = lane.limited != nullptr || lane.type_gate != nullptr;
-    });
+    queue.ready.each_plain_lane([](TypeLane& lane) { lane.gated = lane.type_gate != nullptr; });
     remove(entry);
     return;
   }
@@ -135,7 +113,7 @@ void GateIndex::set_queue(QueueEntry& queue, const Bounds& bounds, Time now) {
   entry.queue = &queue;
   queue.gate = entry.whole.get();
   queue.ready.count_gates(1);
-  queue.ready.each_lane([](TypeLane& lane) { lane.gated = true; });
+  queue.ready.each_plain_lane([](TypeLane& lane) { lane.gated = true; });
 }
 
 void GateIndex::attach_type(LimitEntry& entry, TypeLane& pair) {
@@ -147,8 +125,8 @@ void GateIndex::attach_type(LimitEntry& entry, TypeLane& pair) {
 }
 
 void GateIndex::forget_times(Gate& gate) {
-  set(gate.opens_at, std::nullopt, gate, timers_);
-  set(gate.full_at, std::nullopt, gate, filling_);
+  set(gate.opens_at, kNever, gate, timers_);
+  set(gate.full_at, kNever, gate, filling_);
   if (std::exchange(gate.dirty, false)) std::erase(dirty_, &gate);
 }
 
@@ -189,8 +167,9 @@ Gate& GateIndex::gate_of(LimitEntry& entry, const SharedBytes& key) {
 }
 
 // From narrow to wide. A limit that is gone, or another one of the same name, holds nobody.
-std::vector<LaneGate> GateIndex::gates_of(const std::vector<JobLimit>& limits) {
-  std::vector<LaneGate> gates;
+LaneGates GateIndex::gates_of(const JobLimits& limits) {
+  LaneGates gates;
+  gates.reserve(2 * limits.size());
   const auto add = [&](bool of_keys) {
     for (const JobLimit& limit : limits) {
       LimitEntry* const entry = find(LimitKind::kNamed, limit.name.view());
@@ -213,22 +192,42 @@ TypeLane& GateIndex::acquire(QueueEntry& queue, const SharedBytes& type, const J
     }
   }
   if (extras == nullptr || extras->limits.empty()) return plain;
-  std::string signature = signature_of(type.view(), extras->limits);
-  TypeLane* lane = queue.ready.find_limited(signature);
-  if (lane == nullptr) {
-    std::vector<LaneGate> gates = gates_of(extras->limits);
-    if (gates.empty()) return plain;
-    if (plain.serial == 0) plain.serial = next_serial_++;
-    lane = &queue.ready.add_limited(plain, std::move(signature));
-    lane->limited->gates = std::move(gates);
-    for (const LaneGate& at : lane->limited->gates) {
-      ++at.gate->lanes;
-      ++at.gate->limit->lanes;
-    }
-  }
-  ++lane->jobs;
+  LaneGates gates = gates_of(extras->limits);
+  if (gates.empty()) return plain;
+  LimitedLane& lane = lane_of(plain, std::move(gates));
+  ++lane.jobs;
   release(plain);  // the lane with limits counts in it
-  return *lane;
+  return lane;
+}
+
+std::size_t GateIndex::LaneHash::operator()(const auto& lane) const {
+  const LaneName name = name_of(lane);
+  auto hash = mix64(reinterpret_cast<std::uintptr_t>(name.pair));
+  for (const LaneGate& at : name.gates) {
+    hash = mix64(hash ^ reinterpret_cast<std::uintptr_t>(at.gate) ^ (std::uint64_t{at.cost} << 40));
+  }
+  return static_cast<std::size_t>(hash);
+}
+
+LimitedLane& GateIndex::lane_of(TypeLane& pair, LaneGates gates) {
+  if (const auto found = lanes_.find(LaneName{&pair, gates}); found != lanes_.end()) {
+    return **found;
+  }
+  if (pair.serial == 0) pair.serial = next_serial_++;
+  pair.queue->ready.add_limited(pair);
+  auto lane = std::make_unique<LimitedLane>();
+  lane->queue = pair.queue;
+  lane->type = pair.type;
+  lane->gated = true;
+  lane->limited = lane.get();
+  lane->pair = &pair;
+  lane->gates = std::move(gates);
+  lane->gates.shrink_to_fit();
+  for (const LaneGate& at : lane->gates) {
+    ++at.gate->lanes;
+    ++at.gate->limit->lanes;
+  }
+  return **lanes_.insert(std::move(lane)).first;
 }
 
 void GateIndex::release(TypeLane& lane) {
@@ -241,9 +240,11 @@ void GateIndex::release(TypeLane& lane) {
   }
   MILLRACE_CHECK(lane.jobs > 0);
   if (--lane.jobs > 0) return;
+  MILLRACE_CHECK(lane.ready.empty() && lane.limited->group == nullptr);
   TypeLane& plain = *lane.limited->pair;
-  const std::vector<LaneGate> gates = lane.limited->gates;
-  plain.queue->ready.remove_limited(lane);
+  const LaneGates gates = lane.limited->gates;
+  lanes_.erase(LaneName{&plain, gates});
+  plain.queue->ready.remove_limited(plain);
   release(plain);
   for (const LaneGate& at : gates) {
     LimitEntry& entry = *at.gate->limit;
@@ -282,7 +283,7 @@ void GateIndex::insert(TypeLane& lane, const ReadyKey& key, Time since, Time now
   if (lane.limited == nullptr) {
     lane.queue->ready.insert(lane, key);
   } else {
-    lane.queue->ready.count_limited(since, key.ord, true);
+    lane.queue->ready.count_limited(*lane.limited->pair, since, key.ord, true);
     const bool was_empty = lane.ready.empty();
     const ReadyKey before = was_empty ? key : *lane.ready.begin();
     MILLRACE_CHECK(lane.ready.insert(key).second);
@@ -305,7 +306,7 @@ void GateIndex::erase(TypeLane& lane, const ReadyKey& key, Time since, Time now)
   as_of_ = std::max(as_of_, now);
   each_gate(lane, [&](Gate& gate, std::uint32_t) { --gate.ready; });
   if (lane.limited == nullptr) return lane.queue->ready.erase(lane, key);
-  lane.queue->ready.count_limited(since, key.ord, false);
+  lane.queue->ready.count_limited(*lane.limited->pair, since, key.ord, false);
   const ReadyKey before = *lane.ready.begin();
   MILLRACE_CHECK(lane.ready.erase(key) == 1);
   if (lane.ready.empty()) {
@@ -320,7 +321,7 @@ void GateIndex::erase(TypeLane& lane, const ReadyKey& key, Time since, Time now)
 
 void GateIndex::count_unfinished(TypeLane& lane, bool more) {
   for (const LaneGate& at : lane.limited->gates) {
-    at.gate->unfinished += more ? 1 : static_cast<std::uint64_t>(-1);
+    at.gate->unfinished += more ? 1U : static_cast<std::uint32_t>(-1);
   }
 }
 
@@ -391,7 +392,7 @@ void GateIndex::leave_group(TypeLane& lane, const ReadyKey& head) {
 // At the first gate that is closed. A lane without one stands at its widest, which lets through, or
 // stops, the most at once.
 void GateIndex::place(TypeLane& lane, Time now) {
-  const std::vector<LaneGate>& gates = lane.limited->gates;
+  const LaneGates& gates = lane.limited->gates;
   const auto closed = std::ranges::find_if(
       gates, [&](const LaneGate& at) { return at.gate->open_for(now) < at.cost; });
   join(lane, closed == gates.end() ? gates.back() : *closed, now);
@@ -451,14 +452,13 @@ void GateIndex::set_timer(Gate& gate, Time now) {
       at = gate.has_at(1, now);
     }
   }
-  set(gate.opens_at, at, gate, timers_);
+  set(gate.opens_at, at.value_or(kNever), gate, timers_);
 }
 
-void GateIndex::set(std::optional<Time>& entry, std::optional<Time> at, Gate& gate,
-                    Timers& timers) {
+void GateIndex::set(Time& entry, Time at, Gate& gate, Timers& timers) {
   if (entry == at) return;
-  if (entry) MILLRACE_CHECK(timers.erase({*entry, gate.serial, &gate}) == 1);
-  if (at) timers.insert({*at, gate.serial, &gate});
+  if (entry != kNever) MILLRACE_CHECK(timers.erase({entry, gate.serial, &gate}) == 1);
+  if (at != kNever) timers.insert({at, gate.serial, &gate});
   entry = at;
 }
 
@@ -505,7 +505,7 @@ std::vector<BucketRow> GateIndex::take_buckets(Time now) {
       row.level = gate->bucket->level(*gate->bounds.rate, now);
       row.at = now;
       gate->stored = true;
-      set(gate->full_at, fills, *gate, filling_);
+      set(gate->full_at, *fills, *gate, filling_);
     } else if (gate->stored) {
       set(gate->full_at, now, *gate, filling_);
     } else {
@@ -516,7 +516,7 @@ std::vector<BucketRow> GateIndex::take_buckets(Time now) {
   while (!filling_.empty() && filling_.begin()->at <= now) {
     Gate& gate = *filling_.begin()->gate;
     const auto fills = fills_at(gate);
-    set(gate.full_at, fills, gate, filling_);
+    set(gate.full_at, fills.value_or(kNever), gate, filling_);
     if (fills) continue;
     rows.push_back(row_of(gate));
     gate.bucket.reset();
@@ -532,14 +532,15 @@ void GateIndex::check() const {
     MILLRACE_CHECK(gate.open_up_to <= open);
     MILLRACE_CHECK(!gate.bounds.concurrency || gate.open_up_to == 0 ||
                    gate.in_use < *gate.bounds.concurrency);
-    MILLRACE_CHECK(!gate.opens_at || timers_.contains({*gate.opens_at, gate.serial, nullptr}));
+    MILLRACE_CHECK(gate.opens_at == kNever ||
+                   timers_.contains({gate.opens_at, gate.serial, nullptr}));
     for (const auto& [cost_and_pair, group] : gate.groups) {
       const bool listed = group->cost <= gate.open_up_to;
       MILLRACE_CHECK(!group->lanes.empty() && group->gate == &gate);
       MILLRACE_CHECK(listed == group->listed.has_value());
       MILLRACE_CHECK(!listed || *group->listed == group->lanes.begin()->key);
       // What lets through more than it lists has a timer that is due.
-      MILLRACE_CHECK(listed || group->cost > open || (gate.opens_at && *gate.opens_at <= as_of_));
+      MILLRACE_CHECK(listed || group->cost > open || gate.opens_at <= as_of_);
       MILLRACE_CHECK(group->pair->order->groups.contains(
                          {group->listed.value_or(ReadyKey{}), group.get()}) == listed);
       for (const LaneHead& head : group->lanes) {

@@ -20,103 +20,16 @@
 #include "absl/container/btree_map.h"
 #include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "base/mutant.h"
 #include "base/time.h"
-#include "core/bucket.h"
+#include "core/gate.h"
 #include "core/job.h"
 #include "core/limit.h"
 #include "core/ready_index.h"
 #include "core/string_map.h"
 
 namespace millrace::core {
-
-struct Gate;
-struct LimitEntry;
-struct QueueEntry;
-
-// A lane and the job that is first in it.
-struct LaneHead {
-  ReadyKey key;
-  TypeLane* lane = nullptr;
-  friend bool operator<(const LaneHead& a, const LaneHead& b) { return a.key < b.key; }
-};
-
-struct GateGroup {
-  Gate* gate = nullptr;
-  TypeLane* pair = nullptr;  // the lane of the jobs without limits of the same queue and type
-  std::uint32_t cost = 1;
-  absl::btree_set<LaneHead> lanes;
-  std::optional<ReadyKey> listed;  // its entry in the order of the pair's queue
-};
-
-// The starts that a decision has made so far and not yet applied.
-struct Taken {
-  std::uint32_t starts = 0;
-  std::uint64_t tokens = 0;
-};
-using TakenMap = absl::flat_hash_map<const Gate*, Taken>;
-
-// A start of the highest cost passes.
-inline constexpr std::uint32_t kAnyCost = 0xffffffff;
-
-struct Gate {
-  LimitEntry* limit = nullptr;
-  SharedBytes key;  // empty: of the limit as a whole
-  std::uint64_t serial = 0;
-  Bounds bounds;
-  std::optional<Bucket> bucket;  // none: full
-  std::uint32_t in_use = 0;      // live leases
-  std::uint32_t lanes = 0;       // lanes that must pass it
-  std::uint64_t ready = 0;       // ready jobs that must pass it
-  std::uint64_t unfinished = 0;  // jobs that must pass it and have not ended
-  bool paused = false;
-  bool dropped = false;  // its limit is gone: it holds nobody
-  bool dirty = false;    // the tables lack what its bucket holds
-  bool stored = false;   // the tables have a row of its bucket
-  std::optional<Time> paused_until;
-  std::uint32_t open_up_to = kAnyCost;  // groups of at most this cost are listed
-  std::optional<Time> opens_at;         // its entry among the timers
-  std::optional<Time> full_at;          // its entry among the buckets that fill
-  // By cost, then by the pair's serial number.
-  absl::btree_map<std::pair<std::uint32_t, std::uint64_t>, std::unique_ptr<GateGroup>> groups;
-
-  bool is_paused(Time now) const { return paused && (!paused_until || now < *paused_until); }
-  bool is_full(const Taken& taken) const {
-    const std::uint32_t slots_late = mutated(Mutant::kLimitSlotLate) ? 1 : 0;
-    return bounds.concurrency && in_use + taken.starts >= *bounds.concurrency + slots_late;
-  }
-  // When its bucket has `tokens`, if nothing else is taken; none: never.
-  std::optional<Time> has_at(std::uint64_t tokens, Time now, const Taken& taken = {}) const;
-  // The highest cost of a start that may pass now; 0: none. Whoever dispatches goes by this alone.
-  std::uint32_t open_for(Time now, const Taken& taken = {}) const;
-};
-
-// What a job's lane must pass.
-struct LaneGate {
-  Gate* gate = nullptr;
-  std::uint32_t cost = 1;
-};
-
-// What a lane of jobs with limits has beside TypeLane's members.
-struct LimitedLane {
-  TypeLane* pair = nullptr;
-  std::string signature;        // names it within its queue
-  std::vector<LaneGate> gates;  // from narrow to wide: of keys, then of limits
-  GateGroup* group = nullptr;   // where it stands; null: it has no ready job
-};
-
-struct LimitEntry {
-  Limit limit;
-  std::unique_ptr<Gate> whole;  // where the limit counts by key it can only be paused
-  // Keys that have jobs in memory, or a bucket that is not full. Views of the gates' own keys.
-  absl::btree_map<std::string_view, std::unique_ptr<Gate>> keys;
-  absl::btree_map<std::uint64_t, TypeLane*> pairs;  // kType: the queues' lanes of this type
-  QueueEntry* queue = nullptr;                      // kQueue
-  std::uint32_t lanes = 0;                          // that hold one of its gates
-
-  bool counts_by_key() const { return limit.settings.per_key; }
-  const Gate* find(std::string_view key) const;
-};
 
 class GateIndex {
  public:
@@ -210,16 +123,40 @@ class GateIndex {
   void note(Gate& gate);
   void forget_times(Gate& gate);
   void drop_if_idle(Gate& gate);
-  std::vector<LaneGate> gates_of(const std::vector<JobLimit>& limits);
+  LaneGates gates_of(const JobLimits& limits);
+  LimitedLane& lane_of(TypeLane& pair, LaneGates gates);
   template <typename Visit>
   static void each_gate(TypeLane& lane, Visit visit);
-  static void set(std::optional<Time>& entry, std::optional<Time> at, Gate& gate, Timers& timers);
+  static void set(Time& entry, Time at, Gate& gate, Timers& timers);
+
+  // Lanes are found by what they are. They are never walked, since their order is that of
+  // addresses.
+  struct LaneName {
+    const TypeLane* pair;
+    const LaneGates& gates;
+    friend bool operator==(const LaneName& a, const LaneName& b) {
+      return a.pair == b.pair && a.gates == b.gates;
+    }
+  };
+  static LaneName name_of(const LaneName& name) { return name; }
+  static LaneName name_of(const std::unique_ptr<LimitedLane>& lane) {
+    return {lane->pair, lane->gates};
+  }
+  struct LaneHash {
+    using is_transparent = void;
+    std::size_t operator()(const auto& lane) const;
+  };
+  struct LaneEqual {
+    using is_transparent = void;
+    bool operator()(const auto& a, const auto& b) const { return name_of(a) == name_of(b); }
+  };
 
   OrderedStringMap<std::unique_ptr<LimitEntry>> entries_;  // by kind and name
+  absl::flat_hash_set<std::unique_ptr<LimitedLane>, LaneHash, LaneEqual> lanes_;
   std::size_t counts_[3] = {};
   std::vector<std::unique_ptr<LimitEntry>> dropped_;  // while lanes hold their gates
   Timers timers_;                                     // of gates that will open by themselves
-  Timers filling_;                                    // buckets in the tables, by when they are full
+  Timers filling_;  // buckets in the tables, by when they are full
   std::vector<Gate*> dirty_;
   std::uint64_t next_serial_ = 1;
   Time as_of_{};  // the latest time of a call

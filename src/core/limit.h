@@ -131,14 +131,14 @@ struct Blocker {
   LimitKind kind{};
   SharedBytes limit;
   SharedBytes key;
-  SharedBytes text;            // kRunning: the worker; pauses: the reason
-  std::optional<Time> since;   // kRunning; kLimitFull: when the last slot was taken
-  std::optional<Time> until;   // kScheduled, kBackoff, pauses; kRate: when there is a token
-  std::uint64_t in_use = 0;    // kLimitFull
-  std::uint64_t bound = 0;     // kLimitFull: the concurrency
-  std::vector<JobId> jobs;     // kLimitFull: up to 5 that hold it; kOrder: the one that is waited for
-  std::uint64_t ahead = 0;     // kBehind: at most kMaxAheadCounted
-  bool more = false;           // kBehind: there are more
+  SharedBytes text;           // kRunning: the worker; pauses: the reason
+  std::optional<Time> since;  // kRunning; kLimitFull: when the last slot was taken
+  std::optional<Time> until;  // kScheduled, kBackoff, pauses; kRate: when there is a token
+  std::uint64_t in_use = 0;   // kLimitFull
+  std::uint64_t bound = 0;    // kLimitFull: the concurrency
+  std::vector<JobId> jobs;  // kLimitFull: up to 5 that hold it; kOrder: the one that is waited for
+  std::uint64_t ahead = 0;  // kBehind: at most kMaxAheadCounted
+  bool more = false;        // kBehind: there are more
 };
 
 }  // namespace millrace::core

@@ -1,6 +1,6 @@
-// The machine against the naive model of limits: random lives, in which after every step nobody waits
-// for what could start, no bound is broken, each job's reasons are the true ones, and the state is
-// the fold of the journal, whether from its beginning or from the tables.
+// The machine against the naive model of limits: random lives, in which after every step nobody
+// waits for what could start, no bound is broken, each job's reasons are the true ones, and the
+// state is the fold of the journal, whether from its beginning or from the tables.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -20,6 +20,7 @@ namespace {
 const std::vector<std::string> kQueues = {"mail", "sync", "bulk"};
 const std::vector<std::string> kTypes = {"a", "b"};
 const std::vector<std::string> kLimits = {"api", "db", "acct", "gpu"};
+const std::vector<std::string> kOrderKeys = {"o1", "o2"};
 const std::vector<std::string> kKeys = {"k1", "k2", "k3"};
 
 // What the tables would hold.
@@ -163,8 +164,7 @@ class Life {
     if (one_in(6)) {
       DeleteLimit remove;
       remove.kind = one_in(3) ? LimitKind::kType : LimitKind::kNamed;
-      remove.name =
-          SharedBytes(any_of(remove.kind == LimitKind::kType ? kTypes : kLimits));
+      remove.name = SharedBytes(any_of(remove.kind == LimitKind::kType ? kTypes : kLimits));
       remove.force = one_in(2);
       decide(std::move(remove));
       return;
@@ -234,7 +234,12 @@ class Life {
       if (one_in(4)) limit.cost = static_cast<std::uint32_t>(1 + below(4));
       extras.limits.push_back(std::move(limit));
     }
-    if (!extras.limits.empty()) spec.extras = std::make_shared<const JobExtras>(std::move(extras));
+    if (one_in(4)) {
+      extras.order_key = SharedBytes(any_of(kOrderKeys));
+      extras.order_passes = one_in(3);
+    }
+    if (!(extras == JobExtras{}))
+      spec.extras = std::make_shared<const JobExtras>(std::move(extras));
     return spec;
   }
 
@@ -407,12 +412,13 @@ class Life {
     journal_.push_back(std::move(batch));
   }
 
-  // F1: a start must find a free slot.
+  // F1 and F6: a start must find a free slot, and be the job's turn.
   void fold(const Event& event) {
     const auto* const claimed = std::get_if<Claimed>(&event);
     if (claimed == nullptr) return;
     NaiveLimits before = model_;
     for (const Claimed::Item& item : claimed->items) {
+      EXPECT_TRUE(before.is_its_turn(*before.find(item.job.id)));
       for (const auto& gate : before.gates_of(*before.find(item.job.id))) {
         const Bounds bounds = before.bounds_of(gate);
         if (bounds.concurrency) EXPECT_LT(before.in_use(gate), *bounds.concurrency);
@@ -437,8 +443,8 @@ class Life {
     for (const auto& job : model_.jobs()) {
       if (job.state != State::kReady) continue;
       std::vector<Event> events;
-      const auto why =
-          std::get<WhyReply>(machine_->decide(GetWhy{job.id}, now_, tables_, Admission::kOpen, events));
+      const auto why = std::get<WhyReply>(
+          machine_->decide(GetWhy{job.id}, now_, tables_, Admission::kOpen, events));
       EXPECT_TRUE(events.empty());
       const auto next = model_.claimed({job.queue}, {job.type}, 1, now_);
       const bool gets_it = !next.empty() && next[0] == job.id;
@@ -450,7 +456,13 @@ class Life {
   void check_reason(const NaiveLimits::ModelJob& job, const Blocker& blocker) {
     const NaiveLimits::GateName gate{blocker.kind, std::string(blocker.limit.view()),
                                      std::string(blocker.key.view())};
-    if (blocker.code == BlockCode::kLimitFull) {
+    EXPECT_EQ(blocker.code == BlockCode::kOrder,
+              !model_.is_its_turn(job) && blocker.code == BlockCode::kOrder);
+    if (blocker.code == BlockCode::kOrder) {
+      const auto& before = *model_.find(blocker.jobs.at(0));
+      EXPECT_EQ(before.order_key, job.order_key);
+      EXPECT_TRUE(before.state == State::kRunning || model_.is_its_turn(before));
+    } else if (blocker.code == BlockCode::kLimitFull) {
       EXPECT_EQ(blocker.in_use, model_.in_use(gate));
       EXPECT_GE(blocker.in_use, blocker.bound);
       EXPECT_EQ(blocker.jobs.size(), std::min<std::uint64_t>(blocker.in_use, kHoldersTold));
@@ -498,9 +510,8 @@ class Life {
     }
     EXPECT_EQ(from_beginning->digest(), machine_->digest()) << "the journal folds to another state";
     machine_ = std::move(revived);
-    record([&](std::vector<Event>& events) {
-      machine_->start_epoch(Epoch{++epoch_}, now_, events);
-    });
+    record(
+        [&](std::vector<Event>& events) { machine_->start_epoch(Epoch{++epoch_}, now_, events); });
     // Everybody asks anew.
     for (const std::string& queue : kQueues) woken_.push_back(queue);
     tick();

@@ -1,11 +1,10 @@
-#include "core/limit.h"
-
 #include <gtest/gtest.h>
 
 #include <array>
 #include <string>
 #include <vector>
 
+#include "core/limit.h"
 #include "core/scenario.h"
 
 namespace millrace::core {
@@ -57,9 +56,9 @@ class LimitsTest : public testing::Test {
   }
   // "limit_full api k", one after another.
   std::string why(const std::string& job) {
-    constexpr std::array kNames = {"running",     "ended",        "scheduled",  "backoff",
-                                   "parents",     "expired",      "queue_paused", "type_paused",
-                                   "limit_paused", "order",       "limit_full", "rate",
+    constexpr std::array kNames = {"running",      "ended",   "scheduled",    "backoff",
+                                   "parents",      "expired", "queue_paused", "type_paused",
+                                   "limit_paused", "order",   "limit_full",   "rate",
                                    "behind"};
     std::string text;
     for (const Blocker& blocker : blocking(job)) {
@@ -190,8 +189,8 @@ TEST_F(LimitsTest, AnEditOfARateKeepsWhatTheBucketHolds) {
 TEST_F(LimitsTest, PausesEndByThemselvesOrByHand) {
   set("api", {});
   s.enqueue(named("a", {of("api")}));
-  s.decide(PauseLimit{LimitKind::kNamed, SharedBytes("api"), {}, SharedBytes("down"),
-                      Duration{100}});
+  s.decide(
+      PauseLimit{LimitKind::kNamed, SharedBytes("api"), {}, SharedBytes("down"), Duration{100}});
   EXPECT_EQ(why("a"), "limit_paused api");
   EXPECT_EQ(s.claim(), "");
   s.wait_ms(100);
@@ -256,10 +255,11 @@ TEST_F(LimitsTest, AJobThatDoesNotFitItsLimitsIsRefused) {
   EXPECT_EQ(refusal({of("acct")}), RefusalDetail::kLimitWantsKey);
   EXPECT_EQ(refusal({of("api", "k")}), RefusalDetail::kLimitWithoutKeys);
   EXPECT_EQ(refusal({of("api", "", 6)}), RefusalDetail::kCostAboveBurst);
+  EXPECT_EQ(refusal({of("api"), of("api")}), RefusalDetail::kLimitNamedTwice);
   EXPECT_EQ(refusal(JobLimits(9, of("api"))), RefusalDetail::kTooManyLimitsOfJob);
   EXPECT_EQ(s.machine().jobs_in_memory(), 0U);
-  const auto as_one = s.enqueue({named("y", {of("api")}), named("z", {of("nil")})},
-                                Atomicity::kAll);
+  const auto as_one =
+      s.enqueue({named("y", {of("api")}), named("z", {of("nil")})}, Atomicity::kAll);
   EXPECT_TRUE(as_one.refused_as_one);
   EXPECT_EQ(s.machine().jobs_in_memory(), 0U);
 }

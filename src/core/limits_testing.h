@@ -1,6 +1,6 @@
 // For tests: the naive model of limits. It keeps the jobs in a list, and at each question computes
-// from the events so far what may start, and in which order. Nothing in it is fast; all of it should
-// be plainly right.
+// from the events so far what may start, and in which order. Nothing in it is fast; all of it
+// should be plainly right.
 #pragma once
 
 #include <algorithm>
@@ -11,32 +11,17 @@
 #include <tuple>
 #include <vector>
 
+#include "core/bucket_testing.h"
 #include "core/event.h"
+#include "core/jobs_testing.h"
 
 namespace millrace::core {
 
-class NaiveLimits {
+class NaiveLimits : public NaiveJobs {
  public:
   void apply(const Event& event, Time at) {
-    std::visit([&](const auto& e) { fold(e, at); }, event);
-  }
-
-  struct ModelJob {
-    JobId id;
-    std::string queue;
-    std::string type;
-    State state{};
-    std::int16_t priority = 0;
-    Time run_at{};
-    std::uint64_t ord = 0;
-    std::optional<Time> expires_at;
-    bool started = false;
-    JobLimits limits;
-  };
-  const std::vector<ModelJob>& jobs() const { return jobs_; }
-  const ModelJob* find(const JobId& id) const {
-    const auto found = std::ranges::find(jobs_, id, &ModelJob::id);
-    return found == jobs_.end() ? nullptr : &*found;
+    NaiveJobs::apply(event);
+    std::visit([&](const auto& e) { follow(e, at); }, event);
   }
 
   // What a claim of `count` jobs gets: so many claims of one.
@@ -62,7 +47,7 @@ class NaiveLimits {
   bool keeps_rates(Time now) const {
     for (const auto& [gate, starts] : history_) {
       const auto bounds = bounds_of(gate);
-      if (bounds.rate && level(*bounds.rate, starts, now) < 0) return false;
+      if (bounds.rate && starts.level(*bounds.rate, now) < 0) return false;
     }
     return true;
   }
@@ -81,7 +66,8 @@ class NaiveLimits {
       const Limit* const limit = limit_of(LimitKind::kNamed, text(named.name));
       if (limit == nullptr || limit->incarnation != named.incarnation) continue;
       gates.emplace_back(LimitKind::kNamed, text(named.name), "");
-      if (!named.key.empty()) gates.emplace_back(LimitKind::kNamed, text(named.name), text(named.key));
+      if (!named.key.empty())
+        gates.emplace_back(LimitKind::kNamed, text(named.name), text(named.key));
     }
     if (limit_of(LimitKind::kType, job.type) != nullptr) {
       gates.emplace_back(LimitKind::kType, job.type, "");
@@ -108,29 +94,6 @@ class NaiveLimits {
     QueueSettings settings;
     bool paused = false;
   };
-  struct Start {
-    Time at{};
-    __int128 units = 0;
-  };
-  using Starts = std::vector<Start>;
-
-  static std::string text(const SharedBytes& bytes) { return std::string(bytes.view()); }
-  static __int128 capacity(const Rate& rate) {
-    return static_cast<__int128>(rate.burst.value_or(rate.limit)) * rate.per.count();
-  }
-
-  // What a bucket that began full has left: whatever the stretch of time up to now, its starts took
-  // at most the burst and what came in meanwhile.
-  static __int128 level(const Rate& rate, const Starts& starts, Time now) {
-    __int128 least = capacity(rate);
-    __int128 taken = 0;
-    for (auto start = starts.rbegin(); start != starts.rend(); ++start) {
-      taken += start->units;
-      const __int128 came = static_cast<__int128>(rate.limit) * (now - start->at).count();
-      least = std::min(least, capacity(rate) + came - taken);
-    }
-    return least;
-  }
 
   const Limit* limit_of(LimitKind kind, const std::string& name) const {
     const auto found = limits_.find({kind, name});
@@ -160,13 +123,16 @@ class NaiveLimits {
     if (bounds.concurrency && in_use(gate) >= *bounds.concurrency) return false;
     if (!bounds.rate) return true;
     const auto starts = history_.find(gate);
-    const __int128 left = level(*bounds.rate, starts == history_.end() ? Starts{} : starts->second, now);
-    return left >= static_cast<__int128>(cost_at(job, gate)) * bounds.rate->per.count();
+    const NaiveBucket bucket = starts == history_.end() ? NaiveBucket{} : starts->second;
+    const NaiveBucket::Units left = bucket.level(*bounds.rate, now);
+    return left >= NaiveBucket::units(*bounds.rate, cost_at(job, gate));
   }
   bool may_start(const ModelJob& job, Time now) const {
     if (job.state != State::kReady || queues_.at(job.queue).paused) return false;
     if (!job.started && job.expires_at && *job.expires_at <= now) return false;
-    return std::ranges::all_of(gates_of(job), [&](const GateName& gate) { return is_open(job, gate, now); });
+    if (!is_its_turn(job)) return false;
+    return std::ranges::all_of(gates_of(job),
+                               [&](const GateName& gate) { return is_open(job, gate, now); });
   }
   const ModelJob* first_of(const std::string& queue, const std::vector<std::string>& types,
                            Time now) const {
@@ -183,31 +149,15 @@ class NaiveLimits {
     return first;
   }
 
-  ModelJob& at(const JobId& id) { return *std::ranges::find(jobs_, id, &ModelJob::id); }
   void start(const JobId& id, Time now) {
     ModelJob& job = at(id);
     for (const GateName& gate : gates_of(job)) {
       const Bounds bounds = bounds_of(gate);
       if (!bounds.rate) continue;
-      const __int128 units = static_cast<__int128>(cost_at(job, gate)) * bounds.rate->per.count();
-      history_[gate].push_back({now, units});
+      history_[gate].take(*bounds.rate, cost_at(job, gate), now);
     }
     job.state = State::kRunning;
     job.started = true;
-  }
-  void take(const Job& job) {
-    std::erase_if(jobs_, [&](const ModelJob& each) { return each.id == job.id; });
-    ModelJob& made = jobs_.emplace_back();
-    made.id = job.id;
-    made.queue = text(job.queue);
-    made.type = text(job.type);
-    made.state = job.state;
-    made.priority = job.priority;
-    made.run_at = job.run_at;
-    made.ord = job.ord;
-    made.expires_at = job.expires_at;
-    made.started = job.latest.n > 0;
-    if (job.extras != nullptr) made.limits = job.extras->limits;
   }
   // Buckets keep what they hold, rounded down, when their rate changes.
   void refit(const std::map<GateName, Bounds>& before, Time at) {
@@ -218,18 +168,7 @@ class NaiveLimits {
         continue;
       }
       const Bounds now = bounds_of(gate);
-      if (now.rate == old->second.rate) continue;
-      if (!now.rate || !old->second.rate) {
-        starts.clear();
-        continue;
-      }
-      const __int128 held = level(*old->second.rate, starts, at);
-      if (held == capacity(*old->second.rate)) {  // full, as one that nobody has used
-        starts.clear();
-        continue;
-      }
-      const __int128 kept = held * now.rate->per.count() / old->second.rate->per.count();
-      starts = {{at, capacity(*now.rate) - std::min(kept, capacity(*now.rate))}};
+      starts.change(old->second.rate, now.rate, at);
     }
   }
   bool exists(const GateName& gate) const {
@@ -245,7 +184,7 @@ class NaiveLimits {
     return all;
   }
 
-  void fold(const QueueChanged& e, Time at) {
+  void follow(const QueueChanged& e, Time at) {
     const auto before = all_bounds();
     ModelQueue& queue = queues_[text(e.queue)];
     queue.settings = e.settings;
@@ -253,51 +192,26 @@ class NaiveLimits {
     if (e.change == QueueChange::kResumed) queue.paused = false;
     refit(before, at);
   }
-  void fold(const LimitSet& e, Time at) {
+  void follow(const LimitSet& e, Time at) {
     const auto before = all_bounds();
     limits_[{e.limit.kind, text(e.limit.name)}] = e.limit;
     refit(before, at);
   }
-  void fold(const LimitDeleted& e, Time) {
+  void follow(const LimitDeleted& e, Time) {
     limits_.erase({e.kind, text(e.name)});
     std::erase_if(history_, [&](const auto& entry) {
       return std::get<0>(entry.first) == e.kind && std::get<1>(entry.first) == text(e.name);
     });
   }
-  void fold(const Submitted& e, Time) { take(e.job); }
-  void fold(const Retried& e, Time) { take(e.job); }
-  void fold(const Finished& e, Time) { take(e.job); }
-  void fold(const Claimed& e, Time now) {
+  void follow(const Claimed& e, Time now) {
     for (const Claimed::Item& item : e.items) start(item.job.id, now);
   }
-  void fold(const AttemptEnded& e, Time) {
-    ModelJob& job = at(e.job.id);
-    job.state = e.state;
-    if (e.run_at) job.run_at = *e.run_at;
-  }
-  void fold(const BecameDue& e, Time) {
-    for (const JobRef& job : e.jobs) at(job.id).state = State::kReady;
-  }
-  void fold(const Expired& e, Time) { at(e.job.id).state = State::kExpired; }
-  void fold(const Cancelled& e, Time) { at(e.job.id).state = State::kCancelled; }
-  void fold(const Edited& e, Time) {
-    ModelJob& job = at(e.job.id);
-    if (e.priority) job.priority = *e.priority;
-    if (e.run_at) job.run_at = *e.run_at;
-    if (e.state) job.state = *e.state;
-  }
-  void fold(const Deleted& e, Time) {
-    for (const Deleted::Item& item : e.items) {
-      std::erase_if(jobs_, [&](const ModelJob& job) { return job.id == item.job.id; });
-    }
-  }
   template <typename Other>
-  void fold(const Other&, Time) {}  // says nothing of what may start
+  void follow(const Other&, Time) {}  // the jobs have changed, or nothing that counts here
 
-  std::vector<ModelJob> jobs_;
   std::map<std::string, ModelQueue> queues_;
   std::map<std::pair<LimitKind, std::string>, Limit> limits_;
-  std::map<GateName, Starts> history_;
+  std::map<GateName, NaiveBucket> history_;
 };
 
 }  // namespace millrace::core

@@ -132,6 +132,7 @@ ItemReply Decider::retry(const JobId& id, const Retry& command) {
   const Time run_at = command.run_at.value_or(now_);
   job->run_at = run_at;
   job->state = run_at > now_ ? State::kScheduled : State::kReady;
+  if (job->extras != nullptr && job->extras->place) job->extras = placed(*job);
   job->expires_at.reset();
   job->finished_at.reset();
   job->result = {};
@@ -271,11 +272,8 @@ Reply Decider::operator()(const SetQueue& command) {
     }
   }
   if (command.patch.limits) {
-    for (const JobLimit& limit : command.patch.limits->limits) {
-      const JobLimits alone = {limit};
-      if (const Refusal refusal = judge_limits(alone)) {
-        return refused_queue(refusal.why, refusal.detail);
-      }
+    if (const Refusal refusal = judge_limits(command.patch.limits->limits)) {
+      return refused_queue(refusal.why, refusal.detail);
     }
   }
   QueueSettings base;

@@ -1,5 +1,5 @@
-// MILLRACE_MUTANT=NAME core_test: plants a known bug (base/mutant.h), which the random test of limits
-// must find. See sim/mutants.
+// MILLRACE_MUTANT=NAME core_test: plants a known bug (base/mutant.h), which the random test of
+// limits must find. See sim/mutants.
 #include "base/mutant.h"
 
 #ifdef MILLRACE_MUTANTS

@@ -31,8 +31,7 @@ constexpr auto describe(Of<QueuePatch>) {
                     Field(5, &QueuePatch::max_ready), Field(6, &QueuePatch::succeeded),
                     Field(7, &QueuePatch::dead), Field(8, &QueuePatch::cancelled),
                     Field(9, &QueuePatch::expired), Field(10, &QueuePatch::concurrency).since(5),
-                    Field(11, &QueuePatch::rate).since(5),
-                    Field(12, &QueuePatch::limits).since(5));
+                    Field(11, &QueuePatch::rate).since(5), Field(12, &QueuePatch::limits).since(5));
 }
 
 constexpr auto describe(Of<Queue>) {

@@ -1,12 +1,8 @@
 #include "core/ready_index.h"
 
 #include "base/check.h"
-#include "core/gates.h"
 
 namespace millrace::core {
-
-TypeLane::TypeLane() = default;
-TypeLane::~TypeLane() = default;
 
 TypeLane& ReadyIndex::acquire_lane(const SharedBytes& type) {
   auto found = lanes_.find(type.view());
@@ -54,45 +50,21 @@ void ReadyIndex::erase(TypeLane& lane, const ReadyKey& key) {
   --size_;
 }
 
-TypeLane& ReadyIndex::add_limited(TypeLane& plain, std::string signature) {
-  auto lane = std::make_unique<TypeLane>();
-  lane->queue = queue_;
-  lane->type = plain.type;
-  lane->gated = true;
-  lane->limited = std::make_unique<LimitedLane>();
-  lane->limited->pair = &plain;
-  lane->limited->signature = signature;
+void ReadyIndex::add_limited(TypeLane& plain) {
   ++plain.jobs;
+  ++gates_;
   if (plain.order == nullptr) {
     plain.order = std::make_unique<GateOrder>();
     if (!plain.ready.empty()) plain.order->head = *plain.ready.begin();
   }
   ++plain.order->lanes;
-  ++gates_;
-  TypeLane& added = *lane;
-  MILLRACE_CHECK(limited_.emplace(std::move(signature), std::move(lane)).second);
-  return added;
 }
 
-void ReadyIndex::remove_limited(TypeLane& lane) {
-  MILLRACE_CHECK(lane.ready.empty() && lane.limited->group == nullptr);
-  TypeLane& plain = *lane.limited->pair;
-  if (--plain.order->lanes == 0) {
-    MILLRACE_CHECK(plain.order->groups.empty());
-    plain.order.reset();  // its head is the first of the lane's own jobs
-  }
+void ReadyIndex::remove_limited(TypeLane& plain) {
   --gates_;
-  const std::string signature = lane.limited->signature;  // the key must outlive the erasure
-  limited_.erase(signature);
-}
-
-std::size_t ReadyIndex::ready_of(const TypeLane& plain) const {
-  std::size_t count = plain.ready.size();
-  if (plain.order == nullptr) return count;
-  for (const auto& [signature, lane] : limited_) {
-    if (lane->limited->pair == &plain) count += lane->ready.size();
-  }
-  return count;
+  if (--plain.order->lanes > 0) return;
+  MILLRACE_CHECK(plain.order->groups.empty() && plain.order->ready == 0);
+  plain.order.reset();  // its head is the first of the lane's own jobs
 }
 
 void ReadyIndex::rehead(TypeLane& plain) {
@@ -108,12 +80,14 @@ void ReadyIndex::rehead(TypeLane& plain) {
   order.head = head;
 }
 
-void ReadyIndex::count_limited(Time since, std::uint64_t ord, bool more) {
+void ReadyIndex::count_limited(TypeLane& plain, Time since, std::uint64_t ord, bool more) {
   if (more) {
     limited_since_.emplace(since, ord);
+    ++plain.order->ready;
     ++size_;
   } else {
     MILLRACE_CHECK(limited_since_.erase({since, ord}) == 1);
+    --plain.order->ready;
     --size_;
   }
 }

@@ -49,24 +49,20 @@ struct GateOrder {
     friend bool operator<(const Listed& a, const Listed& b) { return a.key < b.key; }
   };
   absl::btree_set<Listed> groups;
-  std::uint32_t lanes = 0;
+  std::uint32_t lanes = 0;       // with limits
+  std::uint32_t ready = 0;       // ready jobs in them
   std::optional<ReadyKey> head;  // as it stands among the heads of the queue
 };
 
 // A queue's jobs of one type that have no limits, or that have the same ones. It exists while any
 // job in memory is of it. The lane without limits also exists while one with limits does.
 struct TypeLane {
-  TypeLane();
-  ~TypeLane();
-  TypeLane(const TypeLane&) = delete;
-  TypeLane& operator=(const TypeLane&) = delete;
-
   QueueEntry* queue = nullptr;
   SharedBytes type;
   std::uint32_t jobs = 0;  // slots, and lanes with limits, that point to this lane
   bool gated = false;      // some gate counts its jobs
   absl::btree_set<ReadyKey> ready;
-  std::unique_ptr<LimitedLane> limited;  // null: its jobs have no limits
+  LimitedLane* limited = nullptr;  // the lane itself; null: its jobs have no limits
   // Of the lane without limits only:
   std::unique_ptr<GateOrder> order;  // null: there is no lane with limits
   Gate* type_gate = nullptr;
@@ -93,24 +89,22 @@ class ReadyIndex {
     const auto found = lanes_.find(type);
     return found == lanes_.end() ? nullptr : found->second.get();
   }
-  TypeLane* find_limited(std::string_view signature) const {
-    const auto found = limited_.find(signature);
-    return found == limited_.end() ? nullptr : found->second.get();
-  }
-  TypeLane& add_limited(TypeLane& plain, std::string signature);
-  void remove_limited(TypeLane& lane);
+  void add_limited(TypeLane& plain);
+  void remove_limited(TypeLane& plain);
   // The first of `plain`'s jobs, or of its order's, may be another one now.
   void rehead(TypeLane& plain);
-  void count_limited(Time since, std::uint64_t ord, bool more);
+  // A job of `plain`'s type, with limits, is ready, or is no longer.
+  void count_limited(TypeLane& plain, Time since, std::uint64_t ord, bool more);
   // The ready jobs of this type, those with limits included.
-  std::size_t ready_of(const TypeLane& plain) const;
+  static std::size_t ready_of(const TypeLane& plain) {
+    return plain.ready.size() + (plain.order == nullptr ? 0 : plain.order->ready);
+  }
   // Some gate counts jobs of the queue: only GatedWalk finds the next one.
   bool gated() const { return gates_ > 0; }
   void count_gates(int more) { gates_ += static_cast<std::size_t>(more); }
   template <typename Visit>
-  void each_lane(Visit visit) const {
+  void each_plain_lane(Visit visit) const {
     for (const auto& [type, lane] : lanes_) visit(*lane);
-    for (const auto& [signature, lane] : limited_) visit(*lane);
   }
 
   bool contains(const TypeLane& lane, const ReadyKey& key) const {
@@ -149,8 +143,8 @@ class ReadyIndex {
   StringMap<std::unique_ptr<TypeLane>> lanes_;
   // The first job of each lane without limits; with an order, of the order too.
   absl::btree_set<Head> heads_;
-  StringMap<std::unique_ptr<TypeLane>> limited_;  // by signature
-  absl::btree_set<std::pair<Time, std::uint64_t>> limited_since_;  // their ready jobs, with ord
+  // When each ready job with limits became so, with its ord.
+  absl::btree_set<std::pair<Time, std::uint64_t>> limited_since_;
   std::size_t gates_ = 0;  // lanes with limits, types with a gate, and the queue's own
 };
 

@@ -79,8 +79,9 @@ enum class RefusalDetail : std::uint8_t {
   kLimitCountsJobs,
   kTooManyLimits,
   kTooManyPauses,
+  kLimitNamedTwice,
 };
-inline constexpr auto kLastRefusalDetail = RefusalDetail::kTooManyPauses;
+inline constexpr auto kLastRefusalDetail = RefusalDetail::kLimitNamedTwice;
 
 // A sentence for the client; empty: kNone.
 constexpr std::string_view to_string(RefusalDetail detail) {
@@ -134,6 +135,7 @@ constexpr std::string_view to_string(RefusalDetail detail) {
           "new limit",
           "there are as many limits as the server allows; delete unused ones",
           "as many keys of the limit are paused as the server allows; resume some",
+          "a job, or a queue, names a limit twice; name each limit once",
       };
   return kSentences[static_cast<std::size_t>(detail)];
 }

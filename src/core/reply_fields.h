@@ -72,8 +72,8 @@ constexpr auto describe(Of<LimitReply>) {
 }
 
 constexpr auto describe(Of<WhyReply>) {
-  return std::tuple(Field(1, &WhyReply::known), Field(2, &WhyReply::state),
-                    Field(3, &WhyReply::at), Field(4, &WhyReply::blocking));
+  return std::tuple(Field(1, &WhyReply::known), Field(2, &WhyReply::state), Field(3, &WhyReply::at),
+                    Field(4, &WhyReply::blocking));
 }
 
 constexpr auto describe(Of<QueueReply>) {

@@ -25,7 +25,8 @@ const Rate* rate_of(const LimitEntry& entry, const SharedBytes& key) {
 // Pauses that have not ended.
 std::vector<LimitPause> pauses_at(const Limit& limit, Time now) {
   std::vector<LimitPause> pauses = limit.pauses;
-  std::erase_if(pauses, [&](const LimitPause& pause) { return pause.until && *pause.until <= now; });
+  std::erase_if(pauses,
+                [&](const LimitPause& pause) { return pause.until && *pause.until <= now; });
   return pauses;
 }
 
@@ -77,6 +78,11 @@ Refusal Decider::judge_limits(const JobLimits& limits) const {
   if (limits.size() > kMaxLimitsPerJob) {
     return {Rejection::kUnfitLimit, {}, RefusalDetail::kTooManyLimitsOfJob};
   }
+  for (auto limit = limits.begin(); limit != limits.end(); ++limit) {
+    if (std::ranges::find(limits.begin(), limit, limit->name, &JobLimit::name) != limit) {
+      return {Rejection::kUnfitLimit, {}, RefusalDetail::kLimitNamedTwice};
+    }
+  }
   for (const JobLimit& limit : limits) {
     const LimitEntry* const entry = state_.gates.find(LimitKind::kNamed, limit.name.view());
     if (entry == nullptr) return {Rejection::kUnknownLimit, {}, RefusalDetail::kNoSuchLimit};
@@ -125,10 +131,10 @@ Refusal Decider::fit_limits(Job& job, bool drop) const {
   for (const JobLimit& limit : extras.limits) {
     const LimitEntry* const entry = state_.gates.find(LimitKind::kNamed, limit.name.view());
     if (entry->counts_by_key() == !limit.key.empty()) continue;
-    return {Rejection::kUnfitLimit,
-            {},
-            entry->counts_by_key() ? RefusalDetail::kLimitWantsKey
-                                   : RefusalDetail::kLimitWithoutKeys};
+    return {
+        Rejection::kUnfitLimit,
+        {},
+        entry->counts_by_key() ? RefusalDetail::kLimitWantsKey : RefusalDetail::kLimitWithoutKeys};
   }
   job.extras = std::make_shared<const JobExtras>(std::move(extras));
   return {};

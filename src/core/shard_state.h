@@ -22,6 +22,7 @@
 #include "core/job_slots.h"
 #include "core/key_index.h"
 #include "core/machine.h"
+#include "core/order_index.h"
 #include "core/queue_index.h"
 #include "core/schedule_index.h"
 #include "core/string_map.h"
@@ -63,6 +64,7 @@ struct ShardState {
   ScheduleIndex schedules;
   CatalogIndex catalog;
   GateIndex gates;
+  OrderIndex orders;
 
   ChangeLog changes;
   // Another node writes the tables: they may hold any job.
@@ -143,6 +145,9 @@ Time lease_end(const Activity& activity);
 bool is_past_expiry(const JobSlot& slot, Time now);
 // When the job became ready, if it is.
 Time ready_since(const JobSlot& slot);
+
+// The line of a job with an order key that has not ended.
+const OrderLine& line_of(const ShardState& state, const JobSlot& slot);
 
 // See Machine::claimable.
 std::size_t count_claimable(const ShardState& state, std::string_view queue,

@@ -1,5 +1,5 @@
-// Why a job is not running. The gates and the walk that claims go by are asked, so an answer without
-// a reason means that the next claim of the job's queue and type gets it.
+// Why a job is not running. The gates and the walk that claims go by are asked, so an answer
+// without a reason means that the next claim of the job's queue and type gets it.
 #include <algorithm>
 #include <utility>
 
@@ -152,6 +152,14 @@ Reply Decider::operator()(const GetWhy& command) {
   if (queue.paused) {
     reply.blocking.push_back(blocker(BlockCode::kQueuePaused));
     reply.blocking.back().text = queue.pause_reason;
+  }
+  if (slot.is_ordered()) {
+    const OrderLine& line = line_of(state_, slot);
+    const SlotIndex first = line.running == kNoSlot ? line.jobs.begin()->second : line.running;
+    if (first != index) {
+      reply.blocking.push_back(blocker(BlockCode::kOrder));
+      reply.blocking.back().jobs = {state_.slots.at(first).id};
+    }
   }
   add_closed_gates(*slot.lane, reply.blocking);
   if (!reply.blocking.empty()) return reply;

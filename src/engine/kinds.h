@@ -65,12 +65,12 @@ constexpr auto e7 = store::EventFormat::kLimits;
 using core::DeleteQueue, core::NotePurge, core::GetJob, core::GetQueues;
 using core::Enqueue, core::Claim, core::Heartbeat, core::Ack, core::AppendLogs, core::Cancel;
 using core::EnqueueReply, core::ItemsReply, core::ClaimReply, core::JobReply, core::QueueReply;
+using core::GetWhy, core::LimitReply, core::WhyReply;
 using core::NoteScheduleRun, core::GetSchedules, core::ScheduleReply;
 using core::PutCatalogEntry, core::DeleteCatalogEntry, core::GetCatalog, core::CatalogReply;
 using core::Retry, core::Edit, core::Delete, core::SetQueue, core::PauseQueue, core::ResumeQueue;
-using core::SetSchedule, core::PauseSchedule, core::ResumeSchedule, core::DeleteSchedule;
 using core::SetLimit, core::PauseLimit, core::ResumeLimit, core::DeleteLimit, core::GetLimits;
-using core::GetWhy, core::LimitReply, core::WhyReply;
+using core::SetSchedule, core::PauseSchedule, core::ResumeSchedule, core::DeleteSchedule;
 using Done = std::monostate;
 
 // The row of T. If a member of a request needs a later level or format than its kind, level_of()

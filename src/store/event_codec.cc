@@ -79,7 +79,7 @@ const core::Job* job_in(const core::Event& event) {
 
 bool is_of_limits(const core::Event& event) {
   const core::Job* const job = job_in(event);
-  if (job != nullptr) return job->extras != nullptr && !job->extras->limits.empty();
+  if (job != nullptr) return core::needs_limits(job->extras);
   if (const auto* const queue = std::get_if<core::QueueChanged>(&event)) {
     return names_limits(queue->settings);
   }

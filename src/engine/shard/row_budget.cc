@@ -48,7 +48,7 @@ std::size_t bytes_of(const std::shared_ptr<const core::JobExtras>& extras) {
   if (extras == nullptr) return 0;
   std::size_t bytes =
       kItemBytes + extras->traceparent.size() + extras->tracestate.size() + extras->schedule.size();
-  bytes += bytes_of(extras->limits);
+  bytes += bytes_of(extras->limits) + extras->order_key.size();
   if (extras->unique) bytes += extras->unique->key.size();
   for (const SharedBytes& tag : extras->tags) bytes += 8 + tag.size();
   for (const auto& [key, value] : extras->meta) bytes += 16 + key.size() + value.size();

@@ -61,8 +61,8 @@ namespace {
 
 PeerLevel level_of(const core::JobSpec& spec) {
   if (is_of_tomorrow(spec.type.view())) return kPeerLevelOfTomorrow;
-  // Without its limits, a job would start as it must not.
-  if (spec.extras != nullptr && !spec.extras->limits.empty()) return PeerLevel::kFifth;
+  // Without its limits or order key, a job would start as it must not.
+  if (core::needs_limits(spec.extras)) return PeerLevel::kFifth;
   // Without its key, a job that is submitted again would exist twice.
   return spec.key != nullptr ? PeerLevel::kSecond : PeerLevel::kFirst;
 }
