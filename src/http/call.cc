@@ -35,6 +35,10 @@ void Call::clear() {
 void Call::introduce() {
   const Field* const field = head->find("authorization");
   caller.credentials = field == nullptr ? std::string_view() : field->value;
+  if (field == nullptr && caller.access != nullptr && !certified_name.empty()) {
+    certified_credentials.assign(engine::kCertified).append(certified_name);
+    caller.credentials = certified_credentials;
+  }
   caller.scope = route.route->scope;
   if (route_id() == api::RouteId::kMetrics) {
     // A scraper's one read now and then waits for no turn of its neighbours at the same address.

@@ -66,6 +66,8 @@ class Call {
   std::string_view peer;       // the client's address; a trusted proxy may have named it
   std::string certified_name;  // as net::ByteStream gives it, once a head was read
 
+  std::string certified_credentials;  // for other nodes; see engine::kCertified
+
   Response response;
 
   Services& services;

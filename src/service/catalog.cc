@@ -50,8 +50,9 @@ bool Catalog::take(core::CatalogReply reply, Steady asked_at) {
     }
   }
   if (reply.more) return true;
-  if (anew_ != nullptr) snapshot_ = std::exchange(anew_, nullptr);
-  if (snapshot_->entries.size() == reply.total) {
+  const std::size_t known = (anew_ != nullptr ? anew_ : snapshot_)->entries.size();
+  if (known == reply.total) {
+    if (anew_ != nullptr) snapshot_ = std::exchange(anew_, nullptr);
     heard_at_ = asked_at;
     return false;
   }
@@ -63,15 +64,18 @@ bool Catalog::take(core::CatalogReply reply, Steady asked_at) {
 
 void Catalog::put(const core::CatalogEntry& entry) {
   const MutexLock lock(mutex_);
-  change([&](auto& entries) {
+  const auto add = [&](auto& entries) {
     core::CatalogEntry& known = entries[{entry.kind, entry.name}];
     if (known.revision < entry.revision) known = entry;
-  });
+  };
+  change(add);
+  if (anew_ != nullptr) add(anew_->entries);
 }
 
 void Catalog::remove(const core::CatalogKey& key) {
   const MutexLock lock(mutex_);
   change([&](auto& entries) { entries.erase(key); });
+  if (anew_ != nullptr) anew_->entries.erase(key);
 }
 
 }  // namespace millrace::service

@@ -78,6 +78,18 @@ TEST(Catalog, ADeletionIsSeenByTheNumberOfEntries) {
   EXPECT_EQ(catalog.heard_at(), later);
 }
 
+TEST(Catalog, WhatChangesWhileAllIsReadAgainIsNotUndone) {
+  Catalog catalog;
+  catalog.take(reply({entry("a", 1), entry("b", 2)}, 2), kAt);
+  EXPECT_TRUE(catalog.take(reply({}, 1), kAt));  // one was deleted
+  EXPECT_TRUE(catalog.take(reply({entry("b", 2)}, 1, true), kAt));
+  catalog.remove({CatalogKind::kToken, SharedBytes("b")});
+  catalog.put(entry("c", 3));
+  // The page is from before both.
+  EXPECT_FALSE(catalog.take(reply({}, 1), kAt));
+  EXPECT_EQ(names(catalog), Names{"c"});
+}
+
 TEST(Catalog, ARestoredStoreIsReadFromTheBeginning) {
   Catalog catalog;
   catalog.take(reply({entry("a", 1), entry("b", 70)}, 2), kAt);

@@ -67,6 +67,11 @@ class Certificates:
 
 
 class TlsCase(harness.MillraceCase):
+    def certified(self, name, ca="ca"):
+        self.certificates.issue("clients", name, ca=ca)
+        shown = self.certificates.files("clients", name)
+        return self.certificates.client(shown)
+
     def setUp(self):
         super().setUp()
         self.certificates = Certificates()
@@ -240,11 +245,6 @@ scopes = ["read"]
 expires_at = 2020-01-01T00:00:00Z
 """
 
-    def certified(self, name, ca="ca"):
-        self.certificates.issue("clients", name, ca=ca)
-        shown = self.certificates.files("clients", name)
-        return self.certificates.client(shown)
-
     def status_as(self, server, context):
         return self.reply_as(server, context).status
 
@@ -320,8 +320,9 @@ class Authority(TlsCase):
 class Nodes(TlsCase):
     """Several nodes on one database, each call between which is encrypted."""
 
-    def nodes(self, count):
-        made = nodes.Nodes(count, *self.certificates.flags(), tls=self.certificates.client())
+    def nodes(self, count, **settings):
+        settings.setdefault("tls", self.certificates.client())
+        made = nodes.Nodes(count, *self.certificates.flags(), **settings)
         self.addCleanup(made.close)
         return made
 
@@ -332,6 +333,23 @@ class Nodes(TlsCase):
             self.assertTrue(
                 all(node["url"].startswith("https://") for node in three.view(server)["nodes"])
             )
+        for queue in three.queue_on_each_shard().values():
+            for server in three.servers:
+                api = server.client()
+                reply = api.post("/v1/jobs", {"type": "t", "queue": queue})
+                self.assertEqual(reply.status, 201, reply)
+                api.close()
+
+    def test_a_clients_certificate_counts_on_every_node(self):
+        """The node that leads the shard believes the one that the client speaks to."""
+        operator = """
+[[tokens]]
+name = "operator"
+certificate = "operator.example"
+scopes = ["submit", "work", "read", "operate", "admin"]
+"""
+        three = self.nodes(3, config=operator, tls=self.certified("operator.example"))
+        three.start()
         for queue in three.queue_on_each_shard().values():
             for server in three.servers:
                 api = server.client()

@@ -30,6 +30,11 @@ class ReplyPort {
 // The credentials of a node's own requests. No header of a client's can contain them.
 inline constexpr std::string_view kNodesOwn{"\0node", 5};
 
+// The credentials of a client that showed a certificate: this, and the certificate's name. The node
+// that the client speaks to has checked it, and its word counts among nodes. No header can contain
+// them either.
+inline constexpr std::string_view kCertified{"\0certificate:", 13};
+
 class Gateway {
  public:
   virtual ~Gateway() = default;

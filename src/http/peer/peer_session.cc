@@ -188,10 +188,17 @@ Task<engine::Answer> PeerSession::answer_of(Asked& asked) {
   if (shard == nullptr) co_return engine::Unavailable::kNoLeader;
   service::SharedAccess token;
   if (!services.tokens.empty() && asked.credentials != engine::kNodesOwn) {
-    const auto found = services.tokens.authenticate(asked.credentials, services.clock.now());
-    if (found.unsure) co_return engine::Unavailable::kStorage;
-    if (found.access == nullptr) co_return engine::Denied::kUnauthenticated;
-    token = found.access;
+    const std::string_view credentials = asked.credentials;
+    const Time now = services.clock.now();
+    if (credentials.starts_with(engine::kCertified)) {
+      const std::string_view name = credentials.substr(engine::kCertified.size());
+      token = services.tokens.authenticate_certified(name, now);
+    } else {
+      auto found = services.tokens.authenticate(credentials, now);
+      if (found.unsure) co_return engine::Unavailable::kStorage;
+      token = std::move(found.access);
+    }
+    if (token == nullptr) co_return engine::Denied::kUnauthenticated;
     Task<std::optional<engine::Answer>> looking =
         service::refusal_for(services, thread_.port(), *shard, *token, asked.request);
     std::optional<engine::Answer> refusal = co_await looking;

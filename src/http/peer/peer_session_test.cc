@@ -453,6 +453,26 @@ TEST(PeerTokens, StrangersAreDenied) {
   EXPECT_TRUE(nodes.service.gateway.requests().empty());
 }
 
+TEST(PeerTokens, ACertificateIsBelieved) {
+  service::TokenSettings mailer;
+  mailer.name = "mailer";
+  mailer.certificate = "mailer.example";
+  mailer.scopes = {"work"};
+  Nodes nodes({mailer});
+  nodes.service.gateway.respond_with([](const engine::Request&) -> std::optional<engine::Answer> {
+    return Unavailable::kStorage;
+  });
+  const auto shows = [](std::string_view name) {
+    return std::string(engine::kCertified).append(name);
+  };
+  EXPECT_EQ(in<Unavailable>(nodes.ask(claim_of("mail"), shows("mailer.example"))),
+            Unavailable::kStorage);
+  EXPECT_EQ(in<Denied>(nodes.ask(enqueue_to("mail"), shows("mailer.example"))), Denied::kScope);
+  for (const std::string& credentials : {shows("stranger.example"), shows("")}) {
+    EXPECT_EQ(in<Denied>(nodes.ask(claim_of("mail"), credentials)), Denied::kUnauthenticated);
+  }
+}
+
 // Every job is in the queue "secret", but for the last one, which nobody knows.
 std::optional<engine::Answer> secret_jobs(const engine::Request& request) {
   const auto* command = std::get_if<core::Command>(&request);
