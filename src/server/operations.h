@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/log.h"
 #include "base/mutex.h"
@@ -39,6 +42,8 @@ class ServerOperations final : public service::Operations {
     Backend& backend;
     const Metrics& metrics;
     Logger log;
+    // Of the push targets that this node serves.
+    std::function<std::vector<std::pair<std::string, api::PushHealth>>()> push_health{};
   };
   ServerOperations(service::About about, Parts parts);
 
